@@ -58,8 +58,8 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// document says what a program is made of. Modules are in the order of their
-// paths, as the linker wrote them down, the standard library last.
+// document describes the parts of a program. Modules are ordered by path, as the linker recorded them, with
+// the standard library last.
 func document(p program, u uses) bom {
 	main := component{
 		Ref:     purl(p.info.Main.Path, p.version),
@@ -88,7 +88,7 @@ func document(p program, u uses) bom {
 	add := func(path string) {
 		d := dependency{Ref: refs[path], On: []string{}}
 		for _, other := range u.of(path) {
-			if refs[other] != "" { // what only tests use was not linked
+			if refs[other] != "" { // modules that only tests use are not linked
 				d.On = append(d.On, refs[other])
 			}
 		}
@@ -111,7 +111,7 @@ func document(p program, u uses) bom {
 	}
 }
 
-// library is a module that was linked. What replaces it is what it is.
+// library describes a linked module. If it is replaced, the replacement is described.
 func library(m *debug.Module) component {
 	path, as := m.Path, m
 	if m.Replace != nil {
@@ -124,12 +124,12 @@ func library(m *debug.Module) component {
 	return c
 }
 
-// purl names a module's version: https://github.com/package-url/purl-spec
+// purl returns the package URL of a module's version: https://github.com/package-url/purl-spec
 func purl(path, version string) string {
 	return "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 }
 
-// serial makes a UUID of a program's sum: of version 8, which is anybody's own.
+// serial makes a UUID of version 8 (custom) from a program's checksum.
 func serial(sum []byte) string {
 	var id [16]byte
 	copy(id[:], sum)

@@ -1,13 +1,13 @@
-// Sbom prints what a program of Go is made of, as a CycloneDX 1.6 document:
+// Sbom prints the bill of materials of a Go program, as a CycloneDX 1.6 document:
 //
 //	go run ./deploy/sbom bellman-linux-amd64 > bellman-linux-amd64.cdx.json
 //
-// What was linked it reads in the program itself, and which module uses which in
-// the sources, for the program's platform. VERSION and SOURCE_DATE_EPOCH are the
-// program's version and the document's time. The same program gives the same bytes.
+// It reads the linked modules from the program itself, and from the sources, for the program's platform,
+// which module uses which. VERSION and SOURCE_DATE_EPOCH are the program's version and the document's time.
+// The same program gives the same bytes.
 //
-// cyclonedx-gomod 1.10 is no choice here: from a program it does not know which module uses which, and from
-// sources it wants a git checkout with tags, and has no hash of the program.
+// cyclonedx-gomod 1.10 cannot replace it: from a program it does not find which module uses which, and from
+// sources it needs a git checkout with tags and has no checksum of the program.
 package main
 
 import (
@@ -55,9 +55,9 @@ func run(args []string, out io.Writer) error {
 	return e.Encode(document(p, uses))
 }
 
-// A program is what was built.
+// A program is a built binary.
 type program struct {
-	file    string // its name, without a directory
+	file    string // file name without a directory
 	version string
 	made    time.Time
 	sum     [sha256.Size]byte
@@ -76,7 +76,7 @@ func open(file string) (program, error) {
 	return program{file: filepath.Base(file), sum: sha256.Sum256(text), info: info}, nil
 }
 
-// listed asks go which packages the program has, and what they import.
+// listed runs go list to find the packages of the program and their imports.
 func listed(info *buildinfo.BuildInfo) (uses, error) {
 	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Imports,Module,Standard", info.Path)
 	list.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// uses says which modules each module imports something of, by path.
+// uses holds the modules that each module imports from, by path.
 type uses map[string]map[string]bool
 
-// standard is the path under which the standard library is known.
+// standard is the path that stands for the standard library.
 const standard = "std"
 
-// read reads what go list says of packages, one after the other.
+// read reads the output of go list for packages.
 func read(in io.Reader) (uses, error) {
 	type listedPackage struct {
 		ImportPath string
@@ -22,7 +22,7 @@ func read(in io.Reader) (uses, error) {
 		Standard   bool
 		Module     *struct{ Path string }
 	}
-	of := make(map[string]string) // a package's module
+	of := make(map[string]string) // module by package
 	var all []listedPackage
 	for d := json.NewDecoder(in); ; {
 		var p listedPackage

@@ -1,5 +1,5 @@
-// An order service that marks an order as paid and has its merchant told, in one
-// transaction of its own: both happen, or neither.
+// An order service that marks an order as paid and adds the notification of its merchant in one transaction
+// of its own: both happen, or neither.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(ctx context.Context, url string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 
-	// A merchant that is busy at first.
+	// A merchant that is unavailable at first.
 	var asked atomic.Int64
 	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -52,7 +52,7 @@ func run(ctx context.Context, url string) error {
 	}))
 	defer merchant.Close()
 
-	// Engines attempt what is in the database: here, or in processes of their own.
+	// Engines attempt the tasks in the database: in this process, or in others.
 	client, err := deliver.NewClient(deliver.Options{AllowPrivate: true}) // the merchant is on loopback
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func run(ctx context.Context, url string) error {
 	ran := make(chan error, 1)
 	go func() { ran <- e.Run(ctx) }()
 
-	// The service needs its own pool, and the queue's rules. No engine has to run here.
+	// The service needs its own pool and the queue's rules. No engine has to run in it.
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {
 		return err
@@ -113,8 +113,7 @@ type orders struct {
 	merchant string
 }
 
-// paid marks an order as paid, has its merchant told, and does what else belongs to
-// it, all in one transaction.
+// paid marks an order as paid, adds the notification, and calls also, all in one transaction.
 func (o orders) paid(ctx context.Context, no string, also func() error) (notification bellman.ID, err error) {
 	tx, err := o.pool.Begin(ctx)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Producers publish "order paid" to RabbitMQ, as they always did; bellman takes the
-// messages and tells each merchant after 5, 10 and 30 seconds, until it answers
-// success: never early, whatever is restarted.
+// Producers publish "order paid" to RabbitMQ as before. Bellman takes the messages and notifies each
+// merchant after 5, 10 and 30 seconds until it answers success: never early, even across restarts.
 package main
 
 import (
@@ -25,8 +24,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// settings are what bellman.yaml would say. In earnest the schedule is a preset's
-// name, retry_5_10_30, and nothing private is allowed.
+// settings is the content of bellman.yaml. In production, use the preset retry_5_10_30 as schedule, and do
+// not allow private addresses.
 const settings = `
 listen: 127.0.0.1:0
 queues:
@@ -84,7 +83,7 @@ func run(ctx context.Context, second time.Duration) (err error) {
 	}))
 	defer merchant.Close()
 
-	// A producer, which knows nothing of bellman.
+	// A producer that does not know bellman.
 	conn, err := amqp.Dial(url)
 	if err != nil {
 		return err
@@ -104,7 +103,7 @@ func run(ctx context.Context, second time.Duration) (err error) {
 		producer.ExchangeDelete(exchange, false, false)
 	}()
 
-	// bellman, as `bellman serve --config bellman.yaml` runs it.
+	// Bellman, as `bellman serve --config bellman.yaml` runs it.
 	dir, err := os.MkdirTemp("", "bellman-example")
 	if err != nil {
 		return err
@@ -128,7 +127,7 @@ func run(ctx context.Context, second time.Duration) (err error) {
 		return err
 	}
 	began = time.Now()
-	for range 2 { // the second time is the same order: told once
+	for range 2 { // the second message is the same order: one notification
 		if err := producer.PublishWithContext(ctx, exchange, "order.paid", false, false, amqp.Publishing{DeliveryMode: amqp.Persistent, Body: []byte(body)}); err != nil {
 			return err
 		}
@@ -145,15 +144,14 @@ func run(ctx context.Context, second time.Duration) (err error) {
 	return <-ran
 }
 
-// bound waits until bellman has its queue, which nobody else declares here: what is
-// published before is for no queue.
+// bound waits until bellman has declared its queue. Messages that are published before reach no queue.
 func bound(ctx context.Context, conn *amqp.Connection) error {
 	for {
 		ch, err := conn.Channel()
 		if err != nil {
 			return err
 		}
-		state, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil) // closes the channel if it is not there
+		state, err := ch.QueueDeclarePassive(queue, true, false, false, false, nil) // closes the channel if the queue does not exist
 		if err == nil && state.Consumers > 0 {
 			return ch.Close()
 		}

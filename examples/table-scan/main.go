@@ -1,5 +1,5 @@
-// A job that scanned a table each minute for orders whose merchants are to be told,
-// replaced: the rows it left are taken over, and what is new is never scanned for.
+// A replacement for a job that scanned a table each minute for orders whose merchants must be notified: the
+// remaining rows are handed over, and new orders need no scan.
 package main
 
 import (
@@ -20,18 +20,18 @@ import (
 	"github.com/bellmanhq/bellman/store/postgres"
 )
 
-// What the job had: every minute the first hundred of
+// The old job read the first hundred rows each minute:
 //
 //	SELECT … FROM example_scan WHERE pay_status = 1 AND notify_status = 0
 //
-// with the rest left for later, and done rows read again and again.
+// It left the others for later, and read finished rows again and again.
 const table = `
 DROP TABLE IF EXISTS example_scan;
 CREATE TABLE example_scan (id BIGSERIAL PRIMARY KEY, order_no TEXT NOT NULL, merchant_no TEXT NOT NULL, pay_status INT NOT NULL, notify_status INT NOT NULL);
 INSERT INTO example_scan (order_no, merchant_no, pay_status, notify_status)
 	SELECT 'O' || n, 'M' || n % 7, (n % 3 > 0)::INT, (n % 5 = 0)::INT FROM generate_series(1, 1000) n`
 
-// handedOver is a notify_status that the old job never looks for.
+// handedOver is a notify_status that the old job does not select.
 const handedOver = 2
 
 func main() {
@@ -59,7 +59,7 @@ func run(ctx context.Context, url string) error {
 	var told atomic.Int64
 	notify := engine.Queue{Name: "merchant-notify", Schedule: "wechat_notify",
 		Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
-			told.Add(1) // in earnest: package deliver, over HTTP
+			told.Add(1) // in production: package deliver, over HTTP
 			return bellman.Verdict{Next: bellman.Succeed}
 		})}
 	store, err := postgres.Open(ctx, url, postgres.Options{})
@@ -87,7 +87,7 @@ func run(ctx context.Context, url string) error {
 		all = append(all, ids...)
 	}
 
-	// From now on each order is handed over when it is paid, in the same transaction.
+	// From now on each order is handed over in the transaction that marks it as paid.
 	id, err := paid(ctx, pool, e, "O-new", "M1")
 	if err != nil {
 		return err
@@ -102,8 +102,8 @@ func run(ctx context.Context, url string) error {
 	return <-ran
 }
 
-// handOver takes over up to limit rows that the old job would still look for, by
-// their keys, so that it never matters how many there are, nor whether this is run twice.
+// handOver hands over up to limit rows that the old job would still select. It can be repeated safely,
+// because each task has a key.
 func handOver(ctx context.Context, pool *pgxpool.Pool, e *engine.Engine, limit int) (ids []bellman.ID, err error) {
 	return ids, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `UPDATE example_scan SET notify_status = $1 WHERE id IN (
@@ -128,7 +128,7 @@ func handOver(ctx context.Context, pool *pgxpool.Pool, e *engine.Engine, limit i
 	})
 }
 
-// paid is what the service does when an order is paid.
+// paid is the service's code for a paid order.
 func paid(ctx context.Context, pool *pgxpool.Pool, e *engine.Engine, no, merchant string) (id bellman.ID, err error) {
 	return id, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `INSERT INTO example_scan (order_no, merchant_no, pay_status, notify_status) VALUES ($1, $2, 1, $3)`, no, merchant, handedOver); err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// bodyBytes is how large a task's body is. It says which task of which load it
-// is, at fixed places, so that the receiver need not parse it.
+// bodyBytes is the size of a task's body. The numbers of load and task stand at fixed places, so that the
+// receiver need not parse the body.
 const bodyBytes = 300
 
 const (
@@ -30,7 +30,7 @@ func appendBody(b []byte, load, task int) []byte {
 	return b
 }
 
-// readBody says which task a body belongs to.
+// readBody reads which task a body belongs to.
 func readBody(b []byte) (load, task int, ok bool) {
 	if len(b) != bodyBytes {
 		return 0, 0, false
@@ -61,20 +61,20 @@ func number10(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// A plan says what to create: task i of a load goes to an address.
+// A plan describes what to create: the task with index i of a load goes to an address.
 type plan struct {
 	tasks int
-	item  func(i int) (l *load, task int, url string) // of 0 to tasks−1
-	due   time.Time                                   // of all, where their load has no due times; zero: now
+	item  func(i int) (l *load, task int, url string) // for i from 0 to tasks−1
+	due   time.Time                                   // of all tasks, if their load has no due times; zero: now
 }
 
-// to plans all of a load to one address.
+// to returns a plan that sends all tasks of a load to one address.
 func to(l *load, url string) plan {
 	return plan{tasks: len(l.at), item: func(i int) (*load, int, string) { return l, i, url }}
 }
 
-// appendCreate appends the JSON that asks for task i: one like those of a
-// payment platform, with a key, of one of a thousand merchants.
+// appendCreate appends the JSON request for task i. It resembles that of a payment platform: with a key,
+// and of one of a thousand merchants.
 func (p *plan) appendCreate(b []byte, i int) []byte {
 	l, task, url := p.item(i)
 	var merchant, order [12]byte
@@ -105,8 +105,8 @@ func (p *plan) appendCreate(b []byte, i int) []byte {
 	return append(b, '}')
 }
 
-// newLoad makes the next load. All of it must have arrived, once and not early,
-// when the scenario ends.
+// newLoad makes the next load. When the scenario ends, all of its tasks must have arrived, once and not
+// early.
 func (r *run) newLoad(tasks int) *load {
 	l := newLoad(r.nextLoad(), tasks)
 	r.loads = append(r.loads, l)
@@ -114,7 +114,7 @@ func (r *run) newLoad(tasks int) *load {
 	return l
 }
 
-// never plans tasks to the receiver of which none must arrive.
+// never returns a plan of tasks that must not arrive.
 func (r *run) never(tasks int) plan {
 	l := newLoad(r.nextLoad(), 0)
 	return plan{tasks: tasks, due: time.Now().Add(24 * time.Hour),

@@ -12,39 +12,38 @@ import (
 	"time"
 )
 
-// answersIn is how long the channel thinks about each question.
+// answersIn is how long the channel takes to answer a query.
 const answersIn = 5 * time.Millisecond
 
-// A channel is a payment channel that speaks as WeChat Pay's API v3 does, and the
-// merchants of its orders, who are told how each ended. An order is not paid
-// until it has been asked about often enough, or everybody pays.
+// A channel is a payment channel with the API of WeChat Pay v3, and the receiver of the notifications of
+// its orders. An order is paid after a number of queries, or when all orders are paid.
 type channel struct {
-	load   int // of its orders' numbers
+	load   int // in the numbers of its orders
 	placed []placed
-	pays   int         // the question that is answered SUCCESS; 0: none
-	paid   atomic.Bool // everybody has paid
+	pays   int         // the query that is answered SUCCESS; 0: none
+	paid   atomic.Bool // all orders are paid
 
 	orders, merchants string // URLs
 	server            *http.Server
 	serving           sync.WaitGroup
 
 	asked   atomic.Int64
-	settled atomic.Int64  // orders whose end was told
-	all     chan struct{} // closed when all were
-	strays  atomic.Int64  // requests that are about no order of its own, or ask for a close
+	settled atomic.Int64  // orders whose final notification arrived
+	all     chan struct{} // closed when all have arrived
+	strays  atomic.Int64  // requests for unknown orders, or to close one
 }
 
 // placed is an order at the channel.
 type placed struct {
-	sent time.Time // when bellman was told of it
-	kept time.Time // … and answered; both are for whoever told it
+	sent time.Time // when the create was sent to bellman
+	kept time.Time // when it was answered
 
 	mu     sync.Mutex
-	at     []int64 // Unix ns of each question
-	asking int     // questions that are not answered yet
-	twice  int     // of them at once, when there should be one
+	at     []int64 // Unix ns of each query
+	asking int     // queries that are not answered yet
+	twice  int     // queries that arrived while another was open
 	told   int     // notifications of PAID
-	wrong  int     // of anything else
+	wrong  int     // other notifications
 }
 
 func newChannel(load, orders int) (*channel, error) {
@@ -70,14 +69,14 @@ func (c *channel) close() {
 	c.serving.Wait()
 }
 
-// orderNoOf is an order's number: it says which order of which load it is.
+// orderNoOf returns an order's number, which contains the numbers of load and order.
 func orderNoOf(load, order int) (no [12]byte) {
 	digits(no[:4], load)
 	digits(no[4:], order)
 	return no
 }
 
-// find returns the order with a number; nil if the channel has no such order.
+// find returns the order with a number; nil if there is none.
 func (c *channel) find(no []byte) *placed {
 	if len(no) != 12 {
 		return nil
@@ -118,7 +117,7 @@ func (c *channel) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		`"trade_state_desc":"-","attach":"","payer":{"openid":"oUpF8uMuAJO_M2pxb1Q9zNjWeS6o"},"amount":{"total":1250,"currency":"CNY"}}`, no, state, more)
 }
 
-// begin notes a question and returns which one it is.
+// begin records a query and returns its number.
 func (p *placed) begin(at time.Time) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +139,7 @@ var (
 	isPaid  = []byte(`"order_state":"PAID"`)
 )
 
-// tell hears how an order ended.
+// tell receives the notification of an order's end.
 func (c *channel) tell(w http.ResponseWriter, req *http.Request) {
 	body, err := readAll(make([]byte, 0, 512), req.Body)
 	_, no, found := bytes.Cut(body, orderNo)
@@ -165,7 +164,7 @@ func (c *channel) hear(p *placed, paid bool) {
 	}
 }
 
-// questions returns how often each order was asked about so far.
+// questions returns the number of queries of each order so far.
 func (c *channel) questions() []int {
 	counts := make([]int, len(c.placed))
 	for i := range c.placed {
@@ -177,12 +176,12 @@ func (c *channel) questions() []int {
 	return counts
 }
 
-// await waits until the end of every order was told.
+// await waits until the final notification of every order has arrived.
 func (c *channel) await(ctx context.Context) error {
 	return awaitAll(ctx, c.all, &c.settled, len(c.placed), "orders were told to have ended")
 }
 
-// checkChannel compares what the channel saw with the promises, at the end of a scenario.
+// checkChannel compares what the channel received with bellman's promises, at the end of a scenario.
 func (r *run) checkChannel(c *channel) {
 	var never, lost, again, wrong, twice int64
 	for i := range c.placed {

@@ -53,7 +53,7 @@ func Child() error {
 	return serve(r)
 }
 
-// serve runs a server until standard input ends: it stops in good order, also when its parent died.
+// serve runs a server until standard input ends, also because the parent died, and then stops it cleanly.
 func serve(r role) (err error) {
 	if r.Profile != "" {
 		f, err := os.Create(r.Profile)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A cluster is servers that share a store.
+// A cluster is a set of servers that share a store.
 type cluster struct {
 	r     *run
 	nodes []*process
@@ -46,7 +46,7 @@ func (c *cluster) balanced() {
 	}
 }
 
-// shares are the shards of each node; nil while a node has none, or a shard has no living owner.
+// shares returns the shards of each node; nil while a node has none or a shard has no living owner.
 func (c *cluster) shares(ctx context.Context) (map[string][]int, error) {
 	list, err := c.nodes[0].client.Nodes(ctx)
 	if err != nil || len(list.Unowned) > 0 {
@@ -73,15 +73,16 @@ func (c *cluster) stop() {
 	}
 }
 
-// throughput is how many tasks a second are created, delivered and recorded. rest tasks wait besides.
+// throughput returns how many tasks a second are created, delivered and recorded, while rest other tasks
+// wait.
 func (c *cluster) throughput(rest int) float64 {
 	return c.r.timed(c.nodes[0], c.r.sizes.batches, rest, func(l *load) {
 		try(createInBatches(c.r.ctx, to(l, c.r.url), c.nodes...))
 	})
 }
 
-// dueAtOnce is how many stored tasks a second are delivered and recorded that become due at one
-// moment. rest tasks wait besides. If creating the tasks takes longer, dueAtOnce starts again with
+// dueAtOnce returns how many tasks a second are delivered and recorded after they all became due at one
+// moment, while rest other tasks wait. If creating the tasks takes longer, dueAtOnce starts again with
 // twice the time.
 func (c *cluster) dueAtOnce(rest int) float64 {
 	r := c.r
@@ -97,7 +98,7 @@ func (c *cluster) dueAtOnce(rest int) float64 {
 	}
 }
 
-// nodes: what it costs that a load is shared by several servers, which have no more CPU than one has.
+// nodes measures the cost of sharing a load among several servers on the same CPUs.
 func (r *run) nodes() {
 	measure := func(n int, name string) (batches, due float64) {
 		c := r.cluster(n, r.store(name))

@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// ordersCrowd: more orders than the machine can poll in time. Each must get its share, none may be
-// forgotten, and memory must stay bounded. Then everybody pays, and every merchant must be notified.
+// ordersCrowd polls more orders than the machine can poll in time. Each must get its share, none may be
+// forgotten, and memory must stay bounded. Then all are paid, and every merchant must be notified.
 func (r *run) ordersCrowd() {
 	c := must(newChannel(r.nextLoad(), r.sizes.crowd))
 	defer c.close()
@@ -17,7 +17,7 @@ func (r *run) ordersCrowd() {
 	begun := time.Now()
 	try(p.place(r.ctx, c, orderBatch, r.sizes.ramp))
 	r.figure("orders placed in", time.Since(begun).Seconds(), "s")
-	sleepUntil(time.Now().Add(2 * r.sizes.gap)) // until the last ones had to be asked about
+	sleepUntil(time.Now().Add(2 * r.sizes.gap)) // until the last ones are due
 	r.figure("questions offered", float64(len(c.placed))/r.sizes.gap.Seconds(), "/s")
 	before := c.questions()
 	r.asked(p, c, time.Now().Add(r.sizes.steady))
@@ -34,8 +34,7 @@ func (r *run) ordersCrowd() {
 	try(p.stop())
 }
 
-// shares notes how evenly orders were asked about since they had so many questions
-// each: how often, and with what time between two questions.
+// shares reports how evenly orders were queried since before: how often, and at which intervals.
 func (r *run) shares(c *channel, before []int) {
 	between := newDurations()
 	shares := make([]int, len(before))
@@ -78,7 +77,7 @@ func (r *run) checkPaid(p *process, c *channel) {
 	check("told", func(t *client.Task) bool { return t.Event == "order.paid" && t.State == "succeeded" })
 }
 
-// ordersWaiting: what orders cost whose first question is half an hour away.
+// ordersWaiting measures the cost of orders whose first query is half an hour away.
 func (r *run) ordersWaiting() {
 	c := must(newChannel(r.nextLoad(), r.sizes.waiting))
 	defer c.close()

@@ -15,8 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A poster sends bodies that are encoded already, with as little of this
-// machine's CPU as net/http allows.
+// A poster sends encoded bodies with as little CPU time as net/http allows.
 type poster struct {
 	transport *http.Transport
 	url       *url.URL
@@ -40,7 +39,7 @@ func (p *poster) post(ctx context.Context, body []byte) (status int, header http
 	return resp.StatusCode, resp.Header, err
 }
 
-// readAll is io.ReadAll into a buffer that is there already.
+// readAll is io.ReadAll into an existing buffer.
 func readAll(b []byte, from io.Reader) ([]byte, error) {
 	for {
 		b = slices.Grow(b, 1)
@@ -66,7 +65,7 @@ func (p *process) creator(path string) *creator {
 	return &creator{server: p, poster: poster{transport: p.http, url: &url.URL{Scheme: "http", Host: p.addr, Path: path}}}
 }
 
-// send sends the body. A 429 is waited out, as often as it comes.
+// send sends the body. After a 429 it waits and sends again, as often as needed.
 func (c *creator) send(ctx context.Context) (status int, err error) {
 	for {
 		status, header, err := c.poster.post(ctx, c.body)
@@ -96,15 +95,15 @@ func (c *creator) one(ctx context.Context, p *plan, i int) error {
 	return err
 }
 
-// created is what the answer to a batch says of a new task.
+// created is the text of a batch's answer for a new task.
 var created = []byte(`{"status":201,`)
 
-// several creates n tasks of a plan, from task i on.
+// several creates n tasks of a plan, starting with task i.
 func (c *creator) several(ctx context.Context, p *plan, i, n int) error {
 	return c.batch(ctx, n, func(b []byte, k int) []byte { return p.appendCreate(b, i+k) })
 }
 
-// batch creates n tasks with one request; create appends the JSON of the kth.
+// batch creates n tasks with one request. create appends the JSON of task k.
 func (c *creator) batch(ctx context.Context, n int, create func(b []byte, k int) []byte) error {
 	c.body = append(c.body[:0], `{"tasks":[`...)
 	for k := range n {
@@ -124,7 +123,7 @@ func (c *creator) batch(ctx context.Context, n int, create func(b []byte, k int)
 	return nil
 }
 
-// createSingly creates all of a plan, one task a request.
+// createSingly creates all tasks of a plan, one per request.
 func (p *process) createSingly(ctx context.Context, plan plan, clients int) error {
 	return inSteps(ctx, plan.tasks, 1, clients, func(ctx context.Context) func(i, n int) error {
 		c := p.creator("/v1/tasks")
@@ -132,11 +131,11 @@ func (p *process) createSingly(ctx context.Context, plan plan, clients int) erro
 	})
 }
 
-// batchClients is how many clients send batches at the same time.
+// batchClients is the number of clients that send batches concurrently.
 const batchClients = 4
 
-// createInBatches creates all of a plan, in the largest batches of the run. Of several servers each
-// client has one of its own, as far as there are enough clients.
+// createInBatches creates all tasks of a plan in the largest batches of the run. With several servers, the
+// clients are divided among them.
 func createInBatches(ctx context.Context, plan plan, servers ...*process) error {
 	var clients atomic.Int64
 	return inSteps(ctx, plan.tasks, servers[0].batch, batchClients, func(ctx context.Context) func(i, n int) error {
@@ -145,8 +144,8 @@ func createInBatches(ctx context.Context, plan plan, servers ...*process) error 
 	})
 }
 
-// inSteps goes through 0 to total−1 in steps, with so many clients at once, each
-// with a function of its own.
+// inSteps processes 0 to total−1 in steps with a number of concurrent clients. client returns the function
+// of each client.
 func inSteps(ctx context.Context, total, step, clients int, client func(context.Context) func(i, n int) error) error {
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// endpoints: the same load to one address and to many.
+// endpoints compares the same load to one address and to many.
 func (r *run) endpoints() {
 	one := r.spreadOver([]string{r.url}, "one")
 	many := r.spreadOver(must(r.receiver.listen(r.sizes.addresses, false)), "many")
@@ -20,7 +20,7 @@ func (r *run) spreadOver(urls []string, store string) float64 {
 	})
 }
 
-// hanging: what the other endpoints get while a tenth of all endpoints hangs.
+// hanging measures the throughput of the other endpoints while a tenth of all endpoints hangs.
 func (r *run) hanging() {
 	bad := max(r.sizes.addresses/10, 1)
 	m := mixture{must(r.receiver.listen(r.sizes.addresses-bad, false)), must(r.receiver.listen(bad, true))}
@@ -42,11 +42,10 @@ func (r *run) hanging() {
 	}
 }
 
-// A mixture is some addresses that answer and some that hang.
+// A mixture is a set of addresses that answer and addresses that hang.
 type mixture struct{ healthy, hanging []string }
 
-// mixed plans tasks, a multiple of ten, of which every tenth goes to an address
-// that hangs, or is left out.
+// mixed plans tasks, a multiple of ten. Every tenth goes to an address that hangs, or is left out.
 func (r *run) mixed(m mixture, tasks int, withHanging bool) (good, hung *load, both plan) {
 	good, hung = r.newLoad(tasks-tasks/10), newLoad(r.nextLoad(), tasks/10)
 	both = plan{tasks: len(good.at), item: func(i int) (*load, int, string) {
@@ -66,8 +65,8 @@ func (r *run) mixed(m mixture, tasks int, withHanging bool) (good, hung *load, b
 	return good, hung, both
 }
 
-// healthy is how many tasks a second arrive at the healthy endpoints, from the first create to the last
-// arrival.
+// healthy returns how many tasks a second arrive at the healthy endpoints, from the first create to the
+// last arrival.
 func (r *run) healthy(m mixture, store string, withHanging bool) float64 {
 	p := r.start(r.store(store))
 	good, _, both := r.mixed(m, r.sizes.spread, withHanging)
@@ -76,6 +75,6 @@ func (r *run) healthy(m mixture, store string, withHanging bool) float64 {
 	r.arrive(good)
 	took := time.Since(begun)
 	r.peak(p, "")
-	p.kill() // attempts to endpoints that hang go on for a day
+	p.kill() // attempts to hanging endpoints would go on for a day
 	return float64(len(good.at)) / took.Seconds()
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// A goal is a bound of a figure, on one kind of store.
+// A goal is a limit for a figure, on one kind of store.
 type goal struct {
 	store string // one of config's kinds
-	least bool   // bound is the least, and not the most
-	times bool   // Ratio is bounded, and not Value
+	least bool   // bound is a minimum; false: a maximum
+	times bool   // bound is for Ratio; false: for Value
 	bound float64
 }
 
@@ -19,7 +19,7 @@ func atLeast(ratio float64) goal     { return goal{config.Pebble, true, true, ra
 func timesAtMost(ratio float64) goal { return goal{config.Pebble, false, true, ratio} }
 func atMost(value float64) goal      { return goal{config.Pebble, false, false, value} }
 
-// inPostgres makes a goal one of PostgreSQL, and not of the embedded store.
+// inPostgres returns the goal for PostgreSQL instead of the embedded store.
 func inPostgres(g goal) goal {
 	g.store = config.Postgres
 	return g
@@ -31,7 +31,7 @@ func (r *run) figure(name string, value float64, unit string) *Figure {
 	return &r.report.Figures[len(r.report.Figures)-1]
 }
 
-// against sets what a figure is compared with.
+// against sets the base with which a figure is compared.
 func (f *Figure) against(name string, base float64) *Figure {
 	f.BaseName, f.Base = name, base
 	if base > 0 {
@@ -40,7 +40,7 @@ func (f *Figure) against(name string, base float64) *Figure {
 	return f
 }
 
-// require sets which goal a figure has on the store that is measured. Small sizes are not judged.
+// require sets the goal of a figure for the measured kind of store. With small sizes goals are not checked.
 func (r *run) require(f *Figure, goals ...goal) {
 	for _, g := range goals {
 		if g.store != r.kind() {

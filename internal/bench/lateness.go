@@ -7,11 +7,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// perSecond is the pace of the latency scenario.
+// perSecond is the rate of the latency scenario.
 const perSecond = 500
 
 // latency and lateness are measured on an empty store, latencyWaiting and latenessWaiting on one with many
-// tasks due tomorrow, and compared with the figures of the former.
+// tasks due tomorrow, and compared with the former.
 func (r *run) latency() { r.onEmpty(r.measureLatency, 0.8, 3) }
 
 func (r *run) lateness() { r.onEmpty(r.measureLateness, 0.8, 2.5) }
@@ -43,15 +43,15 @@ func (r *run) warm(p *process, rest int) {
 	r.timed(p, 256, rest, func(l *load) { try(p.createSingly(r.ctx, to(l, r.url), 16)) })
 }
 
-// measureLatency creates tasks at a fixed pace, whether or not earlier creates are answered, and measures
-// each from right before its create is sent to its arrival. rest tasks wait besides.
+// measureLatency creates tasks at a fixed rate, whether or not earlier creates are answered, and measures
+// each from just before its create is sent to its arrival, while rest other tasks wait.
 func (r *run) measureLatency(p *process, rest int) (p50, p99 *Figure) {
 	r.warm(p, rest)
 	gap := time.Second / perSecond
 	l := r.newLoad(int(r.sizes.latency / gap))
 	sent, answered := make([]int64, len(l.at)), make([]int64, len(l.at))
 	plan := to(l, r.url)
-	idle := make(chan *creator, 1024) // clients that have nothing to do
+	idle := make(chan *creator, 1024) // idle clients
 	g, ctx := errgroup.WithContext(r.ctx)
 	begun := time.Now().Add(10 * time.Millisecond)
 	for i := range l.at {
@@ -90,13 +90,13 @@ func (r *run) measureLatency(p *process, rest int) (p50, p99 *Figure) {
 	return r.percentiles("create to arrival", took)
 }
 
-// measureLateness creates tasks due at random times and measures how long after them they arrive. rest
-// tasks wait besides.
+// measureLateness creates tasks due at random times and measures how late they arrive, while rest other
+// tasks wait.
 func (r *run) measureLateness(p *process, rest int) (p50, p99 *Figure) {
 	return r.percentiles("arrival after due", r.arrivals(p, rest))
 }
 
-// arrivals are how long after their due times tasks arrive that are due at random.
+// arrivals returns the lateness of tasks that are due at random times.
 func (r *run) arrivals(p *process, rest int) durations {
 	r.warm(p, rest)
 	l := r.newLoad(r.sizes.late)
@@ -114,7 +114,7 @@ func (l *load) dueWithin(from time.Time, span time.Duration) {
 	}
 }
 
-// lateness is how long after their due times the tasks of a load arrived.
+// lateness returns how long after their due times the tasks of a load arrived.
 func (l *load) lateness() durations {
 	late := newDurations()
 	for i := range l.at {

@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// waitingMillions compares throughput, lateness and pages of a table of many rows with an empty one.
+// waitingMillions compares throughput, lateness and pages of a large table with those of an empty one.
 func (r *run) waitingMillions() {
 	empty := r.cluster(1, r.store("empty"))
 	before := empty.both(0)
@@ -50,18 +50,18 @@ func (r *run) filledUp() *cluster {
 	return c
 }
 
-// both measures throughput in batches and due at once, and lateness p50 and p99 in ms. rest tasks wait
-// besides.
+// both measures throughput in batches and due at once, and lateness p50 and p99 in ms, while rest other
+// tasks wait.
 func (c *cluster) both(rest int) [4]float64 {
 	batches, due := c.throughput(rest), c.dueAtOnce(rest)
 	late := c.r.arrivals(c.nodes[0], rest)
 	return [4]float64{batches, due, late.ms(50), late.ms(99)}
 }
 
-// pageReads is how often each page is read.
+// pageReads is the number of reads of each page.
 const pageReads = 20
 
-// pages reads the lists that an operator looks at, with each filter.
+// pages reads the lists that operators use, with each filter.
 func (r *run) pages(p *process) {
 	one := must(p.client.List(r.ctx, client.Filter{State: "pending"}, 1, ""))
 	if len(one.Tasks) == 0 {
@@ -105,7 +105,7 @@ func (r *run) pages(p *process) {
 			took = append(took, time.Since(begun))
 			worst.add(int64(took[len(took)-1]))
 			found += len(list.Tasks)
-			cursor = list.NextCursor // on to the next page, and round again
+			cursor = list.NextCursor // the next page; after the last one the first
 		}
 		if (found == 0) != page.none {
 			r.fail("%d tasks on the pages of %s", found, page.name)

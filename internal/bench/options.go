@@ -9,28 +9,28 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// Options say what to measure. The zero value measures everything of the embedded
-// store at full size, which takes about ten minutes and 2 GiB of disk.
+// Options select what to measure. The zero value measures everything on the embedded store at full size,
+// which takes about ten minutes and 2 GiB of disk.
 type Options struct {
 	Scenarios []string // names of [Scenarios]; none: all but memory-10m and waiting-5m
-	Store     string   // URL of a database in whose server databases are made and dropped for the stores; empty: the embedded store
-	Quick     bool     // small sizes: everything in about two minutes, figures a rough idea
-	Dir       string   // where the stores are, and so which disk is measured; default: the directory for temporary files
-	Profile   string   // CPU profiles of the servers go to this name with the scenario's added, "cpu.drain"; empty: none
+	Store     string   // URL of a database server, in which databases are created and dropped; empty: the embedded store
+	Quick     bool     // small sizes: everything in about two minutes, with rough figures
+	Dir       string   // directory of the stores, which selects the disk; default: the directory for temporary files
+	Profile   string   // prefix of files for CPU profiles of the servers; the scenario's name is added, as in "cpu.drain"; empty: none
 }
 
-// A Scenario is one thing to measure.
+// A Scenario is a measurement.
 type Scenario struct {
 	Name  string
 	About string
 
-	optional bool // only where it is asked for
+	optional bool // runs only on request
 	database bool // needs a store in a database
-	sql      bool // of that: one that is asked in SQL
+	sql      bool // needs a store in an SQL database
 	run      func(*run)
 }
 
-// Scenarios are what can be measured, in the order in which it is done.
+// Scenarios returns all measurements in the order in which they run.
 func Scenarios() []Scenario {
 	return []Scenario{
 		{Name: "raw", About: "a bare loop that posts to the receiver and keeps nothing", run: (*run).rawAlone},
@@ -56,11 +56,11 @@ func Scenarios() []Scenario {
 	}
 }
 
-// NeedsDatabase says that the scenario can be run with [Options.Store] alone.
+// NeedsDatabase reports whether the scenario requires [Options.Store].
 func (s Scenario) NeedsDatabase() bool { return s.database }
 
-// choose returns the scenarios with these names, in their own order; without
-// names those that are not optional and can be run on a kind of store.
+// choose returns the scenarios with these names in their own order. Without names it returns those that are
+// not optional and run on a kind of store.
 func choose(names []string, kind string) ([]Scenario, error) {
 	all := Scenarios()
 	cannot := func(s *Scenario) bool { return s.database && kind == config.Pebble || s.sql && kind == config.Redis }
@@ -87,7 +87,7 @@ func choose(names []string, kind string) ([]Scenario, error) {
 	}), nil
 }
 
-// sizes are how much of each load there is.
+// sizes are the sizes of the loads.
 type sizes struct {
 	raw       time.Duration // one measurement
 	batch     int           // tasks of one request
@@ -101,23 +101,23 @@ type sizes struct {
 	late      int // tasks for lateness
 	over      time.Duration
 	waiting   int // tasks due tomorrow
-	overdue   int // after the kill
+	overdue   int // overdue tasks after the kill
 	settle    time.Duration
 	idle      time.Duration
 
-	orders int           // polled in time
-	crowd  int           // … and not
+	orders int           // orders that can be polled in time
+	crowd  int           // orders that cannot
 	gap    time.Duration // between polls
-	polls  int           // until an order is paid, where all are in time
+	polls  int           // until an order is paid, if all are polled in time
 	ramp   time.Duration // over which orders are placed
 	steady time.Duration // of the crowd, measured
 
 	nodes  int
-	filled int // tasks waiting, put there by the database itself
+	filled int // waiting tasks that are copied within the database
 }
 
-// ahead is how long before their due times so many tasks are created: long
-// enough for a machine that takes in 8,000 a second.
+// ahead returns how long before their due times tasks are created: long enough for a machine that accepts
+// 8,000 a second.
 func (s sizes) ahead(tasks int) time.Duration {
 	return s.settle + time.Duration(tasks)*time.Second/8_000
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// orderSettings are those of a platform with one channel account; CHANNEL and
-// SCHEDULE stand for what they say.
+// orderSettings are those of a platform with one channel account. CHANNEL and SCHEDULE are placeholders.
 const orderSettings = `
 queues:
   told: {}
@@ -34,26 +33,25 @@ func (r *run) startOrders(store string, c *channel, schedule string) *process {
 	return r.startWith(store, settings)
 }
 
-// key is the key of an order's task, and the merchant it is of.
+// key returns the merchant of an order and the key of its task.
 func (c *channel) key(order int) (merchant, key string) {
 	no := orderNoOf(c.load, order)
 	merchant = fmt.Sprintf("M%04d", order*7919%1000)
 	return merchant, merchant + "/" + string(no[:])
 }
 
-// appendOrder appends the JSON that asks for an order to be watched.
+// appendOrder appends the JSON request for an order.
 func (c *channel) appendOrder(b []byte, order int) []byte {
 	merchant, key := c.key(order)
 	return fmt.Appendf(b, `{"queue":"orders","merchant_no":%q,"order_no":%q,"notify":{"url":%q}}`,
 		merchant, key[len(merchant)+1:], c.merchants)
 }
 
-// orderBatch is how many orders one request places: a second's worth at once
-// would be late for being due at once.
+// orderBatch is the number of orders in one request. A whole second's orders in one request would be due at
+// once and therefore late.
 const orderBatch = 100
 
-// place places all orders of a channel, evenly over a time; as fast as they are
-// taken, where it is none.
+// place places all orders of a channel evenly over a time, or as fast as possible if the time is zero.
 func (p *process) place(ctx context.Context, c *channel, size int, over time.Duration) error {
 	begun, total := time.Now(), len(c.placed)
 	return inSteps(ctx, total, size, batchClients, func(ctx context.Context) func(i, n int) error {
@@ -70,8 +68,8 @@ func (p *process) place(ctx context.Context, c *channel, size int, over time.Dur
 	})
 }
 
-// orders: fewer than the machine can poll. The channel is asked as often and as punctually as the schedule
-// says, and then answers that the order is paid.
+// orders polls fewer orders than the machine can poll. The channel must be queried as often and as
+// punctually as the schedule says, and then answers that the order is paid.
 func (r *run) orders() {
 	c := must(newChannel(r.nextLoad(), r.sizes.orders))
 	defer c.close()
@@ -79,7 +77,7 @@ func (r *run) orders() {
 	p := r.startOrders(r.store(""), c, fmt.Sprintf("%s*%d", schedule.FormatDuration(r.sizes.gap), r.sizes.polls))
 	begun := time.Now()
 	try(p.place(r.ctx, c, orderBatch, r.sizes.ramp))
-	// All orders are placed and none is paid: now the pace is measured.
+	// All orders are placed and none is paid: the rate is measured now.
 	r.asked(p, c, begun.Add(time.Duration(r.sizes.polls)*r.sizes.gap))
 	sleepUntil(begun.Add(r.sizes.ramp + time.Duration(r.sizes.polls)*r.sizes.gap))
 	r.settle(c.await(r.ctx))
@@ -92,7 +90,7 @@ func (r *run) orders() {
 	try(p.stop())
 }
 
-// asked reports how many questions a second there are until a time, and what they cost.
+// asked reports the queries per second until a time, and their cost.
 func (r *run) asked(p *process, c *channel, until time.Time) {
 	cpu, _, _ := p.usage()
 	from, asked := time.Now(), c.asked.Load()
@@ -104,8 +102,8 @@ func (r *run) asked(p *process, c *channel, until time.Time) {
 	}
 }
 
-// checkPolls compares each order's attempts with what the schedule says and the
-// channel saw, and returns how long after their due times the questions came.
+// checkPolls compares each order's attempts with the schedule and with what the channel received, and
+// returns the lateness of the queries.
 func (r *run) checkPolls(p *process, c *channel) durations {
 	late := make([]durations, batchClients)
 	var workers, wrong, early, unlike atomic.Int64
@@ -144,12 +142,11 @@ func (r *run) checkPolls(p *process, c *channel) durations {
 	return late[0]
 }
 
-// onSchedule reports whether an order's attempts are so many questions, each due
-// one gap after the one before: after it began, and not after its answer. The
-// first is due one gap after the order was kept. Times in the log are whole
-// milliseconds.
+// onSchedule reports whether an order's attempts are as many queries as polls, each due one gap after a
+// moment between the start and the answer of the one before. The first is due one gap after the order was
+// stored. Times in the log are whole milliseconds.
 func (p *placed) onSchedule(log []client.Attempt, gap time.Duration, polls int) bool {
-	from, to := p.sent.Add(-time.Millisecond), p.kept // by another process's clock
+	from, to := p.sent.Add(-time.Millisecond), p.kept // clocks of two processes
 	for i, a := range log {
 		since := a.Due.Add(-gap)
 		if a.Number != i+1 || a.Action != "query" || since.Before(from) || since.After(to.Add(2*time.Millisecond)) {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A Peer is another system that does bellman's work, and is measured by [MeasurePeer].
+// A Peer is another system for the same work, which [MeasurePeer] measures.
 type Peer interface {
 	Batch() int        // most tasks that it creates at once; 1: it has no batches
-	Efforts() []Effort // tried for its rates
+	Efforts() []Effort // settings to try for the throughput figures
 
 	// Work starts workers that POST the body of each task to url, until stop is called.
 	Work(e Effort, url string) (stop func() error, err error)
@@ -23,10 +23,10 @@ type Peer interface {
 	Forget(ctx context.Context) error
 }
 
-// An Effort is how hard workers try.
+// An Effort is a number of workers and how often they poll.
 type Effort struct {
 	Workers int
-	Looks   time.Duration // how often they look for work
+	Looks   time.Duration // how often workers look for tasks
 }
 
 // A PeerTask is a task to be created.
@@ -35,11 +35,11 @@ type PeerTask struct {
 	Due  time.Time // zero: now
 }
 
-// Punctual is how often workers look where lateness is measured.
+// Punctual is the polling interval of workers when lateness is measured.
 const Punctual = 2 * time.Millisecond
 
-// MeasurePeer measures drain, singles, batches and lateness of a peer as [Run] measures them of bellman,
-// with figures of the same names. Each rate is the best of the peer's efforts. Progress goes to out.
+// MeasurePeer measures drain, singles, batches and lateness of a peer as [Run] does for bellman, with
+// figures of the same names. Each throughput is the best of the peer's efforts. It prints progress to out.
 func MeasurePeer(ctx context.Context, p Peer, small bool, out io.Writer) (Report, error) {
 	r := &run{ctx: ctx, sizes: full, receiver: newReceiver()}
 	if small {
@@ -85,8 +85,8 @@ func (r *run) peer(p Peer, out io.Writer) {
 	r.peerLateness(p, hardest)
 }
 
-// peerRate is how many tasks a second are delivered and recorded. In a drain, work begins when all tasks
-// are created, and is measured from the first arrival.
+// peerRate returns how many tasks a second are delivered and recorded. In a drain, work begins when all
+// tasks are created, and is measured from the first arrival.
 func (r *run) peerRate(p Peer, e Effort, tasks, batch int) float64 {
 	l := r.newLoad(tasks)
 	var stop func() error
@@ -145,7 +145,7 @@ func (r *run) peerCreate(p Peer, l *load, batch int) {
 	}))
 }
 
-// peerFinish waits until a load has arrived and the peer says that all is done.
+// peerFinish waits until a load has arrived and the peer has recorded all tasks as done.
 func (r *run) peerFinish(p Peer, l *load) {
 	r.arrive(l)
 	for since := time.Now(); !must(p.Done(r.ctx)); time.Sleep(time.Millisecond) {

@@ -32,10 +32,10 @@ type process struct {
 	batch  int           // tasks that one request creates
 	ended  bool
 
-	refused atomic.Int64 // creates that it answered with 429
+	refused atomic.Int64 // creates that were answered with 429
 }
 
-// patience is how long anything may take without progress.
+// patience is the longest time without progress.
 const patience = 30 * time.Second
 
 // start starts a server with default settings on a store, and waits until it is ready. A store that does
@@ -110,7 +110,7 @@ func (p *process) awaitReady(ctx context.Context) error {
 	}
 }
 
-// stop ends the server in good order.
+// stop ends the server cleanly.
 func (p *process) stop() error {
 	if p.ended {
 		return nil
@@ -136,10 +136,10 @@ func (p *process) kill() {
 		p.http.CloseIdleConnections()
 	}
 	p.cmd.Process.Kill()
-	p.cmd.Wait() // it says that it was killed
+	p.cmd.Wait() // returns an error, because the process was killed
 }
 
-// pending returns how many tasks have not ended.
+// pending returns the number of tasks that have not ended.
 func (p *process) pending(ctx context.Context) (int64, error) {
 	queues, err := p.client.Queues(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (p *process) pending(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// awaitPending waits until so many tasks have not ended.
+// awaitPending waits until the number of tasks that have not ended is want.
 func (p *process) awaitPending(ctx context.Context, want int64) error {
 	last, since := int64(-1), time.Now()
 	for {
@@ -171,10 +171,10 @@ func (p *process) awaitPending(ctx context.Context, want int64) error {
 	}
 }
 
-// errStuck is the error when nothing happens any more.
+// errStuck is the error after a time without progress.
 var errStuck = errors.New("no progress in " + patience.String())
 
-// usage returns what the server has used so far; zeros where that cannot be read.
+// usage returns what the server has used so far; zeros if that is unknown.
 func (p *process) usage() (cpu time.Duration, now, peak int64) {
 	if !canMeasure || p.ended {
 		return 0, 0, 0

@@ -17,11 +17,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// rawClients is what bellman allows one endpoint at once by default.
+// rawClients is bellman's default for concurrent attempts to one endpoint.
 const rawClients = 64
 
-// raw measures the bare loop, in posts a second. The loop is a process of its own, as the server is:
-// within the receiver's process it would gain a third by being woken cheaply.
+// raw measures the bare loop in posts a second. The loop is a process of its own, as the server is: within
+// the receiver's process it would be a third faster, because goroutines are woken more cheaply than
+// processes.
 func (r *run) raw() float64 {
 	if since := time.Since(r.rawAt); len(r.report.Raw) > 0 && since < time.Second {
 		return r.report.Raw[len(r.report.Raw)-1] // the one after the last scenario
@@ -41,7 +42,7 @@ func (r *run) raw() float64 {
 	return perSecond
 }
 
-// postFor posts to a URL for some time and prints how often a second.
+// postFor posts to a URL for some time and prints the number of posts a second.
 func postFor(to string, span time.Duration) error {
 	u, err := url.Parse(to)
 	if err != nil {
@@ -71,7 +72,7 @@ func postFor(to string, span time.Duration) error {
 	return err
 }
 
-// rawAlone measures raw for its own sake, and the disk.
+// rawAlone reports raw and the disk's speed by themselves.
 func (r *run) rawAlone() {
 	r.figure("posts", r.raw(), "/s")
 	took := must(syncs(filepath.Join(r.dir, "sync")))
@@ -79,7 +80,7 @@ func (r *run) rawAlone() {
 	r.figure("4 KiB written and synced, p99", took.ms(99), "ms")
 }
 
-// syncs measures what the disk takes to make an append durable.
+// syncs measures how long the disk takes to make an append durable.
 func syncs(path string) (durations, error) {
 	took := newDurations()
 	f, err := os.Create(path)
@@ -101,7 +102,7 @@ func syncs(path string) (durations, error) {
 	return took, os.Remove(path)
 }
 
-// besideRaw reports a throughput, and compares it with raw from right before and right after it.
+// besideRaw reports a throughput and compares it with raw from right before and right after it.
 func (r *run) besideRaw(name string, measure func() (perSecond float64), goals ...goal) {
 	before := r.raw()
 	at := len(r.report.Figures)

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// A receiver is the merchant: it answers success to everything, and notes what
-// arrived when. Addresses that hang answer nothing at all.
+// A receiver is the merchant: it answers success to every request and records arrivals. Hanging addresses
+// never answer.
 type receiver struct {
 	server  *http.Server
 	hanging *http.Server
 	serving sync.WaitGroup
 
 	loads  [slots]atomic.Pointer[load] // by id modulo slots
-	strays atomic.Int64                // what belongs to no load, or to one that is over
-	hung   atomic.Int64                // attempts that got no answer
-	over   chan struct{}               // lets what hangs go
+	strays atomic.Int64                // arrivals of no load, or of a load that is over
+	hung   atomic.Int64                // attempts without an answer
+	over   chan struct{}               // ends hanging requests
 }
 
-// slots is how many loads can be under way at once.
+// slots is the largest number of concurrent loads.
 const slots = 16
 
 func newReceiver() *receiver {
@@ -34,8 +34,8 @@ func newReceiver() *receiver {
 	return r
 }
 
-// listen opens one address, 127.0.0.1, or so many of 127.0.a.b where the
-// machine has them, and returns their URLs.
+// listen opens n addresses, on 127.0.a.b if the machine has them, else on ports of 127.0.0.1, and returns
+// their URLs.
 func (r *receiver) listen(n int, hang bool) ([]string, error) {
 	urls := make([]string, 0, n)
 	for i := range n {
@@ -67,7 +67,7 @@ func (r *receiver) close() {
 	r.serving.Wait()
 }
 
-// begin makes a load known. It replaces the one that is slots before it.
+// begin registers a load. It replaces the one that is slots before it.
 func (r *receiver) begin(l *load) { r.loads[l.id%slots].Store(l) }
 
 var (
@@ -105,7 +105,7 @@ func (r *receiver) note(body []byte, at time.Time) {
 }
 
 func (r *receiver) hang(_ http.ResponseWriter, req *http.Request) {
-	io.Copy(io.Discard, req.Body) // who hangs up is noticed only after this
+	io.Copy(io.Discard, req.Body) // net/http notices a closed connection only after the body was read
 	r.hung.Add(1)
 	select {
 	case <-req.Context().Done():
@@ -113,11 +113,11 @@ func (r *receiver) hang(_ http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// A load is a number of tasks, and what arrived of them. What arrives of a load
-// with no room for it is a stray.
+// A load is a number of tasks and their arrivals. An arrival with a number beyond the load counts as a
+// stray.
 type load struct {
 	id  int
-	due []int64        // Unix ms; 0, or none at all: at once
+	due []int64        // Unix ms; 0, or nil for all: now
 	at  []atomic.Int64 // Unix ns of the first arrival
 
 	arrived atomic.Int64
@@ -154,7 +154,7 @@ func (l *load) await(ctx context.Context) error {
 	return awaitAll(ctx, l.all, &l.arrived, len(l.at), "tasks arrived")
 }
 
-// awaitAll waits until all is closed, as long as so far grows now and then.
+// awaitAll waits until all is closed. It fails if soFar does not grow for patience.
 func awaitAll(ctx context.Context, all <-chan struct{}, soFar *atomic.Int64, want int, what string) error {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()

@@ -8,30 +8,30 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A Report is what was measured.
+// A Report holds the figures of a run.
 type Report struct {
 	Machine  Machine       `json:"machine"`
 	Started  time.Time     `json:"started"`
 	Took     time.Duration `json:"took_ns"`
 	Quick    bool          `json:"quick"`
-	Others   float64       `json:"others"`         // share of the CPUs' time that other programs took, 0 to 1; −1 where it cannot be known
+	Others   float64       `json:"others"`         // share of CPU time that other programs used, 0 to 1; −1: unknown
 	Raw      []float64     `json:"raw_per_second"` // each measurement, in order
 	Figures  []Figure      `json:"figures"`
-	Failures []string      `json:"failures"` // promises not kept: tasks lost, doubled or early; empty: none
+	Failures []string      `json:"failures"` // broken promises: tasks lost, doubled or early; empty: none
 }
 
-// A Machine is where it was measured.
+// A Machine describes where a run took place.
 type Machine struct {
 	OS    string `json:"os"`
 	Arch  string `json:"arch"`
-	CPU   string `json:"cpu"` // model; empty where it cannot be known
+	CPU   string `json:"cpu"` // model; empty: unknown
 	CPUs  int    `json:"cpus"`
 	Go    string `json:"go"`
 	Store string `json:"store"`
 	Code  string `json:"code"` // the program's version or commit; may be empty
 }
 
-// A Figure is one value, and what it is held against.
+// A Figure is one value with the base and the goal that it is compared with.
 type Figure struct {
 	Scenario string  `json:"scenario"`
 	Name     string  `json:"name"`
@@ -42,13 +42,13 @@ type Figure struct {
 	BaseName string  `json:"base_name,omitempty"`
 	Ratio    float64 `json:"ratio,omitempty"` // Value / Base
 
-	Required string `json:"required,omitempty"` // what bellman's own goal is; empty: none
-	Met      *bool  `json:"met,omitempty"`      // whether it was reached; nil where nothing is required, or sizes are not the goal's
+	Required string `json:"required,omitempty"` // the project's goal; empty: none
+	Met      *bool  `json:"met,omitempty"`      // whether the goal was reached; nil: there is none, or the sizes are not the goal's
 
-	Histogram []Bucket `json:"histogram,omitempty"` // of durations, where Value is a percentile of them
+	Histogram []Bucket `json:"histogram,omitempty"` // of the durations, if Value is a percentile of them
 }
 
-// A Bucket says how many values were at most so much.
+// A Bucket counts the values up to a limit.
 type Bucket struct {
 	AtMostMS float64 `json:"at_most_ms"`
 	Count    int64   `json:"count"`
@@ -92,7 +92,7 @@ func (d durations) ms(percentile float64) float64 {
 	return float64(d.h.ValueAtPercentile(percentile)) / 1000
 }
 
-// buckets are what a reader wants to see of lateness.
+// buckets returns the histogram of a report.
 func (d durations) buckets() []Bucket {
 	bounds := []int64{100, 200, 300, 500, 800, 1200, 2500, 5000, 10_000, 50_000, 100_000, 1_000_000, 600_000_000}
 	counts := make([]Bucket, len(bounds))

@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// A run is one call of Run under way.
+// A run is the state of one call of Run.
 type run struct {
 	ctx   context.Context
 	o     Options
@@ -20,7 +20,7 @@ type run struct {
 	out   io.Writer
 
 	dir    string                       // of embedded stores; removed at the end
-	server *scratch.Server              // where databases are made for stores; nil: the embedded store
+	server *scratch.Server              // database server in which stores are created; nil: the embedded store
 	made   map[string]*scratch.Database // by their URLs
 
 	databasePid int // 0: not on this machine
@@ -33,13 +33,13 @@ type run struct {
 	servers  []*process // of the scenario
 	loads    []*load    // of the scenario
 	rawAt    time.Time  // when raw was measured last
-	busy     int64      // most memory that any server had, in bytes
+	busy     int64      // most memory of any server, in bytes
 	waiting  string     // the store with many tasks due tomorrow; empty: not made yet
 	stored   int        // tasks in that store
 }
 
-// Run measures, prints progress and a table to out, and returns the report. If an error ends the
-// run, the report has the figures so far. A broken promise is no error: see [Report.Failures].
+// Run measures, prints progress and a table to out, and returns the report. If an error ends the run, the
+// report has the figures so far. Broken promises are not errors: see [Report.Failures].
 func Run(ctx context.Context, o Options, out io.Writer) (Report, error) {
 	s := full
 	if o.Quick {
@@ -99,9 +99,8 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 	return r.report, r.report.WriteTable(out)
 }
 
-// stopped is the panic of a scenario that cannot go on. [try] and [must] end a scenario in this way,
-// as t.Fatal ends a test, and [run.attempt] returns the error. Only the scenario's own goroutine may
-// call functions that end it.
+// stopped is the panic by which [try] and [must] end a scenario, as t.Fatal ends a test. [run.attempt]
+// returns the error. Only the scenario's own goroutine may call them.
 type stopped struct{ err error }
 
 // try ends the scenario if there is an error.
@@ -183,7 +182,7 @@ type count struct {
 	format string
 }
 
-// check compares what arrived of a load with the promises, at the end of a scenario.
+// check compares the arrivals of a load with bellman's promises, at the end of a scenario.
 func (r *run) check(l *load) {
 	if lost := int64(len(l.at)) - l.arrived.Load(); lost > 0 {
 		r.fail("%d of %d tasks lost", lost, len(l.at))
@@ -192,7 +191,7 @@ func (r *run) check(l *load) {
 		count{l.early.Load(), "%d deliveries before their task was due"})
 }
 
-// finish waits until a load has arrived and is recorded, so that rest tasks are pending.
+// finish waits until a load has arrived and is recorded; rest other tasks stay pending.
 func (r *run) finish(p *process, l *load, rest int64) {
 	r.arrive(l)
 	r.settle(p.awaitPending(r.ctx, rest))
@@ -210,7 +209,7 @@ func (r *run) settle(err error) {
 	try(err)
 }
 
-// A used is processor time that was used so far.
+// A used is the processor time used so far.
 type used struct{ server, database time.Duration }
 
 func (r *run) used(p *process) used {
@@ -231,8 +230,7 @@ func (r *run) spent(p *process, before used, tasks int) {
 	try(p.stop())
 }
 
-// peak reports the most memory that a server had. Without a name it only counts for the figure of all
-// scenarios.
+// peak reports the most memory of a server. Without a name it counts only for the figure of all scenarios.
 func (r *run) peak(p *process, name string, goals ...goal) {
 	_, _, peak := p.usage()
 	if peak > 0 && name != "" {

@@ -11,10 +11,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// embedded is what the text of an embedded store begins with.
+// embedded is the prefix of an embedded store's URL.
 const embedded = config.Pebble + ":"
 
-// dropping is how long a database may take to be dropped.
+// dropping is the longest time to drop a database.
 const dropping = time.Minute
 
 // connect connects to the database server that is measured.
@@ -30,7 +30,7 @@ func (r *run) connect() (err error) {
 	return nil
 }
 
-// kind is which kind of store is measured: one of config's.
+// kind returns the kind of the measured store, one of config's.
 func (r *run) kind() string {
 	if r.server == nil {
 		return config.Pebble
@@ -38,8 +38,8 @@ func (r *run) kind() string {
 	return r.server.Kind()
 }
 
-// store returns the text of a new store, which [run.start] creates. It is gone when
-// the scenario is over.
+// store returns the URL of a new store, which [run.start] creates. It is removed at the end of the
+// scenario.
 func (r *run) store(name string) string {
 	if r.server == nil {
 		return embedded + filepath.Join(r.dir, r.scenario+"-"+cmp.Or(name, "store"))
@@ -49,7 +49,7 @@ func (r *run) store(name string) string {
 	return d.URL
 }
 
-// drop drops the databases of the scenario. The one with many tasks waiting, which other scenarios use, is
+// drop drops the databases of the scenario. The one with many waiting tasks, which other scenarios use, is
 // kept unless all is set.
 func (r *run) drop(all bool) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), dropping)
@@ -63,8 +63,8 @@ func (r *run) drop(all bool) (err error) {
 	return err
 }
 
-// databaseCPU is what the database's server has used so far; 0 where that cannot
-// be read. Where others use it too, that is in it.
+// databaseCPU returns the processor time of the database server so far, including that for other users; 0:
+// unknown.
 func (r *run) databaseCPU() time.Duration {
 	if r.databasePid == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// WriteTable prints the report for a reader.
+// WriteTable prints the report.
 func (r *Report) WriteTable(w io.Writer) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "SCENARIO\tWHAT\tREACHED\tRATIO\tREQUIRED\t")
@@ -59,7 +59,7 @@ func number(value float64, unit string) string {
 	}
 }
 
-// histogram draws how many were how late.
+// histogram draws the distribution of lateness.
 func histogram(w io.Writer, f Figure) {
 	fmt.Fprintf(w, "\n%s:\n", f.Scenario)
 	var all, most int64

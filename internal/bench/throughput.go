@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// What River 0.51 reached on PostgreSQL 15 with two cores, at its best settings: 11,100 a second in a
-// drain, and 3,600 end to end while tasks were enqueued, where raw was about 33,000.
+// What River 0.51 reached on PostgreSQL 15 with two cores, with its best settings: 11,100 a second in a
+// drain, and 3,600 end to end, where raw was about 33,000.
 const (
 	riverDrain    = 0.336
 	riverEndToEnd = 0.109
 )
 
-// drain: tasks become due while no server runs. Measured from the first delivery to the last one
-// recorded.
+// drain: tasks become due while no server runs. It is measured from the first delivery to the last recorded
+// one.
 func (r *run) drain() {
 	r.besideRaw("delivered and recorded", func() float64 {
 		store := r.store("")
@@ -27,9 +27,9 @@ func (r *run) drain() {
 	}, atLeast(0.65), inPostgres(atLeast(1.5*riverDrain)))
 }
 
-// overdue leaves a store with tasks that became due at one moment while no server ran. rest tasks wait
-// in the store besides. end ends the server before that moment. If creating the tasks takes longer,
-// overdue starts again with twice the time.
+// overdue returns a store whose tasks became due at one moment while no server ran, with rest other waiting
+// tasks. end ends the server before that moment. If creating the tasks takes longer, overdue starts again
+// with twice the time.
 func (r *run) overdue(store string, tasks int, rest int64, end func(*process)) *load {
 	for ahead := r.sizes.ahead(tasks); ; ahead *= 2 {
 		p := r.start(store)
@@ -44,29 +44,29 @@ func (r *run) overdue(store string, tasks int, rest int64, end func(*process)) *
 		p = r.start(store)
 		r.finish(p, l, rest)
 		try(p.stop())
-		// A task in flight when the server ended may arrive twice, as promised.
+		// A task in flight when the server ended may arrive twice; that is promised.
 		r.loads = slices.DeleteFunc(r.loads, func(other *load) bool { return other == l })
 	}
 }
 
-// batches: from the first create to the last delivery recorded.
+// batches is measured from the first create to the last recorded delivery.
 func (r *run) batches() {
 	r.besideRaw("created, delivered and recorded", func() float64 {
 		return r.endToEnd("", r.sizes.batches, func(p *process, l *load) { try(createInBatches(r.ctx, to(l, r.url), p)) })
 	}, atLeast(0.45), inPostgres(atLeast(3*riverEndToEnd)))
 }
 
-// singleClients is how many clients create one task a request at the same time.
+// singleClients is the number of clients that create one task per request concurrently.
 const singleClients = 32
 
-// singles is like batches, but creates one task a request.
+// singles is batches with one task per request.
 func (r *run) singles() {
 	r.besideRaw("created, delivered and recorded", func() float64 {
 		return r.endToEnd("", r.sizes.singles, func(p *process, l *load) { try(p.createSingly(r.ctx, to(l, r.url), singleClients)) })
 	}, atLeast(0.2))
 }
 
-// creates: each task is durable when its create is answered; nothing is delivered.
+// creates: each task is durable when its create is answered, and nothing is delivered.
 func (r *run) creates() {
 	r.besideRaw("created", func() float64 {
 		p := r.start(r.store(""))
@@ -81,15 +81,15 @@ func (r *run) creates() {
 	}, atLeast(0.33))
 }
 
-// kept checks that so many tasks wait.
+// kept checks the number of waiting tasks.
 func (r *run) kept(p *process, want int) {
 	if n := must(p.pending(r.ctx)); n != int64(want) {
 		r.fail("%d tasks wait, want %d", n, want)
 	}
 }
 
-// endToEnd starts a server on a new store and returns how many tasks a second are created, delivered
-// and recorded.
+// endToEnd starts a server on a new store and returns how many tasks a second are created, delivered and
+// recorded.
 func (r *run) endToEnd(store string, tasks int, create func(*process, *load)) float64 {
 	p := r.start(r.store(store))
 	before := r.used(p)
@@ -98,7 +98,7 @@ func (r *run) endToEnd(store string, tasks int, create func(*process, *load)) fl
 	return perSecond
 }
 
-// timed returns how many tasks a second are created, delivered and recorded. rest tasks wait besides.
+// timed returns how many tasks a second are created, delivered and recorded, while rest other tasks wait.
 func (r *run) timed(p *process, tasks, rest int, create func(*load)) float64 {
 	l := r.newLoad(tasks)
 	begun := time.Now()

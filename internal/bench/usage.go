@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// watchOthers returns a function that says which share of the CPUs' time other
-// programs took since, 0 to 1; −1 where that cannot be known. What the database
-// used is ours.
+// watchOthers returns a function for the share of CPU time that other programs used since then, 0 to 1; −1:
+// unknown. The database's time does not count as others'.
 func watchOthers(database func() time.Duration) (share func() float64) {
 	begun := time.Now()
 	all, ours, err := cpuOfAll()

@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// canMeasure reports whether memory and CPU of another process can be read here.
+// canMeasure reports whether memory and CPU time of another process can be read.
 const canMeasure = true
 
-// memoryOf returns what a process has in memory now, and the most it had, in bytes.
+// memoryOf returns the present and the largest memory of a process, in bytes.
 func memoryOf(pid int) (now, peak int64, err error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -23,7 +23,7 @@ func memoryOf(pid int) (now, peak int64, err error) {
 // seconds is a duration of so many seconds.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// cpuOf returns the CPU time that a process has used, in steps of 10 ms.
+// cpuOf returns the CPU time of a process, in steps of 10 ms.
 func cpuOf(pid int) (time.Duration, error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -33,8 +33,7 @@ func cpuOf(pid int) (time.Duration, error) {
 	return seconds(s.CPUTime()), err
 }
 
-// cpuOfTree returns the CPU time that a process and its children have used. Children that have ended
-// count.
+// cpuOfTree returns the CPU time of a process and its children, including those that have ended.
 func cpuOfTree(pid int) (sum time.Duration, err error) {
 	if _, err := procfs.NewProc(pid); err != nil {
 		return 0, err
@@ -48,8 +47,8 @@ func cpuOfTree(pid int) (sum time.Duration, err error) {
 	return sum, err
 }
 
-// cpuOfAll returns two CPU times since some time in the past: of all programs of the machine, with what
-// the machine's host gave to others instead, and of this process with its children that have ended.
+// cpuOfAll returns two CPU times since some time in the past: of all programs, including time that the host
+// gave to other machines, and of this process with its ended children.
 func cpuOfAll() (all, ours time.Duration, err error) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -82,11 +81,11 @@ func cpuModel() string {
 	return ""
 }
 
-// sleepUntil waits more exactly than time.Sleep, whose timers may fire a millisecond late in a process
-// that is otherwise idle.
+// sleepUntil is more exact than time.Sleep, whose timers may fire a millisecond late in an otherwise idle
+// process.
 func sleepUntil(at time.Time) {
 	for left := time.Until(at); left > 0; left = time.Until(at) {
 		ts := syscall.NsecToTimespec(int64(left))
-		syscall.Nanosleep(&ts, nil) // woken early: goes round again
+		syscall.Nanosleep(&ts, nil) // may return early
 	}
 }

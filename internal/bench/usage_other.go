@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// canMeasure says whether memory and CPU of another process can be read here.
+// canMeasure reports whether memory and CPU time of another process can be read.
 const canMeasure = false
 
 func memoryOf(int) (now, peak int64, err error) { return 0, 0, errors.ErrUnsupported }

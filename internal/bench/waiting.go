@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// storeWaiting makes the store with many tasks due tomorrow, at its first call.
+// storeWaiting creates the store with many tasks due tomorrow, at its first call.
 func (r *run) storeWaiting() {
 	if r.waiting != "" {
 		return
@@ -38,8 +38,7 @@ func (r *run) fill(tasks int) {
 	try(p.stop())
 }
 
-// memory measures a server that has just started on many waiting tasks, while nothing happens, and
-// under full load.
+// memory measures a freshly started server with many waiting tasks, idle and under full load.
 func (r *run) memory() {
 	empty := r.start(r.store("empty"))
 	sleepUntil(time.Now().Add(r.sizes.settle))
@@ -90,9 +89,8 @@ func (r *run) restart() {
 	try(p.stop())
 }
 
-// bytes: what a task takes in the store while it waits, and what it leaves when it was delivered at its
-// first attempt. The size of an empty store is subtracted. Space that the store has not freed yet,
-// such as old rows, counts.
+// bytes measures the disk space of a waiting task, and of one that was delivered at its first attempt. The
+// size of an empty store is subtracted. Space that the store has not freed yet, such as old rows, counts.
 func (r *run) bytes() {
 	tasks := max(r.sizes.waiting/4, 1)
 	measure := func(name string, put func(*process)) {
@@ -117,7 +115,7 @@ func (r *run) bytes() {
 	})
 }
 
-// diskOf returns how many bytes a store has on disk.
+// diskOf returns the size of a store on disk.
 func (r *run) diskOf(store string) (bytes int64) {
 	if d := r.made[store]; d != nil {
 		return must(d.Bytes(r.ctx))
@@ -128,7 +126,7 @@ func (r *run) diskOf(store string) (bytes int64) {
 		}
 		info, err := entry.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // compacted away meanwhile
+			return nil // deleted by a compaction meanwhile
 		}
 		if err == nil {
 			bytes += info.Size()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A channel is a payment channel that speaks as WeChat Pay's API v3 does. An
-// order is not paid until its script says so, or it is closed.
+// A channel is a payment channel with the API of WeChat Pay v3. An order is unpaid until its script says
+// otherwise or it is closed.
 type channel struct {
 	url      string // of its orders
 	timeline *timeline
@@ -28,12 +28,11 @@ type placed struct {
 	state   string
 	queries int
 
-	paysAfter   int  // it is paid after so many queries; 0: not by itself
-	paysAtClose bool // the payer is quicker than a close, by a moment
+	paysAfter   int  // it is paid after this many queries; 0: never
+	paysAtClose bool // it is paid a moment before the close
 }
 
-// newChannel listens on a free port of loopback; nothing is answered before
-// serve.
+// newChannel listens on a free loopback port. Nothing is answered before serve.
 func newChannel(l *timeline) (*channel, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,7 +63,7 @@ func (c *channel) close() {
 	c.listener.Close() // serve has closed it already, if it ran
 }
 
-// place makes an order known.
+// place adds an order.
 func (c *channel) place(no string, p placed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +71,7 @@ func (c *channel) place(no string, p placed) {
 	c.orders[no] = &p
 }
 
-// standing is what an order is at the channel.
+// standing returns the state of an order at the channel.
 func (c *channel) standing(no string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +123,7 @@ func (c *channel) shut(w http.ResponseWriter, r *http.Request) {
 	c.answer(w, "is asked to close order …"+tail(no), status, map[string]any{"code": code, "message": code})
 }
 
-// answer writes an answer and tells of it.
+// answer writes an answer and prints it.
 func (c *channel) answer(w http.ResponseWriter, what string, status int, says map[string]any) {
 	word, _ := says["trade_state"].(string)
 	if word == "" {
@@ -133,12 +132,12 @@ func (c *channel) answer(w http.ResponseWriter, what string, status int, says ma
 	c.timeline.say("channel", what, fmt.Sprintf("answers %d %s", status, word))
 	body, err := json.Marshal(says)
 	if err != nil {
-		panic(err) // texts and numbers only
+		panic(err) // cannot happen: texts and numbers only
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	w.Write(body) // if the caller is gone there is nobody to tell
+	w.Write(body) // an error means that the caller has left
 }
 
-// tail is the end of an order's number, as the timeline shows it.
+// tail returns the end of an order's number, as the timeline shows it.
 func tail(no string) string { return no[max(len(no)-4, 0):] }

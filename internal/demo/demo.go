@@ -1,7 +1,6 @@
-// Package demo runs a whole bellman on a throw-away store, with a pretend
-// merchant and a pretend payment channel beside it on loopback, and tells a story
-// over real HTTP: what a payment platform asks for, what merchant and channel
-// answer, and what bellman makes of it.
+// Package demo runs a whole bellman on a temporary store, with a simulated merchant and payment channel on
+// loopback, and plays scenes over real HTTP: it prints what a payment platform requests, what merchant and
+// channel answer, and what bellman records.
 package demo
 
 import (
@@ -24,16 +23,15 @@ import (
 
 // Options of a demo. Out is required.
 type Options struct {
-	Out     io.Writer    // the timeline goes here
+	Out     io.Writer    // the timeline is written here
 	Listen  string       // address of the API; default: a free port of loopback
 	Version string       // of the program; default dev
 	Logger  *slog.Logger // of the server; default: discards
-	Once    bool         // end when the story is over
+	Once    bool         // end after the last scene
 }
 
-// settings are the server's, as its file would have them; CHANNEL stands for the
-// channel's address. Only loopback may be sent to beside what the guard allows
-// anybody. An order expires after a moment, so that nobody has to wait.
+// settings are the server's configuration. CHANNEL stands for the channel's address. Orders expire after a
+// moment, so that nobody has to wait.
 const settings = `
 listen: 127.0.0.1:0
 queues:
@@ -56,11 +54,11 @@ queues:
 egress: {allow: ["127.0.0.0/8", "::1"]}
 `
 
-// patience is how long the story may take.
+// patience is the longest time of the whole story.
 const patience = 25 * time.Second
 
-// Run tells the story, and serves until ctx ends unless it is told once. It
-// returns nil when everything went as told, however ctx ended.
+// Run plays the story, and then serves until ctx ends, unless Once is set. It returns nil if everything
+// went as expected, however ctx ended.
 func Run(ctx context.Context, o Options) (err error) {
 	dir, err := os.MkdirTemp("", "bellman-demo-")
 	if err != nil {
@@ -128,5 +126,5 @@ func Run(ctx context.Context, o Options) (err error) {
 	return g.Wait()
 }
 
-// story is what is told, scene by scene.
+// story returns the scenes in order.
 func story() []scene { return append(notifyScenes(), orderScenes()...) }

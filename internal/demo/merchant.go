@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// An answer is what a merchant says to a notification.
+// An answer is a merchant's answer to a notification.
 type answer struct {
 	status int
 	body   string
 }
 
-// A merchant is told about its orders. It answers as its script says, and
-// success to whatever is not, or no longer, in it.
+// A merchant receives notifications. It answers as its script says, and success to everything else.
 type merchant struct {
 	url      string // where its notifications go
 	timeline *timeline
@@ -26,12 +25,11 @@ type merchant struct {
 	server   *http.Server
 
 	mu     sync.Mutex
-	script map[string][]answer // what it has still to answer, by order number
-	heard  map[string]int      // notifications that came, by order number
+	script map[string][]answer // answers that it will still give, by order number
+	heard  map[string]int      // number of notifications received, by order number
 }
 
-// newMerchant listens on a free port of loopback; nothing is answered before
-// serve.
+// newMerchant listens on a free loopback port. Nothing is answered before serve.
 func newMerchant(l *timeline) (*merchant, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -60,15 +58,14 @@ func (m *merchant) close() {
 	m.listener.Close() // serve has closed it already, if it ran
 }
 
-// answers sets what the merchant says, one after the other, when it is told
-// about an order.
+// answers sets the merchant's next answers to notifications of an order.
 func (m *merchant) answers(order string, script ...answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.script[order] = script
 }
 
-// times says how often the merchant was told about an order.
+// times returns how many notifications of an order the merchant received.
 func (m *merchant) times(order string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,16 +81,16 @@ func (m *merchant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the caller is gone
 	}
 	if err := json.Unmarshal(body, &about); err != nil {
-		about.OrderNo = "" // what is no JSON is about no order
+		about.OrderNo = "" // a body that is not JSON is about no order
 	}
 	says := m.hear(about.OrderNo)
 	m.timeline.say("merchant", fmt.Sprintf("is told: %s %s, attempt %s", r.Method, r.URL.Path, r.Header.Get("Bellman-Attempt")),
 		fmt.Sprintf("answers %d %q", says.status, says.body))
 	w.WriteHeader(says.status)
-	io.WriteString(w, says.body) // if the caller is gone there is nobody to tell
+	io.WriteString(w, says.body) // an error means that the caller has left
 }
 
-// hear notes a notification and returns the answer to it.
+// hear records a notification and returns the answer to it.
 func (m *merchant) hear(order string) answer {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// paid is the order that the notify scenes are about.
+// paid is the order of the notify scenes.
 const paid = "20261120000001"
 
-// notification tells the merchant that the order was paid.
+// notification returns the task that notifies the merchant of the payment.
 func notification(s *stage, state string) client.CreateTask {
 	return client.CreateTask{
 		Queue: "merchant-notify", Key: "M1001/" + paid + "/paid",
@@ -94,8 +94,8 @@ func sentAgain(ctx context.Context, s *stage) error {
 	return s.agrees(ctx, id, "succeeded", bellman.ErrorStatus, bellman.Refused, bellman.Accepted, bellman.Accepted)
 }
 
-// agrees reads a task over the API, and compares its state and the results of
-// its attempts with what was seen.
+// agrees reads a task through the API and compares its state and the results of its attempts with what was
+// observed.
 func (s *stage) agrees(ctx context.Context, id, state string, want ...bellman.Result) error {
 	task, err := s.client.Task(ctx, client.ByID(id))
 	if err != nil {

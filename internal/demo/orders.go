@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// The orders that the order scenes are about.
+// The orders of the order scenes.
 const (
 	polled   = "20261120000002"
 	unpaid   = "20261120000003"
@@ -37,7 +37,7 @@ func nobodyPays(ctx context.Context, s *stage) error {
 	if err := s.watch(ctx, unpaid, "CLOSED", "query PENDING", "query PENDING", "query PENDING", "close closed", "query CLOSED"); err != nil {
 		return err
 	}
-	// The watch that follows asks once more, and finds nothing.
+	// The late watch queries once more; nobody has paid.
 	page, err := s.client.Order(ctx, client.OrderRef{MerchantNo: "M1001", OrderNo: unpaid}, 0)
 	if err != nil {
 		return err
@@ -71,9 +71,8 @@ func paidAtClose(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// watch hands bellman an order, shows what it asks and is answered until the
-// order is decided and the merchant told, and compares both with what they
-// should be. Polls before the order expires may be one more or less.
+// watch adds an order, prints queries and answers until the order is decided and the merchant notified, and
+// compares both with what they should be. The number of polls before the order expires may differ by one.
 func (s *stage) watch(ctx context.Context, no, state string, want ...string) error {
 	task, created, err := s.create(ctx, "places order …"+tail(no)+", and has it watched", client.CreateTask{
 		Queue: "orders", MerchantNo: "M1001", OrderNo: no,
@@ -102,7 +101,7 @@ func (s *stage) watch(ctx context.Context, no, state string, want ...string) err
 	}
 }
 
-// told shows the notification of how an order ended, and reads the order's page.
+// told prints the notification of an order's end, and reads the order's page.
 func (s *stage) told(ctx context.Context, no, state string) error {
 	page, err := s.client.Order(ctx, client.OrderRef{MerchantNo: "M1001", OrderNo: no}, 0)
 	if err != nil {
@@ -131,5 +130,5 @@ func (s *stage) told(ctx context.Context, no, state string) error {
 	return nil
 }
 
-// stepOf says what an attempt asked, and how the answer reads.
+// stepOf describes the action of an attempt and how its answer was read.
 func stepOf(a *bellman.Attempt) string { return a.Action + " " + a.Reading }

@@ -13,14 +13,14 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// A scene is one part of the story. play returns when it is over, with an error
-// if anything went otherwise than it is told.
+// A scene is one part of the story. play returns when it is over, with an error if anything went
+// differently.
 type scene struct {
 	title string
 	play  func(context.Context, *stage) error
 }
 
-// A stage is what scenes play on. They play one at a time.
+// A stage holds what scenes use. They are played one at a time.
 type stage struct {
 	*timeline
 	client   *client.Client
@@ -32,7 +32,7 @@ type stage struct {
 	made []string // ids of the tasks, in order
 }
 
-// tell plays all scenes, and says where to look afterwards.
+// tell plays all scenes, and prints where to look afterwards.
 func (s *stage) tell(ctx context.Context, scenes []scene) error {
 	s.print("bellman listens on %s, a pretend merchant on %s,\na pretend payment channel on %s\n", s.api, s.merchant.url, s.channel.url)
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -44,7 +44,7 @@ func (s *stage) tell(ctx context.Context, scenes []scene) error {
 			return fmt.Errorf("demo: %s: not over after %s: %w", scene.title, patience, err)
 		}
 		if ctx.Err() != nil {
-			return nil // somebody has seen enough
+			return nil // the visitor ended the demo
 		}
 		if err != nil {
 			return fmt.Errorf("demo: %s: %w", scene.title, err)
@@ -58,7 +58,7 @@ func (s *stage) tell(ctx context.Context, scenes []scene) error {
 	return nil
 }
 
-// linger shows what happens to whatever is sent now, until ctx ends.
+// linger prints what happens to tasks that are sent now, until ctx ends.
 func (s *stage) linger(ctx context.Context) {
 	s.print(`
 Look:
@@ -87,8 +87,7 @@ Ctrl-C ends it, and removes the store.
 	}
 }
 
-// attempted shows what happens until an attempt of the task is recorded, and
-// returns that.
+// attempted prints events until an attempt of the task is recorded, and returns that event.
 func (s *stage) attempted(ctx context.Context, id string) (engine.Event, error) {
 	for {
 		select {
@@ -127,8 +126,8 @@ func (s *stage) show(e engine.Event) {
 	s.say("bellman", fmt.Sprintf("records attempt %d: %s", a.Number, result), next)
 }
 
-// create asks for a task over the API, and tells how that is answered. The
-// merchant may be told before the answer is here.
+// create adds a task through the API and prints the answer. The merchant may be notified before the answer
+// arrives.
 func (s *stage) create(ctx context.Context, what string, in client.CreateTask) (task *client.Task, created bool, err error) {
 	s.say("shop", what, "POST /v1/tasks")
 	task, created, err = s.client.Create(ctx, in)

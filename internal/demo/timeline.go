@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A timeline prints who did what, when, and how it was answered. Any number of
-// goroutines may write to one.
+// A timeline prints events with their times. It is safe for concurrent use.
 type timeline struct {
 	mu    sync.Mutex
 	out   io.Writer
@@ -18,7 +17,7 @@ type timeline struct {
 
 func newTimeline(out io.Writer) *timeline { return &timeline{out: out, start: time.Now()} }
 
-// say prints one line: what who did, and what came of it.
+// say prints one line: who did what, and the result.
 func (l *timeline) say(who, what, outcome string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -26,14 +25,14 @@ func (l *timeline) say(who, what, outcome string) {
 	fmt.Fprintln(l.out, strings.TrimRight(line, " "))
 }
 
-// print prints text that is no event.
+// print prints text that is not an event.
 func (l *timeline) print(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fmt.Fprintf(l.out, format, args...)
 }
 
-// offset is a time as the timeline shows it.
+// offset formats a time for the timeline.
 func (l *timeline) offset(t time.Time) string {
 	return fmt.Sprintf("+%.3fs", t.Sub(l.start).Seconds())
 }

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// page is how many rows one statement inserts.
+// page is the number of rows that one statement inserts.
 const page = 100_000
 
-// numbers are those from 0 to page−1, in words that every server knows.
+// numbers is a query for 0 to page−1 that every server accepts.
 var numbers = func() string {
 	digit := `(SELECT 0 AS d` + strings.Repeat(` UNION ALL SELECT %d`, 9) + `)`
 	digit = fmt.Sprintf(digit, 1, 2, 3, 4, 5, 6, 7, 8, 9)
@@ -23,10 +23,9 @@ var numbers = func() string {
 		digit + ` a CROSS JOIN ` + digit + ` b CROSS JOIN ` + digit + ` c CROSS JOIN ` + digit + ` e CROSS JOIN ` + digit + ` f)`
 }()
 
-// Fill adds tasks to a store that has one already, which they are like but for
-// their keys, merchants and orders, of which there are a thousand and as many as
-// tasks. They are due at all times from a time on, and their ids say that ten were created
-// each millisecond until now. No server may use the store meanwhile.
+// Fill copies the one task of a store many times, with new keys, orders and a thousand merchants. The due
+// times are spread over a period, and by the ids ten tasks were created each millisecond until now. No
+// server may use the store meanwhile.
 func (d *Database) Fill(ctx context.Context, tasks int, due time.Time, over time.Duration) error {
 	if d.server.redis != nil {
 		return errNotInRedis
@@ -71,9 +70,9 @@ func (d *Database) Fill(ctx context.Context, tasks int, due time.Time, over time
 	})
 }
 
-// copyOf is the statement that copies the one row of a table for each number i,
-// with these columns anew. $from and $to stand for the first and the last
-// number, and from for the first in a type that is large enough.
+// copyOf returns the statement that copies the one row of a table for each number i, with new values for
+// some columns. $from and $to stand for the first and the last number; from is the first one cast to a type
+// that is large enough.
 func copyOf(ctx context.Context, db *sql.DB, table string, anew map[string]string, from string) (string, error) {
 	var there int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&there); err != nil {
@@ -105,7 +104,7 @@ func copyOf(ctx context.Context, db *sql.DB, table string, anew map[string]strin
 		`(SELECT ` + from + ` + n AS i FROM ` + numbers + ` x WHERE $from + n <= $to) y CROSS JOIN (SELECT * FROM ` + table + ` LIMIT 1) t`, nil
 }
 
-// insert runs statements for all numbers from 1 on.
+// insert runs statements for all numbers from 1 to tasks.
 func (d *Database) insert(ctx context.Context, db *sql.DB, tasks int, statements ...string) error {
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
@@ -138,7 +137,7 @@ func (d *Database) insert(ctx context.Context, db *sql.DB, tasks int, statements
 	return g.Wait()
 }
 
-// counted adds tasks to what the store counts as pending.
+// counted adds tasks to the store's count of pending tasks.
 func counted(ctx context.Context, db *sql.DB, tasks int) error {
 	var slot int64
 	if err := db.QueryRowContext(ctx, `SELECT max(slot) FROM bellman_depth WHERE state = 0`).Scan(&slot); err != nil {

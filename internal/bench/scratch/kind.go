@@ -18,21 +18,21 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// A kind is how the servers of one kind differ from others.
+// A kind holds the differences between kinds of servers.
 type kind struct {
 	open       func(*url.URL) (*sql.DB, error)
-	about      string // its name and version, and how durable a commit is
+	about      string // query for name and version, and for the durability of a commit
 	pid        func(context.Context, *sql.DB) int
-	tables     string // how many the database has
+	tables     string // query for the number of tables
 	bytes      string
-	fresh      string // to be run for each table before its bytes are asked for; empty: nothing
+	fresh      string // statement for each table before its size is read; empty: none
 	drop       string
-	checkpoint string // empty: there is no such thing
+	checkpoint string // empty: not supported
 
-	fillers int               // that insert at once
+	fillers int               // concurrent inserts
 	quick   []string          // session settings for filling
-	words   *strings.Replacer // those of fill's statements
-	tidy    []string          // to be run when all is filled
+	words   *strings.Replacer // replacements in fill's statements
+	tidy    []string          // statements after filling
 }
 
 var kinds = map[string]kind{
@@ -54,9 +54,9 @@ var kinds = map[string]kind{
 		pid:     mysqlPid,
 		tables:  `SELECT count(*) FROM information_schema.tables WHERE table_schema = database()`,
 		bytes:   `SELECT CAST(coalesce(sum(data_length + index_length), 0) AS SIGNED) FROM information_schema.tables WHERE table_schema = database()`,
-		fresh:   `ANALYZE TABLE %s`, // the size is known from when the statistics were made
+		fresh:   `ANALYZE TABLE %s`, // the size is updated with the statistics
 		drop:    `DROP DATABASE IF EXISTS %s`,
-		fillers: 1, // two wait for each other's keys
+		fillers: 1, // two inserts would wait for each other's locks
 		quick:   []string{`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`},
 		words:   strings.NewReplacer("{div}", "DIV", "{hex}", "hex", "{id}", "unhex(%s)", "{bytes}", "%s", "{text}", "CAST(%s AS char)", "{big}", "%s"),
 		tidy:    []string{`ANALYZE TABLE bellman_task`, `ANALYZE TABLE bellman_live`},
@@ -99,7 +99,7 @@ func mysqlPid(ctx context.Context, db *sql.DB) int {
 	return local(pid, "mariadbd", "mysqld")
 }
 
-// local returns pid if it is a process of this machine that runs one of these programs; 0 if not.
+// local returns pid if it is a process on this machine that runs one of these programs, else 0.
 func local(pid int, programs ...string) int {
 	p, err := procfs.NewProc(pid)
 	if err != nil {

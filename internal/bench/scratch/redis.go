@@ -13,12 +13,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// errNotInRedis is what of a database's cannot be done in Redis: nothing but the store
-// itself writes tasks.
+// errNotInRedis is returned for what only SQL can do: in Redis only the store writes tasks.
 var errNotInRedis = errors.New("this is measured of databases with SQL alone")
 
-// An inRedis is one Redis server, in which a scratch database is the keys that begin
-// with its name.
+// An inRedis is a Redis server, in which a scratch database is the set of keys with its name as prefix.
 type inRedis struct{ *redis.Client }
 
 func connectRedis(ctx context.Context, s config.StoreURL) (*Server, error) {
@@ -41,7 +39,7 @@ func connectRedis(ctx context.Context, s config.StoreURL) (*Server, error) {
 	return &Server{store: s, url: u, redis: c}, nil
 }
 
-// prefixed is the URL of a store whose keys begin with name.
+// prefixed returns the URL of a store with name as prefix of its keys.
 func prefixed(u *url.URL, name string) *url.URL {
 	other := *u
 	query := other.Query()
@@ -50,7 +48,7 @@ func prefixed(u *url.URL, name string) *url.URL {
 	return &other
 }
 
-// info is a value of what the server says of itself.
+// info returns a value of the server's INFO.
 func (c *inRedis) info(ctx context.Context, name string) (string, error) {
 	text, err := c.Info(ctx).Result()
 	if err != nil {
@@ -100,7 +98,7 @@ func (c *inRedis) bytes(ctx context.Context) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// drop deletes all keys of a scratch database, a few at a time.
+// drop deletes all keys of a scratch database in small steps.
 func (c *inRedis) drop(ctx context.Context, name string) error {
 	for cursor := uint64(0); ; {
 		keys, next, err := c.Scan(ctx, cursor, "{"+name+"}*", 1000).Result()

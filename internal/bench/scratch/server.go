@@ -21,12 +21,11 @@ type Server struct {
 	store config.StoreURL
 	url   *url.URL
 	admin *sql.DB
-	redis *inRedis // not nil: a Redis, which has prefixes of keys in place of databases
+	redis *inRedis // nil: not a Redis server; in Redis, databases are prefixes of keys
 }
 
-// Connect connects to the server that a store's URL names, in the form that a
-// server's configuration has. The database in it is a way in, and nothing is
-// written there.
+// Connect connects to the server in a store's URL, in the form of a server's configuration. The database in
+// the URL is used only to connect; nothing is written to it.
 func Connect(ctx context.Context, store string) (*Server, error) {
 	s, err := config.ParseStore(store)
 	if err != nil {
@@ -65,7 +64,7 @@ func (s *Server) Close() error {
 // Kind is config.Postgres, config.MySQL or config.Redis.
 func (s *Server) Kind() string { return s.store.Kind }
 
-// About says which server it is, and what it promises of a commit.
+// About returns the server's name, version and durability of commits.
 func (s *Server) About(ctx context.Context) (string, error) {
 	if s.redis != nil {
 		return s.redis.about(ctx)
@@ -75,8 +74,7 @@ func (s *Server) About(ctx context.Context) (string, error) {
 	return name + ", " + commit, err
 }
 
-// Pid is the server's process where it runs on this machine; 0 where it does
-// not, or where that cannot be known.
+// Pid returns the server's process id if it runs on this machine, else 0.
 func (s *Server) Pid(ctx context.Context) int {
 	if s.redis != nil {
 		return s.redis.pid(ctx)
@@ -84,11 +82,11 @@ func (s *Server) Pid(ctx context.Context) int {
 	return s.kind.pid(ctx, s.admin)
 }
 
-// Checkpoint has the server write out what it holds in memory, where the user
-// may ask for that, so that it does not do so while something is measured.
+// Checkpoint makes the server write its memory to disk, if the user has the right, so that it does not do
+// so during a measurement.
 func (s *Server) Checkpoint(ctx context.Context) {
 	if s.kind.checkpoint != "" {
-		s.admin.ExecContext(ctx, s.kind.checkpoint) // without the right to it, it is not done
+		s.admin.ExecContext(ctx, s.kind.checkpoint) // without the right, it is not done
 	}
 }
 
@@ -103,14 +101,14 @@ type Database struct {
 	err     error // of Create
 }
 
-// Name returns a name for a database that there is none of yet.
+// Name returns an unused name for a database.
 func Name() string {
 	var random [8]byte
 	rand.Read(random[:]) // never fails: it ends the program instead
 	return "bellman_bench_" + hex.EncodeToString(random[:])
 }
 
-// Database is the database of that name, which [Database.Create] creates.
+// Database returns the database of that name, which [Database.Create] creates.
 func (s *Server) Database(name string) *Database {
 	if s.redis != nil {
 		u := prefixed(s.url, name)
@@ -127,7 +125,7 @@ func named(u *url.URL, database string) *url.URL {
 	return &other
 }
 
-// withOurs puts back into a URL what is bellman's own.
+// withOurs puts bellman's own parameters back into a URL.
 func (s *Server) withOurs(u *url.URL) string {
 	query := u.Query()
 	for name, value := range map[string]int{"connections": s.store.Connections, "shards": s.store.Shards} {
@@ -140,11 +138,11 @@ func (s *Server) withOurs(u *url.URL) string {
 	return full.String()
 }
 
-// Create creates the database, when it is first called. One that has tables from
-// its birth, out of a template of the server's, is dropped again and refused.
+// Create creates the database at its first call. If the server's template gives it tables, it is dropped
+// again and Create returns an error.
 func (d *Database) Create(ctx context.Context) error {
 	if d.server.redis != nil {
-		return nil // there is nothing to make
+		return nil // there is nothing to create
 	}
 	d.created.Do(func() { d.err = d.create(ctx) })
 	return d.err
@@ -164,7 +162,7 @@ func (d *Database) create(ctx context.Context) error {
 	})
 }
 
-// Drop drops the database, whoever is connected to it.
+// Drop drops the database, even if there are connections to it.
 func (d *Database) Drop(ctx context.Context) error {
 	if d.server.redis != nil {
 		return d.server.redis.drop(ctx, d.name)
@@ -175,7 +173,7 @@ func (d *Database) Drop(ctx context.Context) error {
 	return nil
 }
 
-// Bytes is how large the database is, of Redis all that the server has in memory.
+// Bytes returns the size of the database; for Redis, all memory of the server.
 func (d *Database) Bytes(ctx context.Context) (bytes int64, err error) {
 	if d.server.redis != nil {
 		return d.server.redis.bytes(ctx)
