@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// An Ask is what a caller asks bellman to do about an order. It is the only shape of that request:
-// the Body of the order's task has it as JSON, durations as text.
+// An Ask is a caller's request to watch an order, and the only shape of that request: the Body of the
+// order's task contains it as JSON, with durations as text.
 //
 //	{"expires":"30m","code_life":"2h","vars":{"appid":"wx1"},"notify":{"url":"https://…","json":{…}}}
 type Ask struct {
@@ -115,7 +115,7 @@ func ParseAsk(body []byte) (Ask, error) {
 	return a, nil
 }
 
-// readSpan reads a duration above 0s; want says what the duration is, for the error.
+// readSpan reads a duration above 0s. want describes the duration for the error.
 func readSpan(bad *bellman.Invalid, fields map[string]json.RawMessage, name, want string, to *time.Duration) {
 	var text *string
 	if !read(bad, fields, name, `a duration such as "30m"`, &text) || text == nil {

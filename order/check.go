@@ -140,7 +140,7 @@ func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (b
 		} else {
 			*l, m = look(*l, a)
 		}
-		if m.tell == "" { // it was told before
+		if m.tell == "" { // the notification was sent before
 			return bellman.Verdict{}, nil
 		}
 	case r.String() == l.State:
@@ -170,7 +170,7 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 		return bellman.Verdict{}
 	}
 	w, err := h.read(task, now)
-	if err != nil { // it was read for the attempt
+	if err != nil { // it was read before the attempt
 		return bellman.Verdict{}
 	}
 	var m move

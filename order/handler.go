@@ -20,14 +20,14 @@ import (
 func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
 	started := h.rules.Now()
 	w, err := h.read(task, started)
-	if err != nil { // it was checked when it was added
+	if err != nil { // Check validated it when the task was added
 		h.rules.Alert(task, StateUnknown, err.Error())
 		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error()}
 	}
 	w.life = w.life.resume(task, number, started)
 	v, a, said := h.ask(ctx, w)
 	if a.throttled {
-		v.Hold = min(a.retryAfter, maxRetryAfter) // the account, not this order alone
+		v.Hold = min(a.retryAfter, maxRetryAfter) // holds all orders of the account
 	}
 	a.started, a.jitter = started, rand.Float64()
 	if b := task.Before; b != nil {
@@ -40,12 +40,12 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	w.life = l
 	h.follow(&v, w, m, &said, now)
 	if v.Next, v.Reason, v.Due = m.next, m.reason, m.due; a.ended {
-		v.Next, v.Reason, v.Due = bellman.Again, "", time.Time{} // it stays ended, as it was
+		v.Next, v.Reason, v.Due = bellman.Again, "", time.Time{} // the task stays ended
 	}
 	return v
 }
 
-// A watched is what a step works on: an order's task, read.
+// A watched is the task of an order with its parsed parts, for one step.
 type watched struct {
 	task  *bellman.Task
 	ask   Ask
@@ -90,7 +90,7 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 		a, got, reading = answer{act: act, close: c.Reading}, c.Answer, c.Reading.String()
 	default:
 		said = h.querySafely(ctx, &w.order)
-		if said.Reading > Failed { // no reading that there is
+		if said.Reading > Failed { // not a valid reading
 			said.Reading = QueryError
 		}
 		a, got, reading = answer{act: askQuery, reading: said.Reading, wait: max(said.Wait, 0)}, said.Answer, said.Reading.String()
@@ -102,7 +102,7 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 	}, a, said
 }
 
-// If the channel panics, there is no answer, and the order's watch goes on.
+// If the channel panics, there is no answer, and the watch of the order goes on.
 func (h *Handler) querySafely(ctx context.Context, o *Order) (a QueryAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -125,8 +125,7 @@ func panicked(p any) Answer {
 	return Answer{Result: bellman.Refused, Error: fmt.Sprintf("the channel panicked: %v", p)}
 }
 
-// maxExcerpt is how many bytes of an answer are handed on for the log, which
-// keeps 600 characters of it.
+// maxExcerpt is the number of bytes of an answer that are passed to the log, which keeps 600 characters.
 const maxExcerpt = bellman.MaxResponse * 4
 
 func excerpt(body []byte) string {
@@ -134,7 +133,7 @@ func excerpt(body []byte) string {
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// follow adds to a verdict what a move sets off, and the life that it led to.
+// follow adds the effects of a move to a verdict, and the life that results.
 func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnswer, now time.Time) {
 	if m.tell != "" && said.Reading.Decides() {
 		w.life.Taken = h.taken(w, said)
@@ -142,14 +141,14 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnsw
 	if m.tell != "" && h.rules.Then.Queue != "" {
 		told := w.tell(m.tell, &h.rules.Then, now)
 		if h.rules.Then.Merchants && told.URL == "" {
-			told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so it is added, whatever became of the merchant meanwhile
+			told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so that it is added whatever happened to the merchant meanwhile
 		}
 		v.Follow = append(v.Follow, told)
 	}
 	if !m.watch.IsZero() {
 		times := h.rules.WatchSchedule
 		if long := m.watch.Sub(now); long < h.firstLook {
-			times = schedule.FormatDuration(long.Truncate(time.Millisecond)) // one query, when it is over
+			times = schedule.FormatDuration(long.Truncate(time.Millisecond)) // one query, at the end
 		}
 		v.Follow = append(v.Follow, w.lateWatch(m.watch, times))
 	}
@@ -159,7 +158,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnsw
 	v.Data = w.life.encode()
 }
 
-// taken is what the merchant is told from an answer, as an object.
+// taken returns the fields of an answer that are sent to the merchant, as an object.
 func (h *Handler) taken(w *watched, said *QueryAnswer) []byte {
 	fields, err := said.Taken, error(nil)
 	if take := h.rules.Then.Taken; take != nil {

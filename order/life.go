@@ -100,10 +100,10 @@ func (l *Life) check() error {
 	return nil
 }
 
-// encode writes what ParseLife reads.
+// encode writes the JSON that ParseLife reads.
 func (l *Life) encode() []byte {
 	data, err := json.Marshal(l)
-	if err != nil { // a Life has nothing that JSON cannot say
+	if err != nil { // cannot happen: a Life has no value that JSON lacks
 		panic(err)
 	}
 	return data
@@ -124,20 +124,19 @@ func StateOf(t *bellman.Task) string {
 	return StatePending
 }
 
-// over reports whether nothing is to be decided any more.
+// over reports whether the order is decided or given up.
 func (l *Life) over() bool { return l.Stage == Decided }
 
 // watches reports whether this is the life of a watch for a late payment.
 func (l *Life) watches() bool { return l.Stage == Watching || l.Stage == Reclosing }
 
-// unborn reports whether the channel knew no such order when it was closed, and does
-// not know it since.
+// unborn reports whether the channel did not know the order when it was closed, and does not know it since.
 func (l *Life) unborn() bool {
 	return l.State == Closed.String() && l.Close == CloseNotExist.String() && l.Reading == NotFound.String()
 }
 
-// news reports whether a reading after the decision is a payment that nobody knows of.
-// That the money of a reversed payment went back is what the reverse was for.
+// news reports whether a reading after the decision is a payment that is not known yet. The refund of a
+// reversed payment is not news: it is what the reverse was for.
 func (l *Life) news(r Reading) bool {
 	return r.IsPaid() && l.Late == "" && !l.isPaid() && !(r == PaidRefunded && l.State == Revoked.String())
 }
@@ -146,15 +145,15 @@ func (l *Life) isPaid() bool {
 	return l.State == Paid.String() || l.State == PaidRefunded.String()
 }
 
-// reason is why the task of a decided order ended: "paid".
+// reason returns why the task of a decided order ended: "paid".
 func (l *Life) reason() string { return strings.ToLower(l.State) }
 
-// fresh is how long a query's answer allows a close or reverse that had to wait.
+// fresh is the longest time between a query's answer and the close or reverse that it allows.
 const fresh = 10 * time.Minute
 
-// resume is a life at the start of an attempt. A task that was begun anew begins
-// anew, unless the order is decided. And an attempt only closes or reverses if
-// the attempt just before it asked, and is not long ago; else it asks again.
+// resume returns the life at the start of an attempt. A restarted task begins with a new life, unless the
+// order is decided. An attempt closes or reverses only if the attempt just before it was a query and is
+// recent; otherwise it queries again.
 func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 	if began := t.Began.UnixMilli(); l.Began != began {
 		if l.watches() {
@@ -169,13 +168,13 @@ func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 	}
 	old := !l.Stale && now.Sub(time.UnixMilli(l.Asked)) > fresh
 	if old || t.Before != nil || t.Trigger != bellman.BySchedule || t.InDoubt() || number != l.Number+1 {
-		l.Stale = l.Stale || old // once: who is ten minutes late at each step must get on all the same
+		l.Stale = l.Stale || old // once: an order whose every step is ten minutes late must still make progress
 		l.Stage = l.before()
 	}
 	return l
 }
 
-// before is the stage that asks whether what this stage does may be done.
+// before returns the stage whose query must precede the action of this stage.
 func (l *Life) before() Stage {
 	switch l.Stage {
 	case Reverse:

@@ -186,7 +186,7 @@ func New(c Channel, r Rules) (*Handler, error) {
 	return h, nil
 }
 
-// A plan is what the rules make of one order: its times, and what is done then.
+// A plan holds the times and decisions that the rules give for one order.
 type plan struct {
 	poll    *schedule.Schedule
 	confirm *schedule.Schedule
@@ -238,8 +238,7 @@ func (h *Handler) plan(t *bellman.Task, ask *Ask) (*plan, error) {
 	return p, nil
 }
 
-// ends says from when an order may be closed or reversed, and when its end begins
-// at the latest.
+// ends returns from when an order may be closed or reversed, and when its closing begins at the latest.
 func (h *Handler) ends(ask *Ask) (from, expired time.Time) {
 	r := &h.rules
 	from = ask.Created.Add(r.MinCloseAge)

@@ -24,7 +24,7 @@ type Standing struct {
 // StandingOf returns the state of the order of a task. If the task cannot be read, the state is
 // UNKNOWN.
 func StandingOf(t *bellman.Task) Standing {
-	if t.Event == EventLateWatch && len(t.Data) == 0 { // it knows its order's state from the start
+	if t.Event == EventLateWatch && len(t.Data) == 0 { // its order's state is known from the start
 		if a, err := ParseAsk(t.Body); err == nil && a.Watch != nil {
 			return Standing{State: a.Watch.State, Watch: true}
 		}

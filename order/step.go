@@ -7,32 +7,31 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// An answer is what one attempt brought, and how it came about.
+// An answer is the result of one attempt and its circumstances.
 type answer struct {
 	act        string       // query, close or reverse
 	reading    Reading      // of a query
 	close      CloseReading // of a close or reverse
 	throttled  bool
-	wait       time.Duration // what the channel asks for
+	wait       time.Duration // requested by the channel
 	retryAfter time.Duration
 	started    time.Time
 	jitter     float64 // in [0,1), for the schedules
 
-	// Of an attempt that somebody asked for, out of turn.
+	// For an attempt that a person requested, outside the schedule.
 	aside bool
-	keep  time.Time // when the next attempt is due all the same
+	keep  time.Time // when the next scheduled attempt is due nevertheless
 	ended bool      // the task had ended
 }
 
-// What an attempt asks the channel, as the log of attempts says it.
+// The actions of attempts, as the log names them.
 const (
 	askQuery   = "query"
 	askClose   = "close"
 	askReverse = "reverse"
 )
 
-// unpaid reports whether the answer says in so many words that nobody paid, and
-// that nobody is about to.
+// unpaid reports whether the answer says explicitly that nobody paid and that no payment is in progress.
 func (a *answer) unpaid() bool {
 	return a.act == askQuery && (a.reading == Pending || a.reading == NotFound) && a.wait == 0 && !a.throttled
 }
@@ -42,9 +41,9 @@ type move struct {
 	next   bellman.Next
 	due    time.Time // of the next attempt; the engine makes it no earlier than now
 	reason string    // why the task ends
-	tell   string    // what the merchant is told: decided, undecided, late; empty: nothing
-	watch  time.Time // a watch for a late payment begins, and goes on until then; zero: none
-	alert  string    // what somebody has to look at; empty: nothing
+	tell   string    // which notification follows: decided, undecided or late; empty: none
+	watch  time.Time // end of a watch for a late payment that begins now; zero: none
+	alert  string    // what a person must check; empty: nothing
 }
 
 // step is the protocol: what an answer makes of a life, and what comes next. A
@@ -106,7 +105,7 @@ func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return windUp(p, l, a, now)
 }
 
-// poll goes on asking until the order has expired or the schedule is used up.
+// poll goes on polling until the order has expired or the schedule is used up.
 func poll(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	if a.says() {
 		l.Polls, l.Errors = l.Polls+1, 0
@@ -128,9 +127,8 @@ func poll(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return windUp(p, l, a, now)
 }
 
-// windUp comes before each close and each reverse: it goes on only from an answer
-// that says in so many words that nobody paid. Only a reverse, which undoes a
-// payment too, may follow on ignorance.
+// windUp precedes each close and each reverse: it goes on only after an answer that says explicitly that
+// nobody paid. Only a reverse, which also undoes a payment, may follow without such an answer.
 func windUp(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	l.Stage = Closing
 	if p.reverses {
@@ -152,8 +150,7 @@ func windUp(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return retry(p, l, a, now)
 }
 
-// closed reads what became of a close. Whatever is no clear yes leads back to
-// the query.
+// closed evaluates the answer to a close. Everything but a clear yes leads back to the query.
 func closed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	l.Closes++
 	if !p.took(&l, a) {
@@ -167,9 +164,9 @@ func closed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: due}
 }
 
-// confirm asks after a close, until the last answer of its schedule. An order that
-// the channel did not know when it was closed, and knows now, is closed again: the
-// payer scanned the code in between, and nothing was closed.
+// confirm polls after a close, until the last query of its schedule. If the channel did not know the order
+// when it was closed and knows it now, the order is closed again: the payer scanned the code in between,
+// and the first close had no effect.
 func confirm(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	switch {
 	case l.Close == CloseNotExist.String() && a.reading == Pending:
@@ -186,10 +183,9 @@ func confirm(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: due}
 }
 
-// reversed reads what became of a reverse. One that came to nothing, for whatever
-// reason, is made again until give_up is over: the first quickReverses of them at
-// once, the others after a query, later and later. The last of the quick ones calls
-// somebody, who need not wait for the end.
+// reversed evaluates the answer to a reverse. A reverse without success is repeated until give_up is over:
+// the first quickReverses at once, the others after a query, with growing pauses. The last of the quick
+// ones raises an alert, so that a person can act early.
 func reversed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	switch {
 	case p.took(&l, a) && l.Why == "failed":
@@ -199,7 +195,7 @@ func reversed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	}
 	l.Reverses++
 	if l.Reverses >= quickReverses || a.close == ClosePaidHint || a.close == CloseNotExist {
-		l.Stage = Reversing // to see whether it was paid, or reversed
+		l.Stage = Reversing // to find out whether it was paid or reversed
 	}
 	gap := max(reverseGap, backoff(l.Reverses-quickReverses+2, maxBackoff))
 	m := move{due: earlier(a.notBefore(now.Add(gap), now), later(p.giveUp, now.Add(reverseGap)))}
@@ -215,21 +211,21 @@ func decide(p *plan, l Life, r Reading, now time.Time) (Life, move) {
 	m := move{next: bellman.Succeed, reason: l.reason(), tell: tellDecided}
 	if p.lateWatch > 0 && !r.IsPaid() {
 		m.watch = now.Add(p.lateWatch)
-		if l.unborn() { // its code can be paid all the same
+		if l.unborn() { // its code can still be paid
 			m.watch = later(m.watch, p.codeEnds)
 		}
 	}
 	return l, m
 }
 
-// unknown ends an order's watch without a decision, never in silence.
+// unknown ends an order's watch without a decision, always with an alert or a notification.
 func unknown(l Life, now time.Time, m move) (Life, move) {
 	l.Stage, l.State, l.DecidedAt = Decided, StateUnknown, now.UnixMilli()
 	m.next = bellman.GiveUp
 	return l, m
 }
 
-// retry asks again at the same place, later and later, until give_up is over.
+// retry repeats the query in the same stage, with growing pauses, until give_up is over.
 func retry(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	if !a.started.Before(p.giveUp) {
 		return unknown(l, now, move{reason: "gave_up", alert: "nothing could be decided until give_up was over"})
@@ -238,9 +234,9 @@ func retry(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: earlier(a.notBefore(now.Add(backoff(l.Errors, maxBackoff)), now), p.giveUp)}
 }
 
-// look is a query of an order that has ended: only a payment is news.
+// look evaluates a query of an order that has ended: only a payment is news.
 func look(l Life, a answer) (Life, move) {
-	m := move{next: bellman.Succeed, reason: l.reason()} // of a task that was begun anew; others stay as they are
+	m := move{next: bellman.Succeed, reason: l.reason()} // for a task that was restarted; an ended one stays ended
 	if l.news(a.reading) {
 		l.Late = a.reading.String()
 		m.tell, m.alert = tellLate, "a payment came late"
@@ -248,9 +244,9 @@ func look(l Life, a answer) (Life, move) {
 	return l, m
 }
 
-// watch asks for a payment that comes after CLOSED, REVOKED or FAILED. It ends with
-// an answer that could be read, not with an error. An order that the channel did not
-// know when it was closed, and knows now, is closed.
+// watch polls for a payment after CLOSED, REVOKED or FAILED. It ends with a readable answer, not with an
+// error. If the channel did not know the order when it was closed and knows it now, the order is closed
+// again.
 func watch(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	switch {
 	case l.news(a.reading):
@@ -275,7 +271,7 @@ func watch(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: a.notBefore(p.nextLook(&l, a), now)}
 }
 
-// nextLook says when a watch asks again.
+// nextLook returns when a watch queries next.
 func (p *plan) nextLook(l *Life, a answer) time.Time {
 	due, over := p.poll.Next(l.Polls, p.began, a.started, a.jitter)
 	if over != "" {
@@ -284,8 +280,7 @@ func (p *plan) nextLook(l *Life, a answer) time.Time {
 	return earlier(due, p.until)
 }
 
-// reclosed goes on with a watch after a close, whatever became of it: the next query
-// shows that.
+// reclosed continues a watch after a close, whatever its result: the next query shows it.
 func reclosed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	l.Stage = Watching
 	l.Closes++
@@ -297,7 +292,7 @@ func reclosed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: a.notBefore(later(due, now.Add(reverseGap)), now)}
 }
 
-// note writes down what was answered last.
+// note records the last answer.
 func (l *Life) note(a answer) {
 	if a.act == askQuery {
 		l.Reading = a.reading.String()
@@ -306,24 +301,24 @@ func (l *Life) note(a answer) {
 	}
 }
 
-// notBefore is a due time that the channel's own wishes have moved.
+// notBefore returns a due time, moved by what the channel requested.
 func (a *answer) notBefore(due, now time.Time) time.Time {
 	return later(due, now.Add(max(a.wait, min(a.retryAfter, maxRetryAfter))))
 }
 
-// says reports whether a query's answer says anything of the order.
+// says reports whether a query's answer contains the state of the order.
 func (a *answer) says() bool { return a.reading != QueryError && !a.throttled }
 
-// took reports whether a channel did what a close or reverse asked for. That it knows
-// no such order counts only if the last query said the same.
+// took reports whether a close or reverse had its effect. The answer that there is no such order counts
+// only if the last query said the same.
 func (p *plan) took(l *Life, a answer) bool {
 	return a.close == CloseDone || a.close == CloseAlready || a.close == CloseRefunded ||
 		a.close == CloseNotExist && p.channelExpires && l.Reading == NotFound.String()
 }
 
-// next says when to poll again, or that the schedule is used up. An answer that
-// says nothing uses up none of it, and is made good for until its end; one that
-// only asks for fewer requests, until the order expires.
+// next returns when to poll again, or over if the schedule is used up. An answer without a state uses up no
+// attempt of the schedule, and is made up for until the schedule's end; an answer that only requests fewer
+// queries, until the order expires.
 func (p *plan) next(l *Life, a answer, now time.Time) (due time.Time, over bool) {
 	end := p.pollMax
 	if a.says() {
@@ -348,18 +343,18 @@ func (p *plan) next(l *Life, a answer, now time.Time) (due time.Time, over bool)
 	return end, !a.started.Before(end)
 }
 
-// How often and how soon something is tried again that came to nothing.
+// Limits and pauses of repetitions.
 const (
 	firstBackoff   = time.Second
 	maxPollBackoff = 30 * time.Second
 	maxBackoff     = 5 * time.Minute
-	maxRetryAfter  = 10 * time.Minute // of what a channel asks for
+	maxRetryAfter  = 10 * time.Minute // most that a channel can request
 	inFlight       = 5 * time.Second  // while the payer types a password
-	quickReverses  = 3                // of them each follows the one before after reverseGap, without a query
+	quickReverses  = 3                // reverses that follow each other after reverseGap without a query
 	reverseGap     = 2 * time.Second
 )
 
-// backoff is the wait after the nth attempt in a row that brought nothing.
+// backoff returns the pause after the nth attempt in a row without a result.
 func backoff(n int, most time.Duration) time.Duration {
 	return min(firstBackoff<<min(max(n-1, 0), 20), most)
 }

@@ -18,7 +18,7 @@ const (
 	EventLatePayment = "order.late_payment" // a payment after the decision
 )
 
-// What a merchant is told, and the end of the notification's key.
+// What a notification is about; it ends the notification's key.
 const (
 	tellDecided   = "decided"
 	tellUndecided = "undecided"
@@ -28,7 +28,7 @@ const (
 // lateWatchKey ends the key of a watch for a late payment.
 const lateWatchKey = "/late_watch"
 
-// maxTaken bounds what is taken from an answer, in bytes of JSON.
+// maxTaken limits the fields taken from an answer, in bytes of JSON.
 const maxTaken = 8 << 10
 
 // TellKey returns the key of a notification about an order. what is decided, undecided or
@@ -36,8 +36,8 @@ const maxTaken = 8 << 10
 // and one queue may notify about both.
 func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + what }
 
-// tell is the notification of what came of an order. Its key is the same
-// whoever finds out, so that there is one.
+// tell returns the notification of an order's result. Its key is the same whichever task finds the result,
+// so that it is sent once.
 func (w *watched) tell(what string, then *Then, now time.Time) bellman.Task {
 	l, key := &w.life, w.task.Key
 	if w.ask.Watch != nil {
@@ -60,7 +60,7 @@ func (w *watched) tell(what string, then *Then, now time.Time) bellman.Task {
 		event = EventLatePayment
 		fields["late_payment"] = l.Late
 		fields["found_at"] = when(now)
-		if l.State == StatePending { // its watch was ended by hand
+		if l.State == StatePending { // its watch was ended manually
 			fields["order_state"] = StateUnknown
 			delete(fields, "decided_at")
 		}
@@ -81,7 +81,7 @@ func (w *watched) tell(what string, then *Then, now time.Time) bellman.Task {
 	return told
 }
 
-// lateWatch is the task that goes on asking after a decision that is no payment.
+// lateWatch returns the task that polls on after a decision other than a payment.
 func (w *watched) lateWatch(until time.Time, schedule string) bellman.Task {
 	ask := w.ask
 	ask.Watch = &Watch{Of: w.task.Key, State: w.life.State, Decided: time.UnixMilli(w.life.DecidedAt).UTC(), Until: until.UTC().Truncate(time.Millisecond), Unborn: w.life.unborn()}
@@ -98,13 +98,13 @@ func (w *watched) lateWatch(until time.Time, schedule string) bellman.Task {
 	}
 }
 
-// join makes one object: what the caller gave, over it what was taken from the
-// answer, and over both the order's own fields.
+// join makes one object: the caller's fields, overridden by those from the answer, overridden by the
+// order's own.
 func join(notify, taken json.RawMessage, fields map[string]any) []byte {
 	all := make(map[string]any)
 	for _, raw := range []json.RawMessage{notify, taken} {
 		var more map[string]json.RawMessage
-		if len(raw) > 0 && json.Unmarshal(raw, &more) == nil { // both were read as objects before
+		if len(raw) > 0 && json.Unmarshal(raw, &more) == nil { // both were parsed as objects before
 			for name, value := range more {
 				all[name] = value
 			}
@@ -112,13 +112,13 @@ func join(notify, taken json.RawMessage, fields map[string]any) []byte {
 	}
 	maps.Copy(all, fields)
 	body, err := marshal(all)
-	if err != nil { // raw JSON and texts
+	if err != nil { // cannot happen: raw JSON and texts
 		panic(err)
 	}
 	return body
 }
 
-// marshal writes JSON as people write it: < stays <.
+// marshal writes JSON without escaping HTML characters: < stays <.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -11,8 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// checked is what an answer to a query says of an order, if it is about that one;
-// else it says nothing. NOT_FOUND need not name the order that is not there.
+// checked returns the answer to a query, or an answer without a state if it is about another order.
+// NOT_FOUND need not name the order.
 func (c *Channel) checked(o *order.Order, a order.QueryAnswer) order.QueryAnswer {
 	if c.about == nil || a.Reading == order.QueryError {
 		return a
@@ -35,7 +35,7 @@ func (c *Channel) checked(o *order.Order, a order.QueryAnswer) order.QueryAnswer
 	return unread
 }
 
-// named is the number of the order that an answer is about.
+// named returns the number of the order that an answer is about.
 func (c *Channel) named(o *order.Order, a *order.QueryAnswer) (string, error) {
 	header := make(http.Header, len(a.Header))
 	for name, value := range a.Header {

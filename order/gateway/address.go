@@ -12,12 +12,12 @@ import (
 
 // An address is the template of a URL.
 type address struct {
-	base  string // scheme and host, as of http://HOST:PORT
+	base  string // scheme and host: http://HOST:PORT
 	path  []template
 	query template
 }
 
-// compileAddress reads a URL with placeholders in its path and query.
+// compileAddress parses a URL with placeholders in its path and query.
 func compileAddress(text string) (*address, error) {
 	t, err := scan(text)
 	if err == nil {
@@ -26,7 +26,7 @@ func compileAddress(text string) (*address, error) {
 	if err != nil {
 		return nil, err
 	}
-	// All up to the end of the host has to stand in the first part.
+	// Scheme and host must not contain placeholders.
 	var head string
 	if len(t) > 0 {
 		head = t[0].text
@@ -59,7 +59,7 @@ func compileAddress(text string) (*address, error) {
 	return a, nil
 }
 
-// split makes path and query of what follows the host.
+// split divides the rest of the URL into path and query.
 func (a *address) split(t template) error {
 	var path, query template
 	inQuery := false
@@ -103,7 +103,7 @@ func (a *address) split(t template) error {
 	return compileForm(query)
 }
 
-// fill writes path and query for an order, both encoded.
+// fill returns path and query for an order, both encoded.
 func (a *address) fill(o *order.Order, bad *bellman.Invalid) (path, query string) {
 	var b strings.Builder
 	for i, t := range a.path {
@@ -127,13 +127,13 @@ func (a *address) fill(o *order.Order, bad *bellman.Invalid) (path, query string
 	return b.String(), a.query.expand(o, bad)
 }
 
-// misleads says why a segment of a path would not stay what it is. Dots lead
-// elsewhere although they are encoded, and behind an encoded slash too, where
-// something on the way decodes before it looks.
+// misleads returns why a path segment would be read as something else; empty: it would not. Dots change the
+// path even when they are encoded, and so do encoded slashes before dots, because some servers decode
+// before they resolve the path.
 func misleads(segment string) string {
 	decoded, err := url.PathUnescape(segment)
 	if err != nil {
-		return "makes no path" // cannot be: a segment is normal
+		return "makes no path" // cannot happen: a segment is normal
 	}
 	if decoded == "" {
 		return "is empty, and would leave nothing between two slashes of the URL"
@@ -146,7 +146,7 @@ func misleads(segment string) string {
 	return ""
 }
 
-// compileForm reads the parameters of a query or a form.
+// compileForm parses the parameters of a query or a form.
 func compileForm(t template) error {
 	inValue := false
 	for i := range t {
@@ -168,7 +168,7 @@ func compileForm(t template) error {
 	return nil
 }
 
-// What RFC 3986 lets stand as it is, beside letters, digits and -._~.
+// Characters that RFC 3986 allows unencoded, beside letters, digits and -._~.
 const (
 	pathSigns  = "!$&'()*+,;=:@"
 	querySigns = pathSigns + "/?"
@@ -186,7 +186,7 @@ func escape(value string) string {
 	return string(b)
 }
 
-// normal encodes what a template's own text leaves unencoded.
+// normal encodes the literal text of a template where that is needed.
 func normal(text, signs string) (string, error) {
 	b := make([]byte, 0, len(text))
 	for i := range len(text) {

@@ -18,7 +18,7 @@ const (
 	typeText = "text/plain; charset=utf-8"
 )
 
-// compileBody reads a body. Its kind is what Content-Type says, or how it looks.
+// compileBody parses a body. Its kind comes from Content-Type, or from what the body looks like.
 func (r *request) compileBody(text string) error {
 	t, err := scan(text)
 	if err != nil {
@@ -56,7 +56,7 @@ var (
 	parameter = regexp.MustCompile(`^[^\s=&<]+=`)
 )
 
-// looks says of what kind a body seems to be.
+// looks returns the kind that a body looks like.
 func looks(body string) string {
 	body = strings.TrimSpace(body)
 	switch {
@@ -70,8 +70,7 @@ func looks(body string) string {
 	return typeText
 }
 
-// compileJSON says how values are put into JSON: escaped within a text, and
-// elsewhere as the number that they are.
+// compileJSON sets how values are written into JSON: escaped within a string, and elsewhere as a number.
 func compileJSON(t template) error {
 	inText, escaped, filled, wasFilled := false, false, false, false
 	for i := range t {
@@ -101,8 +100,8 @@ func compileJSON(t template) error {
 			}
 		}
 	}
-	// No text would do with x behind a backslash, and no place where these numbers
-	// fit has more of a number beside it.
+	// Two samples find wrong places: "x" after a backslash is no valid escape, and these numbers do not fit
+	// beside other digits.
 	for _, number := range []string{"-0.5e1", "-0"} {
 		sample := t.with(func(p part) string {
 			if _, problem := p.put("x"); problem != "" {
@@ -120,7 +119,7 @@ func compileJSON(t template) error {
 func inJSON(value string) (text, problem string) {
 	b, err := json.Marshal(value)
 	if err != nil {
-		return "", "cannot be written as JSON" // a string always can
+		return "", "cannot be written as JSON" // a string can always be written
 	}
 	return string(b[1 : len(b)-1]), ""
 }
@@ -132,8 +131,7 @@ func asNumber(value string) (text, problem string) {
 	return value, ""
 }
 
-// compileXML says how values are put into XML: into text, or between the quotes
-// of an attribute.
+// compileXML sets how values are written into XML: into text, or into the value of an attribute.
 func compileXML(t template) error {
 	inTag, quote := false, byte(0)
 	for i := range t {
@@ -187,7 +185,7 @@ func inXML(value string) (text, problem string) {
 	}
 	var b strings.Builder
 	if err := xml.EscapeText(&b, []byte(value)); err != nil {
-		return "", "cannot be written as XML" // a string always can
+		return "", "cannot be written as XML" // a string can always be written
 	}
 	return b.String(), ""
 }

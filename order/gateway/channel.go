@@ -1,19 +1,16 @@
-// Package gateway is a payment channel made of configuration: the requests that
-// ask about an order, close it and reverse it are templates over HTTP. What an
-// answer means is for order/states.
+// Package gateway is a payment channel made of configuration: the requests that query, close and reverse an
+// order are HTTP templates. order/states interprets the answers.
 //
 // # Templates
 //
-// {order_no}, {merchant_no} and {vars.NAME} stand for what is known of the order:
-// in a URL's path and in the values of its query, in the values of headers, and in
-// a body that is JSON, a form or XML. A value is escaped for its place, so that
-// whatever it is, it stays one value. It changes neither the host nor the segments
-// of the path, adds no parameter, no header and no field of the body. What no
-// escape can hold is refused by CheckOrder, when the order is created: a value
-// that would be "." or ".." in a path or make a segment empty, a control character
-// in a header or in XML, bytes that are not UTF-8.
+// {order_no}, {merchant_no} and {vars.NAME} stand for values of the order: in a URL's path and in the
+// values of its query, in the values of headers, and in a body that is JSON, a form or XML. A value is
+// escaped for its place, so every value stays one value: it cannot change the host or the segments of the
+// path, and cannot add a parameter, a header or a field of the body. Values that cannot be escaped are
+// refused by CheckOrder when the order is created: a value that would be "." or ".." in a path or make a
+// segment empty, a control character in a header or in XML, bytes that are not UTF-8.
 //
-// In JSON a placeholder stands within a text, or alone where a number is wanted:
+// In JSON a placeholder stands within a string, or alone where a number is wanted:
 //
 //	{"order": "{order_no}", "shop": {vars.shop}}
 package gateway
@@ -39,7 +36,7 @@ import (
 type Options struct {
 	Query   Request
 	Close   Request
-	Reverse Request // the zero Request: there is none
+	Reverse Request // zero: the channel cannot reverse
 
 	States      *states.Query // reads the answer to Query
 	CloseStates *states.Close // reads the answers to Close and Reverse
@@ -49,7 +46,7 @@ type Options struct {
 	// answer is taken to be about the order asked for.
 	About *rule.Value
 
-	Sign      sign.Config       // the zero Config: requests are not signed
+	Sign      sign.Config       // zero: requests are not signed
 	Transport http.RoundTripper // nil: http.DefaultTransport
 }
 
@@ -92,7 +89,7 @@ func New(o Options) (order.Channel, error) {
 	for _, r := range []struct {
 		name   string
 		from   Request
-		method string // unless from says
+		method string // default method
 		to     **request
 	}{
 		{"query", o.Query, http.MethodGet, &c.query},
@@ -112,7 +109,7 @@ func New(o Options) (order.Channel, error) {
 	return reversing{c}, nil
 }
 
-// checkSigned says why requests of this form cannot be signed.
+// checkSigned returns an error if requests of this form cannot be signed.
 func (c *Channel) checkSigned(r *request) error {
 	if c.signer == nil {
 		return nil
@@ -148,7 +145,7 @@ func (c *Channel) CheckOrder(o *order.Order) error {
 // Query sends the query template and reads the answer with States.
 func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	a := c.ask(ctx, c.query, o)
-	if a.Result == bellman.Unknown { // cut off by us, and what came of it says nothing
+	if a.Result == bellman.Unknown { // the attempt was interrupted, so its result is unknown
 		return order.QueryAnswer{Answer: a}
 	}
 	return c.checked(o, c.states.Read(a, time.Since(o.Created)))
@@ -178,8 +175,7 @@ func (c *Channel) ask(ctx context.Context, r *request, o *order.Order) order.Ans
 	f := r.fill(o, bad)
 	err := bad.Err()
 	if err == nil && c.signer != nil {
-		// Each request is a message of its own: a receiver that knows its id already
-		// would take it for a replay.
+		// Each request gets an id of its own: a receiver would take a repeated id for a replay.
 		m := sign.Message{ID: rand.Text(), Time: time.Now(), Header: f.header, Query: f.query, Body: f.body}
 		if err = c.signer.Sign(&m); err != nil {
 			err = fmt.Errorf("sign: %w", err)

@@ -31,16 +31,16 @@ type Request struct {
 	// text/plain.
 	Headers map[string]string
 
-	Body string // JSON, a form or XML where it has placeholders; a GET has none
+	Body string // placeholders if it is JSON, a form or XML; a GET has no body
 }
 
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// A request is a Request, compiled.
+// A request is a compiled Request.
 type request struct {
 	method  string
 	address *address
-	header  []header // in the order of their names
+	header  []header // ordered by name
 	body    template
 }
 
@@ -49,7 +49,7 @@ type header struct {
 	value template
 }
 
-// compile reads a template. An error names the part of it that is wrong.
+// compile parses a template. An error names the part that is wrong.
 func compile(from Request, method string) (*request, error) {
 	r := &request{method: cmp.Or(from.Method, method)}
 	if !slices.Contains(methods, r.method) {
@@ -80,7 +80,7 @@ func compile(from Request, method string) (*request, error) {
 	return r, nil
 }
 
-// headerValue compiles the value of a header, or reads it where it is kept.
+// headerValue compiles the value of a header, or reads it from the environment or a file.
 func headerValue(text string) (template, error) {
 	if strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:") {
 		secret, err := sign.NewSecret(text).Resolve()
@@ -128,7 +128,7 @@ func inHeader(value string) (text, problem string) {
 	return value, ""
 }
 
-// find returns the template of a header's value, and whether there is the header.
+// find returns the template of a header's value, and whether the request has the header.
 func (r *request) find(name string) (template, bool) {
 	i := slices.IndexFunc(r.header, func(h header) bool { return h.name == name })
 	if i < 0 {
@@ -137,7 +137,7 @@ func (r *request) find(name string) (template, bool) {
 	return r.header[i].value, true
 }
 
-// names returns whose values the request has places for.
+// names returns the names of all placeholders.
 func (r *request) names() []string {
 	var names []string
 	templates := append([]template{r.address.query, r.body}, r.address.path...)
@@ -154,7 +154,7 @@ func (r *request) names() []string {
 	return names
 }
 
-// sample is an order that every place has a value for.
+// sample returns an order with a value for every placeholder.
 func (r *request) sample() *order.Order {
 	o := &order.Order{OrderNo: "1", MerchantNo: "1", Vars: map[string]string{}}
 	for _, name := range r.names() {
@@ -165,7 +165,7 @@ func (r *request) sample() *order.Order {
 	return o
 }
 
-// A filled is a request with the values of an order, still to be signed.
+// A filled is a request with the values of an order, before it is signed.
 type filled struct {
 	path   string // encoded
 	query  string
@@ -173,14 +173,13 @@ type filled struct {
 	body   []byte
 }
 
-// fill notes in bad what is wrong with the values; then the result is nothing to
-// send.
+// fill inserts the values of an order. It adds invalid values to bad; then the result must not be sent.
 func (r *request) fill(o *order.Order, bad *bellman.Invalid) filled {
-	f := filled{header: make(http.Header, len(r.header)+5)} // of a signature
+	f := filled{header: make(http.Header, len(r.header)+5)} // room for a signature
 	f.path, f.query = r.address.fill(o, bad)
 	for _, h := range r.header {
 		value := h.value.expand(o, bad)
-		if !field.IsValue(value) { // a value that is empty can leave white space at an end
+		if !field.IsValue(value) { // an empty value can leave white space at an end
 			value = strings.Trim(value, " \t")
 		}
 		f.header[h.name] = []string{value}
@@ -189,11 +188,11 @@ func (r *request) fill(o *order.Order, bad *bellman.Invalid) filled {
 	return f
 }
 
-// request is what goes out.
+// request returns the HTTP request.
 func (f *filled) request(ctx context.Context, r *request) (*http.Request, error) {
 	var body io.Reader = http.NoBody
 	if len(f.body) > 0 {
-		body = bytes.NewReader(f.body) // whose length net/http knows
+		body = bytes.NewReader(f.body) // a type whose length net/http knows
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, r.address.base, body)
 	if err != nil {

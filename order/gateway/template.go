@@ -13,26 +13,25 @@ import (
 
 const wantName = "want {order_no}, {merchant_no} or {vars.NAME}"
 
-// placeholder is what looks like one, right or wrong; a brace of JSON does not.
+// placeholder matches everything that looks like a placeholder, valid or not, but not the braces of JSON.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_][^{}",:\n]*\}`)
 
-// name is what stands between the braces of a right one.
+// name matches the content of a valid placeholder.
 var name = regexp.MustCompile(`^(order_no|merchant_no|vars\.[A-Za-z0-9_.-]+)$`)
 
-// A template is text with places for an order's values.
+// A template is text with placeholders for an order's values.
 type template []part
 
-// A part is literal text, or a place for a value.
+// A part is literal text or a placeholder.
 type part struct {
-	text string // as it is sent; of a place: empty
-	name string // whose value: order_no, merchant_no, vars.NAME; empty: none
+	text string // literal text, as it is sent; empty for a placeholder
+	name string // order_no, merchant_no or vars.NAME; empty for literal text
 
-	// put writes a value for its place. A problem says what is wrong with it.
+	// put returns a value in the form of its place, or what is wrong with the value.
 	put func(value string) (text, problem string)
 }
 
-// scan finds the placeholders of a text. Their put is for whoever knows where they
-// stand.
+// scan finds the placeholders of a text. The caller sets their put.
 func scan(text string) (template, error) {
 	var t template
 	at := 0
@@ -60,7 +59,7 @@ func scan(text string) (template, error) {
 	return t, nil
 }
 
-// strict refuses braces that are no placeholder, where they mean nothing else.
+// strict returns an error for braces that are not placeholders.
 func (t template) strict() error {
 	for _, p := range t {
 		if strings.ContainsAny(p.text, "{}") {
@@ -70,12 +69,12 @@ func (t template) strict() error {
 	return nil
 }
 
-// fixed reports whether there is no placeholder.
+// fixed reports whether the template has no placeholder.
 func (t template) fixed() bool {
 	return !slices.ContainsFunc(t, func(p part) bool { return p.name != "" })
 }
 
-// with returns the text with the same value in each place, unescaped.
+// with returns the text with the result of value in each place, unescaped.
 func (t template) with(value func(p part) string) string {
 	var b strings.Builder
 	for _, p := range t {
@@ -87,7 +86,7 @@ func (t template) with(value func(p part) string) string {
 	return b.String()
 }
 
-// expand writes the text for an order. What is wrong with a value is noted once.
+// expand writes the text for an order. It adds invalid values to bad, each once.
 func (t template) expand(o *order.Order, bad *bellman.Invalid) string {
 	if len(t) == 1 && t[0].name == "" {
 		return t[0].text
@@ -127,7 +126,7 @@ func valueOf(o *order.Order, name string) (value string, known bool) {
 	return value, known
 }
 
-// note notes a wrong field, once.
+// note adds a wrong field to bad, once.
 func note(bad *bellman.Invalid, field, problem string) {
 	if !slices.ContainsFunc(bad.Fields, func(f bellman.FieldError) bool { return f.Field == field }) {
 		bad.Add(field, problem)

@@ -1,5 +1,5 @@
-// Package exchange makes one HTTP request to a payment channel and bounds its
-// answer. What is asked, and what the answer means, is for others.
+// Package exchange makes one HTTP request to a payment channel and limits its answer. It does not know what
+// the request and the answer mean.
 package exchange
 
 import (
@@ -15,21 +15,20 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// Do sends req through rt and reads its answer. It follows no redirect. The
-// answer's Result is
+// Do sends req through rt and reads the answer. It follows no redirect. The answer's Result is
 //
-//   - Accepted: read to its end, with a status from 200 to 299
-//   - ErrorStatus: read to its end, with another status, a redirect's among them
-//   - Refused: longer than 64 KiB, or encoded in a way that nobody asked for
-//   - Unreachable: no answer, or one that broke off
-//   - TimedOut: the same, because req's context or a part of the way ran out of time
-//   - Unknown: we were told to stop
+//   - Accepted: complete, with a status from 200 to 299
+//   - ErrorStatus: complete, with another status, including redirects
+//   - Refused: longer than 64 KiB, or in an encoding that was not requested
+//   - Unreachable: no answer, or an incomplete one
+//   - TimedOut: the same, because a deadline passed
+//   - Unknown: the request was interrupted at a stop
 //
-// Only with the first two is Body all of the answer. With the others it is what
-// came of it, for the log: nothing may be decided by it.
+// Only with the first two is Body the complete answer. Otherwise it is what was received, for the log:
+// nothing may be decided by it.
 //
-// Error is empty with Accepted, and for an error status unless it is a redirect.
-// It never shows the URL's query or password.
+// Error is empty with Accepted, and for an error status unless it is a redirect. It never contains the
+// URL's query or password.
 func Do(rt http.RoundTripper, req *http.Request) order.Answer {
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
@@ -44,7 +43,7 @@ func Do(rt http.RoundTripper, req *http.Request) order.Answer {
 	}
 	a := order.Answer{Result: bellman.Accepted, Status: resp.StatusCode, Header: header(resp.Header), Body: body}
 	a.RetryAfter, a.Throttled = rule.RetryAfter(resp.StatusCode, resp.Header, time.Now())
-	a.Throttled = a.Throttled || resp.StatusCode == http.StatusTooManyRequests // 503 asks for less only where it says for how long
+	a.Throttled = a.Throttled || resp.StatusCode == http.StatusTooManyRequests // 503 counts only with a Retry-After
 	encoded := cause.Encoded(resp.Header)
 	switch {
 	case len(body) > order.MaxBody:
@@ -57,8 +56,8 @@ func Do(rt http.RoundTripper, req *http.Request) order.Answer {
 	return a
 }
 
-// fault is the answer to a request that got no whole one. during says when that
-// was, and is put before the cause.
+// fault returns the answer to a request without a complete answer. during names the phase and precedes the
+// cause.
 func fault(req *http.Request, err error, during string) order.Answer {
 	result, text := cause.Of(req.Context(), err)
 	secret := []string{req.URL.RawQuery}
@@ -73,16 +72,16 @@ func fault(req *http.Request, err error, during string) order.Answer {
 	return order.Answer{Result: result, Error: cause.Line(during + text)}
 }
 
-// read reads an answer's body: one byte more than order.MaxBody, if there is more.
+// read reads an answer's body, up to one byte more than order.MaxBody.
 func read(resp *http.Response) ([]byte, error) {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return nil, nil // what follows is no answer
+		return nil, nil // the rest is not an answer
 	}
 	return io.ReadAll(io.LimitReader(resp.Body, order.MaxBody+1))
 }
 
-// header returns a header with its names in lower case. Values of one name are
-// joined with a comma, as RFC 9110, section 5.3, has it.
+// header returns a header with its names in lower case. Values of one name are joined with a comma (RFC
+// 9110, section 5.3).
 func header(h http.Header) map[string]string {
 	lower := make(map[string]string, len(h))
 	for name, values := range h {
