@@ -57,7 +57,7 @@ func TestResendOnce(t *testing.T) {
 				if _, err := e.Resend(t.Context(), id, engine.ResendOnce, by); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Hour)
+				time.Sleep(10 * time.Minute)
 				task := get(t, store, id)
 				if task.State != tt.after || task.Attempts != was.Attempts+1 || task.Step != was.Step && tt.after == tt.before {
 					t.Errorf("after the resend: %v, attempt %d, step %d; want %v, %d, %d", task.State, task.Attempts, task.Step, tt.after, was.Attempts+1, was.Step)
@@ -162,7 +162,7 @@ func TestCancelInFlight(t *testing.T) {
 				if err := tt.do(t, e, id); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Hour)
+				time.Sleep(10 * time.Minute)
 				task := get(t, store, id)
 				if task.State != tt.state || task.Reason != tt.reason {
 					t.Errorf("%v, %q; want %v, %q", task.State, task.Reason, tt.state, tt.reason)

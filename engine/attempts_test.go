@@ -266,7 +266,7 @@ func TestEnds(t *testing.T) {
 				defer stop()
 				tt.task.Queue = "q"
 				id := add(t, e, &tt.task)
-				time.Sleep(time.Hour)
+				time.Sleep(10 * time.Minute)
 				task := get(t, store, id)
 				if task.State != tt.state || task.Reason != tt.reason || int(task.Attempts) != tt.attempts {
 					t.Errorf("ended as %v, %q after %d attempts; want %v, %q after %d",

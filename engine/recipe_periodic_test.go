@@ -137,7 +137,7 @@ func TestPeriodicByHand(t *testing.T) {
 					t.Fatal(err)
 				}
 				before = len(h.times())
-				time.Sleep(time.Hour)
+				time.Sleep(20 * time.Minute)
 				if n := len(h.times()) - before; n != 0 {
 					t.Errorf("%d rounds after the cancel; want none", n)
 				}
