@@ -24,8 +24,9 @@ func (f HandlerFunc) Attempt(ctx context.Context, task *Task, number int) Verdic
 
 // A Checker is a Handler that checks a task before it is accepted. It may fill in
 // what the caller left out (Method, Endpoint). It may set Due: then the first attempt
-// is not later than that, whatever the schedule says. For a task that it refuses it
-// returns an *Invalid that names every wrong field.
+// is not later than that, whatever the schedule says. It may set State and Reason: then
+// the task is added as ended, as a record of something that has happened. For a task
+// that it refuses it returns an *Invalid that names every wrong field.
 type Checker interface {
 	Check(task *Task) error
 }
@@ -84,11 +85,17 @@ func (g *Route) TimeoutOf(t *Task) time.Duration {
 // A Completer is a Handler whose tasks can be completed from outside, when the result
 // came another way: a channel's own notice says that an order is paid.
 type Completer interface {
-	// Complete returns what follows from an outcome at the time now. The task may be in
+	// Complete returns what follows from a completion at the time now. The task may be in
 	// any state. A verdict with Next Succeed or GiveUp ends the task if it is pending;
 	// with Again its state stays. Follow-up tasks are added in each case. An *Invalid or
 	// ErrConflict refuses the completion.
-	Complete(task *Task, outcome string, now time.Time) (Verdict, error)
+	Complete(task *Task, c Completion, now time.Time) (Verdict, error)
+}
+
+// A Completion is a result that came another way than as the answer to an attempt.
+type Completion struct {
+	Outcome string // the result in the handler's words: "PAID"; empty: the task succeeded
+	Detail  any    // what else is known, of a type that the handler names; nil: nothing
 }
 
 // A Latecomer is a Handler that uses the answer of an attempt even if its task ended

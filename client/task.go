@@ -41,6 +41,12 @@ type CreateTask struct {
 
 	OrderCreated Time `json:"order_created,omitzero" format:"date-time" doc:"Order: creation time at the channel. expires, code_life and the age from which the channel allows closing count from it. At most 31 days ago and a minute ahead, by the server's clock. Default: when bellman received the order."`
 
+	ChannelOrderNo string `json:"channel_order_no,omitempty" maxLength:"128" doc:"Order: the number by which the channel knows the order (out_trade_no), unique within its account; default: order_no."`
+	Account        string `json:"account,omitempty" maxLength:"128" doc:"Order: the account at the channel; default: the queue's."`
+	Amount         int64  `json:"amount,omitempty" minimum:"1" example:"8800" doc:"Order: what it costs, in the smallest unit of currency. A payment of another amount makes the order UNKNOWN, never PAID. Default: any amount is accepted."`
+	Currency       string `json:"currency,omitempty" minLength:"3" maxLength:"3" example:"CNY" doc:"Order: the ISO 4217 code of amount. Required with amount."`
+	ExpiresAt      Time   `json:"expires_at,omitzero" format:"date-time" doc:"Order: when the close protocol begins if nobody has paid. Not together with expires."`
+
 	Expires  string            `json:"expires,omitempty" maxLength:"64" example:"30m" doc:"Order: how long after its creation the close protocol begins if nobody has paid; default: the queue's."`
 	CodeLife string            `json:"code_life,omitempty" maxLength:"64" example:"2h" doc:"Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's."`
 	Vars     map[string]string `json:"vars,omitempty" doc:"Order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _."`
@@ -130,7 +136,12 @@ type Request struct {
 
 	OrderCreated Time `json:"order_created,omitzero" format:"date-time" doc:"Order: as given, or when bellman received the order."`
 
-	Expires  string            `json:"expires,omitempty" doc:"Order: as requested."`
+	ChannelOrderNo string `json:"channel_order_no,omitempty" doc:"Order: the number by which the channel knows it."`
+	Account        string `json:"account,omitempty" doc:"Order: the account at the channel, as requested."`
+	Amount         int64  `json:"amount,omitempty" doc:"Order: what it costs, in the smallest unit of currency."`
+	Currency       string `json:"currency,omitempty" doc:"Order: the ISO 4217 code of amount."`
+
+	Expires  string            `json:"expires,omitempty" doc:"Order: as requested, or until expires_at."`
 	CodeLife string            `json:"code_life,omitempty" doc:"Order: as requested."`
 	Vars     map[string]string `json:"vars,omitempty" doc:"Order: as requested."`
 	Notify   *Notify           `json:"notify,omitempty" doc:"Order: as requested."`
@@ -220,6 +231,8 @@ type Because struct {
 type CompleteTask struct {
 	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Default callback."`
 	Outcome string `json:"outcome,omitempty" maxLength:"128" example:"PAID" doc:"The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED."`
+
+	Taken json.RawMessage `json:"taken,omitempty" doc:"Order: an object with fields of the payment for the merchant's notification: transaction_id, amount (a whole number of the smallest unit), currency (ISO 4217), paid_at, and others. An order with an amount needs amount and currency here to become PAID."`
 }
 
 // A RescheduleTask moves the next attempt to a time, or to a time from now.

@@ -143,7 +143,7 @@ func TestCancelInFlight(t *testing.T) {
 			return err
 		}, bellman.Cancelled, "cancelled"},
 		{"complete", func(t *testing.T, e *engine.Engine, id bellman.ID) error {
-			_, err := e.Complete(t.Context(), id, "PAID", bellman.By{Reason: "callback"})
+			_, err := e.Complete(t.Context(), id, bellman.Completion{Outcome: "PAID"}, bellman.By{Reason: "callback"})
 			return err
 		}, bellman.Succeeded, "callback"},
 	}

@@ -229,7 +229,7 @@ func holdOrder(t *testing.T, seed uint64) {
 		case n < 75 && len(some) > 0:
 			id := some[rnd.IntN(len(some))]
 			s.byHand(id)
-			_, _ = m.Complete(t.Context(), id, "", bellman.By{})
+			_, _ = m.Complete(t.Context(), id, bellman.Completion{}, bellman.By{})
 		case n < 78 && step > 50: // it stops and starts
 			name := names[rnd.IntN(3)]
 			nodes[name].stop()

@@ -119,7 +119,7 @@ func TestEveryEndPassesTheTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		if _, err := e.Complete(t.Context(), c, "", bellman.By{}); err != nil {
+		if _, err := e.Complete(t.Context(), c, bellman.Completion{}, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

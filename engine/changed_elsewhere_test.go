@@ -114,7 +114,7 @@ func TestChangedInLineElsewhere(t *testing.T) {
 			case 0:
 				_, err = m.Cancel(t.Context(), id, by)
 			case 1:
-				_, err = m.Complete(t.Context(), id, "", by)
+				_, err = m.Complete(t.Context(), id, bellman.Completion{}, by)
 			case 2:
 				again[id] = time.Now().Add(time.Hour)
 				_, err = m.Reschedule(t.Context(), id, again[id], by)

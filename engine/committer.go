@@ -137,6 +137,9 @@ func (c *committer) committed(b *batch, ops []*op) {
 			return
 		}
 		c.watch.added(a.Task)
+		if a.Task.State.Ended() { // a handler's record
+			return
+		}
 		if a.Task.Supersedes && c.agenda.shards.has(a.Task.Shard) {
 			c.after.passTurn(chainOf(a.Task), passing{superseded: true})
 		}
@@ -341,7 +344,9 @@ func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 			f.change.Err = nil
 			c.agenda.mu.Lock()
 			for i := range f.change.Follow { // the loader finds those that are due
-				c.agenda.miss(f.change.Follow[i].Task.VisibleAt.UnixMilli())
+				if add := f.change.Follow[i].Task; !add.State.Ended() {
+					c.agenda.miss(add.VisibleAt.UnixMilli())
+				}
 			}
 			due := c.land(f, since, c.clock.Now().UnixMilli())
 			c.agenda.mu.Unlock()
@@ -410,7 +415,9 @@ func (c *committer) tellOwners(others map[uint16]stretch) {
 func unsure(ops []*op) (looks []int64, changed []bellman.ID) {
 	for _, o := range ops {
 		for i := range o.adds {
-			looks = append(looks, o.adds[i].Task.VisibleAt.UnixMilli())
+			if add := o.adds[i].Task; !add.State.Ended() {
+				looks = append(looks, add.VisibleAt.UnixMilli())
+			}
 		}
 		if o.change == nil {
 			continue
@@ -420,7 +427,9 @@ func unsure(ops []*op) (looks []int64, changed []bellman.ID) {
 			looks = append(looks, o.change.To.VisibleAt.UnixMilli())
 		}
 		for i := range o.change.Follow {
-			looks = append(looks, o.change.Follow[i].Task.VisibleAt.UnixMilli())
+			if add := o.change.Follow[i].Task; !add.State.Ended() {
+				looks = append(looks, add.VisibleAt.UnixMilli())
+			}
 		}
 	}
 	return looks, changed

@@ -11,39 +11,55 @@ import (
 )
 
 // Complete ends a task as succeeded because the answer came another way, such as a callback. The
-// task keeps by.Reason as its reason, "callback" if it is empty. The audit record keeps outcome. If
-// the task has ended, or its queue is not configured, Complete changes nothing and returns
+// task keeps by.Reason as its reason, "callback" if it is empty. The audit record keeps the outcome.
+// If the task has ended, or its queue is not configured, Complete changes nothing and returns
 // ErrConflict. An attempt in flight may still arrive; its answer is only logged.
 //
 // If the queue's handler is a [bellman.Completer], the handler decides what follows from the
-// outcome, also for a task that has ended.
-func (a *Admin) Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
+// completion, also for a task that has ended.
+func (a *Admin) Complete(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
 	reason := cmp.Or(by.Reason, "callback")
-	if outcome != "" {
-		by.Reason = reason + ": " + outcome
+	if with.Outcome != "" {
+		by.Reason = reason + ": " + with.Outcome
 	}
 	return a.change(ctx, id, "complete", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
-		q, configured := a.rules.queue(t.Queue)
-		completer, ok := q.Handler.(bellman.Completer)
-		switch {
-		case !configured:
-			return coded.Errorf("task.no_queue", "%w: queue %s is not configured, so nothing says what follows from it", bellman.ErrConflict, t.Queue)
-		case ok:
-			return a.completeBy(completer, c, t, outcome, reason, now)
-		case t.State.Ended():
-			return ended(t.State)
-		}
-		c.To = end(t.Status, bellman.Succeeded, reason, now)
-		return nil
+		return a.complete(c, t, with, reason, now)
 	})
 }
 
-// completeBy lets a handler decide what follows from an outcome. If a manual attempt of an ended
+// Told is Complete for the message of a machine, such as a channel's notice: nobody did anything by
+// hand, so there is no audit record.
+func (a *Admin) Told(ctx context.Context, id bellman.ID, with bellman.Completion) (*bellman.Task, error) {
+	t, err := a.move(ctx, id, "complete", func(c *store.Change, t *bellman.Task, now time.Time) error {
+		return a.complete(c, t, with, "callback", now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (a *Admin) complete(c *store.Change, t *bellman.Task, with bellman.Completion, reason string, now time.Time) error {
+	q, configured := a.rules.queue(t.Queue)
+	completer, ok := q.Handler.(bellman.Completer)
+	switch {
+	case !configured:
+		return coded.Errorf("task.no_queue", "%w: queue %s is not configured, so nothing says what follows from it", bellman.ErrConflict, t.Queue)
+	case ok:
+		return a.completeBy(completer, c, t, with, reason, now)
+	case t.State.Ended():
+		return ended(t.State)
+	}
+	c.To = end(t.Status, bellman.Succeeded, reason, now)
+	return nil
+}
+
+// completeBy lets a handler decide what follows from a completion. If a manual attempt of an ended
 // task is pending, the handler sees the task as ended.
-func (a *Admin) completeBy(completer bellman.Completer, c *store.Change, t *bellman.Task, outcome, reason string, now time.Time) error {
+func (a *Admin) completeBy(completer bellman.Completer, c *store.Change, t *bellman.Task, with bellman.Completion, reason string, now time.Time) error {
 	under := *t
 	under.Status = underlying(t.Status)
-	v, err := completer.Complete(&under, outcome, now)
+	v, err := completer.Complete(&under, with, now)
 	if err != nil {
 		return err
 	}

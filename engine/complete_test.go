@@ -103,7 +103,7 @@ func TestComplete(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				_, err := e.Complete(t.Context(), id, tt.outcome, bellman.By{Who: "channel"})
+				_, err := e.Complete(t.Context(), id, bellman.Completion{Outcome: tt.outcome}, bellman.By{Who: "channel"})
 				if !errors.Is(err, tt.err) {
 					t.Errorf("Complete: %v; want %v", err, tt.err)
 				}

@@ -260,7 +260,7 @@ func TestEndsOnce(t *testing.T) {
 		if got := settle(t, byHand(e), id); got.Err != nil || got.Task.State != bellman.Succeeded {
 			t.Errorf("settled as %+v, %v; want succeeded as before", got.Task, got.Err)
 		}
-		if _, err := e.Complete(ctx, id, "PAID", by); err != nil { // late: noted
+		if _, err := e.Complete(ctx, id, bellman.Completion{Outcome: "PAID"}, by); err != nil { // late: noted
 			t.Error(err)
 		}
 		c.mu.Lock()

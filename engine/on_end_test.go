@@ -23,7 +23,7 @@ func TestEnded(t *testing.T) {
 		return err
 	}
 	complete := func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
-		_, err := e.Complete(ctx, id, "PAID", by)
+		_, err := e.Complete(ctx, id, bellman.Completion{Outcome: "PAID"}, by)
 		return err
 	}
 	resend := func(mode engine.ResendMode) doing {

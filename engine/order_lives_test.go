@@ -40,8 +40,8 @@ func (l life) Attempt(_ context.Context, task *bellman.Task, number int) bellman
 	return l.attempt(task, number)
 }
 
-func (l life) Complete(task *bellman.Task, outcome string, _ time.Time) (bellman.Verdict, error) {
-	return l.complete(task, outcome)
+func (l life) Complete(task *bellman.Task, c bellman.Completion, _ time.Time) (bellman.Verdict, error) {
+	return l.complete(task, c.Outcome)
 }
 
 func lives(t *testing.T, random *rand.Rand) {
@@ -108,7 +108,7 @@ func lives(t *testing.T, random *rand.Rand) {
 			case 0:
 				_, err = e.Cancel(t.Context(), id, by)
 			case 1:
-				_, err = e.Complete(t.Context(), id, "", by)
+				_, err = e.Complete(t.Context(), id, bellman.Completion{}, by)
 			case 2:
 				_, err = e.Resend(t.Context(), id, engine.ResendOnce, by)
 			case 3:

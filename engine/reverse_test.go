@@ -67,7 +67,7 @@ func TestNoReverseAfterDecision(t *testing.T) {
 		waited := 0
 		for i, id := range ids {
 			no := fmt.Sprint(i)
-			if _, err := []*member{a, b}[i%2].Complete(t.Context(), id, "PAID", by); err == nil {
+			if _, err := []*member{a, b}[i%2].Complete(t.Context(), id, bellman.Completion{Outcome: "PAID"}, by); err == nil {
 				decided[no] = time.Now()
 			}
 			channel.mu.Lock()

@@ -198,6 +198,12 @@ func delay(t *bellman.Task, q Queue) time.Duration {
 // enter gives a valid task its id and its first status.
 func (r *Rules) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, now time.Time) {
 	t.ID = bellman.NewID()
+	if t.State.Ended() { // the handler's record of something that has happened
+		now = now.Truncate(time.Millisecond)
+		t.Status = bellman.Status{State: t.State, Reason: t.Reason, Version: 1, Shard: r.shardFor(t, q), Began: now, Updated: now, Finished: now}
+		t.Last = nil
+		return
+	}
 	due := began
 	if first, over := s.Next(0, began, began, jitter()); over == "" {
 		due = roundUp(first)

@@ -2,6 +2,7 @@ package order
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,11 +27,41 @@ type Ask struct {
 	// say.
 	CodeLife time.Duration `json:"-"`
 
+	// ExpiresAt is until when the order can be paid. Give it or Expires. Zero: as Expires says.
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+
+	// ChannelOrderNo is the number by which the channel knows the order (out_trade_no). It is unique
+	// within an account. Empty: the task's OrderNo.
+	ChannelOrderNo string `json:"channel_order_no,omitempty"`
+
+	// Account names the account at the channel. Empty: the queue's own.
+	Account string `json:"account,omitempty"`
+
+	// Amount is what the order should cost, in the smallest unit of Currency, an ISO 4217 code. A
+	// payment of another amount is not PAID. 0: not known; every amount is accepted.
+	Amount   int64  `json:"amount,omitempty"`
+	Currency string `json:"currency,omitempty"`
+
 	Vars    map[string]string `json:"vars,omitempty"`   // values for the channel's templates
 	Notify  Notify            `json:"notify,omitzero"`  // how the merchant is notified
 	Created time.Time         `json:"created,omitzero"` // of the order at the channel; zero: when the task was added
 	Watch   *Watch            `json:"watch,omitempty"`  // of a watch for a late payment; nil of an order's own task
+	Notice  *Told             `json:"notice,omitempty"` // of a notice of the channel; nil of an order's own task
 }
+
+// own reports whether the task is the order's own, not one that follows from it.
+func (a *Ask) own() bool { return a.Watch == nil && a.Notice == nil }
+
+// order returns the order as its channel knows it.
+func (a *Ask) order(task *bellman.Task) Order {
+	return Order{
+		MerchantNo: task.MerchantNo, OrderNo: a.channelNo(task), OwnNo: task.OrderNo, Account: a.Account,
+		Amount: a.Amount, Currency: a.Currency, Vars: a.Vars, Created: a.Created,
+	}
+}
+
+// channelNo returns the number by which the channel knows the order.
+func (a *Ask) channelNo(task *bellman.Task) string { return cmp.Or(a.ChannelOrderNo, task.OrderNo) }
 
 // A Notify says where the merchant is notified how an order ended, and with which fields.
 type Notify struct {
@@ -53,7 +84,7 @@ type Watch struct {
 // Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON.
 func (a *Ask) Encode() ([]byte, error) {
 	in := *a
-	in.Created = in.Created.UTC()
+	in.Created, in.ExpiresAt = in.Created.UTC(), in.ExpiresAt.UTC()
 	if a.Watch != nil {
 		w := *a.Watch
 		w.Decided, w.Until = w.Decided.UTC(), w.Until.UTC()
@@ -91,8 +122,14 @@ func ParseAsk(body []byte) (Ask, error) {
 		return a, nil
 	}
 	bad := new(bellman.Invalid)
-	fields := object(bad, "body", body, "expires", "code_life", "vars", "notify", "created", "watch")
+	fields := object(bad, "body", body, "expires", "expires_at", "code_life", "channel_order_no", "account", "amount", "currency",
+		"vars", "notify", "created", "watch", "notice")
 	read(bad, fields, "created", "a time such as 2026-11-20T15:04:05.123Z", &a.Created)
+	read(bad, fields, "expires_at", "a time such as 2026-11-20T15:04:05.123Z", &a.ExpiresAt)
+	read(bad, fields, "channel_order_no", "a text", &a.ChannelOrderNo)
+	read(bad, fields, "account", "a text", &a.Account)
+	readPrice(bad, fields, &a)
+	read(bad, fields, "notice", "an object", &a.Notice)
 	read(bad, fields, "vars", "an object of texts", &a.Vars)
 	readSpan(bad, fields, "expires", "how long the order can be paid", &a.Expires)
 	readSpan(bad, fields, "code_life", "how long the payer's code can be paid", &a.CodeLife)
@@ -105,14 +142,42 @@ func ParseAsk(body []byte) (Ask, error) {
 	if raw, ok := fields["watch"]; ok {
 		a.Watch = parseWatch(bad, raw)
 	}
-	a.Created = a.Created.UTC()
+	a.Created, a.ExpiresAt = a.Created.UTC(), a.ExpiresAt.UTC()
 	if y := a.Created.Year(); y < 1 || y > 9999 {
 		bad.Add("created", "is not in the years 1 to 9999 of UTC")
+	}
+	if y := a.ExpiresAt.Year(); y < 1 || y > 9999 {
+		bad.Add("expires_at", "is not in the years 1 to 9999 of UTC")
+	}
+	if !a.ExpiresAt.IsZero() && a.Expires != 0 {
+		bad.Add("expires_at", "is given, and expires: give one of them")
 	}
 	if err := bad.Err(); err != nil {
 		return Ask{}, err
 	}
 	return a, nil
+}
+
+// readPrice reads what an order should cost: an amount and its currency, or neither.
+func readPrice(bad *bellman.Invalid, fields map[string]json.RawMessage, a *Ask) {
+	_, priced := fields["amount"]
+	_, named := fields["currency"]
+	switch amount, currency := read(bad, fields, "amount", "a whole number of the currency's smallest unit, such as 8800", &a.Amount),
+		read(bad, fields, "currency", "a text such as CNY", &a.Currency); {
+	case amount && a.Amount <= 0:
+		bad.Add("amount", fmt.Sprintf("is %d: want what the order costs, in the currency's smallest unit", a.Amount))
+	case currency && !isCurrency(a.Currency):
+		bad.Add("currency", fmt.Sprintf("%.10q is no ISO 4217 code: want one such as CNY", a.Currency))
+	case priced && !named:
+		bad.Add("currency", "is missing: an amount needs its currency, such as CNY")
+	case named && !priced:
+		bad.Add("amount", "is missing: a currency needs an amount, in its smallest unit")
+	}
+}
+
+// isCurrency reports whether a text has the form of an ISO 4217 code.
+func isCurrency(code string) bool {
+	return len(code) == 3 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // readSpan reads a duration above 0s. want describes the duration for the error.

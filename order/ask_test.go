@@ -37,7 +37,7 @@ func TestParseAskRefuses(t *testing.T) {
 		{"{", "body: is no JSON: unexpected end of JSON input"},
 		{"null", "body: want an object"},
 		{"[1]", "body: want an object"},
-		{`{"expire":"30m"}`, "expire: there is no such field: want one of [expires code_life vars notify created watch]"},
+		{`{"expire":"30m"}`, "expire: there is no such field: want one of [expires expires_at code_life channel_order_no account amount currency vars notify created watch notice]"},
 		{`{"expires":30}`, `expires: want a duration such as "30m"`},
 		{`{"expires":"30"}`, `expires: duration "30": want a duration such as 15s or 1h30m, with units ms, s, m, h, d`},
 		{`{"expires":"0s"}`, "expires: is 0s: want how long the order can be paid"},

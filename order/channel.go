@@ -38,9 +38,16 @@ type OrderChecker interface {
 // An Order identifies an order to a Channel.
 type Order struct {
 	MerchantNo string
-	OrderNo    string
-	Vars       map[string]string // values of the caller for the channel's templates
-	Created    time.Time         // at the channel; if the caller did not say, when the task was added
+	OrderNo    string // the number by which the channel knows the order
+	OwnNo      string // the merchant's number of the order; often the same
+	Account    string // of the channel; empty: the queue's own
+
+	// Amount is what the order should cost, in the smallest unit of Currency; 0: not known.
+	Amount   int64
+	Currency string
+
+	Vars    map[string]string // values of the caller for the channel's templates
+	Created time.Time         // at the channel; if the caller did not say, when the task was added
 }
 
 // MaxBody is how much of a channel's answer is read, in bytes.
@@ -66,9 +73,8 @@ type QueryAnswer struct {
 	// while the payer types a password (USERPAYING). 0: it does not ask.
 	Wait time.Duration
 
-	// Taken are the fields of the payment for the merchant's notification: "transaction_id",
-	// "amount", "currency". It may be nil.
-	Taken map[string]any
+	// Taken are the fields of the payment for the merchant's notification. It may be nil.
+	Taken Taken
 }
 
 // A CloseAnswer is the answer to a close or reverse.

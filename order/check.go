@@ -1,14 +1,13 @@
 package order
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 // Check fills in Key (MERCHANT/ORDER), Event and Endpoint if they are empty, and sets Due. It
@@ -17,6 +16,9 @@ import (
 // merchant_no, order_no, key, url, repeat, the fields of the body, and notify.url if the merchant
 // could not be notified.
 func (h *Handler) Check(task *bellman.Task) error {
+	if task.Event == EventNotice {
+		return h.checkNotice(task)
+	}
 	bad := new(bellman.Invalid)
 	if task.MerchantNo == "" {
 		bad.Add("merchant_no", "is missing: an order task needs it")
@@ -47,11 +49,19 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if ask.Watch == nil && strings.HasSuffix(task.Key, lateWatchKey) {
 		bad.Add("key", "ends in "+lateWatchKey+", as the key of the watch that follows a close does")
 	}
-	if ask.Expires == 0 {
-		ask.Expires = h.rules.Expires
-	}
 	if ask.Created.IsZero() {
 		ask.Created = h.rules.Now().UTC().Truncate(time.Millisecond)
+	}
+	if !ask.ExpiresAt.IsZero() {
+		if ask.Expires = ask.ExpiresAt.Sub(ask.Created); ask.Expires <= 0 {
+			bad.Add("expires_at", fmt.Sprintf("is not after the order's creation, %s: want until when it can be paid", when(ask.Created)))
+		} else if ask.Expires > schedule.MaxDuration {
+			bad.Add("expires_at", "is more than ten years ahead")
+		}
+		ask.ExpiresAt = time.Time{}
+	}
+	if ask.Expires == 0 {
+		ask.Expires = h.rules.Expires
 	}
 	if ask.Watch == nil {
 		h.checkNotify(bad, task, &ask)
@@ -64,15 +74,49 @@ func (h *Handler) Check(task *bellman.Task) error {
 	return bad.Err()
 }
 
+// checkNotice checks the record of a notice, which is added as ended, or a notice that is held.
+func (h *Handler) checkNotice(task *bellman.Task) error {
+	ask, err := ParseAsk(task.Body)
+	if err != nil {
+		return err
+	}
+	bad := new(bellman.Invalid)
+	if ask.Notice == nil {
+		bad.Add("body.notice", "is missing: a task with the event "+EventNotice+" is the record of a channel's notice")
+		return bad.Err()
+	}
+	task.Endpoint = h.rules.Endpoint
+	switch ask.Notice.Result {
+	case NoticeHeld:
+		if h.rules.Tell == nil {
+			bad.Add("body.notice", "cannot be held: the queue receives no notices")
+		}
+	case NoticeApplied, NoticeDuplicate, NoticeMismatch, NoticeRefused:
+		task.State, task.Reason = bellman.Succeeded, string(ask.Notice.Result)
+		if ask.Notice.Result == NoticeRefused || ask.Notice.Result == NoticeMismatch {
+			task.State = bellman.Failed
+		}
+	default:
+		bad.Add("body.notice", fmt.Sprintf("%.40q is no result of a notice", ask.Notice.Result))
+	}
+	return bad.Err()
+}
+
 // checkChannel checks that the channel can be queried about the order.
 func (h *Handler) checkChannel(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
 	c, ok := h.channel.(OrderChecker)
 	if !ok || task.MerchantNo == "" || task.OrderNo == "" {
 		return
 	}
-	err := c.CheckOrder(&Order{MerchantNo: task.MerchantNo, OrderNo: task.OrderNo, Vars: ask.Vars, Created: ask.Created})
+	o := ask.order(task)
+	err := c.CheckOrder(&o)
 	if wrong := new(bellman.Invalid); errors.As(err, &wrong) {
-		bad.Fields = append(bad.Fields, wrong.Fields...)
+		for _, f := range wrong.Fields {
+			if f.Field == "order_no" && ask.ChannelOrderNo != "" {
+				f.Field = "channel_order_no"
+			}
+			bad.Fields = append(bad.Fields, f)
+		}
 	} else if err != nil {
 		bad.Add("order_no", err.Error())
 	}
@@ -113,72 +157,4 @@ func (h *Handler) checkNotify(bad *bellman.Invalid, task *bellman.Task, ask *Ask
 	case err != nil:
 		bad.Add("notify", err.Error())
 	}
-}
-
-// Complete applies an outcome from outside: the channel's notice, or what a person looked up. The
-// outcome is PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED, and decides as an answer to a query
-// does.
-//
-// After the decision a payment is a late payment, and the same outcome again changes nothing. Any
-// other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome.
-func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (bellman.Verdict, error) {
-	r, err := ParseReading(outcome)
-	if err != nil || !r.Decides() {
-		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
-			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %v", outcome, readingNames[Paid:])}}}
-	}
-	w, err := h.read(task, now)
-	if err != nil {
-		return bellman.Verdict{}, err
-	}
-	l, a := &w.life, answer{act: askQuery, reading: r, started: now}
-	var m move
-	switch {
-	case r.IsPaid() && (l.watches() || l.over() || task.State.Ended()):
-		if l.watches() {
-			*l, m = watch(w.plan, *l, a, now)
-		} else {
-			*l, m = look(*l, a)
-		}
-		if m.tell == "" { // the notification was sent before
-			return bellman.Verdict{}, nil
-		}
-	case r.String() == l.State:
-		return bellman.Verdict{}, nil
-	case l.watches(), l.over() && l.State != StateUnknown:
-		return bellman.Verdict{}, coded.Errorf("order.decided", "%w: the order is %s", bellman.ErrConflict, l.State)
-	default:
-		*l, m = decide(w.plan, *l, r, now)
-	}
-	if task.State.Ended() {
-		m.next = bellman.Again
-	}
-	v := bellman.Verdict{Next: m.next}
-	h.follow(&v, w, m, &QueryAnswer{}, now)
-	return v, nil
-}
-
-// Late handles the verdict of an attempt that was in flight while the order was decided or its
-// watch cancelled. A payment in it is a late payment. The zero Verdict: nothing follows.
-func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Time) bellman.Verdict {
-	found, err := ParseLife(verdict.Data)
-	if err != nil {
-		return bellman.Verdict{}
-	}
-	reading, err := ParseReading(cmp.Or(found.Late, found.State))
-	if err != nil || !reading.IsPaid() {
-		return bellman.Verdict{}
-	}
-	w, err := h.read(task, now)
-	if err != nil { // it was read before the attempt
-		return bellman.Verdict{}
-	}
-	var m move
-	if w.life, m = look(w.life, answer{act: askQuery, reading: reading, started: now}); m.tell == "" {
-		return bellman.Verdict{}
-	}
-	w.life.Taken = found.Taken
-	v := bellman.Verdict{}
-	h.follow(&v, w, m, &QueryAnswer{}, now)
-	return v
 }

@@ -139,7 +139,7 @@ func TestComplete(t *testing.T) {
 		h := newHouse(t)
 		task := h.order()
 		tt.before(h, task)
-		v, err := h.handler.Complete(task, tt.outcome, created.Add(time.Minute))
+		v, err := h.handler.Complete(task, bellman.Completion{Outcome: tt.outcome}, created.Add(time.Minute))
 		var words []string
 		switch bad := new(bellman.Invalid); {
 		case errors.As(err, &bad):
@@ -170,13 +170,13 @@ func TestCompleteWatch(t *testing.T) {
 	h := newHouse(t)
 	h.until(h.order())
 	watch := h.tasks["orders M1/O1/late_watch"]
-	if v, err := h.handler.Complete(watch, "CLOSED", h.now); err != nil || v.Next != bellman.Again || v.Data != nil {
+	if v, err := h.handler.Complete(watch, bellman.Completion{Outcome: "CLOSED"}, h.now); err != nil || v.Next != bellman.Again || v.Data != nil {
 		t.Errorf("CLOSED: %+v, %v", v, err)
 	}
-	if _, err := h.handler.Complete(watch, "FAILED", h.now); !errors.Is(err, bellman.ErrConflict) {
+	if _, err := h.handler.Complete(watch, bellman.Completion{Outcome: "FAILED"}, h.now); !errors.Is(err, bellman.ErrConflict) {
 		t.Errorf("FAILED: %v", err)
 	}
-	v, err := h.handler.Complete(watch, "PAID", h.now)
+	v, err := h.handler.Complete(watch, bellman.Completion{Outcome: "PAID"}, h.now)
 	if err != nil || v.Next != bellman.Succeed || len(v.Follow) != 1 || v.Follow[0].Key != "orders/M1/O1/late_payment" {
 		t.Errorf("PAID: %+v, %v", v, err)
 	}

@@ -1,9 +1,7 @@
 package order
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -18,6 +16,9 @@ import (
 // is always a query. Out of turn it decides the order if the answer does, and changes nothing
 // otherwise.
 func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
+	if task.Event == EventNotice {
+		return h.attemptNotice(ctx, task)
+	}
 	started := h.rules.Now()
 	w, err := h.read(task, started)
 	if err != nil { // Check validated it when the task was added
@@ -30,6 +31,10 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 		v.Hold = min(a.retryAfter, maxRetryAfter) // holds all orders of the account
 	}
 	a.started, a.jitter = started, rand.Float64()
+	taken := h.taken(w, &said)
+	if said.Reading.IsPaid() {
+		a.mismatch = mismatch(&w.order, taken)
+	}
 	if b := task.Before; b != nil {
 		a.ended = b.State.Ended()
 		a.aside, a.keep = a.ended || b.Due.After(started), b.Due
@@ -38,7 +43,7 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	l, m := step(w.plan, w.life, a, now)
 	l.Number, l.Asked = number, started.UnixMilli()
 	w.life = l
-	h.follow(&v, w, m, &said, now)
+	h.follow(&v, w, m, taken, now)
 	if v.Next, v.Reason, v.Due = m.next, m.reason, m.due; a.ended {
 		v.Next, v.Reason, v.Due = bellman.Again, "", time.Time{} // the task stays ended
 	}
@@ -72,7 +77,7 @@ func (h *Handler) read(task *bellman.Task, now time.Time) (*watched, error) {
 	if w.plan, err = h.plan(task, &w.ask); err != nil {
 		return nil, fmt.Errorf("the task's schedule cannot be read: %w", err)
 	}
-	w.order = Order{MerchantNo: task.MerchantNo, OrderNo: task.OrderNo, Vars: w.ask.Vars, Created: w.ask.Created}
+	w.order = w.ask.order(task)
 	return w, nil
 }
 
@@ -133,10 +138,11 @@ func excerpt(body []byte) string {
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// follow adds the effects of a move to a verdict, and the life that results.
-func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnswer, now time.Time) {
-	if m.tell != "" && said.Reading.Decides() {
-		w.life.Taken = h.taken(w, said)
+// follow adds the effects of a move to a verdict, and the life that results. taken are the fields of the
+// payment; nil: the answer has none.
+func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, now time.Time) {
+	if taken != nil && (m.tell != "" || m.reason == "amount_mismatch") {
+		w.life.Taken = h.encodeTaken(w, taken)
 	}
 	if m.tell != "" && h.rules.Then.Queue != "" {
 		told := w.tell(m.tell, &h.rules.Then, now)
@@ -158,21 +164,38 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnsw
 	v.Data = w.life.encode()
 }
 
-// taken returns the fields of an answer that are sent to the merchant, as an object.
-func (h *Handler) taken(w *watched, said *QueryAnswer) []byte {
-	fields, err := said.Taken, error(nil)
-	if take := h.rules.Then.Taken; take != nil {
-		fields, err = take(&w.order, said, cmp.Or(w.life.Late, w.life.State))
+// taken returns the fields of an answer that decides; nil if it does not decide or has none.
+func (h *Handler) taken(w *watched, said *QueryAnswer) Taken {
+	take := h.rules.Then.Taken
+	switch {
+	case !said.Reading.Decides():
+		return nil
+	case take == nil:
+		return said.Taken
 	}
-	var out []byte
-	if len(fields) > 0 {
-		text, wrong := marshal(fields)
-		if out, err = text, errors.Join(err, wrong); len(out) > maxTaken {
-			out, err = nil, fmt.Errorf("%d bytes of JSON: want %d at most", len(out), maxTaken)
-		}
+	fields, err := take(&w.order, said, said.Reading.String())
+	if err != nil {
+		h.lacks(w, err)
+	}
+	return fields
+}
+
+// encodeTaken returns the fields that are sent to the merchant as an object.
+func (h *Handler) encodeTaken(w *watched, taken Taken) []byte {
+	if len(taken) == 0 {
+		return nil
+	}
+	out, err := marshal(taken)
+	if err == nil && len(out) > maxTaken {
+		err = fmt.Errorf("%d bytes of JSON: want %d at most", len(out), maxTaken)
 	}
 	if err != nil {
-		h.rules.Log.Error("an answer lacks fields of a payment", "task", w.task.ID, "queue", w.task.Queue, "err", err)
+		h.lacks(w, err)
+		return nil
 	}
 	return out
+}
+
+func (h *Handler) lacks(w *watched, err error) {
+	h.rules.Log.Error("an answer lacks fields of a payment", "task", w.task.ID, "queue", w.task.Queue, "err", err)
 }

@@ -61,6 +61,12 @@ type Life struct {
 	DecidedAt int64           `json:"decided_at,omitempty"` // Unix ms
 	Taken     json.RawMessage `json:"taken,omitempty"`      // fields of the payment, from the answer: an object
 	Late      string          `json:"late_payment,omitempty"`
+
+	// Mismatch says which payment of another amount was found; empty: none.
+	Mismatch string `json:"amount_mismatch,omitempty"`
+
+	// Hinted says that a notice which could not be verified has caused a query. It causes one at most.
+	Hinted bool `json:"hinted,omitempty"`
 }
 
 // ParseLife reads the Data of an order's task. Empty Data is the Life of an order that is polled.

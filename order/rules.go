@@ -2,6 +2,7 @@ package order
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -53,6 +54,10 @@ type Rules struct {
 	// error.
 	Alert func(task *bellman.Task, state, why string)
 	Log   *slog.Logger // default slog.Default()
+
+	// Tell applies a notice that was held to its order, if that exists by now. Nil: the queue receives
+	// no notices.
+	Tell func(ctx context.Context, queue string, told *Told) (found bool, err error)
 
 	// Schedules is a cache of parsed schedules that may be shared. Default: the handler's own.
 	Schedules *schedule.Cache

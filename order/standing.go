@@ -8,14 +8,14 @@ import (
 
 // A Standing is the state of an order, as one of its tasks has it.
 type Standing struct {
-	State string // PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN
+	State string // PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty: the task keeps a notice
 	Late  string // PAID or PAID_REFUNDED: a payment after the decision; empty: none
 
 	// Decided is when the order became State, or was given up. Zero: the order is PENDING, or its
 	// watch was cancelled.
 	Decided time.Time
 
-	Watch   bool // the task watches for a payment after the decision; it is not the order's own task
+	Beside  bool // not the order's own task: it watches for a payment after the decision, or keeps a notice
 	Closing bool // the next attempts are the steps of the close protocol
 	Acting  bool // the next attempt closes or reverses; an attempt on request queries instead
 	Timed   bool // the protocol sets the due time of the next attempt; nobody may move it
@@ -24,9 +24,12 @@ type Standing struct {
 // StandingOf returns the state of the order of a task. If the task cannot be read, the state is
 // UNKNOWN.
 func StandingOf(t *bellman.Task) Standing {
+	if t.Event == EventNotice {
+		return Standing{Beside: true}
+	}
 	if t.Event == EventLateWatch && len(t.Data) == 0 { // its order's state is known from the start
 		if a, err := ParseAsk(t.Body); err == nil && a.Watch != nil {
-			return Standing{State: a.Watch.State, Watch: true}
+			return Standing{State: a.Watch.State, Beside: true}
 		}
 	}
 	l, err := ParseLife(t.Data)
@@ -39,7 +42,7 @@ func StandingOf(t *bellman.Task) Standing {
 	}
 	switch l.Stage {
 	case Watching, Reclosing:
-		s.Watch = true
+		s.Beside = true
 	case Close, Reverse:
 		s.Closing, s.Acting = true, true
 	case Confirming:
@@ -54,7 +57,7 @@ func StandingOf(t *bellman.Task) Standing {
 // [Handler.Complete] accepts a payment, and the decided state again.
 func (s *Standing) Refuses(outcome string) bool {
 	r, err := ParseReading(outcome)
-	return err == nil && !r.IsPaid() && outcome != s.State && (s.Watch || !s.Decided.IsZero() && s.State != StateUnknown)
+	return err == nil && !r.IsPaid() && outcome != s.State && (s.Beside || !s.Decided.IsZero() && s.State != StateUnknown)
 }
 
 // Open reports whether a person has to check an order: its state is UNKNOWN, and no payment was
@@ -72,4 +75,14 @@ func Expired(t *bellman.Task, now time.Time) bool {
 		a.Created = t.Created()
 	}
 	return !a.Created.Add(a.Expires).After(now)
+}
+
+// Vouched returns the fields of a payment of exactly what an order costs, for somebody who decides
+// by hand that it was paid. Nil: the order has no amount.
+func Vouched(t *bellman.Task) Taken {
+	a, err := ParseAsk(t.Body)
+	if err != nil || a.Amount == 0 {
+		return nil
+	}
+	return Taken{"amount": a.Amount, "currency": a.Currency}
 }

@@ -11,6 +11,7 @@ import (
 type answer struct {
 	act        string       // query, close or reverse
 	reading    Reading      // of a query
+	mismatch   string       // why a payment is not the one that the order waits for; empty: it is
 	close      CloseReading // of a close or reverse
 	throttled  bool
 	wait       time.Duration // requested by the channel
@@ -71,7 +72,7 @@ type move struct {
 //	          CLOSED ────► a task of its own: watching ────► late_payment, or nothing
 //
 // PAID, PAID_REFUNDED, CLOSED, REVOKED and FAILED decide at every stage in which a
-// query reads them. A close or reverse that is answered not_exist counts as done if
+// query reads them; but a payment of another amount than the order's makes it UNKNOWN. A close or reverse that is answered not_exist counts as done if
 // the queue says channel_expiry and the last query read NOT_FOUND; otherwise it is
 // tried again. CLOSED, REVOKED and FAILED are followed by a watch. After a decision
 // only a payment is news: late_payment, once, and the state stays.
@@ -88,6 +89,8 @@ func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 		return closed(p, l, a, now)
 	case a.act == askReverse:
 		return reversed(p, l, a, now)
+	case a.reading.IsPaid() && a.mismatch != "":
+		return mismatched(l, a, now)
 	case a.reading == Failed && p.reverses:
 		if l.Why = "failed"; a.aside && l.Stage == Reversing {
 			return l, move{due: a.keep}
@@ -225,6 +228,13 @@ func unknown(l Life, now time.Time, m move) (Life, move) {
 	return l, m
 }
 
+// mismatched ends an order's watch after a payment of another amount: the order is neither paid nor may it
+// be closed, so a person has to look.
+func mismatched(l Life, a answer, now time.Time) (Life, move) {
+	l.Mismatch = a.mismatch
+	return unknown(l, now, move{reason: "amount_mismatch", alert: "another amount was paid: " + a.mismatch})
+}
+
 // retry repeats the query in the same stage, with growing pauses, until give_up is over.
 func retry(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	if !a.started.Before(p.giveUp) {
@@ -237,7 +247,13 @@ func retry(p *plan, l Life, a answer, now time.Time) (Life, move) {
 // look evaluates a query of an order that has ended: only a payment is news.
 func look(l Life, a answer) (Life, move) {
 	m := move{next: bellman.Succeed, reason: l.reason()} // for a task that was restarted; an ended one stays ended
-	if l.news(a.reading) {
+	switch wrong := a.reading.IsPaid() && a.mismatch != ""; {
+	case wrong && (l.isPaid() || l.State == StateUnknown || l.State == StatePending):
+		if l.Mismatch != a.mismatch {
+			l.Mismatch = a.mismatch
+			m.alert = "another amount was paid: " + a.mismatch
+		}
+	case l.news(a.reading):
 		l.Late = a.reading.String()
 		m.tell, m.alert = tellLate, "a payment came late"
 	}

@@ -100,11 +100,11 @@ func decodeTasks(s *scanner) ([]wanted, error) {
 
 // fields are the fields of client.CreateTask: first the texts, in the order of decodeOne, then the others.
 var fields = [...]string{"queue", "key", "merchant_no", "order_no", "event", "url", "method", "body",
-	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires", "code_life", "ordering_key",
-	"due", "order_created", "json", "headers", "vars", "notify", "resume", "supersedes"}
+	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires", "code_life", "ordering_key", "channel_order_no", "account", "currency",
+	"due", "order_created", "json", "headers", "vars", "notify", "resume", "supersedes", "amount", "expires_at"}
 
 const (
-	dueField = iota + 17
+	dueField = iota + 20
 	createdField
 	jsonField
 	headersField
@@ -112,6 +112,8 @@ const (
 	notifyField
 	resumeField
 	supersedesField
+	amountField
+	expiresAtField
 )
 
 // decodeOne reads the task at s.
@@ -125,7 +127,8 @@ func decodeOne(s *scanner, o *wanted) error {
 	}
 	in, f := &o.in, &o.faults
 	texts := [...]*string{&in.Queue, &in.Key, &in.MerchantNo, &in.OrderNo, &in.Event, &in.URL, &in.Method, &in.Body,
-		&in.Delay, &in.Schedule, &in.Success, &in.Timeout, &in.MaxAge, &in.Repeat, &in.Expires, &in.CodeLife, &in.OrderingKey}
+		&in.Delay, &in.Schedule, &in.Success, &in.Timeout, &in.MaxAge, &in.Repeat, &in.Expires, &in.CodeLife, &in.OrderingKey,
+		&in.ChannelOrderNo, &in.Account, &in.Currency}
 	var seen [len(fields)]bool
 	return s.members(func(field []byte) error {
 		n := 0
@@ -157,9 +160,13 @@ func decodeOne(s *scanner, o *wanted) error {
 			in.Resume, err = decodeResume(s, f)
 		case n == supersedesField:
 			err = decodeFlag(s, f, fields[n], &in.Supersedes)
+		case n == amountField:
+			err = decodeAmount(s, f, fields[n], &in.Amount)
 		case s.peek() != '"':
 			f.add(fields[n], "want text in quotes")
 			_, err = s.value()
+		case n == expiresAtField:
+			err = decodeTime(s, f, fields[n], &in.ExpiresAt)
 		case n == dueField:
 			err = decodeTime(s, f, fields[n], &in.Due)
 		case n == createdField:
@@ -169,6 +176,18 @@ func decodeOne(s *scanner, o *wanted) error {
 		}
 		return err
 	})
+}
+
+// decodeAmount reads an amount of money: a whole number without fraction and exponent, above 0.
+func decodeAmount(s *scanner, f *faults, field string, to *int64) error {
+	text, err := s.value()
+	if err != nil {
+		return err
+	}
+	if *to, err = strconv.ParseInt(string(text), 10, 64); err != nil || *to < 1 {
+		f.add(field, "want a whole number above 0: the amount in the currency's smallest unit, such as 8800")
+	}
+	return nil
 }
 
 // decodeFlag reads a boolean field.

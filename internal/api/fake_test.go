@@ -205,7 +205,7 @@ func withOrders() Options { return Options{Kinds: kinds} }
 func life(s order.Standing) []byte {
 	l := order.Life{Stage: order.Polling, State: s.State, Late: s.Late}
 	switch {
-	case s.Watch:
+	case s.Beside:
 		l.Stage = order.Watching
 	case s.State != order.StatePending:
 		l.Stage = order.Decided
@@ -260,8 +260,8 @@ func (f *fake) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellm
 	return f.read(ctx, id, f.note("cancel %q %q", by.Who, by.Reason))
 }
 
-func (f *fake) Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
-	return f.read(ctx, id, f.note("complete %q %q %q", outcome, by.Who, by.Reason))
+func (f *fake) Complete(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
+	return f.read(ctx, id, f.note("complete %q %q %q", with.Outcome, by.Who, by.Reason))
 }
 
 func (f *fake) Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error) {

@@ -40,7 +40,12 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 	notForOrders(in, f)
 	bounded(f, "schedule", in.Schedule, bellman.MaxRule)
 	askTimes(in, f, t)
-	ask := order.Ask{Created: in.OrderCreated.Time, Expires: duration(f, "expires", in.Expires, time.Millisecond, schedule.MaxDuration), Vars: in.Vars}
+	ask := order.Ask{
+		Created: in.OrderCreated.Time, Expires: duration(f, "expires", in.Expires, time.Millisecond, schedule.MaxDuration), ExpiresAt: in.ExpiresAt.Time,
+		ChannelOrderNo: in.ChannelOrderNo, Account: in.Account, Amount: in.Amount, Currency: in.Currency, Vars: in.Vars,
+	}
+	bounded(f, "channel_order_no", in.ChannelOrderNo, bellman.MaxName)
+	bounded(f, "account", in.Account, bellman.MaxName)
 	ask.CodeLife = duration(f, "code_life", in.CodeLife, time.Millisecond, schedule.MaxDuration)
 	vars(f, in.Vars)
 	orderCreated(f, in.OrderCreated)
@@ -54,6 +59,12 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 	}
 	if f.has("expires") {
 		ask.Expires = 0
+	}
+	if f.has("expires_at") {
+		ask.ExpiresAt = time.Time{}
+	}
+	if f.has("amount") || f.has("currency") {
+		ask.Amount, ask.Currency = 0, ""
 	}
 	if f.has("code_life") {
 		ask.CodeLife = 0
@@ -108,7 +119,12 @@ func noOrder(in *client.CreateTask, f *faults) {
 	}{
 		{"order_created", !in.OrderCreated.IsZero(), "when a task begins is due or delay"},
 		{"expires", in.Expires != "", "how long a task is attempted is max_age"},
+		{"expires_at", !in.ExpiresAt.IsZero(), "how long a task is attempted is max_age"},
 		{"code_life", in.CodeLife != "", "how long a task is attempted is max_age"},
+		{"channel_order_no", in.ChannelOrderNo != "", "nothing is asked of a channel"},
+		{"account", in.Account != "", "nothing is asked of a channel"},
+		{"amount", in.Amount != 0, "what is sent is json or body"},
+		{"currency", in.Currency != "", "what is sent is json or body"},
 		{"vars", in.Vars != nil, "what is sent is json or body"},
 		{"notify", in.Notify != nil, "where a task goes is url, and what is sent is json or body"},
 	} {

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -35,7 +38,7 @@ func (a *API) registerOrders(h huma.API) {
 				return nil, wrongField("body.outcome", "is required: want PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED")
 			}
 			return a.onOrder(ctx, &in.OrderNumbers, func(id bellman.ID) (*bellman.Task, error) {
-				return a.engine.Complete(ctx, id, in.Body.Outcome, in.by(cmp.Or(in.Body.Reason, "callback")))
+				return a.complete(ctx, id, &in.Body, in.by(cmp.Or(in.Body.Reason, "callback")))
 			})
 		})
 	huma.Register(h, operation("cancel-order", http.MethodPost, orderPath+"/cancel", access.MayOperate, "End the watch of an order. Nothing is decided, and nothing is closed at the channel."),
@@ -52,6 +55,21 @@ func (a *API) registerOrders(h huma.API) {
 	op := operation("settle-orders", http.MethodPost, "/v1/orders/settle", access.MayOperate, "Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands.")
 	op.MaxBodyBytes = maxSettleBody + 1
 	huma.Register(h, op, a.settleOrders)
+}
+
+// complete applies a result from outside to a task.
+func (a *API) complete(ctx context.Context, id bellman.ID, in *client.CompleteTask, by bellman.By) (*bellman.Task, error) {
+	with := bellman.Completion{Outcome: in.Outcome}
+	if in.Taken != nil {
+		var taken order.Taken
+		d := json.NewDecoder(bytes.NewReader(in.Taken))
+		d.UseNumber()
+		if err := d.Decode(&taken); err != nil || taken == nil {
+			return nil, wrongField("body.taken", "want an object with fields of the payment, such as {\"amount\":8800,\"currency\":\"CNY\"}")
+		}
+		with.Detail = taken
+	}
+	return a.engine.Complete(ctx, id, with, by)
 }
 
 const orderPath = "/v1/orders/{merchant_no}/{order_no}"
@@ -198,7 +216,7 @@ func (a *API) onOrder(ctx context.Context, n *OrderNumbers, do func(bellman.ID) 
 // own returns the order tasks among tasks.
 func (a *API) own(tasks []*bellman.Task) []*bellman.Task {
 	return slices.DeleteFunc(slices.Clone(tasks), func(t *bellman.Task) bool {
-		return t.Kind != bellman.KindOrder || standing(t).Watch
+		return t.Kind != bellman.KindOrder || standing(t).Beside
 	})
 }
 

@@ -85,7 +85,7 @@ func TestOrderInTimeOrder(t *testing.T) {
 		t.Fatalf("an order that is not there: %v", err)
 	}
 	own := m.place(t, "orders", "M1/1", order.Standing{State: "CLOSED"}, ended)
-	watch := m.place(t, "orders", "M1/1/late_watch", order.Standing{State: "CLOSED", Late: "PAID", Watch: true}, ended)
+	watch := m.place(t, "orders", "M1/1/late_watch", order.Standing{State: "CLOSED", Late: "PAID", Beside: true}, ended)
 	told := m.place(t, "q", "told", order.Standing{}, nil)
 	m.place(t, "orders", "M2/1", order.Standing{State: "PAID"}, func(o *bellman.Task) { o.MerchantNo = "M2" })
 	m.place(t, "orders", "M1/2", order.Standing{State: "PAID"}, func(o *bellman.Task) { o.OrderNo = "2" })
@@ -162,7 +162,7 @@ func TestOrderIsBounded(t *testing.T) {
 
 // An order stands as its own tasks say together.
 func TestOverall(t *testing.T) {
-	watch := order.Standing{State: "CLOSED", Late: "PAID", Watch: true}
+	watch := order.Standing{State: "CLOSED", Late: "PAID", Beside: true}
 	tests := []struct {
 		newestFirst []order.Standing
 		state, late string
@@ -226,7 +226,7 @@ func TestOrderByItsNumber(t *testing.T) {
 	open := m.place(t, "orders", "3", order.Standing{State: "PENDING"}, nil)
 	done(open)
 	m.place(t, "orders", "4", order.Standing{State: "PAID"}, ended)
-	m.place(t, "orders", "5", order.Standing{State: "CLOSED", Watch: true}, nil)
+	m.place(t, "orders", "5", order.Standing{State: "CLOSED", Beside: true}, nil)
 	done(open)
 	m.place(t, "orders", "6", order.Standing{State: "PENDING"}, nil)
 	refused(409, "two that are pending")

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -38,7 +39,10 @@ func (a *API) request(t *bellman.Task) client.Request {
 	if err != nil { // it was parsed when it was added
 		ask = order.Ask{}
 	}
-	out := client.Request{Headers: map[string]string{}, OrderCreated: client.At(ask.Created), Expires: duty(ask.Expires), CodeLife: duty(ask.CodeLife), Vars: ask.Vars}
+	out := client.Request{
+		Headers: map[string]string{}, OrderCreated: client.At(ask.Created), Expires: duty(ask.Expires), CodeLife: duty(ask.CodeLife), Vars: ask.Vars,
+		ChannelOrderNo: cmp.Or(ask.ChannelOrderNo, t.OrderNo), Account: ask.Account, Amount: ask.Amount, Currency: ask.Currency,
+	}
 	if ask.Notify.URL != "" || ask.Notify.JSON != nil {
 		out.Notify = &client.Notify{URL: mask.URL(ask.Notify.URL), JSON: json.RawMessage(mask.Body(string(ask.Notify.JSON), ""))}
 	}
@@ -57,7 +61,7 @@ func (o *overall) add(t *bellman.Task, s *order.Standing) {
 		o.late = s.Late
 	}
 	switch {
-	case s.Watch:
+	case s.Beside:
 	case o.task == nil,
 		paid(s.State) && !paid(o.state),
 		s.State == pending && o.state != pending && !paid(o.state):

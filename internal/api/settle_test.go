@@ -23,7 +23,7 @@ func TestSettleOrders(t *testing.T) {
 	m.place(t, "orders", "c", order.Standing{State: "PENDING"}, number("slow"))
 	m.place(t, "orders", "d", order.Standing{State: "PENDING"}, number("breaks"))
 	m.place(t, "q", "e", order.Standing{}, number("told"))
-	m.place(t, "orders", "f", order.Standing{State: "CLOSED", Watch: true}, number("late"))
+	m.place(t, "orders", "f", order.Standing{State: "CLOSED", Beside: true}, number("late"))
 	m.place(t, "orders", "g", order.Standing{State: "CLOSED"}, func(o *bellman.Task) { ended(o); o.OrderNo = "twice" })
 	m.place(t, "orders", "h", order.Standing{State: "PENDING"}, number("twice"))
 	m.fake.settled = func(task *bellman.Task, to *bellman.Status) error {
@@ -112,7 +112,7 @@ func TestPlanOfSettling(t *testing.T) {
 		{"confirmation overdue", "orders", timed, in(0), false, "overdue at 0s"},
 		{"close overdue", "orders", acting, in(-time.Second), false, "waits at -1s"},
 		{"close within the wait", "orders", acting, in(time.Second), true, "waits at 1s"},
-		{"watch overdue", "orders", order.Standing{State: "CLOSED", Watch: true}, in(-time.Second), false, "overdue at 0s"},
+		{"watch overdue", "orders", order.Standing{State: "CLOSED", Beside: true}, in(-time.Second), false, "overdue at 0s"},
 	}
 	for _, tt := range tests {
 		m := make1(t, withOrders())

@@ -109,7 +109,7 @@ func (a *API) registerTasks(h huma.API) {
 				body.Reason = "callback"
 			}
 			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
-				return a.engine.Complete(ctx, id, body.Outcome, in.by(body.Reason))
+				return a.complete(ctx, id, &body, in.by(body.Reason))
 			})
 		})
 	huma.Register(h, operation("reschedule-task", http.MethodPost, taskPath+"/reschedule", access.MayOperate, "Move a task's next attempt: give due or delay."),

@@ -69,8 +69,8 @@ func (f *fake) Cancel(_ context.Context, id bellman.ID, by bellman.By) (*bellman
 	return nil, f.note("cancel %s %q %q", id, by.Who, by.Reason)
 }
 
-func (f *fake) Complete(_ context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
-	return nil, f.note("complete %s %q %q %q", id, outcome, by.Who, by.Reason)
+func (f *fake) Complete(_ context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
+	return nil, f.note("complete %s %q %q %q", id, with.Outcome, by.Who, by.Reason)
 }
 
 func (f *fake) Resend(_ context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error) {
@@ -177,7 +177,7 @@ func ordered(t testing.TB, task *bellman.Task, s order.Standing, ask order.Ask) 
 	ask.Created = t0
 	l := order.Life{Stage: order.Decided, State: s.State, Late: s.Late}
 	switch {
-	case s.Watch:
+	case s.Beside:
 		l.Stage = order.Watching
 	case s.State == order.StatePending, s.State == order.StateUnknown && s.Decided.IsZero():
 		l.Stage, l.State = order.Polling, order.StatePending

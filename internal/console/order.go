@@ -85,7 +85,7 @@ func (q *request) newestOrders(v *orderForm) {
 			q.refuse(err)
 			return
 		}
-		status, v.Rows = http.StatusOK, slices.DeleteFunc(q.rows(tasks), func(r row) bool { return r.Order == nil || r.Order.Watch })
+		status, v.Rows = http.StatusOK, slices.DeleteFunc(q.rows(tasks), func(r row) bool { return r.Order == nil || r.Order.Beside })
 	}
 	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
 	q.render(status, "orderform", v)
@@ -124,7 +124,7 @@ func (q *request) findOrder(v *orderForm) {
 func ofMerchants(rows []row) (out []row) {
 	for _, own := range []bool{true, false} {
 		for _, r := range rows {
-			is := r.Order != nil && !r.Order.Watch
+			is := r.Order != nil && !r.Order.Beside
 			if is == own && !slices.ContainsFunc(out, func(o row) bool { return o.MerchantNo == r.MerchantNo }) {
 				out = append(out, r)
 			}
@@ -203,7 +203,7 @@ func (v *orderView) stand() {
 		}
 		v.Late = cmp.Or(v.Late, o.Late)
 		switch {
-		case o.Watch:
+		case o.Beside:
 		case v.State == "", paid(o.State) && !paid(v.State), o.State == "PENDING" && !paid(v.State):
 			v.State = o.State
 		}
@@ -234,7 +234,7 @@ func (q *request) addSteps(v *orderView, r *row) error {
 				Times: 1, Answer: showBody([]byte(a.Response), "")})
 		}
 	}
-	if o := r.Order; o != nil && !o.Watch {
+	if o := r.Order; o != nil && !o.Beside {
 		v.addDecisions(r, o)
 	}
 	return nil

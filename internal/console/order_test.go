@@ -41,7 +41,7 @@ func TestTheNewestOrders(t *testing.T) {
 		t.Error("without orders the page does not say so")
 	}
 	s.story(t)
-	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "w", MerchantNo: "M1001", OrderNo: "B-1"}, order.Standing{State: "CLOSED", Watch: true}, order.Ask{}), t0.Add(time.Hour))
+	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "w", MerchantNo: "M1001", OrderNo: "B-1"}, order.Standing{State: "CLOSED", Beside: true}, order.Ask{}), t0.Add(time.Hour))
 	got := s.get(t, "/orders").body
 	if n := strings.Count(got, `href="/orders?merchant_no=M1001&amp;order_no=B-1"`); n != 1 || strings.Contains(got, "A-1") {
 		t.Errorf("the order is listed %d times, or a notice is; want it once, and no notice", n)

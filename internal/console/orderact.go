@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // settleWait is how long a page waits for the channel's answer.
@@ -73,7 +74,7 @@ func (q *request) orderAction() {
 func (q *request) orderIDs(merchant, order string) (ids []bellman.ID, err error) {
 	tasks, _, err := q.tasksOf(merchant, order)
 	for _, t := range tasks {
-		if o, is := q.order(t); is && !o.Watch {
+		if o, is := q.order(t); is && !o.Beside {
 			ids = append(ids, t.ID)
 		}
 	}
@@ -110,7 +111,7 @@ func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	if err := wrong.err(); err != nil {
 		return err
 	}
-	_, err = q.engine.Complete(q.r.Context(), id, outcome, by)
+	_, err = q.engine.Complete(q.r.Context(), id, bellman.Completion{Outcome: outcome, Detail: order.Vouched(t)}, by)
 	return err
 }
 

@@ -365,7 +365,7 @@ func (w *world) person(d *dice, id bellman.ID) {
 		case action < 95:
 			_, err = e.Settle(ctx, by, id)
 		default:
-			_, err = e.Complete(ctx, id, "", by)
+			_, err = e.Complete(ctx, id, bellman.Completion{}, by)
 		}
 		return err
 	})

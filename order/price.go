@@ -1,0 +1,45 @@
+package order
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// mismatch says why a payment is not the one that an order waits for: its amount or currency
+// differs, or the channel does not say them. Empty: it is the right one, or the order has no amount.
+func mismatch(o *Order, taken Taken) string {
+	if o.Amount == 0 {
+		return ""
+	}
+	amount, said := amountOf(taken["amount"])
+	currency, _ := taken["currency"].(string)
+	switch {
+	case !said:
+		return fmt.Sprintf("the channel does not say which amount was paid: want %d %s", o.Amount, o.Currency)
+	case currency == "":
+		return fmt.Sprintf("the channel does not say in which currency %d was paid: want %d %s", amount, o.Amount, o.Currency)
+	case amount != o.Amount || currency != o.Currency:
+		return fmt.Sprintf("%d %.10s was paid: want %d %s", amount, currency, o.Amount, o.Currency)
+	}
+	return ""
+}
+
+// amountOf returns an amount in the smallest unit. An expression or JSON may give it in several
+// types of numbers, but always whole.
+func amountOf(value any) (amount int64, ok bool) {
+	switch v := value.(type) {
+	case int64:
+		return v, v >= 0
+	case uint64:
+		return int64(v), v <= math.MaxInt64
+	case int:
+		return int64(v), v >= 0
+	case float64:
+		return int64(v), v >= 0 && v == math.Trunc(v) && v < 1<<53
+	case json.Number:
+		n, err := v.Int64()
+		return n, err == nil && n >= 0
+	}
+	return 0, false
+}

@@ -1,0 +1,252 @@
+package order
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
+)
+
+// A Told is what a channel told about an order by itself, and what became of it. The Detail of a
+// [bellman.Completion] may be one. The record of a notice is a task with [EventNotice], whose Body
+// contains the Told.
+type Told struct {
+	Result NoticeResult `json:"result"`
+	Why    string       `json:"why,omitempty"` // why it was refused, or which amount differs
+
+	ID      string    `json:"id,omitempty"` // the channel's id of the notice
+	Of      NoticeOf  `json:"of,omitempty"` // what it is about
+	Account string    `json:"account,omitempty"`
+	OrderNo string    `json:"channel_order_no,omitempty"`
+	RefNo   string    `json:"ref_no,omitempty"`  // of a refund or transfer
+	Reading string    `json:"reading,omitempty"` // of a payment: "PAID"
+	Taken   Taken     `json:"taken,omitempty"`
+	Came    time.Time `json:"came,omitzero"`
+
+	// Content is the verified and decrypted content, at most MaxContent bytes. Empty for a refused notice.
+	Content string `json:"content,omitempty"`
+}
+
+// MaxContent is how much of a notice's content is kept, in bytes.
+const MaxContent = 16 << 10
+
+// EventNotice is the event of the record of a notice, and of a notice that is held.
+const EventNotice = "order.notice"
+
+// A NoticeResult says what became of a notice.
+type NoticeResult string
+
+// What can become of a notice.
+const (
+	NoticeApplied   NoticeResult = "applied"   // it decided, or said something new
+	NoticeDuplicate NoticeResult = "duplicate" // it said what was known
+	NoticeHeld      NoticeResult = "held"      // its order did not exist yet: it was kept for HoldNotices
+	NoticeMismatch  NoticeResult = "mismatch"  // it told of another amount than the order's
+	NoticeRefused   NoticeResult = "refused"   // it is not the channel's, or cannot be read
+)
+
+// HoldNotices is how long a notice is kept whose order does not exist yet.
+const HoldNotices = 24 * time.Hour
+
+// holdSchedule is when a held notice looks for its order.
+const holdSchedule = "1s*10, 5s*12, 30s*20, 1m*"
+
+// NewTold returns what a verified notice told.
+func NewTold(n *Notice, account string, came time.Time) *Told {
+	t := &Told{
+		Result: NoticeApplied, ID: n.ID, Of: n.Of, Account: account, OrderNo: n.OrderNo, RefNo: n.RefNo,
+		Taken: n.Taken, Came: came.UTC().Truncate(time.Millisecond),
+		Content: string(n.Answer.Body[:min(len(n.Answer.Body), MaxContent)]),
+	}
+	if n.Of == OfPayment {
+		t.Reading = n.Reading.String()
+	}
+	if n.Err != nil {
+		t.Result, t.Why, t.Reading = NoticeRefused, n.Err.Error(), ""
+	}
+	return t
+}
+
+// Held returns the task that keeps a notice until its order exists. A repeat of the notice has the
+// same key, so that it is kept once.
+func (t *Told) Held(queue string) bellman.Task {
+	held := *t
+	held.Result = NoticeHeld
+	of := cmp.Or(held.RefNo, held.OrderNo)
+	return bellman.Task{
+		Queue: queue, Key: "notice/" + cut(held.Account+"/"+of+"/"+cmp.Or(held.ID, held.Reading), 200), OrderNo: cut(held.OrderNo, bellman.MaxName),
+		Event: EventNotice, Schedule: holdSchedule, MaxAge: HoldNotices, Body: (&Ask{Notice: &held}).encode(),
+	}
+}
+
+func cut(s string, most int) string { return s[:min(len(s), most)] }
+
+// record returns the record of a notice on the page of its order.
+func (w *watched) record(t Told) bellman.Task {
+	return bellman.Task{
+		Queue: w.task.Queue, MerchantNo: w.task.MerchantNo, OrderNo: w.task.OrderNo, Event: EventNotice,
+		Body: (&Ask{Notice: &t}).encode(),
+	}
+}
+
+// ToldOf returns the notice that a task keeps; nil: it keeps none.
+func ToldOf(task *bellman.Task) *Told {
+	if task.Event != EventNotice {
+		return nil
+	}
+	ask, err := ParseAsk(task.Body)
+	if err != nil {
+		return nil
+	}
+	return ask.Notice
+}
+
+// Complete applies a result from outside: what a person or a service knows, or the channel's notice.
+// The outcome is PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED, and decides as an answer to a query
+// does. The Detail is nil, the [Taken] fields of the payment, or a *[Told]; the outcome of a Told is
+// its Reading.
+//
+// After the decision a payment is a late payment, and the same outcome again changes nothing. Any
+// other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome. A
+// payment of another amount than the order's makes it UNKNOWN.
+//
+// A notice leaves a record, whatever it changes. A refused notice causes one query about its order;
+// a second one is an ErrConflict.
+func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Time) (bellman.Verdict, error) {
+	w, err := h.read(task, now)
+	if err != nil {
+		return bellman.Verdict{}, err
+	}
+	if told, ok := c.Detail.(*Told); ok {
+		return h.told(w, told, now)
+	}
+	r, err := ParseReading(c.Outcome)
+	if err != nil || !r.Decides() {
+		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
+			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %v", c.Outcome, readingNames[Paid:])}}}
+	}
+	taken, _ := c.Detail.(Taken)
+	if _, said := amountOf(taken["amount"]); r.IsPaid() && w.order.Amount > 0 && !said {
+		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
+			Field: "taken.amount", Problem: fmt.Sprintf("is missing: the order costs %d %s, so want which amount was paid, and taken.currency", w.order.Amount, w.order.Currency)}}}
+	}
+	v, result, err := h.outcome(w, r, taken, now)
+	if result != NoticeMismatch {
+		v.Reason = "" // the caller's
+	}
+	return v, err
+}
+
+// outcome applies a reading from outside. result says what became of it.
+func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v bellman.Verdict, result NoticeResult, err error) {
+	l, a := &w.life, answer{act: askQuery, reading: r, started: now}
+	if r.IsPaid() {
+		a.mismatch = mismatch(&w.order, taken)
+	}
+	was := l.Mismatch
+	over := l.over() || w.task.State.Ended()
+	var m move
+	switch {
+	case r.IsPaid() && l.watches():
+		*l, m = watch(w.plan, *l, a, now)
+	case r.IsPaid() && over:
+		*l, m = look(*l, a)
+	case r.IsPaid() && a.mismatch != "":
+		*l, m = mismatched(*l, a, now)
+	case r.String() == l.State:
+		return v, NoticeDuplicate, nil
+	case l.watches(), l.over() && l.State != StateUnknown:
+		return v, NoticeDuplicate, coded.Errorf("order.decided", "%w: the order is %s", bellman.ErrConflict, l.State)
+	default:
+		*l, m = decide(w.plan, *l, r, now)
+	}
+	result = NoticeApplied
+	switch settled := over || l.watches(); {
+	case a.mismatch != "" && m.tell == "" && l.Mismatch == was:
+		return v, NoticeMismatch, nil // known
+	case a.mismatch != "":
+		result = NoticeMismatch
+	case settled && m.tell == "":
+		return v, NoticeDuplicate, nil // the notification was sent before
+	}
+	if v.Next, v.Reason = m.next, m.reason; w.task.State.Ended() {
+		v.Next = bellman.Again
+	}
+	h.follow(&v, w, m, taken, now)
+	return v, result, nil
+}
+
+// told applies a notice, and records it.
+func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, err error) {
+	record := *t
+	r, parsed := ParseReading(t.Reading)
+	switch {
+	case t.Result == NoticeRefused && (w.life.Hinted || w.life.over() || w.life.watches() || w.task.State.Ended()):
+		return v, coded.Errorf("order.hinted", "%w: the order was queried after such a notice, or has ended", bellman.ErrConflict)
+	case t.Result == NoticeRefused:
+		w.life.Hinted = true
+		if v.Data = w.life.encode(); w.life.Stage == Polling || w.life.Stage == Closing {
+			v.Due = now
+		}
+	case parsed == nil && r.Decides():
+		taken := t.Taken
+		if take := h.rules.Then.Taken; take != nil {
+			said := QueryAnswer{Answer: Answer{Status: 200, Body: []byte(t.Content)}, Reading: r, Taken: t.Taken}
+			taken = h.taken(w, &said)
+		}
+		if v, record.Result, err = h.outcome(w, r, taken, now); record.Result == NoticeMismatch {
+			record.Why = mismatch(&w.order, taken)
+		}
+		if err != nil { // it contradicts the decision: a fact to look at, no reason to have it sent again
+			record.Why, v, err = err.Error(), bellman.Verdict{}, nil
+		}
+	}
+	v.Follow = append(v.Follow, w.record(record))
+	return v, nil
+}
+
+// attemptNotice looks for the order of a notice that is held. Its own record is on the order's page
+// then.
+func (h *Handler) attemptNotice(ctx context.Context, task *bellman.Task) bellman.Verdict {
+	told := ToldOf(task)
+	if told == nil || h.rules.Tell == nil {
+		return bellman.Verdict{Next: bellman.GiveUp, Reason: string(NoticeRefused), Unsent: true, Error: "the queue receives no notices, or this one cannot be read"}
+	}
+	v := bellman.Verdict{Unsent: true, Action: "notice", Result: bellman.Refused, Error: "its order does not exist yet"}
+	found, err := h.rules.Tell(ctx, task.Queue, told)
+	switch {
+	case err != nil:
+		v.Error = err.Error()
+	case found:
+		v = bellman.Verdict{Next: bellman.Succeed, Reason: string(NoticeHeld), Action: "notice", Result: bellman.Accepted}
+	}
+	return v
+}
+
+// Late handles the verdict of an attempt that was in flight while the order was decided or its
+// watch cancelled. A payment in it is a late payment. The zero Verdict: nothing follows.
+func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Time) bellman.Verdict {
+	found, err := ParseLife(verdict.Data)
+	if err != nil {
+		return bellman.Verdict{}
+	}
+	reading, err := ParseReading(cmp.Or(found.Late, found.State))
+	if err != nil || !reading.IsPaid() {
+		return bellman.Verdict{}
+	}
+	w, err := h.read(task, now)
+	if err != nil { // it was read before the attempt
+		return bellman.Verdict{}
+	}
+	var m move
+	if w.life, m = look(w.life, answer{act: askQuery, reading: reading, started: now}); m.tell == "" {
+		return bellman.Verdict{}
+	}
+	w.life.Taken = found.Taken
+	v := bellman.Verdict{}
+	h.follow(&v, w, m, nil, now)
+	return v
+}

@@ -1,0 +1,198 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// priced is an order that costs 88.00 CNY.
+func (h *house) priced() *bellman.Task {
+	return h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s*20, 1m*2; max 30m", Body: []byte(`{"amount":8800,"currency":"CNY","notify":{"url":"https://m.example/n"}}`)})
+}
+
+// tell completes a task with a notice, as the engine does, and returns the events that follow, with the
+// result of a record.
+func (h *house) tell(task *bellman.Task, told *Told) (events []string) {
+	h.t.Helper()
+	v, err := h.handler.Complete(task, bellman.Completion{Detail: told}, h.now)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if v.Data != nil {
+		task.Data = v.Data
+	}
+	if v.Next != bellman.Again {
+		task.State, task.Reason = map[bellman.Next]bellman.State{bellman.Succeed: bellman.Succeeded, bellman.GiveUp: bellman.Failed}[v.Next], v.Reason
+	}
+	for i := range v.Follow {
+		event := v.Follow[i].Event
+		if event == EventNotice {
+			if err := h.handler.Check(&v.Follow[i]); err != nil || !v.Follow[i].State.Ended() {
+				h.t.Fatalf("record %s: %v", v.Follow[i].Body, err)
+			}
+			event += " " + v.Follow[i].Reason
+		}
+		events = append(events, event)
+	}
+	return events
+}
+
+// pays makes the channel answer that an amount was paid.
+func pays(taken Taken) func(*Order) QueryAnswer {
+	return func(*Order) QueryAnswer { return QueryAnswer{Reading: Paid, Answer: said("paid"), Taken: taken} }
+}
+
+// A payment of another amount than the order's is never PAID, and the order is never closed.
+func TestSecondNoticeWithAnotherAmount(t *testing.T) {
+	right := Taken{"amount": int64(8800), "currency": "CNY"}
+	for name, taken := range map[string]Taken{
+		"less": {"amount": int64(8799), "currency": "CNY"}, "more": {"amount": int64(880000), "currency": "CNY"},
+		"another currency": {"amount": int64(8800), "currency": "USD"}, "no currency": {"amount": int64(8800)},
+		"no amount": {"currency": "CNY"}, "text": {"amount": "8800", "currency": "CNY"}, "nothing": nil,
+	} {
+		h := newHouse(t)
+		task := h.priced()
+		h.channel.query = pays(taken)
+		v := h.attempt(task)
+		if v.Next != bellman.GiveUp || v.Reason != "amount_mismatch" || StateOf(task) != StateUnknown || len(v.Follow) > 0 || len(h.alerts) != 1 {
+			t.Errorf("%s: %s %s, follow %v, alerts %q; want UNKNOWN, amount_mismatch, one alert", name, v.Reason, StateOf(task), v.Follow, h.alerts)
+		}
+
+		// The same as a notice after the order was paid changes nothing but the record, and alerts once.
+		h = newHouse(t)
+		task = h.priced()
+		h.channel.query = pays(right)
+		h.attempt(task)
+		for i := range 2 {
+			got := h.tell(task, &Told{Of: OfPayment, Reading: "PAID", Taken: taken})
+			if want := []string{"order.notice mismatch"}; !slices.Equal(got, want) || StateOf(task) != "PAID" || len(h.alerts) != 1 {
+				t.Errorf("%s, notice %d after PAID: %q, %s, alerts %q; want %q, PAID, one alert", name, i, got, StateOf(task), h.alerts, want)
+			}
+		}
+	}
+}
+
+// What a notice changes, and the record that it leaves.
+func TestNotices(t *testing.T) {
+	right := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
+	paid := &Told{Of: OfPayment, ID: "n1", Reading: "PAID", Taken: right, Content: `{"trade_state":"SUCCESS"}`}
+	tests := []struct {
+		name string
+		told []*Told
+		want []string // of the last
+		is   string
+	}{
+		{"paid", []*Told{paid}, []string{"order.paid", "order.notice applied"}, "PAID"},
+		{"the same twice", []*Told{paid, paid}, []string{"order.notice duplicate"}, "PAID"},
+		{"refunded since", []*Told{paid, {Of: OfPayment, Reading: "PAID_REFUNDED", Taken: right}}, []string{"order.notice duplicate"}, "PAID"},
+		{"another amount", []*Told{{Of: OfPayment, Reading: "PAID", Taken: Taken{"amount": int64(1), "currency": "CNY"}}}, []string{"order.notice mismatch"}, "UNKNOWN"},
+		{"another amount, then the right one", []*Told{{Of: OfPayment, Reading: "PAID", Taken: Taken{"amount": int64(1), "currency": "CNY"}}, paid},
+			[]string{"order.late_payment", "order.notice applied"}, "UNKNOWN"},
+		{"closed", []*Told{{Of: OfPayment, Reading: "CLOSED"}}, []string{"order.closed", "order.late_watch", "order.notice applied"}, "CLOSED"},
+		{"notice after the close", []*Told{{Of: OfPayment, Reading: "CLOSED"}, paid}, []string{"order.late_payment", "order.notice applied"}, "CLOSED"},
+		{"closed after paid", []*Told{paid, {Of: OfPayment, Reading: "CLOSED"}}, []string{"order.notice duplicate"}, "PAID"},
+		{"refund notice taken for a payment", []*Told{{Result: NoticeApplied, Of: OfRefund, RefNo: "R1"}}, []string{"order.notice applied"}, "PENDING"},
+		{"an item that is bad", []*Told{{Result: NoticeRefused, Why: "no state"}}, []string{"order.notice refused"}, "PENDING"},
+	}
+	for _, tt := range tests {
+		h := newHouse(t)
+		task := h.priced()
+		var got []string
+		for _, told := range tt.told {
+			got = h.tell(task, told)
+		}
+		if !slices.Equal(got, tt.want) || StateOf(task) != tt.is {
+			t.Errorf("%s: %q, %s; want %q, %s", tt.name, got, StateOf(task), tt.want, tt.is)
+		}
+	}
+}
+
+// A notice that cannot be verified causes one query of its order, now, and no second one.
+func TestRefusedNoticeCausesOneQuery(t *testing.T) {
+	h := newHouse(t)
+	task := h.priced()
+	h.attempt(task)
+	h.now = h.now.Add(time.Second)
+	forged := &Told{Result: NoticeRefused, Why: "the signature is wrong", OrderNo: "O1"}
+	v, err := h.handler.Complete(task, bellman.Completion{Detail: forged}, h.now)
+	if err != nil || !v.Due.Equal(h.now) || v.Next != bellman.Again || len(v.Follow) != 1 {
+		t.Fatalf("first: %+v, %v; want a query now, and a record", v, err)
+	}
+	task.Data = v.Data
+	if v, err := h.handler.Complete(task, bellman.Completion{Detail: forged}, h.now); !errors.Is(err, bellman.ErrConflict) {
+		t.Errorf("second: %+v, %v; want ErrConflict", v, err)
+	}
+	h.until(task)
+	if v, err := h.handler.Complete(task, bellman.Completion{Detail: forged}, h.now); !errors.Is(err, bellman.ErrConflict) {
+		t.Errorf("after the decision: %+v, %v; want ErrConflict", v, err)
+	}
+}
+
+// A notice whose order does not exist yet is kept once, and looks for it until it does.
+func TestNoticeBeforeTheOrderExists(t *testing.T) {
+	found, calls := false, 0
+	h := newHouse(t, func(r *Rules) {
+		r.Tell = func(_ context.Context, queue string, told *Told) (bool, error) {
+			if calls++; queue != "orders" || told.OrderNo != "O1" || told.Reading != "PAID" {
+				t.Errorf("tells %s %+v", queue, told)
+			}
+			return found, nil
+		}
+	})
+	told := &Told{Of: OfPayment, ID: "n1", Account: "wx", OrderNo: "O1", Reading: "PAID"}
+	task, again := told.Held("orders"), told.Held("orders")
+	if task.Key != again.Key || task.Key == "" {
+		t.Errorf("keys %q and %q; want one", task.Key, again.Key)
+	}
+	if err := h.handler.Check(&task); err != nil || task.State != bellman.Pending {
+		t.Fatalf("check: %v, %v", err, task.State)
+	}
+	if v := h.handler.Attempt(t.Context(), &task, 1); v.Next != bellman.Again || !v.Unsent {
+		t.Errorf("without the order: %+v", v)
+	}
+	found = true
+	if v := h.handler.Attempt(t.Context(), &task, 2); v.Next != bellman.Succeed || v.Reason != "held" || calls != 2 {
+		t.Errorf("with the order: %+v after %d calls", v, calls)
+	}
+	if s := StandingOf(&task); !s.Beside || s.State != "" {
+		t.Errorf("a notice stands as %+v; want beside its order", s)
+	}
+}
+
+// Who completes an order that has an amount says which amount was paid.
+func TestCompleteSaysTheAmount(t *testing.T) {
+	tests := []struct {
+		taken Taken
+		want  string
+	}{
+		{nil, "taken.amount: is missing"},
+		{Taken{"amount": 8800.0, "currency": "CNY"}, "PAID"},
+		{Taken{"amount": 8800.5, "currency": "CNY"}, "taken.amount: is missing"},
+		{Taken{"amount": 1.0, "currency": "CNY"}, "UNKNOWN"},
+	}
+	for _, tt := range tests {
+		h := newHouse(t)
+		task := h.priced()
+		v, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID", Detail: tt.taken}, h.now)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if l, err := ParseLife(v.Data); err == nil {
+			got = l.State
+		}
+		if !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%v: %s; want %s", tt.taken, got, tt.want)
+		}
+	}
+	h := newHouse(t)
+	task := h.priced()
+	if v, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID", Detail: Vouched(task)}, h.now); err != nil || v.Next != bellman.Succeed {
+		t.Errorf("by hand: %+v, %v", v, err)
+	}
+}
