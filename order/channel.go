@@ -66,9 +66,8 @@ type QueryAnswer struct {
 	// while the payer types a password (USERPAYING). 0: it does not ask.
 	Wait time.Duration
 
-	// Taken are the fields of the payment for the merchant's notification: "transaction_id",
-	// "amount", "currency". It may be nil.
-	Taken map[string]any
+	// Taken are the fields of the payment for the merchant's notification. It may be nil.
+	Taken Taken
 }
 
 // A CloseAnswer is the answer to a close or reverse.
