@@ -88,7 +88,7 @@ func TestStandardWebhooksVector(t *testing.T) {
 	}
 }
 
-func rsaKey(t *testing.T, bits int) *rsa.PrivateKey {
+func rsaKey(t testing.TB, bits int) *rsa.PrivateKey {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, bits)
 	if err != nil {

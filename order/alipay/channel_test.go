@@ -185,7 +185,7 @@ func TestQuery(t *testing.T) {
 		}
 	}
 	p.answers(queryMethod, tests[0].text)
-	if got := p.query(); got.Taken["transaction_id"] != "2020120922001422790501328313" || got.Taken["amount"] != "88.88" ||
+	if got := p.query(); got.Taken["transaction_id"] != "2020120922001422790501328313" || got.Taken["amount"] != int64(8888) ||
 		string(got.Body) != `{"alipay_trade_query_response":`+tests[0].text+`}` {
 		t.Errorf("Taken = %v, Body = %s", got.Taken, got.Body)
 	}

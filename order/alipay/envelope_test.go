@@ -172,7 +172,7 @@ func TestSigned(t *testing.T) {
 	}
 	const want = `app_id=2014072300007148&biz_content={"out_trade_no":"a&b=c"}&charset=utf-8&method=alipay.trade.query` +
 		`&notify_url=https://a.example/?x=1&sign_type=RSA2&timestamp=2014-07-24 03:07:50&version=1.0`
-	if got := string(signed(form)); got != want {
+	if got := string(signedText(form, false, "sign")); got != want {
 		t.Errorf("signed = %s; want %s", got, want)
 	}
 }

@@ -43,6 +43,10 @@ type Options struct {
 	// (第三方应用授权). The zero Secret: the application acts for itself.
 	AppAuthToken sign.Secret
 
+	// SellerID (卖家支付宝用户号, 2088…) is whose trades' notices are read. Empty: those of every seller
+	// of the application.
+	SellerID string
+
 	GatewayURL string // default Gateway
 
 	Transport http.RoundTripper // nil: http.DefaultTransport
@@ -52,7 +56,7 @@ type Options struct {
 // New returns the channel of one application. The keys are read now. An error names the option that
 // is wrong, and contains no key.
 func New(o Options) (*Channel, error) {
-	c := &Channel{appID: o.AppID, gateway: cmp.Or(o.GatewayURL, Gateway), transport: o.Transport, now: o.Now}
+	c := &Channel{appID: o.AppID, sellerID: o.SellerID, gateway: cmp.Or(o.GatewayURL, Gateway), transport: o.Transport, now: o.Now}
 	if c.transport == nil {
 		c.transport = http.DefaultTransport
 	}

@@ -36,7 +36,7 @@ func (c *Channel) request(ctx context.Context, method, orderNo string) (*http.Re
 		form.Set("app_cert_sn", c.appCertSN)
 		form.Set("alipay_root_cert_sn", c.rootCertSN)
 	}
-	signature, err := c.sign(signed(form))
+	signature, err := c.sign(signedText(form, false, "sign"))
 	if err != nil {
 		return nil, err
 	}
@@ -50,14 +50,13 @@ func (c *Channel) request(ctx context.Context, method, orderNo string) (*http.Re
 	return req, nil
 }
 
-// signed is the text of a request that is signed: every parameter but sign that
-// is not empty, sign_type among them, sorted by name, as name=value joined with
-// &, and not encoded as a form is.
-// https://opendocs.alipay.com/common/02kf5q (自行实现签名)
-func signed(form url.Values) []byte {
+// signedText is the text that is signed of parameters: those that are not among without, sorted by
+// name, as name=value joined with &, and not encoded as a form is. Empty ones are left out unless
+// empty is true. https://opendocs.alipay.com/common/02kf5q (自行实现签名)
+func signedText(form url.Values, empty bool, without ...string) []byte {
 	names := make([]string, 0, len(form))
 	for name := range form {
-		if name != "sign" && form.Get(name) != "" {
+		if !slices.Contains(without, name) && (empty || form.Get(name) != "") {
 			names = append(names, name)
 		}
 	}

@@ -1,8 +1,10 @@
 package states
 
 import (
+	"cmp"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/bellmanhq/bellman/order"
 )
@@ -90,11 +92,9 @@ func alipayQuery(r reply) finding {
 		return unclear("trade_status is %.40q", state)
 	}
 	if f.reading.IsPaid() {
-		currency := r.text("trans_currency")
-		if currency == "" {
-			currency = r.text("pay_currency")
-		}
-		f.taken = taken(r.text("trade_no"), whole(r.word("total_amount")), currency)
+		// total_amount is in trans_currency, which an order in yuan does not have.
+		currency := cmp.Or(r.text("trans_currency"), "CNY")
+		f.taken = taken(r.text("trade_no"), whole(r.word("total_amount"), currency), timed(time.DateTime, r.text("send_pay_date")))
 	}
 	return f
 }

@@ -2,6 +2,7 @@ package states
 
 import (
 	"strings"
+	"time"
 
 	"github.com/bellmanhq/bellman/order"
 )
@@ -29,7 +30,8 @@ func antomQuery(r reply, _ bool) finding {
 	status := r.text("paymentStatus")
 	switch strings.ToUpper(status) { // an example of Antom's writes "Success"
 	case "SUCCESS":
-		return finding{reading: order.Paid, taken: taken(r.text("paymentId"), smallest(r.word("paymentAmount", "value")), r.text("paymentAmount", "currency"))}
+		return finding{reading: order.Paid, taken: taken(r.text("paymentId"),
+			smallest(r.word("paymentAmount", "value"), r.text("paymentAmount", "currency")), timed(time.RFC3339, r.text("paymentTime")))}
 	case "FAIL":
 		return finding{reading: order.Failed}
 	case "CANCELLED": // by cancel, which is how an order is closed

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/states"
 )
@@ -102,9 +103,20 @@ func lawful(t *testing.T, name string, a order.QueryAnswer, status int) {
 	for key, value := range a.Taken {
 		n, isNumber := value.(int64)
 		text, isText := value.(string)
-		switch {
-		case key == "amount" && isNumber && n >= 0, isText && text != "":
-		default:
+		ok := false
+		switch key {
+		case "transaction_id":
+			ok = isText && text != ""
+		case "amount":
+			ok = isNumber && n >= 0
+		case "currency":
+			_, hasAmount := a.Taken["amount"]
+			ok = isText && len(text) == 3 && money.Code(text) == text && hasAmount
+		case "paid_at":
+			at, err := time.Parse(time.RFC3339, text)
+			ok = isText && err == nil && at.Location() == time.UTC && at.Year() >= 1970
+		}
+		if !ok {
 			t.Errorf("%s: %s is %#v", name, key, value)
 		}
 	}

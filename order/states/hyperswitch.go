@@ -55,6 +55,9 @@ var hyperswitchStatuses = map[string]order.Reading{
 	// Not here, for somebody to look at: partial charges, conflicts, unresolved.
 }
 
+// hyperswitchDecimals are those of Currency::number_of_digits_after_decimal_point (common_enums) that ISO 4217 has otherwise.
+var hyperswitchDecimals = map[string]int{"ISK": 2, "MGA": 0}
+
 func hyperswitchQuery(r reply, _ bool) finding {
 	status, code := r.text("status"), r.text("error", "code")
 	reading, known := hyperswitchStatuses[snake(status)]
@@ -74,8 +77,8 @@ func hyperswitchQuery(r reply, _ bool) finding {
 			reading = order.PaidRefunded
 		}
 	}
-	id := r.text("payment_id")
-	return finding{reading: reading, taken: taken(id, smallest(r.word("amount")), r.text("currency"))}
+	paid := smallest(r.word("amount"), r.text("currency")).rescaled(hyperswitchDecimals)
+	return finding{reading: reading, taken: taken(r.text("payment_id"), paid, "")}
 }
 
 func hyperswitchClose(r reply) closing {

@@ -1,6 +1,10 @@
 package states
 
-import "github.com/bellmanhq/bellman/order"
+import (
+	"time"
+
+	"github.com/bellmanhq/bellman/order"
+)
 
 // Kill Bill. Values: TransactionStatus and TransactionType of a payment's
 // transactions (killbill/killbill, payment state machine) and ErrorCode
@@ -33,6 +37,7 @@ func killbillQuery(r reply, _ bool) finding {
 		return unclear("the payment has no transactions")
 	}
 	var paid, paying, back, voided, waiting, unknown, failed bool
+	var at string
 	for _, one := range transactions {
 		t := objectOf(one)
 		kind, status := t.text("transactionType"), t.text("status")
@@ -48,7 +53,9 @@ func killbillQuery(r reply, _ bool) finding {
 		}
 		switch status {
 		case "SUCCESS":
-			paid = paid || pays
+			if pays {
+				paid, at = true, t.text("effectiveDate")
+			}
 			back = back || returns
 			voided = voided || kind == "VOID"
 			waiting = waiting || kind == "AUTHORIZE" // not captured yet
@@ -67,7 +74,7 @@ func killbillQuery(r reply, _ bool) finding {
 	case voided && (paid || paying):
 		return unclear("the payment was voided, and made or under way")
 	case paid:
-		f := finding{reading: order.Paid, taken: killbillTaken(r, isPayment)}
+		f := finding{reading: order.Paid, taken: killbillTaken(r, isPayment, at)}
 		if back {
 			f.reading = order.PaidRefunded
 		}
@@ -86,7 +93,7 @@ func killbillQuery(r reply, _ bool) finding {
 	return unclear("no transaction pays")
 }
 
-func killbillTaken(r reply, isPayment bool) map[string]any {
+func killbillTaken(r reply, isPayment bool, at string) order.Taken {
 	amount := r.word("amount")
 	if isPayment {
 		amount = r.word("purchasedAmount")
@@ -94,7 +101,7 @@ func killbillTaken(r reply, isPayment bool) map[string]any {
 			amount = captured
 		}
 	}
-	return taken(r.text("paymentId"), whole(amount), r.text("currency"))
+	return taken(r.text("paymentId"), whole(amount, r.text("currency")), timed(time.RFC3339, at))
 }
 
 // isZero reports whether a number as it is written is nothing: 0, 0.00.

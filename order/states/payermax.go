@@ -1,6 +1,10 @@
 package states
 
-import "github.com/bellmanhq/bellman/order"
+import (
+	"time"
+
+	"github.com/bellmanhq/bellman/order"
+)
 
 // PayerMax. Values: transaction status and error codes
 // (docs.payermax.com/en/doc-center/appendix/collection/transaction-status.html).
@@ -28,7 +32,8 @@ func payermaxQuery(r reply, _ bool) finding {
 	}
 	f := finding{reading: reading.query}
 	if f.reading.IsPaid() {
-		f.taken = taken(r.text("data", "tradeToken"), whole(r.word("data", "totalAmount")), r.text("data", "currency"))
+		paid := whole(r.word("data", "totalAmount"), r.text("data", "currency"))
+		f.taken = taken(r.text("data", "tradeToken"), paid, timed(time.RFC3339, r.text("data", "completeTime")))
 	}
 	return f
 }

@@ -3,7 +3,6 @@ package states
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
 
 	"github.com/bellmanhq/bellman/order"
 )
@@ -65,39 +64,4 @@ func objectOf(v any) reply {
 func (r reply) within(path ...string) reply {
 	r.fields, _ = r.field(path...).(map[string]any)
 	return r
-}
-
-// taken returns what is known of these three, nil if nothing is.
-func taken(id string, amount any, currency string) map[string]any {
-	t := map[string]any{}
-	if id != "" {
-		t["transaction_id"] = id
-	}
-	if amount != nil {
-		t["amount"] = amount
-	}
-	if currency != "" {
-		t["currency"] = currency
-	}
-	if len(t) == 0 {
-		return nil
-	}
-	return t
-}
-
-// smallest returns an amount in the smallest unit as a number, nil if it is none.
-func smallest(word string) any {
-	n, err := strconv.ParseInt(word, 10, 64)
-	if err != nil || n < 0 {
-		return nil
-	}
-	return n
-}
-
-// whole returns an amount in whole units as it is written, nil if there is none.
-func whole(word string) any {
-	if word == "" {
-		return nil
-	}
-	return word
 }

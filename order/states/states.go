@@ -16,10 +16,12 @@
 //
 // # Taken
 //
-// Of a paid order a preset takes transaction_id, amount, and currency where the
-// answer has it. An amount is an int64 where the provider counts in the smallest
-// unit (WeChat Pay, UnionPay, Antom, hyperswitch, Stripe), and text as the
-// provider writes it where it counts in whole ones (Alipay, PayerMax, Kill Bill).
+// Of a paid order a preset takes the fields of [order.Taken], whatever the provider
+// writes: "88.88" of Alipay is the amount 8888 and the currency CNY. WeChat Pay and
+// Alipay mean CNY where they name no currency. An amount is absent if it is negative,
+// has a fraction of the currency's smallest unit, or is more than an int64 can hold; a
+// currency is absent if ISO 4217 does not have it, and without an amount. UnionPay,
+// hyperswitch and Stripe do not say when an order was paid.
 //
 // # Rules
 //
@@ -68,7 +70,7 @@ type finding struct {
 	reading   order.Reading
 	wait      time.Duration
 	throttled bool
-	taken     map[string]any
+	taken     order.Taken
 	why       string // for QueryError
 }
 

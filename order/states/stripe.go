@@ -14,6 +14,9 @@ var stripe = Preset{
 	close:  stripeClose,
 }
 
+// stripeDecimals are those that ISO 4217 has otherwise (docs.stripe.com/currencies, zero-decimal currencies and special cases).
+var stripeDecimals = map[string]int{"ISK": 2, "UGX": 2, "MGA": 0}
+
 func stripeQuery(r reply, _ bool) finding {
 	code := r.text("error", "code")
 	switch {
@@ -26,7 +29,7 @@ func stripeQuery(r reply, _ bool) finding {
 	}
 	switch status := r.text("status"); status {
 	case "succeeded":
-		f := finding{reading: order.Paid, taken: taken(r.text("id"), smallest(r.word("amount_received")), r.text("currency"))}
+		f := finding{reading: order.Paid, taken: taken(r.text("id"), smallest(r.word("amount_received"), r.text("currency")).rescaled(stripeDecimals), "")}
 		// There only when the query asked for latest_charge to be expanded.
 		if !isZero(r.word("latest_charge", "amount_refunded")) {
 			f.reading = order.PaidRefunded

@@ -55,7 +55,7 @@ func unionpayQuery(r reply, front, late bool) finding {
 	}
 	switch {
 	case original == "00":
-		return finding{reading: order.Paid, taken: taken(r.word("queryId"), smallest(r.word("txnAmt")), r.word("currencyCode"))}
+		return finding{reading: order.Paid, taken: taken(r.word("queryId"), smallest(r.word("txnAmt"), r.word("currencyCode")), "")}
 	case original == "A6":
 		return unclear("origRespCode A6: a success with a defect, to be looked at by hand")
 	case original == "03" || original == "04" || original == "05":

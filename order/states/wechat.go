@@ -1,6 +1,7 @@
 package states
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -164,17 +165,13 @@ func wechatThrottles(code string) bool {
 	return false
 }
 
-// wechatTaken reads amount.total and amount.currency of v3, total_fee and fee_type
-// of v2, in fen.
-func wechatTaken(r reply) map[string]any {
-	amount, currency := r.word("amount", "total"), r.text("amount", "currency")
-	if amount == "" {
-		amount = r.word("total_fee")
-	}
-	if currency == "" {
-		currency = r.text("fee_type")
-	}
-	return taken(r.text("transaction_id"), smallest(amount), currency)
+// wechatTaken reads amount.total, amount.currency and success_time of v3, total_fee, fee_type and time_end of v2. An amount is
+// in fen. Both versions mean CNY where they name no currency.
+func wechatTaken(r reply) order.Taken {
+	amount := cmp.Or(r.word("amount", "total"), r.word("total_fee"))
+	currency := cmp.Or(r.text("amount", "currency"), r.text("fee_type"), "CNY")
+	at := cmp.Or(timed(time.RFC3339, r.text("success_time")), timed("20060102150405", r.word("time_end")))
+	return taken(r.text("transaction_id"), smallest(amount, currency), at)
 }
 
 // cut shortens what a channel wrote, for one line of a log.

@@ -1,6 +1,6 @@
-// Package wechatpay queries and closes orders at WeChat Pay, API v3, by their out_trade_no. An
-// answer counts only if WeChat Pay signed it within five minutes and it is about the order. Package
-// order/states decides what the answer means.
+// Package wechatpay queries and closes orders at WeChat Pay, API v3, by their out_trade_no, and reads
+// its notices. An answer or notice counts only if WeChat Pay signed it within five minutes and it is
+// about the order or the account. Package order/states decides what it means.
 package wechatpay
 
 import (
@@ -22,7 +22,8 @@ import (
 )
 
 // A Channel is one account at WeChat Pay: a merchant, or a service provider's sub-merchant. It is
-// an [order.Channel]. Printing it shows no key. It is safe for concurrent use.
+// an [order.Channel] and an [order.NoticeReader]. Printing it shows no key. It is safe for
+// concurrent use.
 type Channel struct {
 	mchID, subMchID string
 	serial          string
@@ -30,6 +31,8 @@ type Channel struct {
 	sign            func(text []byte) (signature string, err error)
 	keys            map[string]*sign.RSAVerifier // by serialKey
 	publicKey       string                       // the id of WeChat Pay's public key; empty: there are certificates alone
+	appID           string                       // whose notices are read; empty: those of every application
+	decrypt         []opener                     // of notices, one for each APIv3 key
 	query           *states.Query
 	close           *states.Close
 	transport       http.RoundTripper
@@ -119,7 +122,7 @@ func (c *Channel) ask(ctx context.Context, o *order.Order, method, tail string, 
 	}
 	switch a.Result {
 	case bellman.Accepted, bellman.ErrorStatus:
-		return a, c.verify(&a, c.now())
+		return a, c.verify("answer", func(name string) string { return a.Header[name] }, a.Body, c.now())
 	case bellman.Unreachable, bellman.TimedOut:
 		return a, nil // there is no answer, and it says so itself
 	}

@@ -39,6 +39,14 @@ type Options struct {
 	// WeChat Pay signs with either, so list both.
 	PlatformKeys map[string]sign.Secret
 
+	// APIv3Keys (APIv3 密钥, of 32 bytes) decrypt notices. Each is tried, so that keys can rotate. None:
+	// no notice can be read.
+	APIv3Keys []sign.Secret
+
+	// AppID is the application (应用 ID, or a service provider's or sub-merchant's) whose payments'
+	// notices are read. Empty: those of every application of the merchant.
+	AppID string
+
 	BaseURL string // scheme and host, asked alone; default Domestic, and Backup while Domestic gives no answer
 
 	Transport http.RoundTripper // nil: http.DefaultTransport
@@ -49,7 +57,7 @@ type Options struct {
 // New returns the channel of one account. The keys are read now. An error names the option that is
 // wrong, and contains no key.
 func New(o Options) (*Channel, error) {
-	c := &Channel{mchID: o.MchID, subMchID: o.SubMchID, serial: o.SerialNo, transport: o.Transport, now: o.Now, log: cmp.Or(o.Log, slog.Default())}
+	c := &Channel{mchID: o.MchID, subMchID: o.SubMchID, appID: o.AppID, serial: o.SerialNo, transport: o.Transport, now: o.Now, log: cmp.Or(o.Log, slog.Default())}
 	if c.transport == nil {
 		c.transport = http.DefaultTransport
 	}
@@ -78,6 +86,9 @@ func New(o Options) (*Channel, error) {
 		return nil, fmt.Errorf("wechatpay: PrivateKey: %w", err)
 	}
 	if c.keys, c.publicKey, err = readKeys(o.PlatformKeys); err != nil {
+		return nil, err
+	}
+	if c.decrypt, err = newOpeners(o.APIv3Keys); err != nil {
 		return nil, err
 	}
 	if c.query, err = states.CompileQuery(preset); err != nil {

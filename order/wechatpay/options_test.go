@@ -44,9 +44,9 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// However a channel or its options are printed, the private key does not show.
+// However a channel or its options are printed, no key shows.
 func TestKeysAreHidden(t *testing.T) {
-	o := options(t)
+	o := readerOptions(t)
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,8 @@ func TestKeysAreHidden(t *testing.T) {
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("made", "channel", c, "options", o)
 	shown := log.String() + fmt.Sprintf("%v %+v %#v %v %+v %#v", c, c, *c, o, o, o)
-	for _, part := range []string{"PRIVATE", merchantKey.D.String(), merchantKey.Primes[0].String(), fmt.Sprintf("%x", merchantKey.D)} {
+	for _, part := range []string{"PRIVATE", merchantKey.D.String(), merchantKey.Primes[0].String(), fmt.Sprintf("%x", merchantKey.D),
+		apiV3Key[:20], strings.Trim(fmt.Sprint([]byte(apiV3Key[:8])), "[]"), fmt.Sprintf("%x", apiV3Key[:8])} {
 		if strings.Contains(shown, part) {
 			t.Errorf("the key shows: %.30s…", part)
 		}

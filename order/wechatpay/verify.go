@@ -1,13 +1,10 @@
 package wechatpay
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/bellmanhq/bellman/order"
 )
 
 // publicKeyPrefix begins the id of WeChat Pay's public key, as opposed to the
@@ -19,44 +16,50 @@ const publicKeyPrefix = "PUB_KEY_ID_"
 // whether they are refused. They are, like every other wrong one.
 const probePrefix = "WECHATPAY/SIGNTEST/"
 
-// maxSkew is how far an answer's time may be from ours: less than five minutes,
+// maxSkew is how far a message's time may be from ours: less than five minutes,
 // as in WeChat Pay's own SDK (core/auth/validators/wechat_pay_validator.go).
 const maxSkew = 5 * time.Minute
 
-// verify says why an answer is not WeChat Pay's; nil: it is. What is signed is
-// the time, a number used once and the body, each with a newline behind it:
-// neither the HTTP status nor what was asked, so that the reader of the answer
-// has to see that it is about the order. An answer to a request whose signature
-// was right is signed, whatever it says; so what is not signed came from
-// something before WeChat Pay, or from somebody else.
+// verify says why an answer or a notice is not WeChat Pay's; nil: it is. what is "answer"
+// or "notice", and header returns the header of a name in lower case.
+//
+// What is signed is the time, a number used once and the body, each with a newline behind
+// it: neither the HTTP status nor what was asked, so that the reader of an answer has to see
+// that it is about the order. An answer to a request whose signature was right is signed,
+// whatever it says. An answer that is not signed came from something before WeChat Pay, or
+// from somebody else.
+//
+// The number used once is not remembered. If it were, and a notice could not be stored, its
+// repeat would be refused as a replay, and the notice would be lost. A replay is harmless: it
+// says the same of the same order, within five minutes.
 // https://pay.weixin.qq.com/wiki/doc/apiv3/wechatpay/wechatpay4_1.shtml
-func (c *Channel) verify(a *order.Answer, now time.Time) error {
+func (c *Channel) verify(what string, header func(name string) string, body []byte, now time.Time) error {
 	var (
-		signature = a.Header["wechatpay-signature"]
-		serial    = a.Header["wechatpay-serial"]
-		stamp     = a.Header["wechatpay-timestamp"]
-		nonce     = a.Header["wechatpay-nonce"]
+		signature = header("wechatpay-signature")
+		serial    = header("wechatpay-serial")
+		stamp     = header("wechatpay-timestamp")
+		nonce     = header("wechatpay-nonce")
 	)
 	if signature == "" || serial == "" || stamp == "" || nonce == "" {
-		return errors.New("the answer is not signed")
+		return fmt.Errorf("the %s is not signed", what)
 	}
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return errors.New("the answer's Wechatpay-Timestamp is no time")
+		return fmt.Errorf("the %s's Wechatpay-Timestamp is no time", what)
 	}
 	if skew := time.Unix(seconds, 0).Sub(now.Truncate(time.Second)); skew.Abs() >= maxSkew {
-		return fmt.Errorf("the answer was signed %v from now, and %v is too far: is the clock right?", skew, maxSkew)
+		return fmt.Errorf("the %s was signed %v from now, and %v is too far: is the clock right?", what, skew, maxSkew)
 	}
 	key := c.keys[serialKey(serial)]
 	if key == nil {
-		return fmt.Errorf("the answer is signed with the key %.60q, which is not among PlatformKeys", serial)
+		return fmt.Errorf("the %s is signed with the key %.60q, which is not among PlatformKeys", what, serial)
 	}
 	if strings.HasPrefix(signature, probePrefix) {
-		return errors.New("the answer's signature is wrong: WeChat Pay was probing whether that is noticed")
+		return fmt.Errorf("the %s's signature is wrong: WeChat Pay was probing whether that is noticed", what)
 	}
-	text := append([]byte(stamp+"\n"+nonce+"\n"), a.Body...)
+	text := append([]byte(stamp+"\n"+nonce+"\n"), body...)
 	if !key.Verify(append(text, '\n'), signature) {
-		return errors.New("the answer's signature is wrong")
+		return fmt.Errorf("the %s's signature is wrong", what)
 	}
 	return nil
 }

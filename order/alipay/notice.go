@@ -1,0 +1,97 @@
+package alipay
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// ReadNotice reads the notice of a trade (异步通知). A refund's notice comes to the same address as a
+// payment's, with the same trade_status: it has gmt_refund or refund_fee, and out_biz_no is the
+// number of the refund.
+//
+// A notice may be of any age: Alipay repeats one for 25 hours, and asks for no check of notify_time. It
+// is not remembered here either. A replay says the same of the same trade.
+// https://opendocs.alipay.com/open/203/105286
+func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint string, err error) {
+	if len(raw.Body) > order.MaxBody {
+		return nil, "", fmt.Errorf("the notice has more than %d bytes", order.MaxBody)
+	}
+	form, err := parseForm(raw.Body)
+	if err != nil {
+		return nil, "", err
+	}
+	signed, other := c.verifyForm(form), c.ours(form)
+	switch {
+	case signed != nil && other == nil && c.CheckOrder(&order.Order{OrderNo: form.Get("out_trade_no")}) == nil:
+		return nil, form.Get("out_trade_no"), signed
+	case signed != nil:
+		return nil, "", signed
+	case other != nil:
+		return nil, "", other
+	}
+	fields, err := decode(form)
+	if err != nil {
+		return []order.Notice{{ID: form.Get("notify_id"), Err: err}}, "", nil
+	}
+	return []order.Notice{c.notice(fields)}, "", nil
+}
+
+// notice reads the fields of a notice that is Alipay's, and for this application.
+func (c *Channel) notice(fields map[string]string) order.Notice {
+	n := order.Notice{ID: fields["notify_id"], Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: asAnswer(fields)}}
+	if fields["trade_status"] == "" {
+		n.Err = fmt.Errorf("the notice is of %.60q, and not of a trade", cmp.Or(fields["msg_method"], fields["notify_type"]))
+		return n
+	}
+	n.Of, n.OrderNo = order.OfPayment, fields["out_trade_no"]
+	if n.OrderNo == "" {
+		n.Err = errors.New("the notice has no out_trade_no")
+	}
+	if fields["gmt_refund"] != "" || strings.Trim(fields["refund_fee"], "0.") != "" {
+		// A refund that was asked for without a number has the order's.
+		n.Of, n.RefNo = order.OfRefund, cmp.Or(fields["out_biz_no"], fields["out_trade_no"])
+		return n
+	}
+	read := c.query.Read(n.Answer, 0)
+	n.Answer, n.Reading, n.Taken = read.Answer, read.Reading, read.Taken
+	return n
+}
+
+// asAnswer writes the fields of a notice as the answer to a query of the same trade, so that the
+// same rules and expressions read both. What a query calls send_pay_date, a notice calls gmt_payment.
+func asAnswer(fields map[string]string) []byte {
+	trade := map[string]string{"code": "10000", "msg": "Success"}
+	for name, value := range fields {
+		if name != "code" && name != "msg" {
+			trade[name] = value
+		}
+	}
+	if at := fields["gmt_payment"]; at != "" {
+		trade["send_pay_date"] = at
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(map[string]any{strings.ReplaceAll(queryMethod, ".", "_") + "_response": trade}); err != nil {
+		return nil // cannot happen: it is texts
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// AnswerNotice answers the text that Alipay wants: success, or anything else, after which Alipay
+// sends the notice again.
+func (c *Channel) AnswerNotice(accepted bool, _ string) order.NoticeAnswer {
+	a := order.NoticeAnswer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: "fail"}
+	if accepted {
+		a.Body = "success"
+	}
+	return a
+}

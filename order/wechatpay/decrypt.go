@@ -1,0 +1,73 @@
+package wechatpay
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+)
+
+// algorithm is the only one that notices are encrypted with.
+const algorithm = "AEAD_AES_256_GCM"
+
+// A resource is the encrypted content of a notice. nonce and associated_data are used as the bytes
+// of their text. https://pay.weixin.qq.com/doc/v3/merchant/4012071382
+type resource struct {
+	Algorithm      string `json:"algorithm"`
+	OriginalType   string `json:"original_type"` // transaction, refund, mch_payment, profitsharing, …
+	Ciphertext     string `json:"ciphertext"`    // base64, with the tag of 16 bytes at its end
+	Nonce          string `json:"nonce"`
+	AssociatedData string `json:"associated_data"`
+}
+
+// An opener decrypts with one APIv3 key. It is a function, so that nothing can print the key.
+type opener func(nonce, ciphertext, data []byte) ([]byte, error)
+
+// newOpeners reads the APIv3 keys.
+func newOpeners(secrets []sign.Secret) ([]opener, error) {
+	var openers []opener
+	for i, secret := range secrets {
+		key, err := secret.Resolve()
+		if err != nil {
+			return nil, fmt.Errorf("wechatpay: APIv3Keys[%d]: %w", i, err)
+		}
+		if len(key) != 32 {
+			return nil, fmt.Errorf("wechatpay: APIv3Keys[%d]: has %d bytes: want 32", i, len(key))
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, fmt.Errorf("wechatpay: APIv3Keys[%d]: cannot be used", i)
+		}
+		gcm, err := cipher.NewGCM(block)
+		if err != nil {
+			return nil, fmt.Errorf("wechatpay: APIv3Keys[%d]: cannot be used", i)
+		}
+		openers = append(openers, func(nonce, ciphertext, data []byte) ([]byte, error) {
+			if len(nonce) != gcm.NonceSize() { // of which Open panics
+				return nil, errors.New("nonce")
+			}
+			return gcm.Open(nil, nonce, ciphertext, data)
+		})
+	}
+	return openers, nil
+}
+
+// open decrypts a resource with the key that fits.
+func (c *Channel) open(r *resource) ([]byte, error) {
+	if r.Algorithm != algorithm {
+		return nil, fmt.Errorf("the notice is encrypted with %.40q: want %s", r.Algorithm, algorithm)
+	}
+	ciphertext, err := base64.StdEncoding.DecodeString(r.Ciphertext)
+	if err != nil {
+		return nil, errors.New("the notice's ciphertext is not base64")
+	}
+	for _, decrypt := range c.decrypt {
+		if text, err := decrypt([]byte(r.Nonce), ciphertext, []byte(r.AssociatedData)); err == nil {
+			return text, nil
+		}
+	}
+	return nil, errors.New("the notice's content cannot be decrypted with any of APIv3Keys")
+}

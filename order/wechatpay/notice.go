@@ -1,0 +1,166 @@
+package wechatpay
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// An envelope is the body of a notice. Its resource holds the content.
+// https://pay.weixin.qq.com/doc/v3/merchant/4012791861
+type envelope struct {
+	ID        string   `json:"id"`
+	EventType string   `json:"event_type"` // TRANSACTION.SUCCESS, REFUND.CLOSED, …
+	Resource  resource `json:"resource"`
+}
+
+// A content is what bellman reads of a notice's content, whatever it is about.
+type content struct {
+	MchID        string `json:"mchid"`
+	OtherMchID   string `json:"mch_id"` // of a transfer, in some of WeChat Pay's documents
+	SpMchID      string `json:"sp_mchid"`
+	SubMchID     string `json:"sub_mchid"`
+	CombineMchID string `json:"combine_mchid"`
+	AppID        string `json:"appid"`
+	SpAppID      string `json:"sp_appid"`
+	SubAppID     string `json:"sub_appid"`
+
+	OutTradeNo  string `json:"out_trade_no"`
+	OutRefundNo string `json:"out_refund_no"`
+	OutBillNo   string `json:"out_bill_no"`
+
+	TradeState   string `json:"trade_state"`
+	RefundStatus string `json:"refund_status"`
+	State        string `json:"state"` // of a transfer
+}
+
+// ReadNotice reads the notice of a payment (TRANSACTION.*), of a refund (REFUND.*) or of a transfer
+// (MCHTRANSFER.*). The content of a payment's notice has the fields of the answer to a query.
+// https://pay.weixin.qq.com/doc/v3/merchant/4012791861
+func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint string, err error) {
+	if len(c.decrypt) == 0 {
+		return nil, "", errors.New("notices cannot be read without APIv3Keys")
+	}
+	if len(raw.Body) > order.MaxBody {
+		return nil, "", fmt.Errorf("the notice has more than %d bytes", order.MaxBody)
+	}
+	signed := c.verify("notice", raw.Header.Get, raw.Body, raw.At)
+	e, known, text, err := c.decode(raw.Body)
+	switch {
+	case signed != nil && err == nil:
+		return nil, c.hint(known), signed
+	case signed != nil:
+		return nil, "", signed
+	case err != nil:
+		return nil, "", err
+	}
+	return []order.Notice{c.notice(e, known, text)}, "", nil
+}
+
+// decode decrypts a notice and checks that it is for this account. text is the content as it was
+// encrypted.
+func (c *Channel) decode(body []byte) (e *envelope, known *content, text []byte, err error) {
+	e, known = new(envelope), new(content)
+	if err := json.Unmarshal(body, e); err != nil {
+		return nil, nil, nil, errors.New("the notice is not the JSON object that WeChat Pay sends")
+	}
+	if text, err = c.open(&e.Resource); err != nil {
+		return nil, nil, nil, err
+	}
+	if err := json.Unmarshal(text, known); err != nil {
+		return nil, nil, nil, errors.New("the notice's content is not a JSON object")
+	}
+	if err := c.ours(known); err != nil {
+		return nil, nil, nil, err
+	}
+	return e, known, text, nil
+}
+
+// ours says why a content is not for this account; nil: it is.
+func (c *Channel) ours(n *content) error {
+	merchant, own := cmp.Or(n.MchID, n.OtherMchID), c.mchID
+	if c.subMchID != "" {
+		merchant, own = n.SpMchID+"/"+n.SubMchID, c.mchID+"/"+c.subMchID
+	}
+	switch {
+	case n.CombineMchID != "":
+		return errors.New("the notice is about a combined payment (合单), which bellman does not query")
+	case merchant != own:
+		return fmt.Errorf("the notice is for the merchant %.70q", merchant)
+	case c.appID == "":
+		return nil
+	}
+	apps := []string{n.AppID, n.SpAppID, n.SubAppID}
+	named := strings.Join(apps, "")
+	for _, app := range apps {
+		if app == c.appID {
+			return nil
+		}
+	}
+	if named == "" && n.TradeState == "" { // of a refund or transfer, which names no application
+		return nil
+	}
+	return fmt.Errorf("the notice is for the application %.40q", cmp.Or(apps...))
+}
+
+// hint is the number of the order that a notice names which cannot be trusted. An order that WeChat
+// Pay cannot have is not worth a query.
+func (c *Channel) hint(n *content) string {
+	if c.CheckOrder(&order.Order{OrderNo: n.OutTradeNo}) != nil {
+		return ""
+	}
+	return n.OutTradeNo
+}
+
+// notice reads a notice that is WeChat Pay's, and for this account.
+func (c *Channel) notice(e *envelope, known *content, text []byte) order.Notice {
+	n := order.Notice{ID: e.ID, Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: text}}
+	kind, _, _ := strings.Cut(e.EventType, ".")
+	switch {
+	case kind == "TRANSACTION" && (e.Resource.OriginalType == "transaction" || e.Resource.OriginalType == ""):
+		n.Of, n.OrderNo = order.OfPayment, known.OutTradeNo
+		read := c.query.Read(n.Answer, 0)
+		n.Answer, n.Reading, n.Taken = read.Answer, read.Reading, read.Taken
+		n.Err = missing("out_trade_no", n.OrderNo)
+	case kind == "REFUND":
+		n.Of, n.OrderNo, n.RefNo = order.OfRefund, known.OutTradeNo, known.OutRefundNo
+		n.Err = cmp.Or(missing("out_refund_no", n.RefNo), missing("refund_status", known.RefundStatus))
+	case kind == "MCHTRANSFER":
+		n.Of, n.RefNo = order.OfTransfer, known.OutBillNo
+		n.Err = cmp.Or(missing("out_bill_no", n.RefNo), missing("state", known.State))
+	default: // a notice of profit sharing is TRANSACTION.SUCCESS too, with another original_type
+		n.Err = fmt.Errorf("the notice is %.60q of a %.40q, which bellman does not read", e.EventType, e.Resource.OriginalType)
+	}
+	return n
+}
+
+// missing is an error if a field of the content is empty.
+func missing(name, value string) error {
+	if value == "" {
+		return errors.New("the notice has no " + name)
+	}
+	return nil
+}
+
+// AnswerNotice answers 204 to a notice that was accepted, and 500 otherwise. WeChat Pay wants the
+// answer within 5 seconds, and sends a notice with another answer again.
+func (c *Channel) AnswerNotice(accepted bool, why string) order.NoticeAnswer {
+	if accepted {
+		return order.NoticeAnswer{Status: http.StatusNoContent}
+	}
+	const most = 256 // characters of a message
+	if runes := []rune(why); len(runes) > most {
+		why = string(runes[:most])
+	}
+	body, err := json.Marshal(map[string]string{"code": "FAIL", "message": why})
+	if err != nil {
+		body = []byte(`{"code":"FAIL"}`) // cannot happen: it is two texts
+	}
+	return order.NoticeAnswer{Status: http.StatusInternalServerError, ContentType: "application/json", Body: string(body)}
+}
