@@ -20,7 +20,10 @@ type Attempt struct {
 	Status   int    // HTTP status; 0 if no answer came
 	Response string // the answer, cut at 600 characters
 	Error    string // what went wrong, in one line; empty if nothing did
-	Node     string // the node that made it; of an attempt that a death lost: the last owner of the task's shard
+
+	// Node is the node that made the attempt. For an attempt that a death lost it is the dead owner
+	// of the task's shard, or empty if the owner had released the shard.
+	Node string
 }
 
 // Timing is the duration of each part of a request. A part that did not happen is zero: a reused

@@ -39,8 +39,8 @@ type Tasks interface {
 	//
 	// A row of Adds or Changes that is refused has its own Err, and the other rows are written. This
 	// holds for every refusal that this package names: see [Add] and [Change]. It does not hold when
-	// the database itself refuses a row, because a larger one than it takes came, say. Then Commit
-	// returns the database's error and nothing of b is written. To look at each row first would cost
+	// the database itself refuses a row, for example because it is too large. Then Commit returns
+	// the database's error and nothing of b is written. To look at each row first would cost
 	// every good batch, so the caller finds the bad row: it commits b in halves.
 	//
 	// When Commit returns an error, nothing of b was written, with one exception:
