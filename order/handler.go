@@ -14,9 +14,9 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Attempt takes one step: one query, one close or one reverse. An attempt that a person asked for
-// is always a query. Out of turn it decides the order if the answer does, and changes nothing
-// otherwise.
+// Attempt takes one step: one query, one close or one reverse. A manual attempt is always a
+// query. If it comes before the next scheduled step, it decides the order if its answer does;
+// otherwise it changes nothing.
 func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
 	started := h.rules.Now()
 	w, err := h.read(task, started)
@@ -133,7 +133,8 @@ func excerpt(body []byte) string {
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// follow adds the effects of a move to a verdict, and the life that results.
+// follow adds the effects of a move to a verdict: the notification, the watch for a late payment, the
+// alert, and the new life as Data.
 func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnswer, now time.Time) {
 	if m.tell != "" && said.Reading.Decides() {
 		w.life.Taken = h.taken(w, said)
@@ -141,14 +142,14 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnsw
 	if m.tell != "" && h.rules.Then.Queue != "" {
 		told := w.tell(m.tell, &h.rules.Then, now)
 		if h.rules.Then.Merchants && told.URL == "" {
-			told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so that it is added whatever happened to the merchant meanwhile
+			told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so that it is accepted even if the merchant was changed or deleted meanwhile
 		}
 		v.Follow = append(v.Follow, told)
 	}
 	if !m.watch.IsZero() {
 		times := h.rules.WatchSchedule
 		if long := m.watch.Sub(now); long < h.firstLook {
-			times = schedule.FormatDuration(long.Truncate(time.Millisecond)) // one query, at the end
+			times = schedule.FormatDuration(long.Truncate(time.Millisecond)) // a single query, at the end
 		}
 		v.Follow = append(v.Follow, w.lateWatch(m.watch, times))
 	}
