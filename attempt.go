@@ -20,7 +20,10 @@ type Attempt struct {
 	Status   int    // HTTP status; 0 if no answer came
 	Response string // the answer, cut at 600 characters
 	Error    string // what went wrong, in one line; empty if nothing did
-	Node     string // the node that made it
+
+	// Node is the node that made the attempt. For an attempt that a death lost it is the dead owner
+	// of the task's shard, or empty if the owner had released the shard.
+	Node string
 }
 
 // Timing is the duration of each part of a request. A part that did not happen is zero: a reused
@@ -39,7 +42,7 @@ type Result uint8
 
 // The results of an attempt.
 const (
-	Unknown     Result = iota // the node died between sending and recording
+	Unknown     Result = iota // the node died between sending and recording, or a stop cut the attempt off
 	Accepted                  // the expected answer
 	Refused                   // another answer
 	ErrorStatus               // an answer whose HTTP status is an error
@@ -69,7 +72,7 @@ const (
 	BySchedule Trigger = iota // it was due
 	ByHand                    // a person or a service asked for it
 	BySettle                  // a reader wanted the final state now
-	ByTakeover                // its owner died while it was due or in flight
+	ByTakeover                // its last owner may have attempted it without recording that, usually because that node died
 )
 
 var triggerNames = []string{"schedule", "manual", "settle", "takeover"}

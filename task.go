@@ -188,7 +188,7 @@ const (
 	Pending   State = iota // more attempts follow
 	Succeeded              // an answer was accepted, or a service completed the task
 	Failed                 // the schedule or the age was used up, or the handler gave up
-	Cancelled              // a person or a service ended it
+	Cancelled              // a person or a service ended it, or a later task superseded it
 )
 
 // Ended reports whether the task has ended.

@@ -15,14 +15,14 @@ const (
 	maxAnswer = rule.MaxBody // bytes of an answer's body that are read
 )
 
-// buffers hold answers while they are judged. Most answers are a word: a buffer
-// grows when it must.
+// buffers hold answers while they are judged. Most answers are short, so a buffer
+// starts with 1 KiB.
 var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, 1<<10)} }}
 
 type buffer struct{ b []byte }
 
 // read reads an answer up to maxAnswer bytes, and closes it. The connection is
-// kept if that was all of it, and closed otherwise.
+// kept if the whole body was read, and closed otherwise.
 func (f *buffer) read(resp *http.Response) error {
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
@@ -52,8 +52,8 @@ func (f *buffer) free() {
 	buffers.Put(f)
 }
 
-// excerpt returns the first 600 characters of an answer as valid UTF-8, without
-// NUL, which some databases cannot keep: U+FFFD stands for what was neither.
+// excerpt returns the first 600 characters of an answer as valid UTF-8. U+FFFD
+// replaces each invalid byte, and NUL, which some databases cannot keep.
 func excerpt(b []byte) string {
 	clean, ascii := true, true
 	n, end := 0, 0
@@ -79,8 +79,8 @@ func excerpt(b []byte) string {
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// each replaces every wrong byte by one U+FFFD, so that no character is lost
-// from the count.
+// each replaces every invalid byte by one U+FFFD: excerpt counted each such byte
+// as one character.
 func each(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 16)

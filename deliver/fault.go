@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/cause"
 )
 
-// fault is the verdict on a request that got no whole answer. during says when
-// that was, and is put before the cause.
+// fault returns the verdict for a request without a complete answer. Its Error
+// begins with the text during.
 func fault(ctx context.Context, err error, to address, during string) bellman.Verdict {
 	var r *refusal
 	if errors.As(err, &r) && !errors.Is(ctx.Err(), context.Canceled) {

@@ -13,13 +13,13 @@ import (
 	"github.com/bellmanhq/bellman/internal/field"
 )
 
-// The header values that many requests share. Nobody changes them.
+// Header values that many requests share. They must not be modified.
 var (
 	typeJSON = []string{"application/json"}
 	typeText = []string{"text/plain; charset=utf-8"}
 )
 
-// message builds what one attempt sends, and signs it. query is that of the address.
+// message builds and signs what one attempt sends. query is the query string of the address.
 func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, query string, signer sign.Signer) (Message, error) {
 	id := task.ID.String()
 	m := Message{ID: messageID(task, id, number), Event: task.Event, Header: h.header(task, id, number, signer), Query: query, Body: task.Body, Created: task.Created()}
@@ -37,7 +37,7 @@ func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, q
 	return m, nil
 }
 
-// request is a message as a request to an address.
+// request returns the HTTP request that sends a message to an address.
 func (c *Client) request(ctx context.Context, method string, to address, m *Message) *http.Request {
 	if _, given := m.Header["User-Agent"]; !given {
 		m.Header["User-Agent"] = c.agent
@@ -53,9 +53,9 @@ func (c *Client) request(ctx context.Context, method string, to address, m *Mess
 		ContentLength: int64(len(m.Body)), Body: http.NoBody,
 	}
 	if len(m.Body) > 0 {
-		// A copy: a transport may still read when the attempt is over (an answer that
-		// came before all was sent), and the task is not ours any more then. It has
-		// to be a bytes.Reader: for any other net/http sends header and body apart.
+		// A copy, because a transport may still read the body after the attempt: an
+		// answer can come before the whole body was sent. It must be a bytes.Reader:
+		// for other readers net/http sends header and body in separate writes.
 		body := bytes.Clone(m.Body)
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		req.Body, _ = req.GetBody()
@@ -63,7 +63,8 @@ func (c *Client) request(ctx context.Context, method string, to address, m *Mess
 	return req.WithContext(ctx)
 }
 
-// header returns the header of a message: the task's own fields, and bellman's.
+// header returns the header of a message: the task's fields except reserved ones,
+// and bellman's.
 func (h *Handler) header(task *bellman.Task, id string, number int, signer sign.Signer) http.Header {
 	signed := 0
 	if signer != nil {

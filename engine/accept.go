@@ -19,8 +19,8 @@ import (
 // again; with a Key it is added once. Do not modify the memory that added tasks refer to. A task
 // with invalid fields gets an *[bellman.Invalid] and does not affect the others.
 //
-// Add waits until Run is running. If ctx ends before the answer, tasks may have been added all the
-// same. While the engine is overloaded, Add returns ErrOverloaded.
+// Add waits until Run is running. If ctx ends before the answer, tasks may still have been added.
+// While the engine is overloaded, Add returns ErrOverloaded.
 func (e *Engine) Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
 	return e.addAll(ctx, e.takesIn(ctx), tasks)
 }
@@ -50,7 +50,7 @@ func (e *Engine) addAll(ctx context.Context, refused error, tasks []*bellman.Tas
 	}
 	err := e.add(ctx, adds)
 	for i, j := range at {
-		if err != nil { // adds may not be done with
+		if err != nil { // adds are not read here: the committer may still write them
 			results[j].Err = err
 			continue
 		}
@@ -97,8 +97,8 @@ func (e *Engine) takesIn(ctx context.Context) error {
 
 // Prepare validates tasks as Add does and returns what a store's AddTx needs to write them in the
 // caller's own transaction. Each store.Add holds a complete copy; the given task gets only its id
-// and status, so that it can be prepared again if the transaction is retried. A store.Add with Err
-// set is of an invalid task. Prepare writes nothing, does not wait, and does not return
+// and status, so that it can be prepared again if the transaction is retried. An invalid task
+// has Err set in its store.Add. Prepare writes nothing, does not wait, and does not return
 // ErrOverloaded.
 func (e *Engine) Prepare(tasks ...*bellman.Task) []store.Add {
 	return e.rules.prepare(tasks, e.clock.Now())
@@ -139,8 +139,8 @@ func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellma
 	return nil
 }
 
-// Committed tells all engines that tasks which AddTx of a store added are committed now. The call
-// is optional: without it the tasks are attempted up to a second late.
+// Committed tells all engines that the caller's transaction with the tasks of AddTx is committed. The
+// call is optional: without it the tasks are attempted up to a second late.
 func (e *Engine) Committed(tasks ...*bellman.Task) {
 	var own Hint
 	others := make(map[uint16]stretch)

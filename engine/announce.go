@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -17,8 +18,11 @@ import (
 // answer that exhausts memory. Firing writes nothing, so the store cannot tell it from other tasks.
 // Therefore the next attempt of each such suspect is announced: its phase is written before the
 // request is sent. If the node dies again, the next owner finds the announcement and logs that
-// attempt as unknown. After maxDeaths such attempts in a row the task is quarantined for longer and
-// longer. An announcement that this process wrote, without sending the attempt, does not count.
+// attempt as unknown. The node may also have died between the announcement and the request; then the
+// attempt is logged although it was not sent. After maxDeaths such attempts in a row the task is
+// quarantined for longer and longer. The death before the first announcement is in no log, so a task
+// that kills each node is quarantined after its fourth death. An announcement that this process
+// wrote, without sending the attempt, does not count.
 const (
 	maxDeaths       = 3
 	firstQuarantine = 10 * time.Minute
@@ -30,9 +34,9 @@ type announcer struct {
 	store     store.Store
 	log       *slog.Logger
 	clock     *clock.Clock
+	leases    *cluster.Member
 	agenda    *agenda
 	committer *committer
-	node      string // the name of this node in the attempts' log
 
 	mu     locks.Mutex
 	unsent map[uint16]map[bellman.ID]announcement // by shard and task; see announced
@@ -174,12 +178,18 @@ func (a *announcer) lostAttempt(t *bellman.Task) *bellman.Attempt {
 		Due:     t.Due,
 		Started: t.Updated,
 		Result:  bellman.Unknown,
-		Error:   "the node that made this attempt died before it could record the outcome",
-		Node:    a.node,
+		Error:   lostError,
+		Node:    a.leases.Death(t.Shard).Node,
 	}
 }
 
-// deaths counts the unknown attempts at the end of a task's log.
+// lostError is the Error of an attempt that a death lost. An attempt that a stop cut off has another
+// Error and the same Result.
+const lostError = "the node that made this attempt died before it could record the outcome"
+
+// deaths counts the attempts at the end of a task's log that a death lost. It skips attempts that a
+// stop cut off, because they show neither that the task kills its node nor that it does not. An
+// attempt with a known result ends the count.
 func (a *announcer) deaths(ctx context.Context, t *bellman.Task) int {
 	log, err := a.store.Attempts(ctx, t.ID, max(int(t.Attempts)-20, 0), 20)
 	if err != nil {
@@ -187,7 +197,9 @@ func (a *announcer) deaths(ctx context.Context, t *bellman.Task) int {
 	}
 	n := 0
 	for i := len(log) - 1; i >= 0 && log[i].Result == bellman.Unknown; i-- {
-		n++
+		if log[i].Error == lostError {
+			n++
+		}
 	}
 	return n
 }

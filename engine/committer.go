@@ -236,8 +236,9 @@ func (c *committer) followed(change *store.Change, a *store.Add) {
 	}
 }
 
-// land ends a flight after its commit, or after a conflict with another change. The caller holds
-// the agenda's mutex.
+// land ends a flight after its commit: it removes the item from the agenda, and adds the task again
+// if it is still pending. After a conflict with another change it starts reconcile, and the flight
+// goes on. The caller holds the agenda's mutex.
 func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
 	it := f.item
 	if f.deferral {
@@ -288,8 +289,9 @@ func (c *committer) passOn(f *flight) {
 	}
 }
 
-// replace updates the agenda after a change by a caller. An attempt in flight is left to its
-// landing. The caller holds the agenda's mutex.
+// replace updates the agenda after a change by a caller, for example a cancel: it removes the item,
+// and adds the task again if it is still pending. The removed item may wait in a line; it is skipped
+// at its turn. An item in flight stays until land removes it. The caller holds the agenda's mutex.
 func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item) {
 	if it, ok := c.agenda.items[t.ID]; ok {
 		hurry := t.Trigger == bellman.BySettle && it.Version == t.Version && it.place != inFlight

@@ -13,7 +13,8 @@ import (
 // Complete ends a task as succeeded because the answer came another way, such as a callback. The
 // task keeps by.Reason as its reason, "callback" if it is empty. The audit record keeps the outcome.
 // If the task has ended, or its queue is not configured, Complete changes nothing and returns
-// ErrConflict. An attempt in flight may still arrive; its answer is only logged.
+// ErrConflict. An attempt in flight may still arrive; its answer is logged, as after
+// [Admin.Cancel].
 //
 // If the queue's handler is a [bellman.Completer], the handler decides what follows from the
 // completion, also for a task that has ended.

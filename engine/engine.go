@@ -96,7 +96,7 @@ func connect(o Options) *Engine {
 		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, sole: use.Exclusive, most: limits.Chunk,
 	}
 	line := &lines{clock: c, rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, unknownQueues: e.unknownQueues}
-	announced := &announcer{store: o.Store, log: o.Logger, clock: c, agenda: e.agenda, committer: e.committer, node: node}
+	announced := &announcer{store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, committer: e.committer}
 	announced.init()
 	deferred := &deferrals{clock: c, agenda: e.agenda, announcer: announced, committer: e.committer, most: limits.Uncommitted}
 	e.loader = &loader{

@@ -252,7 +252,7 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	cancel()
 	if r.attempts.Err() != nil && f.verdict.Next != bellman.Succeed {
 		r.recorder.recordInterrupted(f)
-		return dispatch.Cancelled
+		return dispatch.Inconclusive
 	}
 	complete(&f.verdict, late)
 	r.recorder.record(f)
@@ -262,7 +262,7 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	}
 	switch {
 	case f.verdict.Unsent:
-		return dispatch.Cancelled
+		return dispatch.Inconclusive
 	case f.verdict.Throttled:
 		return dispatch.Throttled
 	case f.verdict.Result == bellman.Unreachable, f.verdict.Result == bellman.TimedOut:

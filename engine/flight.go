@@ -111,9 +111,9 @@ func (b *batch) build(ops []*op, leases *cluster.Member) {
 	b.Leases = leases.Leases(b.Leases[:0], shardsOf(ops))
 }
 
-// shardsOf yields the shards under whose leases ops are written: those of their tasks. Its second
-// value says that the op must not be written without the lease. Such a shard may have been lost
-// since recordable: the store rejects the batch then, and the ops are sorted again.
+// shardsOf yields the shards of the tasks that ops change. Adds and documents need no lease. The
+// second value is true if the op must not be written without the shard's lease. If such a lease was
+// lost since recordable checked it, the store rejects the batch, and recordable checks the ops again.
 func shardsOf(ops []*op) iter.Seq2[uint16, bool] {
 	return func(yield func(uint16, bool) bool) {
 		for _, o := range ops {

@@ -28,11 +28,19 @@ type gate struct {
 	attempts      context.Context // of all attempts: it ends when they must
 }
 
-// mayStart reports whether an attempt may start now. No other code decides that. A condition that
-// returns false has already dropped, deferred or moved the item.
+// mayStart reports whether an attempt of one item may start now. Two other places stop attempts:
+// runner.firing for the whole node, and runner.attempt for a task of another kind than its queue. A
+// condition that returns false has already dropped, deferred or moved the item.
 //
-// Conditions that write to the store come before inAgenda or right after it. Conditions that hold
-// only for a moment come last.
+// The order of the conditions matters:
+//   - Conditions that defer the task come before inAgenda. They take the item with agenda.defers
+//     instead of agenda.fly.
+//   - inAgenda fails if this node knows that the task was changed, for example cancelled. Otherwise
+//     it marks the item as in flight. A change after that does not stop the attempt, unless the
+//     attempt must be announced; recorder.reconcile merges the change and the outcome.
+//   - announcedFirst comes right after inAgenda. It writes the task, and a write removes an item that
+//     is not in flight from the agenda (committer.replace).
+//   - Conditions that hold only for a moment come last, because writes take time.
 func (g *gate) mayStart(s *start) bool {
 	return g.hasContent(s) && // the content is in memory and was confirmed within the last second
 		g.goesThere(s) && // the task goes to the endpoint whose turn it is

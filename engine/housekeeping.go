@@ -14,8 +14,8 @@ const (
 	pruneEvery  = 10 * time.Second
 	pruneIdle   = time.Minute // after a prune that deleted nothing
 	pruneBatch  = 500
-	pruneAtOnce = 20 // batches of one round, which is one second
-	bigStep     = time.Second
+	pruneAtOnce = 20          // batches of one state before other work, at most
+	bigStep     = time.Second // the wall clock was set if it differs from the engine's by at least this
 )
 
 // keepHouse is the goroutine for periodic work.
@@ -55,7 +55,8 @@ func (e *Engine) keepHouse(ctx context.Context) error {
 	}
 }
 
-// prune deletes a few batches of tasks whose retention is over. It returns when to continue.
+// prune deletes a few batches of tasks whose retention is over. It returns how
+// long to wait before the next prune.
 func (e *Engine) prune(ctx context.Context, now time.Time) (again time.Duration) {
 	r := e.options.Retention
 	again = pruneIdle

@@ -243,7 +243,11 @@ func (m *Monitor) Now() time.Time { return m.clock.Now() }
 type Resumed struct {
 	Pending int64 // tasks that have not ended
 	Overdue int64 // of these, tasks that were due; counted up to 100,000
-	Crashed bool  // the last owner did not stop cleanly
+
+	// Crashed reports whether a former owner of shards was found dead at the start. It is false if
+	// the registration of that owner has not expired yet: 6 s after a crash, unless one process
+	// alone can have the store.
+	Crashed bool
 }
 
 // Resumed returns the work that the engine found at its start; ok is false before that.

@@ -14,11 +14,11 @@ type item struct {
 	task       *bellman.Task // nil until it is needed
 	timer      int           // index in the timers
 	place      place
-	gone       bool          // no longer in the agenda: whoever comes across it ignores it
+	gone       bool          // removed from the agenda, for example by a cancel: a line that still holds it skips it (gate.inAgenda)
 	urgent     bool          // somebody waits for its attempt
 	deferral   bool          // in flight only to be deferred
 	handedOver bool          // in flight while its shard moves to another node
-	suspect    bool          // due when its last owner died, which it may have caused
+	suspect    bool          // due before its shard was claimed from a dead owner: it may have caused that death
 	begun      bool          // its attempt has started
 	stays      bool          // in flight and cannot be handed over: its shard is not released meanwhile
 	awaited    bool          // another task of its chain waits for it

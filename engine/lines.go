@@ -84,7 +84,7 @@ func (l *lines) push(it *item, now time.Time) dispatch.Pushed {
 	return l.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, attempts, it)
 }
 
-// open registers the line of an item with the dispatchel.
+// open registers the line of an item with the dispatcher.
 func (l *lines) open(it *item, now time.Time) {
 	q, ok := l.rules.queue(it.task.Queue)
 	if !ok {

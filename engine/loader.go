@@ -118,7 +118,7 @@ func (l *loader) lookBack(look int64) {
 // take appends due items to those that wait for room in their lines.
 func (l *loader) take(due []*item) {
 	for _, it := range due {
-		it.suspect = it.Due < l.leases.Death(it.Shard)
+		it.suspect = it.Due < l.leases.Death(it.Shard).Found
 		it.peers = l.peersOf(&it.Entry)
 		l.share[it.peers]++
 	}

@@ -163,7 +163,7 @@ func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 		asked := *given
 		asked.Key = t.Key
 		if q.Delay == 0 {
-			asked.Delay = max(asked.Delay, 0) // now says no more than nothing does
+			asked.Delay = max(asked.Delay, 0) // a negative Delay and none mean the same here: at once
 		}
 		add.Digest = asked.Digest()
 	}
@@ -187,7 +187,7 @@ func (r *Rules) wantQueue() string {
 	}
 }
 
-// delay is how long a task waits before its schedule begins: its own delay, or its queue's.
+// delay returns how long a task waits before its schedule begins: its own delay, or its queue's.
 func delay(t *bellman.Task, q Queue) time.Duration {
 	if t.Delay == 0 {
 		return q.Delay

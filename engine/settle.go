@@ -26,11 +26,11 @@ type Settled struct {
 
 // Settle attempts tasks now, before all others of their lines but within every limit, and returns
 // each with its new status, in order. If an attempt is in flight or was requested manually, Settle
-// waits for it and makes no second one. Schedules do not change: a task that was not due keeps its
+// waits for that attempt instead. Schedules do not change: a task that was not due keeps its
 // due time, and a task that had ended stays ended, unless the verdict says otherwise.
 //
 // If ctx ends first, tasks that still wait for their attempts are returned with ErrWaiting; the
-// attempts are made all the same.
+// attempts are still made.
 //
 // Settle accepts 1,000 ids at most, otherwise it returns an *[bellman.Invalid]. Every settled task
 // gets an audit record, also if its attempt was already in flight.
@@ -114,7 +114,7 @@ func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted
 			return underway
 		case !wanted(t, now), t.WasSuperseded():
 			return errNothing
-		case overdue && (t.Trigger != bellman.BySchedule || t.InDoubt()), t.Phase == bellman.Quarantined: // nobody is to bring that on
+		case overdue && (t.Trigger != bellman.BySchedule || t.InDoubt()), t.Phase == bellman.Quarantined: // such an attempt is not brought forward
 			return underway
 		case overdue: // the schedule's own attempt
 			c.To.Phase, c.To.Trigger, c.To.VisibleAt = bellman.Waiting, bellman.BySettle, now
@@ -128,7 +128,7 @@ func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted
 		return t, nil
 	case !errors.Is(err, underway):
 		return nil, err
-	case audit != nil: // no change of the task has taken it along
+	case audit != nil: // no change of the task carries the record, so it is written alone
 		if err := a.committer.do(ctx, &op{audits: []store.Audit{*audit}}); err != nil {
 			return nil, fmt.Errorf("settle task %s: %w", id, err)
 		}

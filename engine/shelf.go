@@ -16,8 +16,8 @@ import (
 // When the line may go, nothing is written either: the loader reads the shelf.
 //
 // A shelf is a value of VisibleAt, in Unix ms, beyond all times of tasks. So the tasks of a shelf
-// stand together at the end of the due index, ordered by id. Two lines may share a shelf; they are
-// then read together.
+// are adjacent at the end of the due index, ordered by id. Two lines may share a shelf; they are then
+// read together.
 type shelf int64
 
 const firstShelf shelf = 1 << 52 // in the year 144683; all shelves are below 1<<53, so a float64 holds them
@@ -38,7 +38,7 @@ const (
 	firstRest = 500 * time.Millisecond
 	lastRest  = 30 * time.Second
 
-	shelfPage  = 16      // entries of a first read; four times as many each time that the line takes all of them
+	shelfPage  = 16      // entries of the first read; the next read has four times as many if the line took all of them
 	maxShelves = 200_000 // shelves that are remembered
 	mostLooked = 64      // shelves without room that one round of the loader checks
 )
@@ -54,14 +54,14 @@ type shelves struct {
 
 // shelved is the state of one shelf.
 type shelved struct {
-	line     store.Line // the line of its tasks; 0: unknown
-	merchant string     // the paused merchant; empty: its tasks wait for their line
-	from     bellman.ID // the first task that may have to be read
-	read     time.Time  // when it was last read, or found
-	next     time.Time  // earliest time of the next read
-	rest     time.Duration
-	page     int  // entries of the next read
-	back     bool // a task that was read came back
+	line     store.Line    // the line of its tasks; 0: unknown
+	merchant string        // the paused merchant; empty: its tasks wait for their line
+	from     bellman.ID    // the first task that may have to be read
+	read     time.Time     // when it was last read, or found
+	next     time.Time     // earliest time of the next read
+	rest     time.Duration // after a read, if a task is put back
+	page     int           // entries of the next read
+	back     bool          // a task of the last read was put back
 }
 
 // put notes that a shelf has a task that is not in the agenda.
@@ -202,7 +202,7 @@ func startAt(on shelf, id bellman.ID) store.Position {
 			break
 		}
 	}
-	if id == lastID { // it was zero
+	if id == lastID { // id was zero, and has wrapped around
 		id = bellman.ID{}
 	}
 	return store.Position{VisibleAt: int64(on), ID: id}

@@ -117,6 +117,54 @@ func TestKiller(t *testing.T) {
 	})
 }
 
+// Two attempts that an orderly stop cut off and two deaths, in a row, are not three deaths: the task
+// is not quarantined. The log entry of a lost attempt names the node that died.
+func TestCutOffIsNoDeath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		var id bellman.ID
+		life := func(process string, s store.Store, attempt func(ctx context.Context) bellman.Verdict) {
+			e, stop := runWith(t, engine.Options{Store: s, Process: process, StopTimeout: time.Second, Queues: []engine.Queue{{
+				Name: "q", Schedule: "0s, 1h*", Timeout: 5 * time.Minute,
+				Handler: bellman.HandlerFunc(func(ctx context.Context, _ *bellman.Task, _ int) bellman.Verdict { return attempt(ctx) }),
+			}}})
+			if id.IsZero() {
+				id = add(t, e, &bellman.Task{Queue: "q"})
+			}
+			time.Sleep(time.Minute)
+			stop()
+			time.Sleep(time.Minute) // for the registration of a dead node to expire
+		}
+		for _, process := range []string{"1", "2"} {
+			life(process, kept, func(ctx context.Context) bellman.Verdict {
+				<-ctx.Done()
+				return bellman.Verdict{}
+			})
+		}
+		for _, process := range []string{"3", "4"} {
+			dying := &mortal{kept, make(chan struct{})}
+			life(process, dying, func(context.Context) bellman.Verdict {
+				close(dying.dead)
+				return bellman.Verdict{}
+			})
+		}
+		life("5", kept, func(context.Context) bellman.Verdict { return bellman.Verdict{Next: bellman.Succeed} })
+		if task := get(t, kept, id); task.State != bellman.Succeeded {
+			t.Errorf("after two stops and two deaths the task is %v, %v; want succeeded", task.State, task.Phase)
+		}
+		log := attempts(t, kept, id)
+		want := []string{"n/1", "n/2", "n/4", "n/5"} // the first death is in no log
+		if len(log) != len(want) {
+			t.Fatalf("%d attempts in the log; want %d: %+v", len(log), len(want), log)
+		}
+		for i, a := range log {
+			if a.Node != want[i] || (a.Result == bellman.Unknown) != (i < 3) {
+				t.Errorf("attempt %d: %v at %s; want it at %s", a.Number, a.Result, a.Node, want[i])
+			}
+		}
+	})
+}
+
 // What was due when the last owner died is attempted at once, and says so; what
 // was due when it stopped in order is attempted as ever.
 func TestTakeover(t *testing.T) {

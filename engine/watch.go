@@ -38,6 +38,8 @@ func newWatch(o Observer, c *clock.Clock) *watch {
 	return w
 }
 
+// subscribe returns the changes from now on, until cancel or close closes the channel. Events that
+// find the buffer full are lost for this subscriber.
 func (w *watch) subscribe(buffer int) (events <-chan Event, cancel func()) {
 	ch := make(chan Event, max(buffer, 1))
 	w.mu.Lock()
@@ -70,6 +72,7 @@ func (w *watch) close() {
 	w.listened.Store(false)
 }
 
+// tell sends an event to each subscriber whose buffer has room.
 func (w *watch) tell(ev Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,6 +84,7 @@ func (w *watch) tell(ev Event) {
 	}
 }
 
+// added reports a committed new task.
 func (w *watch) added(t *bellman.Task) {
 	w.history.Added(w.clock.Now(), t.Queue)
 	if w.observer != nil {
@@ -121,6 +125,7 @@ func (w *watch) changed(t *bellman.Task, ended bool) {
 	}
 }
 
+// committed reports a transaction.
 func (w *watch) committed(operations int, took time.Duration) {
 	w.history.Committed(w.clock.Now(), took)
 	if w.observer != nil {

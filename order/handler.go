@@ -12,9 +12,9 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Attempt takes one step: one query, one close or one reverse. An attempt that a person asked for
-// is always a query. Out of turn it decides the order if the answer does, and changes nothing
-// otherwise.
+// Attempt takes one step: one query, one close or one reverse. A manual attempt is always a
+// query. If it comes before the next scheduled step, it decides the order if its answer does;
+// otherwise it changes nothing.
 func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
 	if task.Event == EventNotice {
 		return h.attemptNotice(ctx, task)
@@ -147,14 +147,14 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 	if m.tell != "" && h.rules.Then.Queue != "" {
 		told := w.tell(m.tell, &h.rules.Then, now)
 		if h.rules.Then.Merchants && told.URL == "" {
-			told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so that it is added whatever happened to the merchant meanwhile
+			told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so that it is accepted even if the merchant was changed or deleted meanwhile
 		}
 		v.Follow = append(v.Follow, told)
 	}
 	if !m.watch.IsZero() {
 		times := h.rules.WatchSchedule
 		if long := m.watch.Sub(now); long < h.firstLook {
-			times = schedule.FormatDuration(long.Truncate(time.Millisecond)) // one query, at the end
+			times = schedule.FormatDuration(long.Truncate(time.Millisecond)) // a single query, at the end
 		}
 		v.Follow = append(v.Follow, w.lateWatch(m.watch, times))
 	}

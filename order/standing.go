@@ -17,8 +17,8 @@ type Standing struct {
 
 	Beside  bool // not the order's own task: it watches for a payment after the decision, or keeps a notice
 	Closing bool // the next attempts are the steps of the close protocol
-	Acting  bool // the next attempt closes or reverses; an attempt on request queries instead
-	Timed   bool // the protocol sets the due time of the next attempt; nobody may move it
+	Acting  bool // the next attempt closes or reverses; a manual attempt queries instead
+	Timed   bool // the close protocol sets the due time of the next attempt; do not move it
 }
 
 // StandingOf returns the state of the order of a task. If the task cannot be read, the state is
@@ -53,8 +53,8 @@ func StandingOf(t *bellman.Task) Standing {
 	return s
 }
 
-// Refuses reports whether an outcome contradicts the decision. After the decision
-// [Handler.Complete] accepts a payment, and the decided state again.
+// Refuses reports whether [Handler.Complete] rejects an outcome because it contradicts the decision.
+// After the decision, Complete accepts only a payment or the decided state.
 func (s *Standing) Refuses(outcome string) bool {
 	r, err := ParseReading(outcome)
 	return err == nil && !r.IsPaid() && outcome != s.State && (s.Beside || !s.Decided.IsZero() && s.State != StateUnknown)
@@ -64,8 +64,7 @@ func (s *Standing) Refuses(outcome string) bool {
 // found or entered since.
 func (s *Standing) Open() bool { return s.State == StateUnknown && s.Late == "" }
 
-// Expired reports whether the expiry that the caller asked for is over. It is false if the caller
-// asked for none.
+// Expired reports whether the expiry of an order has passed. It is false if the order has none.
 func Expired(t *bellman.Task, now time.Time) bool {
 	a, err := ParseAsk(t.Body)
 	if err != nil || a.Watch != nil || a.Expires == 0 {

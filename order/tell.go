@@ -12,13 +12,13 @@ import (
 // The events of the tasks that an order's watch adds. A decision's event is
 // "order." and the state in lower case: order.paid, order.closed, ….
 const (
-	EventWatch       = "order.watch"        // an order's own task, where it names no event
-	EventUndecided   = "order.undecided"    // the schedule is used up, on_exhausted is callback
+	EventWatch       = "order.watch"        // an order's own task, if the caller gave no event
+	EventUndecided   = "order.undecided"    // the schedule is used up, and on_exhausted is callback
 	EventLateWatch   = "order.late_watch"   // the watch after CLOSED, REVOKED or FAILED
 	EventLatePayment = "order.late_payment" // a payment after the decision
 )
 
-// What a notification is about; it ends the notification's key.
+// What a notification is about: the last part of its key.
 const (
 	tellDecided   = "decided"
 	tellUndecided = "undecided"
@@ -36,8 +36,8 @@ const maxTaken = 8 << 10
 // and one queue may notify about both.
 func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + what }
 
-// tell returns the notification of an order's result. Its key is the same whichever task finds the result,
-// so that it is sent once.
+// tell returns the notification of an order's result. Its key does not depend on the task that finds
+// the result, so each result is notified once.
 func (w *watched) tell(what string, then *Then, now time.Time) bellman.Task {
 	l, key := &w.life, w.task.Key
 	if w.ask.Watch != nil {
@@ -81,7 +81,7 @@ func (w *watched) tell(what string, then *Then, now time.Time) bellman.Task {
 	return told
 }
 
-// lateWatch returns the task that polls on after a decision other than a payment.
+// lateWatch returns the task that looks for a late payment after a decision without payment.
 func (w *watched) lateWatch(until time.Time, schedule string) bellman.Task {
 	ask := w.ask
 	ask.Watch = &Watch{Of: w.task.Key, State: w.life.State, Decided: time.UnixMilli(w.life.DecidedAt).UTC(), Until: until.UTC().Truncate(time.Millisecond), Unborn: w.life.unborn()}

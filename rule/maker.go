@@ -49,8 +49,8 @@ func compileMaker(text, example, variables string, environment func() (*cel.Env,
 	return x, x.prepare(env, checked)
 }
 
-// orNull lets one way of a choice be null, whatever the other is: CEL wants both to have
-// one type, which what is text or left out has not.
+// orNull lets one branch of c ? a : b be null, whatever the type of the other. Without it CEL
+// rejects the expression, because both branches must have one type.
 func orNull(parsed *ast.AST) {
 	of, next := ast.NewExprFactory(), ast.MaxID(parsed)
 	ast.PostOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

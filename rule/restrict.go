@@ -14,10 +14,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// functionNames are the functions that a rule may call, operators apart.
-// Left out is what can grow its result beyond the sum of its arguments before
-// the cost is counted (join, format, quote, map), and what nobody needs to judge
-// an answer (time, bytes).
+// functionNames are the functions that a rule may call besides operators. It leaves
+// out functions whose result can be larger than their arguments together, because
+// CEL counts the cost too late (join, format, quote, map), and functions that are not
+// needed to judge an answer (time, bytes).
 var functionNames = []string{
 	"size", "contains", "startsWith", "endsWith", "matches",
 	"charAt", "indexOf", "lastIndexOf", "lowerAscii", "upperAscii",
@@ -53,10 +53,10 @@ type pattern struct {
 	instructions int
 }
 
-// restrict refuses what CEL would let run for long within its cost limit, which
-// counts a call only when it is over. It also notes the patterns, and whether the
-// expression looks at json, at the status, and for a word in the body. Of maps
-// and lists that are not constant it takes those in built alone, by their ids.
+// restrict rejects calls that can run for long within CEL's cost limit, because CEL
+// counts a call only after it has returned. It also collects the patterns, and reports
+// whether the expression uses json, the status or text_contains. Maps, and lists with
+// other elements than constants, are rejected unless built holds their ids.
 func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatus, usesText bool, first error) {
 	x.patterns, x.instructions = map[string]pattern{}, 0
 	ast.PostOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -79,7 +79,7 @@ func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatu
 				problem = restrictFields(e.AsMap())
 			}
 		case ast.ListKind:
-			// What is in a list can be named by a loop: lists of lists would
+			// A loop can name the elements of a list, so lists of lists could
 			// double their size with each loop around them.
 			for _, element := range e.AsList().Elements() {
 				if element.Kind() != ast.LiteralKind && !built[e.ID()] {
@@ -153,7 +153,7 @@ func (x *expression) restrictCall(checked *ast.AST, call ast.CallExpr) error {
 		}
 	case "json_field":
 		return x.restrictField(args)
-	case overloads.TypeConvertDyn: // which forgets a type, as orNull does: it can make nothing larger
+	case overloads.TypeConvertDyn: // orNull adds calls of dyn, which drop a type and make nothing larger
 	default:
 		if !slices.Contains(functionNames, name) && !slices.Contains(allowedOperators, name) {
 			return coded.Errorf("rule.forbidden", "%s is not for rules; known functions are %s", name, strings.Join(functionNames, ", "))

@@ -18,7 +18,7 @@
 //
 //	status   int     the HTTP status
 //	body     string  the body; bytes that are no UTF-8 read as U+FFFD
-//	json     dyn     the body as JSON, or null when it is none; whole numbers are int, or uint above it, others double
+//	json     dyn     the body as JSON, null if it is not JSON; whole numbers are int, or uint if int is too small, others double
 //	headers  map     names in lower case; several values of one name joined with ", "
 //	attempt  int     which attempt was answered, 1 for the first
 //
@@ -27,11 +27,11 @@
 // CEL's strings extension charAt, indexOf, lastIndexOf, lowerAscii, upperAscii,
 // replace, reverse, split, substring and trim, and:
 //
-//	json_field(path, "exists")          the body is JSON and has this field, be it null
+//	json_field(path, "exists")          the body is JSON and has this field, which may be null
 //	json_field(path, "eq", value)       … and it equals value
 //	json_field(path, "in", [values])    … and it equals one of them
 //	json_field(path, "regex", pattern)  … and it is text, or a number, that holds a match of pattern (RE2)
-//	text_contains(word)                 the body contains word, in whatever ASCII case
+//	text_contains(word)                 the body contains word; ASCII letters match in upper and lower case
 //
 // A path is field names and positions in lists, separated by dots: "data.items.0.code". json_field
 // never fails: if there is no such field, it is false. Path, operation and pattern are literals.
@@ -100,8 +100,8 @@ func Compile(text string) (*Rule, error) {
 }
 
 // Accepts reports whether the rule accepts a. An error says why the expression could not be
-// evaluated; the answer is then not accepted. It wraps ErrMissing if a has no such field. A preset
-// returns no error.
+// evaluated; the answer is then not accepted. It wraps ErrMissing if the expression
+// names a field that a lacks. A preset returns no error.
 func (r *Rule) Accepts(a *Answer) (bool, error) {
 	a = a.cut()
 	if r.plain != nil {
@@ -111,7 +111,7 @@ func (r *Rule) Accepts(a *Answer) (bool, error) {
 	return err == nil && out == types.True, err
 }
 
-// cut returns the answer with no more of its body than is looked at.
+// cut returns the answer with at most MaxBody bytes of its body.
 func (a *Answer) cut() *Answer {
 	if len(a.Body) <= MaxBody {
 		return a
@@ -138,7 +138,7 @@ func isName(text string) bool {
 	return true
 }
 
-// isKnown reports whether a lone name means something in an expression.
+// isKnown reports whether a single name is an expression: a constant or a variable.
 func isKnown(name string) bool {
 	switch name {
 	case "true", "false", "status", "body", "json", "headers", "attempt":

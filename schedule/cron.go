@@ -83,7 +83,7 @@ func parsePart(i int, part string) (set uint64, ok bool) {
 				hi = 7 // FRI-SUN
 			}
 		}
-		if lo > hi || stepped && !isRange { // what 5/10 means, crons do not agree on
+		if lo > hi || stepped && !isRange { // crons disagree about 5/10
 			return 0, false
 		}
 	}
@@ -110,9 +110,9 @@ func digits(text string) (n int, ok bool) {
 	return int(u), err == nil && len(text) <= 2
 }
 
-// after returns the first minute after wall that matches, both as wall-clock
-// readings in the guise of UTC; zero if none comes in the 400 years after which
-// the calendar repeats.
+// after returns the first minute after wall that matches. Both are wall-clock times,
+// written as times in UTC. Zero: no minute matches within 400 years, after which the
+// calendar repeats.
 func (c *cron) after(wall time.Time) time.Time {
 	t := wall.Truncate(time.Minute).Add(time.Minute)
 	for end := t.Year() + 400; t.Year() <= end; {
@@ -133,7 +133,8 @@ func (c *cron) after(wall time.Time) time.Time {
 	return time.Time{}
 }
 
-// onDay is cron's odd rule: where both days are restricted, either will do.
+// onDay reports whether a day matches. As in every cron, a day that matches one of the
+// two day fields is enough, unless one of the fields begins with *.
 func (c *cron) onDay(day int, weekday time.Weekday) bool {
 	inMonth, inWeek := c.day>>day&1 == 1, c.weekday>>weekday&1 == 1
 	if c.bothDays {
@@ -147,7 +148,8 @@ func (c *cron) next(t time.Time, zone *time.Location) time.Time {
 	t = t.In(zone)
 	wall := reading(t)
 	if !c.elapsed {
-		// In the second pass of a doubled hour the clock reads what it read before.
+		// If t is in the second pass of an hour that comes twice, the first matches of
+		// the wall clock may lie before t.
 		for {
 			wall = c.after(wall)
 			if at := instant(wall, zone); at.After(t) {
@@ -167,14 +169,14 @@ func (c *cron) next(t time.Time, zone *time.Location) time.Time {
 	}
 }
 
-// reading returns what the clock shows at t, in the guise of UTC.
+// reading returns the wall-clock time at t, written as a time in UTC.
 func reading(t time.Time) time.Time {
 	_, offset := t.Zone()
 	return t.Add(time.Duration(offset) * time.Second).UTC()
 }
 
-// instant returns when a clock in zone first shows wall. A reading that is left
-// out when the clock is put forward counts as the moment of that change.
+// instant returns when a clock in zone first shows wall. A time that the clock skips
+// when it is put forward counts as the moment of that change.
 func instant(wall time.Time, zone *time.Location) time.Time {
 	year, month, day := wall.Date()
 	t := time.Date(year, month, day, wall.Hour(), wall.Minute(), 0, 0, zone)

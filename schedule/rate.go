@@ -39,8 +39,9 @@ func ParseRate(text string) (perSecond float64, ok bool) {
 	return 0, false
 }
 
-// FormatRate writes a rate that ParseRate reads back exactly, by the second, or by the minute or
-// hour if that is exact where seconds are not. 0 is the empty text.
+// FormatRate writes a rate so that ParseRate reads back the same value. It writes the rate per
+// second, minute or hour, whichever is exact first with six decimals; otherwise per second with all
+// decimals. For 0 it returns the empty text.
 func FormatRate(perSecond float64) string {
 	if perSecond == 0 {
 		return ""

@@ -2,9 +2,9 @@ package store
 
 import "context"
 
-// As finds an ability of a store, such as [Backup]. The store itself may have it, or a store that it
-// wraps: As goes on with Unwrap where the store is a [Wrapper]. So a wrapper that embeds Store and
-// has Unwrap forwards all abilities. A wrapper without Unwrap has only its own.
+// As finds an ability of a store, such as [Backup]. It looks at the store itself first, then at the
+// store inside a [Wrapper], and so on. So a wrapper has the abilities of the store inside. A store
+// around another that is no Wrapper has only its own abilities.
 func As[Ability any](s any) (Ability, bool) {
 	for s != nil {
 		if a, has := s.(Ability); has {
@@ -62,7 +62,7 @@ type DueReader interface {
 	Due(ctx context.Context, shards []uint16, from Position, to int64, limit int, buf []Entry) ([]Entry, error)
 }
 
-// CountDue counts as a [Counter] does. If s is none, it reads pages of entries.
+// CountDue counts as a [Counter] does. If s is no Counter, it reads pages of entries.
 func CountDue(ctx context.Context, s DueReader, shards []uint16, from Position, to, most int64) (n int64, err error) {
 	if c, can := As[Counter](s); can {
 		return c.CountDue(ctx, shards, from, to, most)
@@ -83,10 +83,10 @@ func CountDue(ctx context.Context, s DueReader, shards []uint16, from Position, 
 	return min(n, most), nil
 }
 
-// Health is the ability of a store in this process to say how it is without being asked to read.
+// Health is the ability of a store in this process to report its health without a read.
 type Health interface {
 	// Health returns nil if the store accepts new tasks; [bellman.ErrFull] if it has no room for
-	// them; and the cause if the store is broken, which only a restart of the process mends.
+	// them; and the cause if the store is broken: then the process must be restarted.
 	Health() error
 
 	// Broken is closed when the store breaks. What was committed before is safe.

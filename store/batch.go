@@ -12,23 +12,23 @@ type Batch struct {
 	Leases  []Lease // each must be the newest of its shard; otherwise nothing is written
 	Adds    []Add
 	Changes []Change
-	Docs    []Doc // set, or deleted when Value is nil; of one name the last wins
+	Docs    []Doc // set, or deleted if Value is nil; if a name occurs twice, the last counts
 	Audits  []Audit
 }
 
-// Whole reports whether b is written as a whole or not at all, even if a store has no room for its
-// Adds. That is so if a document has a Was.
+// Whole reports whether b is written completely or not at all. That is so if a document has a Was. If
+// the store has no room for the Adds of another batch, the rest of that batch is still written.
 func (b *Batch) Whole() bool {
 	return slices.ContainsFunc(b.Docs, func(d Doc) bool { return d.Was != nil })
 }
 
-// An Add inserts a task, unless its queue has a task with its key, or its id exists. The same id is
-// the same task. So a batch whose outcome was unknown can be committed again.
+// An Add inserts a task, unless its queue has a task with its key, or its id exists. Tasks
+// with the same id are the same task, so a batch of unknown outcome can be committed again.
 type Add struct {
 	// Task has its ID and the Status that it is to have: Version 1, or its version in another store.
 	// Commit sets its Place. Last is ignored.
 	Task   *bellman.Task
-	Digest bellman.Digest // of what was asked for; compared when the key exists
+	Digest bellman.Digest // of the content that the caller gave; compared if the key exists
 
 	// Moved says that the task comes from another store and keeps its Place. If its Place is zero,
 	// it gets one as a new task does.
@@ -76,9 +76,9 @@ type Doc struct {
 	Name  string // unique within its kind; not empty
 	Value []byte // nil: deleted
 
-	// Was is what the document must be, byte for byte. If it is not, nothing of the batch is written.
-	// Empty but not nil: there must be no document. Nil: it does not matter. A document with a Was
-	// stands in its batch once. One whose Was is empty has a Value. Reads leave Was nil.
+	// Was is the value that the document must have before, byte for byte. If it has another, nothing
+	// of the batch is written. Empty but not nil: the document must not exist, and Value must not be
+	// nil. Nil: any value. A batch names a document with a Was only once. Reads leave Was nil.
 	Was []byte
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Pages reads what people and jobs look at, a page at a time, and deletes what is kept no longer. A
-// limit of zero or less reads nothing.
+// Pages reads tasks, documents and audit records for people and jobs, a page at a time, and deletes
+// old tasks. A limit of zero or less reads nothing.
 type Pages interface {
-	// Find reads which tasks have keys, in the order of keys. An element is zero if no task has the key.
+	// Find returns the task of each key, in the order of keys. An element is zero if no task has the key.
 	Find(ctx context.Context, keys []Key) ([]Found, error)
 
 	// List reads tasks that f chooses, with Last, newest first, at most limit. It starts below the id
@@ -26,12 +26,12 @@ type Pages interface {
 	Depths(ctx context.Context) ([]Depth, error)
 
 	// Audits reads audit records that are older than before (zero: from the newest), newest first, at
-	// most limit. The records of the last one's millisecond are all in its page, even above limit.
+	// most limit. All records of the last one's millisecond are in the same page, even above limit.
 	Audits(ctx context.Context, before time.Time, limit int) ([]Audit, error)
 
 	// Prune deletes tasks, and their attempts, that ended in state and finished before a time, at
-	// most limit. It returns how many it deleted. Fewer than limit: no more are left. A state that is
-	// no end is an error.
+	// most limit. It returns how many it deleted. Fewer than limit: no more are left. Pending is
+	// an error.
 	Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error)
 }
 

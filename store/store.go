@@ -39,8 +39,8 @@ type Tasks interface {
 	//
 	// A row of Adds or Changes that is refused has its own Err, and the other rows are written. This
 	// holds for every refusal that this package names: see [Add] and [Change]. It does not hold when
-	// the database itself refuses a row, because a larger one than it takes came, say. Then Commit
-	// returns the database's error and nothing of b is written. To look at each row first would cost
+	// the database itself refuses a row, for example because it is too large. Then Commit returns
+	// the database's error and nothing of b is written. To look at each row first would cost
 	// every good batch, so the caller finds the bad row: it commits b in halves.
 	//
 	// When Commit returns an error, nothing of b was written, with one exception:
@@ -99,15 +99,16 @@ type Position struct {
 	ID        bellman.ID
 }
 
-// How whoever claims shards keeps them: it beats every LeaseBeat, and if its beat is older
-// than LeaseTTL, it is dead to the others, which may claim its shards.
+// A node sends a heartbeat every LeaseBeat. If its last heartbeat is older than LeaseTTL, the node is
+// dead for the others, and they may claim its shards.
 const (
 	LeaseTTL  = 6 * time.Second
 	LeaseBeat = 2 * time.Second
 )
 
-// MaxSkew is how far the clock of a process may be from that of its database when a store is opened, which refuses more:
-// tasks are due by the process's, leases end by the database's.
+// MaxSkew is the largest difference between the clocks of a process and its database. A store with a
+// larger one cannot be opened, because tasks are due by the clock of the process, and leases end by
+// the clock of the database.
 const MaxSkew = time.Second
 
 // MaxTime is the largest VisibleAt, Unix ms. A store may keep times as 64-bit floating-point numbers.

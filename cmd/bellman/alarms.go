@@ -13,8 +13,8 @@ func alarmsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alarms",
 		Short: "Show raised alarms, and alarms that ended within a day",
-		Long: `Show raised alarms, and alarms that ended within a day: start, value, the queue that
-reports them, and why none does.`,
+		Long: `Show raised alarms, and alarms that ended within a day: start, value, and the queue
+that reports them, or why no queue reports them.`,
 		Args: flagsAlone,
 	}
 	rules := c.Flags().Bool("rules", false, "show the rules of the answering node instead")

@@ -25,11 +25,11 @@ func benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench [SCENARIO...]",
 		Short: "Measure this machine and a store",
-		Long: `Measure this machine and the embedded store, or with --store a database, with
-servers, a receiver and a payment channel of its own on loopback, and check
-meanwhile that nothing is lost, sent twice or early.
-All scenarios but memory-10m and waiting-5m, or those that are named; with * those
-that need --store:
+		Long: `Measure this machine and the embedded store, or a database with --store. The command
+starts its own servers, receiver and payment channel on loopback. Meanwhile it checks
+that nothing is lost, sent twice or early.
+Without arguments it runs all scenarios except memory-10m and waiting-5m. Scenarios
+marked * need --store:
 
 ` + about.String() + `
 The whole takes about ten minutes and 2 GiB of disk; waiting-5m takes 10 GiB. On a
@@ -74,8 +74,8 @@ idle and waiting-5m. The exit status is 1 if a promise was not kept.`,
 	return c
 }
 
-// benchChildCommand is the hidden command that bench starts: a server under test, or the bare loop that it
-// is compared with.
+// benchChildCommand is the hidden command that bench starts: a server under test, or the plain loop used
+// as a baseline.
 func benchChildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    bench.ChildCommand,

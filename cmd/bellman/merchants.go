@@ -206,7 +206,7 @@ func merchantPutCommand() *cobra.Command {
 		if err != nil && client.StatusOf(err) != 404 {
 			return err
 		}
-		wanted := client.PutMerchant{Version: "none"} // only if it does not exist: a change by somebody else is not overwritten
+		wanted := client.PutMerchant{Version: "none"} // create only: it fails if somebody created the merchant meanwhile
 		if err == nil {
 			wanted = was.Wanted()
 			if wanted.Sign != nil {
@@ -332,7 +332,7 @@ func merchantTestCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		// The probe makes one attempt and then ends. It takes longer if the merchant is paused.
+		// The test task ends after one attempt. If the merchant is paused, the attempt waits.
 		for end := time.Now().Add(15 * time.Second); task.State == "pending" && time.Now().Before(end); {
 			select {
 			case <-ctx.Done():

@@ -79,10 +79,10 @@ func settleCommand() *cobra.Command {
 		Use:   "settle FILE",
 		Short: "Query the channel for many orders now, and show the state of each",
 		Long: `Query the channel for the orders in a FILE (- is standard input), decided ones
-included, and show the state of each. Reconciliation finds payments that are not known
-this way. A line has a merchant's number and an order number, separated by spaces or a
-comma. A first line "merchant_no,order_no", empty lines, and lines that begin with #
-are skipped. With -o json each order is one line.
+included, and show the state of each. This way, reconciliation finds unknown payments.
+A line has a merchant's number and an order number, separated by spaces or a comma. A
+first line "merchant_no,order_no", empty lines, and lines that begin with # are skipped.
+With -o json each order is one line.
 
 The exit status is 1 if an order is unknown, if the channel has not answered, or if
 the channel denies a payment that a person entered.`,
@@ -142,8 +142,8 @@ func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.D
 	return fmt.Errorf("of %d orders: %s", len(orders), strings.Join(parts, ", "))
 }
 
-// unsettled returns why an order is not settled: kind for counts, problem in full. Both are empty if it is
-// settled.
+// unsettled returns why an order is not settled: kind is a short reason to count by, and problem is the full
+// text. Both are empty if it is settled.
 func unsettled(r *client.SettledOrder) (kind, problem string) {
 	switch {
 	case r.Status == 404:
@@ -236,7 +236,7 @@ func orderFlags(c *cobra.Command) *client.OrderRef {
 	return &o
 }
 
-// oneOf refuses arguments that name neither a task nor an order, or both.
+// oneOf requires arguments that name a task or an order, and not both.
 func oneOf(name string, args []string, o *client.OrderRef) error {
 	whole := o.MerchantNo != "" && o.OrderNo != ""
 	if none := o.MerchantNo == "" && o.OrderNo == ""; len(args) == 0 && whole || len(args) > 0 && none {

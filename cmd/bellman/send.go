@@ -49,7 +49,7 @@ second task.`,
 }
 
 // taskFlags declares the flags of a task. set copies the given flags into a task, and sets the default
-// queue if it names none.
+// queue if the task names none.
 func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	var due, created, data string
 	var headers, vars []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -79,12 +80,23 @@ func (m *Member) beatOnce(ctx context.Context) answer {
 	return answer{name, err}
 }
 
+// suffixed separates the name of a process from the suffix of one registration.
+const suffixed = "/"
+
+// baseOf returns the name of a node without the suffix of its registration.
+func baseOf(name string) string {
+	if i := strings.LastIndex(name, suffixed); i >= 0 {
+		return name[:i]
+	}
+	return name
+}
+
 // join registers this node under a new name.
 func (m *Member) join(ctx context.Context) error {
 	m.mu.RLock()
 	node := m.node
 	m.mu.RUnlock()
-	node.Name = fmt.Sprintf("%s/%s", m.base, bellman.NewID())
+	node.Name = m.base + suffixed + bellman.NewID().String()
 	sent := time.Now()
 	if err := m.store.Join(ctx, node, leaseTTL); err != nil {
 		return fmt.Errorf("join as node %s: %w", node.Name, err)

@@ -225,7 +225,7 @@ func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map
 		case claimed == nil:
 			g := gain{lease: lease, kept: h.mine && h.active}
 			if s.Owner != "" && !h.ours {
-				g.death = m.clock.Now().UnixMilli()
+				g.death = Death{Found: m.clock.Now().UnixMilli(), Node: baseOf(s.Owner)}
 			}
 			won = append(won, g)
 		case !errors.Is(claimed, bellman.ErrFenced):
@@ -277,8 +277,8 @@ func (r *roster) addr(name string) string {
 // A gain is a shard that was claimed.
 type gain struct {
 	lease store.Lease
-	death int64 // when its last owner was found dead, Unix ms; 0: the owner released it
-	kept  bool  // no other node had it since this node's last claim
+	death Death
+	kept  bool // no other node had it since this node's last claim
 }
 
 // moves counts claimed and released shards for one log line about all that moved together.
@@ -332,7 +332,8 @@ func (m *Member) gain(gains []gain) {
 	m.moves.note(len(anew), 0)
 }
 
-// drop gives up shards that other nodes own. Attempts in flight go on and are not recorded.
+// drop gives up shards that other nodes own. Attempts in flight go on, but their outcomes are not
+// recorded: the new owner makes those attempts again.
 func (m *Member) drop(shards []uint16) {
 	if len(shards) == 0 {
 		return

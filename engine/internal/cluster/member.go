@@ -63,7 +63,7 @@ type Member struct {
 	since     map[uint16]time.Time // when each was claimed, on the monotonic clock
 	owned     []uint16             // of held, those whose tasks are attempted, sorted
 	releasing map[uint16]bool      // of held, those that are being released
-	deaths    map[uint16]int64     // for shards whose last owner died: tasks due before this time, Unix ms, are suspects
+	deaths    map[uint16]Death     // of the last owners of shards; no entry: the owner released the shard
 	addrs     map[uint16]string    // address of the owner of other shards, if known
 	beat      time.Time            // when the last answered heartbeat was sent, on the monotonic clock
 	unsure    bool                 // the node joined again and has not read its shards since
@@ -140,7 +140,7 @@ func New(o Options, host Host) *Member {
 		held:          make(map[uint16]store.Lease),
 		since:         make(map[uint16]time.Time),
 		releasing:     make(map[uint16]bool),
-		deaths:        make(map[uint16]int64),
+		deaths:        make(map[uint16]Death),
 		addrs:         make(map[uint16]string),
 	}
 	if !m.sole {
@@ -293,23 +293,28 @@ func (m *Member) Part() float64 {
 	return float64(max(len(m.owned), 1)) / float64(m.total)
 }
 
-// Death returns the time, in Unix ms, before which due tasks of a shard may have been in flight
-// when its last owner died; 0 if it did not die.
-func (m *Member) Death(shard uint16) int64 {
+// A Death says that a shard was claimed because its last owner had died. Zero: that owner released
+// the shard.
+type Death struct {
+	Found int64  // when the shard was claimed, Unix ms: a task due before may have been in flight at the death
+	Node  string // the dead owner, as Attempt.Node names it
+}
+
+// Death returns the death of a shard's last owner.
+func (m *Member) Death(shard uint16) Death {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.deaths[shard]
 }
 
-// won records a claimed shard. death is when its last owner was found dead, Unix ms; 0 if the owner
-// released it.
-func (m *Member) won(lease store.Lease, death int64) {
+// won records a claimed shard.
+func (m *Member) won(lease store.Lease, death Death) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held[lease.Shard], m.since[lease.Shard] = lease, time.Now()
 	delete(m.releasing, lease.Shard)
 	delete(m.addrs, lease.Shard)
-	if death == 0 {
+	if death == (Death{}) {
 		delete(m.deaths, lease.Shard)
 	} else {
 		m.deaths[lease.Shard] = death

@@ -10,12 +10,12 @@ type Outcome uint8
 // is alive, and each task has its own schedule for that. The statuses 502 and 504 say that the server
 // behind a gateway did not answer, so the caller may report Down.
 const (
-	Cancelled Outcome = iota // says nothing about the endpoint: interrupted, or failed on this side
-	Skipped                  // no attempt was made, because the item was void; its tokens are given back
-	Accepted                 // the answer that means success
-	Refused                  // any other answer
-	Throttled                // an answer that asks for less
-	Down                     // no answer: no connection, it broke, or no answer in time
+	Inconclusive Outcome = iota // says nothing about the endpoint: interrupted, or failed on this side
+	Skipped                     // no attempt was made, because the item was void; its tokens are given back
+	Accepted                    // the answer that means success
+	Refused                     // any other answer
+	Throttled                   // an answer that asks for less
+	Down                        // no answer: no connection, it broke, or no answer in time
 )
 
 const (

@@ -141,7 +141,7 @@ func properties(t *rapid.T) {
 		flights = append(flights, flight{ticket, i})
 	}
 	line := rapid.IntRange(0, queues*endpoints-1)
-	outcome := rapid.SampledFrom([]Outcome{Cancelled, Accepted, Accepted, Accepted, Refused, Throttled, Down, Down})
+	outcome := rapid.SampledFrom([]Outcome{Inconclusive, Accepted, Accepted, Accepted, Refused, Throttled, Down, Down})
 	push := func(t *rapid.T) {
 		i := line.Draw(t, "line")
 		attempts := rapid.SampledFrom(slices.Sorted(maps.Keys(as))).Draw(t, "attempts")

@@ -1,10 +1,10 @@
 package locks
 
-// A Chan is a mutex that may be held during calls of the store. In synctest a goroutine that
-// waits for it is durably blocked, because it waits on a channel.
+// A Chan is a mutex that may be held during calls of the store. It is a channel, because the fake
+// time of synctest advances only if waiting goroutines block on channels, and not on a sync.Mutex.
 type Chan chan struct{}
 
-// NewChan makes a mutex that is the entry name of Order.
+// NewChan makes a mutex; name is its entry in Order.
 func NewChan(name string) Chan {
 	t := make(Chan, 1)
 	Name(t, name)
