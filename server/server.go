@@ -93,6 +93,7 @@ type Server struct {
 	held         []access.Key // API keys of the last configuration
 	listener     net.Listener
 	http         *http.Server
+	notices      *notices
 
 	connections map[string]deliver.Connection // brokers, by their names
 	senders     []interface{ Close() }
@@ -180,11 +181,16 @@ func Open(o Options) (_ *Server, err error) {
 	if err := s.openConnections(c); err != nil {
 		return nil, err
 	}
+	s.notices = &notices{server: s}
 	queues, err := s.queues(c)
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
 	s.certificates.set(queues)
+	s.notices.set(queues)
+	if err := s.notices.listen(c); err != nil {
+		return nil, err
+	}
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
@@ -320,10 +326,12 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		return nil
 	})
+	g.Go(s.notices.serve)
 	g.Go(func() error {
 		<-ctx.Done()
 		ctx, cancel := context.WithTimeout(outlive, drainRequests)
 		defer cancel()
+		s.notices.shutdown(ctx)
 		if err := s.http.Shutdown(ctx); err != nil {
 			s.http.Close()
 		}
@@ -341,6 +349,9 @@ func (s *Server) Close() error {
 	}
 	if s.listener != nil {
 		s.listener.Close() // after Run it is closed already
+	}
+	if s.notices != nil {
+		s.notices.close()
 	}
 	if s.client != nil {
 		s.client.Close()
@@ -393,6 +404,7 @@ func (s *Server) Reload(c *Config) error {
 	s.recordKeys(c)
 	s.facts.Store(factsOf(c))
 	s.certificates.set(queues)
+	s.notices.set(queues)
 	s.certificates.look(s.log)
 	return s.setAlarms(c)
 }

@@ -58,14 +58,16 @@ type Channel struct {
 	SubMchID     string                 // service provider mode: the sub-merchant; empty: the merchant itself
 	Serial       string                 // of the merchant's certificate
 	PlatformKeys map[string]sign.Secret // verify answers; by serial number or id
+	APIv3Keys    []sign.Secret          // decrypt notices; several while they are changed
 
-	AppID string // of the application; for WeChat Pay only with in-store payment
+	AppID string // of the application; for WeChat Pay with in-store payment, and to check notices
 
 	// Alipay. An application has keys or certificates.
 	AuthToken        sign.Secret   // of a merchant that authorised another one's application
 	AlipayKeys       []sign.Secret // verify answers
 	AppCertificate   sign.Secret
 	RootCertificates sign.Secret
+	SellerID         string // whose notices are read; empty: those of the application
 }
 
 // A Request is a template of an HTTP request. Its URL is exempt from the egress guard.
@@ -253,6 +255,7 @@ var wechatFields = []field[Channel]{
 	{name: "serial", set: func(c *Channel, s string) error { return filled(&c.Serial, s) }},
 	{name: "app_id", set: func(c *Channel, s string) error { return filled(&c.AppID, s) }},
 	{name: "private_key", read: readPrivateKey},
+	{name: "api_v3_key", read: func(r *reader, path string, n ast.Node, c *Channel) { c.APIv3Keys = r.oneOrMore(n, path) }},
 	{name: "platform_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
 		c.PlatformKeys = map[string]sign.Secret{}
 		for _, e := range r.entries(n, path) {
@@ -272,6 +275,7 @@ var alipayFields = []field[Channel]{
 	}},
 	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
 	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
+	{name: "seller_id", set: func(c *Channel, s string) error { return filled(&c.SellerID, s) }},
 }
 
 func channelKind(c *Channel, s string) error {
