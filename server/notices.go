@@ -16,6 +16,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/gateway"
+	"github.com/bellmanhq/bellman/order/states"
+	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -45,7 +48,10 @@ type receiver struct {
 }
 
 // set replaces the queues that receive notices.
-func (n *notices) set(queues []engine.Queue) {
+func (n *notices) set(receivers map[string]*receiver) { n.receivers.Store(&receivers) }
+
+// receivers returns the queues that receive notices. An error names the setting that is wrong.
+func receivers(queues []engine.Queue, c *config.Config) (map[string]*receiver, error) {
 	receivers := make(map[string]*receiver)
 	for i := range queues {
 		q := &queues[i]
@@ -53,11 +59,40 @@ func (n *notices) set(queues []engine.Queue) {
 		if !is {
 			continue
 		}
-		if reader, is := h.Channel().(order.NoticeReader); is {
-			receivers[q.Name] = &receiver{account: h.Account(q.Name), reader: reader, hints: access.Seldom{Every: time.Second, Most: maxHints}}
+		reader, is := h.Channel().(order.NoticeReader)
+		if own := c.Queues[i].Order.Notice; own != nil {
+			var err error
+			if reader, err = noticeReader(own); err != nil {
+				return nil, fmt.Errorf("queue %s: %w", q.Name, err)
+			}
+		} else if !is {
+			continue
 		}
+		receivers[q.Name] = &receiver{account: h.Account(q.Name), reader: reader, hints: access.Seldom{Every: time.Second, Most: maxHints}}
 	}
-	n.receivers.Store(&receivers)
+	return receivers, nil
+}
+
+// noticeReader makes the reader of a gateway's notices.
+func noticeReader(c *config.Notice) (order.NoticeReader, error) {
+	o := gateway.NoticeOptions{
+		Verify: c.Verify, Items: c.Items,
+		Accepted: order.NoticeAnswer{Status: c.Accepted.Status, Body: c.Accepted.Body},
+		Refused:  order.NoticeAnswer{Status: c.Refused.Status, Body: c.Refused.Body},
+	}
+	var err error
+	if o.Order, err = rule.CompileValue(c.Order); err != nil {
+		return nil, fmt.Errorf("notice.order: %w", err)
+	}
+	if c.State != "" {
+		o.States, err = states.CompileQueryValue(c.State)
+	} else {
+		o.States, err = readings(c.States, states.CompileQuery, states.CompileQueryRules)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("notice.states: %w", err)
+	}
+	return gateway.NewNotices(o)
 }
 
 // ServeHTTP answers POST /notices/{queue}.

@@ -187,7 +187,11 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, &ConfigError{err}
 	}
 	s.certificates.set(queues)
-	s.notices.set(queues)
+	noticed, err := receivers(queues, c)
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	s.notices.set(noticed)
 	if err := s.notices.listen(c); err != nil {
 		return nil, err
 	}
@@ -386,6 +390,10 @@ func (s *Server) Reload(c *Config) error {
 	if err != nil {
 		return err
 	}
+	noticed, err := receivers(queues, c)
+	if err != nil {
+		return err
+	}
 	if err := access.Check(c.Keys); err != nil {
 		return err
 	}
@@ -404,7 +412,7 @@ func (s *Server) Reload(c *Config) error {
 	s.recordKeys(c)
 	s.facts.Store(factsOf(c))
 	s.certificates.set(queues)
-	s.notices.set(queues)
+	s.notices.set(noticed)
 	s.certificates.look(s.log)
 	return s.setAlarms(c)
 }

@@ -30,6 +30,10 @@ type Order struct {
 	CloseStates Readings // meaning of an answer to a close or reverse
 	About       string   // CEL: the order number in an answer to a query; empty: not checked
 
+	// Notice says how the notices of a gateway of one's own are verified and read; nil: there are none.
+	// A built-in channel knows its own.
+	Notice *Notice
+
 	Expires       time.Duration // age at which the close protocol begins if nobody has paid
 	Grace         time.Duration // … plus this time
 	OnExhausted   string        // if the schedule ends before: close, reverse, callback or alert
@@ -68,6 +72,23 @@ type Channel struct {
 	AppCertificate   sign.Secret
 	RootCertificates sign.Secret
 	SellerID         string // whose notices are read; empty: those of the application
+}
+
+// A Notice says how the notices of a gateway are verified and read.
+type Notice struct {
+	Verify   sign.VerifyConfig
+	Items    string   // where the body has a list of items: names with dots between them; empty: it is one
+	Order    string   // CEL: the channel's order number
+	States   Readings // meaning of an item; or State
+	State    string   // CEL: the name of the state
+	Accepted NoticeAnswer
+	Refused  NoticeAnswer
+}
+
+// A NoticeAnswer is what a gateway is answered. Zero: 200 success, or 400 fail.
+type NoticeAnswer struct {
+	Status int
+	Body   string
 }
 
 // A Request is a template of an HTTP request. Its URL is exempt from the egress guard.
@@ -135,6 +156,7 @@ var orderFields = []field[Queue]{
 		_, err := schedule.Parse(s)
 		return err
 	}},
+	{name: "notice", read: readNotice},
 	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
 	{name: "expires", set: func(q *Queue, s string) error { return atLeast(&q.Order.Expires, s, time.Second) }},
 	{name: "grace", set: func(q *Queue, s string) error { return atLeast(&q.Order.Grace, s, 0) }},
@@ -333,7 +355,7 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 			name string
 			set  bool
 		}{{"query", o.Query.URL != ""}, {"close", o.Close.URL != ""}, {"reverse", o.Reverse.URL != ""},
-			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}, {"about", o.About != ""}} {
+			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}, {"about", o.About != ""}, {"notice", o.Notice != nil && o.Channel.Kind != "program"}} {
 			if own.set {
 				r.note(n, within(path, own.name), "is what the channel "+o.Channel.Kind+" knows by itself: leave one of the two out")
 			}
