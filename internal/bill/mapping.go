@@ -215,14 +215,15 @@ func (m *mapped) time(s string) (t time.Time, err error) {
 	case s == "":
 		return time.Time{}, nil
 	case layout == "unix" || layout == "unix_ms":
-		var n int64
-		if n, err = strconv.ParseInt(s, 10, 64); err != nil || n < -1e14 || n > 1e14 {
-			return time.Time{}, fmt.Errorf("time: %.40q is no number of %s", s, layout)
+		n, err := strconv.ParseInt(s, 10, 64)
+		t = time.UnixMilli(n)
+		if layout == "unix" {
+			t = time.Unix(n, 0)
 		}
-		if layout == "unix_ms" {
-			return time.UnixMilli(n).UTC(), nil
+		if t = t.UTC(); err != nil || t.Year() < 0 || t.Year() > 9999 {
+			return time.Time{}, fmt.Errorf("time: %.40q is not in the form %s", s, layout)
 		}
-		return time.Unix(n, 0).UTC(), nil
+		return t, nil
 	}
 	if t, err = time.ParseInLocation(layout, s, zone); err != nil {
 		return time.Time{}, fmt.Errorf("time: %.40q is not in the form %s", s, layout)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // maxLine bounds the bytes of a line.
@@ -85,7 +86,8 @@ func (t *table) missing(names ...string) string {
 
 // clean removes what channels put around a value so that a spreadsheet does not take it for a number.
 func clean(value string) string {
-	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(value), "`"))
+	value = strings.TrimLeftFunc(value, func(r rune) bool { return r == '`' || unicode.IsSpace(r) })
+	return strings.TrimRightFunc(value, unicode.IsSpace)
 }
 
 // cell returns a value of a line; column -1: empty.
