@@ -29,7 +29,7 @@ AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # built without it. The others have no goroutine, and no state that two share.
 PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site ./internal/torture \
 	./client ./order ./order/alipay ./order/gateway ./order/internal/... ./order/states ./rule ./schedule ./store ./internal/cause ./internal/coded ./internal/config ./internal/endpoints \
-	./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/pack ./internal/results
+	./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/money ./internal/pack ./internal/results
 RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list ./...))
 # Packages whose tests wait for something.
 WAITING  ?= ./server ./engine ./cmd/bellman ./internal/torture ./internal/brokers/source/... ./internal/console ./store/memory ./store/pebble ./store/postgres ./store/mysql ./store/redis ./internal/sqlstore/...
