@@ -230,14 +230,14 @@ func (b *alipayBill) compare(comment string) error {
 	}
 	s := &b.sums[kind]
 	s.stated = true
-	lines, err := parseAmount(m[2], 0)
+	lines, err := parseWhole(m[2])
 	if err != nil || lines != s.lines {
 		return fmt.Errorf("%s合计 is %s, and there are %d lines: the bill is not complete, download it again", m[1], m[2], s.lines)
 	}
 	if m[3] == "" || b.header == nil || b.header.column("商家实收(元)") < 0 {
 		return nil
 	}
-	received, err := parseAmount(m[3], 2)
+	received, err := parseAmount(m[3], "CNY")
 	if err != nil || abs(received) != abs(s.received) {
 		return fmt.Errorf("%s合计 is %s, and the lines add up to %s: the bill is not complete, download it again", m[1], m[3], inYuan(s.received))
 	}

@@ -1,6 +1,7 @@
 package bill
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/simplifiedchinese"
+
+	"github.com/bellmanhq/bellman/internal/money"
 )
 
 // A Mapping says where a CSV file has the fields of a [Line]. A column is the name that the first line
@@ -22,7 +25,7 @@ type Mapping struct {
 	ChannelOrderNo string
 	TransactionID  string
 	Amount         string // of the payment; negative: a refund
-	Currency       string // empty: DefaultCurrency
+	Currency       string // ISO 4217, of letters or digits; empty: DefaultCurrency
 	State          string
 	RefundNo       string // not empty or 0 in a line: the line is a refund
 	RefundAmount   string // of the refund; of a line without RefundNo: how much of the payment was refunded
@@ -141,14 +144,14 @@ func (m *mapped) lines(values []string) ([]Line, error) {
 		ChannelOrderNo: cell(values, m.order),
 		TransactionID:  cell(values, m.id),
 		RefundNo:       number(values, m.refundNo),
-		Currency:       strings.ToUpper(cell(values, m.currency)),
+		Currency:       cmp.Or(cell(values, m.currency), m.DefaultCurrency, "CNY"),
 		State:          cell(values, m.state),
 	}
-	if l.Currency == "" {
-		if l.Currency = m.DefaultCurrency; l.Currency == "" {
-			l.Currency = "CNY"
-		}
+	code := money.Code(l.Currency)
+	if code == "" {
+		return nil, fmt.Errorf("there is no currency %.10q", l.Currency)
 	}
+	l.Currency = code
 	if l.ChannelOrderNo == "" && l.RefundNo == "" {
 		return nil, errors.New("has no channel_order_no")
 	}
@@ -192,11 +195,10 @@ func (m *mapped) money(values []string, column int, currency string) (int64, err
 	if s == "" {
 		return 0, nil
 	}
-	decimals := 0
+	n, err := parseWhole(s)
 	if m.MainUnits {
-		decimals = digits(currency)
+		n, err = parseAmount(s, currency)
 	}
-	n, err := parseAmount(s, decimals)
 	if err != nil {
 		return 0, fmt.Errorf("%.40q: %w", s, err)
 	}

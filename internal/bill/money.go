@@ -2,46 +2,43 @@ package bill
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
+
+	"github.com/bellmanhq/bellman/internal/money"
 )
 
-// digits returns how many decimals a currency has (ISO 4217, list one).
-func digits(currency string) int {
-	switch currency {
-	case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF":
-		return 0
-	case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND":
-		return 3
+// parseAmount reads an amount in whole units of a currency, such as -88.80, as a number of the
+// smallest unit.
+func parseAmount(text, currency string) (int64, error) {
+	if _, known := money.Decimals(currency); !known {
+		return 0, fmt.Errorf("there is no currency %.10q", currency)
 	}
-	return 2
-}
-
-// parseAmount reads a decimal number such as -88.80 and returns it in units of 10^-decimals. More
-// decimals than that must be zeros.
-func parseAmount(text string, decimals int) (int64, error) {
-	unsigned := strings.TrimPrefix(text, "-")
-	whole, fraction, point := strings.Cut(unsigned, ".")
-	if whole == "" || point && fraction == "" || strings.Trim(whole+fraction, "0123456789") != "" {
-		return 0, errors.New("want a decimal number")
-	}
-	if len(fraction) > decimals {
-		if strings.Trim(fraction[decimals:], "0") != "" {
-			return 0, errors.New("the number has too many decimals for its currency")
-		}
-		fraction = fraction[:decimals]
-	}
-	var n int64
-	for _, c := range []byte(whole + fraction + strings.Repeat("0", decimals-len(fraction))) {
-		if n > (math.MaxInt64-9)/10 {
-			return 0, errors.New("the number is too large")
-		}
-		n = n*10 + int64(c-'0')
-	}
-	if len(unsigned) < len(text) {
-		n = -n
+	n, ok := signed(text, func(s string) (int64, bool) { return money.Parse(s, currency) })
+	if !ok {
+		return 0, errors.New("want an amount in " + currency + ", without separators and with no more decimals than the currency has")
 	}
 	return n, nil
+}
+
+// parseWhole reads a whole number.
+func parseWhole(text string) (int64, error) {
+	n, ok := signed(text, money.Smallest)
+	if !ok {
+		return 0, errors.New("want a whole number")
+	}
+	return n, nil
+}
+
+// signed reads a number that may have a minus sign.
+func signed(text string, parse func(string) (int64, bool)) (int64, bool) {
+	unsigned, negative := strings.CutPrefix(text, "-")
+	n, ok := parse(unsigned)
+	if negative {
+		n = -n
+	}
+	return n, ok
 }
 
 // add adds to a total.

@@ -112,7 +112,7 @@ func yuan(t *table, values []string, column int) (int64, error) {
 	if s == "" {
 		return 0, nil
 	}
-	n, err := parseAmount(s, 2)
+	n, err := parseAmount(s, "CNY")
 	if err != nil {
 		return 0, fmt.Errorf("%s %.40q: %w", t.names[column], s, err)
 	}
