@@ -38,6 +38,7 @@ type Channel struct {
 	query     *states.Query
 	close     *states.Close
 	transport http.RoundTripper
+	downloads http.RoundTripper
 	now       func() time.Time
 
 	// Of an application with certificates; empty: it has bare keys.
