@@ -34,7 +34,7 @@ func ReadAlipay(r io.Reader, dir string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		err := readAlipay(r, dir, func(l Line) bool { return yield(l, nil) })
 		if err != nil && !errors.Is(err, errStopped) {
-			yield(Line{}, fmt.Errorf("Alipay's bill: %w", err))
+			yield(Line{}, fmt.Errorf("bill of Alipay: %w", err))
 		}
 	}
 }

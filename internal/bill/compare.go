@@ -65,7 +65,7 @@ type Options struct {
 	NoRefunds bool // refunds are not compared, because bellman does not know of them
 
 	Dir    string // for temporary files, about 200 bytes a line and order; empty: the system's
-	Memory int    // bytes of the sort buffer; default 16 MiB
+	Memory int    // bytes of the sort buffer; default 16 MiB, at most 1 GiB
 }
 
 const (
@@ -87,7 +87,7 @@ func Compare(ctx context.Context, lines iter.Seq2[Line, error], decided iter.Seq
 	if !o.From.Before(o.To) || o.Edge < 0 || o.Memory < 0 {
 		return Counts{}, errors.New("bill: From is not before To, or Edge or Memory is negative")
 	}
-	c := &comparison{ctx: ctx, Options: o, report: report, spool: newSpool(o.Dir, o.Memory)}
+	c := &comparison{ctx: ctx, Options: o, report: report, spool: newSpool(o.Dir, min(o.Memory, 1<<30))}
 	c.Differences = make(map[DifferenceKind]int)
 	defer c.spool.close()
 	if err := c.collect(lines, decided); err != nil {

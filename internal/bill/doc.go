@@ -9,30 +9,32 @@
 //
 // # Comparison
 //
-// [Compare] writes lines and decided orders as records into one sorted spool and reads it back in the
-// order of the channel's order numbers. All records of one order come together, whatever the order of
-// the input was, and are judged together. The spool is a buffer of fixed size and, beyond it, one
-// temporary file: memory does not grow with the bill.
+// [Compare] writes lines and decided orders as records into one spool, which sorts them by the channel's
+// order number. All records of one order come back together and are judged together, whatever the order
+// of the input was. The spool is a buffer of fixed size and, beyond it, one temporary file. Memory
+// therefore does not grow with the bill; ten thousand records of one order are an error.
+//
+// The lines of one order and bellman's item of it agree, or differ in the ways of [DifferenceKind]. A
+// refund is compared with the refund that has its number. Two lines with one refund number and different
+// states are one refund: a refund may be listed as PROCESSING on
+// the day on which it was accepted, and again when it ended.
 //
 // The bill and the orders seldom cover the same time exactly. These rules prevent false reports:
 //
-//   - A line whose order is not in the sequence is looked up with [Options.Find]. Only an order that
-//     is not found is missing here. The caller can pass the orders that were paid in the bill's
-//     period, and no others.
-//   - An order belongs to the period that contains its PaidAt. If it is not in the bill, it is missing
-//     there. Orders of other periods are only compared with lines that name them. As periods do not
-//     overlap, an order is reported by one comparison at most.
-//   - Around the border of two periods the clocks of the channel's systems may disagree. A missing
-//     order that was paid within [Options.Edge] of a border is reported with [Difference.Edge] set:
-//     it may be in the neighbouring bill, and a query settles it.
-//   - With [Options.Before], the bill of the period before, a series of daily comparisons reports
-//     nothing false at the border either. Each comparison leaves the missing orders of its last Edge
-//     to the next one, which looks for them in both bills. The periods of responsibility still do not
-//     overlap: they are moved back by Edge.
-//   - A refund is a difference only by its own number. WeChat Pay may list a refund that is PROCESSING
-//     on the day it was accepted and again when it ended: two lines with different states are one
-//     refund.
-//   - A bill whose lines are all outside the period is the wrong file, and an error.
+//   - If the order of a line is not in the sequence, [Options.Find] is asked for it. Only an order that
+//     is not found is missing here. Callers can pass the orders that were paid in the bill's period,
+//     and no others.
+//   - An order belongs to the period that contains its PaidAt. If no line names it, it is missing there.
+//     An order of another period is only compared with lines that name it. Periods do not overlap, so
+//     that one comparison at most reports an order.
+//   - A missing order that was paid within [Options.Edge] of the period's border may be in the
+//     neighbouring bill, because systems of the channel disagree about the second. It is reported with
+//     [Difference.Edge] set. A query settles it.
+//   - A series of daily comparisons with [Options.Before], the bill of the period before, reports
+//     nothing false at the border. Each comparison leaves the missing orders of its last Edge to the
+//     next one, which looks for them in both bills. Each comparison then reports the orders of its
+//     period moved back by Edge, and these periods do not overlap either.
+//   - If the times of all lines are outside the period, the file is the bill of another day: an error.
 //
 // The package imports no store and no configuration. Its callers say where orders come from and where
 // differences go.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"testing"
 	"time"
@@ -70,7 +71,11 @@ func peak() float64 {
 	return 0
 }
 
-func reset() { os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
+// reset makes peak begin anew, with what is resident now.
+func reset() {
+	debug.FreeOSMemory()
+	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // where this is not allowed, peak is since the start
+}
 
 // BenchmarkMillion compares a bill of a million lines, as text, with a million orders.
 func BenchmarkMillion(b *testing.B) {
@@ -106,5 +111,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	small := measure(20_000)
 	if large := measure(200_000); large > small+24 {
 		t.Errorf("200,000 lines took %.0f MiB, and 20,000 took %.0f", large, small)
+	} else {
+		t.Logf("200,000 lines took %.0f MiB, and 20,000 took %.0f", large, small)
 	}
 }

@@ -110,7 +110,7 @@ func read(r io.Reader, s sheet) iter.Seq2[Line, error] {
 		in := newText(r)
 		err := s.read(in, func(l Line) bool { return yield(l, nil) })
 		if err != nil && !errors.Is(err, errStopped) {
-			yield(Line{}, fmt.Errorf("WeChat Pay's %s: %w", s.name, err))
+			yield(Line{}, fmt.Errorf("%s of WeChat Pay: %w", s.name, err))
 		}
 	}
 }

@@ -37,9 +37,9 @@ func (c *Channel) DownloadBill(ctx context.Context, date string, w io.Writer) er
 	a, text, err := c.call(ctx, billMethod, map[string]any{"bill_type": "trade", "bill_date": date})
 	switch {
 	case err != nil:
-		return fmt.Errorf("Alipay was asked for the bill of %s: %w", date, err)
+		return fmt.Errorf("alipay: bill of %s: %w", date, err)
 	case text == nil:
-		return fmt.Errorf("Alipay was asked for the bill of %s: %s", date, a.Error)
+		return fmt.Errorf("alipay: bill of %s: %s", date, a.Error)
 	}
 	var t struct {
 		Code        string `json:"code"`
@@ -48,7 +48,7 @@ func (c *Channel) DownloadBill(ctx context.Context, date string, w io.Writer) er
 		DownloadURL string `json:"bill_download_url"` // for 30 seconds
 	}
 	if err := json.Unmarshal(text, &t); err != nil {
-		return errors.New("Alipay's answer does not describe a bill")
+		return fmt.Errorf("alipay: bill of %s: the answer does not describe a bill", date)
 	}
 	switch missing := t.Code == "40004"; {
 	case t.Code == "10000":
@@ -57,10 +57,10 @@ func (c *Channel) DownloadBill(ctx context.Context, date string, w io.Writer) er
 	case missing && strings.Contains(strings.ToUpper(t.SubCode), "BILL_NOT_EXIST"):
 		return order.ErrNoBill
 	default:
-		return fmt.Errorf("Alipay refused the bill of %s: code %.8q, %.60q, %.80q", date, t.Code, t.SubCode, t.SubMsg)
+		return fmt.Errorf("alipay: bill of %s: refused with code %.8q, %.60q, %.80q", date, t.Code, t.SubCode, t.SubMsg)
 	}
 	if err := c.fetch(ctx, t.DownloadURL, w); err != nil {
-		return fmt.Errorf("download of Alipay's bill of %s: %w", date, err)
+		return fmt.Errorf("alipay: bill of %s: download: %w", date, err)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func TestDownloadBillRefuses(t *testing.T) {
 	host, _ := files(t, 200, zipText)
 	page, _ := files(t, 200, "<html>下载超时，请重新下载")
 	gone, _ := files(t, 404, "")
-	moved := httptest.NewTLSServer(http.RedirectHandler(host.URL+"/?token=hush", 302))
+	moved := httptest.NewTLSServer(http.RedirectHandler(host.URL+"/?token=hush", http.StatusFound))
 	t.Cleanup(moved.Close)
 	tests := []struct {
 		name   string
@@ -90,7 +90,7 @@ func TestDownloadBillRefuses(t *testing.T) {
 		want   string
 	}{
 		{"early", refused("40004", "isv.invalid-arguments"), host, early, order.ErrBillNotReady, "ask for the bill of 2026-11-19 after 2026-11-20 10:00 UTC+8"},
-		{"wrong arguments", refused("40004", "isv.invalid-arguments"), host, nil, nil, `refused the bill of 2026-11-19: code "40004", "isv.invalid-arguments", "账单"`},
+		{"wrong arguments", refused("40004", "isv.invalid-arguments"), host, nil, nil, `alipay: bill of 2026-11-19: refused with code "40004", "isv.invalid-arguments", "账单"`},
 		{"none", refused("40004", "isv.BILL_NOT_EXIST"), host, nil, order.ErrNoBill, ""},
 		{"no permission", refused("40006", "isv.app-api-punished"), host, early, nil, "40006"},
 		{"no address", at(""), host, nil, nil, "cannot be read"},

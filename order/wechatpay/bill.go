@@ -50,25 +50,25 @@ func (c *Channel) DownloadBill(ctx context.Context, of Bill, date string, w io.W
 			query.Set("sub_mchid", c.subMchID)
 		}
 	case of != FundFlowBill:
-		return fmt.Errorf("%.20q is no bill: want tradebill or fundflowbill", of)
+		return fmt.Errorf("wechatpay: %.20q is no bill: want tradebill or fundflowbill", of)
 	case c.subMchID != "":
-		return errors.New("WeChat Pay gives a service provider no fund flow bill of a sub-merchant: use an account of the sub-merchant's own")
+		return errors.New("wechatpay: a service provider gets no fund flow bill of a sub-merchant: use an account of the sub-merchant's own")
 	}
 	a, err := c.send(ctx, http.MethodGet, "/v3/bill/"+string(of)+"?"+query.Encode(), nil)
 	switch {
 	case err != nil:
-		return fmt.Errorf("WeChat Pay was asked for the bill of %s: %s", date, unread(a, err).Error)
+		return fmt.Errorf("wechatpay: bill of %s: %s", date, unread(a, err).Error)
 	case a.Status == 0:
-		return fmt.Errorf("WeChat Pay was asked for the bill of %s: %s", date, a.Error)
+		return fmt.Errorf("wechatpay: bill of %s: %s", date, a.Error)
 	case a.Status != http.StatusOK:
 		return refusal(&a, date, ready, c.now())
 	}
 	var file billFile
 	if err := json.Unmarshal(a.Body, &file); err != nil {
-		return errors.New("WeChat Pay's answer does not describe a bill")
+		return fmt.Errorf("wechatpay: bill of %s: the answer does not describe a bill", date)
 	}
 	if err := c.fetch(ctx, file, w); err != nil {
-		return fmt.Errorf("download of WeChat Pay's bill of %s: %w", date, err)
+		return fmt.Errorf("wechatpay: bill of %s: download: %w", date, err)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (c *Channel) DownloadBill(ctx context.Context, of Bill, date string, w io.W
 func refusal(a *order.Answer, date string, ready, now time.Time) error {
 	var said struct{ Code, Message string }
 	if json.Unmarshal(a.Body, &said) != nil || said.Code == "" {
-		return fmt.Errorf("WeChat Pay was asked for the bill of %s: HTTP status %d", date, a.Status)
+		return fmt.Errorf("wechatpay: bill of %s: HTTP status %d", date, a.Status)
 	}
 	switch none := said.Code == "NO_STATEMENT_EXIST"; {
 	case said.Code == "STATEMENT_CREATING", none && now.Before(ready):
@@ -86,7 +86,7 @@ func refusal(a *order.Answer, date string, ready, now time.Time) error {
 	case none:
 		return order.ErrNoBill
 	}
-	return fmt.Errorf("WeChat Pay refused the bill of %s: %.40q, %.80q", date, said.Code, said.Message)
+	return fmt.Errorf("wechatpay: bill of %s: refused with %.40q, %.80q", date, said.Code, said.Message)
 }
 
 // A billFile says where a bill is. The answer that it was in is signed.

@@ -145,7 +145,7 @@ func TestDownloadBillRefuses(t *testing.T) {
 		{"being made, early", said(400, "STATEMENT_CREATING"), func(s *billServer, o *Options) { o.Now = early }, order.ErrBillNotReady, "ask for the bill of 2026-11-19 after 2026-11-20 10:00 UTC+8"},
 		{"none, early", said(400, "NO_STATEMENT_EXIST"), func(s *billServer, o *Options) { o.Now = early }, order.ErrBillNotReady, "after 2026-11-20 10:00 UTC+8"},
 		{"none", said(400, "NO_STATEMENT_EXIST"), nil, order.ErrNoBill, "nothing was paid or refunded"},
-		{"refused", said(400, "PARAM_ERROR"), nil, nil, `refused the bill of 2026-11-19: "PARAM_ERROR", "账单"`},
+		{"refused", said(400, "PARAM_ERROR"), nil, nil, `wechatpay: bill of 2026-11-19: refused with "PARAM_ERROR", "账单"`},
 		{"not signed", func(string) any { return answer{status: 200, body: "{}"} }, nil, nil, "the answer is not signed"},
 		{"another host", file("https://evil.example/v3/billdownload/file?token=hush", "SHA1", right), nil, nil, `"evil.example", which is not WeChat Pay's: nothing was requested there`},
 		{"a host that looks similar", file("https://api.mch.weixin.qq.com.evil.example/x", "SHA1", right), nil, nil, "nothing was requested there"},
