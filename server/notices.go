@@ -177,9 +177,12 @@ func (n *notices) apply(ctx context.Context, queue string, t *order.Told) error 
 		return err
 	}
 	held := t.Held(queue)
-	added := n.server.engine.Add(ctx, &held)[0]
+	err = n.server.engine.Add(ctx, &held)[0].Err
+	if errors.Is(err, bellman.ErrKeyTaken) {
+		err = nil // it came before, at another time
+	}
 	t.Result = order.NoticeHeld
-	return added.Err
+	return err
 }
 
 // tell applies a notice to the task that asks the channel about the same. found is false if there is
