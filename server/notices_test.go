@@ -175,3 +175,42 @@ func TestOneNumberTwice(t *testing.T) {
 		t.Errorf("with a number of its own: %v", err)
 	}
 }
+
+// Notices are listed, and one that another program received is verified in the same way.
+func TestNoticesOverTheAPI(t *testing.T) {
+	d := newDesk(t)
+	api, s := d.serveNoticed(t)
+	ref := costly(t, api, "A1")
+	body := paidNotice("A1", 1299)
+	mac := hmac.New(sha256.New, []byte(gatewayKey))
+	io.WriteString(mac, body)
+	in := client.HandIn{Headers: map[string]string{"x-signature": hex.EncodeToString(mac.Sum(nil))}, Body: body + " "}
+	_, err := api.HandInNotice(t.Context(), ref, in)
+	if problem := new(client.Problem); !errors.As(err, &problem) || problem.Status != 422 || len(problem.Errors) != 1 || problem.Errors[0].Location != "body.body" {
+		t.Errorf("one byte more: %v; want 422 of body.body", err)
+	}
+	in.Body = body
+	out, err := api.HandInNotice(t.Context(), ref, in)
+	if err != nil || len(out.Notices) != 1 || out.Notices[0].Result != "applied" || out.Notices[0].State != "PAID" {
+		t.Fatalf("%+v, %v; want it applied", out, err)
+	}
+	notify(t, s, paidNotice("other", 1), gatewayKey)
+	for filter, want := range map[client.NoticeFilter]string{
+		{}: "held applied refused", {Queue: "orders", OrderNo: "A1"}: "applied refused", {Result: "held"}: "held", {MerchantNo: "M2"}: "", {Queue: "tell"}: "",
+	} {
+		page, err := api.ListNotices(t.Context(), filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, n := range page.Notices {
+			got = append(got, n.Result)
+			if n.Result == "applied" && (n.Content != body || n.ChannelOrderNo != "A1" || n.Account != "queue:orders") {
+				t.Errorf("%+v", n)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%+v: %q; want %q", filter, got, want)
+		}
+	}
+}
