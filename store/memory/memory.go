@@ -143,7 +143,7 @@ func (s *Store) add(a *store.Add) {
 		a.Existing = a.Task.ID
 		return
 	}
-	if r := s.aliases[a.Task.Alias]; r != nil {
+	if r := s.aliases[a.Task.Alias()]; r != nil {
 		a.Existing, a.Err = r.ID, bellman.ErrAliasTaken
 		return
 	}
@@ -153,8 +153,8 @@ func (s *Store) add(a *store.Add) {
 	if r.Key != "" {
 		s.keys[key] = r
 	}
-	if r.Alias != "" {
-		s.aliases[r.Alias] = r
+	if r.Alias() != "" {
+		s.aliases[r.Alias()] = r
 	}
 	s.pending.put(r)
 	s.chains.add(r, s.now(), a.Moved)
@@ -217,7 +217,7 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 			if pruned < limit && r.State == state && r.Finished.Before(cut(before)) {
 				delete(s.rows, r.ID)
 				delete(s.keys, [2]string{r.Queue, r.Key})
-				delete(s.aliases, r.Alias)
+				delete(s.aliases, r.Alias())
 				pruned++
 			}
 		}
