@@ -75,8 +75,9 @@ func runWith(t *testing.T, o engine.Options) (*engine.Engine, func()) {
 }
 
 // checkHand compares what e has in memory with what s says is due, until the function that it returns is
-// called: each second or so at first, and each five seconds in longer tests. What lasts for atLeast is an error. A store that must not be read for this has under:
-// what to read instead; nil while nothing can be compared.
+// called: each second or so at first, and each five seconds in longer tests. A difference that lasts
+// for atLeast is an error. Only the first tasks of the store are compared. A store that must not be
+// read for this has a method under, which returns the store to read; nil while nothing can be compared.
 func checkHand(t *testing.T, e *engine.Engine, s store.Store, atLeast time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -103,7 +104,7 @@ func checkHand(t *testing.T, e *engine.Engine, s store.Store, atLeast time.Durat
 				w.Forget()
 				continue
 			}
-			if lasting := w.Look(ctx, e, from, 5000, atLeast); len(lasting) > 0 {
+			if lasting := w.Look(ctx, e, from, 5000/fewer, atLeast); len(lasting) > 0 {
 				t.Errorf("for %d tasks the agenda differs from the store, for %v: %v", len(lasting), atLeast, lasting[0])
 				return
 			}
