@@ -107,7 +107,7 @@ func TestComplete(t *testing.T) {
 				if !errors.Is(err, tt.err) {
 					t.Errorf("Complete: %v; want %v", err, tt.err)
 				}
-				time.Sleep(30 * time.Minute)
+				time.Sleep(30 * time.Minute / fewer)
 				task := get(t, store, id)
 				if task.State != tt.state || task.Reason != tt.reason || string(task.Data) != tt.data {
 					t.Errorf("%v, %q, data %q; want %v, %q, %q", task.State, task.Reason, task.Data, tt.state, tt.reason, tt.data)

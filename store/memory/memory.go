@@ -42,11 +42,10 @@ type row struct {
 	bellman.Task
 	digest   bellman.Digest
 	attempts []bellman.Attempt // by number
+	at       int64             // VisibleAt in Unix ms, while the task is pending
 }
 
-func (r *row) position() store.Position {
-	return store.Position{VisibleAt: r.VisibleAt.UnixMilli(), ID: r.ID}
-}
+func (r *row) position() store.Position { return store.Position{VisibleAt: r.at, ID: r.ID} }
 
 var _ store.Store = (*Store)(nil)
 
@@ -230,7 +229,7 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, t
 	return alone(ctx, s, func() ([]store.Entry, error) {
 		for _, r := range s.pending.due(shards, from, to, limit) {
 			buf = append(buf, store.Entry{
-				ID: r.ID, VisibleAt: r.VisibleAt.UnixMilli(), Due: r.Due.UnixMilli(), Line: store.LineOf(r.Queue, r.Endpoint),
+				ID: r.ID, VisibleAt: r.at, Due: r.Due.UnixMilli(), Line: store.LineOf(r.Queue, r.Endpoint),
 				Version: r.Version, Attempts: uint32(r.Attempts), Shard: r.Shard,
 			})
 		}
