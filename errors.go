@@ -21,6 +21,9 @@ var (
 	// ErrKeyTaken means that another task with different content has this key in its queue.
 	ErrKeyTaken = errors.New("bellman: key exists with other content")
 
+	// ErrAliasTaken means that another task of the store has this alias.
+	ErrAliasTaken = errors.New("bellman: another task has this alias")
+
 	// ErrWaiting means that the attempt that the caller waited for was not made or not answered in
 	// time.
 	ErrWaiting = errors.New("bellman: the attempt is still to come")

@@ -6,7 +6,7 @@ import "time"
 // accepts them.
 const (
 	MaxName     = 128              // characters of a queue, a merchant's number, an order's number or an event
-	MaxKey      = 255              // bytes of a Key or an OrderingKey
+	MaxKey      = 255              // bytes of a Key, an Alias or an OrderingKey
 	MaxURL      = 2000             // bytes
 	MaxRule     = 4000             // characters of a Schedule or a Success
 	MaxHeaders  = 64               // names

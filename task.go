@@ -18,6 +18,10 @@ type Task struct {
 	Queue string // the class of tasks whose rules it follows; required
 	Key   string // the caller's own name, unique within the queue; empty: none
 
+	// Alias is a second name of the task, unique among the aliases of all queues of the store. Empty:
+	// none. It is not part of the content: see [Task.Digest].
+	Alias string
+
 	// Fields to search by. Each may be empty.
 	MerchantNo string
 	OrderNo    string
@@ -275,7 +279,8 @@ const merchantEndpoint = "merchant:"
 type Digest [16]byte
 
 // Digest returns the hash of the content that the caller gave. Compute it before defaults are
-// filled in: a later change of the queue must not make a repeated request different.
+// filled in: a later change of the queue must not make a repeated request different. The Alias is
+// not part of it, because a handler may derive the Alias from the content.
 func (t *Task) Digest() Digest {
 	b := make([]byte, 0, 512)
 	for _, s := range []string{t.Queue, t.Key, t.MerchantNo, t.OrderNo, t.Event, t.URL, t.Method,

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -46,6 +47,9 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if task.Endpoint == "" {
 		task.Endpoint = h.rules.Endpoint
 	}
+	if task.Alias == "" && ask.Watch == nil && task.OrderNo != "" {
+		task.Alias = Alias(cmp.Or(ask.Account, h.Account(task.Queue)), OfPayment, ask.channelNo(task))
+	}
 	if ask.Watch == nil && strings.HasSuffix(task.Key, lateWatchKey) {
 		bad.Add("key", "ends in "+lateWatchKey+", as the key of the watch that follows a close does")
 	}
@@ -72,6 +76,15 @@ func (h *Handler) Check(task *bellman.Task) error {
 		task.Body = ask.encode()
 	}
 	return bad.Err()
+}
+
+// Alias returns the alias of the task that asks a channel about a payment, refund or transfer: the
+// account and the number by which the channel knows it. It is how a notice finds its task.
+func Alias(account string, of NoticeOf, number string) string {
+	if of == OfPayment {
+		return account + "/" + number
+	}
+	return account + "/" + string(of) + "/" + number
 }
 
 // checkNotice checks the record of a notice, which is added as ended, or a notice that is held.

@@ -47,6 +47,11 @@ type Rules struct {
 	// the queue is one account.
 	Endpoint string
 
+	// Account is the name of the queue's own account at the channel. Orders of queues with the same
+	// account share the channel's numbers: two of them cannot have the same one. Empty: the queue is an
+	// account of its own.
+	Account string
+
 	Then Then
 
 	// Alert is called when a person has to act: an order is UNKNOWN, or a payment came late. It may
@@ -135,6 +140,9 @@ type Handler struct {
 
 	firstLook time.Duration // of Rules.WatchSchedule
 }
+
+// Account returns the name of the account at the channel that a queue with this handler has.
+func (h *Handler) Account(queue string) string { return cmp.Or(h.rules.Account, "queue:"+queue) }
 
 // Channel returns the channel that the handler queries.
 func (h *Handler) Channel() Channel { return h.channel }

@@ -113,7 +113,7 @@ func ToldOf(task *bellman.Task) *Told {
 // other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome. A
 // payment of another amount than the order's makes it UNKNOWN.
 //
-// A notice leaves a record, whatever it changes. A refused notice causes one query about its order;
+// A notice leaves a record, whatever it changes, and gets its Result. A refused notice causes one query about its order;
 // a second one is an ErrConflict.
 func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Time) (bellman.Verdict, error) {
 	w, err := h.read(task, now)
@@ -179,7 +179,7 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	return v, result, nil
 }
 
-// told applies a notice, and records it.
+// told applies a notice, records it, and sets its Result and Why.
 func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, err error) {
 	record := *t
 	r, parsed := ParseReading(t.Reading)
@@ -204,6 +204,7 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 			record.Why, v, err = err.Error(), bellman.Verdict{}, nil
 		}
 	}
+	t.Result, t.Why = record.Result, record.Why
 	v.Follow = append(v.Follow, w.record(record))
 	return v, nil
 }

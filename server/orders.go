@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -42,11 +43,34 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 		GiveUp:         o.GiveUp,
 		ChannelExpires: o.ChannelExpiry,
 		CodeLife:       orNever(o.CodeLife),
+		Account:        accountOf(q),
 		Then:           then,
+		Tell:           s.tellHeld,
 		Alert:          s.alert,
 		Now:            func() time.Time { return s.engine.Now() }, // the engine is set before the first order
 		Log:            s.log,
 	})
+}
+
+// tellHeld applies a notice that was held to its task.
+func (s *Server) tellHeld(ctx context.Context, _ string, t *order.Told) (found bool, err error) {
+	applied := *t
+	applied.Result = order.NoticeApplied
+	return s.notices.tell(ctx, &applied)
+}
+
+// accountOf returns the name of the account at the channel that a queue has.
+func accountOf(q *config.Queue) string {
+	switch c := &q.Order.Channel; c.Kind {
+	case "wechatpay":
+		if c.SubMchID != "" {
+			return "wechatpay:" + c.MchID + ":" + c.SubMchID
+		}
+		return "wechatpay:" + c.MchID
+	case "alipay":
+		return "alipay:" + c.AppID
+	}
+	return "queue:" + q.Name
 }
 
 // orNever converts a duration of the configuration, where 0s means never, to one of a struct whose
@@ -136,7 +160,7 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 	case "wechatpay":
 		options := wechatpay.Options{
 			MchID: o.Channel.MchID, SubMchID: o.Channel.SubMchID, SerialNo: o.Channel.Serial, PrivateKey: o.Channel.PrivateKey,
-			PlatformKeys: o.Channel.PlatformKeys, BaseURL: o.Channel.URL, Transport: transport, Log: s.log.With("queue", q.Name),
+			PlatformKeys: o.Channel.PlatformKeys, APIv3Keys: o.Channel.APIv3Keys, BaseURL: o.Channel.URL, Transport: transport, Log: s.log.With("queue", q.Name),
 		}
 		if o.OnExhausted == "reverse" {
 			return wechatpay.NewInStore(o.Channel.AppID, options)
@@ -146,7 +170,7 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 		return alipay.New(alipay.Options{
 			AppID: o.Channel.AppID, PrivateKey: o.Channel.PrivateKey, AlipayPublicKeys: o.Channel.AlipayKeys,
 			AppCertificate: o.Channel.AppCertificate, RootCertificates: o.Channel.RootCertificates,
-			AppAuthToken: o.Channel.AuthToken, GatewayURL: o.Channel.URL, Transport: transport,
+			AppAuthToken: o.Channel.AuthToken, SellerID: o.Channel.SellerID, GatewayURL: o.Channel.URL, Transport: transport,
 		})
 	}
 	query, err := readings(o.States, states.CompileQuery, states.CompileQueryRules)

@@ -93,6 +93,7 @@ type Server struct {
 	held         []access.Key // API keys of the last configuration
 	listener     net.Listener
 	http         *http.Server
+	notices      *notices
 
 	connections map[string]deliver.Connection // brokers, by their names
 	senders     []interface{ Close() }
@@ -180,11 +181,20 @@ func Open(o Options) (_ *Server, err error) {
 	if err := s.openConnections(c); err != nil {
 		return nil, err
 	}
+	s.notices = &notices{server: s}
 	queues, err := s.queues(c)
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
 	s.certificates.set(queues)
+	noticed, err := receivers(queues, c)
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	s.notices.set(noticed)
+	if err := s.notices.listen(c); err != nil {
+		return nil, err
+	}
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
@@ -320,10 +330,12 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		return nil
 	})
+	g.Go(s.notices.serve)
 	g.Go(func() error {
 		<-ctx.Done()
 		ctx, cancel := context.WithTimeout(outlive, drainRequests)
 		defer cancel()
+		s.notices.shutdown(ctx)
 		if err := s.http.Shutdown(ctx); err != nil {
 			s.http.Close()
 		}
@@ -341,6 +353,9 @@ func (s *Server) Close() error {
 	}
 	if s.listener != nil {
 		s.listener.Close() // after Run it is closed already
+	}
+	if s.notices != nil {
+		s.notices.close()
 	}
 	if s.client != nil {
 		s.client.Close()
@@ -375,6 +390,10 @@ func (s *Server) Reload(c *Config) error {
 	if err != nil {
 		return err
 	}
+	noticed, err := receivers(queues, c)
+	if err != nil {
+		return err
+	}
 	if err := access.Check(c.Keys); err != nil {
 		return err
 	}
@@ -393,6 +412,7 @@ func (s *Server) Reload(c *Config) error {
 	s.recordKeys(c)
 	s.facts.Store(factsOf(c))
 	s.certificates.set(queues)
+	s.notices.set(noticed)
 	s.certificates.look(s.log)
 	return s.setAlarms(c)
 }

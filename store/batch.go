@@ -22,8 +22,9 @@ func (b *Batch) Whole() bool {
 	return slices.ContainsFunc(b.Docs, func(d Doc) bool { return d.Was != nil })
 }
 
-// An Add inserts a task, unless its queue has a task with its key, or its id exists. Tasks
-// with the same id are the same task, so a batch of unknown outcome can be committed again.
+// An Add inserts a task, unless its queue has a task with its key, its id exists, or another task
+// has its alias. They are checked in this order. Tasks with the same id are the same task, so a
+// batch of unknown outcome can be committed again.
 type Add struct {
 	// Task has its ID and the Status that it is to have: Version 1, or its version in another store.
 	// Commit sets its Place. Last is ignored.
@@ -36,11 +37,12 @@ type Add struct {
 
 	// Commit sets Existing and Err.
 	//
-	// Existing is zero if the task was added. Otherwise it is the id of the task that has the key, or
-	// the task's own id if that exists.
+	// Existing is zero if the task was added. Otherwise it is the id of the task that has the key or
+	// the alias, or the task's own id if that exists.
 	//
 	// Err is nil if the task was added, or exists with the same id or the same digest. Otherwise:
 	//   - [bellman.ErrKeyTaken]: the key belongs to a task with another digest.
+	//   - [bellman.ErrAliasTaken]: the alias belongs to another task.
 	//   - [bellman.ErrFull]: the store has no room for new tasks. If it has room for the rest of the
 	//     batch, Commit returns nil, also for a batch of Adds alone. A batch that is Whole fails as
 	//     a whole instead.

@@ -11,6 +11,7 @@ import (
 // old tasks. A limit of zero or less reads nothing.
 type Pages interface {
 	// Find returns the task of each key, in the order of keys. An element is zero if no task has the key.
+	// A Key without a Queue is an alias.
 	Find(ctx context.Context, keys []Key) ([]Found, error)
 
 	// List reads tasks that f chooses, with Last, newest first, at most limit. It starts below the id
@@ -31,19 +32,20 @@ type Pages interface {
 
 	// Prune deletes tasks, and their attempts, that ended in state and finished before a time, at
 	// most limit. It returns how many it deleted. Fewer than limit: no more are left. Pending is
-	// an error.
+	// an error. The keys and aliases of deleted tasks are free again.
 	Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error)
 }
 
-// A Key names a task: it is unique in its queue. An empty Key.Key names none.
+// A Key names a task: it is unique in its queue. If Queue is empty, Key is the task's alias. An empty
+// Key.Key names none.
 type Key struct {
 	Queue, Key string
 }
 
-// A Found is the task that has a key.
+// A Found is the task that has a key or an alias.
 type Found struct {
 	ID     bellman.ID     // zero: no task has the key
-	Digest bellman.Digest // as it was given when the task was added
+	Digest bellman.Digest // as it was given when the task was added; zero for an alias
 }
 
 // A Filter chooses tasks. Zero fields choose all.
@@ -98,7 +100,8 @@ type Finder interface {
 	Find(ctx context.Context, keys []Key) ([]Found, error)
 }
 
-// Lookup finds the task of a queue that has a key. [bellman.ErrNotFound]: there is none.
+// Lookup finds the task of a queue that has a key. If queue is empty, key is an alias.
+// [bellman.ErrNotFound]: there is none.
 func Lookup(ctx context.Context, f Finder, queue, key string) (bellman.ID, error) {
 	found, err := f.Find(ctx, []Key{{queue, key}})
 	if err != nil {

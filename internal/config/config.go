@@ -34,6 +34,8 @@ type Config struct {
 	// optional port. Empty: the address that the creator of a link uses.
 	PublicURL string
 
+	Notices Notices
+
 	LogLevel    slog.Level
 	StopTimeout time.Duration // how long a stop waits for attempts in flight
 
@@ -94,6 +96,12 @@ type Queue struct {
 type PerEndpoint struct {
 	Concurrency int     // most attempts in flight, below which the limit adapts; 0: 64 for all nodes together
 	Rate        float64 // attempts a second; 0: no limit
+}
+
+// Notices is where payment channels reach this server with what they tell by themselves.
+type Notices struct {
+	Listen    string // HOST:PORT of a listener of its own, so that the API need not be reached; empty: no notices
+	PublicURL string // scheme and host at which the channels reach it, for pages; empty: not known
 }
 
 // HTTP bounds the open connections to Listen.

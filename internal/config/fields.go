@@ -34,6 +34,8 @@ var configFields = []field[Config]{
 		set:  func(c *Config, s string) error { return setPrefixes(&c.TrustedProxies, s) },
 		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.TrustedProxies) }},
 	{name: "public_url", set: func(c *Config, s string) error { return origin(&c.PublicURL, s) }},
+	{name: "notices.listen", set: func(c *Config, s string) error { return address(&c.Notices.Listen, s) }},
+	{name: "notices.public_url", set: func(c *Config, s string) error { return origin(&c.Notices.PublicURL, s) }},
 	{name: "log_level", set: func(c *Config, s string) error { return level(&c.LogLevel, s) }},
 	{name: "stop_timeout", set: func(c *Config, s string) error { return duration(&c.StopTimeout, s, time.Second, time.Hour) }},
 	{name: "master_key", set: setMasterKey, read: readMasterKey},

@@ -30,6 +30,10 @@ type Order struct {
 	CloseStates Readings // meaning of an answer to a close or reverse
 	About       string   // CEL: the order number in an answer to a query; empty: not checked
 
+	// Notice says how the notices of a gateway of one's own are verified and read; nil: there are none.
+	// A built-in channel knows its own.
+	Notice *Notice
+
 	Expires       time.Duration // age at which the close protocol begins if nobody has paid
 	Grace         time.Duration // … plus this time
 	OnExhausted   string        // if the schedule ends before: close, reverse, callback or alert
@@ -58,14 +62,33 @@ type Channel struct {
 	SubMchID     string                 // service provider mode: the sub-merchant; empty: the merchant itself
 	Serial       string                 // of the merchant's certificate
 	PlatformKeys map[string]sign.Secret // verify answers; by serial number or id
+	APIv3Keys    []sign.Secret          // decrypt notices; several while they are changed
 
-	AppID string // of the application; for WeChat Pay only with in-store payment
+	AppID string // of the application; for WeChat Pay with in-store payment, and to check notices
 
 	// Alipay. An application has keys or certificates.
 	AuthToken        sign.Secret   // of a merchant that authorised another one's application
 	AlipayKeys       []sign.Secret // verify answers
 	AppCertificate   sign.Secret
 	RootCertificates sign.Secret
+	SellerID         string // whose notices are read; empty: those of the application
+}
+
+// A Notice says how the notices of a gateway are verified and read.
+type Notice struct {
+	Verify   sign.VerifyConfig
+	Items    string   // where the body has a list of items: names with dots between them; empty: it is one
+	Order    string   // CEL: the channel's order number
+	States   Readings // meaning of an item; or State
+	State    string   // CEL: the name of the state
+	Accepted NoticeAnswer
+	Refused  NoticeAnswer
+}
+
+// A NoticeAnswer is what a gateway is answered. Zero: 200 success, or 400 fail.
+type NoticeAnswer struct {
+	Status int
+	Body   string
 }
 
 // A Request is a template of an HTTP request. Its URL is exempt from the egress guard.
@@ -133,6 +156,7 @@ var orderFields = []field[Queue]{
 		_, err := schedule.Parse(s)
 		return err
 	}},
+	{name: "notice", read: readNotice},
 	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
 	{name: "expires", set: func(q *Queue, s string) error { return atLeast(&q.Order.Expires, s, time.Second) }},
 	{name: "grace", set: func(q *Queue, s string) error { return atLeast(&q.Order.Grace, s, 0) }},
@@ -253,6 +277,7 @@ var wechatFields = []field[Channel]{
 	{name: "serial", set: func(c *Channel, s string) error { return filled(&c.Serial, s) }},
 	{name: "app_id", set: func(c *Channel, s string) error { return filled(&c.AppID, s) }},
 	{name: "private_key", read: readPrivateKey},
+	{name: "api_v3_key", read: func(r *reader, path string, n ast.Node, c *Channel) { c.APIv3Keys = r.oneOrMore(n, path) }},
 	{name: "platform_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
 		c.PlatformKeys = map[string]sign.Secret{}
 		for _, e := range r.entries(n, path) {
@@ -272,6 +297,7 @@ var alipayFields = []field[Channel]{
 	}},
 	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
 	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
+	{name: "seller_id", set: func(c *Channel, s string) error { return filled(&c.SellerID, s) }},
 }
 
 func channelKind(c *Channel, s string) error {
@@ -329,7 +355,7 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 			name string
 			set  bool
 		}{{"query", o.Query.URL != ""}, {"close", o.Close.URL != ""}, {"reverse", o.Reverse.URL != ""},
-			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}, {"about", o.About != ""}} {
+			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}, {"about", o.About != ""}, {"notice", o.Notice != nil && o.Channel.Kind != "program"}} {
 			if own.set {
 				r.note(n, within(path, own.name), "is what the channel "+o.Channel.Kind+" knows by itself: leave one of the two out")
 			}

@@ -60,6 +60,14 @@ func (r *reader) secrets(n ast.Node, path string) (all []sign.Secret) {
 	return all
 }
 
+// oneOrMore reads one secret, or a list of them.
+func (r *reader) oneOrMore(n ast.Node, path string) []sign.Secret {
+	if _, is := r.resolve(n, path).(*ast.SequenceNode); is {
+		return r.secrets(n, path)
+	}
+	return []sign.Secret{r.secret(n, path)}
+}
+
 // readRecipient reads the address of a queue, or its place.
 func readRecipient(r *reader, path string, n ast.Node, q *Queue) {
 	text, ok := r.scalar(n, path)

@@ -27,6 +27,7 @@ type Metrics struct {
 	ended    *prometheus.CounterVec
 	alerts   *prometheus.CounterVec
 	refused  *prometheus.CounterVec
+	notices  *prometheus.CounterVec
 
 	commitOperations prometheus.Histogram
 	commitSeconds    prometheus.Histogram
@@ -73,6 +74,10 @@ func New(version string) *Metrics {
 			Name: "bellman_order_alerts_total",
 			Help: "Orders that need manual action, by queue and state: UNKNOWN, or a late payment.",
 		}, []string{"queue", "order_state"}),
+		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "bellman_notices_total",
+			Help: "Notices that payment channels sent, by result: applied, duplicate, held, mismatch or refused.",
+		}, []string{"queue", "result"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bellman_auth_refused_total",
 			Help: "Requests with an unknown key, and sign-ins with a wrong one, by place: api or console.",
@@ -99,7 +104,7 @@ func New(version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": label(version), "go": runtime.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.lateness, m.took, m.attempts, m.added, m.ended, m.alerts, m.refused,
+	m.registry.MustRegister(m.lateness, m.took, m.attempts, m.added, m.ended, m.alerts, m.refused, m.notices,
 		m.commitOperations, m.commitSeconds, build, collector{m},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

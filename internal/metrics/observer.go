@@ -96,5 +96,10 @@ func (m *Metrics) queue(name string) *queue {
 // label returns a text as the value of a label, which must be UTF-8.
 func label(text string) string { return strings.ToValidUTF8(text, "�") }
 
+// Noticed counts a notice of a channel, by queue and result.
+func (m *Metrics) Noticed(queue, result string) {
+	m.notices.WithLabelValues(label(queue), result).Inc()
+}
+
 // Refused counts a rejected key, by place: api or console.
 func (m *Metrics) Refused(place string) { m.refused.WithLabelValues(place).Inc() }

@@ -18,6 +18,7 @@ type inserter struct {
 	insert  *Statement
 	have    map[bellman.ID]int64 // the batch number that inserted each id
 	holders map[named]holder
+	refused map[*store.Add]bool // tasks of this round whose alias is taken
 }
 
 // named is a queue and a key.
@@ -41,18 +42,21 @@ func newInserter(g *stage, adds []*store.Add) *inserter {
 	return in
 }
 
-// statements insert the pending adds. An add with the key or id of an earlier add waits for the
-// earlier outcome.
+// statements insert the pending adds. An add with the key, id or alias of an earlier add waits for
+// the earlier outcome.
 func (in *inserter) statements() []*Statement {
-	in.round, in.have = nil, nil
-	keys, ids := map[named]bool{}, map[bellman.ID]bool{}
+	in.round, in.have, in.refused = nil, nil, nil
+	keys, ids, aliases := map[named]bool{}, map[bellman.ID]bool{}, map[string]bool{}
 	for _, a := range in.pending {
-		key := named{a.Task.Queue, a.Task.Key}
-		if ids[a.Task.ID] || key.key != "" && keys[key] {
-			continue
-		}
+		key, alias := named{a.Task.Queue, a.Task.Key}, a.Task.Alias
+		waits := ids[a.Task.ID] || key.key != "" && keys[key] || aliases[alias]
 		keys[key], ids[a.Task.ID] = true, true
-		in.round = append(in.round, a)
+		if alias != "" {
+			aliases[alias] = true
+		}
+		if !waits {
+			in.round = append(in.round, a)
+		}
 	}
 	if len(in.round) == 0 {
 		return nil
@@ -137,6 +141,9 @@ func (in *inserter) finish(ctx context.Context) error {
 		if err := in.outcome(ctx); err != nil {
 			return err
 		}
+		if err := in.claim(ctx); err != nil {
+			return err
+		}
 		if err := in.settle(); err != nil {
 			return err
 		}
@@ -181,7 +188,7 @@ func (in *inserter) outcome(ctx context.Context) error {
 func (in *inserter) settle() error {
 	added := map[*store.Add]bool{}
 	for _, a := range in.round {
-		if by, there := in.have[a.Task.ID]; there && by == in.g.batch && in.g.current[a.Task.ID] == nil {
+		if in.isNew(a) && !in.refused[a] {
 			added[a] = true
 			in.g.added(a)
 			if a.Task.Key != "" {
@@ -189,12 +196,15 @@ func (in *inserter) settle() error {
 			}
 		}
 	}
+	for a := range in.refused {
+		delete(in.have, a.Task.ID)
+	}
 	var later []*store.Add
 	for _, a := range in.pending {
 		held, taken := in.holders[named{a.Task.Queue, a.Task.Key}]
 		_, there := in.have[a.Task.ID]
 		switch {
-		case added[a]:
+		case added[a], in.refused[a]:
 		case taken && a.Task.Key != "":
 			a.Existing = held.id
 			if held.digest != string(a.Digest[:]) {
@@ -211,6 +221,12 @@ func (in *inserter) settle() error {
 	}
 	in.pending = later
 	return nil
+}
+
+// isNew reports whether this round inserted the cold row of a task.
+func (in *inserter) isNew(a *store.Add) bool {
+	by, there := in.have[a.Task.ID]
+	return there && by == in.g.batch && in.g.current[a.Task.ID] == nil
 }
 
 // added records a task that this commit adds.

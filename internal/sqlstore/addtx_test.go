@@ -53,6 +53,7 @@ func TestAddTx(t *testing.T) {
 				must(t, c.Driver.Define(context.Background(), "CREATE TABLE orders (no INTEGER NOT NULL PRIMARY KEY)"))
 				t.Run("commit and rollback", c.testEnds)
 				t.Run("keys that exist", c.testKeys)
+				t.Run("aliases that exist", c.testAliases)
 				t.Run("wrong tasks", c.testWrong)
 				t.Run("isolation", c.testIsolation)
 				t.Run("two at once", c.testTwo)
@@ -142,6 +143,40 @@ func (c callerTest) testKeys(t *testing.T) {
 	}
 }
 
+func (c callerTest) testAliases(t *testing.T) {
+	ctx := context.Background()
+	rules := callersRules(t)
+	first := &bellman.Task{Queue: "tell", Key: "aliases", Alias: "a"}
+	must(t, c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(first)}))
+	tx := c.Begin(t, sql.LevelDefault)
+	added, err := tx.Add(ctx, rules.Prepare(
+		&bellman.Task{Queue: "tell", Key: "aliases", Alias: "a"},
+		&bellman.Task{Queue: "tell", Alias: "a"},
+		&bellman.Task{Queue: "tell", Key: "aliases/new", Alias: "b"},
+		&bellman.Task{Queue: "tell", Alias: "b"},
+		&bellman.Task{Queue: "tell", Alias: "c"},
+	)...)
+	if !errors.Is(err, bellman.ErrAliasTaken) || len(added) != 5 {
+		t.Fatalf("AddTx() = %+v, %v; want ErrAliasTaken", added, err)
+	}
+	fresh := added[2].ID
+	want := []bellman.Added{{ID: first.ID, Existing: true}, {ID: first.ID, Err: bellman.ErrAliasTaken}, {ID: fresh}, {ID: fresh, Err: bellman.ErrAliasTaken}, {ID: added[4].ID}}
+	for i := range want {
+		if added[i] != want[i] {
+			t.Errorf("task %d: %+v, want %+v", i, added[i], want[i])
+		}
+	}
+	must(t, tx.Commit())
+	found, err := c.Store.Find(ctx, []store.Key{{Key: "a"}, {Key: "b"}, {Key: "c"}})
+	must(t, err)
+	for i, id := range []bellman.ID{first.ID, fresh, added[4].ID} {
+		if task, err := c.Store.Task(ctx, id); found[i].ID != id || err != nil || task.Alias == "" {
+			t.Errorf("Find() = %v, Task() = %+v, %v; want %v with its alias", found[i].ID, task, err, id)
+		}
+	}
+	c.whole(t)
+}
+
 func (c callerTest) testWrong(t *testing.T) {
 	tx := c.Begin(t, sql.LevelDefault)
 	added, err := tx.Add(context.Background(), callersRules(t).Prepare(
@@ -156,7 +191,7 @@ func (c callerTest) testWrong(t *testing.T) {
 	}
 }
 
-// testIsolation adds a key that another transaction added after the snapshot of
+// testIsolation adds a key and an alias that another transaction added after the snapshot of
 // this one was taken.
 func (c callerTest) testIsolation(t *testing.T) {
 	ctx := context.Background()
@@ -165,16 +200,18 @@ func (c callerTest) testIsolation(t *testing.T) {
 		key := "isolation/" + level.String()
 		tx := c.Begin(t, level)
 		must(t, tx.Exec("INSERT INTO orders SELECT no + 1000 FROM orders WHERE no = -1")) // the snapshot
-		first := &bellman.Task{Queue: "tell", Key: key}
+		first := &bellman.Task{Queue: "tell", Key: key, Alias: key}
 		must(t, c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(first)}))
-		added, err := tx.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key}, &bellman.Task{Queue: "tell", Key: key + "/b"})...)
+		tasks := []*bellman.Task{{Queue: "tell", Key: key}, {Queue: "tell", Key: key + "/b"}, {Queue: "tell", Alias: key}}
+		added, err := tx.Add(ctx, rules.Prepare(tasks...)...)
 		if server := (*pgconn.PgError)(nil); errors.As(err, &server) && server.Code == "40001" && level > sql.LevelReadCommitted {
 			must(t, tx.Rollback())
 			tx = c.Begin(t, level) // as its owner does anyhow
-			added, err = tx.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key}, &bellman.Task{Queue: "tell", Key: key + "/b"})...)
+			added, err = tx.Add(ctx, rules.Prepare(tasks...)...)
 		}
-		if err != nil || added[0] != (bellman.Added{ID: first.ID, Existing: true}) || added[1].Existing {
-			t.Errorf("%s: AddTx() = %+v, %v; want what is there", level, added, err)
+		if !errors.Is(err, bellman.ErrAliasTaken) || added[0] != (bellman.Added{ID: first.ID, Existing: true}) || added[1].Existing || added[1].Err != nil ||
+			added[2] != (bellman.Added{ID: first.ID, Err: bellman.ErrAliasTaken}) {
+			t.Fatalf("%s: AddTx() = %+v, %v; want what is there", level, added, err)
 		}
 		must(t, tx.Commit())
 		if _, err := store.Lookup(ctx, c.Store, "tell", key+"/b"); err != nil {
@@ -183,14 +220,21 @@ func (c callerTest) testIsolation(t *testing.T) {
 	}
 }
 
-// testTwo adds the same key in two transactions at once: the second waits.
+// testTwo adds the same key, or the same alias, in two transactions at once: the second waits.
 func (c callerTest) testTwo(t *testing.T) {
 	ctx := context.Background()
 	rules := callersRules(t)
-	for _, commit := range []bool{true, false} {
-		key := fmt.Sprint("two/", commit)
+	for i := range 4 {
+		commit, alias := i%2 == 0, i/2 == 0
+		key := fmt.Sprint("two/", i)
+		task := func() *bellman.Task {
+			if alias {
+				return &bellman.Task{Queue: "tell", Alias: key}
+			}
+			return &bellman.Task{Queue: "tell", Key: key}
+		}
 		one, two := c.Begin(t, sql.LevelReadCommitted), c.Begin(t, sql.LevelReadCommitted)
-		a, err := one.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key})...)
+		a, err := one.Add(ctx, rules.Prepare(task())...)
 		must(t, err)
 		type outcome struct {
 			added []bellman.Added
@@ -198,7 +242,7 @@ func (c callerTest) testTwo(t *testing.T) {
 		}
 		done := make(chan outcome, 1)
 		go func() {
-			added, err := two.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key})...)
+			added, err := two.Add(ctx, rules.Prepare(task())...)
 			done <- outcome{added, err}
 		}()
 		select {
@@ -212,7 +256,11 @@ func (c callerTest) testTwo(t *testing.T) {
 			must(t, one.Rollback())
 		}
 		o := <-done
-		if o.err != nil || o.added[0].Existing != commit || commit && o.added[0].ID != a[0].ID {
+		want := bellman.Added{ID: a[0].ID, Existing: true}
+		if alias {
+			want = bellman.Added{ID: a[0].ID, Err: bellman.ErrAliasTaken}
+		}
+		if len(o.added) != 1 || commit && (o.added[0] != want || !errors.Is(o.err, want.Err)) || !commit && (o.err != nil || o.added[0].Existing) {
 			t.Errorf("the first committed: %t; AddTx() = %+v, %v", commit, o.added, o.err)
 		}
 		must(t, two.Commit())
@@ -227,7 +275,7 @@ func (c callerTest) testUndone(t *testing.T) {
 	must(t, c.Driver.Define(ctx, "ALTER TABLE bellman_count RENAME TO bellman_away"))
 	tx := c.Begin(t, sql.LevelDefault)
 	must(t, tx.Exec("INSERT INTO orders (no) VALUES (300)"))
-	added, err := tx.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: "undone"})...)
+	added, err := tx.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: "undone", Alias: "undone"})...)
 	if err == nil || added != nil {
 		t.Errorf("AddTx() = %+v, %v; want an error alone", added, err)
 	}
@@ -248,6 +296,7 @@ func (c callerTest) whole(t *testing.T) {
 	t.Helper()
 	c.has(t, `SELECT COUNT(*) FROM bellman_task t WHERE NOT EXISTS (SELECT 1 FROM bellman_live l WHERE l.id = t.id)
 		AND NOT EXISTS (SELECT 1 FROM bellman_ended e WHERE e.id = t.id)`, 0)
+	c.has(t, `SELECT COUNT(*) FROM bellman_alias a WHERE NOT EXISTS (SELECT 1 FROM bellman_task t WHERE t.id = a.id)`, 0)
 	c.has(t, `SELECT COUNT(*) FROM bellman_live l WHERE NOT EXISTS (SELECT 1 FROM bellman_task t WHERE t.id = l.id)`, 0)
 	c.has(t, `SELECT (SELECT COUNT(*) FROM bellman_live) - CAST(COALESCE(SUM(tasks), 0) AS {number})
 		FROM (SELECT state, tasks FROM bellman_depth UNION ALL SELECT state, tasks FROM bellman_count) d WHERE state = 0`, 0)
@@ -279,7 +328,7 @@ func (c callerTest) testMany(t *testing.T) {
 }
 
 // testNobodyWaits keeps transactions open that added tasks, and lets others
-// commit: tasks with keys next to theirs, in the same queue.
+// commit: tasks with keys and aliases next to theirs, in the same queue.
 func (c callerTest) testNobodyWaits(t *testing.T) {
 	rules := callersRules(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience) // a lock of theirs would be held for ever
@@ -288,13 +337,13 @@ func (c callerTest) testNobodyWaits(t *testing.T) {
 	for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
 		key := func(n string) string { return "wait/" + level.String() + "/" + n }
 		open := c.Begin(t, level)
-		_, err := open.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key("b")}, &bellman.Task{Queue: "tell"})...)
+		_, err := open.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key("b"), Alias: key("b")}, &bellman.Task{Queue: "tell"})...)
 		must(t, err)
 		other := c.Begin(t, level)
-		_, err = other.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key("a")}, &bellman.Task{Queue: "tell", Key: key("c")})...)
+		_, err = other.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key("a"), Alias: key("a")}, &bellman.Task{Queue: "tell", Key: key("c"), Alias: key("c")})...)
 		must(t, err)
 		for range 20 {
-			b := &store.Batch{Leases: leases, Adds: rules.Prepare(&bellman.Task{Queue: "tell"}, &bellman.Task{Queue: "tell", Key: key(bellman.NewID().String())})}
+			b := &store.Batch{Leases: leases, Adds: rules.Prepare(&bellman.Task{Queue: "tell"}, &bellman.Task{Queue: "tell", Key: key(bellman.NewID().String()), Alias: key(bellman.NewID().String())})}
 			if err := c.Store.Commit(ctx, b); err != nil {
 				t.Fatalf("%s: while callers' transactions are open: Commit() = %v", level, err)
 			}

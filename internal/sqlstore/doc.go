@@ -4,6 +4,7 @@
 // # Layout
 //
 //	bellman_task     cold: the part of a task that never changes; written once
+//	bellman_alias    the tasks that have an alias, by alias
 //	bellman_live     hot: the status of a pending task, narrow, with one covering
 //	                 index in the order in which tasks come due
 //	bellman_ended    the status of a task that ended, by state and id, with its
@@ -32,6 +33,12 @@
 //
 // The fence is an UPDATE of the leases' shards that overflows if the epoch is not the lease's. The
 // fence is a write for the same reason.
+//
+// # Aliases
+//
+// Aliases have a table of their own, so that a task without an alias costs nothing more: MySQL has no
+// partial index. A commit inserts the aliases behind the cold rows. If an alias is taken, the commit
+// deletes the cold row of its task again.
 //
 // # Unknown outcomes
 //

@@ -100,7 +100,7 @@ func wrapped(t *testing.T, kind database) func(*testing.T, func(sqlstore.Driver)
 		t.Helper()
 		ctx := context.Background()
 		d := kind.with(t, url, mysql.Options{}).Driver()
-		for _, table := range []string{"task", "live", "ended", "attempt", "depth", "count", "order", "node", "doc", "audit"} {
+		for _, table := range []string{"task", "alias", "live", "ended", "attempt", "depth", "count", "order", "node", "doc", "audit"} {
 			must(t, d.Define(ctx, "DELETE FROM bellman_"+table))
 		}
 		must(t, d.Define(ctx, "UPDATE bellman_shard SET owner = ''"))

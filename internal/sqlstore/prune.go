@@ -12,6 +12,9 @@ import (
 // pruneBatch is the number of tasks that one transaction of Prune deletes.
 const pruneBatch = 256
 
+// deleteTasks deletes cold rows by their ids and queues.
+const deleteTasks = `DELETE FROM bellman_task WHERE (id, queue) IN (???)`
+
 // Prune deletes up to limit tasks, with their attempts, that ended in state and finished before the
 // given time. It deletes the earliest finished tasks first.
 func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error) {
@@ -48,15 +51,24 @@ func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time
 		g := s.newStage(tx, slot)
 		var ids []bellman.ID
 		var versions []int64
-		var queues [][]byte
+		var queues, aliases [][]byte
+		var aliased []bellman.ID
 		err := tx.Send(ctx, &Statement{Name: "find tasks", Args: []any{int64(state), before.UnixMilli(), int64(limit)},
-			Text: `SELECT id, version, queue FROM bellman_ended WHERE state = ? AND finished < ? ORDER BY finished, id LIMIT ?`,
+			Text: `SELECT id, version, queue, (SELECT t.rest FROM bellman_task t WHERE t.id = e.id) FROM bellman_ended e
+				WHERE state = ? AND finished < ? ORDER BY finished, id LIMIT ?`,
 			Each: func(r Row) error {
 				var id bellman.ID
 				var version int64
-				var queue []byte
-				if err := r.Scan(&id, &version, &queue); err != nil {
+				var queue, cold []byte
+				if err := r.Scan(&id, &version, &queue, &cold); err != nil {
 					return err
+				}
+				alias, err := aliasOf(cold)
+				if err != nil {
+					return fmt.Errorf("task %s: %w", id, err)
+				}
+				if alias != "" {
+					aliases, aliased = append(aliases, []byte(alias)), append(aliased, id)
 				}
 				ids, versions = append(ids, id), append(versions, version)
 				queues = append(queues, bytes.Clone(queue))
@@ -67,14 +79,18 @@ func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time
 		if err != nil || n == 0 {
 			return nil, err
 		}
-		return append([]*Statement{
+		writes := []*Statement{
 			{Name: "delete statuses of ended tasks", Text: `DELETE FROM bellman_ended WHERE state = ? AND (id, version) IN (???)`,
 				Args: []any{int64(state), ids, versions}, Want: int64(n)},
 			{Name: "delete attempts", Text: `DELETE FROM bellman_attempt WHERE task_id IN (??)`, Args: []any{ids}},
 			// Each row is deleted by its own key, so that no row of a caller's transaction is
 			// locked: see fold.
-			{Name: "delete tasks", Text: `DELETE FROM bellman_task WHERE (id, queue) IN (???)`, Args: []any{ids, queues}},
-		}, g.depthWrites()...), nil
+			{Name: "delete tasks", Text: deleteTasks, Args: []any{ids, queues}},
+		}
+		if len(aliases) > 0 {
+			writes = append(writes, &Statement{Name: "delete aliases", Text: `DELETE FROM bellman_alias WHERE (alias, id) IN (???)`, Args: []any{aliases, aliased}})
+		}
+		return append(writes, g.depthWrites()...), nil
 	})
 	if err != nil {
 		n = 0

@@ -129,7 +129,7 @@ func (s *Store) readLast(ctx context.Context, tasks []*bellman.Task) error {
 	return s.read(ctx, func() []*Statement { return older })
 }
 
-// Find returns the task that holds each key.
+// Find returns the task that has each key or alias.
 func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -137,32 +137,50 @@ func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, erro
 	defer s.leave()
 	all := make([]store.Found, len(keys))
 	at := make(map[store.Key][]int, len(keys))
-	var queues, names [][]byte
+	var queues, names, aliases [][]byte
 	for i, k := range keys {
-		if k.Key == "" {
+		switch {
+		case k.Key == "":
 			continue
-		}
-		if at[k] == nil {
+		case at[k] != nil:
+		case k.Queue == "":
+			aliases = append(aliases, []byte(k.Key))
+		default:
 			queues, names = append(queues, []byte(k.Queue)), append(names, []byte(k.Key))
 		}
 		at[k] = append(at[k], i)
 	}
-	if len(names) == 0 {
+	found := func(queue, key []byte, f store.Found) {
+		for _, i := range at[store.Key{Queue: string(queue), Key: string(key)}] {
+			all[i] = f
+		}
+	}
+	var reads []*Statement
+	if len(names) > 0 {
+		reads = append(reads, &Statement{Name: "find keys", Text: `SELECT queue, task_key, id, digest FROM bellman_task WHERE (queue, task_key) IN (???)`, Args: []any{queues, names},
+			Each: func(r Row) error {
+				var f store.Found
+				var queue, key, digest []byte
+				err := r.Scan(&queue, &key, &f.ID, &digest)
+				copy(f.Digest[:], digest)
+				found(queue, key, f)
+				return err
+			}})
+	}
+	if len(aliases) > 0 {
+		reads = append(reads, &Statement{Name: "find aliases", Text: `SELECT alias, id FROM bellman_alias WHERE alias IN (??)`, Args: []any{aliases},
+			Each: func(r Row) error {
+				var f store.Found
+				var alias []byte
+				err := r.Scan(&alias, &f.ID)
+				found(nil, alias, f)
+				return err
+			}})
+	}
+	if len(reads) == 0 {
 		return all, nil
 	}
-	return all, s.read(ctx, func() []*Statement {
-		return []*Statement{{Name: "find keys", Text: `SELECT queue, task_key, id, digest FROM bellman_task WHERE (queue, task_key) IN (???)`, Args: []any{queues, names},
-			Each: func(r Row) error {
-				var found store.Found
-				var queue, key, digest []byte
-				err := r.Scan(&queue, &key, &found.ID, &digest)
-				copy(found.Digest[:], digest)
-				for _, i := range at[store.Key{Queue: string(queue), Key: string(key)}] {
-					all[i] = found
-				}
-				return err
-			}}}
-	})
+	return all, s.read(ctx, func() []*Statement { return reads })
 }
 
 // Attempts reads up to limit attempts of a task with numbers above after, in ascending order.

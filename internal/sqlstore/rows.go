@@ -32,7 +32,7 @@ func check(t *bellman.Task) error {
 		name, text string
 		max        int
 	}{
-		{"queue", t.Queue, MaxName}, {"key", t.Key, MaxKey}, {"merchant_no", t.MerchantNo, MaxName}, {"order_no", t.OrderNo, MaxName},
+		{"queue", t.Queue, MaxName}, {"key", t.Key, MaxKey}, {"alias", t.Alias, MaxKey}, {"merchant_no", t.MerchantNo, MaxName}, {"order_no", t.OrderNo, MaxName},
 		{"ordering_key", t.OrderingKey, MaxKey},
 		{"url", hostOf(t.URL), MaxName},
 	} {
@@ -71,10 +71,13 @@ func read(b []byte) pack.Reader {
 }
 
 // packCold encodes the fields of t by which nobody searches. The upper half of the first byte is
-// Inherited. A row with a trace has the format traced.
+// Inherited. A row with a trace has the format traced, a row with an alias the format extended.
 func packCold(t *bellman.Task) []byte {
 	first := format | byte(t.Inherited)<<4
-	if t.Trace() != nil {
+	switch {
+	case t.Alias != "":
+		first ^= format ^ extended
+	case t.Trace() != nil:
 		first ^= format ^ traced
 	}
 	if t.CreatedBy() != "" {
@@ -103,6 +106,13 @@ func packCold(t *bellman.Task) []byte {
 	if t.OrderingKey != "" {
 		b = append(pack.Text(b, t.OrderingKey), byte(bit(t.Supersedes)))
 	}
+	if t.Alias != "" {
+		more := byte(hasAlias)
+		if t.Trace() != nil {
+			more |= hasTrace
+		}
+		b = pack.Text(append(b, more), t.Alias)
+	}
 	if t.Trace() != nil {
 		trace, _ := t.Trace().AppendBinary(nil) // never fails
 		b = pack.Text(b, trace)
@@ -119,6 +129,16 @@ func packCold(t *bellman.Task) []byte {
 // traced is the format of a cold row with a trace at its end. Rows without a trace have the older
 // format.
 const traced = 2
+
+// extended is the format of a cold row with a byte behind the headers and the ordering key. The byte
+// says which of the following fields the row has: an alias, a trace.
+const extended = 3
+
+// Bits of that byte.
+const (
+	hasAlias = 1 << iota
+	hasTrace
+)
 
 // isNamed is the bit of the format that says that the name of the key that created the task follows
 // at the end of the row.
@@ -144,7 +164,7 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 	p := pack.Read(b)
 	first := p.Byte()
 	version := first & 0xf &^ (isNamed | isOfKind)
-	if version != format && version != traced {
+	if version < format || version > extended {
 		p.Fail()
 	}
 	t.Inherited = bellman.Inherited(first &^ isOrdered >> 4)
@@ -171,7 +191,15 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 	if first&isOrdered != 0 {
 		t.OrderingKey, t.Supersedes = p.Text(), p.Byte() == 1
 	}
-	if version == traced {
+	isTraced := version == traced
+	if version == extended {
+		more := p.Byte()
+		if more&^hasTrace != hasAlias {
+			p.Fail()
+		}
+		t.Alias, isTraced = p.Text(), more&hasTrace != 0
+	}
+	if isTraced {
 		trace := new(bellman.Trace)
 		if trace.UnmarshalBinary(p.Bytes()) != nil {
 			return pack.ErrCorrupt
@@ -185,6 +213,16 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 		t.Kind = bellman.Kind(p.Byte())
 	}
 	return p.End()
+}
+
+// aliasOf returns the alias in the result of packCold; empty if there is none.
+func aliasOf(b []byte) (string, error) {
+	if len(b) == 0 || b[0]&0xf&^(isNamed|isOfKind) != extended {
+		return "", nil
+	}
+	var t bellman.Task
+	err := parseCold(b, &t, new(bellman.Task))
+	return t.Alias, err
 }
 
 // coldColumns are those that readCold reads, of bellman_task as t.

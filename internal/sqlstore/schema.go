@@ -145,6 +145,12 @@ var migrations = [][]string{{
 	// The job to which a change belongs, and the changed fields as JSON.
 	`ALTER TABLE bellman_audit ADD COLUMN job {bytes}`,
 	`ALTER TABLE bellman_audit ADD COLUMN changes {bytes}`,
+}, {
+	// The aliases of the tasks that have one.
+	`CREATE TABLE bellman_alias (
+		alias {key} NOT NULL PRIMARY KEY,
+		id {id} NOT NULL
+	){table}`,
 }}
 
 // Migrate brings the schema of a database to the present layout and creates what is missing. It can

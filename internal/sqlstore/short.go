@@ -48,6 +48,9 @@ func (s *Store) short(ctx context.Context, b *store.Batch, slot int64) (done boo
 	if len(adds) > 0 {
 		slices.SortStableFunc(adds, byKey)
 		statements = append(statements, coldRows(adds, g.batch, Fail))
+		if aliased := aliased(adds); len(aliased) > 0 {
+			statements = append(statements, aliasRows(aliased, Fail))
+		}
 	}
 	statements = append(statements, g.writes(b, Fail)...)
 	again, err := s.attempt(ctx, func(Tx) ([]*Statement, error) { return statements, nil })
@@ -66,11 +69,14 @@ func (s *Store) short(ctx context.Context, b *store.Batch, slot int64) (done boo
 // foresee decides all of b under the assumption that tasks are new and versions are unchanged. It
 // returns false if the assumption is already wrong.
 func (g *stage) foresee(b *store.Batch) (adds []*store.Add, can bool) {
-	keys := map[named]bool{}
+	keys, aliases := map[named]bool{}, map[string]bool{}
 	add := func(a *store.Add) bool {
-		key := named{a.Task.Queue, a.Task.Key}
-		if check(a.Task) != nil || g.current[a.Task.ID] != nil || keys[key] {
+		key, alias := named{a.Task.Queue, a.Task.Key}, a.Task.Alias
+		if check(a.Task) != nil || g.current[a.Task.ID] != nil || keys[key] || aliases[alias] {
 			return false
+		}
+		if alias != "" {
+			aliases[alias] = true
 		}
 		if key.key != "" {
 			keys[key] = true

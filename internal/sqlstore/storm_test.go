@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -28,8 +29,8 @@ func testStorm(t *testing.T, kind database) {
 	var mu sync.Mutex
 	var known []bellman.ID
 	versions := map[bellman.ID]uint32{}
-	holders := map[string]bellman.ID{}
-	added, attempts := 0, 0
+	holders, aliases := map[string]bellman.ID{}, map[string]bellman.ID{}
+	added, attempts, refused := 0, 0, 0
 
 	pick := func(n int) (changes []store.Change) {
 		mu.Lock()
@@ -48,6 +49,12 @@ func testStorm(t *testing.T, kind database) {
 	told := func(a *store.Add) {
 		key := a.Task.Key
 		switch {
+		case errors.Is(a.Err, bellman.ErrAliasTaken):
+			if other, there := aliases[a.Task.Alias]; there && other != a.Existing {
+				t.Errorf("alias %s is said to be of %v, and of %v", a.Task.Alias, a.Existing, other)
+			}
+			aliases[a.Task.Alias] = a.Existing
+			refused++
 		case a.Err != nil:
 			t.Errorf("add %s: %v", key, a.Err)
 		case a.Existing.IsZero():
@@ -55,6 +62,12 @@ func testStorm(t *testing.T, kind database) {
 				t.Errorf("key %s was added as %v and as %v", key, other, a.Task.ID)
 			}
 			holders[key] = a.Task.ID
+			if alias := a.Task.Alias; alias != "" {
+				if other, twice := aliases[alias]; twice && other != a.Task.ID {
+					t.Errorf("alias %s was added as %v and as %v", alias, other, a.Task.ID)
+				}
+				aliases[alias] = a.Task.ID
+			}
 			added++
 			known = append(known, a.Task.ID)
 			versions[a.Task.ID] = max(versions[a.Task.ID], 1)
@@ -115,6 +128,8 @@ func testStorm(t *testing.T, kind database) {
 		{`SELECT COUNT(*) FROM bellman_live l JOIN bellman_ended e ON e.id = l.id`, 0},
 		{`SELECT COUNT(*) FROM bellman_live WHERE id NOT IN (SELECT id FROM bellman_task)`, 0},
 		{`SELECT COUNT(*) FROM bellman_ended WHERE id NOT IN (SELECT id FROM bellman_task)`, 0},
+		{`SELECT COUNT(*) FROM bellman_alias`, len(aliases)},
+		{`SELECT COUNT(*) FROM bellman_alias WHERE id NOT IN (SELECT id FROM bellman_task)`, 0},
 		{`SELECT CAST(COALESCE(SUM(tasks), 0) AS {number}) FROM bellman_depth WHERE state = 0`, number(`SELECT COUNT(*) FROM bellman_live`)},
 		{`SELECT CAST(COALESCE(SUM(tasks), 0) AS {number}) FROM bellman_depth WHERE state = 2`, number(`SELECT COUNT(*) FROM bellman_ended WHERE state = 2`)},
 	}
@@ -129,15 +144,25 @@ func testStorm(t *testing.T, kind database) {
 			t.Errorf("Task(%v) = %+v, %v; want version %d", id, task, err, version)
 		}
 	}
-	if added == 0 || attempts == 0 {
-		t.Errorf("%d tasks, %d attempts: nothing was tried", added, attempts)
+	for alias, id := range aliases {
+		if task, err := s.Task(ctx, id); err != nil || task.Alias != alias {
+			t.Errorf("Task(%v) = %+v, %v; want alias %s", id, task, err, alias)
+		}
 	}
-	t.Logf("%d tasks, %d attempts", added, attempts)
+	if added == 0 || attempts == 0 || refused == 0 {
+		t.Errorf("%d tasks, %d attempts, %d refused: nothing was tried", added, attempts, refused)
+	}
+	t.Logf("%d tasks, %d attempts, %d refused", added, attempts, refused)
 }
 
-// keyed is a task with one of a few keys, most of which exist soon.
+// keyed is a task with one of a few keys, most of which exist soon. Half of them have one of a few
+// aliases.
 func keyed() *bellman.Task {
 	now := time.Now()
-	return &bellman.Task{ID: bellman.NewID(), Queue: "q", Key: fmt.Sprint("key-", rand.IntN(400)),
+	alias := ""
+	if rand.IntN(2) == 0 {
+		alias = fmt.Sprint("alias-", rand.IntN(100))
+	}
+	return &bellman.Task{Alias: alias, ID: bellman.NewID(), Queue: "q", Key: fmt.Sprint("key-", rand.IntN(400)),
 		Status: bellman.Status{Version: 1, Due: now, VisibleAt: now, Began: now}}
 }

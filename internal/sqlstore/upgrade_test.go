@@ -87,7 +87,7 @@ func testMigrateFromTheSecond(t *testing.T, kind database) {
 	b := sqltest.Adds(0, 3, now)
 	must(t, s.Commit(ctx, b))
 	must(t, s.Commit(ctx, &store.Batch{Changes: sqltest.Succeed(b, now)[:2]}))
-	for _, text := range []string{"ALTER TABLE bellman_ended DROP COLUMN attempt", "DELETE FROM bellman_schema WHERE version > 2",
+	for _, text := range []string{"ALTER TABLE bellman_ended DROP COLUMN attempt", "DROP TABLE bellman_alias", "DELETE FROM bellman_schema WHERE version > 2",
 		`INSERT INTO bellman_attempt (task_id, number, cause, due, started, took_ns, result, status) SELECT id, 1, 0, 5, 6, 7, 1, 201 FROM bellman_ended`} {
 		must(t, d.Define(ctx, text))
 	}
@@ -104,6 +104,12 @@ func testMigrateFromTheSecond(t *testing.T, kind database) {
 		if ended := i < 2; ended != (len(log) == 1 && log[0].Status == 201 && task.Last != nil && *task.Last == log[0]) || !ended && len(log)+int(task.Attempts) > 0 {
 			t.Errorf("task %d after the upgrade: %v with last %+v and log %+v", i, task.State, task.Last, log)
 		}
+	}
+	named := sqltest.Task(9, now)
+	named.Alias = "account/9"
+	must(t, s.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: named}}}))
+	if id, err := store.Lookup(ctx, s, "", named.Alias); err != nil || id != named.ID {
+		t.Errorf("Lookup() of an alias after the upgrade = %v, %v; want %v", id, err, named.ID)
 	}
 	// The first goes on, and ends by its second attempt.
 	id := b.Adds[0].Task.ID

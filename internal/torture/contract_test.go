@@ -108,7 +108,7 @@ func (g *galera) empty(t *testing.T) {
 	if err := mysql.Migrate(t.Context(), mysqlURL(g.members[0].address), mysql.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"task", "live", "ended", "attempt", "order", "depth", "count", "node", "doc", "audit"} {
+	for _, table := range []string{"task", "alias", "live", "ended", "attempt", "order", "depth", "count", "node", "doc", "audit"} {
 		if err := g.members[0].exec(t.Context(), "DELETE FROM bellman.bellman_"+table); err != nil {
 			t.Fatal(err)
 		}

@@ -46,6 +46,11 @@ func (c *Channel) named(o *order.Order, a *order.QueryAnswer) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return number(value)
+}
+
+// number returns an order's number from what an expression evaluates to.
+func number(value any) (string, error) {
 	switch no := value.(type) {
 	case string:
 		return no, nil

@@ -13,6 +13,11 @@
 // In JSON a placeholder stands within a string, or alone where a number is wanted:
 //
 //	{"order": "{order_no}", "shop": {vars.shop}}
+//
+// # Notices
+//
+// [Notices] reads the notices that a gateway sends by itself: it verifies a signature over the raw body,
+// and reads the order's number and state with expressions, too.
 package gateway
 
 import (

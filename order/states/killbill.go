@@ -10,6 +10,7 @@ import (
 // transactions (killbill/killbill, payment state machine) and ErrorCode
 // (killbill/killbill-api): 7020 no such payment, 7032 not possible in its state.
 // SUCCESS, PAYMENT_FAILURE and PLUGIN_FAILURE are final; PENDING and UNKNOWN are not.
+// Not confirmed: that effectiveDate of a transaction is the time of the payment.
 var killbill = Preset{
 	Name:   "killbill",
 	Source: "Kill Bill, payments: transactions with transactionType and status, or one transaction",

@@ -8,7 +8,8 @@ import (
 
 // PayerMax. Values: transaction status and error codes
 // (docs.payermax.com/en/doc-center/appendix/collection/transaction-status.html).
-// code says that the call was understood, and nothing of the order.
+// code says that the call was understood, and nothing of the order. Not confirmed: that
+// data.completeTime is the time of the payment; another form of it is left out.
 var payermax = Preset{
 	Name:   "payermax",
 	Source: "PayerMax, order query: code, data.status",

@@ -48,6 +48,33 @@ func CompileQueryRules(rules map[string]string) (*Query, error) {
 	}}, nil
 }
 
+// CompileQueryValue makes a Query of one expression that evaluates to the name of the reading, such as
+//
+//	json.status == "ok" ? "PAID" : "PENDING"
+//
+// Another text, or no text, is QUERY_ERROR. The error says what is wrong with the expression.
+func CompileQueryValue(text string) (*Query, error) {
+	v, err := rule.CompileValue(text)
+	if err != nil {
+		return nil, fmt.Errorf("states: %w", err)
+	}
+	return &Query{func(a *order.Answer, _ time.Duration) finding {
+		if len(a.Body) > order.MaxBody {
+			return unclear("%s", errTooLong)
+		}
+		value, err := v.Evaluate(ruleAnswer(a), rule.Facts{})
+		if err != nil {
+			return unclear("the state cannot be read: %s", err)
+		}
+		name, _ := value.(string)
+		reading, err := order.ParseReading(name)
+		if err != nil {
+			return unclear("%s", err)
+		}
+		return finding{reading: reading}
+	}}, nil
+}
+
 // settle says what the readings that match, in their order, come to.
 func settle(matched []order.Reading) (order.Reading, string) {
 	switch {
@@ -109,18 +136,24 @@ func compile[R comparable](rules map[string]string, parse func(string) (R, error
 	return mappings, nil
 }
 
+// ruleAnswer returns an answer as expressions read it.
+func ruleAnswer(a *order.Answer) *rule.Answer {
+	ra := &rule.Answer{Status: a.Status, Body: a.Body, Header: make(http.Header, len(a.Header))}
+	for name, value := range a.Header {
+		ra.Header[name] = []string{value}
+	}
+	return ra
+}
+
 // match returns the readings whose rules match, in their order.
 func match[R comparable](a *order.Answer, mappings []mapping[R]) ([]R, error) {
 	if len(a.Body) > order.MaxBody {
 		return nil, errTooLong
 	}
-	ra := rule.Answer{Status: a.Status, Body: a.Body, Header: make(http.Header, len(a.Header))}
-	for name, value := range a.Header {
-		ra.Header[name] = []string{value}
-	}
+	ra := ruleAnswer(a)
 	var matched []R
 	for _, m := range mappings {
-		ok, err := m.rule.Accepts(&ra)
+		ok, err := m.rule.Accepts(ra)
 		if err != nil && !errors.Is(err, rule.ErrMissing) {
 			return nil, fmt.Errorf("%v: %w", m.reading, err)
 		}

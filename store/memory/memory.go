@@ -28,6 +28,7 @@ type Store struct {
 	closed  bool
 	rows    map[bellman.ID]*row
 	keys    map[[2]string]*row // by queue and key, of the tasks that have one
+	aliases map[string]*row
 	pending pending
 	chains  chains
 	docs    map[[2]string][]byte // by kind and name
@@ -52,7 +53,7 @@ var _ store.Store = (*Store)(nil)
 // New returns an empty store.
 func New() *Store {
 	s := &Store{
-		rows: map[bellman.ID]*row{}, keys: map[[2]string]*row{}, pending: pending{}, chains: chains{},
+		rows: map[bellman.ID]*row{}, keys: map[[2]string]*row{}, aliases: map[string]*row{}, pending: pending{}, chains: chains{},
 		docs: map[[2]string][]byte{}, nodes: map[string]node{},
 	}
 	for i := range s.shards {
@@ -142,11 +143,18 @@ func (s *Store) add(a *store.Add) {
 		a.Existing = a.Task.ID
 		return
 	}
+	if r := s.aliases[a.Task.Alias]; r != nil {
+		a.Existing, a.Err = r.ID, bellman.ErrAliasTaken
+		return
+	}
 	r := &row{Task: *clone(a.Task), digest: a.Digest}
 	r.Last = nil
 	s.rows[r.ID] = r
 	if r.Key != "" {
 		s.keys[key] = r
+	}
+	if r.Alias != "" {
+		s.aliases[r.Alias] = r
 	}
 	s.pending.put(r)
 	s.chains.add(r, s.now(), a.Moved)
@@ -209,6 +217,7 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 			if pruned < limit && r.State == state && r.Finished.Before(cut(before)) {
 				delete(s.rows, r.ID)
 				delete(s.keys, [2]string{r.Queue, r.Key})
+				delete(s.aliases, r.Alias)
 				pruned++
 			}
 		}
@@ -252,12 +261,14 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 	})
 }
 
-// Find returns the task that holds each key.
+// Find returns the task that has each key or alias.
 func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
 	return alone(ctx, s, func() ([]store.Found, error) {
 		found := make([]store.Found, len(keys))
 		for i, k := range keys {
-			if r := s.keys[[2]string{k.Queue, k.Key}]; r != nil {
+			if r := s.aliases[k.Key]; r != nil && k.Queue == "" {
+				found[i].ID = r.ID
+			} else if r := s.keys[[2]string{k.Queue, k.Key}]; r != nil {
 				found[i] = store.Found{ID: r.ID, Digest: r.digest}
 			}
 		}

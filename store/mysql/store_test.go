@@ -101,7 +101,7 @@ func TestStore(t *testing.T) {
 func empty(t testing.TB, url string) {
 	t.Helper()
 	db := raw(t, url)
-	for _, table := range []string{"task", "live", "ended", "attempt", "depth", "count", "order", "node", "doc", "audit"} {
+	for _, table := range []string{"task", "alias", "live", "ended", "attempt", "depth", "count", "order", "node", "doc", "audit"} {
 		if _, err := db.Exec("DELETE FROM bellman_" + table); err != nil {
 			t.Fatal(err)
 		}

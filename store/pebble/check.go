@@ -24,8 +24,8 @@ func (r *checker) wrong(format string, args ...any) {
 
 // Check reads a snapshot of the whole store and verifies that rows, indexes and counters agree.
 // Each task must have exactly one status, and each pending task exactly one due entry. Each key,
-// merchant and order number must have its index entry. Each index entry and attempt must have its
-// task. Commits continue meanwhile.
+// alias, merchant and order number must have its index entry. Each index entry and attempt must have
+// its task. Commits continue meanwhile.
 //
 // Check reads each row once and needs little memory. It reads tables ordered by id side by side.
 // For an index, it compares checksums of the entries with checksums of the rows (see sums). Only if

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -58,8 +59,8 @@ func (s *sums) differAnywhere() bool {
 	return false
 }
 
-// entries calls f with each index entry that a task requires. For a key row, the value is only the
-// id. f must not keep its arguments.
+// entries calls f with each index entry that a task requires. For the row of a key or an alias, the
+// value is only the id. f must not keep its arguments.
 func (c *checker) entries(t *bellman.Task, st *status, f func(key, row []byte) error) error {
 	var err error
 	if !st.State.Ended() {
@@ -68,6 +69,10 @@ func (c *checker) entries(t *bellman.Task, st *status, f func(key, row []byte) e
 	}
 	if t.Key != "" {
 		c.key = keyKey(c.key[:0], st.queue, t.Key)
+		err = errors.Join(err, f(c.key, t.ID[:]))
+	}
+	if t.Alias != "" {
+		c.key = keyKey(c.key[:0], aliases, t.Alias)
 		err = errors.Join(err, f(c.key, t.ID[:]))
 	}
 	if t.MerchantNo != "" {
@@ -136,6 +141,9 @@ func (c *checker) missing(t *bellman.Task, st *status) error {
 			return nil
 		}
 		what := map[byte]string{tableDue: "due", tableKey: "key", tableMerchant: "merchant", tableOrder: "order", tablePlace: "place"}[key[0]]
+		if isAlias(key) {
+			what = "alias"
+		}
 		err := get(c.r, key, func(row []byte) error {
 			if string(compared(key, row)) != string(want) {
 				c.wrong("task %s: its %s entry says something else", t.ID, what)
@@ -149,6 +157,9 @@ func (c *checker) missing(t *bellman.Task, st *status) error {
 		return err
 	})
 }
+
+// isAlias reports whether a key is that of an alias's row.
+func isAlias(key []byte) bool { return bytes.HasPrefix(key, keyKey(nil, aliases, "")) }
 
 // rows calls f for each row of a table.
 func (c *checker) rows(ctx context.Context, table byte, f func(key, row []byte) error) error {
@@ -205,6 +216,9 @@ func (c *checker) entry(key, row []byte) error {
 	case tableKey:
 		queue, ok := c.s.queues.number(t.Queue)
 		stands = ok && string(keyKey(nil, queue, t.Key)) == string(key)
+		if isAlias(key) {
+			stands = string(keyKey(nil, aliases, t.Alias)) == string(key)
+		}
 	case tableMerchant:
 		stands = string(merchantKey(nil, t.MerchantNo, id)) == string(key)
 	case tableOrder:

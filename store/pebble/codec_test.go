@@ -108,6 +108,9 @@ func FuzzRows(f *testing.F) {
 			}
 			task.Header[s.string()] = s.string()
 		}
+		if task.Alias = s.string(); s.byte()%2 == 0 {
+			task.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=b"))
+		}
 		queue := uint32(s.uint64())
 		var gotTask bellman.Task
 		gotQueue, err := parseCold(appendCold(nil, &task, queue), id, &gotTask)
@@ -117,7 +120,7 @@ func FuzzRows(f *testing.F) {
 
 		st := status{queue: queue, line: store.Line(s.uint64()), Status: bellman.Status{State: bellman.State(s.byte() & 3), Reason: s.string(),
 			Version: uint32(s.uint64()), Shard: uint16(s.uint64()), Attempts: int32(s.uint64() % math.MaxInt32), Step: int32(s.uint64() % math.MaxInt32),
-			Began: s.time(), Due: s.time(), VisibleAt: s.time(), Trigger: bellman.Trigger(s.byte()), Updated: s.time(), Finished: s.time(), Data: s.bytes()}}
+			Began: s.time(), Due: s.time(), VisibleAt: s.time(), Trigger: bellman.Trigger(s.byte() & 0xf), Updated: s.time(), Finished: s.time(), Data: s.bytes()}}
 		if s.byte()%2 == 0 {
 			st.Began, st.VisibleAt = st.Due, st.Due
 		}

@@ -25,7 +25,7 @@ type stage struct {
 	status map[bellman.ID]*status // status after this commit
 	spare  []*status              // for reuse
 	order  []bellman.ID           // scratch
-	keys   map[string]claimed     // keys taken by this commit, as encoded by keyKey
+	keys   map[string]claimed     // keys and aliases taken by this commit, as encoded by keyKey
 	deltas map[uint32]counts      // changes to counters, by queue
 	names  []uint32               // queues whose names this commit writes
 	newest bellman.ID
@@ -38,7 +38,7 @@ type stage struct {
 	places *lsm.Iterator // of ordering keys; nil until needed
 }
 
-// claimed is the value of a key row.
+// claimed is the value of a key row. An alias has no digest.
 type claimed struct {
 	id     bellman.ID
 	digest bellman.Digest
@@ -177,7 +177,7 @@ func (s *Store) del(key []byte, once bool) error {
 	return s.batch.Delete(key, nil)
 }
 
-// add inserts a task unless its id or key already exists.
+// add inserts a task unless its id, key or alias already exists.
 func (s *Store) add(a *store.Add, low bool) error {
 	a.Existing, a.Err = bellman.ID{}, nil
 	t, g := a.Task, &s.stage
@@ -212,6 +212,16 @@ func (s *Store) add(a *store.Add, low bool) error {
 		a.Existing = t.ID
 		return nil
 	}
+	if t.Alias != "" {
+		have, taken, err := s.holder(aliases, t.Alias)
+		if err != nil {
+			return err
+		}
+		if taken {
+			a.Existing, a.Err = have.id, bellman.ErrAliasTaken
+			return nil
+		}
+	}
 	if low {
 		a.Err = bellman.ErrFull
 		return nil
@@ -236,10 +246,12 @@ func (s *Store) add(a *store.Add, low bool) error {
 		return err
 	}
 	if t.Key != "" {
-		g.key = keyKey(g.key[:0], queue, t.Key)
-		g.keys[string(g.key)] = claimed{t.ID, a.Digest}
-		g.row = append(append(g.row[:0], t.ID[:]...), a.Digest[:]...)
-		if err := s.set(g.key, g.row); err != nil {
+		if err := s.putKey(queue, t.Key, claimed{t.ID, a.Digest}); err != nil {
+			return err
+		}
+	}
+	if t.Alias != "" {
+		if err := s.putKey(aliases, t.Alias, claimed{id: t.ID}); err != nil {
 			return err
 		}
 	}
@@ -265,6 +277,15 @@ func (s *Store) add(a *store.Add, low bool) error {
 	return s.putStatus(t.ID, st)
 }
 
+// putKey writes the row of a key or an alias.
+func (s *Store) putKey(queue uint32, key string, by claimed) error {
+	g := &s.stage
+	g.key = keyKey(g.key[:0], queue, key)
+	g.keys[string(g.key)] = by
+	g.row = append(append(g.row[:0], by.id[:]...), by.digest[:]...)
+	return s.set(g.key, g.row)
+}
+
 // check rejects a text too long for a key, and a task without a queue.
 func check(t *bellman.Task) error {
 	var wrong bellman.Invalid
@@ -272,7 +293,7 @@ func check(t *bellman.Task) error {
 		wrong.Add("queue", "is missing")
 	}
 	for _, f := range [...]struct{ name, text string }{
-		{"queue", t.Queue}, {"key", t.Key}, {"merchant_no", t.MerchantNo}, {"order_no", t.OrderNo},
+		{"queue", t.Queue}, {"key", t.Key}, {"alias", t.Alias}, {"merchant_no", t.MerchantNo}, {"order_no", t.OrderNo},
 		{"ordering_key", t.OrderingKey},
 	} {
 		if len(f.text) > maxName {
@@ -282,7 +303,7 @@ func check(t *bellman.Task) error {
 	return wrong.Err()
 }
 
-// holder finds the task that holds this key.
+// holder finds the task that has this key, or this alias.
 func (s *Store) holder(queue uint32, key string) (claimed, bool, error) {
 	g := &s.stage
 	g.key = keyKey(g.key[:0], queue, key)

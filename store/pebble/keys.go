@@ -3,6 +3,7 @@ package pebble
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 
 	"github.com/bellmanhq/bellman"
 )
@@ -64,6 +65,11 @@ func parseDueKey(key []byte) (look int64, id bellman.ID) {
 // ordered maps signed numbers to unsigned numbers and keeps their order.
 func ordered(n int64) uint64 { return uint64(n) ^ 1<<63 }
 
+// aliases stands for a queue's number in the rows of aliases, which are in the table of keys. No
+// queue gets this number.
+const aliases = math.MaxUint32
+
+// keyKey is the key of the row of a task's key in a queue, or of its alias.
 func keyKey(b []byte, queue uint32, key string) []byte {
 	b = binary.BigEndian.AppendUint32(append(b, tableKey), queue)
 	return append(b, key...)

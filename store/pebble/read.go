@@ -111,7 +111,7 @@ func (s *Store) task(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
 	return t, err
 }
 
-// Find returns the task that holds each key.
+// Find returns the task that has each key or alias.
 func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -119,7 +119,10 @@ func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, erro
 	defer s.leave()
 	found := make([]store.Found, len(keys))
 	for i, k := range keys {
-		queue, known := s.queues.number(k.Queue)
+		queue, known := uint32(aliases), true
+		if k.Queue != "" {
+			queue, known = s.queues.number(k.Queue)
+		}
 		if !known || k.Key == "" || len(k.Key) > maxName {
 			continue
 		}
@@ -135,7 +138,7 @@ func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, erro
 	return found, nil
 }
 
-// lookup returns the task that holds a key. ErrNotFound: no task holds the key.
+// lookup returns the task that has a key, or an alias. ErrNotFound: no task has it.
 func (s *Store) lookup(r lsm.Reader, queue uint32, key string) (c claimed, err error) {
 	err = get(r, keyKey(nil, queue, key), func(row []byte) (err error) {
 		c, err = parseClaimed(row)

@@ -181,10 +181,14 @@ func reason(text []byte) string {
 
 // appendCold encodes the part of t that never changes. The body comes last, so that all other text
 // can be read as one string. Inherited uses three bits of the first byte. The highest of these bits
-// marks an ordering key. A row with a trace has the format traced.
+// marks an ordering key. A row with a trace has the format traced, a row with an alias the format
+// extended.
 func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 	first := format | byte(t.Inherited)<<4
-	if t.Trace() != nil {
+	switch {
+	case t.Alias != "":
+		first ^= format ^ extended
+	case t.Trace() != nil:
 		first ^= format ^ traced
 	}
 	if t.CreatedBy() != "" {
@@ -216,6 +220,13 @@ func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 		b = pack.Text(b, t.OrderingKey)
 		b = pack.Text(b, map[bool]string{true: superseding}[t.Supersedes])
 	}
+	if t.Alias != "" {
+		more := byte(hasAlias)
+		if t.Trace() != nil {
+			more |= hasTrace
+		}
+		b = pack.Text(append(b, more), t.Alias)
+	}
 	if t.Trace() != nil {
 		trace, _ := t.Trace().AppendBinary(nil) // never fails
 		b = pack.Text(b, trace)
@@ -232,6 +243,16 @@ func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 // traced is the format of a cold row with a trace behind the headers and the ordering key. Rows
 // without a trace keep the older format.
 const traced = 2
+
+// extended is the format of a cold row with a byte behind the headers and the ordering key. The byte
+// says which of the following fields the row has: an alias, a trace.
+const extended = 3
+
+// Bits of that byte.
+const (
+	hasAlias = 1 << iota
+	hasTrace
+)
 
 // isNamed is the bit of a cold row's format for the name of the API key that created the task. The
 // name is behind the trace.
@@ -254,7 +275,7 @@ func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err er
 	p := pack.Read(row)
 	first := p.Byte()
 	version := first & 0xf &^ (isNamed | isOfKind)
-	if version != format && version != traced {
+	if version < format || version > extended {
 		return 0, pack.ErrCorrupt
 	}
 	t.ID, t.Inherited = id, bellman.Inherited(first&^isOrdered>>4)
@@ -301,7 +322,15 @@ func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err er
 		t.OrderingKey = next()
 		t.Supersedes = next() == superseding
 	}
-	if version == traced {
+	isTraced := version == traced
+	if version == extended {
+		more := p.Byte()
+		if more&^hasTrace != hasAlias {
+			return 0, pack.ErrCorrupt
+		}
+		t.Alias, isTraced = next(), more&hasTrace != 0
+	}
+	if isTraced {
 		trace := new(bellman.Trace)
 		if trace.UnmarshalBinary([]byte(next())) != nil {
 			return 0, pack.ErrCorrupt

@@ -107,7 +107,7 @@ func empty(t testing.TB, url string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	for _, table := range []string{"task", "live", "ended", "attempt", "depth", "count", "order", "node", "doc", "audit"} {
+	for _, table := range []string{"task", "alias", "live", "ended", "attempt", "depth", "count", "order", "node", "doc", "audit"} {
 		if _, err := conn.Exec(ctx, "DELETE FROM bellman_"+table); err != nil {
 			t.Fatal(err)
 		}

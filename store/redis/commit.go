@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/pack"
@@ -50,7 +51,7 @@ func (s *Store) commit(ctx context.Context, b *store.Batch, sc script, adds []st
 	if len(adds) == 0 {
 		sc = commit
 	}
-	c := call{args: make([]any, 0, 8+3*len(b.Leases)+8*len(adds)+11*len(b.Changes)), s: s}
+	c := call{args: make([]any, 0, 8+3*len(b.Leases)+9*len(adds)+11*len(b.Changes)), s: s}
 	if err := s.readPlaces(ctx, b, &c.places); err != nil {
 		return err
 	}
@@ -120,8 +121,11 @@ func added(a *store.Add, said string) {
 	if len(said) == 17 {
 		a.Existing = bellman.ID([]byte(said[1:]))
 	}
-	if said != "" && said[0] == 'K' {
+	switch {
+	case strings.HasPrefix(said, "K"):
 		a.Err = bellman.ErrKeyTaken
+	case strings.HasPrefix(said, "A"):
+		a.Err = bellman.ErrAliasTaken
 	}
 }
 
@@ -182,7 +186,7 @@ func (c *call) adds(list []store.Add) {
 		if !a.Moved || a.Task.Place == 0 {
 			a.Task.Place = c.places.take(a.Task)
 		}
-		c.put(a.Task.ID[:], keyOf(a.Task.Queue, a.Task.Key), score(&a.Task.Status), packRow(a.Task, a.Digest), listOf(a.Task.MerchantNo), listOf(a.Task.OrderNo))
+		c.put(a.Task.ID[:], keyOf(a.Task.Queue, a.Task.Key), keyOf("", a.Task.Alias), score(&a.Task.Status), packRow(a.Task, a.Digest), listOf(a.Task.MerchantNo), listOf(a.Task.OrderNo))
 		c.chain(a.Task.Ordering(), a.Task.Place)
 		c.results++
 		n++

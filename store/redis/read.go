@@ -50,7 +50,8 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 	return parseRow(id, row)
 }
 
-// Find returns the tasks that hold keys. The digest of a key's content is in the row of its task.
+// Find returns the tasks that have keys or aliases. The digest of a key's content is in the row of
+// its task.
 func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, error) {
 	all := make([]store.Found, len(keys))
 	fields := make([]string, len(keys))
@@ -90,6 +91,7 @@ func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, erro
 		for i, d := range digests {
 			switch {
 			case d == nil:
+			case len(d.Val()) == len(all[i].Digest) && keys[i].Queue == "": // an alias has no digest
 			case len(d.Val()) == len(all[i].Digest):
 				all[i].Digest = bellman.Digest([]byte(d.Val()))
 			default:

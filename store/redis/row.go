@@ -42,7 +42,7 @@ func check(t *bellman.Task) error {
 	for _, f := range [...]struct {
 		name, text string
 		max        int
-	}{{"queue", t.Queue, maxName}, {"key", t.Key, maxText}, {"merchant_no", t.MerchantNo, maxText}, {"order_no", t.OrderNo, maxText},
+	}{{"queue", t.Queue, maxName}, {"key", t.Key, maxText}, {"alias", t.Alias, maxText}, {"merchant_no", t.MerchantNo, maxText}, {"order_no", t.OrderNo, maxText},
 		{"ordering_key", t.OrderingKey, maxText}} {
 		if len(f.text) > f.max {
 			wrong.Add(f.name, fmt.Sprintf("has %d bytes: want at most %d", len(f.text), f.max))
@@ -90,6 +90,9 @@ const isNamed = 0x20
 // isOfKind is the bit that says that the task's kind follows that name.
 const isOfKind = 0x10
 
+// isAliased is the bit that says that an alias follows the kind.
+const isAliased = 0x08
+
 // packCold encodes what never changes. Its first byte after the queue has Inherited.
 func packCold(b []byte, t *bellman.Task) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(len(t.Queue)))
@@ -105,6 +108,9 @@ func packCold(b []byte, t *bellman.Task) []byte {
 	}
 	if t.Kind != bellman.KindUnknown {
 		first |= isOfKind
+	}
+	if t.Alias != "" {
+		first |= isAliased
 	}
 	b = append(append(b, t.Queue...), first)
 	b = pack.Text(b, t.Key)
@@ -143,6 +149,9 @@ func packCold(b []byte, t *bellman.Task) []byte {
 	if t.Kind != bellman.KindUnknown {
 		b = append(b, byte(t.Kind))
 	}
+	if t.Alias != "" {
+		b = pack.Text(b, t.Alias)
+	}
 	return append(b, t.Body...)
 }
 
@@ -154,7 +163,7 @@ func parseCold(b []byte, t *bellman.Task) error {
 	}
 	t.Queue = string(p.Take(uint64(binary.BigEndian.Uint16(n))))
 	first := p.Byte()
-	t.Inherited = bellman.Inherited(first &^ (isOrdered | isTraced | isNamed | isOfKind))
+	t.Inherited = bellman.Inherited(first &^ (isOrdered | isTraced | isNamed | isOfKind | isAliased))
 	t.Key = p.Text()
 	for _, s := range [...]*string{&t.MerchantNo, &t.OrderNo} {
 		*s = p.within(t.Key)
@@ -198,6 +207,9 @@ func parseCold(b []byte, t *bellman.Task) error {
 	}
 	if first&isOfKind != 0 {
 		t.Kind = bellman.Kind(p.Byte())
+	}
+	if first&isAliased != 0 {
+		t.Alias = p.Text()
 	}
 	if len(p.Left()) > 0 {
 		t.Body = bytes.Clone(p.Left())
@@ -338,7 +350,8 @@ func parseEntry(shard uint16, look, member string) (store.Entry, error) {
 // created is when a task was created, in Unix ms: the base of its times.
 func created(id bellman.ID) int64 { return id.Time().UnixMilli() }
 
-// keyOf is the name of a task's key in the index of keys; empty if it has none.
+// keyOf is the name of a task's key in the index of keys; empty if it has none. An alias is in the
+// same index, as the key of a queue without a name.
 func keyOf(queue, key string) string {
 	if key == "" {
 		return ""

@@ -71,9 +71,14 @@ var abilities = []promise{
 		if !can {
 			return
 		}
-		pending, ended := t.task(t0), t.task(t0)
-		t.add(pending)
-		t.add(ended)
+		pending, ended, refused, pruned := t.task(t0), t.task(t0), t.task(t0), t.task(t0)
+		pending.Alias, ended.Alias, refused.Alias, pruned.Alias = "a", "b", "a", "c"
+		t.add(pending, ended, pruned)
+		t.refused(refused, pending.ID)
+		t.end(pruned, bellman.Failed, t0)
+		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Second), 1); n != 1 || err != nil {
+			t.Errorf("Prune() = %d, %v; want 1", n, err)
+		}
 		change := store.Change{ID: ended.ID, Version: ended.Version, To: ended.Status, Attempt: &bellman.Attempt{Number: 1, Due: t0, Started: t0}}
 		change.To.State, change.To.Attempts, change.To.Finished = bellman.Succeeded, 1, t0
 		t.commit(&store.Batch{Changes: []store.Change{change}})
@@ -120,6 +125,7 @@ func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) sto
 	}
 	before, after := &suite{T: t, s: s}, &suite{T: t, s: s, ids: 1 << 16}
 	kept, ended := before.task(t0), before.task(t0)
+	kept.Alias = "a"
 	before.add(kept, ended)
 	before.end(ended, bellman.Succeeded, t0)
 	before.must(copier.Backup(dir))
@@ -131,6 +137,7 @@ func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) sto
 	after.end(kept, bellman.Failed, t0)
 	c := &suite{T: t, s: reopen(dir)}
 	c.same(c.get(kept.ID), kept)
+	c.hasAlias("a", kept.ID)
 	if got := c.get(ended.ID); got.State != bellman.Succeeded {
 		t.Errorf("an ended task is %v in the copy", got.State)
 	}

@@ -25,6 +25,7 @@ import (
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	nouns := map[string][]promise{
 		"ability": abilities,
+		"alias":   aliases,
 		"add":     append(slices.Clip(adds), refusals...),
 		"change":  changes,
 		"due":     dues,

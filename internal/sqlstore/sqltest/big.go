@@ -36,6 +36,7 @@ func Big(t *testing.T, d sqlstore.Driver, n int, fill func(due time.Time) error)
 			SELECT 1, l.id, l.due, e.reason, l.shard, 2, l.line, 1, l.queue, e.rest, e.attempt
 			FROM bellman_live l CROSS JOIN (SELECT * FROM bellman_ended LIMIT 1) e WHERE l.shard < 16`,
 		`DELETE FROM bellman_live WHERE shard < 16`,
+		`INSERT INTO bellman_alias (alias, id) SELECT order_no, id FROM bellman_task`,
 		// Those of one merchant wait for each other.
 		`INSERT INTO bellman_order (id, queue, ordering_key, supersedes, seq)
 			SELECT l.id, e.queue, t.event, CASE WHEN l.shard < 32 THEN 1 ELSE 0 END, l.due

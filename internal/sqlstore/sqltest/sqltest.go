@@ -147,6 +147,20 @@ func Everything(tb testing.TB, s store.Store) {
 	}
 	must(tb, s.Commit(ctx, &store.Batch{Leases: leases, Changes: over}))
 
+	named := Adds(2000, 20, now) // with aliases
+	for i := range named.Adds {
+		named.Adds[i].Task.Alias = fmt.Sprint("alias/", i)
+	}
+	must(tb, s.Commit(ctx, named))
+	taken := Adds(3000, 20, now)
+	for i := range taken.Adds {
+		taken.Adds[i].Task.Alias = fmt.Sprint("alias/", i+10)
+	}
+	must(tb, s.Commit(ctx, taken))
+	must(tb, s.Commit(ctx, &store.Batch{Changes: Succeed(named, now.Add(-time.Hour))})) // the first that Prune finds
+	_, err = store.Lookup(ctx, s, "", "alias/5")
+	must(tb, err)
+
 	t := batch.Adds[0].Task
 	pending, succeeded := bellman.Pending, bellman.Succeeded
 	for _, f := range []store.Filter{{}, {Queue: t.Queue}, {Key: t.Key}, {MerchantNo: t.MerchantNo}, {OrderNo: t.OrderNo}, {URLHost: "m0.example"},

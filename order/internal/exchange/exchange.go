@@ -38,10 +38,10 @@ func Do(rt http.RoundTripper, req *http.Request) order.Answer {
 	body, err := read(resp)
 	if err != nil {
 		a := fault(req, err, fmt.Sprintf("the answer broke off after %d bytes: ", len(body)))
-		a.Status, a.Header, a.Body = resp.StatusCode, header(resp.Header), body
+		a.Status, a.Header, a.Body = resp.StatusCode, Header(resp.Header), body
 		return a
 	}
-	a := order.Answer{Result: bellman.Accepted, Status: resp.StatusCode, Header: header(resp.Header), Body: body}
+	a := order.Answer{Result: bellman.Accepted, Status: resp.StatusCode, Header: Header(resp.Header), Body: body}
 	a.RetryAfter, a.Throttled = rule.RetryAfter(resp.StatusCode, resp.Header, time.Now())
 	a.Throttled = a.Throttled || resp.StatusCode == http.StatusTooManyRequests // 503 counts only with a Retry-After
 	encoded := cause.Encoded(resp.Header)
@@ -80,9 +80,9 @@ func read(resp *http.Response) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(resp.Body, order.MaxBody+1))
 }
 
-// header returns a header with its names in lower case. Values of one name are joined with a comma (RFC
+// Header returns a header with its names in lower case. Values of one name are joined with a comma (RFC
 // 9110, section 5.3).
-func header(h http.Header) map[string]string {
+func Header(h http.Header) map[string]string {
 	lower := make(map[string]string, len(h))
 	for name, values := range h {
 		lower[strings.ToLower(name)] = strings.Join(values, ", ")

@@ -22,7 +22,8 @@ end
 
 local said, fresh = {}, {}
 local function add()
-	local id, key, score, row, merchant, order, chain, stands = arg(), arg(), arg(), arg(), arg(), arg(), arg(), arg()
+	local id, key, alias, score, row = arg(), arg(), arg(), arg(), arg()
+	local merchant, order, chain, stands = arg(), arg(), arg(), arg()
 	local have = key ~= '' and call('HGET', P .. 'k', key)
 	if have then
 		local digest = call('GETRANGE', P .. 't' .. have, 48, 63)
@@ -34,12 +35,20 @@ local function add()
 			return
 		end
 	end
+	local holder = alias ~= '' and call('HGET', P .. 'k', alias)
+	if holder and call('EXISTS', P .. 't' .. id) == 0 and call('EXISTS', P .. 't' .. holder) == 1 then
+		said[#said + 1] = 'A' .. holder
+		return
+	end
 	if call('SETNX', P .. 't' .. id, row) == 0 then
 		said[#said + 1] = 'E' .. id
 		return
 	end
 	if key ~= '' then
 		call('HSET', P .. 'k', key, id)
+	end
+	if alias ~= '' then
+		call('HSET', P .. 'k', alias, id)
 	end
 	place(id, row, score)
 	fresh[#fresh + 1] = id
@@ -91,7 +100,7 @@ for _ = 1, number() do
 	local h = call('GET', P .. 't' .. id) or ''
 	if h == '' or sub(h, 5, 8) ~= version then
 		said[#said + 1] = h == '' and 'N' or 'C'
-		at = at + 8 * follows
+		at = at + 9 * follows
 		for _ = 1, follows do
 			said[#said + 1] = ''
 		end

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order/states"
+	"github.com/bellmanhq/bellman/rule"
+)
+
+var verifyFields = []field[sign.VerifyConfig]{
+	{name: "scheme", set: func(c *sign.VerifyConfig, s string) error { return choice(&c.Scheme, s, sign.VerifySchemes()...) }},
+	{name: "header", set: func(c *sign.VerifyConfig, s string) error { return filled(&c.Header, s) }},
+	{name: "secrets", read: func(r *reader, path string, n ast.Node, c *sign.VerifyConfig) { c.Secrets = r.secrets(n, path) }},
+	{name: "tolerance", set: func(c *sign.VerifyConfig, s string) error { return atLeast(&c.Tolerance, s, 1) }},
+}
+
+var noticeAnswerFields = []field[NoticeAnswer]{
+	{name: "status", set: func(a *NoticeAnswer, s string) error { return number(&a.Status, s, 200, 599) }},
+	{name: "body", set: func(a *NoticeAnswer, s string) error { a.Body = s; return nil }},
+}
+
+var noticeFields = []field[Notice]{
+	{name: "verify", read: func(r *reader, path string, n ast.Node, to *Notice) {
+		if fill(r, n, path, verifyFields, &to.Verify) && to.Verify.Scheme == "" {
+			r.note(n, path+".scheme", "is missing: a notice that nobody signed decides nothing")
+		}
+	}},
+	{name: "items", set: func(to *Notice, s string) error { return filled(&to.Items, s) }},
+	{name: "order", set: func(to *Notice, s string) error {
+		to.Order = s
+		_, err := rule.CompileValue(s)
+		return err
+	}},
+	{name: "state", set: func(to *Notice, s string) error {
+		to.State = s
+		_, err := states.CompileQueryValue(s)
+		return err
+	}},
+	{name: "states", read: func(r *reader, path string, n ast.Node, to *Notice) {
+		var q Queue
+		readReadings(r, path, n, &q, &q.Order.States, compiles(states.CompileQuery), compiles(states.CompileQueryRules))
+		to.States = q.Order.States
+	}},
+	{name: "answer.accepted", read: func(r *reader, path string, n ast.Node, to *Notice) {
+		fill(r, n, path, noticeAnswerFields, &to.Accepted)
+	}},
+	{name: "answer.refused", read: func(r *reader, path string, n ast.Node, to *Notice) {
+		fill(r, n, path, noticeAnswerFields, &to.Refused)
+	}},
+}
+
+// readNotice reads how a gateway's notices are verified and read.
+func readNotice(r *reader, path string, n ast.Node, q *Queue) {
+	to := new(Notice)
+	q.Order.Notice = to
+	r.places[path] = r.place(n)
+	noted := len(r.problems)
+	fill(r, n, path, noticeFields, to)
+	if len(r.problems) > noted {
+		return
+	}
+	if to.Verify.Scheme == "" {
+		r.note(n, path+".verify", "is missing: want {scheme: …, secrets: […]}; a notice that nobody signed decides nothing")
+	}
+	if to.Order == "" {
+		r.note(n, path+".order", "is missing: want an expression for the channel's order number, such as json.out_trade_no")
+	}
+	if to.States.zero() == (to.State == "") {
+		r.note(n, path+".states", "want states, as for query, or state, an expression for the name of the state: one of them")
+	}
+}

@@ -1,0 +1,253 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/gateway"
+	"github.com/bellmanhq/bellman/order/states"
+	"github.com/bellmanhq/bellman/rule"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Limits of notices.
+const (
+	maxNotice    = 256 << 10       // bytes of a body
+	noticeWithin = 4 * time.Second // WeChat Pay waits 5 s for the answer
+
+	// Notices that cannot be verified may cause this many queries of one queue in a second.
+	maxHints = 10
+)
+
+// notices takes what payment channels tell by themselves: it verifies a notice, applies it to its
+// order, and only then answers the channel.
+type notices struct {
+	server    *Server
+	receivers atomic.Pointer[map[string]*receiver] // by queue
+	listener  net.Listener                         // nil: notices are received by the API alone
+	http      *http.Server
+}
+
+// A receiver reads the notices for the orders of one queue.
+type receiver struct {
+	account string
+	reader  order.NoticeReader
+	hints   access.Seldom
+}
+
+// set replaces the queues that receive notices.
+func (n *notices) set(receivers map[string]*receiver) { n.receivers.Store(&receivers) }
+
+// receivers returns the queues that receive notices. An error names the setting that is wrong.
+func receivers(queues []engine.Queue, c *config.Config) (map[string]*receiver, error) {
+	receivers := make(map[string]*receiver)
+	for i := range queues {
+		q := &queues[i]
+		h, is := q.Handler.(*order.Handler)
+		if !is {
+			continue
+		}
+		reader, is := h.Channel().(order.NoticeReader)
+		if own := c.Queues[i].Order.Notice; own != nil {
+			var err error
+			if reader, err = noticeReader(own); err != nil {
+				return nil, fmt.Errorf("queue %s: %w", q.Name, err)
+			}
+		} else if !is {
+			continue
+		}
+		receivers[q.Name] = &receiver{account: h.Account(q.Name), reader: reader, hints: access.Seldom{Every: time.Second, Most: maxHints}}
+	}
+	return receivers, nil
+}
+
+// noticeReader makes the reader of a gateway's notices.
+func noticeReader(c *config.Notice) (order.NoticeReader, error) {
+	o := gateway.NoticeOptions{
+		Verify: c.Verify, Items: c.Items,
+		Accepted: order.NoticeAnswer{Status: c.Accepted.Status, Body: c.Accepted.Body},
+		Refused:  order.NoticeAnswer{Status: c.Refused.Status, Body: c.Refused.Body},
+	}
+	var err error
+	if o.Order, err = rule.CompileValue(c.Order); err != nil {
+		return nil, fmt.Errorf("notice.order: %w", err)
+	}
+	if c.State != "" {
+		o.States, err = states.CompileQueryValue(c.State)
+	} else {
+		o.States, err = readings(c.States, states.CompileQuery, states.CompileQueryRules)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("notice.states: %w", err)
+	}
+	return gateway.NewNotices(o)
+}
+
+// ServeHTTP answers POST /notices/{queue}.
+func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	queue := r.PathValue("queue")
+	to := (*n.receivers.Load())[queue]
+	if to == nil {
+		http.Error(w, fmt.Sprintf("queue %.128q receives no notices", queue), http.StatusNotFound)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxNotice))
+	if err != nil {
+		n.server.metrics.Noticed(queue, string(order.NoticeRefused))
+		http.Error(w, fmt.Sprintf("the notice cannot be read, or is larger than %d bytes", maxNotice), http.StatusRequestEntityTooLarge)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), noticeWithin)
+	defer cancel()
+	_, err = n.receive(ctx, queue, &order.RawNotice{Header: r.Header, Body: body, At: time.Now()})
+	why := ""
+	if err != nil {
+		why = err.Error()
+	}
+	answer := to.reader.AnswerNotice(err == nil, why)
+	if answer.ContentType != "" {
+		w.Header().Set("Content-Type", answer.ContentType)
+	}
+	w.WriteHeader(answer.Status)
+	io.WriteString(w, answer.Body) // an error means that the channel has gone
+}
+
+// errNoReceiver refuses a notice for a queue whose channel sends none.
+var errNoReceiver = errors.New("the queue receives no notices: want a queue with channel wechatpay or alipay, or with notice")
+
+// receive verifies a notice and applies each of its items. When it returns nil, all is committed.
+func (n *notices) receive(ctx context.Context, queue string, raw *order.RawNotice) (told []*order.Told, err error) {
+	to := (*n.receivers.Load())[queue]
+	if to == nil {
+		return nil, errNoReceiver
+	}
+	items, hint, err := to.reader.ReadNotice(raw)
+	if err != nil {
+		n.refuse(ctx, queue, to, hint, raw, err)
+		return nil, err
+	}
+	for i := range items {
+		t := order.NewTold(&items[i], to.account, raw.At)
+		if wrong := n.apply(ctx, queue, t); wrong != nil {
+			err = errors.Join(err, wrong)
+			continue
+		}
+		n.server.metrics.Noticed(queue, string(t.Result))
+		told = append(told, t)
+	}
+	return told, err
+}
+
+// refuse handles a notice that is not the channel's. If it names an order, that order is queried, once.
+func (n *notices) refuse(ctx context.Context, queue string, to *receiver, hint string, raw *order.RawNotice, why error) {
+	n.server.metrics.Noticed(queue, string(order.NoticeRefused))
+	left, ok := to.hints.Enter(hint)
+	if !ok {
+		return
+	}
+	n.server.log.Warn("a notice was refused", "queue", queue, "channel_order_no", fmt.Sprintf("%.64s", hint), "err", why, "others", left)
+	if hint == "" {
+		return
+	}
+	t := &order.Told{Result: order.NoticeRefused, Why: why.Error(), Of: order.OfPayment, Account: to.account, OrderNo: hint, Came: raw.At.UTC().Truncate(time.Millisecond)}
+	if _, err := n.tell(ctx, t); err != nil && !errors.Is(err, bellman.ErrConflict) {
+		n.server.log.Error("the order of a refused notice cannot be queried", "queue", queue, "err", err)
+	}
+}
+
+// apply applies a verified notice to its task, or holds it until that exists.
+func (n *notices) apply(ctx context.Context, queue string, t *order.Told) error {
+	if t.Result == order.NoticeRefused && t.OrderNo == "" {
+		return nil // an item that names nothing
+	}
+	found, err := n.tell(ctx, t)
+	if found || err != nil {
+		return err
+	}
+	held := t.Held(queue)
+	added := n.server.engine.Add(ctx, &held)[0]
+	t.Result = order.NoticeHeld
+	return added.Err
+}
+
+// tell applies a notice to the task that asks the channel about the same. found is false if there is
+// none.
+func (n *notices) tell(ctx context.Context, t *order.Told) (found bool, err error) {
+	number := t.RefNo
+	if t.Of == order.OfPayment {
+		number = t.OrderNo
+	}
+	id, err := store.Lookup(ctx, n.server.store, "", order.Alias(t.Account, t.Of, number))
+	if errors.Is(err, bellman.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = n.server.engine.Told(ctx, id, bellman.Completion{Outcome: t.Reading, Detail: t})
+	return true, err
+}
+
+// listen opens the listener of notices, if the configuration has one.
+func (n *notices) listen(c *config.Config) error {
+	if c.Notices.Listen == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", c.Notices.Listen)
+	if err != nil {
+		return fmt.Errorf("notices: listen: %w", err)
+	}
+	n.listener = bound(l, c)
+	mux := http.NewServeMux()
+	mux.Handle("POST /notices/{queue}", n)
+	n.http = &http.Server{
+		Handler: untilRead(mux), ReadHeaderTimeout: readHeader, ReadTimeout: readRequest, IdleTimeout: idleRequest,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(n.server.log.Handler(), slog.LevelDebug),
+	}
+	return nil
+}
+
+// serve answers until shutdown.
+func (n *notices) serve() error {
+	if n.http == nil {
+		return nil
+	}
+	n.server.log.Info("takes notices", "listen", n.listener.Addr().String())
+	if err := n.http.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("notices: serve: %w", err)
+	}
+	return nil
+}
+
+func (n *notices) shutdown(ctx context.Context) {
+	if n.http != nil && n.http.Shutdown(ctx) != nil {
+		n.http.Close()
+	}
+}
+
+func (n *notices) close() {
+	if n.http != nil {
+		n.http.Close()
+		n.listener.Close() // after serve it is closed already
+	}
+}
+
+// NoticesAddr returns where notices are received, as HOST:PORT; empty: nowhere.
+func (s *Server) NoticesAddr() string {
+	if s.notices.listener == nil {
+		return ""
+	}
+	return s.notices.listener.Addr().String()
+}

@@ -1,0 +1,297 @@
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+var aliases = []promise{
+	{"a task comes with its alias", func(t *suite) {
+		alone, traced, whole := t.task(t0), t.task(t0), t.task(t0)
+		alone.Alias = "acc/1"
+		traced.Alias = "acc/商户\x00"
+		traced.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=b"))
+		whole.Alias, whole.Key, whole.OrderingKey, whole.Supersedes, whole.Kind = "acc/2", "acc/2", "account", true, bellman.KindOrder
+		whole.Inherited = bellman.InheritedSchedule | bellman.InheritedSuccess | bellman.InheritedTimeout
+		whole.SetCreatedBy("a key")
+		whole.SetTrace(traced.Trace())
+		t.add(alone, traced, whole)
+		for _, task := range []*bellman.Task{alone, traced, whole} {
+			t.same(t.get(task.ID), task)
+			loaded, err := t.s.Load(t.Context(), []store.Entry{{ID: task.ID, Version: 1}})
+			if err != nil || loaded[0] == nil || loaded[0].Alias != task.Alias {
+				t.Errorf("Load() = %+v, %v; want alias %q", loaded, err, task.Alias)
+			}
+			t.hasAlias(task.Alias, task.ID)
+		}
+	}},
+	{"an alias is unique among all queues", func(t *suite) {
+		first, second, third := t.task(t0), t.task(t0), t.task(t0)
+		second.Queue, second.Key, second.MerchantNo, second.OrderNo = "r", "k", "m", "o"
+		first.Alias, second.Alias, third.Alias = "a", "a", "A"
+		t.add(first, third)
+		t.refused(second, first.ID)
+		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 2}})
+		for _, f := range []store.Filter{{Queue: "r"}, {Key: "k"}, {MerchantNo: "m"}, {OrderNo: "o"}} {
+			if got := t.list(f, 10); len(got) != 0 {
+				t.Errorf("List(%+v) = %v after the refusal, want none", f, ids(got))
+			}
+		}
+		if got := t.due(t0.Add(time.Second)); len(got) != 2 {
+			t.Errorf("Due() = %+v, want the two tasks that were added", got)
+		}
+		second.Alias = "b"
+		t.add(second)
+		t.hasAlias("b", second.ID)
+	}},
+	{"an alias stays taken when its task has ended, until that is deleted", func(t *suite) {
+		first, other, second := t.task(t0), t.task(t0), t.task(t0)
+		first.Alias, other.Alias, second.Alias = "a", "b", "a"
+		t.add(first, other)
+		t.end(first, bellman.Succeeded, t0)
+		t.end(other, bellman.Failed, t0)
+		t.refused(second, first.ID)
+		if n, err := t.s.Prune(t.Context(), bellman.Succeeded, t0.Add(time.Second), 10); n != 1 || err != nil {
+			t.Errorf("Prune() = %d, %v; want 1", n, err)
+		}
+		t.hasAlias("a", bellman.ID{})
+		t.hasAlias("b", other.ID)
+		t.add(second)
+		t.hasAlias("a", second.ID)
+	}},
+	{"the key is compared before the alias", func(t *suite) {
+		first, second := t.task(t0), t.task(t0)
+		first.Key, first.Alias, second.Alias = "k", "a", "b"
+		t.add(first, second)
+		same, other := t.task(t0), t.task(t0)
+		same.Key, same.Alias, other.Key, other.Alias, other.Event = "k", "b", "k", "b", "other"
+		b := &store.Batch{Adds: []store.Add{{Task: same, Digest: first.Digest()}, {Task: other, Digest: other.Digest()}}}
+		t.commit(b)
+		if a := b.Adds[0]; a.Err != nil || a.Existing != first.ID {
+			t.Errorf("same key, same digest: Existing = %v, Err = %v; want %v, nil", a.Existing, a.Err, first.ID)
+		}
+		t.wantErr("same key, other digest: Err", b.Adds[1].Err, bellman.ErrKeyTaken)
+		if b.Adds[1].Existing != first.ID {
+			t.Errorf("same key, other digest: Existing = %v, want %v", b.Adds[1].Existing, first.ID)
+		}
+	}},
+	{"a batch whose outcome was unknown can be committed again", func(t *suite) {
+		keyless, keyed, moved := t.task(t0), t.task(t0), t.task(t0)
+		keyless.Alias, keyed.Alias, moved.Alias = "a", "b", "c"
+		keyed.Key = "k"
+		adds := []store.Add{{Task: keyless, Digest: keyless.Digest()}, {Task: keyed, Digest: keyed.Digest()}, {Task: moved, Digest: moved.Digest(), Moved: true}}
+		for range 3 {
+			b := &store.Batch{Adds: slices.Clone(adds)}
+			t.commit(b)
+			for _, a := range b.Adds {
+				if a.Err != nil || !a.Existing.IsZero() && a.Existing != a.Task.ID {
+					t.Errorf("add %q: Existing = %v, Err = %v; want no error, and none but %v", a.Task.Alias, a.Existing, a.Err, a.Task.ID)
+				}
+			}
+		}
+		for _, a := range adds {
+			t.hasAlias(a.Task.Alias, a.Task.ID)
+			t.same(t.get(a.Task.ID), a.Task)
+		}
+	}},
+	{"each add sees the aliases of those before it in the batch", func(t *suite) {
+		taken := t.task(t0)
+		taken.Alias = "taken"
+		t.add(taken)
+		refused := bellman.ErrAliasTaken
+		tests := []struct {
+			key, event, alias string
+			existing          int // the number of an earlier add, or old or fresh
+			err               error
+		}{
+			0:  {"", "", "x", fresh, nil},
+			1:  {"", "", "x", 0, refused},
+			2:  {"k", "", "taken", old, refused},
+			3:  {"k", "", "y", fresh, nil}, // the key is free, because the task before was refused
+			4:  {"", "", "y", 3, refused},
+			5:  {"k", "", "z", 3, nil},
+			6:  {"", "", "z", fresh, nil}, // the alias is free, because the task before was there
+			7:  {"k", "other", "taken", 3, bellman.ErrKeyTaken},
+			8:  {"j", "", "x", 0, refused},
+			9:  {"j", "other", "", fresh, nil},
+			10: {"j", "", "w", 9, bellman.ErrKeyTaken},
+			11: {"", "", "", fresh, nil},
+			12: {"", "", "w", fresh, nil},
+		}
+		b := &store.Batch{}
+		for _, tt := range tests {
+			task := t.task(t0)
+			task.Key, task.Event, task.Alias = tt.key, tt.event, tt.alias
+			b.Adds = append(b.Adds, store.Add{Task: task, Digest: task.Digest()})
+		}
+		t.commit(b)
+		for i, tt := range tests {
+			want := bellman.ID{}
+			switch tt.existing {
+			case fresh:
+			case old:
+				want = taken.ID
+			default:
+				want = b.Adds[tt.existing].Task.ID
+			}
+			a := &b.Adds[i]
+			if a.Existing != want || !errors.Is(a.Err, tt.err) || (a.Err == nil) != (tt.err == nil) {
+				t.Errorf("add %d, %+v: Existing = %v, Err = %v; want %v", i, tt, a.Existing, a.Err, want)
+			}
+			_, err := t.s.Task(t.Context(), a.Task.ID)
+			if tt.existing == fresh {
+				t.same(t.get(a.Task.ID), a.Task)
+			} else if !errors.Is(err, bellman.ErrNotFound) {
+				t.Errorf("add %d, %+v: Task() = %v, want ErrNotFound", i, tt, err)
+			}
+		}
+		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 7}})
+	}},
+	{"a refused id can be added in the same batch", func(t *suite) {
+		taken, task := t.task(t0), t.task(t0)
+		taken.Alias, task.Alias = "a", "a"
+		t.add(taken)
+		again := *task
+		again.Alias = "b"
+		b := &store.Batch{Adds: []store.Add{{Task: task}, {Task: &again}}}
+		t.commit(b)
+		t.wantErr("Err", b.Adds[0].Err, bellman.ErrAliasTaken)
+		if a := b.Adds[1]; a.Err != nil || !a.Existing.IsZero() {
+			t.Errorf("the second: Existing = %v, Err = %v; want it added", a.Existing, a.Err)
+		}
+		t.same(t.get(task.ID), &again)
+	}},
+	{"a follow-up task whose alias is taken is refused, and its change is made", func(t *suite) {
+		first, second := t.task(t0), t.task(t0)
+		first.Alias = "a"
+		t.add(first, second)
+		bad, good, late := t.task(t0), t.task(t0), t.task(t0)
+		bad.Alias, good.Alias, late.Alias = "a", "b", "b"
+		b := &store.Batch{Changes: []store.Change{
+			{ID: first.ID, Version: 1, To: ended(bellman.Succeeded, t0), Follow: []store.Add{{Task: bad}, {Task: good}}},
+			{ID: second.ID, Version: 1, To: ended(bellman.Succeeded, t0), Follow: []store.Add{{Task: late}}},
+		}}
+		t.commit(b)
+		for i := range b.Changes {
+			t.must(b.Changes[i].Err)
+		}
+		follow := b.Changes[0].Follow
+		t.wantErr("Err of the first", follow[0].Err, bellman.ErrAliasTaken)
+		t.must(follow[1].Err)
+		t.wantErr("Err of the third", b.Changes[1].Follow[0].Err, bellman.ErrAliasTaken)
+		if follow[0].Existing != first.ID || b.Changes[1].Follow[0].Existing != good.ID {
+			t.Errorf("Existing = %v and %v, want %v and %v", follow[0].Existing, b.Changes[1].Follow[0].Existing, first.ID, good.ID)
+		}
+		t.same(t.get(good.ID), good)
+		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 1, Succeeded: 2}})
+	}},
+	{"an alias is found without a queue, exactly", func(t *suite) {
+		task, other := t.task(t0), t.task(t0)
+		task.Key, task.Alias, other.Key, other.Alias = "Key", "Acc/1", "Acc/1", "Key"
+		t.add(task, other)
+		got, err := t.s.Find(t.Context(), []store.Key{{Key: "Acc/1"}, {Queue: "q", Key: "Acc/1"}, {Key: "acc/1"}, {Key: "Acc/1 "}, {Key: "Acc/"}, {}, {Key: "Key"}, {Key: "Acc/1"}})
+		want := []store.Found{{ID: task.ID}, {ID: other.ID, Digest: other.Digest()}, {}, {}, {}, {}, {ID: other.ID}, {ID: task.ID}}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("Find() = %v, %v; want %v", got, err, want)
+		}
+		if list := t.list(store.Filter{Key: "Key"}, 10); len(list) != 1 || list[0].ID != task.ID {
+			t.Errorf("List() of a key = %v, want the task with the key alone, not that with the alias", ids(list))
+		}
+	}},
+	{"a task from another store keeps its alias", func(t *suite) {
+		first, second := t.task(t0), t.task(t0)
+		first.Alias, first.Version, first.Place, first.OrderingKey = "a", 5, 1, "o"
+		second.Alias = "a"
+		t.commit(&store.Batch{Adds: []store.Add{{Task: first, Moved: true}}})
+		t.same(t.get(first.ID), first)
+		b := &store.Batch{Adds: []store.Add{{Task: second, Moved: true}}}
+		t.commit(b)
+		t.wantErr("Err", b.Adds[0].Err, bellman.ErrAliasTaken)
+		t.hasAlias("a", first.ID)
+	}},
+	{"of many that add one alias at once, one adds it", func(t *suite) {
+		const n = 16
+		var added atomic.Int32
+		var group sync.WaitGroup
+		batches := make([]*store.Batch, n)
+		for i := range batches {
+			task, beside := t.task(t0), t.task(t0)
+			task.Key, task.Alias, beside.Key = keyed(i), "a", keyed(n+i)
+			batches[i] = &store.Batch{Adds: []store.Add{{Task: task}, {Task: beside}}}
+			group.Go(func() {
+				b := batches[i]
+				if err := t.s.Commit(t.Context(), b); err != nil {
+					t.Errorf("Commit() = %v", err)
+					return
+				}
+				if b.Adds[0].Err == nil {
+					added.Add(1)
+				}
+				if b.Adds[1].Err != nil || !b.Adds[1].Existing.IsZero() {
+					t.Errorf("beside: Existing = %v, Err = %v; want it added", b.Adds[1].Existing, b.Adds[1].Err)
+				}
+			})
+		}
+		group.Wait()
+		if added.Load() != 1 {
+			t.Errorf("%d added it, want 1", added.Load())
+		}
+		id, err := store.Lookup(t.Context(), t.s, "", "a")
+		t.must(err)
+		for _, b := range batches {
+			a := &b.Adds[0]
+			if (a.Err == nil) != (a.Task.ID == id) || a.Err != nil && (!errors.Is(a.Err, bellman.ErrAliasTaken) || a.Existing != id) {
+				t.Errorf("adder of %v: Existing = %v, Err = %v; the alias is of %v", a.Task.ID, a.Existing, a.Err, id)
+			}
+		}
+		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: n + 1}})
+	}},
+	{"an alias that is too long is named, and the rows beside it are written", func(t *suite) {
+		long, beside := t.task(t0), t.task(t0)
+		long.Alias = string(slices.Repeat([]byte{'a'}, 100_000))
+		b := &store.Batch{Adds: []store.Add{{Task: long}, {Task: beside}}}
+		t.commit(b)
+		t.get(beside.ID)
+		var invalid *bellman.Invalid
+		switch err := b.Adds[0].Err; {
+		case err == nil:
+			t.hasAlias(long.Alias, long.ID) // this store holds it
+		case !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != "alias":
+			t.Errorf("Err = %v, want that of the field alias", err)
+		}
+	}},
+}
+
+// What an add of a test meets instead of an earlier add.
+const (
+	fresh = -1 // nothing: it is added
+	old   = -2 // the task that was there before
+)
+
+// hasAlias checks which task has an alias; the zero id: none.
+func (t *suite) hasAlias(alias string, want bellman.ID) {
+	t.Helper()
+	found, err := t.s.Find(t.Context(), []store.Key{{Key: alias}})
+	if err != nil || found[0] != (store.Found{ID: want}) {
+		t.Errorf("Find(alias %.40q) = %+v, %v; want %v", alias, found, err, want)
+	}
+}
+
+// refused adds a task alone, whose alias another task must have.
+func (t *suite) refused(task *bellman.Task, holder bellman.ID) {
+	t.Helper()
+	b := &store.Batch{Adds: []store.Add{{Task: task, Digest: task.Digest()}}}
+	t.commit(b)
+	t.wantErr("Err", b.Adds[0].Err, bellman.ErrAliasTaken)
+	if b.Adds[0].Existing != holder {
+		t.Errorf("Existing = %v, want %v", b.Adds[0].Existing, holder)
+	}
+	_, err := t.s.Task(t.Context(), task.ID)
+	t.wantErr("Task() of the refused", err, bellman.ErrNotFound)
+}
