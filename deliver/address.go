@@ -22,6 +22,13 @@ type address struct {
 	endpoint string // scheme://host:port, the port always there
 }
 
+// ports are the schemes of addresses that name a host, and the default port of each.
+var ports = map[string]string{"http": "80", "https": "443"}
+
+// DefaultPort returns the default port of a scheme in lower case; empty: an address of that scheme
+// names no host.
+func DefaultPort(scheme string) string { return ports[scheme] }
+
 // parseAddress reads an absolute URL. An error says what is wrong and what would
 // be right, and quotes nothing of the URL beyond its host.
 func parseAddress(text string) (address, error) {
@@ -35,7 +42,7 @@ func parseAddress(text string) (address, error) {
 	switch {
 	case err != nil:
 		return address{}, coded.Errorf("url.none", "not a URL: want one such as https://merchant.example/notify")
-	case u.Scheme != "http" && u.Scheme != "https":
+	case DefaultPort(u.Scheme) == "":
 		return address{}, coded.Errorf("url.absolute", "want an absolute URL that begins with https:// or http://")
 	case u.User != nil:
 		return address{}, coded.Errorf("url.user", "holds a user name or password: send them as a header, where they are not shown")
@@ -65,6 +72,13 @@ func parseAddress(text string) (address, error) {
 	}
 	u.RawQuery = ascii(u.RawQuery)
 	return address{url: u, host: host, addr: addr, endpoint: endpoint(u, host)}, nil
+}
+
+// CheckURL returns what is wrong with the URL of a task that names a host. It does not ask the
+// guard. The error shows nothing of the URL beyond its host. nil: the URL is valid.
+func CheckURL(text string) error {
+	_, err := parseAddress(text)
+	return err
 }
 
 // parseHost returns a host name or literal address in ASCII and lower case, and
@@ -158,8 +172,8 @@ func ascii(query string) string {
 	return b.String()
 }
 
-// Endpoint returns the endpoint of tasks to scheme://host or scheme://host:port: http or https, in
-// lower case, always with the port. ok is false if name has another form.
+// Endpoint returns the endpoint of tasks to scheme://host or scheme://host:port, in lower case,
+// always with the port. The scheme has a [DefaultPort]. ok is false if name has another form.
 func Endpoint(name string) (endpoint string, ok bool) {
 	a, err := parseAddress(name)
 	if err != nil || a.url.Path != "" || a.url.RawQuery != "" || a.url.ForceQuery {
@@ -172,10 +186,7 @@ func Endpoint(name string) (endpoint string, ok bool) {
 func endpoint(u *url.URL, host string) string {
 	port := u.Port()
 	if port == "" {
-		port = "443"
-		if u.Scheme == "http" {
-			port = "80"
-		}
+		port = DefaultPort(u.Scheme)
 	}
 	return u.Scheme + "://" + net.JoinHostPort(strings.TrimSuffix(host, "."), port)
 }

@@ -67,7 +67,11 @@ func (s *Server) reached(name string) (string, error) {
 		if endpoint, ok := deliver.Endpoint(name); ok {
 			return endpoint, nil
 		}
-		return "", coded.Errorf("endpoint.name", "%.60q is no endpoint: want one such as https://merchant.example:443, amqp://CONNECTION, nats://CONNECTION, or a queue of kind order", name)
+		var forms []string
+		for _, scheme := range brokers.Schemes {
+			forms = append(forms, scheme.Name+"://CONNECTION")
+		}
+		return "", coded.Errorf("endpoint.name", "%.60q is no endpoint: want one such as https://merchant.example:443, %s, or a queue of kind order", name, strings.Join(forms, ", "))
 	}
 	kind, connection, _ := strings.Cut(name, "://")
 	for known, to := range s.connections {

@@ -65,7 +65,7 @@ queues:
 	}
 	for name, want := range map[string]string{
 		"banana!":                 "https://merchant.example:443",
-		"foo://bar":               "such as https://merchant.example:443, amqp://CONNECTION, nats://CONNECTION, or a queue of kind order",
+		"foo://bar":               "such as https://merchant.example:443, amqp://CONNECTION, nats://CONNECTION",
 		"https://a.example:0":     "such as https://merchant.example:443",
 		"https://a.example:99999": "such as https://merchant.example:443",
 		"a..b":                    "such as https://merchant.example:443",

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
@@ -29,7 +30,7 @@ func factsOf(c *config.Config) *queueFacts {
 	return in
 }
 
-// tells reports whether a task notifies the merchant that it names: it goes over HTTP, to an address of its own
+// tells reports whether a task notifies the merchant that it names: it goes to a host, by an address of its own
 // or to the merchant's registered address.
 func (s *Server) tells(t *bellman.Task) bool {
 	in := s.facts.Load()
@@ -40,5 +41,5 @@ func (s *Server) tells(t *bellman.Task) bool {
 		return !in.home[t.Queue]
 	}
 	scheme, _, _ := strings.Cut(strings.ToLower(t.URL), ":")
-	return scheme == "http" || scheme == "https"
+	return deliver.DefaultPort(scheme) != ""
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -181,30 +181,11 @@ func notify(f *faults, n *client.Notify) {
 		f.add("notify", "says nothing: give url, json, or both")
 	}
 	if n.URL != "" && bounded(f, "notify.url", n.URL, bellman.MaxURL) {
-		if wrong := badURL(n.URL); wrong != "" {
-			f.add("notify.url", wrong)
+		if err := deliver.CheckURL(n.URL); err != nil {
+			f.add("notify.url", err.Error())
 		}
 	}
 	if n.JSON != nil && n.JSON[0] != '{' {
 		f.add("notify.json", "want an object: order_no, order_state and more are added to it")
 	}
-}
-
-// badURL returns the mistake in the address of a notification.
-func badURL(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return "has a space or control character: percent-encode it"
-	}
-	u, err := url.Parse(text)
-	switch {
-	case err != nil:
-		return "is no URL: want one such as https://merchant.example/notify"
-	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return "want an absolute URL that begins with https:// or http://"
-	case u.User != nil:
-		return "holds a user name or password, which would be shown"
-	case strings.Contains(text, "#"):
-		return "has a fragment (#…), which is never sent"
-	}
-	return ""
 }

@@ -52,6 +52,30 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// Every kind says all that texts and traces need.
+func TestKinds(t *testing.T) {
+	for _, k := range Kinds {
+		if k.Name == "" || k.System == "" {
+			t.Errorf("%s: Name is %q, System %q; want both", k.Scheme.Name, k.Name, k.System)
+		}
+		if !strings.HasPrefix(k.Scheme.Form, k.Scheme.Name+"://CONNECTION/") {
+			t.Errorf("the form of an address of %s is %q; want %s://CONNECTION/…", k.Name, k.Scheme.Form, k.Scheme.Name)
+		}
+		of, _, _ := strings.Cut(k.Server, "://")
+		if got := KindOfServer(of); got == nil || got.Scheme != k.Scheme {
+			t.Errorf("a server of %s is at %s, which is the URL of %+v", k.Name, k.Server, got)
+		}
+		for _, url := range k.URLs {
+			if got := KindOfServer(url); got == nil || got.Scheme != k.Scheme {
+				t.Errorf("%s:// is the URL of %+v; want %s", url, got, k.Name)
+			}
+		}
+		if got := KindOf(k.Scheme.Name); got == nil || got.Scheme != k.Scheme {
+			t.Errorf("KindOf(%q) = %+v", k.Scheme.Name, got)
+		}
+	}
+}
+
 // FuzzParse: an address that is accepted is one of a broker, and is accepted again as it is read.
 func FuzzParse(f *testing.F) {
 	f.Add("amqp://main/or%2Fders/a/b")

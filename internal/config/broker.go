@@ -17,7 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
-// The kinds of brokers.
+// The kinds of brokers that sources read from, by the names of their schemes.
 const (
 	RabbitMQ = "amqp" // and amqps
 	NATS     = "nats" // and tls
@@ -121,12 +121,23 @@ func (c Connection) String() string {
 // GoString is String.
 func (c Connection) GoString() string { return c.String() }
 
-const wantBroker = "want amqp://USER:PASSWORD@HOST:5672/VHOST or nats://HOST:4222"
+// wantBroker lists the forms of the URLs of brokers.
+var wantBroker = "want " + oneOf(ofKinds(func(k *brokers.Kind) (string, bool) { return k.Server, true }))
+
+// ofKinds collects a text of each kind of broker for which it is wanted.
+func ofKinds(text func(*brokers.Kind) (s string, wanted bool)) (all []string) {
+	for i := range brokers.Kinds {
+		if s, wanted := text(&brokers.Kinds[i]); wanted {
+			all = append(all, s)
+		}
+	}
+	return all
+}
 
 // broker returns the kind of broker for a URL. The error shows nothing of the URL, which may contain a
 // password.
 func broker(text string) (kind string, err error) {
-	for one := range strings.SplitSeq(text, ",") { // NATS: several servers
+	for one := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
 		if err != nil || u.Hostname() == "" {
 			return "", errors.New("is no URL of a broker: " + wantBroker + ", with what is no letter or digit in USER and PASSWORD as %XX")
@@ -136,14 +147,15 @@ func broker(text string) (kind string, err error) {
 				return "", errors.New("its port is not a number from 1 to 65535")
 			}
 		}
-		is := brokers.Kind(u.Scheme)
+		is := brokers.KindOfServer(u.Scheme)
 		switch {
-		case is == "":
+		case is == nil:
 			return "", errors.New("is no URL of a broker: " + wantBroker)
-		case kind != "" && (is != kind || kind == RabbitMQ):
-			return "", errors.New("names several servers: that is for nats:// alone")
+		case kind != "" && (is.Scheme.Name != kind || !is.Several):
+			several := ofKinds(func(k *brokers.Kind) (string, bool) { return k.Scheme.Name + "://", k.Several })
+			return "", errors.New("names several servers: that is for " + oneOf(several) + " alone")
 		}
-		kind = is
+		kind = is.Scheme.Name
 	}
 	return kind, nil
 }
@@ -381,8 +393,9 @@ func (c *Config) checkBrokers() (ps Problems) {
 	}
 	note := func(at, text string) { ps = append(ps, c.places[at].problem(at, text)) }
 	for _, connection := range c.Connections {
-		if connection.Credentials != "" && kinds[connection.Name] == RabbitMQ {
-			note("connections."+connection.Name+".credentials", "is for NATS: a user of RabbitMQ stands in its URL")
+		for _, field := range connection.unused(kinds[connection.Name]) {
+			users := ofKinds(func(k *brokers.Kind) (string, bool) { return k.Name, slices.Contains(k.Fields, field) })
+			note("connections."+connection.Name+"."+field, fmt.Sprintf("is for %s: leave it out for %s", oneOf(users), brokers.KindOf(kinds[connection.Name]).Name))
 		}
 	}
 	queues := map[string]bool{}
@@ -403,7 +416,7 @@ func (c *Config) checkBrokers() (ps Problems) {
 		case wrong != "":
 			note(at+".url", wrong)
 		case kind != "" && kind != to.Scheme.Name:
-			note(at+".url", fmt.Sprintf("%q is of %s: want %s://%s/…", to.Connection, brokerNames[kind], kind, to.Connection))
+			note(at+".url", fmt.Sprintf("%q is of %s: want %s://%s/…", to.Connection, brokers.KindOf(kind).Name, kind, to.Connection))
 		}
 	}
 	for i, s := range c.Sources {
@@ -414,7 +427,7 @@ func (c *Config) checkBrokers() (ps Problems) {
 		case wrong != "":
 			note(".connection", wrong)
 		case kind != "" && kind != s.Kind():
-			note(".connection", fmt.Sprintf("%q is of %s, and the source is of %s", s.Connection, brokerNames[kind], brokerNames[s.Kind()]))
+			note(".connection", fmt.Sprintf("%q is of %s, and the source is of %s", s.Connection, brokers.KindOf(kind).Name, brokers.KindOf(s.Kind()).Name))
 		}
 		if s.Into != "" && !queues[s.Into] {
 			note(".into", fmt.Sprintf("%q is no queue: want %s", s.Into, oneOf(slices.Sorted(maps.Keys(queues)))))
@@ -423,7 +436,26 @@ func (c *Config) checkBrokers() (ps Problems) {
 	return ps
 }
 
-var brokerNames = map[string]string{RabbitMQ: "RabbitMQ", NATS: "NATS"}
+// options are the fields of a connection that not every kind of broker uses.
+func (c *Connection) options() map[string]*string {
+	return map[string]*string{"ca": &c.CA, "credentials": &c.Credentials}
+}
+
+// unused returns the options that are set and that a kind of broker does not use. kind is empty if
+// it is not known.
+func (c *Connection) unused(kind string) (names []string) {
+	k := brokers.KindOf(kind)
+	if k == nil {
+		return nil
+	}
+	for name, value := range c.options() {
+		if *value != "" && !slices.Contains(k.Fields, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // size reads a number of bytes; low and high are whole MiB.
 func size(to *int64, s string, low, high int64) error {

@@ -2,10 +2,12 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/brokers"
 )
 
 // fullSources are those of testdata/full.yaml.
@@ -45,6 +47,8 @@ func TestBrokerMistakes(t *testing.T) {
 		{"queues: {a: {connections: [main]}}", `queues.a.connections[0]: "main" is no connection: there are none`},
 		{"queues: {a: {connections: main}}", "queues.a.connections: want a list"},
 		{"connections: {main: {url: 'amqp://h/', credentials: /k}}", "connections.main.credentials: is for NATS"},
+		{"queues: {o: {kind: order, channel: {kind: wechatpay, url: 'amqp://main/orders/paid'}}}", "line 1:59: queues.o.channel.url: is no address of a web server"},
+		{"queues: {o: {kind: order, channel: {kind: alipay, url: 'amqp://main/orders/paid'}}}", "queues.o.channel.url: is no address of a web server"},
 		{"sources: [{connection: main, queue: q, into: default}]", `sources[0].connection: "main" is no connection: there are none`},
 		{connections + "sources: [{connection: main, queue: q}]", "sources[0].into: is missing: want the queue"},
 		{connections + "sources: [{connection: main, queue: q, into: pay}]", `line 2:46: sources[0].into: "pay" is no queue: want default`},
@@ -113,6 +117,48 @@ func TestConnections(t *testing.T) {
 	}
 	if c.String() != "env:BROKER_URL" {
 		t.Errorf("a URL elsewhere is shown as %s", c)
+	}
+}
+
+// Every kind of broker is known by its name, and an option that it does not use is a mistake.
+func TestKindsOfBrokers(t *testing.T) {
+	options := new(Connection).options()
+	for _, f := range connectionFields {
+		if _, is := options[f.name]; !is && f.name != "url" {
+			t.Errorf("connections.%s is no option: no broker can refuse it", f.name)
+		}
+	}
+	mistakes := func(text string) string {
+		c, err := Parse([]byte(text))
+		return fmt.Sprint(join(err, c.Check()))
+	}
+	for _, kind := range brokers.Kinds {
+		connection := "connections: {q: {url: '" + kind.Server + "'"
+		for _, name := range kind.Fields {
+			if options[name] == nil {
+				t.Errorf("%s uses %s, which is no option of a connection", kind.Name, name)
+			}
+		}
+		for name := range options {
+			got := mistakes(connection + ", " + name + ": /f}}")
+			if used := slices.Contains(kind.Fields, name); used != (got == "<nil>") || !used && !strings.Contains(got, "connections.q."+name+": is for ") {
+				t.Errorf("%s of %s, which uses it: %t: %s", name, kind.Name, used, got)
+			}
+		}
+		for _, other := range brokers.Kinds {
+			if other.Scheme == kind.Scheme {
+				continue
+			}
+			got := mistakes(connection + "}}\nqueues: {a: {url: '" + strings.Replace(other.Scheme.Form, "CONNECTION", "q", 1) + "'}}")
+			if want := fmt.Sprintf(`"q" is of %s: want %s://q/…`, kind.Name, kind.Scheme.Name); !strings.Contains(got, want) {
+				t.Errorf("a queue's address at a connection to %s: %s; want %s", kind.Name, got, want)
+			}
+		}
+		for field, source := range map[string]string{RabbitMQ: "queue: q", NATS: "stream: s, durable: d"} {
+			if got, want := mistakes(connection+"}}\nsources: [{connection: q, into: default, "+source+"}]"), `"q" is of `+kind.Name+`, and the source is of `; strings.Contains(got, want) == (field == kind.Scheme.Name) {
+				t.Errorf("a source of %s at a connection to %s: %s", field, kind.Name, got)
+			}
+		}
 	}
 }
 

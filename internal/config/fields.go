@@ -17,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/brokers"
@@ -94,7 +95,7 @@ var queueFields = []field[Queue]{
 	}},
 	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }},
 	{name: "max_age", set: func(q *Queue, s string) error { return atLeast(&q.MaxAge, s, time.Second) }},
-	{name: "url", read: readTarget},
+	{name: "url", read: readRecipient},
 	{name: "connections", read: readQueueConnections},
 	{name: "delay", set: func(q *Queue, s string) error { return atLeast(&q.Delay, s, 0) }},
 	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
@@ -309,17 +310,23 @@ func rate(to *float64, s string) error {
 	return nil
 }
 
+// recipient checks where tasks of a queue go: a web server, or a connection to a broker.
+func recipient(s string) error {
+	if brokers.Schemes.Has(s) {
+		_, err := brokers.Schemes.Parse(s)
+		return err
+	}
+	return target(new(string), s)
+}
+
+// target reads the address of a web server.
 func target(to *string, s string) error {
 	*to = s
 	if s == "" {
 		return nil
 	}
-	if brokers.Schemes.Has(s) {
-		_, err := brokers.Schemes.Parse(s)
-		return err
-	}
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Host == "" || deliver.DefaultPort(u.Scheme) == "" {
 		return errors.New("is no address of a web server: want http://HOST/… or https://HOST/…, env:NAME, file:PATH, or empty") // the text may contain a token
 	}
 	return nil

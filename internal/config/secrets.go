@@ -68,18 +68,17 @@ func (r *reader) oneOrMore(n ast.Node, path string) []sign.Secret {
 	return []sign.Secret{r.secret(n, path)}
 }
 
-// readTarget reads the address of a queue, or its place.
-func readTarget(r *reader, path string, n ast.Node, q *Queue) {
+// readRecipient reads the address of a queue, or its place.
+func readRecipient(r *reader, path string, n ast.Node, q *Queue) {
 	text, ok := r.scalar(n, path)
 	if !ok {
 		return
 	}
 	r.places[path] = r.place(n)
-	check := func(s string) error { return target(new(string), s) }
 	q.URL = text
 	if elsewhere(r.keep(n, path, text)) {
-		r.kept[len(r.kept)-1].fits = check
-	} else if err := check(text); err != nil {
+		r.kept[len(r.kept)-1].fits = recipient
+	} else if err := recipient(text); err != nil {
 		r.note(n, path, err.Error()+"; env:NAME or file:PATH where it holds a secret")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/endpoints"
@@ -177,7 +178,7 @@ func endpointTasks(endpoint string) string {
 		return query("/tasks", "queue", endpoint)
 	}
 	host := u.Host
-	if port := map[string]string{"http": "80", "https": "443"}[u.Scheme]; port != "" && u.Port() == port {
+	if port := deliver.DefaultPort(u.Scheme); port != "" && u.Port() == port {
 		host = u.Hostname() // also finds addresses without the port
 	}
 	return query("/tasks", "url_host", host)

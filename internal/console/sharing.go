@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/sharelink"
 	"github.com/bellmanhq/bellman/store"
@@ -242,7 +243,7 @@ var carriers = netip.MustParsePrefix("100.64.0.0/10")
 // neither a password nor a query, which may hold secrets.
 func outside(address string) string {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || deliver.DefaultPort(u.Scheme) == "" {
 		return ""
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
@@ -20,7 +21,7 @@ func Named(host string, known []figures.Endpoint, all, queue bool) []string {
 		if err != nil || u.Host == "" || *u != (url.URL{Scheme: u.Scheme, Host: u.Host}) {
 			return nil
 		}
-		if port := map[string]string{"http": "80", "https": "443"}[strings.ToLower(scheme)]; u.Port() == "" && port != "" {
+		if port := deliver.DefaultPort(strings.ToLower(scheme)); u.Port() == "" && port != "" {
 			u.Host = net.JoinHostPort(u.Hostname(), port)
 		}
 		return []string{strings.ToLower(u.String())}

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/brokers"
 )
 
 // Trace returns the trace in ctx: bellman's own, or that of an OpenTelemetry span of the embedding program.
@@ -77,12 +78,8 @@ func target(endpoint, method string) []attribute.KeyValue {
 	if err != nil || u.Host == "" {
 		return nil
 	}
-	switch u.Scheme {
-	case "amqp":
-		return []attribute.KeyValue{attribute.String("messaging.system", "rabbitmq"), attribute.String("messaging.operation.type", "send"),
-			attribute.String("messaging.operation.name", "publish"), attribute.String("bellman.connection", u.Host)}
-	case "nats":
-		return []attribute.KeyValue{attribute.String("messaging.system", "nats"), attribute.String("messaging.operation.type", "send"),
+	if kind := brokers.KindOf(u.Scheme); kind != nil {
+		return []attribute.KeyValue{attribute.String("messaging.system", kind.System), attribute.String("messaging.operation.type", "send"),
 			attribute.String("messaging.operation.name", "publish"), attribute.String("bellman.connection", u.Host)}
 	}
 	about := []attribute.KeyValue{attribute.String("server.address", u.Hostname())}

@@ -2,14 +2,17 @@ package tracing
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 
+	"go.opentelemetry.io/otel/attribute"
 	otel "go.opentelemetry.io/otel/trace"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/brokers"
 )
 
 // What finds no room is dropped and counted, and the rest is counted once.
@@ -73,5 +76,19 @@ func TestTraceOfSpan(t *testing.T) {
 	end(bellman.ID{}, nil)
 	if under.ID != want.ID || under.Span == want.Span || under.State != "a=1" || !under.Sampled() {
 		t.Errorf("Take() is under %+v; want a span of its own in %+v", under, want)
+	}
+}
+
+// A trace shows which system a message goes to, and does not take the connection's name for a host.
+func TestTargetOfMessages(t *testing.T) {
+	for _, kind := range brokers.Kinds {
+		got := map[attribute.Key]string{}
+		for _, a := range target(kind.Scheme.Endpoint("main"), "POST") {
+			got[a.Key] = a.Value.AsString()
+		}
+		want := map[attribute.Key]string{"messaging.system": kind.System, "messaging.operation.type": "send", "messaging.operation.name": "publish", "bellman.connection": "main"}
+		if !maps.Equal(got, want) {
+			t.Errorf("the attributes of a message to %s: %v; want %v", kind.Name, got, want)
+		}
 	}
 }
