@@ -39,6 +39,7 @@ type OrderChecker interface {
 type Order struct {
 	MerchantNo string
 	OrderNo    string
+	RefNo      string            // of a refund, transfer or profit sharing (package poll); empty of an order
 	Vars       map[string]string // values of the caller for the channel's templates
 	Created    time.Time         // at the channel; if the caller did not say, when the task was added
 }
@@ -55,6 +56,15 @@ type Answer struct {
 	Error      string            // why the answer is not usable, in one line; empty: it is
 	Throttled  bool              // the channel asks this account for fewer requests
 	RetryAfter time.Duration     // how long the channel asks to wait; 0: it does not say
+}
+
+// Verdict returns a verdict with this answer for the log of attempts. action and reading are those
+// of [bellman.Verdict].
+func (a *Answer) Verdict(action, reading string) bellman.Verdict {
+	return bellman.Verdict{
+		Action: action, Reading: reading, Result: a.Result, Status: a.Status, Error: a.Error,
+		Response: excerpt(a.Body), Throttled: a.Throttled || rule.Throttles(a.Status),
+	}
 }
 
 // A QueryAnswer is the answer to a query.

@@ -54,7 +54,10 @@ func (h *Handler) Check(task *bellman.Task) error {
 		ask.Created = h.rules.Now().UTC().Truncate(time.Millisecond)
 	}
 	if ask.Watch == nil {
-		h.checkNotify(bad, task, &ask)
+		h.rules.Then.CheckNotify(bad, ask.Notify, func() bellman.Task {
+			w := watched{task: task, ask: ask, life: Life{Stage: Decided, State: Paid.String()}}
+			return w.tell(tellDecided, &h.rules.Then, ask.Created)
+		})
 		h.checkChannel(bad, task, &ask)
 		_, task.Due = h.ends(&ask) // a schedule that begins later must not hold it up
 	}
@@ -75,43 +78,6 @@ func (h *Handler) checkChannel(bad *bellman.Invalid, task *bellman.Task, ask *As
 		bad.Fields = append(bad.Fields, wrong.Fields...)
 	} else if err != nil {
 		bad.Add("order_no", err.Error())
-	}
-}
-
-// checkNotify checks that the merchant can be notified: when the order is decided, no caller is
-// there to receive the error.
-func (h *Handler) checkNotify(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
-	then := &h.rules.Then
-	switch {
-	case then.Queue == "" && (ask.Notify.URL != "" || len(ask.Notify.JSON) > 0):
-		bad.Add("notify", "the queue has no then: nobody would be told")
-		return
-	case then.Queue == "":
-		return
-	case ask.Notify.URL == "" && !then.HasURL && !then.Merchants:
-		bad.Add("notify.url", "is missing: queue "+then.Queue+", which tells the merchant, has no address of its own")
-		return
-	case then.Check == nil:
-		return
-	}
-	w := watched{task: task, ask: *ask, life: Life{Stage: Decided, State: Paid.String()}}
-	sample := w.tell(tellDecided, then, ask.Created)
-	err := then.Check(&sample)
-	wrong := new(bellman.Invalid)
-	switch {
-	case errors.As(err, &wrong):
-		for _, f := range wrong.Fields {
-			field := "notify"
-			switch f.Field {
-			case "url":
-				field = "notify.url"
-			case "body":
-				field = "notify.json"
-			}
-			bad.Add(field, fmt.Sprintf("as a task of queue %s: %s: %s", then.Queue, f.Field, f.Problem))
-		}
-	case err != nil:
-		bad.Add("notify", err.Error())
 	}
 }
 

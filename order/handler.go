@@ -3,14 +3,12 @@ package order
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -96,10 +94,7 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 		a, got, reading = answer{act: askQuery, reading: said.Reading, wait: max(said.Wait, 0)}, said.Answer, said.Reading.String()
 	}
 	a.throttled, a.retryAfter = got.Throttled, max(got.RetryAfter, 0)
-	return bellman.Verdict{
-		Action: a.act, Reading: reading, Result: got.Result, Status: got.Status, Error: got.Error,
-		Response: excerpt(got.Body), Throttled: got.Throttled || rule.Throttles(got.Status),
-	}, a, said
+	return got.Verdict(a.act, reading), a, said
 }
 
 // If the channel panics, there is no answer, and the watch of the order goes on.
@@ -139,11 +134,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnsw
 		w.life.Taken = h.taken(w, said)
 	}
 	if m.tell != "" && h.rules.Then.Queue != "" {
-		told := w.tell(m.tell, &h.rules.Then, now)
-		if h.rules.Then.Merchants && told.URL == "" {
-			told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so that it is added whatever happened to the merchant meanwhile
-		}
-		v.Follow = append(v.Follow, told)
+		v.Follow = append(v.Follow, w.tell(m.tell, &h.rules.Then, now))
 	}
 	if !m.watch.IsZero() {
 		times := h.rules.WatchSchedule
@@ -160,17 +151,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, said *QueryAnsw
 
 // taken returns the fields of an answer that are sent to the merchant, as an object.
 func (h *Handler) taken(w *watched, said *QueryAnswer) []byte {
-	fields, err := said.Taken, error(nil)
-	if take := h.rules.Then.Taken; take != nil {
-		fields, err = take(&w.order, said, cmp.Or(w.life.Late, w.life.State))
-	}
-	var out []byte
-	if len(fields) > 0 {
-		text, wrong := marshal(fields)
-		if out, err = text, errors.Join(err, wrong); len(out) > maxTaken {
-			out, err = nil, fmt.Errorf("%d bytes of JSON: want %d at most", len(out), maxTaken)
-		}
-	}
+	out, err := h.rules.Then.Fields(&w.order, said, cmp.Or(w.life.Late, w.life.State))
 	if err != nil {
 		h.rules.Log.Error("an answer lacks fields of a payment", "task", w.task.ID, "queue", w.task.Queue, "err", err)
 	}
