@@ -43,7 +43,7 @@ func (s *Server) endpoint(ctx context.Context, name string) (endpoint string, qu
 		return endpoint, false, nil
 	}
 	kind := s.kind(name)
-	if kind == "order" {
+	if kind == "order" || kind == "poll" {
 		return name, true, nil
 	}
 	f, unknown := s.engine.Figures(ctx, figures.Ask{Endpoints: true})
@@ -67,7 +67,7 @@ func (s *Server) reached(name string) (string, error) {
 		if endpoint, ok := deliver.Endpoint(name); ok {
 			return endpoint, nil
 		}
-		return "", coded.Errorf("endpoint.name", "%.60q is no endpoint: want one such as https://merchant.example:443, amqp://CONNECTION, nats://CONNECTION, or a queue of kind order", name)
+		return "", coded.Errorf("endpoint.name", "%.60q is no endpoint: want one such as https://merchant.example:443, amqp://CONNECTION, nats://CONNECTION, or a queue of kind order or poll", name)
 	}
 	kind, connection, _ := strings.Cut(name, "://")
 	for known, to := range s.connections {

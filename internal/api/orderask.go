@@ -92,6 +92,7 @@ func notForOrders(in *client.CreateTask, f *faults) {
 		{"ordering_key", in.OrderingKey != "", "orders wait for nobody"},
 		{"supersedes", in.Supersedes, "orders wait for nobody"},
 		{"resume", in.Resume != nil, "what is known of an order is asked anew"},
+		{"ref_no", in.RefNo != "", "a refund or transfer is a task of a queue of kind poll"},
 	} {
 		if field.given && !f.has(field.name) {
 			f.add(field.name, "the queue is of kind order: "+field.right)
@@ -111,6 +112,7 @@ func noOrder(in *client.CreateTask, f *faults) {
 		{"code_life", in.CodeLife != "", "how long a task is attempted is max_age"},
 		{"vars", in.Vars != nil, "what is sent is json or body"},
 		{"notify", in.Notify != nil, "where a task goes is url, and what is sent is json or body"},
+		{"ref_no", in.RefNo != "", "a refund or transfer is a task of a queue of kind poll"},
 	} {
 		if field.given && !f.has(field.name) {
 			f.add(field.name, "the queue is not of kind order: "+field.right)

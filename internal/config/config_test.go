@@ -198,7 +198,7 @@ func TestMistakes(t *testing.T) {
 		{"queues: {a b: {}}", `queues.a b: "a b" is no name`},
 		{"queues: {a/b: {}}", `"a/b" is no name`},
 		{"queues: {a: {kind: order}}", "line 1:13: queues.a.on_exhausted: is missing: want close, reverse, callback or alert"},
-		{"queues: {a: {kind: poll}}", `queues.a.kind: "poll" does not exist: want notify`},
+		{"queues: {a: {kind: polls}}", `queues.a.kind: "polls" does not exist: want notify, order or poll`},
 		{"queues: {a: {schedule: wechat_notfy}}", "line 1:24: queues.a.schedule: "},
 		{"queues: {a: {schedule: '15'}}", "queues.a.schedule: "},
 		{"queues: {a: {success: sucess_text}}", "line 1:23: queues.a.success: rule: no preset is called \"sucess_text\""},
