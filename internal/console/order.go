@@ -47,7 +47,7 @@ type step struct {
 	Answer  shownBody
 	Times   int          // number of equal attempts
 	Last    time.Time    // when the last of them started
-	State   string       // the decided state
+	State   string       // the decided state, of the order or of a poll
 	Hand    *store.Audit // who acted manually, and why; nil: nobody
 }
 
@@ -213,7 +213,7 @@ func (v *orderView) stand() {
 // addSteps adds the events of one task of the order.
 func (q *request) addSteps(v *orderView, r *row) error {
 	kind := "notice"
-	if r.Order != nil {
+	if r.Order != nil || r.Poll != nil {
 		kind = "query"
 	}
 	v.Steps = append(v.Steps, step{What: "created", At: r.Created(), Task: r.Task})
@@ -236,6 +236,9 @@ func (q *request) addSteps(v *orderView, r *row) error {
 	}
 	if o := r.Order; o != nil && !o.Watch {
 		v.addDecisions(r, o)
+	}
+	if p := r.Poll; p != nil && !p.Decided.IsZero() {
+		v.Steps = append(v.Steps, step{What: "decided", At: p.Decided, Task: r.Task, State: p.State})
 	}
 	return nil
 }
@@ -338,7 +341,7 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 			m.Number = ""
 			merchant.Marks = append(merchant.Marks, m)
 		case st.What == "decided":
-			channel.Marks = append(channel.Marks, mark{X: s.place(st.At), Class: "end", Label: q.visitor.lang.named("order", st.State), At: st.At})
+			channel.Marks = append(channel.Marks, mark{X: s.place(st.At), Class: "end", Label: q.visitor.lang.named(st.Task.Kind.String(), st.State), At: st.At})
 		}
 	}
 	for i := range v.Rows {
@@ -347,7 +350,7 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 			continue
 		}
 		on := merchant
-		if r.Order != nil {
+		if r.Order != nil || r.Poll != nil {
 			on = channel
 		}
 		on.Marks = append(on.Marks, mark{X: s.place(r.Due), Class: "next", At: r.Due})
