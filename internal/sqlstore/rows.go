@@ -216,16 +216,6 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 	return p.End()
 }
 
-// aliasOf returns the alias in the result of packCold; empty if there is none.
-func aliasOf(b []byte) (string, error) {
-	if len(b) == 0 || b[0]&0xf&^(isNamed|isOfKind) != extended {
-		return "", nil
-	}
-	var t bellman.Task
-	err := parseCold(b, &t, new(bellman.Task))
-	return t.Alias(), err
-}
-
 // coldColumns are those that readCold reads, of bellman_task as t.
 const coldColumns = `t.id, t.queue, t.task_key, t.merchant_no, t.order_no, t.event, t.url, t.body, t.rest`
 

@@ -151,6 +151,7 @@ var migrations = [][]string{{
 		alias {key} NOT NULL PRIMARY KEY,
 		id {id} NOT NULL
 	){table}`,
+	`CREATE INDEX bellman_alias_task ON bellman_alias (id)`,
 }}
 
 // Migrate brings the schema of a database to the present layout and creates what is missing. It can
