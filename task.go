@@ -75,7 +75,7 @@ type Task struct {
 
 // An Origin says where a task comes from.
 type Origin struct {
-	CreatedBy string // name of the API key that created it; empty: no key, as for a follow-up task
+	CreatedBy string // name of the API key that created it, or the task that it follows; empty: no key
 	Trace     *Trace // the trace in which it was added; nil: none
 
 	// Resume continues a task that another system began: the schedule goes on from there. It is

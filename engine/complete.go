@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -18,24 +19,50 @@ import (
 // If the queue's handler is a [bellman.Completer], the handler decides what follows from the
 // outcome, also for a task that has ended.
 func (a *Admin) Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
+	return a.complete(ctx, id, "complete", outcome, by, nil)
+}
+
+// Decide is Complete for an outcome that a person decides on. by.Reason is required, and the action in
+// the audit record is decide. Tasks that tell returns are added in the same transaction; nil: none are.
+func (a *Admin) Decide(ctx context.Context, id bellman.ID, outcome string, by bellman.By,
+	tell func(t *bellman.Task, now time.Time) []bellman.Task) (*bellman.Task, error) {
+	if by.Reason = strings.TrimSpace(by.Reason); by.Reason == "" {
+		bad := new(bellman.Invalid)
+		bad.Note("reason", coded.Errorf("task.reason", "is required: say how you know the outcome"))
+		return nil, bad
+	}
+	return a.complete(ctx, id, "decide", outcome, by, tell)
+}
+
+func (a *Admin) complete(ctx context.Context, id bellman.ID, action, outcome string, by bellman.By,
+	tell func(t *bellman.Task, now time.Time) []bellman.Task) (*bellman.Task, error) {
 	reason := cmp.Or(by.Reason, "callback")
 	if outcome != "" {
 		by.Reason = reason + ": " + outcome
 	}
-	return a.change(ctx, id, "complete", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
-		q, configured := a.rules.queue(t.Queue)
-		completer, ok := q.Handler.(bellman.Completer)
-		switch {
-		case !configured:
-			return coded.Errorf("task.no_queue", "%w: queue %s is not configured, so nothing says what follows from it", bellman.ErrConflict, t.Queue)
-		case ok:
-			return a.completeBy(completer, c, t, outcome, reason, now)
-		case t.State.Ended():
-			return ended(t.State)
+	return a.change(ctx, id, action, by, func(c *store.Change, t *bellman.Task, now time.Time) error {
+		if err := a.completion(c, t, outcome, reason, now); err != nil || tell == nil {
+			return err
 		}
-		c.To = end(t.Status, bellman.Succeeded, reason, now)
+		c.Follow = append(c.Follow, a.recorder.follow(t, tell(t, now), nil, nil)...)
 		return nil
 	})
+}
+
+// completion makes the change that completes a task.
+func (a *Admin) completion(c *store.Change, t *bellman.Task, outcome, reason string, now time.Time) error {
+	q, configured := a.rules.queue(t.Queue)
+	completer, ok := q.Handler.(bellman.Completer)
+	switch {
+	case !configured:
+		return coded.Errorf("task.no_queue", "%w: queue %s is not configured, so nothing says what follows from it", bellman.ErrConflict, t.Queue)
+	case ok:
+		return a.completeBy(completer, c, t, outcome, reason, now)
+	case t.State.Ended():
+		return ended(t.State)
+	}
+	c.To = end(t.Status, bellman.Succeeded, reason, now)
+	return nil
 }
 
 // completeBy lets a handler decide what follows from an outcome. If a manual attempt of an ended
