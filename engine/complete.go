@@ -19,32 +19,35 @@ import (
 // If the queue's handler is a [bellman.Completer], the handler decides what follows from the
 // outcome, also for a task that has ended.
 func (a *Admin) Complete(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
-	return a.complete(ctx, id, "complete", outcome, by, nil)
+	return a.complete(ctx, id, "complete", outcome, by)
 }
 
 // Decide is Complete for an outcome that a person decides on. by.Reason is required, and the action in
-// the audit record is decide. Tasks that tell returns are added in the same transaction; nil: none are.
-func (a *Admin) Decide(ctx context.Context, id bellman.ID, outcome string, by bellman.By,
-	tell func(t *bellman.Task, now time.Time) []bellman.Task) (*bellman.Task, error) {
+// the audit record is decide. The tasks of Options.Decided are added in the same transaction.
+func (a *Admin) Decide(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
 	if by.Reason = strings.TrimSpace(by.Reason); by.Reason == "" {
 		bad := new(bellman.Invalid)
 		bad.Note("reason", coded.Errorf("task.reason", "is required: say how you know the outcome"))
 		return nil, bad
 	}
-	return a.complete(ctx, id, "decide", outcome, by, tell)
+	return a.complete(ctx, id, actionDecide, outcome, by)
 }
 
-func (a *Admin) complete(ctx context.Context, id bellman.ID, action, outcome string, by bellman.By,
-	tell func(t *bellman.Task, now time.Time) []bellman.Task) (*bellman.Task, error) {
+// actionDecide is the action of Decide in the audit record.
+const actionDecide = "decide"
+
+func (a *Admin) complete(ctx context.Context, id bellman.ID, action, outcome string, by bellman.By) (*bellman.Task, error) {
 	reason := cmp.Or(by.Reason, "callback")
 	if outcome != "" {
 		by.Reason = reason + ": " + outcome
 	}
 	return a.change(ctx, id, action, by, func(c *store.Change, t *bellman.Task, now time.Time) error {
-		if err := a.completion(c, t, outcome, reason, now); err != nil || tell == nil {
+		if err := a.completion(c, t, outcome, reason, now); err != nil {
 			return err
 		}
-		c.Follow = append(c.Follow, a.recorder.follow(t, tell(t, now), nil, nil)...)
+		if action == actionDecide && a.decided != nil {
+			c.Follow = append(c.Follow, a.recorder.follow(t, a.decided(t, by, now), nil, nil)...)
+		}
 		return nil
 	})
 }

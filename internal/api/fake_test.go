@@ -264,6 +264,10 @@ func (f *fake) Complete(ctx context.Context, id bellman.ID, outcome string, by b
 	return f.read(ctx, id, f.note("complete %q %q %q", outcome, by.Who, by.Reason))
 }
 
+func (f *fake) Decide(ctx context.Context, id bellman.ID, outcome string, by bellman.By) (*bellman.Task, error) {
+	return f.read(ctx, id, f.note("decide %q %q %q", outcome, by.Who, by.Reason))
+}
+
 func (f *fake) Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error) {
 	return f.read(ctx, id, f.note("resend %s %q %q", mode, by.Who, by.Reason))
 }
