@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
@@ -47,6 +48,10 @@ func (q *request) orderAction() {
 	form := orderAct{Reason: strings.TrimSpace(in.Get("reason")), Outcome: in.Get("outcome")}
 	done := in.Get("action")
 	by := q.by(form.Reason)
+	if done == "complete" && !q.visitor.May(access.Decide) {
+		q.fail(http.StatusForbidden, "error.role", "role", string(access.Decide))
+		return
+	}
 	switch done {
 	case "settle":
 		if err = unreasoned(form.Reason); err == nil {
@@ -93,15 +98,16 @@ func (q *request) settle(ids []bellman.ID, by bellman.By) error {
 	return err
 }
 
-// complete ends a task whose answer came another way. outcome is the state of an order; a notification has
-// none. The error lists everything that is wrong, including a missing reason.
+// complete ends a task whose answer came another way. outcome is the state of an order, which is decided
+// by hand; a notification has none. The error lists everything that is wrong, including a missing reason.
 func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	t, err := q.reader.Task(q.r.Context(), id)
 	if err != nil {
 		return err
 	}
 	wrong := mistakes{unreasoned(by.Reason), nil}
-	switch o, is := q.order(t); {
+	o, is := q.order(t)
+	switch {
 	case is != slices.Contains(outcomes, outcome) || !is && outcome != "":
 		wrong[1] = errOutcome
 	case is && wrong[0] != nil && o.Refuses(outcome): // otherwise the order's handler returns the error
@@ -110,7 +116,11 @@ func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	if err := wrong.err(); err != nil {
 		return err
 	}
-	_, err = q.engine.Complete(q.r.Context(), id, outcome, by)
+	if is {
+		_, err = q.engine.Decide(q.r.Context(), id, outcome, by)
+	} else {
+		_, err = q.engine.Complete(q.r.Context(), id, outcome, by)
+	}
 	return err
 }
 
