@@ -221,6 +221,9 @@ func Open(o Options) (_ *Server, err error) {
 		Schedules:   &s.schedules,
 		Spare:       s.client.Spare,
 		Failing:     s.failing,
+		Decided: func(t *bellman.Task, by bellman.By, at time.Time) []bellman.Task {
+			return s.alarms.Decided(t, by, at) // the alarms are set before the first decision
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -252,6 +255,7 @@ func Open(o Options) (_ *Server, err error) {
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
 		Kinds:     s.kind,
+		CheckURL:  s.checkMerchantURL,
 		Backup:    s.backup(),
 		Metrics:   s.metrics.Handler(),
 		Refused:   func() { s.metrics.Refused("api") },

@@ -105,6 +105,10 @@ type Options struct {
 	// Kinds returns the kind of a queue, notify or order; empty: there is no such queue. nil: all are notify.
 	Kinds func(queue string) string
 
+	// CheckURL returns an *bellman.Invalid for a new task whose address its queue does not allow. nil: all
+	// are allowed.
+	CheckURL func(t *bellman.Task) error
+
 	// Keys are the keys of the API. Without any, every caller may do everything: then listen only on a
 	// loopback address.
 	Keys []access.Key
@@ -146,6 +150,7 @@ type API struct {
 	sources   func() []source.Info
 	intake    func() figures.Intake
 	kinds     func(string) string
+	checkURL  func(*bellman.Task) error
 	keys      atomic.Pointer[keyring]
 	proxies   access.Proxies
 	log       *slog.Logger
@@ -183,6 +188,9 @@ func New(o Options) (*API, error) {
 	a.guesses, a.refused = access.Limit{Most: maxGuesses, Window: guessWindow}, o.Refused
 	if a.refused == nil {
 		a.refused = func() {}
+	}
+	if a.checkURL = o.CheckURL; a.checkURL == nil {
+		a.checkURL = func(*bellman.Task) error { return nil }
 	}
 	a.traced = o.Traced
 	if a.record = o.Record; a.record == nil {

@@ -77,6 +77,13 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 	if len(t.Body) > a.maxTask {
 		return nil, tooLarge("task's body", a.maxTask)
 	}
+	if err := a.checkURL(t); err != nil {
+		invalid, is := asInvalid(err)
+		if !is {
+			return nil, a.refuse(err)
+		}
+		f.take(invalid)
+	}
 	if len(f.list) == 0 {
 		return t, nil
 	}

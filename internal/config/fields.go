@@ -85,6 +85,7 @@ var queueFields = []field[Queue]{
 	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }},
 	{name: "max_age", set: func(q *Queue, s string) error { return atLeast(&q.MaxAge, s, time.Second) }},
 	{name: "url", read: readTarget},
+	{name: "require_merchant_url", set: func(q *Queue, s string) error { return boolean(&q.RequireMerchantURL, s) }},
 	{name: "connections", read: readQueueConnections},
 	{name: "delay", set: func(q *Queue, s string) error { return atLeast(&q.Delay, s, 0) }},
 	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
