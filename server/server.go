@@ -87,7 +87,7 @@ type Server struct {
 	alarms       *alarm.Watch
 	links        *sharelink.Links
 	merchants    *merchant.Registry
-	certificates certificates   // of the channels of order queues
+	certificates certificates   // of the channels of order queues, and expiring keys
 	schedules    schedule.Cache // of the engine, orders, API and console
 	facts        atomic.Pointer[queueFacts]
 	held         []access.Key // API keys of the last configuration
@@ -184,7 +184,7 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
-	s.certificates.set(queues)
+	s.certificates.set(queues, c.Keys)
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
@@ -396,7 +396,7 @@ func (s *Server) Reload(c *Config) error {
 	}
 	s.recordKeys(c)
 	s.facts.Store(factsOf(c))
-	s.certificates.set(queues)
+	s.certificates.set(queues, c.Keys)
 	s.certificates.look(s.log)
 	return s.setAlarms(c)
 }
