@@ -178,7 +178,7 @@ func (a *API) register(o Options) error {
 			Servers: []*huma.Server{{URL: "http://127.0.0.1:2355", Description: "Where bellman serve listens unless it is told otherwise."}},
 			Components: &huma.Components{
 				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
-				SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", Description: "A key of the configuration. Where there are none, everybody may do everything."}},
+				SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", Description: "A key of the configuration, which may be limited to some queues and merchants. Where there are no keys, everybody may do everything."}},
 			},
 		},
 		Formats:       map[string]huma.Format{"application/json": format, "json": format}, // application/problem+json
