@@ -45,7 +45,7 @@ func TestFull(t *testing.T) {
 			Timeout: 5 * time.Second, MaxAge: 3 * day, Delay: 2 * time.Second, Concurrency: 500, Rate: 1000,
 			PerEndpoint: PerEndpoint{Concurrency: 32, Rate: 200},
 			Sign:        sign.Config{Scheme: "standard_webhooks", Secrets: []sign.Secret{sign.NewSecret("env:MERCHANT_SECRET")}},
-			Connections: []string{"main"}, PropagateTrace: true, OnEnd: OnEnd{Succeeded: "told", Failed: "told", Cancelled: "told"},
+			Connections: []string{"main"}, PropagateTrace: true, RequireMerchantURL: true, OnEnd: OnEnd{Succeeded: "told", Failed: "told", Cancelled: "told"},
 		}, told, slow, slower, fullOrders(), fullWechat(), fullAlipay()},
 		Connections: []Connection{
 			{Name: "main", URL: sign.NewSecret("env:RABBITMQ_URL")},
