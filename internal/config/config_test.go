@@ -45,7 +45,7 @@ func TestFull(t *testing.T) {
 			Timeout: 5 * time.Second, MaxAge: 3 * day, Delay: 2 * time.Second, Concurrency: 500, Rate: 1000,
 			PerEndpoint: PerEndpoint{Concurrency: 32, Rate: 200},
 			Sign:        sign.Config{Scheme: "standard_webhooks", Secrets: []sign.Secret{sign.NewSecret("env:MERCHANT_SECRET")}},
-			Connections: []string{"main"}, PropagateTrace: true, OnEnd: OnEnd{Succeeded: "told", Failed: "told", Cancelled: "told"},
+			Connections: []string{"main"}, PropagateTrace: true, RequireMerchantURL: true, OnEnd: OnEnd{Succeeded: "told", Failed: "told", Cancelled: "told"},
 		}, told, slow, slower, fullOrders(), fullWechat(), fullAlipay(), fullRefunds(), fullTransfers()},
 		Connections: []Connection{
 			{Name: "main", URL: sign.NewSecret("env:RABBITMQ_URL")},
@@ -67,7 +67,7 @@ func TestFull(t *testing.T) {
 			Proxy:        "http://proxy.internal:3128",
 		},
 	}
-	if len(got.Keys) != 2 || got.Keys[0].Name != "order-service" || got.Keys[1].Role != "operate" ||
+	if len(got.Keys) != 3 || got.Keys[0].Name != "order-service" || got.Keys[1].Role != "operate" ||
 		got.Keys[0].SHA256[0] != 0x11 || got.Keys[0].SHA256[31] != 0x11 {
 		t.Errorf("keys = %+v", got.Keys)
 	}
@@ -183,13 +183,24 @@ func TestMistakes(t *testing.T) {
 		{"public_url: 'https://user@bellman.example'", "want https:// and a host"},
 
 		// Keys.
-		{"keys: [{name: a, role: root, sha256: 00}]", `line 1:24: keys[0].role: "root" does not exist: want submit, read, operate or admin`},
+		{"keys: [{name: a, role: root, sha256: 00}]", `line 1:24: keys[0].role: "root" does not exist: want submit, read, operate, decide or admin`},
 		{"keys: [{name: a, role: read, sha256: secret}]", "keys[0].sha256: want the SHA-256 of the key as 64 hexadecimal digits"},
 		{"keys: [{name: a, role: admin, sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855}]", "keys[0].sha256: is the hash of an empty key"},
 		{"keys: [{name: a, role: admin, sha256: 5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8}]", "keys[0].sha256: is the hash of password, "},
 		{"keys: [{name: a}]", "keys[0]: is not whole: want name, role and sha256"},
 		{"keys: [{name: a, role: read, sha256: " + hashA + "}, {name: a, role: read, sha256: " + hashB + "}]", `keys[1].name: "a" is another key's`},
 		{"keys: [{name: a, role: read, sha256: " + hashA + "}, {name: b, role: read, sha256: " + hashA + "}]", `keys[1].sha256: is the same as "a" has`},
+
+		{"keys: [{queues: []}]", "line 1:17: keys[0].queues: is empty: want at least one element, or leave it out"},
+		{"keys: [{queues: pay}]", "keys[0].queues: want a list"},
+		{"keys: [{queues: [a b]}]", `keys[0].queues[0]: "a b" is no name`},
+		{"keys: [{queues: [a, a]}]", `keys[0].queues[1]: "a" is in the list already`},
+		{"keys: [{merchants: []}]", "keys[0].merchants: is empty"},
+		{"keys: [{merchants: ['M*1']}]", `keys[0].merchants[0]: "M*1": want * at the end alone`},
+		{"keys: [{merchants: ['']}]", "keys[0].merchants[0]: is empty: want a merchant's number"},
+		{"keys: [{expires: soon}]", `keys[0].expires: "soon" is no date and no time: want one such as 2027-01-31`},
+		{"keys: [{from: []}]", "keys[0].from: is empty"},
+		{"keys: [{from: [10.0.0.0/33]}]", `keys[0].from[0]: "10.0.0.0/33" is no range of addresses`},
 
 		// Queues.
 		{"queues: {}", "line 1:9: queues: has no queue"},

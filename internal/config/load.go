@@ -138,6 +138,7 @@ func (c *Config) Check() error {
 		text := fmt.Sprintf("is %d and pool.floor is %d: want a ceiling that is not below the floor", c.Pool.Ceiling, c.Pool.Floor)
 		ps = append(ps, c.problem("pool.ceiling", text, c.places["pool.floor"]))
 	}
+	ps = append(ps, c.checkKeys()...)
 	ps = append(ps, c.checkBrokers()...)
 	ps = append(ps, c.checkAlarms()...)
 	ps = append(ps, c.checkTracing()...)
