@@ -147,9 +147,8 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 		}
 		if r.kindOf(e.value, e.at) == "order" {
 			q = DefaultOrderQueue(e.name)
-			if fill(r, e.value, e.at, slices.Concat(orderFields, onEndFields), &q) {
-				checkOrder(r, e.value, e.at, &q)
-			}
+			fill(r, e.value, e.at, slices.Concat(orderFields, onEndFields), &q)
+			checkOrder(r, e.value, e.at, &q)
 		} else {
 			fill(r, e.value, e.at, slices.Concat(queueFields, onEndFields), &q)
 		}

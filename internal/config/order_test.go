@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -196,4 +198,35 @@ func fullAlipay() Queue {
 		URL: "https://openapi-sandbox.dl.alipaydev.com/gateway.do",
 	}
 	return q
+}
+
+// One mistake hides no other: each field is reported once, whether it is missing or wrong.
+func TestEveryMistakeOfAnOrder(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"{kind: order, on_exhausted: close, states: wechat_v3, query: {url: 'http://h/{orderno}'}}", "query.url close close_states"},
+		{"{kind: order, on_exhausted: reverse, query: {url: 'http://h/{order_no}'}, close: {url: 'http://h/{order_no}'}, confirm: x, give_up: x, expires: x}",
+			"confirm give_up expires states close_states reverse"},
+		{"{kind: order, on_exhausted: never, channel: {kind: wechatpay}}",
+			"on_exhausted channel.mch_id channel.serial channel.private_key channel.platform_keys"},
+		{"{kind: order, states: wechat_v3, close_states: wechat_v3, query: {url: 'ftp://h', headers: {'A,B': x, Host: x}, body: x}, close: {}}",
+			"query.url query.headers.A,B query.headers.Host query.body close.url on_exhausted"},
+		{"{kind: order, on_exhausted: alert, states: nothing, close_states: nothing, query: {method: GET, url: 'http://h'}, close: {url: 'http://h/{order_no'}}",
+			"states close_states query close.url"},
+		{"{kind: order, kind: order, on_exhausted: alert}", "kind query close states close_states"},
+	}
+	for _, tt := range tests {
+		_, err := Parse([]byte("queues: {a: " + tt.text + "}"))
+		var problems Problems
+		errors.As(err, &problems)
+		var got []string
+		for _, p := range problems {
+			got = append(got, strings.TrimPrefix(p.Field, "queues.a."))
+		}
+		want := strings.Fields(tt.want)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: mistakes in %q; want %q", tt.text, got, want)
+		}
+	}
 }
