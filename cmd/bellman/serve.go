@@ -56,7 +56,7 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 				given[f.Name] = f.Value.String()
 			}
 		})
-		read := func() (*config.Config, error) { return config.Read(*file, os.LookupEnv, given) }
+		read := func() (*config.Config, error) { return config.Read(*file, os.LookupEnv, given, server.CheckStore) }
 		settings, err := read()
 		if err == nil {
 			err = settings.CheckNames(os.Environ())

@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 // A reader walks a YAML document along tables of fields, and collects all mistakes.
@@ -89,7 +91,7 @@ func fillGroup[T any](r *reader, n ast.Node, path, group string, fields []field[
 			fillGroup(r, e.value, at, name+".", fields, into)
 		case f == nil:
 			want := among(fields, group)
-			if near := nearest(name, strings.Split(want, ", ")); distance(name, near) <= 2 {
+			if near := nearest.Of(e.name, 2, strings.Split(strings.ReplaceAll(want, " or ", ", "), ", ")...); near != "" {
 				want = near + "? Known are " + want
 			}
 			r.note(e.key, at, "unknown field: want "+want)
