@@ -231,19 +231,19 @@ func TestDemoOnce(t *testing.T) {
 
 func TestResumed(t *testing.T) {
 	tests := []struct {
-		pending, overdue int64
-		crashed          bool
-		want             string
+		pending, due int64
+		crashed      bool
+		want         string
 	}{
 		{0, 0, false, "no tasks wait"},
 		{1, 0, false, "resumed 1 task"},
-		{1, 1, true, "resumed 1 task, overdue, after a crash"},
-		{1234, 56, true, "resumed 1,234 tasks, 56 of them overdue, after a crash"},
-		{1234567, 0, false, "resumed 1,234,567 tasks, 0 of them overdue"},
+		{1, 1, true, "resumed 1 task, due, after a crash"},
+		{1234, 56, true, "resumed 1,234 tasks, 56 of them due, after a crash"},
+		{1234567, 0, false, "resumed 1,234,567 tasks, 0 of them due"},
 	}
 	for _, tt := range tests {
-		if got := resumed(tt.pending, tt.overdue, tt.crashed); got != tt.want {
-			t.Errorf("resumed(%d, %d, %t) = %q; want %q", tt.pending, tt.overdue, tt.crashed, got, tt.want)
+		if got := resumed(tt.pending, tt.due, tt.crashed); got != tt.want {
+			t.Errorf("resumed(%d, %d, %t) = %q; want %q", tt.pending, tt.due, tt.crashed, got, tt.want)
 		}
 	}
 }
