@@ -142,7 +142,7 @@ func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	case t.Delay > schedule.MaxDuration:
 		invalid.Add("delay", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.Delay))
 	case !t.StartAt.IsZero() && t.StartAt.Sub(now) > schedule.MaxDuration:
-		invalid.Add("due", "is more than ten years ahead")
+		invalid.Add("due", "is more than ten years ahead: want a time before that")
 	case t.StartAt.IsZero():
 		began = roundUp(began.Add(delay(t, q)))
 	case t.StartAt.After(now):

@@ -125,7 +125,7 @@ func (h *Handler) Complete(task *bellman.Task, outcome string, now time.Time) (b
 	r, err := ParseReading(outcome)
 	if err != nil || !r.Decides() {
 		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
-			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %v", outcome, readingNames[Paid:])}}}
+			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %s", outcome, strings.Join(readingNames[Paid:], ", "))}}}
 	}
 	w, err := h.read(task, now)
 	if err != nil {

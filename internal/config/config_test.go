@@ -140,6 +140,7 @@ func TestMistakes(t *testing.T) {
 		{"a: [", "line 1:4: not YAML: "},
 		{"a: 'b", "line 1:4: not YAML: "},
 		{"\tlisten: x", "line 1:7: not YAML: "},
+		{"pool:\n\tfloor: 1", ": indent with spaces"},
 
 		// Values.
 		{"listen: 2355", `line 1:9: listen: "2355" is no address: want HOST:PORT such as 127.0.0.1:2355`},

@@ -397,6 +397,8 @@ func checkThen(r *reader, path string, queues []Queue) {
 func notNotify(queues []Queue, to, sender string) string {
 	i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
 	switch {
+	case i < 0 && len(queueNames(queues, "notify")) == 0:
+		return fmt.Sprintf("%.40q is no queue, and there is none of kind notify: want one such as %[1]s: {}", to)
 	case i < 0:
 		return fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(queueNames(queues, "notify"), ", "))
 	case queues[i].Kind != "notify":

@@ -45,7 +45,7 @@ func (r *reader) body(text string) ast.Node {
 				p.line, p.column = t.Position.Line, t.Position.Column
 			}
 		}
-		r.problems = append(r.problems, p.problem("", "not YAML: "+message))
+		r.problems = append(r.problems, p.problem("", "not YAML: "+message+tabs(message)))
 		return nil
 	}
 	var body ast.Node
@@ -62,6 +62,14 @@ func (r *reader) body(text string) ast.Node {
 		ast.Walk(anchors(r.anchors), body)
 	}
 	return body
+}
+
+// tabs returns advice for a message about a tab; empty for others.
+func tabs(message string) string {
+	if strings.Contains(message, "'\t'") {
+		return ": indent with spaces"
+	}
+	return ""
 }
 
 // anchors collects the nodes of anchors (&name).
