@@ -191,7 +191,7 @@ func unopened(s config.StoreURL, err error) error {
 	var dial *net.OpError
 	var name *net.DNSError
 	if errors.As(err, &dial) || errors.As(err, &name) || errors.Is(err, context.DeadlineExceeded) {
-		text += ": the database cannot be reached: look whether it runs, and at its address; nothing waits for it here, so let what runs bellman start it again"
+		text += ": the database cannot be reached: look whether it runs, and at its address; bellman has stopped waiting for it, so start bellman again, as systemd or Kubernetes does"
 	}
 	return &UnopenedError{text, err}
 }
