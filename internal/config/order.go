@@ -398,7 +398,7 @@ func notNotify(queues []Queue, to, sender string) string {
 	i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
 	switch {
 	case i < 0 && len(queueNames(queues, "notify")) == 0:
-		return fmt.Sprintf("%.40q is no queue, and there is none of kind notify: want one such as %[1]s: {}", to)
+		return fmt.Sprintf("%.40q is no queue, and none is of kind notify: want the name of a queue of kind notify", to)
 	case i < 0:
 		return fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(queueNames(queues, "notify"), ", "))
 	case queues[i].Kind != "notify":

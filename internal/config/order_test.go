@@ -126,7 +126,7 @@ func TestOrderMistakes(t *testing.T) {
 		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, json: {order_no: status}}", 1), "wechat-orders.then.json.order_no: is told always"},
 		{strings.Replace(whole, "    states: wechat_v3", "    states: {PENDING: 'true'}", 1), "wechat-orders.states: has no PAID"},
 		{strings.Replace(whole, "then: merchant-notify", "then: nobody", 1), `line 16:11: queues.wechat-orders.then: "nobody" is no queue: want one of merchant-notify`},
-		{"queues: {a: {kind: order, on_exhausted: alert, then: b}}", `queues.a.then: "b" is no queue, and there is none of kind notify: want one such as b: {}`},
+		{"queues: {a: {kind: order, on_exhausted: alert, then: b}}", `queues.a.then: "b" is no queue, and none is of kind notify: want the name of a queue of kind notify`},
 		{strings.Replace(whole, "then: merchant-notify", "then: wechat-orders", 1), `"wechat-orders" is of kind order: want a queue of kind notify`},
 		{strings.Replace(whole, "then: merchant-notify", "then: {json: {a: status}}", 1), "wechat-orders.then.queue: is missing"},
 		{strings.Replace(whole, "then: merchant-notify", "success: success_text", 1), "wechat-orders.success: unknown field: want kind, channel, query"},
