@@ -58,7 +58,7 @@ func New(o Options) (*Engine, error) {
 func connect(o Options) *Engine {
 	use, limits := store.UseOf(o.Store), o.Limits
 	node := fmt.Sprintf("%s/%s", o.Node, o.Process)
-	c, life, tick := clock.New(o.Wall), newLife(), new(ticker)
+	c, life, tick := clock.New(o.Wall), newLife(o.Logger), new(ticker)
 	attempts, cutOff := context.WithCancel(context.Background())
 	e := &Engine{
 		store:     o.Store,

@@ -17,7 +17,7 @@ import (
 )
 
 func TestFull(t *testing.T) {
-	got, err := Read("testdata/full.yaml", environment(nil), nil)
+	got, err := Read("testdata/full.yaml", environment(nil), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestMistakes(t *testing.T) {
 	tests := []struct{ text, want string }{
 		// Where it stands.
 		{"lisen: 127.0.0.1:1", "line 1:1: lisen: unknown field: want listen? Known are listen, store, advertise, node"},
-		{"\nflow:\n  hihg: 3\n", "line 3:3: flow.hihg: unknown field: want high, low or heap"},
+		{"\nflow:\n  hihg: 3\n", "line 3:3: flow.hihg: unknown field: want high? Known are high, low or heap"},
 		{"queues:\n  a:\n    on_end: {failed: b}\n", `line 3:22: queues.a.on_end.failed: "b" is no queue: want one of a`},
 		{"queues:\n  a: {on_end: {lost: b}}\n  b: {}\n", "line 2:16: queues.a.on_end.lost: unknown field: want succeeded, failed or cancelled"},
 		{"queues:\n  a: {on_end: {failed: b}}\n  b: {}\n", `line 2:24: queues.a.on_end.failed: queue "b" has no url, and a result names none: give it one`},
@@ -140,6 +140,7 @@ func TestMistakes(t *testing.T) {
 		{"a: [", "line 1:4: not YAML: "},
 		{"a: 'b", "line 1:4: not YAML: "},
 		{"\tlisten: x", "line 1:7: not YAML: "},
+		{"pool:\n\tfloor: 1", ": indent with spaces"},
 
 		// Values.
 		{"listen: 2355", `line 1:9: listen: "2355" is no address: want HOST:PORT such as 127.0.0.1:2355`},
@@ -281,7 +282,7 @@ func TestAllMistakes(t *testing.T) {
 	_, err := Read("testdata/mistakes.yaml", environment(map[string]string{
 		"BELLMAN_LOG_LEVEL": "loud",
 		"BELLMAN_QUEUES":    "a:\n  timeout: 5",
-	}), map[string]string{"store": "sqlite:x", "nonsense": "x"})
+	}), map[string]string{"store": "sqlite:x", "nonsense": "x"}, nil)
 	want := []string{
 		`testdata/mistakes.yaml:2:9: listen: "2355" is no address`,
 		`testdata/mistakes.yaml:4:25: keys[0].role: "root" does not exist`,
@@ -329,7 +330,7 @@ func TestPrecedence(t *testing.T) {
 		"BELLMAN_KEYS":                   "[{name: ci, role: admin, sha256: " + hashA + "}]",
 		"BELLMAN_SOMETHING_ELSE_OF_MINE": "x",
 	})
-	c, err := Read("", env, map[string]string{"listen": "127.0.0.1:3"})
+	c, err := Read("", env, map[string]string{"listen": "127.0.0.1:3"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +417,7 @@ func TestCheckListen(t *testing.T) {
 
 // A flag and a variable are named once.
 func TestNamedOnce(t *testing.T) {
-	_, err := Read("", environment(map[string]string{"BELLMAN_FLOW_LOW": "20", "BELLMAN_FLOW_HIGH": "10"}), map[string]string{"listen": "0.0.0.0:1"})
+	_, err := Read("", environment(map[string]string{"BELLMAN_FLOW_LOW": "20", "BELLMAN_FLOW_HIGH": "10"}), map[string]string{"listen": "0.0.0.0:1"}, nil)
 	for _, want := range []string{`--listen: "0.0.0.0:1" can be reached`, "BELLMAN_FLOW_LOW: is 20 and flow.high is 10"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Read() = %v; want %q", err, want)
@@ -425,7 +426,7 @@ func TestNamedOnce(t *testing.T) {
 }
 
 func TestNoSuchFile(t *testing.T) {
-	c, err := Read(filepath.Join(t.TempDir(), "none.yaml"), environment(nil), nil)
+	c, err := Read(filepath.Join(t.TempDir(), "none.yaml"), environment(nil), nil, nil)
 	if c != nil || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Read(no such file) = %v, %v; want it named", c, err)
 	}

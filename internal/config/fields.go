@@ -122,9 +122,8 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 		switch r.kindOf(e.value, e.at) {
 		case "order":
 			q = DefaultOrderQueue(e.name)
-			if fill(r, e.value, e.at, slices.Concat(orderFields, onEndFields), &q) {
-				checkOrder(r, e.value, e.at, &q)
-			}
+			fill(r, e.value, e.at, slices.Concat(orderFields, onEndFields), &q)
+			checkOrder(r, e.value, e.at, &q)
 		case "poll":
 			q = DefaultPollQueue(e.name)
 			if fill(r, e.value, e.at, slices.Concat(pollFields, onEndFields), &q) {

@@ -107,7 +107,7 @@ func TestCheck(t *testing.T) {
 		task bellman.Task
 		want string
 	}{
-		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Key: long[:MaxKey], Origin: &bellman.Origin{Alias: long[:MaxKey]}, MerchantNo: long[:MaxName], Body: []byte(long)}, ""},
+		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Key: long[:bellman.MaxStoredKey], Origin: &bellman.Origin{Alias: long[:bellman.MaxStoredKey]}, MerchantNo: long[:bellman.MaxStoredName], Body: []byte(long)}, ""},
 		{bellman.Task{}, "id: is missing; queue: is missing"},
 		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Origin: &bellman.Origin{Alias: long}}, "alias: has 2000 bytes: want at most 1024"},
 		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Key: long, OrderNo: long}, "key: has 2000 bytes: want at most 1024; order_no: has 2000 bytes: want at most 512"},

@@ -12,7 +12,7 @@ import (
 
 // types are the column types of the schema in MySQL's syntax.
 var types = strings.NewReplacer(
-	"{id}", "BINARY(16)", "{name}", fmt.Sprintf("VARBINARY(%d)", sqlstore.MaxName), "{key}", fmt.Sprintf("VARBINARY(%d)", sqlstore.MaxKey), "{bytes}", "LONGBLOB",
+	"{id}", "BINARY(16)", "{name}", fmt.Sprintf("VARBINARY(%d)", bellman.MaxStoredName), "{key}", fmt.Sprintf("VARBINARY(%d)", bellman.MaxStoredKey), "{bytes}", "LONGBLOB",
 	"{table}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{hot}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{busy}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
 )
 
