@@ -42,10 +42,10 @@ func TestSlowDoNotHoldQuick(t *testing.T) {
 			if tt.from > 0 { // they were quick once
 				w.arrive(bad, 3000/fewer, tt.from)
 			}
-			w.arrive(good, tt.rate/fewer, end)
+			w.arrive(good, min(tt.rate, 5000/fewer), end)
 			w.run(tt.from)
 			clear(w.waits)
-			each := min(1000, 60000/tt.bad) / fewer
+			each := min(1000, 60000/tt.bad) / min(fewer, 4)
 			for _, e := range bad {
 				for range each {
 					w.push(Rules{Queue: "q", Endpoint: e}, 0)
