@@ -52,6 +52,10 @@ func notForPolls(in *client.CreateTask, f *faults) {
 	reject(f, "the queue is of kind poll", append(notForChannels(in, "query says how", "a refund or transfer"),
 		misplaced{"max_age", in.MaxAge != "", untilTold},
 		misplaced{"expires", in.Expires != "", untilTold},
+		misplaced{"expires_at", !in.ExpiresAt.IsZero(), untilTold},
 		misplaced{"code_life", in.CodeLife != "", untilTold},
+		misplaced{"channel_order_no", in.ChannelOrderNo != "", "the channel is asked by ref_no; give what else it needs as vars"},
+		misplaced{"amount", in.Amount != 0, "what the channel needs is vars"},
+		misplaced{"currency", in.Currency != "", "what the channel needs is vars"},
 		misplaced{"order_created", !in.OrderCreated.IsZero(), "when its schedule begins is due or delay"})...)
 }
