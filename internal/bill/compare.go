@@ -21,6 +21,11 @@ const (
 	Duplicate     DifferenceKind = "duplicate"     // a second payment of an order, or a line or order a second time
 )
 
+// Kinds returns all kinds of differences.
+func Kinds() []DifferenceKind {
+	return []DifferenceKind{MissingHere, MissingThere, AmountDiffers, StateDiffers, RefundDiffers, Duplicate}
+}
+
 // A Difference is one fact about which the bill and bellman differ. An order can have several.
 type Difference struct {
 	Kind           DifferenceKind

@@ -34,6 +34,8 @@ type Order struct {
 	// A built-in channel knows its own.
 	Notice *Notice
 
+	Reconcile *Reconcile // the daily comparison with the channel's bill; nil: there is none
+
 	Expires       time.Duration // age at which the close protocol begins if nobody has paid
 	Grace         time.Duration // … plus this time
 	OnExhausted   string        // if the schedule ends before: close, reverse, callback or alert
@@ -157,6 +159,9 @@ var orderFields = []field[Queue]{
 		return err
 	}},
 	{name: "notice", read: readNotice},
+	{name: "reconcile.at", set: func(q *Queue, s string) error { return q.Order.reconcile().at(s) }},
+	{name: "reconcile.alarm", set: func(q *Queue, s string) error { return name(&q.Order.reconcile().Alarm, s) }},
+	{name: "reconcile.refunds", set: func(q *Queue, s string) error { return boolean(&q.Order.reconcile().Refunds, s) }},
 	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
 	{name: "expires", set: func(q *Queue, s string) error { return atLeast(&q.Order.Expires, s, time.Second) }},
 	{name: "grace", set: func(q *Queue, s string) error { return atLeast(&q.Order.Grace, s, 0) }},
@@ -349,6 +354,9 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 	missing := func(name, want string) { r.note(n, within(path, name), "is missing: want "+want) }
 	if o.OnExhausted == "" {
 		missing("on_exhausted", "close, reverse, callback or alert: what happens when the schedule ends and nothing is decided")
+	}
+	if o.Reconcile != nil {
+		checkReconcile(r, n, path, o)
 	}
 	if o.Channel.Kind != "" {
 		for _, own := range []struct {

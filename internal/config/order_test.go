@@ -135,6 +135,15 @@ func TestOrderMistakes(t *testing.T) {
 		{strings.Replace(whole, "    states: wechat_v3", "    about: 'json.'\n    states: wechat_v3", 1), "wechat-orders.about: "},
 		{"queues: {a: {kind: order, on_exhausted: alert, about: json.no, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
 			"queues.a.about: is what the channel alipay knows by itself"},
+		{strings.Replace(whole, "    states: wechat_v3", "    reconcile: {at: \"10:30\"}\n    states: wechat_v3", 1), "wechat-orders.reconcile: needs the channel wechatpay or alipay"},
+		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {alarm: ops}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			"queues.a.reconcile.at: is missing: want a time of day"},
+		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: \"10:30\", alarm: ops}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			`queues.a.reconcile.alarm: "ops" is no queue`},
+		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: 25 o'clock}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			`is no time of day: want one such as 10:30 Asia/Shanghai`},
+		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: \"10:30 Mars\"}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			`"Mars" is no time zone: want one such as Asia/Shanghai`},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {}}}", "queues.a.channel.kind: is missing: want wechatpay, alipay or program"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: wechatpay}}", "queues.a.channel: want fields"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: paypal}}}", `queues.a.channel.kind: "paypal" does not exist: want wechatpay, alipay or program`},
@@ -195,5 +204,10 @@ func fullAlipay() Queue {
 		AppCertificate: sign.NewSecret("file:/etc/bellman/app.crt"), RootCertificates: sign.NewSecret("file:/etc/bellman/root.crt"),
 		URL: "https://openapi-sandbox.dl.alipaydev.com/gateway.do",
 	}
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		panic(err)
+	}
+	q.Order.Reconcile = &Reconcile{At: 10*time.Hour + 30*time.Minute, Zone: shanghai, Alarm: "told"}
 	return q
 }
