@@ -45,6 +45,7 @@ type world struct {
 	asked   int   // for the bill
 	commits int   // fail after this many; 0: none does
 	settled [][]bellman.ID
+	slow    time.Duration       // how long a call of Settle takes
 	paid    map[bellman.ID]bool // orders that a query finds paid
 	alarms  []alarm.Alarm
 }
@@ -97,6 +98,7 @@ func (w *world) Report(_ context.Context, a alarm.Alarm) error {
 
 // Settle finds the orders of paid paid.
 func (w *world) Settle(ctx context.Context, _ bellman.By, ids ...bellman.ID) (out []engine.Settled, err error) {
+	time.Sleep(w.slow)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.settled = append(w.settled, ids)
@@ -411,6 +413,47 @@ func TestSettle(t *testing.T) {
 			case asked == nil || asked.Settled != (item.Kind == bill.StateDiffers) || asked.Reading == "":
 				t.Errorf("%s: asked %+v; want settled for the state alone", item.Kind, asked)
 			}
+		}
+	})
+}
+
+// Many queries do not hold up another run for longer than a turn, and each order is asked about once.
+func TestSettleTakesTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		for i := range 350 {
+			w.order(fmt.Sprint("N", i), "PAID")
+		}
+		w.slow = 10 * time.Second // a page
+		r := w.runs()
+		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 1)
+		if _, err := r.Settle(t.Context(), run.ID, bellman.By{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Run(ctx) }()
+		time.Sleep(5 * time.Second)
+		second, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: "2000-01-01"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		if got, err := r.Get(t.Context(), second.ID); err != nil || got.State != reconcile.Done {
+			t.Errorf("after 25 s the other run is %+v, %v; want it done", got, err)
+		}
+		time.Sleep(time.Minute)
+		cancel()
+		<-ended
+		run, err = r.Get(t.Context(), run.ID)
+		if err != nil || run.Settling.State != reconcile.Done || run.Settling.Asked != 350 || len(w.settled) != 4 {
+			t.Errorf("settling %+v, %v, in %d calls; want 350 orders in 4", run.Settling, err, len(w.settled))
 		}
 	})
 }

@@ -17,10 +17,14 @@ import (
 // of the queue.
 const settleWithin = 2 * time.Minute
 
+// settleTurn is how long the queries of one run hold up other runs, plus those of one page.
+const settleTurn = 15 * time.Second
+
 // settle asks the channel once about each order that differs, page after page. What was asked stands in the
-// pages, so that a crash repeats the queries of one page at most.
+// pages, so that a crash repeats the queries of one page at most. After settleTurn it returns; the next round
+// goes on.
 func (r *Runs) settle(ctx context.Context, h *head) error {
-	done := map[string]*Asked{} // by task
+	began, done := time.Now(), map[string]*Asked{} // by task
 	s := Settling{State: Running, Who: h.Settling.Who, Reason: h.Settling.Reason, From: h.Settling.From, Created: h.Settling.Created}
 	for page := range h.Pages {
 		if !r.leading() {
@@ -44,12 +48,11 @@ func (r *Runs) settle(ctx context.Context, h *head) error {
 				s.Failed++
 			}
 		}
-		if page%10 == 9 {
+		if page+1 < h.Pages && time.Since(began) > settleTurn {
 			run := h.Run
 			run.Settling = s
-			if err := r.save(ctx, h, run); err != nil {
-				return err
-			}
+			r.rouse()
+			return r.save(ctx, h, run)
 		}
 	}
 	run := h.Run
