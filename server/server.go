@@ -87,7 +87,7 @@ type Server struct {
 	resends      *resend.Jobs
 	alarms       *alarm.Watch
 	reconciles   *reconcile.Runs
-	billed       atomic.Pointer[[]reconcile.Queue]
+	billed       atomic.Pointer[[]reconcile.Queue] // the queues of orders
 	links        *sharelink.Links
 	merchants    *merchant.Registry
 	certificates certificates   // of the channels of order queues
@@ -260,28 +260,29 @@ func Open(o Options) (_ *Server, err error) {
 	s.metrics.Watch(s.sources())
 	ready := front{s.engine, s, &probe{store: s.store, merchants: s.merchants, log: s.log}}
 	s.api, err = api.New(api.Options{
-		Engine:          ready,
-		Reader:          s.store,
-		Schedules:       &s.schedules,
-		Resends:         s.resends,
+		Engine:    ready,
+		Reader:    s.store,
+		Schedules: &s.schedules,
+		Resends:   s.resends,
+		Alarms:    s.alarms,
+		Merchants: merchants{s.merchants, s},
+		Links:     s.links,
+		PublicURL: c.PublicURL,
+		Proxies:   c.TrustedProxies,
+		Nodes:     s.engine,
+		Sources:   s.sourceInfos,
+		Intake:    s.engine.Intake,
+		Kinds:     s.kind,
+		Backup:    s.backup(),
+		Metrics:   s.metrics.Handler(),
+		Refused:   func() { s.metrics.Refused("api") },
+		Record:    s.record,
+		Traced:    s.traced(),
+		Keys:      c.Keys,
+		Version:   s.version,
+		Log:       s.log,
+
 		Reconciliations: s.reconciles,
-		Alarms:          s.alarms,
-		Merchants:       merchants{s.merchants, s},
-		Links:           s.links,
-		PublicURL:       c.PublicURL,
-		Proxies:         c.TrustedProxies,
-		Nodes:           s.engine,
-		Sources:         s.sourceInfos,
-		Intake:          s.engine.Intake,
-		Kinds:           s.kind,
-		Backup:          s.backup(),
-		Metrics:         s.metrics.Handler(),
-		Refused:         func() { s.metrics.Refused("api") },
-		Record:          s.record,
-		Traced:          s.traced(),
-		Keys:            c.Keys,
-		Version:         s.version,
-		Log:             s.log,
 	})
 	if err != nil {
 		return nil, err
@@ -480,29 +481,30 @@ func within[T any](ask func(context.Context) T) func() T {
 // console makes the console.
 func (s *Server) console(c *config.Config, engine front) (*console.Console, error) {
 	return console.New(console.Options{
-		Engine:          engine,
-		Reader:          s.store,
-		Records:         s.store,
-		Schedules:       &s.schedules,
-		Refused:         func() { s.metrics.Refused("console") },
-		Record:          s.record,
-		Secret:          s.secret,
-		Proxies:         c.TrustedProxies,
-		Kinds:           s.kind,
-		Queues:          s.queueNames,
-		Nodes:           s.engine,
-		Intake:          s.engine.Intake,
-		Sources:         s.sourceInfos,
-		Alarms:          s.alarms,
-		Resends:         s.resends,
+		Engine:    engine,
+		Reader:    s.store,
+		Records:   s.store,
+		Schedules: &s.schedules,
+		Refused:   func() { s.metrics.Refused("console") },
+		Record:    s.record,
+		Secret:    s.secret,
+		Proxies:   c.TrustedProxies,
+		Kinds:     s.kind,
+		Queues:    s.queueNames,
+		Nodes:     s.engine,
+		Intake:    s.engine.Intake,
+		Sources:   s.sourceInfos,
+		Alarms:    s.alarms,
+		Resends:   s.resends,
+		Links:     s.links,
+		PublicURL: c.PublicURL,
+		Merchants: merchants{s.merchants, s},
+		Tells:     s.tells,
+		Keys:      c.Keys,
+		Version:   s.version,
+		Log:       s.log,
+
 		Reconciliations: s.reconciles,
-		Links:           s.links,
-		PublicURL:       c.PublicURL,
-		Merchants:       merchants{s.merchants, s},
-		Tells:           s.tells,
-		Keys:            c.Keys,
-		Version:         s.version,
-		Log:             s.log,
 	})
 }
 

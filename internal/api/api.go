@@ -81,9 +81,10 @@ type Backuper interface {
 
 // Options of an API. Engine and Reader are required.
 type Options struct {
-	Engine          Engine
-	Reader          Reader
-	Resends         Resends         // nil: bulk resends are answered with 501
+	Engine  Engine
+	Reader  Reader
+	Resends Resends // nil: bulk resends are answered with 501
+
 	Reconciliations Reconciliations // nil: reconciliations are answered with 501
 
 	Nodes Nodes // nil: the list of nodes is answered with 501
@@ -132,27 +133,28 @@ type Options struct {
 
 // An API is the HTTP API as a handler. It is safe for concurrent use.
 type API struct {
-	engine          Engine
-	reader          Reader
-	resends         Resends
+	engine    Engine
+	reader    Reader
+	resends   Resends
+	links     Links
+	publicURL string
+	nodes     Nodes
+	merchants merchant.Desk
+	backup    Backuper
+	alarms    Alarms
+	sources   func() []source.Info
+	intake    func() figures.Intake
+	kinds     func(string) string
+	keys      atomic.Pointer[keyring]
+	proxies   access.Proxies
+	log       *slog.Logger
+
 	reconciliations Reconciliations
-	links           Links
-	publicURL       string
-	nodes           Nodes
-	merchants       merchant.Desk
-	backup          Backuper
-	alarms          Alarms
-	sources         func() []source.Info
-	intake          func() figures.Intake
-	kinds           func(string) string
-	keys            atomic.Pointer[keyring]
-	proxies         access.Proxies
-	log             *slog.Logger
+	billFiles       atomic.Int64 // uploads in work
 
 	maxTask, maxBatch int          // bytes that one task sends, and bytes of a batch's JSON
 	inBatches         atomic.Int64 // bytes of batches in work
 	inSettles         atomic.Int64 // orders in work
-	billFiles         atomic.Int64 // uploads in work
 	asks              asks
 	guesses           access.Limit // unknown keys, by address
 	usual             usual
@@ -172,7 +174,7 @@ type API struct {
 // New returns the API. Its error says what is wrong with the keys.
 func New(o Options) (*API, error) {
 	a := &API{
-		engine: o.Engine, reader: o.Reader, resends: o.Resends, reconciliations: o.Reconciliations, links: o.Links, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
+		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
 		alarms: o.Alarms, sources: o.Sources, intake: o.Intake, kinds: o.Kinds, proxies: o.Proxies, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:   cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch:  cmp.Or(o.MaxBatchBytes, 16<<20),
@@ -188,6 +190,7 @@ func New(o Options) (*API, error) {
 	if a.record = o.Record; a.record == nil {
 		a.record = func(context.Context, store.Audit) error { return nil }
 	}
+	a.reconciliations = o.Reconciliations
 	a.refusals = access.Seldom{Every: time.Minute, Most: 30}
 	a.exports = access.Seldom{Every: time.Minute, Most: 1000}
 	if err := a.SetKeys(o.Keys); err != nil {
