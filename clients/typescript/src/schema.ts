@@ -484,6 +484,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What payment channels told by themselves, the newest first.
+         * @description Needs the role read, operate, decide or admin.
+         */
+        get: operations["list-notices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/orders/settle": {
         parameters: {
             query?: never;
@@ -578,6 +598,26 @@ export interface paths {
          * @description Needs the role decide or admin.
          */
         post: operations["decide-order"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/orders/{merchant_no}/{order_no}/notice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify and apply a notice about an order that another program received.
+         * @description Needs the role submit or admin.
+         */
+        post: operations["hand-in-notice"];
         delete?: never;
         options?: never;
         head?: never;
@@ -753,7 +793,7 @@ export interface paths {
         };
         /**
          * Reconciliations, those of the newest days first, at most 200.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-reconciliations"];
         put?: never;
@@ -797,7 +837,7 @@ export interface paths {
         };
         /**
          * A reconciliation and its counts.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["get-reconciliation"];
         put?: never;
@@ -817,7 +857,7 @@ export interface paths {
         };
         /**
          * The differences of a reconciliation, by page.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-differences"];
         put?: never;
@@ -1341,8 +1381,6 @@ export interface components {
             succeeded: number;
         };
         CreateTask: {
-            /** @description Order: the account at the channel; default: the queue's. */
-            account?: string;
             /**
              * Format: int64
              * @description Order: what it costs, in the smallest unit of currency. A payment of another amount makes the order UNKNOWN, never PAID. Default: any amount is accepted.
@@ -1618,6 +1656,17 @@ export interface components {
             status?: number;
             /** @description Host, or host:port, of the task's URL. */
             url_host?: string;
+        };
+        HandIn: {
+            /** @description The body exactly as the channel sent it. */
+            body: string;
+            /** @description The headers of the channel's request that its signature needs, such as Wechatpay-Signature. */
+            headers?: {
+                [key: string]: string;
+            };
+        };
+        HandedIn: {
+            notices: components["schemas"]["Notice"][];
         };
         Health: {
             /**
@@ -1896,6 +1945,46 @@ export interface components {
             nodes: components["schemas"]["Node"][];
             /** @description Shards without an owner: their tasks are not attempted until a node claims them. */
             unowned: components["schemas"]["Shard"][];
+        };
+        Notice: {
+            /** @description The account at the channel. */
+            account?: string;
+            /** Format: date-time */
+            came?: string;
+            /** @description The order's number at the channel. */
+            channel_order_no?: string;
+            /** @description The verified and decrypted content, for the roles operate and admin. */
+            content?: string;
+            /** @description Empty while the order does not exist. */
+            merchant_no?: string;
+            /**
+             * @description What the notice is about.
+             * @enum {string}
+             */
+            of?: "payment" | "refund" | "transfer" | (string & {});
+            order_no?: string;
+            queue: string;
+            /** @description The number of the refund or transfer. */
+            ref_no?: string;
+            /**
+             * @description applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, or unreadable; the order was queried instead.
+             * @enum {string}
+             */
+            result: "applied" | "duplicate" | "held" | "mismatch" | "refused" | (string & {});
+            /** @description What it says of a payment: PAID, CLOSED, … */
+            state?: string;
+            /**
+             * Format: uuid
+             * @description The task that keeps the notice.
+             */
+            task?: string;
+            /** @description Why it was refused, or which amount differs. */
+            why?: string;
+        };
+        Notices: {
+            /** @description Where the next page begins; empty: this is the last. */
+            next_cursor?: string;
+            notices: components["schemas"]["Notice"][];
         };
         Notify: {
             /** @description An object with fields of the notification. order_no, the state and the queue's fields of the channel's answer are added. */
@@ -2187,8 +2276,6 @@ export interface components {
             reconciliations: components["schemas"]["Reconciliation"][];
         };
         Request: {
-            /** @description Order: the account at the channel, as requested. */
-            account?: string;
             /**
              * Format: int64
              * @description Order: what it costs, in the smallest unit of currency.
@@ -3597,6 +3684,43 @@ export interface operations {
             };
         };
     };
+    "list-notices": {
+        parameters: {
+            query?: {
+                queue?: string;
+                merchant_no?: string;
+                order_no?: string;
+                result?: "applied" | "duplicate" | "held" | "mismatch" | "refused";
+                limit?: number;
+                /** @description The next_cursor of a page of the same filter; default: the newest. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Notices"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "settle-orders": {
         parameters: {
             query?: never;
@@ -3768,6 +3892,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "hand-in-notice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Escape slashes as %2F. */
+                merchant_no: string;
+                /** @description Escape slashes as %2F. */
+                order_no: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HandIn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HandedIn"];
                 };
             };
             /** @description A refusal. */

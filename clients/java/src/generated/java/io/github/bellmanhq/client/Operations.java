@@ -293,6 +293,15 @@ public abstract class Operations {
     }
 
     /**
+     * What payment channels told by themselves, the newest first.
+     *
+     * <p>Needs the role read, operate, decide or admin.
+     */
+    public Notices listNotices(ListNoticesQuery query) {
+        return send("GET", "/v1/notices", query == null ? null : query.asMap(), null, (status, json) -> Notices.of(json)).body();
+    }
+
+    /**
      * Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands.
      *
      * <p>Needs the role submit, operate, decide or admin.
@@ -345,6 +354,15 @@ public abstract class Operations {
      */
     public Task decideOrder(String merchantNo, String orderNo, DecideOrder body) {
         return send("POST", "/v1/orders/" + segment(merchantNo) + "/" + segment(orderNo) + "/decide", null, body, (status, json) -> Task.of(json)).body();
+    }
+
+    /**
+     * Verify and apply a notice about an order that another program received.
+     *
+     * <p>Needs the role submit or admin.
+     */
+    public HandedIn handInNotice(String merchantNo, String orderNo, HandIn body) {
+        return send("POST", "/v1/orders/" + segment(merchantNo) + "/" + segment(orderNo) + "/notice", null, body, (status, json) -> HandedIn.of(json)).body();
     }
 
     /**
@@ -452,7 +470,7 @@ public abstract class Operations {
     /**
      * Reconciliations, those of the newest days first, at most 200.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Reconciliations listReconciliations() {
         return send("GET", "/v1/reconciliations", null, null, (status, json) -> Reconciliations.of(json)).body();
@@ -470,7 +488,7 @@ public abstract class Operations {
     /**
      * A reconciliation and its counts.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Reconciliation getReconciliation(String id) {
         return send("GET", "/v1/reconciliations/" + segment(id), null, null, (status, json) -> Reconciliation.of(json)).body();
@@ -479,7 +497,7 @@ public abstract class Operations {
     /**
      * The differences of a reconciliation, by page.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public DifferencePage listDifferences(String id, ListDifferencesQuery query) {
         return send("GET", "/v1/reconciliations/" + segment(id) + "/differences", query == null ? null : query.asMap(), null, (status, json) -> DifferencePage.of(json)).body();
