@@ -20,7 +20,7 @@ func TestListAsRead(t *testing.T) {
 	}
 	defer s.Close()
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	const n = 3000
+	const n = 1000
 	var b store.Batch
 	for i := range n {
 		id := bellman.NewID()
