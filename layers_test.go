@@ -97,6 +97,7 @@ var guests = map[string][]string{
 	"internal/brokers/source": {"github.com/go-json-experiment"},
 
 	"examples/order-service":   {"github.com/jackc"},
+	"order/alipay":             {"golang.org/x/text"},
 	"examples/rabbitmq-notify": {"github.com/rabbitmq"},
 	"examples/table-scan":      {"github.com/jackc"},
 }

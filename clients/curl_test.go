@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -81,11 +82,16 @@ func TestCurl(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
+	// What curl alone cannot do: sign as a channel, and have a channel with bills.
+	without := []string{"POST /v1/orders/{merchant_no}/{order_no}/notice", "POST /v1/reconciliations"}
 	for path, item := range doc.Paths {
 		if strings.HasPrefix(path, "/v1/queues/{queue}/keys/{key}/") {
 			continue // what is done by id is done by key
 		}
 		for method := range item {
+			if slices.Contains(without, strings.ToUpper(method)+" "+path) {
+				continue
+			}
 			want := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "[^/]+")
 			if rest, is := strings.CutPrefix(path, "/v1/tasks/{id}"); is {
 				want = "(" + want + "|/v1/queues/[^/]+/keys/[^/]+" + rest + ")"

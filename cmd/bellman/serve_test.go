@@ -176,7 +176,7 @@ func TestInUse(t *testing.T) {
 	p := serveStore(t, dir, "--no-migrate")
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"check"}, {"export"}, {"migrate"}} {
 		r := run(t, append(args, "--store", "pebble:"+dir)...)
-		if r.status != 1 || !strings.Contains(r.errors, "in use by another process: stop that one, or use another directory") || strings.Count(r.errors, "\n") != 1 {
+		if r.status != 1 || !strings.Contains(r.errors, "it is in use by another process, or was opened by this one before: close it there, or use another directory") || strings.Count(r.errors, "\n") != 1 {
 			t.Errorf("bellman %s on a store in use: status %d, %q", args[0], r.status, r.errors)
 		}
 	}
