@@ -20,7 +20,7 @@ import (
 
 // unrecorded are operations that change something and are not done by hand: whoever
 // creates tasks is a program.
-var unrecorded = []string{"create-task", "create-tasks"}
+var unrecorded = []string{"hand-in-notice", "create-task", "create-tasks"}
 
 // Whatever is done by hand through the API leaves an audit record with who did it, why,
 // and from where. An operation that is new fails here until it is tried.
