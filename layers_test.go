@@ -78,6 +78,7 @@ var homes = map[string]string{
 	"github.com/riverqueue":        "internal/bench/peers",
 	"github.com/spf13":             "cmd/bellman",
 	"go.opentelemetry.io":          "internal/tracing",
+	"golang.org/x/text":            "internal/bill",
 	"github.com/HdrHistogram":      "internal/bench",
 	"github.com/standard-webhooks": "a test",
 	"pgregory.net/rapid":           "a test",

@@ -18,10 +18,6 @@ type Task struct {
 	Queue string // the class of tasks whose rules it follows; required
 	Key   string // the caller's own name, unique within the queue; empty: none
 
-	// Alias is a second name of the task, unique among the aliases of all queues of the store. Empty:
-	// none. It is not part of the content: see [Task.Digest].
-	Alias string
-
 	// Fields to search by. Each may be empty.
 	MerchantNo string
 	OrderNo    string
@@ -63,8 +59,8 @@ type Task struct {
 	Delay   time.Duration
 	StartAt time.Time
 
-	// Origin says where the task comes from; nil: unknown. It is not part of the content: the same
-	// task from another origin is the same task. Do not modify it, it is shared.
+	// Origin says where the task comes from, and has its alias; nil: neither. It is not part of the
+	// content: the same task from another origin is the same task. Do not modify it, it is shared.
 	Origin *Origin
 
 	// Endpoint names the receiver, for fairness and limits: usually scheme://host:port. Empty: the
@@ -77,14 +73,27 @@ type Task struct {
 	Last *Attempt
 }
 
-// An Origin says where a task comes from.
+// An Origin says where a task comes from. It also has the task's second name, so that a Task without
+// one is no larger.
 type Origin struct {
 	CreatedBy string // name of the API key that created it; empty: no key, as for a follow-up task
 	Trace     *Trace // the trace in which it was added; nil: none
 
+	// Alias is a second name of the task, unique among the aliases of all queues of the store. Empty:
+	// none. A handler may derive it from the content when it checks the task.
+	Alias string
+
 	// Resume continues a task that another system began: the schedule goes on from there. It is
 	// input only, and nil after the task was added. Nil: the schedule starts.
 	Resume *Resume
+}
+
+// origin returns a copy of the task's origin.
+func (t *Task) origin() Origin {
+	if t.Origin == nil {
+		return Origin{}
+	}
+	return *t.Origin
 }
 
 // CreatedBy returns the name of the API key that created the task; empty: no key.
@@ -97,10 +106,12 @@ func (t *Task) CreatedBy() string {
 
 // SetCreatedBy sets the name of the API key that creates the task.
 func (t *Task) SetCreatedBy(name string) {
-	if name == "" && t.Origin == nil {
+	if name == t.CreatedBy() {
 		return
 	}
-	t.Origin = &Origin{CreatedBy: name, Trace: t.Trace(), Resume: t.Resume()}
+	o := t.origin()
+	o.CreatedBy = name
+	t.Origin = &o
 }
 
 // Trace returns the trace in which the task was added; nil: none.
@@ -116,7 +127,27 @@ func (t *Task) SetTrace(trace *Trace) {
 	if trace == t.Trace() {
 		return
 	}
-	t.Origin = &Origin{CreatedBy: t.CreatedBy(), Trace: trace, Resume: t.Resume()}
+	o := t.origin()
+	o.Trace = trace
+	t.Origin = &o
+}
+
+// Alias returns the second name of the task; empty: none. See [Origin.Alias].
+func (t *Task) Alias() string {
+	if t.Origin == nil {
+		return ""
+	}
+	return t.Origin.Alias
+}
+
+// SetAlias sets the second name of the task. See [Origin.Alias].
+func (t *Task) SetAlias(alias string) {
+	if alias == t.Alias() {
+		return
+	}
+	o := t.origin()
+	o.Alias = alias
+	t.Origin = &o
 }
 
 // Resume returns where another system left the task; nil: it is a new task.

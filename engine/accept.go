@@ -17,7 +17,8 @@ import (
 // Add fills in the added tasks: id, status, and the rules of their queues where a field is empty.
 // All other tasks stay unchanged, so a caller that does not know the outcome adds the same task
 // again; with a Key it is added once. Do not modify the memory that added tasks refer to. A task
-// with invalid fields gets an *[bellman.Invalid] and does not affect the others.
+// with invalid fields gets an *[bellman.Invalid], and a task whose alias another task has gets
+// [bellman.ErrAliasTaken] with the id of that task. Neither affects the others.
 //
 // Add waits until Run is running. If ctx ends before the answer, tasks may still have been added.
 // While the engine is overloaded, Add returns ErrOverloaded.
@@ -105,7 +106,7 @@ func (e *Engine) Prepare(tasks ...*bellman.Task) []store.Add {
 }
 
 // AddWith adds tasks and writes documents in one transaction: all or nothing. It does not return
-// ErrOverloaded. A task whose key exists counts as added. The error is an *[bellman.Invalid] of the
+// ErrOverloaded. A task whose key or alias exists counts as added. The error is an *[bellman.Invalid] of the
 // first invalid task, ErrConflict if a document no longer has the value in its Was, or the store's
 // error. After ErrUnknown the transaction may have been committed.
 func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellman.Task) error {

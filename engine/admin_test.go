@@ -244,17 +244,18 @@ func TestPause(t *testing.T) {
 		store := memory.New()
 		r := &receiver{answer: accept}
 		q := engine.Queue{Name: "q", Handler: r}
-		e, stop := run(t, store, q)
+		o := engine.Options{Store: store, Limits: sized, Queues: []engine.Queue{q}}
+		e, stop := runWith(t, o)
 		if err := e.PauseQueue(t.Context(), "q", by); err != nil {
 			t.Fatal(err)
 		}
-		const n = 2500 // more than a line holds
+		const n = 2500 / fewer // more than stay in the line
 		for range n {
 			add(t, e, &bellman.Task{Queue: "q"})
 		}
 		time.Sleep(10 * time.Minute)
 		stop()
-		e, stop = run(t, store, q)
+		e, stop = runWith(t, o)
 		defer stop()
 		time.Sleep(10 * time.Minute)
 		if got := len(r.times()); got != 0 {
@@ -264,7 +265,7 @@ func TestPause(t *testing.T) {
 		if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Minute)
+		time.Sleep(20 * time.Minute / fewer)
 		got := r.times()
 		if len(got) != n {
 			t.Fatalf("%d attempts after the resume; want %d", len(got), n)

@@ -249,7 +249,7 @@ func holdOrder(t *testing.T, seed uint64) {
 		}
 		time.Sleep(time.Duration(rnd.IntN(200)) * time.Millisecond)
 	}
-	time.Sleep(time.Hour)
+	time.Sleep(max(time.Hour/fewer, 20*time.Minute))
 	for key, some := range ids {
 		for i, id := range some {
 			if task := get(t, c.store, id); !task.State.Ended() {

@@ -125,7 +125,7 @@ func TestChangedInLineElsewhere(t *testing.T) {
 			answered[id] = time.Now()
 			time.Sleep(100 * time.Millisecond)
 		}
-		time.Sleep(30 * time.Minute)
+		time.Sleep(30 * time.Minute / fewer)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		late := 0
@@ -170,7 +170,7 @@ func TestCancelledAfterHandOver(t *testing.T) {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
-		time.Sleep(30 * time.Minute)
+		time.Sleep(30 * time.Minute / fewer)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for id, at := range answered {

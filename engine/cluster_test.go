@@ -122,11 +122,12 @@ func (w *wire) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task
 // A crew is several nodes on one store in the bubble of a test, that hear of one
 // another unless deaf.
 type crew struct {
-	t     *testing.T
-	store store.Store
-	deaf  bool
-	log   *slog.Logger     // of the next node; nil: nothing is said
-	wall  func() time.Time // of the next node; nil: time.Now
+	t      *testing.T
+	store  store.Store
+	deaf   bool
+	limits engine.Limits    // of the next node
+	log    *slog.Logger     // of the next node; nil: nothing is said
+	wall   func() time.Time // of the next node; nil: time.Now
 
 	// lose changes a hint on its way, or loses it (true). Nil: all hints arrive.
 	lose func(addr string, h *engine.Hint) bool
@@ -143,7 +144,7 @@ func newCrew(t *testing.T) *crew {
 func (c *crew) start(name string, queues ...engine.Queue) *member {
 	c.t.Helper()
 	m := &member{name: name, store: &wire{Store: c.store}}
-	o := engine.Options{Store: m.store, Queues: queues, Node: name, Addr: name, Wall: c.wall, Logger: cmp.Or(c.log, slog.New(slog.DiscardHandler))}
+	o := engine.Options{Store: m.store, Queues: queues, Node: name, Addr: name, Limits: c.limits, Wall: c.wall, Logger: cmp.Or(c.log, slog.New(slog.DiscardHandler))}
 	if !c.deaf {
 		o.Hint, o.Ask = c.tell, c.ask
 	}
@@ -290,7 +291,7 @@ func TestCrewSharesAndHandsOver(t *testing.T) {
 				}
 				var ids []bellman.ID
 				load := func(d time.Duration) {
-					for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+					for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * min(fewer, 4) * time.Millisecond) {
 						m := nodes[names[len(ids)%3]]
 						added := m.Add(t.Context(), &bellman.Task{Queue: "q", Delay: time.Duration(len(ids)%7) * 300 * time.Millisecond})[0]
 						for i := 0; errors.Is(added.Err, bellman.ErrClosed); i++ {

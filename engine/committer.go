@@ -230,6 +230,8 @@ func (c *committer) followed(change *store.Change, a *store.Add) {
 	switch {
 	case errors.Is(a.Err, bellman.ErrKeyTaken):
 		c.log.Warn("a follow-up task was not added: its key exists with other content", append(attrs, "existing", a.Existing)...)
+	case errors.Is(a.Err, bellman.ErrAliasTaken):
+		c.log.Warn("a follow-up task was not added: another task has its alias", append(attrs, "alias", a.Task.Alias(), "existing", a.Existing)...)
 	case a.Err != nil:
 		c.refusedFollows.Add(1)
 		c.log.Error("follow-up task cannot be added", append(attrs, "err", a.Err)...)

@@ -107,7 +107,7 @@ func TestComplete(t *testing.T) {
 				if !errors.Is(err, tt.err) {
 					t.Errorf("Complete: %v; want %v", err, tt.err)
 				}
-				time.Sleep(30 * time.Minute)
+				time.Sleep(30 * time.Minute / fewer)
 				task := get(t, store, id)
 				if task.State != tt.state || task.Reason != tt.reason || string(task.Data) != tt.data {
 					t.Errorf("%v, %q, data %q; want %v, %q, %q", task.State, task.Reason, task.Data, tt.state, tt.reason, tt.data)
@@ -213,8 +213,8 @@ func TestStepsInFlight(t *testing.T) {
 	}
 }
 
-// A follow-up that is there already counts as added; one that is not valid is left
-// out and seen in the log, in the record of the attempt and in the gauges.
+// A follow-up that is there already counts as added. One that is not valid, or whose alias another
+// task has, is left out and seen in the log, in the record of the attempt and in the gauges.
 func TestFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -228,6 +228,7 @@ func TestFollows(t *testing.T) {
 					{Queue: "nowhere", Key: "lost"},
 					{Queue: "q2", Key: "fresh"},
 					{Queue: "q2", Key: "other", OrderNo: "2"},
+					{Queue: "q2", Key: "named", Origin: &bellman.Origin{Alias: "taken"}},
 				}}
 			}}}, {Name: "q2", Handler: &receiver{answer: accept}}},
 		})
@@ -238,7 +239,7 @@ func TestFollows(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- e.Run(ctx) }()
 		same := add(t, e, &bellman.Task{Queue: "q2", Key: "same"})
-		other := add(t, e, &bellman.Task{Queue: "q2", Key: "other", OrderNo: "1"})
+		other := add(t, e, &bellman.Task{Queue: "q2", Key: "other", OrderNo: "1", Origin: &bellman.Origin{Alias: "taken"}})
 		id := add(t, e, &bellman.Task{Queue: "q"})
 		time.Sleep(time.Second)
 		if g := e.Gauges(t.Context()); g.RefusedFollows != 1 {
@@ -262,7 +263,11 @@ func TestFollows(t *testing.T) {
 		if fresh, err := lookup(t, store, "q2", "fresh"); err != nil || get(t, store, fresh).State != bellman.Succeeded {
 			t.Errorf("the follow-up beside them: %v; want it added and made", err)
 		}
-		for _, want := range []string{`level=ERROR msg="follow-up task cannot be added"`, `level=WARN msg="a follow-up task was not added: its key exists with other content"`} {
+		if _, err := lookup(t, store, "q2", "named"); !errors.Is(err, bellman.ErrNotFound) {
+			t.Errorf("the follow-up with a taken alias: %v; want none", err)
+		}
+		for _, want := range []string{`level=ERROR msg="follow-up task cannot be added"`, `level=WARN msg="a follow-up task was not added: its key exists with other content"`,
+			`level=WARN msg="a follow-up task was not added: another task has its alias"`} {
 			if strings.Count(log.String(), want) != 1 {
 				t.Errorf("log:\n%s\nwant %s once", log.String(), want)
 			}

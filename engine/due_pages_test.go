@@ -16,7 +16,7 @@ import (
 // which would find it within a second.
 func TestPages(t *testing.T) {
 	const (
-		pages = 5500 // tasks: several pages, and more than a line holds
+		pages = 5500 / fewer // tasks: several pages, and more than a line holds
 		soon  = 200 * time.Millisecond
 	)
 	tests := []struct {
@@ -59,6 +59,7 @@ func TestPages(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCrew(t)
+				c.limits = sized
 				var mu sync.Mutex
 				var last time.Time
 				made, late := 0, time.Duration(0)
@@ -76,7 +77,7 @@ func TestPages(t *testing.T) {
 				}
 				tasks := make([]*bellman.Task, pages)
 				for i := range tasks {
-					tasks[i] = &bellman.Task{Queue: "q", Delay: tt.due + time.Duration(i)*time.Millisecond/4}
+					tasks[i] = &bellman.Task{Queue: "q", Delay: tt.due + time.Duration(i)*fewer*time.Millisecond/4}
 				}
 				adds := rules.Prepare(tasks...)
 				for i := range adds {

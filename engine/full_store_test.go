@@ -222,7 +222,7 @@ func TestAttemptBeforeAnswer(t *testing.T) {
 				if n := len(r.times()); n != times {
 					t.Errorf("%d attempts of %d tasks; want one each", n, times)
 				}
-				time.Sleep(3 * time.Hour)
+				time.Sleep(3 * time.Hour / fewer)
 			})
 		})
 	}

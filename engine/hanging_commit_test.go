@@ -54,7 +54,7 @@ func TestHangingCommitStopsFiring(t *testing.T) {
 				var mu sync.Mutex
 				var begun []time.Time
 				made := make(map[bellman.ID]int)
-				q := engine.Queue{Name: "q", EndpointConcurrency: 64, Handler: bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
+				q := engine.Queue{Name: "q", EndpointConcurrency: 64 / fewer, Handler: bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
 					mu.Lock()
 					begun = append(begun, time.Now())
 					made[task.ID]++
@@ -62,9 +62,9 @@ func TestHangingCommitStopsFiring(t *testing.T) {
 					time.Sleep(takes)
 					return bellman.Verdict{Next: bellman.Succeed}
 				})}
-				e, stop := run(t, store, q)
+				e, stop := runWith(t, engine.Options{Store: store, Limits: sized, MaxInFlight: 2048 / fewer, Queues: []engine.Queue{q}})
 				defer stop()
-				const tasks = 10_000 // more than may begin while the commit hangs
+				const tasks = 10_000 / fewer // more than may begin while the commit hangs
 				due := time.Now().Add(time.Minute)
 				for i := range tasks / 100 {
 					add100(t, e, bellman.Task{Queue: "q", StartAt: due, Endpoint: fmt.Sprint(i % 20)})
@@ -77,7 +77,7 @@ func TestHangingCommitStopsFiring(t *testing.T) {
 				mu.Lock()
 				n, last := len(begun), begun[len(begun)-1].Sub(due)
 				mu.Unlock()
-				if most := 8192/2 + 2048 + 512; n > most || last > 1500*time.Millisecond {
+				if most := (8192/2 + 2048 + 512) / fewer; n > most || last > 1500*time.Millisecond {
 					t.Errorf("%d attempts while a commit hung, the last after %v; want %d at most, and none after 1.5s", n, last, most)
 				}
 				time.Sleep(10 * time.Minute)
@@ -154,7 +154,7 @@ func stopWithFullLane(t *testing.T, dead bool) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- e.Run(ctx) }()
-		for i := range 20 {
+		for i := range max(20/fewer, 5) {
 			add100(t, e, bellman.Task{Queue: "q", Delay: 5 * time.Second, Endpoint: fmt.Sprint(i)})
 		}
 		store.fails.Store(true)

@@ -18,6 +18,10 @@ import (
 // small are the default limits, a hundredfold smaller.
 var small = engine.Limits{Line: 40, Lines: 650, Pending: 160, Agenda: 1000, Page: 20, Chunk: 3, Uncommitted: 80, Batch: 8, Changed: 10}
 
+// sized are the default limits; under the race detector a tenth of them, for tests with a tenth of the tasks.
+var sized = engine.Limits{Line: 4096 / fewer, Lines: 65_536 / fewer, Pending: 16_000 / fewer, Agenda: 100_000 / fewer, Page: 2000 / fewer,
+	Chunk: 256 / fewer, Uncommitted: 8192 / fewer, Batch: 512 / fewer}
+
 // An exclusive store is written by one engine alone, as the embedded store is: the engine does not
 // look each second for what others have changed.
 type exclusive struct{ *memory.Store }
@@ -45,7 +49,7 @@ func TestSmallLimits(t *testing.T) {
 				e, stop := runSmall(t, store, q)
 				defer stop()
 				var ids []bellman.ID
-				for i := range 4000 {
+				for i := range max(4000/fewer, 1000) {
 					task := &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i%7)}
 					if i%4 == 0 {
 						task.Delay = 30 * time.Second

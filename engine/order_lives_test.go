@@ -22,7 +22,7 @@ import (
 // every task has ended. Each step of a life that is kept in a task's data was taken
 // once, with the one follow-up that it sets off.
 func TestLives(t *testing.T) {
-	for range 20 {
+	for range max(20/fewer, 5) {
 		seed := rand.Uint64()
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { lives(t, rand.New(rand.NewPCG(seed, 0))) })

@@ -22,11 +22,11 @@ func TestOverflow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	const n, batch = 40_000, 1000
+	const n, batch = 40_000 / fewer, 1000 / fewer
 	work := make([]byte, 64<<10)
 	var made atomic.Int64
 	all := make(chan struct{})
-	e, err := engine.New(engine.Options{Store: store, Logger: slog.New(slog.DiscardHandler), Queues: []engine.Queue{{
+	e, err := engine.New(engine.Options{Store: store, Limits: sized, Logger: slog.New(slog.DiscardHandler), Queues: []engine.Queue{{
 		Name: "q",
 		Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
 			sha256.Sum256(work) // slower than tasks come

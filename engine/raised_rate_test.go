@@ -14,10 +14,11 @@ import (
 // and not only at its look, minutes later.
 func TestRaisedRateHoldsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const tasks, wait = 4600, 8 * time.Second
+		const tasks, wait = 4600 / fewer, 8 * time.Second // more than a line holds
 		store, r := memory.New(), &receiver{answer: accept}
 		q := engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1h", Rate: 1.0 / 3600}
-		e, stop := run(t, store, q)
+		o := engine.Options{Store: store, Limits: sized, Queues: []engine.Queue{q}}
+		e, stop := runWith(t, o)
 		ids := make([]bellman.ID, tasks)
 		for i := range ids {
 			ids[i] = add(t, e, &bellman.Task{Queue: "q"})
@@ -27,10 +28,10 @@ func TestRaisedRateHoldsAtOnce(t *testing.T) {
 		if n := len(r.times()); n != 1 {
 			t.Fatalf("%d attempts at one in an hour; want 1", n)
 		}
-		e, stop = run(t, store, q) // which finds them on disk, and has no room for them
+		e, stop = runWith(t, o) // which finds them on disk, and has no room for them
 		defer stop()
 		time.Sleep(time.Minute)
-		q.Rate = 1000
+		q.Rate = 1000 / fewer
 		if err := e.SetQueues([]engine.Queue{q}); err != nil {
 			t.Fatal(err)
 		}

@@ -55,6 +55,9 @@ func TestPeriodic(t *testing.T) {
 			[]time.Duration{0, 10 * min, 20 * min}},
 	}
 	for _, tt := range tests {
+		if n := len(tt.starts); fewer > 1 && tt.starts[n-1] > 24*time.Hour {
+			tt.starts = tt.starts[:n-1]
+		}
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := &lone{receiver: receiver{answer: tt.answer}, took: tt.took}

@@ -216,7 +216,9 @@ func (r *Rules) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, no
 		made, began = from.Attempts, begun(from)
 		next, _ := s.Next(made, began, from.Last, 0)
 		due = later(roundUp(next), now.Truncate(time.Millisecond))
-		t.Origin = &bellman.Origin{CreatedBy: t.CreatedBy(), Trace: t.Trace()}
+		continued := *t.Origin
+		continued.Resume = nil
+		t.Origin = &continued
 	}
 	t.Status = bellman.Status{
 		State:     bellman.Pending,

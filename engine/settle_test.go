@@ -127,14 +127,14 @@ func TestSettleGoesFirst(t *testing.T) {
 			time.Sleep(time.Second)
 			return bellman.Verdict{Next: bellman.Succeed}
 		}}
-		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Concurrency: 10})
+		e, stop := runWith(t, engine.Options{Store: store, Limits: sized, Queues: []engine.Queue{{Name: "q", Handler: r, Concurrency: 10 / fewer}}})
 		defer stop()
 		var ids []bellman.ID
-		for range 6000 { // more than a line holds
+		for range 6000 / fewer { // more than a line holds
 			ids = append(ids, add(t, e, &bellman.Task{Queue: "q"}))
 		}
-		time.Sleep(30 * time.Second) // 300 were made; the last are set aside
-		for _, id := range []bellman.ID{ids[2000], ids[5900]} {
+		time.Sleep(30 * time.Second) // a twentieth was made; the last are set aside
+		for _, id := range []bellman.ID{ids[2000/fewer], ids[5900/fewer]} {
 			asked := time.Now()
 			got := settle(t, e.SettleOverdue, id)
 			if took := time.Since(asked); got.Err != nil || took > 2*time.Second+100*time.Millisecond || got.Task.State != bellman.Succeeded {
@@ -144,7 +144,7 @@ func TestSettleGoesFirst(t *testing.T) {
 				t.Errorf("log %+v; want one attempt, late since it was due", log)
 			}
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(max(time.Hour/fewer, 15*time.Minute))
 		if n := len(r.times()); n != len(ids) {
 			t.Errorf("%d attempts of %d tasks; want one each", n, len(ids))
 		}

@@ -18,7 +18,7 @@ func TestTry(t *testing.T) {
 		store := memory.New()
 		e, stop := run(t, store, engine.Queue{Name: "q", Handler: &receiver{answer: accept}, Schedule: "1h"})
 		defer stop()
-		there := add(t, e, &bellman.Task{Queue: "q", Key: "there", URL: "http://m/1"})
+		there := add(t, e, &bellman.Task{Queue: "q", Key: "there", URL: "http://m/1", Origin: &bellman.Origin{Alias: "there"}})
 		asked := func() []*bellman.Task {
 			return []*bellman.Task{
 				{Queue: "q", Key: "new", URL: "http://m/1"},
@@ -27,6 +27,11 @@ func TestTry(t *testing.T) {
 				{Queue: "q", Key: "there", URL: "http://m/2"},
 				{Queue: "q", Key: "new", URL: "http://m/1"},
 				{Queue: "q", Key: "new", URL: "http://m/2"},
+				{Queue: "q", Key: "c", Origin: &bellman.Origin{Alias: "there"}},
+				{Queue: "q", Key: "c", Origin: &bellman.Origin{Alias: "new"}},
+				{Queue: "q", Origin: &bellman.Origin{Alias: "new"}},
+				{Queue: "q", Key: "c", Origin: &bellman.Origin{Alias: "there"}},
+				{Queue: "q", Key: "there", URL: "http://m/1", Origin: &bellman.Origin{Alias: "new"}},
 				{Queue: "nosuch", Key: "a"},
 				{Queue: "q", Key: "a", Schedule: "nope"},
 				{Queue: "q", Key: "b", Schedule: "0s", Origin: &bellman.Origin{Resume: &bellman.Resume{Attempts: 1, Last: time.Now()}}},

@@ -47,8 +47,8 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if task.Endpoint == "" {
 		task.Endpoint = h.rules.Endpoint
 	}
-	if task.Alias == "" && ask.Watch == nil && task.OrderNo != "" {
-		task.Alias = Alias(cmp.Or(ask.Account, h.Account(task.Queue)), OfPayment, ask.channelNo(task))
+	if task.Alias() == "" && ask.Watch == nil && task.OrderNo != "" {
+		task.SetAlias(Alias(cmp.Or(ask.Account, h.Account(task.Queue)), OfPayment, ask.channelNo(task)))
 	}
 	if ask.Watch == nil && strings.HasSuffix(task.Key, lateWatchKey) {
 		bad.Add("key", "ends in "+lateWatchKey+", as the key of the watch that follows a close does")

@@ -61,6 +61,14 @@ type NoticeReader interface {
 	AnswerNotice(accepted bool, why string) NoticeAnswer
 }
 
+// A RefusedNotice is the error of a notice that is not the channel's, or for another account.
+type RefusedNotice struct{ Why error }
+
+func (e *RefusedNotice) Error() string { return e.Why.Error() }
+
+// Unwrap returns why.
+func (e *RefusedNotice) Unwrap() error { return e.Why }
+
 // A NoticeAnswer is what a channel is answered.
 type NoticeAnswer struct {
 	Status      int

@@ -111,7 +111,7 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), noticeWithin)
 	defer cancel()
-	_, err = n.receive(ctx, queue, &order.RawNotice{Header: r.Header, Body: body, At: time.Now()})
+	_, err = n.Receive(ctx, queue, &order.RawNotice{Header: r.Header, Body: body, At: time.Now()})
 	why := ""
 	if err != nil {
 		why = err.Error()
@@ -125,10 +125,10 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // errNoReceiver refuses a notice for a queue whose channel sends none.
-var errNoReceiver = errors.New("the queue receives no notices: want a queue with channel wechatpay or alipay, or with notice")
+var errNoReceiver = &order.RefusedNotice{Why: errors.New("the queue receives no notices: want a queue with channel wechatpay or alipay, or with notice")}
 
-// receive verifies a notice and applies each of its items. When it returns nil, all is committed.
-func (n *notices) receive(ctx context.Context, queue string, raw *order.RawNotice) (told []*order.Told, err error) {
+// Receive verifies a notice and applies each of its items. When it returns nil, all is committed.
+func (n *notices) Receive(ctx context.Context, queue string, raw *order.RawNotice) (told []*order.Told, err error) {
 	to := (*n.receivers.Load())[queue]
 	if to == nil {
 		return nil, errNoReceiver
@@ -136,7 +136,7 @@ func (n *notices) receive(ctx context.Context, queue string, raw *order.RawNotic
 	items, hint, err := to.reader.ReadNotice(raw)
 	if err != nil {
 		n.refuse(ctx, queue, to, hint, raw, err)
-		return nil, err
+		return nil, &order.RefusedNotice{Why: err}
 	}
 	for i := range items {
 		t := order.NewTold(&items[i], to.account, raw.At)
@@ -177,9 +177,12 @@ func (n *notices) apply(ctx context.Context, queue string, t *order.Told) error 
 		return err
 	}
 	held := t.Held(queue)
-	added := n.server.engine.Add(ctx, &held)[0]
+	err = n.server.engine.Add(ctx, &held)[0].Err
+	if errors.Is(err, bellman.ErrKeyTaken) {
+		err = nil // it came before, at another time
+	}
 	t.Result = order.NoticeHeld
-	return added.Err
+	return err
 }
 
 // tell applies a notice to the task that asks the channel about the same. found is false if there is

@@ -170,7 +170,7 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 		return alipay.New(alipay.Options{
 			AppID: o.Channel.AppID, PrivateKey: o.Channel.PrivateKey, AlipayPublicKeys: o.Channel.AlipayKeys,
 			AppCertificate: o.Channel.AppCertificate, RootCertificates: o.Channel.RootCertificates,
-			AppAuthToken: o.Channel.AuthToken, SellerID: o.Channel.SellerID, GatewayURL: o.Channel.URL, Transport: transport,
+			AppAuthToken: o.Channel.AuthToken, SellerID: o.Channel.SellerID, Downloads: s.client.Guarded(), GatewayURL: o.Channel.URL, Transport: transport,
 		})
 	}
 	query, err := readings(o.States, states.CompileQuery, states.CompileQueryRules)

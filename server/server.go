@@ -256,6 +256,7 @@ func Open(o Options) (_ *Server, err error) {
 		Alarms:    s.alarms,
 		Merchants: merchants{s.merchants, s},
 		Links:     s.links,
+		Notices:   s.notices,
 		PublicURL: c.PublicURL,
 		Proxies:   c.TrustedProxies,
 		Nodes:     s.engine,

@@ -88,8 +88,9 @@ type Options struct {
 
 	Merchants merchant.Desk // nil: merchants are answered with 501
 
-	Links     Links  // nil: links are answered with 501
-	PublicURL string // the address at which merchants reach this server, for links; empty: unknown
+	Links     Links   // nil: links are answered with 501
+	Notices   Notices // nil: notices that are handed in are answered with 501
+	PublicURL string  // the address at which merchants reach this server, for links; empty: unknown
 
 	Backup  Backuper     // nil: the store is a database, and backups are answered with 501
 	Metrics http.Handler // served at /metrics; nil: 404
@@ -134,6 +135,7 @@ type API struct {
 	reader    Reader
 	resends   Resends
 	links     Links
+	notices   Notices
 	publicURL string
 	nodes     Nodes
 	merchants merchant.Desk
@@ -168,7 +170,7 @@ type API struct {
 // New returns the API. Its error says what is wrong with the keys.
 func New(o Options) (*API, error) {
 	a := &API{
-		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
+		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, notices: o.Notices, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
 		alarms: o.Alarms, sources: o.Sources, intake: o.Intake, kinds: o.Kinds, proxies: o.Proxies, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:   cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch:  cmp.Or(o.MaxBatchBytes, 16<<20),

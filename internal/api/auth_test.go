@@ -29,6 +29,8 @@ var calls = []struct{ method, path, body, may string }{
 	{"POST", "/v1/orders/M1/1/complete", `{"outcome":"PAID"}`, "oa"},
 	{"POST", "/v1/orders/M1/1/cancel", "", "oa"},
 	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"}]}`, "oa"},
+	{"POST", "/v1/orders/M1/1/notice", `{"body":"x"}`, "sa"},
+	{"GET", "/v1/notices", "", "roa"},
 	{"GET", "/v1/tasks", "", "roa"},
 	{"GET", "/v1/resends", "", "roa"},
 	{"GET", "/v1/resends/{id}", "", "roa"},

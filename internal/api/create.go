@@ -80,7 +80,7 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 func (a *API) outcome(ctx context.Context, t *bellman.Task, added bellman.Added, f *faults) (int, *bellman.Task, *client.Problem) {
 	switch {
 	case added.Err != nil:
-		return 0, nil, a.notAdded(added, f)
+		return 0, nil, a.notAdded(ctx, added, f)
 	case !added.Existing:
 		return http.StatusCreated, t, nil
 	case added.ID.IsZero(): // a key that occurred earlier in a dry run of the batch
@@ -93,16 +93,35 @@ func (a *API) outcome(ctx context.Context, t *bellman.Task, added bellman.Added,
 	return http.StatusOK, t, nil
 }
 
-func (a *API) notAdded(added bellman.Added, f *faults) *client.Problem {
+func (a *API) notAdded(ctx context.Context, added bellman.Added, f *faults) *client.Problem {
 	if invalid, ok := asInvalid(added.Err); ok {
 		f.take(invalid)
 		return f.problem()
 	}
 	p := a.refuse(added.Err)
+	if errors.Is(added.Err, bellman.ErrAliasTaken) {
+		f.add("channel_order_no", "the number is already used in this account"+a.usedBy(ctx, added.ID))
+		p.Errors = f.list
+	}
 	if p.Status == http.StatusConflict && !added.ID.IsZero() {
 		p.Instance = "/v1/tasks/" + added.ID.String()
 	}
 	return p
+}
+
+// usedBy returns who has the alias that a task was to get; empty if that task cannot be read.
+func (a *API) usedBy(ctx context.Context, id bellman.ID) string {
+	if id.IsZero() {
+		return ""
+	}
+	t, err := a.reader.Task(ctx, id)
+	switch {
+	case err != nil:
+		return ""
+	case t.OrderNo == "":
+		return " by task " + id.String()
+	}
+	return " by order " + t.MerchantNo + "/" + t.OrderNo
 }
 
 // createBatch serves POST /v1/tasks/batch.
@@ -190,7 +209,7 @@ func (a *API) addBatch(r *http.Request, who string, in *wantedBatch) ([]byte, *c
 // common returns the error of all tasks of a batch, if it does not concern the tasks themselves.
 func common(added []bellman.Added) error {
 	first := added[0].Err
-	if _, invalid := asInvalid(first); first == nil || invalid || errors.Is(first, bellman.ErrKeyTaken) {
+	if _, invalid := asInvalid(first); first == nil || invalid || errors.Is(first, bellman.ErrKeyTaken) || errors.Is(first, bellman.ErrAliasTaken) {
 		return nil
 	}
 	for i := range added {

@@ -35,6 +35,7 @@ func TestErrorsOfTheEngine(t *testing.T) {
 		{context.DeadlineExceeded, 503, true, false},
 		{bellman.ErrConflict, 409, false, false},
 		{bellman.ErrKeyTaken, 409, false, false},
+		{bellman.ErrAliasTaken, 409, false, false},
 		{bellman.ErrNotFound, 404, false, false},
 		{invalid, 422, false, false},
 		{errors.New("disk on fire at /secret/path"), 500, false, true},
@@ -76,6 +77,32 @@ func TestErrorsOfTheEngine(t *testing.T) {
 	}
 	if w := m.do("GET", "/healthz", ""); w.Code != 200 {
 		t.Errorf("healthz: %d; want 200", w.Code)
+	}
+}
+
+// A channel order number that another order of its account has is refused, with that order's name.
+func TestAliasTaken(t *testing.T) {
+	m := make1(t, Options{})
+	m.fake.alias = func(task *bellman.Task) string { return "account/" + task.Event }
+	first := &bellman.Task{Queue: "q", Key: "k", MerchantNo: "M1", OrderNo: "O1", Event: "1", URL: "http://m/n"}
+	plain := &bellman.Task{Queue: "q", Event: "2", URL: "http://m/n"}
+	m.fake.Add(t.Context(), first, plain)
+	for event, want := range map[string]string{"1": "by order M1/O1", "2": "by task " + plain.ID.String()} {
+		body := `{"queue":"q","key":"` + event + `","event":"` + event + `","url":"http://m/n"}`
+		w := m.do("POST", "/v1/tasks", body)
+		if _, at := problemOf(t, w); w.Code != 409 || !slices.Equal(at, []string{"body.channel_order_no"}) ||
+			!strings.Contains(w.Body.String(), "the number is already used in this account "+want) || !strings.Contains(w.Body.String(), `"instance":"/v1/tasks/`) {
+			t.Errorf("a taken number: %d %s; want 409 with %q", w.Code, w.Body, want)
+		}
+		w = m.do("POST", "/v1/tasks/batch", `{"tasks":[`+body+`,{"queue":"q","event":"b`+event+`","url":"http://m/n"},`+body+`]}`)
+		if text := w.Body.String(); w.Code != 200 || strings.Count(text, `"status":201`) != 1 || strings.Count(text, want) != 2 ||
+			!strings.Contains(text, "body.tasks[2].channel_order_no") {
+			t.Errorf("a batch with a taken number: %d %s; want two refused with %q", w.Code, text, want)
+		}
+		w = m.do("POST", "/v1/tasks/batch", `{"tasks":[`+body+`]}`)
+		if text := w.Body.String(); w.Code != 200 || !strings.Contains(text, `"status":409`) || !strings.Contains(text, want) {
+			t.Errorf("a batch of a taken number alone: %d %s; want a result for the task", w.Code, text)
+		}
 	}
 }
 

@@ -43,6 +43,7 @@ type fake struct {
 	discard   bool // accepts tasks and keeps none, for benchmarks
 	waiting   chan struct{}
 	hold      time.Duration                                   // what an attempt takes that is waited for
+	alias     func(t *bellman.Task) string                    // of a task that is added; nil: none
 	settled   func(t *bellman.Task, to *bellman.Status) error // nil: a settled task stays as it is
 }
 
@@ -67,6 +68,9 @@ func (f *fake) add(ctx context.Context, t *bellman.Task) bellman.Added {
 	}
 	digest := t.Digest()
 	t.Schedule = cmp.Or(t.Schedule, "0s, 15s*2, 30s")
+	if f.alias != nil {
+		t.SetAlias(f.alias(t))
+	}
 	if err := f.Check(t); err != nil {
 		return bellman.Added{Err: err}
 	}

@@ -183,6 +183,7 @@ func (a *API) register(o Options) error {
 	a.registerOperate(h)
 	a.registerResends(h)
 	a.registerLinks(h)
+	a.registerNotices(h)
 	a.registerNodes(h)
 	a.registerSources(h)
 	a.registerAlarms(h)

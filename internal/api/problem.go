@@ -53,6 +53,8 @@ func (a *API) refuse(err error) *client.Problem {
 		return newProblem(http.StatusNotFound, said(err))
 	case errors.Is(err, bellman.ErrKeyTaken):
 		return newProblem(http.StatusConflict, "the key exists in this queue with other content")
+	case errors.Is(err, bellman.ErrAliasTaken):
+		return newProblem(http.StatusConflict, "another order has this channel order number in this account")
 	case errors.Is(err, bellman.ErrConflict):
 		return newProblem(http.StatusConflict, said(err))
 	case errors.Is(err, bellman.ErrOverloaded):

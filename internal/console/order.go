@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -40,7 +41,7 @@ type orderView struct {
 // A step is an event of an order: an attempt, several equal attempts in a row, the creation or decision of
 // a task, or a manual action.
 type step struct {
-	What    string // created, query, notice, decided or hand
+	What    string // created, query, notice, told, decided or hand
 	At      time.Time
 	Task    *bellman.Task
 	Attempt *bellman.Attempt // the last of them; nil: the step is no attempt
@@ -49,6 +50,7 @@ type step struct {
 	Last    time.Time    // when the last of them started
 	State   string       // the decided state
 	Hand    *store.Audit // who acted manually, and why; nil: nobody
+	Told    *order.Told  // what the channel told by itself; nil: the step is something else
 }
 
 // orderForm is the form in which an order is searched by number.
@@ -216,6 +218,14 @@ func (q *request) addSteps(v *orderView, r *row) error {
 	if r.Order != nil {
 		kind = "query"
 	}
+	if told := order.ToldOf(r.Task); told != nil {
+		s := step{What: "told", At: r.Created(), Task: r.Task, Told: told}
+		if q.visitor.May(access.Operate) {
+			s.Answer = showBody([]byte(told.Content), "")
+		}
+		v.Steps = append(v.Steps, s)
+		return nil
+	}
 	v.Steps = append(v.Steps, step{What: "created", At: r.Created(), Task: r.Task})
 	if r.Attempts > 0 {
 		after := max(int(r.Attempts)-newestAttempts, 0)
@@ -333,6 +343,8 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 			m := made(s, st.Attempt, q.visitor.lang.outcome(st.Attempt))
 			m.Number = ""
 			channel.Marks = append(channel.Marks, m)
+		case st.What == "told":
+			channel.Marks = append(channel.Marks, mark{X: s.place(st.At), Class: "end", Label: q.visitor.lang.named("reason", string(st.Told.Result)), At: st.At})
 		case st.What == "notice":
 			m := made(s, st.Attempt, outcome(st.Attempt))
 			m.Number = ""

@@ -94,3 +94,27 @@ func TestOrdersByHalfOfTheirNumbers(t *testing.T) {
 		}
 	}
 }
+
+// What a channel told by itself is on the order's page, with its content for those who may operate.
+func TestNoticesAreOnTheOrdersPage(t *testing.T) {
+	s := open(t)
+	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "noticed"}, order.Standing{State: "PENDING"}, order.Ask{Amount: 8800, Currency: "CNY"}), t0)
+	told := &order.Told{Result: order.NoticeMismatch, Why: "1 CNY was paid: want 8800 CNY", Reading: "PAID", OrderNo: "noticed", Content: `{"trade_state":"SUCCESS"}`}
+	body, err := (&order.Ask{Notice: told}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := s.fake.add(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "noticed", Event: order.EventNotice, Body: body,
+		Status: bellman.Status{State: bellman.Failed, Reason: "mismatch", Finished: t0}}, t0.Add(time.Second))
+	for _, page := range []string{orderAddress("M1", "noticed"), "/tasks/" + task.ID.String()} {
+		got := s.get(t, page, "Accept-Language: en").body
+		for _, want := range []string{"notice of another amount", "1 CNY was paid", "trade_state"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s does not say %q", page, want)
+			}
+		}
+	}
+	if got := s.get(t, orderAddress("M1", "noticed"), "Accept-Language: zh").body; !strings.Contains(got, "通知金额与订单不符") {
+		t.Error("the page in Chinese does not say what became of the notice")
+	}
+}

@@ -76,6 +76,9 @@ func (w *world) add() {
 	if w.random.IntN(3) > 0 {
 		t.Key = fmt.Sprint(w.random.IntN(w.keys))
 	}
+	if w.random.IntN(3) > 0 {
+		t.SetAlias(fmt.Sprint("account/", w.random.IntN(w.keys)))
+	}
 	a := store.Add{Task: t, Digest: bellman.Digest{byte(w.random.IntN(200)), 15: 1}}
 	b := &store.Batch{Adds: []store.Add{a}}
 	w.commit(b)

@@ -247,7 +247,11 @@ func (r *run) commit(ctx context.Context, b *store.Batch) (odd int, err error) {
 		switch {
 		case !a.Existing.IsZero() && a.Existing != a.Task.ID:
 			if err := r.stale(ctx, a.Existing); err != nil {
-				return odd, fmt.Errorf("add task %s, whose key %q another task has in the target: %w", a.Task.ID, a.Task.Key, err)
+				what, name := "key", a.Task.Key
+				if errors.Is(a.Err, bellman.ErrAliasTaken) {
+					what, name = "alias", a.Task.Alias()
+				}
+				return odd, fmt.Errorf("add task %s, whose %s %q another task has in the target: %w", a.Task.ID, what, name, err)
 			}
 			odd++
 		case a.Err != nil:
@@ -266,7 +270,7 @@ func (r *run) commit(ctx context.Context, b *store.Batch) (odd int, err error) {
 }
 
 // stale deletes a task from the target that the source's retention has deleted since it was copied, because
-// its key is in use again. Tasks of the same state that finished earlier are deleted too; they are copied
+// its key or alias is in use again. Tasks of the same state that finished earlier are deleted too; they are copied
 // again if the source still has them.
 func (r *run) stale(ctx context.Context, id bellman.ID) error {
 	if _, err := r.From.Task(ctx, id); !errors.Is(err, bellman.ErrNotFound) {

@@ -48,7 +48,7 @@ func (in *inserter) statements() []*Statement {
 	in.round, in.have, in.refused = nil, nil, nil
 	keys, ids, aliases := map[named]bool{}, map[bellman.ID]bool{}, map[string]bool{}
 	for _, a := range in.pending {
-		key, alias := named{a.Task.Queue, a.Task.Key}, a.Task.Alias
+		key, alias := named{a.Task.Queue, a.Task.Key}, a.Task.Alias()
 		waits := ids[a.Task.ID] || key.key != "" && keys[key] || aliases[alias]
 		keys[key], ids[a.Task.ID] = true, true
 		if alias != "" {

@@ -146,15 +146,15 @@ func (c callerTest) testKeys(t *testing.T) {
 func (c callerTest) testAliases(t *testing.T) {
 	ctx := context.Background()
 	rules := callersRules(t)
-	first := &bellman.Task{Queue: "tell", Key: "aliases", Alias: "a"}
+	first := &bellman.Task{Queue: "tell", Key: "aliases", Origin: &bellman.Origin{Alias: "a"}}
 	must(t, c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(first)}))
 	tx := c.Begin(t, sql.LevelDefault)
 	added, err := tx.Add(ctx, rules.Prepare(
-		&bellman.Task{Queue: "tell", Key: "aliases", Alias: "a"},
-		&bellman.Task{Queue: "tell", Alias: "a"},
-		&bellman.Task{Queue: "tell", Key: "aliases/new", Alias: "b"},
-		&bellman.Task{Queue: "tell", Alias: "b"},
-		&bellman.Task{Queue: "tell", Alias: "c"},
+		&bellman.Task{Queue: "tell", Key: "aliases", Origin: &bellman.Origin{Alias: "a"}},
+		&bellman.Task{Queue: "tell", Origin: &bellman.Origin{Alias: "a"}},
+		&bellman.Task{Queue: "tell", Key: "aliases/new", Origin: &bellman.Origin{Alias: "b"}},
+		&bellman.Task{Queue: "tell", Origin: &bellman.Origin{Alias: "b"}},
+		&bellman.Task{Queue: "tell", Origin: &bellman.Origin{Alias: "c"}},
 	)...)
 	if !errors.Is(err, bellman.ErrAliasTaken) || len(added) != 5 {
 		t.Fatalf("AddTx() = %+v, %v; want ErrAliasTaken", added, err)
@@ -170,7 +170,7 @@ func (c callerTest) testAliases(t *testing.T) {
 	found, err := c.Store.Find(ctx, []store.Key{{Key: "a"}, {Key: "b"}, {Key: "c"}})
 	must(t, err)
 	for i, id := range []bellman.ID{first.ID, fresh, added[4].ID} {
-		if task, err := c.Store.Task(ctx, id); found[i].ID != id || err != nil || task.Alias == "" {
+		if task, err := c.Store.Task(ctx, id); found[i].ID != id || err != nil || task.Alias() == "" {
 			t.Errorf("Find() = %v, Task() = %+v, %v; want %v with its alias", found[i].ID, task, err, id)
 		}
 	}
@@ -200,9 +200,9 @@ func (c callerTest) testIsolation(t *testing.T) {
 		key := "isolation/" + level.String()
 		tx := c.Begin(t, level)
 		must(t, tx.Exec("INSERT INTO orders SELECT no + 1000 FROM orders WHERE no = -1")) // the snapshot
-		first := &bellman.Task{Queue: "tell", Key: key, Alias: key}
+		first := &bellman.Task{Queue: "tell", Key: key, Origin: &bellman.Origin{Alias: key}}
 		must(t, c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(first)}))
-		tasks := []*bellman.Task{{Queue: "tell", Key: key}, {Queue: "tell", Key: key + "/b"}, {Queue: "tell", Alias: key}}
+		tasks := []*bellman.Task{{Queue: "tell", Key: key}, {Queue: "tell", Key: key + "/b"}, {Queue: "tell", Origin: &bellman.Origin{Alias: key}}}
 		added, err := tx.Add(ctx, rules.Prepare(tasks...)...)
 		if server := (*pgconn.PgError)(nil); errors.As(err, &server) && server.Code == "40001" && level > sql.LevelReadCommitted {
 			must(t, tx.Rollback())
@@ -229,7 +229,7 @@ func (c callerTest) testTwo(t *testing.T) {
 		key := fmt.Sprint("two/", i)
 		task := func() *bellman.Task {
 			if alias {
-				return &bellman.Task{Queue: "tell", Alias: key}
+				return &bellman.Task{Queue: "tell", Origin: &bellman.Origin{Alias: key}}
 			}
 			return &bellman.Task{Queue: "tell", Key: key}
 		}
@@ -275,7 +275,7 @@ func (c callerTest) testUndone(t *testing.T) {
 	must(t, c.Driver.Define(ctx, "ALTER TABLE bellman_count RENAME TO bellman_away"))
 	tx := c.Begin(t, sql.LevelDefault)
 	must(t, tx.Exec("INSERT INTO orders (no) VALUES (300)"))
-	added, err := tx.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: "undone", Alias: "undone"})...)
+	added, err := tx.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: "undone", Origin: &bellman.Origin{Alias: "undone"}})...)
 	if err == nil || added != nil {
 		t.Errorf("AddTx() = %+v, %v; want an error alone", added, err)
 	}
@@ -337,13 +337,13 @@ func (c callerTest) testNobodyWaits(t *testing.T) {
 	for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
 		key := func(n string) string { return "wait/" + level.String() + "/" + n }
 		open := c.Begin(t, level)
-		_, err := open.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key("b"), Alias: key("b")}, &bellman.Task{Queue: "tell"})...)
+		_, err := open.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key("b"), Origin: &bellman.Origin{Alias: key("b")}}, &bellman.Task{Queue: "tell"})...)
 		must(t, err)
 		other := c.Begin(t, level)
-		_, err = other.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key("a"), Alias: key("a")}, &bellman.Task{Queue: "tell", Key: key("c"), Alias: key("c")})...)
+		_, err = other.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: key("a"), Origin: &bellman.Origin{Alias: key("a")}}, &bellman.Task{Queue: "tell", Key: key("c"), Origin: &bellman.Origin{Alias: key("c")}})...)
 		must(t, err)
 		for range 20 {
-			b := &store.Batch{Leases: leases, Adds: rules.Prepare(&bellman.Task{Queue: "tell"}, &bellman.Task{Queue: "tell", Key: key(bellman.NewID().String()), Alias: key(bellman.NewID().String())})}
+			b := &store.Batch{Leases: leases, Adds: rules.Prepare(&bellman.Task{Queue: "tell"}, &bellman.Task{Queue: "tell", Key: key(bellman.NewID().String()), Origin: &bellman.Origin{Alias: key(bellman.NewID().String())}})}
 			if err := c.Store.Commit(ctx, b); err != nil {
 				t.Fatalf("%s: while callers' transactions are open: Commit() = %v", level, err)
 			}

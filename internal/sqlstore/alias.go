@@ -13,11 +13,11 @@ import (
 // same aliases lock in the same order, so they do not deadlock.
 func aliased(adds []*store.Add) (list []*store.Add) {
 	for _, a := range adds {
-		if a.Task.Alias != "" {
+		if a.Task.Alias() != "" {
 			list = append(list, a)
 		}
 	}
-	slices.SortFunc(list, func(a, b *store.Add) int { return strings.Compare(a.Task.Alias, b.Task.Alias) })
+	slices.SortFunc(list, func(a, b *store.Add) int { return strings.Compare(a.Task.Alias(), b.Task.Alias()) })
 	return list
 }
 
@@ -30,7 +30,7 @@ func aliasRows(adds []*store.Add, then Conflict) *Statement {
 
 func aliasesOf(adds []*store.Add) (aliases [][]byte, ids []bellman.ID) {
 	for _, a := range adds {
-		aliases, ids = append(aliases, []byte(a.Task.Alias)), append(ids, a.Task.ID)
+		aliases, ids = append(aliases, []byte(a.Task.Alias())), append(ids, a.Task.ID)
 	}
 	return aliases, ids
 }
@@ -59,7 +59,7 @@ func (in *inserter) claim(ctx context.Context) error {
 			return err
 		}
 	}
-	taken := slices.DeleteFunc(fresh, func(a *store.Add) bool { return own[a.Task.Alias] })
+	taken := slices.DeleteFunc(fresh, func(a *store.Add) bool { return own[a.Task.Alias()] })
 	if len(taken) == 0 {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (in *inserter) refuse(ctx context.Context, taken []*store.Add) error {
 	statements := make([]*Statement, len(taken), len(taken)+1)
 	for i, a := range taken {
 		ids, queues = append(ids, a.Task.ID), append(queues, []byte(a.Task.Queue))
-		statements[i] = &Statement{Name: "read alias", Text: text, Args: []any{[]byte(a.Task.Alias)}, Each: func(r Row) error { return r.Scan(&holders[i]) }}
+		statements[i] = &Statement{Name: "read alias", Text: text, Args: []any{[]byte(a.Task.Alias())}, Each: func(r Row) error { return r.Scan(&holders[i]) }}
 	}
 	statements = append(statements, &Statement{Name: "delete refused tasks", Text: deleteTasks, Args: []any{ids, queues}, Want: int64(len(ids))})
 	if err := in.g.tx.Send(ctx, statements...); err != nil {

@@ -112,7 +112,7 @@ func live(t *testing.T, s store.Store, now time.Time, state bellman.State, n, at
 func aliased(b *store.Batch) *store.Batch {
 	for i := range b.Adds {
 		if t := b.Adds[i].Task; i%2 == 0 {
-			t.Alias = "account/" + t.Key
+			t.SetAlias("account/" + t.Key)
 		}
 	}
 	return b

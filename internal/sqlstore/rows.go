@@ -32,7 +32,7 @@ func check(t *bellman.Task) error {
 		name, text string
 		max        int
 	}{
-		{"queue", t.Queue, MaxName}, {"key", t.Key, MaxKey}, {"alias", t.Alias, MaxKey}, {"merchant_no", t.MerchantNo, MaxName}, {"order_no", t.OrderNo, MaxName},
+		{"queue", t.Queue, MaxName}, {"key", t.Key, MaxKey}, {"alias", t.Alias(), MaxKey}, {"merchant_no", t.MerchantNo, MaxName}, {"order_no", t.OrderNo, MaxName},
 		{"ordering_key", t.OrderingKey, MaxKey},
 		{"url", hostOf(t.URL), MaxName},
 	} {
@@ -75,7 +75,7 @@ func read(b []byte) pack.Reader {
 func packCold(t *bellman.Task) []byte {
 	first := format | byte(t.Inherited)<<4
 	switch {
-	case t.Alias != "":
+	case t.Alias() != "":
 		first ^= format ^ extended
 	case t.Trace() != nil:
 		first ^= format ^ traced
@@ -106,12 +106,12 @@ func packCold(t *bellman.Task) []byte {
 	if t.OrderingKey != "" {
 		b = append(pack.Text(b, t.OrderingKey), byte(bit(t.Supersedes)))
 	}
-	if t.Alias != "" {
+	if t.Alias() != "" {
 		more := byte(hasAlias)
 		if t.Trace() != nil {
 			more |= hasTrace
 		}
-		b = pack.Text(append(b, more), t.Alias)
+		b = pack.Text(append(b, more), t.Alias())
 	}
 	if t.Trace() != nil {
 		trace, _ := t.Trace().AppendBinary(nil) // never fails
@@ -197,7 +197,8 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 		if more&^hasTrace != hasAlias {
 			p.Fail()
 		}
-		t.Alias, isTraced = p.Text(), more&hasTrace != 0
+		isTraced = more&hasTrace != 0
+		t.SetAlias(p.Text())
 	}
 	if isTraced {
 		trace := new(bellman.Trace)
@@ -222,7 +223,7 @@ func aliasOf(b []byte) (string, error) {
 	}
 	var t bellman.Task
 	err := parseCold(b, &t, new(bellman.Task))
-	return t.Alias, err
+	return t.Alias(), err
 }
 
 // coldColumns are those that readCold reads, of bellman_task as t.

@@ -17,8 +17,8 @@ var samples = []bellman.Task{
 	{},
 	{Method: "PUT", Schedule: "0s, 15s*2", Success: "success_text", Repeat: "10m", Endpoint: "https://a.example", Timeout: 1, MaxAge: -1, Delay: 1 << 62,
 		StartAt: t0, Inherited: bellman.InheritedSuccess, Header: map[string]string{"": "", "A": "b\x00", "商户": "值"}},
-	{Alias: "account/1"},
-	{Alias: "\x00", Kind: bellman.KindOrder, OrderingKey: "o", Origin: &bellman.Origin{CreatedBy: "a key",
+	{Origin: &bellman.Origin{Alias: "account/1"}},
+	{Kind: bellman.KindOrder, OrderingKey: "o", Origin: &bellman.Origin{Alias: "\x00", CreatedBy: "a key",
 		Trace: bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=b")}},
 }
 
@@ -39,8 +39,8 @@ func TestCold(t *testing.T) {
 		if err := parseCold(append(b, 0), new(bellman.Task), new(bellman.Task)); err == nil {
 			t.Error("a byte too many is taken for a task")
 		}
-		if alias, err := aliasOf(b[:len(b):len(b)]); err != nil || alias != want.Alias {
-			t.Errorf("aliasOf() = %q, %v; want %q", alias, err, want.Alias)
+		if alias, err := aliasOf(b[:len(b):len(b)]); err != nil || alias != want.Alias() {
+			t.Errorf("aliasOf() = %q, %v; want %q", alias, err, want.Alias())
 		}
 	}
 }
@@ -110,9 +110,9 @@ func TestCheck(t *testing.T) {
 		task bellman.Task
 		want string
 	}{
-		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Key: long[:MaxKey], Alias: long[:MaxKey], MerchantNo: long[:MaxName], Body: []byte(long)}, ""},
+		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Key: long[:MaxKey], Origin: &bellman.Origin{Alias: long[:MaxKey]}, MerchantNo: long[:MaxName], Body: []byte(long)}, ""},
 		{bellman.Task{}, "id: is missing; queue: is missing"},
-		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Alias: long}, "alias: has 2000 bytes: want at most 1024"},
+		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Origin: &bellman.Origin{Alias: long}}, "alias: has 2000 bytes: want at most 1024"},
 		{bellman.Task{ID: bellman.ID{1}, Queue: "q", Key: long, OrderNo: long}, "key: has 2000 bytes: want at most 1024; order_no: has 2000 bytes: want at most 512"},
 	}
 	for _, tt := range tests {

@@ -71,7 +71,7 @@ func (s *Store) short(ctx context.Context, b *store.Batch, slot int64) (done boo
 func (g *stage) foresee(b *store.Batch) (adds []*store.Add, can bool) {
 	keys, aliases := map[named]bool{}, map[string]bool{}
 	add := func(a *store.Add) bool {
-		key, alias := named{a.Task.Queue, a.Task.Key}, a.Task.Alias
+		key, alias := named{a.Task.Queue, a.Task.Key}, a.Task.Alias()
 		if check(a.Task) != nil || g.current[a.Task.ID] != nil || keys[key] || aliases[alias] {
 			return false
 		}

@@ -50,10 +50,10 @@ func testStorm(t *testing.T, kind database) {
 		key := a.Task.Key
 		switch {
 		case errors.Is(a.Err, bellman.ErrAliasTaken):
-			if other, there := aliases[a.Task.Alias]; there && other != a.Existing {
-				t.Errorf("alias %s is said to be of %v, and of %v", a.Task.Alias, a.Existing, other)
+			if other, there := aliases[a.Task.Alias()]; there && other != a.Existing {
+				t.Errorf("alias %s is said to be of %v, and of %v", a.Task.Alias(), a.Existing, other)
 			}
-			aliases[a.Task.Alias] = a.Existing
+			aliases[a.Task.Alias()] = a.Existing
 			refused++
 		case a.Err != nil:
 			t.Errorf("add %s: %v", key, a.Err)
@@ -62,7 +62,7 @@ func testStorm(t *testing.T, kind database) {
 				t.Errorf("key %s was added as %v and as %v", key, other, a.Task.ID)
 			}
 			holders[key] = a.Task.ID
-			if alias := a.Task.Alias; alias != "" {
+			if alias := a.Task.Alias(); alias != "" {
 				if other, twice := aliases[alias]; twice && other != a.Task.ID {
 					t.Errorf("alias %s was added as %v and as %v", alias, other, a.Task.ID)
 				}
@@ -145,7 +145,7 @@ func testStorm(t *testing.T, kind database) {
 		}
 	}
 	for alias, id := range aliases {
-		if task, err := s.Task(ctx, id); err != nil || task.Alias != alias {
+		if task, err := s.Task(ctx, id); err != nil || task.Alias() != alias {
 			t.Errorf("Task(%v) = %+v, %v; want alias %s", id, task, err, alias)
 		}
 	}
@@ -159,10 +159,10 @@ func testStorm(t *testing.T, kind database) {
 // aliases.
 func keyed() *bellman.Task {
 	now := time.Now()
-	alias := ""
-	if rand.IntN(2) == 0 {
-		alias = fmt.Sprint("alias-", rand.IntN(100))
-	}
-	return &bellman.Task{Alias: alias, ID: bellman.NewID(), Queue: "q", Key: fmt.Sprint("key-", rand.IntN(400)),
+	t := &bellman.Task{ID: bellman.NewID(), Queue: "q", Key: fmt.Sprint("key-", rand.IntN(400)),
 		Status: bellman.Status{Version: 1, Due: now, VisibleAt: now, Began: now}}
+	if rand.IntN(2) == 0 {
+		t.SetAlias(fmt.Sprint("alias-", rand.IntN(100)))
+	}
+	return t
 }

@@ -106,9 +106,9 @@ func testMigrateFromTheSecond(t *testing.T, kind database) {
 		}
 	}
 	named := sqltest.Task(9, now)
-	named.Alias = "account/9"
+	named.SetAlias("account/9")
 	must(t, s.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: named}}}))
-	if id, err := store.Lookup(ctx, s, "", named.Alias); err != nil || id != named.ID {
+	if id, err := store.Lookup(ctx, s, "", named.Alias()); err != nil || id != named.ID {
 		t.Errorf("Lookup() of an alias after the upgrade = %v, %v; want %v", id, err, named.ID)
 	}
 	// The first goes on, and ends by its second attempt.

@@ -40,6 +40,7 @@ type Channel struct {
 	query     *states.Query
 	close     *states.Close
 	transport http.RoundTripper
+	downloads http.RoundTripper
 	now       func() time.Time
 
 	// Of an application with certificates; empty: it has bare keys.
@@ -105,53 +106,64 @@ func (c *Channel) ask(ctx context.Context, o *order.Order, method string) (order
 	if err := c.CheckOrder(o); err != nil {
 		return order.Answer{Result: bellman.Blocked}, trade{}, err
 	}
-	req, err := c.request(ctx, method, o.OrderNo)
-	if err != nil {
-		return order.Answer{Result: bellman.Blocked}, trade{}, errors.New("the request cannot be made")
-	}
-	a := exchange.Do(c.transport, req)
-	switch a.Result {
-	case bellman.Accepted, bellman.ErrorStatus:
-		t, err := c.read(&a, o, method)
-		return a, t, err
-	case bellman.Unreachable, bellman.TimedOut:
-		return a, trade{}, nil // there is no answer, and it says so itself
-	}
-	return a, trade{}, errors.New("the answer is not whole")
-}
-
-// read verifies an answer, and that it is one to what was asked: neither the name
-// that it stands under nor when it was given is signed. What was signed becomes
-// its body.
-func (c *Channel) read(a *order.Answer, o *order.Order, method string) (trade, error) {
-	node := strings.ReplaceAll(method, ".", "_") + "_response"
-	e, err := open(a.Body, node)
-	if err != nil {
-		return trade{}, err
-	}
-	if e.node == errorNode {
-		return trade{}, errors.New("the gateway refused the request" + e.refusal())
-	}
-	keys, err := c.candidates(e)
-	if err != nil {
-		return trade{}, err
-	}
-	text, err := e.verify(keys)
-	if err != nil {
-		return trade{}, fmt.Errorf("%w%s", err, e.refusal())
+	a, text, err := c.call(ctx, method, map[string]any{"out_trade_no": o.OrderNo})
+	if err != nil || text == nil {
+		return a, trade{}, err
 	}
 	var t trade
 	if err := json.Unmarshal(text, &t); err != nil {
-		return trade{}, errors.New("the answer does not describe a trade")
+		return a, trade{}, errors.New("the answer does not describe a trade")
 	}
 	switch {
 	case t.OutTradeNo != o.OrderNo && (t.Code == "10000" || t.OutTradeNo != ""):
-		return trade{}, fmt.Errorf("the answer is about the order %.70q", t.OutTradeNo)
+		return a, trade{}, fmt.Errorf("the answer is about the order %.70q", t.OutTradeNo)
 	case method != queryMethod && t.TradeStatus != "":
-		return trade{}, errors.New("the answer is one to a query")
+		return a, trade{}, errors.New("the answer is one to a query")
+	}
+	return a, t, nil
+}
+
+// call calls one method. An error says why nothing was sent, or why the answer
+// cannot count. Without one text is what Alipay signed, and the answer's body is
+// that text under the name that it was found under; or text is nil, and there is
+// no answer.
+func (c *Channel) call(ctx context.Context, method string, fields map[string]any) (a order.Answer, text []byte, err error) {
+	req, err := c.request(ctx, method, fields)
+	if err != nil {
+		return order.Answer{Result: bellman.Blocked}, nil, errors.New("the request cannot be made")
+	}
+	switch a = exchange.Do(c.transport, req); a.Result {
+	case bellman.Accepted, bellman.ErrorStatus:
+		text, err = c.read(&a, method)
+		return a, text, err
+	case bellman.Unreachable, bellman.TimedOut:
+		return a, nil, nil // there is no answer, and it says so itself
+	}
+	return a, nil, errors.New("the answer is not whole")
+}
+
+// read verifies an answer, and that it is one of the method that was called:
+// neither the name that it stands under nor when it was given is signed. What was
+// signed becomes its body.
+func (c *Channel) read(a *order.Answer, method string) ([]byte, error) {
+	node := strings.ReplaceAll(method, ".", "_") + "_response"
+	e, err := open(a.Body, node)
+	if err != nil {
+		return nil, err
+	}
+	if e.node == errorNode {
+		return nil, errors.New("the gateway refused the request" + e.refusal())
+	}
+	keys, err := c.candidates(e)
+	if err != nil {
+		return nil, err
+	}
+	text, err := e.verify(keys)
+	if err != nil {
+		return nil, fmt.Errorf("%w%s", err, e.refusal())
 	}
 	a.Body = []byte(`{"` + node + `":` + string(text) + `}`)
-	return t, nil
+	return text, nil
 }
 
 // unread is an answer that says nothing about an order, because of err.

@@ -50,15 +50,19 @@ type Options struct {
 	GatewayURL string // default Gateway
 
 	Transport http.RoundTripper // nil: http.DefaultTransport
+	Downloads http.RoundTripper // to the hosts that Alipay names for bills: should refuse private addresses; nil: Transport
 	Now       func() time.Time  // nil: time.Now
 }
 
 // New returns the channel of one application. The keys are read now. An error names the option that
 // is wrong, and contains no key.
 func New(o Options) (*Channel, error) {
-	c := &Channel{appID: o.AppID, sellerID: o.SellerID, gateway: cmp.Or(o.GatewayURL, Gateway), transport: o.Transport, now: o.Now}
+	c := &Channel{appID: o.AppID, sellerID: o.SellerID, gateway: cmp.Or(o.GatewayURL, Gateway), transport: o.Transport, downloads: o.Downloads, now: o.Now}
 	if c.transport == nil {
 		c.transport = http.DefaultTransport
+	}
+	if c.downloads == nil {
+		c.downloads = c.transport
 	}
 	if c.now == nil {
 		c.now = time.Now

@@ -13,9 +13,9 @@ import (
 // beijing is the time zone of a request's timestamp, which knows no summer time.
 var beijing = time.FixedZone("CST", 8*60*60)
 
-// request makes the signed request that asks a method about an order.
-func (c *Channel) request(ctx context.Context, method, orderNo string) (*http.Request, error) {
-	content, err := json.Marshal(map[string]string{"out_trade_no": orderNo})
+// request makes the signed request that calls a method. fields is what biz_content holds.
+func (c *Channel) request(ctx context.Context, method string, fields map[string]any) (*http.Request, error) {
+	content, err := json.Marshal(fields)
 	if err != nil {
 		return nil, err
 	}

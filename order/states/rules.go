@@ -64,7 +64,7 @@ func CompileQueryValue(text string) (*Query, error) {
 		}
 		value, err := v.Evaluate(ruleAnswer(a), rule.Facts{})
 		if err != nil {
-			return unclear("the state cannot be read: %s", err)
+			return unclear("%s", err)
 		}
 		name, _ := value.(string)
 		reading, err := order.ParseReading(name)

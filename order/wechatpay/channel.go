@@ -86,8 +86,7 @@ func (c *Channel) post(ctx context.Context, o *order.Order, tail string, fields 
 }
 
 // ask sends one request about an order. tail is what follows the order number in
-// the address. An error says why nothing was sent, or why the answer cannot count.
-// Without one the answer is WeChat Pay's, or there is none.
+// the address.
 func (c *Channel) ask(ctx context.Context, o *order.Order, method, tail string, body []byte) (order.Answer, error) {
 	if err := c.CheckOrder(o); err != nil {
 		return order.Answer{Result: bellman.Blocked}, err
@@ -96,8 +95,14 @@ func (c *Channel) ask(ctx context.Context, o *order.Order, method, tail string, 
 	if c.subMchID != "" {
 		path = "/v3/pay/partner/transactions/out-trade-no/"
 	}
+	return c.send(ctx, method, path+url.PathEscape(o.OrderNo)+tail, body)
+}
+
+// send signs and sends one request. uri is path and query. An error says why nothing was sent, or why
+// the answer cannot count. Without one the answer is WeChat Pay's, or there is none.
+func (c *Channel) send(ctx context.Context, method, uri string, body []byte) (order.Answer, error) {
 	base := c.domains.pick(c.now())
-	req, err := http.NewRequestWithContext(ctx, method, base+path+url.PathEscape(o.OrderNo)+tail, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, base+uri, bytes.NewReader(body))
 	if err != nil {
 		return order.Answer{Result: bellman.Blocked}, errors.New("the request cannot be made")
 	}

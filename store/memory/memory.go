@@ -42,11 +42,10 @@ type row struct {
 	bellman.Task
 	digest   bellman.Digest
 	attempts []bellman.Attempt // by number
+	at       int64             // VisibleAt in Unix ms, while the task is pending
 }
 
-func (r *row) position() store.Position {
-	return store.Position{VisibleAt: r.VisibleAt.UnixMilli(), ID: r.ID}
-}
+func (r *row) position() store.Position { return store.Position{VisibleAt: r.at, ID: r.ID} }
 
 var _ store.Store = (*Store)(nil)
 
@@ -143,7 +142,7 @@ func (s *Store) add(a *store.Add) {
 		a.Existing = a.Task.ID
 		return
 	}
-	if r := s.aliases[a.Task.Alias]; r != nil {
+	if r := s.aliases[a.Task.Alias()]; r != nil {
 		a.Existing, a.Err = r.ID, bellman.ErrAliasTaken
 		return
 	}
@@ -153,8 +152,8 @@ func (s *Store) add(a *store.Add) {
 	if r.Key != "" {
 		s.keys[key] = r
 	}
-	if r.Alias != "" {
-		s.aliases[r.Alias] = r
+	if r.Alias() != "" {
+		s.aliases[r.Alias()] = r
 	}
 	s.pending.put(r)
 	s.chains.add(r, s.now(), a.Moved)
@@ -217,7 +216,7 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 			if pruned < limit && r.State == state && r.Finished.Before(cut(before)) {
 				delete(s.rows, r.ID)
 				delete(s.keys, [2]string{r.Queue, r.Key})
-				delete(s.aliases, r.Alias)
+				delete(s.aliases, r.Alias())
 				pruned++
 			}
 		}
@@ -230,7 +229,7 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, t
 	return alone(ctx, s, func() ([]store.Entry, error) {
 		for _, r := range s.pending.due(shards, from, to, limit) {
 			buf = append(buf, store.Entry{
-				ID: r.ID, VisibleAt: r.VisibleAt.UnixMilli(), Due: r.Due.UnixMilli(), Line: store.LineOf(r.Queue, r.Endpoint),
+				ID: r.ID, VisibleAt: r.at, Due: r.Due.UnixMilli(), Line: store.LineOf(r.Queue, r.Endpoint),
 				Version: r.Version, Attempts: uint32(r.Attempts), Shard: r.Shard,
 			})
 		}

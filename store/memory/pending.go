@@ -3,7 +3,9 @@ package memory
 import (
 	"bytes"
 	"cmp"
+	"container/heap"
 	"slices"
+	"sort"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/store"
@@ -15,6 +17,7 @@ type pending map[uint16][]*row
 // put inserts a row if its task is pending.
 func (p pending) put(r *row) {
 	if r.State == bellman.Pending {
+		r.at = r.VisibleAt.UnixMilli()
 		i := after(p[r.Shard], r.position())
 		p[r.Shard] = slices.Insert(p[r.Shard], i, r)
 	}
@@ -30,42 +33,47 @@ func (p pending) drop(r *row) {
 
 // due returns the rows of shards after a position whose VisibleAt is before to.
 func (p pending) due(shards []uint16, from store.Position, to int64, limit int) (due []*row) {
-	var rest [][]*row // of each shard, never empty
-	for shard, rows := range p {
-		if len(rows) == 0 || rows[0].position().VisibleAt >= to || !slices.Contains(shards, shard) {
+	var rest merge
+	for _, shard := range shards {
+		rows := p[shard]
+		if len(rows) == 0 || rows[0].at >= to {
 			continue
 		}
 		if begin, end := after(rows, from), after(rows, store.Position{VisibleAt: to}); begin < end {
 			rest = append(rest, rows[begin:end])
 		}
 	}
+	heap.Init(&rest)
 	for len(due) < limit && len(rest) > 0 {
-		next := 0
-		for i := range rest {
-			if compare(rest[i][0].position(), rest[next][0].position()) < 0 {
-				next = i
-			}
-		}
-		due = append(due, rest[next][0])
-		if rest[next] = rest[next][1:]; len(rest[next]) == 0 {
-			rest = slices.Delete(rest, next, next+1)
+		due = append(due, rest[0][0])
+		if rest[0] = rest[0][1:]; len(rest[0]) > 0 {
+			heap.Fix(&rest, 0)
+		} else {
+			heap.Pop(&rest)
 		}
 	}
 	return due
 }
 
+// A merge is a heap of the rows of each shard that are still to be read, never empty. The shard
+// with the first row is on top.
+type merge [][]*row
+
+func (m merge) Len() int           { return len(m) }
+func (m merge) Less(i, j int) bool { return compare(m[i][0], m[j][0].at, &m[j][0].ID) < 0 }
+func (m merge) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
+func (m *merge) Push(any)          { panic("memory: nothing is pushed") }
+func (m *merge) Pop() any          { *m = (*m)[:len(*m)-1]; return nil }
+
 // after returns the index of the first row after a position.
 func after(rows []*row, at store.Position) int {
-	i, found := slices.BinarySearchFunc(rows, at, func(r *row, at store.Position) int { return compare(r.position(), at) })
-	if found {
-		i++
-	}
-	return i
+	return sort.Search(len(rows), func(i int) bool { return compare(rows[i], at.VisibleAt, &at.ID) > 0 })
 }
 
-func compare(a, b store.Position) int {
-	if a.VisibleAt != b.VisibleAt {
-		return cmp.Compare(a.VisibleAt, b.VisibleAt)
+// compare compares the position of a row with another.
+func compare(r *row, at int64, id *bellman.ID) int {
+	if r.at != at {
+		return cmp.Compare(r.at, at)
 	}
-	return bytes.Compare(a.ID[:], b.ID[:])
+	return bytes.Compare(r.ID[:], id[:])
 }

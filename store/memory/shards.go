@@ -28,8 +28,9 @@ func (s *Store) State(ctx context.Context, kind string) (store.State, error) {
 			st.Nodes = append(st.Nodes, s.nodes[name].Node)
 		}
 		st.Shards = slices.Clone(s.shards[:])
+		now := s.now()
 		for i := range st.Shards {
-			st.Shards[i].Alive = s.alive(st.Shards[i].Owner)
+			st.Shards[i].Alive = now.Before(s.nodes[st.Shards[i].Owner].expires)
 		}
 		if kind != "" {
 			st.Docs = s.docsOf(store.DocFilter{Kind: kind})

@@ -21,18 +21,19 @@ import (
 // once if the caller passes them to Engine.Committed.
 //
 // The results are in order and mean the same as those of Engine.Add: Existing if the key exists
-// with the same content, ErrKeyTaken if it exists with other content. The error is the first one of
-// any task. It leaves the transaction usable, with all other tasks added: roll it back if you want
-// all or none.
+// with the same content, ErrKeyTaken if it exists with other content, ErrAliasTaken if another task
+// has the alias. The error is the first one of any task. It leaves the transaction usable, with all
+// other tasks added: roll it back if you want all or none.
 //
 // If the database fails, the result is nil. The transaction is then unchanged or unusable: roll it
 // back. After a deadlock (1213) the server has already ended it.
 //
 // Any isolation level works. But MariaDB from 11.6 on fails with 1020 if a transaction at
-// REPEATABLE READ meets a key that it cannot see: run the transaction again. Two transactions that
-// add the same key wait for each other, as with any unique key. On two members of a Galera cluster
-// they do not wait, and the later COMMIT fails with 1213. A transaction that adds an existing key
-// makes new keys next to it wait until it ends; at SERIALIZABLE it makes all new tasks wait.
+// REPEATABLE READ meets a key or an alias that it cannot see: run the transaction again. Two
+// transactions that add the same key or alias wait for each other, as with any unique key. On two
+// members of a Galera cluster they do not wait, and the later COMMIT fails with 1213. A transaction
+// that adds an existing key makes new keys next to it wait until it ends; at SERIALIZABLE it makes
+// all new tasks wait.
 func AddTx(ctx context.Context, tx *sql.Tx, adds ...store.Add) ([]bellman.Added, error) {
 	added, err := sqlstore.AddTx(ctx, sqlstore.Caller{Tx: caller{tx}, Locks: true}, adds)
 	if err != nil {

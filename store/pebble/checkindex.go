@@ -71,8 +71,8 @@ func (c *checker) entries(t *bellman.Task, st *status, f func(key, row []byte) e
 		c.key = keyKey(c.key[:0], st.queue, t.Key)
 		err = errors.Join(err, f(c.key, t.ID[:]))
 	}
-	if t.Alias != "" {
-		c.key = keyKey(c.key[:0], aliases, t.Alias)
+	if t.Alias() != "" {
+		c.key = keyKey(c.key[:0], aliases, t.Alias())
 		err = errors.Join(err, f(c.key, t.ID[:]))
 	}
 	if t.MerchantNo != "" {
@@ -217,7 +217,7 @@ func (c *checker) entry(key, row []byte) error {
 		queue, ok := c.s.queues.number(t.Queue)
 		stands = ok && string(keyKey(nil, queue, t.Key)) == string(key)
 		if isAlias(key) {
-			stands = string(keyKey(nil, aliases, t.Alias)) == string(key)
+			stands = string(keyKey(nil, aliases, t.Alias())) == string(key)
 		}
 	case tableMerchant:
 		stands = string(merchantKey(nil, t.MerchantNo, id)) == string(key)

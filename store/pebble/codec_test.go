@@ -108,7 +108,8 @@ func FuzzRows(f *testing.F) {
 			}
 			task.Header[s.string()] = s.string()
 		}
-		if task.Alias = s.string(); s.byte()%2 == 0 {
+		task.SetAlias(s.string())
+		if s.byte()%2 == 0 {
 			task.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=b"))
 		}
 		queue := uint32(s.uint64())

@@ -212,8 +212,8 @@ func (s *Store) add(a *store.Add, low bool) error {
 		a.Existing = t.ID
 		return nil
 	}
-	if t.Alias != "" {
-		have, taken, err := s.holder(aliases, t.Alias)
+	if t.Alias() != "" {
+		have, taken, err := s.holder(aliases, t.Alias())
 		if err != nil {
 			return err
 		}
@@ -250,8 +250,8 @@ func (s *Store) add(a *store.Add, low bool) error {
 			return err
 		}
 	}
-	if t.Alias != "" {
-		if err := s.putKey(aliases, t.Alias, claimed{id: t.ID}); err != nil {
+	if t.Alias() != "" {
+		if err := s.putKey(aliases, t.Alias(), claimed{id: t.ID}); err != nil {
 			return err
 		}
 	}
@@ -293,7 +293,7 @@ func check(t *bellman.Task) error {
 		wrong.Add("queue", "is missing")
 	}
 	for _, f := range [...]struct{ name, text string }{
-		{"queue", t.Queue}, {"key", t.Key}, {"alias", t.Alias}, {"merchant_no", t.MerchantNo}, {"order_no", t.OrderNo},
+		{"queue", t.Queue}, {"key", t.Key}, {"alias", t.Alias()}, {"merchant_no", t.MerchantNo}, {"order_no", t.OrderNo},
 		{"ordering_key", t.OrderingKey},
 	} {
 		if len(f.text) > maxName {

@@ -320,12 +320,14 @@ func TestCheck(t *testing.T) {
 		"key too many": func(s *Store, p, _ *bellman.Task) error {
 			return copyRow(s, keyKey(nil, 0, p.Key), keyKey(nil, 0, "x"))
 		},
-		"no alias": func(s *Store, p, _ *bellman.Task) error { return s.db.Delete(keyKey(nil, aliases, p.Alias), lsm.Sync) },
+		"no alias": func(s *Store, p, _ *bellman.Task) error {
+			return s.db.Delete(keyKey(nil, aliases, p.Alias()), lsm.Sync)
+		},
 		"alias of another": func(s *Store, p, e *bellman.Task) error {
-			return copyRow(s, keyKey(nil, aliases, e.Alias), keyKey(nil, aliases, p.Alias))
+			return copyRow(s, keyKey(nil, aliases, e.Alias()), keyKey(nil, aliases, p.Alias()))
 		},
 		"alias too many": func(s *Store, p, _ *bellman.Task) error {
-			return copyRow(s, keyKey(nil, aliases, p.Alias), keyKey(nil, aliases, "x"))
+			return copyRow(s, keyKey(nil, aliases, p.Alias()), keyKey(nil, aliases, "x"))
 		},
 		"alias for a key": func(s *Store, p, _ *bellman.Task) error {
 			return copyRow(s, keyKey(nil, 0, p.Key), keyKey(nil, aliases, p.Key))
@@ -383,7 +385,7 @@ func TestCheck(t *testing.T) {
 // aliased gives each task of a batch an alias.
 func aliased(b *store.Batch) *store.Batch {
 	for _, a := range b.Adds {
-		a.Task.Alias = "account/" + a.Task.Key
+		a.Task.SetAlias("account/" + a.Task.Key)
 	}
 	return b
 }

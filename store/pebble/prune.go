@@ -105,8 +105,8 @@ func (s *Store) remove(id bellman.ID, st *status) error {
 	if t.Key != "" {
 		keys = append(keys, keyKey(nil, st.queue, t.Key))
 	}
-	if t.Alias != "" {
-		keys = append(keys, keyKey(nil, aliases, t.Alias))
+	if t.Alias() != "" {
+		keys = append(keys, keyKey(nil, aliases, t.Alias()))
 	}
 	if t.MerchantNo != "" {
 		keys = append(keys, merchantKey(nil, t.MerchantNo, id))

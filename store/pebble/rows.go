@@ -186,7 +186,7 @@ func reason(text []byte) string {
 func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 	first := format | byte(t.Inherited)<<4
 	switch {
-	case t.Alias != "":
+	case t.Alias() != "":
 		first ^= format ^ extended
 	case t.Trace() != nil:
 		first ^= format ^ traced
@@ -220,12 +220,12 @@ func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
 		b = pack.Text(b, t.OrderingKey)
 		b = pack.Text(b, map[bool]string{true: superseding}[t.Supersedes])
 	}
-	if t.Alias != "" {
+	if t.Alias() != "" {
 		more := byte(hasAlias)
 		if t.Trace() != nil {
 			more |= hasTrace
 		}
-		b = pack.Text(append(b, more), t.Alias)
+		b = pack.Text(append(b, more), t.Alias())
 	}
 	if t.Trace() != nil {
 		trace, _ := t.Trace().AppendBinary(nil) // never fails
@@ -328,7 +328,8 @@ func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err er
 		if more&^hasTrace != hasAlias {
 			return 0, pack.ErrCorrupt
 		}
-		t.Alias, isTraced = next(), more&hasTrace != 0
+		isTraced = more&hasTrace != 0
+		t.SetAlias(next())
 	}
 	if isTraced {
 		trace := new(bellman.Trace)

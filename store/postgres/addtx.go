@@ -24,16 +24,16 @@ import (
 // commits transactions with a NOTIFY one at a time.
 //
 // The results are in order and mean the same as those of Engine.Add: Existing if the key exists
-// with the same content, ErrKeyTaken if it exists with other content. The error is the first one of
-// any task. It leaves the transaction usable, with all other tasks added: roll it back if you want
-// all or none.
+// with the same content, ErrKeyTaken if it exists with other content, ErrAliasTaken if another task
+// has the alias. The error is the first one of any task. It leaves the transaction usable, with all
+// other tasks added: roll it back if you want all or none.
 //
 // If the database fails, the result is nil. The transaction is then unchanged or unusable: roll it
 // back.
 //
 // A transaction at REPEATABLE READ or SERIALIZABLE fails with 40001 if another transaction that it
-// cannot see added the same key. Run it again, as after any failure with 40001. Two transactions
-// that add the same key wait for each other, as with any unique key.
+// cannot see added the same key or alias. Run it again, as after any failure with 40001. Two
+// transactions that add the same key or alias wait for each other, as with any unique key.
 func AddTx(ctx context.Context, tx pgx.Tx, adds ...store.Add) ([]bellman.Added, error) {
 	return addTx(ctx, pipelined{tx}, adds)
 }

@@ -186,7 +186,7 @@ func (c *call) adds(list []store.Add) {
 		if !a.Moved || a.Task.Place == 0 {
 			a.Task.Place = c.places.take(a.Task)
 		}
-		c.put(a.Task.ID[:], keyOf(a.Task.Queue, a.Task.Key), keyOf("", a.Task.Alias), score(&a.Task.Status), packRow(a.Task, a.Digest), listOf(a.Task.MerchantNo), listOf(a.Task.OrderNo))
+		c.put(a.Task.ID[:], keyOf(a.Task.Queue, a.Task.Key), keyOf("", a.Task.Alias()), score(&a.Task.Status), packRow(a.Task, a.Digest), listOf(a.Task.MerchantNo), listOf(a.Task.OrderNo))
 		c.chain(a.Task.Ordering(), a.Task.Place)
 		c.results++
 		n++

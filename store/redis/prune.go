@@ -52,7 +52,7 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 		var args []any
 		for _, t := range tasks {
 			if t != nil {
-				args = append(args, t.ID[:], binary.BigEndian.AppendUint32(nil, t.Version), keyOf(t.Queue, t.Key), keyOf("", t.Alias), listOf(t.MerchantNo), listOf(t.OrderNo))
+				args = append(args, t.ID[:], binary.BigEndian.AppendUint32(nil, t.Version), keyOf(t.Queue, t.Key), keyOf("", t.Alias()), listOf(t.MerchantNo), listOf(t.OrderNo))
 			}
 		}
 		gone, err := s.run(ctx, prune, args...)

@@ -42,7 +42,7 @@ func check(t *bellman.Task) error {
 	for _, f := range [...]struct {
 		name, text string
 		max        int
-	}{{"queue", t.Queue, maxName}, {"key", t.Key, maxText}, {"alias", t.Alias, maxText}, {"merchant_no", t.MerchantNo, maxText}, {"order_no", t.OrderNo, maxText},
+	}{{"queue", t.Queue, maxName}, {"key", t.Key, maxText}, {"alias", t.Alias(), maxText}, {"merchant_no", t.MerchantNo, maxText}, {"order_no", t.OrderNo, maxText},
 		{"ordering_key", t.OrderingKey, maxText}} {
 		if len(f.text) > f.max {
 			wrong.Add(f.name, fmt.Sprintf("has %d bytes: want at most %d", len(f.text), f.max))
@@ -109,7 +109,7 @@ func packCold(b []byte, t *bellman.Task) []byte {
 	if t.Kind != bellman.KindUnknown {
 		first |= isOfKind
 	}
-	if t.Alias != "" {
+	if t.Alias() != "" {
 		first |= isAliased
 	}
 	b = append(append(b, t.Queue...), first)
@@ -149,8 +149,8 @@ func packCold(b []byte, t *bellman.Task) []byte {
 	if t.Kind != bellman.KindUnknown {
 		b = append(b, byte(t.Kind))
 	}
-	if t.Alias != "" {
-		b = pack.Text(b, t.Alias)
+	if t.Alias() != "" {
+		b = pack.Text(b, t.Alias())
 	}
 	return append(b, t.Body...)
 }
@@ -209,7 +209,7 @@ func parseCold(b []byte, t *bellman.Task) error {
 		t.Kind = bellman.Kind(p.Byte())
 	}
 	if first&isAliased != 0 {
-		t.Alias = p.Text()
+		t.SetAlias(p.Text())
 	}
 	if len(p.Left()) > 0 {
 		t.Body = bytes.Clone(p.Left())

@@ -72,7 +72,10 @@ var abilities = []promise{
 			return
 		}
 		pending, ended, refused, pruned := t.task(t0), t.task(t0), t.task(t0), t.task(t0)
-		pending.Alias, ended.Alias, refused.Alias, pruned.Alias = "a", "b", "a", "c"
+		pending.SetAlias("a")
+		ended.SetAlias("b")
+		refused.SetAlias("a")
+		pruned.SetAlias("c")
 		t.add(pending, ended, pruned)
 		t.refused(refused, pending.ID)
 		t.end(pruned, bellman.Failed, t0)
@@ -125,7 +128,7 @@ func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) sto
 	}
 	before, after := &suite{T: t, s: s}, &suite{T: t, s: s, ids: 1 << 16}
 	kept, ended := before.task(t0), before.task(t0)
-	kept.Alias = "a"
+	kept.SetAlias("a")
 	before.add(kept, ended)
 	before.end(ended, bellman.Succeeded, t0)
 	before.must(copier.Backup(dir))

@@ -14,10 +14,11 @@ import (
 var aliases = []promise{
 	{"a task comes with its alias", func(t *suite) {
 		alone, traced, whole := t.task(t0), t.task(t0), t.task(t0)
-		alone.Alias = "acc/1"
-		traced.Alias = "acc/商户\x00"
+		alone.SetAlias("acc/1")
+		traced.SetAlias("acc/商户\x00")
 		traced.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=b"))
-		whole.Alias, whole.Key, whole.OrderingKey, whole.Supersedes, whole.Kind = "acc/2", "acc/2", "account", true, bellman.KindOrder
+		whole.Key, whole.OrderingKey, whole.Supersedes, whole.Kind = "acc/2", "account", true, bellman.KindOrder
+		whole.SetAlias("acc/2")
 		whole.Inherited = bellman.InheritedSchedule | bellman.InheritedSuccess | bellman.InheritedTimeout
 		whole.SetCreatedBy("a key")
 		whole.SetTrace(traced.Trace())
@@ -25,16 +26,18 @@ var aliases = []promise{
 		for _, task := range []*bellman.Task{alone, traced, whole} {
 			t.same(t.get(task.ID), task)
 			loaded, err := t.s.Load(t.Context(), []store.Entry{{ID: task.ID, Version: 1}})
-			if err != nil || loaded[0] == nil || loaded[0].Alias != task.Alias {
-				t.Errorf("Load() = %+v, %v; want alias %q", loaded, err, task.Alias)
+			if err != nil || loaded[0] == nil || loaded[0].Alias() != task.Alias() {
+				t.Errorf("Load() = %+v, %v; want alias %q", loaded, err, task.Alias())
 			}
-			t.hasAlias(task.Alias, task.ID)
+			t.hasAlias(task.Alias(), task.ID)
 		}
 	}},
 	{"an alias is unique among all queues", func(t *suite) {
 		first, second, third := t.task(t0), t.task(t0), t.task(t0)
 		second.Queue, second.Key, second.MerchantNo, second.OrderNo = "r", "k", "m", "o"
-		first.Alias, second.Alias, third.Alias = "a", "a", "A"
+		first.SetAlias("a")
+		second.SetAlias("a")
+		third.SetAlias("A")
 		t.add(first, third)
 		t.refused(second, first.ID)
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 2}})
@@ -46,13 +49,15 @@ var aliases = []promise{
 		if got := t.due(t0.Add(time.Second)); len(got) != 2 {
 			t.Errorf("Due() = %+v, want the two tasks that were added", got)
 		}
-		second.Alias = "b"
+		second.SetAlias("b")
 		t.add(second)
 		t.hasAlias("b", second.ID)
 	}},
 	{"an alias stays taken when its task has ended, until that is deleted", func(t *suite) {
 		first, other, second := t.task(t0), t.task(t0), t.task(t0)
-		first.Alias, other.Alias, second.Alias = "a", "b", "a"
+		first.SetAlias("a")
+		other.SetAlias("b")
+		second.SetAlias("a")
 		t.add(first, other)
 		t.end(first, bellman.Succeeded, t0)
 		t.end(other, bellman.Failed, t0)
@@ -67,10 +72,14 @@ var aliases = []promise{
 	}},
 	{"the key is compared before the alias", func(t *suite) {
 		first, second := t.task(t0), t.task(t0)
-		first.Key, first.Alias, second.Alias = "k", "a", "b"
+		first.Key = "k"
+		first.SetAlias("a")
+		second.SetAlias("b")
 		t.add(first, second)
 		same, other := t.task(t0), t.task(t0)
-		same.Key, same.Alias, other.Key, other.Alias, other.Event = "k", "b", "k", "b", "other"
+		same.Key, other.Key, other.Event = "k", "k", "other"
+		same.SetAlias("b")
+		other.SetAlias("b")
 		b := &store.Batch{Adds: []store.Add{{Task: same, Digest: first.Digest()}, {Task: other, Digest: other.Digest()}}}
 		t.commit(b)
 		if a := b.Adds[0]; a.Err != nil || a.Existing != first.ID {
@@ -83,7 +92,9 @@ var aliases = []promise{
 	}},
 	{"a batch whose outcome was unknown can be committed again", func(t *suite) {
 		keyless, keyed, moved := t.task(t0), t.task(t0), t.task(t0)
-		keyless.Alias, keyed.Alias, moved.Alias = "a", "b", "c"
+		keyless.SetAlias("a")
+		keyed.SetAlias("b")
+		moved.SetAlias("c")
 		keyed.Key = "k"
 		adds := []store.Add{{Task: keyless, Digest: keyless.Digest()}, {Task: keyed, Digest: keyed.Digest()}, {Task: moved, Digest: moved.Digest(), Moved: true}}
 		for range 3 {
@@ -91,18 +102,18 @@ var aliases = []promise{
 			t.commit(b)
 			for _, a := range b.Adds {
 				if a.Err != nil || !a.Existing.IsZero() && a.Existing != a.Task.ID {
-					t.Errorf("add %q: Existing = %v, Err = %v; want no error, and none but %v", a.Task.Alias, a.Existing, a.Err, a.Task.ID)
+					t.Errorf("add %q: Existing = %v, Err = %v; want no error, and none but %v", a.Task.Alias(), a.Existing, a.Err, a.Task.ID)
 				}
 			}
 		}
 		for _, a := range adds {
-			t.hasAlias(a.Task.Alias, a.Task.ID)
+			t.hasAlias(a.Task.Alias(), a.Task.ID)
 			t.same(t.get(a.Task.ID), a.Task)
 		}
 	}},
 	{"each add sees the aliases of those before it in the batch", func(t *suite) {
 		taken := t.task(t0)
-		taken.Alias = "taken"
+		taken.SetAlias("taken")
 		t.add(taken)
 		refused := bellman.ErrAliasTaken
 		tests := []struct {
@@ -127,7 +138,8 @@ var aliases = []promise{
 		b := &store.Batch{}
 		for _, tt := range tests {
 			task := t.task(t0)
-			task.Key, task.Event, task.Alias = tt.key, tt.event, tt.alias
+			task.Key, task.Event = tt.key, tt.event
+			task.SetAlias(tt.alias)
 			b.Adds = append(b.Adds, store.Add{Task: task, Digest: task.Digest()})
 		}
 		t.commit(b)
@@ -155,10 +167,11 @@ var aliases = []promise{
 	}},
 	{"a refused id can be added in the same batch", func(t *suite) {
 		taken, task := t.task(t0), t.task(t0)
-		taken.Alias, task.Alias = "a", "a"
+		taken.SetAlias("a")
+		task.SetAlias("a")
 		t.add(taken)
 		again := *task
-		again.Alias = "b"
+		again.SetAlias("b")
 		b := &store.Batch{Adds: []store.Add{{Task: task}, {Task: &again}}}
 		t.commit(b)
 		t.wantErr("Err", b.Adds[0].Err, bellman.ErrAliasTaken)
@@ -169,10 +182,12 @@ var aliases = []promise{
 	}},
 	{"a follow-up task whose alias is taken is refused, and its change is made", func(t *suite) {
 		first, second := t.task(t0), t.task(t0)
-		first.Alias = "a"
+		first.SetAlias("a")
 		t.add(first, second)
 		bad, good, late := t.task(t0), t.task(t0), t.task(t0)
-		bad.Alias, good.Alias, late.Alias = "a", "b", "b"
+		bad.SetAlias("a")
+		good.SetAlias("b")
+		late.SetAlias("b")
 		b := &store.Batch{Changes: []store.Change{
 			{ID: first.ID, Version: 1, To: ended(bellman.Succeeded, t0), Follow: []store.Add{{Task: bad}, {Task: good}}},
 			{ID: second.ID, Version: 1, To: ended(bellman.Succeeded, t0), Follow: []store.Add{{Task: late}}},
@@ -193,7 +208,9 @@ var aliases = []promise{
 	}},
 	{"an alias is found without a queue, exactly", func(t *suite) {
 		task, other := t.task(t0), t.task(t0)
-		task.Key, task.Alias, other.Key, other.Alias = "Key", "Acc/1", "Acc/1", "Key"
+		task.Key, other.Key = "Key", "Acc/1"
+		task.SetAlias("Acc/1")
+		other.SetAlias("Key")
 		t.add(task, other)
 		got, err := t.s.Find(t.Context(), []store.Key{{Key: "Acc/1"}, {Queue: "q", Key: "Acc/1"}, {Key: "acc/1"}, {Key: "Acc/1 "}, {Key: "Acc/"}, {}, {Key: "Key"}, {Key: "Acc/1"}})
 		want := []store.Found{{ID: task.ID}, {ID: other.ID, Digest: other.Digest()}, {}, {}, {}, {}, {ID: other.ID}, {ID: task.ID}}
@@ -206,8 +223,9 @@ var aliases = []promise{
 	}},
 	{"a task from another store keeps its alias", func(t *suite) {
 		first, second := t.task(t0), t.task(t0)
-		first.Alias, first.Version, first.Place, first.OrderingKey = "a", 5, 1, "o"
-		second.Alias = "a"
+		first.Version, first.Place, first.OrderingKey = 5, 1, "o"
+		first.SetAlias("a")
+		second.SetAlias("a")
 		t.commit(&store.Batch{Adds: []store.Add{{Task: first, Moved: true}}})
 		t.same(t.get(first.ID), first)
 		b := &store.Batch{Adds: []store.Add{{Task: second, Moved: true}}}
@@ -222,7 +240,8 @@ var aliases = []promise{
 		batches := make([]*store.Batch, n)
 		for i := range batches {
 			task, beside := t.task(t0), t.task(t0)
-			task.Key, task.Alias, beside.Key = keyed(i), "a", keyed(n+i)
+			task.Key, beside.Key = keyed(i), keyed(n+i)
+			task.SetAlias("a")
 			batches[i] = &store.Batch{Adds: []store.Add{{Task: task}, {Task: beside}}}
 			group.Go(func() {
 				b := batches[i]
@@ -254,14 +273,14 @@ var aliases = []promise{
 	}},
 	{"an alias that is too long is named, and the rows beside it are written", func(t *suite) {
 		long, beside := t.task(t0), t.task(t0)
-		long.Alias = string(slices.Repeat([]byte{'a'}, 100_000))
+		long.SetAlias(string(slices.Repeat([]byte{'a'}, 100_000)))
 		b := &store.Batch{Adds: []store.Add{{Task: long}, {Task: beside}}}
 		t.commit(b)
 		t.get(beside.ID)
 		var invalid *bellman.Invalid
 		switch err := b.Adds[0].Err; {
 		case err == nil:
-			t.hasAlias(long.Alias, long.ID) // this store holds it
+			t.hasAlias(long.Alias(), long.ID) // this store holds it
 		case !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != "alias":
 			t.Errorf("Err = %v, want that of the field alias", err)
 		}

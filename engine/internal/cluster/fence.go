@@ -74,7 +74,7 @@ func (m *Member) refused(ctx context.Context, lease store.Lease) error {
 	switch s := state.Shards[lease.Shard]; {
 	case s.Owner == m.Name() && s.Epoch > lease.Epoch: // a claim of this node whose answer was lost
 		m.renew(s.Lease)
-	case m.holding(s).mine: // this node has expired, and nobody took the shard yet
+	case m.holdings([]store.Shard{s})[0].mine: // this node has expired, and nobody took the shard yet
 		return fmt.Errorf("%w: this node has expired", bellman.ErrFenced)
 	default:
 		m.drop([]uint16{lease.Shard})

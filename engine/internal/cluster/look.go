@@ -186,9 +186,10 @@ func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map
 	var lost, surplus []uint16
 	since := make(map[uint16]time.Time)
 	owners := r.division.among(r.live, len(shards))
-	for _, s := range shards {
-		should := owners[s.Shard]
-		h := m.holding(s)
+	holdings := m.holdings(shards)
+	addrs := make(map[uint16]string) // of the shards left to others
+	for i, s := range shards {
+		should, h := owners[s.Shard], holdings[i]
 		if h.held && !h.mine {
 			lost = append(lost, s.Shard)
 		}
@@ -200,7 +201,7 @@ func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map
 			continue
 		case h.mine, should == self && !s.Alive, offered[s.Shard] && !s.Alive:
 		case s.Alive:
-			m.toward(s.Shard, r.addr(s.Owner))
+			addrs[s.Shard] = r.addr(s.Owner)
 			continue
 		default: // another node should take it; wait a moment for that
 			grace := freeGrace
@@ -213,7 +214,7 @@ func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map
 			}
 			if now.Sub(seen) < grace {
 				since[s.Shard] = seen
-				m.toward(s.Shard, r.addr(should))
+				addrs[s.Shard] = r.addr(should)
 				continue
 			}
 		}
@@ -235,6 +236,7 @@ func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map
 		}
 	}
 	r.since = since
+	m.toward(addrs)
 	m.drop(lost)
 	m.rebalanceSoon(surplus)
 	return won, err
@@ -250,18 +252,23 @@ type holding struct {
 	releasing bool // … and it is being released
 }
 
-func (m *Member) holding(s store.Shard) (h holding) {
+// holdings returns the relations of shards to this node, at one moment.
+func (m *Member) holdings(shards []store.Shard) []holding {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	lease, held := m.held[s.Shard]
-	now := s.Owner == m.node.Name
-	h.held = held
-	h.ours = now || slices.Contains(m.former, s.Owner)
-	h.mine = now || h.ours && held && lease == s.Lease
-	h.newest = now && held && lease == s.Lease
-	_, h.active = slices.BinarySearch(m.owned, s.Shard)
-	h.releasing = m.releasing[s.Shard]
-	return h
+	holdings := make([]holding, len(shards))
+	for i, s := range shards {
+		h := &holdings[i]
+		lease, held := m.held[s.Shard]
+		now := s.Owner == m.node.Name
+		h.held = held
+		h.ours = now || slices.Contains(m.former, s.Owner)
+		h.mine = now || h.ours && held && lease == s.Lease
+		h.newest = now && held && lease == s.Lease
+		_, h.active = slices.BinarySearch(m.owned, s.Shard)
+		h.releasing = m.releasing[s.Shard]
+	}
+	return holdings
 }
 
 // addr returns the address of a node; empty if unknown.

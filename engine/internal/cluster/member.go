@@ -389,11 +389,14 @@ func (m *Member) Addr(shard uint16) string {
 	return m.addrs[shard]
 }
 
-// toward records the address of the owner of another node's shard.
-func (m *Member) toward(shard uint16, addr string) {
+// toward records the addresses of the owners of other nodes' shards.
+func (m *Member) toward(addrs map[uint16]string) {
+	if len(addrs) == 0 {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.addrs[shard] = addr
+	maps.Copy(m.addrs, addrs)
 }
 
 // Leases appends to buf the leases of some shards, each shard once. A shard that is not held is left

@@ -130,7 +130,7 @@ func (m *Member) free(ctx context.Context, shard uint16, h Hint) {
 	m.lose(shard)
 	m.moves.note(0, 1)
 	addr := m.roster.addr(ownerOf(shard, m.others()))
-	m.toward(shard, addr)
+	m.toward(map[uint16]string{shard: addr})
 	h.Released = []uint16{shard}
 	m.Tell(addr, h)
 }

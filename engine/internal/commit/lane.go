@@ -98,7 +98,7 @@ type Lane[O Op] struct {
 	ill     error // why nothing can be written at present; only outcomes are accepted then
 	wake    chan struct{}
 
-	apart []*apart[O] // isolated ops; owned by the goroutine of Run, except for the length
+	apart []*apart[O] // isolated ops, the next to retry first; owned by the goroutine of Run, except for the length
 	aside atomic.Int64
 
 	unwell   atomic.Bool  // ill is not nil

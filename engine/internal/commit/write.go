@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/bits"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -211,8 +212,9 @@ func (l *Lane[O]) refuse(o O, err error, wait time.Duration) int {
 		wait = min(wait, stopApart)
 	}
 	l.host.Apart(o, err, wait)
-	l.apart = append(l.apart, &apart[O]{o, wait, time.Now().Add(wait)})
-	slices.SortStableFunc(l.apart, func(a, b *apart[O]) int { return a.again.Compare(b.again) })
+	again := time.Now().Add(wait)
+	i := sort.Search(len(l.apart), func(i int) bool { return l.apart[i].again.After(again) })
+	l.apart = slices.Insert(l.apart, i, &apart[O]{o, wait, again})
 	l.aside.Store(int64(len(l.apart)))
 	return 1
 }

@@ -83,7 +83,7 @@ func (b *batch) try(ctx context.Context) (again error) {
 			if a.Existing {
 				existing++
 			}
-		case errors.As(a.Err, &invalid), errors.Is(a.Err, bellman.ErrKeyTaken):
+		case errors.As(a.Err, &invalid), errors.Is(a.Err, bellman.ErrKeyTaken), errors.Is(a.Err, bellman.ErrAliasTaken):
 			b.graves.add(m, a.Err)
 			b.end(b.at[i], a.ID, a.Err)
 		default:

@@ -252,6 +252,8 @@ func (s *store) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 			invalid := new(bellman.Invalid)
 			invalid.Add("queue", fmt.Sprintf("there is no queue %q", t.Queue))
 			added[i].Err = invalid.Err()
+		case string(t.Body) == "aliased":
+			added[i].Err = bellman.ErrAliasTaken
 		case there && body != string(t.Body):
 			added[i].Err = bellman.ErrKeyTaken
 		case there:

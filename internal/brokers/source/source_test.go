@@ -181,6 +181,7 @@ func TestPoison(t *testing.T) {
 		defer stop()
 		b.publish("no JSON", "{")
 		b.publish("no queue", "task bad")
+		b.publish("alias", "task aliased")
 		b.publish("one", "task 1")
 		b.publish("one", "task 2") // the key is there, with other content
 		for i := range 1000 {
@@ -190,18 +191,19 @@ func TestPoison(t *testing.T) {
 		if n := s.count(); n != 1001 {
 			t.Errorf("%d messages are stored while dead letters cannot be put away; want 1001", n)
 		}
-		if i := from.Info(); i.InHand != 3 || i.Dead != 0 || !strings.Contains(i.LastError, "unroutable") {
-			t.Errorf("the source says %+v; want 3 in hand and why", i)
+		if i := from.Info(); i.InHand != 4 || i.Dead != 0 || !strings.Contains(i.LastError, "unroutable") {
+			t.Errorf("the source says %+v; want 4 in hand and why", i)
 		}
 		open.Store(true)
 		time.Sleep(20 * time.Second)
-		if i := from.Info(); i.Stored != 1001 || i.Dead != 3 || i.InHand != 0 || b.left() != 0 {
+		if i := from.Info(); i.Stored != 1001 || i.Dead != 4 || i.InHand != 0 || b.left() != 0 {
 			t.Errorf("the source says %+v, %d are left; want all dealt with", i, b.left())
 		}
 		if want := "malformed JSON: {"; b.dead["no JSON"] != want {
 			t.Errorf("the reason is %q; want %q", b.dead["no JSON"], want)
 		}
-		if !strings.Contains(b.dead["no queue"], `queue: there is no queue "default"`) || !strings.Contains(b.dead["one"], "key exists with other content") {
+		if !strings.Contains(b.dead["no queue"], `queue: there is no queue "default"`) || !strings.Contains(b.dead["one"], "key exists with other content") ||
+			!strings.Contains(b.dead["alias"], "another task has this alias") {
 			t.Errorf("reasons: %q", b.dead)
 		}
 	})

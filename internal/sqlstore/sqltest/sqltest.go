@@ -149,12 +149,12 @@ func Everything(tb testing.TB, s store.Store) {
 
 	named := Adds(2000, 20, now) // with aliases
 	for i := range named.Adds {
-		named.Adds[i].Task.Alias = fmt.Sprint("alias/", i)
+		named.Adds[i].Task.SetAlias(fmt.Sprint("alias/", i))
 	}
 	must(tb, s.Commit(ctx, named))
 	taken := Adds(3000, 20, now)
 	for i := range taken.Adds {
-		taken.Adds[i].Task.Alias = fmt.Sprint("alias/", i+10)
+		taken.Adds[i].Task.SetAlias(fmt.Sprint("alias/", i+10))
 	}
 	must(tb, s.Commit(ctx, taken))
 	must(tb, s.Commit(ctx, &store.Batch{Changes: Succeed(named, now.Add(-time.Hour))})) // the first that Prune finds

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -189,6 +190,48 @@ func TestStopped(t *testing.T) {
 	got := exchange.Do(transport(t), req)
 	if got.Result != bellman.Unknown || got.Error != "cut off by us before an answer came" {
 		t.Errorf("Do = %s", brief(got))
+	}
+}
+
+// A file is read by the caller, and anything but a file is an error that keeps the address's secrets.
+func TestOpen(t *testing.T) {
+	tests := []struct {
+		name        string
+		answer      http.HandlerFunc
+		want, begin string
+		body        string
+	}{
+		{"a file", answering(200, strings.Repeat("x", 70_000)), "", "", strings.Repeat("x", 70_000)},
+		{"an error", answering(404, "gone"+strings.Repeat("x", 70_000)), "HTTP status 404", "gone" + strings.Repeat("x", 4092), ""},
+		{"a redirect", answering(302, "", "Location", "http://example.com/elsewhere?token=hush"), "HTTP status 302: redirects are not followed; this one leads to http://example.com/elsewhere", "", ""},
+		{"no answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "connection: closed without an answer", "", ""},
+	}
+	for _, tt := range tests {
+		server := httptest.NewServer(tt.answer)
+		req, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/q?key=hush", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, begin, err := exchange.Open(transport(t), req)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if text != tt.want || string(begin) != tt.begin {
+			t.Errorf("%s: %q, begins %.40q; want %q, %.40q", tt.name, text, begin, tt.want, tt.begin)
+		}
+		if body != nil {
+			var got strings.Builder
+			limit := &exchange.Limit{W: &got, Left: 70_000}
+			if _, err := io.Copy(limit, body); err != nil || got.String() != tt.body {
+				t.Errorf("%s: %d bytes, %v; want %d", tt.name, got.Len(), err, len(tt.body))
+			}
+			if n, err := limit.Write([]byte("y")); n != 0 || err == nil {
+				t.Errorf("%s: a byte more than the limit was written", tt.name)
+			}
+			body.Close()
+		}
+		server.Close()
 	}
 }
 

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Notices takes the notices of payment channels.
+type Notices interface {
+	// Receive verifies a notice for the orders of a queue and applies each of its items. When it returns
+	// nil, all is committed. An error of the notice itself, such as a wrong signature, is an
+	// [order.RefusedNotice].
+	Receive(ctx context.Context, queue string, raw *order.RawNotice) ([]*order.Told, error)
+}
+
+func (a *API) registerNotices(h huma.API) {
+	huma.Register(h, operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "What payment channels told by themselves, the newest first."), a.listNotices)
+	op := operation("hand-in-notice", http.MethodPost, orderPath+"/notice", access.MayCreate, "Verify and apply a notice about an order that another program received.")
+	op.MaxBodyBytes = 2*maxHandIn + maxSmall
+	huma.Register(h, op, a.handIn)
+}
+
+// maxHandIn is the largest body of a notice.
+const maxHandIn = 256 << 10
+
+// A noticeListing is the query of a list of notices.
+type noticeListing struct {
+	Caller
+	Queue      string `query:"queue" maxLength:"128"`
+	MerchantNo string `query:"merchant_no" maxLength:"128"`
+	OrderNo    string `query:"order_no" maxLength:"128"`
+	Result     string `query:"result" enum:"applied,duplicate,held,mismatch,refused"`
+	Limit      int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor     string `query:"cursor" maxLength:"64" doc:"The next_cursor of a page of the same filter; default: the newest."`
+}
+
+func (a *API) listNotices(ctx context.Context, in *noticeListing) (*answer[client.Notices], error) {
+	wanted := client.Filter{Queue: in.Queue, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: order.EventNotice, Result: in.Result}
+	before, refused := parseTaskCursor(in.Cursor, &wanted)
+	if refused != nil {
+		return nil, refused
+	}
+	f := store.Filter{Queue: in.Queue, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: order.EventNotice}
+	page := client.Notices{Notices: []client.Notice{}}
+	began := time.Now()
+	for range maxReads {
+		tasks, next, err := a.reader.List(ctx, f, before, readRows)
+		if err != nil {
+			return nil, a.fail(err)
+		}
+		for _, t := range tasks {
+			told := order.ToldOf(t)
+			if told == nil || in.Result != "" && string(told.Result) != in.Result {
+				continue
+			}
+			page.Notices = append(page.Notices, noticeOf(t, told, in.may))
+			if len(page.Notices) == in.Limit {
+				next = t.ID
+				break
+			}
+		}
+		page.NextCursor = taskCursor(next, &wanted)
+		if next.IsZero() || len(page.Notices) >= in.Limit || time.Since(began) >= readTime {
+			break
+		}
+		before = next
+	}
+	return ok(page)
+}
+
+// noticeOf describes a notice. Its content is for those who may operate.
+func noticeOf(t *bellman.Task, told *order.Told, may access.Rights) client.Notice {
+	n := client.Notice{
+		Queue: t.Queue, Account: told.Account, Of: string(told.Of), MerchantNo: t.MerchantNo, OrderNo: t.OrderNo,
+		ChannelOrderNo: told.OrderNo, RefNo: told.RefNo, Result: string(told.Result), Why: told.Why, State: told.Reading, Came: client.At(told.Came),
+	}
+	if !t.ID.IsZero() {
+		n.Task = t.ID.String()
+	}
+	if may&access.MayOperate != 0 {
+		n.Content = told.Content
+	}
+	return n
+}
+
+func (a *API) handIn(ctx context.Context, in *struct {
+	Caller
+	OrderNumbers
+	Body client.HandIn
+}) (*answer[client.HandedIn], error) {
+	if a.notices == nil {
+		return nil, newProblem(http.StatusNotImplemented, "this server takes no notices")
+	}
+	tasks, _, err := a.tasksOf(ctx, &in.OrderNumbers)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	own := a.own(tasks)
+	if len(own) == 0 {
+		return nil, in.missing()
+	}
+	raw := &order.RawNotice{Header: http.Header{}, Body: []byte(in.Body.Body), At: time.Now()}
+	for name, value := range in.Body.Headers {
+		raw.Header.Set(name, value)
+	}
+	told, err := a.notices.Receive(ctx, own[0].Queue, raw)
+	if refused := new(order.RefusedNotice); errors.As(err, &refused) {
+		return nil, wrongField("body.body", refused.Error())
+	}
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.HandedIn{Notices: []client.Notice{}}
+	for _, t := range told {
+		out.Notices = append(out.Notices, noticeOf(&bellman.Task{Queue: own[0].Queue, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo}, t, in.may|access.MayOperate))
+	}
+	return ok(out)
+}

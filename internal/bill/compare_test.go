@@ -1,0 +1,433 @@
+package bill
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// The day of the bills in these tests.
+var from, to, _ = Day("2026-11-21", nil)
+
+// sequence yields items without an error.
+func sequence[T any](items []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, item := range items {
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+// failing yields items, and then an error.
+func failing[T any](items []T, err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item := range sequence(items) {
+			if !yield(item, nil) {
+				return
+			}
+		}
+		var zero T
+		yield(zero, err)
+	}
+}
+
+// A finding is what tests compare of a difference.
+type finding struct {
+	kind  DifferenceKind
+	order string
+}
+
+func (d Difference) finding() finding { return finding{d.Kind, d.ChannelOrderNo} }
+
+func compareFindings(a, b finding) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.order, b.order))
+}
+
+// compare returns the sorted findings of a comparison.
+func compare(t testing.TB, lines []Line, decided []Decided, o Options) ([]finding, Counts) {
+	t.Helper()
+	o.From, o.To, o.Dir = from, to, t.TempDir()
+	var got []finding
+	counts, err := Compare(t.Context(), sequence(lines), sequence(decided), o, func(d Difference) error {
+		got = append(got, d.finding())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0
+	for _, n := range counts.Differences {
+		sum += n
+	}
+	if sum != len(got) {
+		t.Errorf("counts say %d differences, and %d were reported", sum, len(got))
+	}
+	slices.SortFunc(got, compareFindings)
+	return got, counts
+}
+
+// pair returns a line and an order that agree.
+func pair(n int, at time.Time, amount int64) (Line, Decided) {
+	no := fmt.Sprintf("order-%08d", n)
+	l := Line{ChannelOrderNo: no, TransactionID: "4200" + no, Amount: amount, Currency: "CNY", State: "SUCCESS", Time: at, Number: n + 2}
+	d := Decided{ChannelOrderNo: no, MerchantNo: "m1", OrderNo: no, TaskID: "task-" + no, State: "PAID", Paid: true,
+		Amount: amount, Currency: "CNY", TransactionID: l.TransactionID, PaidAt: at}
+	return l, d
+}
+
+// refund returns a line and an item of a refund that agree.
+func refund(l Line, d Decided, number string, amount int64) (Line, Decided) {
+	l.Kind, l.Amount, l.RefundAmount, l.RefundNo = Refund, 0, amount, number
+	d.Amount, d.RefundNo, d.TaskID, d.State = amount, number, "task-"+number, "done"
+	return l, d
+}
+
+// A world is a bill and bellman's orders, and how they differ.
+type world struct {
+	lines   []Line
+	decided []Decided
+	hidden  []Decided // only Find knows them
+	want    []finding
+}
+
+// plant adds an order that differs in one way, or in none: kind is empty.
+func (w *world) plant(r *rand.Rand, n int, kind DifferenceKind) {
+	at := from.Add(time.Hour + time.Duration(r.Int64N(int64(22*time.Hour)))).Truncate(time.Millisecond)
+	l, d := pair(n, at, 1+r.Int64N(1e6))
+	rl, rd := refund(l, d, fmt.Sprintf("refund-%08d", n), 1+r.Int64N(l.Amount))
+	if kind != "" {
+		w.want = append(w.want, finding{kind, l.ChannelOrderNo})
+	}
+	lines, items := []Line{l}, []Decided{d}
+	switch kind {
+	case MissingHere:
+		items = nil
+	case MissingThere:
+		lines = nil
+	case AmountDiffers:
+		if r.IntN(2) == 0 {
+			lines[0].Amount++
+		} else {
+			lines[0].Currency = "HKD"
+		}
+	case StateDiffers:
+		if r.IntN(2) == 0 {
+			items[0].Paid, items[0].State, items[0].PaidAt = false, "CLOSED", time.Time{}
+		} else {
+			lines[0].Failed = true
+		}
+	case Duplicate:
+		again := l
+		again.Number += 1 << 20
+		if r.IntN(2) == 0 {
+			again.TransactionID = "4200another"
+		}
+		lines = append(lines, again)
+	case RefundDiffers:
+		switch r.IntN(5) {
+		case 0: // there only
+			lines = append(lines, rl)
+		case 1: // here only
+			items = append(items, rd)
+		case 2:
+			rl.RefundAmount++
+			lines, items = append(lines, rl), append(items, rd)
+		case 3:
+			rl.Failed = true
+			lines, items = append(lines, rl), append(items, rd)
+		case 4:
+			rd.Paid = false
+			lines, items = append(lines, rl), append(items, rd)
+		}
+	default:
+		lines, items = w.agree(r, l, d, rl, rd)
+	}
+	w.lines = append(w.lines, lines...)
+	if r.IntN(10) == 0 && len(lines) > 0 && !lines[0].Failed && kind != RefundDiffers { // Find is asked about lines that moved money
+		w.hidden = append(w.hidden, items...)
+		return
+	}
+	w.decided = append(w.decided, items...)
+	if r.IntN(20) == 0 {
+		w.decided = append(w.decided, items...) // pages of a store may overlap
+	}
+}
+
+// agree returns one of the ways in which both sides agree.
+func (w *world) agree(r *rand.Rand, l Line, d Decided, rl Line, rd Decided) ([]Line, []Decided) {
+	switch r.IntN(8) {
+	case 0: // refunded
+		return []Line{l, rl}, []Decided{d, rd}
+	case 1: // refunded, and the refund took its time
+		before := rl
+		before.State, before.Number = "PROCESSING", rl.Number+1<<21
+		return []Line{l, rl, before}, []Decided{d, rd}
+	case 2: // paid on another day, and refunded on this one
+		d.PaidAt = d.PaidAt.AddDate(0, 0, -3)
+		return []Line{rl}, []Decided{d, rd}
+	case 3: // nobody paid
+		d.Paid, d.State, d.PaidAt = false, "FAILED", time.Time{}
+		return nil, []Decided{d}
+	case 4: // paid on the next day
+		d.PaidAt = d.PaidAt.AddDate(0, 0, 1)
+		return nil, []Decided{d}
+	case 5: // the order knows what was refunded, and there is no item of the refund
+		d.Refunded, rl.RefundNo = rl.RefundAmount, ""
+		return []Line{l, rl}, []Decided{d}
+	case 6: // a refund that failed on both sides
+		rl.Failed, rd.Paid = true, false
+		return []Line{l, rl}, []Decided{d, rd}
+	}
+	return []Line{l}, []Decided{d}
+}
+
+func (w *world) find(t testing.TB, seen map[string]bool) func(context.Context, []string) ([]Decided, error) {
+	items := map[string][]Decided{}
+	for _, d := range append(slices.Clone(w.hidden), w.decided...) {
+		items[d.ChannelOrderNo] = append(items[d.ChannelOrderNo], d)
+	}
+	return func(_ context.Context, names []string) (found []Decided, err error) {
+		if len(names) == 0 || len(names) > 500 {
+			t.Errorf("Find was asked about %d orders", len(names))
+		}
+		for _, name := range names {
+			if seen[name] {
+				t.Errorf("Find was asked about %s twice", name)
+			}
+			seen[name] = true
+			found = append(found, items[name]...)
+		}
+		return found, nil
+	}
+}
+
+// Whatever the order of the input and the size of the buffer, all planted differences are found, and
+// no others.
+func TestPlanted(t *testing.T) {
+	kinds := []DifferenceKind{MissingHere, MissingThere, AmountDiffers, StateDiffers, RefundDiffers, Duplicate}
+	each := 1000
+	if testing.Short() {
+		each = 100
+	}
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		w := &world{}
+		for n, i := range r.Perm(20 * each) {
+			kind := DifferenceKind("")
+			if i < each*len(kinds) {
+				kind = kinds[i%len(kinds)]
+			}
+			w.plant(r, n, kind)
+		}
+		slices.SortFunc(w.want, compareFindings)
+		for _, memory := range []int{4 << 10, 300 << 10, 0} {
+			r.Shuffle(len(w.lines), func(i, j int) { w.lines[i], w.lines[j] = w.lines[j], w.lines[i] })
+			r.Shuffle(len(w.decided), func(i, j int) { w.decided[i], w.decided[j] = w.decided[j], w.decided[i] })
+			got, counts := compare(t, w.lines, w.decided, Options{Memory: memory, Find: w.find(t, map[string]bool{})})
+			if !slices.Equal(got, w.want) {
+				report(t, got, w.want)
+				t.Fatalf("seed %d, memory %d: %d differences, counts %+v; want %d", seed, memory, len(got), counts, len(w.want))
+			}
+			for _, kind := range kinds {
+				if counts.Differences[kind] != each {
+					t.Errorf("seed %d: %d of %s; want %d", seed, counts.Differences[kind], kind, each)
+				}
+			}
+		}
+	}
+}
+
+func report(t testing.TB, got, want []finding) {
+	count := map[finding]int{}
+	for _, f := range got {
+		count[f]++
+	}
+	for _, f := range want {
+		count[f]--
+	}
+	shown := 0
+	for f, n := range count {
+		if n != 0 && shown < 10 {
+			t.Logf("%+v: %d too many", f, n)
+			shown++
+		}
+	}
+}
+
+// Of lines and orders that contradict each other in every way, the same differences are found,
+// whatever the order of the input and the size of the buffer.
+func TestOrderOfInputDoesNotMatter(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var lines []Line
+		var items []Decided
+		for n := range 60 {
+			l, d := pair(r.IntN(8), from.Add(time.Duration(r.IntN(24*60))*time.Minute), int64(1+r.IntN(2)))
+			l.TransactionID, l.Failed, l.Number = fmt.Sprint(r.IntN(3)), r.IntN(4) == 0, n
+			d.TransactionID, d.TaskID, d.Paid = fmt.Sprint(r.IntN(3)), fmt.Sprint(n), r.IntN(2) == 0
+			if r.IntN(2) == 0 {
+				number := fmt.Sprint("r", r.IntN(4))
+				l, d = refund(l, d, number, int64(1+r.IntN(2)))
+				l.State, d.TaskID = []string{"SUCCESS", "PROCESSING"}[r.IntN(2)], l.ChannelOrderNo+number // one item a refund
+				d.Paid, d.Amount, d.PaidAt = true, 1, from.Add(12*time.Hour)
+			}
+			if r.IntN(3) > 0 {
+				lines = append(lines, l)
+			}
+			if r.IntN(3) > 0 {
+				items = append(items, d)
+			}
+		}
+		want, _ := compare(t, lines, items, Options{})
+		for _, memory := range []int{1, 2000} {
+			r.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+			r.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+			if got, _ := compare(t, lines, items, Options{Memory: memory}); !slices.Equal(got, want) {
+				report(t, got, want)
+				t.Fatalf("seed %d: %d differences; want %d", seed, len(got), len(want))
+			}
+		}
+	}
+}
+
+// What a difference shows.
+func TestDifference(t *testing.T) {
+	at := from.Add(9 * time.Hour)
+	paid, order := pair(1, at, 100)
+	unknown := order
+	unknown.State, unknown.Paid = "UNKNOWN", false
+	wrong := paid
+	wrong.Amount = 1
+	again := paid
+	again.Number, again.TransactionID = 2, "4200another" // before the line of the payment that bellman knows
+	named, failed := refund(paid, order, "r1", 40)
+	failed.Paid = false
+	inState := func(l Line, state string, number int) Line {
+		l.State, l.Failed, l.Number = state, state == "FAIL", number
+		return l
+	}
+	tests := []struct {
+		name  string
+		lines []Line
+		items []Decided
+		o     Options
+		want  []finding
+		there []int // line numbers; 0: none
+	}{
+		{"amount and state", []Line{wrong}, []Decided{unknown}, Options{}, []finding{{AmountDiffers, "order-00000001"}, {StateDiffers, "order-00000001"}}, []int{3, 3}},
+		{"the payment that bellman knows is not the second", []Line{again, paid}, []Decided{order}, Options{}, []finding{{Duplicate, "order-00000001"}}, []int{2}},
+		{"two payments of an order that is missing here", []Line{paid, again}, nil, Options{}, []finding{{Duplicate, "order-00000001"}, {MissingHere, "order-00000001"}}, []int{3, 2}},
+		{"a refund of an order that is missing here", []Line{named}, nil, Options{}, []finding{{MissingHere, "order-00000001"}}, []int{3}},
+		{"a refund that failed in the end", []Line{paid, inState(named, "FAIL", 9), inState(named, "PROCESSING", 8)}, []Decided{order, failed}, Options{}, nil, nil},
+		{"a refund that failed in the end, in another order", []Line{paid, inState(named, "FAIL", 8), inState(named, "PROCESSING", 9)}, []Decided{order, failed}, Options{}, nil, nil},
+		{"refunds are not compared", []Line{paid, named}, []Decided{order}, Options{NoRefunds: true}, nil, nil},
+		{"an order twice here", []Line{paid}, []Decided{order, func() Decided { o := order; o.TaskID = "other"; return o }()}, Options{}, []finding{{Duplicate, "order-00000001"}}, []int{0}},
+		{"an amount that bellman does not know", []Line{wrong}, []Decided{func() Decided { o := order; o.Amount, o.Currency = 0, ""; return o }()}, Options{}, nil, nil},
+	}
+	for _, tt := range tests {
+		tt.o.From, tt.o.To, tt.o.Dir = from, to, t.TempDir()
+		var got []Difference
+		if _, err := Compare(t.Context(), sequence(tt.lines), sequence(tt.items), tt.o, func(d Difference) error {
+			got = append(got, d)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(got, func(a, b Difference) int { return compareFindings(a.finding(), b.finding()) })
+		if len(got) != len(tt.want) {
+			t.Errorf("%s: %+v; want %v", tt.name, got, tt.want)
+			continue
+		}
+		for i, d := range got {
+			number := 0
+			if d.There != nil {
+				number = d.There.Number
+			}
+			if d.finding() != tt.want[i] || number != tt.there[i] {
+				t.Errorf("%s: %+v, line %d; want %v, line %d", tt.name, d.finding(), number, tt.want[i], tt.there[i])
+			}
+		}
+	}
+}
+
+// A fund flow bill names no order of a refund: refunds are compared by their own numbers.
+func TestRefundsByNumber(t *testing.T) {
+	paid, order := pair(1, from.Add(time.Hour), 100)
+	line, item := refund(paid, order, "r1", 40)
+	line.ChannelOrderNo, item.ChannelOrderNo = "", ""
+	if got, counts := compare(t, []Line{paid, line}, []Decided{order, item}, Options{}); len(got) > 0 || counts.Matched != 2 {
+		t.Errorf("differences %v, counts %+v; want none, 2 matched", got, counts)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	var lines []Line
+	var items []Decided
+	for n := range 5000 {
+		l, d := pair(n, from.Add(12*time.Hour), 1)
+		d.Paid = n%2 == 0 // half of them differ
+		lines, items = append(lines, l), append(items, d)
+	}
+	boom := errors.New("boom")
+	quiet := func(Difference) error { return nil }
+	noFind := func(context.Context, []string) ([]Decided, error) { return nil, boom }
+	tests := []struct {
+		name   string
+		lines  iter.Seq2[Line, error]
+		items  iter.Seq2[Decided, error]
+		o      Options
+		report func(Difference) error
+		want   error
+	}{
+		{"bill", failing(lines, boom), sequence(items), Options{}, quiet, boom},
+		{"orders", sequence(lines), failing(items, boom), Options{}, quiet, boom},
+		{"bill before", sequence(lines), sequence(items), Options{Before: failing(lines, boom)}, quiet, boom},
+		{"find", sequence(lines), sequence(items[:10]), Options{Find: noFind}, quiet, boom},
+		{"report", sequence(lines), sequence(items), Options{}, func(Difference) error { return boom }, boom},
+		{"cancelled", sequence(lines), sequence(items), Options{}, nil, context.Canceled},
+		{"directory", sequence(lines), sequence(items), Options{Dir: "/nowhere/at/all"}, quiet, os.ErrNotExist},
+	}
+	for _, tt := range tests {
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if tt.report == nil {
+			tt.report = func(Difference) error { cancel(); return nil }
+		}
+		tt.o.From, tt.o.To, tt.o.Memory = from, to, 64<<10
+		if tt.o.Dir == "" {
+			tt.o.Dir = dir
+		}
+		reported := false
+		_, err := Compare(ctx, tt.lines, tt.items, tt.o, func(d Difference) error {
+			reported = true
+			return tt.report(d)
+		})
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v; want %v", tt.name, err, tt.want)
+		}
+		if before := tt.name == "bill" || tt.name == "orders" || tt.name == "bill before"; before && reported {
+			t.Errorf("%s: a difference was reported before the error", tt.name)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s: %d files are left, %v", tt.name, len(left), err)
+		}
+	}
+}
+
+func TestWrongDay(t *testing.T) {
+	l, d := pair(1, from.AddDate(0, 0, 1).Add(2*time.Hour), 1)
+	_, err := Compare(t.Context(), sequence([]Line{l}), sequence([]Decided{d}), Options{From: from, To: to}, func(Difference) error { return nil })
+	if err == nil || err.Error() != "bill: none of its 1 lines is of the period from 2026-11-21T00:00:00+08:00 to 2026-11-22T00:00:00+08:00: is it the bill of another day?" {
+		t.Errorf("Compare = %v", err)
+	}
+}

@@ -1,0 +1,307 @@
+package bill
+
+import (
+	"archive/zip"
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/text/encoding/simplifiedchinese"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// all reads a sequence to its end.
+func all(lines iter.Seq2[Line, error]) (got []Line, err error) {
+	for l, e := range lines {
+		if err != nil {
+			return got, fmt.Errorf("a line follows the error %w", err)
+		}
+		if err = e; err == nil {
+			got = append(got, l)
+		}
+	}
+	return got, err
+}
+
+func testdata(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// pack makes Alipay's archive of texts, by their names: both in GBK.
+func pack(t testing.TB, files ...string) string {
+	t.Helper()
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	encode := simplifiedchinese.GBK.NewEncoder()
+	for i := 0; i < len(files); i += 2 {
+		name, err := encode.String(files[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := encode.String(files[i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := w.CreateHeader(&zip.FileHeader{Name: name, NonUTF8: true, Method: zip.Deflate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(f, text)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return archive.String()
+}
+
+func trades(text string) iter.Seq2[Line, error] { return ReadWeChatTrade(strings.NewReader(text)) }
+func funds(text string) iter.Seq2[Line, error]  { return ReadWeChatFundFlow(strings.NewReader(text)) }
+func archive(t testing.TB, text string) iter.Seq2[Line, error] {
+	return ReadAlipay(strings.NewReader(text), t.TempDir())
+}
+
+const detailsName = "20884012345678900156_20200722_业务明细.csv"
+
+// The files in testdata have the form of the examples in the channels' documents.
+func TestGolden(t *testing.T) {
+	tests := []struct {
+		name  string
+		lines iter.Seq2[Line, error]
+	}{
+		{"wechat_trade", trades(testdata(t, "wechat_trade.csv"))},
+		{"wechat_trade_older", trades(testdata(t, "wechat_trade_older.csv"))},
+		{"wechat_fundflow", funds(testdata(t, "wechat_fundflow.csv"))},
+		{"alipay", archive(t, pack(t, "20884012345678900156_20200722_业务明细(汇总).csv", testdata(t, "alipay_totals.csv"), detailsName, testdata(t, "alipay_details.csv")))},
+	}
+	for _, tt := range tests {
+		lines, err := all(tt.lines)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		var got strings.Builder
+		for _, l := range lines {
+			fmt.Fprintf(&got, "%d: %v %q, transaction %q, refund %q, %d, refunded %d %s, %q, failed %t, %s\n", l.Number, l.Kind,
+				l.ChannelOrderNo, l.TransactionID, l.RefundNo, l.Amount, l.RefundAmount, l.Currency, l.State, l.Failed, l.Time.Format(time.RFC3339))
+		}
+		file := filepath.Join("testdata", tt.name+".golden")
+		if *update {
+			if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := testdata(t, tt.name+".golden"); got.String() != want {
+			t.Errorf("%s:\n%s\nwant\n%s", tt.name, got.String(), want)
+		}
+	}
+}
+
+// drop returns a text without one of its lines, from 1.
+func drop(text string, number int) string {
+	lines := strings.SplitAfter(text, "\n")
+	return strings.Join(append(lines[:number-1:number-1], lines[number:]...), "")
+}
+
+// A bill that is not whole, or not a bill, is an error that says where.
+func TestNotABill(t *testing.T) {
+	trade, fund, details := testdata(t, "wechat_trade.csv"), testdata(t, "wechat_fundflow.csv"), testdata(t, "alipay_details.csv")
+	alipay := func(text string) iter.Seq2[Line, error] { return archive(t, pack(t, detailsName, text)) }
+	change := func(text, old, to string) string {
+		if !strings.Contains(text, old) {
+			t.Fatalf("%q is not there", old)
+		}
+		return strings.Replace(text, old, to, 1)
+	}
+	tests := []struct {
+		name  string
+		lines iter.Seq2[Line, error]
+		want  string // a part of the error
+	}{
+		{"trade, empty", trades(""), "the file is empty"},
+		{"trade, an answer that is no bill", trades(`{"code":"NO_STATEMENT_EXIST","message":"请求的账单文件不存在"}`), "want the header, with the column 交易时间"},
+		{"trade, a fund flow bill", trades(fund), "line 1: is"},
+		{"trade, a payment is missing", trades(drop(trade, 2)), "line 7: 总交易单数 is 5.00, and the lines add up to 4.00: the bill is not complete, download it again"},
+		{"trade, cut off", trades(trade[:len(trade)/2]), "values: want 27, as the header has"},
+		{"trade, cut off between lines", trades(drop(drop(trade, 8), 7)), "ends without its totals"},
+		{"trade, cut off before the totals", trades(drop(trade, 8)), "ends without its totals"},
+		{"trade, an amount", trades(change(trade, "`3.00,`0.00,`\r", "`3.01,`0.00,`\r")), "订单总金额 is 91.89, and the lines add up to 91.90"},
+		{"trade, a settled amount", trades(change(trade, "`CNY,`3.00", "`CNY,`3.01")), "应结订单总金额 is 83.01, and the lines add up to 83.02"},
+		{"trade, a refund", trades(change(trade, "`18.00,", "`18.01,")), "退款总金额 is 21.00, and the lines add up to 21.01"},
+		{"trade, a refund that was asked for", trades(change(trade, "`20.00,", "`20.01,")), "申请退款总金额 is 23.00, and the lines add up to 23.01"},
+		{"trade, a line after the totals", trades(trade + "`1"), "line 9: follows the totals"},
+		{"trade, a state of the future", trades(change(trade, "`SUCCESS", "`HOVERING")), `line 2: 交易状态 is "HOVERING"`},
+		{"trade, no time", trades(change(trade, "`2022-03-21 13:51:31", "`yesterday")), `line 2: "yesterday" is no time`},
+		{"trade, no amount", trades(change(trade, "`88.88", "`8.8.8")), `line 3: 订单金额 "8.8.8": want an amount in CNY`},
+		{"trade, a part of a fen", trades(change(trade, "`88.88", "`88.881")), "want an amount in CNY"},
+		{"trade, too much", trades(change(trade, "`88.88", "`99999999999999999999")), "want an amount in CNY"},
+		{"trade, too much in all", trades(change(change(trade, "`88.88", "`92233720368547758.07"), "`0.01,`0.00,`\r", "`0.02,`0.00,`\r")), "the sum of the lines is too large"},
+		{"trade, a long line", trades(change(trade, "早餐", strings.Repeat("早", 30_000))), "line 5: the line is longer than 65536 bytes"},
+		{"trade, a line without backquotes", trades(change(trade, "`2022-03-21 16:00:12", "2022-03-21 16:00:12")), "line 5: is"},
+
+		{"fund flow, a line is missing", funds(drop(fund, 4)), "资金流水总笔数 is 3.00, and the lines add up to 2.00"},
+		{"fund flow, an amount", funds(change(fund, "`8.88,", "`8.87,")), "收入金额 is 8.88, and the lines add up to 8.87"},
+		{"fund flow, spent", funds(change(fund, "`0.05,", "`0.06,")), "支出金额 is 0.07, and the lines add up to 0.08"},
+		{"fund flow, neither in nor out", funds(change(fund, "`收入,", "`不变,")), `line 3: 收支类型 is "不变" with 8.88`},
+
+		{"alipay, no archive", archive(t, "<html>下载超时，请重新下载"), "is no zip archive"},
+		{"alipay, no details", archive(t, pack(t, "x.csv", testdata(t, "alipay_totals.csv"))), "the archive has no file that begins with"},
+		{"alipay, funds", alipay("#支付宝账务明细查询\n"), "want the trade bill, bill_type trade"},
+		{"alipay, something else", alipay("hello"), `line 1: is "hello"`},
+		{"alipay, a payment is missing", alipay(drop(details, 6)), "line 9: 交易合计 is 2, and there are 1 lines"},
+		{"alipay, a refund is missing", alipay(drop(details, 8)), "line 10: 退款合计 is 1, and there are 0 lines"},
+		{"alipay, an amount", alipay(change(details, ",80.00,", ",80.01,")), "交易合计 is 81.00, and the lines add up to 81.01"},
+		{"alipay, a refund's amount", alipay(change(details, ",-0.40,0.00", ",-0.41,0.00")), "退款合计 is -0.40, and the lines add up to -0.41"},
+		{"alipay, cut off", alipay(details[:strings.Index(details, "#退款合计")]), "ends without its totals"},
+		{"alipay, a line after the totals", alipay(details + strings.Split(details, "\n")[5]), "line 13: follows the totals"},
+		{"alipay, a type of the future", alipay(change(details, "交易\t", "冻结\t")), `line 6: 业务类型 is "冻结" with 1.00`},
+		{"alipay, a comma that cannot be placed", alipay(change(details, "花呗红包", "花呗,红包")), "line 6: has 26 values: want 25"},
+	}
+	for _, tt := range tests {
+		if _, err := all(tt.lines); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// A consumer may stop at any line.
+func TestStop(t *testing.T) {
+	sequences := []iter.Seq2[Line, error]{
+		trades(testdata(t, "wechat_trade.csv")), funds(testdata(t, "wechat_fundflow.csv")),
+		archive(t, pack(t, detailsName, testdata(t, "alipay_details.csv"))),
+		ReadCSV(strings.NewReader("a,1\nb,2\n"), Mapping{ChannelOrderNo: "1", Amount: "2", NoHeader: true}),
+	}
+	for i, lines := range sequences {
+		n := 0
+		for _, err := range lines {
+			if n++; err != nil {
+				t.Errorf("sequence %d: %v", i, err)
+			}
+			break
+		}
+		if n != 1 {
+			t.Errorf("sequence %d: %d lines; want 1", i, n)
+		}
+	}
+}
+
+// An archive's temporary file is removed, whatever becomes of the reading.
+func TestArchiveIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	whole := pack(t, detailsName, testdata(t, "alipay_details.csv"))
+	for _, text := range []string{whole, whole[:len(whole)/2], ""} {
+		for range ReadAlipay(strings.NewReader(text), dir) {
+			break
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%d files are left, %v", len(left), err)
+		}
+	}
+}
+
+func TestReadCSV(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := Mapping{ChannelOrderNo: "order", TransactionID: "id", Amount: "amount", Currency: "cur", State: "state",
+		RefundNo: "refund", RefundAmount: "refunded", Time: "time"}
+	with := func(change func(*Mapping)) Mapping {
+		m := named
+		change(&m)
+		return m
+	}
+	payment := Line{ChannelOrderNo: "o1", TransactionID: "t1", Amount: 8880, Currency: "CNY", State: "OK", Time: at, Number: 2}
+	refunded := Line{ChannelOrderNo: "o1", TransactionID: "t1", Kind: Refund, RefundAmount: 80, Currency: "CNY", State: "OK", Time: at, Number: 2}
+	numbered := refunded
+	numbered.RefundNo = "r1"
+	changed := func(l Line, change func(*Line)) Line {
+		change(&l)
+		return l
+	}
+	const header = "order,id,amount,cur,state,refund,refunded,time\n"
+	tests := []struct {
+		name, text string
+		m          Mapping
+		want       []Line
+	}{
+		{"payment", header + "o1,t1,8880,CNY,OK,,,2026-11-21 18:00:00\n", named, []Line{payment}},
+		{"quoted, with a byte order mark and empty lines", "\ufeff" + header + "\n\"o1\",t1,8880,cny,\"OK\",0,0,2026-11-21 18:00:00\n", named,
+			[]Line{changed(payment, func(l *Line) { l.Number = 3 })}},
+		{"as channels write", header + "`o1,`t1\t,` 8880,`CNY,`OK,`0,`0,`2026-11-21 18:00:00\n", named, []Line{payment}},
+		{"main units", header + "o1,t1,88.8,,OK,,,2026-11-21 18:00:00\n", with(func(m *Mapping) { m.MainUnits = true }), []Line{payment}},
+		{"main units of yen", header + "o1,t1,8880,JPY,OK,,,2026-11-21 18:00:00\n", with(func(m *Mapping) { m.MainUnits = true }),
+			[]Line{changed(payment, func(l *Line) { l.Currency = "JPY" })}},
+		{"main units of dinar", header + "o1,t1,8.88,,OK,,,2026-11-21 18:00:00\n", with(func(m *Mapping) { m.MainUnits, m.DefaultCurrency = true, "KWD" }),
+			[]Line{changed(payment, func(l *Line) { l.Currency = "KWD" })}},
+		{"refund with a number", header + "o1,t1,8880,,OK,r1,80,2026-11-21 18:00:00\n", named, []Line{numbered}},
+		{"refund with a number, and its amount as the amount", header + "o1,t1,-80,,OK,r1,,2026-11-21 18:00:00\n", named, []Line{numbered}},
+		{"negative amount", header + "o1,t1,-80,,OK,,,2026-11-21 18:00:00\n", named, []Line{refunded}},
+		{"refund alone", header + "o1,t1,,,OK,,80,2026-11-21 18:00:00\n", named, []Line{refunded}},
+		{"payment and refund", header + "o1,t1,8880,,OK,,80,2026-11-21 18:00:00\n", named, []Line{payment, refunded}},
+		{"failed", header + "o1,t1,8880,,OK,,,2026-11-21 18:00:00\n", with(func(m *Mapping) { m.Paid = []string{"PAID", "DONE"} }),
+			[]Line{changed(payment, func(l *Line) { l.Failed = true })}},
+		{"not failed", header + "o1,t1,8880,,OK,,,2026-11-21 18:00:00\n", with(func(m *Mapping) { m.Paid = []string{"OK"} }), []Line{payment}},
+		{"numbers, no header, semicolons", "o1;x;8880\n", Mapping{ChannelOrderNo: "1", Amount: "3", NoHeader: true, Delimiter: ';'},
+			[]Line{{ChannelOrderNo: "o1", Amount: 8880, Currency: "CNY", Number: 1}}},
+		{"numbers under a header", "a,b\no1,5\n", Mapping{ChannelOrderNo: "1", Amount: "2"}, []Line{{ChannelOrderNo: "o1", Amount: 5, Currency: "CNY", Number: 2}}},
+		{"a zone", header + "o1,t1,8880,,OK,,,2026-11-21 11:00:00\n", with(func(m *Mapping) { m.Zone = berlin }), []Line{payment}},
+		{"a form of time", header + "o1,t1,8880,,OK,,,2026-11-21T12:00:00+02:00\n", with(func(m *Mapping) { m.TimeFormat = time.RFC3339 }), []Line{payment}},
+		{"seconds", header + fmt.Sprintf("o1,t1,8880,,OK,,,%d\n", at.Unix()), with(func(m *Mapping) { m.TimeFormat = "unix" }), []Line{payment}},
+		{"milliseconds", header + fmt.Sprintf("o1,t1,8880,,OK,,,%d\n", at.UnixMilli()), with(func(m *Mapping) { m.TimeFormat = "unix_ms" }), []Line{payment}},
+	}
+	for _, tt := range tests {
+		got, err := all(ReadCSV(strings.NewReader(tt.text), tt.m))
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%s: %+v, %v; want %+v", tt.name, got, err, tt.want)
+		}
+	}
+	text, err := simplifiedchinese.GBK.NewEncoder().String("订单号,金额（元）\n甲1,0.01\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := all(ReadCSV(strings.NewReader(text), Mapping{ChannelOrderNo: "订单号", Amount: "金额(元)", MainUnits: true, GBK: true}))
+	if err != nil || len(got) != 1 || got[0].ChannelOrderNo != "甲1" || got[0].Amount != 1 {
+		t.Errorf("GBK: %+v, %v", got, err)
+	}
+}
+
+func TestReadCSVRefuses(t *testing.T) {
+	m := Mapping{ChannelOrderNo: "order", Amount: "amount", Time: "3"}
+	tests := []struct {
+		name, text string
+		m          Mapping
+		want       string
+	}{
+		{"empty", "", m, "the file is empty"},
+		{"no mapping", "a,b\n", Mapping{}, "the mapping names no column"},
+		{"no such column", "order,betrag,time\n", m, `line 1: there is no column "amount" among 3`},
+		{"no such number", "order,amount\n", m, `line 1: there is no column "3" among 2`},
+		{"no order", "order,amount,time\n,5,\n", m, "line 2: has no channel_order_no"},
+		{"an amount", "order,amount,time\na,5,\nb,5.0x,\n", m, `line 3: amount: "5.0x": want a whole number`},
+		{"main units where there should be none", "order,amount,time\na,5.01,\n", m, `line 2: amount: "5.01": want a whole number`},
+		{"a currency", "order,amount,time\na,5,\n", Mapping{ChannelOrderNo: "order", Amount: "amount", DefaultCurrency: "RMB"}, `there is no currency "RMB"`},
+		{"a time", "order,amount,time\na,5,now\n", m, `line 2: time: "now" is not in the form 2006-01-02 15:04:05`},
+		{"another number of values", "order,amount,time\na,5\n", m, "wrong number of fields"},
+		{"a quote that is not closed", "order,amount,time\n\"a,5,\n" + strings.Repeat("b,5,\n", 50_000), m, "is a quote not closed?"},
+		{"GBK that the mapping does not name", "order,amount,time\n\xb6\xa9,5,\n", m, "another encoding"},
+	}
+	for _, tt := range tests {
+		if _, err := all(ReadCSV(strings.NewReader(tt.text), tt.m)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
+		}
+	}
+}
