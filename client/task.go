@@ -13,10 +13,11 @@ const MaxBatch = 1000
 // such a queue takes OrderCreated, Expires, CodeLife, Vars and Notify.
 type CreateTask struct {
 	Queue string `json:"queue" minLength:"1" maxLength:"128" doc:"The queue, whose rules hold for the task."`
-	Key   string `json:"key,omitempty" maxLength:"255" doc:"The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no."`
+	Key   string `json:"key,omitempty" maxLength:"255" doc:"The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no; for a poll: merchant_no/order_no/ref_no."`
 
 	MerchantNo string `json:"merchant_no,omitempty" maxLength:"128"`
 	OrderNo    string `json:"order_no,omitempty" maxLength:"128"`
+	RefNo      string `json:"ref_no,omitempty" maxLength:"128" doc:"Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number and -R1."`
 	Event      string `json:"event,omitempty" maxLength:"128"`
 
 	URL     string            `json:"url,omitempty" maxLength:"2000" doc:"Destination of the request. Required unless the queue has an address of its own."`
@@ -49,14 +50,14 @@ type CreateTask struct {
 
 	Expires  string            `json:"expires,omitempty" maxLength:"64" example:"30m" doc:"Order: how long after its creation the close protocol begins if nobody has paid; default: the queue's."`
 	CodeLife string            `json:"code_life,omitempty" maxLength:"64" example:"2h" doc:"Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's."`
-	Vars     map[string]string `json:"vars,omitempty" doc:"Order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _."`
-	Notify   *Notify           `json:"notify,omitempty" doc:"Order: the notification of the merchant about the result."`
+	Vars     map[string]string `json:"vars,omitempty" doc:"Order or poll: values for the queue's templates, {vars.NAME}, or for its channel. At most 64, of 4,000 characters each; names of letters, digits and _."`
+	Notify   *Notify           `json:"notify,omitempty" doc:"Order or poll: the notification of the merchant about the result."`
 }
 
-// A Notify says how a merchant is notified how an order ended.
+// A Notify says how a merchant is notified how an order, refund or transfer ended.
 type Notify struct {
 	URL  string          `json:"url,omitempty" maxLength:"2000" doc:"Destination of the notification; default: the url of the notify queue."`
-	JSON json.RawMessage `json:"json,omitempty" doc:"An object with fields of the notification. order_no, order_state and the queue's fields of the channel's answer are added."`
+	JSON json.RawMessage `json:"json,omitempty" doc:"An object with fields of the notification. order_no, the state and the queue's fields of the channel's answer are added."`
 }
 
 // A Resume is the state of a task in another system.
@@ -70,20 +71,20 @@ type Resume struct {
 type Task struct {
 	ID    string `json:"id" format:"uuid"`
 	Queue string `json:"queue"`
-	Kind  string `json:"kind" doc:"Kind of the queue's tasks: notify or order."`
+	Kind  string `json:"kind" doc:"Kind of the queue's tasks: notify, order or poll."`
 	Key   string `json:"key"`
 
 	MerchantNo string `json:"merchant_no"`
 	OrderNo    string `json:"order_no"`
 	Event      string `json:"event"`
 	URL        string `json:"url"`
-	Method     string `json:"method" doc:"Empty for an order."`
+	Method     string `json:"method" doc:"Empty for an order or poll."`
 
 	State       string `json:"state" enum:"pending,succeeded,failed,cancelled"`
 	Reason      string `json:"reason" doc:"Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending."`
 	Attempts    int    `json:"attempts" doc:"Attempts so far, with any trigger."`
 	Step        int    `json:"step" doc:"Attempts that count for the schedule since it began. Manual attempts do not count, and neither does the attempt that ended the task."`
-	MaxAttempts *int   `json:"max_attempts" doc:"Number of attempts that the schedule allows; null if it has no end, and for an order, which is polled until it is decided."`
+	MaxAttempts *int   `json:"max_attempts" doc:"Number of attempts that the schedule allows; null if it has no end, and for an order or poll, which is polled until it is decided."`
 
 	Due      *Time `json:"due" format:"date-time" doc:"Earliest time of the next attempt; null when it ended."`
 	Created  Time  `json:"created" format:"date-time"`
@@ -104,6 +105,9 @@ type Task struct {
 	OrderState  string `json:"order_state,omitempty" enum:"PENDING,PAID,PAID_REFUNDED,CLOSED,REVOKED,FAILED,UNKNOWN" doc:"Order: its state. UNKNOWN: the channel never decided it, and an alert was sent."`
 	LatePayment string `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED" doc:"Order: a payment after the order was decided otherwise, as the channel reports it. The decided state stays."`
 
+	RefNo     string `json:"ref_no,omitempty" doc:"Poll: the number of the refund, transfer or profit sharing at the channel."`
+	PollState string `json:"poll_state,omitempty" enum:"PENDING,DONE,FAILED_THERE,UNKNOWN" doc:"Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before."`
+
 	Last *LastAttempt `json:"last" doc:"The newest attempt; null before the first."`
 }
 
@@ -111,8 +115,8 @@ type Task struct {
 type LastAttempt struct {
 	Number  int    `json:"number"`
 	Trigger string `json:"trigger" enum:"schedule,manual,settle,takeover" doc:"Trigger of the attempt."`
-	Action  string `json:"action,omitempty" doc:"Action of an attempt of an order: query, close or reverse."`
-	Reading string `json:"reading,omitempty" doc:"Order: how the answer was read; see reading of an attempt."`
+	Action  string `json:"action,omitempty" doc:"Action of an attempt of an order: query, close or reverse; of a poll: announce, request or query."`
+	Reading string `json:"reading,omitempty" doc:"Order or poll: how the answer was read; see reading of an attempt."`
 	Result  string `json:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown"`
 	Status  int    `json:"status" doc:"HTTP status; 0: no answer."`
 	Error   string `json:"error"`
@@ -143,8 +147,8 @@ type Request struct {
 
 	Expires  string            `json:"expires,omitempty" doc:"Order: as requested, or until expires_at."`
 	CodeLife string            `json:"code_life,omitempty" doc:"Order: as requested."`
-	Vars     map[string]string `json:"vars,omitempty" doc:"Order: as requested."`
-	Notify   *Notify           `json:"notify,omitempty" doc:"Order: as requested."`
+	Vars     map[string]string `json:"vars,omitempty" doc:"Order or poll: as requested."`
+	Notify   *Notify           `json:"notify,omitempty" doc:"Order or poll: as requested."`
 }
 
 // An Attempt is one try, answered or not.
@@ -157,7 +161,7 @@ type Attempt struct {
 	TookMS     int64  `json:"took_ms" doc:"From the start to the last byte, or to the timeout."`
 	Timing     Timing `json:"timing,omitzero" doc:"Parts of took_ms for making a connection; absent if a connection was reused."`
 	Action     string `json:"action,omitempty" doc:"The action of the attempt, if tasks of the queue have several: query, close, …"`
-	Reading    string `json:"reading,omitempty" doc:"Order: how the answer was read. Query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid."`
+	Reading    string `json:"reading,omitempty" doc:"How the answer was read. Order, query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid. Poll: PENDING, NOT_FOUND, DONE, FAILED_THERE or QUERY_ERROR; of a request: accepted, refused or unknown."`
 	Result     string `json:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown"`
 	Status     int    `json:"status" doc:"HTTP status; 0: no answer."`
 	Response   string `json:"response" doc:"The answer, cut at 600 characters."`
@@ -211,7 +215,7 @@ type Filter struct {
 	CreatedTo   Time   `json:"created_to,omitzero" format:"date-time" doc:"Exclusive."`
 
 	// The following fields have no index: every task that matches the others is examined.
-	Kind   string `json:"kind,omitempty" enum:"notify,order"`
+	Kind   string `json:"kind,omitempty" enum:"notify,order,poll"`
 	Result string `json:"result,omitempty" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown" doc:"Result of the last attempt."`
 	Status int    `json:"status,omitempty" minimum:"100" maximum:"599" doc:"HTTP status of the last attempt's answer."`
 }
@@ -230,7 +234,7 @@ type Because struct {
 // A CompleteTask ends a task as succeeded, because the answer came another way.
 type CompleteTask struct {
 	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Default callback."`
-	Outcome string `json:"outcome,omitempty" maxLength:"128" example:"PAID" doc:"The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED."`
+	Outcome string `json:"outcome,omitempty" maxLength:"128" example:"PAID" doc:"The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE."`
 
 	Taken json.RawMessage `json:"taken,omitempty" doc:"Order: an object with fields of the payment for the merchant's notification: transaction_id, amount (a whole number of the smallest unit), currency (ISO 4217), paid_at, and others. An order with an amount needs amount and currency here to become PAID."`
 }

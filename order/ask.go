@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order/internal/wire"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -102,7 +103,7 @@ func (a *Ask) Encode() ([]byte, error) {
 	if a.CodeLife > 0 {
 		out.CodeLife = schedule.FormatDuration(a.CodeLife)
 	}
-	return marshal(out)
+	return wire.Marshal(out)
 }
 
 // encode is Encode for an Ask that ParseAsk has read: it cannot fail.

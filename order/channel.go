@@ -40,6 +40,7 @@ type Order struct {
 	MerchantNo string
 	OrderNo    string // the number by which the channel knows the order
 	OwnNo      string // the merchant's number of the order; often the same
+	RefNo      string // of a refund, transfer or profit sharing (package poll); empty of an order
 	Account    string // of the channel; empty: the queue's own
 
 	// Amount is what the order should cost, in the smallest unit of Currency; 0: not known.
@@ -62,6 +63,15 @@ type Answer struct {
 	Error      string            // why the answer is not usable, in one line; empty: it is
 	Throttled  bool              // the channel asks this account for fewer requests
 	RetryAfter time.Duration     // how long the channel asks to wait; 0: it does not say
+}
+
+// Verdict returns a verdict with this answer for the log of attempts. action and reading are those
+// of [bellman.Verdict].
+func (a *Answer) Verdict(action, reading string) bellman.Verdict {
+	return bellman.Verdict{
+		Action: action, Reading: reading, Result: a.Result, Status: a.Status, Error: a.Error,
+		Response: excerpt(a.Body), Throttled: a.Throttled || rule.Throttles(a.Status),
+	}
 }
 
 // A QueryAnswer is the answer to a query.

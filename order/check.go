@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order/internal/wire"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -58,7 +59,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 	}
 	if !ask.ExpiresAt.IsZero() {
 		if ask.Expires = ask.ExpiresAt.Sub(ask.Created); ask.Expires <= 0 {
-			bad.Add("expires_at", fmt.Sprintf("is not after the order's creation, %s: want until when it can be paid", when(ask.Created)))
+			bad.Add("expires_at", fmt.Sprintf("is not after the order's creation, %s: want until when it can be paid", wire.When(ask.Created)))
 		} else if ask.Expires > schedule.MaxDuration {
 			bad.Add("expires_at", "is more than ten years ahead")
 		}
@@ -68,7 +69,10 @@ func (h *Handler) Check(task *bellman.Task) error {
 		ask.Expires = h.rules.Expires
 	}
 	if ask.Watch == nil {
-		h.checkNotify(bad, task, &ask)
+		h.rules.Then.CheckNotify(bad, ask.Notify, func() bellman.Task {
+			w := watched{task: task, ask: ask, life: Life{Stage: Decided, State: Paid.String()}}
+			return w.tell(tellDecided, &h.rules.Then, ask.Created)
+		})
 		h.checkChannel(bad, task, &ask)
 		_, task.Due = h.ends(&ask) // a schedule that begins later must not hold it up
 	}
@@ -84,7 +88,7 @@ func Alias(account string, of NoticeOf, number string) string {
 	if of == OfPayment {
 		return account + "/" + number
 	}
-	return account + "/" + string(of) + "/" + number
+	return account + "/" + string(of) + ":" + number
 }
 
 // checkNotice checks the record of a notice, which is added as ended, or a notice that is held.
@@ -132,42 +136,5 @@ func (h *Handler) checkChannel(bad *bellman.Invalid, task *bellman.Task, ask *As
 		}
 	} else if err != nil {
 		bad.Add("order_no", err.Error())
-	}
-}
-
-// checkNotify checks that the merchant can be notified: when the order is decided, no caller is
-// there to receive the error.
-func (h *Handler) checkNotify(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
-	then := &h.rules.Then
-	switch {
-	case then.Queue == "" && (ask.Notify.URL != "" || len(ask.Notify.JSON) > 0):
-		bad.Add("notify", "the queue has no then: nobody would be told")
-		return
-	case then.Queue == "":
-		return
-	case ask.Notify.URL == "" && !then.HasURL && !then.Merchants:
-		bad.Add("notify.url", "is missing: queue "+then.Queue+", which tells the merchant, has no address of its own")
-		return
-	case then.Check == nil:
-		return
-	}
-	w := watched{task: task, ask: *ask, life: Life{Stage: Decided, State: Paid.String()}}
-	sample := w.tell(tellDecided, then, ask.Created)
-	err := then.Check(&sample)
-	wrong := new(bellman.Invalid)
-	switch {
-	case errors.As(err, &wrong):
-		for _, f := range wrong.Fields {
-			field := "notify"
-			switch f.Field {
-			case "url":
-				field = "notify.url"
-			case "body":
-				field = "notify.json"
-			}
-			bad.Add(field, fmt.Sprintf("as a task of queue %s: %s: %s", then.Queue, f.Field, f.Problem))
-		}
-	case err != nil:
-		bad.Add("notify", err.Error())
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -101,10 +100,7 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 		a, got, reading = answer{act: askQuery, reading: said.Reading, wait: max(said.Wait, 0)}, said.Answer, said.Reading.String()
 	}
 	a.throttled, a.retryAfter = got.Throttled, max(got.RetryAfter, 0)
-	return bellman.Verdict{
-		Action: a.act, Reading: reading, Result: got.Result, Status: got.Status, Error: got.Error,
-		Response: excerpt(got.Body), Throttled: got.Throttled || rule.Throttles(got.Status),
-	}, a, said
+	return got.Verdict(a.act, reading), a, said
 }
 
 // If the channel panics, there is no answer, and the watch of the order goes on.
@@ -145,11 +141,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 		w.life.Taken = h.encodeTaken(w, taken)
 	}
 	if m.tell != "" && h.rules.Then.Queue != "" {
-		told := w.tell(m.tell, &h.rules.Then, now)
-		if h.rules.Then.Merchants && told.URL == "" {
-			told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so that it is accepted even if the merchant was changed or deleted meanwhile
-		}
-		v.Follow = append(v.Follow, told)
+		v.Follow = append(v.Follow, w.tell(m.tell, &h.rules.Then, now))
 	}
 	if !m.watch.IsZero() {
 		times := h.rules.WatchSchedule
@@ -166,14 +158,10 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 
 // taken returns the fields of an answer that decides; nil if it does not decide or has none.
 func (h *Handler) taken(w *watched, said *QueryAnswer) Taken {
-	take := h.rules.Then.Taken
-	switch {
-	case !said.Reading.Decides():
+	if !said.Reading.Decides() {
 		return nil
-	case take == nil:
-		return said.Taken
 	}
-	fields, err := take(&w.order, said, said.Reading.String())
+	fields, err := h.rules.Then.take(&w.order, said, said.Reading.String())
 	if err != nil {
 		h.lacks(w, err)
 	}
@@ -182,13 +170,7 @@ func (h *Handler) taken(w *watched, said *QueryAnswer) Taken {
 
 // encodeTaken returns the fields that are sent to the merchant as an object.
 func (h *Handler) encodeTaken(w *watched, taken Taken) []byte {
-	if len(taken) == 0 {
-		return nil
-	}
-	out, err := marshal(taken)
-	if err == nil && len(out) > maxTaken {
-		err = fmt.Errorf("%d bytes of JSON: want %d at most", len(out), maxTaken)
-	}
+	out, err := encodeTaken(taken)
 	if err != nil {
 		h.lacks(w, err)
 		return nil

@@ -17,6 +17,7 @@ type Told struct {
 	Result NoticeResult `json:"result"`
 	Why    string       `json:"why,omitempty"` // why it was refused, or which amount differs
 
+	Queue   string    `json:"-"`            // that received it, and has its record; empty: that of the task
 	ID      string    `json:"id,omitempty"` // the channel's id of the notice
 	Of      NoticeOf  `json:"of,omitempty"` // what it is about
 	Account string    `json:"account,omitempty"`
@@ -84,11 +85,12 @@ func (t *Told) Held(queue string) bellman.Task {
 
 func cut(s string, most int) string { return s[:min(len(s), most)] }
 
-// record returns the record of a notice on the page of its order.
-func (w *watched) record(t Told) bellman.Task {
+// Record returns the record of a notice about what a task asks the channel.
+func (t *Told) Record(of *bellman.Task) bellman.Task {
+	record := *t
 	return bellman.Task{
-		Queue: w.task.Queue, MerchantNo: w.task.MerchantNo, OrderNo: w.task.OrderNo, Event: EventNotice,
-		Body: (&Ask{Notice: &t}).encode(),
+		Queue: cmp.Or(t.Queue, of.Queue), MerchantNo: of.MerchantNo, OrderNo: of.OrderNo, Event: EventNotice,
+		Body: (&Ask{Notice: &record}).encode(),
 	}
 }
 
@@ -205,7 +207,7 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 		}
 	}
 	t.Result, t.Why = record.Result, record.Why
-	v.Follow = append(v.Follow, w.record(record))
+	v.Follow = append(v.Follow, record.Record(w.task))
 	return v, nil
 }
 

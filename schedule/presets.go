@@ -233,6 +233,38 @@ var presets = slices.Concat(
 			Source: "[code] killbill, payments in state PENDING",
 		},
 	}),
+	ofKind(Poll, []Preset{
+		{
+			Name:   "wechat_refund",
+			Text:   "1m*5, 5m, 10m, 20m, 30m*; max 5d",
+			Source: "[off] pay.weixin.qq.com/doc/v3/merchant/4013071041: each minute, after five minutes slower, such as 5, 10, 20 and 30 minutes",
+			Note:   "for a queue of kind poll; five days are our choice: three working days and a weekend",
+		},
+		{
+			Name:   "wechat_transfer",
+			Text:   "10s, 30s, 1m*5, 5m, 10m, 20m, 30m*; max 3d",
+			Source: "[unconfirmed] the document says only that a transfer can be queried for 30 days",
+			Note:   "for a queue of kind poll; all figures are our choice: a payer has 24 hours to confirm",
+		},
+		{
+			Name:   "wechat_profitsharing",
+			Text:   "1m*5, 5m, 10m, 20m, 30m*; max 2d",
+			Source: "[comm] each minute for five minutes, then slower",
+			Note:   "for a queue of kind poll; what follows the first five minutes is our choice",
+		},
+		{
+			Name:   "alipay_refund",
+			Text:   "30s*10, 5m, 10m, 20m, 30m*; max 24h",
+			Source: "[comm] each 30 seconds for five minutes, then slower, for a day; [off] not within 10 seconds of the refund",
+			Note:   "for a queue of kind poll",
+		},
+		{
+			Name:   "alipay_transfer",
+			Text:   "1m*10, 10m*; max 3d",
+			Source: "[comm] each minute for ten minutes, then each ten minutes, for three days",
+			Note:   "for a queue of kind poll",
+		},
+	}),
 	ofKind(Close, []Preset{
 		{
 			Name:        "order_close_15m",

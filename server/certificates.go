@@ -10,6 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/metrics"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 )
 
 const day = 24 * time.Hour
@@ -29,11 +30,14 @@ type certificates struct {
 func (c *certificates) set(queues []engine.Queue) {
 	var known []metrics.Certificate
 	for _, q := range queues {
-		h, is := q.Handler.(*order.Handler)
-		if !is {
-			continue
+		var of any
+		switch h := q.Handler.(type) {
+		case *order.Handler:
+			of = h.Channel()
+		case *poll.Handler:
+			of = h.Channel()
 		}
-		channel, ok := h.Channel().(interface{ Certificates() map[string]time.Time })
+		channel, ok := of.(interface{ Certificates() map[string]time.Time })
 		if !ok {
 			continue
 		}

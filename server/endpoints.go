@@ -43,7 +43,7 @@ func (s *Server) endpoint(ctx context.Context, name string) (endpoint string, qu
 		return endpoint, false, nil
 	}
 	kind := s.kind(name)
-	if kind == "order" {
+	if kind == "order" || kind == "poll" {
 		return name, true, nil
 	}
 	f, unknown := s.engine.Figures(ctx, figures.Ask{Endpoints: true})
@@ -71,7 +71,7 @@ func (s *Server) reached(name string) (string, error) {
 		for _, scheme := range brokers.Schemes {
 			forms = append(forms, scheme.Name+"://CONNECTION")
 		}
-		return "", coded.Errorf("endpoint.name", "%.60q is no endpoint: want one such as https://merchant.example:443, %s, or a queue of kind order", name, strings.Join(forms, ", "))
+		return "", coded.Errorf("endpoint.name", "%.60q is no endpoint: want one such as https://merchant.example:443, %s, or a queue of kind order or poll", name, strings.Join(forms, ", "))
 	}
 	kind, connection, _ := strings.Cut(name, "://")
 	for known, to := range s.connections {

@@ -140,6 +140,7 @@ func (n *notices) Receive(ctx context.Context, queue string, raw *order.RawNotic
 	}
 	for i := range items {
 		t := order.NewTold(&items[i], to.account, raw.At)
+		t.Queue = queue
 		if wrong := n.apply(ctx, queue, t); wrong != nil {
 			err = errors.Join(err, wrong)
 			continue

@@ -53,9 +53,9 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 }
 
 // tellHeld applies a notice that was held to its task.
-func (s *Server) tellHeld(ctx context.Context, _ string, t *order.Told) (found bool, err error) {
+func (s *Server) tellHeld(ctx context.Context, queue string, t *order.Told) (found bool, err error) {
 	applied := *t
-	applied.Result = order.NoticeApplied
+	applied.Result, applied.Queue = order.NoticeApplied, queue
 	return s.notices.tell(ctx, &applied)
 }
 
@@ -145,33 +145,16 @@ func (s *Server) alert(t *bellman.Task, state, why string) {
 // channel makes the channel of an order queue.
 func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 	o := &q.Order
-	// A provider's default address is on the internet, and is reached through the proxy if there is one.
-	// A configured address is trusted.
-	transport := s.client.Guarded()
-	if o.Channel.URL != "" || o.Channel.Kind == "" {
-		transport = s.client.Trusted()
-	}
-	if q.PropagateTrace {
-		transport = propagating{transport}
-	}
 	switch o.Channel.Kind {
 	case programChannel:
 		return s.channels[q.Name], nil
 	case "wechatpay":
-		options := wechatpay.Options{
-			MchID: o.Channel.MchID, SubMchID: o.Channel.SubMchID, SerialNo: o.Channel.Serial, PrivateKey: o.Channel.PrivateKey,
-			PlatformKeys: o.Channel.PlatformKeys, APIv3Keys: o.Channel.APIv3Keys, BaseURL: o.Channel.URL, Transport: transport, Log: s.log.With("queue", q.Name),
-		}
 		if o.OnExhausted == "reverse" {
-			return wechatpay.NewInStore(o.Channel.AppID, options)
+			return wechatpay.NewInStore(o.Channel.AppID, s.wechat(q))
 		}
-		return wechatpay.New(options)
+		return wechatpay.New(s.wechat(q))
 	case "alipay":
-		return alipay.New(alipay.Options{
-			AppID: o.Channel.AppID, PrivateKey: o.Channel.PrivateKey, AlipayPublicKeys: o.Channel.AlipayKeys,
-			AppCertificate: o.Channel.AppCertificate, RootCertificates: o.Channel.RootCertificates,
-			AppAuthToken: o.Channel.AuthToken, SellerID: o.Channel.SellerID, Downloads: s.client.Guarded(), GatewayURL: o.Channel.URL, Transport: transport,
-		})
+		return alipay.New(s.alipay(q))
 	}
 	query, err := readings(o.States, states.CompileQuery, states.CompileQueryRules)
 	if err != nil {
@@ -181,16 +164,56 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("close_states: %w", err)
 	}
-	var about *rule.Value
-	if o.About != "" {
-		if about, err = rule.CompileValue(o.About); err != nil {
-			return nil, fmt.Errorf("about: %w", err)
-		}
+	about, err := aboutOf(o.About)
+	if err != nil {
+		return nil, err
 	}
 	return gateway.New(gateway.Options{
 		Query: o.Query, Close: o.Close, Reverse: o.Reverse,
-		States: query, CloseStates: closing, About: about, Sign: q.Sign, Transport: transport,
+		States: query, CloseStates: closing, About: about, Sign: q.Sign, Transport: s.transport(q),
 	})
+}
+
+// transport returns the way to the channel of a queue. A provider's default address is on the internet, and is
+// reached through the proxy if there is one. A configured address is trusted.
+func (s *Server) transport(q *config.Queue) http.RoundTripper {
+	transport := s.client.Guarded()
+	if q.Order.Channel.URL != "" || q.Order.Channel.Kind == "" {
+		transport = s.client.Trusted()
+	}
+	if q.PropagateTrace {
+		transport = propagating{transport}
+	}
+	return transport
+}
+
+func (s *Server) wechat(q *config.Queue) wechatpay.Options {
+	c := &q.Order.Channel
+	return wechatpay.Options{
+		MchID: c.MchID, SubMchID: c.SubMchID, SerialNo: c.Serial, PrivateKey: c.PrivateKey,
+		PlatformKeys: c.PlatformKeys, APIv3Keys: c.APIv3Keys, BaseURL: c.URL, Transport: s.transport(q), Log: s.log.With("queue", q.Name),
+	}
+}
+
+func (s *Server) alipay(q *config.Queue) alipay.Options {
+	c := &q.Order.Channel
+	return alipay.Options{
+		AppID: c.AppID, PrivateKey: c.PrivateKey, AlipayPublicKeys: c.AlipayKeys,
+		AppCertificate: c.AppCertificate, RootCertificates: c.RootCertificates,
+		AppAuthToken: c.AuthToken, SellerID: c.SellerID, Downloads: s.client.Guarded(), GatewayURL: c.URL, Transport: s.transport(q),
+	}
+}
+
+// aboutOf returns the expression for the number that an answer is about; nil: there is none.
+func aboutOf(text string) (*rule.Value, error) {
+	if text == "" {
+		return nil, nil
+	}
+	about, err := rule.CompileValue(text)
+	if err != nil {
+		return nil, fmt.Errorf("about: %w", err)
+	}
+	return about, nil
 }
 
 func readings[R any](r config.Readings, preset func(string) (R, error), rules func(map[string]string) (R, error)) (R, error) {

@@ -55,7 +55,7 @@ func checkOwn(c *Config, handlers map[string]bellman.Handler, channels map[strin
 	notify, program := make(map[string]bool), make(map[string]bool)
 	for i := range c.Queues {
 		switch q := &c.Queues[i]; {
-		case q.Kind != "order":
+		case q.Kind == "notify":
 			notify[q.Name] = true
 		case q.Order.Channel.Kind == programChannel:
 			program[q.Name] = true

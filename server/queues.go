@@ -44,7 +44,7 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		if queues[i].Ended, err = s.ended(q, c.Queues); err != nil {
 			return nil, err
 		}
-		if q.Kind == "order" {
+		if q.Kind != "notify" {
 			continue
 		}
 		h, own := s.handlers[q.Name]
@@ -55,12 +55,17 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		}
 		queues[i].Handler, notify[q.Name] = h, h
 	}
-	for i := range c.Queues { // after the notify queues, which orders name
+	for i := range c.Queues { // after the notify queues, which the others name
 		q := &c.Queues[i]
-		if q.Kind != "order" {
+		var h bellman.Handler
+		switch q.Kind {
+		case "order":
+			h, err = s.watch(q, c, notify)
+		case "poll":
+			h, err = s.poll(q, c, notify)
+		default:
 			continue
 		}
-		h, err := s.watch(q, c, notify)
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 		}

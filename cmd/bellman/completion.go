@@ -17,7 +17,7 @@ const completionPatience = 2 * time.Second
 // values are the possible values of flags, by the flag's name, for all commands.
 var values = map[string][]string{
 	"state":  {"pending", "succeeded", "failed", "cancelled"},
-	"kind":   {"notify", "order"},
+	"kind":   {"notify", "order", "poll"},
 	"result": {"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"},
 	"mode":   {"once", "restart"},
 	"output": {"table", "json"},

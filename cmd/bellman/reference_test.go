@@ -146,11 +146,12 @@ func configurationPage(p *sheet) {
 		{"keys: keys of the API", "keys: [{%}]", []string{"keys."}, nil},
 		{"queues: a queue of notifications", "queues: {q: {%}}", []string{"queues.merchant-notify.", "queues.told."}, config.DefaultQueue("q")},
 		{"queues: a queue of orders", "queues: {q: {kind: order, %}}", []string{"queues.orders.", "queues.wechat."}, order},
+		{"queues: a queue of refunds and transfers", "queues: {q: {kind: poll, %}}", []string{"queues.refunds.", "queues.wechat-transfers.", "queues.told."}, config.DefaultPollQueue("q")},
 		{"queues.NAME.sign", "queues: {q: {sign: {%}}}", []string{"queues.merchant-notify.sign."}, nil},
-		{"queues.NAME.query, close and reverse", "queues: {q: {kind: order, query: {%}}}", []string{"queues.orders.query."}, nil},
+		{"queues.NAME.query, close, reverse and request", "queues: {q: {kind: order, query: {%}}}", []string{"queues.orders.query."}, nil},
 		{"queues.NAME.then", "queues: {q: {kind: order, then: {%}}}", []string{"queues.orders.then."}, nil},
-		{"queues.NAME.channel: WeChat Pay", "queues: {q: {kind: order, channel: {kind: wechatpay, %}}}", []string{"queues.wechat.channel."}, nil},
-		{"queues.NAME.channel: Alipay", "queues: {q: {kind: order, channel: {kind: alipay, %}}}", []string{"queues.alipay.channel."}, nil},
+		{"queues.NAME.channel: WeChat Pay", "queues: {q: {kind: poll, channel: {kind: wechatpay, %}}}", []string{"queues.wechat.channel.", "queues.wechat-transfers.channel."}, nil},
+		{"queues.NAME.channel: Alipay", "queues: {q: {kind: poll, channel: {kind: alipay, %}}}", []string{"queues.alipay.channel.", "queues.wechat-transfers.channel."}, nil},
 		{"connections: brokers", "connections: {c: {%}}", []string{"connections.main.", "connections.bus."}, nil},
 		{"sources: messages that become tasks", "sources: [{%}]", []string{"sources."}, nil},
 		{"sources[].bind", "sources: [{bind: [{%}]}]", []string{"sources.bind."}, nil},
@@ -233,10 +234,10 @@ func servers() string {
 }
 
 // apart are the fields that have a section of their own.
-var apart = []string{"sign", "then", "query", "close", "reverse"}
+var apart = []string{"sign", "then", "query", "close", "reverse", "request"}
 
 // elsewhere are the fields whose values another page lists.
-var elsewhere = map[string]string{"kind": "`notify`, `order`", "schedule": "[schedules.md](schedules.md)", "confirm": "[schedules.md](schedules.md)",
+var elsewhere = map[string]string{"kind": "`notify`, `order`, `poll`", "schedule": "[schedules.md](schedules.md)", "confirm": "[schedules.md](schedules.md)",
 	"success": "[presets.md](presets.md)", "states": "[presets.md](presets.md)", "close_states": "[presets.md](presets.md)",
 	"then": "`then`", "when": "[alarms.md](../alarms.md)"}
 
@@ -637,6 +638,38 @@ func presetsPage(p *sheet) {
 		}
 		for _, value := range strings.Fields(probe.values) {
 			a := q.Read(order.Answer{Status: 200, Body: fmt.Appendf(nil, probe.body, value)}, time.Hour)
+			rows = append(rows, []string{tick(probe.preset), tick(value), tick(fmt.Sprint(a.Reading))})
+		}
+	}
+	p.table("Preset, State at the channel, Reading", rows)
+	p.heading(2, "Refunds, transfers and profit sharings (states of a queue of kind poll)")
+	rows = nil
+	for _, one := range states.PollPresets() {
+		rows = append(rows, []string{tick(one.Name), one.Source})
+	}
+	p.table("Name, Source", rows)
+	p.heading(3, "What a state of a refund or transfer means")
+	p.text("A value that is not here reads QUERY_ERROR: nothing is decided, and it is queried again.")
+	rows = nil
+	for _, probe := range []struct{ preset, body, values string }{
+		{"wechat_refund", `{"status":"%s"}`, "SUCCESS CLOSED ABNORMAL PROCESSING"},
+		{"wechat_transfer", `{"state":"%s"}`, "SUCCESS FAIL CANCELLED ACCEPTED PROCESSING WAIT_USER_CONFIRM TRANSFERING CANCELING"},
+		{"wechat_profitsharing", `{"state":"FINISHED","receivers":[{"result":"%s"}]}`, "SUCCESS CLOSED"},
+		{"wechat_profitsharing", `{"state":"%s"}`, "PROCESSING"},
+		{"alipay_refund", `{"code":"10000","refund_amount":"1","refund_status":"%s"}`, "REFUND_SUCCESS"},
+		{"alipay_transfer", `{"code":"10000","status":"%s"}`, "SUCCESS FAIL CLOSED REFUND DEALING INIT UNKNOWN WAIT_PAY"},
+		{"stripe_refund", `{"object":"refund","status":"%s"}`, "succeeded failed canceled pending requires_action"},
+		{"adyen_refund", `{"eventCode":"REFUND","success":"%s"}`, "true false"},
+		{"adyen_refund", `{"eventCode":"%s"}`, "REFUND_FAILED REFUNDED_REVERSED"},
+		{"adyen_refund", `{"status":"%s"}`, "received"},
+		{"antom_refund", `{"result":{"resultStatus":"S"},"refundStatus":"%s"}`, "SUCCESS FAIL PROCESSING"},
+	} {
+		q, err := states.CompilePoll(probe.preset)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for _, value := range strings.Fields(probe.values) {
+			a := q.Read(order.Answer{Status: 200, Body: fmt.Appendf(nil, probe.body, value)})
 			rows = append(rows, []string{tick(probe.preset), tick(value), tick(fmt.Sprint(a.Reading))})
 		}
 	}

@@ -64,6 +64,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		{"task-key", "idempotency key, unique within the queue", func(t *client.CreateTask) *string { return &t.Key }},
 		{"merchant-no", "the merchant", func(t *client.CreateTask) *string { return &t.MerchantNo }},
 		{"order-no", "the order", func(t *client.CreateTask) *string { return &t.OrderNo }},
+		{"ref-no", "poll: number of the refund, transfer or profit sharing at the channel", func(t *client.CreateTask) *string { return &t.RefNo }},
 		{"event", "the event: payment.succeeded", func(t *client.CreateTask) *string { return &t.Event }},
 		{"url", "address of the request", func(t *client.CreateTask) *string { return &t.URL }},
 		{"method", "method of the request (default POST)", func(t *client.CreateTask) *string { return &t.Method }},
@@ -86,9 +87,9 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	flags.StringVar(&due, "due", "", "time of the first attempt: 2026-11-20T15:04:05Z")
 	flags.StringVar(&created, "order-created", "", "order: creation time at the channel: 2026-11-20T15:04:05Z")
 	flags.StringArrayVar(&headers, "header", nil, `a header, "Name: value"; may be repeated`)
-	flags.StringArrayVar(&vars, "var", nil, "order: NAME=VALUE for the queue's templates; may be repeated")
-	flags.StringVar(&notify.URL, "notify-url", "", "order: address of the notification")
-	flags.StringVar(&told, "notify-json", "", "order: an object with more fields of the notification")
+	flags.StringArrayVar(&vars, "var", nil, "order or poll: NAME=VALUE for the queue's templates or channel; may be repeated")
+	flags.StringVar(&notify.URL, "notify-url", "", "order or poll: address of the notification")
+	flags.StringVar(&told, "notify-json", "", "order or poll: an object with more fields of the notification")
 
 	return func(t *client.CreateTask) error {
 		for _, f := range texts {

@@ -56,6 +56,8 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 	switch a.kindOf(in.Queue) {
 	case "order":
 		t = a.askOrder(in, f)
+	case "poll":
+		t = a.askPoll(in, f)
 	case "": // the engine reports that there is no such queue
 		t = ask(in, f)
 	default:

@@ -8,6 +8,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/mask"
+	"github.com/bellmanhq/bellman/order/poll"
 )
 
 // Shape returns a task as JSON, as all calls of the API answer it.
@@ -61,6 +62,11 @@ func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
 		order := standing(t)
 		b = appendOptional(b, "order_state", order.State)
 		b = appendOptional(b, "late_payment", order.Late)
+	}
+	if t.Kind == bellman.KindPoll {
+		p := poll.StandingOf(t)
+		b = appendOptional(b, "ref_no", p.RefNo)
+		b = appendOptional(b, "poll_state", p.State)
 	}
 	b = append(b, `,"last":`...)
 	if t.Last == nil {

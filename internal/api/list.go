@@ -23,7 +23,7 @@ type listing struct {
 	URLHost     string      `query:"url_host" maxLength:"260" doc:"Host, or host:port, of the task's URL."`
 	CreatedFrom client.Time `query:"created_from" format:"date-time" doc:"Inclusive."`
 	CreatedTo   client.Time `query:"created_to" format:"date-time" doc:"Exclusive."`
-	Kind        string      `query:"kind" enum:"notify,order" doc:"Every task is examined, so a page may have few tasks, or none, and be followed by more."`
+	Kind        string      `query:"kind" enum:"notify,order,poll" doc:"Every task is examined, so a page may have few tasks, or none, and be followed by more."`
 	Result      string      `query:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown" doc:"Result of the last attempt; examined as for kind."`
 	Status      int         `query:"status" minimum:"100" maximum:"599" doc:"HTTP status of the last attempt's answer; examined as for kind."`
 	Limit       int         `query:"limit" minimum:"1" maximum:"200" default:"50"`

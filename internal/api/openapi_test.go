@@ -225,7 +225,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 		"Queue": bellman.MaxName, "Key": bellman.MaxKey, "MerchantNo": bellman.MaxName, "OrderNo": bellman.MaxName, "Event": bellman.MaxName, "URL": bellman.MaxURL, "Method": maxMethod,
 		"Schedule": bellman.MaxRule, "Success": bellman.MaxRule, "Repeat": maxRepeat, "Delay": maxDuration, "Timeout": maxDuration, "MaxAge": maxDuration,
 		"Expires": maxDuration, "CodeLife": maxDuration, "OrderingKey": bellman.MaxKey,
-		"ChannelOrderNo": bellman.MaxName, "Account": bellman.MaxName, "Currency": 3,
+		"ChannelOrderNo": bellman.MaxName, "Account": bellman.MaxName, "Currency": 3, "RefNo": bellman.MaxName,
 	}
 	m := make1(t, Options{})
 	schema := m.doc.Components.Schemas.Map()["CreateTask"]

@@ -103,6 +103,7 @@ func notForOrders(in *client.CreateTask, f *faults) {
 		{"ordering_key", in.OrderingKey != "", "orders wait for nobody"},
 		{"supersedes", in.Supersedes, "orders wait for nobody"},
 		{"resume", in.Resume != nil, "what is known of an order is asked anew"},
+		{"ref_no", in.RefNo != "", "a refund or transfer is a task of a queue of kind poll"},
 	} {
 		if field.given && !f.has(field.name) {
 			f.add(field.name, "the queue is of kind order: "+field.right)
@@ -127,6 +128,7 @@ func noOrder(in *client.CreateTask, f *faults) {
 		{"currency", in.Currency != "", "what is sent is json or body"},
 		{"vars", in.Vars != nil, "what is sent is json or body"},
 		{"notify", in.Notify != nil, "where a task goes is url, and what is sent is json or body"},
+		{"ref_no", in.RefNo != "", "a refund or transfer is a task of a queue of kind poll"},
 	} {
 		if field.given && !f.has(field.name) {
 			f.add(field.name, "the queue is not of kind order: "+field.right)

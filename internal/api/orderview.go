@@ -9,6 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 )
 
 // pending is a state of an order.
@@ -24,9 +25,22 @@ func standing(t *bellman.Task) order.Standing {
 	return order.StandingOf(t)
 }
 
-// request returns what a task sends; for an order, what was requested.
+// orderAsk returns what was asked about an order. Of a poll it has the fields that an order has too.
+func orderAsk(t *bellman.Task) order.Ask {
+	if t.Kind == bellman.KindPoll {
+		ask, _ := poll.ParseAsk(t.Body) // it was parsed when it was added
+		return order.Ask{Vars: ask.Vars, Notify: ask.Notify}
+	}
+	ask, err := order.ParseAsk(t.Body)
+	if err != nil { // it was parsed when it was added
+		return order.Ask{}
+	}
+	return ask
+}
+
+// request returns what a task sends; for an order or poll, what was requested.
 func (a *API) request(t *bellman.Task) client.Request {
-	if t.Kind != bellman.KindOrder {
+	if !queries(t) {
 		contentType := ""
 		for name, value := range t.Header {
 			if strings.EqualFold(name, "Content-Type") {
@@ -35,10 +49,7 @@ func (a *API) request(t *bellman.Task) client.Request {
 		}
 		return client.Request{Method: method(t), URL: mask.URL(t.URL), Headers: client.MaskHeaders(t.Header), Body: mask.Body(string(t.Body), contentType)}
 	}
-	ask, err := order.ParseAsk(t.Body)
-	if err != nil { // it was parsed when it was added
-		ask = order.Ask{}
-	}
+	ask := orderAsk(t)
 	out := client.Request{
 		Headers: map[string]string{}, OrderCreated: client.At(ask.Created), Expires: duty(ask.Expires), CodeLife: duty(ask.CodeLife), Vars: ask.Vars,
 		ChannelOrderNo: cmp.Or(ask.ChannelOrderNo, t.OrderNo), Account: ask.Account, Amount: ask.Amount, Currency: ask.Currency,

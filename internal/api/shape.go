@@ -7,6 +7,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/mask"
+	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -25,6 +26,10 @@ func (a *API) task(t *bellman.Task) client.Task {
 	if n, finite := a.attempts(t); finite {
 		out.MaxAttempts = &n
 	}
+	if t.Kind == bellman.KindPoll {
+		p := poll.StandingOf(t)
+		out.RefNo, out.PollState = p.RefNo, p.State
+	}
 	out.Last = last(t.Last)
 	return out
 }
@@ -39,9 +44,12 @@ func last(a *bellman.Attempt) *client.LastAttempt {
 	}
 }
 
-// method returns the method of a task. For an order, its queue decides.
+// queries reports whether a task queries a channel: it is an order or a poll.
+func queries(t *bellman.Task) bool { return t.Kind == bellman.KindOrder || t.Kind == bellman.KindPoll }
+
+// method returns the method of a task. For an order or poll, its queue decides.
 func method(t *bellman.Task) string {
-	if t.Method == "" && t.Kind != bellman.KindOrder {
+	if t.Method == "" && !queries(t) {
 		return "POST"
 	}
 	return t.Method
@@ -139,7 +147,7 @@ func endpoint(e *figures.Endpoint) client.Endpoint {
 // attempts returns the largest number of attempts of a task; not finite if its schedule has no end, or a close
 // protocol follows.
 func (a *API) attempts(t *bellman.Task) (n int, finite bool) {
-	if t.Kind == bellman.KindOrder {
+	if queries(t) {
 		return 0, false
 	}
 	s, err := a.schedules.Parse(t.Schedule)

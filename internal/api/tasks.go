@@ -14,7 +14,6 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/access"
-	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -234,11 +233,11 @@ func (a *API) unmask(t *bellman.Task, log []bellman.Attempt, shown *client.TaskD
 	for i := range log {
 		shown.AttemptLog[i].Response = log[i].Response
 	}
-	if t.Kind != bellman.KindOrder {
+	if !queries(t) {
 		shown.Request.URL, shown.Request.Body = t.URL, string(t.Body)
 		return
 	}
-	if ask, err := order.ParseAsk(t.Body); err == nil && shown.Request.Notify != nil {
+	if ask := orderAsk(t); shown.Request.Notify != nil {
 		shown.Request.Notify.URL, shown.Request.Notify.JSON = ask.Notify.URL, ask.Notify.JSON
 	}
 }

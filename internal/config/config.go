@@ -68,7 +68,7 @@ type Config struct {
 // A Queue is a class of tasks and its rules.
 type Queue struct {
 	Name     string
-	Kind     string        // notify or order
+	Kind     string        // notify, order or poll
 	Schedule string        // a preset's name or a schedule's text; see package schedule
 	Success  string        // a preset's name or an expression; see package rule
 	Timeout  time.Duration // of one attempt, from connecting to the last byte
@@ -89,7 +89,8 @@ type Queue struct {
 	OnEnd     OnEnd  // the queues that get completion events of this one
 	EventJSON string // the body of completion events in this queue: an expression over json, the event; empty: the event
 
-	Order Order // only for kind order
+	Order Order // for kind order; for kind poll its Channel, Query, States, About and Then
+	Poll  Poll  // only for kind poll
 }
 
 // PerEndpoint limits the attempts of a queue to one endpoint.
@@ -186,6 +187,11 @@ func DefaultQueue(name string) Queue {
 		Success:  "success_text",
 		Timeout:  5 * time.Second,
 	}
+}
+
+// DefaultPollQueue returns a queue of kind poll with all defaults.
+func DefaultPollQueue(name string) Queue {
+	return Queue{Name: name, Kind: "poll", Schedule: defaultPoll, Timeout: 5 * time.Second}
 }
 
 // DefaultOrderQueue returns a queue of kind order with all defaults: a query every three seconds, then slower,

@@ -46,7 +46,7 @@ func TestFull(t *testing.T) {
 			PerEndpoint: PerEndpoint{Concurrency: 32, Rate: 200},
 			Sign:        sign.Config{Scheme: "standard_webhooks", Secrets: []sign.Secret{sign.NewSecret("env:MERCHANT_SECRET")}},
 			Connections: []string{"main"}, PropagateTrace: true, OnEnd: OnEnd{Succeeded: "told", Failed: "told", Cancelled: "told"},
-		}, told, slow, slower, fullOrders(), fullWechat(), fullAlipay()},
+		}, told, slow, slower, fullOrders(), fullWechat(), fullAlipay(), fullRefunds(), fullTransfers()},
 		Connections: []Connection{
 			{Name: "main", URL: sign.NewSecret("env:RABBITMQ_URL")},
 			{Name: "bus", URL: sign.NewSecret("nats://bellman:geheim@10.0.0.7:4222,nats://bellman:geheim@10.0.0.8:4222"), CA: "/etc/bellman/bus.pem", Credentials: "/etc/bellman/bus.creds"},
@@ -198,7 +198,7 @@ func TestMistakes(t *testing.T) {
 		{"queues: {a b: {}}", `queues.a b: "a b" is no name`},
 		{"queues: {a/b: {}}", `"a/b" is no name`},
 		{"queues: {a: {kind: order}}", "line 1:13: queues.a.on_exhausted: is missing: want close, reverse, callback or alert"},
-		{"queues: {a: {kind: poll}}", `queues.a.kind: "poll" does not exist: want notify`},
+		{"queues: {a: {kind: polls}}", `queues.a.kind: "polls" does not exist: want notify, order or poll`},
 		{"queues: {a: {schedule: wechat_notfy}}", "line 1:24: queues.a.schedule: "},
 		{"queues: {a: {schedule: '15'}}", "queues.a.schedule: "},
 		{"queues: {a: {success: sucess_text}}", "line 1:23: queues.a.success: rule: no preset is called \"sucess_text\""},
@@ -448,7 +448,7 @@ func TestFullIsFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, names := range [][]string{namesOf(configFields), namesOf(keyFields), namesOf(queueFields), namesOf(signFields), namesOf(onEndFields), namesOf(orderFields),
+	for _, names := range [][]string{namesOf(configFields), namesOf(keyFields), namesOf(queueFields), namesOf(signFields), namesOf(onEndFields), namesOf(orderFields), namesOf(pollFields), namesOf(pollChannelFields),
 		namesOf(requestFields), namesOf(thenFields), namesOf(wechatFields), namesOf(alipayFields), namesOf(alarmFields), namesOf(connectionFields), namesOf(sourceFields), namesOf(bindFields)} {
 		for _, name := range names {
 			for part := range strings.SplitSeq(name, ".") {

@@ -148,12 +148,18 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 		if err := name(&q.Name, e.name); err != nil {
 			r.note(e.key, e.at, err.Error())
 		}
-		if r.kindOf(e.value, e.at) == "order" {
+		switch r.kindOf(e.value, e.at) {
+		case "order":
 			q = DefaultOrderQueue(e.name)
 			if fill(r, e.value, e.at, slices.Concat(orderFields, onEndFields), &q) {
 				checkOrder(r, e.value, e.at, &q)
 			}
-		} else {
+		case "poll":
+			q = DefaultPollQueue(e.name)
+			if fill(r, e.value, e.at, slices.Concat(pollFields, onEndFields), &q) {
+				checkPoll(r, e.value, e.at, &q)
+			}
+		default:
 			fill(r, e.value, e.at, slices.Concat(queueFields, onEndFields), &q)
 		}
 		c.Queues = append(c.Queues, q)
@@ -232,7 +238,7 @@ func level(to *slog.Level, s string) error {
 	return to.UnmarshalText([]byte(s))
 }
 
-func kind(to *string, s string) error { return choice(to, s, "notify", "order") }
+func kind(to *string, s string) error { return choice(to, s, "notify", "order", "poll") }
 
 func choice(to *string, s string, of ...string) error {
 	*to = s

@@ -49,12 +49,19 @@ func FuzzParse(f *testing.F) {
 			if _, err := schedule.Parse(q.Schedule); err != nil {
 				t.Error(err)
 			}
-			if q.Kind == "order" {
+			switch q.Kind {
+			case "order":
 				if o := q.Order; o.OnExhausted == "" || o.Expires <= 0 || o.GiveUp <= 0 || o.LateWatch < 0 || o.Channel.Kind == "" && o.Query.URL == "" {
 					t.Errorf("accepted queue %+v", q)
 				}
-			} else if _, err := rule.Compile(q.Success); err != nil {
-				t.Error(err)
+			case "poll":
+				if o := q.Order; o.Channel.Kind == "" && (o.Query.URL == "" || o.States.zero()) || o.Channel.Kind != "" && o.Channel.Of == "" {
+					t.Errorf("accepted queue %+v", q)
+				}
+			default:
+				if _, err := rule.Compile(q.Success); err != nil {
+					t.Error(err)
+				}
 			}
 			if q.Name == "" || q.Timeout <= 0 || q.MaxAge < 0 || q.Concurrency < 0 || q.PerEndpoint.Rate < 0 {
 				t.Errorf("accepted queue %+v", q)

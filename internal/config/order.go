@@ -65,6 +65,7 @@ type Channel struct {
 	APIv3Keys    []sign.Secret          // decrypt notices; several while they are changed
 
 	AppID string // of the application; for WeChat Pay with in-store payment, and to check notices
+	Of    string // of a queue of kind poll: refund, transfer or profitsharing
 
 	// Alipay. An application has keys or certificates.
 	AuthToken        sign.Secret   // of a merchant that authorised another one's application
@@ -100,7 +101,7 @@ type Readings struct {
 	Rules  map[string]string // reading → CEL; nil with a preset
 }
 
-// Then is the queue that sends the result of an order.
+// Then is the queue that sends the result of an order, refund or transfer.
 type Then struct {
 	Queue   string
 	JSON    map[string]string // field → CEL over the answer; nil: the fields of the preset
@@ -216,7 +217,7 @@ func readReadings(r *reader, path string, n ast.Node, q *Queue, to *Readings, pr
 		for e, text := range r.texts(r.entries(n, path)) {
 			to.Rules[e.name] = text
 		}
-		if err = rules(to.Rules); err == nil && to == &q.Order.States && to.Rules["PAID"] == "" {
+		if err = rules(to.Rules); err == nil && q.Kind == "order" && to == &q.Order.States && to.Rules["PAID"] == "" {
 			err = errors.New("has no PAID: no order could ever be paid")
 		}
 	} else if to.Preset, _ = r.scalar(n, path); len(r.problems) == noted {
@@ -313,16 +314,20 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 			r.note(n, within(path, name), "is missing")
 		}
 	}
+	var of []field[Channel]
+	if q.Kind == "poll" {
+		of = pollChannelFields
+	}
 	switch r.kindOf(n, path) {
 	case "wechatpay":
-		if fill(r, n, path, wechatFields, c) {
+		if fill(r, n, path, slices.Concat(wechatFields, of), c) {
 			need("mch_id", c.MchID != "")
 			need("serial", c.Serial != "")
 			need("private_key", c.PrivateKey != sign.Secret{})
 			need("platform_keys", len(c.PlatformKeys) > 0)
 		}
 	case "alipay":
-		if fill(r, n, path, alipayFields, c) {
+		if fill(r, n, path, slices.Concat(alipayFields, of), c) {
 			need("app_id", c.AppID != "")
 			need("private_key", c.PrivateKey != sign.Secret{})
 			need("alipay_public_keys", len(c.AlipayKeys) > 0)
@@ -332,7 +337,7 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 			r.note(n, within(path, "kind"), "is missing: want wechatpay, alipay or program")
 		}
 	default:
-		fill(r, n, path, []field[Channel]{{name: "kind", set: channelKind}}, c)
+		fill(r, n, path, slices.Concat([]field[Channel]{{name: "kind", set: channelKind}}, of), c)
 	}
 }
 
@@ -422,11 +427,11 @@ func readable(r Request) Request {
 
 func (s Readings) zero() bool { return s.Preset == "" && len(s.Rules) == 0 }
 
-// checkThen reports order queues whose then names no queue that can send.
+// checkThen reports queues whose then names no queue that can send.
 func checkThen(r *reader, path string, queues []Queue) {
 	for _, q := range queues {
 		to := q.Order.Then.Queue
-		if q.Kind != "order" || to == "" {
+		if to == "" {
 			continue
 		}
 		at := within(within(path, q.Name), "then")

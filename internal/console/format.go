@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -52,6 +53,8 @@ func functions(l *language) template.FuncMap {
 		"schemes":   sign.Schemes,
 		"lives":     func() []string { return lives },
 		"outcomes":  func() []string { return outcomes },
+		"pollclass": func(state string) string { return cmp.Or(pollClasses[state], state) },
+		"ends":      func() []string { return pollOutcomes },
 		"kinds":     func() []string { return kindNames },
 		"results":   func() []string { return resultNames },
 	}
@@ -175,12 +178,15 @@ func query(path string, values ...string) string {
 	return path + "?" + q.Encode()
 }
 
+// pollClasses are the states of orders whose looks the states of polls have; others look as an order's of that name.
+var pollClasses = map[string]string{"DONE": "PAID", "FAILED_THERE": "FAILED"}
+
 // stateNames are the states of a task.
 var stateNames = []string{"pending", "succeeded", "failed", "cancelled"}
 
 // kindNames are the kinds of tasks, resultNames the results of an attempt.
 var (
-	kindNames   = []string{"notify", "order"}
+	kindNames   = []string{"notify", "order", "poll"}
 	resultNames = []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}
 )
 

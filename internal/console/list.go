@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 )
 
 const (
@@ -123,7 +124,7 @@ func (w *wish) take(name, value string) error {
 		w.Queue = value
 	case "kind":
 		if !slices.Contains(kindNames, value) {
-			return coded.Errorf("resend.kind", "%.40q is no kind: want notify or order", value)
+			return coded.Errorf("resend.kind", "%.40q is no kind: want notify, order or poll", value)
 		}
 		w.Kind = value
 	case "state":
@@ -314,6 +315,7 @@ type listView struct {
 type row struct {
 	*bellman.Task
 	Order *order.Standing // nil: the task is not an order
+	Poll  *poll.Standing  // nil: the task is not a poll
 	To    string          // where the task is sent now: its own or its merchant's address; empty: its queue's
 	Held  string          // which of its queue, merchant and endpoint is paused, named as in audit records; empty: none
 }
@@ -332,6 +334,8 @@ func (q *request) rows(tasks []*bellman.Task) []row {
 		rows[i] = row{Task: t}
 		if o, is := q.order(t); is {
 			rows[i].Order = &o
+		} else if p, is := q.poll(t); is {
+			rows[i].Poll = &p
 		} else {
 			rows[i].To = q.to(t)
 		}

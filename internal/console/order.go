@@ -48,7 +48,7 @@ type step struct {
 	Answer  shownBody
 	Times   int          // number of equal attempts
 	Last    time.Time    // when the last of them started
-	State   string       // the decided state
+	State   string       // the decided state, of the order or of a poll
 	Hand    *store.Audit // who acted manually, and why; nil: nobody
 	Told    *order.Told  // what the channel told by itself; nil: the step is something else
 }
@@ -215,7 +215,7 @@ func (v *orderView) stand() {
 // addSteps adds the events of one task of the order.
 func (q *request) addSteps(v *orderView, r *row) error {
 	kind := "notice"
-	if r.Order != nil {
+	if r.Order != nil || r.Poll != nil {
 		kind = "query"
 	}
 	if told := order.ToldOf(r.Task); told != nil {
@@ -246,6 +246,9 @@ func (q *request) addSteps(v *orderView, r *row) error {
 	}
 	if o := r.Order; o != nil && !o.Beside {
 		v.addDecisions(r, o)
+	}
+	if p := r.Poll; p != nil && !p.Decided.IsZero() {
+		v.Steps = append(v.Steps, step{What: "decided", At: p.Decided, Task: r.Task, State: p.State})
 	}
 	return nil
 }
@@ -350,7 +353,7 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 			m.Number = ""
 			merchant.Marks = append(merchant.Marks, m)
 		case st.What == "decided":
-			channel.Marks = append(channel.Marks, mark{X: s.place(st.At), Class: "end", Label: q.visitor.lang.named("order", st.State), At: st.At})
+			channel.Marks = append(channel.Marks, mark{X: s.place(st.At), Class: "end", Label: q.visitor.lang.named(st.Task.Kind.String(), st.State), At: st.At})
 		}
 	}
 	for i := range v.Rows {
@@ -359,7 +362,7 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 			continue
 		}
 		on := merchant
-		if r.Order != nil {
+		if r.Order != nil || r.Poll != nil {
 			on = channel
 		}
 		on.Marks = append(on.Marks, mark{X: s.place(r.Due), Class: "next", At: r.Due})

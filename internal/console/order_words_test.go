@@ -25,7 +25,7 @@ func TestOrdersHaveWords(t *testing.T) {
 			found[family] = append(found[family], text)
 		}
 	}
-	for _, name := range []string{"handler.go", "step.go", "tell.go", "check.go"} {
+	for _, name := range []string{"handler.go", "step.go", "tell.go", "check.go", "poll/handler.go", "poll/step.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), "../../order/"+name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestOrdersHaveWords(t *testing.T) {
 				for i, id := range n.Names {
 					switch {
 					case i >= len(n.Values):
-					case strings.HasPrefix(id.Name, "ask"):
+					case strings.HasPrefix(id.Name, "ask"), strings.HasPrefix(id.Name, "act"):
 						add("action", n.Values[i])
 					case strings.HasPrefix(id.Name, "Event"):
 						add("event", n.Values[i])
@@ -55,8 +55,8 @@ func TestOrdersHaveWords(t *testing.T) {
 		found["event"] = append(found["event"], "order."+strings.ToLower(r.String()))
 	}
 	for family, want := range map[string][]string{
-		"action": {"query", "close", "reverse"},
-		"event":  {"order.watch", "order.late_watch", "order.late_payment", "order.undecided", "order.paid", "order.failed"},
+		"action": {"query", "close", "reverse", "announce", "request"},
+		"event":  {"poll.watch", "poll.done", "poll.failed", "order.watch", "order.late_watch", "order.late_payment", "order.undecided", "order.paid", "order.failed"},
 		"reason": {"exhausted", "reverse_failed", "gave_up", "late_payment", "watched", "unreadable", "paid"},
 	} {
 		for _, word := range want {

@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 )
 
 // settleWait is how long a page waits for the channel's answer.
@@ -21,6 +22,9 @@ const didAsk = "ask"
 
 // outcomes are the states as which a person can complete an order whose answer came another way.
 var outcomes = []string{"PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED"}
+
+// pollOutcomes are the states as which a person can complete a refund or transfer.
+var pollOutcomes = []string{poll.StateDone, poll.StateFailedThere}
 
 // An orderAct holds the input of an order's form that was refused.
 type orderAct struct {
@@ -94,15 +98,22 @@ func (q *request) settle(ids []bellman.ID, by bellman.By) error {
 	return err
 }
 
-// complete ends a task whose answer came another way. outcome is the state of an order; a notification has
-// none. The error lists everything that is wrong, including a missing reason.
+// complete ends a task whose answer came another way. outcome is the state of an order or poll; a
+// notification has none. The error lists everything that is wrong, including a missing reason.
 func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	t, err := q.reader.Task(q.r.Context(), id)
 	if err != nil {
 		return err
 	}
 	wrong := mistakes{unreasoned(by.Reason), nil}
-	switch o, is := q.order(t); {
+	o, is := q.order(t)
+	p, isPoll := q.poll(t)
+	switch {
+	case isPoll && !slices.Contains(pollOutcomes, outcome):
+		wrong[1] = errOutcome
+	case isPoll && wrong[0] != nil && p.Refuses(outcome):
+		wrong[1] = coded.Errorf("poll.decided", "%w: the refund or transfer is %s", bellman.ErrConflict, p.State)
+	case isPoll:
 	case is != slices.Contains(outcomes, outcome) || !is && outcome != "":
 		wrong[1] = errOutcome
 	case is && wrong[0] != nil && o.Refuses(outcome): // otherwise the order's handler returns the error

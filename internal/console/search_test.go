@@ -106,7 +106,7 @@ func TestWhatAFilterHasWrong(t *testing.T) {
 	for _, tt := range []struct{ query, en, zh string }{
 		{"status=abc", `Last HTTP status: "abc" is no HTTP status: want 100 to 599, such as 500.`, `最近 HTTP 状态码: "abc" 不是 HTTP 状态码：应为 100 至 599，如 500。`},
 		{"state=done", `State: "done" is no state: want one of pending, succeeded, failed, cancelled.`, `状态: 没有 "done" 这个状态：应为 pending, succeeded, failed, cancelled 之一。`},
-		{"kind=x", `Kind: "x" is no kind: want notify or order.`, `类型: 没有 "x" 这个类型：应为 notify 或 order。`},
+		{"kind=x", `Kind: "x" is no kind: want notify, order or poll.`, `类型: 没有 "x" 这个类型：应为 notify、order 或 poll。`},
 		{"result=bad", `Last result: "bad" is no result: want one of accepted, refused,`, `最近结果: 没有 "bad" 这种结果：应为 accepted, refused,`},
 		{"from=yesterday", `Created from: "yesterday" is no time from 1970 on: want one such as 2026-11-20 15:04`, `创建时间从: "yesterday" 不是 1970 年以后的时间：应如 2026-11-20 15:04`},
 		{"zone=Shangai", `Time zone: "Shangai" is no time zone: want one such as Asia/Shanghai.`, `时区: "Shangai" 不是时区：应如 Asia/Shanghai。`},

@@ -15,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -25,9 +26,10 @@ const newestAttempts = 200
 type taskView struct {
 	*view
 	Task  *bellman.Task
-	Kind  string          // notify or order
+	Kind  string          // notify, order or poll
 	Order *order.Standing // nil: the task is not an order
-	Ask   order.Ask       // of an order
+	Poll  *poll.Standing  // nil: the task is not a poll
+	Ask   order.Ask       // of an order or poll
 
 	Held     *held      // the pause that applies to it; nil: none
 	WaitsFor bellman.ID // the first task of its ordering key, which must end first; zero: none
@@ -158,8 +160,10 @@ func (q *request) taskView() *taskView {
 	if o, is := q.order(t); is {
 		v.Kind, v.Order = "order", &o
 		v.Ask, _ = order.ParseAsk(t.Body) // the body was validated when the task was added
-		v.Vars = sorted(v.Ask.Vars)
-		v.NotifyJSON = showBody(v.Ask.Notify.JSON, "")
+	} else if p, is := q.poll(t); is {
+		v.Kind, v.Poll = "poll", &p
+		ask, _ := poll.ParseAsk(t.Body) // as above
+		v.Ask = order.Ask{Created: ask.Created, Vars: ask.Vars, Notify: ask.Notify}
 	} else {
 		v.Body = showBody(t.Body, contentType(t))
 		v.Curl = curl(t, v.To, v.Method, v.Body)
@@ -167,8 +171,9 @@ func (q *request) taskView() *taskView {
 			v.MaxAttempts, _ = s.Attempts()
 		}
 	}
+	v.Vars, v.NotifyJSON = sorted(v.Ask.Vars), showBody(v.Ask.Notify.JSON, "")
 	v.Title = cmp.Or(bounded(plain(cmp.Or(t.OrderNo, t.Key)), 40), t.ID.String()) + " · " + v.Title
-	planned, more := q.planned(t, v.Schedule, v.Order != nil)
+	planned, more := q.planned(t, v.Schedule, v.Asks())
 	now := time.Now()
 	for i := range slices.Backward(log) {
 		a := &log[i]
@@ -217,6 +222,17 @@ func (c *Console) order(t *bellman.Task) (o order.Standing, is bool) {
 	return order.StandingOf(t), true
 }
 
+// poll returns the state of a task's refund or transfer. is is false for other tasks.
+func (c *Console) poll(t *bellman.Task) (p poll.Standing, is bool) {
+	if t.Kind != bellman.KindPoll {
+		return p, false
+	}
+	return poll.StandingOf(t), true
+}
+
+// Asks reports whether the task queries a channel: it is an order or a poll.
+func (v *taskView) Asks() bool { return v.Order != nil || v.Poll != nil }
+
 func sorted(m map[string]string) []field {
 	fields := make([]field, 0, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -240,7 +256,7 @@ func (q *request) byHand(tasks ...*bellman.Task) (found []store.Audit, more bool
 	wanted := make(map[string]bool, len(tasks))
 	var over span
 	for _, t := range tasks {
-		_, order := q.order(t)
+		order := t.Kind == bellman.KindOrder || t.Kind == bellman.KindPoll
 		if !order && int(t.Version) <= 1+int(t.Attempts) { // every change was an attempt
 			continue
 		}

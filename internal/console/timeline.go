@@ -303,9 +303,9 @@ func tone(reading string) string {
 	switch reading {
 	case "PENDING", "NOT_FOUND", "in_flight":
 		return "wait"
-	case "PAID", "closed", "already_closed":
+	case "PAID", "closed", "already_closed", "DONE", "accepted":
 		return "ok"
-	case "FAILED":
+	case "FAILED", "FAILED_THERE", "refused":
 		return "bad"
 	case "PAID_REFUNDED", "paid_hint", "not_exist", "refunded":
 		return "warn"
@@ -316,7 +316,7 @@ func tone(reading string) string {
 }
 
 // planned returns the due times of future attempts on the present schedule, the next first, if each starts
-// when it is due. more means that there are others. For an order only the next is known: the following ones
+// when it is due. more means that there are others. For an order or poll only the next is known: the following ones
 // depend on its answer.
 func (c *Console) planned(t *bellman.Task, follows string, order bool) (due []time.Time, more bool) {
 	if t.State.Ended() || t.Due.IsZero() {

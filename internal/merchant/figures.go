@@ -54,6 +54,9 @@ const (
 	failingAfter = 3
 )
 
+// asks reports whether a task queries a channel: the merchant gets no request by it.
+func asks(t *bellman.Task) bool { return t.Kind == bellman.KindOrder || t.Kind == bellman.KindPoll }
+
 // LookRecent reads only Recent, which is quick.
 func LookRecent(ctx context.Context, tasks Lister, no string, now time.Time) (r Recent, err error) {
 	page, _, err := tasks.List(ctx, store.Filter{MerchantNo: no}, bellman.ID{}, recentTasks)
@@ -61,7 +64,7 @@ func LookRecent(ctx context.Context, tasks Lister, no string, now time.Time) (r 
 		return r, fmt.Errorf("list tasks of merchant %s: %w", no, err)
 	}
 	for _, t := range page {
-		if t.Kind != bellman.KindOrder {
+		if !asks(t) {
 			r.count(t, now)
 		}
 	}
@@ -75,7 +78,7 @@ const (
 	maxPages   = 20 // some may be short
 )
 
-// Look summarizes the newest thousand tasks of a merchant, without orders. Its time does not grow with the
+// Look summarizes the newest thousand tasks of a merchant, without orders and polls. Its time does not grow with the
 // number of tasks. show converts a task to the API's form.
 func Look(ctx context.Context, tasks Lister, no string, now time.Time, show func(*bellman.Task) client.Task) (client.MerchantStats, error) {
 	f := client.MerchantStats{MerchantNo: no, Results: make(map[string]int), LastFailed: []client.Task{}}
@@ -88,13 +91,13 @@ func Look(ctx context.Context, tasks Lister, no string, now time.Time, show func
 			return f, fmt.Errorf("list tasks of merchant %s: %w", no, err)
 		}
 		for i, t := range page {
-			if examined+i < recentTasks && t.Kind != bellman.KindOrder {
+			if examined+i < recentTasks && !asks(t) {
 				recent.count(t, now)
 			}
 		}
 		examined += len(page)
 		for _, t := range page {
-			if t.Kind == bellman.KindOrder {
+			if asks(t) {
 				continue
 			}
 			if count(&f, t, now) && len(f.LastFailed) < maxFailed {

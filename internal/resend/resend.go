@@ -125,8 +125,8 @@ func (j *Jobs) bound(f Pick, now time.Time) (Pick, bellman.Invalid) {
 			wrong.Note("filter.queue", coded.Errorf("resend.no_queue", "no queue %.60q is configured: want one of %s", f.Queue, strings.Join(names[:min(len(names), 10)], ", ")))
 		}
 	}
-	if f.Kind != "" && f.Kind != "notify" && f.Kind != "order" {
-		wrong.Note("filter.kind", coded.Errorf("resend.kind", "%.40q is no kind: want notify or order", f.Kind))
+	if f.Kind != "" && !slices.Contains([]string{"notify", "order", "poll"}, f.Kind) {
+		wrong.Note("filter.kind", coded.Errorf("resend.kind", "%.40q is no kind: want notify, order or poll", f.Kind))
 	}
 	if f.Status != 0 && (f.Status < 100 || f.Status > 599) {
 		wrong.Note("filter.status", coded.Errorf("resend.status", "%d is no HTTP status: want 100 to 599", f.Status))

@@ -35,7 +35,7 @@ var files embed.FS
 var layout = template.Must(template.ParseFS(files, "page.html"))
 
 // patterns are the pages, in the order in which they are listed.
-var patterns = []string{"README*.md", "docs/tutorial.md", "docs/orders.md", "docs/guide.md", "docs/*.md", "docs/reference/README.md", "docs/reference/*.md", "docs/zh/tutorial.md", "docs/zh/orders.md",
+var patterns = []string{"README*.md", "docs/tutorial.md", "docs/orders.md", "docs/refunds.md", "docs/guide.md", "docs/*.md", "docs/reference/README.md", "docs/reference/*.md", "docs/zh/tutorial.md", "docs/zh/orders.md", "docs/zh/refunds.md",
 	"docs/zh/guide.md", "docs/zh/*.md", "docs/zh/reference/README.md", "docs/zh/reference/*.md", "examples/*/README.md", "clients/*/README.md", "DESIGN.md", "engine/DESIGN.md", "store/DESIGN.md", "order/DESIGN.md", "deliver/DESIGN.md",
 	"docs/decisions/README.md", "docs/decisions/*.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}
 

@@ -1,6 +1,7 @@
 package alipay
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/rsa"
@@ -47,6 +48,7 @@ type platform struct {
 	appCertSN  string          // and the numbers of certificates
 	rootCertSN string
 	wantMethod string
+	content    string // the biz_content that is wanted; empty: that of an order
 	status     int
 	encoding   string // Content-Encoding
 	body       func(sign func(text string) string) string
@@ -85,7 +87,7 @@ func (p *platform) check(r *http.Request) string {
 	}
 	want := url.Values{
 		"app_id": {appID}, "method": {p.wantMethod}, "format": {"JSON"}, "charset": {"utf-8"}, "sign_type": {"RSA2"},
-		"timestamp": {"2026-11-20 20:00:00"}, "version": {"1.0"}, "biz_content": {`{"out_trade_no":"` + orderNo + `"}`},
+		"timestamp": {"2026-11-20 20:00:00"}, "version": {"1.0"}, "biz_content": {cmp.Or(p.content, `{"out_trade_no":"`+orderNo+`"}`)},
 	}
 	for name, value := range map[string]string{"app_auth_token": p.token, "app_cert_sn": p.appCertSN, "alipay_root_cert_sn": p.rootCertSN} {
 		if value != "" {

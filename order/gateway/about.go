@@ -17,7 +17,7 @@ func (c *Channel) checked(o *order.Order, a order.QueryAnswer) order.QueryAnswer
 	if c.about == nil || a.Reading == order.QueryError {
 		return a
 	}
-	no, err := c.named(o, &a)
+	no, err := c.named(o, &a, a.Reading.String())
 	switch {
 	case err == nil && no == o.OrderNo:
 		return a
@@ -35,14 +35,14 @@ func (c *Channel) checked(o *order.Order, a order.QueryAnswer) order.QueryAnswer
 	return unread
 }
 
-// named returns the number of the order that an answer is about.
-func (c *Channel) named(o *order.Order, a *order.QueryAnswer) (string, error) {
+// named returns the number of the order, refund or transfer that an answer is about.
+func (c *Channel) named(o *order.Order, a *order.QueryAnswer, state string) (string, error) {
 	header := make(http.Header, len(a.Header))
 	for name, value := range a.Header {
 		header.Set(name, value)
 	}
 	value, err := c.about.Evaluate(&rule.Answer{Status: a.Status, Body: a.Body, Header: header},
-		rule.Facts{OrderNo: o.OrderNo, MerchantNo: o.MerchantNo, State: a.Reading.String(), Vars: o.Vars, Taken: a.Taken})
+		rule.Facts{OrderNo: o.OrderNo, MerchantNo: o.MerchantNo, State: state, Vars: o.Vars, Taken: a.Taken})
 	if err != nil {
 		return "", err
 	}

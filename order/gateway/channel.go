@@ -3,12 +3,13 @@
 //
 // # Templates
 //
-// {order_no}, {merchant_no} and {vars.NAME} stand for values of the order: in a URL's path and in the
-// values of its query, in the values of headers, and in a body that is JSON, a form or XML. A value is
-// escaped for its place, so every value stays one value: it cannot change the host or the segments of the
-// path, and cannot add a parameter, a header or a field of the body. Values that cannot be escaped are
-// refused by CheckOrder when the order is created: a value that would be "." or ".." in a path or make a
-// segment empty, a control character in a header or in XML, bytes that are not UTF-8.
+// {order_no}, {merchant_no} and {vars.NAME} stand for values of the order, and {ref_no} for the number of
+// the refund or transfer that a [Poll] is about: in a URL's path and in the values of its query, in the
+// values of headers, and in a body that is JSON, a form or XML. A value is escaped for its place, so every
+// value stays one value: it cannot change the host or the segments of the path, and cannot add a
+// parameter, a header or a field of the body. Values that cannot be escaped are refused by CheckOrder when
+// the order is created: a value that would be "." or ".." in a path or make a segment empty, a control
+// character in a header or in XML, bytes that are not UTF-8.
 //
 // In JSON a placeholder stands within a string, or alone where a number is wanted:
 //
@@ -106,6 +107,9 @@ func New(o Options) (order.Channel, error) {
 		}
 		if *r.to, err = compile(r.from, r.method); err == nil {
 			err = c.checkSigned(*r.to)
+		}
+		if err == nil && slices.Contains((*r.to).names(), "ref_no") {
+			err = errors.New("{ref_no} is for queues of kind poll")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("gateway: %s: %w", r.name, err)

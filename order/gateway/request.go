@@ -156,7 +156,7 @@ func (r *request) names() []string {
 
 // sample returns an order with a value for every placeholder.
 func (r *request) sample() *order.Order {
-	o := &order.Order{OrderNo: "1", MerchantNo: "1", Vars: map[string]string{}}
+	o := &order.Order{OrderNo: "1", MerchantNo: "1", RefNo: "1", Vars: map[string]string{}}
 	for _, name := range r.names() {
 		if v, ok := strings.CutPrefix(name, "vars."); ok {
 			o.Vars[v] = "1"

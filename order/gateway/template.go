@@ -11,13 +11,13 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-const wantName = "want {order_no}, {merchant_no} or {vars.NAME}"
+const wantName = "want {order_no}, {merchant_no} or {vars.NAME}, or {ref_no} of a poll"
 
 // placeholder matches everything that looks like a placeholder, valid or not, but not the braces of JSON.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_][^{}",:\n]*\}`)
 
 // name matches the content of a valid placeholder.
-var name = regexp.MustCompile(`^(order_no|merchant_no|vars\.[A-Za-z0-9_.-]+)$`)
+var name = regexp.MustCompile(`^(order_no|merchant_no|ref_no|vars\.[A-Za-z0-9_.-]+)$`)
 
 // A template is text with placeholders for an order's values.
 type template []part
@@ -25,7 +25,7 @@ type template []part
 // A part is literal text or a placeholder.
 type part struct {
 	text string // literal text, as it is sent; empty for a placeholder
-	name string // order_no, merchant_no or vars.NAME; empty for literal text
+	name string // order_no, merchant_no, ref_no or vars.NAME; empty for literal text
 
 	// put returns a value in the form of its place, or what is wrong with the value.
 	put func(value string) (text, problem string)
@@ -50,7 +50,7 @@ func scan(text string) (template, error) {
 		t = append(t, part{text: text[at:]})
 	}
 	for _, p := range t {
-		for _, begun := range []string{"{order_no", "{merchant_no", "{vars."} {
+		for _, begun := range []string{"{order_no", "{merchant_no", "{ref_no", "{vars."} {
 			if strings.Contains(p.text, begun) {
 				return nil, fmt.Errorf("%s has no closing brace", begun)
 			}
@@ -121,6 +121,8 @@ func valueOf(o *order.Order, name string) (value string, known bool) {
 		return o.OrderNo, true
 	case "merchant_no":
 		return o.MerchantNo, true
+	case "ref_no":
+		return o.RefNo, o.RefNo != ""
 	}
 	value, known = o.Vars[strings.TrimPrefix(name, "vars.")]
 	return value, known

@@ -116,15 +116,18 @@ func (q *Query) Read(a order.Answer, age time.Duration) order.QueryAnswer {
 
 // allowed reports whether an answer with this HTTP status may have a reading.
 func allowed(r order.Reading, status int) bool {
+	return r == order.QueryError || readable(r.Decides(), r == order.NotFound, status)
+}
+
+// readable reports whether an answer with this HTTP status may decide, or say that there is none.
+func readable(decides, notFound bool, status int) bool {
 	switch {
-	case r == order.QueryError:
-		return true
 	case status < 200 || status >= 500:
 		return false
 	case status >= 300:
-		return r == order.NotFound && status >= 400
+		return notFound && status >= 400
 	case status == 202:
-		return !r.Decides()
+		return !decides
 	}
 	return true
 }

@@ -1043,7 +1043,7 @@ export interface components {
              * @description 1 for the first.
              */
             number: number;
-            /** @description Order: how the answer was read. Query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid. */
+            /** @description How the answer was read. Order, query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid. Poll: PENDING, NOT_FOUND, DONE, FAILED_THERE or QUERY_ERROR; of a request: accepted, refused or unknown. */
             reading?: string;
             /** @description The answer, cut at 600 characters. */
             response: string;
@@ -1143,7 +1143,7 @@ export interface components {
         };
         CompleteTask: {
             /**
-             * @description The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED.
+             * @description The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE.
              * @example PAID
              */
             outcome?: string;
@@ -1192,7 +1192,7 @@ export interface components {
             };
             /** @description Body of the request as a JSON value, sent byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers has one. Not together with body. */
             json?: unknown;
-            /** @description The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no. */
+            /** @description The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no; for a poll: merchant_no/order_no/ref_no. */
             key?: string;
             /**
              * @description Age limit: if the next attempt would be due later after the schedule began, the task ends. An attempt that was due in time is made even if it is late, after downtime or a pause. A manual attempt is always made.
@@ -1202,7 +1202,7 @@ export interface components {
             merchant_no?: string;
             /** @description Default POST. */
             method?: string;
-            /** @description Order: the notification of the merchant about the result. */
+            /** @description Order or poll: the notification of the merchant about the result. */
             notify?: components["schemas"]["Notify"];
             /**
              * Format: date-time
@@ -1214,6 +1214,8 @@ export interface components {
             ordering_key?: string;
             /** @description The queue, whose rules hold for the task. */
             queue: string;
+            /** @description Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number and -R1. */
+            ref_no?: string;
             /**
              * @description A duration, or cron and an expression: the task starts again after it has ended, until it is cancelled. The first round begins by due and delay, so now if neither is given, also with cron.
              * @example 10m
@@ -1240,7 +1242,7 @@ export interface components {
             timeout?: string;
             /** @description Destination of the request. Required unless the queue has an address of its own. */
             url?: string;
-            /** @description Order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _. */
+            /** @description Order or poll: values for the queue's templates, {vars.NAME}, or for its channel. At most 64, of 4,000 characters each; names of letters, digits and _. */
             vars?: {
                 [key: string]: string;
             };
@@ -1324,7 +1326,7 @@ export interface components {
             event?: string;
             key?: string;
             /** @enum {string} */
-            kind?: "notify" | "order";
+            kind?: "notify" | "order" | "poll";
             merchant_no?: string;
             order_no?: string;
             queue?: string;
@@ -1379,12 +1381,12 @@ export interface components {
             waiting: number;
         };
         LastAttempt: {
-            /** @description Action of an attempt of an order: query, close or reverse. */
+            /** @description Action of an attempt of an order: query, close or reverse; of a poll: announce, request or query. */
             action?: string;
             error: string;
             /** Format: int32 */
             number: number;
-            /** @description Order: how the answer was read; see reading of an attempt. */
+            /** @description Order or poll: how the answer was read; see reading of an attempt. */
             reading?: string;
             /** @enum {string} */
             result: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown" | (string & {});
@@ -1622,7 +1624,7 @@ export interface components {
             unowned: components["schemas"]["Shard"][];
         };
         Notify: {
-            /** @description An object with fields of the notification. order_no, order_state and the queue's fields of the channel's answer are added. */
+            /** @description An object with fields of the notification. order_no, the state and the queue's fields of the channel's answer are added. */
             json?: unknown;
             /** @description Destination of the notification; default: the url of the notify queue. */
             url?: string;
@@ -1664,7 +1666,7 @@ export interface components {
              */
             number: number;
             queue: string;
-            /** @description Order: how the answer was read. Query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid. */
+            /** @description How the answer was read. Order, query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid. Poll: PENDING, NOT_FOUND, DONE, FAILED_THERE or QUERY_ERROR; of a request: accepted, refused or unknown. */
             reading?: string;
             /** @description The answer, cut at 600 characters. */
             response: string;
@@ -1840,7 +1842,7 @@ export interface components {
                 [key: string]: string;
             };
             method: string;
-            /** @description Order: as requested. */
+            /** @description Order or poll: as requested. */
             notify?: components["schemas"]["Notify"];
             /**
              * Format: date-time
@@ -1848,7 +1850,7 @@ export interface components {
              */
             order_created?: string;
             url: string;
-            /** @description Order: as requested. */
+            /** @description Order or poll: as requested. */
             vars?: {
                 [key: string]: string;
             };
@@ -2114,7 +2116,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             key: string;
-            /** @description Kind of the queue's tasks: notify or order. */
+            /** @description Kind of the queue's tasks: notify, order or poll. */
             kind: string;
             /** @description The newest attempt; null before the first. */
             last: components["schemas"]["LastAttempt"] | null;
@@ -2126,11 +2128,11 @@ export interface components {
             max_age?: string;
             /**
              * Format: int32
-             * @description Number of attempts that the schedule allows; null if it has no end, and for an order, which is polled until it is decided.
+             * @description Number of attempts that the schedule allows; null if it has no end, and for an order or poll, which is polled until it is decided.
              */
             max_attempts: number | null;
             merchant_no: string;
-            /** @description Empty for an order. */
+            /** @description Empty for an order or poll. */
             method: string;
             order_no: string;
             /**
@@ -2140,9 +2142,16 @@ export interface components {
             order_state?: "PENDING" | "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED" | "UNKNOWN" | (string & {});
             /** @description It is attempted after the earlier tasks of its queue with the same ordering key. */
             ordering_key?: string;
+            /**
+             * @description Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before.
+             * @enum {string}
+             */
+            poll_state?: "PENDING" | "DONE" | "FAILED_THERE" | "UNKNOWN" | (string & {});
             queue: string;
             /** @description Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending. */
             reason: string;
+            /** @description Poll: the number of the refund, transfer or profit sharing at the channel. */
+            ref_no?: string;
             repeat?: string;
             schedule: string;
             /** @enum {string} */
@@ -2186,7 +2195,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             key: string;
-            /** @description Kind of the queue's tasks: notify or order. */
+            /** @description Kind of the queue's tasks: notify, order or poll. */
             kind: string;
             /** @description The newest attempt; null before the first. */
             last: components["schemas"]["LastAttempt"] | null;
@@ -2198,11 +2207,11 @@ export interface components {
             max_age?: string;
             /**
              * Format: int32
-             * @description Number of attempts that the schedule allows; null if it has no end, and for an order, which is polled until it is decided.
+             * @description Number of attempts that the schedule allows; null if it has no end, and for an order or poll, which is polled until it is decided.
              */
             max_attempts: number | null;
             merchant_no: string;
-            /** @description Empty for an order. */
+            /** @description Empty for an order or poll. */
             method: string;
             order_no: string;
             /**
@@ -2212,9 +2221,16 @@ export interface components {
             order_state?: "PENDING" | "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED" | "UNKNOWN" | (string & {});
             /** @description It is attempted after the earlier tasks of its queue with the same ordering key. */
             ordering_key?: string;
+            /**
+             * @description Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before.
+             * @enum {string}
+             */
+            poll_state?: "PENDING" | "DONE" | "FAILED_THERE" | "UNKNOWN" | (string & {});
             queue: string;
             /** @description Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending. */
             reason: string;
+            /** @description Poll: the number of the refund, transfer or profit sharing at the channel. */
+            ref_no?: string;
             repeat?: string;
             request: components["schemas"]["Request"];
             schedule: string;
@@ -3822,7 +3838,7 @@ export interface operations {
                 /** @description Exclusive. */
                 created_to?: string;
                 /** @description Every task is examined, so a page may have few tasks, or none, and be followed by more. */
-                kind?: "notify" | "order";
+                kind?: "notify" | "order" | "poll";
                 /** @description Result of the last attempt; examined as for kind. */
                 result?: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown";
                 /** @description HTTP status of the last attempt's answer; examined as for kind. */

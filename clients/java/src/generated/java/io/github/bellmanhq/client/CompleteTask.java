@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * CompleteTask, as the API has it. What is null is left out.
  *
- * @param outcome The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED.
+ * @param outcome The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE.
  * @param reason Default callback.
  */
 public record CompleteTask(
@@ -34,7 +34,7 @@ public record CompleteTask(
         private Builder() {
         }
 
-        /** The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED. */
+        /** The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE. */
         public Builder outcome(String outcome) {
             this.outcome = outcome;
             return this;

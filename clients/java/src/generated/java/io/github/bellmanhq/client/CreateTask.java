@@ -17,14 +17,15 @@ import java.util.Map;
  * @param expires Order: how long after its creation the close protocol begins if nobody has paid; default: the queue's.
  * @param headers At most 64, of 8,192 bytes each.
  * @param json Body of the request as a JSON value, sent byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers has one. Not together with body.
- * @param key The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no.
+ * @param key The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no; for a poll: merchant_no/order_no/ref_no.
  * @param maxAge Age limit: if the next attempt would be due later after the schedule began, the task ends. An attempt that was due in time is made even if it is late, after downtime or a pause. A manual attempt is always made.
  * @param merchantNo see the API
  * @param method Default POST.
- * @param notification Order: the notification of the merchant about the result.
+ * @param notification Order or poll: the notification of the merchant about the result.
  * @param orderCreated Order: creation time at the channel. expires, code_life and the age from which the channel allows closing count from it. At most 31 days ago and a minute ahead, by the server's clock. Default: when bellman received the order.
  * @param orderNo see the API
  * @param orderingKey Tasks of a queue with the same ordering key are attempted in the order of creation, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order.
+ * @param refNo Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number and -R1.
  * @param repeat A duration, or cron and an expression: the task starts again after it has ended, until it is cancelled. The first round begins by due and delay, so now if neither is given, also with cron.
  * @param resume State of the task in another system, from which the schedule goes on. Not together with due or delay, and not for an order.
  * @param schedule Schedule: the name of a preset, or a text; default: the queue's.
@@ -32,7 +33,7 @@ import java.util.Map;
  * @param supersedes Ends the earlier waiting tasks of its ordering key instead of waiting for them: they are cancelled with reason superseded and cannot be resent.
  * @param timeout Timeout of one attempt; default: the queue's.
  * @param url Destination of the request. Required unless the queue has an address of its own.
- * @param vars Order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _.
+ * @param vars Order or poll: values for the queue's templates, {vars.NAME}, or for its channel. At most 64, of 4,000 characters each; names of letters, digits and _.
  */
 public record CreateTask(
         String queue,
@@ -52,6 +53,7 @@ public record CreateTask(
         Instant orderCreated,
         String orderNo,
         String orderingKey,
+        String refNo,
         String repeat,
         Resume resume,
         String schedule,
@@ -80,6 +82,7 @@ public record CreateTask(
                 "order_created", orderCreated,
                 "order_no", orderNo,
                 "ordering_key", orderingKey,
+                "ref_no", refNo,
                 "repeat", repeat,
                 "resume", resume,
                 "schedule", schedule,
@@ -114,6 +117,7 @@ public record CreateTask(
         private Instant orderCreated;
         private String orderNo;
         private String orderingKey;
+        private String refNo;
         private String repeat;
         private Resume resume;
         private String schedule;
@@ -174,7 +178,7 @@ public record CreateTask(
             return this;
         }
 
-        /** The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no. */
+        /** The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no; for a poll: merchant_no/order_no/ref_no. */
         public Builder key(String key) {
             this.key = key;
             return this;
@@ -197,7 +201,7 @@ public record CreateTask(
             return this;
         }
 
-        /** Order: the notification of the merchant about the result. */
+        /** Order or poll: the notification of the merchant about the result. */
         public Builder notification(Notify notification) {
             this.notification = notification;
             return this;
@@ -217,6 +221,12 @@ public record CreateTask(
         /** Tasks of a queue with the same ordering key are attempted in the order of creation, each after the one before has ended. At most 255 bytes. Not together with repeat, and not for an order. */
         public Builder orderingKey(String orderingKey) {
             this.orderingKey = orderingKey;
+            return this;
+        }
+
+        /** Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number and -R1. */
+        public Builder refNo(String refNo) {
+            this.refNo = refNo;
             return this;
         }
 
@@ -262,14 +272,14 @@ public record CreateTask(
             return this;
         }
 
-        /** Order: values for the queue's templates, {vars.NAME}. At most 64, of 4,000 characters each; names of letters, digits and _. */
+        /** Order or poll: values for the queue's templates, {vars.NAME}, or for its channel. At most 64, of 4,000 characters each; names of letters, digits and _. */
         public Builder vars(Map<String, String> vars) {
             this.vars = vars;
             return this;
         }
 
         public CreateTask build() {
-            return new CreateTask(queue, body, codeLife, delay, due, event, expires, headers, json, key, maxAge, merchantNo, method, notification, orderCreated, orderNo, orderingKey, repeat, resume, schedule, success, supersedes, timeout, url, vars);
+            return new CreateTask(queue, body, codeLife, delay, due, event, expires, headers, json, key, maxAge, merchantNo, method, notification, orderCreated, orderNo, orderingKey, refNo, repeat, resume, schedule, success, supersedes, timeout, url, vars);
         }
     }
 }

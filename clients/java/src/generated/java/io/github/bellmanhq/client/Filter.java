@@ -12,7 +12,7 @@ import java.util.Map;
  * @param createdTo Exclusive.
  * @param event see the API
  * @param key see the API
- * @param kind notify, order.
+ * @param kind notify, order, poll.
  * @param merchantNo see the API
  * @param orderNo see the API
  * @param queue see the API
@@ -113,7 +113,7 @@ public record Filter(
             return this;
         }
 
-        /** notify, order. */
+        /** notify, order, poll. */
         public Builder kind(TaskKind kind) {
             this.kind = kind;
             return this;

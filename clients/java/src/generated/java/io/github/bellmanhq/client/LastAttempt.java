@@ -14,8 +14,8 @@ import java.util.Map;
  * @param started see the API
  * @param status HTTP status; 0: no answer.
  * @param trigger Trigger of the attempt.
- * @param action Action of an attempt of an order: query, close or reverse.
- * @param reading Order: how the answer was read; see reading of an attempt.
+ * @param action Action of an attempt of an order: query, close or reverse; of a poll: announce, request or query.
+ * @param reading Order or poll: how the answer was read; see reading of an attempt.
  */
 public record LastAttempt(
         String error,

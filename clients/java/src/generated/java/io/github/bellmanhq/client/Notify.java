@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * Notify, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param json An object with fields of the notification. order_no, order_state and the queue's fields of the channel's answer are added.
+ * @param json An object with fields of the notification. order_no, the state and the queue's fields of the channel's answer are added.
  * @param url Destination of the notification; default: the url of the notify queue.
  */
 public record Notify(
@@ -41,7 +41,7 @@ public record Notify(
         private Builder() {
         }
 
-        /** An object with fields of the notification. order_no, order_state and the queue's fields of the channel's answer are added. */
+        /** An object with fields of the notification. order_no, the state and the queue's fields of the channel's answer are added. */
         public Builder json(Object json) {
             this.json = json;
             return this;

@@ -22,7 +22,7 @@ import java.util.Map;
  * @param tookMs From the start to the last byte, or to the timeout.
  * @param trigger Trigger of the attempt.
  * @param action The action of the attempt, if tasks of the queue have several: query, close, …
- * @param reading Order: how the answer was read. Query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid.
+ * @param reading How the answer was read. Order, query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid. Poll: PENDING, NOT_FOUND, DONE, FAILED_THERE or QUERY_ERROR; of a request: accepted, refused or unknown.
  * @param timing Parts of took_ms for making a connection; absent if a connection was reused.
  */
 public record OrderAttempt(

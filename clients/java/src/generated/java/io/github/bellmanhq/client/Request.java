@@ -14,9 +14,9 @@ import java.util.Map;
  * @param url see the API
  * @param codeLife Order: as requested.
  * @param expires Order: as requested.
- * @param notification Order: as requested.
+ * @param notification Order or poll: as requested.
  * @param orderCreated Order: as given, or when bellman received the order.
- * @param vars Order: as requested.
+ * @param vars Order or poll: as requested.
  */
 public record Request(
         String body,

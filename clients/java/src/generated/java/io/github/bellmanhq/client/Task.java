@@ -15,11 +15,11 @@ import java.util.Map;
  * @param finished null while it is pending.
  * @param id see the API
  * @param key see the API
- * @param kind Kind of the queue's tasks: notify or order.
+ * @param kind Kind of the queue's tasks: notify, order or poll.
  * @param last The newest attempt; null before the first.
- * @param maxAttempts Number of attempts that the schedule allows; null if it has no end, and for an order, which is polled until it is decided.
+ * @param maxAttempts Number of attempts that the schedule allows; null if it has no end, and for an order or poll, which is polled until it is decided.
  * @param merchantNo see the API
- * @param method Empty for an order.
+ * @param method Empty for an order or poll.
  * @param orderNo see the API
  * @param queue see the API
  * @param reason Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending.
@@ -33,6 +33,8 @@ import java.util.Map;
  * @param maxAge see the API
  * @param orderState Order: its state. UNKNOWN: the channel never decided it, and an alert was sent.
  * @param orderingKey It is attempted after the earlier tasks of its queue with the same ordering key.
+ * @param pollState Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before.
+ * @param refNo Poll: the number of the refund, transfer or profit sharing at the channel.
  * @param repeat see the API
  * @param success see the API
  * @param supersedes It ends waiting tasks of its ordering key instead of waiting for them.
@@ -64,6 +66,8 @@ public record Task(
         String maxAge,
         OrderState orderState,
         String orderingKey,
+        PollState pollState,
+        String refNo,
         String repeat,
         String success,
         Boolean supersedes,
@@ -96,6 +100,8 @@ public record Task(
                 r.text("max_age"),
                 r.shape("order_state", OrderState::of),
                 r.text("ordering_key"),
+                r.shape("poll_state", PollState::of),
+                r.text("ref_no"),
                 r.text("repeat"),
                 r.text("success"),
                 r.bool("supersedes"),

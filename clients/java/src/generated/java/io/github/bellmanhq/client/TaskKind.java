@@ -5,6 +5,7 @@ package io.github.bellmanhq.client;
 public enum TaskKind implements Value {
     NOTIFY("notify"),
     ORDER("order"),
+    POLL("poll"),
     /** What a newer server says that this client does not know. It cannot be sent. */
     UNRECOGNIZED("");
 

@@ -1,0 +1,186 @@
+package alipay
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
+	"github.com/bellmanhq/bellman/order/states"
+)
+
+// The methods of Alipay's gateway for refunds and transfers.
+const (
+	refundMethod        = "alipay.trade.refund"
+	refundQueryMethod   = "alipay.trade.fastpay.refund.query"
+	transferQueryMethod = "alipay.fund.trans.common.query"
+)
+
+// A Poll queries refunds or transfers of one application, by the merchant's own number of them. It is
+// safe for concurrent use.
+type Poll struct {
+	channel *Channel
+	of      order.NoticeOf
+	states  *states.Poll
+}
+
+// Refunds is a Poll of refunds, which it can also request.
+type Refunds struct{ *Poll }
+
+var (
+	_ poll.Channel    = (*Poll)(nil)
+	_ poll.RefChecker = (*Poll)(nil)
+	_ poll.Requester  = Refunds{}
+)
+
+// NewPoll returns the channel of one application for what it queries: refund or transfer. For refunds
+// it is a Refunds.
+func NewPoll(of order.NoticeOf, o Options) (poll.Channel, error) {
+	if of != order.OfRefund && of != order.OfTransfer {
+		return nil, fmt.Errorf("alipay: of: %q: want refund or transfer", of)
+	}
+	c, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	p := &Poll{channel: c, of: of}
+	if p.states, err = states.CompilePoll("alipay_" + string(of)); err != nil {
+		return nil, fmt.Errorf("alipay: %w", err)
+	}
+	if of == order.OfRefund {
+		return Refunds{p}, nil
+	}
+	return p, nil
+}
+
+// Certificates returns what [Channel.Certificates] returns.
+func (p *Poll) Certificates() map[string]time.Time { return p.channel.Certificates() }
+
+// Query calls alipay.trade.fastpay.refund.query or alipay.fund.trans.common.query. For a transfer,
+// vars.product_code and vars.biz_scene override TRANS_ACCOUNT_NO_PWD and DIRECT_TRANSFER.
+func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
+	if err := p.CheckRef(o, false); err != nil {
+		return poll.Answer{Answer: unread(order.Answer{Result: bellman.Blocked}, err)}
+	}
+	method := refundQueryMethod
+	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "query_options": []string{"gmt_refund_pay"}}
+	if p.of == order.OfTransfer {
+		method = transferQueryMethod
+		fields = map[string]any{"out_biz_no": o.RefNo, "product_code": cmp.Or(o.Vars["product_code"], "TRANS_ACCOUNT_NO_PWD"),
+			"biz_scene": cmp.Or(o.Vars["biz_scene"], "DIRECT_TRANSFER")}
+	}
+	a, text, err := p.channel.call(ctx, method, fields)
+	if err == nil && text != nil {
+		_, err = p.about(o, text)
+	}
+	if err != nil { // an unsigned word can slow us down and not decide
+		a.Throttled = p.states.Read(a).Throttled
+		return poll.Answer{Answer: unread(a, err)}
+	}
+	return p.states.Read(a)
+}
+
+// Request calls alipay.trade.refund for vars.amount, in the smallest unit. Alipay treats requests
+// with the same out_request_no as one. https://docs.open.alipay.com/api_1/alipay.trade.refund
+func (r Refunds) Request(ctx context.Context, o *order.Order) poll.RequestAnswer {
+	if err := r.CheckRef(o, true); err != nil {
+		return poll.RequestAnswer{Answer: unread(order.Answer{Result: bellman.Blocked}, err)}
+	}
+	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "refund_amount": yuan(o.Vars["amount"])}
+	if reason := o.Vars["reason"]; reason != "" {
+		fields["refund_reason"] = reason
+	}
+	a, text, err := r.channel.call(ctx, refundMethod, fields)
+	var t named
+	if err == nil && text != nil {
+		t, err = r.about(o, text)
+	}
+	switch {
+	case err != nil:
+		return poll.RequestAnswer{Answer: unread(a, err)}
+	case t.Code == "10000":
+		return poll.RequestAnswer{Answer: a, Reading: poll.RequestAccepted}
+	case t.Code == "40004" && !strings.HasSuffix(t.SubCode, "SYSTEM_ERROR"):
+		a.Result, a.Error = bellman.Refused, fmt.Sprintf("code %q, sub_code %.60q", t.Code, t.SubCode)
+		return poll.RequestAnswer{Answer: a, Reading: poll.RequestRefused}
+	}
+	if text != nil {
+		a.Result, a.Error = bellman.Refused, fmt.Sprintf("code %.20q, sub_code %.60q: it is not known what became of the request", t.Code, t.SubCode)
+	}
+	return poll.RequestAnswer{Answer: a}
+}
+
+// named is what of an answer says what it is about.
+type named struct {
+	Code         string      `json:"code"`
+	SubCode      string      `json:"sub_code"`
+	OutTradeNo   string      `json:"out_trade_no"`
+	OutRequestNo string      `json:"out_request_no"`
+	OutBizNo     string      `json:"out_biz_no"`
+	RefundStatus string      `json:"refund_status"`
+	RefundAmount json.Number `json:"refund_amount"`
+}
+
+// about returns an error if an answer is about something else.
+func (p *Poll) about(o *order.Order, text []byte) (named, error) {
+	var t named
+	if err := json.Unmarshal(text, &t); err != nil {
+		return t, errors.New("the answer does not describe a " + string(p.of))
+	}
+	amount := o.Vars["amount"]
+	switch {
+	case p.of == order.OfTransfer && t.OutBizNo != o.RefNo && (t.Code == "10000" || t.OutBizNo != ""):
+		return t, fmt.Errorf("the answer is about the transfer %.70q", t.OutBizNo)
+	case p.of == order.OfTransfer:
+	case t.OutTradeNo != o.OrderNo && (t.RefundStatus != "" || t.OutTradeNo != ""):
+		return t, fmt.Errorf("the answer is about a refund of the order %.70q", t.OutTradeNo)
+	case t.OutRequestNo != o.RefNo && (t.RefundStatus != "" || t.OutRequestNo != ""):
+		return t, fmt.Errorf("the answer is about the refund %.70q", t.OutRequestNo)
+	case t.RefundStatus != "" && amount != "" && !sameAmount(t.RefundAmount.String(), yuan(amount)):
+		return t, fmt.Errorf("the answer is about a refund of %.20q, not of %s", t.RefundAmount, yuan(amount))
+	}
+	return t, nil
+}
+
+// sameAmount reports whether two decimal numbers are equal: 12.3 and 12.30.
+func sameAmount(a, b string) bool {
+	x, ok := new(big.Rat).SetString(a)
+	y, ok2 := new(big.Rat).SetString(b)
+	return ok && ok2 && x.Cmp(y) == 0
+}
+
+// CheckRef returns an *[bellman.Invalid] if Alipay cannot have such a number, or if a variable is
+// missing.
+func (p *Poll) CheckRef(o *order.Order, request bool) error {
+	bad := new(bellman.Invalid)
+	if n := len(o.RefNo); n < 1 || n > 64 || strings.ContainsFunc(o.RefNo, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		bad.Add("ref_no", "Alipay takes 1 to 64 letters, digits and signs of ASCII, without white space")
+	}
+	if p.of == order.OfRefund {
+		var wrong *bellman.Invalid
+		if errors.As(p.channel.CheckOrder(o), &wrong) {
+			bad.Fields = append(bad.Fields, wrong.Fields...)
+		}
+		n, err := strconv.ParseInt(o.Vars["amount"], 10, 64)
+		if (request || o.Vars["amount"] != "") && (err != nil || n <= 0 || strconv.FormatInt(n, 10) != o.Vars["amount"]) {
+			bad.Add("vars.amount", "want a whole number above 0, in the currency's smallest unit")
+		}
+	}
+	return bad.Err()
+}
+
+// yuan writes an amount of fen, which CheckRef accepted, as Alipay does: 12.30.
+func yuan(fen string) string {
+	for len(fen) < 3 {
+		fen = "0" + fen
+	}
+	return fen[:len(fen)-2] + "." + fen[len(fen)-2:]
+}

@@ -1,0 +1,129 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
+	"github.com/bellmanhq/bellman/order/states"
+	"github.com/bellmanhq/bellman/rule"
+)
+
+// PollOptions are the options of a Poll. Query and States are required.
+type PollOptions struct {
+	Query   Request
+	Request Request // zero: the refund is requested elsewhere
+
+	States *states.Poll // reads the answer to Query
+
+	// About evaluates to the number of the refund or transfer that an answer to Query is about; see
+	// [Options]. It is compared with the RefNo.
+	About *rule.Value
+
+	Sign      sign.Config       // zero: requests are not signed
+	Transport http.RoundTripper // nil: http.DefaultTransport
+}
+
+// A Poll sends the requests of its templates about refunds and transfers. It is safe for concurrent
+// use.
+type Poll struct {
+	channel Channel
+	query   *request
+	request *request // nil: none
+	states  *states.Poll
+}
+
+// requesting is a Poll with a template for the request.
+type requesting struct{ *Poll }
+
+var (
+	_ poll.Channel    = (*Poll)(nil)
+	_ poll.RefChecker = (*Poll)(nil)
+	_ poll.Requester  = requesting{}
+)
+
+// NewPoll compiles the templates and reads the secrets. The channel is a [poll.Requester] if and
+// only if Request is given. An error names the request and the part of it that is wrong.
+func NewPoll(o PollOptions) (poll.Channel, error) {
+	p := &Poll{channel: Channel{about: o.About, transport: o.Transport}, states: o.States}
+	if p.channel.transport == nil {
+		p.channel.transport = http.DefaultTransport
+	}
+	if o.States == nil {
+		return nil, errors.New("gateway: states are needed: without them no answer means anything")
+	}
+	var err error
+	if p.channel.signer, err = sign.New(o.Sign); err != nil {
+		return nil, fmt.Errorf("gateway: sign: %w", err)
+	}
+	if p.query, err = p.compile("query", o.Query, http.MethodGet); err != nil {
+		return nil, err
+	}
+	if o.Request.URL == "" && o.Request.Method == "" && o.Request.Body == "" && o.Request.Headers == nil {
+		return p, nil
+	}
+	if p.request, err = p.compile("request", o.Request, http.MethodPost); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(p.request.names(), "ref_no") {
+		return nil, errors.New("gateway: request: names no refund: want {ref_no} in its url, headers or body, so that the channel knows a repeat of it")
+	}
+	return requesting{p}, nil
+}
+
+func (p *Poll) compile(name string, from Request, method string) (*request, error) {
+	r, err := compile(from, method)
+	if err == nil {
+		err = p.channel.checkSigned(r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("gateway: %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// CheckRef returns an *[bellman.Invalid] that names ref_no, order_no, merchant_no or vars.NAME if a
+// request cannot be made.
+func (p *Poll) CheckRef(o *order.Order, request bool) error {
+	bad := new(bellman.Invalid)
+	p.query.fill(o, bad)
+	if request && p.request != nil {
+		p.request.fill(o, bad)
+	}
+	return bad.Err()
+}
+
+// Query sends the query template and reads the answer with States. An answer that About says to be
+// about another refund is a query error.
+func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
+	a := p.channel.ask(ctx, p.query, o)
+	if a.Result == bellman.Unknown { // the attempt was interrupted
+		return poll.Answer{Answer: a}
+	}
+	read := p.states.Read(a)
+	if p.channel.about == nil || read.Reading == poll.QueryError {
+		return read
+	}
+	no, err := p.channel.named(o, &order.QueryAnswer{Answer: read.Answer, Taken: read.Taken}, read.Reading.String())
+	switch {
+	case err == nil && no == o.RefNo, err != nil && read.Reading == poll.NotFound:
+		return read
+	case err == nil:
+		err = fmt.Errorf("the answer is about %.40q", no)
+	default:
+		err = fmt.Errorf("the answer does not say what it is about: %w", err)
+	}
+	read.Answer.Result, read.Answer.Error = bellman.Refused, err.Error()
+	return poll.Answer{Answer: read.Answer}
+}
+
+// Request sends the request template. The HTTP status alone says whether the channel took it.
+func (p requesting) Request(ctx context.Context, o *order.Order) poll.RequestAnswer {
+	return poll.ReadRequest(p.channel.ask(ctx, p.request, o))
+}

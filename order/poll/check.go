@@ -1,0 +1,82 @@
+package poll
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// Check fills in the RefNo of the Body where the queue requests the refund, and Key
+// (MERCHANT/ORDER/REF), Event and Endpoint if they are empty. It returns an *[bellman.Invalid] that
+// names every wrong field.
+func (h *Handler) Check(task *bellman.Task) error {
+	bad := new(bellman.Invalid)
+	if task.MerchantNo == "" {
+		bad.Add("merchant_no", "is missing: a refund or transfer needs it")
+	}
+	if task.URL != "" {
+		bad.Add("url", "a poll is no request: want the merchant's address in notify.url")
+	}
+	if task.Repeat != "" {
+		bad.Add("repeat", "a refund or transfer is decided once")
+	}
+	ask, err := ParseAsk(task.Body)
+	if wrong := new(bellman.Invalid); errors.As(err, &wrong) {
+		bad.Fields = append(bad.Fields, wrong.Fields...)
+		return bad.Err()
+	}
+	if ask.RefNo == "" && h.requester != nil && task.OrderNo != "" {
+		ask.RefNo = DeriveRefNo(task.OrderNo)
+	}
+	if ask.RefNo == "" {
+		bad.Add("ref_no", "is missing: want the number of the refund or transfer at the channel")
+	}
+	if ask.Created.IsZero() {
+		ask.Created = h.rules.Now().UTC().Truncate(time.Millisecond)
+	}
+	if task.Key == "" {
+		parts := slices.DeleteFunc([]string{task.MerchantNo, task.OrderNo, ask.RefNo}, func(s string) bool { return s == "" })
+		if task.Key = strings.Join(parts, "/"); len(task.Key) > bellman.MaxKey {
+			bad.Add("key", fmt.Sprintf("merchant_no/order_no/ref_no is longer than %d bytes: give a shorter one", bellman.MaxKey))
+		}
+	}
+	task.Event = cmp.Or(task.Event, EventPoll)
+	task.Endpoint = cmp.Or(task.Endpoint, h.rules.Endpoint)
+	h.rules.Then.CheckNotify(bad, ask.Notify, func() bellman.Task {
+		return h.tell(&polled{task: task, ask: ask, life: Life{Stage: Decided, State: StateDone}})
+	})
+	h.checkRef(bad, task, &ask)
+	if ask.RefNo != "" && task.Alias() == "" {
+		task.SetAlias(order.Alias(cmp.Or(ask.Account, h.rules.Account, "queue:"+task.Queue), h.rules.Of, ask.RefNo))
+	}
+	if h.requester != nil && task.StartAt.IsZero() && task.Delay <= 0 {
+		task.Due = h.rules.Now() // the first gap of the schedule is one after the request
+	}
+	if len(bad.Fields) == 0 {
+		if task.Body, err = ask.Encode(); err != nil { // cannot happen: it was read just now
+			bad.Add("body", err.Error())
+		}
+	}
+	return bad.Err()
+}
+
+// checkRef checks that the channel can be queried, and requested where the queue does so.
+func (h *Handler) checkRef(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
+	c, ok := h.channel.(RefChecker)
+	if !ok || task.MerchantNo == "" || ask.RefNo == "" {
+		return
+	}
+	o := ask.order(task)
+	err := c.CheckRef(&o, h.requester != nil)
+	if wrong := new(bellman.Invalid); errors.As(err, &wrong) {
+		bad.Fields = append(bad.Fields, wrong.Fields...)
+	} else if err != nil {
+		bad.Add("ref_no", err.Error())
+	}
+}

@@ -1,0 +1,60 @@
+package poll
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// Complete applies an outcome from outside: what a person looked up. The outcome is DONE or
+// FAILED_THERE. After the decision the same outcome again changes nothing, and the other one is an
+// [bellman.ErrConflict].
+//
+// The Detail may be an [order.Told], the channel's notice. It causes a query now, whose answer decides,
+// and leaves a record.
+func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Time) (bellman.Verdict, error) {
+	if told, ok := c.Detail.(*order.Told); ok {
+		return h.told(task, told, now)
+	}
+	outcome := c.Outcome
+	r := Reading(max(slices.Index(readingNames, outcome), 0))
+	if !r.Decides() {
+		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
+			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %v", outcome, readingNames[Done:])}}}
+	}
+	w, err := h.read(task)
+	switch {
+	case err != nil:
+		return bellman.Verdict{}, err
+	case w.life.State == outcome:
+		return bellman.Verdict{}, nil
+	case w.life.over():
+		return bellman.Verdict{}, coded.Errorf("poll.decided", "%w: the refund or transfer is %s", bellman.ErrConflict, w.life.State)
+	}
+	var m move
+	w.life, m = decide(w.life, answer{reading: r}, now)
+	v := bellman.Verdict{Next: m.next}
+	if task.State.Ended() {
+		v.Next = bellman.Again
+	}
+	h.follow(&v, w, m, &Answer{})
+	return v, nil
+}
+
+// told makes a notice cause a query now.
+func (h *Handler) told(task *bellman.Task, t *order.Told, now time.Time) (bellman.Verdict, error) {
+	w, err := h.read(task)
+	if err != nil {
+		return bellman.Verdict{}, err
+	}
+	v := bellman.Verdict{}
+	if t.Result = order.NoticeDuplicate; w.life.Stage == Polling && !task.State.Ended() {
+		t.Result, v.Due = order.NoticeApplied, now
+	}
+	v.Follow = []bellman.Task{t.Record(task)}
+	return v, nil
+}

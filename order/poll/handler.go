@@ -1,0 +1,155 @@
+package poll
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/internal/wire"
+)
+
+// The events of tasks. A notification's event is poll.done or poll.failed.
+const (
+	EventPoll   = "poll.watch" // a task that names no event
+	EventDone   = "poll.done"
+	EventFailed = "poll.failed"
+)
+
+// tellDecided ends the key of a notification.
+const tellDecided = "decided"
+
+// Attempt makes one query or one request, or announces a request. An attempt that a person asked
+// for never sends a request. Out of turn it decides if the answer does, and changes nothing
+// otherwise.
+func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
+	started := h.rules.Now()
+	w, err := h.read(task)
+	if err != nil { // Check validated it when the task was added
+		h.rules.Alert(task, StateUnknown, err.Error())
+		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error()}
+	}
+	w.life = w.life.resume(task, number, h.requester != nil, started)
+	v, a, said := h.ask(ctx, w)
+	if a.throttled {
+		v.Hold = min(a.retryAfter, maxRetryAfter) // holds all queries of the account
+	}
+	a.started, a.jitter = started, rand.Float64()
+	ended := task.State.Ended()
+	if b := task.Before; b != nil {
+		ended = b.State.Ended()
+		a.aside, a.keep = ended || b.Due.After(started), b.Due
+	}
+	now := h.rules.Now()
+	var m move
+	w.life, m = step(w.plan, w.life, a, now)
+	w.life.Number = number
+	h.follow(&v, w, m, &said)
+	if v.Next, v.Reason, v.Due = m.next, m.reason, m.due; ended {
+		v.Next, v.Reason, v.Due = bellman.Again, "", time.Time{} // the task stays ended
+	}
+	return v
+}
+
+// A polled is a task with its parsed parts, for one step.
+type polled struct {
+	task *bellman.Task
+	ask  Ask
+	life Life
+	plan *plan
+	ref  order.Order
+}
+
+func (h *Handler) read(task *bellman.Task) (*polled, error) {
+	w := &polled{task: task}
+	var err error
+	if w.ask, err = ParseAsk(task.Body); err != nil {
+		return nil, fmt.Errorf("the task's body cannot be read: %w", err)
+	}
+	if w.life, err = ParseLife(task.Data); err != nil {
+		return nil, fmt.Errorf("the task's data cannot be read: %w", err)
+	}
+	if len(task.Data) == 0 && h.requester != nil {
+		w.life.Stage = Announcing
+	}
+	if w.plan, err = h.plan(task); err != nil {
+		return nil, fmt.Errorf("the task's schedule cannot be read: %w", err)
+	}
+	w.ref = w.ask.order(task)
+	return w, nil
+}
+
+// order returns the refund as a Channel takes it.
+func (a *Ask) order(task *bellman.Task) order.Order {
+	o := order.Order{MerchantNo: task.MerchantNo, OrderNo: task.OrderNo, RefNo: a.RefNo, Vars: a.Vars, Created: a.Created}
+	if o.Created.IsZero() {
+		o.Created = task.Created()
+	}
+	return o
+}
+
+// ask does what the stage says. A request goes out only in a scheduled attempt.
+func (h *Handler) ask(ctx context.Context, w *polled) (v bellman.Verdict, a answer, said Answer) {
+	switch {
+	case w.life.Stage == Announcing:
+		return bellman.Verdict{Action: actAnnounce, Result: bellman.Accepted, Unsent: true}, answer{act: actAnnounce}, said
+	case w.life.Stage == Requesting && w.task.Before == nil && w.task.Trigger == bellman.BySchedule:
+		got := safely(func() RequestAnswer { return h.requester.Request(ctx, &w.ref) }, func(a order.Answer) RequestAnswer { return RequestAnswer{Answer: a} })
+		a = answer{act: actRequest, request: min(got.Reading, RequestRefused), throttled: got.Throttled, retryAfter: max(got.RetryAfter, 0)}
+		return got.Verdict(a.act, a.request.String()), a, said
+	}
+	said = safely(func() Answer { return h.channel.Query(ctx, &w.ref) }, func(a order.Answer) Answer { return Answer{Answer: a} })
+	if said.Reading > FailedThere { // not a valid reading
+		said.Reading = QueryError
+	}
+	a = answer{act: actQuery, reading: said.Reading, throttled: said.Throttled, retryAfter: max(said.RetryAfter, 0), wait: max(said.Wait, 0), person: said.Person}
+	return said.Verdict(a.act, a.reading.String()), a, said
+}
+
+// safely calls a method of the channel. If the channel panics, there is no answer, and the life goes
+// on.
+func safely[A any](call func() A, of func(order.Answer) A) (a A) {
+	defer func() {
+		if p := recover(); p != nil {
+			a = of(order.Answer{Result: bellman.Refused, Error: fmt.Sprintf("the channel panicked: %v", p)})
+		}
+	}()
+	return call()
+}
+
+// follow adds the effects of a move to a verdict, and the life that results.
+func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
+	if m.tell {
+		taken, err := h.rules.Then.Fields(&w.ref, &order.QueryAnswer{Answer: said.Answer, Taken: said.Taken}, w.life.State)
+		if err != nil {
+			h.rules.Log.Error("an answer lacks fields of a refund or transfer", "task", w.task.ID, "queue", w.task.Queue, "err", err)
+		}
+		if w.life.Taken = taken; h.rules.Then.Queue != "" {
+			v.Follow = append(v.Follow, h.tell(w))
+		}
+	}
+	if m.alert != "" {
+		h.rules.Alert(w.task, w.life.State, m.alert)
+	}
+	v.Data = w.life.encode()
+}
+
+// tell returns the notification of the result. Its key is the same whatever found the result, so
+// that it is sent once.
+func (h *Handler) tell(w *polled) bellman.Task {
+	l, event := &w.life, EventDone
+	if l.State == StateFailedThere {
+		event = EventFailed
+	}
+	fields := map[string]any{
+		"merchant_no": w.task.MerchantNo,
+		"order_no":    w.task.OrderNo,
+		"ref_no":      w.ask.RefNo,
+		"state":       l.State,
+		"decided_at":  wire.When(time.UnixMilli(l.DecidedAt)),
+	}
+	return h.rules.Then.Tell(w.task, w.task.Key, tellDecided, event, w.ask.Notify, json.RawMessage(l.Taken), fields)
+}

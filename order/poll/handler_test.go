@@ -1,0 +1,457 @@
+package poll
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
+)
+
+func TestDone(t *testing.T) {
+	h := newHouse(t)
+	task := h.refund("")
+	if task.Key != "M1/O1/R1" || task.Event != "poll.watch" {
+		t.Errorf("key %q, event %q; want M1/O1/R1, poll.watch", task.Key, task.Event)
+	}
+	v := h.attempt(task)
+	if v.Action != "query" || v.Reading != "PENDING" || v.Next != bellman.Again || !v.Due.Equal(created.Add(2*time.Minute)) || v.Response != "read" {
+		t.Errorf("pending: %+v", v)
+	}
+	h.channel.query = func(*order.Order) Answer {
+		return Answer{Reading: Done, Answer: said("done"), Taken: Taken{"channel_ref_no": "503", "amount": int64(100), "ref_no": "theirs"}}
+	}
+	v = h.attempt(task)
+	if v.Next != bellman.Succeed || v.Reason != "done" || task.State != bellman.Succeeded || len(h.alerts) > 0 {
+		t.Fatalf("done: %+v, alerts %q", v, h.alerts)
+	}
+	told := h.told["refunds/M1/O1/R1/decided"]
+	if told.Queue != "merchant-notify" || told.Event != "poll.done" || told.URL != "https://m.example/n" || told.MerchantNo != "M1" || told.OrderNo != "O1" {
+		t.Errorf("notification %+v", told)
+	}
+	const body = `{"amount":100,"channel_ref_no":"503","decided_at":"2026-11-20T15:02:00.000Z","merchant_no":"M1","order_no":"O1","ref_no":"R1","shop":"<1>","state":"DONE"}`
+	if string(told.Body) != body {
+		t.Errorf("body %s; want %s", told.Body, body)
+	}
+	if s := StandingOf(task); s.State != StateDone || s.RefNo != "R1" || !s.Decided.Equal(created.Add(2*time.Minute)) || !s.Refuses(StateFailedThere) || s.Refuses(StateDone) {
+		t.Errorf("standing %+v", s)
+	}
+}
+
+func TestFailedThere(t *testing.T) {
+	h := newHouse(t, func(r *Rules) { r.Then.Ordered = true })
+	h.channel.query = func(*order.Order) Answer {
+		return Answer{Reading: FailedThere, Answer: said("ABNORMAL"), Person: "the refund is ABNORMAL"}
+	}
+	task := h.refund("")
+	v := h.attempt(task)
+	told := h.told["refunds/M1/O1/R1/decided"]
+	if v.Next != bellman.Succeed || v.Reason != "failed_there" || told.Event != "poll.failed" || told.OrderingKey != "M1/O1/R1" {
+		t.Errorf("%+v, told %+v", v, told)
+	}
+	if want := map[string]any{"merchant_no": "M1", "order_no": "O1", "ref_no": "R1", "state": "FAILED_THERE", "shop": "<1>", "decided_at": "2026-11-20T15:01:00.000Z"}; !maps.Equal(h.body(told.Key), want) {
+		t.Errorf("told %s; want %v", told.Body, want)
+	}
+	if !slices.Equal(h.alerts, []string{"FAILED_THERE: the refund is ABNORMAL"}) {
+		t.Errorf("alerts %q; want one, since a person must act", h.alerts)
+	}
+}
+
+// A schedule that is used up is an alarm, once, and no end.
+func TestUsedUp(t *testing.T) {
+	h := newHouse(t)
+	task := h.refund("1m*3")
+	got := strings.Join(h.gaps(task, 7), ", ")
+	const want = "1m0s query, 2m0s query, 3m0s query, 33m0s query, 6h33m0s query, 12h33m0s query, 18h33m0s query"
+	if got != want || task.State != bellman.Pending {
+		t.Errorf("%s, %v; want %s, pending", got, task.State, want)
+	}
+	if len(h.alerts) != 1 || !strings.Contains(h.alerts[0], "used up") || !StandingOf(task).Alerted {
+		t.Errorf("alerts %q; want one", h.alerts)
+	}
+	h.channel.query = reads(Done)
+	if h.attempt(task); task.Reason != "done" || h.tells != 1 {
+		t.Errorf("%s, told %d times; want done, once", task.Reason, h.tells)
+	}
+}
+
+// No answer, or one that says nothing, uses up the time of the schedule and no attempt of it.
+func TestErrors(t *testing.T) {
+	h := newHouse(t)
+	h.channel.query = func(*order.Order) Answer {
+		return Answer{Answer: order.Answer{Result: bellman.TimedOut, Error: "no answer"}}
+	}
+	task := h.refund("1m*10")
+	got := strings.Join(h.gaps(task, 13), ", ")
+	const want = "1m0s query, 1m1s query, 1m3s query, 1m7s query, 1m15s query, 1m31s query, 2m3s query, 3m7s query, 5m15s query, 9m31s query, 39m31s query, 6h39m31s query, 12h39m31s query"
+	if got != want || len(h.alerts) != 1 {
+		t.Errorf("%s, alerts %q; want %s, one alert", got, h.alerts, want)
+	}
+	if l := h.life(task); l.Polls != 0 || l.Errors != 13 || l.Reading != "QUERY_ERROR" {
+		t.Errorf("life %+v", l)
+	}
+	h.channel.query = func(*order.Order) Answer { panic("channel") }
+	if v := h.attempt(task); v.Result != bellman.Refused || v.Error != "the channel panicked: channel" || task.State.Ended() {
+		t.Errorf("a panic: %+v", v)
+	}
+	h.channel.query = func(*order.Order) Answer {
+		return Answer{Answer: order.Answer{Result: bellman.ErrorStatus, Status: 429, Throttled: true, RetryAfter: time.Hour}}
+	}
+	if v := h.attempt(task); v.Hold != 10*time.Minute || !v.Throttled {
+		t.Errorf("throttled: %+v; want a hold of 10m at most", v)
+	}
+}
+
+// The channel may ask to wait.
+func TestWait(t *testing.T) {
+	h := newHouse(t)
+	h.channel.query = func(*order.Order) Answer {
+		return Answer{Reading: Waiting, Answer: said("wait"), Wait: 7 * time.Minute}
+	}
+	if got := h.gaps(h.refund(""), 2); got[1] != "8m0s query" {
+		t.Errorf("%v; want 7m between them", got)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	h := newHouse(t, requests)
+	task := h.add(bellman.Task{MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"notify":{"url":"https://m.example"}}`)})
+	got := strings.Join(h.gaps(task, 2), ", ")
+	if want := "0s announce, 0s request"; got != want || StandingOf(task).RefNo != "O1-R1" || task.Key != "M1/O1/O1-R1" {
+		t.Fatalf("%s of %s, key %s; want %s of O1-R1", got, StandingOf(task).RefNo, task.Key, want)
+	}
+	if l := h.life(task); l.Requests != 1 || l.Request != "accepted" || l.Stage != Polling {
+		t.Errorf("life %+v", l)
+	}
+	got = strings.Join(h.gaps(task, 6), ", ")
+	if want := "1m0s query, 2m0s query, 3m0s query, 4m0s query, 5m0s query, 10m0s query"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+	h.channel.query = reads(Done)
+	if h.attempt(task); task.Reason != "done" || h.tells != 1 || len(h.alerts) > 0 {
+		t.Errorf("%s, told %d times, alerts %q", task.Reason, h.tells, h.alerts)
+	}
+	if n := count(h.channel.asked, "request O1-R1"); n != 1 {
+		t.Errorf("asked %v; want one request", h.channel.asked)
+	}
+}
+
+// The announcement sends nothing, and does not count as an answer of the channel.
+func TestAnnouncement(t *testing.T) {
+	h := newHouse(t, requests)
+	v := h.attempt(h.refund(""))
+	if v.Action != "announce" || !v.Unsent || v.Next != bellman.Again || !v.Due.Equal(created) || len(h.channel.asked) > 0 {
+		t.Errorf("%+v, asked %v", v, h.channel.asked)
+	}
+}
+
+// After an answer that does not say what became of the request, the number is queried. The request is
+// sent again only if the channel knows no such refund, and later than the gap; never after a day.
+func TestUnknownRequest(t *testing.T) {
+	h := newHouse(t, requests)
+	h.channel.request = func(*order.Order) RequestAnswer {
+		return RequestAnswer{Answer: order.Answer{Result: bellman.TimedOut}}
+	}
+	h.channel.query = reads(NotFound)
+	task := h.refund("")
+	var at []string
+	for range 400 {
+		if v := h.attempt(task); v.Action == "request" {
+			at = append(at, h.now.Sub(created).Round(time.Minute).String())
+		}
+	}
+	// The gaps are 10m, 20m, 40m, …, each after the request before it, and at the first query after them.
+	if got, want := strings.Join(at, " "), "0s 10m0s 30m0s 1h10m0s 2h30m0s 5h10m0s 10h31m0s 16h31m0s 22h31m0s"; got != want {
+		t.Errorf("requested at %s; want %s", got, want)
+	}
+	if slices.ContainsFunc(h.channel.asked, func(s string) bool { return !strings.HasSuffix(s, " R1") }) {
+		t.Errorf("asked %v; want one number", h.channel.asked)
+	}
+	if len(h.alerts) != 2 || !strings.Contains(h.alerts[0], "too late to request") || !strings.Contains(h.alerts[1], "used up") || task.State.Ended() {
+		t.Errorf("alerts %q, %v", h.alerts, task.State)
+	}
+}
+
+// Without an explicit answer that there is no such refund, nothing is requested again.
+func TestNeverAgainInDoubt(t *testing.T) {
+	for _, r := range []Reading{QueryError, Waiting} {
+		h := newHouse(t, requests)
+		h.channel.request = func(*order.Order) RequestAnswer { return RequestAnswer{} }
+		h.channel.query = reads(r)
+		task := h.refund("")
+		h.gaps(task, 300)
+		if n := count(h.channel.asked, "request R1"); n != 1 {
+			t.Errorf("%v: %d requests; want 1", r, n)
+		}
+	}
+}
+
+func TestRefusedRequest(t *testing.T) {
+	h := newHouse(t, requests)
+	h.channel.request = func(*order.Order) RequestAnswer {
+		return RequestAnswer{Answer: order.Answer{Result: bellman.ErrorStatus, Status: 403, Body: []byte("NOT_ENOUGH")}, Reading: RequestRefused}
+	}
+	h.channel.query = reads(NotFound)
+	task := h.refund("")
+	h.gaps(task, 40)
+	if len(h.alerts) != 1 || h.alerts[0] != "PENDING: the channel refused the request" {
+		t.Errorf("alerts %q; want one", h.alerts)
+	}
+}
+
+// A crash between announcement and answer: nobody knows whether the request was sent, so it is not
+// sent, but queried.
+func TestCrash(t *testing.T) {
+	tests := []struct {
+		name string
+		bend func(*bellman.Task)
+		want string
+	}{
+		{"none", func(*bellman.Task) {}, "request"},
+		{"the node died while the request was in flight", func(t *bellman.Task) { t.Phase = bellman.Announced }, "query"},
+		{"the shard was handed over in flight", func(t *bellman.Task) { t.Phase = bellman.HandedOver }, "query"},
+		{"the node stopped and cut it off", func(t *bellman.Task) { t.Attempts++ }, "query"},
+		{"the task was restarted", func(t *bellman.Task) { t.Began = t.Began.Add(time.Minute) }, "query"},
+	}
+	for _, tt := range tests {
+		h := newHouse(t, requests)
+		h.channel.query = reads(NotFound)
+		task := h.refund("")
+		h.attempt(task)
+		tt.bend(task)
+		if v := h.attempt(task); v.Action != tt.want {
+			t.Errorf("%s: %s; want %s", tt.name, v.Action, tt.want)
+		}
+		if tt.want == "request" {
+			continue
+		}
+		log := strings.Join(h.gaps(task, 7), ", ")
+		if n := count(h.channel.asked, "request R1"); n != 1 || !strings.HasSuffix(log, "10m5s query, 10m5s request") {
+			t.Errorf("%s: %s; want one request, after the gap", tt.name, log)
+		}
+	}
+}
+
+// An attempt that a person asks for never sends a request, and does not hold up the one that is due.
+func TestOutOfTurn(t *testing.T) {
+	for _, trigger := range []bellman.Trigger{bellman.ByHand, bellman.BySettle} {
+		h := newHouse(t, requests)
+		h.channel.query = reads(NotFound)
+		task := h.refund("")
+		h.attempt(task)
+		task.Trigger = trigger
+		if trigger == bellman.ByHand {
+			task.Before = &bellman.Before{Due: task.Due}
+		}
+		if v := h.attempt(task); v.Action != "query" {
+			t.Errorf("%v: %s; want query", trigger, v.Action)
+		}
+		if v := h.attempt(task); v.Action != "request" || !h.now.Equal(created) {
+			t.Errorf("%v: then %s at %v; want request at once", trigger, v.Action, h.now)
+		}
+	}
+	h := newHouse(t, requests)
+	task := h.refund("")
+	h.attempt(task)
+	task.Trigger = bellman.BySettle
+	if h.attempt(task); h.life(task).Stage != Polling || task.Due.Sub(created) != time.Minute {
+		t.Errorf("%+v, due %v; want no request of what the channel is at already", h.life(task), task.Due)
+	}
+
+	h = newHouse(t)
+	task = h.refund("")
+	h.attempt(task)
+	task.Trigger, task.Before = bellman.ByHand, &bellman.Before{Due: task.Due}
+	due := task.Due
+	task.Due = h.now
+	if h.attempt(task); !task.Due.Equal(due) || h.life(task).Polls != 1 {
+		t.Errorf("due %v, %+v; want the schedule as it was", task.Due, h.life(task))
+	}
+	h.channel.query = reads(Done)
+	task.Trigger, task.Before = bellman.ByHand, &bellman.Before{Due: task.Due}
+	if h.attempt(task); h.tells != 1 || h.life(task).State != StateDone {
+		t.Errorf("told %d times, %+v; want the answer to decide", h.tells, h.life(task))
+	}
+}
+
+// After the decision nothing changes it, and a contradiction is an alert, once.
+func TestContradiction(t *testing.T) {
+	h := newHouse(t)
+	h.channel.query = reads(FailedThere)
+	task := h.refund("")
+	h.attempt(task)
+	h.channel.query = reads(Done)
+	for range 2 {
+		task.State, task.Began, task.Due = bellman.Pending, h.now, h.now // restarted
+		if v := h.attempt(task); v.Next != bellman.Succeed || v.Reason != "failed_there" || len(v.Follow) > 0 {
+			t.Errorf("%+v", v)
+		}
+	}
+	if l := h.life(task); l.State != StateFailedThere || len(h.alerts) != 1 || h.alerts[0] != "FAILED_THERE: after the decision the channel says DONE" {
+		t.Errorf("%+v, alerts %q", l, h.alerts)
+	}
+}
+
+func TestRestart(t *testing.T) {
+	h := newHouse(t, requests)
+	task := h.refund("1m*3")
+	h.gaps(task, 7)
+	h.now = h.now.Add(time.Hour)
+	task.Began, task.Due = h.now, h.now
+	h.attempt(task)
+	if l := h.life(task); l.Polls != 1 || l.Slow != 0 || l.Requests != 1 || slices.Contains(l.Alerts, alertUsedUp) || task.Due.Sub(h.now) > time.Minute {
+		t.Errorf("life %+v, due in %v; want the schedule from its start and the request as it was", l, task.Due.Sub(h.now))
+	}
+	if n := count(h.channel.asked, "request R1"); n != 1 {
+		t.Errorf("%d requests; want 1", n)
+	}
+}
+
+func TestComplete(t *testing.T) {
+	h := newHouse(t)
+	task := h.refund("")
+	h.attempt(task)
+	var invalid *bellman.Invalid
+	for _, outcome := range []string{"", "PAID", "PENDING", "NOT_FOUND", "done"} {
+		if _, err := h.handler.Complete(task, bellman.Completion{Outcome: outcome}, h.now); !errors.As(err, &invalid) || invalid.Fields[0].Field != "outcome" {
+			t.Errorf("Complete(%q) = %v; want an invalid outcome", outcome, err)
+		}
+	}
+	v, err := h.handler.Complete(task, bellman.Completion{Outcome: "DONE"}, h.now)
+	if err != nil || v.Next != bellman.Succeed || len(v.Follow) != 1 || v.Follow[0].Event != "poll.done" {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	task.Data, task.State = v.Data, bellman.Succeeded
+	if v, err := h.handler.Complete(task, bellman.Completion{Outcome: "DONE"}, h.now); err != nil || v.Data != nil || len(v.Follow) > 0 {
+		t.Errorf("the same again: %+v, %v; want nothing", v, err)
+	}
+	if _, err := h.handler.Complete(task, bellman.Completion{Outcome: "FAILED_THERE"}, h.now); !errors.Is(err, bellman.ErrConflict) {
+		t.Errorf("the other: %v; want a conflict", err)
+	}
+
+	task = h.refund("")
+	task.State = bellman.Cancelled
+	if got := StandingOf(task).State; got != StateUnknown {
+		t.Errorf("cancelled: %s; want UNKNOWN", got)
+	}
+	if v, err := h.handler.Complete(task, bellman.Completion{Outcome: "FAILED_THERE"}, h.now); err != nil || v.Next != bellman.Again || len(v.Follow) != 1 {
+		t.Errorf("cancelled: %+v, %v; want it told and the task as it is", v, err)
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	h := newHouse(t)
+	for _, bend := range []func(*bellman.Task){
+		func(t *bellman.Task) { t.Body = []byte("[]") },
+		func(t *bellman.Task) { t.Data = []byte(`{"stage":"decided","poll_state":"PENDING"}`) },
+		func(t *bellman.Task) { t.Schedule = "never" },
+	} {
+		task := h.refund("")
+		bend(task)
+		h.alerts = nil
+		if v := h.attempt(task); v.Next != bellman.GiveUp || v.Reason != "unreadable" || len(h.alerts) != 1 {
+			t.Errorf("%+v, alerts %q", v, h.alerts)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	h := newHouse(t)
+	long := strings.Repeat("9", 200)
+	tests := []struct {
+		task bellman.Task
+		want string // fields
+	}{
+		{bellman.Task{}, "merchant_no ref_no notify.url"},
+		{bellman.Task{MerchantNo: "M1", OrderNo: "O1", URL: "https://x", Repeat: "1m", Body: []byte(`{"notify":{"url":"https://m.example"}}`)}, "url repeat ref_no"},
+		{bellman.Task{MerchantNo: "M1", Body: []byte(`{"ref":"1"}`)}, "body"},
+		{bellman.Task{MerchantNo: "M1", Body: []byte(`{"ref_no":"1"} x`)}, "body"},
+		{bellman.Task{MerchantNo: "M1", Body: []byte(`{"ref_no":"1","notify":{"json":[]}}`)}, "notify.json"},
+		{bellman.Task{MerchantNo: long, OrderNo: long, Body: []byte(`{"ref_no":"1","notify":{"url":"https://m.example"}}`)}, "key"},
+		{bellman.Task{MerchantNo: "M1", Body: []byte(`{"ref_no":"1","notify":{"url":"https://m.example"}}`)}, ""},
+	}
+	for _, tt := range tests {
+		err := h.handler.Check(&tt.task)
+		var names []string
+		if invalid := new(bellman.Invalid); errors.As(err, &invalid) {
+			for _, f := range invalid.Fields {
+				names = append(names, f.Field)
+			}
+		}
+		if got := strings.Join(names, " "); got != tt.want {
+			t.Errorf("Check(%s) names %q; want %q", tt.task.Body, got, tt.want)
+		}
+	}
+	h.channel.refuses = errors.New("no such number")
+	task := tests[len(tests)-1].task
+	if err := h.handler.Check(&task); err == nil || !strings.Contains(err.Error(), "ref_no") {
+		t.Errorf("Check = %v; want what the channel refuses", err)
+	}
+}
+
+// With a request, the first attempt does not wait for the first gap of the schedule, unless the
+// caller says when it begins.
+func TestRequestBegins(t *testing.T) {
+	h := newHouse(t, requests)
+	if task := h.refund(""); !task.Due.Equal(created) {
+		t.Errorf("due %v; want now", task.Due)
+	}
+	later := bellman.Task{MerchantNo: "M1", OrderNo: "O1", StartAt: created.Add(time.Hour), Body: []byte(`{"notify":{"url":"https://m.example"}}`)}
+	if err := h.handler.Check(&later); err != nil || !later.Due.IsZero() {
+		t.Errorf("due %v, %v; want none", later.Due, err)
+	}
+}
+
+func TestNew(t *testing.T) {
+	for _, tt := range []struct {
+		c    Channel
+		r    Rules
+		want string
+	}{
+		{nil, Rules{}, "no channel"},
+		{onlyQueries{}, Rules{Request: true}, "cannot request"},
+		{onlyQueries{}, Rules{Of: "payment"}, "want refund, transfer or profitsharing"},
+	} {
+		if _, err := New(tt.c, tt.r); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("New = %v; want %q", err, tt.want)
+		}
+	}
+	if _, err := New(onlyQueries{}, Rules{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAlias(t *testing.T) {
+	h := newHouse(t, func(r *Rules) { r.Account = "wechatpay:1230000109" })
+	if got := h.refund("").Alias(); got != "wechatpay:1230000109/refund:R1" {
+		t.Errorf("alias %q; want wechatpay:1230000109/refund:R1", got)
+	}
+	task := &bellman.Task{Queue: "refunds", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"ref_no":"R1","account":"other","notify":{"url":"https://m.example/n"}}`)}
+	if err := h.handler.Check(task); err != nil || task.Alias() != "other/refund:R1" {
+		t.Errorf("alias %q, %v; want other/refund:R1", task.Alias(), err)
+	}
+}
+
+func TestDeriveRefNo(t *testing.T) {
+	long := strings.Repeat("1", 100)
+	a, b := DeriveRefNo(long+"1"), DeriveRefNo(long+"2")
+	if DeriveRefNo("20261120000001") != "20261120000001-R1" || len(a) != 64 || a == b || !strings.HasSuffix(a, "-R1") || DeriveRefNo(long+"1") != a {
+		t.Errorf("%s, %s", a, b)
+	}
+	if exact := strings.Repeat("1", 61); DeriveRefNo(exact) != exact+"-R1" {
+		t.Errorf("%s; want nothing cut", DeriveRefNo(exact))
+	}
+}
+
+func count(list []string, s string) (n int) {
+	for _, one := range list {
+		if one == s {
+			n++
+		}
+	}
+	return n
+}

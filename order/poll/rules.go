@@ -1,0 +1,111 @@
+package poll
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// Rules of a queue of polls.
+type Rules struct {
+	// Request says that each task asks the channel for its refund, and polls it then. It needs a
+	// channel that is a [Requester].
+	Request bool
+
+	// Of is what the queue polls: refund, transfer or profitsharing. It is a part of the alias.
+	// Default: refund.
+	Of order.NoticeOf
+
+	// Account names the account at the channel, for tasks that name none.
+	Account string
+
+	// Endpoint names the account for limits: rate, concurrency and breaker belong to it. Empty: the
+	// queue is one account.
+	Endpoint string
+
+	// Then says who is notified how it ended. Its Taken gets the fields of a query's answer; its
+	// state is DONE or FAILED_THERE.
+	Then order.Then
+
+	// Alert is called when a person has to act. It may be called twice for one event when a node
+	// dies. Calls may be concurrent. Default: log an error.
+	Alert func(task *bellman.Task, state, why string)
+	Log   *slog.Logger // default slog.Default()
+
+	// Schedules is a cache of parsed schedules that may be shared. Default: the handler's own.
+	Schedules *schedule.Cache
+
+	// Now is the clock of due times. Default time.Now.
+	Now func() time.Time
+}
+
+// OfProfitSharing is a profit sharing; it stands beside [order.OfRefund] and [order.OfTransfer].
+const OfProfitSharing order.NoticeOf = "profitsharing"
+
+// A Handler polls the refunds or transfers of one queue. It is safe for concurrent use.
+type Handler struct {
+	channel   Channel
+	requester Requester // nil: the queue only polls
+	rules     Rules
+	schedules *schedule.Cache
+}
+
+// Channel returns the channel that the handler queries.
+func (h *Handler) Channel() Channel { return h.channel }
+
+var (
+	_ bellman.Handler   = (*Handler)(nil)
+	_ bellman.Checker   = (*Handler)(nil)
+	_ bellman.Completer = (*Handler)(nil)
+)
+
+// New returns the handler of a queue of polls at the channel c. An error names the rule that is
+// wrong.
+func New(c Channel, r Rules) (*Handler, error) {
+	if c == nil {
+		return nil, errors.New("poll: there is no channel to ask")
+	}
+	h := &Handler{channel: c, schedules: cmp.Or(r.Schedules, new(schedule.Cache))}
+	if r.Request {
+		var ok bool
+		if h.requester, ok = c.(Requester); !ok {
+			return nil, errors.New("poll: request: the channel cannot request, only query")
+		}
+	}
+	r.Of = cmp.Or(r.Of, order.OfRefund)
+	switch r.Of {
+	case order.OfRefund, order.OfTransfer, OfProfitSharing:
+	default:
+		return nil, fmt.Errorf("poll: of: %q: want refund, transfer or profitsharing", r.Of)
+	}
+	r.Log = cmp.Or(r.Log, slog.Default())
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	if r.Alert == nil {
+		r.Alert = func(t *bellman.Task, state, why string) {
+			r.Log.Error("a refund or transfer needs manual action", "task", t.ID, "queue", t.Queue,
+				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "poll_state", state, "err", why)
+		}
+	}
+	h.rules = r
+	return h, nil
+}
+
+func (h *Handler) plan(t *bellman.Task) (*plan, error) {
+	s, err := h.schedules.Parse(cmp.Or(t.Schedule, "wechat_refund"))
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{schedule: s, began: t.Began, timeout: t.Timeout, requests: h.requester != nil}
+	if t.MaxAge > 0 {
+		p.max = t.Began.Add(t.MaxAge)
+	}
+	return p, nil
+}

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/alipay"
+	"github.com/bellmanhq/bellman/order/gateway"
+	"github.com/bellmanhq/bellman/order/poll"
+	"github.com/bellmanhq/bellman/order/states"
+	"github.com/bellmanhq/bellman/order/wechatpay"
+)
+
+// poll makes the handler of a queue of kind poll. notify are the handlers of the queues that may report how a
+// refund or transfer ended.
+func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellman.Handler) (*poll.Handler, error) {
+	channel, err := s.pollChannel(q)
+	if err != nil {
+		return nil, err
+	}
+	then, err := thenOf(&q.Order.Then, c, notify, s.log)
+	if err != nil {
+		return nil, err
+	}
+	account := &q.Order.Channel
+	return poll.New(channel, poll.Rules{
+		Request:   q.Poll.BuiltIn || q.Poll.Request.URL != "",
+		Of:        order.NoticeOf(account.Of),
+		Account:   accountOf(q),
+		Then:      then,
+		Alert:     s.pollAlert,
+		Log:       s.log,
+		Schedules: &s.schedules,
+		Now:       func() time.Time { return s.engine.Now() }, // the engine is set before the first task
+	})
+}
+
+// pollAlert reports a refund or transfer that needs manual action: in the log and as a metric.
+func (s *Server) pollAlert(t *bellman.Task, state, why string) {
+	s.log.Error("a refund or transfer needs manual action", "task", t.ID, "queue", t.Queue, "merchant_no", t.MerchantNo,
+		"order_no", t.OrderNo, "ref_no", poll.StandingOf(t).RefNo, "poll_state", state, "err", why)
+	s.metrics.Alerted(t.Queue, state)
+}
+
+// pollChannel makes the channel of a queue of kind poll.
+func (s *Server) pollChannel(q *config.Queue) (poll.Channel, error) {
+	o := &q.Order
+	switch of := order.NoticeOf(o.Channel.Of); o.Channel.Kind {
+	case "wechatpay":
+		return wechatpay.NewPoll(of, s.wechat(q))
+	case "alipay":
+		return alipay.NewPoll(of, s.alipay(q))
+	}
+	query, err := readings(o.States, states.CompilePoll, states.CompilePollRules)
+	if err != nil {
+		return nil, fmt.Errorf("states: %w", err)
+	}
+	about, err := aboutOf(o.About)
+	if err != nil {
+		return nil, err
+	}
+	return gateway.NewPoll(gateway.PollOptions{
+		Query: o.Query, Request: q.Poll.Request, States: query, About: about, Sign: q.Sign, Transport: s.transport(q),
+	})
+}
