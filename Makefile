@@ -28,7 +28,7 @@ AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # Packages that run without the race detector. The tests of the first read pages or run programs as processes, which are
 # built without it. The others have no goroutine, and no state that two share.
 PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site ./internal/torture \
-	./client ./order ./order/alipay ./order/gateway ./order/internal/... ./order/states ./rule ./schedule ./store ./internal/bill ./internal/cause ./internal/coded ./internal/config ./internal/endpoints \
+	./client ./order ./order/alipay ./order/gateway ./order/internal/... ./order/states ./rule ./schedule ./store ./internal/bill ./internal/cause ./internal/coded ./internal/nearest ./internal/config ./internal/endpoints \
 	./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/money ./internal/pack ./internal/results
 RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list ./...))
 # Packages whose tests wait for something.

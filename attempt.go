@@ -3,6 +3,7 @@ package bellman
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -98,7 +99,7 @@ func name(names []string, i int, kind string) string {
 func parse[T ~uint8](names []string, text, kind string) (T, error) {
 	i := slices.Index(names, text)
 	if i < 0 {
-		return 0, fmt.Errorf("bellman: unknown %s %.40q: want one of %v", kind, text, names)
+		return 0, fmt.Errorf("bellman: unknown %s %.40q: want one of %s", kind, text, strings.Join(names, ", "))
 	}
 	return T(i), nil
 }

@@ -12,7 +12,7 @@ var (
 
 	// ErrConflict means that the task changed since it was read, or that its state does not allow
 	// the change. Nothing was written.
-	ErrConflict = errors.New("bellman: changed by another")
+	ErrConflict = errors.New("bellman: conflict with the present state")
 
 	// ErrSuperseded means that a later task of the same ordering key superseded the task, so it
 	// cannot be resent. It wraps ErrConflict.

@@ -1,9 +1,13 @@
 package bellman
 
-import "time"
+import (
+	"fmt"
+	"net/url"
+	"time"
+)
 
-// Limits of the fields of a task. The API, the CLI and the brokers reject longer values; a store
-// accepts them.
+// Limits of the fields of a task. The API, the CLI and the brokers reject longer values. An engine
+// accepts names and keys up to MaxStoredName and MaxStoredKey.
 const (
 	MaxName     = 128              // characters of a queue, a merchant's number, an order's number or an event
 	MaxKey      = 255              // bytes of a Key, an Alias or an OrderingKey
@@ -17,3 +21,37 @@ const (
 	// MaxConcurrency is the highest limit of concurrent attempts.
 	MaxConcurrency = 100_000
 )
+
+// The longest texts that an engine accepts, in bytes, whatever its store is: a database has them in
+// an index. A task with a longer text, which an earlier version stored, is still read and attempted.
+const (
+	MaxStoredName = 512  // a queue, a merchant's number, an order's number, or the host of a URL
+	MaxStoredKey  = 1024 // a Key or an OrderingKey
+)
+
+// Oversized adds the fields of a task that are longer than MaxStoredName and MaxStoredKey allow.
+func (e *Invalid) Oversized(t *Task) {
+	for _, f := range [...]struct {
+		name, text string
+		most       int
+	}{
+		{"queue", t.Queue, MaxStoredName}, {"key", t.Key, MaxStoredKey}, {"alias", t.Alias(), MaxStoredKey}, {"merchant_no", t.MerchantNo, MaxStoredName},
+		{"order_no", t.OrderNo, MaxStoredName}, {"ordering_key", t.OrderingKey, MaxStoredKey}, {"url", longHost(t.URL), MaxStoredName},
+	} {
+		if len(f.text) > f.most {
+			e.Add(f.name, fmt.Sprintf("has %d bytes: want at most %d", len(f.text), f.most))
+		}
+	}
+}
+
+// longHost returns the host of an address that is longer than MaxStoredName; empty for all others.
+func longHost(address string) string {
+	if len(address) <= MaxStoredName {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}

@@ -76,7 +76,7 @@ type Task struct {
 // An Origin says where a task comes from. It also has the task's second name, so that a Task without
 // one is no larger.
 type Origin struct {
-	CreatedBy string // name of the API key that created it; empty: no key, as for a follow-up task
+	CreatedBy string // name of the API key that created it, or the task that it follows; empty: no key
 	Trace     *Trace // the trace in which it was added; nil: none
 
 	// Alias is a second name of the task, unique among the aliases of all queues of the store. Empty:

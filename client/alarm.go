@@ -8,7 +8,7 @@ import (
 // An AlarmRule is a condition that people want to know about.
 type AlarmRule struct {
 	Name  string  `json:"name" example:"notify-overdue"`
-	When  string  `json:"when" enum:"overdue,endpoint_failing,orders_unknown,tasks_failed,store_slow,overloaded,node_silent"`
+	When  string  `json:"when" enum:"overdue,endpoint_failing,orders_unknown,tasks_failed,store_slow,overloaded,node_silent,order_decided_by_hand"`
 	Queue string  `json:"queue" doc:"The queue whose tasks count; empty: all queues."`
 	Above float64 `json:"above" doc:"Threshold: seconds for overdue and store_slow, otherwise a count."`
 	For   string  `json:"for" doc:"How long the condition must hold."`
@@ -28,6 +28,18 @@ type Alarm struct {
 	Reason   string  `json:"reason" doc:"Why the alarm ended: over, rule_removed or rule_changed; empty while it is raised."`
 	To       string  `json:"to" doc:"The notify queue."`
 	Untold   string  `json:"untold" doc:"Why no task reports the latest change; empty: a task does."`
+
+	Decision *Decision `json:"decision,omitempty" doc:"Only of order_decided_by_hand."`
+}
+
+// A Decision is an order that a person decided.
+type Decision struct {
+	Task       string `json:"task" format:"uuid" doc:"The order's task."`
+	MerchantNo string `json:"merchant_no"`
+	OrderNo    string `json:"order_no"`
+	Who        string `json:"who" doc:"Name of the API key; empty if authentication is off."`
+	From       string `json:"from,omitempty" doc:"Network address of the caller; absent: unknown."`
+	Reason     string `json:"reason" doc:"The reason, a colon and the outcome."`
 }
 
 // Alarms are the rules of the answering node, and the alarms of all nodes.

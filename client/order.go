@@ -35,6 +35,12 @@ type OrderRef struct {
 	OrderNo    string `json:"order_no" minLength:"1" maxLength:"128"`
 }
 
+// A DecideOrder decides an order by hand.
+type DecideOrder struct {
+	Outcome string `json:"outcome" enum:"PAID,PAID_REFUNDED,CLOSED,REVOKED,FAILED" doc:"The order's state."`
+	Reason  string `json:"reason" minLength:"1" maxLength:"500" doc:"How the outcome is known. It is in the audit record and in the alarm."`
+}
+
 // SettleOrders requests a query of the channel for many orders now.
 type SettleOrders struct {
 	Orders []OrderRef `json:"orders" nullable:"false" minItems:"1" maxItems:"1000"`
@@ -77,6 +83,11 @@ func (c *Client) Order(ctx context.Context, ref OrderRef, settle time.Duration) 
 // notice. in.Outcome is the state.
 func (c *Client) CompleteOrder(ctx context.Context, ref OrderRef, in CompleteTask) (*Task, error) {
 	return one[Task](ctx, c, http.MethodPost, ref.path()+"/complete", nil, in)
+}
+
+// DecideOrder decides an order by hand, because a person knows the outcome. It raises an alarm.
+func (c *Client) DecideOrder(ctx context.Context, ref OrderRef, in DecideOrder) (*Task, error) {
+	return one[Task](ctx, c, http.MethodPost, ref.path()+"/decide", nil, in)
 }
 
 // CancelOrder stops polling an order and decides nothing.

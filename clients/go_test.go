@@ -36,6 +36,7 @@ func calls(ctx context.Context, c *client.Client) map[string]func() error {
 		"get-resend":             func() error { _, err := c.BulkResend(ctx, "1"); return err },
 		"cancel-resend":          func() error { _, err := c.CancelResend(ctx, "1", why); return err },
 		"get-order":              func() error { _, err := c.Order(ctx, order, 0); return err },
+		"decide-order":           func() error { _, err := c.DecideOrder(ctx, order, client.DecideOrder{}); return err },
 		"complete-order":         func() error { _, err := c.CompleteOrder(ctx, order, client.CompleteTask{}); return err },
 		"cancel-order":           func() error { _, err := c.CancelOrder(ctx, order, why); return err },
 		"settle-orders":          func() error { _, err := c.SettleOrders(ctx, nil, 0, why); return err },

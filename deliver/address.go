@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"net/url"
@@ -39,7 +40,10 @@ func parseAddress(text string) (address, error) {
 		return address{}, coded.Errorf("url.space", "has a space or control character: percent-encode it")
 	}
 	u, err := url.Parse(text)
+	escape := url.EscapeError("")
 	switch {
+	case errors.As(err, &escape):
+		return address{}, coded.Errorf("url.escape", "has %.3q, which encodes nothing: want %% and two hexadecimal digits, or %%25 for a percent sign", string(escape))
 	case err != nil:
 		return address{}, coded.Errorf("url.none", "not a URL: want one such as https://merchant.example/notify")
 	case DefaultPort(u.Scheme) == "":
@@ -49,7 +53,7 @@ func parseAddress(text string) (address, error) {
 	case u.Fragment != "" || strings.Contains(text, "#"):
 		return address{}, coded.Errorf("url.fragment", "has a fragment (#…), which is never sent")
 	case u.Opaque != "" || u.Hostname() == "":
-		return address{}, coded.Errorf("url.no_host", "names no host")
+		return address{}, coded.Errorf("url.no_host", "names no host: want one such as https://merchant.example/notify")
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {

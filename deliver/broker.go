@@ -138,7 +138,7 @@ func (h *Handler) connection(to *BrokerURL) (Connection, error) {
 	case home || slices.Contains(h.own, to.Connection):
 		return h.find(to)
 	case len(h.own) == 0:
-		return nil, errors.New("is a broker's, and tasks of this queue may name none: want an address over HTTP, or the name of the connection among the queue's connections")
+		return nil, errors.New("is the address of a broker, and the queue has no connections: want an HTTP address, or the broker's connection in the queue's setting connections")
 	}
 	return nil, fmt.Errorf("connection %.100q is not for tasks of this queue: want %s, or its name among the queue's connections", to.Connection, strings.Join(h.own, ", "))
 }

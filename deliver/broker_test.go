@@ -140,8 +140,8 @@ func TestOwnBroker(t *testing.T) {
 		url  string
 		want string // what is wrong
 	}{
-		{"", nil, "amqp://main/orders/paid", "tasks of this queue may name none"},
-		{"amqp://main/orders/paid", nil, "amqp://main/orders/refunded", "tasks of this queue may name none"},
+		{"", nil, "amqp://main/orders/paid", "the queue has no connections"},
+		{"amqp://main/orders/paid", nil, "amqp://main/orders/refunded", "the queue has no connections"},
 		{"amqp://main/orders/paid", nil, "amqp://main/orders/paid", ""},
 		{"amqp://main/orders/paid", nil, "", ""},
 		{"", []string{"main"}, "amqp://main/orders/paid", ""},

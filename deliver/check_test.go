@@ -39,6 +39,7 @@ func TestCheckURL(t *testing.T) {
 		{"https://merchant.example:0/", "", "port"},
 		{"https://merchant.example:65536/", "", "port"},
 		{"https://merchant.example:http/", "", "not a URL"},
+		{"https://merchant.example/%zz", "", `has "%zz", which encodes nothing: want % and two hexadecimal digits`},
 		{"https://user:s3cret@merchant.example/", "", "user name or password"},
 		{"https://user@merchant.example/", "", "user name or password"},
 		{"https://merchant.example/#top", "", "fragment"},

@@ -1,7 +1,9 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
+	"net/url"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -124,6 +126,20 @@ func (h *Handler) Route(ctx context.Context, task *bellman.Task) (bellman.Route,
 	}
 	return g, nil
 }
+
+// SameAddress reports whether two URLs have the same scheme, host, port and path. The query does not
+// count. A URL that no request can go to is the same as none.
+func SameAddress(a, b string) bool {
+	x, err := parseAddress(a)
+	if err != nil {
+		return false
+	}
+	y, err := parseAddress(b)
+	return err == nil && x.endpoint == y.endpoint && pathOf(x.url) == pathOf(y.url)
+}
+
+// pathOf returns the path of a request to a URL.
+func pathOf(u *url.URL) string { return cmp.Or(u.EscapedPath(), "/") }
 
 // CheckURL returns why requests cannot be sent to an address of a task or merchant, as far as its
 // text shows; nil: they can. It resolves no name.

@@ -167,3 +167,37 @@ func TestMerchantAttempted(t *testing.T) {
 		}
 	}
 }
+
+// Addresses are the same if a request goes to the same place, whatever its query is and however the
+// host and port are written.
+func TestSameAddress(t *testing.T) {
+	const registered = "https://merchant.example/notify"
+	for other, want := range map[string]bool{
+		registered: true,
+		"HTTPS://Merchant.Example:443/notify?id=7": true,
+		"http://merchant.example/notify":           false,
+		"https://merchant.example:8443/notify":     false,
+		"https://merchant.example/notify/":         false,
+		"https://merchant.example/notify/../x":     false,
+		"https://merchant.example/Notify":          false,
+		"https://merchant.example/n%6Ftify":        false,
+		"https://merchant.example.evil/notify":     false,
+		"https://evil.example/notify":              false,
+		"https://evil@merchant.example/notify":     false,
+		"amqp://merchant.example/notify":           false,
+		"":                                         false,
+	} {
+		if got := SameAddress(registered, other); got != want {
+			t.Errorf("SameAddress(%s, %s) = %t; want %t", registered, other, got, want)
+		}
+		if got := SameAddress(other, registered); got != want {
+			t.Errorf("SameAddress(%s, %s) = %t; want %t", other, registered, got, want)
+		}
+	}
+	if !SameAddress("https://merchant.example", "https://merchant.example/?a=b") {
+		t.Error("an empty path is another one than /")
+	}
+	if SameAddress("", "") {
+		t.Error("two texts that are no address are one")
+	}
+}

@@ -66,7 +66,7 @@ func configured(t *testing.T, what, text string, env map[string]string) *config.
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Read(file, func(name string) (string, bool) { v, ok := env[name]; return v, ok }, nil)
+	c, err := config.Read(file, func(name string) (string, bool) { v, ok := env[name]; return v, ok }, nil, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}

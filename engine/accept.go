@@ -167,7 +167,9 @@ func (e *Engine) follows(ctx context.Context, tasks []*bellman.Task) {
 	}
 	trace := e.options.Tracer.Trace(ctx)
 	for _, t := range tasks {
-		t.SetTrace(cmp.Or(t.Trace(), trace))
+		if t != nil {
+			t.SetTrace(cmp.Or(t.Trace(), trace))
+		}
 	}
 }
 

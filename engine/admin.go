@@ -41,6 +41,7 @@ type Admin struct {
 	pauses    *pauses
 	watch     *watch
 	life      *life
+	decided   func(*bellman.Task, bellman.By, time.Time) []bellman.Task // Options.Decided
 }
 
 // Cancel ends a task as cancelled. An attempt in flight may still arrive, and so may one that is

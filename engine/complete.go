@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -19,20 +20,28 @@ import (
 // If the queue's handler is a [bellman.Completer], the handler decides what follows from the
 // completion, also for a task that has ended.
 func (a *Admin) Complete(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
-	reason := cmp.Or(by.Reason, "callback")
-	if with.Outcome != "" {
-		by.Reason = reason + ": " + with.Outcome
-	}
-	return a.change(ctx, id, "complete", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
-		return a.complete(c, t, with, reason, now)
-	})
+	return a.complete(ctx, id, "complete", with, by)
 }
+
+// Decide is Complete for an outcome that a person decides on. by.Reason is required, and the action in
+// the audit record is decide. The tasks of Options.Decided are added in the same transaction.
+func (a *Admin) Decide(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
+	if by.Reason = strings.TrimSpace(by.Reason); by.Reason == "" {
+		bad := new(bellman.Invalid)
+		bad.Note("reason", coded.Errorf("task.reason", "is required: say how you know the outcome"))
+		return nil, bad
+	}
+	return a.complete(ctx, id, actionDecide, with, by)
+}
+
+// actionDecide is the action of Decide in the audit record.
+const actionDecide = "decide"
 
 // Told is Complete for the message of a machine, such as a channel's notice: nobody did anything by
 // hand, so there is no audit record.
 func (a *Admin) Told(ctx context.Context, id bellman.ID, with bellman.Completion) (*bellman.Task, error) {
 	t, err := a.move(ctx, id, "complete", func(c *store.Change, t *bellman.Task, now time.Time) error {
-		return a.complete(c, t, with, "callback", now)
+		return a.completion(c, t, with, "callback", now)
 	})
 	if err != nil {
 		return nil, err
@@ -40,7 +49,24 @@ func (a *Admin) Told(ctx context.Context, id bellman.ID, with bellman.Completion
 	return t, nil
 }
 
-func (a *Admin) complete(c *store.Change, t *bellman.Task, with bellman.Completion, reason string, now time.Time) error {
+func (a *Admin) complete(ctx context.Context, id bellman.ID, action string, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
+	reason := cmp.Or(by.Reason, "callback")
+	if with.Outcome != "" {
+		by.Reason = reason + ": " + with.Outcome
+	}
+	return a.change(ctx, id, action, by, func(c *store.Change, t *bellman.Task, now time.Time) error {
+		if err := a.completion(c, t, with, reason, now); err != nil {
+			return err
+		}
+		if action == actionDecide && a.decided != nil {
+			c.Follow = append(c.Follow, a.recorder.follow(t, a.decided(t, by, now), nil, nil)...)
+		}
+		return nil
+	})
+}
+
+// completion makes the change that completes a task.
+func (a *Admin) completion(c *store.Change, t *bellman.Task, with bellman.Completion, reason string, now time.Time) error {
 	q, configured := a.rules.queue(t.Queue)
 	completer, ok := q.Handler.(bellman.Completer)
 	switch {

@@ -58,7 +58,7 @@ func New(o Options) (*Engine, error) {
 func connect(o Options) *Engine {
 	use, limits := store.UseOf(o.Store), o.Limits
 	node := fmt.Sprintf("%s/%s", o.Node, o.Process)
-	c, life, tick := clock.New(o.Wall), newLife(), new(ticker)
+	c, life, tick := clock.New(o.Wall), newLife(o.Logger), new(ticker)
 	attempts, cutOff := context.WithCancel(context.Background())
 	e := &Engine{
 		store:     o.Store,
@@ -110,7 +110,7 @@ func connect(o Options) *Engine {
 	}
 
 	recording := &recorder{o.Store, o.Logger, c, e.rules, e.agenda, e.committer, attempts, life.patience}
-	e.Admin = &Admin{o.Store, c, e.rules, e.leases, e.agenda, e.committer, recording, paused, e.watch, life}
+	e.Admin = &Admin{o.Store, c, e.rules, e.leases, e.agenda, e.committer, recording, paused, e.watch, life, o.Decided}
 	*e.chains = chains{
 		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, admin: e.Admin, deferrals: deferred,
 		attempts: attempts, patience: life.patience, work: &e.committer.todo,

@@ -47,7 +47,7 @@ func Example() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan error)
-	go func() { ran <- e.Run(ctx) }()
+	go func() { ran <- e.Run(ctx) }() // start it first: Add waits until Run is running
 
 	added := e.Add(ctx, &bellman.Task{Queue: "paid", Key: "M1001/20261120000001/paid", Body: []byte("order 20261120000001 is paid")})
 	if err := added[0].Err; err != nil {

@@ -242,7 +242,7 @@ func (m *Monitor) Now() time.Time { return m.clock.Now() }
 // Resumed describes the work that an engine found at its start.
 type Resumed struct {
 	Pending int64 // tasks that have not ended
-	Overdue int64 // of these, tasks that were due; counted up to 100,000
+	Due int64 // of these, tasks that were due, held or not; counted up to 100,000
 
 	// Crashed reports whether a former owner of shards was found dead at the start. It is false if
 	// the registration of that owner has not expired yet: 6 s after a crash, unless one process

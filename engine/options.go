@@ -60,6 +60,10 @@ type Options struct {
 	// nodes. Nil: none.
 	Failing func(context.Context) []figures.FailingMerchant
 
+	// Decided returns tasks that tell of a decision by hand, see [Admin.Decide]. They are added in the
+	// transaction of the decision. by.Reason is the reason, a colon and the outcome. Nil: none.
+	Decided func(t *bellman.Task, by bellman.By, now time.Time) []bellman.Task
+
 	MaxInFlight int           // most concurrent attempts; default 2048; SetPool changes it
 	PoolFloor   int           // least concurrent attempts that the adapting limit shrinks to; default 64; SetPool changes it
 	StopTimeout time.Duration // how long Run waits at its end for attempts in flight; default 8s

@@ -3,7 +3,10 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/schedule"
@@ -58,11 +61,25 @@ func (q Queue) withDefaults() Queue {
 }
 
 func (q Queue) check() error {
-	if q.Name == "" {
-		return fmt.Errorf("engine: a queue has no name")
+	if !isName(q.Name) {
+		return fmt.Errorf("engine: %.80q is not a valid name of a queue: want 1 to %d characters without spaces and control characters", q.Name, bellman.MaxName)
 	}
 	if q.Handler == nil {
 		return fmt.Errorf("engine: queue %q has no handler", q.Name)
+	}
+	for _, limit := range []struct {
+		name  string
+		value int
+	}{{"Concurrency", q.Concurrency}, {"EndpointConcurrency", q.EndpointConcurrency}} {
+		if limit.value < 0 || limit.value > bellman.MaxConcurrency {
+			return fmt.Errorf("engine: queue %q: %s is %d: want 0 to %d", q.Name, limit.name, limit.value, bellman.MaxConcurrency)
+		}
+	}
+	if q.Timeout < time.Millisecond || q.Timeout > bellman.MaxTimeout {
+		return fmt.Errorf("engine: queue %q: Timeout is %v: want 1ms to %v", q.Name, q.Timeout, bellman.MaxTimeout)
+	}
+	if q.MaxAge < 0 {
+		return fmt.Errorf("engine: queue %q: MaxAge is %v: want 0s or more", q.Name, q.MaxAge)
 	}
 	if q.Rate < 0 || q.EndpointRate < 0 {
 		return fmt.Errorf("engine: queue %q: rates must not be negative", q.Name)
@@ -74,4 +91,10 @@ func (q Queue) check() error {
 		return fmt.Errorf("engine: queue %q: delay %v is out of range: want 0s to 87600h", q.Name, q.Delay)
 	}
 	return nil
+}
+
+// isName reports whether a text can name a queue.
+func isName(text string) bool {
+	forbidden := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+	return text != "" && utf8.ValidString(text) && utf8.RuneCountInString(text) <= bellman.MaxName && !strings.ContainsFunc(text, forbidden)
 }

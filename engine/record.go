@@ -73,9 +73,9 @@ func (r *recorder) recordInterrupted(f *flight) {
 	r.committer.keep(f)
 }
 
-// follow prepares the follow-up tasks of a verdict. They inherit the trace under, or the task's. An
-// invalid follow-up is left out and reported in the log, the gauges, and the attempt's record; the
-// verdict stands.
+// follow prepares the follow-up tasks of a verdict. They inherit the trace under, or the task's, and
+// the name of the key that created the task. An invalid follow-up is left out and reported in the
+// log, the gauges, and the attempt's record; the verdict stands.
 func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) []store.Add {
 	if len(tasks) == 0 {
 		return nil
@@ -83,6 +83,7 @@ func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Atte
 	adds := make([]store.Add, 0, len(tasks))
 	for i := range tasks {
 		tasks[i].SetTrace(cmp.Or(tasks[i].Trace(), under, t.Trace()))
+		tasks[i].SetCreatedBy(cmp.Or(tasks[i].CreatedBy(), t.CreatedBy()))
 		add, err := r.rules.accept(&tasks[i], r.clock.Now())
 		if err != nil {
 			r.committer.refusedFollows.Add(1)

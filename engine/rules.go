@@ -76,7 +76,9 @@ func (r *Rules) prepare(tasks []*bellman.Task, now time.Time) []store.Add {
 		if err != nil {
 			add = store.Add{Task: t, Err: err}
 		}
-		t.ID, t.Status = add.Task.ID, add.Task.Status
+		if t != nil {
+			t.ID, t.Status = add.Task.ID, add.Task.Status
+		}
 		adds[i] = add
 	}
 	return adds
@@ -86,6 +88,10 @@ func (r *Rules) prepare(tasks []*bellman.Task, now time.Time) []store.Add {
 // caller may add it again.
 func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	var invalid bellman.Invalid
+	if given == nil {
+		invalid.Add("task", "is nil: want a task")
+		return store.Add{}, invalid.Err()
+	}
 	q, ok := r.queue(given.Queue)
 	if !ok {
 		invalid.Add("queue", fmt.Sprintf("there is no queue %.128q: %s", given.Queue, r.wantQueue()))
@@ -136,7 +142,7 @@ func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	case t.Delay > schedule.MaxDuration:
 		invalid.Add("delay", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.Delay))
 	case !t.StartAt.IsZero() && t.StartAt.Sub(now) > schedule.MaxDuration:
-		invalid.Add("due", "is more than ten years ahead")
+		invalid.Add("due", "is more than ten years ahead: want a time before that")
 	case t.StartAt.IsZero():
 		began = roundUp(began.Add(delay(t, q)))
 	case t.StartAt.After(now):
@@ -155,6 +161,7 @@ func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 			invalid.Fields = append(invalid.Fields, more.Fields...)
 		}
 	}
+	invalid.Oversized(t)
 	if err := invalid.Err(); err != nil {
 		return store.Add{}, err
 	}

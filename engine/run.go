@@ -123,11 +123,11 @@ func (e *Engine) start(ctx context.Context) error {
 		}
 	}
 	now := e.clock.Now().UnixMilli()
-	if found.Overdue, err = store.CountDue(ctx, e.store, e.leases.Shards(), store.Position{}, now, 100_000); err != nil {
+	if found.Due, err = store.CountDue(ctx, e.store, e.leases.Shards(), store.Position{}, now, 100_000); err != nil {
 		return err
 	}
 	e.resumed.Store(&found)
-	e.log.Info("started", "pending", found.Pending, "overdue", found.Overdue, "after_crash", found.Crashed, "shards", len(e.leases.Shards()))
+	e.log.Info("started", "pending", found.Pending, "due", found.Due, "after_crash", found.Crashed, "shards", len(e.leases.Shards()))
 	return nil
 }
 

@@ -184,8 +184,8 @@ func TestTakeover(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			e, stop = run(t, kept, q)
 			time.Sleep(time.Second)
-			if r, ok := e.Resumed(); !ok || r.Crashed != died || r.Pending != 1 || r.Overdue != 1 {
-				t.Errorf("died %t: resumed %+v, %t; want 1 pending, 1 overdue", died, r, ok)
+			if r, ok := e.Resumed(); !ok || r.Crashed != died || r.Pending != 1 || r.Due != 1 {
+				t.Errorf("died %t: resumed %+v, %t; want 1 pending, 1 due", died, r, ok)
 			}
 			stop()
 			want := bellman.BySchedule

@@ -245,7 +245,7 @@ func object(bad *bellman.Invalid, name string, raw []byte, known ...string) map[
 	}
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(known, field) {
-			bad.Add(within(name, field), fmt.Sprintf("there is no such field: want one of %v", known))
+			bad.Add(within(name, field), fmt.Sprintf("there is no such field: want one of %s", strings.Join(known, ", ")))
 		}
 	}
 	return fields

@@ -75,13 +75,3 @@ func Expired(t *bellman.Task, now time.Time) bool {
 	}
 	return !a.Created.Add(a.Expires).After(now)
 }
-
-// Vouched returns the fields of a payment of exactly what an order costs, for somebody who decides
-// by hand that it was paid. Nil: the order has no amount.
-func Vouched(t *bellman.Task) Taken {
-	a, err := ParseAsk(t.Body)
-	if err != nil || a.Amount == 0 {
-		return nil
-	}
-	return Taken{"amount": a.Amount, "currency": a.Currency}
-}

@@ -106,10 +106,14 @@ func ToldOf(task *bellman.Task) *Told {
 	return ask.Notice
 }
 
+// Vouched is the Detail of a [bellman.Completion] by a person, who says that exactly what the order
+// costs was paid.
+type Vouched struct{}
+
 // Complete applies a result from outside: what a person or a service knows, or the channel's notice.
 // The outcome is PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED, and decides as an answer to a query
-// does. The Detail is nil, the [Taken] fields of the payment, or a *[Told]; the outcome of a Told is
-// its Reading.
+// does. The Detail is nil, the [Taken] fields of the payment, [Vouched], or a *[Told]; the outcome of a
+// Told is its Reading.
 //
 // After the decision a payment is a late payment, and the same outcome again changes nothing. Any
 // other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome. A
@@ -131,6 +135,9 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %v", c.Outcome, readingNames[Paid:])}}}
 	}
 	taken, _ := c.Detail.(Taken)
+	if _, vouched := c.Detail.(Vouched); vouched && r.IsPaid() && w.order.Amount > 0 {
+		taken = Taken{"amount": w.order.Amount, "currency": w.order.Currency}
+	}
 	if _, said := amountOf(taken["amount"]); r.IsPaid() && w.order.Amount > 0 && !said {
 		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
 			Field: "taken.amount", Problem: fmt.Sprintf("is missing: the order costs %d %s, so want which amount was paid, and taken.currency", w.order.Amount, w.order.Currency)}}}

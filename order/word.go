@@ -3,6 +3,7 @@ package order
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 var readingNames = []string{"QUERY_ERROR", "PENDING", "NOT_FOUND", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED"}
@@ -41,7 +42,7 @@ func word(names []string, i int, kind string) string {
 func find(names []string, name, kind string) (int, error) {
 	i := slices.Index(names, name)
 	if i < 0 {
-		return 0, fmt.Errorf("%.40q is no %s: want one of %v", name, kind, names)
+		return 0, fmt.Errorf("%.40q is no %s: want one of %s", name, kind, strings.Join(names, ", "))
 	}
 	return i, nil
 }

@@ -106,6 +106,8 @@ func (x *expression) firstProblem(parsed *cel.Ast, issues *cel.Issues) error {
 		why = coded.Errorf("rule.no_variable", "%s; known are %s", what, x.variables)
 	case strings.HasPrefix(what, "token recognition error at: '="):
 		why = coded.Errorf("rule.equals", "= compares nothing: use ==")
+	case strings.HasPrefix(what, "token recognition error at: '\""), strings.HasPrefix(what, "token recognition error at: ''"):
+		why = coded.Errorf("rule.quote", "a text is not closed: want a quotation mark at its end")
 	case strings.HasPrefix(what, "found no matching overload for '"):
 		why = readable(what)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 // A Kind is the purpose of a preset.
@@ -40,46 +41,13 @@ func presetNamed(name string) (Preset, error) {
 			return p, nil
 		}
 	}
-	if near := nearest(name); near != "" {
+	names := make([]string, len(presets))
+	for i, p := range presets {
+		names[i] = p.Name
+	}
+	if near := nearest.Of(name, 3, names...); near != "" {
 		return Preset{}, coded.Errorf("schedule.preset_near", "no preset is called %.40q: want %s, or delays such as 0s, 15s*2, 30s", name, near)
 	}
 	return Preset{}, coded.Errorf("schedule.preset", "no preset is called %.40q: want a preset's name such as %s, or delays such as 0s, 15s*2, 30s",
 		name, presets[0].Name)
-}
-
-// nearest returns the preset's name that takes at most three changes of a letter
-// to become name; empty if there is none.
-func nearest(name string) (near string) {
-	best := 4
-	for _, p := range presets {
-		if d := distance(name, p.Name); d < best {
-			near, best = p.Name, d
-		}
-	}
-	return near
-}
-
-// distance counts the letters to insert, delete or replace between a and b; it
-// looks no further if their lengths alone are far apart.
-func distance(a, b string) int {
-	if far := max(len(a)-len(b), len(b)-len(a)); far > 3 {
-		return far
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

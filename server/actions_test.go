@@ -93,6 +93,7 @@ queues:
 		{"cancel-task", "cancel", "POST", "/v1/tasks/" + task() + "/cancel", ""},
 		{"complete-task", "complete", "POST", "/v1/tasks/" + task() + "/complete", ""},
 		{"complete-order", "complete", "POST", order("O1") + "/complete", `{"outcome":"PAID","reason":"for complete-order"}`},
+		{"decide-order", "decide", "POST", order("O3") + "/decide", `{"outcome":"PAID","reason":"for decide-order"}`},
 		{"cancel-order", "cancel", "POST", order("O2") + "/cancel", ""},
 		{"settle-orders", "settle", "POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"O1"}],"wait":"5s","reason":"for settle-orders"}`},
 		{"start-resend", "resend", "POST", "/v1/resends", `{"filter":{"merchant_no":"M1"},"rate":"1/h","reason":"for start-resend"}`},

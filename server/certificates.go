@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/metrics"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
@@ -15,19 +16,23 @@ import (
 
 const day = 24 * time.Hour
 
-// warnings are the times before the end of a certificate at which one warning is logged. From the last of them on,
-// there is a warning every day.
-var warnings = []time.Duration{30 * day, 7 * day, day}
+// Times before an end at which one warning is logged. From the last of them on, there is a warning every day.
+var (
+	warnings    = []time.Duration{30 * day, 7 * day, day} // of certificates
+	keyWarnings = []time.Duration{7 * day, day}
+)
 
-// certificates are the certificates in the configuration of the channels of order queues.
+// certificates are the certificates in the configuration of the channels of order queues, and the keys of
+// the API that expire.
 type certificates struct {
 	mu     sync.Mutex
 	known  []metrics.Certificate
+	keys   []access.Key
 	looked time.Time // when they were last checked; zero: not yet
 }
 
-// set replaces the certificates by those of the queues' channels.
-func (c *certificates) set(queues []engine.Queue) {
+// set replaces the certificates by those of the queues' channels, and the keys.
+func (c *certificates) set(queues []engine.Queue, keys []access.Key) {
 	var known []metrics.Certificate
 	for _, q := range queues {
 		var of any
@@ -49,6 +54,7 @@ func (c *certificates) set(queues []engine.Queue) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.known, c.looked = known, time.Time{}
+	c.keys = slices.DeleteFunc(slices.Clone(keys), func(k access.Key) bool { return k.Expires.IsZero() })
 }
 
 func (c *certificates) all() []metrics.Certificate {
@@ -71,8 +77,8 @@ func (c *certificates) watch(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// look warns about certificates that expire soon: at their first check, and each time that another
-// of warnings has passed since the last check.
+// look warns about certificates and keys that expire soon: at their first check, and each time that
+// another of the times for warnings has passed since the last check.
 func (c *certificates) look(log *slog.Logger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,17 +86,32 @@ func (c *certificates) look(log *slog.Logger) {
 	c.looked = now
 	for _, cert := range c.known {
 		left := cert.NotAfter.Sub(now)
-		crossed := slices.ContainsFunc(warnings, func(w time.Duration) bool {
-			return left <= w && (before.IsZero() || cert.NotAfter.Sub(before) > w)
-		})
 		level, text := slog.LevelWarn, "a certificate of a channel ends soon"
 		switch {
 		case left <= 0:
 			level, text = slog.LevelError, "a certificate of a channel has ended"
-		case !crossed && left > slices.Min(warnings):
+		case !soon(cert.NotAfter, now, before, warnings):
 			continue
 		}
 		log.Log(context.Background(), level, text, "queue", cert.Queue, "certificate", "channel."+cert.Name,
 			"not_after", cert.NotAfter.UTC().Format(time.RFC3339), "days_left", int(max(left, 0)/day))
 	}
+	for _, k := range c.keys {
+		text := "a key of the API expires soon"
+		switch {
+		case k.Expired(now):
+			text = "a key of the API has expired: remove it from keys, or give its user a new one"
+		case !soon(k.Expires, now, before, keyWarnings):
+			continue
+		}
+		log.Warn(text, "key", k.Name, "expires", k.Expires.UTC().Format(time.RFC3339), "days_left", int(max(k.Expires.Sub(now), 0)/day))
+	}
+}
+
+// soon reports whether a warning about an end is due now. before is when it was last checked; zero: never.
+func soon(end, now, before time.Time, warnings []time.Duration) bool {
+	left := end.Sub(now)
+	return left <= slices.Min(warnings) || slices.ContainsFunc(warnings, func(w time.Duration) bool {
+		return left <= w && (before.IsZero() || end.Sub(before) > w)
+	})
 }

@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/metrics"
 )
@@ -72,6 +73,37 @@ func TestCertificatesEnd(t *testing.T) {
 		}
 		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 			t.Errorf("said\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// Of a key somebody is warned 7 days and 1 day before it expires, and every day from then on.
+func TestKeysExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said strings.Builder
+		start := time.Now()
+		var c certificates
+		c.set(nil, []access.Key{
+			{Name: "shop", Expires: start.Add(9*day + time.Hour)},
+			{Name: "far", Expires: start.Add(1000 * day)},
+			{Name: "never"},
+		})
+		ctx, stop := context.WithTimeout(t.Context(), 11*day-time.Hour)
+		defer stop()
+		if err := c.watch(ctx, slog.New(slog.NewTextHandler(&said, nil))); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for line := range strings.Lines(said.String()) {
+			stamp, rest, _ := strings.Cut(strings.TrimPrefix(line, "time="), " ")
+			at, err := time.Parse(time.RFC3339, stamp)
+			if err != nil || !strings.Contains(rest, "level=WARN") || !strings.Contains(rest, "key=shop") {
+				t.Fatal(line, err)
+			}
+			got = append(got, fmt.Sprint(int(at.Sub(start)/day), strings.Contains(rest, "has expired")))
+		}
+		if want := []string{"3 false", "9 false", "10 true"}; !slices.Equal(got, want) {
+			t.Errorf("said on the days %v; want %v", got, want)
 		}
 	})
 }

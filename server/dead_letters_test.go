@@ -19,7 +19,7 @@ import (
 var poisons = []struct{ id, body, reason string }{
 	{"p1", `{"url":`, "malformed JSON: "},
 	{"p2", `{"queue":"nobody","url":"http://127.0.0.1:9/"}`, `there is no queue "nobody"`},
-	{"p3", `{"urll":"http://127.0.0.1:9/"}`, "body.urll: there is no such field"},
+	{"p3", `{"urll":"http://127.0.0.1:9/"}`, "body.urll: there is no such field: want url?"},
 	{"p4", `{"url":"http://127.0.0.1:9/","body":"` + strings.Repeat("x", 300<<10) + `"}`, "is larger than 262144 bytes"},
 	{"p5", strings.Repeat("x", 900<<10), "malformed JSON: "},
 	{"m0", `{"url":"http://127.0.0.1:9/","body":"other"}`, "key exists with other content"},

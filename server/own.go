@@ -21,7 +21,7 @@ type Config = config.Config
 // "listen" and "store"), then env ([os.LookupEnv]), then the file at path, then the defaults. An
 // empty path is the file that BELLMAN_CONFIG names, or none. The error lists every mistake.
 func ReadConfig(path string, env func(string) (string, bool), settings map[string]string) (*Config, error) {
-	return config.Read(path, env, settings)
+	return config.Read(path, env, settings, CheckStore)
 }
 
 // ParseConfig reads the text of a configuration file over the defaults. It reads no environment. The

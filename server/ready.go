@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -32,6 +33,16 @@ func (f front) Ready(ctx context.Context) error {
 		return err
 	}
 	return f.store.ask(ctx)
+}
+
+// Decide also keeps the alarm about the decision.
+func (f front) Decide(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
+	t, err := f.Engine.Decide(ctx, id, with, by)
+	if err == nil {
+		by.Reason = strings.TrimSpace(by.Reason) + ": " + with.Outcome
+		f.server.alarms.Keep(context.WithoutCancel(ctx), t, by, t.Updated)
+	}
+	return t, err
 }
 
 const (

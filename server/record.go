@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/access"
@@ -46,11 +47,11 @@ func (s *Server) recordKeys(c *config.Config) {
 	}
 }
 
-// shownKeys returns the keys by name, each with its role and the beginning of its hash.
+// shownKeys returns the keys by name, each with its role, the beginning of its hash, and its limits.
 func shownKeys(keys []access.Key) map[string]string {
 	shown := make(map[string]string, len(keys))
 	for _, k := range keys {
-		shown[k.Name] = string(k.Role) + " " + hex.EncodeToString(k.SHA256[:4])
+		shown[k.Name] = strings.TrimSpace(string(k.Role) + " " + hex.EncodeToString(k.SHA256[:4]) + " " + k.Limits())
 	}
 	return shown
 }

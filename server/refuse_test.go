@@ -40,7 +40,7 @@ func TestOpenRefusesDatabases(t *testing.T) {
 			refused = append(refused,
 				refusal{"a clock that is behind", with(t, d.url, nil, "timestamp=1700000000"), "clocks of this machine and of the database"},
 				refusal{"may only be read", with(t, d.other(t).url, nil, "tx_read_only=1"), "name the primary"},
-				refusal{"a parameter that is none", with(t, d.url, nil, "colour=red"), "neither the driver's nor a variable"})
+				refusal{"a parameter that is none", with(t, d.url, nil, "colour=red"), "nor the driver's nor a variable"})
 		}
 		for _, tt := range refused {
 			c := config.Default()

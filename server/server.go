@@ -87,7 +87,7 @@ type Server struct {
 	alarms       *alarm.Watch
 	links        *sharelink.Links
 	merchants    *merchant.Registry
-	certificates certificates   // of the channels of order queues
+	certificates certificates   // of the channels of order queues, and expiring keys
 	schedules    schedule.Cache // of the engine, orders, API and console
 	facts        atomic.Pointer[queueFacts]
 	held         []access.Key // API keys of the last configuration
@@ -186,7 +186,7 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
-	s.certificates.set(queues)
+	s.certificates.set(queues, c.Keys)
 	noticed, err := receivers(queues, c)
 	if err != nil {
 		return nil, &ConfigError{err}
@@ -231,6 +231,9 @@ func Open(o Options) (_ *Server, err error) {
 		Schedules:   &s.schedules,
 		Spare:       s.client.Spare,
 		Failing:     s.failing,
+		Decided: func(t *bellman.Task, by bellman.By, at time.Time) []bellman.Task {
+			return s.alarms.Decided(t, by, at) // the alarms are set before the first decision
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -263,6 +266,7 @@ func Open(o Options) (_ *Server, err error) {
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
 		Kinds:     s.kind,
+		CheckURL:  s.checkMerchantURL,
 		Backup:    s.backup(),
 		Metrics:   s.metrics.Handler(),
 		Refused:   func() { s.metrics.Refused("api") },
@@ -412,7 +416,7 @@ func (s *Server) Reload(c *Config) error {
 	}
 	s.recordKeys(c)
 	s.facts.Store(factsOf(c))
-	s.certificates.set(queues)
+	s.certificates.set(queues, c.Keys)
 	s.notices.set(noticed)
 	s.certificates.look(s.log)
 	return s.setAlarms(c)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/url"
@@ -70,6 +71,24 @@ func OpenStore(ctx context.Context, text string, o StoreOptions) (store.Store, e
 			return opened(mysql.Open(ctx, url, mysql.Options{Connections: s.Connections, Shards: s.Shards, NoMigrate: o.Existing, ReadOnly: o.ReadOnly, Logger: log}))
 		})
 	}
+}
+
+// CheckStore returns an error if the driver of a store would reject the parameters of its address. It
+// opens nothing: a file that a parameter names, and that does not exist here, is no error.
+func CheckStore(s config.StoreURL) error {
+	var err error
+	switch s.Kind {
+	case config.Postgres:
+		err = postgres.CheckURL(s.URL)
+	case config.MySQL:
+		err = mysql.CheckURL(s.URL)
+	case config.Redis:
+		_, err = redis.ParseAddress(s.URL)
+	}
+	if file := (*fs.PathError)(nil); err == nil || errors.As(err, &file) {
+		return nil
+	}
+	return errors.New(oneLine(err))
 }
 
 // Missing reports whether an error of OpenStore, with Existing, means that the store does not exist
@@ -172,7 +191,7 @@ func unopened(s config.StoreURL, err error) error {
 	var dial *net.OpError
 	var name *net.DNSError
 	if errors.As(err, &dial) || errors.As(err, &name) || errors.Is(err, context.DeadlineExceeded) {
-		text += ": the database cannot be reached: look whether it runs, and at its address; nothing waits for it here, so let what runs bellman start it again"
+		text += ": the database cannot be reached: look whether it runs, and at its address; bellman has stopped waiting for it, so start bellman again, as systemd or Kubernetes does"
 	}
 	return &UnopenedError{text, err}
 }

@@ -13,13 +13,16 @@ type queueFacts struct {
 	kinds   map[string]string // by the name of the queue
 	results map[string]bool   // queues that get completion events or alarms
 	home    map[string]bool   // queues with a url, for tasks that name none
+	strict  map[string]bool   // queues with require_merchant_url
+	then    map[string]string // of order queues: the queue that notifies the merchant; empty: none
 }
 
 func factsOf(c *config.Config) *queueFacts {
-	in := &queueFacts{kinds: map[string]string{}, results: map[string]bool{}, home: map[string]bool{}}
+	in := &queueFacts{kinds: map[string]string{}, results: map[string]bool{}, home: map[string]bool{}, strict: map[string]bool{}, then: map[string]string{}}
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		in.kinds[q.Name], in.home[q.Name] = q.Kind, q.URL != ""
+		in.strict[q.Name], in.then[q.Name] = q.RequireMerchantURL, q.Order.Then.Queue
 		for _, name := range q.OnEnd.Each() {
 			in.results[name] = true
 		}

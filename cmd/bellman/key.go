@@ -5,9 +5,16 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // keyPrefix begins every key that this command makes, so that scanners of repositories and logs recognize
@@ -21,22 +28,101 @@ func keyCommand() *cobra.Command {
 		Args:  flagsAlone,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(&cobra.Command{
+	c.AddCommand(keyNewCommand())
+	return c
+}
+
+func keyNewCommand() *cobra.Command {
+	var k writtenKey
+	c := &cobra.Command{
 		Use:   "new",
-		Short: "Print a new random key, and its hash for the configuration",
-		Long: `Print a new key of 256 random bits, and its SHA-256. Give the key to the person or
-service that uses it, and put the hash into keys of the configuration. bellman does
-not store the key.`,
-		Example: `  bellman key new`,
-		Args:    flagsAlone,
+		Short: "Print a new random key, its hash, and its line for the configuration",
+		Long: `Print a new key of 256 random bits, its SHA-256, and the lines for keys of the
+configuration. Give the key to the person or service that uses it. bellman does not
+store the key, and nothing shows it again.
+
+The role says what the key may do, and the other flags limit it. Without a flag there
+is no such limit.`,
+		Example: `  bellman key new
+  bellman key new --name shop --role submit --merchants M1001,M2* --expires 2027-01-31 --from 10.0.0.0/8
+  bellman key new --name zhang-wei --role decide`,
+		Args: flagsAlone,
 		RunE: func(c *cobra.Command, _ []string) error {
 			random := make([]byte, 32)
 			rand.Read(random) // never fails: rand.Read ends the program instead
 			key := keyPrefix + base64.RawURLEncoding.EncodeToString(random)
 			hash := sha256.Sum256([]byte(key))
-			_, err := fmt.Fprintf(c.OutOrStdout(), "key:    %s\nsha256: %s\n", key, hex.EncodeToString(hash[:]))
+			k.sha256 = hex.EncodeToString(hash[:])
+			yaml := "keys:\n  - " + k.yaml() + "\n"
+			if _, err := config.Parse([]byte(yaml)); err != nil {
+				return wrong{flagged(err)}
+			}
+			_, err := fmt.Fprintf(c.OutOrStdout(), "key:    %s\nsha256: %s\n\n%s", key, k.sha256, yaml)
 			return err
 		},
-	})
+	}
+	flags := c.Flags()
+	flags.StringVar(&k.name, "name", "NAME", "name in the audit record")
+	flags.StringVar(&k.role, "role", string(access.Submit), strings.Join(access.Roles(), ", "))
+	flags.StringSliceVar(&k.queues, "queues", nil, "queues that the key may see and use")
+	flags.StringSliceVar(&k.merchants, "merchants", nil, "numbers of merchants that the key may see and use, or the beginning of numbers and *")
+	flags.StringVar(&k.expires, "expires", "", "last day (UTC) on which the key is valid, or a time")
+	flags.StringSliceVar(&k.from, "from", nil, "addresses or networks from which the key may be used")
 	return c
+}
+
+// A writtenKey is a key as the configuration has it.
+type writtenKey struct {
+	name, role, sha256, expires string
+	queues, merchants, from     []string
+}
+
+// yaml returns the key as one line.
+func (k *writtenKey) yaml() string {
+	line := fmt.Sprintf("{name: %s, role: %s, sha256: %q", quoted(k.name), quoted(k.role), k.sha256)
+	for _, limit := range []struct {
+		name   string
+		values []string
+	}{{"queues", k.queues}, {"merchants", k.merchants}, {"from", k.from}} {
+		if len(limit.values) > 0 {
+			line += fmt.Sprintf(", %s: [%s]", limit.name, strings.Join(each(limit.values, strconv.Quote), ", "))
+		}
+	}
+	if k.expires != "" {
+		line += ", expires: " + quoted(k.expires)
+	}
+	return line + "}"
+}
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
+
+// quoted returns a text as a scalar of YAML.
+func quoted(text string) string {
+	if plain.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+func each(texts []string, f func(string) string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = f(text)
+	}
+	return out
+}
+
+// flagged returns the mistakes of a key as those of the flags that gave it.
+func flagged(err error) error {
+	var problems config.Problems
+	if !errors.As(err, &problems) {
+		return err
+	}
+	var errs []error
+	for _, p := range problems {
+		_, field, _ := strings.Cut(p.Field, "].")
+		field, _, _ = strings.Cut(field, "[")
+		errs = append(errs, fmt.Errorf("--%s: %s", field, p.Text))
+	}
+	return errors.Join(errs...)
 }

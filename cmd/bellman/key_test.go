@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // key new prints another key each time, with the hash that the configuration wants.
@@ -28,5 +30,54 @@ func TestKeyNew(t *testing.T) {
 			t.Errorf("key %s, hash %s; want a new key of 256 bits with its hash", key, hash)
 		}
 		seen[key] = true
+	}
+}
+
+// The lines that key new prints are a configuration with that key and its limits.
+func TestKeyNewLines(t *testing.T) {
+	run := func(args ...string) (string, error) {
+		var out bytes.Buffer
+		c := keyCommand()
+		c.SetArgs(append([]string{"new"}, args...))
+		c.SetOut(&out)
+		c.SetErr(&out)
+		c.SilenceErrors, c.SilenceUsage = true, true
+		err := c.Execute()
+		return out.String(), err
+	}
+	for _, tt := range []struct{ args, want string }{
+		{"", "submit NAME "},
+		{"--name zhang-wei --role decide", "decide zhang-wei "},
+		{"--role read --queues pay,orders --merchants M1001,M2*,商户 --expires 2027-01-31T18:00:00+08:00 --from 10.0.0.0/8,2001:db8::1",
+			"read NAME queues pay, orders and merchants M1001, M2*, 商户; expires 2027-01-31T10:00:00Z; from 10.0.0.0/8, 2001:db8::1/128"},
+		{"--expires 2027-01-31", "submit NAME expires 2027-02-01T00:00:00Z"},
+	} {
+		out, err := run(strings.Fields(tt.args)...)
+		if err != nil {
+			t.Errorf("%s: %v", tt.args, err)
+			continue
+		}
+		_, yaml, _ := strings.Cut(out, "\n\n")
+		c, err := config.Parse([]byte(yaml))
+		if err != nil || len(c.Keys) != 1 {
+			t.Errorf("%s: %q is no configuration with one key: %v", tt.args, yaml, err)
+			continue
+		}
+		k := c.Keys[0]
+		if got := string(k.Role) + " " + k.Name + " " + k.Limits(); got != tt.want || !strings.Contains(out, "sha256: "+hex.EncodeToString(k.SHA256[:])+"\n") {
+			t.Errorf("%s: key %s in %s; want %s", tt.args, got, out, tt.want)
+		}
+	}
+	for args, want := range map[string]string{
+		"--role boss":      `--role: "boss" does not exist: want submit, read, operate, decide or admin`,
+		"--merchants M*1":  "--merchants: ",
+		"--expires soon":   "--expires: ",
+		"--from 10.0.0.1x": "--from: ",
+		"--name x{y}":      `--name: "x{y}" is no name`,
+		"--queues a,a":     "--queues: ",
+	} {
+		if out, err := run(strings.Fields(args)...); err == nil || !strings.HasPrefix(err.Error(), want) || exitStatus(err) != 2 || strings.Contains(out, keyPrefix) {
+			t.Errorf("%s: %v, %q; want %s, status 2 and no key", args, err, out, want)
+		}
 	}
 }

@@ -205,7 +205,8 @@ func completeCommand() *cobra.Command {
 		Short: "End a task as succeeded, or decide an order, because the answer came another way",
 		Long: `End a task as succeeded, because the answer came another way. For an order,
 --outcome is its state: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED. The merchant
-is then notified as after an answer of the channel.`,
+is then notified as after an answer of the channel. An order needs a key with the role
+submit; a person decides an order with bellman decide.`,
 		Example: "  bellman complete --merchant-no M1001 --order-no 20261120000001 --outcome PAID",
 		Args:    arguments(0, 2, "a task's id, or its queue and key; or --merchant-no and --order-no"),
 	}
@@ -224,6 +225,31 @@ is then notified as after an answer of the channel.`,
 		} else {
 			task, err = to.Complete(ctx, ref(args), in)
 		}
+		return show(to, task, err, (*rows).oneTask)
+	})
+}
+
+func decideCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "decide MERCHANT_NO ORDER_NO --outcome STATE --reason TEXT",
+		Short: "Decide an order by hand, because a person knows the outcome",
+		Long: `Decide an order by hand, because a person knows the outcome. --outcome is its state:
+PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED. The merchant is then notified as after
+an answer of the channel. The reason is in the audit record, and the alarm
+order_decided_by_hand is raised. It needs a key with the role decide.`,
+		Example: `  bellman decide M1001 20261120000001 --outcome PAID --reason "seen in the bank's statement, ticket 4711"`,
+		Args:    arguments(2, 2, "MERCHANT_NO and ORDER_NO: bellman decide M1001 20261120000001"),
+	}
+	var in client.DecideOrder
+	c.Flags().StringVar(&in.Outcome, "outcome", "", "the order's state: PAID, CLOSED, ...")
+	c.Flags().StringVar(&in.Reason, "reason", "", "how you know it, for the audit record and the alarm")
+	for _, name := range []string{"outcome", "reason"} {
+		if err := c.MarkFlagRequired(name); err != nil {
+			panic(err) // it is declared above
+		}
+	}
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		task, err := to.DecideOrder(ctx, client.OrderRef{MerchantNo: args[0], OrderNo: args[1]}, in)
 		return show(to, task, err, (*rows).oneTask)
 	})
 }

@@ -252,7 +252,7 @@ func problem(yaml, name, value string) string {
 	var all config.Problems
 	if errors.As(err, &all) {
 		for _, one := range all {
-			if strings.HasSuffix(one.Field, name) {
+			if one.Field == name || strings.HasSuffix(one.Field, "."+name) {
 				return one.Field + ": " + one.Text
 			}
 		}

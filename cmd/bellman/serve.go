@@ -56,7 +56,7 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 				given[f.Name] = f.Value.String()
 			}
 		})
-		read := func() (*config.Config, error) { return config.Read(*file, os.LookupEnv, given) }
+		read := func() (*config.Config, error) { return config.Read(*file, os.LookupEnv, given, server.CheckStore) }
 		settings, err := read()
 		if err == nil {
 			err = settings.CheckNames(os.Environ())
@@ -170,7 +170,7 @@ func greet(ctx context.Context, out io.Writer, s *server.Server, store string) {
 	for {
 		if found, ok := s.Engine().Resumed(); ok {
 			line := fmt.Sprintf("bellman %s listens on http://%s, store %s: ", version, s.Addr(), store)
-			fmt.Fprintln(out, line+resumed(found.Pending, found.Overdue, found.Crashed))
+			fmt.Fprintln(out, line+resumed(found.Pending, found.Due, found.Crashed))
 			return
 		}
 		select {
@@ -182,7 +182,7 @@ func greet(ctx context.Context, out io.Writer, s *server.Server, store string) {
 }
 
 // resumed describes the work that a server resumes.
-func resumed(pending, overdue int64, crashed bool) string {
+func resumed(pending, due int64, crashed bool) string {
 	after := ""
 	if crashed {
 		after = ", after a crash"
@@ -191,9 +191,9 @@ func resumed(pending, overdue int64, crashed bool) string {
 	case pending == 0:
 		return "no tasks wait" + after
 	case pending == 1:
-		return fmt.Sprintf("resumed 1 task%s%s", map[bool]string{true: ", overdue"}[overdue == 1], after)
+		return fmt.Sprintf("resumed 1 task%s%s", map[bool]string{true: ", due"}[due == 1], after)
 	default:
-		return fmt.Sprintf("resumed %s tasks, %s of them overdue%s", grouped(pending), grouped(overdue), after)
+		return fmt.Sprintf("resumed %s tasks, %s of them due%s", grouped(pending), grouped(due), after)
 	}
 }
 

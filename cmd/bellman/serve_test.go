@@ -273,7 +273,7 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 		t.Errorf("the second signal ended it with status %d; want 1", status)
 	}
 	p = serveStore(t, dir)
-	if !strings.HasSuffix(p.hello, "resumed 1 task, overdue, after a crash") {
+	if !strings.HasSuffix(p.hello, "resumed 1 task, due, after a crash") {
 		t.Errorf("the next start says %q", p.hello)
 	}
 	wait(t, arrived, "attempted again")

@@ -231,19 +231,61 @@ func TestDemoOnce(t *testing.T) {
 
 func TestResumed(t *testing.T) {
 	tests := []struct {
-		pending, overdue int64
-		crashed          bool
-		want             string
+		pending, due int64
+		crashed      bool
+		want         string
 	}{
 		{0, 0, false, "no tasks wait"},
 		{1, 0, false, "resumed 1 task"},
-		{1, 1, true, "resumed 1 task, overdue, after a crash"},
-		{1234, 56, true, "resumed 1,234 tasks, 56 of them overdue, after a crash"},
-		{1234567, 0, false, "resumed 1,234,567 tasks, 0 of them overdue"},
+		{1, 1, true, "resumed 1 task, due, after a crash"},
+		{1234, 56, true, "resumed 1,234 tasks, 56 of them due, after a crash"},
+		{1234567, 0, false, "resumed 1,234,567 tasks, 0 of them due"},
 	}
 	for _, tt := range tests {
-		if got := resumed(tt.pending, tt.overdue, tt.crashed); got != tt.want {
-			t.Errorf("resumed(%d, %d, %t) = %q; want %q", tt.pending, tt.overdue, tt.crashed, got, tt.want)
+		if got := resumed(tt.pending, tt.due, tt.crashed); got != tt.want {
+			t.Errorf("resumed(%d, %d, %t) = %q; want %q", tt.pending, tt.due, tt.crashed, got, tt.want)
 		}
+	}
+}
+
+// check-config refuses each address of a store that serve refuses before it connects, together with the other
+// mistakes of the file.
+func TestCheckConfigOfStores(t *testing.T) {
+	dir := t.TempDir()
+	tests := []struct{ store, want string }{
+		{"redis://127.0.0.1:1/0?replcas=1", `parameter "replcas" is not known: want connections, shards, prefix`},
+		{"redis://127.0.0.1:1/0?replicas=x", `parameter replicas="x": want a whole number`},
+		{"redis://127.0.0.1:1/abc", `"abc" is no number of a database`},
+		{"redis://127.0.0.1:1,127.0.0.1:2/0", "names several hosts"},
+		{"postgres://u@127.0.0.1:1/d?sslmod=disable", `"sslmod" is unknown: want sslmode?`},
+		{"postgres://u@127.0.0.1:1/d?sslmode=perhaps", "sslmode is invalid"},
+		{"postgres://u@127.0.0.1:1/d?default_query_exec_mode=exec", "default_query_exec_mode is exec: leave it out"},
+		{"mysql://u@127.0.0.1:1/d?timeout=soon", "a parameter of the address is wrong: time: invalid duration"},
+	}
+	for _, tt := range tests {
+		write(t, filepath.Join(dir, "b.yaml"), "store: '"+tt.store+"'\nlisten: nowhere\n")
+		for _, command := range [][]string{{"check-config", "b.yaml"}, {"serve", "--config", "b.yaml"}} {
+			r := runIn(t, dir, nil, "", command...)
+			if r.status != 2 || !strings.Contains(r.errors, "b.yaml:1:8: store: ") || !strings.Contains(r.errors, tt.want) || !strings.Contains(r.errors, "b.yaml:2:9: listen: ") {
+				t.Errorf("%s with %s: status %d, %q; want 2, with %q and the other mistake", command[0], tt.store, r.status, r.errors, tt.want)
+			}
+		}
+	}
+	for _, store := range []string{"postgres://u@127.0.0.1:1/d?sslmode=verify-full&sslrootcert=/no/such/file", "rediss://h/0?ca=/no/such/file", "env:NOWHERE"} {
+		write(t, filepath.Join(dir, "b.yaml"), "store: '"+store+"'\n")
+		if r := runIn(t, dir, nil, "", "check-config", "b.yaml"); r.status != 0 {
+			t.Errorf("check-config with %s, whose file may exist elsewhere: status %d, %s", store, r.status, r.errors)
+		}
+	}
+}
+
+// A channel that is Go code is valid in a file, but not for this program.
+func TestCheckConfigOfPrograms(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "b.yaml"), "queues: {wallet: {kind: order, on_exhausted: close, channel: {kind: program}}}\n")
+	r := runIn(t, dir, nil, "", "check-config", "b.yaml")
+	want := "warning: b.yaml:1:69: queues.wallet.channel.kind: program is a channel in Go: bellman serve refuses the queue, and a program with server.Options.Channels runs it"
+	if r.status != 0 || !strings.Contains(r.errors, want) {
+		t.Errorf("check-config: status %d, %q; want 0, and %q", r.status, r.errors, want)
 	}
 }

@@ -69,7 +69,7 @@ func parseStandardKey(secret []byte) (standardKey, error) {
 	}
 	text, ok := bytes.CutPrefix(secret, []byte("whsec_"))
 	if !ok {
-		return standardKey{}, coded.Errorf("sign.want_whsec", "want whsec_ and base64 (HMAC) or whsk_ and base64 (ed25519)")
+		return standardKey{}, coded.Errorf("sign.want_whsec", "want whsec_ and base64 of 24 to 64 bytes (HMAC), or whsk_ and base64 of an ed25519 key (its seed of 32 bytes, or 64)")
 	}
 	key, err := base64.StdEncoding.DecodeString(string(text))
 	switch {

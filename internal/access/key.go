@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"net/netip"
+	"time"
 )
 
 // A Key admits its holder. Only its hash is stored, so a copy of the configuration does not reveal the key.
@@ -11,66 +13,10 @@ type Key struct {
 	Name   string // shown in audit records; required, unique
 	Role   Role
 	SHA256 [sha256.Size]byte // of the key
-}
 
-// A Role is what a key may do.
-type Role string
-
-// The roles. Operate includes Read; Admin includes all.
-const (
-	Submit  Role = "submit"  // create tasks; read one task by id or key; read one order and settle it
-	Read    Role = "read"    // everything that changes nothing
-	Operate Role = "operate" // Read, and resend, cancel, complete, reschedule, settle, pause, resume
-	Admin   Role = "admin"
-)
-
-// Roles returns the names of all roles.
-func Roles() []string { return []string{"submit", "read", "operate", "admin"} }
-
-// Rights are a set of permissions.
-type Rights uint8
-
-// The rights.
-const (
-	MayCreate Rights = 1 << iota
-	MayGet           // one task, one order
-	MayRead
-	MayOperate
-	MayAdmin
-	MaySettle            // one order, while it is read
-	Open      Rights = 0 // no key is needed
-)
-
-var rights = map[Role]Rights{
-	Submit:  MayCreate | MayGet | MaySettle,
-	Read:    MayGet | MayRead,
-	Operate: MayGet | MayRead | MayOperate | MaySettle,
-	Admin:   MayCreate | MayGet | MayRead | MayOperate | MayAdmin | MaySettle,
-}
-
-// Rights returns the rights of a role; none for an unknown role.
-func (r Role) Rights() Rights { return rights[r] }
-
-// Includes reports whether a role has all rights of another one. No role includes an unknown role.
-func (r Role) Includes(other Role) bool {
-	return rights[other] != 0 && rights[r]&rights[other] == rights[other]
-}
-
-// String names a right for a caller who lacks it.
-func (r Rights) String() string {
-	switch r {
-	case MayCreate:
-		return "submit or admin"
-	case MayGet:
-		return "submit, read, operate or admin"
-	case MaySettle:
-		return "submit, operate or admin"
-	case MayRead:
-		return "read, operate or admin"
-	case MayOperate:
-		return "operate or admin"
-	}
-	return "admin"
+	Scope   Scope          // the queues and merchants that it may see and change
+	Expires time.Time      // the key is not valid from then on; zero: it does not expire
+	From    []netip.Prefix // addresses from which it may be used; none: all
 }
 
 // Check returns what is wrong with keys.
@@ -81,11 +27,16 @@ func Check(keys []Key) error {
 		case k.Name == "" || names[k.Name]:
 			return fmt.Errorf("key %d: name %q: want a name that no other key has", i+1, k.Name)
 		case rights[k.Role] == 0:
-			return fmt.Errorf("key %s: role %q: want submit, read, operate or admin", k.Name, k.Role)
+			return fmt.Errorf("key %s: role %q: want %s", k.Name, k.Role, either(Roles()))
 		}
 		names[k.Name] = true
 		if why := WeakKey(k.SHA256); why != "" {
 			return fmt.Errorf("key %s: sha256: %s", k.Name, why)
+		}
+		for _, pattern := range k.Scope.Merchants {
+			if err := CheckMerchant(pattern); err != nil {
+				return fmt.Errorf("key %s: merchants: %w", k.Name, err)
+			}
 		}
 	}
 	return nil

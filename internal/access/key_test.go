@@ -26,15 +26,26 @@ func TestFind(t *testing.T) {
 }
 
 func TestIncludes(t *testing.T) {
-	for role, want := range map[Role]string{Submit: "s", Read: "r", Operate: "ro", Admin: "sroa", "boss": ""} {
+	for role, want := range map[Role]string{Submit: "s", Read: "r", Operate: "ro", Decide: "rd", Admin: "sroda", "boss": ""} {
 		got := ""
-		for _, other := range []Role{Submit, Read, Operate, Admin, "boss"} {
+		for _, other := range []Role{Submit, Read, Operate, Decide, Admin, "boss"} {
 			if role.Includes(other) {
 				got += string(other[:1])
 			}
 		}
 		if got != want {
 			t.Errorf("%s includes %q, want %q", role, got, want)
+		}
+	}
+}
+
+func TestRightsAreNamed(t *testing.T) {
+	for right, want := range map[Rights]string{
+		MayCreate: "submit or admin", MayGet: "submit, read, operate, decide or admin", MayAdmin: "admin", MayDecide: "decide or admin",
+		MayReport | MayOperate: "submit, operate or admin", Open: "",
+	} {
+		if got := right.String(); got != want {
+			t.Errorf("right %b is of %q; want %q", right, got, want)
 		}
 	}
 }

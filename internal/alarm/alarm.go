@@ -5,7 +5,7 @@ import "time"
 // A Rule is a condition that raises an alarm.
 type Rule struct {
 	Name  string        // unique
-	When  string        // overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent
+	When  string        // a condition, such as overdue
 	Queue string        // counts only tasks of this queue; empty: of all queues
 	Above float64       // the largest value without an alarm: seconds if When is overdue or store_slow, otherwise a count; 0 if the condition has no value
 	For   time.Duration // how long the condition must hold before the alarm is raised
@@ -27,6 +27,8 @@ type Alarm struct {
 	Reason   string    `json:"reason,omitempty"` // why it ended: over, rule_removed or rule_changed
 	To       string    `json:"to"`               // the queue whose tasks report it
 	Untold   string    `json:"untold,omitempty"` // why no task reports the latest change; empty: a task does
+
+	Decision *Decision `json:"decision,omitempty"` // only of order_decided_by_hand
 }
 
 // Raised reports whether the alarm has not ended.

@@ -55,6 +55,9 @@ func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, alarms ma
 	known := map[string]bool{}
 	for i := range rules {
 		r := &rules[i]
+		if r.When == OrderDecided {
+			continue
+		}
 		readings, rest := read(r, f, now)
 		if r.When == EndpointFailing {
 			readings = j.bounded(now, r, readings, rest, alarms)
@@ -73,7 +76,7 @@ func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, alarms ma
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(alarms)) {
-		if k := alarms[id]; k.raised() && !known[id] {
+		if k := alarms[id]; k.raised() && !known[id] && k.When != OrderDecided {
 			if s, ok := j.over(now, id, j.calm, "rule_removed", k); ok {
 				steps = append(steps, s)
 			}

@@ -14,10 +14,13 @@ const (
 	StoreSlow       = "store_slow"       // commits take long
 	Overloaded      = "overloaded"       // a node accepts no new tasks
 	NodeSilent      = "node_silent"      // a living node does not report its figures
+
+	// OrderDecided is no condition but an event: a person decided an order. See [Watch.Decided].
+	OrderDecided = "order_decided_by_hand"
 )
 
 // Whens are the conditions, in the order of the documentation.
-var whens = []string{Overdue, EndpointFailing, OrdersUnknown, TasksFailed, StoreSlow, Overloaded, NodeSilent}
+var whens = []string{Overdue, EndpointFailing, OrdersUnknown, TasksFailed, StoreSlow, Overloaded, NodeSilent, OrderDecided}
 
 // Whens returns the conditions that a rule can have.
 func Whens() []string { return slices.Clone(whens) }
@@ -36,7 +39,7 @@ func Figured(when string) (duration, count bool) {
 
 // Queued reports whether a condition can be limited to one queue.
 func Queued(when string) bool {
-	return when == Overdue || when == OrdersUnknown || when == TasksFailed
+	return when == Overdue || when == OrdersUnknown || when == TasksFailed || when == OrderDecided
 }
 
 // covers reports whether an alarm belongs to the present version of a rule.

@@ -1,6 +1,7 @@
 package alarm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -30,6 +31,8 @@ type data struct {
 	Reason   string  `json:"reason"` // why it ended; empty: the alarm is raised
 	Text     string  `json:"text"`
 	TextZH   string  `json:"text_zh"`
+
+	Decision *Decision `json:"decision,omitempty"`
 }
 
 // event returns the event that reports an alarm: its type, its key and its body. One key is reported once.
@@ -37,7 +40,7 @@ func event(a *Alarm) (typed, key string, body []byte) {
 	typed, at, moment := began, a.Since, "began"
 	d := data{
 		Name: a.Name, When: a.When, Queue: a.Queue, Endpoint: a.Endpoint, Above: a.Above, Value: a.Value,
-		Since: stamp(a.Since), Reason: a.Reason, Text: text(a), TextZH: textZH(a),
+		Since: stamp(a.Since), Reason: a.Reason, Text: text(a), TextZH: textZH(a), Decision: a.Decision,
 	}
 	if !a.Raised() {
 		typed, at, moment = ended, a.Ended, "ended"
@@ -105,6 +108,9 @@ func text(a *Alarm) string {
 		what = fmt.Sprintf("%s nodes take no tasks in: too many are overdue, or too little memory is left", count(a.Value))
 	case NodeSilent:
 		what = fmt.Sprintf("%s nodes that are alive do not say their figures", count(a.Value))
+	case OrderDecided:
+		d := a.Decision
+		what = fmt.Sprintf("order %s of merchant %s was decided by hand by %s: %s", d.OrderNo, d.MerchantNo, cmp.Or(d.Who, "somebody without a key"), d.Reason)
 	}
 	switch {
 	case a.Raised():
@@ -140,6 +146,9 @@ func textZH(a *Alarm) string {
 		what = fmt.Sprintf("%s 个节点不再接收任务：逾期过多，或内存不足", count(a.Value))
 	case NodeSilent:
 		what = fmt.Sprintf("%s 个节点活着，但不报告数据", count(a.Value))
+	case OrderDecided:
+		d := a.Decision
+		what = fmt.Sprintf("商户 %s 的订单 %s 由 %s 人工定案：%s", d.MerchantNo, d.OrderNo, cmp.Or(d.Who, "无密钥者"), d.Reason)
 	}
 	switch {
 	case a.Raised():

@@ -137,7 +137,7 @@ func (w *Watch) round(ctx context.Context) error {
 	for _, s := range w.judge.round(now, rules, &f, alarms) {
 		errs = append(errs, w.tell(ctx, &s, queues))
 	}
-	errs = append(errs, w.forget(ctx, now, alarms))
+	errs = append(errs, w.past(ctx, now, alarms), w.forget(ctx, now, alarms))
 	for _, id := range slices.Sorted(maps.Keys(alarms)) {
 		if err := alarms[id].err; err != nil {
 			errs = append(errs, fmt.Errorf("alarm %s cannot be read and is skipped: %w", id, err))
@@ -160,7 +160,7 @@ func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Que
 	typed, key, body := event(a)
 	to, known := queues[a.To]
 	if !known {
-		return w.untold(ctx, s, fmt.Sprintf("there is no queue %s", a.To))
+		return w.untold(ctx, s, noQueue(a.To))
 	}
 	task, err := to.Tell(typed, key, body)
 	if err != nil {

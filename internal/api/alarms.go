@@ -40,10 +40,14 @@ func (a *API) listAlarms(ctx context.Context, _ *struct{ Caller }) (*answer[clie
 		return nil, a.fail(err)
 	}
 	for _, one := range all {
-		out.Alarms = append(out.Alarms, client.Alarm{
+		shown := client.Alarm{
 			Name: one.Name, When: one.When, Queue: one.Queue, Endpoint: one.Endpoint, Above: one.Above, Value: one.Value,
 			Since: client.At(one.Since), Until: optional(one.Until), Reason: one.Reason, To: one.To, Untold: one.Untold,
-		})
+		}
+		if one.Decision != nil {
+			shown.Decision = new(client.Decision(*one.Decision))
+		}
+		out.Alarms = append(out.Alarms, shown)
 	}
 	return ok(out)
 }

@@ -36,6 +36,10 @@ type Engine interface {
 
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
 	Complete(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error)
+
+	// Decide is Complete by a person. by.Reason is required, and an alarm is raised.
+	Decide(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error)
+
 	Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error)
 	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
 
@@ -102,6 +106,10 @@ type Options struct {
 	// Kinds returns the kind of a queue, notify or order; empty: there is no such queue. nil: all are notify.
 	Kinds func(queue string) string
 
+	// CheckURL returns an *bellman.Invalid for a new task whose address its queue does not allow. nil: all
+	// are allowed.
+	CheckURL func(t *bellman.Task) error
+
 	// Keys are the keys of the API. Without any, every caller may do everything: then listen only on a
 	// loopback address.
 	Keys []access.Key
@@ -144,6 +152,7 @@ type API struct {
 	sources   func() []source.Info
 	intake    func() figures.Intake
 	kinds     func(string) string
+	checkURL  func(*bellman.Task) error
 	keys      atomic.Pointer[keyring]
 	proxies   access.Proxies
 	log       *slog.Logger
@@ -181,6 +190,9 @@ func New(o Options) (*API, error) {
 	a.guesses, a.refused = access.Limit{Most: maxGuesses, Window: guessWindow}, o.Refused
 	if a.refused == nil {
 		a.refused = func() {}
+	}
+	if a.checkURL = o.CheckURL; a.checkURL == nil {
+		a.checkURL = func(*bellman.Task) error { return nil }
 	}
 	a.traced = o.Traced
 	if a.record = o.Record; a.record == nil {

@@ -148,7 +148,7 @@ func bounded(f *faults, name, text string, limit int) bool {
 
 func headers(f *faults, headers map[string]string) {
 	if len(headers) > bellman.MaxHeaders {
-		f.add("headers", fmt.Sprintf("are more than %d", bellman.MaxHeaders))
+		f.add("headers", fmt.Sprintf("has %d names: want at most %d", len(headers), bellman.MaxHeaders))
 		return
 	}
 	var seen map[string]bool
@@ -159,7 +159,7 @@ func headers(f *faults, headers map[string]string) {
 		at := "headers." + cut(name)
 		switch {
 		case len(name) > maxHeaderName || !token(name):
-			f.add(at, "is no name of a header")
+			f.add(at, fmt.Sprintf("is not a header's name: want 1 to %d letters, digits and hyphens", maxHeaderName))
 		case len(value) > maxHeaderValue:
 			f.add(at, fmt.Sprintf("is longer than %d bytes", maxHeaderValue))
 		case strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }):

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -30,42 +31,50 @@ func (a *API) SetKeys(keys []access.Key) error {
 	return nil
 }
 
-// admit returns the caller of a request and its rights, or why it may not do what requires need.
-func (a *API) admit(r *http.Request, need access.Rights) (name string, may access.Rights, refused *client.Problem) {
+// admit returns the caller of a request, or why it may not do what requires one right of need.
+func (a *API) admit(r *http.Request, need access.Rights) (by holder, refused *client.Problem) {
 	if need == access.Open {
-		return "", 0, nil
+		return holder{}, nil
 	}
 	keys := a.keys.Load().held
 	if len(keys) == 0 {
 		if !access.Direct(r.Host) {
-			return "", 0, newProblem(http.StatusForbidden,
+			return holder{}, newProblem(http.StatusForbidden,
 				"without keys this server answers to localhost and IP addresses only, not to the name "+cut(r.Host)+": configure keys")
 		}
-		return "", ^access.Open, nil
+		return holder{may: ^access.Open}, nil
 	}
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
-		return "", 0, newProblem(http.StatusUnauthorized, "want a header Authorization: Bearer KEY")
+		return holder{}, newProblem(http.StatusUnauthorized, "want a header Authorization: Bearer KEY")
 	}
 	from := a.proxies.From(r)
 	k := access.Find(keys, secret)
 	if k == nil {
-		return "", 0, a.unknownKey(from)
+		return holder{}, a.unknownKey(from)
 	}
-	if !a.usual.has(from, k.Name) {
+	usual := a.usual.has(from, k.Name)
+	if !usual {
 		// After too many wrong keys from an address, even the right key is rejected, unless it was used from
 		// there before: whoever guesses keys must not lock out those who have one.
 		if wait := a.guesses.Over(access.Network(from)); wait > 0 {
 			a.refused()
-			return "", 0, tooManyGuesses(wait)
+			return holder{}, tooManyGuesses(wait)
 		}
+	}
+	by = holder{who: k.Name, may: k.Role.Rights(), scope: k.Scope}
+	switch {
+	case k.Expired(time.Now()):
+		return by, newProblem(http.StatusUnauthorized, "this key has expired, at "+client.At(k.Expires).String()+": configure a new one")
+	case !k.UsableFrom(from):
+		return by, newProblem(http.StatusForbidden, fmt.Sprintf("this key may not be used from the address %s: from in its configuration does not have it", from))
+	case !usual:
 		a.usual.add(from, k.Name)
 	}
-	may = k.Role.Rights()
-	if may&need == 0 {
-		return k.Name, may, newProblem(http.StatusForbidden, "this key may not do that: it takes the role "+need.String())
+	if by.may&need == 0 {
+		return by, newProblem(http.StatusForbidden, "this key may not do that: it takes the role "+need.String())
 	}
-	return k.Name, may, nil
+	return by, nil
 }
 
 const (

@@ -14,32 +14,34 @@ var testKeys = []access.Key{
 	{Name: "order-service", Role: access.Submit, SHA256: hash("s-key")},
 	{Name: "dashboard", Role: access.Read, SHA256: hash("r-key")},
 	{Name: "ops", Role: access.Operate, SHA256: hash("o-key")},
+	{Name: "finance", Role: access.Decide, SHA256: hash("d-key")},
 	{Name: "root", Role: access.Admin, SHA256: hash("a-key")},
 }
 
-// calls are all calls, and who may make them: s, r, o, a; all of them and
+// calls are all calls, and who may make them: s, r, o, d, a; all of them and
 // nobody in particular is "any".
 var calls = []struct{ method, path, body, may string }{
 	{"POST", "/v1/tasks", `{"queue":"q","url":"http://m/n"}`, "sa"},
 	{"POST", "/v1/tasks/batch", `{"tasks":[{"queue":"q","url":"http://m/n"}]}`, "sa"},
-	{"GET", "/v1/tasks/{id}", "", "sroa"},
-	{"GET", "/v1/queues/q/keys/k/1", "", "sroa"},
-	{"GET", "/v1/orders/M1/1", "", "sroa"},
-	{"GET", "/v1/orders/M1/1?settle=1s", "", "soa"},
-	{"POST", "/v1/orders/M1/1/complete", `{"outcome":"PAID"}`, "oa"},
-	{"POST", "/v1/orders/M1/1/cancel", "", "oa"},
-	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"}]}`, "oa"},
+	{"GET", "/v1/tasks/{id}", "", "sroda"},
+	{"GET", "/v1/queues/q/keys/k/1", "", "sroda"},
+	{"GET", "/v1/orders/M1/1", "", "sroda"},
+	{"GET", "/v1/orders/M1/1?settle=1s", "", "soda"},
+	{"POST", "/v1/orders/M1/1/complete", `{"outcome":"PAID"}`, "sa"},
+	{"POST", "/v1/orders/M1/1/decide", `{"outcome":"PAID","reason":"seen at the bank"}`, "da"},
+	{"POST", "/v1/orders/M1/1/cancel", "", "soa"},
+	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"}]}`, "soda"},
 	{"POST", "/v1/orders/M1/1/notice", `{"body":"x"}`, "sa"},
-	{"GET", "/v1/notices", "", "roa"},
-	{"GET", "/v1/tasks", "", "roa"},
-	{"GET", "/v1/resends", "", "roa"},
-	{"GET", "/v1/resends/{id}", "", "roa"},
-	{"GET", "/v1/queues", "", "roa"},
-	{"GET", "/v1/endpoints", "", "roa"},
-	{"GET", "/v1/stats", "", "roa"},
-	{"GET", "/v1/events?nothing=1", "", "roa"},
-	{"GET", "/v1/audit", "", "roa"},
-	{"GET", "/metrics", "", "roa"},
+	{"GET", "/v1/notices", "", "roda"},
+	{"GET", "/v1/tasks", "", "roda"},
+	{"GET", "/v1/resends", "", "roda"},
+	{"GET", "/v1/resends/{id}", "", "roda"},
+	{"GET", "/v1/queues", "", "roda"},
+	{"GET", "/v1/endpoints", "", "roda"},
+	{"GET", "/v1/stats", "", "roda"},
+	{"GET", "/v1/events?nothing=1", "", "roda"},
+	{"GET", "/v1/audit", "", "roda"},
+	{"GET", "/metrics", "", "roda"},
 	{"POST", "/v1/tasks/{id}/resend", "", "oa"},
 	{"POST", "/v1/tasks/{id}/cancel", "", "oa"},
 	{"POST", "/v1/tasks/{id}/complete", "", "oa"},
@@ -111,13 +113,15 @@ func metricsHandler(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("up
 func TestRoles(t *testing.T) {
 	m := make1(t, Options{Keys: testKeys, Metrics: http.HandlerFunc(metricsHandler)})
 	m.guesses.Most = 1000 // more than are tried here
-	added := m.fake.Add(t.Context(), &bellman.Task{Queue: "q", Key: "k/1", URL: "http://m/n"})
+	own := &bellman.Task{Queue: "q", Key: "k/1", URL: "http://m/n"}
+	own.SetCreatedBy("order-service")
+	added := m.fake.Add(t.Context(), own)
 	id := added[0].ID.String()
 	paths := map[string]bool{}
 	for _, c := range calls {
 		path := strings.ReplaceAll(c.path, "{id}", id)
 		paths[c.method+" "+c.path] = true
-		for _, role := range []string{"s", "r", "o", "a"} {
+		for _, role := range []string{"s", "r", "o", "d", "a"} {
 			w := m.do(c.method, path, c.body, "Authorization: Bearer "+role+"-key")
 			if may := c.may == "any" || strings.Contains(c.may, role); may == (w.Code == 403 || w.Code == 401) {
 				t.Errorf("%s %s with role %s: %d; want allowed: %t", c.method, path, role, w.Code, may)

@@ -74,7 +74,7 @@ func BenchmarkKeys(b *testing.B) {
 			b.Run(fmt.Sprintf("%s=%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, _, refused := m.admit(r, access.MayCreate); (refused == nil) != (name == "known") {
+					if _, refused := m.admit(r, access.MayCreate); (refused == nil) != (name == "known") {
 						b.Fatalf("%s: %v", name, refused)
 					}
 				}

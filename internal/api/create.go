@@ -31,15 +31,15 @@ func (a *API) create(w *response, r *http.Request) {
 		write(w, malformed(err))
 		return
 	}
-	t, refused := a.ask(&o.in, &o.faults)
+	t, refused := a.askFor(&w.holder, &o)
 	if refused != nil {
 		write(w, refused)
 		return
 	}
-	t.SetCreatedBy(w.who)
-	status, t, refused := a.outcome(r.Context(), t, a.engine.Add(r.Context(), t)[0], &o.faults)
+	added := a.engine.Add(r.Context(), t)[0]
+	status, t, refused := a.outcome(r.Context(), t, added, &o.faults)
 	if refused != nil {
-		write(w, refused)
+		write(w, a.hide(r.Context(), &w.holder, refused, added.ID))
 		return
 	}
 	*buf = append(a.appendTask((*buf)[:0], t), '\n') // the body is not needed any more
@@ -48,6 +48,18 @@ func (a *API) create(w *response, r *http.Request) {
 	h["Location"] = []string{"/v1/tasks/" + t.ID.String()}
 	w.WriteHeader(status)
 	w.Write(*buf) // an error means that the client has gone
+}
+
+// askFor returns the task that a caller requests, or why it is rejected.
+func (a *API) askFor(by *holder, o *wanted) (*bellman.Task, *client.Problem) {
+	if refused := by.checkCreate(&o.in); refused != nil {
+		return nil, refused
+	}
+	t, refused := a.ask(&o.in, &o.faults)
+	if refused == nil {
+		t.SetCreatedBy(by.who)
+	}
+	return t, refused
 }
 
 // ask returns the requested task, or all mistakes in the request.
@@ -66,6 +78,13 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 	}
 	if len(t.Body) > a.maxTask {
 		return nil, tooLarge("task's body", a.maxTask)
+	}
+	if err := a.checkURL(t); err != nil {
+		invalid, is := asInvalid(err)
+		if !is {
+			return nil, a.refuse(err)
+		}
+		f.take(invalid)
 	}
 	if len(f.list) == 0 {
 		return t, nil
@@ -152,7 +171,7 @@ func (a *API) createBatch(w *response, r *http.Request) {
 		write(w, refused)
 		return
 	}
-	answer, refused := a.addBatch(r, w.who, &in)
+	answer, refused := a.addBatch(r, &w.holder, &in)
 	if refused != nil {
 		write(w, refused)
 		return
@@ -164,7 +183,7 @@ func (a *API) createBatch(w *response, r *http.Request) {
 
 // addBatch adds the valid tasks of a batch, or tries them in a dry run, and returns the answer for all. It
 // returns a problem for the whole batch if nothing can be added now.
-func (a *API) addBatch(r *http.Request, who string, in *wantedBatch) ([]byte, *client.Problem) {
+func (a *API) addBatch(r *http.Request, by *holder, in *wantedBatch) ([]byte, *client.Problem) {
 	all, add := in.tasks, a.engine.Add
 	if in.dry {
 		add = a.engine.Try
@@ -178,8 +197,7 @@ func (a *API) addBatch(r *http.Request, who string, in *wantedBatch) ([]byte, *c
 			continue
 		}
 		var t *bellman.Task
-		if t, refused[i] = a.ask(&o.in, &o.faults); refused[i] == nil {
-			t.SetCreatedBy(who)
+		if t, refused[i] = a.askFor(by, o); refused[i] == nil {
 			tasks = append(tasks, t)
 		}
 	}
@@ -201,6 +219,7 @@ func (a *API) addBatch(r *http.Request, who string, in *wantedBatch) ([]byte, *c
 		var t *bellman.Task
 		if p == nil {
 			status, t, p = a.outcome(r.Context(), tasks[next], added[next], &all[i].faults)
+			p = a.hide(r.Context(), by, p, added[next].ID)
 			next++
 		}
 		b = a.appendResult(b, status, t, p)

@@ -57,7 +57,7 @@ func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
 			dry = true
 			return decodeFlag(s, &f, name, &in.dry)
 		case name != "tasks":
-			f.unknown(name)
+			f.unknown(name, "tasks", "dry_run")
 		case given:
 			f.twice(name)
 		case s.peek() != '[':
@@ -137,7 +137,7 @@ func decodeOne(s *scanner, o *wanted) error {
 		}
 		switch {
 		case n == len(fields):
-			f.unknown(string(field))
+			f.unknown(string(field), fields[:]...)
 			_, err := s.value()
 			return err
 		case seen[n]:
@@ -163,7 +163,7 @@ func decodeOne(s *scanner, o *wanted) error {
 		case n == amountField:
 			err = decodeAmount(s, f, fields[n], &in.Amount)
 		case s.peek() != '"':
-			f.add(fields[n], "want text in quotes")
+			f.add(fields[n], wantText(s, fields[n]))
 			_, err = s.value()
 		case n == expiresAtField:
 			err = decodeTime(s, f, fields[n], &in.ExpiresAt)
@@ -188,6 +188,19 @@ func decodeAmount(s *scanner, f *faults, field string, to *int64) error {
 		f.add(field, "want a whole number above 0: the amount in the currency's smallest unit, such as 8800")
 	}
 	return nil
+}
+
+// wantText says what would be right for a text field whose value at s is something else.
+func wantText(s *scanner, field string) string {
+	example := map[string]string{"delay": "5s", "timeout": "5s", "max_age": "3d", "repeat": "10m", "expires": "30m", "code_life": "2h",
+		"due": "2026-11-20T15:04:05Z", "order_created": "2026-11-20T15:04:05Z", "last": "2026-11-20T15:04:05Z", "began": "2026-11-20T15:04:05Z"}[field]
+	switch {
+	case s.peek() == 'n':
+		return "is null: leave it out, or want text in quotes"
+	case example != "":
+		return "want text in quotes, such as \"" + example + "\""
+	}
+	return "want text in quotes"
 }
 
 // decodeFlag reads a boolean field.
@@ -226,7 +239,7 @@ func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error)
 			f.twice(at)
 		}
 		if s.peek() != '"' {
-			f.add(at, "want text in quotes")
+			f.add(at, wantText(s, name))
 			_, err := s.value()
 			return err
 		}
@@ -250,11 +263,11 @@ func decodeObject(s *scanner, f *faults, field, example string, known []string, 
 		at := field + "." + cut(name)
 		switch {
 		case !slices.Contains(known, name):
-			f.unknown(at)
+			f.unknown(at, known...)
 		case seen[name]:
 			f.twice(at)
 		case name != "json" && name != "attempts" && s.peek() != '"':
-			f.add(at, "want text in quotes")
+			f.add(at, wantText(s, name))
 		default:
 			seen[name] = true
 			return read(name, at)

@@ -32,6 +32,11 @@ func (a *API) events(w *response, r *http.Request) {
 		write(w, refused)
 		return
 	}
+	queue := r.URL.Query().Get("queue")
+	if queue != "" && !w.scope.HasQueue(queue) {
+		write(w, w.outsideQueue(queue))
+		return
+	}
 	if !a.listeners.Enter(w.who, maxListeners, maxOfKey) {
 		write(w, later(http.StatusTooManyRequests, 10*time.Second, fmt.Sprintf("too many streams of events are open: at most %d, and %d of one key", maxListeners, maxOfKey)))
 		return
@@ -42,7 +47,7 @@ func (a *API) events(w *response, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies must pass on each event at once
-	a.stream(w, r, events, r.URL.Query().Get("queue"))
+	a.stream(w, r, events, queue)
 }
 
 // stream writes events until they end, or the reader leaves or lags.
@@ -58,7 +63,7 @@ func (a *API) stream(w *response, r *http.Request, events <-chan engine.Event, q
 		return out.Flush() == nil
 	}
 	replaced := a.keys.Load().replaced
-	if _, _, refused := a.admit(r, access.MayRead); refused != nil {
+	if _, refused := a.admit(r, access.MayRead); refused != nil {
 		return // the keys were replaced
 	}
 	beat := time.NewTicker(heartbeat)
@@ -73,6 +78,9 @@ func (a *API) stream(w *response, r *http.Request, events <-chan engine.Event, q
 		case <-replaced:
 			return
 		case <-beat.C:
+			if _, refused := a.admit(r, access.MayRead); refused != nil {
+				return // the key has expired
+			}
 			if !send([]byte(": alive\n\n")) {
 				return
 			}
@@ -80,7 +88,7 @@ func (a *API) stream(w *response, r *http.Request, events <-chan engine.Event, q
 			if !more {
 				return
 			}
-			if queue != "" && e.Task.Queue != queue {
+			if queue != "" && e.Task.Queue != queue || !w.sees(e.Task) {
 				continue
 			}
 			if !send(a.event(&e)) {

@@ -268,6 +268,10 @@ func (f *fake) Complete(ctx context.Context, id bellman.ID, with bellman.Complet
 	return f.read(ctx, id, f.note("complete %q %q %q", with.Outcome, by.Who, by.Reason))
 }
 
+func (f *fake) Decide(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
+	return f.read(ctx, id, f.note("decide %q %q %q", with.Outcome, by.Who, by.Reason))
+}
+
 func (f *fake) Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error) {
 	return f.read(ctx, id, f.note("resend %s %q %q", mode, by.Who, by.Reason))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 // maxFaults is the largest number of wrong fields in one answer.
@@ -57,7 +58,14 @@ func (f *faults) has(name string) bool {
 	})
 }
 
-func (f *faults) unknown(name string) { f.add(cut(name), "there is no such field") }
+// unknown adds a field that does not exist, with the known name that it resembles.
+func (f *faults) unknown(name string, known ...string) {
+	message := "there is no such field"
+	if near := nearest.Of(name[strings.LastIndexByte(name, '.')+1:], 2, known...); near != "" {
+		message += ": want " + near + "?"
+	}
+	f.add(cut(name), message)
+}
 
 func (f *faults) twice(name string) {
 	f.malformed = "a field is given twice"

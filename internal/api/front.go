@@ -24,10 +24,9 @@ import (
 // A response is what the handlers of this package write to.
 type response struct {
 	http.ResponseWriter
-	status int           // 0 before the first byte
-	who    string        // the key's name
-	may    access.Rights // the rights of the key
-	from   string        // the caller's address
+	holder
+	status int    // 0 before the first byte
+	from   string // the caller's address
 }
 
 func (w *response) WriteHeader(status int) {
@@ -127,20 +126,25 @@ func requestID(r *http.Request) string {
 	return given
 }
 
-// guard calls a handler if the caller has the right.
-func (a *API) guard(need access.Rights, serve func(*response, *http.Request)) http.HandlerFunc {
+// guard calls a handler if the caller has the right for an operation.
+func (a *API) guard(op *huma.Operation, serve func(*response, *http.Request)) http.HandlerFunc {
+	need, _ := op.Metadata["need"].(access.Rights)
+	_, scoped := op.Metadata["scoped"]
 	return func(rw http.ResponseWriter, r *http.Request) {
 		w, ok := rw.(*response)
 		if !ok {
 			w = &response{ResponseWriter: rw}
 		}
-		who, may, refused := a.admit(r, need)
-		w.who, w.may = who, may
+		by, refused := a.admit(r, need)
+		w.holder = by
+		if refused == nil && !scoped && need != access.Open && by.scope.Limited() {
+			refused = by.outside("this call concerns all queues and merchants")
+		}
 		if need != access.MayCreate { // creates have no such audit records
 			w.from = a.proxies.Text(r)
 		}
 		if refused != nil {
-			a.recordRefused(r, who, refused.Status)
+			a.recordRefused(r, by.who, refused.Status)
 			if refused.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="bellman"`)
 			}
@@ -155,7 +159,7 @@ func (a *API) guard(need access.Rights, serve func(*response, *http.Request)) ht
 			return
 		}
 		a.traced(http.HandlerFunc(func(traced http.ResponseWriter, r *http.Request) {
-			serve(&response{ResponseWriter: traced, who: w.who, may: w.may, from: w.from}, r)
+			serve(&response{ResponseWriter: traced, holder: w.holder, from: w.from}, r)
 		})).ServeHTTP(w, r)
 	}
 }

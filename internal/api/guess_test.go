@@ -65,12 +65,13 @@ func TestGuessingKeysIsLimited(t *testing.T) {
 // Settling while reading takes the right to settle, and no page of another site can do it.
 func TestWhoSettlesByReading(t *testing.T) {
 	o := withOrders()
-	for _, role := range []access.Role{access.Submit, access.Read, access.Operate, access.Admin} {
+	for _, role := range []access.Role{access.Submit, access.Read, access.Operate, access.Decide, access.Admin} {
 		o.Keys = append(o.Keys, access.Key{Name: string(role), Role: role, SHA256: hash("key of " + string(role))})
 	}
 	m := make1(t, o)
-	m.place(t, "orders", "a", order.Standing{State: "PENDING"}, func(*bellman.Task) {})
-	task := m.place(t, "orders", "b", order.Standing{State: "PENDING"}, func(*bellman.Task) {})
+	own := func(t *bellman.Task) { t.SetCreatedBy(string(access.Submit)) }
+	m.place(t, "orders", "a", order.Standing{State: "PENDING"}, own)
+	task := m.place(t, "orders", "b", order.Standing{State: "PENDING"}, own)
 	get := func(role access.Role, settle, site string) int {
 		r := httptest.NewRequest(http.MethodGet, "/v1/orders/"+task.MerchantNo+"/"+task.OrderNo+settle, nil)
 		r.Header.Set("Authorization", "Bearer key of "+string(role))
@@ -81,7 +82,7 @@ func TestWhoSettlesByReading(t *testing.T) {
 		m.ServeHTTP(w, r)
 		return w.Code
 	}
-	for role, want := range map[access.Role]int{access.Submit: 200, access.Read: 403, access.Operate: 200, access.Admin: 200} {
+	for role, want := range map[access.Role]int{access.Submit: 200, access.Read: 403, access.Operate: 200, access.Decide: 200, access.Admin: 200} {
 		if plain, settled := get(role, "", "cross-site"), get(role, "?settle=1ms", ""); plain != 200 || settled != want {
 			t.Errorf("role %s: %d, with settle %d; want 200 and %d", role, plain, settled, want)
 		}

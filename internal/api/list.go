@@ -73,6 +73,9 @@ const (
 
 func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], error) {
 	wanted := in.filter()
+	if refused := in.narrow(&wanted); refused != nil {
+		return nil, refused
+	}
 	before, refused := parseTaskCursor(in.Cursor, &wanted)
 	if refused != nil {
 		return nil, refused
@@ -96,7 +99,7 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 			return nil, a.fail(err)
 		}
 		for _, t := range tasks {
-			if !f.Takes(t) {
+			if !f.Takes(t) || !in.sees(t) {
 				continue
 			}
 			page.Tasks = append(page.Tasks, a.task(t))
@@ -111,8 +114,8 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 		}
 		before = next
 	}
-	if len(page.Tasks) == 0 && page.NextCursor == "" && in.Cursor == "" && in.Queue != "" && a.kindOf(in.Queue) == "" {
-		page.Warning = fmt.Sprintf("there is no queue %q, and no task of one of that name fits", cut(in.Queue))
+	if len(page.Tasks) == 0 && page.NextCursor == "" && in.Cursor == "" && wanted.Queue != "" && a.kindOf(wanted.Queue) == "" {
+		page.Warning = fmt.Sprintf("there is no queue %q, and no task of one of that name fits", cut(wanted.Queue))
 	}
 	return ok(page)
 }

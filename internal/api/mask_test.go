@@ -16,8 +16,10 @@ func TestTaskIsMasked(t *testing.T) {
 		records = append(records, a)
 		return nil
 	}})
-	added := m.fake.Add(t.Context(), &bellman.Task{Queue: "q", Key: "k/1", MerchantNo: "M1", OrderNo: "1", URL: "http://m/n?order=1&token=url-secret",
-		Header: map[string]string{"Content-Type": "application/json", "X-Acme-Sig": "header-secret"}, Body: []byte(`{"order":"O-1","password":"body-secret"}`)})
+	own := &bellman.Task{Queue: "q", Key: "k/1", MerchantNo: "M1", OrderNo: "1", URL: "http://m/n?order=1&token=url-secret",
+		Header: map[string]string{"Content-Type": "application/json", "X-Acme-Sig": "header-secret"}, Body: []byte(`{"order":"O-1","password":"body-secret"}`)}
+	own.SetCreatedBy("order-service")
+	added := m.fake.Add(t.Context(), own)
 	id := added[0].ID.String()
 	secrets := []string{"url-secret", "header-secret", "body-secret"}
 	for _, path := range []string{"/v1/tasks/" + id, "/v1/queues/q/keys/k/1", "/v1/tasks", "/v1/orders/M1/1"} {

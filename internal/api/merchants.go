@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -45,39 +46,39 @@ type stated[T any] struct {
 
 func (a *API) registerMerchants(h huma.API) {
 	const path, one = "/v1/merchants", "/v1/merchants/{merchant_no}"
-	put := operation("put-merchant", http.MethodPut, one, access.MayAdmin, "Register a merchant, or change all of it. The answer has no secret.")
+	put := scoped(operation("put-merchant", http.MethodPut, one, access.MayAdmin, "Register a merchant, or change all of it. The answer has no secret."))
 	put.SkipValidateBody = true
 	huma.Register(h, put, a.putMerchant)
 	responses := h.OpenAPI().Paths[one].Put.Responses
 	responses["200"] = jsonResponse(h, reflect.TypeFor[client.Merchant](), "It was there already.")
 	responses["201"] = jsonResponse(h, reflect.TypeFor[client.Merchant](), "It is new.")
 
-	huma.Register(h, operation("get-merchant", http.MethodGet, one, access.MayRead, "A merchant, without its secrets."),
+	huma.Register(h, scoped(operation("get-merchant", http.MethodGet, one, access.MayRead, "A merchant, without its secrets.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantNo
 		}) (*answer[client.Merchant], error) {
-			return onMerchant(a, in.MerchantNo.MerchantNo, func() (client.Merchant, error) { return a.merchants.Get(ctx, in.MerchantNo.MerchantNo) })
+			return onMerchant(a, &in.Caller, in.MerchantNo.MerchantNo, false, func() (client.Merchant, error) { return a.merchants.Get(ctx, in.MerchantNo.MerchantNo) })
 		})
-	huma.Register(h, operation("merchant-stats", http.MethodGet, one+"/stats", access.MayRead, "How a merchant's newest tasks went: success rate, backlog, last failures."),
+	huma.Register(h, scoped(operation("merchant-stats", http.MethodGet, one+"/stats", access.MayRead, "How a merchant's newest tasks went: success rate, backlog, last failures.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantNo
 		}) (*answer[client.MerchantStats], error) {
-			return onMerchant(a, in.MerchantNo.MerchantNo, func() (client.MerchantStats, error) { return a.merchants.Stats(ctx, in.MerchantNo.MerchantNo) })
+			return onMerchant(a, &in.Caller, in.MerchantNo.MerchantNo, true, func() (client.MerchantStats, error) { return a.merchants.Stats(ctx, in.MerchantNo.MerchantNo) })
 		})
-	gone := operation("delete-merchant", http.MethodDelete, one, access.MayAdmin, "End a merchant's registration. Its tasks stay; those without an address of their own fail, attempt by attempt, until it is registered again.")
+	gone := scoped(operation("delete-merchant", http.MethodDelete, one, access.MayAdmin, "End a merchant's registration. Its tasks stay; those without an address of their own fail, attempt by attempt, until it is registered again."))
 	gone.DefaultStatus = http.StatusNoContent
 	huma.Register(h, gone, a.deleteMerchant)
 
-	huma.Register(h, operation("list-merchants", http.MethodGet, path, access.MayRead, "Merchants: by name where one is searched by, by number otherwise."),
+	huma.Register(h, scoped(operation("list-merchants", http.MethodGet, path, access.MayRead, "Merchants: by name where one is searched by, by number otherwise.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantQuery
 		}) (*answer[client.MerchantPage], error) {
-			return a.listMerchants(ctx, &in.MerchantQuery, false)
+			return a.listMerchants(ctx, &in.holder, &in.MerchantQuery, false)
 		})
-	huma.Register(h, operation("export-merchants", http.MethodGet, "/v1/merchant-export", access.MayAdmin, "Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them."),
+	huma.Register(h, scoped(operation("export-merchants", http.MethodGet, "/v1/merchant-export", access.MayAdmin, "Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantQuery
@@ -87,13 +88,13 @@ func (a *API) registerMerchants(h huma.API) {
 					return nil, a.fail(err)
 				}
 			}
-			return a.listMerchants(ctx, &in.MerchantQuery, true)
+			return a.listMerchants(ctx, &in.holder, &in.MerchantQuery, true)
 		})
 
-	batch := operation("put-merchants", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing.")
+	batch := scoped(operation("put-merchants", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing."))
 	batch.MaxBodyBytes, batch.SkipValidateBody = int64(a.maxBatch)+1, true
 	huma.Register(h, batch, a.putMerchants)
-	huma.Register(h, operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", access.MayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone."), a.rotateMerchant)
+	huma.Register(h, scoped(operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", access.MayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone.")), a.rotateMerchant)
 	huma.Register(h, operation("reseal-merchants", http.MethodPost, path+"/reseal", access.MayAdmin, "Seal all secrets under the newest master key, so that older ones can be taken out of the configuration."),
 		func(ctx context.Context, in *struct {
 			Caller
@@ -108,7 +109,7 @@ func (a *API) registerMerchants(h huma.API) {
 			}
 			return ok(done)
 		})
-	test := operation("test-merchant", http.MethodPost, one+"/test", access.MayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other.")
+	test := scoped(operation("test-merchant", http.MethodPost, one+"/test", access.MayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other."))
 	test.DefaultStatus = http.StatusCreated
 	huma.Register(h, test, a.testMerchant)
 
@@ -120,7 +121,7 @@ func (a *API) registerMerchants(h huma.API) {
 	pausing := func(do func(merchant.Desk, context.Context, string, bellman.By) error) func(context.Context, *paused) (*answer[client.Paused], error) {
 		return func(ctx context.Context, in *paused) (*answer[client.Paused], error) {
 			no := in.MerchantNo.MerchantNo
-			return onMerchant(a, no, func() (client.Paused, error) {
+			return onMerchant(a, &in.Caller, no, true, func() (client.Paused, error) {
 				err := do(a.merchants, ctx, no, in.by(given(in.Body).Reason))
 				if errors.Is(err, bellman.ErrNotPaused) {
 					return client.Paused{Names: []string{}}, nil
@@ -129,8 +130,8 @@ func (a *API) registerMerchants(h huma.API) {
 			})
 		}
 	}
-	huma.Register(h, operation("pause-merchant", http.MethodPost, one+"/pause", access.MayOperate, "Stop attempts of notifications that name a merchant, wherever they go. Their schedules wait."), pausing(merchant.Desk.Pause))
-	huma.Register(h, operation("resume-merchant", http.MethodPost, one+"/resume", access.MayOperate, "End a merchant's pause."), pausing(merchant.Desk.Resume))
+	huma.Register(h, scoped(operation("pause-merchant", http.MethodPost, one+"/pause", access.MayOperate, "Stop attempts of notifications that name a merchant, wherever they go. Their schedules wait.")), pausing(merchant.Desk.Pause))
+	huma.Register(h, scoped(operation("resume-merchant", http.MethodPost, one+"/resume", access.MayOperate, "End a merchant's pause.")), pausing(merchant.Desk.Resume))
 }
 
 // Shown returns a task as all calls of the API answer it.
@@ -140,10 +141,14 @@ func noMerchants() *client.Problem {
 	return newProblem(http.StatusNotImplemented, "this server keeps no merchants")
 }
 
-// onMerchant converts the result of an action on one merchant.
-func onMerchant[T any](a *API, no string, do func() (T, error)) (*answer[T], error) {
+// onMerchant converts the result of an action on one merchant. allQueues: the action concerns the
+// merchant in all queues.
+func onMerchant[T any](a *API, by *Caller, no string, allQueues bool, do func() (T, error)) (*answer[T], error) {
 	if a.merchants == nil {
 		return nil, noMerchants()
+	}
+	if refused := by.checkMerchant(no, allQueues); refused != nil {
+		return nil, refused
 	}
 	out, err := do()
 	if err != nil {
@@ -161,6 +166,9 @@ func (a *API) putMerchant(ctx context.Context, in *struct {
 		return nil, noMerchants()
 	}
 	no := in.MerchantNo.MerchantNo
+	if refused := in.checkMerchant(no, true); refused != nil {
+		return nil, refused
+	}
 	asked, faulty, refused := merchantChecker.read(in.Body.raw, "body", "")
 	if refused != nil {
 		return nil, refused
@@ -189,6 +197,9 @@ func (a *API) deleteMerchant(ctx context.Context, in *struct {
 		return nil, noMerchants()
 	}
 	no := in.MerchantNo.MerchantNo
+	if refused := in.checkMerchant(no, true); refused != nil {
+		return nil, refused
+	}
 	if err := a.merchants.Delete(ctx, no, in.by(in.Reason)); err != nil {
 		return nil, a.fail(missing(err, fmt.Sprintf("merchant %q", cut(no))))
 	}
@@ -204,18 +215,30 @@ type MerchantQuery struct {
 	Cursor     string `query:"cursor" maxLength:"2000" doc:"The next_cursor of a page of the same search; default: the first page."`
 }
 
-func (a *API) listMerchants(ctx context.Context, q *MerchantQuery, sealed bool) (*answer[client.MerchantPage], error) {
+func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, sealed bool) (*answer[client.MerchantPage], error) {
 	if a.merchants == nil {
 		return nil, noMerchants()
+	}
+	search := client.MerchantSearch{MerchantNo: q.MerchantNo, Name: q.Name, Paused: q.Paused, Limit: q.Limit, Sealed: sealed}
+	only, refused := by.narrowMerchants(&search)
+	if refused != nil {
+		return nil, refused
+	}
+	if only {
+		search.Limit = 1 // that number is before all others that begin with it
 	}
 	after, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
 	if err != nil {
 		return nil, badCursor()
 	}
-	page, next, err := a.merchants.List(ctx, client.MerchantSearch{MerchantNo: q.MerchantNo, Name: q.Name, Paused: q.Paused, Limit: q.Limit, Sealed: sealed}, string(after))
+	page, next, err := a.merchants.List(ctx, search, string(after))
 	if err != nil {
 		return nil, a.fail(err)
 	}
+	if only {
+		next = ""
+	}
+	page = slices.DeleteFunc(page, func(m client.Merchant) bool { return !by.scope.HasMerchant(m.MerchantNo) })
 	if page == nil {
 		page = []client.Merchant{}
 	}
@@ -240,6 +263,9 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	unread := make([]*client.Problem, len(all))
 	for i, data := range asked.Merchants {
 		all[i].PutMerchant, all[i].Wrong, unread[i] = merchantChecker.read(data, fmt.Sprintf("body.merchants[%d]", i), "")
+		if unread[i] == nil {
+			unread[i] = in.checkMerchant(all[i].MerchantNo, true)
+		}
 		if unread[i] != nil {
 			all[i].Wrong = []bellman.FieldError{{Problem: unread[i].Detail}}
 		}
@@ -310,7 +336,7 @@ func (a *API) rotateMerchant(ctx context.Context, in *struct {
 		overlap = d
 	}
 	no := in.MerchantNo.MerchantNo
-	return onMerchant(a, no, func() (client.Merchant, error) {
+	return onMerchant(a, &in.Caller, no, true, func() (client.Merchant, error) {
 		return a.merchants.Rotate(ctx, no, in.Body.Secret, overlap, in.by(in.Body.Reason))
 	})
 }
@@ -328,6 +354,12 @@ func (a *API) testMerchant(ctx context.Context, in *struct {
 		asked = *in.Body
 	}
 	no := in.MerchantNo.MerchantNo
+	if refused := in.checkMerchant(no, asked.Queue == ""); refused != nil {
+		return nil, refused
+	}
+	if asked.Queue != "" && !in.scope.HasQueue(asked.Queue) {
+		return nil, in.outsideQueue(asked.Queue)
+	}
 	t, err := a.merchants.Test(ctx, no, asked.Queue, in.by(asked.Reason))
 	if err != nil {
 		return nil, a.fail(missing(err, fmt.Sprintf("merchant %q", cut(no))))

@@ -24,8 +24,8 @@ type Notices interface {
 }
 
 func (a *API) registerNotices(h huma.API) {
-	huma.Register(h, operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "What payment channels told by themselves, the newest first."), a.listNotices)
-	op := operation("hand-in-notice", http.MethodPost, orderPath+"/notice", access.MayCreate, "Verify and apply a notice about an order that another program received.")
+	huma.Register(h, scoped(operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "What payment channels told by themselves, the newest first.")), a.listNotices)
+	op := scoped(operation("hand-in-notice", http.MethodPost, orderPath+"/notice", access.MayReport, "Verify and apply a notice about an order that another program received."))
 	op.MaxBodyBytes = 2*maxHandIn + maxSmall
 	huma.Register(h, op, a.handIn)
 }
@@ -46,11 +46,14 @@ type noticeListing struct {
 
 func (a *API) listNotices(ctx context.Context, in *noticeListing) (*answer[client.Notices], error) {
 	wanted := client.Filter{Queue: in.Queue, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: order.EventNotice, Result: in.Result}
+	if refused := in.narrow(&wanted); refused != nil {
+		return nil, refused
+	}
 	before, refused := parseTaskCursor(in.Cursor, &wanted)
 	if refused != nil {
 		return nil, refused
 	}
-	f := store.Filter{Queue: in.Queue, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: order.EventNotice}
+	f := store.Filter{Queue: wanted.Queue, MerchantNo: wanted.MerchantNo, OrderNo: in.OrderNo, Event: order.EventNotice}
 	page := client.Notices{Notices: []client.Notice{}}
 	began := time.Now()
 	for range maxReads {
@@ -60,7 +63,7 @@ func (a *API) listNotices(ctx context.Context, in *noticeListing) (*answer[clien
 		}
 		for _, t := range tasks {
 			told := order.ToldOf(t)
-			if told == nil || in.Result != "" && string(told.Result) != in.Result {
+			if told == nil || !in.sees(t) || in.Result != "" && string(told.Result) != in.Result {
 				continue
 			}
 			page.Notices = append(page.Notices, noticeOf(t, told, in.may))
@@ -101,7 +104,7 @@ func (a *API) handIn(ctx context.Context, in *struct {
 	if a.notices == nil {
 		return nil, newProblem(http.StatusNotImplemented, "this server takes no notices")
 	}
-	tasks, _, err := a.tasksOf(ctx, &in.OrderNumbers)
+	tasks, _, err := a.tasksOf(ctx, &in.holder, &in.OrderNumbers)
 	if err != nil {
 		return nil, a.fail(err)
 	}

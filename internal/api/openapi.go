@@ -44,11 +44,10 @@ func (ad *adapter) Handle(op *huma.Operation, handle func(huma.Context)) {
 	if serve == nil {
 		serve = func(w *response, r *http.Request) { a.viaHuma(w, r, op, handle) }
 	}
-	need, _ := op.Metadata["need"].(access.Rights)
-	a.mux.HandleFunc(op.Method+" "+op.Path, a.guard(need, serve))
+	a.mux.HandleFunc(op.Method+" "+op.Path, a.guard(op, serve))
 	if rest, ok := strings.CutPrefix(op.Path, taskPath); ok {
-		a.mux.HandleFunc(op.Method+" "+keyedPath+rest, a.guard(need, func(w *response, r *http.Request) {
-			id, err := a.lookup(r)
+		a.mux.HandleFunc(op.Method+" "+keyedPath+rest, a.guard(op, func(w *response, r *http.Request) {
+			id, err := a.lookup(r, &w.holder)
 			if err != nil {
 				write(w, a.refuse(err))
 				return
@@ -64,14 +63,28 @@ const (
 	keyedPath = "/v1/queues/{queue}/keys/{key}"
 )
 
-// lookup finds the task of a path with queue and key.
-func (a *API) lookup(r *http.Request) (bellman.ID, error) {
+// lookup finds the task of a path with queue and key. A key can be guessed, so a task that the caller
+// does not reach is answered as one that does not exist.
+func (a *API) lookup(r *http.Request, by *holder) (bellman.ID, error) {
 	queue, key := r.PathValue("queue"), r.PathValue("key")
+	if !by.scope.HasQueue(queue) {
+		return bellman.ID{}, by.outsideQueue(queue)
+	}
 	id, err := bellman.ID{}, bellman.ErrNotFound
 	if len(key) <= bellman.MaxKey && len(queue) <= bellman.MaxName*4 {
 		id, err = store.Lookup(r.Context(), a.reader, queue, key)
 	}
-	return id, missing(err, fmt.Sprintf("task with the key %q in the queue %q", cut(key), cut(queue)))
+	what := fmt.Sprintf("task with the key %q in the queue %q", cut(key), cut(queue))
+	if by.limited() {
+		what += " in the scope of this key, " + by.limits()
+		if err == nil {
+			var t *bellman.Task
+			if t, err = a.reader.Task(r.Context(), id); err == nil && !by.sees(t) {
+				err = bellman.ErrNotFound
+			}
+		}
+	}
+	return id, missing(err, what)
 }
 
 // viaHuma prepares a request for huma: it reads the body with a limit, and requires strict JSON whatever its
@@ -92,15 +105,15 @@ func (a *API) viaHuma(w *response, r *http.Request, op *huma.Operation, handle f
 // A Caller is the caller of a request. Every input embeds it, and gets the check for unknown parameters with
 // it.
 type Caller struct {
-	who, from string
-	may       access.Rights
-	foreign   bool // a page of another site makes the request
+	holder
+	from    string
+	foreign bool // a page of another site makes the request
 }
 
 // Resolve is called by huma, as the last of its checks.
 func (c *Caller) Resolve(ctx huma.Context) []error {
 	r, w := humago.Unwrap(ctx)
-	c.who, c.from, c.may = w.(*response).who, w.(*response).from, w.(*response).may
+	c.holder, c.from = w.(*response).holder, w.(*response).from
 	c.foreign = foreign(r)
 	var errs []error
 	for _, f := range queryFaults(r, ctx.Operation().Parameters...) {
@@ -144,6 +157,13 @@ func operation(id, method, path string, need access.Rights, summary string) huma
 	return op
 }
 
+// scoped marks an operation that keeps to the scope of a key. All other operations reject keys whose
+// scope is limited.
+func scoped(op huma.Operation) huma.Operation {
+	op.Metadata["scoped"] = true
+	return op
+}
+
 // register registers all routes, and the document that describes them.
 func (a *API) register(o Options) error {
 	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
@@ -158,7 +178,7 @@ func (a *API) register(o Options) error {
 			Servers: []*huma.Server{{URL: "http://127.0.0.1:2355", Description: "Where bellman serve listens unless it is told otherwise."}},
 			Components: &huma.Components{
 				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
-				SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", Description: "A key of the configuration. Where there are none, everybody may do everything."}},
+				SecuritySchemes: map[string]*huma.SecurityScheme{"key": {Type: "http", Scheme: "bearer", Description: "A key of the configuration, which may be limited to some queues and merchants. Where there are no keys, everybody may do everything."}},
 			},
 		},
 		Formats:       map[string]huma.Format{"application/json": format, "json": format}, // application/problem+json

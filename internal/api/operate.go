@@ -22,7 +22,7 @@ import (
 
 // registerOperate registers the calls that show and pause queues and endpoints.
 func (a *API) registerOperate(h huma.API) {
-	huma.Register(h, operation("list-queues", http.MethodGet, "/v1/queues", access.MayRead, "Queues: rules, depth, oldest overdue, in flight, rates."), a.queues)
+	huma.Register(h, scoped(operation("list-queues", http.MethodGet, "/v1/queues", access.MayRead, "Queues: rules, depth, oldest overdue, in flight, rates.")), a.queues)
 	huma.Register(h, operation("list-endpoints", http.MethodGet, "/v1/endpoints", access.MayRead, "Endpoints: in flight, limit, success rate, breaker, waiting."), a.endpoints)
 	huma.Register(h, operation("stats", http.MethodGet, "/v1/stats", access.MayRead, "Counts, and percentiles of lateness, of the latest window."), a.stats)
 	huma.Register(h, operation("list-audits", http.MethodGet, "/v1/audit", access.MayRead, "Who did what by hand, when and why; newest first."), a.audits)
@@ -35,6 +35,9 @@ func (a *API) registerOperate(h huma.API) {
 	}
 	queue := func(do func(context.Context, string, bellman.By) error) func(context.Context, *onQueue) (*answer[client.Paused], error) {
 		return func(ctx context.Context, in *onQueue) (*answer[client.Paused], error) {
+			if refused := in.checkQueue(in.Queue); refused != nil {
+				return nil, refused
+			}
 			err := do(ctx, in.Queue, in.by(given(in.Body).Reason))
 			if errors.Is(err, bellman.ErrNotPaused) {
 				return ok(client.Paused{Names: []string{}})
@@ -45,8 +48,8 @@ func (a *API) registerOperate(h huma.API) {
 			return ok(client.Paused{Names: []string{in.Queue}})
 		}
 	}
-	huma.Register(h, operation("pause-queue", http.MethodPost, "/v1/queues/{queue}/pause", access.MayOperate, "Stop attempts of a queue's tasks."), queue(a.engine.PauseQueue))
-	huma.Register(h, operation("resume-queue", http.MethodPost, "/v1/queues/{queue}/resume", access.MayOperate, "End a queue's pause."), queue(a.engine.ResumeQueue))
+	huma.Register(h, scoped(operation("pause-queue", http.MethodPost, "/v1/queues/{queue}/pause", access.MayOperate, "Stop attempts of a queue's tasks.")), queue(a.engine.PauseQueue))
+	huma.Register(h, scoped(operation("resume-queue", http.MethodPost, "/v1/queues/{queue}/resume", access.MayOperate, "End a queue's pause.")), queue(a.engine.ResumeQueue))
 
 	type onHost = struct {
 		Caller
@@ -86,14 +89,19 @@ func (a *API) registerOperate(h huma.API) {
 
 const wantHost = "want a host, a host:port, or one endpoint in full, escaped, such as https:%2F%2Fmerchant.example:443"
 
-func (a *API) queues(ctx context.Context, _ *struct{ Caller }) (*answer[client.Queues], error) {
+func (a *API) queues(ctx context.Context, in *struct{ Caller }) (*answer[client.Queues], error) {
+	if !in.scope.AllMerchants() {
+		return nil, in.outside("the figures of a queue are of all merchants")
+	}
 	f, err := a.engine.Figures(ctx, figures.Ask{Queues: true})
 	if err != nil {
 		return nil, a.fail(err)
 	}
-	out := client.Queues{Queues: make([]client.Queue, len(f.Queues)), Whole: heard(&f), Intake: a.shownIntake()}
+	out := client.Queues{Queues: make([]client.Queue, 0, len(f.Queues)), Whole: heard(&f), Intake: a.shownIntake()}
 	for i := range f.Queues {
-		out.Queues[i] = queue(&f.Queues[i])
+		if in.scope.HasQueue(f.Queues[i].Name) {
+			out.Queues = append(out.Queues, queue(&f.Queues[i]))
+		}
 	}
 	return ok(out)
 }

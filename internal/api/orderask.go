@@ -153,7 +153,7 @@ func orderCreated(f *faults, at client.Time) {
 
 func vars(f *faults, vars map[string]string) {
 	if len(vars) > maxVars {
-		f.add("vars", fmt.Sprintf("are more than %d", maxVars))
+		f.add("vars", fmt.Sprintf("has %d names: want at most %d", len(vars), maxVars))
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(vars)) {

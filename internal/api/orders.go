@@ -27,8 +27,8 @@ const (
 
 // registerOrders registers the calls on orders by number.
 func (a *API) registerOrders(h huma.API) {
-	huma.Register(h, operation("get-order", http.MethodGet, orderPath, access.MayGet, "Everything about one order: how it stands, its tasks, and their attempts in time order."), a.getOrder)
-	huma.Register(h, operation("complete-order", http.MethodPost, orderPath+"/complete", access.MayOperate, "Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one."),
+	huma.Register(h, scoped(operation("get-order", http.MethodGet, orderPath, access.MayGet, "Everything about one order: how it stands, its tasks, and their attempts in time order.")), a.getOrder)
+	huma.Register(h, scoped(operation("complete-order", http.MethodPost, orderPath+"/complete", access.MayReport, "Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			OrderNumbers
@@ -37,22 +37,33 @@ func (a *API) registerOrders(h huma.API) {
 			if in.Body.Outcome == "" {
 				return nil, wrongField("body.outcome", "is required: want PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED")
 			}
-			return a.onOrder(ctx, &in.OrderNumbers, func(id bellman.ID) (*bellman.Task, error) {
+			return a.onOrder(ctx, &in.Caller, &in.OrderNumbers, completes, func(id bellman.ID) (*bellman.Task, error) {
 				return a.complete(ctx, id, &in.Body, in.by(cmp.Or(in.Body.Reason, "callback")))
 			})
 		})
-	huma.Register(h, operation("cancel-order", http.MethodPost, orderPath+"/cancel", access.MayOperate, "End the watch of an order. Nothing is decided, and nothing is closed at the channel."),
+	huma.Register(h, scoped(operation("cancel-order", http.MethodPost, orderPath+"/cancel", access.MayOperate|access.MayReport, "End the watch of an order. Nothing is decided, and nothing is closed at the channel.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			OrderNumbers
 			Body *client.Because
 		}) (*answer[client.Task], error) {
-			return a.onOrder(ctx, &in.OrderNumbers, func(id bellman.ID) (*bellman.Task, error) {
+			return a.onOrder(ctx, &in.Caller, &in.OrderNumbers, cancels, func(id bellman.ID) (*bellman.Task, error) {
 				return a.engine.Cancel(ctx, id, in.by(given(in.Body).Reason))
 			})
 		})
 
-	op := operation("settle-orders", http.MethodPost, "/v1/orders/settle", access.MayOperate, "Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands.")
+	huma.Register(h, scoped(operation("decide-order", http.MethodPost, orderPath+"/decide", access.MayDecide, "Decide an order by hand: a person knows the outcome. It raises the alarm order_decided_by_hand. Otherwise as complete-order.")),
+		func(ctx context.Context, in *struct {
+			Caller
+			OrderNumbers
+			Body client.DecideOrder
+		}) (*answer[client.Task], error) {
+			return a.onOrder(ctx, &in.Caller, &in.OrderNumbers, decides, func(id bellman.ID) (*bellman.Task, error) {
+				return a.engine.Decide(ctx, id, bellman.Completion{Outcome: in.Body.Outcome, Detail: order.Vouched{}}, in.by(in.Body.Reason))
+			})
+		})
+
+	op := scoped(operation("settle-orders", http.MethodPost, "/v1/orders/settle", access.MaySettle, "Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands."))
 	op.MaxBodyBytes = maxSettleBody + 1
 	huma.Register(h, op, a.settleOrders)
 }
@@ -100,7 +111,7 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 	if wait > 0 && in.foreign {
 		return nil, newProblem(http.StatusForbidden, "a page of another origin may not do that")
 	}
-	tasks, more, err := a.tasksOf(ctx, &in.OrderNumbers)
+	tasks, more, err := a.tasksOf(ctx, &in.holder, &in.OrderNumbers)
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -115,11 +126,11 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 		}
 		defer leave()
 		var whole bool
-		if whole, err = a.settleOrder(ctx, &in.OrderNumbers, tasks, wait, in.by("settle: the order has expired")); err != nil {
+		if whole, err = a.settleOrder(ctx, &in.Caller, &in.OrderNumbers, tasks, wait); err != nil {
 			return nil, a.fail(err)
 		}
 		settled = &whole
-		if tasks, more, err = a.tasksOf(ctx, &in.OrderNumbers); err != nil {
+		if tasks, more, err = a.tasksOf(ctx, &in.holder, &in.OrderNumbers); err != nil {
 			return nil, a.fail(err)
 		}
 	}
@@ -131,8 +142,12 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 	return ok(*out)
 }
 
-// tasksOf returns the tasks with these numbers, the newest first; more reports that there are older ones.
-func (a *API) tasksOf(ctx context.Context, n *OrderNumbers) (tasks []*bellman.Task, more bool, err error) {
+// tasksOf returns the tasks with these numbers that the caller reaches, the newest first; more reports
+// that there are older ones.
+func (a *API) tasksOf(ctx context.Context, by *holder, n *OrderNumbers) (tasks []*bellman.Task, more bool, err error) {
+	if refused := by.checkMerchant(n.MerchantNo, false); refused != nil {
+		return nil, false, refused
+	}
 	f := store.Filter{MerchantNo: n.MerchantNo, OrderNo: n.OrderNo}
 	if f.MerchantNo == "" || f.OrderNo == "" {
 		return nil, false, nil // the filter would select all tasks
@@ -143,7 +158,11 @@ func (a *API) tasksOf(ctx context.Context, n *OrderNumbers) (tasks []*bellman.Ta
 		if err != nil {
 			return nil, false, err
 		}
-		tasks = append(tasks, page...)
+		for _, t := range page {
+			if by.sees(t) {
+				tasks = append(tasks, t)
+			}
+		}
 		more = !next.IsZero()
 		if !more || len(tasks) >= orderTasks {
 			break
@@ -191,8 +210,8 @@ func newest(o *client.Order) {
 
 // onOrder acts on the order task with these numbers, and returns it afterwards. If there are several, it takes
 // the pending one.
-func (a *API) onOrder(ctx context.Context, n *OrderNumbers, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
-	tasks, _, err := a.tasksOf(ctx, n)
+func (a *API) onOrder(ctx context.Context, by *Caller, n *OrderNumbers, need needs, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
+	tasks, _, err := a.tasksOf(ctx, &by.holder, n)
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -210,7 +229,7 @@ func (a *API) onOrder(ctx context.Context, n *OrderNumbers, do func(bellman.ID) 
 	if open > 1 {
 		return nil, newProblem(http.StatusConflict, fmt.Sprintf("%d tasks of this order are pending, in one queue or several: name one by its id", open))
 	}
-	return a.act(ctx, &ID{id.String()}, do)
+	return a.act(ctx, by, &ID{id.String()}, need, do)
 }
 
 // own returns the order tasks among tasks.

@@ -30,7 +30,7 @@ func (a *API) registerProbes(h huma.API, metrics bool) {
 	if metrics {
 		add(operation("metrics", http.MethodGet, "/metrics", access.MayRead, "Metrics for Prometheus."), plain("Metrics.", "text/plain", huma.TypeString))
 	}
-	op := operation("events", http.MethodGet, "/v1/events", access.MayRead, "Changes of tasks as they are committed, as server-sent events.")
+	op := scoped(operation("events", http.MethodGet, "/v1/events", access.MayRead, "Changes of tasks as they are committed, as server-sent events."))
 	op.Description += " Events are named task and attempt; the data of each is an Event. A reader that is too slow misses some, and Last-Event-ID is not supported: what happened before the call is not told. The stream ends when the server shuts down."
 	op.Parameters = []*huma.Param{&onlyQueue}
 	h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Event](), true, "Event")

@@ -52,7 +52,7 @@ func (a *API) refuse(err error) *client.Problem {
 	case errors.Is(err, bellman.ErrNotFound):
 		return newProblem(http.StatusNotFound, said(err))
 	case errors.Is(err, bellman.ErrKeyTaken):
-		return newProblem(http.StatusConflict, "the key exists in this queue with other content")
+		return newProblem(http.StatusConflict, "the key exists in this queue with other content: compare with the task at instance, or give another key")
 	case errors.Is(err, bellman.ErrAliasTaken):
 		return newProblem(http.StatusConflict, "another order has this channel order number in this account")
 	case errors.Is(err, bellman.ErrConflict):

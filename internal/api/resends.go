@@ -43,28 +43,28 @@ type either struct {
 }
 
 func (a *API) registerResends(h huma.API) {
-	op := operation("start-resend", http.MethodPost, "/v1/resends", access.MayOperate, "Send many tasks again, as a durable job; or say how many that would be.")
+	op := scoped(operation("start-resend", http.MethodPost, "/v1/resends", access.MayOperate, "Send many tasks again, as a durable job; or say how many that would be."))
 	op.DefaultStatus = http.StatusAccepted
 	huma.Register(h, op, a.startResend)
 	responses := h.OpenAPI().Paths["/v1/resends"].Post.Responses
 	responses["202"] = jsonResponse(h, reflect.TypeFor[client.Resend](), "The job, which is durable.")
 	responses["200"] = jsonResponse(h, reflect.TypeFor[client.ResendCount](), "With dry_run: what it would touch.")
 
-	huma.Register(h, operation("list-resends", http.MethodGet, "/v1/resends", access.MayRead, "The newest 50 bulk resends."), a.listResends)
-	huma.Register(h, operation("get-resend", http.MethodGet, "/v1/resends/{id}", access.MayRead, "A bulk resend and its progress."),
+	huma.Register(h, scoped(operation("list-resends", http.MethodGet, "/v1/resends", access.MayRead, "The newest 50 bulk resends.")), a.listResends)
+	huma.Register(h, scoped(operation("get-resend", http.MethodGet, "/v1/resends/{id}", access.MayRead, "A bulk resend and its progress.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			ResendID
 		}) (*answer[client.Resend], error) {
-			return a.onResend(in.ID, func(id bellman.ID) (resend.Job, error) { return a.resends.Get(ctx, id) })
+			return a.onResend(ctx, &in.Caller, in.ID, a.resendJob)
 		})
-	huma.Register(h, operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", access.MayOperate, "End a bulk resend. What was sent again stays so."),
+	huma.Register(h, scoped(operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", access.MayOperate, "End a bulk resend. What was sent again stays so.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			ResendID
 			Body *client.Because
 		}) (*answer[client.Resend], error) {
-			return a.onResend(in.ID, func(id bellman.ID) (resend.Job, error) {
+			return a.onResend(ctx, &in.Caller, in.ID, func(ctx context.Context, id bellman.ID) (resend.Job, error) {
 				return a.resends.Cancel(ctx, id, in.by(given(in.Body).Reason))
 			})
 		})
@@ -75,7 +75,11 @@ type ResendID struct {
 	ID string `path:"id" format:"uuid" doc:"The bulk resend's id."`
 }
 
-func (a *API) onResend(ref string, do func(bellman.ID) (resend.Job, error)) (*answer[client.Resend], error) {
+func (a *API) resendJob(ctx context.Context, id bellman.ID) (resend.Job, error) {
+	return a.resends.Get(ctx, id)
+}
+
+func (a *API) onResend(ctx context.Context, by *Caller, ref string, do func(context.Context, bellman.ID) (resend.Job, error)) (*answer[client.Resend], error) {
 	id, err := parseID(ref)
 	switch {
 	case err != nil:
@@ -83,7 +87,15 @@ func (a *API) onResend(ref string, do func(bellman.ID) (resend.Job, error)) (*an
 	case a.resends == nil:
 		return nil, noResends()
 	}
-	job, err := do(id)
+	if by.limited() {
+		switch job, err := a.resends.Get(ctx, id); {
+		case err != nil:
+			return nil, a.fail(missing(err, "bulk resend "+id.String()))
+		case !by.covers(&job.Filter):
+			return nil, by.outside("this bulk resend is outside this key's scope")
+		}
+	}
+	job, err := do(ctx, id)
 	if err != nil {
 		return nil, a.fail(missing(err, "bulk resend "+id.String()))
 	}
@@ -100,6 +112,9 @@ func (a *API) startResend(ctx context.Context, in *struct {
 }) (*either, error) {
 	if a.resends == nil {
 		return nil, noResends()
+	}
+	if refused := in.narrow(&in.Body.Filter); refused != nil {
+		return nil, refused
 	}
 	f := faults{at: single}
 	which, wrong := filter(&in.Body.Filter)
@@ -129,7 +144,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 	return &either{http.StatusAccepted, resendJSON(&job)}, nil
 }
 
-func (a *API) listResends(ctx context.Context, _ *struct{ Caller }) (*answer[client.Resends], error) {
+func (a *API) listResends(ctx context.Context, in *struct{ Caller }) (*answer[client.Resends], error) {
 	if a.resends == nil {
 		return nil, noResends()
 	}
@@ -137,9 +152,11 @@ func (a *API) listResends(ctx context.Context, _ *struct{ Caller }) (*answer[cli
 	if err != nil {
 		return nil, a.fail(err)
 	}
-	out := client.Resends{Resends: make([]client.Resend, len(jobs))}
+	out := client.Resends{Resends: make([]client.Resend, 0, len(jobs))}
 	for i := range jobs {
-		out.Resends[i] = resendJSON(&jobs[i])
+		if in.covers(&jobs[i].Filter) {
+			out.Resends = append(out.Resends, resendJSON(&jobs[i]))
+		}
 	}
 	return ok(out)
 }

@@ -15,7 +15,7 @@ import (
 const maxDepth = 256
 
 var (
-	errDepth = fmt.Errorf("more than %d levels", maxDepth)
+	errDepth = fmt.Errorf("nested deeper than %d objects and arrays", maxDepth)
 	errEnd   = errors.New("unexpected end of the text")
 	errHalf  = errors.New(`has half of a surrogate pair (\ud800 to \udfff alone), which is no character`)
 )
@@ -188,6 +188,8 @@ func readable(err error) error {
 	switch {
 	case errors.Is(e.Err, io.ErrUnexpectedEOF):
 		text = errEnd.Error()
+	case strings.HasPrefix(text, "invalid character ',' at start of"):
+		text = "a comma with no value before or after it"
 	case errors.Is(e.Err, jsontext.ErrDuplicateName):
 		text = "a field is given twice"
 	}

@@ -53,7 +53,7 @@ func (a *API) settleOrders(ctx context.Context, in *struct {
 		s := &all[i]
 		s.numbers = OrderNumbers(ref)
 		var tasks []*bellman.Task
-		tasks, _, s.err = a.tasksOf(ctx, &s.numbers)
+		tasks, _, s.err = a.tasksOf(ctx, &in.holder, &s.numbers)
 		for _, t := range a.own(tasks) {
 			s.own = append(s.own, t.ID)
 			if !known[t.ID] {
@@ -65,7 +65,7 @@ func (a *API) settleOrders(ctx context.Context, in *struct {
 	settled := a.settleAll(ctx, in.by(in.Body.Reason), ids, wait)
 	out := client.SettledOrders{Results: make([]client.SettledOrder, len(all))}
 	for i := range all {
-		out.Results[i] = a.settled(ctx, &all[i], settled)
+		out.Results[i] = a.settled(ctx, &in.holder, &all[i], settled)
 	}
 	return ok(out)
 }
@@ -97,7 +97,7 @@ func (a *API) settleAll(ctx context.Context, by bellman.By, ids []bellman.ID, wa
 }
 
 // settled returns the state of an order after settling.
-func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]error) client.SettledOrder {
+func (a *API) settled(ctx context.Context, by *holder, s *settling, settled map[bellman.ID]error) client.SettledOrder {
 	out := client.SettledOrder{OrderRef: client.OrderRef(s.numbers), Status: http.StatusOK}
 	fail := func(err error) client.SettledOrder {
 		out.Error = a.refuse(err)
@@ -110,7 +110,7 @@ func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]e
 	case len(s.own) == 0:
 		return fail(s.numbers.missing())
 	}
-	tasks, _, err := a.tasksOf(ctx, &s.numbers)
+	tasks, _, err := a.tasksOf(ctx, by, &s.numbers)
 	if err != nil {
 		return fail(err)
 	}
@@ -139,7 +139,7 @@ func (a *API) settled(ctx context.Context, s *settling, settled map[bellman.ID]e
 
 // settleOrder attempts the overdue tasks of one order and reads them again, until none is overdue or the wait
 // ends: settled reports which.
-func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration, by bellman.By) (settled bool, err error) {
+func (a *API) settleOrder(ctx context.Context, by *Caller, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration) (settled bool, err error) {
 	deadline := time.Now().Add(wait)
 	until, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -153,13 +153,13 @@ func (a *API) settleOrder(ctx context.Context, n *OrderNumbers, tasks []*bellman
 		if until.Err() != nil {
 			return false, nil
 		}
-		done, err := a.carryOut(until, &p, by)
+		done, err := a.carryOut(until, &p, by.by("settle: the order has expired"))
 		if err != nil && until.Err() == nil {
 			return false, err
 		}
 		all = all && done
 		rest(until, p.next)
-		if tasks, _, err = a.tasksOf(ctx, n); err != nil {
+		if tasks, _, err = a.tasksOf(ctx, &by.holder, n); err != nil {
 			return false, err
 		}
 	}

@@ -31,7 +31,7 @@ func TestTaskOfMessage(t *testing.T) {
 		{`{"queue":"pay","key":"mine"}`, "other", "m1", ""},
 		{`{"merchant_no":"M1","order_no":"1"}`, "orders", "m1", ""},
 		{`{`, "pay", "m1", "malformed JSON: "},
-		{`{"urll":"x","delay":"soon"}`, "pay", "m1", "3 fields are wrong; body.urll: there is no such field; body.delay: "},
+		{`{"urll":"x","delay":"soon"}`, "pay", "m1", "3 fields are wrong; body.urll: there is no such field: want url?; body.delay: "},
 		{`{}`, "", "m1", "2 fields are wrong; body.queue: is required"},
 	}
 	for _, tt := range tests {

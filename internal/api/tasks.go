@@ -21,7 +21,7 @@ import (
 // registerCreate registers the two calls that create. Handlers of this package serve both; create-task has a
 // huma handler for tests.
 func (a *API) registerCreate(h huma.API) {
-	op := operation("create-task", http.MethodPost, "/v1/tasks", access.MayCreate, "Create a task. It is durable when 201 is answered.")
+	op := scoped(operation("create-task", http.MethodPost, "/v1/tasks", access.MayCreate, "Create a task. It is durable when 201 is answered."))
 	op.MaxBodyBytes = int64(a.maxJSON()) + 1
 	op.DefaultStatus = http.StatusCreated
 	huma.Register(h, op, func(context.Context, *struct {
@@ -37,7 +37,7 @@ func (a *API) registerCreate(h huma.API) {
 	}
 	doc.Responses["200"] = jsonResponse(h, reflect.TypeFor[client.Task](), "The key was there already with the same content; nothing was created.")
 
-	op = operation("create-tasks", http.MethodPost, "/v1/tasks/batch", access.MayCreate, "Create up to 1,000 tasks. A bad one does not stop the others.")
+	op = scoped(operation("create-tasks", http.MethodPost, "/v1/tasks/batch", access.MayCreate, "Create up to 1,000 tasks. A bad one does not stop the others."))
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Batch](), true, "Batch")},
 	}}
@@ -70,16 +70,16 @@ func parseID(text string) (bellman.ID, error) {
 
 // registerTasks registers the calls on one task, and the list.
 func (a *API) registerTasks(h huma.API) {
-	huma.Register(h, operation("get-task", http.MethodGet, taskPath, access.MayGet, "A task with its request and its log of attempts."), a.get)
-	huma.Register(h, operation("list-tasks", http.MethodGet, "/v1/tasks", access.MayRead, "Tasks that fit, newest first."), a.list)
-	huma.Register(h, operation("resend-task", http.MethodPost, taskPath+"/resend", access.MayOperate, "One attempt now, from any state."),
+	huma.Register(h, scoped(operation("get-task", http.MethodGet, taskPath, access.MayGet, "A task with its request and its log of attempts.")), a.get)
+	huma.Register(h, scoped(operation("list-tasks", http.MethodGet, "/v1/tasks", access.MayRead, "Tasks that fit, newest first.")), a.list)
+	huma.Register(h, scoped(operation("resend-task", http.MethodPost, taskPath+"/resend", access.MayOperate, "One attempt now, from any state.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
 			Body *client.ResendTask
 		}) (*answer[client.Task], error) {
 			body := given(in.Body)
-			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+			return a.act(ctx, &in.Caller, &in.ID, operates, func(id bellman.ID) (*bellman.Task, error) {
 				mode := engine.ResendOnce
 				if body.Mode != "" {
 					mode = engine.ResendMode(body.Mode)
@@ -87,17 +87,21 @@ func (a *API) registerTasks(h huma.API) {
 				return a.engine.Resend(ctx, id, mode, in.by(body.Reason))
 			})
 		})
-	huma.Register(h, operation("cancel-task", http.MethodPost, taskPath+"/cancel", access.MayOperate, "End a task. An attempt in flight may still arrive."),
+	cancel := scoped(operation("cancel-task", http.MethodPost, taskPath+"/cancel", access.MayOperate|access.MayReport, "End a task. An attempt in flight may still arrive."))
+	cancel.Description = "Needs the role " + access.MayOperate.String() + "; submit may cancel orders."
+	huma.Register(h, cancel,
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
 			Body *client.Because
 		}) (*answer[client.Task], error) {
-			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+			return a.act(ctx, &in.Caller, &in.ID, cancels, func(id bellman.ID) (*bellman.Task, error) {
 				return a.engine.Cancel(ctx, id, in.by(given(in.Body).Reason))
 			})
 		})
-	huma.Register(h, operation("complete-task", http.MethodPost, taskPath+"/complete", access.MayOperate, "End a task as succeeded: the answer came another way."),
+	complete := scoped(operation("complete-task", http.MethodPost, taskPath+"/complete", access.MayOperate|access.MayReport, "End a task as succeeded: the answer came another way."))
+	complete.Description = "Needs the role " + access.MayOperate.String() + "; for the task of an order " + access.MayReport.String() + "."
+	huma.Register(h, complete,
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
@@ -107,11 +111,11 @@ func (a *API) registerTasks(h huma.API) {
 			if body.Reason == "" {
 				body.Reason = "callback"
 			}
-			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+			return a.act(ctx, &in.Caller, &in.ID, completes, func(id bellman.ID) (*bellman.Task, error) {
 				return a.complete(ctx, id, &body, in.by(body.Reason))
 			})
 		})
-	huma.Register(h, operation("reschedule-task", http.MethodPost, taskPath+"/reschedule", access.MayOperate, "Move a task's next attempt: give due or delay."),
+	huma.Register(h, scoped(operation("reschedule-task", http.MethodPost, taskPath+"/reschedule", access.MayOperate, "Move a task's next attempt: give due or delay.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
@@ -121,7 +125,7 @@ func (a *API) registerTasks(h huma.API) {
 			if refused != nil {
 				return nil, refused
 			}
-			return a.act(ctx, &in.ID, func(id bellman.ID) (*bellman.Task, error) {
+			return a.act(ctx, &in.Caller, &in.ID, operates, func(id bellman.ID) (*bellman.Task, error) {
 				return a.engine.Reschedule(ctx, id, due, in.by(in.Body.Reason))
 			})
 		})
@@ -153,11 +157,27 @@ func moveTo(in *client.RescheduleTask, now time.Time) (time.Time, *client.Proble
 	return due, nil
 }
 
+// A needs says which rights an act takes, of which a caller needs one.
+type needs struct {
+	tasks  access.Rights
+	orders access.Rights // for the task of an order
+}
+
+var (
+	operates  = needs{access.MayOperate, access.MayOperate}
+	cancels   = needs{access.MayOperate, access.MayOperate | access.MayReport}
+	completes = needs{access.MayOperate, access.MayReport}
+	decides   = needs{access.MayDecide, access.MayDecide}
+)
+
 // act acts on a task, and returns it afterwards.
-func (a *API) act(ctx context.Context, ref *ID, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
+func (a *API) act(ctx context.Context, by *Caller, ref *ID, need needs, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
 	id, err := parseID(ref.ID)
 	if err != nil {
 		return nil, err
+	}
+	if err := a.reach(ctx, &by.holder, id, need); err != nil {
+		return nil, a.fail(err)
 	}
 	t, err := do(id)
 	if err != nil {
@@ -187,6 +207,9 @@ func (a *API) get(ctx context.Context, in *struct {
 	t, err := a.reader.Task(ctx, id)
 	if err != nil {
 		return nil, a.fail(missing(err, "task "+id.String()))
+	}
+	if !in.sees(t) {
+		return nil, in.outside("this task is outside this key's scope")
 	}
 	after := in.After
 	if after == 0 {

@@ -81,6 +81,9 @@ func (a *writtenAlarm) finish(note func(field, text string)) {
 	if a.Queue != "" && !alarm.Queued(a.When) {
 		note(".queue", "has no meaning for "+a.When+", which is of all queues: leave it out")
 	}
+	if a.When == alarm.OrderDecided && a.For > 0 {
+		note(".for", "has no meaning for "+a.When+", which is told at once: leave it out")
+	}
 	long, many := alarm.Figured(a.When)
 	switch {
 	case long && a.above == "":
@@ -112,7 +115,7 @@ func (c *Config) checkAlarms() (ps Problems) {
 		note := func(field, text string) { ps = append(ps, c.problem(at+field, text, c.places[at])) }
 		if a.Queue != "" {
 			j := slices.IndexFunc(c.Queues, func(q Queue) bool { return q.Name == a.Queue })
-			kind := map[string]string{alarm.OrdersUnknown: "order", alarm.TasksFailed: "notify"}[a.When]
+			kind := map[string]string{alarm.OrdersUnknown: "order", alarm.OrderDecided: "order", alarm.TasksFailed: "notify"}[a.When]
 			switch {
 			case j < 0:
 				note(".queue", fmt.Sprintf("%.40q is no queue: want one of %s", a.Queue, strings.Join(queueNames(c.Queues, ""), ", ")))

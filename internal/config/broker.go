@@ -387,7 +387,7 @@ func (c *Config) checkBrokers() (ps Problems) {
 		case known:
 			return ""
 		case len(kinds) == 0:
-			return fmt.Sprintf("%q is no connection: there are none", connection)
+			return fmt.Sprintf("%q is no connection: there are none: want connections: {%s: {url: …}}", connection, connection)
 		}
 		return fmt.Sprintf("%q is no connection: want %s", connection, oneOf(slices.Sorted(maps.Keys(kinds))))
 	}

@@ -75,6 +75,9 @@ type Queue struct {
 	MaxAge   time.Duration // age of a task at which it fails, from the start of its schedule; 0: only the schedule decides
 	URL      string        // the address of tasks without an address, or its place: env:NAME, file:PATH; empty: none. Exempt from the egress guard
 
+	// RequireMerchantURL rejects new tasks whose address is not that of their registered merchant.
+	RequireMerchantURL bool
+
 	Delay time.Duration // before the first attempt of a task without delay and due
 
 	Concurrency int     // most attempts in flight; 0: no limit

@@ -17,7 +17,7 @@ import (
 )
 
 func TestFull(t *testing.T) {
-	got, err := Read("testdata/full.yaml", environment(nil), nil)
+	got, err := Read("testdata/full.yaml", environment(nil), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestFull(t *testing.T) {
 			Timeout: 5 * time.Second, MaxAge: 3 * day, Delay: 2 * time.Second, Concurrency: 500, Rate: 1000,
 			PerEndpoint: PerEndpoint{Concurrency: 32, Rate: 200},
 			Sign:        sign.Config{Scheme: "standard_webhooks", Secrets: []sign.Secret{sign.NewSecret("env:MERCHANT_SECRET")}},
-			Connections: []string{"main"}, PropagateTrace: true, OnEnd: OnEnd{Succeeded: "told", Failed: "told", Cancelled: "told"},
+			Connections: []string{"main"}, PropagateTrace: true, RequireMerchantURL: true, OnEnd: OnEnd{Succeeded: "told", Failed: "told", Cancelled: "told"},
 		}, told, slow, slower, fullOrders(), fullWechat(), fullAlipay(), fullRefunds(), fullTransfers()},
 		Connections: []Connection{
 			{Name: "main", URL: sign.NewSecret("env:RABBITMQ_URL")},
@@ -67,7 +67,7 @@ func TestFull(t *testing.T) {
 			Proxy:        "http://proxy.internal:3128",
 		},
 	}
-	if len(got.Keys) != 2 || got.Keys[0].Name != "order-service" || got.Keys[1].Role != "operate" ||
+	if len(got.Keys) != 3 || got.Keys[0].Name != "order-service" || got.Keys[1].Role != "operate" ||
 		got.Keys[0].SHA256[0] != 0x11 || got.Keys[0].SHA256[31] != 0x11 {
 		t.Errorf("keys = %+v", got.Keys)
 	}
@@ -111,7 +111,7 @@ func TestMistakes(t *testing.T) {
 	tests := []struct{ text, want string }{
 		// Where it stands.
 		{"lisen: 127.0.0.1:1", "line 1:1: lisen: unknown field: want listen? Known are listen, store, advertise, node"},
-		{"\nflow:\n  hihg: 3\n", "line 3:3: flow.hihg: unknown field: want high, low or heap"},
+		{"\nflow:\n  hihg: 3\n", "line 3:3: flow.hihg: unknown field: want high? Known are high, low or heap"},
 		{"queues:\n  a:\n    on_end: {failed: b}\n", `line 3:22: queues.a.on_end.failed: "b" is no queue: want one of a`},
 		{"queues:\n  a: {on_end: {lost: b}}\n  b: {}\n", "line 2:16: queues.a.on_end.lost: unknown field: want succeeded, failed or cancelled"},
 		{"queues:\n  a: {on_end: {failed: b}}\n  b: {}\n", `line 2:24: queues.a.on_end.failed: queue "b" has no url, and a result names none: give it one`},
@@ -140,6 +140,7 @@ func TestMistakes(t *testing.T) {
 		{"a: [", "line 1:4: not YAML: "},
 		{"a: 'b", "line 1:4: not YAML: "},
 		{"\tlisten: x", "line 1:7: not YAML: "},
+		{"pool:\n\tfloor: 1", ": indent with spaces"},
 
 		// Values.
 		{"listen: 2355", `line 1:9: listen: "2355" is no address: want HOST:PORT such as 127.0.0.1:2355`},
@@ -183,13 +184,24 @@ func TestMistakes(t *testing.T) {
 		{"public_url: 'https://user@bellman.example'", "want https:// and a host"},
 
 		// Keys.
-		{"keys: [{name: a, role: root, sha256: 00}]", `line 1:24: keys[0].role: "root" does not exist: want submit, read, operate or admin`},
+		{"keys: [{name: a, role: root, sha256: 00}]", `line 1:24: keys[0].role: "root" does not exist: want submit, read, operate, decide or admin`},
 		{"keys: [{name: a, role: read, sha256: secret}]", "keys[0].sha256: want the SHA-256 of the key as 64 hexadecimal digits"},
 		{"keys: [{name: a, role: admin, sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855}]", "keys[0].sha256: is the hash of an empty key"},
 		{"keys: [{name: a, role: admin, sha256: 5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8}]", "keys[0].sha256: is the hash of password, "},
 		{"keys: [{name: a}]", "keys[0]: is not whole: want name, role and sha256"},
 		{"keys: [{name: a, role: read, sha256: " + hashA + "}, {name: a, role: read, sha256: " + hashB + "}]", `keys[1].name: "a" is another key's`},
 		{"keys: [{name: a, role: read, sha256: " + hashA + "}, {name: b, role: read, sha256: " + hashA + "}]", `keys[1].sha256: is the same as "a" has`},
+
+		{"keys: [{queues: []}]", "line 1:17: keys[0].queues: is empty: want at least one element, or leave it out"},
+		{"keys: [{queues: pay}]", "keys[0].queues: want a list"},
+		{"keys: [{queues: [a b]}]", `keys[0].queues[0]: "a b" is no name`},
+		{"keys: [{queues: [a, a]}]", `keys[0].queues[1]: "a" is in the list already`},
+		{"keys: [{merchants: []}]", "keys[0].merchants: is empty"},
+		{"keys: [{merchants: ['M*1']}]", `keys[0].merchants[0]: "M*1": want * at the end alone`},
+		{"keys: [{merchants: ['']}]", "keys[0].merchants[0]: is empty: want a merchant's number"},
+		{"keys: [{expires: soon}]", `keys[0].expires: "soon" is no date and no time: want one such as 2027-01-31`},
+		{"keys: [{from: []}]", "keys[0].from: is empty"},
+		{"keys: [{from: [10.0.0.0/33]}]", `keys[0].from[0]: "10.0.0.0/33" is no range of addresses`},
 
 		// Queues.
 		{"queues: {}", "line 1:9: queues: has no queue"},
@@ -270,7 +282,7 @@ func TestAllMistakes(t *testing.T) {
 	_, err := Read("testdata/mistakes.yaml", environment(map[string]string{
 		"BELLMAN_LOG_LEVEL": "loud",
 		"BELLMAN_QUEUES":    "a:\n  timeout: 5",
-	}), map[string]string{"store": "sqlite:x", "nonsense": "x"})
+	}), map[string]string{"store": "sqlite:x", "nonsense": "x"}, nil)
 	want := []string{
 		`testdata/mistakes.yaml:2:9: listen: "2355" is no address`,
 		`testdata/mistakes.yaml:4:25: keys[0].role: "root" does not exist`,
@@ -318,7 +330,7 @@ func TestPrecedence(t *testing.T) {
 		"BELLMAN_KEYS":                   "[{name: ci, role: admin, sha256: " + hashA + "}]",
 		"BELLMAN_SOMETHING_ELSE_OF_MINE": "x",
 	})
-	c, err := Read("", env, map[string]string{"listen": "127.0.0.1:3"})
+	c, err := Read("", env, map[string]string{"listen": "127.0.0.1:3"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +417,7 @@ func TestCheckListen(t *testing.T) {
 
 // A flag and a variable are named once.
 func TestNamedOnce(t *testing.T) {
-	_, err := Read("", environment(map[string]string{"BELLMAN_FLOW_LOW": "20", "BELLMAN_FLOW_HIGH": "10"}), map[string]string{"listen": "0.0.0.0:1"})
+	_, err := Read("", environment(map[string]string{"BELLMAN_FLOW_LOW": "20", "BELLMAN_FLOW_HIGH": "10"}), map[string]string{"listen": "0.0.0.0:1"}, nil)
 	for _, want := range []string{`--listen: "0.0.0.0:1" can be reached`, "BELLMAN_FLOW_LOW: is 20 and flow.high is 10"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Read() = %v; want %q", err, want)
@@ -414,7 +426,7 @@ func TestNamedOnce(t *testing.T) {
 }
 
 func TestNoSuchFile(t *testing.T) {
-	c, err := Read(filepath.Join(t.TempDir(), "none.yaml"), environment(nil), nil)
+	c, err := Read(filepath.Join(t.TempDir(), "none.yaml"), environment(nil), nil, nil)
 	if c != nil || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Read(no such file) = %v, %v; want it named", c, err)
 	}

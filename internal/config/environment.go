@@ -1,9 +1,12 @@
 package config
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 const prefix = "BELLMAN_"
@@ -52,35 +55,9 @@ func (c *Config) CheckNames(environ []string) error {
 	var ps Problems
 	for _, name := range given {
 		if !slices.Contains(known, name) && !cluster.MatchString(name) {
-			ps = append(ps, Problem{Source: name, Text: "means nothing here: want " + nearest(name, known) +
+			ps = append(ps, Problem{Source: name, Text: "means nothing here: want " + nearest.Of(name, math.MaxInt-1, known...) +
 				", or, for a secret, a name that the configuration has as env:NAME"})
 		}
 	}
 	return ps.err()
-}
-
-// nearest returns the name with the smallest distance.
-func nearest(name string, names []string) string {
-	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
-}
-
-// distance returns how many letters must be added, removed or changed to turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0] // of the row above
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, before+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,7 +18,6 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/deliver/sign"
-	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
@@ -75,12 +73,6 @@ var configFields = []field[Config]{
 // eighths of the mark before new tasks are accepted.
 const leastHeap = 64 << 20
 
-var keyFields = []field[access.Key]{
-	{name: "name", set: func(k *access.Key, s string) error { return name(&k.Name, s) }},
-	{name: "role", set: func(k *access.Key, s string) error { return choice((*string)(&k.Role), s, access.Roles()...) }},
-	{name: "sha256", set: func(k *access.Key, s string) error { return hash(&k.SHA256, s) }},
-}
-
 var queueFields = []field[Queue]{
 	{name: "kind", set: func(q *Queue, s string) error { return kind(&q.Kind, s) }},
 	{name: "schedule", set: func(q *Queue, s string) error {
@@ -96,6 +88,7 @@ var queueFields = []field[Queue]{
 	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }},
 	{name: "max_age", set: func(q *Queue, s string) error { return atLeast(&q.MaxAge, s, time.Second) }},
 	{name: "url", read: readRecipient},
+	{name: "require_merchant_url", set: func(q *Queue, s string) error { return boolean(&q.RequireMerchantURL, s) }},
 	{name: "connections", read: readQueueConnections},
 	{name: "delay", set: func(q *Queue, s string) error { return atLeast(&q.Delay, s, 0) }},
 	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
@@ -111,28 +104,6 @@ var signFields = []field[sign.Config]{
 	{name: "scheme", set: func(c *sign.Config, s string) error { return choice(&c.Scheme, s, sign.Schemes()...) }},
 	{name: "secrets", read: readSecrets},
 	{name: "serial", set: func(c *sign.Config, s string) error { c.Serial = s; return nil }},
-}
-
-// readKeys replaces the keys.
-func readKeys(r *reader, path string, n ast.Node, c *Config) {
-	c.Keys = nil
-	names, hashes := map[string]bool{}, map[[32]byte]string{}
-	for _, e := range r.elements(n, path) {
-		var k access.Key
-		if !fill(r, e.value, e.at, keyFields, &k) {
-			continue
-		}
-		switch {
-		case k.Name == "" || k.Role == "" || k.SHA256 == [32]byte{}:
-			r.note(e.value, e.at, "is not whole: want name, role and sha256")
-		case names[k.Name]:
-			r.note(e.value, e.at+".name", fmt.Sprintf("%q is another key's: want one of its own, for the audit record", k.Name))
-		case hashes[k.SHA256] != "":
-			r.note(e.value, e.at+".sha256", fmt.Sprintf("is the same as %q has: want another key", hashes[k.SHA256]))
-		}
-		names[k.Name], hashes[k.SHA256] = true, k.Name
-		c.Keys = append(c.Keys, k)
-	}
 }
 
 // readQueues replaces the queues.
@@ -151,9 +122,8 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 		switch r.kindOf(e.value, e.at) {
 		case "order":
 			q = DefaultOrderQueue(e.name)
-			if fill(r, e.value, e.at, slices.Concat(orderFields, onEndFields), &q) {
-				checkOrder(r, e.value, e.at, &q)
-			}
+			fill(r, e.value, e.at, slices.Concat(orderFields, onEndFields), &q)
+			checkOrder(r, e.value, e.at, &q)
 		case "poll":
 			q = DefaultPollQueue(e.name)
 			if fill(r, e.value, e.at, slices.Concat(pollFields, onEndFields), &q) {
@@ -347,18 +317,6 @@ func proxy(to *string, s string) error {
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "socks5"}, u.Scheme) {
 		return errors.New("is no address of a proxy: want http://, https:// or socks5:// and a host, or empty") // the text may contain a password
 	}
-	return nil
-}
-
-func hash(to *[32]byte, s string) error {
-	sum, err := hex.DecodeString(s)
-	if err != nil || len(sum) != len(to) {
-		return errors.New("want the SHA-256 of the key as 64 hexadecimal digits: bellman key new prints a key and its hash") // the text may be the key
-	}
-	if why := access.WeakKey([32]byte(sum)); why != "" {
-		return errors.New(why)
-	}
-	*to = [32]byte(sum)
 	return nil
 }
 

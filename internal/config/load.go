@@ -19,9 +19,10 @@ const maxFile = 4 << 20
 
 // Read builds the configuration from the defaults, the file, the environment and the flags, each of which
 // overrides the ones before, and checks it. path names the file; if it is empty, BELLMAN_CONFIG does; without
-// either there is none. The keys of flags are names of settings: "listen", "store". The error is [Problems]
-// with every mistake, unless a file could not be read.
-func Read(path string, env func(string) (string, bool), flags map[string]string) (*Config, error) {
+// either there is none. The keys of flags are names of settings: "listen", "store". fits checks the parameters
+// of a store's address, as its driver reads them; nil: nothing checks them. The error is [Problems] with every mistake, unless a file could
+// not be read.
+func Read(path string, env func(string) (string, bool), flags map[string]string, fits func(StoreURL) error) (*Config, error) {
 	if path == "" {
 		path, _ = env("BELLMAN_CONFIG")
 	}
@@ -33,7 +34,7 @@ func Read(path string, env func(string) (string, bool), flags map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		errs = append(errs, c.Set(name, flags[name]))
 	}
-	if err := join(append(errs, c.Check())...); err != nil {
+	if err := join(append(errs, c.Check(), c.checkStore(fits))...); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -138,6 +139,7 @@ func (c *Config) Check() error {
 		text := fmt.Sprintf("is %d and pool.floor is %d: want a ceiling that is not below the floor", c.Pool.Ceiling, c.Pool.Floor)
 		ps = append(ps, c.problem("pool.ceiling", text, c.places["pool.floor"]))
 	}
+	ps = append(ps, c.checkKeys()...)
 	ps = append(ps, c.checkBrokers()...)
 	ps = append(ps, c.checkAlarms()...)
 	ps = append(ps, c.checkTracing()...)

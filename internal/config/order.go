@@ -309,29 +309,23 @@ func channelKind(c *Channel, s string) error {
 func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 	c := &q.Order.Channel
 	noted := len(r.problems)
-	need := func(name string, there bool) {
-		if !there {
-			r.note(n, within(path, name), "is missing")
-		}
-	}
+	need := func(name string, there bool, want string) { r.need(n, within(path, name), there, want) }
 	var of []field[Channel]
 	if q.Kind == "poll" {
 		of = pollChannelFields
 	}
 	switch r.kindOf(n, path) {
 	case "wechatpay":
-		if fill(r, n, path, slices.Concat(wechatFields, of), c) {
-			need("mch_id", c.MchID != "")
-			need("serial", c.Serial != "")
-			need("private_key", c.PrivateKey != sign.Secret{})
-			need("platform_keys", len(c.PlatformKeys) > 0)
-		}
+		fill(r, n, path, slices.Concat(wechatFields, of), c)
+		need("mch_id", c.MchID != "", "the merchant's number, such as \"1900000001\"")
+		need("serial", c.Serial != "", "the serial number of the merchant's certificate")
+		need("private_key", c.PrivateKey != sign.Secret{}, "the merchant's key, such as file:/etc/bellman/apiclient_key.pem")
+		need("platform_keys", len(c.PlatformKeys) > 0, "WeChat Pay's keys by their ids, such as {PUB_KEY_ID_…: file:/etc/bellman/pub_key.pem}")
 	case "alipay":
-		if fill(r, n, path, slices.Concat(alipayFields, of), c) {
-			need("app_id", c.AppID != "")
-			need("private_key", c.PrivateKey != sign.Secret{})
-			need("alipay_public_keys", len(c.AlipayKeys) > 0)
-		}
+		fill(r, n, path, slices.Concat(alipayFields, of), c)
+		need("app_id", c.AppID != "", "the application's id, such as \"2021000000000000\"")
+		need("private_key", c.PrivateKey != sign.Secret{}, "the application's key, such as env:ALIPAY_KEY")
+		need("alipay_public_keys", len(c.AlipayKeys) > 0, "Alipay's keys, such as [file:/etc/bellman/alipay.pem]")
 	case "":
 		if len(r.problems) == noted {
 			r.note(n, within(path, "kind"), "is missing: want wechatpay, alipay or program")
@@ -345,55 +339,43 @@ func readPrivateKey(r *reader, path string, n ast.Node, c *Channel) { c.PrivateK
 
 // checkOrder reports missing fields of an order queue, and fills in its defaults.
 func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
-	o, noted := &q.Order, len(r.problems)
-	stated := map[string]bool{}
-	for _, e := range r.entries(n, path) {
-		stated[e.name] = true
-	}
+	o := &q.Order
+	stated := r.names(n, path)
 	o.defaults(stated)
-	missing := func(name, want string) { r.note(n, within(path, name), "is missing: want "+want) }
-	if o.OnExhausted == "" {
-		missing("on_exhausted", "close, reverse, callback or alert: what happens when the schedule ends and nothing is decided")
-	}
-	if o.Channel.Kind != "" {
+	need := func(name string, there bool, want string) { r.need(n, within(path, name), there, want) }
+	need("on_exhausted", o.OnExhausted != "", "close, reverse, callback or alert: what happens when the schedule ends and nothing is decided")
+	if stated["channel"] {
 		for _, own := range []struct {
 			name string
 			set  bool
 		}{{"query", o.Query.URL != ""}, {"close", o.Close.URL != ""}, {"reverse", o.Reverse.URL != ""},
 			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}, {"about", o.About != ""}, {"notice", o.Notice != nil && o.Channel.Kind != "program"}} {
-			if own.set {
+			if own.set && o.Channel.Kind != "" {
 				r.note(n, within(path, own.name), "is what the channel "+o.Channel.Kind+" knows by itself: leave one of the two out")
 			}
 		}
-		if o.Channel.Kind == "wechatpay" && o.OnExhausted == "reverse" && o.Channel.AppID == "" && o.Channel.SubMchID == "" {
-			missing("channel.app_id", "the application's id, since on_exhausted is reverse")
+		if o.Channel.Kind == "wechatpay" && o.OnExhausted == "reverse" {
+			need("channel.app_id", o.Channel.AppID != "" || o.Channel.SubMchID != "", "the application's id, since on_exhausted is reverse")
 		}
 		return
 	}
-	switch {
-	case o.Query.URL == "":
-		missing("query", "{method: GET, url: …}, or a channel")
-	case o.States.zero():
-		missing("states", "a preset's name, such as wechat_v3, or an expression for each state")
+	need("query", o.Query.URL != "", "{method: GET, url: …}, or a channel")
+	need("states", !o.States.zero(), "a preset's name, such as wechat_v3, or an expression for each state")
+	need("close", o.Close.URL != "", "{method: POST, url: …}, or a channel")
+	need("close_states", !o.CloseStates.zero(), "a preset's name, such as wechat_v3, or an expression for each state")
+	if o.OnExhausted == "reverse" {
+		need("reverse", o.Reverse.URL != "", "{method: POST, url: …}, since on_exhausted is reverse")
 	}
-	switch {
-	case o.Close.URL == "":
-		missing("close", "{method: POST, url: …}, or a channel")
-	case o.CloseStates.zero():
-		missing("close_states", "a preset's name, such as wechat_v3, or an expression for each state")
-	}
-	if o.OnExhausted == "reverse" && o.Reverse.URL == "" {
-		missing("reverse", "{method: POST, url: …}, since on_exhausted is reverse")
-	}
-	if len(r.problems) > noted {
-		return
-	}
-	_, err := gateway.New(gateway.Options{
-		Query: readable(o.Query), Close: readable(o.Close), Reverse: readable(o.Reverse),
-		States: new(states.Query), CloseStates: new(states.Close),
-	})
-	if err != nil {
-		r.noteRequest(n, path, strings.TrimPrefix(err.Error(), "gateway: "))
+	for _, request := range []struct {
+		name, method string // the default method
+		template     Request
+	}{{"query", "GET", o.Query}, {"close", "POST", o.Close}, {"reverse", "POST", o.Reverse}} {
+		if request.template.URL == "" {
+			continue // which is reported
+		}
+		for _, err := range readable(request.template).Check(request.method) {
+			r.noteRequest(n, path, request.name+": "+err.Error())
+		}
 	}
 }
 
@@ -446,6 +428,8 @@ func checkThen(r *reader, path string, queues []Queue) {
 func notNotify(queues []Queue, to, sender string) string {
 	i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
 	switch {
+	case i < 0 && len(queueNames(queues, "notify")) == 0:
+		return fmt.Sprintf("%.40q is no queue, and none is of kind notify: want the name of a queue of kind notify", to)
 	case i < 0:
 		return fmt.Sprintf("%.40q is no queue: want one of %s", to, strings.Join(queueNames(queues, "notify"), ", "))
 	case queues[i].Kind != "notify":
@@ -491,6 +475,25 @@ func (r *reader) kindOf(n ast.Node, path string) string {
 		}
 	}
 	return ""
+}
+
+// names returns the names in a mapping; none if it is no mapping.
+func (r *reader) names(n ast.Node, path string) map[string]bool {
+	noted := len(r.problems)
+	defer func() { r.problems = r.problems[:noted] }() // they are reported when the mapping is read
+	names := map[string]bool{}
+	for _, e := range r.entries(n, path) {
+		names[e.name] = true
+	}
+	return names
+}
+
+// need reports a missing field, unless a mistake in it is reported already.
+func (r *reader) need(n ast.Node, path string, there bool, want string) {
+	reported := func(p Problem) bool { return p.Field == path || strings.HasPrefix(p.Field, path+".") }
+	if !there && !slices.ContainsFunc(r.problems, reported) {
+		r.note(n, path, "is missing: want "+want)
+	}
 }
 
 func filled(to *string, s string) error {

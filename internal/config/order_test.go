@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +126,7 @@ func TestOrderMistakes(t *testing.T) {
 		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, json: {order_no: status}}", 1), "wechat-orders.then.json.order_no: is told always"},
 		{strings.Replace(whole, "    states: wechat_v3", "    states: {PENDING: 'true'}", 1), "wechat-orders.states: has no PAID"},
 		{strings.Replace(whole, "then: merchant-notify", "then: nobody", 1), `line 16:11: queues.wechat-orders.then: "nobody" is no queue: want one of merchant-notify`},
+		{"queues: {a: {kind: order, on_exhausted: alert, then: b}}", `queues.a.then: "b" is no queue, and none is of kind notify: want the name of a queue of kind notify`},
 		{strings.Replace(whole, "then: merchant-notify", "then: wechat-orders", 1), `"wechat-orders" is of kind order: want a queue of kind notify`},
 		{strings.Replace(whole, "then: merchant-notify", "then: {json: {a: status}}", 1), "wechat-orders.then.queue: is missing"},
 		{strings.Replace(whole, "then: merchant-notify", "success: success_text", 1), "wechat-orders.success: unknown field: want kind, channel, query"},
@@ -196,4 +199,35 @@ func fullAlipay() Queue {
 		URL: "https://openapi-sandbox.dl.alipaydev.com/gateway.do",
 	}
 	return q
+}
+
+// One mistake hides no other: each field is reported once, whether it is missing or wrong.
+func TestEveryMistakeOfAnOrder(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"{kind: order, on_exhausted: close, states: wechat_v3, query: {url: 'http://h/{orderno}'}}", "query.url close close_states"},
+		{"{kind: order, on_exhausted: reverse, query: {url: 'http://h/{order_no}'}, close: {url: 'http://h/{order_no}'}, confirm: x, give_up: x, expires: x}",
+			"confirm give_up expires states close_states reverse"},
+		{"{kind: order, on_exhausted: never, channel: {kind: wechatpay}}",
+			"on_exhausted channel.mch_id channel.serial channel.private_key channel.platform_keys"},
+		{"{kind: order, states: wechat_v3, close_states: wechat_v3, query: {url: 'ftp://h', headers: {'A,B': x, Host: x}, body: x}, close: {}}",
+			"query.url query.headers.A,B query.headers.Host query.body close.url on_exhausted"},
+		{"{kind: order, on_exhausted: alert, states: nothing, close_states: nothing, query: {method: GET, url: 'http://h'}, close: {url: 'http://h/{order_no'}}",
+			"states close_states query close.url"},
+		{"{kind: order, kind: order, on_exhausted: alert}", "kind query close states close_states"},
+	}
+	for _, tt := range tests {
+		_, err := Parse([]byte("queues: {a: " + tt.text + "}"))
+		var problems Problems
+		errors.As(err, &problems)
+		var got []string
+		for _, p := range problems {
+			got = append(got, strings.TrimPrefix(p.Field, "queues.a."))
+		}
+		want := strings.Fields(tt.want)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: mistakes in %q; want %q", tt.text, got, want)
+		}
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 // A reader walks a YAML document along tables of fields, and collects all mistakes.
@@ -43,7 +45,7 @@ func (r *reader) body(text string) ast.Node {
 				p.line, p.column = t.Position.Line, t.Position.Column
 			}
 		}
-		r.problems = append(r.problems, p.problem("", "not YAML: "+message))
+		r.problems = append(r.problems, p.problem("", "not YAML: "+message+tabs(message)))
 		return nil
 	}
 	var body ast.Node
@@ -60,6 +62,14 @@ func (r *reader) body(text string) ast.Node {
 		ast.Walk(anchors(r.anchors), body)
 	}
 	return body
+}
+
+// tabs returns advice for a message about a tab; empty for others.
+func tabs(message string) string {
+	if strings.Contains(message, "'\t'") {
+		return ": indent with spaces"
+	}
+	return ""
 }
 
 // anchors collects the nodes of anchors (&name).
@@ -89,7 +99,7 @@ func fillGroup[T any](r *reader, n ast.Node, path, group string, fields []field[
 			fillGroup(r, e.value, at, name+".", fields, into)
 		case f == nil:
 			want := among(fields, group)
-			if near := nearest(name, strings.Split(want, ", ")); distance(name, near) <= 2 {
+			if near := nearest.Of(e.name, 2, strings.Split(strings.ReplaceAll(want, " or ", ", "), ", ")...); near != "" {
 				want = near + "? Known are " + want
 			}
 			r.note(e.key, at, "unknown field: want "+want)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 // The kinds of stores.
@@ -73,9 +74,54 @@ func parseDatabase(kind, text string) (StoreURL, error) {
 	if err != nil {
 		return s, err
 	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if err := misspelt(kind, name); err != nil {
+			return s, err
+		}
+	}
 	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // PostgreSQL does not read a plus as a space
 	s.URL = u.String()
 	return s, nil
+}
+
+// The parameters of a database's driver. All others are settings of the server, which are many and depend on its
+// version, so only names that resemble one of these, or that mean something for Redis, are mistakes.
+var (
+	parameters = map[string][]string{
+		Postgres: {"host", "port", "database", "dbname", "user", "password", "passfile", "connect_timeout", "sslmode", "sslkey", "sslcert",
+			"sslcertmode", "sslrootcert", "sslnegotiation", "sslpassword", "sslsni", "krbspn", "krbsrvname", "target_session_attrs", "service",
+			"servicefile", "min_protocol_version", "max_protocol_version", "channel_binding", "require_auth", "application_name", "options"},
+		MySQL: {"allowAllFiles", "allowCleartextPasswords", "allowFallbackToPlaintext", "allowNativePasswords", "allowOldPasswords", "charset",
+			"checkConnLiveness", "clientFoundRows", "collation", "columnsWithAlias", "compress", "connectionAttributes", "interpolateParams", "loc",
+			"maxAllowedPacket", "multiStatements", "parseTime", "readTimeout", "rejectReadOnly", "serverPubKey", "timeout", "timeTruncate", "tls",
+			"writeTimeout"},
+	}
+	ours      = []string{"connections", "shards"}
+	redisOnly = []string{"prefix", "durability", "replicas", "ca", "sentinel_user", "sentinel_password"}
+)
+
+// misspelt returns an error if a parameter of a database is probably a mistake.
+func misspelt(kind, name string) error {
+	known := slices.Concat(ours, parameters[kind])
+	if slices.Contains(known, name) {
+		return nil
+	}
+	if slices.Contains(redisOnly, name) {
+		return fmt.Errorf("parameter %q is for Redis: want %s, or a parameter of the driver or the server", name, oneOf(ours))
+	}
+	for _, k := range known {
+		if strings.EqualFold(k, name) {
+			return fmt.Errorf("parameter %.40q is unknown: want %s?", name, k)
+		}
+	}
+	most := 1
+	if len(name) > 7 {
+		most = 2
+	}
+	if near := nearest.Of(name, most, known...); near != "" && len(name) > 3 {
+		return fmt.Errorf("parameter %.40q is unknown: want %s?", name, near)
+	}
+	return nil
 }
 
 // parseRedis parses an address of Redis, which may name several hosts, and removes bellman's own parameters.
@@ -115,20 +161,20 @@ func (s *StoreURL) take(parameters string) (url.Values, error) {
 			return nil, fmt.Errorf("parameter %.40q is not used: want connections=N for the size of the pool", name)
 		}
 	}
-	for _, ours := range []struct {
+	for _, own := range []struct {
 		name      string
 		low, high int
 		to        *int
-	}{{"connections", 2, 1000, &s.Connections}, {"shards", 1, 1 << 15, &s.Shards}} {
-		if !query.Has(ours.name) {
+	}{{ours[0], 2, 1000, &s.Connections}, {ours[1], 1, 1 << 15, &s.Shards}} {
+		if !query.Has(own.name) {
 			continue
 		}
-		n, err := strconv.Atoi(query.Get(ours.name))
-		if err != nil || n < ours.low || n > ours.high {
-			return nil, fmt.Errorf("parameter %s=%.20q: want a whole number from %d to %d", ours.name, query.Get(ours.name), ours.low, ours.high)
+		n, err := strconv.Atoi(query.Get(own.name))
+		if err != nil || n < own.low || n > own.high {
+			return nil, fmt.Errorf("parameter %s=%.20q: want a whole number from %d to %d", own.name, query.Get(own.name), own.low, own.high)
 		}
-		*ours.to = n
-		query.Del(ours.name)
+		*own.to = n
+		query.Del(own.name)
 	}
 	return query, nil
 }
@@ -183,4 +229,32 @@ func store(to *string, s string) error {
 	}
 	_, err := parseStore(s)
 	return err
+}
+
+// checkStore reports what fits finds in the address of the store, unless it is elsewhere or already wrong.
+func (c *Config) checkStore(fits func(StoreURL) error) error {
+	if fits == nil || elsewhere(sign.NewSecret(c.Store)) {
+		return nil
+	}
+	u, err := parseStore(c.Store)
+	if err != nil {
+		return nil
+	}
+	if err := fits(u); err != nil {
+		return Problems{c.places["store"].problem("store", err.Error())}
+	}
+	return nil
+}
+
+// CheckPrograms returns Problems for channels that are Go code, which only a program with
+// server.Options.Channels has.
+func (c *Config) CheckPrograms() error {
+	var ps Problems
+	for _, q := range c.Queues {
+		if q.Order.Channel.Kind == "program" {
+			at := "queues." + q.Name + ".channel.kind"
+			ps = append(ps, c.places[at].problem(at, "program is a channel in Go: bellman serve refuses the queue, and a program with server.Options.Channels runs it"))
+		}
+	}
+	return ps.err()
 }

@@ -53,7 +53,7 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) (*request, err
 		v.Role = access.Admin
 	} else {
 		var k *access.Key
-		if s, k, err = c.find(r.Context(), c.cookie(r, sessionCookie)); s != nil {
+		if s, k, err = c.find(r.Context(), c.cookie(r, sessionCookie)); s != nil && k.UsableFrom(c.proxies.From(r)) {
 			v.Who, v.Role, v.SignedIn = k.Name, k.Role, true
 			v.Token = c.token(s.name())
 			c.touch(w, r, s)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -183,10 +184,10 @@ func (c *Console) route() {
 	c.page("GET /tasks.csv", access.Read, (*request).export)
 	c.page("GET /tasks/{id}", access.Read, (*request).taskPage)
 	c.page("GET /tasks/{id}/live", access.Read, (*request).taskLive)
-	c.page("POST /tasks/{id}", access.Operate, (*request).taskAction)
+	c.pageOf("POST /tasks/{id}", handed, (*request).taskAction)
 	c.page("GET /orders", access.Read, (*request).orderPage)
 	c.page("GET /orders/live", access.Read, (*request).orderLive)
-	c.page("POST /orders", access.Operate, (*request).orderAction)
+	c.pageOf("POST /orders", handed, (*request).orderAction)
 	c.page("GET /queues", access.Read, (*request).queuePage)
 	c.page("POST /queues", access.Operate, (*request).queueAction)
 	c.page("GET /endpoints", access.Read, (*request).endpointPage)
@@ -252,8 +253,16 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
+// handed are the roles that act on tasks and orders by hand. Each action needs one of them.
+var handed = []access.Role{access.Operate, access.Decide}
+
 // page serves a pattern to visitors who have the role need.
 func (c *Console) page(pattern string, need access.Role, serve func(*request)) {
+	c.pageOf(pattern, []access.Role{need}, serve)
+}
+
+// pageOf serves a pattern to visitors who have one of the roles.
+func (c *Console) pageOf(pattern string, needs []access.Role, serve func(*request)) {
 	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		q, err := c.request(w, r)
 		switch {
@@ -261,8 +270,8 @@ func (c *Console) page(pattern string, need access.Role, serve func(*request)) {
 			q.refuse(err)
 		case q.visitor.Role == "":
 			q.askToSignIn()
-		case !q.visitor.May(need): // before the form is read, which may be long
-			q.fail(http.StatusForbidden, "error.role", "role", string(need))
+		case !slices.ContainsFunc(needs, q.visitor.May): // before the form is read, which may be long
+			q.fail(http.StatusForbidden, "error.role", "role", string(needs[0]))
 		case r.Method == http.MethodPost && !c.sent(w, r, q.visitor):
 			q.fail(http.StatusForbidden, "error.token")
 		case r.Method == http.MethodPost:

@@ -73,6 +73,10 @@ func (f *fake) Complete(_ context.Context, id bellman.ID, with bellman.Completio
 	return nil, f.note("complete %s %q %q %q", id, with.Outcome, by.Who, by.Reason)
 }
 
+func (f *fake) Decide(_ context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
+	return nil, f.note("decide %s %q %q %q", id, with.Outcome, by.Who, by.Reason)
+}
+
 func (f *fake) Resend(_ context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error) {
 	return nil, f.note("resend %s %s %q %q", id, mode, by.Who, by.Reason)
 }
@@ -308,6 +312,7 @@ var testKeys = []access.Key{
 	{Name: "reader", Role: access.Read, SHA256: hash("reader-key")},
 	{Name: "ops", Role: access.Operate, SHA256: hash("ops-key")},
 	{Name: "root", Role: access.Admin, SHA256: hash("root-key")},
+	{Name: "finance", Role: access.Decide, SHA256: hash("finance-key")},
 }
 
 func hash(key string) [sha256.Size]byte { return sha256.Sum256([]byte(key)) }

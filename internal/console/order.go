@@ -292,7 +292,7 @@ func (q *request) addByHand(v *orderView) error {
 	for i := range slices.Backward(found) {
 		hand := &found[i]
 		made := slices.IndexFunc(v.Steps, func(s step) bool {
-			return hand.Action == "complete" && s.What == "decided" && s.State != "UNKNOWN" && s.Task.ID.String() == hand.Target && s.At.Equal(hand.At)
+			return (hand.Action == "complete" || hand.Action == "decide") && s.What == "decided" && s.State != "UNKNOWN" && s.Task.ID.String() == hand.Target && s.At.Equal(hand.At)
 		})
 		if made >= 0 {
 			v.Steps[made].Hand = hand

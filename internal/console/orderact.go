@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
@@ -52,6 +53,10 @@ func (q *request) orderAction() {
 	form := orderAct{Reason: strings.TrimSpace(in.Get("reason")), Outcome: in.Get("outcome")}
 	done := in.Get("action")
 	by := q.by(form.Reason)
+	if done == "complete" && !q.visitor.May(access.Decide) {
+		q.fail(http.StatusForbidden, "error.role", "role", string(access.Decide))
+		return
+	}
 	switch done {
 	case "settle":
 		if err = unreasoned(form.Reason); err == nil {
@@ -98,8 +103,9 @@ func (q *request) settle(ids []bellman.ID, by bellman.By) error {
 	return err
 }
 
-// complete ends a task whose answer came another way. outcome is the state of an order or poll; a
-// notification has none. The error lists everything that is wrong, including a missing reason.
+// complete ends a task whose answer came another way. outcome is the state of an order, which is decided
+// by hand, or of a poll; a notification has none. The error lists everything that is wrong, including a
+// missing reason.
 func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	t, err := q.reader.Task(q.r.Context(), id)
 	if err != nil {
@@ -122,7 +128,13 @@ func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	if err := wrong.err(); err != nil {
 		return err
 	}
-	_, err = q.engine.Complete(q.r.Context(), id, bellman.Completion{Outcome: outcome, Detail: order.Vouched(t)}, by)
+	with := bellman.Completion{Outcome: outcome}
+	if is {
+		with.Detail = order.Vouched{}
+		_, err = q.engine.Decide(q.r.Context(), id, with, by)
+	} else {
+		_, err = q.engine.Complete(q.r.Context(), id, with, by)
+	}
 	return err
 }
 

@@ -9,20 +9,21 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// What is done with an order by hand: each with a reason, and with who did it.
+// What is done with an order by hand: each with a reason, and with who did it. Deciding takes a role of
+// its own.
 func TestOrderActions(t *testing.T) {
 	s := open(t, testKeys...)
 	_, order := s.story(t)
-	s.signIn(t, "ops")
+	s.signIn(t, "finance")
 	page := "/orders?merchant_no=M1001&order_no=B-1"
 	for _, tt := range []struct {
 		action, outcome, reason string
 		status                  int
 		called                  string
 	}{
-		{"settle", "", "the merchant asks", http.StatusSeeOther, `settle ` + order.ID.String() + ` "ops" "the merchant asks"`},
+		{"settle", "", "the merchant asks", http.StatusSeeOther, `settle ` + order.ID.String() + ` "finance" "the merchant asks"`},
 		{"settle", "", " ", http.StatusUnprocessableEntity, ""},
-		{"complete", "PAID", "seen in the bank's pages", http.StatusSeeOther, `complete ` + order.ID.String() + ` "PAID" "ops" "seen in the bank's pages"`},
+		{"complete", "PAID", "seen in the bank's pages", http.StatusSeeOther, `decide ` + order.ID.String() + ` "PAID" "finance" "seen in the bank's pages"`},
 		{"complete", "", "no outcome", http.StatusUnprocessableEntity, ""},
 		{"complete", "UNKNOWN", "nobody can have seen that", http.StatusUnprocessableEntity, ""},
 		{"complete", "PAID", "", http.StatusUnprocessableEntity, ""},
@@ -42,38 +43,66 @@ func TestOrderActions(t *testing.T) {
 	if got := s.post(t, page, "/orders", "merchant_no", "M1001", "order_no", "none", "action", "settle", "reason", "x"); got.StatusCode != http.StatusNotFound {
 		t.Errorf("an order that there is not: %d; want 404", got.StatusCode)
 	}
-	s = open(t, testKeys...)
-	s.story(t)
-	s.signIn(t, "reader")
-	got := s.do(t, http.MethodPost, "/orders", url.Values{"token": {s.token(t, page)}, "merchant_no": {"M1001"}, "order_no": {"B-1"}, "action": {"complete"}, "outcome": {"PAID"}, "reason": {"x"}})
-	if called := s.fake.called(); got.StatusCode != http.StatusForbidden || called != "" {
-		t.Errorf("who may only read completes: %d, and the engine was asked %q", got.StatusCode, called)
+	for _, who := range []string{"reader", "ops", "finance", "root"} {
+		s = open(t, testKeys...)
+		s.story(t)
+		s.signIn(t, who)
+		may := who == "finance" || who == "root"
+		shown := strings.Contains(s.get(t, page).body, `value="complete"`)
+		form := url.Values{"token": {s.token(t, page)}, "merchant_no": {"M1001"}, "order_no": {"B-1"}, "action": {"complete"}, "outcome": {"PAID"}, "reason": {"x"}}
+		got := s.do(t, http.MethodPost, "/orders", form)
+		if called := s.fake.called(); shown != may || (got.StatusCode == http.StatusSeeOther) != may || strings.HasPrefix(called, "decide ") != may || !may && (got.StatusCode != http.StatusForbidden || called != "") {
+			t.Errorf("%s decides: shown %t, %d, and the engine was asked %q; want allowed: %t", who, shown, got.StatusCode, called, may)
+		}
+		if who == "ops" && !strings.Contains(got.body, "decide") {
+			t.Errorf("ops is not told which role it takes: %s", got.body)
+		}
 	}
 }
 
-// A notice is completed without an outcome, an order's own task with one.
+// A notice is completed without an outcome, by who operates; an order's own task is decided with one, by
+// who decides.
 func TestATaskIsCompleted(t *testing.T) {
 	s := open(t, testKeys...)
 	_, order := s.story(t)
 	notice := s.task(t)
-	s.signIn(t, "ops")
 	for _, tt := range []struct {
-		id, outcome string
-		status      int
+		who, id, outcome string
+		status           int
+		called           string
 	}{
-		{notice.ID.String(), "", http.StatusSeeOther},
-		{notice.ID.String(), "PAID", http.StatusUnprocessableEntity},
-		{order.ID.String(), "CLOSED", http.StatusSeeOther},
-		{order.ID.String(), "", http.StatusUnprocessableEntity},
+		{"ops", notice.ID.String(), "", http.StatusSeeOther, "complete"},
+		{"ops", notice.ID.String(), "PAID", http.StatusUnprocessableEntity, ""},
+		{"ops", order.ID.String(), "CLOSED", http.StatusForbidden, ""},
+		{"finance", order.ID.String(), "CLOSED", http.StatusSeeOther, "decide"},
+		{"finance", order.ID.String(), "", http.StatusUnprocessableEntity, ""},
+		{"finance", notice.ID.String(), "", http.StatusForbidden, ""},
+		{"root", order.ID.String(), "CLOSED", http.StatusSeeOther, "decide"},
 	} {
+		s.client = s.browser(t)
+		s.signIn(t, tt.who)
 		page := "/tasks/" + tt.id
-		got := s.post(t, page, page, "action", "complete", "outcome", tt.outcome, "when", "10m", "reason", "told by telephone")
+		form := url.Values{"token": {s.token(t, page)}, "action": {"complete"}, "outcome": {tt.outcome}, "when": {"10m"}, "reason": {"told by telephone"}}
+		got := s.do(t, http.MethodPost, page, form)
 		want := ""
-		if tt.status == http.StatusSeeOther {
-			want = `complete ` + tt.id + ` "` + tt.outcome + `" "ops" "told by telephone"`
+		if tt.called != "" {
+			want = tt.called + ` ` + tt.id + ` "` + tt.outcome + `" "` + tt.who + `" "told by telephone"`
 		}
 		if called := s.fake.called(); got.StatusCode != tt.status || called != want {
-			t.Errorf("completing %s as %q: %d, and the engine was asked %q; want %d, %q", tt.id, tt.outcome, got.StatusCode, called, tt.status, want)
+			t.Errorf("%s completes %s as %q: %d, and the engine was asked %q; want %d, %q", tt.who, tt.id, tt.outcome, got.StatusCode, called, tt.status, want)
+		}
+	}
+	s.client = s.browser(t)
+	s.signIn(t, "finance")
+	for _, action := range []string{"once", "restart", "cancel", "reschedule"} {
+		page := "/tasks/" + order.ID.String()
+		form := url.Values{"token": {s.token(t, page)}, "action": {action}, "when": {"10m"}, "reason": {"x"}}
+		got := s.do(t, http.MethodPost, page, form)
+		if called := s.fake.called(); got.StatusCode != http.StatusForbidden || called != "" {
+			t.Errorf("finance does %s: %d, and the engine was asked %q; want 403", action, got.StatusCode, called)
+		}
+		if strings.Contains(s.get(t, page).body, `value="`+action+`"`) {
+			t.Errorf("finance is shown %s", action)
 		}
 	}
 }

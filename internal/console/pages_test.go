@@ -426,7 +426,7 @@ func TestAnOrderIsCompleted(t *testing.T) {
 	b.fill(`select[name=outcome]`, "PAID")
 	b.click(`button[value=complete]`)
 	b.says("The channel says that it is paid.")
-	b.open("/audit?action=complete")
+	b.open("/audit?action=decide")
 	b.says("the channel's notice came: PAID")
 }
 

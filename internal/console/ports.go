@@ -16,6 +16,9 @@ import (
 type Engine interface {
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
 	Complete(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error)
+	// Decide is Complete for an order that a person decides. by.Reason is required, and an alarm is raised.
+	Decide(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error)
+
 	Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error)
 	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
 

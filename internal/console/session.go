@@ -90,7 +90,7 @@ func signed(key, text []byte) []byte {
 }
 
 // find returns the session of a cookie and its key. It returns nil if there is none, if it has expired or
-// was ended, or if its key is no longer configured.
+// was ended, or if its key is no longer configured, has expired or has a limited scope.
 func (c *Console) find(ctx context.Context, value string) (*session, *access.Key, error) {
 	s, k := c.signedBy(ctx, value)
 	if s == nil {
@@ -119,7 +119,8 @@ func (c *Console) signedBy(ctx context.Context, value string) (*session, *access
 	}
 	keys := *c.keys.Load()
 	for i := range keys {
-		if k := &keys[i]; k.Name == s.who && [8]byte(k.SHA256[:8]) == s.key {
+		k := &keys[i]
+		if k.Name == s.who && [8]byte(k.SHA256[:8]) == s.key && !k.Expired(time.Now()) && !k.Scope.Limited() {
 			return s, k
 		}
 	}

@@ -125,6 +125,15 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		}
 		q.recordRefused(name, "signin")
 		refuse(http.StatusUnauthorized, "signin.wrong")
+	case k.Expired(time.Now()):
+		q.recordRefused(k.Name, "signin")
+		refuse(http.StatusUnauthorized, "signin.expired")
+	case !k.UsableFrom(who):
+		q.recordRefused(k.Name, "signin")
+		refuse(http.StatusForbidden, "signin.from", "address", q.visitor.From)
+	case k.Scope.Limited(): // pages show all queues and merchants
+		q.recordRefused(k.Name, "signin")
+		refuse(http.StatusForbidden, "signin.scope")
 	case !k.Role.Includes(access.Read):
 		q.recordRefused(k.Name, "signin")
 		refuse(http.StatusForbidden, "signin.submit")

@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
@@ -309,6 +310,14 @@ func (q *request) taskAction() {
 	action, reason, when := form.Get("action"), strings.TrimSpace(form.Get("reason")), strings.TrimSpace(form.Get("when"))
 	outcome := form.Get("outcome")
 	how, zone := when, form.Get("zone")
+	need := access.Operate
+	if _, order := q.order(t); order && action == "complete" {
+		need = access.Decide
+	}
+	if !q.visitor.May(need) {
+		q.fail(http.StatusForbidden, "error.role", "role", string(need))
+		return
+	}
 	if action == "complete" {
 		how = outcome
 	}

@@ -15,7 +15,7 @@ import (
 // families are the words that pages look up with a value of bellman's: {{named
 // "state" .}}. Each must have every text here, and only these.
 var families = map[string][]string{
-	"role":    {"read", "operate", "admin"}, // submit is never signed in
+	"role":    {"read", "operate", "decide", "admin"}, // submit is never signed in
 	"kind":    {"notify", "order", "poll"},
 	"state":   names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled),
 	"order":   {"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN"},
@@ -30,7 +30,7 @@ var families = map[string][]string{
 	"trigger":    names(bellman.BySchedule, bellman.ByHand, bellman.BySettle, bellman.ByTakeover),
 	"action":     {"query", "close", "reverse", "notice", "announce", "request"},
 	"body":       {"json", "form", "text", "binary"},
-	"did":        {"resend", "restart", "cancel", "reschedule", "complete", "settle", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"},
+	"did":        {"resend", "restart", "cancel", "reschedule", "complete", "decide", "settle", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"},
 	"reason": {"accepted", "attempts_used_up", "max_age", "gave_up", "cancelled", "superseded", "callback", "unreadable",
 		"paid", "paid_refunded", "closed", "revoked", "failed", "unknown",
 		"exhausted", "reverse_failed", "late_payment", "watched", "amount_mismatch", "done", "failed_there",

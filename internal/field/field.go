@@ -14,9 +14,9 @@ import (
 func Reserved(canonical string) string {
 	switch canonical {
 	case "Host":
-		return "set from the URL"
+		return "is set from the URL: leave it out"
 	case "Content-Length", "Transfer-Encoding", "Trailer":
-		return "set from the body"
+		return "is set from the body: leave it out"
 	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Upgrade", "Http2-Settings":
 		return "belongs to the connection, which requests share"
 	case "Expect":

@@ -67,10 +67,10 @@ func (in *inserter) claim(ctx context.Context) error {
 }
 
 // readOwn reads which aliases are those of these tasks. A transaction sees its own rows at any
-// isolation.
+// isolation. By the primary key it locks no other row, also where each read locks.
 func readOwn(adds []*store.Add, own map[string]bool) *Statement {
 	aliases, ids := aliasesOf(adds)
-	return &Statement{Name: "read back aliases", Text: `SELECT alias FROM bellman_alias WHERE (alias, id) IN (???)`, Args: []any{aliases, ids},
+	return &Statement{Name: "read back aliases", Text: `SELECT alias FROM bellman_alias {by alias} WHERE (alias, id) IN (???)`, Args: []any{aliases, ids},
 		Each: func(r Row) error {
 			var alias []byte
 			err := r.Scan(&alias)

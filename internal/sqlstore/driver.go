@@ -20,6 +20,7 @@ import (
 //	{micros}        the database's clock in Unix µs
 //	{by COLUMN}     behind bellman_task: use the index that begins with COLUMN
 //	{by key}        behind bellman_task: use the index of keys
+//	{by alias}      behind bellman_alias: use the primary key
 //	{within COLUMN} COLUMN = ? AND id >= ? AND COLUMN = ? AND id < ?,
 //	                phrased so that the database uses this index
 //	{page}          look >= ? AND look < ? AND (look > ? OR id > ?),

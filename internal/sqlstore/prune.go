@@ -54,21 +54,17 @@ func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time
 		var queues, aliases [][]byte
 		var aliased []bellman.ID
 		err := tx.Send(ctx, &Statement{Name: "find tasks", Args: []any{int64(state), before.UnixMilli(), int64(limit)},
-			Text: `SELECT id, version, queue, (SELECT t.rest FROM bellman_task t WHERE t.id = e.id) FROM bellman_ended e
+			Text: `SELECT id, version, queue, (SELECT a.alias FROM bellman_alias a WHERE a.id = e.id LIMIT 1) FROM bellman_ended e
 				WHERE state = ? AND finished < ? ORDER BY finished, id LIMIT ?`,
 			Each: func(r Row) error {
 				var id bellman.ID
 				var version int64
-				var queue, cold []byte
-				if err := r.Scan(&id, &version, &queue, &cold); err != nil {
+				var queue, alias []byte
+				if err := r.Scan(&id, &version, &queue, &alias); err != nil {
 					return err
 				}
-				alias, err := aliasOf(cold)
-				if err != nil {
-					return fmt.Errorf("task %s: %w", id, err)
-				}
-				if alias != "" {
-					aliases, aliased = append(aliases, []byte(alias)), append(aliased, id)
+				if alias != nil {
+					aliases, aliased = append(aliases, bytes.Clone(alias)), append(aliased, id)
 				}
 				ids, versions = append(ids, id), append(versions, version)
 				queues = append(queues, bytes.Clone(queue))

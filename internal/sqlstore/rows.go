@@ -13,12 +13,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/pack"
 )
 
-// MaxName and MaxKey bound what is in indexes, in bytes. Above what the API takes.
-const (
-	MaxName = 512
-	MaxKey  = 1024
-)
-
 // check rejects a task that the store cannot keep, or that has no queue.
 func check(t *bellman.Task) error {
 	var wrong bellman.Invalid
@@ -28,18 +22,7 @@ func check(t *bellman.Task) error {
 	if t.Queue == "" {
 		wrong.Add("queue", "is missing")
 	}
-	for _, f := range [...]struct {
-		name, text string
-		max        int
-	}{
-		{"queue", t.Queue, MaxName}, {"key", t.Key, MaxKey}, {"alias", t.Alias(), MaxKey}, {"merchant_no", t.MerchantNo, MaxName}, {"order_no", t.OrderNo, MaxName},
-		{"ordering_key", t.OrderingKey, MaxKey},
-		{"url", hostOf(t.URL), MaxName},
-	} {
-		if len(f.text) > f.max {
-			wrong.Add(f.name, fmt.Sprintf("has %d bytes: want at most %d", len(f.text), f.max))
-		}
-	}
+	wrong.Oversized(t)
 	return wrong.Err()
 }
 
@@ -214,16 +197,6 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 		t.Kind = bellman.Kind(p.Byte())
 	}
 	return p.End()
-}
-
-// aliasOf returns the alias in the result of packCold; empty if there is none.
-func aliasOf(b []byte) (string, error) {
-	if len(b) == 0 || b[0]&0xf&^(isNamed|isOfKind) != extended {
-		return "", nil
-	}
-	var t bellman.Task
-	err := parseCold(b, &t, new(bellman.Task))
-	return t.Alias(), err
 }
 
 // coldColumns are those that readCold reads, of bellman_task as t.

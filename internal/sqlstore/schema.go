@@ -9,8 +9,8 @@ import (
 // changes. An interrupted step can be run again, because an object that exists is no error.
 //
 //	{id}     16 bytes
-//	{name}   at most MaxName bytes, in indexes
-//	{key}    at most MaxKey bytes, in indexes
+//	{name}   at most bellman.MaxStoredName bytes, in indexes
+//	{key}    at most bellman.MaxStoredKey bytes, in indexes
 //	{bytes}  any number of bytes
 //	{table}  end of a table's definition
 //	{hot}    the same, for a table whose many rows come and go
@@ -151,6 +151,7 @@ var migrations = [][]string{{
 		alias {key} NOT NULL PRIMARY KEY,
 		id {id} NOT NULL
 	){table}`,
+	`CREATE INDEX bellman_alias_task ON bellman_alias (id)`,
 }}
 
 // Migrate brings the schema of a database to the present layout and creates what is missing. It can

@@ -102,8 +102,8 @@ func (s *Store) Join(ctx context.Context, n store.Node, ttl time.Duration) error
 	}
 	defer s.leave()
 	ms := ttl.Milliseconds()
-	if n.Name == "" || len(given(n.Name)) > MaxName || n.Name[0] == 0 || ms <= 0 {
-		return fmt.Errorf("join: node %.40q with ttl %v: want a name of at most %d bytes, the first of them not zero, and a ttl of a millisecond or more", n.Name, ttl, MaxName-1)
+	if n.Name == "" || len(given(n.Name)) > bellman.MaxStoredName || n.Name[0] == 0 || ms <= 0 {
+		return fmt.Errorf("join: node %.40q with ttl %v: want a name of at most %d bytes, the first of them not zero, and a ttl of a millisecond or more", n.Name, ttl, bellman.MaxStoredName-1)
 	}
 	name := []byte(n.Name)
 	err := s.write(ctx, func(tx Tx) ([]*Statement, error) {

@@ -40,7 +40,7 @@ func (t *Tracer) Added(ctx context.Context, tasks []*bellman.Task, added []bellm
 			stored++
 		}
 	}
-	if len(tasks) != 1 {
+	if len(tasks) != 1 || tasks[0] == nil {
 		span.SetAttributes(attribute.Int("bellman.tasks.added", stored), attribute.Int("bellman.tasks.existing", existing),
 			attribute.Int("bellman.tasks.refused", refused))
 		return

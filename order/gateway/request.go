@@ -49,33 +49,51 @@ type header struct {
 	value template
 }
 
-// compile parses a template. An error names the part that is wrong.
+// Check returns all mistakes of a template. Each error names the part that is wrong, such as "url: …".
+// method is the default method.
+func (from Request) Check(method string) []error {
+	_, wrong := compileAll(from, method)
+	return wrong
+}
+
+// compile parses a template. An error names the first part that is wrong.
 func compile(from Request, method string) (*request, error) {
+	r, wrong := compileAll(from, method)
+	if len(wrong) > 0 {
+		return nil, wrong[0]
+	}
+	return r, nil
+}
+
+// compileAll is compile with all mistakes.
+func compileAll(from Request, method string) (*request, []error) {
 	r := &request{method: cmp.Or(from.Method, method)}
+	var wrong []error
 	if !slices.Contains(methods, r.method) {
-		return nil, fmt.Errorf("method: want one of %s", strings.Join(methods, ", "))
+		wrong = append(wrong, fmt.Errorf("method: want one of %s", strings.Join(methods, ", ")))
 	}
 	if r.method == http.MethodGet && from.Body != "" {
-		return nil, errors.New("body: a GET has none: put what it says into the URL's query, or want POST")
+		wrong = append(wrong, errors.New("body: a GET has none: put what it says into the URL's query, or want POST"))
 	}
 	var err error
 	if r.address, err = compileAddress(from.URL); err != nil {
-		return nil, fmt.Errorf("url: %w", err)
+		wrong = append(wrong, fmt.Errorf("url: %w", err))
 	}
-	if err := r.compileHeaders(from.Headers); err != nil {
-		return nil, err
-	}
-	if from.Body != "" {
+	wrong = append(wrong, r.compileHeaders(from.Headers)...)
+	if from.Body != "" && r.method != http.MethodGet {
 		if err := r.compileBody(from.Body); err != nil {
-			return nil, fmt.Errorf("body: %w", err)
+			wrong = append(wrong, fmt.Errorf("body: %w", err))
 		}
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
 	}
 	if _, given := r.find("User-Agent"); !given {
 		r.header = append(r.header, header{"User-Agent", template{{text: "bellman"}}})
 	}
 	slices.SortFunc(r.header, func(a, b header) int { return cmp.Compare(a.name, b.name) })
 	if !slices.ContainsFunc(r.names(), func(name string) bool { return name != "merchant_no" }) {
-		return nil, errors.New("names no order: want {order_no} or a {vars.NAME} in its url, headers or body")
+		return nil, []error{errors.New("names no order: want {order_no} or a {vars.NAME} in its url, headers or body")}
 	}
 	return r, nil
 }
@@ -93,7 +111,7 @@ func headerValue(text string) (template, error) {
 	return t, err
 }
 
-func (r *request) compileHeaders(headers map[string]string) error {
+func (r *request) compileHeaders(headers map[string]string) (wrong []error) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		canonical := http.CanonicalHeaderKey(name)
 		problem := field.Reserved(canonical)
@@ -104,21 +122,23 @@ func (r *request) compileHeaders(headers map[string]string) error {
 			problem = "stands there twice, in other letters"
 		}
 		if problem != "" {
-			return fmt.Errorf("headers.%.40s: %s", name, problem)
+			wrong = append(wrong, fmt.Errorf("headers.%.40s: %s", name, problem))
+			continue
 		}
 		t, err := headerValue(headers[name])
 		if err == nil && !field.IsValue(t.with(func(part) string { return "x" })) {
 			err = errors.New("its value has a control character, or white space at an end")
 		}
 		if err != nil {
-			return fmt.Errorf("headers.%s: %w", name, err)
+			wrong = append(wrong, fmt.Errorf("headers.%s: %w", name, err))
+			continue
 		}
 		for i := range t {
 			t[i].put = inHeader
 		}
 		r.header = append(r.header, header{canonical, t})
 	}
-	return nil
+	return wrong
 }
 
 func inHeader(value string) (text, problem string) {

@@ -203,7 +203,7 @@ func TestCompile(t *testing.T) {
 		{Request{URL: host + "/{merchant_no}"}, "names no order"},
 		{Request{URL: host + "/{order_no}", Method: "get"}, "method: want one of GET"},
 		{Request{URL: host + "/{order_no}", Method: "GET", Body: "a"}, "body: a GET has none"},
-		{header("Host", "a"), "headers.Host: set from the URL"},
+		{header("Host", "a"), "headers.Host: is set from the URL: leave it out"},
 		{header("content-length", "1"), "set from the body"},
 		{header("A B", "1"), "headers.A B: not a header's name"},
 		{header("X-{order_no}", "1"), "not a header's name"},

@@ -79,6 +79,12 @@ func Migrate(ctx context.Context, url string, o Options) error {
 	return nil
 }
 
+// CheckURL returns an error if Open would reject the url, before it connects.
+func CheckURL(url string) error {
+	_, err := parseURL(url)
+	return err
+}
+
 // parseURL converts an address to the driver's form.
 func parseURL(address string) (*driver.Config, error) {
 	u, err := url.Parse(address)

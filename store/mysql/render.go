@@ -12,7 +12,7 @@ import (
 
 // types are the column types of the schema in MySQL's syntax.
 var types = strings.NewReplacer(
-	"{id}", "BINARY(16)", "{name}", fmt.Sprintf("VARBINARY(%d)", sqlstore.MaxName), "{key}", fmt.Sprintf("VARBINARY(%d)", sqlstore.MaxKey), "{bytes}", "LONGBLOB",
+	"{id}", "BINARY(16)", "{name}", fmt.Sprintf("VARBINARY(%d)", bellman.MaxStoredName), "{key}", fmt.Sprintf("VARBINARY(%d)", bellman.MaxStoredKey), "{bytes}", "LONGBLOB",
 	"{table}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{hot}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{busy}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
 )
 
@@ -20,7 +20,7 @@ var types = strings.NewReplacer(
 // time zone. A cursor is two ranges: MariaDB would read a row value comparison from the beginning
 // of the shard, and other forms from the beginning of the millisecond.
 var words = strings.NewReplacer(
-	"{now}", "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)", "{micros}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", "{number}", "SIGNED", "{by key}", "FORCE INDEX (bellman_task_key)",
+	"{now}", "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)", "{micros}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", "{number}", "SIGNED", "{by key}", "FORCE INDEX (bellman_task_key)", "{by alias}", "FORCE INDEX (PRIMARY)",
 	"{by merchant_no}", "FORCE INDEX (bellman_task_merchant)", "{by order_no}", "FORCE INDEX (bellman_task_order)", "{by url_host}", "FORCE INDEX (bellman_task_host)",
 	"{within merchant_no}", "merchant_no = ? AND id >= ? AND merchant_no = ? AND id < ?",
 	"{within order_no}", "order_no = ? AND id >= ? AND order_no = ? AND id < ?",

@@ -95,6 +95,8 @@ func Open(dir string, o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	switch {
+	case dir == "":
+		return nil, errors.New("pebble: the directory has no name: want one such as bellman-data")
 	case o.MemTableBytes < 1<<20:
 		return nil, fmt.Errorf("pebble: a memtable of %d bytes is too small: want at least 1 MiB", o.MemTableBytes)
 	case o.CacheBytes < 4*o.MemTableBytes:
@@ -209,7 +211,7 @@ func lockDirectory(dir string, fsys vfs.FS) (*lsm.Lock, error) {
 	lock, err := lsm.LockDirectory(dir, fsys)
 	var path *fs.PathError
 	if err != nil && !errors.As(err, &path) { // a PathError: the lock file cannot be created
-		return nil, fmt.Errorf("it is in use by another process: stop that one, or use another directory (%w)", err)
+		return nil, fmt.Errorf("it is in use by another process, or was opened by this one before: close it there, or use another directory (%w)", err)
 	}
 	return lock, err
 }

@@ -98,7 +98,10 @@ func TestOpenTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+	if s, err := Open("", Options{}); err == nil || !strings.Contains(err.Error(), "want one such as") {
+		t.Errorf("Open without a directory: %v, %v", s, err)
+	}
+	if s, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "in use by another process, or was opened by this one before") {
 		t.Errorf("Open() again = %v, %v; want it in use", s, err)
 	}
 	other := exec.Command(os.Args[0], "-test.run=^TestOpenTwice$")

@@ -43,7 +43,7 @@ func explained(err error, o Options) error {
 	case "53300":
 		do = "the server has no connection left: raise its max_connections, or lower connections in the address of each node"
 	case "42704", "22023", "42602":
-		return &sqlstore.AddressError{Cause: fmt.Errorf("%w: a parameter of the address is neither the driver's nor a setting of the server, or has no such value", err)}
+		return &sqlstore.AddressError{Cause: fmt.Errorf("%w: a parameter of the address is neither bellman's (connections, shards) nor the driver's nor a setting of the server, or has no such value", err)}
 	default:
 		return err
 	}

@@ -85,6 +85,25 @@ func Migrate(ctx context.Context, url string, o Options) error {
 	return nil
 }
 
+// CheckURL returns an error if Open would reject the url, before it connects. It reads the files that
+// the parameters of the url name.
+func CheckURL(url string) error {
+	_, err := parseURL(url)
+	return err
+}
+
+// parseURL converts a URL to the driver's form. No error has a password in it.
+func parseURL(url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	if mode := config.ConnConfig.DefaultQueryExecMode; mode != pgx.QueryExecModeCacheStatement {
+		return nil, &sqlstore.AddressError{Cause: fmt.Errorf("default_query_exec_mode is %s: leave it out, for statements are prepared", mode)}
+	}
+	return config, nil
+}
+
 // dialTimeout is the longest time for connecting, unless the address has a connect_timeout.
 const dialTimeout = 5 * time.Second
 
@@ -94,12 +113,9 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	if o.Shards < 0 || o.Shards > 1<<15 {
 		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)
 	}
-	config, err := pgxpool.ParseConfig(url)
+	config, err := parseURL(url)
 	if err != nil {
-		return nil, err // the error has no password in it
-	}
-	if mode := config.ConnConfig.DefaultQueryExecMode; mode != pgx.QueryExecModeCacheStatement {
-		return nil, &sqlstore.AddressError{Cause: fmt.Errorf("default_query_exec_mode is %s: leave it out, for statements are prepared", mode)}
+		return nil, err
 	}
 	config.MaxConns = int32(max(cmp.Or(o.Connections, 8), 2))
 	stopped := cmp.Or(o.Stopped, 3*time.Second)

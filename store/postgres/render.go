@@ -25,7 +25,7 @@ const now = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint"
 // that has few: rows are compared instead, in the order of the index. So is a
 // cursor; spelled out it would read all of its millisecond at each page.
 var words = strings.NewReplacer("{now}", now, "{micros}", "floor(extract(epoch from clock_timestamp()) * 1000000)::bigint", "{number}", "bigint", "IN (??)", "= ANY (??)",
-	" {by key}", "", " {by merchant_no}", "", " {by order_no}", "", " {by url_host}", "",
+	" {by key}", "", " {by alias}", "", " {by merchant_no}", "", " {by order_no}", "", " {by url_host}", "",
 	"{within merchant_no}", "(merchant_no, id) >= (?, ?) AND (merchant_no, id) < (?, ?)",
 	"{within order_no}", "(order_no, id) >= (?, ?) AND (order_no, id) < (?, ?)",
 	"{page}", "look >= ? AND look < ? AND (look, id) > (?, ?)",

@@ -52,7 +52,7 @@ type method struct {
 // shared names the enums that several schemas have: by their first values.
 var shared = map[string]string{
 	"pending,succeeded,failed": "TaskState", "running,done,cancelled": "ResendState", "accepted,refused,error_status": "AttemptResult",
-	"PENDING,PAID,PAID_REFUNDED": "OrderState", "PAID,PAID_REFUNDED": "LatePayment", "once,restart": "ResendMode",
+	"PENDING,PAID,PAID_REFUNDED": "OrderState", "PAID,PAID_REFUNDED": "LatePayment", "PAID,PAID_REFUNDED,CLOSED": "OrderOutcome", "once,restart": "ResendMode",
 	"schedule,manual,settle": "AttemptTrigger", "notify,order,poll": "TaskKind", "PENDING,DONE,FAILED_THERE": "PollState", "closed,open,half_open": "BreakerState", "ok,full": "HealthStatus",
 	"standard_webhooks,wechat_rsa,md5_params": "SignScheme", "overdue,endpoint_failing,orders_unknown": "AlarmCondition", "connecting,consuming,paused": "SourceState",
 }

@@ -27,7 +27,7 @@ export interface paths {
         };
         /**
          * Metrics for Prometheus.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["metrics"];
         put?: never;
@@ -81,7 +81,7 @@ export interface paths {
         };
         /**
          * Alarms that are raised, or ended within a day, and the rules by which they are.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-alarms"];
         put?: never;
@@ -101,7 +101,7 @@ export interface paths {
         };
         /**
          * Who did what by hand, when and why; newest first.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-audits"];
         put?: never;
@@ -141,7 +141,7 @@ export interface paths {
         };
         /**
          * Endpoints: in flight, limit, success rate, breaker, waiting.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-endpoints"];
         put?: never;
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Changes of tasks as they are committed, as server-sent events.
-         * @description Needs the role read, operate or admin. Events are named task and attempt; the data of each is an Event. A reader that is too slow misses some, and Last-Event-ID is not supported: what happened before the call is not told. The stream ends when the server shuts down.
+         * @description Needs the role read, operate, decide or admin. Events are named task and attempt; the data of each is an Event. A reader that is too slow misses some, and Last-Event-ID is not supported: what happened before the call is not told. The stream ends when the server shuts down.
          */
         get: operations["events"];
         put?: never;
@@ -221,7 +221,7 @@ export interface paths {
         };
         /**
          * The newest 200 links, without their addresses.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-links"];
         put?: never;
@@ -285,7 +285,7 @@ export interface paths {
         };
         /**
          * Merchants: by name where one is searched by, by number otherwise.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-merchants"];
         put?: never;
@@ -345,7 +345,7 @@ export interface paths {
         };
         /**
          * A merchant, without its secrets.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["get-merchant"];
         /**
@@ -433,7 +433,7 @@ export interface paths {
         };
         /**
          * How a merchant's newest tasks went: success rate, backlog, last failures.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["merchant-stats"];
         put?: never;
@@ -473,7 +473,7 @@ export interface paths {
         };
         /**
          * Nodes that share the store: their shards and epochs, their last beat, and which one answers.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-nodes"];
         put?: never;
@@ -495,7 +495,7 @@ export interface paths {
         put?: never;
         /**
          * Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands.
-         * @description Needs the role operate or admin.
+         * @description Needs the role submit, operate, decide or admin.
          */
         post: operations["settle-orders"];
         delete?: never;
@@ -513,7 +513,7 @@ export interface paths {
         };
         /**
          * Everything about one order: how it stands, its tasks, and their attempts in time order.
-         * @description Needs the role submit, read, operate or admin.
+         * @description Needs the role submit, read, operate, decide or admin.
          */
         get: operations["get-order"];
         put?: never;
@@ -535,7 +535,7 @@ export interface paths {
         put?: never;
         /**
          * End the watch of an order. Nothing is decided, and nothing is closed at the channel.
-         * @description Needs the role operate or admin.
+         * @description Needs the role submit, operate or admin.
          */
         post: operations["cancel-order"];
         delete?: never;
@@ -555,9 +555,29 @@ export interface paths {
         put?: never;
         /**
          * Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one.
-         * @description Needs the role operate or admin.
+         * @description Needs the role submit or admin.
          */
         post: operations["complete-order"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/orders/{merchant_no}/{order_no}/decide": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide an order by hand: a person knows the outcome. It raises the alarm order_decided_by_hand. Otherwise as complete-order.
+         * @description Needs the role decide or admin.
+         */
+        post: operations["decide-order"];
         delete?: never;
         options?: never;
         head?: never;
@@ -573,7 +593,7 @@ export interface paths {
         };
         /**
          * Queues: rules, depth, oldest overdue, in flight, rates.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-queues"];
         put?: never;
@@ -593,7 +613,7 @@ export interface paths {
         };
         /**
          * A task with its request and its log of attempts.
-         * @description Needs the role submit, read, operate or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
+         * @description Needs the role submit, read, operate, decide or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
          */
         get: operations["get-task-by-key"];
         put?: never;
@@ -615,7 +635,7 @@ export interface paths {
         put?: never;
         /**
          * End a task. An attempt in flight may still arrive.
-         * @description Needs the role operate or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
+         * @description Needs the role operate or admin; submit may cancel orders. The key's slashes may be escaped (%2F), which is always exact, or not.
          */
         post: operations["cancel-task-by-key"];
         delete?: never;
@@ -635,7 +655,7 @@ export interface paths {
         put?: never;
         /**
          * End a task as succeeded: the answer came another way.
-         * @description Needs the role operate or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
+         * @description Needs the role operate or admin; for the task of an order submit or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
          */
         post: operations["complete-task-by-key"];
         delete?: never;
@@ -733,7 +753,7 @@ export interface paths {
         };
         /**
          * The newest 50 bulk resends.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-resends"];
         put?: never;
@@ -757,7 +777,7 @@ export interface paths {
         };
         /**
          * A bulk resend and its progress.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["get-resend"];
         put?: never;
@@ -797,7 +817,7 @@ export interface paths {
         };
         /**
          * Queues and streams of brokers whose messages become tasks: state, counts, what went wrong.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-sources"];
         put?: never;
@@ -817,7 +837,7 @@ export interface paths {
         };
         /**
          * Counts, and percentiles of lateness, of the latest window.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["stats"];
         put?: never;
@@ -837,7 +857,7 @@ export interface paths {
         };
         /**
          * Tasks that fit, newest first.
-         * @description Needs the role read, operate or admin.
+         * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-tasks"];
         put?: never;
@@ -881,7 +901,7 @@ export interface paths {
         };
         /**
          * A task with its request and its log of attempts.
-         * @description Needs the role submit, read, operate or admin.
+         * @description Needs the role submit, read, operate, decide or admin.
          */
         get: operations["get-task"];
         put?: never;
@@ -903,7 +923,7 @@ export interface paths {
         put?: never;
         /**
          * End a task. An attempt in flight may still arrive.
-         * @description Needs the role operate or admin.
+         * @description Needs the role operate or admin; submit may cancel orders.
          */
         post: operations["cancel-task"];
         delete?: never;
@@ -923,7 +943,7 @@ export interface paths {
         put?: never;
         /**
          * End a task as succeeded: the answer came another way.
-         * @description Needs the role operate or admin.
+         * @description Needs the role operate or admin; for the task of an order submit or admin.
          */
         post: operations["complete-task"];
         delete?: never;
@@ -979,6 +999,8 @@ export interface components {
         Alarm: {
             /** Format: double */
             above: number;
+            /** @description Only of order_decided_by_hand. */
+            decision?: components["schemas"]["Decision"];
             /** @description The queue or endpoint of the alarm; * for those beyond the most that are reported one by one. */
             endpoint: string;
             name: string;
@@ -1019,7 +1041,7 @@ export interface components {
             /** @description The notify queue. */
             to: string;
             /** @enum {string} */
-            when: "overdue" | "endpoint_failing" | "orders_unknown" | "tasks_failed" | "store_slow" | "overloaded" | "node_silent" | (string & {});
+            when: "overdue" | "endpoint_failing" | "orders_unknown" | "tasks_failed" | "store_slow" | "overloaded" | "node_silent" | "order_decided_by_hand" | (string & {});
         };
         Alarms: {
             /** @description Raised alarms, then alarms that ended within a day; the newest first. */
@@ -1246,6 +1268,30 @@ export interface components {
             vars?: {
                 [key: string]: string;
             };
+        };
+        DecideOrder: {
+            /**
+             * @description The order's state.
+             * @enum {string}
+             */
+            outcome: "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED";
+            /** @description How the outcome is known. It is in the audit record and in the alarm. */
+            reason: string;
+        };
+        Decision: {
+            /** @description Network address of the caller; absent: unknown. */
+            from?: string;
+            merchant_no: string;
+            order_no: string;
+            /** @description The reason, a colon and the outcome. */
+            reason: string;
+            /**
+             * Format: uuid
+             * @description The order's task.
+             */
+            task: string;
+            /** @description Name of the API key; empty if authentication is off. */
+            who: string;
         };
         Depth: {
             /** Format: int64 */
@@ -3319,6 +3365,44 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CompleteTask"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "decide-order": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Escape slashes as %2F. */
+                merchant_no: string;
+                /** @description Escape slashes as %2F. */
+                order_no: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecideOrder"];
             };
         };
         responses: {

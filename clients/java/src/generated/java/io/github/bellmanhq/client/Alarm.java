@@ -19,6 +19,7 @@ import java.util.Map;
  * @param untold Why no task reports the latest change; empty: a task does.
  * @param value Value when the alarm was raised.
  * @param when see the API
+ * @param decision Only of order_decided_by_hand.
  */
 public record Alarm(
         double above,
@@ -31,7 +32,8 @@ public record Alarm(
         Instant until,
         String untold,
         double value,
-        String when) {
+        String when,
+        Decision decision) {
     static Alarm of(Object json) {
         var r = Shape.Reader.of("Alarm", json);
         return new Alarm(
@@ -45,6 +47,7 @@ public record Alarm(
                 r.time("until"),
                 r.text("untold"),
                 r.number("value", 0.0),
-                r.text("when"));
+                r.text("when"),
+                r.shape("decision", Decision::of));
     }
 }

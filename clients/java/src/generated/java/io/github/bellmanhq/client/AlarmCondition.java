@@ -10,6 +10,7 @@ public enum AlarmCondition implements Value {
     STORE_SLOW("store_slow"),
     OVERLOADED("overloaded"),
     NODE_SILENT("node_silent"),
+    ORDER_DECIDED_BY_HAND("order_decided_by_hand"),
     /** What a newer server says that this client does not know. It cannot be sent. */
     UNRECOGNIZED("");
 

@@ -24,7 +24,7 @@ public abstract class Operations {
     /**
      * Metrics for Prometheus.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public String metrics() {
         return text("/metrics");
@@ -47,7 +47,7 @@ public abstract class Operations {
     /**
      * Alarms that are raised, or ended within a day, and the rules by which they are.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Alarms listAlarms() {
         return send("GET", "/v1/alarms", null, null, (status, json) -> Alarms.of(json)).body();
@@ -56,7 +56,7 @@ public abstract class Operations {
     /**
      * Who did what by hand, when and why; newest first.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public AuditPage listAudits(Integer limit, String cursor) {
         return send("GET", "/v1/audit", Shape.fields("limit", limit, "cursor", cursor), null, (status, json) -> AuditPage.of(json)).body();
@@ -79,7 +79,7 @@ public abstract class Operations {
     /**
      * Endpoints: in flight, limit, success rate, breaker, waiting.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Endpoints listEndpoints() {
         return send("GET", "/v1/endpoints", null, null, (status, json) -> Endpoints.of(json)).body();
@@ -116,7 +116,7 @@ public abstract class Operations {
     /**
      * The newest 200 links, without their addresses.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Links listLinks(String merchantNo) {
         return send("GET", "/v1/links", Shape.fields("merchant_no", merchantNo), null, (status, json) -> Links.of(json)).body();
@@ -162,7 +162,7 @@ public abstract class Operations {
     /**
      * Merchants: by name where one is searched by, by number otherwise.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public MerchantPage listMerchants(ListMerchantsQuery query) {
         return send("GET", "/v1/merchants", query == null ? null : query.asMap(), null, (status, json) -> MerchantPage.of(json)).body();
@@ -194,7 +194,7 @@ public abstract class Operations {
     /**
      * A merchant, without its secrets.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Merchant getMerchant(String merchantNo) {
         return send("GET", "/v1/merchants/" + segment(merchantNo), null, null, (status, json) -> Merchant.of(json)).body();
@@ -263,7 +263,7 @@ public abstract class Operations {
     /**
      * How a merchant's newest tasks went: success rate, backlog, last failures.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public MerchantStats merchantStats(String merchantNo) {
         return send("GET", "/v1/merchants/" + segment(merchantNo) + "/stats", null, null, (status, json) -> MerchantStats.of(json)).body();
@@ -286,7 +286,7 @@ public abstract class Operations {
     /**
      * Nodes that share the store: their shards and epochs, their last beat, and which one answers.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Nodes listNodes() {
         return send("GET", "/v1/nodes", null, null, (status, json) -> Nodes.of(json)).body();
@@ -295,7 +295,7 @@ public abstract class Operations {
     /**
      * Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands.
      *
-     * <p>Needs the role operate or admin.
+     * <p>Needs the role submit, operate, decide or admin.
      */
     public SettledOrders settleOrders(SettleOrders body) {
         return send("POST", "/v1/orders/settle", null, body, (status, json) -> SettledOrders.of(json)).body();
@@ -304,7 +304,7 @@ public abstract class Operations {
     /**
      * Everything about one order: how it stands, its tasks, and their attempts in time order.
      *
-     * <p>Needs the role submit, read, operate or admin.
+     * <p>Needs the role submit, read, operate, decide or admin.
      */
     public Order getOrder(String merchantNo, String orderNo, String settle) {
         return send("GET", "/v1/orders/" + segment(merchantNo) + "/" + segment(orderNo), Shape.fields("settle", settle), null, (status, json) -> Order.of(json)).body();
@@ -318,7 +318,7 @@ public abstract class Operations {
     /**
      * End the watch of an order. Nothing is decided, and nothing is closed at the channel.
      *
-     * <p>Needs the role operate or admin.
+     * <p>Needs the role submit, operate or admin.
      */
     public Task cancelOrder(String merchantNo, String orderNo, Because body) {
         return send("POST", "/v1/orders/" + segment(merchantNo) + "/" + segment(orderNo) + "/cancel", null, body, (status, json) -> Task.of(json)).body();
@@ -332,16 +332,25 @@ public abstract class Operations {
     /**
      * Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one.
      *
-     * <p>Needs the role operate or admin.
+     * <p>Needs the role submit or admin.
      */
     public Task completeOrder(String merchantNo, String orderNo, CompleteTask body) {
         return send("POST", "/v1/orders/" + segment(merchantNo) + "/" + segment(orderNo) + "/complete", null, body, (status, json) -> Task.of(json)).body();
     }
 
     /**
+     * Decide an order by hand: a person knows the outcome. It raises the alarm order_decided_by_hand. Otherwise as complete-order.
+     *
+     * <p>Needs the role decide or admin.
+     */
+    public Task decideOrder(String merchantNo, String orderNo, DecideOrder body) {
+        return send("POST", "/v1/orders/" + segment(merchantNo) + "/" + segment(orderNo) + "/decide", null, body, (status, json) -> Task.of(json)).body();
+    }
+
+    /**
      * Queues: rules, depth, oldest overdue, in flight, rates.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Queues listQueues() {
         return send("GET", "/v1/queues", null, null, (status, json) -> Queues.of(json)).body();
@@ -350,7 +359,7 @@ public abstract class Operations {
     /**
      * A task with its request and its log of attempts.
      *
-     * <p>Needs the role submit, read, operate or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
+     * <p>Needs the role submit, read, operate, decide or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
      */
     public TaskDetail getTaskByKey(String queue, String key, Integer attemptsAfter, Boolean reveal) {
         return send("GET", "/v1/queues/" + segment(queue) + "/keys/" + segment(key), Shape.fields("attempts_after", attemptsAfter, "reveal", reveal), null, (status, json) -> TaskDetail.of(json)).body();
@@ -364,7 +373,7 @@ public abstract class Operations {
     /**
      * End a task. An attempt in flight may still arrive.
      *
-     * <p>Needs the role operate or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
+     * <p>Needs the role operate or admin; submit may cancel orders. The key's slashes may be escaped (%2F), which is always exact, or not.
      */
     public Task cancelTaskByKey(String queue, String key, Because body) {
         return send("POST", "/v1/queues/" + segment(queue) + "/keys/" + segment(key) + "/cancel", null, body, (status, json) -> Task.of(json)).body();
@@ -378,7 +387,7 @@ public abstract class Operations {
     /**
      * End a task as succeeded: the answer came another way.
      *
-     * <p>Needs the role operate or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
+     * <p>Needs the role operate or admin; for the task of an order submit or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
      */
     public Task completeTaskByKey(String queue, String key, CompleteTask body) {
         return send("POST", "/v1/queues/" + segment(queue) + "/keys/" + segment(key) + "/complete", null, body, (status, json) -> Task.of(json)).body();
@@ -443,7 +452,7 @@ public abstract class Operations {
     /**
      * The newest 50 bulk resends.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Resends listResends() {
         return send("GET", "/v1/resends", null, null, (status, json) -> Resends.of(json)).body();
@@ -464,7 +473,7 @@ public abstract class Operations {
     /**
      * A bulk resend and its progress.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Resend getResend(String id) {
         return send("GET", "/v1/resends/" + segment(id), null, null, (status, json) -> Resend.of(json)).body();
@@ -487,7 +496,7 @@ public abstract class Operations {
     /**
      * Queues and streams of brokers whose messages become tasks: state, counts, what went wrong.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Sources listSources() {
         return send("GET", "/v1/sources", null, null, (status, json) -> Sources.of(json)).body();
@@ -496,7 +505,7 @@ public abstract class Operations {
     /**
      * Counts, and percentiles of lateness, of the latest window.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public Stats stats(String window) {
         return send("GET", "/v1/stats", Shape.fields("window", window), null, (status, json) -> Stats.of(json)).body();
@@ -510,7 +519,7 @@ public abstract class Operations {
     /**
      * Tasks that fit, newest first.
      *
-     * <p>Needs the role read, operate or admin.
+     * <p>Needs the role read, operate, decide or admin.
      */
     public TaskPage listTasks(ListTasksQuery query) {
         return send("GET", "/v1/tasks", query == null ? null : query.asMap(), null, (status, json) -> TaskPage.of(json)).body();
@@ -537,7 +546,7 @@ public abstract class Operations {
     /**
      * A task with its request and its log of attempts.
      *
-     * <p>Needs the role submit, read, operate or admin.
+     * <p>Needs the role submit, read, operate, decide or admin.
      */
     public TaskDetail getTask(String id, Integer attemptsAfter, Boolean reveal) {
         return send("GET", "/v1/tasks/" + segment(id), Shape.fields("attempts_after", attemptsAfter, "reveal", reveal), null, (status, json) -> TaskDetail.of(json)).body();
@@ -551,7 +560,7 @@ public abstract class Operations {
     /**
      * End a task. An attempt in flight may still arrive.
      *
-     * <p>Needs the role operate or admin.
+     * <p>Needs the role operate or admin; submit may cancel orders.
      */
     public Task cancelTask(String id, Because body) {
         return send("POST", "/v1/tasks/" + segment(id) + "/cancel", null, body, (status, json) -> Task.of(json)).body();
@@ -565,7 +574,7 @@ public abstract class Operations {
     /**
      * End a task as succeeded: the answer came another way.
      *
-     * <p>Needs the role operate or admin.
+     * <p>Needs the role operate or admin; for the task of an order submit or admin.
      */
     public Task completeTask(String id, CompleteTask body) {
         return send("POST", "/v1/tasks/" + segment(id) + "/complete", null, body, (status, json) -> Task.of(json)).body();

@@ -1,0 +1,122 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// New rejects a queue that could never work.
+func TestInvalidQueues(t *testing.T) {
+	long := strings.Repeat("很", bellman.MaxName)
+	tests := []struct {
+		queue engine.Queue
+		want  string // part of the error; empty: valid
+	}{
+		{engine.Queue{Name: long, Concurrency: bellman.MaxConcurrency}, ""},
+		{engine.Queue{Name: long + "久"}, "want 1 to 128 characters"},
+		{engine.Queue{Name: "a b"}, "without spaces"},
+		{engine.Queue{Name: "a\x00"}, "without spaces"},
+		{engine.Queue{Name: "a\xff"}, "want 1 to 128 characters"},
+		{engine.Queue{}, "want 1 to 128 characters"},
+		{engine.Queue{Name: "q", Concurrency: -1}, "Concurrency is -1: want 0 to 100000"},
+		{engine.Queue{Name: "q", EndpointConcurrency: bellman.MaxConcurrency + 1}, "EndpointConcurrency is 100001: want 0 to 100000"},
+		{engine.Queue{Name: "q", Timeout: -time.Second}, "Timeout is -1s: want 1ms to 10m0s"},
+		{engine.Queue{Name: "q", MaxAge: -time.Second}, "MaxAge is -1s: want 0s or more"},
+	}
+	for _, tt := range tests {
+		tt.queue.Handler = &receiver{answer: refuse}
+		_, err := engine.New(engine.Options{Store: memory.New(), Queues: []engine.Queue{tt.queue}})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("New() with queue %.20q: %v; want an error with %q", tt.queue.Name, err, tt.want)
+		}
+	}
+}
+
+// Texts that a database could not keep are rejected on every store. A task that has one already is
+// attempted all the same.
+func TestOversizedTexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		old := &bellman.Task{ID: bellman.NewID(), Queue: "q", Key: strings.Repeat("k", 3000), Schedule: "0s", Timeout: time.Second,
+			Kind: bellman.KindNotify, Status: bellman.Status{Version: 1, Began: time.Now().UTC(), Due: time.Now().UTC(), VisibleAt: time.Now().UTC()}}
+		if err := s.Commit(t.Context(), &store.Batch{Adds: []store.Add{{Task: old}}}); err != nil {
+			t.Fatal(err)
+		}
+		e, stop := run(t, s, engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
+		defer stop()
+		name, key := strings.Repeat("n", bellman.MaxStoredName), strings.Repeat("k", bellman.MaxStoredKey)
+		added := e.Add(t.Context(),
+			&bellman.Task{Queue: "q", Key: key, OrderingKey: key, MerchantNo: name, OrderNo: name, URL: "http://h/" + key},
+			&bellman.Task{Queue: "q", Key: key + "k", OrderingKey: key + "k", MerchantNo: name + "n", OrderNo: name + "n", URL: "http://" + name + "n"})
+		if added[0].Err != nil {
+			t.Errorf("the longest texts: %v", added[0].Err)
+		}
+		var invalid *bellman.Invalid
+		var fields []string
+		if errors.As(added[1].Err, &invalid) {
+			for _, f := range invalid.Fields {
+				fields = append(fields, f.Field)
+			}
+		}
+		if got, want := strings.Join(fields, " "), "key merchant_no order_no ordering_key url"; got != want {
+			t.Errorf("a byte more: %v; want an error of each of %s", added[1].Err, want)
+		}
+		if task, err := e.Wait(t.Context(), old.ID); err != nil || task.State != bellman.Succeeded {
+			t.Errorf("a stored task with a key of 3000 bytes: %v, %v; want succeeded", task.State, err)
+		}
+	})
+}
+
+// A nil task is an invalid one.
+func TestAddNil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
+		defer stop()
+		var invalid *bellman.Invalid
+		if added := e.Add(t.Context(), nil, &bellman.Task{Queue: "q"}); !errors.As(added[0].Err, &invalid) || added[1].Err != nil {
+			t.Errorf("Add(nil, a task) = %v, %v; want an Invalid, nil", added[0].Err, added[1].Err)
+		}
+		if err := e.Check(nil); !errors.As(err, &invalid) {
+			t.Errorf("Check(nil) = %v; want an Invalid", err)
+		}
+		if adds := e.Prepare(nil); !errors.As(adds[0].Err, &invalid) {
+			t.Errorf("Prepare(nil) = %v; want an Invalid", adds[0].Err)
+		}
+		if err := e.AddWith(t.Context(), nil, nil); !errors.As(err, &invalid) {
+			t.Errorf("AddWith(nil) = %v; want an Invalid", err)
+		}
+	})
+}
+
+// A call that waits for Run says so in the log, once.
+func TestAddBeforeRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		e, err := engine.New(engine.Options{Store: memory.New(), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Queues: []engine.Queue{{Name: "q", Handler: &receiver{answer: accept}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for range 2 {
+			if added := e.Add(ctx, &bellman.Task{Queue: "q"}); !errors.Is(added[0].Err, context.DeadlineExceeded) || !strings.Contains(added[0].Err.Error(), "call Engine.Run") {
+				t.Errorf("Add() before Run = %v; want the end of ctx, and that Run is to be called", added[0].Err)
+			}
+		}
+		if n := strings.Count(log.String(), "waits for Engine.Run"); n != 1 {
+			t.Errorf("the log has %d lines about the wait; want 1:\n%s", n, log.String())
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// A decision by hand has a reason and its own action in the audit record, and adds the tasks that tell
+// of it. A decision that is rejected tells nothing. What follows a task belongs to the key that created
+// the task.
+func TestDecideByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		tell := func(t *bellman.Task, by bellman.By, _ time.Time) []bellman.Task {
+			told := bellman.Task{Queue: "notify", Key: "told " + t.Key, Body: []byte(by.Reason), Delay: time.Hour}
+			told.SetCreatedBy(by.Who)
+			return []bellman.Task{told}
+		}
+		e, stop := runWith(t, engine.Options{Store: store, Decided: tell, Queues: []engine.Queue{
+			{Name: "q", Handler: asking(func(*bellman.Task, int) bellman.Verdict { return bellman.Verdict{} }), Schedule: "1h"},
+			{Name: "notify", Handler: &receiver{answer: accept}},
+		}})
+		defer stop()
+		created := &bellman.Task{Queue: "q", Key: "1"}
+		created.SetCreatedBy("order-service")
+		id := add(t, e, created)
+		for _, tt := range []struct{ outcome, reason, field string }{{"PAID", "", "reason"}, {"PAID", " \t", "reason"}, {"?", "seen at the bank", "outcome"}} {
+			_, err := e.Decide(t.Context(), id, bellman.Completion{Outcome: tt.outcome}, bellman.By{Who: "finance", Reason: tt.reason})
+			if invalid := new(bellman.Invalid); !errors.As(err, &invalid) || invalid.Fields[0].Field != tt.field {
+				t.Errorf("Decide as %s because %q: %v; want the field %s to be wrong", tt.outcome, tt.reason, err, tt.field)
+			}
+		}
+		if _, err := lookup(t, store, "notify", "told 1"); !errors.Is(err, bellman.ErrNotFound) {
+			t.Errorf("after rejected decisions: %v; want no task that tells of them", err)
+		}
+		if _, err := e.Decide(t.Context(), id, bellman.Completion{Outcome: "PAID"}, bellman.By{Who: "finance", Reason: "seen at the bank"}); err != nil {
+			t.Fatal(err)
+		}
+		if task := get(t, store, id); task.State != bellman.Succeeded || task.Reason != "paid" {
+			t.Errorf("%v, %q; want succeeded, paid", task.State, task.Reason)
+		}
+		for key, want := range map[string]string{"told 1": "finance", "1/paid": "order-service"} {
+			if found, err := lookup(t, store, "notify", key); err != nil || get(t, store, found).CreatedBy() != want {
+				t.Errorf("follow-up %q: %v; want one of the key %s", key, err, want)
+			}
+		}
+		if found, _ := lookup(t, store, "notify", "told 1"); string(get(t, store, found).Body) != "seen at the bank: PAID" {
+			t.Errorf("the decision is told as %q; want its reason and outcome", get(t, store, found).Body)
+		}
+		audits, err := store.Audits(t.Context(), time.Time{}, 10)
+		if err != nil || len(audits) != 1 || audits[0].Action != "decide" || audits[0].Reason != "seen at the bank: PAID" || audits[0].Who != "finance" {
+			t.Errorf("audits %+v, %v; want one decision, with its reason and outcome", audits, err)
+		}
+	})
+}

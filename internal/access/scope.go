@@ -1,0 +1,135 @@
+package access
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A Scope limits a key to some queues and merchants. The zero Scope is everything.
+type Scope struct {
+	Queues []string // names of queues; none: all queues
+
+	// Merchants are numbers, and beginnings of numbers that end in *: M1001, M2*. None: all merchants,
+	// and tasks without one. * alone means the same.
+	Merchants []string
+}
+
+// Limited reports whether the scope leaves anything out.
+func (s *Scope) Limited() bool { return !s.AllQueues() || !s.AllMerchants() }
+
+// AllQueues reports whether the scope has every queue.
+func (s *Scope) AllQueues() bool { return len(s.Queues) == 0 }
+
+// AllMerchants reports whether the scope has every merchant.
+func (s *Scope) AllMerchants() bool {
+	return len(s.Merchants) == 0 || slices.Contains(s.Merchants, "*")
+}
+
+// Named reports whether the scope names queues or merchants, be it all of them by *.
+func (s *Scope) Named() bool { return len(s.Queues)+len(s.Merchants) > 0 }
+
+// HasQueue reports whether a queue is in the scope.
+func (s *Scope) HasQueue(name string) bool { return s.AllQueues() || slices.Contains(s.Queues, name) }
+
+// HasMerchant reports whether a merchant is in the scope. An empty number stands for a task without one.
+func (s *Scope) HasMerchant(no string) bool {
+	return s.AllMerchants() || slices.ContainsFunc(s.Merchants, func(pattern string) bool {
+		beginning, open := strings.CutSuffix(pattern, "*")
+		return open && strings.HasPrefix(no, beginning) || !open && no == pattern
+	})
+}
+
+// Has reports whether a task of a queue and a merchant is in the scope.
+func (s *Scope) Has(queue, merchant string) bool { return s.HasQueue(queue) && s.HasMerchant(merchant) }
+
+// OneQueue returns the only queue of the scope; empty: it has several.
+func (s *Scope) OneQueue() string {
+	if len(s.Queues) != 1 {
+		return ""
+	}
+	return s.Queues[0]
+}
+
+// OneMerchant returns the only merchant of the scope; empty: it has several, or a beginning of numbers.
+func (s *Scope) OneMerchant() string {
+	if len(s.Merchants) != 1 || strings.HasSuffix(s.Merchants[0], "*") {
+		return ""
+	}
+	return s.Merchants[0]
+}
+
+// String describes the scope, such as "queues pay, orders and merchants M1001, M2*".
+func (s *Scope) String() string {
+	var parts []string
+	if !s.AllQueues() {
+		parts = append(parts, "queues "+strings.Join(s.Queues, ", "))
+	}
+	if !s.AllMerchants() {
+		parts = append(parts, "merchants "+strings.Join(s.Merchants, ", "))
+	}
+	if parts == nil {
+		return "all queues and merchants"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// maxMerchant is the longest number of a merchant, in characters.
+const maxMerchant = 128
+
+// CheckMerchant returns what is wrong with an element of Merchants.
+func CheckMerchant(pattern string) error {
+	number, _ := strings.CutSuffix(pattern, "*")
+	switch {
+	case pattern == "":
+		return fmt.Errorf("is empty: want a merchant's number, or the beginning of numbers and *")
+	case strings.Contains(number, "*"):
+		return fmt.Errorf("%.40q: want * at the end alone", pattern)
+	case utf8.RuneCountInString(number) > maxMerchant:
+		return fmt.Errorf("%.40q… is longer than %d characters", pattern, maxMerchant)
+	}
+	return nil
+}
+
+// Expired reports whether the key has expired.
+func (k *Key) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
+
+// UsableFrom reports whether the key may be used from an address. An invalid address is in no range.
+func (k *Key) UsableFrom(from netip.Addr) bool {
+	return len(k.From) == 0 || slices.ContainsFunc(k.From, func(p netip.Prefix) bool { return p.Contains(from) })
+}
+
+// ParseExpiry reads the end of a key's validity: a time in RFC 3339, or a date, on which the key is
+// still valid (UTC).
+func ParseExpiry(text string) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.AddDate(0, 0, 1), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("%.40q is no date and no time: want one such as 2027-01-31 or 2027-01-31T18:00:00+08:00", text)
+	}
+	return at.UTC(), nil
+}
+
+// Limits describes what limits a key apart from its role, for an audit record; empty: nothing.
+func (k *Key) Limits() string {
+	var parts []string
+	if k.Scope.Limited() {
+		parts = append(parts, k.Scope.String())
+	}
+	if !k.Expires.IsZero() {
+		parts = append(parts, "expires "+k.Expires.UTC().Format(time.RFC3339))
+	}
+	if len(k.From) > 0 {
+		from := make([]string, len(k.From))
+		for i, p := range k.From {
+			from[i] = p.String()
+		}
+		parts = append(parts, "from "+strings.Join(from, ", "))
+	}
+	return strings.Join(parts, "; ")
+}

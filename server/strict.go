@@ -1,0 +1,40 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// checkMerchantURL returns an *bellman.Invalid if a new task names an address that is not its registered
+// merchant's, and its queue has require_merchant_url. For an order, the queue is the one that notifies the
+// merchant. It compares scheme, host, port and path.
+func (s *Server) checkMerchantURL(t *bellman.Task) error {
+	in := s.facts.Load()
+	queue, url, field := t.Queue, t.URL, "url"
+	if in.kinds[queue] == "order" {
+		ask, err := order.ParseAsk(t.Body)
+		if err != nil {
+			return nil // the queue's handler reports it
+		}
+		queue, url, field = in.then[queue], ask.Notify.URL, "notify.url"
+	}
+	if url == "" || !in.strict[queue] {
+		return nil
+	}
+	m, err := s.merchants.Merchant(context.Background(), t.MerchantNo) // which bounds its time itself
+	if err != nil {
+		return err
+	}
+	bad := new(bellman.Invalid)
+	switch {
+	case m.URL == "":
+		bad.Add(field, fmt.Sprintf("queue %s sends only to the notify_url of a registered merchant, and merchant_no names none that has one", queue))
+	case !deliver.SameAddress(url, m.URL):
+		bad.Add(field, fmt.Sprintf("queue %s sends only to the notify_url of the registered merchant, and this is another scheme, host or path: leave it out", queue))
+	}
+	return bad.Err()
+}
