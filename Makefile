@@ -31,6 +31,8 @@ PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/ben
 	./client ./order ./order/alipay ./order/gateway ./order/internal/... ./order/states ./rule ./schedule ./store ./internal/bill ./internal/cause ./internal/coded ./internal/nearest ./internal/config ./internal/endpoints \
 	./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/money ./internal/pack ./internal/results
 RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list ./...))
+# Packages of RACED whose tests have a tenth of their size with the race detector, and run without it too.
+FULL     ?= ./engine ./engine/internal/dispatch
 # Packages whose tests wait for something.
 WAITING  ?= ./server ./engine ./cmd/bellman ./internal/torture ./internal/brokers/source/... ./internal/console ./store/memory ./store/pebble ./store/postgres ./store/mysql ./store/redis ./internal/sqlstore/...
 
@@ -62,7 +64,7 @@ dist-test: ## checks a release: reproducible builds, the package installs, manif
 	cd deploy/check && DIST=$(DIST) go test -count 1 ./...
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
-test: ## every test in random order, those of RACED with the race detector; then the engine's at full size, SEEDS simulated clusters, and the order of locks in some
+test: ## every test in random order, those of RACED with the race detector; then those of FULL at full size, SEEDS simulated clusters, and the order of locks in some
 	scripts/test-env sh -c '$(MAKE) test-raced && $(MAKE) -j 2 --output-sync=target test-plain test-full'
 
 # The three share the servers of scripts/test-env. Packages with the race detector use both cores, so they run alone; of the
@@ -75,7 +77,7 @@ test-plain:
 	$(TEST) -p $(AT_ONCE) -shuffle=on -timeout 60m $(PLAIN)
 
 test-full:
-	$(TEST) ./engine -timeout 60m
+	$(TEST) $(FULL) -timeout 60m
 	$(TEST) ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
 	$(TEST) -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
 

@@ -110,7 +110,7 @@ func TestSilentDoNotDelay(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			return bellman.Verdict{Next: bellman.Succeed}
 		})}
-		e, stop := runWith(t, engine.Options{Store: memory.New(), Flow: engine.Flow{High: 1_000_000}, Queues: []engine.Queue{q}})
+		e, stop := runWith(t, engine.Options{Store: memory.New(), Limits: sized, MaxInFlight: 2048 / fewer, Flow: engine.Flow{High: 1_000_000}, Queues: []engine.Queue{q}})
 		defer stop()
 		const silent = 1000 / fewer
 		addMany(t, e, 100*silent, func(i int) *bellman.Task {

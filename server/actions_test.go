@@ -26,6 +26,7 @@ var unrecorded = []string{"create-task", "create-tasks"}
 // and from where. An operation that is new fails here until it is tried.
 func TestEveryActionIsRecorded(t *testing.T) {
 	merchant := openNotified(t, "success")
+	private, public := keyFiles(t, newProvider(t))
 	_, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
 		c.Keys = []access.Key{{Name: "root", Role: "admin", SHA256: sha256.Sum256([]byte("root-key"))}}
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -33,8 +34,9 @@ func TestEveryActionIsRecorded(t *testing.T) {
 		with, err := config.Parse(fmt.Appendf(nil, `
 queues:
   default: {}
+  billed: {kind: order, channel: {kind: wechatpay, url: "%[1]s", mch_id: "1", serial: AB, private_key: "file:%[2]s", platform_keys: {PUB_KEY_ID_01: "file:%[3]s"}}, on_exhausted: alert}
   orders: {kind: order, query: {method: GET, url: "%[1]s/{order_no}"}, close: {method: POST, url: "%[1]s/{order_no}/close"}, states: wechat_v3, close_states: wechat_v3, on_exhausted: alert}
-`, merchant.URL))
+`, merchant.URL, private, public))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +86,7 @@ queues:
 		}
 		return fmt.Sprint(out[field])
 	}
-	link, resend := "", ""
+	link, resend, reconciliation := "", "", ""
 	because := func(name string) string { return `{"reason":"for ` + name + `"}` }
 	dir := t.TempDir() + "/copy"
 	tries := []struct{ name, action, method, path, body string }{
@@ -98,6 +100,9 @@ queues:
 		{"settle-orders", "settle", "POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"O1"}],"wait":"5s","reason":"for settle-orders"}`},
 		{"start-resend", "resend", "POST", "/v1/resends", `{"filter":{"merchant_no":"M1"},"rate":"1/h","reason":"for start-resend"}`},
 		{"cancel-resend", "cancel", "POST", "/v1/resends/{resend}/cancel", ""},
+		{"start-reconciliation", "reconcile", "POST", "/v1/reconciliations", `{"queue":"billed","date":"2026-11-20","reason":"for start-reconciliation"}`},
+		{"reconcile-file", "reconcile", "POST", "/v1/reconciliations/file?queue=orders&date=2026-11-20&map=channel_order_no=no,amount=fee&reason=for+reconcile-file", "no,fee\nB1,100\n"},
+		{"settle-reconciliation", "settle", "POST", "/v1/reconciliations/{reconciliation}/settle", ""},
 		{"make-link", "link", "POST", "/v1/links", `{"merchant_no":"M1","reason":"for make-link"}`},
 		{"revoke-link", "revoke", "POST", "/v1/links/{link}/revoke", ""},
 		{"pause-queue", "pause", "POST", "/v1/queues/default/pause", ""},
@@ -119,7 +124,7 @@ queues:
 		if body == "" && try.method == "POST" {
 			body = because(try.name)
 		}
-		path := strings.NewReplacer("{link}", link, "{resend}", resend).Replace(try.path)
+		path := strings.NewReplacer("{link}", link, "{resend}", resend, "{reconciliation}", reconciliation).Replace(try.path)
 		status, answer := call(try.method, path, body)
 		if status >= 300 {
 			t.Errorf("%s: %d %s", try.name, status, answer)
@@ -128,6 +133,8 @@ queues:
 		switch try.name {
 		case "make-link":
 			link = ofJSON(answer, "id")
+		case "reconcile-file":
+			reconciliation = ofJSON(answer, "id")
 		case "start-resend":
 			resend = ofJSON(answer, "id")
 		}

@@ -48,6 +48,10 @@ var wrongRequests = []wrongRequest{
 	{"POST", "/v1/tasks/batch", "admin", `{"tasks":[` + strings.Repeat(`{"queue":"#"},`, 1000) + `{}]}`},
 	{"POST", "/v1/tasks/batch", "admin", `{"tasks":{"#":1}}`},
 	{"POST", "/v1/resends", "admin", `{"filter":{"state":"#"}}`},
+	{"POST", "/v1/reconciliations", "admin", `{"queue":"none-#","date":"2026-11-21"}`},
+	{"POST", "/v1/reconciliations/file?queue=default&date=2026-11-21&map=#", "admin", "#"},
+	{"POST", "/v1/reconciliations/file?queue=none-#&date=2026-11-21", "admin", "#"},
+	{"GET", "/v1/reconciliations/2026-11-21-#/differences", "admin", ""},
 	{"POST", "/v1/backup", "admin", `{"dir":"no/root/#"}`},
 	{"POST", "/v1/tasks/" + strangerID + "/resend", "admin", `{"mode":"often #"}`},
 

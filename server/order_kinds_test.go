@@ -35,10 +35,12 @@ type provider struct {
 	mu     sync.Mutex
 	asked  map[string][]string // by order
 	closed map[string]bool
+	paid   map[string]bool // beside those whose number begins with paid
+	paidAt time.Time       // of all payments; zero: it is not said
 }
 
 func newProvider(t *testing.T) *provider {
-	p := &provider{t: t, asked: map[string][]string{}, closed: map[string]bool{}}
+	p := &provider{t: t, asked: map[string][]string{}, closed: map[string]bool{}, paid: map[string]bool{}}
 	for _, key := range []**rsa.PrivateKey{&p.merchant, &p.own} {
 		var err error
 		if *key, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
@@ -83,7 +85,7 @@ func (p *provider) act(no, what string) (paid, closed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked[no] = append(p.asked[no], what)
-	paid = strings.HasPrefix(no, "paid")
+	paid = strings.HasPrefix(no, "paid") || p.paid[no]
 	if what != "query" && !paid {
 		p.closed[no] = true
 	}
@@ -117,8 +119,17 @@ func (p *provider) wechat(w http.ResponseWriter, r *http.Request) {
 		} else if closed {
 			state = "CLOSED"
 		}
-		says = fmt.Sprintf(`{"mchid":"1230000109","out_trade_no":%q,"trade_state":%q,"transaction_id":"4200001","amount":{"total":1299,"currency":"CNY"}}`, no, state)
+		at := ""
+		if !p.paidAt.IsZero() {
+			at = fmt.Sprintf(`"success_time":%q,`, p.paidAt.Format(time.RFC3339))
+		}
+		says = fmt.Sprintf(`{"mchid":"1230000109","out_trade_no":%q,"trade_state":%q,"transaction_id":"4200001",%s"amount":{"total":1299,"currency":"CNY"}}`, no, state, at)
 	}
+	p.wechatSays(w, status, says)
+}
+
+// wechatSays writes a signed answer.
+func (p *provider) wechatSays(w http.ResponseWriter, status int, says string) {
 	stamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
 	w.Header().Set("Wechatpay-Timestamp", stamp)
 	w.Header().Set("Wechatpay-Nonce", nonce)

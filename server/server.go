@@ -35,6 +35,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/console"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/internal/metrics"
+	"github.com/bellmanhq/bellman/internal/reconcile"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/internal/sharelink"
 	"github.com/bellmanhq/bellman/internal/tracing"
@@ -85,6 +86,8 @@ type Server struct {
 	taking       []*source.Source
 	resends      *resend.Jobs
 	alarms       *alarm.Watch
+	reconciles   *reconcile.Runs
+	billed       atomic.Pointer[[]reconcile.Queue] // the queues of orders
 	links        *sharelink.Links
 	merchants    *merchant.Registry
 	certificates certificates   // of the channels of order queues, and expiring keys
@@ -249,6 +252,14 @@ func Open(o Options) (_ *Server, err error) {
 	if err := s.openAlarms(c, o.AlarmEvery); err != nil {
 		return nil, err
 	}
+	s.setBilled(queues, c)
+	s.reconciles, err = reconcile.New(reconcile.Options{
+		Store: s.store, Tasks: s.engine, Alarms: s.alarms, Queues: func() []reconcile.Queue { return *s.billed.Load() },
+		Leads: leads, Logger: s.log,
+	})
+	if err != nil {
+		return nil, err
+	}
 	s.metrics.Watch(s.sources())
 	ready := front{s.engine, s, &probe{store: s.store, merchants: s.merchants, log: s.log}}
 	s.api, err = api.New(api.Options{
@@ -275,6 +286,8 @@ func Open(o Options) (_ *Server, err error) {
 		Keys:      c.Keys,
 		Version:   s.version,
 		Log:       s.log,
+
+		Reconciliations: s.reconciles,
 	})
 	if err != nil {
 		return nil, err
@@ -326,6 +339,7 @@ func (s *Server) Run(ctx context.Context) error {
 	g.Go(func() error { return s.engine.Run(taken) })
 	g.Go(func() error { return s.resends.Run(ctx) })
 	g.Go(func() error { return s.alarms.Run(ctx) })
+	g.Go(func() error { return s.reconciles.Run(ctx) })
 	g.Go(func() error { return s.certificates.watch(ctx, s.log) })
 	g.Go(func() error { return s.merchants.Run(ctx) })
 	g.Go(func() error { return s.merchants.Sweep(ctx, s.engine.Leads) })
@@ -418,6 +432,7 @@ func (s *Server) Reload(c *Config) error {
 	s.facts.Store(factsOf(c))
 	s.certificates.set(queues, c.Keys)
 	s.notices.set(noticed)
+	s.setBilled(queues, c)
 	s.certificates.look(s.log)
 	return s.setAlarms(c)
 }
@@ -451,6 +466,8 @@ func (s *Server) sources() metrics.Sources {
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
 		Alarms:    within(s.alarmsRaised),
+
+		Reconciled: within(s.reconciled),
 
 		Certificates: s.certificates.all,
 		Traces:       s.figuresOfTraces(),
@@ -491,6 +508,8 @@ func (s *Server) console(c *config.Config, engine front) (*console.Console, erro
 		Keys:      c.Keys,
 		Version:   s.version,
 		Log:       s.log,
+
+		Reconciliations: s.reconciles,
 	})
 }
 

@@ -27,6 +27,11 @@ func factsOf(c *config.Config) *queueFacts {
 			in.results[name] = true
 		}
 	}
+	for i := range c.Queues {
+		if r := c.Queues[i].Order.Reconcile; r != nil && r.Alarm != "" {
+			in.results[r.Alarm] = true
+		}
+	}
 	for _, a := range c.Alarms {
 		in.results[a.To] = true
 	}

@@ -212,7 +212,7 @@ submit; a person decides an order with bellman decide.`,
 	}
 	var in client.CompleteTask
 	c.Flags().StringVar(&in.Reason, "reason", "", "why, for the task and the audit record (default callback)")
-	c.Flags().StringVar(&in.Outcome, "outcome", "", "the answer; for an order: PAID, CLOSED, ...")
+	c.Flags().StringVar(&in.Outcome, "outcome", "", "the answer; for an order: PAID, CLOSED, ...; for a poll: DONE or FAILED_THERE")
 	order := orderFlags(c)
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		if err := oneOf(c.Name(), args, order); err != nil {

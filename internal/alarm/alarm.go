@@ -14,19 +14,21 @@ type Rule struct {
 
 // An Alarm is a raised or ended alarm. Its JSON is the stored document.
 type Alarm struct {
-	ID       string    `json:"id"` // the rule's name; for rules with one alarm for each endpoint, followed by a slash and a hash of the endpoint
-	Name     string    `json:"name"`
-	When     string    `json:"when"`
-	Queue    string    `json:"queue,omitempty"`
-	Endpoint string    `json:"endpoint,omitempty"`
-	Above    float64   `json:"above"`
-	Value    float64   `json:"value"`            // the value when it was raised
-	Since    time.Time `json:"since"`            // when the condition began to hold
-	Until    time.Time `json:"until,omitzero"`   // when the condition last held; zero: the alarm is raised
-	Ended    time.Time `json:"ended,omitzero"`   // when the alarm ended: some time after Until, when it was certain
-	Reason   string    `json:"reason,omitempty"` // why it ended: over, rule_removed or rule_changed
-	To       string    `json:"to"`               // the queue whose tasks report it
-	Untold   string    `json:"untold,omitempty"` // why no task reports the latest change; empty: a task does
+	ID       string         `json:"id"` // the rule's name; for rules with one alarm for each endpoint, followed by a slash and a hash of the endpoint
+	Name     string         `json:"name"`
+	When     string         `json:"when"`
+	Queue    string         `json:"queue,omitempty"`
+	Endpoint string         `json:"endpoint,omitempty"`
+	Above    float64        `json:"above"`
+	Value    float64        `json:"value"`            // the value when it was raised
+	Since    time.Time      `json:"since"`            // when the condition began to hold
+	Counts   map[string]int `json:"counts,omitempty"` // of a reported alarm: what Value consists of, by kind
+	Until    time.Time      `json:"until,omitzero"`   // when the condition last held; zero: the alarm is raised
+	Ended    time.Time      `json:"ended,omitzero"`   // when the alarm ended: some time after Until, when it was certain
+	Reason   string         `json:"reason,omitempty"` // why it ended: over, rule_removed or rule_changed; reported: it has no rule and no end
+	To       string         `json:"to"`               // the queue whose tasks report it
+	Date     string         `json:"date,omitempty"`   // of a reported alarm: the day that it is about
+	Untold   string         `json:"untold,omitempty"` // why no task reports the latest change; empty: a task does
 
 	Decision *Decision `json:"decision,omitempty"` // only of order_decided_by_hand
 }

@@ -44,6 +44,7 @@ type streak struct{ since, seen time.Time }
 type step struct {
 	alarm Alarm
 	was   *kept // before the change; nil: the alarm did not exist
+	once  bool  // it is reported as one that began, and kept as one that ended
 }
 
 func newJudge(every time.Duration) *judge {

@@ -19,6 +19,12 @@ const (
 	OrderDecided = "order_decided_by_hand"
 )
 
+// The conditions of alarms without a rule: see Watch.Report.
+const (
+	ReconcileDifferences = "reconcile_differences" // a bill and the orders of its day differ
+	ReconcileFailed      = "reconcile_failed"      // the bill of a day could not be had
+)
+
 // Whens are the conditions, in the order of the documentation.
 var whens = []string{Overdue, EndpointFailing, OrdersUnknown, TasksFailed, StoreSlow, Overloaded, NodeSilent, OrderDecided}
 

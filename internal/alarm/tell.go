@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/results"
@@ -20,17 +23,19 @@ const (
 
 // data is the data of an event.
 type data struct {
-	Name     string  `json:"name"`
-	When     string  `json:"when"`
-	Queue    string  `json:"queue"`    // empty: all queues
-	Endpoint string  `json:"endpoint"` // empty: the condition has no endpoint; *: the endpoints beyond mostEndpoints
-	Above    float64 `json:"above"`    // seconds or a count
-	Value    float64 `json:"value"`    // seconds or a count, when the alarm was raised
-	Since    string  `json:"since"`
-	Until    string  `json:"until"`  // empty: the alarm is raised
-	Reason   string  `json:"reason"` // why it ended; empty: the alarm is raised
-	Text     string  `json:"text"`
-	TextZH   string  `json:"text_zh"`
+	Name     string         `json:"name"`
+	When     string         `json:"when"`
+	Queue    string         `json:"queue"`    // empty: all queues
+	Endpoint string         `json:"endpoint"` // empty: the condition has no endpoint; *: the endpoints beyond mostEndpoints
+	Above    float64        `json:"above"`    // seconds or a count
+	Value    float64        `json:"value"`    // seconds or a count, when the alarm was raised
+	Since    string         `json:"since"`
+	Until    string         `json:"until"`            // empty: the alarm is raised
+	Reason   string         `json:"reason"`           // why it ended; empty: the alarm is raised
+	Date     string         `json:"date,omitempty"`   // the day that a reported alarm is about
+	Counts   map[string]int `json:"counts,omitempty"` // what value consists of, by kind
+	Text     string         `json:"text"`
+	TextZH   string         `json:"text_zh"`
 
 	Decision *Decision `json:"decision,omitempty"`
 }
@@ -40,7 +45,7 @@ func event(a *Alarm) (typed, key string, body []byte) {
 	typed, at, moment := began, a.Since, "began"
 	d := data{
 		Name: a.Name, When: a.When, Queue: a.Queue, Endpoint: a.Endpoint, Above: a.Above, Value: a.Value,
-		Since: stamp(a.Since), Reason: a.Reason, Text: text(a), TextZH: textZH(a), Decision: a.Decision,
+		Since: stamp(a.Since), Reason: a.Reason, Date: a.Date, Counts: a.Counts, Text: text(a), TextZH: textZH(a), Decision: a.Decision,
 	}
 	if !a.Raised() {
 		typed, at, moment = ended, a.Ended, "ended"
@@ -111,6 +116,10 @@ func text(a *Alarm) string {
 	case OrderDecided:
 		d := a.Decision
 		what = fmt.Sprintf("order %s of merchant %s was decided by hand by %s: %s", d.OrderNo, d.MerchantNo, cmp.Or(d.Who, "somebody without a key"), d.Reason)
+	case ReconcileDifferences:
+		what = fmt.Sprintf("%s differences between %s and the bill of %s (%s)", count(a.Value), of, a.Date, listed(a.Counts, kindsEN))
+	case ReconcileFailed:
+		what = fmt.Sprintf("the bill of %s for %s could not be had in %s tries", a.Date, of, count(a.Value))
 	}
 	switch {
 	case a.Raised():
@@ -149,6 +158,10 @@ func textZH(a *Alarm) string {
 	case OrderDecided:
 		d := a.Decision
 		what = fmt.Sprintf("商户 %s 的订单 %s 由 %s 人工定案：%s", d.MerchantNo, d.OrderNo, cmp.Or(d.Who, "无密钥者"), d.Reason)
+	case ReconcileDifferences:
+		what = fmt.Sprintf("%s与 %s 的账单有 %s 处差异（%s）", of, a.Date, count(a.Value), listed(a.Counts, kindsZH))
+	case ReconcileFailed:
+		what = fmt.Sprintf("%s在 %s 的账单尝试 %s 次仍未取得", of, a.Date, count(a.Value))
 	}
 	switch {
 	case a.Raised():
@@ -157,4 +170,23 @@ func textZH(a *Alarm) string {
 		return fmt.Sprintf("【解除】%s：规则已删除或修改；始于 %s（%s）", a.Name, local(a.Since), what)
 	}
 	return fmt.Sprintf("【解除】%s：从 %s 到 %s（%s）", a.Name, local(a.Since), local(a.Until), what)
+}
+
+// Words for the kinds of differences between a bill and the orders of its day.
+var (
+	kindsEN = map[string]string{
+		"missing_here": "missing here", "missing_there": "missing in the bill", "amount": "amount", "state": "state", "refund": "refund", "duplicate": "duplicate",
+	}
+	kindsZH = map[string]string{
+		"missing_here": "本地缺失", "missing_there": "账单缺失", "amount": "金额不符", "state": "状态不符", "refund": "退款不符", "duplicate": "重复",
+	}
+)
+
+// listed lists counts in order of their kinds.
+func listed(counts map[string]int, words map[string]string) string {
+	var all []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, fmt.Sprintf("%s %d", cmp.Or(words[kind], kind), counts[kind]))
+	}
+	return strings.Join(all, ", ")
 }

@@ -158,6 +158,9 @@ func (w *Watch) rest(idle bool) {
 func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Queue) error {
 	a := &s.alarm
 	typed, key, body := event(a)
+	if s.once {
+		a.Until, a.Ended, a.Reason = a.Since, time.Now().UTC().Truncate(time.Millisecond), "reported"
+	}
 	to, known := queues[a.To]
 	if !known {
 		return w.untold(ctx, s, noQueue(a.To))
@@ -195,8 +198,12 @@ func (w *Watch) untold(ctx context.Context, s *step, why string) error {
 	return nil
 }
 
-// note logs an alarm that was raised or ended.
+// note logs an alarm that was raised, ended or reported.
 func (w *Watch) note(a *Alarm) {
+	if a.Reason == "reported" {
+		w.log.Warn("alarm reported", "alarm", a.Name, "when", a.When, "queue", a.Queue, "since", a.Since)
+		return
+	}
 	if a.Raised() {
 		w.log.Warn("alarm began", "alarm", a.Name, "when", a.When, "queue", a.Queue, "endpoint", a.Endpoint, "since", a.Since)
 		return

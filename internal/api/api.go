@@ -88,7 +88,10 @@ type Options struct {
 	Engine  Engine
 	Reader  Reader
 	Resends Resends // nil: bulk resends are answered with 501
-	Nodes   Nodes   // nil: the list of nodes is answered with 501
+
+	Reconciliations Reconciliations // nil: reconciliations are answered with 501
+
+	Nodes Nodes // nil: the list of nodes is answered with 501
 
 	Merchants merchant.Desk // nil: merchants are answered with 501
 
@@ -157,6 +160,9 @@ type API struct {
 	proxies   access.Proxies
 	log       *slog.Logger
 
+	reconciliations Reconciliations
+	billFiles       atomic.Int64 // uploads in work
+
 	maxTask, maxBatch int          // bytes that one task sends, and bytes of a batch's JSON
 	inBatches         atomic.Int64 // bytes of batches in work
 	inSettles         atomic.Int64 // orders in work
@@ -198,6 +204,7 @@ func New(o Options) (*API, error) {
 	if a.record = o.Record; a.record == nil {
 		a.record = func(context.Context, store.Audit) error { return nil }
 	}
+	a.reconciliations = o.Reconciliations
 	a.refusals = access.Seldom{Every: time.Minute, Most: 30}
 	a.exports = access.Seldom{Every: time.Minute, Most: 1000}
 	if err := a.SetKeys(o.Keys); err != nil {

@@ -19,7 +19,7 @@ const described = "Tasks are attempted on a schedule until their answer ends the
 // groups are the tags, each with the first path segment of its operations.
 var groups = []struct{ name, description, parts string }{
 	{"tasks", "Create, read, send again, cancel.", "tasks keys resends"},
-	{"orders", "Everything about one order; decide it, settle many.", "orders"},
+	{"orders", "Everything about one order; decide it, settle many; compare them with the channel's bill.", "orders reconciliations"},
 	{"merchants", "Addresses, keys, rules and pauses of merchants; links that show them their notices.", "merchants merchant-export links"},
 	{"operation", "Queues, endpoints, nodes, figures, records.", "queues endpoints nodes sources alarms stats events audit backup"},
 	{"server", "Whether it is alive, and this document.", "healthz readyz metrics openapi.json"},
@@ -132,8 +132,11 @@ func opened(doc *huma.OpenAPI) ([]byte, error) {
 	}
 	for _, item := range doc.Paths {
 		for _, op := range operations(item) {
-			if op.RequestBody != nil {
-				ask(op.RequestBody.Content["application/json"].Schema)
+			if op.RequestBody == nil {
+				continue
+			}
+			if body := op.RequestBody.Content["application/json"]; body != nil {
+				ask(body.Schema)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func (a *API) Task(text []byte, queue, key string) (*bellman.Task, error) {
 		return nil, told(malformed(err))
 	}
 	o.in.Queue = cmp.Or(o.in.Queue, queue)
-	if a.kindOf(o.in.Queue) != "order" {
+	if kind := a.kindOf(o.in.Queue); kind != "order" && kind != "poll" {
 		o.in.Key = cmp.Or(o.in.Key, key)
 	}
 	t, refused := a.ask(&o.in, &o.faults)

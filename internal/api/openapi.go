@@ -186,12 +186,13 @@ func (a *API) register(o Options) error {
 		Transformers:  []huma.Transformer{ours},
 	}
 	ad := &adapter{api: a, direct: map[string]func(*response, *http.Request){
-		"create-task":  a.create,
-		"create-tasks": a.createBatch,
-		"events":       a.events,
-		"openapi":      a.openapi,
-		"healthz":      a.healthz,
-		"readyz":       a.readyz,
+		"create-task":    a.create,
+		"create-tasks":   a.createBatch,
+		"events":         a.events,
+		"reconcile-file": a.reconcileFile,
+		"openapi":        a.openapi,
+		"healthz":        a.healthz,
+		"readyz":         a.readyz,
 	}}
 	if o.Metrics != nil {
 		ad.direct["metrics"] = func(w *response, r *http.Request) { o.Metrics.ServeHTTP(w, r) }
@@ -202,6 +203,7 @@ func (a *API) register(o Options) error {
 	a.registerOrders(h)
 	a.registerOperate(h)
 	a.registerResends(h)
+	a.registerReconciliations(h)
 	a.registerLinks(h)
 	a.registerNotices(h)
 	a.registerNodes(h)

@@ -22,6 +22,8 @@ var documented = []string{
 	"GET /v1/queues/{queue}/keys/{key}", "POST /v1/queues/{queue}/keys/{key}/resend", "POST /v1/queues/{queue}/keys/{key}/cancel",
 	"POST /v1/queues/{queue}/keys/{key}/complete", "POST /v1/queues/{queue}/keys/{key}/reschedule",
 	"POST /v1/resends", "GET /v1/resends", "GET /v1/resends/{id}", "POST /v1/resends/{id}/cancel",
+	"POST /v1/reconciliations", "POST /v1/reconciliations/file", "GET /v1/reconciliations", "GET /v1/reconciliations/{id}",
+	"GET /v1/reconciliations/{id}/differences", "POST /v1/reconciliations/{id}/settle",
 	"GET /v1/queues", "POST /v1/queues/{queue}/pause", "POST /v1/queues/{queue}/resume",
 	"GET /v1/endpoints", "POST /v1/endpoints/{host}/pause", "POST /v1/endpoints/{host}/resume",
 	"GET /v1/orders/{merchant_no}/{order_no}", "POST /v1/orders/{merchant_no}/{order_no}/complete", "POST /v1/orders/{merchant_no}/{order_no}/cancel",
@@ -227,7 +229,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 		"Queue": bellman.MaxName, "Key": bellman.MaxKey, "MerchantNo": bellman.MaxName, "OrderNo": bellman.MaxName, "Event": bellman.MaxName, "URL": bellman.MaxURL, "Method": maxMethod,
 		"Schedule": bellman.MaxRule, "Success": bellman.MaxRule, "Repeat": maxRepeat, "Delay": maxDuration, "Timeout": maxDuration, "MaxAge": maxDuration,
 		"Expires": maxDuration, "CodeLife": maxDuration, "OrderingKey": bellman.MaxKey,
-		"ChannelOrderNo": bellman.MaxName, "Account": bellman.MaxName, "Currency": 3, "RefNo": bellman.MaxName,
+		"ChannelOrderNo": bellman.MaxName, "Currency": 3, "RefNo": bellman.MaxName,
 	}
 	m := make1(t, Options{})
 	schema := m.doc.Components.Schemas.Map()["CreateTask"]

@@ -42,10 +42,9 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 	askTimes(in, f, t)
 	ask := order.Ask{
 		Created: in.OrderCreated.Time, Expires: duration(f, "expires", in.Expires, time.Millisecond, schedule.MaxDuration), ExpiresAt: in.ExpiresAt.Time,
-		ChannelOrderNo: in.ChannelOrderNo, Account: in.Account, Amount: in.Amount, Currency: in.Currency, Vars: in.Vars,
+		ChannelOrderNo: in.ChannelOrderNo, Amount: in.Amount, Currency: in.Currency, Vars: in.Vars,
 	}
 	bounded(f, "channel_order_no", in.ChannelOrderNo, bellman.MaxName)
-	bounded(f, "account", in.Account, bellman.MaxName)
 	ask.CodeLife = duration(f, "code_life", in.CodeLife, time.Millisecond, schedule.MaxDuration)
 	vars(f, in.Vars)
 	orderCreated(f, in.OrderCreated)
@@ -85,55 +84,62 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 // ownEvents is the prefix of the events of tasks that bellman adds for an order.
 const ownEvents = "order."
 
-// notForOrders rejects fields that have no meaning for an order.
-func notForOrders(in *client.CreateTask, f *faults) {
-	for _, field := range []struct {
-		name  string
-		given bool
-		right string
-	}{
-		{"url", in.URL != "", "the queue's query and close say where the channel is asked; where the merchant is told is notify.url"},
-		{"method", in.Method != "", "the queue's query and close say how the channel is asked"},
-		{"headers", in.Headers != nil, "the queue's query and close say how the channel is asked; give what is the order's own as vars"},
-		{"body", in.Body != "", "what the merchant is told is notify.json, what the channel needs is vars"},
-		{"json", in.JSON != nil, "what the merchant is told is notify.json, what the channel needs is vars"},
-		{"success", in.Success != "", "the queue's states say what an answer means"},
-		{"max_age", in.MaxAge != "", "when an order is closed is expires"},
-		{"repeat", in.Repeat != "", "an order is decided once"},
-		{"ordering_key", in.OrderingKey != "", "orders wait for nobody"},
-		{"supersedes", in.Supersedes, "orders wait for nobody"},
-		{"resume", in.Resume != nil, "what is known of an order is asked anew"},
-		{"ref_no", in.RefNo != "", "a refund or transfer is a task of a queue of kind poll"},
-	} {
+// A misplaced field is one that the caller gave, although it has no meaning for the kind of the queue.
+type misplaced struct {
+	name  string
+	given bool
+	right string // what would be right
+}
+
+// reject notes the misplaced fields. kind says what the queue is.
+func reject(f *faults, kind string, fields ...misplaced) {
+	for _, field := range fields {
 		if field.given && !f.has(field.name) {
-			f.add(field.name, "the queue is of kind order: "+field.right)
+			f.add(field.name, kind+": "+field.right)
 		}
 	}
 }
 
+// notForChannels returns the fields that a task which queries a channel cannot have. requests are those that
+// the queue makes, and one is what it queries about.
+func notForChannels(in *client.CreateTask, requests, one string) []misplaced {
+	how := "the queue's " + requests + " the channel is asked"
+	return []misplaced{
+		{"url", in.URL != "", strings.Replace(how, " how ", " where ", 1) + "; where the merchant is told is notify.url"},
+		{"method", in.Method != "", how},
+		{"headers", in.Headers != nil, how + "; give what is " + one + "'s own as vars"},
+		{"body", in.Body != "", "what the merchant is told is notify.json, what the channel needs is vars"},
+		{"json", in.JSON != nil, "what the merchant is told is notify.json, what the channel needs is vars"},
+		{"success", in.Success != "", "the queue's states say what an answer means"},
+		{"repeat", in.Repeat != "", one + " is decided once"},
+		{"ordering_key", in.OrderingKey != "", one + " waits for nobody"},
+		{"supersedes", in.Supersedes, one + " waits for nobody"},
+		{"resume", in.Resume != nil, "what is known of " + one + " is asked anew"},
+	}
+}
+
+// notForOrders rejects fields that have no meaning for an order.
+func notForOrders(in *client.CreateTask, f *faults) {
+	reject(f, "the queue is of kind order", append(notForChannels(in, "query and close say how", "an order"),
+		misplaced{"max_age", in.MaxAge != "", "when an order is closed is expires"},
+		misplaced{"ref_no", in.RefNo != "", noRef})...)
+}
+
+const noRef = "a refund or transfer is a task of a queue of kind poll"
+
 // noOrder rejects fields that have a meaning only for an order.
 func noOrder(in *client.CreateTask, f *faults) {
-	for _, field := range []struct {
-		name  string
-		given bool
-		right string
-	}{
-		{"order_created", !in.OrderCreated.IsZero(), "when a task begins is due or delay"},
-		{"expires", in.Expires != "", "how long a task is attempted is max_age"},
-		{"expires_at", !in.ExpiresAt.IsZero(), "how long a task is attempted is max_age"},
-		{"code_life", in.CodeLife != "", "how long a task is attempted is max_age"},
-		{"channel_order_no", in.ChannelOrderNo != "", "nothing is asked of a channel"},
-		{"account", in.Account != "", "nothing is asked of a channel"},
-		{"amount", in.Amount != 0, "what is sent is json or body"},
-		{"currency", in.Currency != "", "what is sent is json or body"},
-		{"vars", in.Vars != nil, "what is sent is json or body"},
-		{"notify", in.Notify != nil, "where a task goes is url, and what is sent is json or body"},
-		{"ref_no", in.RefNo != "", "a refund or transfer is a task of a queue of kind poll"},
-	} {
-		if field.given && !f.has(field.name) {
-			f.add(field.name, "the queue is not of kind order: "+field.right)
-		}
-	}
+	reject(f, "the queue is not of kind order",
+		misplaced{"order_created", !in.OrderCreated.IsZero(), "when a task begins is due or delay"},
+		misplaced{"expires", in.Expires != "", "how long a task is attempted is max_age"},
+		misplaced{"expires_at", !in.ExpiresAt.IsZero(), "how long a task is attempted is max_age"},
+		misplaced{"code_life", in.CodeLife != "", "how long a task is attempted is max_age"},
+		misplaced{"channel_order_no", in.ChannelOrderNo != "", "nothing is asked of a channel"},
+		misplaced{"amount", in.Amount != 0, "what is sent is json or body"},
+		misplaced{"currency", in.Currency != "", "what is sent is json or body"},
+		misplaced{"vars", in.Vars != nil, "what is sent is json or body"},
+		misplaced{"notify", in.Notify != nil, "where a task goes is url, and what is sent is json or body"},
+		misplaced{"ref_no", in.RefNo != "", noRef})
 }
 
 // maxOrderAge is the largest age of a new order. No channel accepts a payment later, and the zero of a clock

@@ -52,7 +52,7 @@ func (a *API) request(t *bellman.Task) client.Request {
 	ask := orderAsk(t)
 	out := client.Request{
 		Headers: map[string]string{}, OrderCreated: client.At(ask.Created), Expires: duty(ask.Expires), CodeLife: duty(ask.CodeLife), Vars: ask.Vars,
-		ChannelOrderNo: cmp.Or(ask.ChannelOrderNo, t.OrderNo), Account: ask.Account, Amount: ask.Amount, Currency: ask.Currency,
+		ChannelOrderNo: cmp.Or(ask.ChannelOrderNo, t.OrderNo), Amount: ask.Amount, Currency: ask.Currency,
 	}
 	if ask.Notify.URL != "" || ask.Notify.JSON != nil {
 		out.Notify = &client.Notify{URL: mask.URL(ask.Notify.URL), JSON: json.RawMessage(mask.Body(string(ask.Notify.JSON), ""))}

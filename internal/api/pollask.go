@@ -48,28 +48,14 @@ const ownPollEvents = "poll."
 
 // notForPolls rejects fields that have no meaning for a refund or transfer.
 func notForPolls(in *client.CreateTask, f *faults) {
-	for _, field := range []struct {
-		name  string
-		given bool
-		right string
-	}{
-		{"url", in.URL != "", "the queue's query says where the channel is asked; where the merchant is told is notify.url"},
-		{"method", in.Method != "", "the queue's query says how the channel is asked"},
-		{"headers", in.Headers != nil, "the queue's query says how the channel is asked; give what is the refund's own as vars"},
-		{"body", in.Body != "", "what the merchant is told is notify.json, what the channel needs is vars"},
-		{"json", in.JSON != nil, "what the merchant is told is notify.json, what the channel needs is vars"},
-		{"success", in.Success != "", "the queue's states say what an answer means"},
-		{"max_age", in.MaxAge != "", "it is asked about until the channel says how it ended"},
-		{"expires", in.Expires != "", "it is asked about until the channel says how it ended"},
-		{"code_life", in.CodeLife != "", "it is asked about until the channel says how it ended"},
-		{"order_created", !in.OrderCreated.IsZero(), "when its schedule begins is due or delay"},
-		{"repeat", in.Repeat != "", "a refund or transfer is decided once"},
-		{"ordering_key", in.OrderingKey != "", "refunds and transfers wait for nobody"},
-		{"supersedes", in.Supersedes, "refunds and transfers wait for nobody"},
-		{"resume", in.Resume != nil, "what is known of it is asked anew"},
-	} {
-		if field.given && !f.has(field.name) {
-			f.add(field.name, "the queue is of kind poll: "+field.right)
-		}
-	}
+	const untilTold = "it is asked about until the channel says how it ended"
+	reject(f, "the queue is of kind poll", append(notForChannels(in, "query says how", "a refund or transfer"),
+		misplaced{"max_age", in.MaxAge != "", untilTold},
+		misplaced{"expires", in.Expires != "", untilTold},
+		misplaced{"expires_at", !in.ExpiresAt.IsZero(), untilTold},
+		misplaced{"code_life", in.CodeLife != "", untilTold},
+		misplaced{"channel_order_no", in.ChannelOrderNo != "", "the channel is asked by ref_no; give what else it needs as vars"},
+		misplaced{"amount", in.Amount != 0, "what the channel needs is vars"},
+		misplaced{"currency", in.Currency != "", "what the channel needs is vars"},
+		misplaced{"order_created", !in.OrderCreated.IsZero(), "when its schedule begins is due or delay"})...)
 }

@@ -74,7 +74,7 @@ func scene(t testing.TB, m *made) (id string) {
 // The golden files in testdata are the JSON of each shape, as API.md has it.
 // Delete one and run the test to write it anew; then read what changed.
 func TestShapes(t *testing.T) {
-	m := make1(t, Options{Resends: &fakeResends{}, Nodes: twoNodes{}, Sources: twoSources, Alarms: twoAlarms{}, Intake: shut})
+	m := make1(t, Options{Resends: &fakeResends{}, Reconciliations: &fakeReconciliations{}, Nodes: twoNodes{}, Sources: twoSources, Alarms: twoAlarms{}, Intake: shut})
 	id := scene(t, m)
 	tests := []struct{ name, method, path, body string }{
 		{"task", "GET", "/v1/tasks/" + id, ""},
@@ -94,6 +94,9 @@ func TestShapes(t *testing.T) {
 		{"resends", "GET", "/v1/resends", ""},
 		{"resend_started", "POST", "/v1/resends", `{"filter":{"queue":"q"}}`},
 		{"resend_count", "POST", "/v1/resends", `{"filter":{"queue":"q"},"dry_run":true}`},
+		{"reconciliation", "POST", "/v1/reconciliations", `{"queue":"orders","date":"2026-11-19"}`},
+		{"reconciliations", "GET", "/v1/reconciliations", ""},
+		{"differences", "GET", "/v1/reconciliations/" + reconciliationID + "/differences", ""},
 		{"backup", "POST", "/v1/backup", `{"dir":"/copies/1"}`},
 		{"health", "GET", "/healthz", ""},
 		{"problem_400", "POST", "/v1/tasks", `{"queue":`},

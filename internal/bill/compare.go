@@ -21,6 +21,11 @@ const (
 	Duplicate     DifferenceKind = "duplicate"     // a second payment of an order, or a line or order a second time
 )
 
+// Kinds returns all kinds of differences.
+func Kinds() []DifferenceKind {
+	return []DifferenceKind{MissingHere, MissingThere, AmountDiffers, StateDiffers, RefundDiffers, Duplicate}
+}
+
 // A Difference is one fact about which the bill and bellman differ. An order can have several.
 type Difference struct {
 	Kind           DifferenceKind
@@ -72,6 +77,9 @@ const (
 	findBatch = 500    // orders in one call of Find
 	maxGroup  = 10_000 // lines and items of one order
 )
+
+// ErrOtherDay says that a bill has lines, and none of them is of the period.
+var ErrOtherDay = errors.New("is it the bill of another day?")
 
 // Compare compares a bill with decided orders, and calls report for each difference, in no particular
 // order. Both sequences may be in any order. They are read to their ends before the first call of
@@ -128,8 +136,8 @@ func (c *comparison) collect(lines iter.Seq2[Line, error], decided iter.Seq2[Dec
 		return err
 	}
 	if n := c.Payments + c.Refunds; n > 0 && c.Outside == n && !c.near {
-		return fmt.Errorf("none of its %d lines is of the period from %s to %s: is it the bill of another day?",
-			n, c.From.Format(time.RFC3339), c.To.Format(time.RFC3339))
+		return fmt.Errorf("none of its %d lines is of the period from %s to %s: %w",
+			n, c.From.Format(time.RFC3339), c.To.Format(time.RFC3339), ErrOtherDay)
 	}
 	if c.Before != nil {
 		if err := c.collectLines(c.Before, ofBefore); err != nil {

@@ -37,6 +37,7 @@ func TestFull(t *testing.T) {
 		Advertise:      "10.0.0.5:2355",
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")},
 		PublicURL:      "https://pay.example.com",
+		Notices:        Notices{Listen: "127.0.0.1:2380", PublicURL: "https://notify.pay.example.com"},
 		LogLevel:       slog.LevelWarn,
 		StopTimeout:    25 * time.Second,
 		MasterKey:      sign.NewSecret("env:MASTER_KEY"),

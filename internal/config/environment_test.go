@@ -60,6 +60,7 @@ func TestRestarts(t *testing.T) {
 		"pool.floor": "7", "pool.ceiling": "300",
 		"flow.heap": "1GiB", "flow.high": "300000", "flow.low": "7", "retention.succeeded": "1d", "retention.failed": "1d", "retention.cancelled": "1d",
 		"tracing.endpoint": "http://127.0.0.1:4318", "tracing.headers": "{a: b}", "tracing.sample": "0.5", "tracing.service": "s", "tracing.attributes": "{a: b}",
+		"notices.listen": "127.0.0.1:2380", "notices.public_url": "https://notify.example",
 		"trusted_proxies": "10.0.0.0/8", "public_url": "https://bellman.example",
 		"http.connections": "100", "http.per_address": "10", "egress.deny": "192.0.2.0/24", "egress.https_only": "true",
 		"egress.allow_private": "true", "egress.allow": "10.0.0.0/8", "egress.proxy": "http://127.0.0.1:3128",

@@ -135,6 +135,7 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 		c.Queues = append(c.Queues, q)
 	}
 	checkThen(r, path, c.Queues)
+	checkReconcileAlarms(r, path, c.Queues)
 	checkOnEnd(r, path, c.Queues)
 }
 

@@ -34,6 +34,8 @@ type Order struct {
 	// A built-in channel knows its own.
 	Notice *Notice
 
+	Reconcile *Reconcile // the daily comparison with the channel's bill; nil: there is none
+
 	Expires       time.Duration // age at which the close protocol begins if nobody has paid
 	Grace         time.Duration // … plus this time
 	OnExhausted   string        // if the schedule ends before: close, reverse, callback or alert
@@ -158,6 +160,9 @@ var orderFields = []field[Queue]{
 		return err
 	}},
 	{name: "notice", read: readNotice},
+	{name: "reconcile.at", set: func(q *Queue, s string) error { return q.Order.reconcile().at(s) }},
+	{name: "reconcile.alarm", set: func(q *Queue, s string) error { return name(&q.Order.reconcile().Alarm, s) }},
+	{name: "reconcile.refunds", set: func(q *Queue, s string) error { return boolean(&q.Order.reconcile().Refunds, s) }},
 	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
 	{name: "expires", set: func(q *Queue, s string) error { return atLeast(&q.Order.Expires, s, time.Second) }},
 	{name: "grace", set: func(q *Queue, s string) error { return atLeast(&q.Order.Grace, s, 0) }},
@@ -344,6 +349,9 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 	o.defaults(stated)
 	need := func(name string, there bool, want string) { r.need(n, within(path, name), there, want) }
 	need("on_exhausted", o.OnExhausted != "", "close, reverse, callback or alert: what happens when the schedule ends and nothing is decided")
+	if o.Reconcile != nil {
+		checkReconcile(r, n, path, o)
+	}
 	if stated["channel"] {
 		for _, own := range []struct {
 			name string

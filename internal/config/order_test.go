@@ -138,6 +138,15 @@ func TestOrderMistakes(t *testing.T) {
 		{strings.Replace(whole, "    states: wechat_v3", "    about: 'json.'\n    states: wechat_v3", 1), "wechat-orders.about: "},
 		{"queues: {a: {kind: order, on_exhausted: alert, about: json.no, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
 			"queues.a.about: is what the channel alipay knows by itself"},
+		{strings.Replace(whole, "    states: wechat_v3", "    reconcile: {at: \"10:30\"}\n    states: wechat_v3", 1), "wechat-orders.reconcile: needs the channel wechatpay or alipay"},
+		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {alarm: ops}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			"queues.a.reconcile.at: is missing: want a time of day"},
+		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: \"10:30\", alarm: ops}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			`queues.a.reconcile.alarm: "ops" is no queue`},
+		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: 25 o'clock}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			`is no time of day: want one such as 10:30 Asia/Shanghai`},
+		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: \"10:30 Mars\"}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			`"Mars" is no time zone: want one such as Asia/Shanghai`},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {}}}", "queues.a.channel.kind: is missing: want wechatpay, alipay or program"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: wechatpay}}", "queues.a.channel: want fields"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: paypal}}}", `queues.a.channel.kind: "paypal" does not exist: want wechatpay, alipay or program`},
@@ -168,7 +177,12 @@ func fullOrders() Queue {
 		States:  Readings{Preset: "wechat_v3"},
 		CloseStates: Readings{Rules: map[string]string{
 			"closed": "status == 204", "paid_hint": `json_field("code", "eq", "ORDERPAID")`}},
-		About:   "json.out_trade_no",
+		About: "json.out_trade_no",
+		Notice: &Notice{
+			Verify: sign.VerifyConfig{Scheme: "hmac_sha256", Header: "X-Signature", Secrets: []sign.Secret{sign.NewSecret("env:GATEWAY_SECRET")}},
+			Order:  "json.out_trade_no", States: Readings{Preset: "wechat_v3"},
+			Accepted: NoticeAnswer{200, "success"}, Refused: NoticeAnswer{400, "fail"},
+		},
 		Expires: 15 * time.Minute, Grace: 10 * time.Second, OnExhausted: "reverse",
 		MinCloseAge: 5 * time.Minute, MinReverseAge: 20 * time.Second, Confirm: "1s, 5s",
 		LateWatch: 20 * time.Minute, GiveUp: 12 * time.Hour, ChannelExpiry: true, CodeLife: 4 * time.Hour,
@@ -184,6 +198,7 @@ func fullWechat() Queue {
 		Kind: "wechatpay", MchID: "1900000001", SubMchID: "1900000109", AppID: "wx8888888888888888",
 		Serial: "5157F09EFDC096DE15EBE81A47057A7232F1B8E1", PrivateKey: sign.NewSecret("file:/etc/bellman/apiclient_key.pem"),
 		PlatformKeys: map[string]sign.Secret{"PUB_KEY_ID_0119000000012025": sign.NewSecret("file:/etc/bellman/pub_key.pem")},
+		APIv3Keys:    []sign.Secret{sign.NewSecret("env:WECHAT_V3_KEY")},
 		URL:          "https://api2.mch.weixin.qq.com",
 	}
 	return q
@@ -196,8 +211,13 @@ func fullAlipay() Queue {
 		Kind: "alipay", AppID: "2021000000000000", AuthToken: sign.NewSecret("env:ALIPAY_TOKEN"),
 		PrivateKey: sign.NewSecret("env:ALIPAY_KEY"), AlipayKeys: []sign.Secret{sign.NewSecret("file:/etc/bellman/alipay.pem")},
 		AppCertificate: sign.NewSecret("file:/etc/bellman/app.crt"), RootCertificates: sign.NewSecret("file:/etc/bellman/root.crt"),
-		URL: "https://openapi-sandbox.dl.alipaydev.com/gateway.do",
+		URL: "https://openapi-sandbox.dl.alipaydev.com/gateway.do", SellerID: "2088000000000000",
 	}
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		panic(err)
+	}
+	q.Order.Reconcile = &Reconcile{At: 10*time.Hour + 30*time.Minute, Zone: shanghai, Alarm: "told"}
 	return q
 }
 

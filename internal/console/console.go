@@ -36,6 +36,8 @@ type Options struct {
 	// Alarms are the server's alarms. nil: none.
 	Alarms Alarms
 
+	Reconciliations Reconciliations // nil: they are not available
+
 	// Resends runs bulk resends. nil: they are not available.
 	Resends Resends
 
@@ -96,6 +98,7 @@ type Console struct {
 	nodes      Nodes
 	alarms     Alarms
 	resends    Resends
+	reconciles Reconciliations
 	keys       atomic.Pointer[[]access.Key]
 	version    string
 	log        *slog.Logger
@@ -132,7 +135,7 @@ type Console struct {
 // New returns a console. It returns an error if the keys are invalid.
 func New(o Options) (*Console, error) {
 	c := &Console{
-		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, nodes: o.Nodes, alarms: o.Alarms, resends: o.Resends,
+		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, nodes: o.Nodes, alarms: o.Alarms, resends: o.Resends, reconciles: o.Reconciliations,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
 		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: access.Limit{Most: maxAttempts, Window: attemptWindow}, views: access.Limit{Most: maxViews, Window: viewWindow}, refused: o.Refused,
 		links: o.Links, merchants: o.Merchants, tells: o.Tells, publicURL: o.PublicURL,
@@ -202,6 +205,12 @@ func (c *Console) route() {
 		c.page("GET /resends/{id}/live", access.Read, (*request).resendLive)
 		c.page("POST /resends/{id}", access.Operate, (*request).stopResend)
 	}
+	if c.reconciles != nil {
+		c.page("GET /reconciliations", access.Read, (*request).reconcileList)
+		c.page("GET /reconciliations/{id}", access.Read, (*request).reconcilePage)
+		c.page("GET /reconciliations/{id}/export", access.Read, (*request).exportReconcile)
+		c.page("POST /reconciliations/{id}", access.Operate, (*request).settleReconcile)
+	}
 	if c.merchants != nil {
 		c.page("GET /merchants", access.Read, (*request).merchantList)
 		c.page("POST /merchants", access.Admin, (*request).putMerchant)
@@ -226,7 +235,7 @@ func (c *Console) route() {
 // paths are the first segments of the console's paths; see Serves.
 var paths = map[string]bool{
 	"": true, "assets": true, "signin": true, "signout": true, "look": true, "live": true, "search": true, "tasks": true, "tasks.csv": true, "orders": true,
-	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true, "links": true, "shared": true, "merchants": true,
+	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true, "reconciliations": true, "links": true, "shared": true, "merchants": true,
 }
 
 // Serves reports whether a request's path belongs to the console.

@@ -224,7 +224,7 @@ func openWith(t testing.TB, f *fake, more Options) *site {
 	s := &site{fake: f, log: &bytes.Buffer{}}
 	c, err := New(Options{
 		Engine: s.fake, Reader: s.fake, Records: s.fake, Nodes: s.fake, Kinds: kinds, Keys: more.Keys, Version: "test",
-		Secret: more.Secret, Proxies: more.Proxies, Links: more.Links, Resends: more.Resends, Merchants: more.Merchants, Tells: more.Tells, PublicURL: more.PublicURL,
+		Secret: more.Secret, Proxies: more.Proxies, Links: more.Links, Resends: more.Resends, Reconciliations: more.Reconciliations, Merchants: more.Merchants, Tells: more.Tells, PublicURL: more.PublicURL,
 		Queues: func() []string { return []string{"orders", "pay"} },
 		Log:    slog.New(slog.NewTextHandler(s.log, nil)),
 	})

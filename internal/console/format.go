@@ -39,7 +39,7 @@ func functions(l *language) template.FuncMap {
 		"share":  func(rate *float64) float64 { return *rate },
 		"rate":   perSecond,
 		"actions": func() []string {
-			return []string{"resend", "restart", "cancel", "reschedule", "complete", "decide", "settle", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"}
+			return []string{"resend", "restart", "cancel", "reschedule", "complete", "decide", "settle", "reconcile", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"}
 		},
 		"auditlink":     auditLink,
 		"auditjob":      auditJob,

@@ -87,6 +87,7 @@ type view struct {
 	Here    string // the page's address
 	Open    bool   // no keys are configured
 	Bulk    bool   // bulk resends are available
+	Bills   bool   // reconciliations are available
 	Links   bool   // links for merchants are available
 	Known   bool   // the registry of merchants is available
 	Version string
@@ -97,7 +98,7 @@ type view struct {
 
 // dones are the names of actions that the next page can report as done.
 var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true, "link": true, "revoke": true, "put": true, "rotate": true, "delete": true, "test": true,
-	"pause": true, "resume": true, "resend": true, "stop": true, "over": true, "unpaused": true, "before": true}
+	"pause": true, "resume": true, "resend": true, "asking": true, "stop": true, "over": true, "unpaused": true, "before": true}
 
 // view returns the common fields of a page whose title has this name.
 func (q *request) view(title string, values ...any) *view {
@@ -105,7 +106,7 @@ func (q *request) view(title string, values ...any) *view {
 	v := &view{
 		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
 		Title: q.visitor.lang.say(title, values...), Tab: first, Here: "/",
-		Open: q.open(), Bulk: q.resends != nil, Links: q.links != nil, Known: q.merchants != nil, Version: q.version,
+		Open: q.open(), Bulk: q.resends != nil, Bills: q.reconciles != nil, Links: q.links != nil, Known: q.merchants != nil, Version: q.version,
 	}
 	if q.r.Method == http.MethodGet {
 		v.Here = q.r.URL.RequestURI()

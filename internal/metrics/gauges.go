@@ -24,7 +24,9 @@ type Sources struct {
 	Sources func() []source.Info  // every source
 	Intake  func() figures.Intake // whether new tasks are accepted
 	Alarms  func() []Alarm        // every rule, with its raised alarms
-	Traces  func() []store.Figure // of spans, after "bellman_spans_"
+
+	Reconciled func() []Reconciled   // every queue with a result, and each kind of difference
+	Traces     func() []store.Figure // of spans, after "bellman_spans_"
 
 	Certificates func() []Certificate // of the channels of order queues
 
@@ -46,6 +48,12 @@ type Certificate struct {
 	Queue    string
 	Name     string // its place in the channel's configuration
 	NotAfter time.Time
+}
+
+// Reconciled is the number of differences of one kind between a queue and the newest bill that it was compared with.
+type Reconciled struct {
+	Queue, Kind string
+	Differences int
 }
 
 // An Alarm is the number of raised alarms of a rule.
@@ -100,6 +108,11 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	if s.Alarms != nil {
 		for _, a := range s.Alarms() {
 			send(out, alarmRaised, prometheus.GaugeValue, float64(a.Raised), label(a.Name))
+		}
+	}
+	if s.Reconciled != nil {
+		for _, r := range s.Reconciled() {
+			send(out, reconcileDifferences, prometheus.GaugeValue, float64(r.Differences), label(r.Queue), r.Kind)
 		}
 	}
 	if s.Certificates != nil {
@@ -258,6 +271,8 @@ func sourceGauges(s *source.Info, out chan<- prometheus.Metric) {
 		send(out, sourceState, prometheus.GaugeValue, flag(s.State == state), name, state)
 	}
 }
+
+var reconcileDifferences = gauge("reconcile_differences", "Differences between a queue's orders and the bill of the newest day that was reconciled, by kind. The same at all nodes.", "queue", "kind")
 
 var alarmRaised = gauge("alarm_raised", "Raised alarms of a rule, by its name: one at most, except for rules with one alarm for each endpoint. The same at all nodes.", "name")
 

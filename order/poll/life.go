@@ -107,7 +107,6 @@ type Standing struct {
 	State   string // PENDING, DONE, FAILED_THERE or UNKNOWN
 	RefNo   string
 	Decided time.Time // zero: not decided
-	Acting  bool      // the next attempt announces or sends a request; an attempt on request queries instead
 	Alerted bool      // somebody was told that a person must look
 }
 
@@ -127,7 +126,7 @@ func StandingOf(t *bellman.Task) Standing {
 	case !t.State.Ended() && (t.Before == nil || !t.Before.State.Ended()):
 		s.State = StatePending
 	}
-	s.Acting, s.Alerted = l.Stage == Announcing || l.Stage == Requesting, len(l.Alerts) > 0
+	s.Alerted = len(l.Alerts) > 0
 	return s
 }
 

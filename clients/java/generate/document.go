@@ -76,3 +76,8 @@ func (d *doc) reach(s *schema, seen map[string]bool) {
 		d.reach(p, seen)
 	}
 }
+
+// uploads reports whether the body of an operation is a file.
+func (o *operation) uploads() bool {
+	return o.RequestBody != nil && o.RequestBody.Content["application/json"].Schema == nil
+}

@@ -55,6 +55,7 @@ var shared = map[string]string{
 	"PENDING,PAID,PAID_REFUNDED": "OrderState", "PAID,PAID_REFUNDED": "LatePayment", "PAID,PAID_REFUNDED,CLOSED": "OrderOutcome", "once,restart": "ResendMode",
 	"schedule,manual,settle": "AttemptTrigger", "notify,order,poll": "TaskKind", "PENDING,DONE,FAILED_THERE": "PollState", "closed,open,half_open": "BreakerState", "ok,full": "HealthStatus",
 	"standard_webhooks,wechat_rsa,md5_params": "SignScheme", "overdue,endpoint_failing,orders_unknown": "AlarmCondition", "connecting,consuming,paused": "SourceState",
+	"missing_here,missing_there,amount": "DifferenceKind", "channel,file": "BillSource", "waiting,running,done": "ReconciliationState", "running,done": "SettlingState",
 }
 
 // renamed are fields that Java has other plans for.
@@ -66,7 +67,7 @@ func (d *doc) model() (*model, error) {
 	d.reach(d.Components.Schemas["Event"], answered)
 	for _, item := range d.Paths {
 		for _, op := range item {
-			if op.RequestBody != nil {
+			if op.RequestBody != nil && !op.uploads() {
 				d.reach(op.RequestBody.Content["application/json"].Schema, asked)
 			}
 			for _, response := range op.Responses {
@@ -97,6 +98,9 @@ func (d *doc) model() (*model, error) {
 			op := d.Paths[path][verb]
 			if op == nil || op.Responses["200"].Content["text/event-stream"].Schema != nil {
 				continue // a stream is not one answer: Bellman.events
+			}
+			if op.uploads() {
+				continue // a file is no JSON: an HTTP client sends it
 			}
 			if err := m.add(path, verb, op, enums); err != nil {
 				return nil, fmt.Errorf("%s %s: %w", verb, path, err)

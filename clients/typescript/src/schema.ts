@@ -744,6 +744,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/reconciliations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reconciliations, those of the newest days first, at most 200.
+         * @description Needs the role read, operate or admin.
+         */
+        get: operations["list-reconciliations"];
+        put?: never;
+        /**
+         * Compare the orders of a queue with the bill of its channel, as a durable job.
+         * @description Needs the role operate or admin.
+         */
+        post: operations["start-reconciliation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reconciliations/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare the orders of a queue with a file, which is the body of the request: at most 512 MiB.
+         * @description Needs the role operate or admin.
+         */
+        post: operations["reconcile-file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reconciliations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A reconciliation and its counts.
+         * @description Needs the role read, operate or admin.
+         */
+        get: operations["get-reconciliation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reconciliations/{id}/differences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The differences of a reconciliation, by page.
+         * @description Needs the role read, operate or admin.
+         */
+        get: operations["list-differences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reconciliations/{id}/settle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask the channel once about each order that differs.
+         * @description Needs the role operate or admin.
+         */
+        post: operations["settle-reconciliation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/resends": {
         parameters: {
             query?: never;
@@ -1048,6 +1152,17 @@ export interface components {
             alarms: components["schemas"]["Alarm"][];
             rules: components["schemas"]["AlarmRule"][];
         };
+        AskedOfOrder: {
+            /** Format: date-time */
+            at: string;
+            error?: string;
+            /** @description After the query. */
+            order_state: string;
+            /** @description What the channel answered, such as PAID. */
+            reading: string;
+            /** @description The order agrees with the bill now. */
+            settled: boolean;
+        };
         Attempt: {
             /** @description The action of the attempt, if tasks of the queue have several: query, close, … */
             action?: string;
@@ -1139,6 +1254,45 @@ export interface components {
             /** @description Written to the audit record. */
             reason?: string;
         };
+        BillLine: {
+            /** Format: int64 */
+            amount: number;
+            channel_order_no: string;
+            currency: string;
+            /**
+             * Format: int32
+             * @description Line in the file.
+             */
+            number: number;
+            /** Format: int64 */
+            refund_amount: number;
+            refund_no: string;
+            state: string;
+            /**
+             * Format: date-time
+             * @description null: the bill does not say.
+             */
+            time: string | null;
+            transaction_id: string;
+        };
+        BilledOrder: {
+            /**
+             * Format: int64
+             * @description 0: not known.
+             */
+            amount: number;
+            currency: string;
+            merchant_no: string;
+            order_no: string;
+            /** Format: date-time */
+            paid_at: string | null;
+            /** @description Empty: it is an order. */
+            refund_no: string;
+            state: string;
+            /** @description Id of the order's task; empty for a refund. */
+            task: string;
+            transaction_id: string;
+        };
         BulkResend: {
             /** @description Dry run: only counts the tasks. */
             dry_run?: boolean;
@@ -1171,6 +1325,8 @@ export interface components {
             outcome?: string;
             /** @description Default callback. */
             reason?: string;
+            /** @description Order: an object with fields of the payment for the merchant's notification: transaction_id, amount (a whole number of the smallest unit), currency (ISO 4217), paid_at, and others. An order with an amount needs amount and currency here to become PAID. */
+            taken?: unknown;
         };
         Counts: {
             /** Format: int64 */
@@ -1185,13 +1341,28 @@ export interface components {
             succeeded: number;
         };
         CreateTask: {
+            /** @description Order: the account at the channel; default: the queue's. */
+            account?: string;
+            /**
+             * Format: int64
+             * @description Order: what it costs, in the smallest unit of currency. A payment of another amount makes the order UNKNOWN, never PAID. Default: any amount is accepted.
+             * @example 8800
+             */
+            amount?: number;
             /** @description Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json. */
             body?: string;
+            /** @description Order: the number by which the channel knows the order (out_trade_no), unique within its account; default: order_no. */
+            channel_order_no?: string;
             /**
              * @description Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's.
              * @example 2h
              */
             code_life?: string;
+            /**
+             * @description Order: the ISO 4217 code of amount. Required with amount.
+             * @example CNY
+             */
+            currency?: string;
             /**
              * @description Delay before the schedule begins, at most 3650d. 0s means now, whatever the queue's delay. A schedule whose first item is not 0s adds that item before the first attempt.
              * @example 15s
@@ -1208,6 +1379,11 @@ export interface components {
              * @example 30m
              */
             expires?: string;
+            /**
+             * Format: date-time
+             * @description Order: when the close protocol begins if nobody has paid. Not together with expires.
+             */
+            expires_at?: string;
             /** @description At most 64, of 8,192 bytes each. */
             headers?: {
                 [key: string]: string;
@@ -1302,6 +1478,58 @@ export interface components {
             pending: number;
             /** Format: int64 */
             succeeded: number;
+        };
+        Difference: {
+            /** @description null: the channel was not asked about the order since. */
+            asked: components["schemas"]["AskedOfOrder"];
+            /** @description null: the bill has no line. */
+            bill: components["schemas"]["BillLine"];
+            channel_order_no: string;
+            /** @description The order was paid near midnight, and may be in the bill of the next or previous day. */
+            edge: boolean;
+            /** @description null: bellman has no order. */
+            here: components["schemas"]["BilledOrder"];
+            /** @enum {string} */
+            kind: "missing_here" | "missing_there" | "amount" | "state" | "refund" | "duplicate" | (string & {});
+            /** Format: int32 */
+            number: number;
+        };
+        DifferencePage: {
+            differences: components["schemas"]["Difference"][];
+            /** @description Empty: there are no more. */
+            next_cursor: string;
+        };
+        DifferencesByKind: {
+            /**
+             * Format: int32
+             * @description Another amount or currency.
+             */
+            amount: number;
+            /**
+             * Format: int32
+             * @description A second payment of an order, or a repeated line.
+             */
+            duplicate: number;
+            /**
+             * Format: int32
+             * @description Payments or refunds of orders that bellman does not have.
+             */
+            missing_here: number;
+            /**
+             * Format: int32
+             * @description Paid orders that the bill does not have.
+             */
+            missing_there: number;
+            /**
+             * Format: int32
+             * @description Refunds on one side only, or with another amount or outcome.
+             */
+            refund: number;
+            /**
+             * Format: int32
+             * @description Paid on one side only.
+             */
+            state: number;
         };
         Endpoint: {
             /** @enum {string} */
@@ -1877,11 +2105,103 @@ export interface components {
             /** @description Nodes that did not answer in time, whose figures are missing here. Empty: the figures cover all nodes. */
             silent: string[];
         };
+        Reconciliation: {
+            /**
+             * Format: int32
+             * @description Orders and refunds that were compared.
+             */
+            compared: number;
+            /**
+             * Format: date-time
+             * @description Time of the newest request.
+             */
+            created: string;
+            /** @description The queue's daily job started it. */
+            daily: boolean;
+            date: string;
+            differences: components["schemas"]["DifferencesByKind"];
+            /**
+             * Format: int32
+             * @description Differences near midnight, whose orders may be in the bill of the next or previous day.
+             */
+            edge: number;
+            /** @description Error of the last try. */
+            error?: string;
+            /**
+             * Format: date-time
+             * @description Time of the newest result; null: there is none.
+             */
+            finished: string | null;
+            /** @description The same for the same queue, date and source: a new request replaces the result. */
+            id: string;
+            /**
+             * Format: int32
+             * @description Differences that can be read, at most 100000. The numbers above are exact beyond that.
+             */
+            kept: number;
+            /**
+             * Format: int32
+             * @description Lines of the bill that agree with bellman.
+             */
+            matched: number;
+            /**
+             * Format: date-time
+             * @description When the bill is asked for again; null: it is not.
+             */
+            next: string | null;
+            no_refunds: boolean;
+            /**
+             * Format: int32
+             * @description Payments in the bill.
+             */
+            payments: number;
+            queue: string;
+            reason: string;
+            /**
+             * Format: int32
+             * @description Refunds in the bill.
+             */
+            refunds: number;
+            /** @description null: nobody has requested that the channel is asked about each difference. */
+            settling: components["schemas"]["Settling"];
+            /** @enum {string} */
+            source: "channel" | "file" | (string & {});
+            /**
+             * @description waiting: for its turn, or for the bill. failed: the bill could not be had.
+             * @enum {string}
+             */
+            state: "waiting" | "running" | "done" | "failed" | (string & {});
+            /**
+             * Format: int32
+             * @description Number of differences.
+             */
+            total: number;
+            /**
+             * Format: int32
+             * @description Failed tries since created.
+             */
+            tries: number;
+            who: string;
+        };
+        Reconciliations: {
+            reconciliations: components["schemas"]["Reconciliation"][];
+        };
         Request: {
+            /** @description Order: the account at the channel, as requested. */
+            account?: string;
+            /**
+             * Format: int64
+             * @description Order: what it costs, in the smallest unit of currency.
+             */
+            amount?: number;
             body: string;
+            /** @description Order: the number by which the channel knows it. */
+            channel_order_no?: string;
             /** @description Order: as requested. */
             code_life?: string;
-            /** @description Order: as requested. */
+            /** @description Order: the ISO 4217 code of amount. */
+            currency?: string;
+            /** @description Order: as requested, or until expires_at. */
             expires?: string;
             /** @description The sent headers. *** replaces the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey. */
             headers: {
@@ -2048,6 +2368,31 @@ export interface components {
         SettledOrders: {
             results: components["schemas"]["SettledOrder"][];
         };
+        Settling: {
+            /**
+             * Format: int32
+             * @description Orders that the channel was asked about.
+             */
+            asked: number;
+            /** Format: date-time */
+            created: string;
+            /**
+             * Format: int32
+             * @description Orders without a usable answer.
+             */
+            failed: number;
+            /** Format: date-time */
+            finished: string | null;
+            reason: string;
+            /**
+             * Format: int32
+             * @description Differences that are none any more.
+             */
+            settled: number;
+            /** @enum {string} */
+            state: "running" | "done" | (string & {});
+            who: string;
+        };
         Shard: {
             /**
              * Format: int64
@@ -2118,6 +2463,16 @@ export interface components {
         Sources: {
             intake: components["schemas"]["Intake"];
             sources: components["schemas"]["Source"][];
+        };
+        StartReconciliation: {
+            /** @description Day of the bill in UTC+8, such as 2026-11-21. */
+            date: string;
+            /** @description Refunds are not compared. */
+            no_refunds?: boolean;
+            /** @description A queue of kind order whose channel is wechatpay or alipay. */
+            queue: string;
+            /** @description Written to the audit record. */
+            reason?: string;
         };
         Stats: {
             counts: components["schemas"]["Counts"];
@@ -3693,6 +4048,218 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Paused"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-reconciliations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reconciliations"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "start-reconciliation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartReconciliation"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reconciliation"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "reconcile-file": {
+        parameters: {
+            query: {
+                /** @description A queue of kind order. */
+                queue: string;
+                /** @description Day of the bill in UTC+8, such as 2026-11-21. */
+                date: string;
+                /** @description Which columns the file has: channel_order_no=order,amount=fee,units=main. Default: the file is a bill as the queue's channel makes it. */
+                map?: string;
+                /** @description Written to the audit record. */
+                reason?: string;
+                /** @description true: refunds are not compared. */
+                no_refunds?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reconciliation"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-reconciliation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The reconciliation's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reconciliation"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-differences": {
+        parameters: {
+            query?: {
+                /** @description Only differences of this kind. */
+                kind?: "missing_here" | "missing_there" | "amount" | "state" | "refund" | "duplicate";
+                limit?: number;
+                /** @description The next_cursor of a page; default: the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The reconciliation's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DifferencePage"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "settle-reconciliation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The reconciliation's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Because"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reconciliation"];
                 };
             };
             /** @description A refusal. */

@@ -40,12 +40,12 @@ func TestSlowDoNotHoldQuick(t *testing.T) {
 			bad, good := hosts("bad", tt.bad), hosts("good", tt.good)
 			end := 40 * s
 			if tt.from > 0 { // they were quick once
-				w.arrive(bad, 3000, tt.from)
+				w.arrive(bad, 3000/fewer, tt.from)
 			}
-			w.arrive(good, tt.rate, end)
+			w.arrive(good, min(tt.rate, 5000/fewer), end)
 			w.run(tt.from)
 			clear(w.waits)
-			each := min(1000, 60000/tt.bad)
+			each := min(1000, 60000/tt.bad) / min(fewer, 4)
 			for _, e := range bad {
 				for range each {
 					w.push(Rules{Queue: "q", Endpoint: e}, 0)

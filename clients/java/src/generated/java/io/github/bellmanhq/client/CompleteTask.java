@@ -10,15 +10,18 @@ import java.util.Map;
  *
  * @param outcome The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE.
  * @param reason Default callback.
+ * @param taken Order: an object with fields of the payment for the merchant's notification: transaction_id, amount (a whole number of the smallest unit), currency (ISO 4217), paid_at, and others. An order with an amount needs amount and currency here to become PAID.
  */
 public record CompleteTask(
         String outcome,
-        String reason) implements Shape {
+        String reason,
+        Object taken) implements Shape {
     @Override
     public Map<String, Object> asMap() {
         return Shape.fields(
                 "outcome", outcome,
-                "reason", reason);
+                "reason", reason,
+                "taken", taken);
     }
 
     /** Begins one, with what it must have. */
@@ -30,6 +33,7 @@ public record CompleteTask(
     public static final class Builder {
         private String outcome;
         private String reason;
+        private Object taken;
 
         private Builder() {
         }
@@ -46,8 +50,14 @@ public record CompleteTask(
             return this;
         }
 
+        /** Order: an object with fields of the payment for the merchant's notification: transaction_id, amount (a whole number of the smallest unit), currency (ISO 4217), paid_at, and others. An order with an amount needs amount and currency here to become PAID. */
+        public Builder taken(Object taken) {
+            this.taken = taken;
+            return this;
+        }
+
         public CompleteTask build() {
-            return new CompleteTask(outcome, reason);
+            return new CompleteTask(outcome, reason, taken);
         }
     }
 }

@@ -9,12 +9,17 @@ import java.util.Map;
  * CreateTask, as the API has it. What is null is left out.
  *
  * @param queue The queue, whose rules hold for the task.
+ * @param account Order: the account at the channel; default: the queue's.
+ * @param amount Order: what it costs, in the smallest unit of currency. A payment of another amount makes the order UNKNOWN, never PAID. Default: any amount is accepted.
  * @param body Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json.
+ * @param channelOrderNo Order: the number by which the channel knows the order (out_trade_no), unique within its account; default: order_no.
  * @param codeLife Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's.
+ * @param currency Order: the ISO 4217 code of amount. Required with amount.
  * @param delay Delay before the schedule begins, at most 3650d. 0s means now, whatever the queue's delay. A schedule whose first item is not 0s adds that item before the first attempt.
  * @param due Start of the schedule. A schedule whose first item is not 0s adds that item before the first attempt. Not together with delay. Default: the queue's delay, or now.
  * @param event see the API
  * @param expires Order: how long after its creation the close protocol begins if nobody has paid; default: the queue's.
+ * @param expiresAt Order: when the close protocol begins if nobody has paid. Not together with expires.
  * @param headers At most 64, of 8,192 bytes each.
  * @param json Body of the request as a JSON value, sent byte for byte as given: at most 262,144 bytes; more is 413. Sets Content-Type to application/json unless headers has one. Not together with body.
  * @param key The caller's idempotency key, unique within its queue, at most 255 bytes. The same key with other content is 409. Default for an order: merchant_no/order_no; for a poll: merchant_no/order_no/ref_no.
@@ -37,12 +42,17 @@ import java.util.Map;
  */
 public record CreateTask(
         String queue,
+        String account,
+        Long amount,
         String body,
+        String channelOrderNo,
         String codeLife,
+        String currency,
         String delay,
         Instant due,
         String event,
         String expires,
+        Instant expiresAt,
         Map<String, String> headers,
         Object json,
         String key,
@@ -66,12 +76,17 @@ public record CreateTask(
     public Map<String, Object> asMap() {
         return Shape.fields(
                 "queue", queue,
+                "account", account,
+                "amount", amount,
                 "body", body,
+                "channel_order_no", channelOrderNo,
                 "code_life", codeLife,
+                "currency", currency,
                 "delay", delay,
                 "due", due,
                 "event", event,
                 "expires", expires,
+                "expires_at", expiresAt,
                 "headers", headers,
                 "json", json,
                 "key", key,
@@ -101,12 +116,17 @@ public record CreateTask(
     /** Gathers what a CreateTask has. It is of one thread. */
     public static final class Builder {
         private final String queue;
+        private String account;
+        private Long amount;
         private String body;
+        private String channelOrderNo;
         private String codeLife;
+        private String currency;
         private String delay;
         private Instant due;
         private String event;
         private String expires;
+        private Instant expiresAt;
         private Map<String, String> headers;
         private Object json;
         private String key;
@@ -131,15 +151,39 @@ public record CreateTask(
             this.queue = queue;
         }
 
+        /** Order: the account at the channel; default: the queue's. */
+        public Builder account(String account) {
+            this.account = account;
+            return this;
+        }
+
+        /** Order: what it costs, in the smallest unit of currency. A payment of another amount makes the order UNKNOWN, never PAID. Default: any amount is accepted. */
+        public Builder amount(Long amount) {
+            this.amount = amount;
+            return this;
+        }
+
         /** Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json. */
         public Builder body(String body) {
             this.body = body;
             return this;
         }
 
+        /** Order: the number by which the channel knows the order (out_trade_no), unique within its account; default: order_no. */
+        public Builder channelOrderNo(String channelOrderNo) {
+            this.channelOrderNo = channelOrderNo;
+            return this;
+        }
+
         /** Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's. */
         public Builder codeLife(String codeLife) {
             this.codeLife = codeLife;
+            return this;
+        }
+
+        /** Order: the ISO 4217 code of amount. Required with amount. */
+        public Builder currency(String currency) {
+            this.currency = currency;
             return this;
         }
 
@@ -163,6 +207,12 @@ public record CreateTask(
         /** Order: how long after its creation the close protocol begins if nobody has paid; default: the queue's. */
         public Builder expires(String expires) {
             this.expires = expires;
+            return this;
+        }
+
+        /** Order: when the close protocol begins if nobody has paid. Not together with expires. */
+        public Builder expiresAt(Instant expiresAt) {
+            this.expiresAt = expiresAt;
             return this;
         }
 
@@ -279,7 +329,7 @@ public record CreateTask(
         }
 
         public CreateTask build() {
-            return new CreateTask(queue, body, codeLife, delay, due, event, expires, headers, json, key, maxAge, merchantNo, method, notification, orderCreated, orderNo, orderingKey, refNo, repeat, resume, schedule, success, supersedes, timeout, url, vars);
+            return new CreateTask(queue, account, amount, body, channelOrderNo, codeLife, currency, delay, due, event, expires, expiresAt, headers, json, key, maxAge, merchantNo, method, notification, orderCreated, orderNo, orderingKey, repeat, resume, schedule, success, supersedes, timeout, url, vars);
         }
     }
 }

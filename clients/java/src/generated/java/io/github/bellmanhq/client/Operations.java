@@ -450,6 +450,56 @@ public abstract class Operations {
     }
 
     /**
+     * Reconciliations, those of the newest days first, at most 200.
+     *
+     * <p>Needs the role read, operate or admin.
+     */
+    public Reconciliations listReconciliations() {
+        return send("GET", "/v1/reconciliations", null, null, (status, json) -> Reconciliations.of(json)).body();
+    }
+
+    /**
+     * Compare the orders of a queue with the bill of its channel, as a durable job.
+     *
+     * <p>Needs the role operate or admin.
+     */
+    public Reconciliation startReconciliation(StartReconciliation body) {
+        return send("POST", "/v1/reconciliations", null, body, (status, json) -> Reconciliation.of(json)).body();
+    }
+
+    /**
+     * A reconciliation and its counts.
+     *
+     * <p>Needs the role read, operate or admin.
+     */
+    public Reconciliation getReconciliation(String id) {
+        return send("GET", "/v1/reconciliations/" + segment(id), null, null, (status, json) -> Reconciliation.of(json)).body();
+    }
+
+    /**
+     * The differences of a reconciliation, by page.
+     *
+     * <p>Needs the role read, operate or admin.
+     */
+    public DifferencePage listDifferences(String id, ListDifferencesQuery query) {
+        return send("GET", "/v1/reconciliations/" + segment(id) + "/differences", query == null ? null : query.asMap(), null, (status, json) -> DifferencePage.of(json)).body();
+    }
+
+    /**
+     * Ask the channel once about each order that differs.
+     *
+     * <p>Needs the role operate or admin.
+     */
+    public Reconciliation settleReconciliation(String id, Because body) {
+        return send("POST", "/v1/reconciliations/" + segment(id) + "/settle", null, body, (status, json) -> Reconciliation.of(json)).body();
+    }
+
+    /** Ask the channel once about each order that differs. */
+    public Reconciliation settleReconciliation(String id) {
+        return settleReconciliation(id, null);
+    }
+
+    /**
      * The newest 50 bulk resends.
      *
      * <p>Needs the role read, operate, decide or admin.

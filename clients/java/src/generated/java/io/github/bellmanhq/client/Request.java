@@ -12,9 +12,13 @@ import java.util.Map;
  * @param headers The sent headers. *** replaces the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey.
  * @param method see the API
  * @param url see the API
+ * @param account Order: the account at the channel, as requested.
+ * @param amount Order: what it costs, in the smallest unit of currency.
+ * @param channelOrderNo Order: the number by which the channel knows it.
  * @param codeLife Order: as requested.
- * @param expires Order: as requested.
- * @param notification Order or poll: as requested.
+ * @param currency Order: the ISO 4217 code of amount.
+ * @param expires Order: as requested, or until expires_at.
+ * @param notification Order: as requested.
  * @param orderCreated Order: as given, or when bellman received the order.
  * @param vars Order or poll: as requested.
  */
@@ -23,7 +27,11 @@ public record Request(
         Map<String, String> headers,
         String method,
         String url,
+        String account,
+        Long amount,
+        String channelOrderNo,
         String codeLife,
+        String currency,
         String expires,
         Notify notification,
         Instant orderCreated,
@@ -35,7 +43,11 @@ public record Request(
                 r.map("headers", String.class::cast),
                 r.text("method"),
                 r.text("url"),
+                r.text("account"),
+                r.int64("amount"),
+                r.text("channel_order_no"),
                 r.text("code_life"),
+                r.text("currency"),
                 r.text("expires"),
                 r.shape("notify", Notify::of),
                 r.time("order_created"),

@@ -1,0 +1,86 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Reconciliation, as the API has it. Nulls are what the answer left out, or says to be null.
+ *
+ * @param compared Orders and refunds that were compared.
+ * @param created Time of the newest request.
+ * @param daily The queue's daily job started it.
+ * @param date see the API
+ * @param differences see the API
+ * @param edge Differences near midnight, whose orders may be in the bill of the next or previous day.
+ * @param finished Time of the newest result; null: there is none.
+ * @param id The same for the same queue, date and source: a new request replaces the result.
+ * @param kept Differences that can be read, at most 100000. The numbers above are exact beyond that.
+ * @param matched Lines of the bill that agree with bellman.
+ * @param next When the bill is asked for again; null: it is not.
+ * @param noRefunds see the API
+ * @param payments Payments in the bill.
+ * @param queue see the API
+ * @param reason see the API
+ * @param refunds Refunds in the bill.
+ * @param settling null: nobody has requested that the channel is asked about each difference.
+ * @param source channel, file.
+ * @param state waiting: for its turn, or for the bill. failed: the bill could not be had.
+ * @param total Number of differences.
+ * @param tries Failed tries since created.
+ * @param who see the API
+ * @param error Error of the last try.
+ */
+public record Reconciliation(
+        int compared,
+        Instant created,
+        boolean daily,
+        String date,
+        DifferencesByKind differences,
+        int edge,
+        Instant finished,
+        String id,
+        int kept,
+        int matched,
+        Instant next,
+        boolean noRefunds,
+        int payments,
+        String queue,
+        String reason,
+        int refunds,
+        Settling settling,
+        BillSource source,
+        ReconciliationState state,
+        int total,
+        int tries,
+        String who,
+        String error) {
+    static Reconciliation of(Object json) {
+        var r = Shape.Reader.of("Reconciliation", json);
+        return new Reconciliation(
+                r.int32("compared", 0),
+                r.time("created"),
+                r.bool("daily", false),
+                r.text("date"),
+                r.shape("differences", DifferencesByKind::of),
+                r.int32("edge", 0),
+                r.time("finished"),
+                r.text("id"),
+                r.int32("kept", 0),
+                r.int32("matched", 0),
+                r.time("next"),
+                r.bool("no_refunds", false),
+                r.int32("payments", 0),
+                r.text("queue"),
+                r.text("reason"),
+                r.int32("refunds", 0),
+                r.shape("settling", Settling::of),
+                r.shape("source", BillSource::of),
+                r.shape("state", ReconciliationState::of),
+                r.int32("total", 0),
+                r.int32("tries", 0),
+                r.text("who"),
+                r.text("error"));
+    }
+}

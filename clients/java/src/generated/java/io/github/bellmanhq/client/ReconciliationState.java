@@ -1,0 +1,31 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+/** A value of the API, or {@link #UNRECOGNIZED}. */
+public enum ReconciliationState implements Value {
+    WAITING("waiting"),
+    RUNNING("running"),
+    DONE("done"),
+    FAILED("failed"),
+    /** What a newer server says that this client does not know. It cannot be sent. */
+    UNRECOGNIZED("");
+
+    private final String value;
+
+    ReconciliationState(String value) {
+        this.value = value;
+    }
+
+    /** As it stands in JSON; empty: UNRECOGNIZED. */
+    @Override
+    public String value() {
+        return value;
+    }
+
+    static ReconciliationState of(Object json) {
+        for (var v : values()) {
+            if (v.value.equals(json)) return v;
+        }
+        return UNRECOGNIZED;
+    }
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+func reconcileCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "reconcile --queue QUEUE --date DATE",
+		Short: "Compare the orders of a queue with the bill of a day",
+		Long: `Compare the orders of a queue with the bill of a day, and show each difference. The
+server asks the queue's channel for the bill (WeChat Pay, Alipay); with --file the bill
+is a file, as the channel makes it, or with the columns that --map names.
+
+The same queue, date and source again replace the result. --settle asks the channel once
+about each order that differs, before the differences are shown.
+
+The exit status is 1 if there are differences, or if the bill is not ready.`,
+		Example: `  bellman reconcile --queue wechat-orders --date 2026-11-21
+  bellman reconcile --queue bank --date 2026-11-21 --file bill.csv \
+    --map channel_order_no=order --map amount=fee --map units=main -o csv`,
+		Args: flagsAlone,
+	}
+	var r remote
+	r.flags(c)
+	f := c.Flags()
+	queue := f.String("queue", "", "a queue of kind order")
+	date := f.String("date", "", "day of the bill in UTC+8, such as 2026-11-21")
+	file := f.String("file", "", "the bill, or - for standard input (default: the channel's)")
+	mapping := f.StringArray("map", nil, "FIELD=COLUMN of the file: channel_order_no, amount, time, state, refund_no, …")
+	noRefunds := f.Bool("no-refunds", false, "refunds are not compared")
+	settle := f.Bool("settle", false, "ask the channel once about each order that differs")
+	reason := f.String("reason", "", "why, for the audit record")
+	wait := f.Duration("wait", 10*time.Minute, "longest wait for the result")
+	output := f.StringP("output", "o", "table", "table, json or csv")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		switch {
+		case *queue == "" || *date == "":
+			return wrong{fmt.Errorf("want --queue and --date")}
+		case *output != "table" && *output != "json" && *output != "csv":
+			return wrong{fmt.Errorf("--output %q: want table, json or csv", *output)}
+		case len(*mapping) > 0 && *file == "":
+			return wrong{fmt.Errorf("--map: want --file too")}
+		}
+		server, err := r.client()
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), *wait)
+		defer cancel()
+		to := &reconciling{call: &call{Client: server, out: c.OutOrStdout(), err: c.ErrOrStderr(), json: *output == "json", at: r.address()}, csv: *output == "csv"}
+		in := client.StartReconciliation{Queue: *queue, Date: *date, NoRefunds: *noRefunds, Reason: *reason}
+		run, err := to.compare(ctx, in, *file, strings.Join(*mapping, ","))
+		if err == nil && *settle && run.Kept > 0 {
+			run, err = to.settle(ctx, run.ID, *reason)
+		}
+		if err != nil {
+			return err
+		}
+		return to.show(ctx, run)
+	}
+	return c
+}
+
+// reconciling is a call whose output may be CSV.
+type reconciling struct {
+	*call
+	csv bool
+}
+
+// compare makes the comparison and waits for its result.
+func (to *reconciling) compare(ctx context.Context, in client.StartReconciliation, file, mapping string) (*client.Reconciliation, error) {
+	if file != "" {
+		f, err := openInput(file)
+		if err != nil {
+			return nil, wrong{err}
+		}
+		defer f.Close()
+		return to.ReconcileFile(ctx, in, mapping, f)
+	}
+	run, err := to.Reconcile(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	run, err = to.until(ctx, run.ID, func(r *client.Reconciliation) bool {
+		return r.State == "done" || r.State == "failed" || r.State == "waiting" && r.Tries > 0
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case run.State == "failed":
+		return nil, fmt.Errorf("the bill could not be had: %s", run.Error)
+	case run.State == "waiting" && run.Next != nil:
+		return nil, fmt.Errorf("there is no bill yet: %s; the server asks again at %s", run.Error, run.Next)
+	}
+	return run, nil
+}
+
+// settle has the channel asked about each order, and waits for the end.
+func (to *reconciling) settle(ctx context.Context, id, reason string) (*client.Reconciliation, error) {
+	if _, err := to.SettleReconciliation(ctx, id, client.Because{Reason: reason}); err != nil {
+		return nil, err
+	}
+	return to.until(ctx, id, func(r *client.Reconciliation) bool { return r.Settling == nil || r.Settling.State == "done" })
+}
+
+// until reads a reconciliation until it is as wanted.
+func (to *reconciling) until(ctx context.Context, id string, is func(*client.Reconciliation) bool) (*client.Reconciliation, error) {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		run, err := to.Reconciliation(ctx, id)
+		if err != nil || is(run) {
+			return run, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the server is still at it: run the command again to see the result of reconciliation %s", id)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// show prints the counts and all differences.
+func (to *reconciling) show(ctx context.Context, run *client.Reconciliation) error {
+	all := []client.Difference{}
+	for cursor := ""; ; {
+		page, err := to.Differences(ctx, run.ID, "", 200, cursor)
+		if err != nil {
+			return err
+		}
+		all = append(all, page.Differences...)
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	var err error
+	if to.csv {
+		err = differencesCSV(to.out, all)
+	} else {
+		err = to.print(struct {
+			Reconciliation *client.Reconciliation `json:"reconciliation"`
+			Differences    []client.Difference    `json:"differences"`
+		}{run, all}, func(t *rows) { t.reconciled(run, all) })
+	}
+	if err != nil {
+		return err
+	}
+	if run.Kept < run.Total {
+		fmt.Fprintf(to.err, "bellman: the first %d of %d differences are kept\n", run.Kept, run.Total)
+	}
+	if run.Total > 0 {
+		return fmt.Errorf("%d differences", run.Total)
+	}
+	return nil
+}
+
+func (t *rows) reconciled(run *client.Reconciliation, all []client.Difference) {
+	t.row("bill", fmt.Sprintf("%s of %s (%s): %d payments, %d refunds", run.Date, run.Queue, run.Source, run.Payments, run.Refunds))
+	t.row("agree", run.Matched)
+	t.row("differ", fmt.Sprintf("%d, of which %d near midnight", run.Total, run.Edge))
+	if s := run.Settling; s != nil {
+		t.row("settled", fmt.Sprintf("%d, after %d queries; %d without an answer", s.Settled, s.Asked, s.Failed))
+	}
+	if len(all) == 0 {
+		return
+	}
+	t.heads("KIND", "CHANNEL ORDER", "BILL", "AMOUNT", "ORDER", "STATE", "AMOUNT", "ASKED")
+	for i := range all {
+		c := cells(&all[i])
+		bill := c["bill_state"]
+		if refund := c["bill_refund_no"]; refund != "" {
+			bill += " refund " + refund
+		}
+		order := strings.Trim(c["merchant_no"]+"/"+c["order_no"], "/")
+		t.row(c["kind"], shown(c["channel_order_no"]), shown(bill), shown(c["bill_amount"]), shown(order), shown(c["state"]), shown(c["amount"]), shown(c["asked_reading"]))
+	}
+}
+
+// differenceColumns are the columns of the CSV.
+var differenceColumns = []string{"number", "kind", "channel_order_no", "edge",
+	"bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
+	"merchant_no", "order_no", "task", "state", "amount", "currency", "paid_at",
+	"asked_at", "asked_state", "asked_reading", "asked_error", "settled"}
+
+func differencesCSV(w io.Writer, all []client.Difference) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(differenceColumns); err != nil {
+		return err
+	}
+	row := make([]string, len(differenceColumns))
+	for i := range all {
+		c := cells(&all[i])
+		for k, name := range differenceColumns {
+			row[k] = c[name]
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// cells returns a difference by differenceColumns. Columns without a value are missing.
+func cells(d *client.Difference) map[string]string {
+	c := map[string]string{"number": strconv.Itoa(d.Number), "kind": d.Kind, "channel_order_no": d.ChannelOrderNo, "edge": strconv.FormatBool(d.Edge)}
+	stamp := func(name string, at *client.Time) {
+		if at != nil {
+			c[name] = at.String()
+		}
+	}
+	if l := d.Bill; l != nil {
+		c["bill_line"], c["bill_transaction_id"], c["bill_refund_no"] = strconv.Itoa(l.Number), l.TransactionID, l.RefundNo
+		c["bill_amount"], c["bill_currency"], c["bill_state"] = strconv.FormatInt(l.Amount+l.RefundAmount, 10), l.Currency, l.State // one of the two is 0
+		stamp("bill_time", l.Time)
+	}
+	if h := d.Here; h != nil {
+		c["merchant_no"], c["order_no"], c["task"], c["state"] = h.MerchantNo, h.OrderNo, h.Task, h.State
+		if h.Amount != 0 {
+			c["amount"], c["currency"] = strconv.FormatInt(h.Amount, 10), h.Currency
+		}
+		stamp("paid_at", h.PaidAt)
+	}
+	if a := d.Asked; a != nil {
+		c["asked_at"], c["asked_state"], c["asked_reading"], c["asked_error"], c["settled"] = a.At.String(), a.OrderState, a.Reading, a.Error, strconv.FormatBool(a.Settled)
+	}
+	return c
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// A file is compared by a command, and its differences are printed in each form.
+func TestReconcileByCommand(t *testing.T) {
+	dir := t.TempDir()
+	settings := filepath.Join(dir, "bellman.yaml")
+	write(t, settings, `
+queues:
+  orders:
+    kind: order
+    query: {method: GET, url: "http://127.0.0.1:1/{order_no}"}
+    close: {method: POST, url: "http://127.0.0.1:1/{order_no}/close"}
+    states: wechat_v3
+    close_states: wechat_v3
+    schedule: 1h*
+    on_exhausted: close
+`)
+	p := serveStore(t, filepath.Join(dir, "data"), "--config", settings)
+	date := time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly)
+	bill := filepath.Join(dir, "bill.csv")
+	write(t, bill, "no,fee,at\nA1,12.99,"+date+" 12:00:00\n")
+	args := []string{"reconcile", "--queue", "orders", "--date", date, "--file", bill, "--map", "channel_order_no=no", "--map", "amount=fee,units=main,time=at", "--server", p.url}
+
+	table := run(t, args...)
+	if table.status != 1 || !strings.Contains(table.out, "missing_here") || !strings.Contains(table.out, "1299") || !strings.Contains(table.errors, "1 differences") {
+		t.Errorf("status %d, %q, printed\n%s", table.status, table.errors, table.out)
+	}
+	sheet := run(t, append(args, "-o", "csv")...)
+	if lines := strings.Split(strings.TrimSpace(sheet.out), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[1], "1,missing_here,A1,false,2,,,1299,CNY,") {
+		t.Errorf("csv is\n%s", sheet.out)
+	}
+	var both struct {
+		Reconciliation client.Reconciliation
+		Differences    []client.Difference
+	}
+	if err := json.Unmarshal([]byte(run(t, append(args, "-o", "json")...).out), &both); err != nil || both.Reconciliation.Total != 1 || len(both.Differences) != 1 || both.Differences[0].Bill.Amount != 1299 {
+		t.Errorf("json is %+v, %v", both, err)
+	}
+
+	write(t, bill, "no,fee,at\n")
+	if same := run(t, args...); same.status != 0 || !strings.Contains(same.out, "0 payments") {
+		t.Errorf("a bill without lines: status %d, %q\n%s", same.status, same.errors, same.out)
+	}
+	for _, wrong := range [][]string{
+		{"reconcile", "--queue", "orders"},
+		{"reconcile", "--queue", "orders", "--date", date, "--map", "amount=fee"},
+		{"reconcile", "--queue", "orders", "--date", date, "-o", "xml"},
+	} {
+		if r := run(t, append(wrong, "--server", p.url)...); r.status != 2 {
+			t.Errorf("bellman %s: status %d; want 2", strings.Join(wrong, " "), r.status)
+		}
+	}
+	if r := run(t, "reconcile", "--queue", "orders", "--date", date, "--server", p.url); r.status != 1 || !strings.Contains(r.errors, "has no bill that can be asked for") {
+		t.Errorf("a channel without bills: status %d, %q", r.status, r.errors)
+	}
+}

@@ -1,0 +1,7 @@
+//go:build race
+
+package dispatch
+
+// fewer divides the sizes of tests that show what scale does. They have one goroutine, take ten times
+// as long under the race detector, and also run without it.
+const fewer = 10

@@ -1,0 +1,305 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/bill"
+	"github.com/bellmanhq/bellman/internal/reconcile"
+)
+
+// Reconciliations compares orders with bills. Its errors are those of an [Engine].
+type Reconciliations interface {
+	// Start requests a comparison with the bill of the queue's channel.
+	Start(ctx context.Context, in reconcile.Request) (reconcile.Run, error)
+
+	// File compares a file, and returns when the result is stored. A nil mapping means that the file is a
+	// bill of the queue's channel.
+	File(ctx context.Context, in reconcile.Request, m *bill.Mapping, file io.Reader) (reconcile.Run, error)
+
+	Get(ctx context.Context, id string) (reconcile.Run, error)
+	List(ctx context.Context, limit int) ([]reconcile.Run, error) // the newest days first
+
+	// Differences returns differences with numbers above after, of one kind or of all; next is 0 at the end.
+	Differences(ctx context.Context, id string, of bill.DifferenceKind, after, limit int) (items []reconcile.Item, next int, err error)
+
+	// Settle requests one query about each order that differs.
+	Settle(ctx context.Context, id string, by bellman.By) (reconcile.Run, error)
+}
+
+const (
+	maxBillFile      = 512 << 20        // bytes of an uploaded file
+	billFileWithin   = 15 * time.Minute // of an upload
+	maxBillFiles     = 2                // uploads at one time
+	newestReconciles = 200              // in a list
+)
+
+func (a *API) registerReconciliations(h huma.API) {
+	const path, one = "/v1/reconciliations", "/v1/reconciliations/{id}"
+	op := operation("start-reconciliation", http.MethodPost, path, access.MayOperate, "Compare the orders of a queue with the bill of its channel, as a durable job.")
+	op.DefaultStatus = http.StatusAccepted
+	huma.Register(h, op, a.startReconciliation)
+
+	file := operation("reconcile-file", http.MethodPost, path+"/file", access.MayOperate, "Compare the orders of a queue with a file, which is the body of the request: at most 512 MiB.")
+	text := func(name, doc string, most int, required bool) *huma.Param {
+		return &huma.Param{Name: name, In: "query", Description: doc, Required: required, Schema: &huma.Schema{Type: huma.TypeString, MaxLength: &most}}
+	}
+	file.Parameters = []*huma.Param{
+		text("queue", "A queue of kind order.", bellman.MaxName, true),
+		text("date", "Day of the bill in UTC+8, such as 2026-11-21.", 10, true),
+		text("map", "Which columns the file has: channel_order_no=order,amount=fee,units=main. Default: the file is a bill as the queue's channel makes it.", 2000, false),
+		text("reason", "Written to the audit record.", 500, false),
+		{Name: "no_refunds", In: "query", Description: "true: refunds are not compared.", Schema: &huma.Schema{Type: huma.TypeBoolean}},
+	}
+	file.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
+	file.Responses = map[string]*huma.Response{"200": jsonResponse(h, reflect.TypeFor[client.Reconciliation](), "The result.")}
+	h.OpenAPI().AddOperation(&file)
+	h.Adapter().Handle(&file, nil)
+
+	huma.Register(h, operation("list-reconciliations", http.MethodGet, path, access.MayRead, "Reconciliations, those of the newest days first, at most 200."), a.listReconciliations)
+	huma.Register(h, operation("get-reconciliation", http.MethodGet, one, access.MayRead, "A reconciliation and its counts."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ReconciliationID
+		}) (*answer[client.Reconciliation], error) {
+			return a.onReconciliation(in.ID, func() (reconcile.Run, error) { return a.reconciliations.Get(ctx, in.ID) })
+		})
+	huma.Register(h, operation("list-differences", http.MethodGet, one+"/differences", access.MayRead, "The differences of a reconciliation, by page."), a.listDifferences)
+	huma.Register(h, operation("settle-reconciliation", http.MethodPost, one+"/settle", access.MayOperate, "Ask the channel once about each order that differs."),
+		func(ctx context.Context, in *struct {
+			Caller
+			ReconciliationID
+			Body *client.Because
+		}) (*answer[client.Reconciliation], error) {
+			return a.onReconciliation(in.ID, func() (reconcile.Run, error) {
+				return a.reconciliations.Settle(ctx, in.ID, in.by(given(in.Body).Reason))
+			})
+		})
+}
+
+// A ReconciliationID is the id of a reconciliation in a path.
+type ReconciliationID struct {
+	ID string `path:"id" maxLength:"64" doc:"The reconciliation's id."`
+}
+
+func noReconciliations() *client.Problem {
+	return newProblem(http.StatusNotImplemented, "this server reconciles no bills")
+}
+
+func (a *API) onReconciliation(id string, do func() (reconcile.Run, error)) (*answer[client.Reconciliation], error) {
+	if a.reconciliations == nil {
+		return nil, noReconciliations()
+	}
+	run, err := do()
+	if err != nil {
+		return nil, a.fail(missing(err, fmt.Sprintf("reconciliation %q", cut(id))))
+	}
+	return ok(reconciliation(&run))
+}
+
+func (a *API) startReconciliation(ctx context.Context, in *struct {
+	Caller
+	Body client.StartReconciliation
+}) (*answer[client.Reconciliation], error) {
+	if a.reconciliations == nil {
+		return nil, noReconciliations()
+	}
+	b := &in.Body
+	run, err := a.reconciliations.Start(ctx, reconcile.Request{Queue: b.Queue, Date: b.Date, NoRefunds: b.NoRefunds, By: in.by(b.Reason)})
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	return ok(reconciliation(&run))
+}
+
+// reconcileFile serves an upload. The file is read to its end before it is compared, because a slow client
+// must not hold up a comparison.
+func (a *API) reconcileFile(w *response, r *http.Request) {
+	run, err := a.uploaded(w, r)
+	if err != nil {
+		p := a.refuse(err)
+		if p.Status == http.StatusRequestEntityTooLarge {
+			w.Header().Set("Connection", "close")
+		}
+		write(w, p)
+		return
+	}
+	w.Header()["Content-Type"] = jsonType
+	text, err := json.Marshal(reconciliation(run))
+	if err != nil {
+		panic(err) // cannot fail: texts, numbers and times
+	}
+	w.Write(text) // an error means that the client has gone
+}
+
+func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
+	op := a.doc.Paths["/v1/reconciliations/file"].Post
+	if refused := checkQuery(r, op.Parameters...); refused != nil {
+		return nil, refused
+	}
+	if a.reconciliations == nil {
+		return nil, noReconciliations()
+	}
+	if a.billFiles.Add(1) > maxBillFiles {
+		a.billFiles.Add(-1)
+		return nil, later(http.StatusTooManyRequests, 5*time.Second, "other bills are being uploaded: try again")
+	}
+	defer a.billFiles.Add(-1)
+	q := r.URL.Query()
+	if len(q.Get("reason")) > 500 {
+		return nil, wrongField("query.reason", "is longer than 500 characters")
+	}
+	noRefunds := false
+	if text := q.Get("no_refunds"); text != "" {
+		var err error
+		if noRefunds, err = strconv.ParseBool(text); err != nil {
+			return nil, wrongField("query.no_refunds", "want true or false")
+		}
+	}
+	m, err := reconcile.ParseMapping(q.Get("map"))
+	if err != nil {
+		return nil, inQuery(err)
+	}
+	f, err := os.CreateTemp("", "bellman-upload-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(billFileWithin)) // the server's own limit is for small bodies
+	n, err := io.Copy(f, http.MaxBytesReader(w.ResponseWriter, r.Body, maxBillFile))
+	switch tooLong := (*http.MaxBytesError)(nil); {
+	case errors.As(err, &tooLong):
+		return nil, tooLarge("file", maxBillFile)
+	case err != nil:
+		return nil, newProblem(http.StatusBadRequest, "the file could not be read to its end")
+	case n == 0:
+		return nil, wrongField("body", "is empty: want a bill")
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	by := bellman.By{Who: w.who, From: w.from, Reason: q.Get("reason")}
+	run, err := a.reconciliations.File(r.Context(), reconcile.Request{Queue: q.Get("queue"), Date: q.Get("date"), NoRefunds: noRefunds, By: by}, m, f)
+	if err != nil {
+		return nil, inQuery(err)
+	}
+	return &run, nil
+}
+
+// inQuery names the fields of an error as the query does; the file is the body.
+func inQuery(err error) error {
+	invalid, is := asInvalid(err)
+	if !is {
+		return err
+	}
+	p := newProblem(http.StatusUnprocessableEntity, wrong(len(invalid.Fields)))
+	for _, f := range invalid.Fields {
+		at := "query." + f.Field
+		if f.Field == "file" {
+			at = "body"
+		}
+		p.Errors = append(p.Errors, client.Fault{Location: at, Message: f.Problem})
+	}
+	return p
+}
+
+func (a *API) listReconciliations(ctx context.Context, _ *struct{ Caller }) (*answer[client.Reconciliations], error) {
+	if a.reconciliations == nil {
+		return nil, noReconciliations()
+	}
+	runs, err := a.reconciliations.List(ctx, newestReconciles)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.Reconciliations{Reconciliations: make([]client.Reconciliation, len(runs))}
+	for i := range runs {
+		out.Reconciliations[i] = reconciliation(&runs[i])
+	}
+	return ok(out)
+}
+
+func (a *API) listDifferences(ctx context.Context, in *struct {
+	Caller
+	ReconciliationID
+	Kind   string `query:"kind" enum:"missing_here,missing_there,amount,state,refund,duplicate" doc:"Only differences of this kind."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor string `query:"cursor" maxLength:"20" doc:"The next_cursor of a page; default: the first page."`
+}) (*answer[client.DifferencePage], error) {
+	if a.reconciliations == nil {
+		return nil, noReconciliations()
+	}
+	after := 0
+	if in.Cursor != "" {
+		var err error
+		if after, err = strconv.Atoi(in.Cursor); err != nil || after < 0 {
+			return nil, badCursor()
+		}
+	}
+	items, next, err := a.reconciliations.Differences(ctx, in.ID, bill.DifferenceKind(in.Kind), after, in.Limit)
+	if err != nil {
+		return nil, a.fail(missing(err, fmt.Sprintf("reconciliation %q", cut(in.ID))))
+	}
+	out := client.DifferencePage{Differences: make([]client.Difference, len(items))}
+	for i := range items {
+		out.Differences[i] = difference(&items[i])
+	}
+	if next > 0 {
+		out.NextCursor = strconv.Itoa(next)
+	}
+	return ok(out)
+}
+
+func reconciliation(r *reconcile.Run) client.Reconciliation {
+	n := r.Counts.Differences
+	out := client.Reconciliation{
+		ID: r.ID, Queue: r.Queue, Date: r.Date, Source: r.Source, NoRefunds: r.NoRefunds, Daily: r.Daily, Who: r.Who, Reason: r.Reason,
+		State: string(r.State), Created: client.At(r.Created), Finished: optional(r.Finished), Next: optional(r.Next), Tries: r.Tries, Error: r.Error,
+		Payments: r.Counts.Payments, Refunds: r.Counts.Refunds, Compared: r.Counts.Decided, Matched: r.Counts.Matched,
+		Total: r.Total(), Edge: r.Edge, Kept: r.Kept,
+		Differences: client.DifferencesByKind{
+			MissingHere: n[bill.MissingHere], MissingThere: n[bill.MissingThere], Amount: n[bill.AmountDiffers],
+			State: n[bill.StateDiffers], Refund: n[bill.RefundDiffers], Duplicate: n[bill.Duplicate],
+		},
+	}
+	if s := &r.Settling; s.State != "" {
+		out.Settling = &client.Settling{
+			State: string(s.State), Who: s.Who, Reason: s.Reason, Created: client.At(s.Created), Finished: optional(s.Finished),
+			Asked: s.Asked, Settled: s.Settled, Failed: s.Failed,
+		}
+	}
+	return out
+}
+
+func difference(i *reconcile.Item) client.Difference {
+	out := client.Difference{Number: i.Number, Kind: string(i.Kind), ChannelOrderNo: i.ChannelOrderNo, Edge: i.Edge}
+	if l := i.There; l != nil {
+		out.Bill = &client.BillLine{
+			Number: l.Number, ChannelOrderNo: l.ChannelOrderNo, TransactionID: l.TransactionID, RefundNo: l.RefundNo,
+			Amount: l.Amount, RefundAmount: l.RefundAmount, Currency: l.Currency, State: l.State, Time: optional(l.Time),
+		}
+	}
+	if d := i.Here; d != nil {
+		out.Here = &client.BilledOrder{
+			MerchantNo: d.MerchantNo, OrderNo: d.OrderNo, Task: d.TaskID, RefundNo: d.RefundNo, State: d.State,
+			Amount: d.Amount, Currency: d.Currency, TransactionID: d.TransactionID, PaidAt: optional(d.PaidAt),
+		}
+	}
+	if a := i.Asked; a != nil {
+		out.Asked = &client.AskedOfOrder{At: client.At(a.At), OrderState: a.State, Reading: a.Reading, Settled: a.Settled, Error: a.Error}
+	}
+	return out
+}

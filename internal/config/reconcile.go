@@ -1,0 +1,68 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Reconcile is the daily comparison of a queue's orders with the bill of its channel.
+type Reconcile struct {
+	At      time.Duration  // since midnight in Zone
+	Zone    *time.Location // nil: at is missing
+	Alarm   string         // the queue of kind notify whose tasks report differences; empty: nobody is told
+	Refunds bool           // refunds are compared; default true
+}
+
+// billZone is the zone of WeChat Pay's and Alipay's bills.
+var billZone = time.FixedZone("UTC+8", 8*60*60)
+
+// reconcile returns the queue's daily comparison, which is made if it is missing.
+func (o *Order) reconcile() *Reconcile {
+	if o.Reconcile == nil {
+		o.Reconcile = &Reconcile{Refunds: true}
+	}
+	return o.Reconcile
+}
+
+// at reads a time of day and its zone: "10:30 Asia/Shanghai". Without a zone it is UTC+8.
+func (to *Reconcile) at(s string) error {
+	clock, zone, named := strings.Cut(s, " ")
+	t, err := time.Parse("15:04", clock)
+	if err != nil {
+		return fmt.Errorf("%.40q is no time of day: want one such as 10:30 Asia/Shanghai", s)
+	}
+	to.At, to.Zone = time.Duration(t.Hour())*time.Hour+time.Duration(t.Minute())*time.Minute, billZone
+	if named {
+		if to.Zone, err = time.LoadLocation(zone); err != nil || zone == "" || zone == "Local" {
+			return fmt.Errorf("%.40q is no time zone: want one such as Asia/Shanghai", zone)
+		}
+	}
+	return nil
+}
+
+// checkReconcile reports a daily comparison that has no time, or whose channel has no bill.
+func checkReconcile(r *reader, n ast.Node, path string, o *Order) {
+	at := within(path, "reconcile")
+	if o.Reconcile.Zone == nil {
+		r.note(n, at+".at", "is missing: want a time of day such as 10:30 Asia/Shanghai")
+	}
+	if o.Channel.Kind != "wechatpay" && o.Channel.Kind != "alipay" {
+		r.note(n, at, "needs the channel wechatpay or alipay, whose bills are known: compare a file by bellman reconcile instead")
+	}
+}
+
+// checkReconcileAlarms reports alarms of reconcile whose queue does not exist or cannot send.
+func checkReconcileAlarms(r *reader, path string, queues []Queue) {
+	for _, q := range queues {
+		if q.Order.Reconcile == nil || q.Order.Reconcile.Alarm == "" {
+			continue
+		}
+		at := within(within(within(path, q.Name), "reconcile"), "alarm")
+		if wrong := notNotify(queues, q.Order.Reconcile.Alarm, "an alarm"); wrong != "" {
+			r.problems = append(r.problems, r.places[at].problem(at, wrong))
+		}
+	}
+}

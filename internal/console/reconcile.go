@@ -1,0 +1,186 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bill"
+	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Reconciliations are comparisons of orders with bills. Its errors are those of an [Engine].
+type Reconciliations interface {
+	Get(ctx context.Context, id string) (reconcile.Run, error)
+	List(ctx context.Context, limit int) ([]reconcile.Run, error) // the newest days first
+
+	// Differences returns differences with numbers above after, of one kind or of all; next is 0 at the end.
+	Differences(ctx context.Context, id string, of bill.DifferenceKind, after, limit int) (items []reconcile.Item, next int, err error)
+
+	// Settle requests one query about each order that differs.
+	Settle(ctx context.Context, id string, by bellman.By) (reconcile.Run, error)
+}
+
+const (
+	newestReconciles = 200 // in the list
+	shownDifferences = 50  // on one page
+)
+
+// A reconcilesView is the list of reconciliations.
+type reconcilesView struct {
+	*view
+	Rows []reconcile.Run
+}
+
+// A reconcileView is the page of one reconciliation.
+type reconcileView struct {
+	*view
+	Run   reconcile.Run
+	Kinds []kindCount
+	Kind  string // the kind that is shown; empty: all
+	Rows  []reconcile.Item
+	First string // address of the first page; empty: it is this one
+	Next  string // address of the next page; empty: there is none
+	Total int
+	pauseForm
+}
+
+// A kindCount is the number of differences of one kind.
+type kindCount struct {
+	Kind string
+	N    int
+}
+
+func (q *request) reconcileList() {
+	runs, err := q.reconciles.List(q.r.Context(), newestReconciles)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	q.render(http.StatusOK, "reconciliations", &reconcilesView{view: q.view("page.reconciliations"), Rows: runs})
+}
+
+func (q *request) reconcilePage() { q.showReconcile(http.StatusOK, pauseForm{}) }
+
+func (q *request) showReconcile(status int, form pauseForm) {
+	run, err := q.reconciles.Get(q.r.Context(), q.r.PathValue("id"))
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	in := q.r.URL.Query()
+	v := &reconcileView{view: q.view("page.reconciliation"), Run: run, Total: run.Total(), pauseForm: form}
+	for _, kind := range bill.Kinds() {
+		v.Kinds = append(v.Kinds, kindCount{string(kind), run.Counts.Differences[kind]})
+	}
+	if kind := bill.DifferenceKind(in.Get("kind")); slices.Contains(bill.Kinds(), kind) {
+		v.Kind = string(kind)
+	}
+	after, err := strconv.Atoi(in.Get("after"))
+	if err != nil {
+		after = 0
+	}
+	next := 0
+	if v.Rows, next, err = q.reconciles.Differences(q.r.Context(), run.ID, bill.DifferenceKind(v.Kind), after, shownDifferences); err != nil {
+		q.refuse(err)
+		return
+	}
+	address := "/reconciliations/" + url.PathEscape(run.ID) + "?kind=" + v.Kind
+	if after > 0 {
+		v.First = address
+	}
+	if next > 0 {
+		v.Next = address + "&after=" + strconv.Itoa(next)
+	}
+	q.render(status, "reconciliation", v)
+}
+
+// settleReconcile has the channel asked about each order that differs.
+func (q *request) settleReconcile() {
+	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
+	var err error = errReason
+	if reasoned(form.Reason) {
+		_, err = q.reconciles.Settle(q.r.Context(), q.r.PathValue("id"), q.by(form.Reason))
+	}
+	if err != nil {
+		status := 0
+		status, form.Wrong = q.wrong(err)
+		q.showReconcile(status, form)
+		return
+	}
+	q.goDone("/reconciliations/"+url.PathEscape(q.r.PathValue("id")), "asking")
+}
+
+// exportReconcile streams the differences of a reconciliation as CSV.
+func (q *request) exportReconcile() {
+	run, err := q.reconciles.Get(q.r.Context(), q.r.PathValue("id"))
+	if err == nil {
+		err = q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", "reconciliation/"+run.ID))
+	}
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="bellman-reconciliation-`+run.ID+`.csv"`)
+	control := http.NewResponseController(q.w)
+	out := &sheet{w: q.w}
+	q.w.Write([]byte("\ufeff")) // tells spreadsheets that the file is UTF-8
+	out.Write([]string{"number", "kind", "channel_order_no", "edge", "bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
+		"merchant_no", "order_no", "task", "state", "amount", "currency", "paid_at", "asked_at", "asked_state", "asked_reading", "asked_error", "settled"})
+	for after := 0; ; {
+		items, next, err := q.reconciles.Differences(q.r.Context(), run.ID, "", after, 1000)
+		if err != nil {
+			q.log.Warn("console: an export was interrupted", "err", err)
+			out.Write([]string{"# " + q.visitor.lang.say("export.failed")})
+			return
+		}
+		for i := range items {
+			out.Write(exportedDifference(&items[i]))
+		}
+		if after = next; next == 0 {
+			return
+		}
+		control.SetWriteDeadline(time.Now().Add(exportStep)) // if deadlines are not supported, the end of the connection stops the export
+		if out.err != nil || control.Flush() != nil {
+			return
+		}
+	}
+}
+
+func exportedDifference(i *reconcile.Item) []string {
+	stamp := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	l, d, a := i.There, i.Here, i.Asked
+	cells := []string{strconv.Itoa(i.Number), string(i.Kind), i.ChannelOrderNo, strconv.FormatBool(i.Edge)}
+	if l != nil {
+		cells = append(cells, strconv.Itoa(l.Number), l.TransactionID, l.RefundNo, strconv.FormatInt(l.Amount+l.RefundAmount, 10), l.Currency, l.State, stamp(l.Time)) // one of the amounts is 0
+	} else {
+		cells = append(cells, make([]string, 7)...)
+	}
+	if d != nil {
+		cells = append(cells, d.MerchantNo, d.OrderNo, d.TaskID, d.State, strconv.FormatInt(d.Amount, 10), d.Currency, stamp(d.PaidAt))
+	} else {
+		cells = append(cells, make([]string, 7)...)
+	}
+	if a != nil {
+		cells = append(cells, stamp(a.At), a.State, a.Reading, a.Error, strconv.FormatBool(a.Settled))
+	} else {
+		cells = append(cells, make([]string, 5)...)
+	}
+	for k, c := range cells {
+		cells[k] = inert(c)
+	}
+	return cells
+}

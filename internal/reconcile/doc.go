@@ -1,0 +1,27 @@
+// Package reconcile compares the orders of a queue with the bill of a day, and
+// keeps the differences. Package bill reads and compares; this package says which
+// orders belong to the day, when the bill is asked for, and what becomes of the
+// result.
+//
+// # Runs
+//
+// A run belongs to a queue, a date and a source: the bill that the queue's
+// channel makes, or a file. The same three have the same run, so a second request
+// replaces the result of the first. The leader works on runs of channels, one
+// after the other. If it dies, the next leader begins the comparison again: pages
+// of an unfinished comparison have a token of their own, and the result before it
+// stays visible until the new one is complete. A file is compared while it is
+// uploaded, by the process that receives it; a crash leaves no trace of it.
+//
+// # Which orders
+//
+// The sequence of orders contains those that were created from [Queue].Window
+// before the day until [After] behind it. An order of the bill that is not among
+// them is looked up by the channel's number, whatever its age. So an order outside
+// these times is missed in one case only: bellman has it as paid on that day, and
+// the bill lacks it.
+//
+// Orders with an account of their own are left out: they stand in another bill.
+// Bellman knows a refund from the channel's notice, or because a query said that
+// the order is refunded. Options of a run leave refunds out.
+package reconcile

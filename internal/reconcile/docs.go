@@ -1,0 +1,189 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bill"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// The kinds of documents: a run by its id, and a page of its differences.
+const (
+	kind     = "reconciliation"
+	pageKind = "reconciliation-page"
+)
+
+// A head is a run as the store has it.
+type head struct {
+	Run
+	was []byte // the stored document; nil: there is none
+}
+
+// save writes a run. It returns bellman.ErrConflict if another process has changed it meanwhile.
+func (r *Runs) save(ctx context.Context, h *head, run Run, audits ...store.Audit) error {
+	value, err := json.Marshal(run)
+	if err != nil {
+		panic(err) // cannot fail: texts, numbers and times
+	}
+	was := h.was
+	if was == nil {
+		was = []byte{}
+	}
+	doc := store.Doc{Kind: kind, Name: run.ID, Value: value, Was: was}
+	if err := r.store.Commit(ctx, &store.Batch{Docs: []store.Doc{doc}, Audits: audits}); err != nil {
+		return fmt.Errorf("keep reconciliation %s: %w", run.ID, err)
+	}
+	h.Run, h.was = run, value
+	return nil
+}
+
+// read reads a run. It returns bellman.ErrNotFound if there is none.
+func (r *Runs) read(ctx context.Context, id string) (*head, error) {
+	doc, err := store.ReadDoc(ctx, r.store, kind, id)
+	if err != nil {
+		return nil, fmt.Errorf("read reconciliation %.60s: %w", id, err)
+	}
+	return parse(doc)
+}
+
+func parse(doc store.Doc) (*head, error) {
+	h := &head{was: doc.Value}
+	if err := json.Unmarshal(doc.Value, &h.Run); err != nil {
+		return nil, fmt.Errorf("read reconciliation %s: %w", doc.Name, err)
+	}
+	return h, nil
+}
+
+// all reads all runs, in order of their dates.
+func (r *Runs) all(ctx context.Context) (heads []*head, err error) {
+	for doc, err := range r.docs(ctx, kind, "") {
+		if err != nil {
+			return nil, fmt.Errorf("read reconciliations: %w", err)
+		}
+		h, err := parse(doc)
+		if err != nil {
+			r.log.Error("a reconciliation cannot be read and is skipped", "err", err)
+			continue
+		}
+		heads = append(heads, h)
+	}
+	return heads, nil
+}
+
+// docs yields the documents of a kind with names above after. It ends after an error.
+func (r *Runs) docs(ctx context.Context, kind, after string) iter.Seq2[store.Doc, error] {
+	const some = 50
+	return func(yield func(store.Doc, error) bool) {
+		for {
+			docs, err := r.store.Docs(ctx, store.DocFilter{Kind: kind, After: after}, some)
+			if err != nil {
+				yield(store.Doc{}, err)
+				return
+			}
+			for _, doc := range docs {
+				if !yield(doc, nil) {
+					return
+				}
+			}
+			if len(docs) < some {
+				return
+			}
+			after = docs[len(docs)-1].Name
+		}
+	}
+}
+
+func pageName(id, token string, page int) string { return fmt.Sprintf("%s/%s/%05d", id, token, page) }
+
+func pageDoc(id, token string, page int, items []Item) store.Doc {
+	value, err := json.Marshal(items)
+	if err != nil {
+		panic(err) // cannot fail: texts, numbers and times
+	}
+	return store.Doc{Kind: pageKind, Name: pageName(id, token, page), Value: value}
+}
+
+// page reads a page of the newest result. A page that is missing belongs to a result that was replaced
+// meanwhile: bellman.ErrConflict.
+func (r *Runs) page(ctx context.Context, run *Run, page int) (items []Item, err error) {
+	doc, err := store.ReadDoc(ctx, r.store, pageKind, pageName(run.ID, run.Token, page))
+	if errors.Is(err, bellman.ErrNotFound) {
+		return nil, fmt.Errorf("%w: the reconciliation was run again meanwhile: begin at its first page", bellman.ErrConflict)
+	}
+	if err == nil {
+		err = json.Unmarshal(doc.Value, &items)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read differences of reconciliation %s: %w", run.ID, err)
+	}
+	return items, nil
+}
+
+// mostScanned bounds the pages that one call of Differences reads.
+const mostScanned = 50
+
+// Differences returns differences of a run whose numbers are above after, of one kind or, if of is empty, of
+// all, at most limit. next is where the next page starts; 0: there is none. A page may be short, even empty,
+// although more follow.
+func (r *Runs) Differences(ctx context.Context, id string, of bill.DifferenceKind, after, limit int) (items []Item, next int, err error) {
+	h, err := r.read(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	after = max(after, 0)
+	for first := after / pageSize; first < h.Pages; first++ {
+		if first-after/pageSize >= mostScanned {
+			return items, first * pageSize, nil
+		}
+		page, err := r.page(ctx, &h.Run, first)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, item := range page {
+			if item.Number <= after || of != "" && item.Kind != of {
+				continue
+			}
+			if len(items) == limit {
+				return items, items[limit-1].Number, nil
+			}
+			items = append(items, item)
+		}
+	}
+	return items, 0, nil
+}
+
+// clean deletes the pages of a run, except those of the token.
+func (r *Runs) clean(ctx context.Context, id, token string) error {
+	var gone []store.Doc
+	flush := func() error {
+		err := r.store.Commit(ctx, &store.Batch{Docs: gone})
+		gone = nil
+		return err
+	}
+	for doc, err := range r.docs(ctx, pageKind, id+"/") {
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(doc.Name, id+"/") {
+			break
+		}
+		if token != "" && strings.HasPrefix(doc.Name, id+"/"+token+"/") {
+			continue
+		}
+		if gone = append(gone, store.Doc{Kind: pageKind, Name: doc.Name}); len(gone) >= pageSize {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return flush()
+}

@@ -1,0 +1,126 @@
+package reconcile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bill"
+)
+
+// A Run is the comparison of a queue's orders with the bill of one day. Its JSON is the stored document.
+type Run struct {
+	ID     string `json:"id"` // the date and a hash of the queue, date and source
+	Queue  string `json:"queue"`
+	Date   string `json:"date"` // such as 2026-11-21, UTC+8
+	Source string `json:"source"`
+
+	NoRefunds bool   `json:"no_refunds,omitempty"` // refunds are not compared
+	Daily     bool   `json:"daily,omitempty"`      // the queue's daily job started it
+	Alarm     string `json:"alarm,omitempty"`      // the queue whose task reports the result; empty: none
+	Who       string `json:"who,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	From      string `json:"from,omitempty"` // the address of the caller; empty: unknown
+
+	State    State     `json:"state"`
+	Created  time.Time `json:"created"`           // of the newest request
+	Finished time.Time `json:"finished,omitzero"` // of the newest result; zero: there is none
+	Next     time.Time `json:"next,omitzero"`     // of a waiting run: when the bill is asked for again
+	Tries    int       `json:"tries,omitempty"`   // in vain, since Created
+	Error    string    `json:"error,omitempty"`   // of the last try; empty: none
+
+	Counts bill.Counts `json:"counts"`         // of the newest result
+	Edge   int         `json:"edge,omitempty"` // differences that may be in the neighbouring bill
+	Kept   int         `json:"kept"`           // differences that are kept; Counts is exact beyond MaxKept
+
+	Token string `json:"token,omitempty"` // of the pages of the newest result
+	Pages int    `json:"pages,omitempty"`
+
+	Settling Settling `json:"settling,omitzero"`
+}
+
+// Total returns the number of differences.
+func (r *Run) Total() (n int) {
+	for _, of := range r.Counts.Differences {
+		n += of
+	}
+	return n
+}
+
+// The sources of bills.
+const (
+	FromChannel = "channel"
+	FromFile    = "file"
+)
+
+// A State is the state of a run.
+type State string
+
+// The states of a run.
+const (
+	Waiting State = "waiting" // for its turn, or for the bill
+	Running State = "running"
+	Done    State = "done"
+	Failed  State = "failed" // the bill could not be had within Patience
+)
+
+// Settling is the progress of asking about each order that differs. The zero Settling was not requested.
+type Settling struct {
+	State    State     `json:"state,omitempty"` // running or done
+	Who      string    `json:"who,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	From     string    `json:"from,omitempty"`
+	Created  time.Time `json:"created,omitzero"`
+	Finished time.Time `json:"finished,omitzero"`
+
+	Asked   int `json:"asked,omitempty"`   // orders that the channel was asked about
+	Settled int `json:"settled,omitempty"` // differences that are none any more
+	Failed  int `json:"failed,omitempty"`  // orders without a usable answer
+}
+
+// An Item is one difference, as it is kept.
+type Item struct {
+	Number int `json:"number"` // from 1
+	bill.Difference
+	Asked *Asked `json:"asked,omitempty"` // nil: the channel was not asked about the order since
+}
+
+// Asked is what the query about an order of a difference found.
+type Asked struct {
+	At      time.Time `json:"at"`
+	State   string    `json:"state,omitempty"`   // of the order after it
+	Reading string    `json:"reading,omitempty"` // of the channel's answer; empty: it cannot be read
+	Settled bool      `json:"settled,omitempty"` // the order agrees with the bill now
+	Error   string    `json:"error,omitempty"`
+}
+
+const (
+	// MaxKept is the number of differences that a run keeps. All are counted.
+	MaxKept = 100_000
+
+	// Keep is how long a run is kept after its newest request.
+	Keep = 90 * 24 * time.Hour
+
+	// After is how long after the day an order may be created to be looked for in the bill.
+	After = 24 * time.Hour
+
+	// Patience is how long a bill is asked for again.
+	Patience = 10 * time.Hour
+
+	pageSize = 100 // differences of one document, and orders of one read
+)
+
+// runID returns the id of a run.
+func runID(queue, date, source string) string {
+	sum := sha256.Sum256([]byte(queue + "\x00" + date + "\x00" + source))
+	return date + "-" + hex.EncodeToString(sum[:8])
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// by returns who requested a run.
+func by(r *Run) bellman.By { return bellman.By{Who: r.Who, Reason: r.Reason, From: r.From} }
+
+// target returns the name of a run in audit records.
+func target(id string) string { return "reconciliation/" + id }

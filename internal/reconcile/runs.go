@@ -1,0 +1,300 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/bill"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A Store is the part of a store.Store that runs need.
+type Store interface {
+	// Commit is only called with Docs and Audits.
+	Commit(ctx context.Context, b *store.Batch) error
+	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
+	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error)
+	store.Finder
+	store.DocReader
+}
+
+// Tasks asks the channel about orders; the engine implements it.
+type Tasks interface {
+	// Settle attempts tasks of any state now, within every limit, and returns each after its outcome is
+	// recorded, in order. It returns ErrWaiting for a task if ctx ends first.
+	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]engine.Settled, error)
+}
+
+// Alarms reports the results of runs with an Alarm; package alarm implements it.
+type Alarms interface {
+	// Report reports an alarm once: the same ID and Since again are no error, and report nothing.
+	Report(ctx context.Context, a alarm.Alarm) error
+}
+
+// Options of Runs. Store, Tasks, Alarms and Queues are required.
+type Options struct {
+	Store  Store
+	Tasks  Tasks
+	Alarms Alarms
+	Queues func() []Queue // the configured queues of kind order
+	Logger *slog.Logger   // nil: slog.Default()
+	Leads  func() bool    // whether this process works on runs of channels now; nil: always
+	Dir    string         // for temporary files; empty: the system's
+}
+
+// A Queue is a queue of orders.
+type Queue struct {
+	Name    string
+	Account string        // of the queue at its channel
+	Window  time.Duration // how long before its payment an order of the queue is created, at most
+
+	// Lines yields the bill of a date that the channel makes. An error may be an order.ErrBillNotReady. nil:
+	// the channel has no bills that can be asked for.
+	Lines func(ctx context.Context, date string) iter.Seq2[bill.Line, error]
+
+	// Read reads a bill of the channel that was saved to a file. nil: only files with a mapping can be read.
+	Read func(r io.Reader) iter.Seq2[bill.Line, error]
+
+	Daily *Daily // nil: the queue has no daily job
+}
+
+// Daily is the daily job of a queue: it reconciles the day before, in UTC+8.
+type Daily struct {
+	At        time.Duration // since midnight
+	Zone      *time.Location
+	Alarm     string // the queue whose tasks report differences, and bills that could not be had; empty: none
+	NoRefunds bool   // refunds are not compared
+}
+
+// Runs keeps the runs of a store, and works on them while Run runs. All methods are safe for concurrent use.
+type Runs struct {
+	store  Store
+	tasks  Tasks
+	alarms Alarms
+	queues func() []Queue
+	log    *slog.Logger
+	leads  func() bool
+	dir    string
+	wake   chan struct{} // buffered; a value makes Run look for work
+}
+
+// New returns the runs of a store.
+func New(o Options) (*Runs, error) {
+	if o.Store == nil || o.Tasks == nil || o.Alarms == nil || o.Queues == nil {
+		return nil, errors.New("reconcile: want Store, Tasks, Alarms and Queues in the options")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Leads == nil {
+		o.Leads = func() bool { return true }
+	}
+	return &Runs{store: o.Store, tasks: o.Tasks, alarms: o.Alarms, queues: o.Queues, log: o.Logger, leads: o.Leads, dir: o.Dir, wake: make(chan struct{}, 1)}, nil
+}
+
+// A Request says what is compared.
+type Request struct {
+	Queue     string
+	Date      string // such as 2026-11-21
+	NoRefunds bool
+	By        bellman.By
+}
+
+// Start requests a comparison with the bill of the queue's channel. It is durable when Start returns. If the
+// same is waiting or running, Start returns that. Errors: *bellman.Invalid, or the store's.
+func (r *Runs) Start(ctx context.Context, in Request) (Run, error) {
+	q, err := r.check(&in)
+	if err != nil {
+		return Run{}, err
+	}
+	if q.Lines == nil {
+		return Run{}, invalid("queue", coded.Errorf("reconcile.no_bill", "the channel of %.60q has no bill that can be asked for: upload a file", in.Queue))
+	}
+	return r.start(ctx, in, nil)
+}
+
+func (r *Runs) start(ctx context.Context, in Request, daily *Daily) (Run, error) {
+	h, run, err := r.begin(ctx, in, FromChannel)
+	if err != nil {
+		return Run{}, err
+	}
+	if h.State == Waiting || h.State == Running {
+		if h.Tries == 0 || daily != nil { // otherwise a person wants it now
+			return h.Run, nil
+		}
+	}
+	if daily != nil {
+		run.Daily, run.Alarm = true, daily.Alarm
+	}
+	err = r.save(ctx, h, run, store.AuditOf(in.By, run.Created, "reconcile", target(run.ID)))
+	if err != nil {
+		return Run{}, err
+	}
+	r.rouse()
+	return h.Run, nil
+}
+
+// begin returns the stored run of a request, which is zero if there is none, and the run as the request
+// changes it. The result before it stays.
+func (r *Runs) begin(ctx context.Context, in Request, source string) (*head, Run, error) {
+	id := runID(in.Queue, in.Date, source)
+	h, err := r.read(ctx, id)
+	if errors.Is(err, bellman.ErrNotFound) {
+		h, err = &head{}, nil
+	}
+	if err != nil {
+		return nil, Run{}, err
+	}
+	run := h.Run
+	run.ID, run.Queue, run.Date, run.Source, run.NoRefunds = id, in.Queue, in.Date, source, in.NoRefunds
+	run.Who, run.Reason, run.From = in.By.Who, in.By.Reason, in.By.From
+	run.State, run.Created, run.Next, run.Tries, run.Error = Waiting, now(), time.Time{}, 0, ""
+	run.Daily, run.Alarm = false, ""
+	return h, run, nil
+}
+
+// check returns the queue of a request, or its mistakes.
+func (r *Runs) check(in *Request) (q Queue, err error) {
+	var wrong bellman.Invalid
+	all := r.queues()
+	i := slices.IndexFunc(all, func(q Queue) bool { return q.Name == in.Queue })
+	if i < 0 {
+		names := make([]string, 0, len(all))
+		for _, q := range all[:min(len(all), 10)] {
+			names = append(names, q.Name)
+		}
+		wrong.Note("queue", coded.Errorf("reconcile.no_queue", "no queue %.60q of kind order is configured: want one of %s", in.Queue, strings.Join(names, ", ")))
+	}
+	switch from, to, err := bill.Day(in.Date, nil); {
+	case err != nil || from.Year() < 2000:
+		wrong.Note("date", coded.Errorf("reconcile.date", "%.40q is no date: want one such as 2026-11-21", in.Date))
+	case to.After(time.Now()):
+		wrong.Note("date", coded.Errorf("reconcile.future", "%s is not over in UTC+8: want a day before", in.Date))
+	}
+	if err := wrong.Err(); err != nil {
+		return q, err
+	}
+	return all[i], nil
+}
+
+func invalid(field string, err error) error {
+	var wrong bellman.Invalid
+	wrong.Note(field, err)
+	return wrong.Err()
+}
+
+// File compares a file with the orders of a queue, and returns when the result is stored. A nil mapping means
+// that the file is a bill of the queue's channel. An error of the file is a *bellman.Invalid of the field file.
+func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Reader) (Run, error) {
+	q, err := r.check(&in)
+	if err != nil {
+		return Run{}, err
+	}
+	if m == nil && q.Read == nil {
+		return Run{}, invalid("map", coded.Errorf("reconcile.no_reader", "is missing: the channel of %.60q has no bill that is known; say which columns the file has", in.Queue))
+	}
+	read := q.Read
+	if m != nil {
+		read = func(r io.Reader) iter.Seq2[bill.Line, error] { return bill.ReadCSV(r, *m) }
+	}
+	var badFile error
+	lines := func(yield func(bill.Line, error) bool) {
+		for l, err := range read(file) {
+			badFile = err
+			if !yield(l, err) {
+				return
+			}
+		}
+	}
+	h, run, err := r.begin(ctx, in, FromFile)
+	if err != nil {
+		return Run{}, err
+	}
+	err = r.compare(ctx, &run, &q, lines, func() bool { return true })
+	switch {
+	case badFile != nil && ctx.Err() == nil:
+		return Run{}, invalid("file", badFile)
+	case errors.Is(err, bill.ErrOtherDay):
+		return Run{}, invalid("file", err)
+	case err != nil:
+		return Run{}, err
+	}
+	if err := r.save(ctx, h, run, store.AuditOf(in.By, run.Created, "reconcile", target(run.ID))); err != nil {
+		return Run{}, err
+	}
+	r.swept(ctx, &h.Run)
+	return h.Run, nil
+}
+
+// Get returns a run. It returns bellman.ErrNotFound if there is none.
+func (r *Runs) Get(ctx context.Context, id string) (Run, error) {
+	h, err := r.read(ctx, id)
+	if err != nil {
+		return Run{}, err
+	}
+	return h.Run, nil
+}
+
+// List returns up to limit runs, those of the newest days first.
+func (r *Runs) List(ctx context.Context, limit int) ([]Run, error) {
+	heads, err := r.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]Run, 0, min(len(heads), limit))
+	for _, h := range slices.Backward(heads) {
+		if len(runs) == limit {
+			break
+		}
+		runs = append(runs, h.Run)
+	}
+	return runs, nil
+}
+
+// Settle requests one query about each order that differs. It returns bellman.ErrConflict if the run has no
+// result yet, or is being compared again. A second request asks about what was not asked about before.
+func (r *Runs) Settle(ctx context.Context, id string, by bellman.By) (Run, error) {
+	h, err := r.read(ctx, id)
+	if err != nil {
+		return Run{}, err
+	}
+	if h.State != Done {
+		return Run{}, coded.Errorf("reconcile.unfinished", "%w: the reconciliation is %s: settle it when it is done", bellman.ErrConflict, h.State)
+	}
+	if h.Settling.State == Running {
+		return h.Run, nil
+	}
+	run := h.Run
+	run.Settling.State, run.Settling.Created, run.Settling.Finished = Running, now(), time.Time{}
+	run.Settling.Who, run.Settling.Reason, run.Settling.From = by.Who, by.Reason, by.From
+	if err := r.save(ctx, h, run, store.AuditOf(by, run.Settling.Created, "settle", target(id))); err != nil {
+		return Run{}, err
+	}
+	r.rouse()
+	return h.Run, nil
+}
+
+// rouse makes Run look for work.
+func (r *Runs) rouse() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // Run will look anyway
+	}
+}
+
+// leading reports whether this process works on runs of channels.
+func (r *Runs) leading() bool { return r.leads() }
+
+// errLost ends the work on a run because another process leads now.
+var errLost = fmt.Errorf("another node leads: %w", bellman.ErrFenced)
