@@ -17,8 +17,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/cause"
 )
 
-// A Scheme is a kind of address beside http and https: NAME://CONNECTION/PATH. CONNECTION is the
-// name of one of [Rules.Connections], never a host: a task cannot choose which broker is reached.
+// A Scheme is a kind of address of brokers: NAME://CONNECTION/PATH. CONNECTION is the name of one of
+// [Rules.Connections], never a host: a task cannot choose which broker is reached. A scheme whose
+// addresses name a host, such as https, has a [DefaultPort] instead.
 type Scheme struct {
 	Name string // of its URLs, in lower case: amqp
 	Form string // of its URLs, for errors: amqp://CONNECTION/EXCHANGE/ROUTINGKEY
@@ -48,7 +49,7 @@ type Refusal struct{ Reason string }
 
 func (r *Refusal) Error() string { return r.Reason }
 
-// Schemes are the schemes that a program knows beside http and https.
+// Schemes are the schemes of brokers that a program knows.
 type Schemes []*Scheme
 
 // A BrokerURL is the address of a message: SCHEME://CONNECTION/PATH.

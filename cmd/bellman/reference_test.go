@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/states"
@@ -186,7 +187,11 @@ func configurationPage(p *sheet) {
 				if values == "it once" { // the section's own line has the kind of channel
 					values = "wechatpay, alipay or program"
 				}
-				values = p.w(values)
+				if strings.HasPrefix(values, brokers.Kinds[0].Server) {
+					values = servers() // a list of forms needs no translation
+				} else {
+					values = p.w(values)
+				}
 				if s.zero != nil || name == "when" {
 					values = cmp.Or(elsewhere[name], values)
 				}
@@ -217,6 +222,15 @@ func configurationPage(p *sheet) {
 		p.t.Fatal(err)
 	}
 	fmt.Fprintf(p, "```yaml\n%s```\n", full)
+}
+
+// servers lists the forms of the URLs of brokers.
+func servers() string {
+	var all []string
+	for _, kind := range brokers.Kinds {
+		all = append(all, tick(kind.Server))
+	}
+	return strings.Join(all, ", ")
 }
 
 // apart are the fields that have a section of their own.
