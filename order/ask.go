@@ -50,9 +50,6 @@ type Ask struct {
 	Notice  *Told             `json:"notice,omitempty"` // of a notice of the channel; nil of an order's own task
 }
 
-// own reports whether the task is the order's own, not one that follows from it.
-func (a *Ask) own() bool { return a.Watch == nil && a.Notice == nil }
-
 // order returns the order as its channel knows it.
 func (a *Ask) order(task *bellman.Task) Order {
 	return Order{

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 )
 
@@ -118,9 +117,6 @@ func runID(queue, date, source string) string {
 }
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
-
-// by returns who requested a run.
-func by(r *Run) bellman.By { return bellman.By{Who: r.Who, Reason: r.Reason, From: r.From} }
 
 // target returns the name of a run in audit records.
 func target(id string) string { return "reconciliation/" + id }
