@@ -115,6 +115,7 @@ func TestAddBeforeRun(t *testing.T) {
 				t.Errorf("Add() before Run = %v; want the end of ctx, and that Run is to be called", added[0].Err)
 			}
 		}
+		synctest.Wait() // for whoever writes the log
 		if n := strings.Count(log.String(), "waits for Engine.Run"); n != 1 {
 			t.Errorf("the log has %d lines about the wait; want 1:\n%s", n, log.String())
 		}

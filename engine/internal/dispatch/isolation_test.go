@@ -40,7 +40,7 @@ func TestSlowDoNotHoldQuick(t *testing.T) {
 			bad, good := hosts("bad", tt.bad), hosts("good", tt.good)
 			end := 40 * s
 			if tt.from > 0 { // they were quick once
-				w.arrive(bad, 3000/fewer, tt.from)
+				w.arrive(bad, 3000, tt.from)
 			}
 			w.arrive(good, min(tt.rate, 5000/fewer), end)
 			w.run(tt.from)
