@@ -139,11 +139,10 @@ func TestSilentDoNotDelay(t *testing.T) {
 // While more tasks come in than a line can send, those that were deferred are sent too.
 func TestDeferredHaveTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const slow = min(fewer, 4)
-		const first = 400 / slow // more than a line holds
+		const first = 400 // more than a line holds
 		var mu sync.Mutex
 		sent := make(map[string]bool)
-		q := engine.Queue{Name: "q", EndpointRate: 10.0 / slow, Handler: bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
+		q := engine.Queue{Name: "q", EndpointRate: 10, Handler: bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
 			mu.Lock()
 			defer mu.Unlock()
 			sent[task.Key] = true
@@ -155,7 +154,7 @@ func TestDeferredHaveTheirTurn(t *testing.T) {
 			return &bellman.Task{Queue: "q", Endpoint: "http://a", Key: fmt.Sprint("first", i)}
 		})
 		for i := range 300 {
-			addMany(t, e, 12/slow, func(j int) *bellman.Task {
+			addMany(t, e, 12, func(j int) *bellman.Task {
 				return &bellman.Task{Queue: "q", Endpoint: "http://a", Key: fmt.Sprint("second", i, " ", j)}
 			})
 			time.Sleep(time.Second)
