@@ -3,7 +3,10 @@ package order
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -65,8 +68,11 @@ func NewTold(n *Notice, account string, came time.Time) *Told {
 	if n.Of == OfPayment {
 		t.Reading = n.Reading.String()
 	}
-	if n.Err != nil {
+	switch {
+	case n.Err != nil:
 		t.Result, t.Why, t.Reading = NoticeRefused, n.Err.Error(), ""
+	case n.Of == OfPayment && n.Reading == QueryError:
+		t.Result, t.Why, t.Reading = NoticeRefused, cmp.Or(n.Answer.Error, "it does not say the order's state"), ""
 	}
 	return t
 }
@@ -76,9 +82,9 @@ func NewTold(n *Notice, account string, came time.Time) *Told {
 func (t *Told) Held(queue string) bellman.Task {
 	held := *t
 	held.Result = NoticeHeld
-	of := cmp.Or(held.RefNo, held.OrderNo)
+	sum := sha256.Sum256([]byte(strings.Join([]string{held.Account, string(held.Of), held.OrderNo, held.RefNo, held.ID, held.Reading, held.Content}, "\x00")))
 	return bellman.Task{
-		Queue: queue, Key: "notice/" + cut(held.Account+"/"+of+"/"+cmp.Or(held.ID, held.Reading), 200), OrderNo: cut(held.OrderNo, bellman.MaxName),
+		Queue: queue, Key: "notice/" + hex.EncodeToString(sum[:16]), OrderNo: cut(held.OrderNo, bellman.MaxName),
 		Event: EventNotice, Schedule: holdSchedule, MaxAge: HoldNotices, Body: (&Ask{Notice: &held}).encode(),
 	}
 }

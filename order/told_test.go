@@ -146,9 +146,11 @@ func TestNoticeBeforeTheOrderExists(t *testing.T) {
 		}
 	})
 	told := &Told{Of: OfPayment, ID: "n1", Account: "wx", OrderNo: "O1", Reading: "PAID"}
-	task, again := told.Held("orders"), told.Held("orders")
-	if task.Key != again.Key || task.Key == "" {
-		t.Errorf("keys %q and %q; want one", task.Key, again.Key)
+	later, another := *told, *told
+	later.Came, another.Content = told.Came.Add(time.Hour), `{"amount":1}`
+	task, again, other := told.Held("orders"), later.Held("orders"), another.Held("orders")
+	if task.Key != again.Key || task.Key == other.Key {
+		t.Errorf("keys %q, %q of the repeat, %q of another content; want the first two the same", task.Key, again.Key, other.Key)
 	}
 	if err := h.handler.Check(&task); err != nil || task.State != bellman.Pending {
 		t.Fatalf("check: %v, %v", err, task.State)

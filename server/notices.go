@@ -170,11 +170,11 @@ func (n *notices) refuse(ctx context.Context, queue string, to *receiver, hint s
 
 // apply applies a verified notice to its task, or holds it until that exists.
 func (n *notices) apply(ctx context.Context, queue string, t *order.Told) error {
-	if t.Result == order.NoticeRefused && t.OrderNo == "" {
-		return nil // an item that names nothing
-	}
 	found, err := n.tell(ctx, t)
-	if found || err != nil {
+	switch {
+	case t.Result == order.NoticeRefused && (!found && err == nil || errors.Is(err, bellman.ErrConflict)):
+		return nil // the channel's, but unreadable: to send it again would help nobody
+	case found, err != nil:
 		return err
 	}
 	held := t.Held(queue)

@@ -214,3 +214,22 @@ func TestNoticesOverTheAPI(t *testing.T) {
 		}
 	}
 }
+
+// A signed notice that cannot be read is accepted however often it comes: to send it again would help
+// nobody. It decides nothing and causes one query.
+func TestUnreadableNotice(t *testing.T) {
+	d := newDesk(t)
+	api, s := d.serveNoticed(t)
+	ref := costly(t, api, "A1")
+	for _, body := range []string{`{"out_trade_no":"A1","trade_state":"?"}`, `{"out_trade_no":"nobody's","trade_state":"?"}`, `[]`} {
+		for i := range 3 {
+			if status, answer := notify(t, s, body, gatewayKey); status != 200 || answer != "success" {
+				t.Errorf("%s, time %d: %d %q; want it accepted", body, i, status, answer)
+			}
+		}
+	}
+	passes(t, "queried", func() bool { return d.was("A1") != "" })
+	if o, err := api.Order(t.Context(), ref, 0); err != nil || o.OrderState != "PENDING" || !slices.Equal(results(t, api, ref), []string{"refused"}) {
+		t.Errorf("%+v, %v, notices %q; want PENDING, refused once", o, err, results(t, api, ref))
+	}
+}
