@@ -165,7 +165,7 @@ func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 		if l.watches() {
 			l = Life{Stage: Watching, State: l.State, DecidedAt: l.DecidedAt, Late: l.Late}
 		} else if !l.over() || l.State == StateUnknown {
-			l = Life{Stage: Polling, State: StatePending}
+			l = Life{Stage: Polling, State: StatePending, Hinted: l.Hinted}
 		}
 		l.Began = began
 	}
