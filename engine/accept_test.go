@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// Whoever names a queue that is not there is told which are.
+// A task for an unknown queue is rejected, and the error lists the queues that exist.
 func TestNoSuchQueue(t *testing.T) {
 	tests := []struct {
 		queues int
@@ -34,7 +34,7 @@ func TestNoSuchQueue(t *testing.T) {
 			var invalid *bellman.Invalid
 			err := e.Add(context.Background(), &bellman.Task{Queue: "nope"})[0].Err
 			if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0] != (bellman.FieldError{Field: "queue", Problem: tt.want}) {
-				t.Errorf("%d queues: %v; want queue: %s", tt.queues, err, tt.want)
+				t.Errorf("%d queues: Add() = %v; want an error of the field queue: %s", tt.queues, err, tt.want)
 			}
 		})
 	}

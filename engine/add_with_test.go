@@ -16,8 +16,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A task that is added with a document is attempted at once, and is not there at all
-// where the document is another by now, or the task is wrong.
+// AddWith adds a task together with a document, and the task is attempted at once. If the document
+// has changed meanwhile, or the task is invalid, neither is written.
 func TestAddWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := memory.New()
@@ -33,32 +33,32 @@ func TestAddWith(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if got := r.times(); len(got) != 1 || got[0].Sub(start) > time.Millisecond {
-			t.Errorf("attempted at %v; want at once, %v", got, start)
+			t.Errorf("attempted at %v; want once, at %v", got, start)
 		}
 		if err := e.AddWith(t.Context(), doc("2", []byte{}), &bellman.Task{Queue: "q", Key: "b"}); !errors.Is(err, bellman.ErrConflict) {
-			t.Errorf("AddWith where there is a document: %v; want a conflict", err)
+			t.Errorf("AddWith with a document that exists already: %v; want a conflict", err)
 		}
 		var invalid *bellman.Invalid
 		if err := e.AddWith(t.Context(), doc("2", []byte("1")), &bellman.Task{Queue: "other", Key: "b"}); !errors.As(err, &invalid) {
-			t.Errorf("AddWith for a queue that is none: %v; want an *Invalid", err)
+			t.Errorf("AddWith for an unknown queue: %v; want an *Invalid", err)
 		}
 		if d, err := store.ReadDoc(t.Context(), db, "k", "n"); string(d.Value) != "1" || err != nil {
 			t.Errorf("the document is %s, %v; want 1", d.Value, err)
 		}
 		if err := e.AddWith(t.Context(), doc("2", []byte("1")), &bellman.Task{Queue: "q", Key: "a"}); err != nil {
-			t.Errorf("AddWith of a task that is there: %v; want nil", err)
+			t.Errorf("AddWith of a task that exists already: %v; want nil", err)
 		}
 		time.Sleep(time.Second)
 		if got := r.times(); len(got) != 1 {
-			t.Errorf("%d attempts; want those of the one task", len(got))
+			t.Errorf("%d attempts; want only those of the first task", len(got))
 		}
 		if _, err := store.Lookup(t.Context(), db, "q", "b"); !errors.Is(err, bellman.ErrNotFound) {
-			t.Errorf("the task beside a document that was not written: %v; want none", err)
+			t.Errorf("Lookup of the task whose document was not written: %v; want not found", err)
 		}
 	})
 }
 
-// A late store says that it has written documents some time after it has.
+// A late store writes documents at once, but returns from the call some time later.
 type late struct{ store.Store }
 
 func (s late) Commit(ctx context.Context, b *store.Batch) error {
@@ -69,8 +69,8 @@ func (s late) Commit(ctx context.Context, b *store.Batch) error {
 	return err
 }
 
-// A task that the loader finds, and whose attempt is recorded, before the call that added it
-// hears that it is there, is attempted once.
+// The loader can find and attempt a new task before the call that added it returns. The task is
+// attempted once all the same.
 func TestAddWithHeardLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r := newCrew(t), &receiver{answer: accept}
@@ -89,8 +89,8 @@ func TestAddWithHeardLate(t *testing.T) {
 	})
 }
 
-// Of two nodes that do the same at once with a document, one does it, and the task of
-// the other is nowhere.
+// Two nodes call AddWith with the same document at the same time. One of them succeeds, and the
+// other one's task does not exist.
 func TestAddWithRaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r := newCrew(t), &receiver{answer: accept}
@@ -116,7 +116,7 @@ func TestAddWithRaces(t *testing.T) {
 				case err == nil && there == nil:
 					won++
 				case !errors.Is(err, bellman.ErrConflict) || !errors.Is(there, bellman.ErrNotFound):
-					t.Errorf("round %d: AddWith() at node %d = %v, and Lookup() = %v; want both, or a conflict and no task", round, i, err, there)
+					t.Errorf("round %d: AddWith() at node %d = %v, and Lookup() = %v; want a task without an error, or a conflict and no task", round, i, err, there)
 				}
 			}
 			if won != 1 {
@@ -134,7 +134,7 @@ func TestAddWithRaces(t *testing.T) {
 	})
 }
 
-// A hanging store says nothing for a while when it commits.
+// A hanging store delays each commit.
 type hanging struct {
 	*memory.Store
 	takes time.Duration
@@ -145,7 +145,8 @@ func (s *hanging) Commit(ctx context.Context, b *store.Batch) error {
 	return s.Store.Commit(ctx, b)
 }
 
-// How slow commits are is said of the latest minute, and of the one that is not over.
+// SlowCommit returns the slowest commit of the last minute, and counts a commit that is still
+// running.
 func TestSlowCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hanging{Store: memory.New(), takes: 3 * time.Second}
@@ -172,7 +173,7 @@ func TestSlowCommit(t *testing.T) {
 	})
 }
 
-// Tasks that fail are counted for an hour, queue by queue.
+// Failed tasks are counted per queue over the last hour.
 func TestFailedHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()

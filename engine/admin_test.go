@@ -25,13 +25,13 @@ func triggers(log []bellman.Attempt) (all []bellman.Trigger) {
 	return all
 }
 
-// Once, from any state: one attempt now; if it is not accepted the task is what
-// it was.
+// A resend without restart makes one attempt now, from any state. If the attempt is not accepted,
+// the task keeps its former state.
 func TestResendOnce(t *testing.T) {
 	tests := []struct {
 		name          string
 		before, after bellman.State
-		answers       []bellman.Verdict // to each attempt in turn; the last one goes on
+		answers       []bellman.Verdict // to each attempt in turn; the last one repeats
 	}{
 		{"failed, refused again", bellman.Failed, bellman.Failed, []bellman.Verdict{{}}},
 		{"failed, then accepted", bellman.Failed, bellman.Succeeded, []bellman.Verdict{{}, {}, {Next: bellman.Succeed}}},
@@ -64,14 +64,14 @@ func TestResendOnce(t *testing.T) {
 				}
 				log := attempts(t, store, id)
 				if last := log[len(log)-1]; last.Trigger != bellman.ByHand || !last.Started.Equal(asked) {
-					t.Errorf("the resend's attempt: %+v; want one by agenda, at once", last)
+					t.Errorf("the resend's attempt: %+v; want one triggered by hand, on time", last)
 				}
 			})
 		})
 	}
 }
 
-// Once, while the schedule goes on: the schedule does not move.
+// A resend of a pending task adds one attempt and does not move its schedule.
 func TestResendOncePending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -93,12 +93,12 @@ func TestResendOncePending(t *testing.T) {
 			}
 		}
 		if got := triggers(attempts(t, store, id)); !slices.Equal(got, []bellman.Trigger{0, bellman.ByHand, 0, 0}) {
-			t.Errorf("triggers %v; want the second by agenda", got)
+			t.Errorf("triggers %v; want the second to be by hand", got)
 		}
 	})
 }
 
-// Restart: the whole schedule again.
+// A resend with restart runs the whole schedule again.
 func TestResendRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -129,8 +129,7 @@ func TestResendRestart(t *testing.T) {
 	})
 }
 
-// What is done by hand while an attempt is in flight stands; its answer is only
-// logged.
+// A cancel or completion during an attempt stands. The late answer is only written to the log.
 func TestCancelInFlight(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -185,13 +184,13 @@ func TestCancelWaiting(t *testing.T) {
 		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
 		defer stop()
 		id := add(t, e, &bellman.Task{Queue: "q", Delay: 30 * time.Minute})
-		time.Sleep(29 * time.Minute) // it is in memory by now
+		time.Sleep(29 * time.Minute) // long enough for the task to be loaded into memory
 		if _, err := e.Cancel(t.Context(), id, by); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
 		if n := len(r.times()); n != 0 {
-			t.Errorf("%d attempts of a cancelled task", n)
+			t.Errorf("%d attempts of a cancelled task; want none", n)
 		}
 	})
 }
@@ -219,26 +218,26 @@ func TestReschedule(t *testing.T) {
 		} {
 			var invalid *bellman.Invalid
 			if _, err := e.Reschedule(t.Context(), wrong, due, by); !errors.As(err, &invalid) || invalid.Fields[0].Field != "due" || !strings.Contains(invalid.Fields[0].Problem, want) {
-				t.Errorf("Reschedule to %v: %v; want due refused with %q", due, err, want)
+				t.Errorf("Reschedule to %v: %v; want an error of the field due with %q", due, err, want)
 			}
 		}
 		time.Sleep(3 * time.Hour)
 		got := r.times()
 		if len(got) != 2 || got[0].Sub(start) != 10*time.Second || got[1].Sub(start) != 2*time.Hour {
-			t.Errorf("attempts at %v, %v; want 10s, 2h, and none of the one that was not moved", at(got, 0, start), at(got, 1, start))
+			t.Errorf("attempts at %v, %v; want 10s and 2h, and none of the task that was not rescheduled", at(got, 0, start), at(got, 1, start))
 		}
-		if _, err := e.Reschedule(t.Context(), wrong, time.Now().Add(-time.Minute), by); err != nil { // it was typed just now
+		if _, err := e.Reschedule(t.Context(), wrong, time.Now().Add(-time.Minute), by); err != nil { // a time that was now when somebody typed it
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		if got := r.times(); len(got) != 3 || !got[2].Equal(time.Now()) {
-			t.Errorf("a time that has just passed: %d attempts; want one more now", len(got))
+			t.Errorf("Reschedule to a minute ago: %d attempts; want one more, at once", len(got))
 		}
 	})
 }
 
-// A paused queue accepts and waits; what waited, and what was deferred, goes on
-// when it is resumed, also over a restart.
+// A paused queue accepts tasks and does not attempt them. When the queue is resumed, all of them
+// are attempted, also after a restart.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -249,7 +248,7 @@ func TestPause(t *testing.T) {
 		if err := e.PauseQueue(t.Context(), "q", by); err != nil {
 			t.Fatal(err)
 		}
-		const n = 2500 / fewer // more than stay in the line
+		const n = 2500 / fewer // more than a line holds in memory
 		for range n {
 			add(t, e, &bellman.Task{Queue: "q"})
 		}
@@ -271,13 +270,13 @@ func TestPause(t *testing.T) {
 			t.Fatalf("%d attempts after the resume; want %d", len(got), n)
 		}
 		if last := slices.MaxFunc(got, time.Time.Compare); last.Sub(resumed) > 5*time.Second {
-			t.Errorf("the last attempt came %v after the resume; want it at once", last.Sub(resumed))
+			t.Errorf("the last attempt came %v after the resume; want 5s at most", last.Sub(resumed))
 		}
 	})
 }
 
-// After the wall clock was set back by an hour the engine's own is ahead of it for long:
-// a time that somebody reads from the former is not the past.
+// After the wall clock was set back by an hour, the engine's own clock stays ahead of it for a long
+// time. A due time that is in the future by the wall clock is accepted.
 func TestRescheduleByTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var off atomic.Int64
@@ -298,7 +297,7 @@ func TestRescheduleByTheWallClock(t *testing.T) {
 		}
 		var invalid *bellman.Invalid
 		if _, err := e.Reschedule(t.Context(), other, wall().Add(-10*time.Minute), by); !errors.As(err, &invalid) {
-			t.Errorf("Reschedule to what is the past by both clocks: %v; want it refused", err)
+			t.Errorf("Reschedule to a time that is past by both clocks: %v; want an error", err)
 		}
 		cancel()
 		if err := <-ended; err != nil {

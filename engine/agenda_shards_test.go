@@ -9,9 +9,10 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// What was committed or read before a shard was another node's for a while may have been
-// attempted there: it is not taken in hand as it was, but read again.
-func TestHandOfAnEarlierTenure(t *testing.T) {
+// While another node owned a shard, it may have attempted the shard's tasks. Tasks that were
+// committed or read before that time are therefore read again, and do not enter the agenda as they
+// were.
+func TestAgendaOfAnEarlierTenure(t *testing.T) {
 	c := clock.New(time.Now)
 	h := newAgenda(c, new(shelves), 1000, 1000)
 	h.own([]uint16{7, 8})
@@ -32,16 +33,16 @@ func TestHandOfAnEarlierTenure(t *testing.T) {
 		before, since := task(shard), h.taken()
 		away()
 		if it := h.put(before, since, now); (it != nil) != (shard == 8) || missed() != (shard == 7) {
-			t.Errorf("a task of shard %d was committed, and shard 7 was away meanwhile: in agenda %t", shard, it != nil)
+			t.Errorf("shard 7 was lost and regained after a task of shard %d was committed: in agenda %t", shard, it != nil)
 		}
 		entry := entryOf(task(shard))
 		h.beginRead(0)
 		away()
 		if due := h.endRead([]store.Entry{entry}, 0, now, nil); (len(due) == 1) != (shard == 8) || missed() != (shard == 7) {
-			t.Errorf("a task of shard %d was read, and shard 7 was away meanwhile: in agenda %t", shard, len(due) == 1)
+			t.Errorf("shard 7 was lost and regained after a task of shard %d was read: in agenda %t", shard, len(due) == 1)
 		}
 	}
 	if it := h.put(task(7), h.taken(), now); it == nil || missed() {
-		t.Error("a task that was committed since is not in agenda")
+		t.Error("a task that was committed after shard 7 was regained is not in the agenda")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A nicknamer is a handler that derives a task's alias from its order's number.
+// A nicknamer is a handler that derives a task's alias from its order number.
 type nicknamer struct {
 	receiver
 	account string
@@ -22,8 +22,9 @@ func (n *nicknamer) Check(t *bellman.Task) error {
 	return nil
 }
 
-// A task whose alias another task has is refused with the id of that task. The alias is not content:
-// the same request is the same task although the handler derives another alias by now.
+// A task whose alias is already taken is rejected with the id of the task that has it. The alias is
+// not part of the content: a repeated request finds its task although the handler now derives
+// another alias.
 func TestAliasTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := &nicknamer{receiver{answer: refuse}, "a"}
@@ -33,10 +34,10 @@ func TestAliasTaken(t *testing.T) {
 		first := add(t, e, &bellman.Task{Queue: "q", Key: "1", OrderNo: "O1"})
 		other := &bellman.Task{Queue: "r", Key: "2", OrderNo: "O1"}
 		if got := e.Add(context.Background(), other)[0]; !errors.Is(got.Err, bellman.ErrAliasTaken) || got.ID != first || got.Existing {
-			t.Errorf("Add() of another task = %+v; want ErrAliasTaken with %v", got, first)
+			t.Errorf("Add() of another task with a taken alias = %+v; want ErrAliasTaken with %v", got, first)
 		}
 		if !other.ID.IsZero() || other.Alias() != "" {
-			t.Errorf("the refused task has become %+v", other)
+			t.Errorf("the rejected task is %+v", other)
 		}
 		handler.account = "b"
 		if got := e.Add(context.Background(), &bellman.Task{Queue: "q", Key: "1", OrderNo: "O1"})[0]; got.Err != nil || got.ID != first || !got.Existing {

@@ -15,12 +15,12 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A reluctant store has trouble with the transactions that announce attempts, some times.
+// A reluctant store fails or delays some of the transactions that announce attempts.
 type reluctant struct {
 	*memory.Store
 	times   atomic.Int64
-	unknown bool         // the answer is lost at once; otherwise it takes longer than the node trusts its leases
-	hanging atomic.Int64 // transactions that take long now
+	unknown bool         // the commit is written, but the call fails at once; otherwise the commit takes longer than the node trusts its leases
+	hanging atomic.Int64 // transactions that are still to be delayed
 }
 
 func (s *reluctant) Commit(ctx context.Context, b *store.Batch) error {
@@ -47,8 +47,8 @@ func (s *reluctant) Beat(ctx context.Context, node string) error {
 	return s.Store.Beat(ctx, node)
 }
 
-// An attempt that was announced and never sent, since the store took too long or its answer was lost,
-// is none in the log, and does not count as a death: the node that announced it lives.
+// If the store is slow or its answer is lost, an announced attempt is not sent. Such an attempt is
+// not logged and does not count as a death, because the node that announced it is alive.
 func TestAnnouncedAndNotSent(t *testing.T) {
 	for _, unknown := range []bool{false, true} {
 		for _, times := range []int64{1, 3} {
@@ -69,10 +69,10 @@ func TestAnnouncedAndNotSent(t *testing.T) {
 					time.Sleep(2 * time.Minute)
 					l.once(t, []bellman.ID{id})
 					if store.times.Load() == times {
-						t.Error("nothing was announced")
+						t.Error("no attempt was announced, so the test shows nothing")
 					}
 					if log := attempts(t, kept, id); len(log) != 1 || log[0].Result != bellman.Accepted || log[0].Trigger != bellman.ByTakeover {
-						t.Errorf("%+v; want one attempt, which was accepted", log)
+						t.Errorf("log %+v; want one accepted attempt", log)
 					}
 				})
 			})
@@ -80,7 +80,8 @@ func TestAnnouncedAndNotSent(t *testing.T) {
 	}
 }
 
-// The same holds for a task that is set aside, since its queue is paused while its attempt is announced.
+// An attempt is announced while its queue is being paused. It is not sent, not logged, and does not
+// count as a death.
 func TestAnnouncedAndSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
@@ -95,37 +96,37 @@ func TestAnnouncedAndSetAside(t *testing.T) {
 		store.times.Store(1)
 		e, stop = run(t, store, l.queue("n", 0))
 		defer stop()
-		time.Sleep(3 * time.Second) // it is being announced
+		time.Sleep(3 * time.Second) // the announcement is being committed
 		go e.PauseQueue(context.WithoutCancel(t.Context()), "q", by)
 		time.Sleep(time.Minute)
 		if n := len(l.times[id]); n > 0 {
-			t.Fatalf("%d attempts in a pause", n)
+			t.Fatalf("%d attempts while the queue was paused; want none", n)
 		}
 		if log := attempts(t, kept, id); len(log) > 0 {
-			t.Errorf("%+v before an attempt was made; want none", log)
+			t.Errorf("log %+v before the first attempt; want it empty", log)
 		}
 		if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
 		if log := attempts(t, kept, id); len(log) != 1 || log[0].Result != bellman.Accepted {
-			t.Errorf("%+v; want one attempt, which was accepted", log)
+			t.Errorf("log %+v; want one accepted attempt", log)
 		}
 	})
 }
 
-// A musing store takes long to say what tasks are whose attempts have been announced.
+// A musing store is slow to load tasks whose attempts have been announced.
 type musing struct {
 	store.Store
-	announced atomic.Int64  // attempts
-	read      chan struct{} // closed when it says so
+	announced atomic.Int64  // number of announced attempts
+	read      chan struct{} // closed at the first slow load
 }
 
 func (s *musing) Commit(ctx context.Context, b *store.Batch) error {
 	err := s.Store.Commit(ctx, b)
 	if len(b.Changes) > 0 && b.Changes[0].To.Phase == bellman.Announced {
 		s.announced.Add(int64(len(b.Changes)))
-		time.Sleep(1500 * time.Millisecond) // long enough for the tasks to be read again
+		time.Sleep(1500 * time.Millisecond) // long enough for the tasks to be loaded again
 	}
 	return err
 }
@@ -137,8 +138,9 @@ func (s *musing) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Ta
 	return s.Store.Load(ctx, entries)
 }
 
-// An attempt that was announced, and not sent before its shard was given to another node, is none in
-// the log, and that node makes it at once. Nor does it count when that node dies later.
+// An announced attempt is not sent because its shard moves to another node. It is not logged, and
+// the new owner attempts the task at once. It does not count as a death when the new owner dies
+// later.
 func TestAnnouncedAndHandedOver(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		t.Run(fmt.Sprintf("dies %t", dies), func(t *testing.T) {
@@ -172,14 +174,14 @@ func TestAnnouncedAndHandedOver(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				time.Sleep(time.Second) // it is being given some shards
+				time.Sleep(time.Second) // some shards are moving to the new node
 				close(slow.read)
 				time.Sleep(20 * time.Second)
 				if n := slow.announced.Load(); n == 0 {
-					t.Error("nothing was announced")
+					t.Error("no attempt was announced, so the test shows nothing")
 				}
 				if n := c.owns(); n["a"] == 0 || n["b"] == 0 {
-					t.Errorf("shards are %v's, want both to have some", n)
+					t.Errorf("shards per node %v; want some for each", n)
 				}
 				if dies {
 					time.Sleep(10 * time.Minute)
@@ -194,7 +196,7 @@ func TestAnnouncedAndHandedOver(t *testing.T) {
 				l.once(t, ids)
 				for _, id := range ids {
 					if log := attempts(t, kept, id); len(log) != 1 || log[0].Result != bellman.Accepted {
-						t.Fatalf("%+v; want one attempt, which was accepted", log)
+						t.Fatalf("log %+v; want one accepted attempt", log)
 					}
 				}
 			})
@@ -202,7 +204,7 @@ func TestAnnouncedAndHandedOver(t *testing.T) {
 	}
 }
 
-// A crammed store is an exclusive one that takes nothing at all, and says at once that it is full.
+// A crammed store is exclusive, rejects every commit, and says at once that it is full.
 type crammed struct {
 	*memory.Store
 	full    atomic.Bool
@@ -219,8 +221,8 @@ func (s *crammed) Commit(ctx context.Context, b *store.Batch) error {
 	return s.Store.Commit(ctx, b)
 }
 
-// While nothing can be announced because the store is full, a suspect is tried again after growing
-// pauses, and not as fast as the store refuses it.
+// While the store is full, no attempt of a suspect can be announced. The engine retries with
+// growing pauses, not as fast as the store rejects the commits.
 func TestAnnouncedOnFullStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()

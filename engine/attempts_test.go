@@ -18,7 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A receiver is a handler that answers by script and remembers when it was asked.
+// A receiver is a handler that answers by script and records the time of each attempt.
 type receiver struct {
 	answer func(t *bellman.Task, number int) bellman.Verdict
 
@@ -48,8 +48,8 @@ var (
 	refuse = always(bellman.Verdict{Result: bellman.Refused})
 )
 
-// run starts an engine over store in the bubble of the test, and returns it with
-// what stops it.
+// run starts an engine over store in the test's bubble. It returns the engine and a function that
+// stops it.
 func run(t *testing.T, store store.Store, queues ...engine.Queue) (*engine.Engine, func()) {
 	t.Helper()
 	return runWith(t, engine.Options{Store: store, Queues: queues})
@@ -75,10 +75,11 @@ func runWith(t *testing.T, o engine.Options) (*engine.Engine, func()) {
 	})
 }
 
-// checkHand compares what e has in memory with what s says is due, until the function that it returns is
-// called: each second or so at first, and each five seconds in longer tests. A difference that lasts
-// for atLeast is an error. Only the first tasks of the store are compared. A store that must not be
-// read for this has a method under, which returns the store to read; nil while nothing can be compared.
+// checkHand compares the agenda of e with the due tasks of s, until the returned function is
+// called: each second at first, each five seconds in longer tests. A difference that lasts for
+// atLeast is an error. Only the first tasks of the store are compared. If reading s disturbs the
+// test, s has a method under that returns the store to read instead, or nil while nothing can be
+// compared.
 func checkHand(t *testing.T, e *engine.Engine, s store.Store, atLeast time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -126,7 +127,7 @@ func add(t *testing.T, e *engine.Engine, task *bellman.Task) bellman.ID {
 	return a.ID
 }
 
-// lookup finds a task by its key, where a variable hides the package store.
+// lookup finds a task by its key. It is for tests in which a variable hides the package store.
 func lookup(t *testing.T, s store.Store, queue, key string) (bellman.ID, error) {
 	return store.Lookup(t.Context(), s, queue, key)
 }
@@ -154,8 +155,8 @@ func TestDayOfWeChat(t *testing.T) {
 	gaps := []time.Duration{0, 15 * time.Second, 15 * time.Second, 30 * time.Second, 3 * time.Minute, 10 * time.Minute,
 		20 * time.Minute, 30 * time.Minute, 30 * time.Minute, 30 * time.Minute, time.Hour,
 		3 * time.Hour, 3 * time.Hour, 3 * time.Hour, 6 * time.Hour, 6 * time.Hour}
-	schedule, day := "", 24*time.Hour+4*time.Minute // the default
-	if fewer > 1 {                                  // the first hours
+	schedule, day := "", 24*time.Hour+4*time.Minute // empty: the default
+	if fewer > 1 {                                  // only the first hours
 		gaps, schedule, day = gaps[:11], "0s, 15s*2, 30s, 3m, 10m, 20m, 30m*3, 1h", 3*time.Hour+4*time.Minute
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -195,7 +196,7 @@ func at(times []time.Time, i int, start time.Time) string {
 	return times[i].Sub(start).String()
 }
 
-// What a handler says of its attempt stands in the log.
+// The verdict of a handler is written to the log of attempts.
 func TestAttemptIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -215,8 +216,8 @@ func TestAttemptIsLogged(t *testing.T) {
 	})
 }
 
-// A stop and a start in the middle of a schedule change nothing of it, and what
-// fell due meanwhile is made up for at once.
+// A stop and a start in the middle of a schedule do not change it. Attempts that fell due while the
+// engine was stopped are made at once.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -242,7 +243,7 @@ func TestRestart(t *testing.T) {
 			}
 		}
 		if late := attempts(t, store, id)[2].Lateness(); late != 10*time.Second {
-			t.Errorf("attempt 3 was %v late; want 10s, counted from what the schedule said", late)
+			t.Errorf("attempt 3 was %v late; want 10s after its due time", late)
 		}
 	})
 }
@@ -286,8 +287,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Retry-After moves the next attempt later, but never past the schedule's next
-// two gaps.
+// Retry-After delays the next attempt, but by no more than the next two gaps of the schedule.
 func TestRetryAfter(t *testing.T) {
 	tests := []struct {
 		after time.Duration
@@ -316,8 +316,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// The next attempt is due a gap after the start of the one before, but never
-// before that one ended.
+// The gap to the next attempt counts from the start of the previous one. The next attempt never
+// starts before the previous one has ended.
 func TestGapCountsFromStart(t *testing.T) {
 	tests := []struct{ took, want time.Duration }{
 		{time.Second, 10 * time.Second},
@@ -341,8 +341,8 @@ func TestGapCountsFromStart(t *testing.T) {
 	}
 }
 
-// A task that repeats begins again after it ended, never overlapping itself,
-// until it is cancelled.
+// A repeating task starts again after it has ended, never overlaps itself, and goes on until it is
+// cancelled.
 func TestRepeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -362,14 +362,14 @@ func TestRepeat(t *testing.T) {
 		got := r.times()
 		for i := range got {
 			if want := time.Duration(i) * 90 * time.Second; got[i].Sub(start) != want {
-				t.Errorf("round %d began at %v; want %v: at once after the one before", i+1, got[i].Sub(start), want)
+				t.Errorf("round %d began at %v; want %v, right after the round before", i+1, got[i].Sub(start), want)
 			}
 		}
 		if len(got) != 7 {
 			t.Errorf("%d rounds; want 7 in 10m", len(got))
 		}
 		if task := get(t, store, id); task.State != bellman.Cancelled || task.Attempts != 7 {
-			t.Errorf("%v after %d attempts; want cancelled after 7: the last answer is logged", task.State, task.Attempts)
+			t.Errorf("%v after %d attempts; want cancelled after 7: with the last answer in the log", task.State, task.Attempts)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A slowCounter has so many overdue tasks, and takes its time to count them.
+// A slowCounter has a fixed number of overdue tasks and is slow to count them.
 type slowCounter struct {
 	store.Store
 	overdue int64
@@ -25,8 +25,8 @@ func (c *slowCounter) CountDue(_ context.Context, _ []uint16, _ store.Position, 
 	return min(c.overdue, most), nil
 }
 
-// Counting takes a small part of the time, but what crosses a mark meanwhile is seen
-// with the next look.
+// The engine spends at most a hundredth of its time on counting overdue tasks. If the number may
+// have crossed a limit meanwhile, the engine counts again at the next check.
 func TestBacklogIsCountedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowCounter{Store: memory.New(), overdue: 500, takes: 100 * time.Millisecond}
@@ -42,7 +42,7 @@ func TestBacklogIsCountedSeldom(t *testing.T) {
 		}
 		for range 60 {
 			if n := look(false); n != 500 {
-				t.Fatalf("%d overdue; want 500", n)
+				t.Fatalf("Overdue = %d; want 500", n)
 			}
 		}
 		if store.counts < 60/11 || store.counts > 60/10+1 {
@@ -51,18 +51,18 @@ func TestBacklogIsCountedSeldom(t *testing.T) {
 
 		look(false)
 		before := store.counts
-		for look(false); store.counts == before; look(false) { // just counted
+		for look(false); store.counts == before; look(false) { // until it has just counted
 		}
 		before = store.counts
 		i.committer.added.Add(600)
 		store.overdue = 1100
 		if n := look(false); n != 1000 || store.counts != before+1 {
-			t.Errorf("%d overdue after 600 more, counted %d times; want 1000 at once", n, store.counts-before)
+			t.Errorf("after 600 more tasks: %d overdue, counted %d more times; want 1000 at the first check", n, store.counts-before)
 		}
 		i.committer.attempted.Add(950)
 		store.overdue = 150
 		if n := look(true); n != 150 || store.counts != before+2 {
-			t.Errorf("%d overdue after 950 attempts, counted %d times; want 150 at once", n, store.counts-before)
+			t.Errorf("after 950 attempts: %d overdue, counted %d more times; want 150 at the first check", n, store.counts-before)
 		}
 	})
 }

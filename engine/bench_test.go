@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/store/pebble"
 )
 
-// cpu returns the processor time that this process has used.
+// cpu returns the processor time used by this process.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -24,8 +24,8 @@ func cpu() time.Duration {
 
 const backlog = 50_000
 
-// benchmark starts an engine over the embedded store whose handler accepts at
-// once; done is closed when it has been asked backlog times.
+// benchmark starts an engine over the embedded store. Its handler accepts each attempt at once;
+// done is closed after backlog attempts.
 func benchmark(b *testing.B, dir string) (e *engine.Engine, done chan struct{}, stop func()) {
 	b.Helper()
 	store, err := pebble.Open(dir, pebble.Options{})
@@ -78,8 +78,8 @@ func fill(b *testing.B, e *engine.Engine, delay time.Duration) {
 	}
 }
 
-// Stored and due tasks, to accepted and recorded: the engine and the store,
-// without any network.
+// BenchmarkDrain measures tasks from stored and due to accepted and recorded. It covers the engine
+// and the store, without a network.
 func BenchmarkDrain(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
@@ -88,7 +88,7 @@ func BenchmarkDrain(b *testing.B) {
 		begun := time.Now()
 		fill(b, e, 3*time.Second)
 		stop()
-		<-time.After(time.Until(begun.Add(6 * time.Second))) // all are due then
+		<-time.After(time.Until(begun.Add(6 * time.Second))) // by then all tasks are due
 		began, used := time.Now(), cpu()
 		b.StartTimer()
 		_, done, stop := benchmark(b, dir)
@@ -99,7 +99,7 @@ func BenchmarkDrain(b *testing.B) {
 	}
 }
 
-// Created in batches, to accepted and recorded.
+// BenchmarkEndToEnd measures tasks from creation in batches to accepted and recorded.
 func BenchmarkEndToEnd(b *testing.B) {
 	for b.Loop() {
 		e, done, stop := benchmark(b, b.TempDir())

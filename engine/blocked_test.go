@@ -17,7 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A changing store counts the changes that are committed.
+// A changing store counts committed changes.
 type changing struct {
 	*memory.Store
 	changes atomic.Int64
@@ -28,7 +28,7 @@ func (s *changing) Commit(ctx context.Context, b *store.Batch) error {
 	return s.Store.Commit(ctx, b)
 }
 
-// addMany adds tasks a thousand at a time, as f makes them.
+// addMany adds n tasks, a thousand at a time. f makes the i-th task.
 func addMany(t *testing.T, e *engine.Engine, n int, f func(i int) *bellman.Task) {
 	t.Helper()
 	var batch []*bellman.Task
@@ -44,10 +44,10 @@ func addMany(t *testing.T, e *engine.Engine, n int, f func(i int) *bellman.Task)
 	}
 }
 
-// A paused queue costs no writes as long as it lasts, however many of its tasks are overdue: each is
-// deferred once at most. Tasks of other queues that another writer adds are found by the next sweep.
+// A paused queue costs no writes while the pause lasts: each overdue task is deferred at most once.
+// A sweep still finds tasks of other queues that another writer adds.
 func TestPausedQueueCostsNothing(t *testing.T) {
-	const tasks = 100_000 / fewer // of a million: see "Blocked lines" in DESIGN.md
+	const tasks = 100_000 / fewer // a million at full size: see "Blocked lines" in DESIGN.md
 	synctest.Test(t, func(t *testing.T) {
 		db := &changing{Store: memory.New()}
 		var mu sync.Mutex
@@ -75,7 +75,7 @@ func TestPausedQueueCostsNothing(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			adds := rules.Prepare(&bellman.Task{Queue: "quick", Endpoint: fmt.Sprintf("http://quick%d", i)})
 			adds[0].Task.Shard = uint16(i)
-			if err := db.Store.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil { // not counted
+			if err := db.Store.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil { // these adds are not counted
 				t.Fatal(err)
 			}
 		}
@@ -83,15 +83,16 @@ func TestPausedQueueCostsNothing(t *testing.T) {
 		defer mu.Unlock()
 		t.Logf("%d changes for %d tasks in 10m, another queue's tasks %v late", db.changes.Load(), tasks, late)
 		if n := db.changes.Load(); n > tasks+100 {
-			t.Errorf("%d changes in 10m, for %d tasks of a paused queue; want one for each at most", n, tasks)
+			t.Errorf("%d changes in 10m for %d tasks of a paused queue; want at most one for each task", n, tasks)
 		}
 		if late > 1100*time.Millisecond {
-			t.Errorf("a task of another queue was %v late; want a second, until it is found", late)
+			t.Errorf("a task of another queue was %v late; want at most the second until a sweep", late)
 		}
 	})
 }
 
-// A thousand merchants that do not answer, with a hundred overdue tasks each, delay no other.
+// A thousand endpoints that do not answer, with a hundred overdue tasks each, do not delay another
+// endpoint's tasks.
 func TestSilentDoNotDelay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
@@ -131,15 +132,15 @@ func TestSilentDoNotDelay(t *testing.T) {
 		p99 := lates[len(lates)*99/100]
 		t.Logf("late: p50 %v, p99 %v, at most %v", lates[len(lates)/2], p99, lates[len(lates)-1])
 		if p99 > 10*time.Millisecond {
-			t.Errorf("quick tasks were %v late (p99); want 10ms at most", p99)
+			t.Errorf("quick tasks were %v late (p99); want at most 10ms", p99)
 		}
 	})
 }
 
-// While more tasks come in than a line can send, those that were deferred are sent too.
+// New tasks arrive faster than a line can send them. Tasks that were deferred before are sent too.
 func TestDeferredHaveTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const first = 400 // more than a line holds
+		const first = 400 // more than a line holds in memory
 		var mu sync.Mutex
 		sent := make(map[string]bool)
 		q := engine.Queue{Name: "q", EndpointRate: 10, Handler: bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
@@ -169,7 +170,7 @@ func TestDeferredHaveTheirTurn(t *testing.T) {
 		}
 		t.Logf("%d sent in 5 min, %d of the first %d wait", len(sent), waiting, first)
 		if waiting > first/4 {
-			t.Errorf("%d of the first %d tasks were not sent in 5 minutes, and %d tasks were", waiting, first, len(sent))
+			t.Errorf("after 5 minutes %d of the first %d tasks were not sent, although %d later ones were; want all of the first sent", waiting, first, len(sent))
 		}
 	})
 }

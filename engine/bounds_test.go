@@ -16,7 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// New rejects a queue that could never work.
+// New rejects a queue that cannot work.
 func TestInvalidQueues(t *testing.T) {
 	long := strings.Repeat("很", bellman.MaxName)
 	tests := []struct {
@@ -43,8 +43,8 @@ func TestInvalidQueues(t *testing.T) {
 	}
 }
 
-// Texts that a database could not keep are rejected on every store. A task that has one already is
-// attempted all the same.
+// Texts that are too long for a database are rejected with every store. A stored task that has such
+// a text is still attempted.
 func TestOversizedTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -70,7 +70,7 @@ func TestOversizedTexts(t *testing.T) {
 			}
 		}
 		if got, want := strings.Join(fields, " "), "key merchant_no order_no ordering_key url"; got != want {
-			t.Errorf("a byte more: %v; want an error of each of %s", added[1].Err, want)
+			t.Errorf("texts one byte longer: %v; want an error for each of %s", added[1].Err, want)
 		}
 		if task, err := e.Wait(t.Context(), old.ID); err != nil || task.State != bellman.Succeeded {
 			t.Errorf("a stored task with a key of 3000 bytes: %v, %v; want succeeded", task.State, err)
@@ -78,7 +78,7 @@ func TestOversizedTexts(t *testing.T) {
 	})
 }
 
-// A nil task is an invalid one.
+// A nil task is rejected as invalid, and does not panic.
 func TestAddNil(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
@@ -99,7 +99,7 @@ func TestAddNil(t *testing.T) {
 	})
 }
 
-// A call that waits for Run says so in the log, once.
+// A call that waits for Run to start logs this once.
 func TestAddBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -112,10 +112,10 @@ func TestAddBeforeRun(t *testing.T) {
 		defer cancel()
 		for range 2 {
 			if added := e.Add(ctx, &bellman.Task{Queue: "q"}); !errors.Is(added[0].Err, context.DeadlineExceeded) || !strings.Contains(added[0].Err.Error(), "call Engine.Run") {
-				t.Errorf("Add() before Run = %v; want the end of ctx, and that Run is to be called", added[0].Err)
+				t.Errorf("Add() before Run = %v; want the error of ctx and a hint to call Run", added[0].Err)
 			}
 		}
-		synctest.Wait() // for whoever writes the log
+		synctest.Wait() // wait until the log is written
 		if n := strings.Count(log.String(), "waits for Engine.Run"); n != 1 {
 			t.Errorf("the log has %d lines about the wait; want 1:\n%s", n, log.String())
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// Caches are dropped when the heap comes near its mark, before intake stops, and again when
-// it stops; not at each look while the heap stays high.
+// The engine drops its caches when the heap comes near its limit, before intake stops, and again
+// when intake stops. While the heap stays high, it does not drop them at each check.
 func TestCachesAreDroppedBeforeIntakeStops(t *testing.T) {
 	spared := 0
 	e, err := New(Options{
@@ -38,6 +38,6 @@ func TestCachesAreDroppedBeforeIntakeStops(t *testing.T) {
 		}
 	}
 	if again, _ := e.rules.schedules.Parse("0s, 5m"); again == first {
-		t.Error("the engine kept its schedules; want them dropped too")
+		t.Error("the engine kept its cached schedules; want them dropped")
 	}
 }

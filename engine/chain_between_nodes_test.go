@@ -15,7 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A hasty store ends a task just after somebody was told that it has to wait for it.
+// A hasty store ends a task just after another task was told to wait for it.
 type hasty struct {
 	store.Store
 	then func(before bellman.ID)
@@ -29,7 +29,7 @@ func (h *hasty) Chain(ctx context.Context, queue, orderingKey string, id bellman
 	return chain, err
 }
 
-// A task that is being deferred while the one before it ends is not forgotten.
+// A task must not be forgotten if the task before it ends while it is being deferred.
 func TestTurnComesBeforeTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hasty{Store: memory.New()}
@@ -40,7 +40,7 @@ func TestTurnComesBeforeTheWait(t *testing.T) {
 			if _, err := e.Cancel(t.Context(), before, bellman.By{}); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(time.Second) // nobody waits for it yet
+			time.Sleep(time.Second) // the second task does not wait for it yet
 		}
 		late := one("late")
 		late.Delay = time.Hour
@@ -51,7 +51,7 @@ func TestTurnComesBeforeTheWait(t *testing.T) {
 	})
 }
 
-// The end of a task at any node passes the turn to one at another.
+// When a task ends, the next task of its ordering key is attempted, also if another node owns it.
 func TestTurnPassesBetweenNodes(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestTurnPassesBetweenNodes(t *testing.T) {
 			defer b.stop()
 			time.Sleep(20 * time.Second)
 			d.start = time.Now()
-			for i := range 20 { // half of them each node's
+			for i := range 20 { // about half of them for each node
 				key := fmt.Sprint("k", i)
 				first := add(t, a.Engine, &bellman.Task{Queue: "q", OrderingKey: key, Delay: time.Hour})
 				second := add(t, b.Engine, &bellman.Task{Queue: "q", OrderingKey: key})
@@ -76,15 +76,15 @@ func TestTurnPassesBetweenNodes(t *testing.T) {
 				}
 				time.Sleep(1500 * time.Millisecond)
 				if task := get(t, c.store, second); task.State != bellman.Succeeded {
-					t.Errorf("deaf %t: 1.5s after the end of the one before it, a task is %v, looked at in %v", deaf, task.State, time.Until(task.VisibleAt))
+					t.Errorf("deaf %t: 1.5s after the task before it ended, a task is %v and visible in %v; want it succeeded", deaf, task.State, time.Until(task.VisibleAt))
 				}
 			}
 		})
 	}
 }
 
-// What is sent again is not attempted beside what its shard's last owner still has in
-// flight, whatever else was sent again between the two.
+// A shard moves while its last owner still has an attempt in flight. A resent task of the same
+// ordering key is not attempted beside it, whatever else is resent in between.
 func TestResendBesideAnotherNodesAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
@@ -96,7 +96,7 @@ func TestResendBesideAnotherNodesAttempt(t *testing.T) {
 			return bellman.HandlerFunc(func(_ context.Context, task *bellman.Task, number int) bellman.Verdict {
 				mu.Lock()
 				if other := flying[task.OrderingKey]; other != "" {
-					t.Errorf("%s attempts %s of %s beside %s", node, task.Key, task.OrderingKey, other)
+					t.Errorf("%s attempts %s of key %s while %s is in flight", node, task.Key, task.OrderingKey, other)
 				}
 				flying[task.OrderingKey] = task.Key + " by " + node
 				if node == "b" && number > 1 {
@@ -126,9 +126,9 @@ func TestResendBesideAnotherNodesAttempt(t *testing.T) {
 		time.Sleep(time.Second)
 		b := c.start("b", engine.Queue{Name: "q", Handler: handler("b"), Timeout: 2 * time.Minute})
 		defer b.stop()
-		time.Sleep(20 * time.Second) // its shards are its own
+		time.Sleep(20 * time.Second) // until the new node owns its shards
 		for _, ids := range over {
-			for _, id := range []bellman.ID{ids[1], ids[0]} { // the second waits for the long one, and the first asks who is behind it
+			for _, id := range []bellman.ID{ids[1], ids[0]} { // the second waits for the long attempt; the resend of the first looks for tasks that wait behind it
 				if _, err := b.Resend(t.Context(), id, engine.ResendOnce, bellman.By{}); err != nil {
 					t.Fatal(err)
 				}
@@ -139,7 +139,7 @@ func TestResendBesideAnotherNodesAttempt(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if waited == 0 {
-			t.Errorf("nothing was sent again by the node to which shards went")
+			t.Errorf("the new owner resent nothing, so the test shows nothing")
 		}
 	})
 }

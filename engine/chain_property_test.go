@@ -17,8 +17,8 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 )
 
-// A shop is what receives the attempts of tasks with ordering keys, and holds them
-// against the order in which the tasks were added.
+// A shop receives the attempts of tasks with ordering keys, and compares them with the order in
+// which the tasks were added.
 type shop struct {
 	c   *crew
 	rnd *rand.Rand
@@ -26,29 +26,29 @@ type shop struct {
 	mu     sync.Mutex
 	wares  map[bellman.ID]*ware
 	flying map[string]*trip // by ordering key
-	lost   map[string]int   // how often nodes are cut off, whose end is not over: nobody knows what they do
+	lost   map[string]int   // how often each node is cut off now; nobody knows what a node does while it is cut off
 	events []string         // what happened to nodes and in attempts
 	faults []string
 }
 
-// A trip is an attempt that is being made.
+// A trip is an attempt in flight.
 type trip struct {
 	id   bellman.ID
 	node string
 }
 
-// A ware is one task, as its caller and its receiver know it.
+// A ware is one task as its caller and the shop know it.
 type ware struct {
-	key        string // its ordering key
-	nth        int    // of its key, in the order in which adds were answered
+	key        string // the ordering key
+	nth        int    // its place among the tasks of its key, in the order in which the adds returned
 	supersedes bool
 	resent     bool
 	attempts   int
-	agenda     time.Time // when somebody last did something to it
+	changed    time.Time // when somebody last cancelled, completed or resent it
 }
 
-// told is what is known of a task.
-func (s *shop) told(id bellman.ID) string {
+// describe says what is known of a task, for messages.
+func (s *shop) describe(id bellman.ID) string {
 	is, err := s.c.store.Task(context.Background(), id)
 	if err != nil {
 		return err.Error()
@@ -56,7 +56,7 @@ func (s *shop) told(id bellman.ID) string {
 	return fmt.Sprintf("%v (%+v: %v %q, due %v, shard %d)", id, s.wares[id], is.State, is.Reason, is.Due, is.Shard)
 }
 
-// event notes what happened. Call it with mu held.
+// event records what happened, for messages. The caller holds mu.
 func (s *shop) event(format string, args ...any) {
 	s.events = append(s.events, time.Now().Format("04:05.000 ")+fmt.Sprintf(format, args...))
 }
@@ -65,8 +65,9 @@ func (s *shop) fault(format string, args ...any) {
 	s.faults = append(s.faults, fmt.Sprintf(format, args...))
 }
 
-// Attempt takes a while and ends in any way. No attempt may be made while one of the
-// same key is, nor before those ahead of it have ended, nor of one that was superseded.
+// attempt takes a random time and ends in a random way. It reports a fault if another attempt of
+// the same ordering key is in flight, if a task before it has not ended, or if the task was
+// superseded.
 func (s *shop) attempt(ctx context.Context, node string, t *bellman.Task) bellman.Verdict {
 	s.mu.Lock()
 	key, mine := t.OrderingKey, &trip{id: t.ID, node: node}
@@ -80,17 +81,17 @@ func (s *shop) attempt(ctx context.Context, node string, t *bellman.Task) bellma
 	other := s.flying[key]
 	switch {
 	case other == nil || lost:
-	case other.id == t.ID: // it was asked for again, which is another promise
-	case other.node != node && s.wares[other.id] != nil && time.Since(s.wares[other.id].agenda) < 15*time.Second:
-		// It was ended or asked for by hand while its shard went from one node to another:
-		// nobody knows then that the attempt of the first is still in flight.
+	case other.id == t.ID: // a resend of the same task, which may overlap
+	case other.node != node && s.wares[other.id] != nil && time.Since(s.wares[other.id].changed) < 15*time.Second:
+		// The task was ended or resent while its shard moved between nodes. The new owner does not
+		// know then that the former owner's attempt is still in flight.
 	default:
-		s.fault("%v is attempted by %s while %v is by %s, of the same key", s.told(t.ID), node, s.told(other.id), other.node)
+		s.fault("%v is attempted by %s while %v is by %s, of the same key", s.describe(t.ID), node, s.describe(other.id), other.node)
 	}
 	if !lost {
 		s.flying[key] = mine
 	}
-	if w := s.wares[t.ID]; w != nil && !lost { // else its add was not answered yet
+	if w := s.wares[t.ID]; w != nil && !lost { // otherwise its Add has not returned yet
 		w.attempts++
 		for id, other := range s.wares {
 			if other.key != key || other == w {
@@ -136,15 +137,15 @@ func (s *shop) attempt(ctx context.Context, node string, t *bellman.Task) bellma
 	return bellman.Verdict{Result: bellman.Refused}
 }
 
-// byHand says that somebody does something to a task.
+// byHand records that somebody cancels, completes or resends a task.
 func (s *shop) byHand(id bellman.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.event("%v is changed by agenda", id)
-	s.wares[id].agenda = time.Now()
+	s.event("%v is changed by hand", id)
+	s.wares[id].changed = time.Now()
 }
 
-// lose says that a node is cut off. What it has in flight may be made again beside it.
+// lose records that a node is cut off. Its attempts in flight may be repeated by other nodes.
 func (s *shop) lose(node string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,8 +161,9 @@ func (s *shop) find(node string) {
 	s.event("%s is found", node)
 }
 
-// Whatever callers and people do, and while nodes come, go and lose the store: tasks
-// of one key go out one after the other in their order, and none waits for ever.
+// Tasks of one ordering key are attempted one after the other in their order, and none waits
+// forever. This holds while callers add, cancel, complete and resend, and while nodes start, stop
+// and lose the store.
 func TestOrderHolds(t *testing.T) {
 	for seed := range uint64(max(12/fewer, 4)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -177,7 +179,7 @@ func holdOrder(t *testing.T, seed uint64) {
 	c.deaf = seed%3 == 2
 	queue := engine.Queue{Name: "q", Schedule: "0s, 1s*3, 5s*2", Timeout: 10 * time.Second}
 	if seed%2 == 1 {
-		queue.Concurrency = 40 // in pieces, which some shards have
+		queue.Concurrency = 40 // split into quotas, which some shards have
 	}
 	names := []string{"a", "b", "c"}
 	nodes := make(map[string]*member)
@@ -199,7 +201,7 @@ func holdOrder(t *testing.T, seed uint64) {
 			task := &bellman.Task{Queue: "q", OrderingKey: key, Supersedes: rnd.IntN(8) == 0, Delay: time.Duration(rnd.IntN(4)-2) * 500 * time.Millisecond}
 			added := m.Add(t.Context(), task)[0]
 			if added.Err != nil {
-				continue // it stops, or is cut off: nothing was answered
+				continue // the node is stopping or cut off: nothing was added
 			}
 			s.mu.Lock()
 			s.wares[added.ID] = &ware{key: key, nth: len(some), supersedes: task.Supersedes}
@@ -213,12 +215,12 @@ func holdOrder(t *testing.T, seed uint64) {
 			id := some[rnd.IntN(len(some))]
 			s.byHand(id)
 			s.mu.Lock()
-			s.wares[id].resent = true // from now on it may go at any time, one at a time
+			s.wares[id].resent = true // from now on it may be attempted out of order, but not beside another
 			s.mu.Unlock()
 			mode := []engine.ResendMode{engine.ResendOnce, engine.ResendRestart}[rnd.IntN(2)]
 			if task := get(t, c.store, id); task.WasSuperseded() {
 				if _, err := m.Resend(t.Context(), id, mode, bellman.By{}); err == nil {
-					t.Errorf("Resend of one that was superseded: no error")
+					t.Errorf("Resend of a superseded task: no error")
 				}
 			} else {
 				_, err := m.Resend(t.Context(), id, mode, bellman.By{})
@@ -230,11 +232,11 @@ func holdOrder(t *testing.T, seed uint64) {
 			id := some[rnd.IntN(len(some))]
 			s.byHand(id)
 			_, _ = m.Complete(t.Context(), id, bellman.Completion{}, bellman.By{})
-		case n < 78 && step > 50: // it stops and starts
+		case n < 78 && step > 50: // a node stops or starts
 			name := names[rnd.IntN(3)]
 			nodes[name].stop()
 			start(name)
-		case n < 79 && step > 50 && step < 500: // it loses the store for longer than its leases last
+		case n < 79 && step > 50 && step < 500: // a node loses the store for longer than its leases last
 			name := names[rnd.IntN(3)]
 			if m := nodes[name]; !m.store.cut.Load() {
 				s.lose(name)
@@ -242,7 +244,7 @@ func holdOrder(t *testing.T, seed uint64) {
 				go func() {
 					time.Sleep(12 * time.Second)
 					m.store.cut.Store(false)
-					time.Sleep(12 * time.Second) // what it had begun is over
+					time.Sleep(12 * time.Second) // until its attempts in flight are over
 					s.find(name)
 				}()
 			}
@@ -254,11 +256,11 @@ func holdOrder(t *testing.T, seed uint64) {
 		for i, id := range some {
 			if task := get(t, c.store, id); !task.State.Ended() {
 				turn, err := c.store.Chain(t.Context(), "q", key, id, 1)
-				t.Errorf("%d of %s, %v, has not ended: %+v, %+v, %v", i, key, id, task.Status, turn, err)
+				t.Errorf("task %d of key %s, %v, has not ended: %+v, %+v, %v", i, key, id, task.Status, turn, err)
 			}
 		}
 		if left, err := c.store.Chain(t.Context(), "q", key, bellman.ID{}, 10); len(left.First) > 0 || err != nil {
-			t.Errorf("%s has places left: %v, %v", key, left, err)
+			t.Errorf("key %s still has places in its chain: %v, %v", key, left, err)
 			for i, id := range some {
 				log, err := c.store.Attempts(t.Context(), id, 0, 100)
 				is := get(t, c.store, id)
@@ -288,6 +290,6 @@ func holdOrder(t *testing.T, seed uint64) {
 	}
 	t.Logf("seed %d: %d tasks, %d attempts, %d superseded", seed, len(s.wares), attempted, superseded)
 	if len(s.wares) < 200 || attempted < 100 || superseded < 5 {
-		t.Errorf("too little happened")
+		t.Errorf("fewer tasks, attempts or superseded tasks than a useful run has")
 	}
 }

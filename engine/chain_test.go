@@ -16,8 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A diary is a handler that notes when attempts of which tasks, named by their keys,
-// were made.
+// A diary is a handler that records the key of the task and the time of each attempt.
 type diary struct {
 	answer func(t *bellman.Task, number int) bellman.Verdict
 
@@ -42,7 +41,7 @@ func (d *diary) want(t *testing.T, notes ...string) {
 	}
 }
 
-// ordered starts an engine in a bubble whose attempts a diary notes.
+// ordered starts an engine in a bubble. Its handler is a diary that answers with answer.
 func ordered(t *testing.T, schedule string, answer func(*bellman.Task, int) bellman.Verdict, test func(t *testing.T, e *engine.Engine, s store.Store, d *diary)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -55,7 +54,7 @@ func ordered(t *testing.T, schedule string, answer func(*bellman.Task, int) bell
 
 func one(key string) *bellman.Task { return &bellman.Task{Queue: "q", Key: key, OrderingKey: "o"} }
 
-// refuseFirst accepts a task's third attempt.
+// refuseFirst rejects a task's first two attempts and accepts the third.
 func refuseFirst(_ *bellman.Task, number int) bellman.Verdict {
 	if number < 3 {
 		return bellman.Verdict{Result: bellman.Refused}
@@ -63,14 +62,14 @@ func refuseFirst(_ *bellman.Task, number int) bellman.Verdict {
 	return bellman.Verdict{Next: bellman.Succeed}
 }
 
-// Each task of an ordering key is attempted after the one before has ended, at that
-// moment, on time, and on a schedule of its own that begins then.
+// Each task of an ordering key starts when the task before it has ended. It is not late, and its
+// own schedule and maximum age count from that moment.
 func TestOneAfterTheOther(t *testing.T) {
 	ordered(t, "0s, 10s, 20s", refuseFirst, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		var ids []bellman.ID
 		for _, key := range []string{"a", "b", "c"} {
 			task := one(key)
-			task.MaxAge = 30 * time.Second // of its own schedule
+			task.MaxAge = 30 * time.Second // counted from when its own schedule begins
 			ids = append(ids, add(t, e, task))
 		}
 		other := one("x")
@@ -102,7 +101,7 @@ func TestOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// One that failed, was cancelled, or was completed by hand is in nobody's way.
+// A task that failed, was cancelled, or was completed by hand no longer blocks the next one.
 func TestEveryEndPassesTheTurn(t *testing.T) {
 	answer := func(t *bellman.Task, _ int) bellman.Verdict {
 		if t.Key == "a" {
@@ -127,7 +126,7 @@ func TestEveryEndPassesTheTurn(t *testing.T) {
 	})
 }
 
-// A task that waits may be cancelled; who waits for one not due yet waits for it.
+// A waiting task can be cancelled. A task that follows one that is not due yet waits for it.
 func TestWhoWaitsIsLeftAlone(t *testing.T) {
 	ordered(t, "0s", accept, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		late := one("late")
@@ -144,8 +143,7 @@ func TestWhoWaitsIsLeftAlone(t *testing.T) {
 	})
 }
 
-// What is sent again by hand goes before those created after it, which wait, but not
-// beside an attempt of theirs.
+// A resent task goes before the tasks created after it, but not while one of them is in flight.
 func TestResendInOrder(t *testing.T) {
 	answer := func(t *bellman.Task, number int) bellman.Verdict {
 		time.Sleep(2 * time.Second)
@@ -161,7 +159,7 @@ func TestResendInOrder(t *testing.T) {
 		a := add(t, e, one("a"))
 		time.Sleep(time.Millisecond)
 		add(t, e, one("b"))
-		time.Sleep(13*time.Second - time.Millisecond) // b is attempted the second time: 2s, 12s
+		time.Sleep(13*time.Second - time.Millisecond) // b is in flight at its second attempt: 2s, 12s
 		if _, err := e.Resend(t.Context(), a, engine.ResendRestart, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +168,7 @@ func TestResendInOrder(t *testing.T) {
 	})
 }
 
-// What would wait for ever is refused.
+// Combinations of ordering key and other fields that would wait forever are rejected.
 func TestOrderingThatCannotBe(t *testing.T) {
 	ordered(t, "0s", accept, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		for field, task := range map[string]*bellman.Task{
@@ -179,18 +177,18 @@ func TestOrderingThatCannotBe(t *testing.T) {
 		} {
 			var invalid *bellman.Invalid
 			if err := e.Add(t.Context(), task)[0].Err; !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
-				t.Errorf("Add(%+v): %v; want %s refused", task, err, field)
+				t.Errorf("Add(%+v): %v; want an error of the field %s", task, err, field)
 			}
 		}
 	})
 }
 
-// The same key with another order is another request; without any, digests are as they
-// were before there was any.
+// Another ordering key or superseding makes another digest. A task without an ordering key has the
+// digest that it had before ordering keys existed.
 func TestDigestOfOrdering(t *testing.T) {
 	plain := bellman.Task{Queue: "q", Key: "k", Body: []byte("b")}
 	if got := fmt.Sprintf("%x", plain.Digest()); got != plainDigest {
-		t.Errorf("Digest() without an ordering key = %s, want %s as ever", got, plainDigest)
+		t.Errorf("Digest() without an ordering key = %s; want %s, as before ordering keys existed", got, plainDigest)
 	}
 	seen := map[bellman.Digest]bool{plain.Digest(): true}
 	for _, key := range []string{"o", "p"} {
@@ -198,15 +196,15 @@ func TestDigestOfOrdering(t *testing.T) {
 			task := plain
 			task.OrderingKey, task.Supersedes = key, supersedes
 			if seen[task.Digest()] {
-				t.Errorf("Digest() with %q, %t is another's", key, supersedes)
+				t.Errorf("Digest() with %q, %t equals that of another combination", key, supersedes)
 			}
 			seen[task.Digest()] = true
 		}
 	}
 }
 
-// A start after a stop in the middle of an attempt goes on with the same task, and the
-// next one is told.
+// The engine stops during an attempt and starts again. It goes on with the same task, and the next
+// task of the key is told when that one ends.
 func TestOrderOverRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -219,9 +217,9 @@ func TestOrderOverRestart(t *testing.T) {
 		add(t, e, one("a"))
 		b := add(t, e, one("b"))
 		time.Sleep(time.Second)
-		stop() // waits for a
+		stop() // the stop waits for the attempt of a
 		if task := get(t, store, b); task.VisibleAt.After(time.Now()) {
-			t.Errorf("b is looked at in %v; want now, for a has ended", time.Until(task.VisibleAt))
+			t.Errorf("b is visible in %v; want now, because a has ended", time.Until(task.VisibleAt))
 		}
 		_, stop = run(t, store, q)
 		defer stop()
@@ -230,4 +228,4 @@ func TestOrderOverRestart(t *testing.T) {
 	})
 }
 
-const plainDigest = "f152ac48a0272a08dbe042ffa97368a1" // as it was kept before there were ordering keys
+const plainDigest = "f152ac48a0272a08dbe042ffa97368a1" // the stored digest from before ordering keys existed

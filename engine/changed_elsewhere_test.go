@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A task that waits in line at its node and is cancelled at another is not attempted
-// any more.
+// A task waits in its line at the owner and is cancelled at another node. It is not attempted any
+// more.
 func TestCancelledInLineElsewhere(t *testing.T) {
 	hearing(t, func(t *testing.T, c *crew, _ time.Duration) {
 		l := newLedger()
@@ -59,11 +59,11 @@ func TestCancelledInLineElsewhere(t *testing.T) {
 	})
 }
 
-// sentWithin is how long after a change was answered an attempt may still begin that
-// goes by the task as it was before.
+// sentWithin is how long an attempt may still start from a task's former content after a change of
+// the task was answered.
 const sentWithin = 2 * time.Second
 
-// lossy runs a test with crews whose hints get lost in different ways.
+// lossy runs a test several times, each time with hints that get lost in another way.
 func lossy(t *testing.T, f func(t *testing.T, c *crew)) {
 	for name, lose := range map[string]func(string, *engine.Hint) bool{
 		"none":            nil,
@@ -80,8 +80,8 @@ func lossy(t *testing.T, f func(t *testing.T, c *crew)) {
 	}
 }
 
-// However hints get lost, no attempt of a task begins more than two seconds after it was
-// cancelled, completed or rescheduled at another node.
+// A task that is cancelled, completed or rescheduled at another node is not attempted in its former
+// state more than two seconds later, however hints get lost.
 func TestChangedInLineElsewhere(t *testing.T) {
 	lossy(t, func(t *testing.T, c *crew) {
 		l := newLedger()
@@ -137,13 +137,13 @@ func TestChangedInLineElsewhere(t *testing.T) {
 			}
 		}
 		if late > 0 || len(answered) < 30 {
-			t.Errorf("of %d tasks %d were attempted more than %v after they were changed; want none of 30 or more", len(answered), late, sentWithin)
+			t.Errorf("of %d tasks %d were attempted more than %v after they were changed; want 30 or more, and none late", len(answered), late, sentWithin)
 		}
 	})
 }
 
-// A task that is cancelled at a third node while its shard has just moved, so that the third
-// node tells its former owner, is not attempted more than two seconds later.
+// A task is cancelled at a third node just after its shard moved, so that node notifies the former
+// owner. No attempt of the task starts more than two seconds later.
 func TestCancelledAfterHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
@@ -161,7 +161,7 @@ func TestCancelledAfterHandOver(t *testing.T) {
 			ids = append(ids, add(t, b.Engine, &bellman.Task{Queue: "q", Endpoint: "one"}))
 		}
 		time.Sleep(time.Second)
-		d := c.start("d", queue("d")) // b gives it shards, and tells nobody else
+		d := c.start("d", queue("d")) // b gives it shards, and c does not know yet
 		defer d.stop()
 		answered := make(map[bellman.ID]time.Time)
 		for _, id := range ids {
@@ -186,7 +186,7 @@ func TestCancelledAfterHandOver(t *testing.T) {
 	})
 }
 
-// A slow line is a store whose answer to Load takes a while on its way back.
+// A slowLine is a store whose answers to Load arrive late.
 type slowLine struct {
 	store.Store
 	takes atomic.Int64 // time.Duration
@@ -198,11 +198,10 @@ func (s *slowLine) Load(ctx context.Context, entries []store.Entry) ([]*bellman.
 	return tasks, err
 }
 
-// What was read a while ago does not become new by arriving late: an answer of the store
-// that takes three seconds starts no attempt.
+// A store's answer that arrives three seconds late is three seconds old, and starts no attempt.
 func TestSlowReadStartsNothing(t *testing.T) {
-	// The content is read some seconds before it is due, and again when its turn has come: a task is
-	// cancelled while either read is on its way.
+	// A task's content is read some seconds before it is due, and again when its turn comes. The
+	// task is cancelled while one of these reads is on its way.
 	for _, after := range []time.Duration{500 * time.Millisecond, 1500 * time.Millisecond, 2500 * time.Millisecond, 3500 * time.Millisecond} {
 		t.Run(fmt.Sprint("cancelled after ", after), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -231,7 +230,7 @@ func TestSlowReadStartsNothing(t *testing.T) {
 				db.takes.Store(int64(time.Second))
 				time.Sleep(30 * time.Second)
 				if task := get(t, db, next); task.State != bellman.Succeeded {
-					t.Errorf("a task is %v when the store is quicker again; want succeeded", task.State)
+					t.Errorf("the task is %v after the store became quick again; want succeeded", task.State)
 				}
 			})
 		})

@@ -20,8 +20,8 @@ type soleStore struct {
 
 func (s soleStore) Use() store.Use { return store.Use{Exclusive: s.sole} }
 
-// The check finds a task that the hand has forgotten: with an exclusive store long before it is due,
-// with others once it is.
+// Gaps reports a task that the agenda has lost: with an exclusive store long before the task is
+// due, with other stores once it is due.
 func TestGaps(t *testing.T) {
 	for _, sole := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestGaps(t *testing.T) {
 			time.Sleep(time.Second + 300*time.Millisecond) // between two sweeps
 			var w agendacheck.Watch
 			if gaps := w.Look(ctx, e, store, 10, 0); len(gaps) > 0 {
-				t.Errorf("sole %t: %v; want none", sole, gaps)
+				t.Errorf("sole %t: gaps %v before the agenda lost a task; want none", sole, gaps)
 			}
 			forget := func() {
 				e.agenda.mu.Lock()
@@ -53,7 +53,7 @@ func TestGaps(t *testing.T) {
 			}
 			forget()
 			if gaps := w.Look(ctx, e, store, 10, 0); len(gaps) > 0 != sole || sole && gaps[0].ID != task.ID {
-				t.Errorf("sole %t: %v of a task that is due in a minute; want it reported: %t", sole, gaps, sole)
+				t.Errorf("sole %t: gaps %v for a lost task that is due in a minute; want it reported: %t", sole, gaps, sole)
 			}
 			if gaps := w.Look(ctx, e, store, 10, time.Second); len(gaps) > 0 {
 				t.Errorf("sole %t: %v lasted for a second at once", sole, gaps)

@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// hurried is a handler whose tasks must be attempted at a time at the latest.
+// hurried is a handler that sets the latest time of a task's first attempt.
 type hurried struct {
 	*receiver
 	latest time.Time
@@ -21,8 +21,8 @@ func (h *hurried) Check(t *bellman.Task) error {
 	return nil
 }
 
-// A handler may say when the first attempt is made at the latest; what the caller
-// left in the task's status says nothing.
+// A handler may set the latest time of the first attempt. A time that the caller left in the task's
+// status has no effect.
 func TestCheckerSaysTheLatest(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// hearing runs a test with nodes that tell one another what they know, and with
-// nodes that have to look.
+// hearing runs a test twice: with nodes that send each other hints, and with deaf nodes that only
+// find changes by reading the store. A task may be late by within.
 func hearing(t *testing.T, f func(t *testing.T, c *crew, within time.Duration)) {
 	for _, deaf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deaf %t", deaf), func(t *testing.T) {
@@ -33,7 +33,7 @@ func hearing(t *testing.T, f func(t *testing.T, c *crew, within time.Duration)) 
 	}
 }
 
-// What is done by hand at a node that does not own the task is done all the same.
+// A resend, cancel or reschedule also works at a node that does not own the task.
 func TestCrewByHand(t *testing.T) {
 	hearing(t, func(t *testing.T, c *crew, within time.Duration) {
 		l := newLedger()
@@ -44,7 +44,7 @@ func TestCrewByHand(t *testing.T) {
 		defer b.stop()
 		time.Sleep(20 * time.Second)
 		var ids []bellman.ID
-		for range 80 { // on both, so that half of what follows is the other's
+		for range 80 { // on both nodes, so that each owns about half
 			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q", Delay: time.Minute}), add(t, b.Engine, &bellman.Task{Queue: "q", Delay: time.Minute}))
 		}
 		began := time.Now()
@@ -64,7 +64,7 @@ func TestCrewByHand(t *testing.T) {
 				err = settled[0].Err
 			}
 			if err != nil {
-				t.Errorf("task %d: %v", i, err)
+				t.Errorf("task %d: change by hand: %v", i, err)
 			}
 		}
 		time.Sleep(3 * time.Minute)
@@ -73,13 +73,13 @@ func TestCrewByHand(t *testing.T) {
 			switch i % 4 {
 			case 1:
 				if len(times) > 0 || task.State != bellman.Cancelled {
-					t.Errorf("task %d, cancelled: %v, attempted %d times", i, task.State, len(times))
+					t.Errorf("cancelled task %d: %v, attempted %d times; want cancelled, none", i, task.State, len(times))
 				}
 			case 2:
 				if len(times) != 1 {
-					t.Errorf("task %d, moved: attempted %d times; want once", i, len(times))
+					t.Errorf("rescheduled task %d: attempted %d times; want once", i, len(times))
 				} else if after := times[0].Sub(began); after < 10*time.Second {
-					t.Errorf("task %d, moved: attempted after %v; want 10s", i, after)
+					t.Errorf("rescheduled task %d: attempted after %v; want 10s", i, after)
 				}
 			default:
 				if len(times) != 1 || task.State != bellman.Succeeded {
@@ -93,7 +93,7 @@ func TestCrewByHand(t *testing.T) {
 	})
 }
 
-// A pause holds on all nodes, and so does its end.
+// A pause and a resume take effect on all nodes.
 func TestCrewPause(t *testing.T) {
 	hearing(t, func(t *testing.T, c *crew, within time.Duration) {
 		l := newLedger()
@@ -111,7 +111,7 @@ func TestCrewPause(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		if n := len(l.times); n > 0 {
-			t.Errorf("%d tasks of a queue were attempted that was paused at the other node", n)
+			t.Errorf("%d tasks were attempted of a queue that is paused at the other node; want none", n)
 		}
 		infos, err := b.Queues(t.Context())
 		if err != nil || len(infos) != 1 || infos[0].Pause == nil {
@@ -125,8 +125,8 @@ func TestCrewPause(t *testing.T) {
 	})
 }
 
-// A shard that is lost is let go, and nothing else: what was recorded together with
-// outcomes of it is recorded all the same.
+// A node that loses one shard gives up only that shard. Outcomes of other shards in the same commit
+// are recorded.
 func TestCrewLosesOneShard(t *testing.T) {
 	hearing(t, func(t *testing.T, c *crew, _ time.Duration) {
 		l := newLedger()
@@ -136,7 +136,7 @@ func TestCrewLosesOneShard(t *testing.T) {
 		for range 640 {
 			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q", Delay: 10 * time.Second}))
 		}
-		time.Sleep(10*time.Second + 100*time.Millisecond) // some are in flight
+		time.Sleep(10*time.Second + 100*time.Millisecond) // some attempts are in flight
 		state, err := c.store.State(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func TestCrewLosesOneShard(t *testing.T) {
 			task := get(t, c.store, id)
 			if task.Shard == stolen {
 				if task.Attempts > 0 {
-					t.Errorf("an outcome was recorded in a shard of another")
+					t.Errorf("an outcome was recorded in a shard that another node owns")
 				}
 				continue
 			}
@@ -168,8 +168,8 @@ func TestCrewLosesOneShard(t *testing.T) {
 	})
 }
 
-// However a death falls between beats, the others own all of a dead node's shards
-// within eight seconds, and usually within six and a half.
+// After a node's death the other nodes own all of its shards within eight seconds, and within 6.5 s
+// in the median, wherever the death falls between two heartbeats.
 func TestCrewTakesOverSoon(t *testing.T) {
 	const times = max(20/fewer, 5)
 	var took []time.Duration
@@ -178,7 +178,7 @@ func TestCrewTakesOverSoon(t *testing.T) {
 			c := newCrew(t)
 			queue := newLedger().queue("", 0)
 			a, b := c.start("a", queue), c.start("b", queue)
-			time.Sleep(730 * time.Millisecond) // so that they do not beat at once
+			time.Sleep(730 * time.Millisecond) // so that the nodes do not beat at the same time
 			d := c.start("d", queue)
 			time.Sleep(20*time.Second + time.Duration(i)*2*time.Second/times)
 			a.store.cut.Store(true)
@@ -200,7 +200,7 @@ func TestCrewTakesOverSoon(t *testing.T) {
 	t.Logf("median %v, most %v", took[times/2], took[times-1])
 }
 
-// Exactly one node leads, but for a moment, and another does when it stops.
+// Exactly one node leads. When it stops, another one leads after a moment.
 func TestCrewLeads(t *testing.T) {
 	hearing(t, func(t *testing.T, c *crew, within time.Duration) {
 		queue := newLedger().queue("", 0)
@@ -211,7 +211,7 @@ func TestCrewLeads(t *testing.T) {
 			for i, m := range nodes {
 				if m.Leads() {
 					if leader >= 0 {
-						t.Errorf("%s and %s lead", nodes[leader].name, m.name)
+						t.Errorf("both %s and %s lead; want one leader", nodes[leader].name, m.name)
 					}
 					leader = i
 				}
@@ -221,11 +221,11 @@ func TestCrewLeads(t *testing.T) {
 			}
 			infos, unowned, err := nodes[leader].Nodes(t.Context())
 			if err != nil || len(infos) != len(nodes) || len(unowned) > 0 {
-				t.Errorf("%d nodes, %d shards of none, %v; want %d, none", len(infos), len(unowned), err, len(nodes))
+				t.Errorf("%d nodes, %d shards without an owner, %v; want %d nodes and no such shard", len(infos), len(unowned), err, len(nodes))
 			}
 			for _, n := range infos {
 				if !n.Alive || n.Self != (n.Addr == nodes[leader].name) {
-					t.Errorf("node %+v as %s sees it", n, nodes[leader].name)
+					t.Errorf("node %+v in the list of %s; want it alive, with its name and shards", n, nodes[leader].name)
 				}
 			}
 			nodes[leader].stop()
@@ -235,8 +235,8 @@ func TestCrewLeads(t *testing.T) {
 	})
 }
 
-// Tasks that were added in a transaction of the caller's are attempted at once by
-// whoever owns their shards, when the engine is told of the commit.
+// Tasks that the caller added in a transaction of its own are attempted at once by the owners of
+// their shards, when Committed is called.
 func TestCrewCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
@@ -251,7 +251,7 @@ func TestCrewCommitted(t *testing.T) {
 		}
 		adds := a.Prepare(tasks...)
 		for i := range adds {
-			tasks[i].Shard = uint16(i) // of all nodes
+			tasks[i].Shard = uint16(i) // shards of all nodes
 			ids = append(ids, tasks[i].ID)
 		}
 		if err := c.store.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil {
@@ -265,8 +265,8 @@ func TestCrewCommitted(t *testing.T) {
 	})
 }
 
-// What moves together is one line of the log, and an attempt says by which process it
-// was made.
+// Shards that move together are reported in one log line. An attempt names the process that made
+// it.
 func TestCrewSaysWhatMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder
@@ -281,19 +281,20 @@ func TestCrewSaysWhatMoves(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		infos, _, err := a.Nodes(t.Context())
 		if log := attempts(t, c.store, id); err != nil || len(infos) != 2 || len(log) != 1 || !strings.HasPrefix(infos[0].Name, log[0].Node+"/") {
-			t.Errorf("attempts %+v of nodes %+v, %v; want the name that the list begins with", log, infos, err)
+			t.Errorf("attempts %+v of nodes %+v, %v; want the process id of the list as the attempt's node", log, infos, err)
 		}
 		b.stop()
 		time.Sleep(10 * time.Second)
 		a.stop()
 		said := text.String()
 		if n := strings.Count(said, "shards moved"); n != 3 || !strings.Contains(said, "claimed=0 given_back=") {
-			t.Errorf("%d lines of shards that moved; want one when a had all, one when b came, one when b went:\n%s", n, said)
+			t.Errorf("%d log lines about moved shards; want three: a claims all, b joins, b leaves:\n%s", n, said)
 		}
 	})
 }
 
-// A node that left is gone from the list, one that died is shown as dead for a while.
+// A node that stopped disappears from the list of nodes. A node that died is listed as dead for a
+// while.
 func TestCrewForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
@@ -312,16 +313,16 @@ func TestCrewForgets(t *testing.T) {
 		}
 		b.stop()
 		if got := list(); got != "a true d true" {
-			t.Errorf("after b has left: %s; want a and d", got)
+			t.Errorf("nodes after b has left: %s; want a and d", got)
 		}
 		d.store.cut.Store(true)
 		time.Sleep(time.Minute)
 		if got := list(); got != "a true d false" {
-			t.Errorf("after d has died: %s; want a, and d dead", got)
+			t.Errorf("nodes after d has died: %s; want a, and d as dead", got)
 		}
 		time.Sleep(10 * time.Minute)
 		if got := list(); got != "a true" {
-			t.Errorf("ten minutes later: %s; want a", got)
+			t.Errorf("nodes ten minutes later: %s; want a", got)
 		}
 		d.stop()
 	})

@@ -19,7 +19,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A member is one node of several on one store, that can be cut off from it.
+// A member is one node of several on one store. It can be cut off from the store.
 type member struct {
 	*engine.Engine
 	name  string
@@ -27,13 +27,13 @@ type member struct {
 	stop  func()
 }
 
-// A wire is the way from a node to the store. When it is cut, calls fail at once
-// and nothing is done.
+// A wire is a node's connection to the store. While it is cut, calls fail at once and nothing is
+// written.
 type wire struct {
 	store.Store
 	cut atomic.Bool
 
-	swallow atomic.Int64 // so many beats to come are never answered
+	swallow atomic.Int64 // number of coming heartbeats that are never answered
 }
 
 func (w *wire) under() store.Store {
@@ -119,17 +119,18 @@ func (w *wire) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task
 	return w.Store.Load(ctx, entries)
 }
 
-// A crew is several nodes on one store in the bubble of a test, that hear of one
-// another unless deaf.
+// A crew is several nodes on one store in the bubble of a test. The nodes send each other hints
+// unless the crew is deaf.
 type crew struct {
 	t      *testing.T
 	store  store.Store
 	deaf   bool
-	limits engine.Limits    // of the next node
-	log    *slog.Logger     // of the next node; nil: nothing is said
-	wall   func() time.Time // of the next node; nil: time.Now
+	limits engine.Limits    // of nodes started from now on
+	log    *slog.Logger     // of nodes started from now on; nil: no log
+	wall   func() time.Time // of nodes started from now on; nil: time.Now
 
-	// lose changes a hint on its way, or loses it (true). Nil: all hints arrive.
+	// lose may change a hint on its way; it returns true if the hint is lost. Nil: all hints
+	// arrive.
 	lose func(addr string, h *engine.Hint) bool
 
 	mu      sync.Mutex
@@ -140,7 +141,7 @@ func newCrew(t *testing.T) *crew {
 	return &crew{t: t, store: memory.New(), members: make(map[string]*member)}
 }
 
-// start adds a node.
+// start starts a node named name and adds it to the crew.
 func (c *crew) start(name string, queues ...engine.Queue) *member {
 	c.t.Helper()
 	m := &member{name: name, store: &wire{Store: c.store}}
@@ -158,7 +159,7 @@ func (c *crew) start(name string, queues ...engine.Queue) *member {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(ctx) }()
-	checked := checkHand(c.t, m.Engine, m.store, 70*time.Second) // what others do is found by a sweep at the latest
+	checked := checkHand(c.t, m.Engine, m.store, 70*time.Second) // a sweep finds at last what other nodes did
 	m.stop = sync.OnceFunc(func() {
 		checked()
 		cancel()
@@ -185,7 +186,7 @@ func (c *crew) tell(_ context.Context, addr string, h engine.Hint) {
 	}
 }
 
-// ask is how one node asks another for its figures. One that is cut off does not answer.
+// ask is how one node asks another for its figures. A node that is cut off does not answer.
 func (c *crew) ask(ctx context.Context, addr string, ask figures.Ask) (engine.Report, error) {
 	time.Sleep(2 * time.Millisecond)
 	c.mu.Lock()
@@ -198,7 +199,7 @@ func (c *crew) ask(ctx context.Context, addr string, ask figures.Ask) (engine.Re
 	return m.Report(ctx, ask), nil
 }
 
-// owns returns how many shards each node has; "" are those that are nobody's.
+// owns returns the number of shards by node. The name "" stands for shards without an owner.
 func (c *crew) owns() map[string]int {
 	c.t.Helper()
 	state, err := c.store.State(c.t.Context(), "")
@@ -218,13 +219,13 @@ func (c *crew) owns() map[string]int {
 	return n
 }
 
-// A ledger remembers when each task was attempted, and by how many at once.
+// A ledger records when each task was attempted, and how many attempts of a task overlapped.
 type ledger struct {
 	mu     sync.Mutex
 	times  map[bellman.ID][]time.Time
 	by     map[bellman.ID][]string
 	flying map[bellman.ID]int
-	over   int // attempts that overlapped another of their task
+	over   int // attempts that overlapped another attempt of the same task
 	late   time.Duration
 }
 
@@ -232,7 +233,7 @@ func newLedger() *ledger {
 	return &ledger{times: make(map[bellman.ID][]time.Time), by: make(map[bellman.ID][]string), flying: make(map[bellman.ID]int)}
 }
 
-// queue is one whose attempts take a while, and are remembered.
+// queue returns a queue whose attempts last took and are recorded in the ledger.
 func (l *ledger) queue(node string, took time.Duration) engine.Queue {
 	return engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
 		l.mu.Lock()
@@ -251,7 +252,7 @@ func (l *ledger) queue(node string, took time.Duration) engine.Queue {
 	})}
 }
 
-// once checks that each task was attempted once.
+// once fails the test unless each of the tasks was attempted exactly once.
 func (l *ledger) once(t *testing.T, ids []bellman.ID) {
 	t.Helper()
 	l.mu.Lock()
@@ -270,8 +271,8 @@ func (l *ledger) once(t *testing.T, ids []bellman.ID) {
 	}
 }
 
-// Three nodes share the shards, each task is attempted once, and a node that stops
-// hands over without a task being late; a rolling restart of all three too.
+// Three nodes share the shards, and each task is attempted once. A node that stops hands its shards
+// over without a late task; so does a rolling restart of all three.
 func TestCrewSharesAndHandsOver(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deaf %t", deaf), func(t *testing.T) {
@@ -283,7 +284,7 @@ func TestCrewSharesAndHandsOver(t *testing.T) {
 				for _, name := range names {
 					nodes[name] = c.start(name, l.queue(name, 20*time.Millisecond))
 				}
-				time.Sleep(20 * time.Second) // few a second move
+				time.Sleep(20 * time.Second) // few shards move per second
 				for _, name := range names {
 					if n := c.owns()[name]; n < 8 || n > 40 {
 						t.Errorf("%s owns %d of 64 shards; want about a third: %v", name, n, c.owns())
@@ -320,7 +321,7 @@ func TestCrewSharesAndHandsOver(t *testing.T) {
 					most = 3 * time.Second
 				}
 				if l.late > most {
-					t.Errorf("a task was %v late; want %v at most", l.late, most)
+					t.Errorf("a task was %v late; want at most %v", l.late, most)
 				}
 				t.Logf("late %v, owns %v", l.late, c.owns())
 			})
@@ -328,8 +329,8 @@ func TestCrewSharesAndHandsOver(t *testing.T) {
 	}
 }
 
-// Attempts that take long do not hold up the other tasks of their shards when
-// these move, are not made twice, and are recorded.
+// Long attempts do not delay the other tasks of their shards when the shards move. They are not
+// repeated, and their outcomes are recorded.
 func TestCrewHandsOverSlowAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
@@ -348,7 +349,7 @@ func TestCrewHandsOverSlowAttempts(t *testing.T) {
 		b := c.start("b", slow, quick("b"))
 		defer b.stop()
 		var quicks, slows []bellman.ID
-		for i := range 2000 { // while shards move from a to b, and then the rest
+		for i := range 2000 { // while shards move from a to b, and later when a stops
 			if i == 1500 {
 				go a.stop()
 			}
@@ -365,14 +366,14 @@ func TestCrewHandsOverSlowAttempts(t *testing.T) {
 		time.Sleep(time.Minute)
 		l.once(t, quicks)
 		if l.late > 500*time.Millisecond {
-			t.Errorf("a task was %v late; want 500ms at most", l.late)
+			t.Errorf("a task was %v late; want at most 500ms", l.late)
 		}
 		for _, id := range slows {
 			task, log := get(t, c.store, id), attempts(t, c.store, id)
 			if task.State != bellman.Succeeded || len(log) != 2 || len(l.times[id]) != 2 {
-				t.Errorf("slow task: %v, attempted at %v, log %+v; want succeeded at the second", task.State, l.times[id], log)
+				t.Errorf("slow task: %v, attempted at %v, log %+v; want succeeded at the second attempt", task.State, l.times[id], log)
 			} else if gap := l.times[id][1].Sub(l.times[id][0]); gap < 20*time.Second || gap > 20500*time.Millisecond {
-				t.Errorf("slow task attempted again after %v; want 20s", gap)
+				t.Errorf("the second attempt of a slow task came after %v; want 20s", gap)
 			}
 		}
 		if l.over > 0 {
@@ -381,8 +382,8 @@ func TestCrewHandsOverSlowAttempts(t *testing.T) {
 	})
 }
 
-// The tasks of a node that dies are attempted by the others within eight seconds,
-// and what it wrote last is not mixed up with what they do.
+// When a node dies, the others attempt its tasks within eight seconds. The last writes of the dead
+// node do not mix with theirs.
 func TestCrewTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
@@ -393,15 +394,15 @@ func TestCrewTakesOver(t *testing.T) {
 		defer d.stop()
 		time.Sleep(20 * time.Second)
 		var ids []bellman.ID
-		for i := range 3000 { // due all the time around the death
+		for i := range 3000 { // due throughout the time around the death
 			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q", Delay: 5*time.Second + time.Duration(i)*5*time.Millisecond}))
 		}
 		time.Sleep(10 * time.Second)
-		a.store.cut.Store(true) // it goes on, and cannot say so
+		a.store.cut.Store(true) // it goes on running, but cannot reach the store
 		died := time.Now()
 		time.Sleep(20 * time.Second)
 		if n := c.owns()["a"]; n != 0 {
-			t.Errorf("the dead node owns %d shards still", n)
+			t.Errorf("the dead node still owns %d shards", n)
 		}
 		l.mu.Lock()
 		missing, twice := 0, 0
@@ -414,16 +415,16 @@ func TestCrewTakesOver(t *testing.T) {
 			}
 			for i, at := range l.times[id] {
 				if l.by[id][i] == "a" && at.Sub(died) > 5*time.Second {
-					t.Errorf("a attempted a task %v after it was cut off", at.Sub(died))
+					t.Errorf("node a attempted a task %v after it was cut off", at.Sub(died))
 				}
 			}
 		}
 		if l.late > 8*time.Second || l.late < 3*time.Second || missing > 0 {
-			t.Errorf("the latest attempt was %v late, and %d are missing; want 8s at most, none", l.late, missing)
+			t.Errorf("an attempt was %v late, and %d tasks were not attempted; want at most 8s, and none", l.late, missing)
 		}
 		t.Logf("late %v, twice %d", l.late, twice)
 		if twice > 200 {
-			t.Errorf("%d tasks were attempted twice; want only what was in flight, or could not be recorded", twice)
+			t.Errorf("%d tasks were attempted twice; want only those in flight or not yet recorded at the death", twice)
 		}
 		l.mu.Unlock()
 		a.store.cut.Store(false)

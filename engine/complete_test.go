@@ -18,8 +18,8 @@ import (
 
 var errNonsense = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "outcome", Problem: "is not a word of this channel"}}}
 
-// asking asks a channel, which answers after a second, and knows what a callback
-// says. Its data is what is known.
+// asking returns a handler that queries a channel, which answers after a second, and that
+// understands the outcomes of callbacks. The task's data is the last outcome.
 func asking(answer func(*bellman.Task, int) bellman.Verdict) life {
 	return life{
 		attempt: func(t *bellman.Task, n int) bellman.Verdict {
@@ -47,9 +47,9 @@ func follow(t *bellman.Task, what string) []bellman.Task {
 	return []bellman.Task{{Queue: "notify", Key: t.Key + "/" + what, Delay: time.Hour}}
 }
 
-// A handler that is a Completer says what follows from an outcome, in whatever
-// state the task is, in one transaction with the audit record. The schedule is 10 s
-// and 10 s; the channel says nothing.
+// Complete asks a handler that is a Completer what follows from an outcome, in whatever state the
+// task is. The change, its follow-ups and the audit record are one transaction. The schedule is 10
+// s and 10 s; the channel gives no answer.
 func TestComplete(t *testing.T) {
 	paid, unpaid := bellman.Verdict{Next: bellman.Succeed, Reason: "paid", Data: []byte("paid")}, bellman.Verdict{}
 	tests := []struct {
@@ -60,11 +60,11 @@ func TestComplete(t *testing.T) {
 		outcome string
 		err     error
 
-		state   bellman.State // in the end
+		state   bellman.State // the final state
 		reason  string
 		data    string
-		follows string        // "paid", "late"; empty: none
-		next    time.Duration // when the next attempt was made; 0: none
+		follows string        // name of the follow-up, "paid" or "late"; empty: none
+		next    time.Duration // time of the next attempt; 0: none
 	}{
 		{"waiting", unpaid, nil, 5 * time.Second, "PAID", nil, bellman.Succeeded, "paid", "paid", "paid", 0},
 		{"waiting, closed", unpaid, nil, 5 * time.Second, "CLOSED", nil, bellman.Failed, "callback", "closed", "", 0},
@@ -134,20 +134,20 @@ func TestComplete(t *testing.T) {
 					t.Fatal(err)
 				}
 				if done := len(audits) > 0 && audits[0].Action == "complete"; done != (tt.err == nil) || done && audits[0].Reason != "callback: "+tt.outcome {
-					t.Errorf("audits %+v; want the completion and its outcome, if it was made", audits)
+					t.Errorf("audits %+v; want one of the completion with its outcome, or none if it was rejected", audits)
 				}
 			})
 		})
 	}
 }
 
-// A step of a life goes on with what it set off, although the task was changed
-// while the step was in flight: once.
+// A step is in flight while the task is changed. What follows from the step is done once all the
+// same.
 func TestStepsInFlight(t *testing.T) {
 	tests := []struct {
 		name  string
 		do    func(e *engine.Engine, ctx context.Context, id bellman.ID) error
-		steps []time.Duration // when each step was taken: query, close, confirm
+		steps []time.Duration // time of each step: query, close, confirm
 	}{
 		{"left alone", func(*engine.Engine, context.Context, bellman.ID) error { return nil },
 			[]time.Duration{0, time.Second, 2 * time.Second}},
@@ -198,7 +198,7 @@ func TestStepsInFlight(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if fmt.Sprint(steps) != fmt.Sprint(tt.steps) || strings.Join(names, ", ") != "after , after query, after close" {
-					t.Errorf("steps %v at %v; want each once, at %v", names, steps, tt.steps)
+					t.Errorf("steps %v at %v; want each step once, at %v", names, steps, tt.steps)
 				}
 				if task := get(t, store, id); task.State != bellman.Succeeded || task.Reason != "closed" || task.Attempts != 3 {
 					t.Errorf("%v, %q after %d attempts; want closed after 3", task.State, task.Reason, task.Attempts)
@@ -213,8 +213,8 @@ func TestStepsInFlight(t *testing.T) {
 	}
 }
 
-// A follow-up that is there already counts as added. One that is not valid, or whose alias another
-// task has, is left out and seen in the log, in the record of the attempt and in the gauges.
+// A follow-up that exists already counts as added. A follow-up that is invalid, or whose alias is
+// taken, is left out. This shows in the log, in the record of the attempt and in the gauges.
 func TestFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -250,10 +250,10 @@ func TestFollows(t *testing.T) {
 			t.Error(err)
 		}
 		if task := get(t, store, id); task.State != bellman.Succeeded {
-			t.Errorf("%v; want succeeded: the verdict stands", task.State)
+			t.Errorf("the task is %v; want succeeded, because the verdict stands", task.State)
 		}
 		if a := attempts(t, store, id)[0]; !strings.Contains(a.Error, "nowhere") || a.Action != "query" {
-			t.Errorf("attempt %+v; want its action, and which follow-up was not added", a)
+			t.Errorf("attempt %+v; want its action and the name of the follow-up that was left out", a)
 		}
 		for key, want := range map[string]bellman.ID{"same": same, "other": other} {
 			if got, err := lookup(t, store, "q2", key); err != nil || got != want {
@@ -261,7 +261,7 @@ func TestFollows(t *testing.T) {
 			}
 		}
 		if fresh, err := lookup(t, store, "q2", "fresh"); err != nil || get(t, store, fresh).State != bellman.Succeeded {
-			t.Errorf("the follow-up beside them: %v; want it added and made", err)
+			t.Errorf("the valid follow-up: %v; want it added and attempted", err)
 		}
 		if _, err := lookup(t, store, "q2", "named"); !errors.Is(err, bellman.ErrNotFound) {
 			t.Errorf("the follow-up with a taken alias: %v; want none", err)

@@ -11,9 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A decision by hand has a reason and its own action in the audit record, and adds the tasks that tell
-// of it. A decision that is rejected tells nothing. What follows a task belongs to the key that created
-// the task.
+// A decision by hand has a reason and an action of its own in the audit record, and adds the tasks
+// that notify of it. A rejected decision adds none. The follow-ups belong to the API key that
+// created the task.
 func TestDecideByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -33,11 +33,11 @@ func TestDecideByHand(t *testing.T) {
 		for _, tt := range []struct{ outcome, reason, field string }{{"PAID", "", "reason"}, {"PAID", " \t", "reason"}, {"?", "seen at the bank", "outcome"}} {
 			_, err := e.Decide(t.Context(), id, bellman.Completion{Outcome: tt.outcome}, bellman.By{Who: "finance", Reason: tt.reason})
 			if invalid := new(bellman.Invalid); !errors.As(err, &invalid) || invalid.Fields[0].Field != tt.field {
-				t.Errorf("Decide as %s because %q: %v; want the field %s to be wrong", tt.outcome, tt.reason, err, tt.field)
+				t.Errorf("Decide as %s because %q: %v; want an error of the field %s", tt.outcome, tt.reason, err, tt.field)
 			}
 		}
 		if _, err := lookup(t, store, "notify", "told 1"); !errors.Is(err, bellman.ErrNotFound) {
-			t.Errorf("after rejected decisions: %v; want no task that tells of them", err)
+			t.Errorf("Lookup of the notification after rejected decisions: %v; want none", err)
 		}
 		if _, err := e.Decide(t.Context(), id, bellman.Completion{Outcome: "PAID"}, bellman.By{Who: "finance", Reason: "seen at the bank"}); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestDecideByHand(t *testing.T) {
 			}
 		}
 		if found, _ := lookup(t, store, "notify", "told 1"); string(get(t, store, found).Body) != "seen at the bank: PAID" {
-			t.Errorf("the decision is told as %q; want its reason and outcome", get(t, store, found).Body)
+			t.Errorf("the notification of the decision is %q; want its reason and outcome", get(t, store, found).Body)
 		}
 		audits, err := store.Audits(t.Context(), time.Time{}, 10)
 		if err != nil || len(audits) != 1 || audits[0].Action != "decide" || audits[0].Reason != "seen at the bank: PAID" || audits[0].Who != "finance" {

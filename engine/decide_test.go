@@ -18,8 +18,8 @@ var t0 = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func after(d time.Duration) time.Time { return t0.Add(d) }
 
-// An attempt at t0 that took a second, of a task at its third step of ten seconds
-// each: the fourth and last is due at t0+10s.
+// The attempt at t0 took a second. The task is at its third step of ten seconds each, so the fourth
+// and last attempt is due at t0+10s.
 func TestAdvance(t *testing.T) {
 	s, err := schedule.Parse("0s, 10s*3")
 	if err != nil {
@@ -53,19 +53,19 @@ func TestAdvance(t *testing.T) {
 		{"schedule out, but due", nil, 3, 0, bellman.Verdict{Due: after(time.Minute)}, want{due: time.Minute, step: 4, data: "old"}},
 		{"too old", nil, 2, 5 * time.Second, bellman.Verdict{}, want{bellman.Failed, "max_age", 0, 3, "old"}},
 		{"too old, but due", nil, 2, 5 * time.Second, bellman.Verdict{Due: after(time.Minute)}, want{due: time.Minute, step: 3, data: "old"}},
-		{"due, and a wish to wait", nil, 2, 0, bellman.Verdict{Due: after(3 * time.Second), RetryAfter: 5 * time.Second}, want{due: 3 * time.Second, step: 3, data: "old"}},
+		{"due, with a Retry-After", nil, 2, 0, bellman.Verdict{Due: after(3 * time.Second), RetryAfter: 5 * time.Second}, want{due: 3 * time.Second, step: 3, data: "old"}},
 		{"accepted, whatever due", nil, 2, 0, bellman.Verdict{Next: bellman.Succeed, Due: after(time.Minute)}, want{bellman.Succeeded, "accepted", 0, 2, "old"}},
 		{"given up, whatever due", nil, 2, 0, bellman.Verdict{Next: bellman.GiveUp, Due: after(time.Minute)}, want{bellman.Failed, "gave_up", 0, 2, "old"}},
 
-		{"by agenda, goes on", waits, 2, 0, bellman.Verdict{}, want{due: 7 * time.Second, step: 2, data: "old"}},
-		{"by agenda, goes on with data", waits, 2, 0, bellman.Verdict{Data: []byte("new")}, want{due: 7 * time.Second, step: 2, data: "new"}},
-		{"by agenda, goes on and due", waits, 2, 0, bellman.Verdict{Due: after(3 * time.Second)}, want{due: 3 * time.Second, step: 3, data: "old"}},
-		{"by agenda, accepted", waits, 2, 0, bellman.Verdict{Next: bellman.Succeed}, want{bellman.Succeeded, "accepted", 0, 2, "old"}},
-		{"by agenda, given up", waits, 2, 0, bellman.Verdict{Next: bellman.GiveUp, Reason: "closed"}, want{bellman.Failed, "closed", 0, 2, "old"}},
-		{"by agenda, had ended", failed, 2, 0, bellman.Verdict{Data: []byte("new")}, want{bellman.Failed, "gave_up", 0, 2, "new"}},
-		{"by agenda, had ended, due", failed, 2, 0, bellman.Verdict{Due: after(time.Minute)}, want{bellman.Failed, "gave_up", 0, 2, "old"}},
-		{"by agenda, had ended, given up", failed, 2, 0, bellman.Verdict{Next: bellman.GiveUp, Reason: "closed"}, want{bellman.Failed, "gave_up", 0, 2, "old"}},
-		{"by agenda, had ended, accepted", failed, 2, 0, bellman.Verdict{Next: bellman.Succeed, Reason: "paid"}, want{bellman.Succeeded, "paid", 0, 2, "old"}},
+		{"by hand, goes on", waits, 2, 0, bellman.Verdict{}, want{due: 7 * time.Second, step: 2, data: "old"}},
+		{"by hand, goes on with data", waits, 2, 0, bellman.Verdict{Data: []byte("new")}, want{due: 7 * time.Second, step: 2, data: "new"}},
+		{"by hand, goes on and due", waits, 2, 0, bellman.Verdict{Due: after(3 * time.Second)}, want{due: 3 * time.Second, step: 3, data: "old"}},
+		{"by hand, accepted", waits, 2, 0, bellman.Verdict{Next: bellman.Succeed}, want{bellman.Succeeded, "accepted", 0, 2, "old"}},
+		{"by hand, given up", waits, 2, 0, bellman.Verdict{Next: bellman.GiveUp, Reason: "closed"}, want{bellman.Failed, "closed", 0, 2, "old"}},
+		{"by hand, had ended", failed, 2, 0, bellman.Verdict{Data: []byte("new")}, want{bellman.Failed, "gave_up", 0, 2, "new"}},
+		{"by hand, had ended, due", failed, 2, 0, bellman.Verdict{Due: after(time.Minute)}, want{bellman.Failed, "gave_up", 0, 2, "old"}},
+		{"by hand, had ended, given up", failed, 2, 0, bellman.Verdict{Next: bellman.GiveUp, Reason: "closed"}, want{bellman.Failed, "gave_up", 0, 2, "old"}},
+		{"by hand, had ended, accepted", failed, 2, 0, bellman.Verdict{Next: bellman.Succeed, Reason: "paid"}, want{bellman.Succeeded, "paid", 0, 2, "old"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,24 +78,24 @@ func TestAdvance(t *testing.T) {
 				got.due = st.Due.Sub(t0)
 			}
 			if got != tt.want || !st.VisibleAt.Equal(st.Due) {
-				t.Errorf("advance = %+v, look %v; want %+v, and its due time", got, st.VisibleAt, tt.want)
+				t.Errorf("advance = %+v, visible at %v; want %+v, visible at its due time", got, st.VisibleAt, tt.want)
 			}
 			if st.Due.Location() != time.UTC || st.Attempts != 6 || st.Trigger != bellman.BySchedule || st.Before != nil || st.State.Ended() == st.Finished.IsZero() {
-				t.Errorf("advance = %+v; want UTC, attempt 6, by schedule, nothing it goes back to, and a finish if it ended", st)
+				t.Errorf("advance = %+v; want UTC times, attempt 6, the trigger schedule, no state to go back to, and a finish time if it ended", st)
 			}
 		})
 	}
 }
 
-// An attempt at t0 that took a second, of a task due then with data "old", and
-// what was done by hand meanwhile.
+// The attempt at t0 took a second. The task was due then and had the data "old". Somebody changed
+// it while the attempt was in flight.
 func TestMerge(t *testing.T) {
 	s, err := schedule.Parse("0s, 10s*3")
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := bellman.Status{Version: 3, Attempts: 1, Step: 1, Began: t0, Due: t0, VisibleAt: t0, Data: []byte("old")}
-	at := after(500 * time.Millisecond) // when it was done
+	at := after(500 * time.Millisecond) // time of the change
 	was := func(by bellman.Trigger, before *bellman.Before) bellman.Status {
 		st := seen
 		st.Trigger, st.Before = by, before
@@ -155,15 +155,15 @@ func TestMerge(t *testing.T) {
 		{"other data, ends", seen, noted, paid, want{due: time.Second, step: 1, data: "note"}},
 		{"other data, goes on", seen, noted, next, want{due: time.Second, step: 1, data: "note"}},
 		{"other data and moved", seen, both(noted, moved), paid, want{due: minute, step: 1, data: "note"}},
-		{"other data and by agenda", seen, both(noted, once(bellman.ByHand)), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "note", before: &bellman.Before{Due: t0}}},
+		{"other data and by hand", seen, both(noted, once(bellman.ByHand)), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "note", before: &bellman.Before{Due: t0}}},
 
-		{"by agenda, goes on", seen, once(bellman.ByHand), next, want{due: half, step: 2, trigger: bellman.ByHand, data: "new",
+		{"by hand, goes on", seen, once(bellman.ByHand), next, want{due: half, step: 2, trigger: bellman.ByHand, data: "new",
 			before: &bellman.Before{Due: after(2 * time.Second)}, counts: true}},
-		{"by agenda, ends", seen, once(bellman.ByHand), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "new",
+		{"by hand, ends", seen, once(bellman.ByHand), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "new",
 			before: &bellman.Before{State: bellman.Succeeded, Reason: "paid", Finished: after(time.Second)}, counts: true}},
-		{"moved and by agenda", seen, both(moved, once(bellman.ByHand)), poll, want{due: half, step: 2, trigger: bellman.ByHand, data: "new",
+		{"moved and by hand", seen, both(moved, once(bellman.ByHand)), poll, want{due: half, step: 2, trigger: bellman.ByHand, data: "new",
 			before: &bellman.Before{Due: after(minute)}, counts: true}},
-		{"cancelled and by agenda", seen, both(cancelled, once(bellman.ByHand)), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "old",
+		{"cancelled and by hand", seen, both(cancelled, once(bellman.ByHand)), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "old",
 			before: &bellman.Before{State: bellman.Cancelled, Reason: "cancelled", Finished: at}}},
 		{"anew, goes on", seen, anew, next, want{due: half, trigger: bellman.ByHand, data: "new", counts: true}},
 		{"anew, ends", seen, anew, paid, want{due: half, trigger: bellman.ByHand, data: "old"}},
@@ -174,12 +174,12 @@ func TestMerge(t *testing.T) {
 		{"cancelled and settled", seen, both(cancelled, once(bellman.BySettle)), paid, want{due: half, step: 1, trigger: bellman.BySettle, data: "old",
 			before: &bellman.Before{State: bellman.Cancelled, Reason: "cancelled", Finished: at}}},
 
-		{"a resend, again by agenda, accepted", was(bellman.ByHand, failed), once(bellman.ByHand), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "new",
+		{"a resend, again by hand, accepted", was(bellman.ByHand, failed), once(bellman.ByHand), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "new",
 			before: &bellman.Before{State: bellman.Succeeded, Reason: "paid", Finished: after(time.Second)}, counts: true}},
-		{"a resend, again by agenda, refused", was(bellman.ByHand, failed), once(bellman.ByHand), poll, want{due: half, step: 1, trigger: bellman.ByHand, data: "new",
+		{"a resend, again by hand, refused", was(bellman.ByHand, failed), once(bellman.ByHand), poll, want{due: half, step: 1, trigger: bellman.ByHand, data: "new",
 			before: failed, counts: true}},
 		{"a resend, settled", was(bellman.ByHand, failed), once(bellman.BySettle), poll, want{bellman.Failed, "gave_up", 0, 1, 0, "new", nil, true}},
-		{"a resend, cancelled and by agenda", was(bellman.ByHand, failed), both(cancelled, once(bellman.ByHand)), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "old",
+		{"a resend, cancelled and by hand", was(bellman.ByHand, failed), both(cancelled, once(bellman.ByHand)), paid, want{due: half, step: 1, trigger: bellman.ByHand, data: "old",
 			before: &bellman.Before{State: bellman.Cancelled, Reason: "cancelled", Finished: at}}},
 		{"a settling, noted", was(bellman.BySettle, failed), noted, paid, want{due: time.Second, step: 1, trigger: bellman.BySettle, data: "note", before: failed}},
 	}
@@ -193,17 +193,17 @@ func TestMerge(t *testing.T) {
 				got.due = st.Due.Sub(t0)
 			}
 			if !reflect.DeepEqual(got, tt.want) || !st.VisibleAt.Equal(st.Due) {
-				t.Errorf("merge = %+v, before %+v, look %v; want %+v, before %+v", got, got.before, st.VisibleAt, tt.want, tt.want.before)
+				t.Errorf("merge = %+v, before %+v, visible at %v; want %+v, before %+v", got, got.before, st.VisibleAt, tt.want, tt.want.before)
 			}
 			if st.Attempts != 2 || st.Updated.Before(after(time.Second)) {
-				t.Errorf("merge = attempt %d, updated %v; want 2, when the attempt ended", st.Attempts, st.Updated)
+				t.Errorf("merge = attempt %d, updated %v; want 2, updated at the end of the attempt", st.Attempts, st.Updated)
 			}
 		})
 	}
 }
 
-// While the wall clock is set an hour ahead or back, the gaps between attempts
-// stay what the schedule says, but for a tenth of the pace.
+// The wall clock is set an hour ahead or back. The gaps between attempts stay as the schedule says,
+// within a tenth.
 func TestWallClockStep(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestWallClockStep(t *testing.T) {
 				}
 				next := <-seen
 				if got := next.Sub(last); got < gap*9/10 || got > gap*10/9+2*time.Millisecond {
-					t.Errorf("step %v: gap %d was %v; want %v, at a pace that differs by a tenth", step, i+1, got, gap)
+					t.Errorf("step %v: gap %d was %v; want %v, within a tenth", step, i+1, got, gap)
 				}
 				last = next
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A queue's rate holds for all its endpoints together, and shows.
+// The rate of a queue is the sum over all its endpoints, and Queues returns it.
 func TestQueueRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{answer: accept}
@@ -29,17 +29,17 @@ func TestQueueRate(t *testing.T) {
 			t.Errorf("%d attempts in ten seconds; want 100", n)
 		}
 		if q, err := e.Queues(t.Context()); err != nil || q[0].Rate != 10 || !q[0].YoungFirst {
-			t.Errorf("Queues = %+v, %v; want the rate, and that young ones go first", q, err)
+			t.Errorf("Queues = %+v, %v; want the configured rate and YoungFirst", q, err)
 		}
 	})
 }
 
-// A channel that answers quickly, and says by a word of its own that 50 a second are
-// too many, gets fewer; which is no fault of the orders.
+// A channel answers quickly with a throttling code of its own above 50 requests a second. The pace
+// of its account drops to that rate; its breaker stays out of it.
 func TestThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var free time.Time // when the channel has forgotten all that it was asked
+		var free time.Time // when the channel has worked off all requests so far
 		var asked, throttled int
 		r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
 			time.Sleep(5 * time.Millisecond)
@@ -66,7 +66,7 @@ func TestThrottled(t *testing.T) {
 		time.Sleep(40 * time.Second)
 		mu.Lock()
 		if asked < 40*40 || throttled*10 > asked {
-			t.Errorf("%d of %d attempts were too many; want 1600 at least, and a tenth too many at most", throttled, asked)
+			t.Errorf("%d of %d attempts were throttled; want at least 1600 attempts, and at most a tenth throttled", throttled, asked)
 		}
 		mu.Unlock()
 		if got := e.Endpoints()[0].Rate; got < 25 || got > 75 {
@@ -75,8 +75,8 @@ func TestThrottled(t *testing.T) {
 	})
 }
 
-// One answer that says how long to wait holds the account for so long, all of its tasks,
-// and no longer than ten minutes.
+// One answer with a time to wait holds all tasks of the account for that time, but for ten minutes
+// at most.
 func TestHold(t *testing.T) {
 	for _, tt := range []struct{ asks, want time.Duration }{{0, 0}, {90 * time.Second, 90 * time.Second}, {24 * time.Hour, 10 * time.Minute}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestHold(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if len(at) != 7 || at[1]-at[0] < tt.want || at[1]-at[0] > tt.want+time.Second {
-				t.Errorf("asked to wait %v: attempts at %v; want %v without one", tt.asks, at, tt.want)
+				t.Errorf("told to wait %v: attempts at %v; want no attempt for %v", tt.asks, at, tt.want)
 			}
 		})
 	}
@@ -115,8 +115,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Young tasks are made on time at a queue whose rate is not enough for all, and old
-// ones get the rest, whatever fills the memory.
+// A queue's rate is not enough for all of its tasks. Young tasks are on time and old ones share the
+// rest, whatever fills the memory.
 func TestYoungFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -135,38 +135,37 @@ func TestYoungFirst(t *testing.T) {
 			})}
 		e, stop := run(t, memory.New(), q)
 		defer stop()
-		for range 2000 / fewer { // a third of what they ask for is all there is
+		for range 2000 / fewer { // the rate is a third of what these tasks ask for
 			add(t, e, &bellman.Task{Queue: "q"})
 		}
 		time.Sleep(30 * time.Second)
 		mu.Lock()
 		late, old = 0, 0
 		mu.Unlock()
-		for range 10 * 120 / fewer { // ten seconds of 120 new ones a second: 240 attempts are a first or a second
+		for range 10 * 120 / fewer { // 120 new tasks a second for ten seconds: 240 attempts are the first or second of a task
 			add(t, e, &bellman.Task{Queue: "q", Key: bellman.NewID().String()})
 			time.Sleep(10 * time.Second / 1200 * fewer)
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		if late > 100*time.Millisecond {
-			t.Errorf("a first or second attempt was %v late; want hardly", late)
+			t.Errorf("a first or second attempt was %v late; want it nearly on time", late)
 		}
 		if old < 10*96/fewer {
-			t.Errorf("%d attempts of old ones in ten seconds; want a quarter of %d", old, 4000/fewer)
+			t.Errorf("%d attempts of old tasks in ten seconds; want at least a quarter of %d", old, 4000/fewer)
 		}
 	})
 }
 
-// Sixty orders that are asked about each second, where five a second may be asked,
-// and five new ones: these do not wait for all of the others, however old those are,
-// and the others still get a share, each of them.
+// Sixty orders want a query each second, and the rate is five a second. Five new orders do not wait
+// for all of the sixty, however old those are. Each of the sixty still gets a share.
 func TestNewcomers(t *testing.T) {
 	for _, age := range []time.Duration{20 * time.Second, 2 * time.Minute, 10 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
-			first := map[bellman.ID]time.Time{} // attempts of newcomers
-			last := map[bellman.ID]time.Time{}  // attempts of others
-			var gap time.Duration               // between two of one of those
+			first := map[bellman.ID]time.Time{} // first attempts of the new orders
+			last := map[bellman.ID]time.Time{}  // last attempts of the old orders
+			var gap time.Duration               // longest gap between two attempts of an old order
 			old := 0
 			q := engine.Queue{Name: "q", Schedule: "0s, 1s*", Rate: 5, YoungFirst: true, Handler: bellman.HandlerFunc(
 				func(_ context.Context, task *bellman.Task, number int) bellman.Verdict {
@@ -200,14 +199,14 @@ func TestNewcomers(t *testing.T) {
 			mu.Lock()
 			for _, at := range first {
 				if wait := at.Sub(came); wait > 1500*time.Millisecond {
-					t.Errorf("after %v a newcomer was first asked about after %v; want 1.5s at most", age, wait)
+					t.Errorf("after %v a new order was first queried after %v; want at most 1.5s", age, wait)
 				}
 			}
 			if len(first) != 5 {
-				t.Errorf("after %v %d of 5 newcomers were asked about in 2s", age, len(first))
+				t.Errorf("after %v %d of 5 new orders were queried within 2s; want all", age, len(first))
 			}
 			if old < 2 {
-				t.Errorf("after %v %d of 10 attempts were of others; want 2 at least", age, old)
+				t.Errorf("after %v %d of 10 attempts were of old orders; want at least 2", age, old)
 			}
 			gap = 0
 			mu.Unlock()
@@ -217,14 +216,14 @@ func TestNewcomers(t *testing.T) {
 			for _, at := range last {
 				gap = max(gap, time.Since(at))
 			}
-			if gap > 48*time.Second { // sixty, by a fourth of the rate
-				t.Errorf("after %v an older one was not asked about for %v; want 48s at most", age, gap)
+			if gap > 48*time.Second { // sixty orders at a fourth of the rate
+				t.Errorf("after %v an old order was not queried for %v; want at most 48s", age, gap)
 			}
 		})
 	}
 }
 
-// counter counts the ends that an observer is told.
+// counter is an observer that counts ended tasks.
 type counter struct {
 	engine.Observer
 	mu    sync.Mutex
@@ -240,7 +239,7 @@ func (c *counter) Ended(string, bellman.State) {
 	c.ended++
 }
 
-// A task ends once, however often it is asked about, completed or noted after.
+// The end of a task is counted once, however often the task is settled or completed afterwards.
 func TestEndsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{}
@@ -258,14 +257,14 @@ func TestEndsOnce(t *testing.T) {
 		id := add(t, e, &bellman.Task{Queue: "q", Key: "1"})
 		time.Sleep(time.Minute)
 		if got := settle(t, byHand(e), id); got.Err != nil || got.Task.State != bellman.Succeeded {
-			t.Errorf("settled as %+v, %v; want succeeded as before", got.Task, got.Err)
+			t.Errorf("Settle of the ended task = %+v, %v; want it succeeded as before", got.Task, got.Err)
 		}
-		if _, err := e.Complete(ctx, id, bellman.Completion{Outcome: "PAID"}, by); err != nil { // late: noted
+		if _, err := e.Complete(ctx, id, bellman.Completion{Outcome: "PAID"}, by); err != nil { // too late: it is only recorded
 			t.Error(err)
 		}
 		c.mu.Lock()
 		if c.ended != 1 {
-			t.Errorf("%d ends were told of one task", c.ended)
+			t.Errorf("the observer was told of %d ends of one task; want 1", c.ended)
 		}
 		c.mu.Unlock()
 		if n := e.Stats(time.Hour).Counts.Succeeded; n != 1 {

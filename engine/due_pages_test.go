@@ -12,11 +12,11 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// All that there is to read is read, however many pages it has: nothing waits for a sweep,
-// which would find it within a second.
+// A full read of due tasks takes several pages. All pages are read at once, so that no task waits
+// for a sweep a second later.
 func TestPages(t *testing.T) {
 	const (
-		pages = 5500 / fewer // tasks: several pages, and more than a line holds
+		pages = 5500 / fewer // number of tasks: several pages, and more than a line holds
 		soon  = 200 * time.Millisecond
 	)
 	tests := []struct {
@@ -37,7 +37,7 @@ func TestPages(t *testing.T) {
 			a := c.start("a", q)
 			c.start("b", q)
 			time.Sleep(20 * time.Second)
-			a.store.cut.Store(true) // b wins all that a had at once
+			a.store.cut.Store(true) // b gets all of a's shards at once
 			time.Sleep(15 * time.Second)
 			a.store.cut.Store(false)
 			a.stop()
@@ -98,7 +98,7 @@ func TestPages(t *testing.T) {
 					late = last.Sub(from)
 				}
 				if made != pages || late > soon {
-					t.Errorf("%d of %d tasks were attempted, the last %v late; want all, within %v", made, pages, late, soon)
+					t.Errorf("%d of %d tasks were attempted, the latest %v late; want all, within %v", made, pages, late, soon)
 				}
 				for _, m := range c.members {
 					defer m.stop()

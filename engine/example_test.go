@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/store/pebble"
 )
 
-// A Go function as the handler, on the embedded store: what is added survives
-// every crash, and is attempted until the function accepts.
+// The handler is a Go function, on the embedded store. An added task survives every crash and is
+// attempted until the function accepts it.
 func Example() {
 	dir, err := os.MkdirTemp("", "bellman")
 	if err != nil {
@@ -69,8 +69,8 @@ func Example() {
 	// succeeded after 2 attempts
 }
 
-// Submitting and waiting for the end, for as long as the caller has time. The
-// task goes on when the caller does not.
+// Add a task and wait for its end, for as long as the caller has time. If the caller stops waiting,
+// the task goes on.
 func ExampleEngine_Wait() {
 	e, stop := exampleEngine(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
 		return bellman.Verdict{Next: bellman.Succeed, Reason: "paid"}
@@ -95,8 +95,8 @@ func ExampleEngine_Wait() {
 	// Output: succeeded paid
 }
 
-// A schedule of a task's own: three attempts, then it has failed. A mistake in
-// it is an answer to the caller, not a failing task.
+// The task has a schedule of its own: three attempts, then it has failed. An invalid schedule is an
+// error for the caller, not a failing task.
 func ExampleEngine_Add_schedule() {
 	e, stop := exampleEngine(func(context.Context, *bellman.Task, int) bellman.Verdict {
 		return bellman.Verdict{Error: "not yet"}

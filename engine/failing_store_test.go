@@ -17,7 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A troubled store is a real one whose commits fail as they are told to.
+// A troubled store is a real store whose commits fail on demand.
 type troubled struct {
 	*memory.Store
 	fail atomic.Pointer[func() (err error, written bool)] // nil: nothing fails
@@ -37,9 +37,8 @@ func (s *troubled) Commit(ctx context.Context, b *store.Batch) error {
 	return s.Store.Commit(ctx, b)
 }
 
-// Each commit fails in each of the ways there are, written or not: what was
-// accepted is attempted all the same, and nothing is attempted twice for the
-// same due time.
+// Commits fail in every way: before or after the write, and with each kind of error. Accepted tasks
+// are attempted all the same, and none is attempted twice for the same due time.
 func TestTroubledStore(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -61,7 +60,7 @@ func TestTroubledStore(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					sent[fmt.Sprintf("%s/%d", task.Key, number)]++
-					return bellman.Verdict{Next: bellman.Next(min(number/3, 1))} // accepted at the third
+					return bellman.Verdict{Next: bellman.Next(min(number/3, 1))} // accepted at the third attempt
 				}}
 				e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 5s*4"})
 				defer stop()
@@ -77,7 +76,7 @@ func TestTroubledStore(t *testing.T) {
 				for i := range n {
 					task := &bellman.Task{Queue: "q", Key: fmt.Sprint(i)}
 					a := e.Add(t.Context(), task)[0]
-					for errors.Is(a.Err, tt.err) { // as a client does: the same again
+					for errors.Is(a.Err, tt.err) { // the client retries the same request
 						time.Sleep(100 * time.Millisecond)
 						a = e.Add(t.Context(), &bellman.Task{Queue: "q", Key: task.Key})[0]
 					}
@@ -88,7 +87,7 @@ func TestTroubledStore(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				store.fail.Store(nil)
-				time.Sleep(10 * time.Minute) // an outcome that was refused six times waits more than one
+				time.Sleep(10 * time.Minute) // long enough for an outcome that was rejected six times: its last pause is over a minute
 				for key, id := range accepted {
 					task := get(t, store, id)
 					if task.State != bellman.Succeeded || task.Attempts != 3 {
@@ -110,8 +109,8 @@ func TestTroubledStore(t *testing.T) {
 	}
 }
 
-// While the store takes nothing, intake says so and firing stops by itself;
-// afterwards everything goes on.
+// While the store rejects all writes, Add returns its error, Ready fails and no attempt starts.
+// Everything goes on when the store accepts writes again.
 func TestFullStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &troubled{Store: memory.New()}
@@ -129,21 +128,21 @@ func TestFullStore(t *testing.T) {
 			t.Error("Ready while nothing can be written; want an error")
 		}
 		if task := get(t, store, id); task.State != bellman.Pending {
-			t.Errorf("%v; want pending: the outcome cannot be written", task.State)
+			t.Errorf("the task is %v; want pending, because its outcome cannot be written", task.State)
 		}
 		store.fail.Store(nil)
 		time.Sleep(10 * time.Second)
 		if task := get(t, store, id); task.State != bellman.Succeeded || len(r.times()) != 1 {
-			t.Errorf("%v after %d attempts; want succeeded after 1", task.State, len(r.times()))
+			t.Errorf("the task is %v after %d attempts; want succeeded after 1", task.State, len(r.times()))
 		}
 		if err := e.Ready(t.Context()); err != nil {
-			t.Errorf("Ready: %v", err)
+			t.Errorf("Ready when the store works again: %v", err)
 		}
 	})
 }
 
-// An endpoint that hangs for 30 s with 10,000 due tasks does not delay another
-// endpoint's, whether they come new or were overdue behind them.
+// An endpoint hangs for 30 s and has 10,000 due tasks. It does not delay another endpoint's tasks,
+// whether they are new or overdue and behind it in the store.
 func TestSlowDoNotHoldQuick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -170,7 +169,7 @@ func TestSlowDoNotHoldQuick(t *testing.T) {
 				}
 			}
 		}
-		for range 1000 { // due with them, and after them in order
+		for range 1000 { // due at the same time, and after the slow tasks in order
 			add(t, e, &bellman.Task{Queue: "q", Endpoint: "quick", Delay: time.Minute})
 		}
 		stop()
@@ -182,22 +181,21 @@ func TestSlowDoNotHoldQuick(t *testing.T) {
 			<-late
 			if i == 999 {
 				if took := time.Since(started); took > 3*time.Second {
-					t.Errorf("overdue tasks of the quick endpoint were made after %v behind the slow one's; want at once", took)
+					t.Errorf("overdue tasks of the quick endpoint were attempted after %v; want them at once, although they are behind those of the slow one", took)
 				}
 			}
 		}
 		for range 200 {
 			add(t, e, &bellman.Task{Queue: "q", Endpoint: "quick"})
 			if l := <-late; l > 50*time.Millisecond {
-				t.Errorf("a new task of the quick endpoint was %v late", l)
+				t.Errorf("a new task of the quick endpoint was %v late; want it nearly on time", l)
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
 	})
 }
 
-// More overdue than Flow.High: nothing is taken in, until there is less than
-// Flow.Low.
+// If more than Flow.High tasks are overdue, intake closes until fewer than Flow.Low are.
 func TestOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -226,7 +224,7 @@ func TestOverload(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 		if n < 100 || n > 200 {
-			t.Errorf("%d tasks were taken in; want about 100 waiting, and those in flight", n)
+			t.Errorf("%d tasks were accepted; want about 100 waiting and those in flight", n)
 		}
 		close(gate)
 		time.Sleep(5 * time.Second)
@@ -242,8 +240,8 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// A robbed store has lost a claim of this node's in a fail-over: another node reached the same
-// epoch of shard 0 by a claim of its own.
+// A robbed store lost a claim of this node in a database fail-over. Another node then claimed shard
+// 0 and got the same epoch.
 type robbed struct {
 	*memory.Store
 	taken atomic.Bool
@@ -266,14 +264,15 @@ func (s *robbed) Commit(ctx context.Context, b *store.Batch) error {
 	return s.Store.Commit(ctx, b)
 }
 
-// A shard whose claim a fail-over lost is let go by the first commit that meets it, though its
-// epoch is the same. All else in that commit, and after it, goes on at once.
+// A fail-over lost the claim of a shard, and another node has the same epoch of it. The first
+// commit that finds this gives the shard up. Everything else in that commit and after it goes on at
+// once.
 func TestLostClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &robbed{Store: memory.New()}
 		e, stop := run(t, store, engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
 		defer stop()
-		due := time.Now().Add(1100 * time.Millisecond) // between two looks at the shards
+		due := time.Now().Add(1100 * time.Millisecond) // between two checks of the shards
 		var ids []bellman.ID
 		for range 1000 {
 			ids = append(ids, add(t, e, &bellman.Task{Queue: "q", StartAt: due}))
@@ -291,7 +290,7 @@ func TestLostClaim(t *testing.T) {
 			}
 		}
 		if left > 0 || of0 == 0 {
-			t.Errorf("200 ms after a claim was lost %d tasks of other shards have no outcome, and %d are of the lost shard; want none, and some", left, of0)
+			t.Errorf("200 ms after a claim was lost, %d tasks of other shards have no outcome, and the test had %d tasks of the lost shard; want none, and at least one", left, of0)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// Each node shows the same figures, which are all nodes'. One that does not answer is
-// named, and holds nobody up.
+// Each node shows the same figures, summed over all nodes. A node that does not answer is named,
+// and does not delay the answer.
 func TestFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew(t)
@@ -41,7 +41,7 @@ func TestFigures(t *testing.T) {
 		for _, m := range []*member{a, b} {
 			f, err := m.Figures(t.Context(), ask)
 			if err != nil || f.Nodes != 2 || len(f.Silent) > 0 {
-				t.Fatalf("%s: %v, of %d nodes, without %v; want 2", m.name, err, f.Nodes, f.Silent)
+				t.Fatalf("%s: %v, figures of %d nodes, silent %v; want 2 nodes, none silent", m.name, err, f.Nodes, f.Silent)
 			}
 			q, hour := f.Queues[0], f.Windows[0]
 			if q.InFlight != 3 || q.LastMinute.Added != 33 || q.LastMinute.Attempts[bellman.Accepted] != 30 || f.Gauges.InFlight != 3 {
@@ -55,17 +55,17 @@ func TestFigures(t *testing.T) {
 				succeeded += minute.Counts.Succeeded
 			}
 			if succeeded != 30 || len(f.Minutes) > 5 {
-				t.Errorf("%s: %d minutes with %d succeeded; want 30", m.name, len(f.Minutes), succeeded)
+				t.Errorf("%s: %d minutes with %d succeeded in all; want 30", m.name, len(f.Minutes), succeeded)
 			}
 			if len(f.Endpoints) != 4 || f.Endpoints[3].Endpoint != "slow" || f.Endpoints[3].InFlight != 3 || f.Endpoints[1].SuccessRate != 1 || f.Endpoints[1].Attempts != 10 {
-				t.Errorf("%s: endpoints %+v; want 3 in flight to slow, 10 of 10 accepted", m.name, f.Endpoints)
+				t.Errorf("%s: endpoints %+v; want 3 in flight at slow, and 10 of 10 accepted", m.name, f.Endpoints)
 			}
 		}
 		b.store.cut.Store(true)
 		began := time.Now()
 		f, err := a.Figures(t.Context(), ask)
 		if took := time.Since(began); err != nil || f.Nodes != 1 || len(f.Silent) != 1 || !strings.HasPrefix(f.Silent[0], "b/") || took > 300*time.Millisecond {
-			t.Errorf("of %d nodes, without %v, %v, after %v; want without b after 300ms", f.Nodes, f.Silent, err, took)
+			t.Errorf("figures of %d nodes, silent %v, %v, after %v; want b silent, after 300ms", f.Nodes, f.Silent, err, took)
 		}
 		b.store.cut.Store(false)
 	})

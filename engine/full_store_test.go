@@ -16,11 +16,11 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A packed store has room for everything but new tasks.
+// A packed store rejects new tasks and accepts all other writes.
 type packed struct {
 	*memory.Store
 	full  atomic.Bool
-	whole bool // says so of a batch of adds as a whole, and not of each add
+	whole bool // rejects a batch of adds as a whole, not each add
 }
 
 func (s *packed) Commit(ctx context.Context, b *store.Batch) error {
@@ -41,8 +41,8 @@ func (s *packed) Commit(ctx context.Context, b *store.Batch) error {
 	return nil
 }
 
-// While a store has no room for new tasks, those that are there are attempted on time, and
-// everything that people ask for is done, however many creates are refused meanwhile.
+// The store has no room for new tasks. Existing tasks are attempted on time, and every action of an
+// operator works, however many new tasks are rejected meanwhile.
 func TestNoRoomForNewTasks(t *testing.T) {
 	for name, whole := range map[string]bool{"said of each": false, "said of all": true} {
 		t.Run(name, func(t *testing.T) {
@@ -104,15 +104,15 @@ func TestNoRoomForNewTasks(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if late > 50*time.Millisecond || made < 300 {
-					t.Errorf("%d attempts, the latest %v late; want 300 or more, 50ms at most", made, late)
+					t.Errorf("%d attempts, the latest %v late; want at least 300, and at most 50ms", made, late)
 				}
 			})
 		})
 	}
 }
 
-// A locked store keeps new tasks waiting, as a database does while somebody else's transaction
-// holds a row of the same key, or refuses them.
+// A locked store delays or rejects new tasks. A database does so while another transaction holds a
+// row with the same key.
 type locked struct {
 	*memory.Store
 	takes atomic.Int64 // time.Duration
@@ -129,7 +129,7 @@ func (s *locked) Commit(ctx context.Context, b *store.Batch) error {
 	return s.Store.Commit(ctx, b)
 }
 
-// New tasks that the store keeps waiting, or refuses, delay no attempt.
+// New tasks that the store delays or rejects do not delay any attempt.
 func TestSlowIntake(t *testing.T) {
 	for name, fails := range map[string]bool{"slow": false, "slow, and fails": true} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestSlowIntake(t *testing.T) {
 				late := l.late
 				l.mu.Unlock()
 				if made < 550 || late > 50*time.Millisecond {
-					t.Errorf("%d attempts in a minute, the latest %v late; want 600 or so, on time", made, late)
+					t.Errorf("%d attempts in a minute, the latest %v late; want about 600, on time", made, late)
 				}
 				time.Sleep(time.Minute)
 			})
@@ -165,7 +165,8 @@ func TestSlowIntake(t *testing.T) {
 	}
 }
 
-// A slowly answering store writes what is asked for at once, and says so after a while.
+// A lateAnswer store writes requested changes at once and returns from the call later. Outcomes of
+// attempts are not delayed.
 type lateAnswer struct {
 	*memory.Store
 	takes atomic.Int64 // time.Duration
@@ -180,8 +181,8 @@ func (s *lateAnswer) Commit(ctx context.Context, b *store.Batch) error {
 	return err
 }
 
-// What the loader found, and what was attempted, before whoever asked for it heard that it is there, is not
-// attempted again.
+// A task is added, resent or rescheduled, and the loader finds and attempts it before the call
+// returns. It is not attempted a second time.
 func TestAttemptBeforeAnswer(t *testing.T) {
 	tests := map[string]struct {
 		ask func(e *engine.Engine, id bellman.ID) error
@@ -208,11 +209,11 @@ func TestAttemptBeforeAnswer(t *testing.T) {
 				r := &receiver{answer: refuse}
 				e, stop := run(t, db, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 20m"})
 				defer stop()
-				const times = 10 // so that the loader comes by in between, some time
+				const times = 10 // often enough that the loader comes in between at least once
 				for range times {
 					id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Hour})
 					time.Sleep(10*time.Second + 100*time.Millisecond)
-					db.takes.Store(int64(900 * time.Millisecond)) // later the store is asked again before the attempt
+					db.takes.Store(int64(900 * time.Millisecond)) // with a longer delay the store would be read again before the attempt
 					if err := tt.ask(e, id); err != nil {
 						t.Fatal(err)
 					}
@@ -220,7 +221,7 @@ func TestAttemptBeforeAnswer(t *testing.T) {
 				}
 				time.Sleep(10 * time.Minute)
 				if n := len(r.times()); n != times {
-					t.Errorf("%d attempts of %d tasks; want one each", n, times)
+					t.Errorf("%d attempts of %d tasks; want one for each task", n, times)
 				}
 				time.Sleep(3 * time.Hour / fewer)
 			})

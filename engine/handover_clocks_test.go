@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// How long a task that was handed over belongs to the other node depends on the duration of the handover, not on
-// the clocks. A task that was moved to another due time waits for that time.
+// A task that was handed over belongs to the other node for the duration of the handover, whatever
+// the clocks say. If the task was rescheduled, it waits for its new due time.
 func TestElsewhere(t *testing.T) { synctest.Test(t, testElsewhere) }
 
 func testElsewhere(t *testing.T) {

@@ -13,15 +13,16 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Attempts that take minutes do not stop their shards when these should go to another node: neither
-// those of suspects, nor those that somebody asked for, nor those whose tasks were changed meanwhile. Each is made once by the node that began it.
+// Attempts that take minutes do not keep their shards from moving to another node. The attempts may
+// be of suspects, triggered by hand, or of tasks that were changed meanwhile. Each attempt is made
+// once, by the node that began it.
 func TestHandOverBesideSlowAttempts(t *testing.T) {
 	const hang = 5 * time.Minute
 	tests := []struct {
 		name   string
 		begin  func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(body string) []bellman.ID) (b *member, ids []bellman.ID)
-		most   time.Duration // that a quick task is late: a second for the sweep that finds it, and what the hand-over takes
-		shared bool          // while the attempts hang
+		most   time.Duration // the most that a quick task may be late: a second until a sweep finds it, plus the handover
+		shared bool          // whether shards move while the attempts hang
 	}{
 		{"suspects", func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(string) []bellman.ID) (*member, []bellman.ID) {
 			a := c.start("a", queue("a"))
@@ -34,7 +35,7 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 			t.Cleanup(a.stop)
 			return b, ids
 		}, 1500 * time.Millisecond, true},
-		{"by agenda", func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(string) []bellman.ID) (*member, []bellman.ID) {
+		{"by hand", func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(string) []bellman.ID) (*member, []bellman.ID) {
 			b := c.start("b", queue("b"))
 			time.Sleep(10 * time.Second)
 			ids := add("hang again")
@@ -46,7 +47,8 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 			}
 			return b, ids
 		}, 1500 * time.Millisecond, true},
-		// These attempts cannot be parked, so their shards stay. They stand still once, for two seconds.
+		// These attempts cannot be handed over, so their shards stay. They stop firing once, for
+		// two seconds.
 		{"changed meanwhile", func(t *testing.T, c *crew, queue func(string) engine.Queue, add func(string) []bellman.ID) (*member, []bellman.ID) {
 			b := c.start("b", queue("b"))
 			time.Sleep(10 * time.Second)
@@ -91,7 +93,7 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				add := func(body string) (ids []bellman.ID) { // a task for each shard
+				add := func(body string) (ids []bellman.ID) { // one task for each shard
 					tasks := make([]*bellman.Task, 64)
 					for i := range tasks {
 						tasks[i] = &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%s%d", body, i), Body: []byte(body)}
@@ -115,11 +117,11 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 					time.Sleep(time.Second)
 				}
 				if n := c.owns(); tt.shared && (n["b"] < 8 || n["d"] < 8) {
-					t.Errorf("while attempts hang the shards are %v's; want both to have many", n)
+					t.Errorf("shards per node while attempts hang %v; want many for both", n)
 				}
 				time.Sleep(hang)
 				if n := c.owns(); n["b"] < 8 || n["d"] < 8 {
-					t.Errorf("in the end the shards are %v's; want both to have many", n)
+					t.Errorf("shards per node in the end %v; want many for both", n)
 				}
 				for _, id := range append(quick, ids...) {
 					if task := get(t, c.store, id); task.State != bellman.Succeeded {
@@ -129,11 +131,11 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				if late > tt.most {
-					t.Errorf("a quick task was %v late; want %v at most", late, tt.most)
+					t.Errorf("a quick task was %v late; want at most %v", late, tt.most)
 				}
 				for _, id := range ids {
 					if n := made[id.String()+"b"]; n != 1 || made[id.String()+"d"] > 0 {
-						t.Errorf("%d attempts by b and %d by d of a task that hangs; want one by b", n, made[id.String()+"d"])
+						t.Errorf("%d attempts by b and %d by d of a hanging task; want one by b and none by d", n, made[id.String()+"d"])
 					}
 				}
 				b.stop()

@@ -18,12 +18,12 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A stuck store takes a while for commits of outcomes, and then writes them or fails.
+// A stuck store delays commits of outcomes, and then writes or fails them.
 type stuck struct {
 	*memory.Store
-	takes atomic.Int64 // time.Duration; 0: no time
+	takes atomic.Int64 // time.Duration; 0: no delay
 	fails atomic.Bool
-	dead  atomic.Bool // it fails whatever it is given
+	dead  atomic.Bool // every commit fails
 }
 
 var errHung = errors.New("the disk does not answer")
@@ -44,8 +44,9 @@ func (s *stuck) Commit(ctx context.Context, b *store.Batch) error {
 	return s.Store.Commit(ctx, b)
 }
 
-// While a commit hangs, attempts stop after a second, or when half of what may wait for a
-// commit is answered: no more are repeated by a death. They go on at once when it is over.
+// While a commit hangs, attempts stop after a second, or when half of the outcomes that may wait
+// have come in. This bounds how many attempts are repeated after a crash. Attempts go on at once
+// when the commit returns.
 func TestHangingCommitStopsFiring(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"at once": 0, "in 50ms": 50 * time.Millisecond} {
 		t.Run("answered "+name, func(t *testing.T) {
@@ -64,7 +65,7 @@ func TestHangingCommitStopsFiring(t *testing.T) {
 				})}
 				e, stop := runWith(t, engine.Options{Store: store, Limits: sized, MaxInFlight: 2048 / fewer, Queues: []engine.Queue{q}})
 				defer stop()
-				const tasks = 10_000 / fewer // more than may begin while the commit hangs
+				const tasks = 10_000 / fewer // more than may start while the commit hangs
 				due := time.Now().Add(time.Minute)
 				for i := range tasks / 100 {
 					add100(t, e, bellman.Task{Queue: "q", StartAt: due, Endpoint: fmt.Sprint(i % 20)})
@@ -72,34 +73,34 @@ func TestHangingCommitStopsFiring(t *testing.T) {
 				time.Sleep(time.Until(due.Add(-time.Second)))
 				const hangs = time.Minute
 				store.takes.Store(int64(hangs))
-				time.Sleep(hangs) // the first commit of outcomes is still under way
+				time.Sleep(hangs) // the first commit of outcomes is still running
 				store.takes.Store(0)
 				mu.Lock()
 				n, last := len(begun), begun[len(begun)-1].Sub(due)
 				mu.Unlock()
 				if most := (8192/2 + 2048 + 512) / fewer; n > most || last > 1500*time.Millisecond {
-					t.Errorf("%d attempts while a commit hung, the last after %v; want %d at most, and none after 1.5s", n, last, most)
+					t.Errorf("%d attempts while a commit hung, the last after %v; want at most %d, and none after 1.5s", n, last, most)
 				}
 				time.Sleep(10 * time.Minute)
 				mu.Lock()
 				defer mu.Unlock()
 				for id, times := range made {
 					if times != 1 {
-						t.Errorf("task %s was attempted %d times", id, times)
+						t.Errorf("task %s was attempted %d times; want once", id, times)
 					}
 				}
 				if len(made) != tasks {
-					t.Errorf("%d of %d tasks were attempted", len(made), tasks)
+					t.Errorf("%d of %d tasks were attempted; want all", len(made), tasks)
 				}
 				if next := begun[n].Sub(due); next > hangs+200*time.Millisecond {
-					t.Errorf("attempts went on %v after the first; want at once when the commit was through, after %v", next, hangs)
+					t.Errorf("attempts went on %v after the first; want it when the commit returned, after %v", next, hangs)
 				}
 			})
 		})
 	}
 }
 
-// The same holds where few outcomes wait: nothing starts when the commit has taken a second.
+// If few outcomes wait, no attempt starts either after a commit has run for a second.
 func TestHangingCommitStopsFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &stuck{Store: memory.New()}
@@ -126,12 +127,13 @@ func TestHangingCommitStopsFew(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if n := len(r.times()); n != 100 {
-			t.Errorf("%d attempts of 100 tasks", n)
+			t.Errorf("%d attempts of 100 tasks; want one for each task", n)
 		}
 	})
 }
 
-// A stop ends in time although the store takes nothing, or no outcomes, and outcomes wait for room.
+// A stop ends in time although the store rejects all commits, or only those of outcomes, and
+// outcomes wait for room.
 func TestStopWithFullLane(t *testing.T) {
 	for _, dead := range []bool{false, true} {
 		t.Run(fmt.Sprintf("takes nothing: %t", dead), func(t *testing.T) { stopWithFullLane(t, dead) })
@@ -166,13 +168,13 @@ func stopWithFullLane(t *testing.T, dead bool) {
 			t.Error(err)
 		}
 		if took := time.Since(began); took > stopTimeout+2*time.Second {
-			t.Errorf("the stop took %v; want %v and a little", took, stopTimeout)
+			t.Errorf("the stop took %v; want little more than %v", took, stopTimeout)
 		}
 	})
 }
 
-// A silent store answers until it falls silent. Then no commit returns before the test is over,
-// whatever its context says.
+// A silent store answers until it falls silent. From then on no commit returns before the test
+// ends, whatever its context says.
 type silent struct {
 	*memory.Store
 	quiet atomic.Bool
@@ -186,7 +188,7 @@ func (s *silent) Commit(ctx context.Context, b *store.Batch) error {
 	return s.Store.Commit(ctx, b)
 }
 
-// A stop ends, with an error, although a commit never returns.
+// A stop ends with an error although a commit never returns.
 func TestStopBesideCommitThatNeverReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &silent{Store: memory.New(), over: make(chan struct{})}
@@ -209,10 +211,10 @@ func TestStopBesideCommitThatNeverReturns(t *testing.T) {
 		select {
 		case err := <-ended:
 			if err == nil || !strings.Contains(err.Error(), "has not returned") {
-				t.Errorf("Run: %v; want an error that says that a call has not returned", err)
+				t.Errorf("Run: %v; want an error that names a call which has not returned", err)
 			}
 			if took := time.Since(began); took > stopTimeout+21*time.Second {
-				t.Errorf("the stop took %v", took)
+				t.Errorf("the stop took %v; want it to end within its time limit", took)
 			}
 		case <-time.After(10 * time.Minute):
 			t.Error("Run has not returned after ten minutes")

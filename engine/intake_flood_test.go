@@ -11,11 +11,12 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A flood shuts the intake when it crosses the mark, not with the next look a second
-// later, also where most of it waits on disk; and what is attempted opens it again.
+// A flood of new tasks closes the intake when it crosses Flow.High, not at the check a second
+// later. This also holds if most of the tasks wait on disk. The intake opens again when they have
+// been attempted.
 func TestFloodShutsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const high = 6000 // more than one line has in memory
+		const high = 6000 // more than one line holds in memory
 		gate := make(chan struct{})
 		q := engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(ctx context.Context, _ *bellman.Task, _ int) bellman.Verdict {
 			select {
@@ -44,13 +45,13 @@ func TestFloodShutsAtOnce(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 			if taken > 2*high {
-				t.Fatalf("%d tasks wait, the mark is %d, and the intake is open", taken, high)
+				t.Fatalf("%d tasks wait, Flow.High is %d, and the intake is open; want it closed", taken, high)
 			}
 		}
 		close(gate)
 		time.Sleep(10 * time.Second)
 		if i := e.Intake(); !i.Open {
-			t.Errorf("when all had been attempted: %+v", i)
+			t.Errorf("Intake after all tasks were attempted: %+v; want it open", i)
 		}
 		stop()
 		if err := <-ended; err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A namer is a handler that fills in a key, and writes into the body.
+// A namer is a handler that fills in a missing key and changes the body.
 type namer struct{ receiver }
 
 func (*namer) Check(t *bellman.Task) error {
@@ -24,8 +24,8 @@ func (*namer) Check(t *bellman.Task) error {
 	return nil
 }
 
-// A key that the handler filled in keeps contents apart like one of the caller's,
-// and is the same as one of the caller's.
+// A key filled in by the handler tells contents apart like the caller's own key, and equals the
+// same key from a caller.
 func TestKeyFilledIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: &namer{receiver{answer: refuse}}})
@@ -44,16 +44,16 @@ func TestKeyFilledIn(t *testing.T) {
 		for i, tt := range tests {
 			tt.task.Queue = "q"
 			if got := e.Add(context.Background(), &tt.task)[0]; got.Existing != tt.existing || !errors.Is(got.Err, tt.err) {
-				t.Errorf("task %d: %+v; want existing %t, error %v", i, got, tt.existing, tt.err)
+				t.Errorf("Add() of task %d = %+v; want existing %t, error %v", i, got, tt.existing, tt.err)
 			}
 		}
 	})
 }
 
-// A forgetful store does not say how the first commits end that add tasks.
+// A forgetful store returns ErrUnknown for the first commits that add tasks.
 type forgetful struct {
 	*memory.Store
-	written bool // it writes them
+	written bool // whether these commits are written
 	times   int
 }
 
@@ -70,7 +70,7 @@ func (s *forgetful) Commit(ctx context.Context, b *store.Batch) error {
 	return bellman.ErrUnknown
 }
 
-// untilKnown hands a task in until it is known what became of it, and not at once.
+// untilKnown retries Add, with pauses, until the result is known.
 func untilKnown(t *testing.T, e *engine.Engine, task *bellman.Task) bellman.ID {
 	t.Helper()
 	for again := 0; ; again++ {
@@ -86,8 +86,8 @@ func untilKnown(t *testing.T, e *engine.Engine, task *bellman.Task) bellman.ID {
 	}
 }
 
-// A task that is handed in again, for nobody knows whether it was added, is the same
-// task: it is added once, as what it was given, and so it is to others.
+// An Add with an unknown result is retried. The task is added once, with the content of the first
+// call, and other callers of the same task find it.
 func TestHandedInAgain(t *testing.T) {
 	given := func() *bellman.Task {
 		return &bellman.Task{Queue: "q", OrderNo: "O1", Body: []byte("a"), Delay: time.Hour, Header: map[string]string{"A": "b"}, OrderingKey: "o"}
@@ -111,7 +111,7 @@ func TestHandedInAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			if task.ID != adds[0].Task.ID {
-				t.Errorf("the task has id %v, and what was prepared %v", task.ID, adds[0].Task.ID)
+				t.Errorf("the task has the id %v; want that of the prepared task, %v", task.ID, adds[0].Task.ID)
 			}
 			return task.ID
 		}},
@@ -136,10 +136,10 @@ func TestHandedInAgain(t *testing.T) {
 				defer stop()
 				id := tt.add(t, e, s, given())
 				if got := e.Add(t.Context(), given())[0]; got.Err != nil || !got.Existing || got.ID != id {
-					t.Errorf("Add() of the same by another = %+v, want %v, which exists", got, id)
+					t.Errorf("Add() of the same task by another caller = %+v; want the existing %v", got, id)
 				}
 				if got := string(get(t, s, id).Body); got != "checked a" {
-					t.Errorf("its body is %q, want what was checked once", got)
+					t.Errorf("its body is %q; want the body as checked exactly once", got)
 				}
 			})
 		})

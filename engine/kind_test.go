@@ -11,7 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A queue's handler gets no task of another kind, and gets the task once the queue has its kind again.
+// After its queue changed its kind, a task is not given to the queue's handler. It is attempted
+// when the queue has the task's kind again.
 func TestTaskOfAnotherKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		polls, orders := &receiver{answer: accept}, &receiver{answer: accept}
@@ -28,14 +29,14 @@ func TestTaskOfAnotherKind(t *testing.T) {
 		task, err := s.Task(t.Context(), id)
 		if err != nil || task.Kind != bellman.KindPoll || task.State != bellman.Pending || task.Last == nil ||
 			!strings.Contains(task.Last.Error, "the task is of kind poll, and its queue is of kind order now") {
-			t.Errorf("the task is %+v with %+v, %v; want it pending, of kind poll, and told why", task, task.Last, err)
+			t.Errorf("the task is %+v with the last attempt %+v, %v; want it pending, of kind poll, with the reason", task, task.Last, err)
 		}
 		if err := e.SetQueues([]engine.Queue{poll}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute)
 		if len(orders.times()) != 0 || len(polls.times()) != 1 {
-			t.Errorf("%d attempts by the handler of orders, %d by that of polls; want 0 and 1", len(orders.times()), len(polls.times()))
+			t.Errorf("the handler of orders made %d attempts, that of polls %d; want 0 and 1", len(orders.times()), len(polls.times()))
 		}
 	})
 }

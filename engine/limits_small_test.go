@@ -15,26 +15,28 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// small are the default limits, a hundredfold smaller.
+// small is a hundredth of the default limits.
 var small = engine.Limits{Line: 40, Lines: 650, Pending: 160, Agenda: 1000, Page: 20, Chunk: 3, Uncommitted: 80, Batch: 8, Changed: 10}
 
-// sized are the default limits; under the race detector a tenth of them, for tests with a tenth of the tasks.
+// sized is the default limits. Under the race detector it is a tenth of them, for tests with a
+// tenth of the tasks.
 var sized = engine.Limits{Line: 4096 / fewer, Lines: 65_536 / fewer, Pending: 16_000 / fewer, Agenda: 100_000 / fewer, Page: 2000 / fewer,
 	Chunk: 256 / fewer, Uncommitted: 8192 / fewer, Batch: 512 / fewer}
 
-// An exclusive store is written by one engine alone, as the embedded store is: the engine does not
-// look each second for what others have changed.
+// An exclusive store is written by one engine alone, like the embedded store. The engine does not
+// look for changes of others each second.
 type exclusive struct{ *memory.Store }
 
 func (exclusive) Use() store.Use { return store.Use{Exclusive: true} }
 
-// runSmall starts an engine whose limits and pool are small.
+// runSmall starts an engine with small limits and a small pool.
 func runSmall(t *testing.T, store store.Store, queues ...engine.Queue) (*engine.Engine, func()) {
 	t.Helper()
 	return runWith(t, engine.Options{Store: store, Queues: queues, MaxInFlight: 20, PoolFloor: 2, Limits: small})
 }
 
-// An engine whose limits are small attempts everything once: what finds no room waits on disk.
+// With small limits each task is attempted once, because tasks that find no room in memory wait on
+// disk.
 func TestSmallLimits(t *testing.T) {
 	for _, sole := range []bool{false, true} {
 		t.Run(fmt.Sprintf("sole %t", sole), func(t *testing.T) {
@@ -63,8 +65,8 @@ func TestSmallLimits(t *testing.T) {
 	}
 }
 
-// However many tasks wait for their time, those that are due find room: those of a moment in minutes, as
-// the retries of a busy time, do not fill the hand.
+// Due tasks find room however many tasks wait for their time. Tasks that are all due at one moment
+// minutes ahead, such as retries of a busy time, do not fill the agenda.
 func TestSmallLimitsLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger()
@@ -83,14 +85,14 @@ func TestSmallLimitsLeaveRoom(t *testing.T) {
 		late := l.late
 		l.mu.Unlock()
 		if late > time.Second {
-			t.Errorf("a task was %v late while others waited for their time; want a second at most", late)
+			t.Errorf("a task was %v late while others waited for their time; want at most 1s", late)
 		}
 		time.Sleep(5 * time.Minute)
 		l.once(t, ids)
 	})
 }
 
-// A sluggish store takes its time for each commit.
+// A sluggish store delays each commit.
 type sluggish struct{ changing }
 
 func (s *sluggish) Use() store.Use { return store.Use{Exclusive: true} }
@@ -100,8 +102,8 @@ func (s *sluggish) Commit(ctx context.Context, b *store.Batch) error {
 	return s.changing.Commit(ctx, b)
 }
 
-// When a pause ends, what was deferred because of it comes back as fast as its line goes. What finds no room
-// in the line is deferred once more, and not again and again, each time for later.
+// When a pause ends, its deferred tasks come back as fast as their line sends. A task that finds no
+// room in the line is deferred once more, not again and again.
 func TestSmallLimitsResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, db := newLedger(), &sluggish{changing{Store: memory.New()}}
@@ -129,12 +131,12 @@ func TestSmallLimitsResume(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		l.once(t, ids)
 		if n := db.changes.Load() - paused; paused > 400 || n > 400+100 {
-			t.Errorf("%d changes while the queue of 400 tasks was paused, and %d after that; want 400 at most, and then the outcomes and few others", paused, n)
+			t.Errorf("%d changes while the queue of 400 tasks was paused, and %d after that; want at most 400, and then the outcomes and few others", paused, n)
 		}
 	})
 }
 
-// An unreadable store fails to read tasks, while it is told to.
+// An unreadable store fails to load tasks while it is told to.
 type unreadable struct {
 	exclusive
 	fails atomic.Bool
@@ -147,7 +149,8 @@ func (s *unreadable) Load(ctx context.Context, entries []store.Entry) ([]*bellma
 	return s.exclusive.Load(ctx, entries)
 }
 
-// What cannot be read when a pause ends is brought back a second later, and not at its look.
+// If deferred tasks cannot be read when a pause ends, they are read again a second later, not
+// minutes later at their VisibleAt.
 func TestSmallLimitsUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, db := newLedger(), &unreadable{exclusive: exclusive{memory.New()}}
@@ -172,13 +175,13 @@ func TestSmallLimitsUnread(t *testing.T) {
 	})
 }
 
-// A pool that makes no sense is refused, at the start and later, and changes nothing.
+// An invalid pool size is rejected, at the start and later, and changes nothing.
 func TestSetPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, o := range []engine.Options{{PoolFloor: -1}, {PoolFloor: 100, MaxInFlight: 99}, {MaxInFlight: -1}} {
 			o.Store, o.Queues = memory.New(), []engine.Queue{{Name: "q", Handler: &receiver{answer: accept}}}
 			if _, err := engine.New(o); err == nil {
-				t.Errorf("a pool from %d to %d is taken", o.PoolFloor, o.MaxInFlight)
+				t.Errorf("New() with a pool from %d to %d: no error", o.PoolFloor, o.MaxInFlight)
 			}
 		}
 		l := newLedger()
@@ -189,11 +192,11 @@ func TestSetPool(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if g := e.Gauges(t.Context()); g.PoolFloor != 64 || g.PoolCeiling != 2048 || g.InFlight != 100 {
-			t.Errorf("%d in flight of a pool from %d to %d; want 100, 64, 2048", g.InFlight, g.PoolFloor, g.PoolCeiling)
+			t.Errorf("%d in flight with a pool from %d to %d; want 100, 64, 2048", g.InFlight, g.PoolFloor, g.PoolCeiling)
 		}
 		for _, pool := range [][2]int{{-1, 8}, {9, 8}, {-1, -1}} {
 			if err := e.SetPool(pool[0], pool[1]); err == nil {
-				t.Errorf("a pool from %d to %d is taken", pool[0], pool[1])
+				t.Errorf("SetPool(%d, %d): no error", pool[0], pool[1])
 			}
 		}
 		if err := e.SetPool(7, 80); err != nil {
@@ -202,14 +205,14 @@ func TestSetPool(t *testing.T) {
 		add(t, e, &bellman.Task{Queue: "q", Endpoint: "http://last"})
 		time.Sleep(time.Second)
 		if g := e.Gauges(t.Context()); g.PoolFloor != 7 || g.PoolCeiling != 80 || g.InFlight != 100 || g.Waiting != 1 {
-			t.Errorf("%d in flight, %d wait, of a pool from %d to %d; want 100, 1, 7, 80", g.InFlight, g.Waiting, g.PoolFloor, g.PoolCeiling)
+			t.Errorf("%d in flight, %d waiting, with a pool from %d to %d; want 100, 1, 7, 80", g.InFlight, g.Waiting, g.PoolFloor, g.PoolCeiling)
 		}
 		if err := e.SetPool(7, 2048); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
 		if g := e.Gauges(t.Context()); g.InFlight != 101 || g.Waiting != 0 {
-			t.Errorf("%d in flight and %d wait after the pool grew; want 101, 0", g.InFlight, g.Waiting)
+			t.Errorf("%d in flight and %d waiting after the pool grew; want 101, 0", g.InFlight, g.Waiting)
 		}
 	})
 }

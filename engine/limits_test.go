@@ -12,12 +12,12 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 )
 
-// A meter counts attempts in flight, and attempts a second, over all nodes; by
-// endpoint if that is what is limited.
+// A meter counts attempts in flight and attempts per second, over all nodes. If the limit is per
+// endpoint, it counts those in flight by endpoint.
 type meter struct {
 	mu     sync.Mutex
 	flying map[string]int
-	most   int // in flight at once
+	most   int // most in flight at once
 	made   int
 	last   time.Time
 	times  []time.Time
@@ -49,15 +49,14 @@ func (m *meter) queue(q engine.Queue, took time.Duration, byEndpoint bool) engin
 	return q
 }
 
-// sum says what was counted: how many attempts were made, how many at once, and when
-// the last one ended.
+// sum returns how many attempts were made, the most in flight at once, and when the last one ended.
 func (m *meter) sum() (made, most int, last time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.made, m.most, m.last
 }
 
-// busiest is the most attempts that began within a second.
+// busiest returns the most attempts that began within one second.
 func (m *meter) busiest() (most int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,19 +70,18 @@ func (m *meter) busiest() (most int) {
 	return most
 }
 
-// A limit holds for all nodes together, and all of it is used, wherever the tasks
-// come in.
+// A limit holds for all nodes together, and they use all of it, whichever node receives the tasks.
 func TestCrewLimits(t *testing.T) {
 	const half, quarter = min(fewer, 2), min(fewer, 4)
 	const short, long = 200 * time.Millisecond, 200 * quarter * time.Millisecond
 	tests := []struct {
 		name  string
 		queue engine.Queue
-		took  time.Duration // each attempt
+		took  time.Duration // duration of each attempt
 		tasks int
-		most  int           // in flight at once
-		rate  int           // a second
-		takes time.Duration // with nothing of the limit unused
+		most  int           // most in flight at once
+		rate  int           // most per second
+		takes time.Duration // total time if the whole limit is used
 	}{
 		{"one at a time", engine.Queue{Concurrency: 1}, short, 50, 1, 0, 10 * time.Second},
 		{"fewer than nodes", engine.Queue{Concurrency: 2}, short, 100, 2, 0, 10 * time.Second},
@@ -116,24 +114,24 @@ func TestCrewLimits(t *testing.T) {
 				time.Sleep(max(3*time.Minute/fewer, 3*tt.takes/2))
 				made, most, last := m.sum()
 				if made != tt.tasks {
-					t.Errorf("%d attempts of %d tasks", made, tt.tasks)
+					t.Errorf("%d attempts of %d tasks; want one each", made, tt.tasks)
 				}
 				if tt.most > 0 && most > tt.most {
-					t.Errorf("%d attempts were in flight at once; want %d at most", most, tt.most)
+					t.Errorf("%d attempts were in flight at once; want at most %d", most, tt.most)
 				}
 				if busiest := m.busiest(); tt.rate > 0 && busiest > tt.rate+tt.rate/20+20 {
-					t.Errorf("%d attempts in one second; want %d", busiest, tt.rate)
+					t.Errorf("%d attempts in one second; want at most %d", busiest, tt.rate)
 				}
 				uneven := 4 * (tt.took - short) // fewer and longer attempts are spread less evenly over the nodes
 				if took := last.Sub(began); took > tt.takes*11/10+2*time.Second+uneven {
-					t.Errorf("took %v; want %v", took, tt.takes)
+					t.Errorf("all attempts took %v; want about %v", took, tt.takes)
 				}
 			})
 		})
 	}
 }
 
-// One at a time to each endpoint is one at a time of all nodes.
+// With EndpointConcurrency 1, all nodes together make one attempt at a time to an endpoint.
 func TestCrewLimitsEndpoints(t *testing.T) {
 	hearing(t, func(t *testing.T, c *crew, _ time.Duration) {
 		var m meter
@@ -150,13 +148,13 @@ func TestCrewLimitsEndpoints(t *testing.T) {
 		time.Sleep(time.Minute)
 		made, most, last := m.sum()
 		if took := last.Sub(began); made != 600 || most > 1 || took > 6*time.Second {
-			t.Errorf("%d attempts, %d at once to an endpoint, in %v; want 600, 1, 3s", made, most, took)
+			t.Errorf("%d attempts, at most %d at once to an endpoint, in %v; want 600, 1, 3s", made, most, took)
 		}
 	})
 }
 
-// Tasks from before their queue had a limit are moved to the nodes that have a piece
-// of it, are attempted once, and within it.
+// A queue gets a limit after tasks were added. The tasks move to shards whose owner has a quota of
+// the limit, and are attempted once and within the limit.
 func TestCrewLimitsLater(t *testing.T) {
 	hearing(t, func(t *testing.T, c *crew, _ time.Duration) {
 		var m meter
@@ -183,15 +181,15 @@ func TestCrewLimitsLater(t *testing.T) {
 			}
 		}
 		if made, most, _ := m.sum(); made != 300 || most > 1 {
-			t.Errorf("%d attempts, %d at once; want 300, one at a time", made, most)
+			t.Errorf("%d attempts, at most %d at once; want 300, one at a time", made, most)
 		}
 		if len(shards) == 64 {
-			t.Errorf("tasks are in all shards: none was moved")
+			t.Errorf("tasks are still in all shards; want them moved to those with a quota")
 		}
 	})
 }
 
-// A node that has the only piece of a limit dies: the next owner has it.
+// The node with the only quota of a limit dies. The next owner of the shard gets the quota.
 func TestCrewLimitsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew(t)
@@ -210,21 +208,21 @@ func TestCrewLimitsGoOn(t *testing.T) {
 		time.Sleep(time.Minute)
 		made, _, _ := m.sum()
 		if busiest := m.busiest(); made != 600 || busiest > 11 {
-			t.Errorf("%d attempts, %d in a second; want 600, 10", made, busiest)
+			t.Errorf("%d attempts, at most %d in a second; want 600, 10", made, busiest)
 		}
 	})
 }
 
-// While nodes have different limits, a task that each holds for the other's is not
-// moved to and fro at once; when they agree, it is attempted. There are such tasks if
-// the piece of the one limit is the other node's, which their names decide.
+// Two nodes are configured with different limits, and each takes a task to belong to the other. The
+// task is not moved to and fro without a pause. It is attempted when the nodes agree. Whether such
+// tasks exist depends on the nodes' random names, so the test tries up to 20 times.
 func TestCrewLimitsDiffer(t *testing.T) {
 	for range 20 {
 		if moved := limitsDiffer(t); moved > 0 || t.Failed() {
 			return
 		}
 	}
-	t.Error("no task was moved to and fro")
+	t.Error("no task moved between the nodes in 20 tries, so the test shows nothing")
 }
 
 func limitsDiffer(t *testing.T) (moved int) {
@@ -243,7 +241,7 @@ func limitsDiffer(t *testing.T) (moved int) {
 		time.Sleep(10 * time.Second)
 		for _, id := range ids {
 			if v := get(t, c.store, id).Version; v > 6 {
-				t.Errorf("a task was changed %d times in ten seconds", v-1)
+				t.Errorf("a task was changed %d times in ten seconds; want a few at most", v-1)
 			} else if v > 2 {
 				moved++
 			}

@@ -9,14 +9,14 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// What a loader left out is not forgotten when it is told of something that became
-// due after that and before where it reads.
+// The loader left out some due tasks. They are not forgotten when it is told of a task that became
+// due after them and before the position where it reads.
 func TestLookBack(t *testing.T) {
 	tests := []struct {
 		name          string
 		skipped, back int64
 		look          int64
-		want          int64 // where it goes on when it has read on
+		want          int64 // where it continues after the current read
 	}{
 		{"nothing under way", noTime, noTime, 100, 100},
 		{"behind where it reads", noTime, 200, 300, 200},
@@ -30,14 +30,15 @@ func TestLookBack(t *testing.T) {
 			back: store.Position{VisibleAt: tt.back}, skipped: store.Position{VisibleAt: tt.skipped}}
 		l.lookBack(tt.look)
 		if got := min(l.back.VisibleAt, l.skipped.VisibleAt); got != tt.want {
-			t.Errorf("%s: it goes on at %d; want %d", tt.name, got, tt.want)
+			t.Errorf("%s: the loader continues at %d; want %d", tt.name, got, tt.want)
 		}
 	}
 }
 
-// What finds no room in a hand that is full is read when there is room: what is due by looking
-// back, and what is to come by reading ahead from there, for looking back ends at the present.
-func TestFullHand(t *testing.T) {
+// A task that finds no room in a full agenda is read when there is room. The loader goes back for a
+// due task. For a future task it reads ahead again from there, because going back ends at the
+// present.
+func TestFullAgenda(t *testing.T) {
 	c := clock.New(time.Now)
 	h := newAgenda(c, new(shelves), 1000, 1000)
 	h.own([]uint16{7})
@@ -49,7 +50,7 @@ func TestFullHand(t *testing.T) {
 	put := func(look int64) {
 		task := &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: 7, VisibleAt: time.UnixMilli(look)}}
 		if it := h.put(task, h.taken(), now); it != nil || h.items[task.ID] != nil {
-			t.Fatalf("a task was taken in a agenda of %d", len(h.items))
+			t.Fatalf("a full agenda of %d took another task", len(h.items))
 		}
 	}
 	for _, look := range []int64{now - 20, now - 30, now + 70_000, now + 60_000, now + 80_000} {
@@ -58,16 +59,16 @@ func TestFullHand(t *testing.T) {
 	l := &loader{agenda: h, back: nowhere, skipped: nowhere, ahead: now + 90_000, partly: store.Position{VisibleAt: now + 90_000}}
 	l.goBack()
 	if l.back.VisibleAt != now-30 || l.ahead != now+60_000 || l.partly.VisibleAt != 0 {
-		t.Errorf("it reads back from %d and ahead from %d, having read a part until %d; want %d, %d and none", l.back.VisibleAt-now, l.ahead-now, l.partly.VisibleAt, -30, 60_000)
+		t.Errorf("the loader reads back from %d and ahead from %d, with a position of %d within that millisecond; want %d, %d and none", l.back.VisibleAt-now, l.ahead-now, l.partly.VisibleAt, -30, 60_000)
 	}
 	l.partly = store.Position{VisibleAt: l.ahead, ID: bellman.NewID()}
-	put(l.ahead) // perhaps before where it stands within that look
+	put(l.ahead) // perhaps before its position within that millisecond
 	if l.goBack(); l.ahead != now+60_000 || l.partly.VisibleAt != 0 {
-		t.Errorf("it reads ahead from %d, a part of it read: %t; want 60000, read from its beginning", l.ahead-now, l.partly.VisibleAt != 0)
+		t.Errorf("the loader reads ahead from %d, with a position within that millisecond: %t; want 60000 and none", l.ahead-now, l.partly.VisibleAt != 0)
 	}
 	l.ahead = now + 50_000
-	put(now + 60_000) // not read yet
+	put(now + 60_000) // the loader has not read so far yet
 	if l.goBack(); l.ahead != now+50_000 {
-		t.Errorf("it reads ahead from %d; want 50000, where it was", l.ahead-now)
+		t.Errorf("the loader reads ahead from %d; want 50000, as before", l.ahead-now)
 	}
 }

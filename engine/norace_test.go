@@ -2,5 +2,5 @@
 
 package engine_test
 
-// fewer divides the sizes of tests that show what scale does, and the fake time for which they look on.
+// fewer divides the sizes and the simulated time of tests that show effects of scale.
 const fewer = 1

@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// What follows from an end is added once for each end, with the task as it ended,
-// whoever ended it. The schedule is 10 s and 10 s; an attempt takes a second.
+// The follow-ups of an end are added once for each end, with the task as it ended, whoever ended
+// it. The schedule is 10 s and 10 s; an attempt takes a second.
 func TestEnded(t *testing.T) {
 	type doing = func(e *engine.Engine, ctx context.Context, id bellman.ID) error
 	cancel := func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
@@ -36,10 +36,10 @@ func TestEnded(t *testing.T) {
 	tests := []struct {
 		name    string
 		repeat  string
-		answers []string // from the first attempt on; the last one goes on
+		answers []string // answers from the first attempt on; the last one repeats
 		at      time.Duration
 		do      doing
-		ends    []string // state, reason, attempts, and the last one's result
+		ends    []string // state, reason, attempts, and the last result of each end
 	}{
 		{name: "accepted", answers: []string{no, yes}, ends: []string{"succeeded accepted 2 accepted"}},
 		{name: "used up", answers: []string{no}, ends: []string{"failed attempts_used_up 2 refused"}},
@@ -90,7 +90,7 @@ func TestEnded(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				time.Sleep(max(30*time.Minute/fewer, 11*time.Minute)) // another round of those that repeat
+				time.Sleep(max(30*time.Minute/fewer, 11*time.Minute)) // long enough for another round of repeating tasks
 				listed, _, err := db.List(t.Context(), store.Filter{Queue: "ends"}, bellman.ID{}, 100)
 				if err != nil {
 					t.Fatal(err)
@@ -100,18 +100,17 @@ func TestEnded(t *testing.T) {
 					ends = append(ends, string(end.Body))
 				}
 				if !slices.Equal(ends, tt.ends) {
-					t.Errorf("ends told of: %q; want %q", ends, tt.ends)
+					t.Errorf("follow-ups were made for the ends %q; want %q", ends, tt.ends)
 				}
 				if got := len(told.times()); got != len(tt.ends) {
-					t.Errorf("%d of them were sent; want %d", got, len(tt.ends))
+					t.Errorf("%d follow-ups were sent; want %d", got, len(tt.ends))
 				}
 			})
 		})
 	}
 }
 
-// What follows and is not valid is left out; the end stands, and the log of attempts
-// says so.
+// An invalid follow-up is left out. The end stands, and the log of attempts names the follow-up.
 func TestEndedInvalid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -124,10 +123,10 @@ func TestEndedInvalid(t *testing.T) {
 			t.Errorf("the task is %v; want it succeeded", task.State)
 		}
 		if log := attempts(t, store, id); len(log) != 1 || log[0].Error == "" {
-			t.Errorf("attempts %+v; want one, whose error tells of the follow-up", log)
+			t.Errorf("attempts %+v; want one, whose error names the follow-up", log)
 		}
 		if g := e.Gauges(t.Context()); g.RefusedFollows != 1 {
-			t.Errorf("%d follow-ups were refused; want 1", g.RefusedFollows)
+			t.Errorf("RefusedFollows = %d; want 1", g.RefusedFollows)
 		}
 	})
 }

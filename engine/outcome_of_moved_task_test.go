@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// The outcome of an attempt whose task was moved to another node's shard meanwhile is not
-// written: that this node still has the shard which the task was of gives it no right to.
+// While an attempt is in flight, its task moves to a shard of another node. The attempt's outcome
+// is not written: owning the task's former shard gives no right to.
 func TestOutcomeOfMovedTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := memory.New()
@@ -30,7 +30,7 @@ func TestOutcomeOfMovedTask(t *testing.T) {
 				return bellman.Verdict{Result: bellman.Refused}
 			})})
 		defer stop()
-		time.Sleep(5 * time.Second) // it has claimed what is nobody's
+		time.Sleep(5 * time.Second) // all shards without an owner have been claimed
 		id := add(t, e, &bellman.Task{Queue: "q", Schedule: "0s, 1h"})
 		time.Sleep(500 * time.Millisecond)
 		was := get(t, db, id)

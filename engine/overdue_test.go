@@ -11,15 +11,15 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// merchants is a receiver whose tasks are their merchants', so that these may be paused.
+// merchants is a receiver that pauses by merchant number.
 type merchants struct{ *receiver }
 
 func (merchants) Route(context.Context, *bellman.Task) (bellman.Route, error) {
 	return bellman.Route{}, nil
 }
 
-// A task that waits for a paused queue, endpoint or merchant is not overdue, however few
-// they are: neither in the figures of the engine nor in those of its queue.
+// A task that waits for a paused queue, endpoint or merchant is not overdue, neither in the figures
+// of the engine nor in those of its queue. This holds also for few tasks, which are not deferred.
 func TestPausedIsNotOverdue(t *testing.T) {
 	by := bellman.By{Who: "op", Reason: "maintenance"}
 	for name, pause := range map[string]func(*engine.Engine, context.Context) error{
@@ -48,10 +48,10 @@ func TestPausedIsNotOverdue(t *testing.T) {
 					}
 					q := queues[0]
 					if !g.OldestOverdue.IsZero() || !q.OldestOverdue.IsZero() || q.Depth.Pending != 3 {
-						t.Fatalf("the engine's oldest overdue is %v, the queue's %v; %d tasks are pending", g.OldestOverdue, q.OldestOverdue, q.Depth.Pending)
+						t.Fatalf("OldestOverdue of the engine is %v, of the queue %v, with %d tasks pending; want none overdue and all pending", g.OldestOverdue, q.OldestOverdue, q.Depth.Pending)
 					}
 					if name != "merchant" && (g.Held != 3 || q.Held != 3) {
-						t.Fatalf("%d and %d tasks are held, want 3", g.Held, q.Held)
+						t.Fatalf("Held of the engine is %d, of the queue %d; want 3", g.Held, q.Held)
 					}
 				}
 			})

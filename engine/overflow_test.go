@@ -13,9 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store/pebble"
 )
 
-// More new tasks of one endpoint than its line holds: what overflows is found
-// again at once, and not by a sweep a minute later. The clock must run for this,
-// so it is no bubble.
+// One endpoint gets more new tasks than its line holds. The tasks that found no room are loaded at
+// once, not by a sweep a minute later. This needs a real clock, so it runs outside a bubble.
 func TestOverflow(t *testing.T) {
 	store, err := pebble.Open(t.TempDir(), pebble.Options{})
 	if err != nil {
@@ -29,7 +28,7 @@ func TestOverflow(t *testing.T) {
 	e, err := engine.New(engine.Options{Store: store, Limits: sized, Logger: slog.New(slog.DiscardHandler), Queues: []engine.Queue{{
 		Name: "q",
 		Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
-			sha256.Sum256(work) // slower than tasks come
+			sha256.Sum256(work) // slower than the tasks arrive
 			if made.Add(1) == n {
 				close(all)
 			}
@@ -54,14 +53,14 @@ func TestOverflow(t *testing.T) {
 			}
 		}
 	}
-	// A machine may be slow, but something is attempted all the time.
+	// A machine may be slow, but attempts go on all the time.
 	for look, before := time.NewTicker(50*time.Second), int64(0); made.Load() < n; {
 		select {
 		case <-all:
 		case <-look.C:
 			now := made.Load()
 			if now == before {
-				t.Fatalf("%d of %d tasks were attempted, and none in the last 50s: the others wait for a sweep, which comes each minute", now, n)
+				t.Fatalf("%d of %d tasks were attempted, and none in the last 50s; want all, without waiting for the sweep each minute", now, n)
 			}
 			before = now
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// Ending a pause that there is not does nothing, leaves no record, and says so; one that
-// another node began just now is ended.
+// Resuming something that is not paused does nothing, writes no audit record, and returns
+// ErrNotPaused. A pause that another node began just now is ended.
 func TestResumeWhatIsNotPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := memory.New()
@@ -28,7 +28,7 @@ func TestResumeWhatIsNotPaused(t *testing.T) {
 		}
 		for name, do := range resume {
 			if err := do(); !errors.Is(err, bellman.ErrNotPaused) {
-				t.Errorf("resume a %s that is not paused = %v, want ErrNotPaused", name, err)
+				t.Errorf("resume a %s that is not paused = %v; want ErrNotPaused", name, err)
 			}
 		}
 		for _, target := range []string{"queue/q", "endpoint/https://m.example:443", "merchant/M1"} {
@@ -39,10 +39,10 @@ func TestResumeWhatIsNotPaused(t *testing.T) {
 		}
 		for name, do := range resume {
 			if err := do(); err != nil {
-				t.Errorf("resume a %s that another node paused = %v", name, err)
+				t.Errorf("resume a %s that another node paused = %v; want no error", name, err)
 			}
 			if err := do(); !errors.Is(err, bellman.ErrNotPaused) {
-				t.Errorf("resume a %s again = %v, want ErrNotPaused", name, err)
+				t.Errorf("resume a %s again = %v; want ErrNotPaused", name, err)
 			}
 		}
 		if records, err := db.Audits(t.Context(), time.Now().Add(time.Hour), 10); err != nil || len(records) != 3 {

@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A machine that was paused for half a minute finds that by its wall clock: its node attempts
-// nothing until a beat says that its shards are still its own.
+// A machine was suspended for half a minute. Its node sees this by the wall clock, and attempts
+// nothing until a heartbeat confirms that its shards are still its own.
 func TestPausedMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
@@ -24,7 +24,7 @@ func TestPausedMachine(t *testing.T) {
 			add(t, a.Engine, &bellman.Task{Queue: "q", Delay: time.Duration(i) * 50 * time.Millisecond})
 		}
 		time.Sleep(520 * time.Millisecond)
-		a.store.swallow.Store(1) // the next beat tells it nothing
+		a.store.swallow.Store(1) // the next heartbeat is not answered
 		paused.Store(int64(30 * time.Second))
 		time.Sleep(10 * time.Second)
 		made := 0
@@ -39,7 +39,7 @@ func TestPausedMachine(t *testing.T) {
 		n := len(l.times)
 		l.mu.Unlock()
 		if made > 0 || n != 60 {
-			t.Errorf("%d attempts after the pause and before a beat was answered, and %d tasks attempted in all; want none, and 60", made, n)
+			t.Errorf("%d attempts between the pause and the next answered heartbeat, and %d tasks attempted in all; want none, and 60", made, n)
 		}
 	})
 }

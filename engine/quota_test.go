@@ -6,10 +6,9 @@ import (
 	"testing"
 )
 
-// Whatever the limits and whoever has the shards, the nodes' shares are whole numbers
-// that sum to the limit, each task has a shard whose owner may attempt it, and that is
-// at home there.
-func TestCut(t *testing.T) {
+// For random limits and owners of shards: the nodes' quotas are whole numbers and sum to the limit.
+// Each task has a shard that it stays in and whose owner may attempt it.
+func TestQuotas(t *testing.T) {
 	for range 3000 {
 		q := Queue{Name: fmt.Sprint("queue", rand.IntN(9))}
 		for _, set := range []func(){
@@ -52,21 +51,21 @@ func TestCut(t *testing.T) {
 				endpointRate += r.Rate
 			}
 			if q.Concurrency > 0 && r.QueueConcurrency < 1 || r.Concurrency < 1 || q.Rate > 0 && r.QueueRate <= 0 {
-				t.Fatalf("%+v: a node that serves %q has %+v", q, endpoint, r)
+				t.Fatalf("%+v: a node that serves %q has the quotas %+v; want none of them zero", q, endpoint, r)
 			}
 		}
 		const slack = 1.000001
 		if slots > q.Concurrency || rate > q.Rate*slack || q.perEndpoint && (atOnce != q.EndpointConcurrency || endpointRate > q.EndpointRate*slack || endpointRate*slack < q.EndpointRate) {
-			t.Errorf("%+v: %d nodes have %d of its concurrency, %v of its rate, and of %q %d and %v", q, len(nodes), slots, rate, endpoint, atOnce, endpointRate)
+			t.Errorf("%+v: %d nodes have quotas of %d and %v a second in all, and of %q %d and %v a second; want the limits", q, len(nodes), slots, rate, endpoint, atOnce, endpointRate)
 		}
 		if n == of && (slots != q.Concurrency || rate*slack < q.Rate) {
-			t.Errorf("%+v: %d nodes have %d of its concurrency and %v of its rate; want all", q, len(nodes), slots, rate)
+			t.Errorf("%+v: %d nodes have quotas of %d and %v a second in all; want the limits", q, len(nodes), slots, rate)
 		}
 		for range 20 {
 			place := q.place(endpoint, uint16(rand.Uint32()))
 			shard := uint16(int(place) % shards)
 			if !q.home(endpoint, shard, shards) {
-				t.Fatalf("%+v: a task for %q goes to shard %d of %d and is not at home there", q, endpoint, shard, shards)
+				t.Fatalf("%+v: a task for %q is placed in shard %d of %d, and would be moved from there", q, endpoint, shard, shards)
 			}
 			for i := range nodes {
 				if nodes[i].owned[shard] && !nodes[i].serves(&q, endpoint) {
@@ -77,9 +76,9 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What an endpoint may have is not held up by its queue's pieces being too small: at
-// the shards where its tasks are, the queue has as much as the endpoint.
-func TestCutLeavesRoom(t *testing.T) {
+// The quotas of a queue do not limit an endpoint further: in the shards of the endpoint's tasks,
+// the queue may have as much as the endpoint.
+func TestQuotasLeaveRoomForEndpoints(t *testing.T) {
 	for _, q := range []Queue{
 		{Name: "a", Concurrency: 100, EndpointConcurrency: 10},
 		{Name: "b", Concurrency: 31, EndpointConcurrency: 31},
@@ -97,10 +96,10 @@ func TestCutLeavesRoom(t *testing.T) {
 		}
 		r := q.rules(q.Name, endpoint, p)
 		if q.Concurrency > 0 && r.QueueConcurrency < min(q.EndpointConcurrency, q.Concurrency) {
-			t.Errorf("%+v: where its endpoint has %d in flight, the queue has %d", q, r.Concurrency, r.QueueConcurrency)
+			t.Errorf("%+v: an owner may have %d in flight to the endpoint, and %d of the queue; want no less", q, r.Concurrency, r.QueueConcurrency)
 		}
 		if q.Rate > 0 && r.QueueRate < min(r.Rate, q.Rate) {
-			t.Errorf("%+v: where its endpoint has %v a second, the queue has %v", q, r.Rate, r.QueueRate)
+			t.Errorf("%+v: an owner may make %v attempts a second to the endpoint, and %v of the queue; want no less", q, r.Rate, r.QueueRate)
 		}
 	}
 }

@@ -2,6 +2,6 @@
 
 package engine_test
 
-// fewer divides the sizes of tests that show what scale does, and the fake time for which they look
-// on: under the race detector they take ten times as long, and they also run without it.
+// fewer divides the sizes and the simulated time of tests that show effects of scale. These tests
+// take ten times as long under the race detector, and also run without it.
 const fewer = 10

@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// What is deferred because of a low rate goes out soon after the rate was raised,
-// and not only at its look, minutes later.
+// A task that was deferred because of a low rate is sent soon after the rate was raised, not
+// minutes later at its VisibleAt.
 func TestRaisedRateHoldsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const tasks, wait = 4600 / fewer, 8 * time.Second // more than a line holds
@@ -26,9 +26,9 @@ func TestRaisedRateHoldsAtOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		if n := len(r.times()); n != 1 {
-			t.Fatalf("%d attempts at one in an hour; want 1", n)
+			t.Fatalf("%d attempts at a rate of one in an hour; want 1", n)
 		}
-		e, stop = runWith(t, o) // which finds them on disk, and has no room for them
+		e, stop = runWith(t, o) // the new engine finds the tasks on disk and has no room for all
 		defer stop()
 		time.Sleep(time.Minute)
 		q.Rate = 1000 / fewer

@@ -14,7 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A reading store counts what is read of it.
+// A reading store counts what is read from it.
 type reading struct {
 	store.Store
 	due, loads, loaded atomic.Int64
@@ -29,7 +29,7 @@ func (r *reading) Due(ctx context.Context, shards []uint16, from store.Position,
 
 func (r *reading) under() store.Store { return r.Store }
 
-// CountDue is not counted.
+// Due counts index entries; CountDue does not count.
 func (r *reading) CountDue(ctx context.Context, shards []uint16, from store.Position, to, most int64) (int64, error) {
 	page, err := r.Store.Due(ctx, shards, from, to, int(most), nil)
 	return int64(len(page)), err
@@ -41,8 +41,8 @@ func (r *reading) Load(ctx context.Context, entries []store.Entry) ([]*bellman.T
 	return r.Store.Load(ctx, entries)
 }
 
-// Where one endpoint has a great backlog, each task of it is read little more than
-// once, and many in one call, but for the looks for what other endpoints have behind it.
+// An endpoint has a large backlog. Each of its tasks is read little more than once, many in one
+// call. Only the reads that look for other endpoints' tasks behind the backlog come on top.
 func TestBacklogIsReadOnce(t *testing.T) {
 	const tasks = 40_000 / fewer
 	store := &reading{Store: memory.New()}
@@ -69,15 +69,15 @@ func TestBacklogIsReadOnce(t *testing.T) {
 		defer stop()
 		time.Sleep(4 * time.Second)
 		if n := made.Load(); n != tasks {
-			t.Errorf("%d attempts of %d tasks in 4s", n, tasks)
+			t.Errorf("%d attempts of %d tasks in 4s; want all", n, tasks)
 		}
 	})
-	const past = 2 * 10_000 / fewer // two looks for others
+	const past = 2 * 10_000 / fewer // two reads past the backlog for other endpoints
 	if due := store.due.Load(); due < tasks || due-past > tasks*5/4 {
-		t.Errorf("%d entries were read for %d tasks, want few more", due, tasks)
+		t.Errorf("%d index entries were read for %d tasks; want few more", due, tasks)
 	}
 	if loads, loaded := store.loads.Load(), store.loaded.Load(); loaded > tasks*11/10 || loads > tasks/int64(sized.Chunk)*5/4 {
-		t.Errorf("%d tasks were read in %d calls, want %d by %d", loaded, loads, tasks, sized.Chunk)
+		t.Errorf("%d tasks were read in %d calls; want %d in calls of %d", loaded, loads, tasks, sized.Chunk)
 	}
 	t.Logf("%d entries, %d tasks in %d calls", store.due.Load(), store.loaded.Load(), store.loads.Load())
 }

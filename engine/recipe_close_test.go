@@ -15,8 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/store/pebble"
 )
 
-// A timer for each order: half an hour after it was placed it is closed, unless
-// it was paid.
+// A timer for each order: half an hour after it was placed, an unpaid order is closed.
 func Example_closeAfterDelay() {
 	table := placed("A1", "A2")
 	e, stop := start(memory.New(), engine.Queue{
@@ -43,7 +42,7 @@ func Example_closeAfterDelay() {
 	// goods locked: 0
 }
 
-// Many timers for little: ten thousand orders that end in the same moment.
+// Ten thousand orders expire at the same moment.
 func Example_closeMany() {
 	const n = 10_000
 	due := time.Now().Add(200 * time.Millisecond)
@@ -73,8 +72,8 @@ func Example_closeMany() {
 	// Output: 10000 closed, 0 early
 }
 
-// A delay queue that survives: orders come out in the order in which they end,
-// one consumer or many, and a restart loads what is unfinished.
+// A delay queue that survives a restart: orders come out in the order in which they expire, with
+// one consumer or many.
 func Example_closeAfterRestart() {
 	dir := must(os.MkdirTemp("", "bellman"))
 	defer os.RemoveAll(dir)
@@ -113,7 +112,7 @@ func Example_closeAfterRestart() {
 	// goods locked: 0
 }
 
-// A scan of the platform's own table, again and again, and never two at once.
+// The platform's own table is scanned periodically, and two scans never overlap.
 func Example_closeByScan() {
 	table := placed("A1")
 	closed := make(chan string)
@@ -131,7 +130,7 @@ func Example_closeByScan() {
 	defer stop()
 
 	var scan bellman.ID
-	for server := range 2 { // each server of the platform asks for it when it starts: there is one
+	for server := range 2 { // each server asks for the scan at its start; there is only one task
 		added := e.Add(ctx, &bellman.Task{Queue: "scans", Key: "close", Repeat: "10ms"}) // "10m", or "cron */10 * * * *"
 		scan = added[0].ID
 		fmt.Println("server", server, "found it there:", added[0].Existing)
@@ -148,8 +147,8 @@ func Example_closeByScan() {
 	// cancelled
 }
 
-// Expired when it is looked at: who reads an order that should have ended ends it
-// then and there, and reads it again.
+// An order is closed when it is read: whoever reads an expired order settles it first, and then
+// reads the result.
 func Example_closeOnRead() {
 	table := placed("A1")
 	e, stop := start(memory.New(), engine.Queue{Name: "order-timeout", Delay: time.Hour, Handler: bellman.HandlerFunc(table.close)})
@@ -168,7 +167,7 @@ func Example_closeOnRead() {
 	// Output: closed
 }
 
-// An order that is paid has no timeout any more.
+// A paid order needs no timeout: its task is cancelled.
 func Example_cancelWhenPaid() {
 	table := placed("A1")
 	db := memory.New()
@@ -183,7 +182,7 @@ func Example_cancelWhenPaid() {
 		id := must(store.Lookup(ctx, db, "order-timeout", no))
 		_, err := e.Cancel(ctx, id, bellman.By{Reason: "paid"})
 		if errors.Is(err, bellman.ErrConflict) {
-			return nil // it has fired in the meantime, and found the order paid
+			return nil // it has fired in the meantime and found the order paid
 		}
 		return err
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A queue's delay holds for a task that does not say when it is due: half an
-// hour after it was added, in a queue that closes orders.
+// A queue has a delay for tasks that do not say when they are due. Example: a queue that closes
+// orders half an hour after they were added.
 func TestQueueDelay(t *testing.T) {
 	const half = 30 * time.Minute
 	tests := []struct {
 		name    string
-		first   time.Duration // the first item of the schedule
+		first   time.Duration // first item of the schedule
 		delay   time.Duration // of the task
-		startAt time.Duration // … after now; 0: none
+		startAt time.Duration // start time, after now; 0: none
 		want    time.Duration
 	}{
 		{"the queue's", 0, 0, 0, half},
@@ -54,8 +54,7 @@ func TestQueueDelay(t *testing.T) {
 	}
 }
 
-// What follows from a verdict waits for as long as its queue says, too: an
-// order's page may be looked at some time after it was paid.
+// A queue's delay also applies to the follow-ups of a verdict.
 func TestQueueDelayOfFollowUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		look := &receiver{answer: accept}
@@ -68,18 +67,18 @@ func TestQueueDelayOfFollowUp(t *testing.T) {
 		add(t, e, &bellman.Task{Queue: "pay"})
 		time.Sleep(time.Hour)
 		if got := look.times(); len(got) != 1 || got[0].Sub(start) != 10*time.Minute {
-			t.Errorf("%d looks, the first at %v; want one at 10m", len(got), at(got, 0, start))
+			t.Errorf("%d attempts of the follow-up, the first at %v; want one at 10m", len(got), at(got, 0, start))
 		}
 	})
 }
 
-// A delay that no task could have is refused with the queue.
+// A queue with an impossible delay is rejected.
 func TestQueueDelayRefused(t *testing.T) {
 	for _, delay := range []time.Duration{-time.Second, 11 * 365 * 24 * time.Hour} {
 		_, err := engine.New(engine.Options{Store: memory.New(),
 			Queues: []engine.Queue{{Name: "q", Handler: &receiver{answer: accept}, Delay: delay}}})
 		if err == nil {
-			t.Errorf("a queue with the delay %v was taken", delay)
+			t.Errorf("New() with a queue delay of %v: no error", delay)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A refund's notice never overtakes its payment's.
+// A refund's notification never overtakes that of its payment.
 func Example_eventsInOrder() {
 	merchant := make(chan string, 10)
 	e, stop := start(memory.New(), engine.Queue{

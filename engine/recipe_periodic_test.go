@@ -12,10 +12,10 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A lone handler notices when two attempts are made at once.
+// A lone handler counts how many of its attempts overlap.
 type lone struct {
 	receiver
-	took   time.Duration // of each attempt
+	took   time.Duration // duration of each attempt
 	inside atomic.Int32
 	most   atomic.Int32
 }
@@ -29,8 +29,8 @@ func (h *lone) Attempt(ctx context.Context, t *bellman.Task, number int) bellman
 	return v
 }
 
-// Every way to say "again and again", with rounds that are quicker and slower
-// than the period: when a round begins, and that the one before has ended.
+// Every kind of repetition, with rounds shorter and longer than the period. Each round begins at
+// the right time and after the previous round has ended.
 func TestPeriodic(t *testing.T) {
 	const min = time.Minute
 	tests := []struct {
@@ -39,7 +39,7 @@ func TestPeriodic(t *testing.T) {
 		schedule string
 		took     time.Duration
 		answer   func(*bellman.Task, int) bellman.Verdict
-		starts   []time.Duration // the first ones, after midnight
+		starts   []time.Duration // the first starts, after midnight
 	}{
 		{"a gap", "10m", "0s", min, accept, []time.Duration{0, 10 * min, 20 * min, 30 * min}},
 		{"a gap, slower than that", "10m", "0s", 25 * min, accept, []time.Duration{0, 25 * min, 50 * min, 75 * min}},
@@ -80,15 +80,15 @@ func TestPeriodic(t *testing.T) {
 					t.Errorf("%d rounds in %v; want %d", len(got), last, len(tt.starts))
 				}
 				if most := h.most.Load(); most != 1 {
-					t.Errorf("%d rounds at once; want one", most)
+					t.Errorf("%d rounds overlapped; want one at a time", most)
 				}
 			})
 		})
 	}
 }
 
-// Whatever people do by hand while a round runs, and a node that stops and
-// starts in the middle of it: a round never runs beside another one of its task.
+// People change a periodic task during a round, or its node stops and starts. Two rounds of the
+// task never overlap.
 func TestPeriodicByHand(t *testing.T) {
 	tests := []struct {
 		name string
@@ -119,7 +119,7 @@ func TestPeriodicByHand(t *testing.T) {
 					for h.inside.Load() == 0 {
 						time.Sleep(time.Second)
 					}
-					time.Sleep(31 * time.Second) // in the middle of a round, and never when another begins or ends
+					time.Sleep(31 * time.Second) // in the middle of a round, and not when a round begins or ends
 					if err := tt.do(e, id); err != nil {
 						t.Fatal(err)
 					}
@@ -131,10 +131,10 @@ func TestPeriodicByHand(t *testing.T) {
 				defer stop()
 				time.Sleep(21*time.Minute + 30*time.Second)
 				if most := h.most.Load(); most != 1 {
-					t.Errorf("%d rounds at once; want one", most)
+					t.Errorf("%d rounds overlapped; want one at a time", most)
 				}
 				if n := len(h.times()) - before; n < 4 || n > 5 {
-					t.Errorf("%d rounds in 21m30s after it was left alone; want one each 5m", n)
+					t.Errorf("%d rounds in the 21m30s after the last change; want one each 5m", n)
 				}
 				if _, err := e.Cancel(t.Context(), id, by); err != nil {
 					t.Fatal(err)

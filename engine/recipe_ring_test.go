@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A static delay: what was handed in comes out, always.
+// A fixed delay: each message comes out after the delay, always.
 func Example_staticDelay() {
 	e, stop := start(memory.New(), engine.Queue{
 		Name: "messages",
@@ -34,7 +34,7 @@ func Example_staticDelay() {
 	// how was it?
 }
 
-// A dynamic delay: the alarm goes off only when no heartbeat has put it off.
+// A resettable delay: the alarm fires only if no heartbeat has postponed it.
 func Example_noHeartbeat() {
 	db := memory.New()
 	e, stop := start(db, engine.Queue{
@@ -55,7 +55,7 @@ func Example_noHeartbeat() {
 	}
 	heartbeat("terminal 7", time.Minute)
 	heartbeat("terminal 7", time.Minute)
-	last := heartbeat("terminal 7", 20*time.Millisecond) // and then none
+	last := heartbeat("terminal 7", 20*time.Millisecond) // the last heartbeat
 
 	task := must(e.Wait(ctx, ids[0]))
 	fmt.Println(task.Reason, "too early:", task.Finished.Before(last))
@@ -64,8 +64,7 @@ func Example_noHeartbeat() {
 	// silent too early: false
 }
 
-// A dynamic delay: a notification that failed comes up again one full period
-// later, and one that was accepted does not.
+// A rejected notification is repeated one full period later; an accepted one is not.
 func Example_notifyFailed() {
 	const period = 20 * time.Millisecond // 300 * time.Second
 	db := memory.New()
@@ -94,8 +93,8 @@ func Example_notifyFailed() {
 	// 3 accepted too early: false
 }
 
-// Reconciliation each morning: the channel's bill says what the platform missed,
-// and each difference becomes a task of its own, in the same transaction.
+// Reconciliation each morning: the channel's bill shows what the platform missed. Each difference
+// becomes a task of its own, in the same transaction.
 func Example_reconcile() {
 	table := placed("A1", "A2")
 	bill := func(context.Context) []string { return []string{"A1"} } // paid, says the channel

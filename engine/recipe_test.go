@@ -11,9 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// What the recipes of docs/recipes.md share.
+// Shared code of the recipes in docs/recipes.md.
 
-// ctx stands for the caller's.
+// ctx stands for the context of the caller.
 var ctx = context.Background()
 
 // start runs an engine in the background; stop finishes what is in flight.
@@ -33,7 +33,7 @@ func start(store store.Store, queues ...engine.Queue) (e *engine.Engine, stop fu
 	}
 }
 
-// must is for what a program would handle.
+// must stands for the error handling of a real program.
 func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
@@ -41,7 +41,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// accepted returns the ids of tasks that were added: they are on disk now.
+// accepted returns the ids of added tasks. The tasks are on disk.
 func accepted(added []bellman.Added) (ids []bellman.ID) {
 	for _, a := range added {
 		ids = append(ids, must(a.ID, a.Err))
@@ -83,8 +83,8 @@ func (o *orders) unpaid() (numbers []string) {
 	return numbers
 }
 
-// move is UPDATE orders SET status = to WHERE no = ? AND status = 'unpaid', and
-// what belongs to it in the same transaction. It returns the status afterwards.
+// move is UPDATE orders SET status = to WHERE no = ? AND status = 'unpaid', with the dependent
+// changes in the same transaction. It returns the status afterwards.
 func (o *orders) move(no, to string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,7 +95,7 @@ func (o *orders) move(no, to string) string {
 	return o.status[no]
 }
 
-// close closes an order, but only one that is unpaid when it comes to it.
+// close closes an order if it is still unpaid.
 func (o *orders) close(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
 	return bellman.Verdict{Next: bellman.Succeed, Reason: o.move(t.OrderNo, "closed")}
 }

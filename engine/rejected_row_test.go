@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A picky store fails each batch that has the outcome of one task.
+// A picky store fails each batch that contains the outcome of one particular task.
 type picky struct {
 	*memory.Store
 	key string
@@ -28,7 +28,7 @@ func (s *picky) Commit(ctx context.Context, b *store.Batch) error {
 	return s.Store.Commit(ctx, b)
 }
 
-// An outcome that the store never takes holds up nothing but its own task.
+// An outcome that the store always rejects delays only its own task.
 func TestRowThatAlwaysFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &picky{Store: memory.New(), key: "poison"}
@@ -48,7 +48,7 @@ func TestRowThatAlwaysFails(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		for _, id := range ids {
 			if task := get(t, store, id); task.State != bellman.Succeeded {
-				t.Errorf("a task is %v beside one whose outcome cannot be written; want succeeded", task.State)
+				t.Errorf("another task is %v; want succeeded, although one outcome cannot be written", task.State)
 			}
 		}
 		if err := e.Ready(t.Context()); err != nil {
@@ -59,7 +59,7 @@ func TestRowThatAlwaysFails(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		if n := len(r.times()); n != 101 {
-			t.Errorf("%d attempts; want 101: the one that cannot be recorded is not repeated", n)
+			t.Errorf("%d attempts; want 101, because the attempt that cannot be recorded is not repeated", n)
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A task that another system attempted goes on where that left it: at the times at
-// which it would have been attempted there, or at once where those are over.
+// A task that another system attempted before continues where that system left off: at the times of
+// that schedule, or at once if those are past.
 func TestResume(t *testing.T) {
 	const h, m, s = time.Hour, time.Minute, time.Second
 	tests := []struct {
@@ -21,10 +21,10 @@ func TestResume(t *testing.T) {
 		schedule string
 		maxAge   time.Duration
 		attempts int
-		last     time.Duration // before now
-		began    time.Duration // before now; 0: not given
+		last     time.Duration // last attempt, before now
+		began    time.Duration // start of the schedule, before now; 0: not given
 		at       []time.Duration
-		number   int // of the first attempt here
+		number   int // number of the first attempt here
 	}{
 		{"roncoo's rule, after two", `{"1":0,"2":1,"3":2,"4":5,"5":15}`, 0, 2, 30 * s, 0, []time.Duration{90 * s, 90*s + 5*m, 90*s + 20*m}, 3},
 		{"wechat, before the last", "wechat_notify", 0, 15, h, 0, []time.Duration{5 * h}, 16},
@@ -47,9 +47,9 @@ func TestResume(t *testing.T) {
 				}
 				id := add(t, e, &bellman.Task{Queue: "q", Key: "1", Schedule: tt.schedule, MaxAge: tt.maxAge, Origin: &bellman.Origin{Resume: resume}})
 				if task := get(t, store, id); tt.at[0] > 0 && int(task.Attempts) != tt.attempts || task.Resume() != nil {
-					t.Errorf("the task has %d attempts, and resume %v; want %d and none", task.Attempts, task.Resume(), tt.attempts)
+					t.Errorf("the stored task has %d attempts and Resume %v; want %d and none", task.Attempts, task.Resume(), tt.attempts)
 				}
-				time.Sleep(tt.at[len(tt.at)-1] + max(30*time.Minute/fewer, 16*time.Minute)) // long enough for another attempt, which there must not be
+				time.Sleep(tt.at[len(tt.at)-1] + max(30*time.Minute/fewer, 16*time.Minute)) // long enough for another attempt, which must not come
 				var at []time.Duration
 				for _, seen := range r.times() {
 					at = append(at, seen.Sub(start))
@@ -64,10 +64,11 @@ func TestResume(t *testing.T) {
 					t.Errorf("the task is %v in the end; want failed", task.State)
 				}
 
-				// The same task again is the same, however far the other system has come.
+				// Adding the same task again finds it, however far the other system has come
+				// meanwhile.
 				again := e.Add(t.Context(), &bellman.Task{Queue: "q", Key: "1", Schedule: tt.schedule, MaxAge: tt.maxAge, Origin: &bellman.Origin{Resume: &bellman.Resume{Attempts: 1, Last: time.Now()}}})[0]
 				if again.Err != nil || !again.Existing || again.ID != id {
-					t.Errorf("added again: %+v; want the one that exists", again)
+					t.Errorf("Add() of the same task again = %+v; want the existing task", again)
 				}
 			})
 		})
@@ -96,7 +97,7 @@ func TestResumeInvalid(t *testing.T) {
 			tt.task.Queue = "q"
 			var invalid *bellman.Invalid
 			if err := e.Add(t.Context(), &tt.task)[0].Err; !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != tt.field {
-				t.Errorf("%s: %v; want %s to be invalid", tt.name, err, tt.field)
+				t.Errorf("%s: %v; want an error of the field %s", tt.name, err, tt.field)
 			}
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// A slowChannel knows no payment, and takes two seconds for each reverse. It remembers
-// which orders it was asked about, and when it was asked to reverse which.
+// A slowChannel knows no payment and takes two seconds for each reverse. It remembers which orders
+// were queried, and when each was reversed.
 type slowChannel struct {
 	mu       sync.Mutex
 	asked    map[string]bool
@@ -40,9 +40,9 @@ func (c *slowChannel) Reverse(_ context.Context, o *order.Order) order.CloseAnsw
 	return order.CloseAnswer{Reading: order.CloseDone, Answer: order.Answer{Result: bellman.Accepted, Status: 200}}
 }
 
-// An order that is decided at one node while its reverse waits for the account's pace at
-// another is not reversed more than two seconds later, however hints get lost: a reverse
-// would undo a payment of which the merchant was told.
+// An order is decided at one node while its reverse waits for the account's pace at another. The
+// reverse does not start more than two seconds later, however hints get lost. It would undo a
+// payment of which the merchant was notified.
 func TestNoReverseAfterDecision(t *testing.T) {
 	lossy(t, func(t *testing.T, c *crew) {
 		channel := &slowChannel{asked: make(map[string]bool), reversed: make(map[string]time.Time)}
@@ -62,7 +62,7 @@ func TestNoReverseAfterDecision(t *testing.T) {
 		for i := range ids {
 			ids[i] = add(t, a.Engine, &bellman.Task{Queue: "q", MerchantNo: "M1", OrderNo: fmt.Sprint(i), Key: fmt.Sprint(i), Body: []byte("{}")})
 		}
-		time.Sleep(30 * time.Second) // most were asked about, and wait for their reverse
+		time.Sleep(30 * time.Second) // most were queried and wait for their reverse
 		decided := make(map[string]time.Time)
 		waited := 0
 		for i, id := range ids {
@@ -84,7 +84,7 @@ func TestNoReverseAfterDecision(t *testing.T) {
 			}
 		}
 		if late > 0 || waited < 5 {
-			t.Errorf("%d of %d orders were reversed more than %v after they were decided; %d waited for their reverse, want none of 5 or more", late, len(decided), sentWithin, waited)
+			t.Errorf("%d of %d orders were reversed more than %v after they were decided, and %d of those decided waited for a reverse; want none, and at least 5", late, len(decided), sentWithin, waited)
 		}
 	})
 }

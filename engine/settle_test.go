@@ -15,7 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// settle settles one task and waits for ten seconds at most.
+// settle settles one task with do and waits for at most ten seconds.
 func settle(t *testing.T, do func(context.Context, ...bellman.ID) ([]engine.Settled, error), id bellman.ID) engine.Settled {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -27,26 +27,26 @@ func settle(t *testing.T, do func(context.Context, ...bellman.ID) ([]engine.Sett
 	return got[0]
 }
 
-// byHand is Settle by whoever tests.
+// byHand returns Settle with the tests' operator.
 func byHand(e *engine.Engine) func(context.Context, ...bellman.ID) ([]engine.Settled, error) {
 	return func(ctx context.Context, ids ...bellman.ID) ([]engine.Settled, error) {
 		return e.Settle(ctx, by, ids...)
 	}
 }
 
-// A task that answers after a second is settled at different moments of its life,
-// whose schedule is 10 s, 20 s, 30 s.
+// A task is settled at different moments of its life. Its attempts take a second, and its schedule
+// is 10 s, 20 s, 30 s.
 func TestSettle(t *testing.T) {
 	const answered = time.Second
 	const bySettle = bellman.BySettle
 	tests := []struct {
 		name     string
-		at       time.Duration // after it was added
-		after    time.Duration // the call returned
+		at       time.Duration // time of the call after the task was added
+		after    time.Duration // how long the call took
 		err      error
-		attempts []time.Duration // when they were made, in the end
+		attempts []time.Duration // times of all attempts in the end
 		triggers []bellman.Trigger
-		overdue  bool // by SettleOverdue
+		overdue  bool // whether SettleOverdue is called
 	}{
 		{"before it is due", 5 * time.Second, answered, nil,
 			[]time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second}, []bellman.Trigger{bySettle, 0, 0, 0}, false},
@@ -84,7 +84,7 @@ func TestSettle(t *testing.T) {
 					t.Errorf("Settle returned %v after %v; want %v after %v", got.Err, took, tt.err, tt.after)
 				}
 				if now := get(t, db, id); got.Task == nil || got.Task.Version != now.Version {
-					t.Errorf("Settle returned %+v; want the task as it is, %+v", got.Task, now)
+					t.Errorf("Settle returned %+v; want the stored task, %+v", got.Task, now)
 				}
 				audits, err := db.Audits(t.Context(), time.Time{}, 10)
 				if err != nil {
@@ -118,8 +118,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// What waits in a line that is slow is settled before the rest of it, as the
-// schedule's own attempt; what has no room there too.
+// Settling makes the scheduled attempt of a task before all others of its slow line. This holds
+// also for a task that has no room in the line.
 func TestSettleGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -133,26 +133,26 @@ func TestSettleGoesFirst(t *testing.T) {
 		for range 6000 / fewer { // more than a line holds
 			ids = append(ids, add(t, e, &bellman.Task{Queue: "q"}))
 		}
-		time.Sleep(30 * time.Second) // a twentieth was made; the last are set aside
+		time.Sleep(30 * time.Second) // a twentieth of the tasks were attempted, and the last ones are deferred
 		for _, id := range []bellman.ID{ids[2000/fewer], ids[5900/fewer]} {
 			asked := time.Now()
 			got := settle(t, e.SettleOverdue, id)
 			if took := time.Since(asked); got.Err != nil || took > 2*time.Second+100*time.Millisecond || got.Task.State != bellman.Succeeded {
-				t.Errorf("settled as %v, %v after %v; want succeeded when a slot was free", got.Task.State, got.Err, took)
+				t.Errorf("settled as %v, %v after %v; want succeeded as soon as a slot was free", got.Task.State, got.Err, took)
 			}
 			if log := attempts(t, store, id); len(log) != 1 || log[0].Trigger != bellman.BySettle || log[0].Lateness() < 29*time.Second {
-				t.Errorf("log %+v; want one attempt, late since it was due", log)
+				t.Errorf("log %+v; want one attempt, whose lateness counts from the due time", log)
 			}
 		}
 		time.Sleep(max(time.Hour/fewer, 15*time.Minute))
 		if n := len(r.times()); n != len(ids) {
-			t.Errorf("%d attempts of %d tasks; want one each", n, len(ids))
+			t.Errorf("%d attempts of %d tasks; want one for each task", n, len(ids))
 		}
 	})
 }
 
-// Whoever's time is over learns which tasks are still to come, and they come all
-// the same.
+// If the caller's time is over, Settle names the tasks that are still open. Their attempts are made
+// all the same.
 func TestSettleWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -177,23 +177,23 @@ func TestSettleWaits(t *testing.T) {
 			}
 		}
 		if !errors.Is(got[0].Err, context.DeadlineExceeded) {
-			t.Errorf("%v; want it to say that the time was over", got[0].Err)
+			t.Errorf("error %v; want one that says that the time was over", got[0].Err)
 		}
 		if err := e.ResumeQueue(t.Context(), "paused", by); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
 		if task := get(t, store, waits); task.State != bellman.Succeeded {
-			t.Errorf("%v after its queue was resumed; want succeeded", task.State)
+			t.Errorf("the task is %v after its queue was resumed; want succeeded", task.State)
 		}
 		var invalid *bellman.Invalid
 		if _, err := e.Settle(t.Context(), by, make([]bellman.ID, 1001)...); !errors.As(err, &invalid) {
-			t.Errorf("Settle of 1,001 tasks: %v; want it refused", err)
+			t.Errorf("Settle of 1,001 tasks: %v; want an error", err)
 		}
 	})
 }
 
-// A thousand at once.
+// One call settles a thousand tasks.
 func TestSettleMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{answer: func(*bellman.Task, int) bellman.Verdict {

@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A beat whose answer never comes, as on a connection behind which nobody is, costs no lease:
-// no shard changes its epoch, and attempts go on without a pause.
+// The answer to a heartbeat never comes, as on a dead connection. No lease is lost: no shard
+// changes its epoch, and attempts go on without a pause.
 func TestBeatIsNeverAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
@@ -36,7 +36,7 @@ func TestBeatIsNeverAnswered(t *testing.T) {
 		}
 		for i := range after.Shards {
 			if after.Shards[i].Lease != before.Shards[i].Lease || after.Shards[i].Owner != before.Shards[i].Owner {
-				t.Errorf("shard %d: %+v became %+v", i, before.Shards[i], after.Shards[i])
+				t.Errorf("shard %d changed from %+v to %+v; want no change", i, before.Shards[i], after.Shards[i])
 			}
 		}
 		l.once(t, ids)

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A stop waits for attempts in flight for as long as it may. What it cuts off is
-// in the log, and is made again under the next number, as the same step.
+// A stop waits for attempts in flight, up to its time limit. An attempt that it cuts off is in the
+// log, and is repeated under the next number as the same step.
 func TestStopCutsOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -28,22 +28,22 @@ func TestStopCutsOff(t *testing.T) {
 		began := time.Now()
 		stop()
 		if took := time.Since(began); took < 7*time.Second || took > 9500*time.Millisecond {
-			t.Errorf("the stop took %v; want it to wait, and to end within 10s", took)
+			t.Errorf("the stop took %v; want it to wait for the attempt, and to end within 10s", took)
 		}
 		log := attempts(t, store, id)
 		if len(log) != 1 || log[0].Result != bellman.Unknown || log[0].Error == "" {
-			t.Errorf("log %+v; want the attempt that was cut off, as unknown", log)
+			t.Errorf("log %+v; want the cut-off attempt with an unknown result", log)
 		}
 		_, stop = run(t, store, engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
 		defer stop()
 		time.Sleep(time.Second)
 		if task := get(t, store, id); task.State != bellman.Succeeded || task.Attempts != 2 || task.Step != 0 {
-			t.Errorf("%v, %d attempts, step %d; want succeeded at the second, still the first step", task.State, task.Attempts, task.Step)
+			t.Errorf("the task is %v after %d attempts, at step %d; want succeeded after 2, at the first step", task.State, task.Attempts, task.Step)
 		}
 	})
 }
 
-// A store that takes nothing does not hold up a stop, nor callers.
+// A store that rejects everything delays neither a stop nor callers.
 func TestStopWithFullStore(t *testing.T) {
 	for _, failure := range []error{bellman.ErrFull, bellman.ErrUnknown} {
 		synctest.Test(t, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestStopWithFullStore(t *testing.T) {
 			id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Second})
 			full := func() (error, bool) { return failure, false }
 			store.fail.Store(&full)
-			time.Sleep(5 * time.Second) // attempted, and not recorded
+			time.Sleep(5 * time.Second) // attempted, but not recorded
 			for range 10 {
 				began := time.Now()
 				if a := e.Add(t.Context(), &bellman.Task{Queue: "q"})[0]; !errors.Is(a.Err, failure) {
@@ -63,27 +63,27 @@ func TestStopWithFullStore(t *testing.T) {
 					t.Errorf("Cancel: %v; want %v", err, failure)
 				}
 				if took := time.Since(began); took > 3*time.Second {
-					t.Errorf("the answers took %v", took)
+					t.Errorf("Add and Cancel took %v; want them to return at once", took)
 				}
 			}
 			began := time.Now()
 			stop()
 			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("the stop took %v", took)
+				t.Errorf("the stop took %v; want it within its time limit", took)
 			}
 			store.fail.Store(nil)
 			_, stop = run(t, store, engine.Queue{Name: "q", Handler: r})
 			defer stop()
 			time.Sleep(time.Second)
 			if task := get(t, store, id); task.State != bellman.Succeeded || len(r.times()) != 2 {
-				t.Errorf("%v after %d attempts; want succeeded after the one that could not be recorded and another", task.State, len(r.times()))
+				t.Errorf("the task is %v after %d attempts; want succeeded after 2, because the first could not be recorded", task.State, len(r.times()))
 			}
 		})
 	}
 }
 
-// Tasks of a queue that is configured no longer wait, and go on when it is
-// again: no attempt of theirs is used up.
+// Tasks of a queue that is no longer configured wait, and go on when the queue is configured again.
+// They lose no attempt.
 func TestStrayQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -96,21 +96,21 @@ func TestStrayQueue(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		stop()
-		e, stop = run(t, store, other) // started without it, too
+		e, stop = run(t, store, other) // the engine also starts without the queue
 		defer stop()
 		time.Sleep(10 * time.Minute)
 		if task := get(t, store, reloaded); task.State != bellman.Pending || task.Attempts != 0 {
-			t.Fatalf("%v after %d attempts; want pending, untouched", task.State, task.Attempts)
+			t.Fatalf("the task is %v after %d attempts; want pending, with no attempt", task.State, task.Attempts)
 		}
 		if a := e.Add(t.Context(), &bellman.Task{Queue: "here"})[0]; a.Err == nil {
-			t.Error("Add to a queue that is not configured; want an error")
+			t.Error("Add to a queue that is not configured: no error")
 		}
 		if err := e.SetQueues([]engine.Queue{other, here}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
 		if task := get(t, store, reloaded); task.State != bellman.Succeeded || len(r.times()) != 1 {
-			t.Errorf("%v after %d attempts; want succeeded after 1, at once", task.State, len(r.times()))
+			t.Errorf("the task is %v after %d attempts; want succeeded after 1, at once", task.State, len(r.times()))
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A task that supersedes ends those that wait before it, at once, and waits for the
-// one in flight. None of them is attempted again, nor can it be.
+// A superseding task ends the waiting tasks before it at once, and waits for the one in flight.
+// None of them is attempted again, not even by a resend.
 func TestSuperseding(t *testing.T) {
 	answer := func(t *bellman.Task, number int) bellman.Verdict {
 		time.Sleep(5 * time.Second)
@@ -43,18 +43,18 @@ func TestSuperseding(t *testing.T) {
 		}
 		for _, mode := range []engine.ResendMode{engine.ResendOnce, engine.ResendRestart} {
 			if _, err := e.Resend(t.Context(), a, mode, bellman.By{}); !errors.Is(err, bellman.ErrConflict) {
-				t.Errorf("Resend(%s) of one that was superseded: %v; want ErrConflict", mode, err)
+				t.Errorf("Resend(%s) of a superseded task: %v; want ErrConflict", mode, err)
 			}
 		}
 		settled, err := e.Settle(t.Context(), bellman.By{}, a)
 		if err != nil || settled[0].Err != nil || !settled[0].Task.WasSuperseded() {
-			t.Errorf("Settle() = %+v, %v; want it as it is", settled, err)
+			t.Errorf("Settle() of a superseded task = %+v, %v; want it unchanged", settled, err)
 		}
 		d.want(t, "a 0s", "d 5s")
 	})
 }
 
-// What is in flight when it is superseded counts if it is accepted.
+// If an attempt is in flight when its task is superseded and is accepted, the task has succeeded.
 func TestSupersedingWaitsForTheAnswer(t *testing.T) {
 	answer := func(*bellman.Task, int) bellman.Verdict {
 		time.Sleep(5 * time.Second)
@@ -69,12 +69,12 @@ func TestSupersedingWaitsForTheAnswer(t *testing.T) {
 		time.Sleep(time.Minute)
 		d.want(t, "a 0s", "b 5s")
 		if task := get(t, s, a); task.State != bellman.Succeeded {
-			t.Errorf("a is %v, %q; want succeeded, for it was accepted", task.State, task.Reason)
+			t.Errorf("a is %v, %q; want succeeded, because its attempt was accepted", task.State, task.Reason)
 		}
 	})
 }
 
-// One that supersedes and is due later ends those before it already now.
+// A superseding task that is due later ends those before it at once.
 func TestSupersedingAhead(t *testing.T) {
 	ordered(t, "0s, 10s*", refuse, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		a := add(t, e, one("a"))
@@ -91,8 +91,7 @@ func TestSupersedingAhead(t *testing.T) {
 	})
 }
 
-// What had ended before somebody asked for one more attempt stays what it was when a
-// later task supersedes it.
+// A task had ended, was resent, and is superseded before the resend. It keeps its former end.
 func TestSupersededWhenSentAgain(t *testing.T) {
 	for _, was := range []bellman.State{bellman.Succeeded, bellman.Failed} {
 		answer := func(task *bellman.Task, number int) bellman.Verdict {
@@ -108,7 +107,7 @@ func TestSupersededWhenSentAgain(t *testing.T) {
 			ended := get(t, s, a)
 			add(t, e, one("b"))
 			time.Sleep(time.Second)
-			if _, err := e.Resend(t.Context(), a, engine.ResendOnce, bellman.By{}); err != nil { // it waits for b
+			if _, err := e.Resend(t.Context(), a, engine.ResendOnce, bellman.By{}); err != nil { // the resend waits for b
 				t.Fatal(err)
 			}
 			last := one("c")
@@ -121,14 +120,14 @@ func TestSupersededWhenSentAgain(t *testing.T) {
 			}
 			d.want(t, "a 0s", "b 3s", "c 5s")
 			if _, err := e.Resend(t.Context(), a, engine.ResendOnce, bellman.By{}); err != nil {
-				t.Errorf("Resend() of one that was not superseded: %v", err)
+				t.Errorf("Resend() of a task that was not superseded: %v", err)
 			}
 		})
 	}
 }
 
-// What another writer added, which told nobody, supersedes as well: what stands before it
-// is ended when it asks for its turn, or when the one that supersedes does.
+// Another writer adds a superseding task without a hint. It supersedes as well: the tasks before it
+// end when they or the superseding task ask for their turn.
 func TestSupersedingByAnotherWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := memory.New()

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A mortal store is one whose owner can die: after that nothing it does is
-// written, and what it holds is as it was.
+// A mortal store belongs to one process that can die. After the death it writes nothing more, and
+// its content stays as it was.
 type mortal struct {
 	*memory.Store
 	dead chan struct{}
@@ -38,11 +38,11 @@ func (s *mortal) under() store.Store {
 	}
 }
 
-func (s *mortal) Leave(context.Context, string) error { return nil } // the dead do not say goodbye
+func (s *mortal) Leave(context.Context, string) error { return nil } // a dead node does not sign off
 
-// A task that kills its node: each time it is attempted, the node dies before
-// the outcome is recorded. The attempts are logged as unknown, and after a few
-// the task is left alone while others go on.
+// A task kills its node: each time it is attempted, the node dies before the outcome is recorded.
+// The attempts are logged as unknown. After a few of them the task is quarantined, and other tasks
+// go on.
 func TestKiller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
@@ -64,7 +64,7 @@ func TestKiller(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			stop()
-			time.Sleep(time.Minute) // for the registration to expire
+			time.Sleep(time.Minute) // until the dead node's registration expires
 		}
 		life(func(e *engine.Engine) {
 			killer = add(t, e, &bellman.Task{Queue: "q", Body: []byte("kill")})
@@ -82,19 +82,19 @@ func TestKiller(t *testing.T) {
 			}
 		}
 		if unknown < 2 {
-			t.Errorf("%d unknown attempts in the log; want each death but the first and the last: %+v", unknown, attempts(t, kept, killer))
+			t.Errorf("%d unknown attempts in the log; want one for each death except the first and the last: %+v", unknown, attempts(t, kept, killer))
 		}
 		var other bellman.ID
 		life(func(e *engine.Engine) { other = add(t, e, &bellman.Task{Queue: "q"}) })
 		if task := get(t, kept, other); task.State != bellman.Succeeded {
-			t.Errorf("another task: %v; want succeeded", task.State)
+			t.Errorf("another task is %v; want succeeded", task.State)
 		}
 		if task := get(t, kept, killer); task.State != bellman.Pending {
-			t.Errorf("the task is %v; want pending, set aside", task.State)
+			t.Errorf("the task is %v; want pending and quarantined", task.State)
 		}
 		before := kills
 		time.Sleep(time.Until(get(t, kept, killer).VisibleAt) - 2*time.Minute)
-		life(func(e *engine.Engine) { // nor does the end of a pause bring it back
+		life(func(e *engine.Engine) { // the end of a pause does not bring it back either
 			task := get(t, kept, killer)
 			if task.Phase != bellman.Quarantined {
 				t.Errorf("the task is %v until %v; want it in quarantine", task.Phase, task.VisibleAt)
@@ -107,7 +107,7 @@ func TestKiller(t *testing.T) {
 			}
 		})
 		if kills > before {
-			t.Error("the end of a pause brought back a task that kills its nodes")
+			t.Error("the end of a pause brought back a quarantined task")
 		}
 		time.Sleep(24 * time.Hour)
 		life(nil)
@@ -117,8 +117,8 @@ func TestKiller(t *testing.T) {
 	})
 }
 
-// Two attempts that an orderly stop cut off and two deaths, in a row, are not three deaths: the task
-// is not quarantined. The log entry of a lost attempt names the node that died.
+// Two attempts that an orderly stop cut off and two deaths in a row do not count as three deaths,
+// so the task is not quarantined. The log entry of a lost attempt names the node that died.
 func TestCutOffIsNoDeath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
@@ -133,7 +133,7 @@ func TestCutOffIsNoDeath(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			stop()
-			time.Sleep(time.Minute) // for the registration of a dead node to expire
+			time.Sleep(time.Minute) // until the dead node's registration expires
 		}
 		for _, process := range []string{"1", "2"} {
 			life(process, kept, func(ctx context.Context) bellman.Verdict {
@@ -153,7 +153,7 @@ func TestCutOffIsNoDeath(t *testing.T) {
 			t.Errorf("after two stops and two deaths the task is %v, %v; want succeeded", task.State, task.Phase)
 		}
 		log := attempts(t, kept, id)
-		want := []string{"n/1", "n/2", "n/4", "n/5"} // the first death is in no log
+		want := []string{"n/1", "n/2", "n/4", "n/5"} // the first death is not logged
 		if len(log) != len(want) {
 			t.Fatalf("%d attempts in the log; want %d: %+v", len(log), len(want), log)
 		}
@@ -165,8 +165,8 @@ func TestCutOffIsNoDeath(t *testing.T) {
 	})
 }
 
-// What was due when the last owner died is attempted at once, and says so; what
-// was due when it stopped in order is attempted as ever.
+// A task that was due when the last owner died is attempted at once, and its log says that it was
+// resumed. A task that was due at an orderly stop is attempted as usual.
 func TestTakeover(t *testing.T) {
 	for _, died := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestTakeover(t *testing.T) {
 			e, stop = run(t, kept, q)
 			time.Sleep(time.Second)
 			if r, ok := e.Resumed(); !ok || r.Crashed != died || r.Pending != 1 || r.Due != 1 {
-				t.Errorf("died %t: resumed %+v, %t; want 1 pending, 1 due", died, r, ok)
+				t.Errorf("died %t: Resumed = %+v, %t; want 1 pending, 1 due", died, r, ok)
 			}
 			stop()
 			want := bellman.BySchedule
@@ -200,14 +200,14 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// shelf is the VisibleAt of deferred tasks of a line.
+// shelf returns the VisibleAt of a line's deferred tasks.
 func shelf(queue, endpoint string) time.Time {
 	return time.UnixMilli(1<<52 | int64(store.LineOf(queue, endpoint))&(1<<52-1)).UTC()
 }
 
-// A task that was deferred does not look like another node's
-// when its attempt is announced because its last owner died.
-func TestAnnouncedIsNotParked(t *testing.T) {
+// A task was deferred, and its attempt is announced because its last owner died. The next owner
+// does not take it for a task that is handed over in flight.
+func TestAnnouncedIsNotHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
 		db := &mortal{kept, make(chan struct{})}
@@ -231,13 +231,13 @@ func TestAnnouncedIsNotParked(t *testing.T) {
 		time.Sleep(time.Second)
 		seen := during.Load()
 		if seen == nil || seen.Phase != bellman.Announced || seen.VisibleAt.After(time.Now()) {
-			t.Errorf("during its attempt the task is %+v; want one that is announced, with no look to come", seen)
+			t.Errorf("during its attempt the task is %+v; want the phase announced, and a VisibleAt that is not in the future", seen)
 		}
 	})
 }
 
-// A task whose announced attempt was lost in a death comes when its turn does, and the
-// attempt is in its log: it is not taken for one that another node is making.
+// An announced attempt was lost in a death. The task is attempted when its turn comes, and the lost
+// attempt is logged. The node does not take it for an attempt that another node is making.
 func TestLostAttemptIsNotAnnounced(t *testing.T) {
 	announce := func(t *testing.T, db store.Store, id bellman.ID) {
 		task := get(t, db, id)

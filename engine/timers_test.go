@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is added, removed and taken in whatever order: items come when they are due, not before,
-// the earliest first, those of one millisecond by their ids, and each once.
+// Items are added, removed and taken in random order. Each comes out once and not before it is due:
+// the earliest first, and within a millisecond by id.
 func TestTimersAgainstSortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var timers timers
@@ -27,7 +27,7 @@ func TestTimersAgainstSortedList(t *testing.T) {
 				want = model[0].due
 			}
 			if len(timers) != len(model) || timers.next() != want {
-				t.Fatalf("%d items, the next at %d; want %d, at %d", len(timers), timers.next(), len(model), want)
+				t.Fatalf("%d items, the next due at %d; want %d, due at %d", len(timers), timers.next(), len(model), want)
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -59,11 +59,11 @@ func TestTimersAgainstSortedList(t *testing.T) {
 					it := timers.due(now)
 					switch {
 					case it == nil && len(model) > 0 && model[0].due <= now:
-						t.Fatalf("nothing is due at %d; want what was due at %d", now, model[0].due)
+						t.Fatalf("take at %d returned nothing; want the item that was due at %d", now, model[0].due)
 					case it == nil:
 						return
 					case len(model) == 0 || model[0].due > now || it.ID != model[0].it.ID:
-						t.Fatalf("item %v comes at %d; want the first of %v", it.ID, now, model)
+						t.Fatalf("take returned item %v at %d; want the first of %v", it.ID, now, model)
 					}
 					model = slices.DeleteFunc(model, func(m timer) bool { return m.it == it })
 				}
@@ -73,7 +73,7 @@ func TestTimersAgainstSortedList(t *testing.T) {
 	})
 }
 
-// BenchmarkTimers adds an item that is due within five minutes and takes the earliest, with n waiting.
+// BenchmarkTimers adds an item due within five minutes and takes the earliest, while n items wait.
 func BenchmarkTimers(b *testing.B) {
 	for _, n := range []int{1000, 50_000} {
 		b.Run(map[int]string{1000: "1,000", 50_000: "50,000"}[n], func(b *testing.B) {

@@ -16,10 +16,10 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// The tests of this file are about mistakes of other designs: docs/traps.md says
-// which.
+// The tests in this file show that mistakes of other designs are avoided; docs/traps.md describes
+// the mistakes.
 
-// A counted store counts what is asked of it.
+// A counted store counts calls.
 type counted struct {
 	*memory.Store
 	asked atomic.Int64
@@ -40,9 +40,8 @@ func (s *counted) Commit(ctx context.Context, b *store.Batch) error {
 	return s.Store.Commit(ctx, b)
 }
 
-// Ten thousand tasks that wait cost neither goroutines nor looks at the store
-// each. The clock of a bubble stands still while anybody is busy: were there one
-// loop that does not sleep, this test would not end.
+// Ten thousand waiting tasks cost no goroutine and no call of the store each. The clock of a bubble
+// stands still while a goroutine runs, so a busy loop would keep this test from ending.
 func TestWaitingCostsNothing(t *testing.T) {
 	const tasks = 10_000 / fewer
 	looks := func(t *testing.T, tasks int) (n int64) {
@@ -56,27 +55,27 @@ func TestWaitingCostsNothing(t *testing.T) {
 			for range tasks / 100 {
 				add100(t, e, bellman.Task{Queue: "q", Delay: time.Hour})
 			}
-			time.Sleep(time.Minute) // past what follows from adding them
+			time.Sleep(time.Minute) // until the calls that follow an add are over
 			before := store.asked.Load()
 			more := math.MaxInt
-			for range 5 { // the runtime's own goroutine for finalizers is counted while it has work
+			for range 5 { // the runtime's goroutine for finalizers counts while it has work
 				time.Sleep(10 * time.Minute)
 				more = min(more, runtime.NumGoroutine()-goroutines)
 			}
 			n = store.asked.Load() - before
 			if more > 0 {
-				t.Errorf("%d goroutines more with %d tasks waiting; want none", more, tasks)
+				t.Errorf("%d more goroutines with %d waiting tasks; want none", more, tasks)
 			}
 			time.Sleep(10 * time.Minute)
 			if got := len(r.times()); got != tasks {
-				t.Errorf("%d attempts when they were due; want %d", got, tasks)
+				t.Errorf("%d attempts after the due time; want %d", got, tasks)
 			}
 		})
 		return n
 	}
 	none, many := looks(t, 0), looks(t, tasks)
 	if many > none+100 {
-		t.Errorf("the store was asked %d times in 50 minutes with %d tasks waiting, and %d times with none", many, tasks, none)
+		t.Errorf("the store was called %d times in 50 minutes with %d waiting tasks, and %d times with none; want about the same", many, tasks, none)
 	}
 }
 
@@ -94,8 +93,8 @@ func add100(t *testing.T, e *engine.Engine, like bellman.Task) {
 	}
 }
 
-// More due than may be in flight: what is too much waits and is not lost, the one
-// who adds it does not wait, and nothing turns while there is no room.
+// More tasks are due than may be in flight. The rest wait and are not lost, Add does not block, and
+// the engine does not spin while the pool is full.
 func TestFullPoolWaits(t *testing.T) {
 	const tasks, room, took = 600, 10, 30 * time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -114,21 +113,21 @@ func TestFullPoolWaits(t *testing.T) {
 			add100(t, e, bellman.Task{Queue: "q"})
 		}
 		if waited := time.Since(start); waited != 0 {
-			t.Errorf("adding took %v; want no time: it does not wait for the attempts", waited)
+			t.Errorf("adding took %v; want 0, because Add does not wait for attempts", waited)
 		}
 		time.Sleep(time.Second)
 		before := store.asked.Load()
-		time.Sleep(took / 2) // all places are taken all the while
+		time.Sleep(took / 2) // the pool is full all this time
 		if looks := store.asked.Load() - before; looks > 200 {
-			t.Errorf("the store was asked %d times in %v with no room for anything", looks, took/2)
+			t.Errorf("the store was called %d times in %v while the pool was full; want few calls", looks, took/2)
 		}
 		time.Sleep(tasks/room*took - time.Since(start) + time.Minute)
 		got := r.times()
 		if len(got) != tasks {
 			t.Fatalf("%d attempts; want %d", len(got), tasks)
 		}
-		if last := got[tasks-1].Sub(start); last > tasks/room*took { // the limit begins lower
-			t.Errorf("the last attempt began at %v; want no place empty, so %v at most", last, tasks/room*took)
+		if last := got[tasks-1].Sub(start); last > tasks/room*took { // the pool's limit starts lower
+			t.Errorf("the last attempt began at %v; want at most %v, with the pool full all the time", last, tasks/room*took)
 		}
 		if n := most.Load(); n != room {
 			t.Errorf("%d in flight; want %d", n, room)
@@ -136,9 +135,9 @@ func TestFullPoolWaits(t *testing.T) {
 	})
 }
 
-// Two thousand tasks due in the same millisecond, every tenth of which panics:
-// each is attempted once, none early, the last one hardly late; whether they were
-// just added or are found in the store.
+// Two thousand tasks are due in the same millisecond, and every tenth attempt panics. Each task is
+// attempted once, none is early, and the last is hardly late. This holds for tasks that were just
+// added and for tasks loaded from the store.
 func TestManyDueAtOnce(t *testing.T) {
 	const tasks, took = 2000 / fewer, 10 * fewer * time.Millisecond
 	for _, restart := range []bool{false, true} {
@@ -174,10 +173,10 @@ func TestManyDueAtOnce(t *testing.T) {
 					t.Fatalf("%d attempts; want %d", len(got), tasks)
 				}
 				if first := got[0].Sub(due); first < 0 {
-					t.Errorf("the first was %v early", -first)
+					t.Errorf("the first attempt was %v early", -first)
 				}
 				if late := got[tasks-1].Sub(due); late > time.Second {
-					t.Errorf("the last was %v late; want less than a second", late)
+					t.Errorf("the last attempt was %v late; want less than a second", late)
 				}
 				for i, id := range ids {
 					want := bellman.Succeeded
@@ -193,7 +192,7 @@ func TestManyDueAtOnce(t *testing.T) {
 	}
 }
 
-// A slow store takes its time to write what an attempt came to.
+// A slowRecord store is slow to write the outcomes of attempts.
 type slowRecord struct {
 	*memory.Store
 	takes    time.Duration
@@ -215,14 +214,14 @@ func (s *slowRecord) Commit(ctx context.Context, b *store.Batch) error {
 	return err
 }
 
-// The next attempt waits until this one is on disk, whatever the schedule says:
-// else a crash between the two would make them over again.
+// The next attempt waits until the outcome of the last one is on disk, whatever the schedule says.
+// Otherwise a crash between the two would repeat both.
 func TestNextAttemptWaitsForRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowRecord{Store: memory.New(), takes: 20 * time.Second}
 		r := &receiver{answer: func(_ *bellman.Task, number int) bellman.Verdict {
 			if n := store.recorded.Load(); n != int64(number-1) {
-				t.Errorf("attempt %d began when %d were recorded", number, n)
+				t.Errorf("attempt %d began when %d attempts were recorded; want all earlier ones", number, n)
 			}
 			return bellman.Verdict{}
 		}}

@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// What Try says is what Add then does, and nothing is there between.
+// Try returns what Add would return, and adds nothing.
 func TestTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -50,14 +50,14 @@ func TestTry(t *testing.T) {
 		tasks := asked()
 		tried := told(e.Try(t.Context(), tasks...))
 		if got := tasks[0]; !got.ID.IsZero() || got.Schedule != "1h" || !got.Due.Equal(time.Now().Add(time.Hour)) {
-			t.Errorf("Try makes of a task %+v; want it filled in, without an id", got)
+			t.Errorf("Try returned the task %+v; want it filled in, without an id", got)
 		}
 		if _, err := lookup(t, store, "q", "new"); !errors.Is(err, bellman.ErrNotFound) {
-			t.Errorf("after Try: %v; want no task", err)
+			t.Errorf("Lookup after Try: %v; want no task", err)
 		}
 		added := told(e.Add(t.Context(), asked()...))
 		if fmt.Sprint(tried) != fmt.Sprint(added) {
-			t.Errorf("Try says\n%q\nand Add does\n%q", tried, added)
+			t.Errorf("Try returned\n%q\nand Add\n%q; want the same", tried, added)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// An unsure store writes the first outcome of an attempt and does not say so; before
-// anybody can look, another writer has moved the task's due time.
+// An unsure store writes the first outcome of an attempt and returns an error. Before anybody can
+// look, another writer has changed the task's due time.
 type unsure struct {
 	*memory.Store
 	done bool
@@ -40,8 +40,8 @@ func (s *unsure) Commit(ctx context.Context, b *store.Batch) error {
 	return errors.Join(bellman.ErrUnknown, other.Changes[0].Err)
 }
 
-// An attempt that was recorded although its commit did not say so stands in the log once, also
-// if its task was changed before that could be found out; and the change stands.
+// An attempt was recorded although its commit returned an error, and its task was changed before
+// the engine could find out. The attempt is in the log once, and the change stands.
 func TestRecordedAfterAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &unsure{Store: memory.New(), due: time.Now().Add(time.Hour).UTC()}
@@ -51,19 +51,19 @@ func TestRecordedAfterAll(t *testing.T) {
 		id := add(t, e, &bellman.Task{Queue: "q"})
 		time.Sleep(time.Minute)
 		if log := attempts(t, store, id); len(log) != 1 || len(r.times()) != 1 {
-			t.Errorf("%d attempts in the log, of %d; want 1 of 1", len(log), len(r.times()))
+			t.Errorf("%d attempts in the log, %d made; want 1 and 1", len(log), len(r.times()))
 		}
 		if task := get(t, store, id); !task.Due.Equal(store.due) {
-			t.Errorf("due %v; want %v, to which it was moved", task.Due, store.due)
+			t.Errorf("due at %v; want %v, the time set by the other writer", task.Due, store.due)
 		}
 		time.Sleep(2 * time.Hour)
 		if log := attempts(t, store, id); len(log) != 2 {
-			t.Errorf("%d attempts in the log when it was due again; want 2", len(log))
+			t.Errorf("%d attempts in the log after the new due time; want 2", len(log))
 		}
 	})
 }
 
-// A mute store is exclusive, and writes the next commit without saying so.
+// A mute store is exclusive. It writes the next commit and returns ErrUnknown.
 type mute struct {
 	*memory.Store
 	next bool
@@ -80,8 +80,9 @@ func (s *mute) Commit(ctx context.Context, b *store.Batch) error {
 	return err
 }
 
-// A task that was added although its commit did not say so is attempted when it is due, and so is
-// one that was moved so. Nobody else writes to an exclusive store, so nobody looks for it each second.
+// A task was added or rescheduled although the commit returned an error. It is attempted when it is
+// due. With an exclusive store no sweep would find it within a second, because nobody else writes
+// to such a store.
 func TestAddedAfterAll(t *testing.T) {
 	for name, ask := range map[string]func(e *engine.Engine, old bellman.ID, due time.Time) error{
 		"add": func(e *engine.Engine, _ bellman.ID, due time.Time) error {
@@ -107,11 +108,11 @@ func TestAddedAfterAll(t *testing.T) {
 				store.next = true
 				due := time.Now().Add(wait)
 				if err := ask(e, old, due); !errors.Is(err, bellman.ErrUnknown) {
-					t.Fatalf("%s: %v, want ErrUnknown", name, err)
+					t.Fatalf("%s: %v; want ErrUnknown", name, err)
 				}
 				time.Sleep(20 * time.Second)
 				if seen := r.times(); len(seen) != 1 || seen[0].Sub(due) > 100*time.Millisecond {
-					t.Errorf("%s, due after %v: attempts at %v, want one at %v", name, wait, seen, due)
+					t.Errorf("%s, due after %v: attempts at %v; want one at %v", name, wait, seen, due)
 				}
 			})
 		}

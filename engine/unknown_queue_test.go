@@ -13,9 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Tasks of a queue that a node does not know wait there, and are not silent about it: the
-// log says so at once and every ten minutes, and a gauge says how many. They go on
-// when the queue is known.
+// Tasks of a queue that a node does not know wait there. The log reports them at once and every ten
+// minutes, and a gauge counts them. They are attempted when the queue is known.
 func TestStray(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder
@@ -37,7 +36,7 @@ func TestStray(t *testing.T) {
 		var ids, his []bellman.ID
 		owns := c.owns()["b"]
 		for i := range adds {
-			adds[i].Task.Shard = uint16(i) // of both nodes
+			adds[i].Task.Shard = uint16(i) // shards of both nodes
 			ids = append(ids, tasks[i].ID)
 		}
 		if err := c.store.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil {
@@ -52,14 +51,14 @@ func TestStray(t *testing.T) {
 		}
 		l.mu.Unlock()
 		if len(his) != owns || owns == 0 {
-			t.Errorf("%d tasks of an unknown queue wait; want those of b's %d shards", len(his), owns)
+			t.Errorf("%d tasks of the unknown queue wait; want one for each of b's %d shards", len(his), owns)
 		}
 		if here, there := a.Gauges(t.Context()).Stray, b.Gauges(t.Context()).Stray; here != 0 || there != owns {
-			t.Errorf("a says that %d tasks are stray, b %d; want none and %d", here, there, owns)
+			t.Errorf("the gauge of stray tasks is %d at a and %d at b; want 0 and %d", here, there, owns)
 		}
 		said := func() int { return strings.Count(text.String(), "a queue that is not configured") }
 		if said() != 4 || !strings.Contains(text.String(), fmt.Sprintf("queue=r waiting=%d oldest_due=", owns)) {
-			t.Errorf("b said %d times in 35 minutes that tasks wait; want 4:\n%s", said(), &text)
+			t.Errorf("b logged %d times in 35 minutes that tasks wait; want 4:\n%s", said(), &text)
 		}
 		if err := b.SetQueues([]engine.Queue{q, r}); err != nil {
 			t.Fatal(err)
@@ -67,7 +66,7 @@ func TestStray(t *testing.T) {
 		time.Sleep(20 * time.Minute)
 		l.once(t, ids)
 		if stray := b.Gauges(t.Context()).Stray; stray != 0 || said() != 4 {
-			t.Errorf("when the queue is known %d tasks are stray, and b said so %d times; want none, and no more", stray, said())
+			t.Errorf("after the queue was configured %d tasks are stray, and b logged it %d times; want 0, and still 4", stray, said())
 		}
 	})
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A task that is moved to the very millisecond up to which the loader has read is attempted in that
-// millisecond, though its identifier is smaller than the one that was read last: with an exclusive
-// store nothing looks for it within the minute.
+// A task is rescheduled to the very millisecond up to which the loader has read, and its id is
+// smaller than the last one read. It is attempted in that millisecond. With an exclusive store no
+// sweep would find it within the minute.
 func TestMovedToBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := exclusive{memory.New()}
@@ -31,15 +31,15 @@ func TestMovedToBound(t *testing.T) {
 			return bellman.Verdict{Next: bellman.Succeed}
 		})})
 		defer stop()
-		start := time.Now().Add(20*time.Minute + 5*time.Second).Truncate(time.Millisecond) // beyond what is read at once, and between two deep sweeps
+		start := time.Now().Add(20*time.Minute + 5*time.Second).Truncate(time.Millisecond) // beyond the first read, and between two deep sweeps
 		moved := add(t, e, &bellman.Task{Queue: "q", Endpoint: "http://moved", Delay: time.Hour})
 		var all []bellman.ID
-		for i := range 600 { // more than are taken in hand
+		for i := range 600 { // more than the agenda takes
 			all = append(all, add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i%100), StartAt: start}))
 		}
 		time.Sleep(time.Until(start) - time.Second)
 		if n := e.Gauges(t.Context()).Loaded; n < 400 || n >= 600 {
-			t.Fatalf("%d of 600 tasks are loaded; want some, and not all", n)
+			t.Fatalf("%d of 600 tasks are loaded; want 400 or more, but not all", n)
 		}
 		if _, err := e.Reschedule(t.Context(), moved, start, by); err != nil {
 			t.Fatal(err)
@@ -48,21 +48,21 @@ func TestMovedToBound(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if late := attempted[moved].Sub(start); late < 0 || late > 100*time.Millisecond {
-			t.Errorf("the task that was moved was attempted %v late; want 100ms at most", late)
+			t.Errorf("the rescheduled task was attempted %v late; want at most 100ms", late)
 		}
 		for _, id := range all {
 			if late := attempted[id].Sub(start); late < 0 || late > time.Second {
-				t.Errorf("a task was attempted %v late; want a second at most", late)
+				t.Errorf("a task was attempted %v late; want at most 1s", late)
 			}
 		}
 	})
 }
 
-// A brittle store is exclusive, and fails some reads of what is due soon.
+// A brittle store is exclusive, and fails some reads of tasks that are due soon.
 type brittle struct {
 	store.Store
-	good  atomic.Int64 // how many succeed first
-	fails atomic.Int64 // how many fail then
+	good  atomic.Int64 // reads that succeed first
+	fails atomic.Int64 // reads that fail then
 }
 
 func (s *brittle) Due(ctx context.Context, shards []uint16, after store.Position, until int64, limit int, buf []store.Entry) ([]store.Entry, error) {
@@ -75,7 +75,7 @@ func (s *brittle) Due(ctx context.Context, shards []uint16, after store.Position
 
 func (*brittle) Use() store.Use { return store.Use{Exclusive: true} }
 
-// What a pause deferred comes back at its end, though a read of it fails.
+// Tasks deferred by a pause come back at its end, although a read of them fails.
 func TestResumeThroughFailedRead(t *testing.T) {
 	for good := range 4 {
 		t.Run(fmt.Sprintf("after %d good reads", good), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestResumeThroughFailedRead(t *testing.T) {
 					t.Fatal(err)
 				}
 				var ids []bellman.ID
-				for range 500 { // many pages of looks, and more than a line holds
+				for range 500 { // many pages of the index, and more than a line holds
 					ids = append(ids, add(t, e, &bellman.Task{Queue: "q"}))
 				}
 				time.Sleep(90 * time.Second)
@@ -99,10 +99,10 @@ func TestResumeThroughFailedRead(t *testing.T) {
 				}
 				time.Sleep(3 * time.Second)
 				if store.fails.Load() != 0 {
-					t.Error("no read failed")
+					t.Error("no read failed, so the test shows nothing")
 				}
 				l.once(t, ids)
-				time.Sleep(15 * time.Second) // for the check of the hand
+				time.Sleep(15 * time.Second) // long enough for the check of the agenda
 			})
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every duration lies in the bucket that says so, and buckets are narrow.
+// Every duration is in the bucket whose bounds contain it, and buckets are narrow.
 func TestHistogramBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Range(0, int64(20*time.Hour)).Draw(t, "d"))
@@ -20,7 +20,7 @@ func TestHistogramBuckets(t *testing.T) {
 			t.Fatalf("%v is in the bucket above %v", d, ceiling(b-1))
 		}
 		if b >= 8 && float64(ceiling(b)) > 1.26*float64(ceiling(b-1)) {
-			t.Fatalf("bucket %d is from %v to %v", b, ceiling(b-1), ceiling(b))
+			t.Fatalf("bucket %d is from %v to %v; want it narrower", b, ceiling(b-1), ceiling(b))
 		}
 	})
 }
@@ -46,7 +46,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("lateness %+v", p)
 	}
 	if m := h.LastMinute(start.Add(30*time.Second), "q"); m.Added != 100 {
-		t.Errorf("last minute %+v; want what was added 30 s ago", m)
+		t.Errorf("last minute %+v; want the tasks added 30 s ago", m)
 	}
 	if m := h.LastMinute(start.Add(2*time.Minute), "q"); m.Added != 0 {
 		t.Errorf("last minute %+v; want nothing 2 min later", m)
@@ -80,7 +80,7 @@ func TestMinutes(t *testing.T) {
 		t.Errorf("the latest 2 minutes: %+v", got)
 	}
 	if got := h.Minutes(now.Add(48*time.Hour), 1<<30); len(got) != 24*60 || got[0].Counts.Added != 0 {
-		t.Errorf("after two days: %d minutes, the first with %d added; want 1440 without what is a day old", len(got), got[0].Counts.Added)
+		t.Errorf("after two days: %d minutes, the first with %d added; want 1440 and 0", len(got), got[0].Counts.Added)
 	}
 }
 

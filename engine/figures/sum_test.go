@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A merchant that fails at several nodes is one, which has failed since the first of them saw it.
+// A merchant that fails at several nodes counts once. It is failing since the earliest time that a
+// node reports.
 func TestSumFailing(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 11, 20, 8, minute, 0, 0, time.UTC) }
 	f := Sum([]Report{

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A step of the wall clock, ahead or back, neither stops the clock nor turns it
-// back, changes a gap by a tenth at most, and is made up for in the end.
+// The wall clock is set ahead or back. The engine's clock neither stops nor runs backwards, changes
+// a gap by at most a tenth, and catches up in the end.
 func TestClockStep(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 20 * time.Millisecond, -20 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
@@ -28,14 +28,14 @@ func TestClockStep(t *testing.T) {
 				last = now
 			}
 			if diff := time.Now().Add(off).Sub(c.Now()); diff.Abs() > time.Millisecond {
-				t.Errorf("step %v: %v apart after 12 h; want together", step, diff)
+				t.Errorf("step %v: the clocks differ by %v after 12 h; want 0", step, diff)
 			}
 		})
 	}
 }
 
-// A clock that nobody makes follow is not carried away: it has gained what it should
-// have by the next time, and then runs as real time does.
+// Nobody calls Follow for an hour. The clock gains only what it should by the next call, and then
+// runs at normal speed.
 func TestClockLeftAlone(t *testing.T) {
 	for _, step := range []time.Duration{50 * time.Millisecond, -50 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
@@ -46,17 +46,16 @@ func TestClockLeftAlone(t *testing.T) {
 			want := c.Now().Add(time.Hour)
 			time.Sleep(c.Until(want))
 			if late := c.Now().Sub(want); late < 0 || late > time.Microsecond {
-				t.Errorf("step %v: woke %v late after an hour; want it just then", step, late)
+				t.Errorf("step %v: a sleep of an hour ended %v late by the clock; want 0", step, late)
 			}
 			if diff := time.Now().Add(off).Sub(c.Now()); diff.Abs() > time.Microsecond {
-				t.Errorf("step %v: %v apart after an hour in which the store did not answer; want together", step, diff)
+				t.Errorf("step %v: the clocks differ by %v after an hour without Follow; want 0", step, diff)
 			}
 		})
 	}
 }
 
-// until is exact: having slept so long, the clock says what was asked for, and
-// not less.
+// Until is exact: after a sleep of that duration the clock shows at least the requested time.
 func TestClockUntil(t *testing.T) {
 	for _, step := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -65,14 +64,14 @@ func TestClockUntil(t *testing.T) {
 			want := c.Now().Add(700 * time.Millisecond)
 			time.Sleep(c.Until(want))
 			if late := c.Now().Sub(want); late < 0 || late > time.Microsecond {
-				t.Errorf("step %v: woke %v late; want it just then", step, late)
+				t.Errorf("step %v: the sleep ended %v late by the clock; want 0", step, late)
 			}
 		})
 	}
 }
 
-// Who is kept from running around a reading of the wall clock knows less of it, and
-// is not ahead of it for that: nothing may be early.
+// If the process is interrupted around a reading of the wall clock, the reading is less certain.
+// The clock must not be ahead of the wall clock for that, because no attempt may be early.
 func TestClockIsReadOnABusyMachine(t *testing.T) {
 	for _, busy := range []struct {
 		name          string
@@ -89,7 +88,7 @@ func TestClockIsReadOnABusyMachine(t *testing.T) {
 			})
 			for i := range 20 {
 				if ahead := time.Until(c.Now()); ahead > 0 {
-					t.Fatalf("busy %s: %v ahead of the wall clock after %d s; want never", busy.name, ahead, i)
+					t.Fatalf("busy %s: the clock is %v ahead of the wall clock after %d s; want it never ahead", busy.name, ahead, i)
 				}
 				c.Follow(time.Second)
 				time.Sleep(time.Second)

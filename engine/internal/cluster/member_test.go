@@ -8,7 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A shard that is not held is named with an epoch that the store rejects, if its lease is required.
+// Leases returns a shard that the member has lost only if its lease is required, with an epoch that
+// the store rejects.
 func TestLeasesOfLostShards(t *testing.T) {
 	m := &Member{held: map[uint16]store.Lease{3: {Shard: 3, Epoch: 7}}}
 	mine, refused := store.Lease{Shard: 3, Epoch: 7}, store.Lease{Shard: 4, Epoch: NoEpoch}
@@ -31,6 +32,6 @@ func TestLeasesOfLostShards(t *testing.T) {
 		_ = yield(4, false) && yield(3, true) && yield(4, true) && yield(3, false)
 	}
 	if got, want := m.Leases(nil, twice), []store.Lease{mine, refused}; !slices.Equal(got, want) {
-		t.Errorf("each twice: %v; want %v", got, want)
+		t.Errorf("each shard twice: %v; want %v", got, want)
 	}
 }

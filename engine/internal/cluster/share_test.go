@@ -15,8 +15,8 @@ func nodeNames(n int) []string {
 	return names
 }
 
-// All nodes say the same of a shard, in whatever order they know the nodes, and
-// each gets about its part.
+// All nodes agree on the owner of a shard, in whatever order they list the nodes. Each node gets about
+// its share.
 func TestOwnerOf(t *testing.T) {
 	const shards = 6400
 	for n := 1; n <= 8; n++ {
@@ -25,13 +25,13 @@ func TestOwnerOf(t *testing.T) {
 		for s := range uint16(shards) {
 			owner := ownerOf(s, names)
 			if !slices.Contains(names, owner) {
-				t.Fatalf("shard %d of %d nodes: %q", s, n, owner)
+				t.Fatalf("owner of shard %d among %d nodes is %q; want one of the nodes", s, n, owner)
 			}
 			counts[owner]++
 			other := slices.Clone(names)
 			rand.Shuffle(n, func(i, j int) { other[i], other[j] = other[j], other[i] })
 			if again := ownerOf(s, other); again != owner {
-				t.Fatalf("shard %d: %s, and in another order %s", s, owner, again)
+				t.Fatalf("the owner of shard %d is %s, and %s if the nodes are listed in another order", s, owner, again)
 			}
 		}
 		for name, got := range counts {
@@ -41,12 +41,11 @@ func TestOwnerOf(t *testing.T) {
 		}
 	}
 	if owner := ownerOf(0, nil); owner != "" {
-		t.Errorf("without nodes: %q", owner)
+		t.Errorf("owner without nodes is %q; want none", owner)
 	}
 }
 
-// A node that comes takes its part and moves nothing between the others; when it
-// goes, all is as it was.
+// A new node takes its share from all others, and no shard moves between those.
 func TestOwnerOfMovesLittle(t *testing.T) {
 	const shards = 6400
 	for n := 1; n <= 8; n++ {
@@ -59,27 +58,27 @@ func TestOwnerOfMovesLittle(t *testing.T) {
 			}
 			moved++
 			if after != names[n] {
-				t.Errorf("shard %d moved from %s to %s when %s came", s, before, after, names[n])
+				t.Errorf("shard %d moved from %s to %s when %s joined; want it to move only to that node", s, before, after, names[n])
 			}
 		}
 		if want := shards / (n + 1); moved < want*8/10 || moved > want*12/10 {
-			t.Errorf("%d of %d shards moved when a node came to %d; want about %d", moved, shards, n, want)
+			t.Errorf("%d of %d shards moved when a node joined %d others; want about %d", moved, shards, n, want)
 		}
 	}
 }
 
-// Who should own what is worked out when the nodes change, and is what ownerOf says.
+// A division caches the owners of all shards. It agrees with ownerOf after every change of the nodes.
 func TestDivision(t *testing.T) {
 	var d division
 	for _, nodes := range [][]string{{"a"}, {"a", "b"}, {"a", "c"}, {"a", "c"}, {"c"}, {}} {
 		for _, shards := range []int{64, 64, 16} {
 			owners := d.among(nodes, shards)
 			if len(owners) != shards {
-				t.Fatalf("%d owners of %d shards", len(owners), shards)
+				t.Fatalf("%d owners; want one for each of %d shards", len(owners), shards)
 			}
 			for s, owner := range owners {
 				if want := ownerOf(uint16(s), nodes); owner != want {
-					t.Errorf("shard %d of %v is %q's; want %q", s, nodes, owner, want)
+					t.Errorf("with the nodes %[2]v shard %[1]d is owned by %[3]q; want %[4]q", s, nodes, owner, want)
 				}
 			}
 		}

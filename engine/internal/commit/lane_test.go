@@ -16,7 +16,7 @@ import (
 
 const gatherFor = 20 * time.Millisecond
 
-// A row is an op of a test.
+// A row is the op of these tests.
 type row struct {
 	name     string
 	happened bool
@@ -40,16 +40,16 @@ func (r *row) Done(err error) {
 
 func outcome() *row { return &row{happened: true} }
 
-// asked is what somebody asked for.
+// asked returns an op of a caller that waits for its result.
 func asked(name string) *row { return &row{name: name, presses: true, done: make(chan error, 1)} }
 
-// A table is a host that writes rows to memory.
+// A table is a host that stores rows in memory.
 type table struct {
 	mu      sync.Mutex
-	refuse  func(ops []*row) error // nil: nothing is refused
+	refuse  func(ops []*row) error // nil: nothing is rejected
 	probe   error
 	written []string
-	writes  atomic.Int64 // calls of Write
+	writes  atomic.Int64 // number of calls of Write
 	apart   []string
 	gaveUp  int
 	health  []error
@@ -100,7 +100,7 @@ func (h *table) Apart(r *row, _ error, _ time.Duration) {
 	h.apart = append(h.apart, r.name)
 }
 
-// lane returns a lane that writes to h and what ends its patience.
+// lane returns a lane that writes to h, and a function that ends the lane's patience.
 func lane(h *table, o Options) (*Lane[*row], *Work, context.CancelFunc) {
 	work := new(Work)
 	if o.Most == 0 {
@@ -114,7 +114,7 @@ func lane(h *table, o Options) (*Lane[*row], *Work, context.CancelFunc) {
 	return New[*row](h, work, o), work, impatient
 }
 
-// run runs a lane, and returns what waits until it has done all, and ends it.
+// run runs a lane. The returned function waits until the lane has done everything, and ends it.
 func run(l *Lane[*row], w *Work) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
@@ -129,14 +129,14 @@ func run(l *Lane[*row], w *Work) (stop func()) {
 	}
 }
 
-// pass lets time pass, and what happens in it end.
+// pass lets d go by, and waits until everything that happens in it is over.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// Outcomes that nobody waits for gather after others were committed; what somebody
-// waits for, a full batch, or the end of the lane takes them along at once.
+// After others were committed, outcomes that nobody waits for are gathered for a while. An op that
+// somebody waits for, a full batch, or the end of the lane takes them along at once.
 func TestOutcomesGather(t *testing.T) {
 	const gap = time.Millisecond
 	tests := map[string]struct {
@@ -166,7 +166,7 @@ func TestOutcomesGather(t *testing.T) {
 				l.Put(outcome())
 				begun := time.Now()
 				if ops, _ := l.take(nil); len(ops) != 1 || time.Since(begun) != 0 {
-					t.Fatalf("%d ops taken after %v, want the first at once", len(ops), time.Since(begun))
+					t.Fatalf("%d ops taken after %v, want one at once", len(ops), time.Since(begun))
 				}
 				go func() {
 					for range 3 {
@@ -180,20 +180,20 @@ func TestOutcomesGather(t *testing.T) {
 					t.Errorf("%d ops taken after %v, want %d after %v", len(ops), took, test.took, test.after)
 				}
 				pass(time.Second)
-				synctest.Wait() // all is put by now
+				synctest.Wait() // by now all ops are in the queue
 				l.Close()
 				for len(l.queue) > 0 {
 					l.take(nil)
 				}
 				if l.pressed != 0 || l.weight != 0 || l.happened.Load() != 0 {
-					t.Errorf("%d ops press and weigh %d, and %d are outcomes, in an empty queue", l.pressed, l.weight, l.happened.Load())
+					t.Errorf("counters of an empty queue: %d pressing ops, weight %d, %d outcomes; want 0", l.pressed, l.weight, l.happened.Load())
 				}
 			})
 		})
 	}
 }
 
-// An outcome that comes when none was committed lately does not wait.
+// If no outcome was committed lately, an outcome does not wait.
 func TestARareOutcomeDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _, impatient := lane(new(table), Options{Gather: gatherFor})
@@ -202,7 +202,7 @@ func TestARareOutcomeDoesNotWait(t *testing.T) {
 			begun := time.Now()
 			l.Put(outcome())
 			if ops, _ := l.take(nil); len(ops) != 1 || time.Since(begun) != 0 {
-				t.Errorf("%d ops taken after %v, want one at once", len(ops), time.Since(begun))
+				t.Errorf("%d ops taken after %v; want one at once", len(ops), time.Since(begun))
 			}
 			pass(gatherFor)
 		}
@@ -211,8 +211,8 @@ func TestARareOutcomeDoesNotWait(t *testing.T) {
 
 var errRow = errors.New("a row that cannot be written")
 
-// A row that the store refuses stands alone after a few transactions: those beside it are
-// written, whoever asked for it is told, and an outcome is tried again later and later.
+// A row that the store rejects is singled out within a few transactions. The rows beside it are
+// written, its caller gets the error, and an outcome is retried after growing pauses.
 func TestRefusedRow(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 100, 512} {
 		for _, bad := range []int{0, n / 2, n - 1} {
@@ -244,36 +244,36 @@ func TestRefusedRow(t *testing.T) {
 							switch {
 							case i == bad && happened:
 								if len(o.done) > 0 || l.Apart() != 1 {
-									t.Errorf("the outcome that is refused was given up, or %d stand apart; want 1", l.Apart())
+									t.Errorf("the rejected outcome was given up, or %d ops are apart; want 1 apart", l.Apart())
 								}
 							case i == bad:
 								if err := <-o.done; !errors.Is(err, errRow) {
-									t.Errorf("whoever asked for it heard %v", err)
+									t.Errorf("the caller of the rejected row got %v; want errRow", err)
 								}
 							default:
 								if err := <-o.done; err != nil {
-									t.Errorf("row %d beside it: %v", i, err)
+									t.Errorf("row %d beside the rejected one: %v", i, err)
 								}
 							}
 						}
 						if h.writes.Load() > 25 {
-							t.Errorf("%d transactions to find one of %d", h.writes.Load(), n)
+							t.Errorf("%d transactions to single out one row of %d; want fewer", h.writes.Load(), n)
 						}
 						if len(h.health) > 0 {
-							t.Errorf("the lane fell ill: %v", h.health)
+							t.Errorf("health reported to the host %v; want none, because only one row fails", h.health)
 						}
 						if happened {
 							before := h.writes.Load()
 							pass(10 * time.Minute)
 							if tries := h.writes.Load() - before; tries < 7 || tries > 10 {
-								t.Errorf("%d tries in ten minutes; want later and later ones", tries)
+								t.Errorf("%d retries in ten minutes; want few, after growing pauses", tries)
 							}
 							h.mu.Lock()
 							h.refuse = nil
 							h.mu.Unlock()
 							pass(lastApart)
 							if err := <-ops[bad].done; err != nil || l.Apart() != 0 {
-								t.Errorf("when the store took it: %v, %d apart", err, l.Apart())
+								t.Errorf("after the store accepted the row: %v, %d apart; want it written, and none apart", err, l.Apart())
 							}
 						}
 						impatient()
@@ -285,8 +285,8 @@ func TestRefusedRow(t *testing.T) {
 	}
 }
 
-// While the store takes nothing, whoever asks is told, and outcomes are kept: none of them is taken
-// for a bad row, and all are written when it takes something again.
+// While the store rejects everything, callers get the error and outcomes are kept. None of them is
+// treated as a bad row, and all are written when the store works again.
 func TestStoreThatTakesNothing(t *testing.T) {
 	for _, why := range []error{errRow, bellman.ErrFull, bellman.ErrUnknown, bellman.ErrFenced} {
 		t.Run(why.Error(), func(t *testing.T) {
@@ -303,23 +303,23 @@ func TestStoreThatTakesNothing(t *testing.T) {
 				stop := run(l, w)
 				pass(10 * time.Second)
 				if err := <-first.done; !errors.Is(err, why) {
-					t.Errorf("who asked was told %v", err)
+					t.Errorf("the caller got %v; want the store's error", err)
 				}
 				if err := l.Put(asked("next")); !errors.Is(err, why) || !l.Ill() {
-					t.Errorf("Put: %v, ill %t", err, l.Ill())
+					t.Errorf("Put() = %v, Ill() = %t; want an error, and ill", err, l.Ill())
 				}
 				if h.writes.Load() > 120 {
-					t.Errorf("%d transactions in 10s; want a few after each pause", h.writes.Load())
+					t.Errorf("%d transactions in 10s; want a few, with pauses between them", h.writes.Load())
 				}
 				h.mu.Lock()
 				h.refuse, h.probe = nil, nil
 				h.mu.Unlock()
 				pass(3 * time.Second)
 				if len(h.written) != n || l.Ill() || l.Apart() > 0 {
-					t.Errorf("%d of %d outcomes written, ill %t, %d apart", len(h.written), n, l.Ill(), l.Apart())
+					t.Errorf("%d of %d outcomes written, Ill() = %t, %d apart; want all written, not ill, none apart", len(h.written), n, l.Ill(), l.Apart())
 				}
 				if len(h.health) != 2 || h.health[0] == nil || h.health[1] != nil {
-					t.Errorf("the host heard of %v; want one illness and its end", h.health)
+					t.Errorf("health reported to the host %v; want one failure and its end", h.health)
 				}
 				stop()
 			})
@@ -327,7 +327,7 @@ func TestStoreThatTakesNothing(t *testing.T) {
 	}
 }
 
-// A store that has no room for new tasks refuses those, and the lane is not ill.
+// A store that has no room for new tasks rejects only those, and the lane is not ill.
 func TestNoRoomForAdds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &table{refuse: func([]*row) error { return bellman.ErrFull }}
@@ -337,13 +337,14 @@ func TestNoRoomForAdds(t *testing.T) {
 		o := asked("new")
 		o.adds = true
 		if err := l.Do(t.Context(), o, o.done); !errors.Is(err, bellman.ErrFull) || l.Ill() {
-			t.Errorf("Do: %v, ill %t; want ErrFull, and well", err, l.Ill())
+			t.Errorf("Do() = %v, Ill() = %t; want ErrFull, and not ill", err, l.Ill())
 		}
 		stop()
 	})
 }
 
-// A stop that waits no longer gives up what cannot be written, apart or not.
+// A stop whose time is over gives up all outcomes that cannot be written, also those that are
+// apart.
 func TestGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &table{refuse: func(ops []*row) error {
@@ -367,12 +368,12 @@ func TestGiveUp(t *testing.T) {
 		impatient()
 		stop()
 		if h.gaveUp != 11 || w.Busy() {
-			t.Errorf("%d outcomes given up, busy %t; want 11", h.gaveUp, w.Busy())
+			t.Errorf("%d outcomes given up, busy %t; want 11, and not busy", h.gaveUp, w.Busy())
 		}
 	})
 }
 
-// A stop tries once more what stands apart, however long that was to wait.
+// A stop retries rows that are apart at once, however long their pause still is.
 func TestApartAtAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &table{refuse: func(ops []*row) error { return errors.New("a row that cannot be written") }}
@@ -383,7 +384,7 @@ func TestApartAtAStop(t *testing.T) {
 		}
 		pass(20 * time.Minute)
 		if l.Apart() != 1 {
-			t.Fatalf("%d stand apart; want 1", l.Apart())
+			t.Fatalf("%d rows are apart; want 1", l.Apart())
 		}
 		h.mu.Lock()
 		h.refuse = nil
@@ -392,7 +393,7 @@ func TestApartAtAStop(t *testing.T) {
 		l.Hasten()
 		w.Wait()
 		if took := time.Since(began); took > 0 || len(h.written) != 1 {
-			t.Errorf("%d written after %v; want it at once", len(h.written), took)
+			t.Errorf("%d rows written %v after the stop; want 1 at once", len(h.written), took)
 		}
 		h.mu.Lock()
 		breaks := 2
@@ -409,13 +410,13 @@ func TestApartAtAStop(t *testing.T) {
 		}
 		w.Wait()
 		if took := time.Since(began); took > 300*time.Millisecond || len(h.written) != 2 {
-			t.Errorf("%d written after %v; want the other one soon, a stop waits for it", len(h.written), took)
+			t.Errorf("%d rows written %v after the stop; want the other row soon, because the stop waits for it", len(h.written), took)
 		}
 		stop()
 	})
 }
 
-// The retry of a row that stands apart holds up what comes after it, so it counts as writing.
+// The retry of a row that is apart delays everything after it, so its time counts as writing.
 func TestApartThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &table{refuse: func(ops []*row) error { return errors.New("a row that cannot be written") }}
@@ -431,11 +432,11 @@ func TestApartThatHangs(t *testing.T) {
 		h.mu.Unlock()
 		pass(firstApart)
 		if writing := l.Writing(); writing < hangs/4 || writing > hangs {
-			t.Errorf("it has been writing for %v while a retry hangs; want the time since that began", writing)
+			t.Errorf("Writing() = %v while a retry hangs; want the time since the retry began", writing)
 		}
 		pass(hangs)
 		if writing := l.Writing(); writing != 0 || len(h.written) != 1 {
-			t.Errorf("%d written, and it has been writing for %v; want 1 and 0", len(h.written), writing)
+			t.Errorf("%d rows written, Writing() = %v; want 1 and 0", len(h.written), writing)
 		}
 		stop()
 	})

@@ -40,8 +40,8 @@ func TestUnusedLimitDoesNotGrow(t *testing.T) {
 	}
 }
 
-// An endpoint that serves 20 at a time and drops or turns away the rest is kept
-// near what it can do.
+// An endpoint serves 20 requests at a time and drops or rejects the rest. Its limit stays near that
+// number.
 func TestLimitFindsWhatAnEndpointCanDo(t *testing.T) {
 	for _, loss := range []Outcome{Down, Throttled} {
 		w := newWorld(t, Options{LineBound: 1 << 20, TotalBound: 1 << 20})
@@ -66,7 +66,7 @@ func TestLimitFindsWhatAnEndpointCanDo(t *testing.T) {
 		}
 		w.run(10 * s)
 		if accepted < 10000 || lost*20 > accepted {
-			t.Errorf("loss %d: %d accepted and %d lost in 10s; it could do 20000", loss, accepted, lost)
+			t.Errorf("loss %d: %d accepted and %d lost in 10s; the endpoint could accept 20000", loss, accepted, lost)
 		}
 	}
 }
@@ -104,9 +104,9 @@ func TestBreakerWalk(t *testing.T) {
 		}
 	}
 	if wait := w.d.Wait(w.now, lineID("q", "e")); wait < 30*time.Second {
-		t.Errorf("Wait = %v while the breaker is open for most of a minute", wait)
+		t.Errorf("Wait = %v while the breaker is open; want most of a minute", wait)
 	}
-	// It is back: 1, 2, 4, 8 and so on.
+	// The endpoint works again: the limit grows to 1, 2, 4, 8 and so on.
 	down, probes = false, nil
 	for w.state().Breaker == Open {
 		w.run(w.now + ms/4)
@@ -122,11 +122,11 @@ func TestBreakerWalk(t *testing.T) {
 	}
 	w.run(w.now + 3*ms)
 	if e := w.state(); e.Breaker != Closed || w.d.Totals().OpenBreakers != 0 {
-		t.Errorf("breaker %v after the ramp", e.Breaker)
+		t.Errorf("breaker %v after the ramp; want closed", e.Breaker)
 	}
 	w.run(w.now + s)
 	if n := w.d.Totals().Waiting; n != 0 {
-		t.Errorf("%d still waiting", n)
+		t.Errorf("%d items still waiting; want none", n)
 	}
 }
 
@@ -138,12 +138,12 @@ func TestBreakerCanBeOff(t *testing.T) {
 	}
 	w.run(2 * s)
 	if w.starts != 1000 {
-		t.Errorf("%d attempts of 1000", w.starts)
+		t.Errorf("%d attempts of 1000 tasks; want all, with the breaker off", w.starts)
 	}
 }
 
-// A few tasks that fail again and again keep their published schedule to the
-// nanosecond, even right after a crowd opened the breaker.
+// A few tasks that fail repeatedly are attempted exactly at their scheduled times, even after many
+// failing tasks have opened the breaker.
 func TestFewTasksKeepTheirSchedule(t *testing.T) {
 	for _, crowd := range []int{0, 1000} {
 		w := newWorld(t, Options{})
@@ -155,7 +155,7 @@ func TestFewTasksKeepTheirSchedule(t *testing.T) {
 		w.d.Remove(lineID("crowd", "e"), func(job) bool { return true })
 		w.run(120 * s)
 		clear(w.waits)
-		for at := range int64(50) { // four tasks, each 15 seconds
+		for at := range int64(50) { // four tasks each 15 seconds
 			for range 4 {
 				w.at(w.now+at*15*s, func() { w.push(Rules{Queue: "q", Endpoint: "e"}, int(at)) })
 			}
@@ -184,14 +184,14 @@ func TestPoolGrowsAndShrinks(t *testing.T) {
 	w.arrive(names, 100, s) // in flight: 5
 	w.run(s)
 	if n := w.d.Totals().Limit; n > 32 {
-		t.Errorf("limit %d with 5 in flight and a floor of 16", n)
+		t.Errorf("limit %d with 5 in flight; want the floor of 16", n)
 	}
 	w.arrive(names, 10000, 4*s) // in flight: 500
 	w.run(2 * s)
 	w.waits = map[string][]int64{}
 	w.run(4 * s)
 	if n := w.d.Totals().Limit; n < 500 || n > 1024 {
-		t.Errorf("limit %d with 500 in flight", n)
+		t.Errorf("limit %d with 500 in flight; want it to have grown", n)
 	}
 	if p99 := w.quantile(0.99, func(string) bool { return true }); p99 > 2*ms {
 		t.Errorf("waits p99 %v in a pool that had time to grow", time.Duration(p99))
@@ -199,16 +199,15 @@ func TestPoolGrowsAndShrinks(t *testing.T) {
 	w.arrive(names, 100, 120*s)
 	w.run(120 * s)
 	if n := w.d.Totals().Limit; n > 32 {
-		t.Errorf("limit %d after two minutes with 5 in flight", n)
+		t.Errorf("limit %d after two minutes with 5 in flight; want it to have shrunk", n)
 	}
 }
 
-// Where this machine is the limit, more slots bring nothing, and the pool does
-// not take them: a computer that does 30 attempts a millisecond, and no more,
-// however many are in flight.
+// The machine does 30 attempts a millisecond and no more, however many are in flight. More slots
+// would not help, so the pool does not grow.
 func TestPoolDoesNotGrowForNothing(t *testing.T) {
 	w := newWorld(t, Options{LineBound: 1 << 20, TotalBound: 1 << 20})
-	free := int64(0) // when the machine has done all it was given
+	free := int64(0) // when the machine has finished all its work so far
 	w.answer = func(w *world, j job) (int64, Outcome) {
 		free = max(free, w.now) + ms/30 + w.rand.Int64N(ms/30) - ms/60
 		return free - w.now, Accepted
@@ -218,7 +217,7 @@ func TestPoolDoesNotGrowForNothing(t *testing.T) {
 			w.push(Rules{Queue: "q", Endpoint: e}, 0)
 		}
 	}
-	w.run(200 * ms) // every endpoint has been new by then
+	w.run(200 * ms) // until no endpoint counts as new
 	sum, n := 0, 0
 	for w.now < 3*s {
 		w.run(w.now + 10*ms)
@@ -227,12 +226,12 @@ func TestPoolDoesNotGrowForNothing(t *testing.T) {
 	}
 	t.Logf("limit %d on average, %d attempts", sum/n, w.starts)
 	if mean := sum / n; mean > 128 {
-		t.Errorf("limit %d on average with a floor of 64", mean)
+		t.Errorf("limit %d on average; want it near the floor of 64", mean)
 	}
 }
 
-// A pool that is resized keeps what is in flight, starts nothing beyond a smaller ceiling, and
-// at once as much more as a larger floor allows.
+// A resized pool keeps its attempts in flight. It starts nothing above a smaller ceiling, and at
+// once as much more as a larger floor allows.
 func TestResize(t *testing.T) {
 	d := New[int](Options{Floor: 8, Ceiling: 16})
 	for i := range 64 {
@@ -251,8 +250,8 @@ func TestResize(t *testing.T) {
 			held = append(held, ticket)
 		}
 	}
-	if n := start(); n != 14 { // of endpoints that are new: ceiling - ceiling/8
-		t.Fatalf("%d in flight of a ceiling of 16; want 14", n)
+	if n := start(); n != 14 { // for new endpoints: ceiling - ceiling/8
+		t.Fatalf("%d in flight with a ceiling of 16; want 14", n)
 	}
 	d.Resize(0, 4, 8)
 	for range 8 {
@@ -260,11 +259,11 @@ func TestResize(t *testing.T) {
 		held = held[1:]
 	}
 	if n := start(); n > 8 {
-		t.Errorf("%d in flight of a ceiling of 8", n)
+		t.Errorf("an attempt started with %d in flight and a ceiling of 8", n)
 	}
 	d.Resize(0, 32, 64)
 	if n := start(); n < 32 {
-		t.Errorf("%d in flight of a floor of 32, and more waits", n)
+		t.Errorf("%d in flight with a floor of 32 and more items waiting; want the floor filled", n)
 	}
 	if s := d.Totals(); s.Floor != 32 || s.Ceiling != 64 || s.InFlight != len(held) || s.InFlight > s.Ceiling {
 		t.Errorf("%+v; want from 32 to 64, and %d in flight", s, len(held))

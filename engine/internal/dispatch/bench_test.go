@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// One cycle is Push, and DoneNext for an attempt that was accepted.
+// BenchmarkCycle measures Push, then DoneNext for an accepted attempt.
 func BenchmarkCycle(b *testing.B) {
 	for _, bb := range []struct {
 		endpoints, blocked int
@@ -36,8 +36,8 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// loaded returns a D with one item waiting for each endpoint, two if there is
-// one; the first ones are blocked: paused, or their attempts hang.
+// loaded returns a D with one waiting item for each endpoint, or two for a single endpoint. The
+// first endpoints are blocked: half are paused, and the attempts of the others hang.
 func loaded(endpoints, blocked int) (*D[int], int64) {
 	d := New[int](Options{TotalBound: 1 << 30})
 	now := int64(time.Hour)
@@ -48,7 +48,7 @@ func loaded(endpoints, blocked int) (*D[int], int64) {
 			d.PauseEndpoint(now, name)
 		}
 		d.Push(now, uint64(i), now, 0, i)
-		if i >= blocked/2 && i < blocked { // one in flight for good, of one
+		if i >= blocked/2 && i < blocked { // one attempt in flight that never ends
 			d.Open(now, uint64(i), Rules{Queue: "q", Endpoint: name, Concurrency: 1})
 			d.Next(now)
 			d.Push(now, uint64(i), now, 0, i)
@@ -60,7 +60,7 @@ func loaded(endpoints, blocked int) (*D[int], int64) {
 	return d, now
 }
 
-// A line with items of every age, where young ones go first.
+// BenchmarkCycleYoungFirst measures a line with items of every age, where young items go first.
 func BenchmarkCycleYoungFirst(b *testing.B) {
 	d := New[int](Options{})
 	now := int64(time.Hour)
@@ -72,7 +72,7 @@ func BenchmarkCycleYoungFirst(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 25 * us
-		if d.Push(now, 1, now, 1<<(i%ages)>>1, i) != Kept { // of the age that went
+		if d.Push(now, 1, now, 1<<(i%ages)>>1, i) != Kept { // of the age that was taken
 			b.Fatal("not kept")
 		}
 		t, i, _ = d.DoneNext(now, t, Accepted)

@@ -2,8 +2,7 @@ package dispatch
 
 import "fmt"
 
-// check recounts everything that is kept up to date in passing, and returns
-// what does not agree.
+// check recounts all running totals, and returns an error for the first that is wrong.
 func (c *core) check() error {
 	var inFlight, waiting, offered, open, bare int
 	var held [classes]int
@@ -91,7 +90,7 @@ func (c *core) check() error {
 	return nil
 }
 
-// mayGo finds, the slow way, a line whose item may go now.
+// mayGo searches all lines for one whose item may go now.
 func (c *core) mayGo() *line {
 	for _, l := range c.all {
 		e := l.endpoint

@@ -2,14 +2,14 @@ package dispatch
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// A free slot of a queue goes to the one line that can use it, however many
-// cannot.
+// A free slot of a queue goes to the one line that can use it, however many others cannot.
 func TestSlotOfAQueueFindsItsLine(t *testing.T) {
 	d := New[string](Options{})
 	r := func(i int) Rules {
@@ -19,7 +19,7 @@ func TestSlotOfAQueueFindsItsLine(t *testing.T) {
 		push(d, 0, r(i), 1)
 	}
 	first, _, _ := d.Next(0)
-	d.Next(0) // the others stand aside
+	d.Next(0) // the other lines are set aside because they cannot use a slot
 	for i := 1; i < 20; i++ {
 		d.PauseEndpoint(0, r(i).Endpoint)
 	}
@@ -28,7 +28,7 @@ func TestSlotOfAQueueFindsItsLine(t *testing.T) {
 	}
 }
 
-// Attempts that hang since before the breaker opened do not stop the ramp.
+// Attempts that hang from before the breaker opened do not stop the ramp after it.
 func TestOldAttemptsDoNotStopTheRamp(t *testing.T) {
 	d := New[string](Options{Start: 30})
 	push(d, 0, Rules{Queue: "q", Endpoint: "e"}, 100)
@@ -54,10 +54,10 @@ func TestOldAttemptsDoNotStopTheRamp(t *testing.T) {
 		t.Error("no attempt after the probe was accepted")
 	}
 	for _, ticket := range flights[12:] {
-		d.Done(30*s, ticket, Down) // they say nothing of what it is now
+		d.Done(30*s, ticket, Down) // failures from before the breaker opened do not count now
 	}
 	if e, _ := d.Endpoint("e"); e.Breaker != HalfOpen {
-		t.Errorf("breaker %v after old failures came in", e.Breaker)
+		t.Errorf("breaker %v after old failures came in; want it not open", e.Breaker)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestRoom(t *testing.T) {
 	p.limit = p.top
 	tests := []struct {
 		held [classes]int // silent, slow, quick
-		room [tiers]bool  // first of quick, of other, more of quick, of slow, of silent
+		room [tiers]bool  // tiers: first of quick, of other, more of quick, of slow, of silent
 	}{
 		{[classes]int{0, 0, 0}, [tiers]bool{true, true, true, true, true}},
 		{[classes]int{199, 0, 0}, [tiers]bool{true, true, true, true, true}},
@@ -83,35 +83,37 @@ func TestRoom(t *testing.T) {
 		p.inFlight = tt.held[silent] + tt.held[slow] + tt.held[quick]
 		for tier := range tiers {
 			if got := p.room(tier); got != tt.room[tier] {
-				t.Errorf("held %v: room for tier %d is %t", tt.held, tier, got)
+				t.Errorf("held %v: room for tier %d is %t; want the opposite", tt.held, tier, got)
 			}
 		}
 	}
 }
 
+// Timers fire in the order of their times, and none is lost, however often they are set and cleared.
 func TestTimersComeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h timers
 		all := make([]timer, 20)
+		model := make(map[*timer]int64)
 		for range rapid.IntRange(50, 200).Draw(t, "steps") {
 			tm := &all[rapid.IntRange(0, len(all)-1).Draw(t, "timer")]
 			if rapid.IntRange(0, 3).Draw(t, "what") == 0 {
 				h.clear(tm)
+				delete(model, tm)
 			} else {
-				h.set(tm, rapid.Int64Range(0, 100).Draw(t, "at"))
+				at := rapid.Int64Range(0, 100).Draw(t, "at")
+				h.set(tm, at)
+				model[tm] = at
 			}
 		}
-		var want, got []int64
-		for _, tm := range h {
-			want = append(want, tm.at)
-		}
-		slices.Sort(want)
+		want := slices.Sorted(maps.Values(model))
+		var got []int64
 		for len(h) > 0 {
 			got = append(got, h[0].at)
 			h.clear(h[0])
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("got %v, want %v", got, want)
+			t.Fatalf("timers fire at %v; want %v", got, want)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// drain takes and ends n items one after the other, and returns them.
+// drain starts and ends n items one after the other, and returns them.
 func drain(t *testing.T, d *D[string], now int64, n int) []string {
 	t.Helper()
 	var got []string
@@ -21,7 +21,7 @@ func drain(t *testing.T, d *D[string], now int64, n int) []string {
 	return got
 }
 
-// push opens the line of a queue and an endpoint and adds n items with its name.
+// push opens the line of a queue and an endpoint, and adds n items with that name.
 func push(d *D[string], now int64, r Rules, n int) {
 	name := r.Queue + "/" + r.Endpoint
 	d.Open(now, lineID(r.Queue, r.Endpoint), r)
@@ -35,7 +35,7 @@ func TestEndpointsTakeTurns(t *testing.T) {
 	push(d, 0, Rules{Queue: "q", Endpoint: "a"}, 100)
 	push(d, 0, Rules{Queue: "q", Endpoint: "b"}, 3)
 	push(d, 0, Rules{Queue: "r", Endpoint: "c"}, 3)
-	push(d, 0, Rules{Queue: "s", Endpoint: "c"}, 3) // the same endpoint: no more turns
+	push(d, 0, Rules{Queue: "s", Endpoint: "c"}, 3) // the same endpoint in another queue gets no extra turns
 	got := drain(t, d, 0, 9)
 	want := []string{"q/a", "q/b", "r/c", "q/a", "q/b", "s/c", "q/a", "q/b", "r/c"}
 	if !slices.Equal(got, want) {
@@ -43,7 +43,7 @@ func TestEndpointsTakeTurns(t *testing.T) {
 	}
 }
 
-// In whatever state the pool is, backlogged endpoints of one kind get the same.
+// Endpoints with a backlog get equal shares, whatever the state of the pool.
 func TestBackloggedEndpointsGetTheSame(t *testing.T) {
 	w := newWorld(t, Options{Floor: 10, Ceiling: 100})
 	w.answer = func(w *world, j job) (int64, Outcome) { return 5*ms + w.rand.Int64N(ms), Accepted }
@@ -80,7 +80,7 @@ func TestLinesOfALimitedQueueTakeTurns(t *testing.T) {
 		for _, e := range names {
 			least, most = min(least, len(w.waits[e])), max(most, len(w.waits[e]))
 		}
-		// 1.5 ms each, limit at a time, twenty lines.
+		// Attempts take 1.5 ms, limit at a time, over twenty lines.
 		if want := limit * 1000 / 30; least < want*9/10 || most > want*12/10 {
 			t.Errorf("limit %d: lines got between %d and %d attempts, want about %d each", limit, least, most, want)
 		}
@@ -90,12 +90,12 @@ func TestLinesOfALimitedQueueTakeTurns(t *testing.T) {
 func TestRetriesComeAfterFirstsAndAreNotStarved(t *testing.T) {
 	tests := []struct {
 		name     string
-		late     int64 // of the retries
+		late     int64 // lateness of the retries
 		firsts   int
 		retries  int
 		take     int
-		want     int // retries among them
-		atLeastA int // run of items without a retry, at most
+		want     int // number of retries taken
+		atLeastA int // longest run of items without a retry
 	}{
 		{"retries wait", 0, 100, 100, 64, 8, 7},
 		{"late ones go every second time", 6 * s, 100, 100, 64, 32, 1},
@@ -120,7 +120,7 @@ func TestRetriesComeAfterFirstsAndAreNotStarved(t *testing.T) {
 					run = 0
 				}
 				if run > tt.atLeastA {
-					t.Fatalf("%d items without a retry", run)
+					t.Fatalf("%d items in a row without a retry; want a retry sooner", run)
 				}
 			}
 			if n != tt.want {
@@ -130,15 +130,15 @@ func TestRetriesComeAfterFirstsAndAreNotStarved(t *testing.T) {
 	}
 }
 
-// Where young items go first, at a line with a rate that cannot do it all, those of
-// the youngest ages are on time as long as three quarters of the rate do for them,
-// and what is older gets the rest.
+// A line's rate is not enough for all its items, and young items go first. Items of the youngest
+// ages are on time as long as three quarters of the rate are enough for them. Older items get the
+// rest.
 func TestYoungGoFirst(t *testing.T) {
 	tests := []struct {
 		name  string
-		feed  [ages]int   // a second, of each age, of a rate of 100
-		late  [ages]int64 // at most; 0: whatever
-		least int         // of the oldest age in a minute
+		feed  [ages]int   // new items a second, by age, with a rate of 100
+		late  [ages]int64 // most lateness, by age; 0: no bound
+		least int         // least attempts of the oldest age in a minute
 	}{
 		{"newcomers", [ages]int{50, 0, 0, 0, 0, 200}, [ages]int64{30 * ms}, 60 * 45},
 		{"most are newcomers", [ages]int{70, 0, 0, 0, 0, 200}, [ages]int64{50 * ms}, 60 * 24},
@@ -161,7 +161,7 @@ func TestYoungGoFirst(t *testing.T) {
 						j.attempts, time.Duration(late), time.Duration(w.now), time.Duration(tt.late[age]))
 				}
 			}
-			for range 682 { // as many as there is room for
+			for range 682 { // as many as the line has room for
 				w.push(r, 16)
 			}
 			for age, perSecond := range tt.feed {
@@ -171,7 +171,7 @@ func TestYoungGoFirst(t *testing.T) {
 			}
 			w.run(60 * s)
 			if starts[ages-1] < tt.least {
-				t.Errorf("%d old ones in a minute; want %d", starts[ages-1], tt.least)
+				t.Errorf("%d old items in a minute; want at least %d", starts[ages-1], tt.least)
 			}
 			total := 0
 			for _, n := range starts {
@@ -184,8 +184,8 @@ func TestYoungGoFirst(t *testing.T) {
 	}
 }
 
-// Whatever younger ones come, the nth of those that wait longest is one of the
-// first 8n items, or 4n if they are late.
+// However many young items arrive, the item that has waited n-th longest is among the first 8n
+// items taken, or 4n if it is late.
 func TestYoungDoNotStarveTheOld(t *testing.T) {
 	for _, attempts := range []int{1, 2, 4, 8, 16} {
 		for _, tt := range []struct {
@@ -201,7 +201,7 @@ func TestYoungDoNotStarveTheOld(t *testing.T) {
 			took := 0
 			for n := range 20 {
 				for got := ""; got != "old"; took++ {
-					for young := 0; young <= 16; young = max(2*young, 1) { // of each age, its own too
+					for young := 0; young <= 16; young = max(2*young, 1) { // young items of each age, including its own
 						d.Push(now, 1, now+1, young, "new")
 					}
 					got = drain(t, d, now, 1)[0]
@@ -214,8 +214,7 @@ func TestYoungDoNotStarveTheOld(t *testing.T) {
 	}
 }
 
-// Urgent items go to the front of a line that is full, within its limits, and do
-// not starve it.
+// Urgent items go to the front of a full line, within its limits, and do not starve the others.
 func TestUrgentGoFirst(t *testing.T) {
 	d := New[string](Options{LineBound: 100})
 	r := Rules{Queue: "q", Endpoint: "e", Concurrency: 2}
@@ -242,7 +241,7 @@ func TestUrgentGoFirst(t *testing.T) {
 	}
 	d.Push(0, id, 0, Urgent, "urgent")
 	if _, item, ok := d.Next(0); ok {
-		t.Errorf("Next gave %s above the endpoint's limit", item)
+		t.Errorf("Next gave %s; want nothing above the endpoint's limit", item)
 	}
 }
 
@@ -251,7 +250,7 @@ func TestLimitsHold(t *testing.T) {
 		name  string
 		rules Rules
 		o     Options
-		want  int // in flight when Next gives no more
+		want  int // in flight when Next gives nothing more
 	}{
 		{"a new endpoint", Rules{}, Options{}, 8},
 		{"another start", Rules{}, Options{Start: 3}, 3},
@@ -287,7 +286,7 @@ func TestStrictestQueueHoldsForTheEndpoint(t *testing.T) {
 	push(d, 0, Rules{Queue: "r", Endpoint: "e", Concurrency: 2}, 10)
 	for range 2 {
 		if _, _, ok := d.Next(0); !ok {
-			t.Fatal("Next gave nothing")
+			t.Fatal("Next gave nothing for one of the first two items")
 		}
 	}
 	if _, item, ok := d.Next(0); ok {
@@ -352,7 +351,7 @@ func TestPause(t *testing.T) {
 			if kind == "endpoint" {
 				pause, resume, name = d.PauseEndpoint, d.ResumeEndpoint, "e"
 			}
-			pause(0, name) // before anything of it is known
+			pause(0, name) // before the endpoint or queue is known
 			push(d, 0, Rules{Queue: "q", Endpoint: "e"}, 20)
 			push(d, 0, Rules{Queue: "other", Endpoint: "other"}, 1)
 			if got := drain(t, d, 0, 1); got[0] != "other/other" {

@@ -2,8 +2,8 @@ package dispatch
 
 import "testing"
 
-// What an endpoint asked for holds all of its lines, whatever comes meanwhile, and no
-// other endpoint; a shorter wish after it changes nothing.
+// A hold stops all lines of its endpoint, whatever happens meanwhile, and no other endpoint. A
+// shorter hold after it changes nothing.
 func TestHold(t *testing.T) {
 	d := New[int](Options{})
 	lines := []Rules{{Queue: "a", Endpoint: "x"}, {Queue: "b", Endpoint: "x"}, {Queue: "a", Endpoint: "y"}}
@@ -27,12 +27,12 @@ func TestHold(t *testing.T) {
 	}
 	other, i, ok := d.Next(2 * s)
 	if !ok || i != 2 {
-		t.Fatalf("Next = %d, %t; want the other endpoint's", i, ok)
+		t.Fatalf("Next = %d, %t; want the item of the other endpoint", i, ok)
 	}
 	d.Done(2*s, other, Accepted)
 	d.Sweep(399 * s)
 	if _, i, ok := d.Next(400*s - 1); ok {
-		t.Fatalf("%d is sent too soon", i)
+		t.Fatalf("Next gave item %d during the hold", i)
 	}
 	if at, ok := d.Wake(400*s - 1); !ok || at != 400*s {
 		t.Errorf("Wake = %d, %t; want 400s", at, ok)
@@ -40,12 +40,12 @@ func TestHold(t *testing.T) {
 	for range 2 {
 		ticket, i, ok := d.Next(401 * s)
 		if !ok || i == 2 {
-			t.Fatalf("afterwards Next = %d, %t", i, ok)
+			t.Fatalf("Next after the hold = %d, %t; want the held item", i, ok)
 		}
 		d.Done(401*s, ticket, Accepted)
 	}
 
-	// It is not forgotten with its lines.
+	// The hold is not forgotten when the endpoint's lines are.
 	push(500*s, 0)
 	ticket, _, _ = d.Next(500 * s)
 	d.Hold(500*s, ticket, 1100*s)
@@ -53,6 +53,6 @@ func TestHold(t *testing.T) {
 	d.Sweep(1000 * s)
 	push(1000*s, 0)
 	if _, _, ok := d.Next(1000 * s); ok {
-		t.Error("forgotten")
+		t.Error("the hold was forgotten with the endpoint's lines")
 	}
 }

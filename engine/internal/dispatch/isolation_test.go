@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Endpoints that hang or are slow must not delay others, whether they hang from
-// the start or after they have been quick, however many they are.
+// Endpoints that hang or are slow do not delay others, however many there are. This holds if they
+// hang from the start and if they were quick before.
 func TestSlowDoNotHoldQuick(t *testing.T) {
-	// A good endpoint that is new may have items wait for its first answer: 21 ms.
+	// Items of a new good endpoint may wait up to 21 ms for its first answer.
 	tests := []struct {
 		name     string
 		bad      int
 		good     int
-		took     int64 // by bad endpoints
+		took     int64 // duration of attempts at bad endpoints
 		out      Outcome
-		from     int64 // bad ones are bad from then on
-		rate     int   // items a second for good ones
+		from     int64 // time from which the endpoints are bad
+		rate     int   // items a second for good endpoints
 		p99, max int64
 	}{
 		{"100 of 1000 hang", 100, 900, 30 * s, Down, 0, 2000, ms, 22 * ms},

@@ -2,5 +2,5 @@
 
 package dispatch
 
-// fewer divides the sizes of tests that show what scale does.
+// fewer divides the sizes of tests that show effects of scale.
 const fewer = 1

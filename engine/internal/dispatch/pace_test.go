@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A channel allows so many attempts a second, some of them at once, and says of the
-// others that they are too many.
+// A channel allows some attempts a second and some at once, and answers to others that they are too
+// many.
 type channel struct {
 	perSecond, burst float64
 	tokens           float64
@@ -28,7 +28,7 @@ func (c *channel) answer(now int64) Outcome {
 	return Accepted
 }
 
-// load keeps so many items a second coming for a queue that is one endpoint.
+// load pushes perSecond items a second to a queue that is one endpoint.
 func (w *world) load(r Rules, perSecond int, until int64) {
 	w.push(r, 0)
 	if next := w.now + s/int64(perSecond); next < until {
@@ -36,8 +36,8 @@ func (w *world) load(r Rules, perSecond int, until int64) {
 	}
 }
 
-// A channel that is offered half as much again as it allows, and says so, gets
-// hardly more than it allows, and hardly less.
+// A channel gets half again as many requests as it allows, and says so. The pace settles close to
+// what the channel allows.
 func TestPaceFindsWhatAChannelAllows(t *testing.T) {
 	tests := []struct {
 		perSecond, burst float64
@@ -67,13 +67,13 @@ func TestPaceFindsWhatAChannelAllows(t *testing.T) {
 			c.allowed, c.refused = 0, 0
 			w.run(60 * s)
 			used, refused := float64(c.allowed)/tt.perSecond/40, float64(c.refused)/float64(c.allowed+c.refused)
-			t.Logf("used %.2f, refused %.3f", used, refused)
+			t.Logf("used %.2f, throttled %.3f", used, refused)
 			least, most := 0.8, 0.1
-			if tt.perSecond < 10 { // so few answers that one refusal says little
+			if tt.perSecond < 10 { // so few answers that one throttled request changes the share
 				least, most = 0.7, 0.17
 			}
 			if used < least || refused > most {
-				t.Errorf("%.2f of what is allowed was used, and %.3f refused; want %v at least and %v at most", used, refused, least, most)
+				t.Errorf("%.2f of the allowed rate was used, and %.3f of the requests were throttled; want at least %v, and at most %v", used, refused, least, most)
 			}
 			if got := w.d.Endpoints()[0].Rate; got != 0 && (got < tt.perSecond/2 || got > tt.perSecond*1.5) {
 				t.Errorf("Rate = %v of a channel that allows %v", got, tt.perSecond)
@@ -82,8 +82,7 @@ func TestPaceFindsWhatAChannelAllows(t *testing.T) {
 	}
 }
 
-// What a channel says when it is asked too often brings the attempts down within
-// two seconds, to what is configured at most.
+// Throttling answers reduce the rate within two seconds, also if it was unlimited before.
 func TestPaceFallsAtOnce(t *testing.T) {
 	w := newWorld(t, Options{LineBound: 1 << 20, TotalBound: 1 << 20})
 	c := &channel{perSecond: 1e9, burst: 1e9, tokens: 1e9}
@@ -91,27 +90,26 @@ func TestPaceFallsAtOnce(t *testing.T) {
 	w.at(0, func() { w.load(Rules{Queue: "q", QueueRate: 1000}, 2000, 200*s) })
 	w.run(10 * s)
 	if got := w.d.Endpoints()[0].Rate; got != 0 || c.refused > 0 {
-		t.Fatalf("Rate = %v of a channel that never asked for less", got)
+		t.Fatalf("Rate = %v of a channel that never throttled; want none of its own", got)
 	}
 	c.perSecond, c.burst, c.tokens = 100, 10, 0
 	w.run(12 * s)
 	c.allowed, c.refused = 0, 0
 	w.run(20 * s)
 	if c.refused*10 > c.allowed || c.allowed < 8*80 {
-		t.Errorf("%d allowed and %d refused in the eight seconds after", c.allowed, c.refused)
+		t.Errorf("%d allowed and %d throttled in the following eight seconds; want few throttled", c.allowed, c.refused)
 	}
-	// It allows everything again: the pace rises to what is configured, and is gone.
+	// The channel allows everything again: the pace rises to the configured rate, and then ends.
 	c.perSecond, c.burst = 1e9, 1e9
 	w.run(60 * s)
 	before := w.starts
 	w.run(70 * s)
 	if got := w.d.Endpoints()[0].Rate; got != 0 || w.starts-before < 9900 || w.starts-before > 10100 {
-		t.Errorf("Rate = %v, %d attempts in ten seconds; want none of its own, and the 10000 configured", got, w.starts-before)
+		t.Errorf("Rate = %v, %d attempts in ten seconds; want no pace, and the configured 10000", got, w.starts-before)
 	}
 }
 
-// An endpoint that turns everything away for ten minutes has its work done soon
-// after.
+// An endpoint throttles everything for ten minutes. Its backlog is done soon after.
 func TestPaceRisesAfterAnOutage(t *testing.T) {
 	w := newWorld(t, Options{LineBound: 1 << 20, TotalBound: 1 << 20})
 	back := int64(600 * s)
@@ -128,24 +126,24 @@ func TestPaceRisesAfterAnOutage(t *testing.T) {
 	}
 	w.run(back)
 	if refused < 500 || refused > 1000 {
-		t.Errorf("%d attempts in ten minutes of refusals; want about one a second", refused)
+		t.Errorf("%d attempts in ten minutes of throttling; want about one a second", refused)
 	}
 	w.run(back + 60*s)
 	if n := w.d.Totals().Waiting; n != 0 {
-		t.Errorf("%d still waiting a minute after it was back, pace %v", n, w.state().Rate)
+		t.Errorf("%d items still waiting a minute after the endpoint was back, pace %v; want none", n, w.state().Rate)
 	}
 	w.run(back + 400*s)
 	w.d.Wake(w.now)
 	if got := w.state().Rate; got != 0 {
-		t.Errorf("Rate = %v five minutes after", got)
+		t.Errorf("Rate = %v five minutes after the endpoint was back; want no pace", got)
 	}
 }
 
-// A few tasks that are turned away keep their schedule.
+// A few throttled tasks keep their schedule.
 func TestPaceOfAFewTasks(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.answer = func(w *world, j job) (int64, Outcome) { return 5 * ms, Throttled }
-	for at := range int64(50) { // four tasks, each 15 seconds
+	for at := range int64(50) { // four tasks each 15 seconds
 		for range 4 {
 			w.at(at*15*s, func() { w.push(Rules{Queue: "q", Endpoint: "e"}, int(at)) })
 		}
@@ -155,12 +153,12 @@ func TestPaceOfAFewTasks(t *testing.T) {
 		t.Fatalf("%d attempts, want 200", n)
 	}
 	if late := w.quantile(1, func(string) bool { return true }); late > 15*ms {
-		t.Errorf("an attempt was %v late; want no more than those before it took", time.Duration(late))
+		t.Errorf("an attempt was %v late; want no more than the duration of the attempts before it", time.Duration(late))
 	}
 }
 
-// An endpoint that answers 503 to 4 % of its requests, whatever their rate, keeps nearly
-// its full pace: that is no wish for less.
+// An endpoint answers 503 to 4 % of its requests, whatever their rate. It keeps nearly its full
+// pace, because so few answers do not mean throttling.
 func TestPaceOfAFewPercent(t *testing.T) {
 	for _, perSecond := range []int{2, 20, 200, 2000} {
 		if perSecond > 6000/fewer {
@@ -185,15 +183,15 @@ func TestPaceOfAFewPercent(t *testing.T) {
 					held++
 				}
 			}
-			t.Logf("%d attempts, %d asked for less; more than a second's waited in %d of 300 s", w.starts, asked, held)
+			t.Logf("%d attempts, %d throttled; more items than a second allows waited in %d of 300 s", w.starts, asked, held)
 			if held > 3 || w.starts < perSecond*290 {
-				t.Errorf("%d of %d attempts were made, and in %d of 300 s more than a second's waited; want nearly all, and 3 at most", w.starts, perSecond*300, held)
+				t.Errorf("%d of %d attempts were made, and more items than a second allows waited in %d of 300 s; want nearly all, and at most 3", w.starts, perSecond*300, held)
 			}
 		})
 	}
 }
 
-// An endpoint that asks for less in most of its answers is slowed down soon, at any rate.
+// An endpoint that throttles most requests is slowed down soon, at any rate.
 func TestPaceOfMostAnswers(t *testing.T) {
 	for _, perSecond := range []int{5, 20, 200, 2000} {
 		t.Run(fmt.Sprintf("%d a second", perSecond), func(t *testing.T) {
@@ -216,8 +214,8 @@ func TestPaceOfMostAnswers(t *testing.T) {
 	}
 }
 
-// Whatever share of its answers asks for less, an endpoint is slowed down to no less than
-// what a higher share leaves it, and a share of 5 % leaves it nearly all.
+// An endpoint that throttles a smaller share of its requests is not slowed down more than one with
+// a higher share. A share of 5 % leaves nearly the full rate.
 func TestPaceFollowsTheShare(t *testing.T) {
 	attempts := func(share float64, seed uint64) int {
 		w := newWorld(t, Options{LineBound: 1 << 20, TotalBound: 1 << 20})
@@ -237,7 +235,7 @@ func TestPaceFollowsTheShare(t *testing.T) {
 		for _, share := range []float64{0.01, 0.05, 0.3, 0.6, 1} {
 			n := attempts(share, seed)
 			if n > last+last/20 || share <= 0.05 && n < 11500 || share >= 0.6 && n > 3000 {
-				t.Errorf("seed %d, %v asked for less: %d attempts of 12000, and %d with a smaller share", seed, share, n, last)
+				t.Errorf("seed %d, share %v throttled: %d attempts of 12000, and %d with the share before; want the order to follow the share", seed, share, n, last)
 			}
 			last = n
 		}

@@ -17,9 +17,9 @@ const (
 	s  = int64(time.Second)
 )
 
-// TestProperties does anything in any order and holds D to its word: an item
-// comes out once, from the front of its list, when it is its turn, only where
-// everything allows it; and when Next gives nothing, nothing may go.
+// TestProperties makes random calls in random order and compares D with a model. An item comes out
+// once, from the front of its list, in its turn, and only where all limits allow it. If Next gives
+// nothing, no item may go.
 func TestProperties(t *testing.T) { rapid.Check(t, properties) }
 
 type flight struct {
@@ -27,8 +27,8 @@ type flight struct {
 	line   int
 }
 
-// A waiter is an item in the model of a line: a list of urgent ones, and one of
-// each age, as says.
+// A waiter is an item in the model of a line. A line is a list of urgent items and one list for
+// each age.
 type waiter struct {
 	item int
 	due  int64
@@ -50,16 +50,16 @@ func properties(t *rapid.T) {
 	var (
 		now     = int64(0)
 		lists   [queues * endpoints][1 + ages][]waiter
-		since   [queues * endpoints]int // items since the one that had waited longest
+		since   [queues * endpoints]int // items taken since the one that has waited longest was taken
 		waiting = 0
 		made    = 0
 		flights []flight
 		paused  = map[string]bool{}
-		sent    = map[string][]int64{} // times, by endpoint with a rate
+		sent    = map[string][]int64{} // times of attempts, by endpoint with a rate
 	)
 	queueRate := rapid.SampledFrom([]float64{0, 0, 100}).Draw(t, "queue rate")
 	endpointRate := rapid.SampledFrom([]float64{0, 0, 3, 500}).Draw(t, "endpoint rate")
-	var goes [queues * endpoints]int // where each line goes
+	var goes [queues * endpoints]int // endpoint of each line
 	for i := range goes {
 		goes[i] = i / queues
 	}
@@ -95,14 +95,14 @@ func properties(t *rapid.T) {
 	got := func(t *rapid.T, ticket Ticket, item int, ok bool) {
 		if !ok {
 			if l := d.core.mayGo(); l != nil {
-				t.Fatalf("Next gave nothing, but line %d may go", l.id)
+				t.Fatalf("Next gave nothing; want the item of line %d, which may go", l.id)
 			}
 			return
 		}
 		i := int(ticket.line.id)
 		k := slices.IndexFunc(lists[i][:], func(list []waiter) bool { return len(list) > 0 && list[0].item == item })
 		if k < 0 {
-			t.Fatalf("Next gave %d of line %d; want the head of one of %v", item, i, lists[i])
+			t.Fatalf("Next gave item %d of line %d; want the head of one of the lists %v", item, i, lists[i])
 		}
 		r := rules(i)
 		if k > 0 {
@@ -116,9 +116,9 @@ func properties(t *rapid.T) {
 					oldest = min(oldest, list[0].due)
 				}
 			}
-			turn := since[i] >= 7 || now-oldest > 5*s && since[i] >= nth-1 // of the one that waits longest
+			turn := since[i] >= 7 || now-oldest > 5*s && since[i] >= nth-1 // the turn of the item that has waited longest
 			if was := k > 1 && lists[i][k][0].due == oldest; k != young && !was || turn && !was && oldest != never || !turn && k != young {
-				t.Fatalf("Next gave the first of list %d of line %d of %v, after %d others than the oldest", k, i, lists[i], since[i])
+				t.Fatalf("Next gave the first of list %d of line %d of %v, after %d items that were not the oldest", k, i, lists[i], since[i])
 			} else if since[i]++; was {
 				since[i] = 0
 			}
@@ -134,7 +134,7 @@ func properties(t *rapid.T) {
 			for k, at := range sent[r.Endpoint] {
 				n := len(sent[r.Endpoint]) - k
 				if most := 1 + int(float64(now-at+burst)*r.Rate/float64(s)+1e-6); n > most {
-					t.Fatalf("%d attempts to %s in %v, want at most %d", n, r.Endpoint, time.Duration(now-at), most)
+					t.Fatalf("%d attempts to %s in %v, want no more than %d", n, r.Endpoint, time.Duration(now-at), most)
 				}
 			}
 		}

@@ -2,6 +2,6 @@
 
 package dispatch
 
-// fewer divides the sizes of tests that show what scale does. They have one goroutine, take ten times
-// as long under the race detector, and also run without it.
+// fewer divides the sizes of tests that show effects of scale. These tests have one goroutine, take
+// ten times as long under the race detector, and also run without it.
 const fewer = 10

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A rate that is changed holds at once, from the last attempt on, and changing it to
-// and fro brings no attempt that it would not have allowed.
+// A changed rate applies at once, counted from the last attempt. Changing it to and fro does not
+// allow an extra attempt.
 func TestRateChanges(t *testing.T) {
 	const second = int64(time.Second)
 	var r rate
@@ -23,11 +23,11 @@ func TestRateChanges(t *testing.T) {
 	}{{1.0 / 3600, time.Hour}, {10, 100 * time.Millisecond}, {1, time.Second}, {10, 100 * time.Millisecond}, {1.0 / 60, time.Minute}} {
 		r.set(tt.perSecond)
 		if got := time.Duration(r.at() - now); got != tt.next {
-			t.Errorf("at %v a second the next goes after %v; want %v", tt.perSecond, got, tt.next)
+			t.Errorf("at a rate of %v the next attempt may start after %v; want %v", tt.perSecond, got, tt.next)
 		}
 	}
 	r.set(0)
 	if r.at() > now {
-		t.Errorf("without a limit the next goes at %v", time.Duration(r.at()))
+		t.Errorf("without a rate the next attempt may start at %v; want at once", time.Duration(r.at()))
 	}
 }

@@ -15,7 +15,7 @@ func TestStates(t *testing.T) {
 	first, _, _ := d.Next(10) // q/a
 	d.Next(10)                // own
 	d.DoneNext(10+ms, first, Accepted)
-	// In flight: r/a, own. Waiting: two of q/a, one of r/a.
+	// In flight: one of r/a and one of own. Waiting: two of q/a and one of r/a.
 	total := d.Totals()
 	if total.InFlight != 2 || total.Waiting != 3 || total.Endpoints != 2 || total.Lines != 3 || total.OldestDue == 0 {
 		t.Errorf("Totals = %+v", total)
@@ -25,7 +25,7 @@ func TestStates(t *testing.T) {
 		t.Errorf("Endpoint(a) = %+v, %t", a, ok)
 	}
 	if _, ok := d.Endpoint(""); ok {
-		t.Error("Endpoint of no name is known")
+		t.Error("the endpoint with an empty name is known; want it unknown")
 	}
 	all := d.Endpoints()
 	if len(all) != 2 {
@@ -33,7 +33,7 @@ func TestStates(t *testing.T) {
 	}
 	for _, e := range all {
 		if e.Name == "own" && e.Queue != "own" {
-			t.Errorf("a queue that is an endpoint: %+v", e)
+			t.Errorf("state of a queue that is one endpoint: %+v", e)
 		}
 	}
 	queues := d.Queues()
@@ -82,14 +82,14 @@ func TestWait(t *testing.T) {
 		t.Errorf("Wait = %v with %d waiting, want about %v", wait, waiting, want)
 	}
 	if wait := w.d.Wait(w.now, 1<<60); wait != 0 {
-		t.Errorf("Wait of a line not known = %v", wait)
+		t.Errorf("Wait of an unknown line = %v; want 0", wait)
 	}
 }
 
 func TestBounds(t *testing.T) {
 	d := New[string](Options{LineBound: 4, TotalBound: 6})
 	if got := d.Push(0, 1, 0, 0, "x"); got != Unknown {
-		t.Fatalf("Push to a line not open = %v, want Unknown", got)
+		t.Fatalf("Push to an unknown line = %v; want Unknown", got)
 	}
 	kept := map[uint64]int{}
 	for line := range uint64(10) {
@@ -107,7 +107,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// An endpoint that answers quickly has room for its tasks although those of others fill everything.
+// A line of a quick endpoint has room although other lines have used up the total bound.
 func TestBoundsOfQuick(t *testing.T) {
 	d := New[string](Options{LineBound: 64, TotalBound: 100})
 	for line := range uint64(3) {
@@ -138,10 +138,10 @@ func TestSweepForgetsWhatIsIdle(t *testing.T) {
 	for i := range 1000 {
 		push(d, 0, Rules{Queue: fmt.Sprint("q", i%7), Endpoint: fmt.Sprint("e", i)}, 1)
 	}
-	drain(t, d, 0, 990) // ten wait
+	drain(t, d, 0, 990) // ten items wait
 	flying, _, _ := d.Next(0)
 	if n := d.Sweep(299 * s); n != 0 {
-		t.Errorf("forgot %d lines before their time", n)
+		t.Errorf("forgot %d lines that were not idle long enough; want none", n)
 	}
 	if n := d.Sweep(301 * s); n != 990 {
 		t.Errorf("forgot %d lines, want 990", n)
@@ -156,7 +156,7 @@ func TestSweepForgetsWhatIsIdle(t *testing.T) {
 		t.Errorf("Totals = %+v, want nothing", total)
 	}
 	if d.Known(lineID("q0", "e0")) {
-		t.Error("a forgotten line is known")
+		t.Error("a forgotten line is still known")
 	}
 }
 
@@ -176,7 +176,7 @@ func TestNothingIsKeptAlive(t *testing.T) {
 	}
 	for i, p := range d.items {
 		if p != nil {
-			t.Errorf("item %d is still held", i)
+			t.Errorf("item %d is still referenced", i)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestDoneTwicePanics(t *testing.T) {
 		if recover() == nil {
 			t.Error("no panic")
 		}
-		d.Totals() // the lock was given back
+		d.Totals() // does not hang: the panic released the lock
 	}()
 	d.Done(0, ticket, Accepted)
 }
@@ -206,7 +206,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		now += ms
 		d.Push(now, ticket.line.id, now, 1, item)
 		if ticket, item, ok = d.DoneNext(now, ticket, Accepted); !ok {
-			t.Fatal("nothing to do")
+			t.Fatal("DoneNext gave nothing")
 		}
 	})
 	if allocs != 0 {
@@ -214,8 +214,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Many goroutines at once, each an attempt that goes on until there is nothing
-// to do: every item comes out once. For the race detector.
+// Many goroutines run DoneNext until nothing is left, and every item comes out once. This test is
+// for the race detector.
 func TestConcurrent(t *testing.T) {
 	const workers, lines, items = 8, 50, 4000
 	d := New[int](Options{TotalBound: 1 << 20})
@@ -258,7 +258,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// What a breaker or a pause holds is not overdue: it is counted apart.
+// Items held back by a breaker or a pause do not count as overdue, but as held.
 func TestHeldIsNotOverdue(t *testing.T) {
 	d := New[string](Options{BreakAfter: 3})
 	push(d, 1, Rules{Queue: "q", Endpoint: "down"}, 100)
@@ -273,7 +273,7 @@ func TestHeldIsNotOverdue(t *testing.T) {
 	for e, _ := d.Endpoint("down"); e.Breaker != Open; e, _ = d.Endpoint("down") {
 		ticket, _, ok := d.Next(10)
 		if !ok {
-			t.Fatal("nothing is next, and the breaker is not open")
+			t.Fatal("Next gave nothing although the breaker is not open")
 		}
 		d.Done(10, ticket, Down)
 		if e, _ := d.Endpoint("up"); e.Waiting == 0 {
@@ -284,7 +284,7 @@ func TestHeldIsNotOverdue(t *testing.T) {
 	oldest(50, down.Waiting)
 	for id, l := range d.core.lines {
 		if held := d.Held(id); held != (l.endpoint.name == "down") {
-			t.Errorf("the line to %s: held %t", l.endpoint.name, held)
+			t.Errorf("the line to %s: held %t; want the opposite", l.endpoint.name, held)
 		}
 	}
 	d.PauseEndpoint(20, "up")

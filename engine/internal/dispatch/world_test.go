@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A world makes attempts in virtual time, as an engine would that needs no
-// time of its own: at every event it calls Next until there is nothing to do.
+// A world makes attempts in virtual time, like an engine whose own work takes no time. After every
+// event it calls Next until there is nothing to do.
 type world struct {
 	t      *testing.T
 	d      *D[job]
@@ -19,13 +19,13 @@ type world struct {
 	wakeAt int64
 	seq    int
 
-	// answer says how an attempt that starts now will go.
+	// answer returns the duration and outcome of an attempt that starts now.
 	answer func(w *world, j job) (took int64, out Outcome)
-	// started and done, if set, are told each start and each end.
+	// started and done, if set, are called at each start and each end.
 	started func(w *world, t Ticket, j job)
 	done    func(w *world, j job, out Outcome)
 
-	waits  map[string][]int64 // by endpoint: started minus due
+	waits  map[string][]int64 // start minus due time, by endpoint
 	starts int
 }
 
@@ -115,7 +115,7 @@ func (w *world) pump() {
 	}
 }
 
-// run lives until a time.
+// run advances the virtual time to until.
 func (w *world) run(until int64) {
 	w.pump()
 	for len(w.events) > 0 && w.events[0].at <= until {
@@ -150,7 +150,7 @@ func hosts(kind string, n int) []string {
 	return names
 }
 
-// arrive pushes items for endpoints chosen at random, so many a second.
+// arrive pushes perSecond items a second until the time until, for endpoints chosen at random.
 func (w *world) arrive(endpoints []string, perSecond int, until int64) {
 	gap := s / int64(perSecond)
 	var one func()

@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
-// The table of engine/DESIGN.md has all locks, in the order in which they are taken.
+// The table in engine/DESIGN.md lists all locks in the order in which they are taken.
 func TestTable(t *testing.T) {
 	page, err := os.ReadFile("../../DESIGN.md")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // A slept store is exclusive. While it is away its node expires, as it does when the process stands
-// still, and the first claim after that fails.
+// still. The first claim after that fails.
 type slept struct {
 	*memory.Store
 	away, failing atomic.Bool
@@ -39,7 +39,8 @@ func (s *slept) Claim(ctx context.Context, name string, shard uint16, seen int64
 	return s.Store.Claim(ctx, name, shard, seen)
 }
 
-// A node with an exclusive store that joins anew, and cannot claim its shards at once, claims them soon.
+// A node with an exclusive store registers again after it had expired. If it cannot claim its
+// shards at once, it claims them soon after.
 func TestClaimedAtLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slept{Store: memory.New()}
@@ -56,7 +57,7 @@ func TestClaimedAtLast(t *testing.T) {
 		add(t, e, &bellman.Task{Queue: "q"})
 		time.Sleep(time.Minute)
 		if seen := r.times(); len(seen) != 1 || seen[0].Sub(began) > 10*time.Second {
-			t.Errorf("attempts at %v, want one within 10 s of %v", seen, began)
+			t.Errorf("attempts at %v; want one within 10 s of %v", seen, began)
 		}
 	})
 }

@@ -16,11 +16,10 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// Many tasks of many endpoints, some slow, some failing, with everything that
-// people do by hand and restarts in between, at random: no attempt is early, no
-// two attempts of a task overlap, none is missing from the log, and in the end
-// every task has ended. Each step of a life that is kept in a task's data was taken
-// once, with the one follow-up that it sets off.
+// Many tasks of many endpoints, some slow and some failing, with random actions by hand and
+// restarts in between. No attempt is early, no two attempts of a task overlap, none is missing from
+// the log, and every task ends. Each step of a task's life, which is kept in its data, is taken
+// once with its one follow-up.
 func TestLives(t *testing.T) {
 	for range max(20/fewer, 5) {
 		seed := rand.Uint64()
@@ -57,7 +56,7 @@ func lives(t *testing.T, random *rand.Rand) {
 		defer mu.Unlock()
 		return random.IntN(n)
 	}
-	// step takes the next step of a life.
+	// step takes the next step of a task's life.
 	step := func(task *bellman.Task, next bellman.Next) bellman.Verdict {
 		n := string(task.Data) + "x"
 		return bellman.Verdict{Next: next, Data: []byte(n), Follow: []bellman.Task{{Queue: "follow", Key: fmt.Sprint(task.ID, "/", len(n))}}}
@@ -131,16 +130,16 @@ func lives(t *testing.T, random *rand.Rand) {
 	for _, id := range ids {
 		task, log := get(t, store, id), attempts(t, store, id)
 		if !task.State.Ended() {
-			t.Errorf("task %s is %v a quarter of an hour after the last change", id, task.State)
+			t.Errorf("task %s is %v a quarter of an hour after the last change; want it ended", id, task.State)
 		}
 		if len(log) != int(task.Attempts) || len(seen[id]) != len(log) {
-			t.Errorf("task %s was attempted %d times; its log has %d attempts, and it counts %d", id, len(seen[id]), len(log), task.Attempts)
+			t.Errorf("task %s was attempted %d times; its log has %d attempts, and its counter says %d; want equal numbers", id, len(seen[id]), len(log), task.Attempts)
 			continue
 		}
 		for i := range len(task.Data) + 2 {
 			_, err := lookup(t, store, "follow", fmt.Sprint(id, "/", i))
 			if want := i > 0 && i <= len(task.Data); (err == nil) != want {
-				t.Errorf("task %s took %d steps; follow-up %d: %v, want it there: %t", id, len(task.Data), i, err, want)
+				t.Errorf("task %s took %d steps; follow-up %d: %v; want it to exist: %t", id, len(task.Data), i, err, want)
 			}
 		}
 		for i, a := range log {
@@ -149,7 +148,7 @@ func lives(t *testing.T, random *rand.Rand) {
 			}
 		}
 		if early := slices.IndexFunc(seen[id], func(s sighting) bool { return s.began.Before(s.due) }); early >= 0 {
-			t.Errorf("task %s: %+v is early", id, seen[id][early])
+			t.Errorf("task %s: attempt %+v began before its due time", id, seen[id][early])
 		}
 	}
 }

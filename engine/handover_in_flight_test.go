@@ -14,7 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A guided handler is one whose merchants give an attempt this long.
+// A guided handler gives each attempt the time limit that the merchant has now.
 type guided struct {
 	bellman.Handler
 	timeout *atomic.Int64
@@ -24,8 +24,8 @@ func (g guided) Route(context.Context, *bellman.Task) (bellman.Route, error) {
 	return bellman.Route{Timeout: time.Duration(g.timeout.Load())}, nil
 }
 
-// A task whose merchant gives its attempts longer than it was added with is left alone
-// for as long by the next owner of its shard: it is attempted once.
+// The merchant's time limit is longer now than when the task was added. The next owner of the shard
+// waits for the longer time, so the task is attempted once.
 func TestHandedOverAsLongAsGuided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
@@ -51,11 +51,12 @@ func TestHandedOverAsLongAsGuided(t *testing.T) {
 	})
 }
 
-// Attempts that go on while their shards go to a node with another wall clock are made once, whether that
-// clock is ahead or behind. Nodes whose clocks differ by more than a second do not start, but a clock may be set later.
+// Shards move to a node with another wall clock while attempts are in flight. Each task is
+// attempted once, whether that clock is ahead or behind. Nodes whose clocks differ by more than a
+// second do not start, but a clock may be set later.
 func TestHandedOverAcrossClocks(t *testing.T) {
 	for _, tt := range []struct {
-		ahead, set time.Duration // of the next owner's clock at its start, and by how much it is set after that
+		ahead, set time.Duration // how far the new owner's clock is ahead at its start, and by how much it is set afterwards
 	}{
 		{ahead: time.Second},
 		{ahead: -time.Second},
@@ -85,7 +86,7 @@ func TestHandedOverAcrossClocks(t *testing.T) {
 				defer b.stop()
 				time.Sleep(20 * time.Second)
 				if n := c.owns(); n["b"] < 16 {
-					t.Fatalf("the shards are %v's; want many to be b's", n)
+					t.Fatalf("shards per node %v; want many for b", n)
 				}
 				set.Store(int64(tt.set))
 				time.Sleep(3 * time.Minute)
@@ -95,7 +96,7 @@ func TestHandedOverAcrossClocks(t *testing.T) {
 	}
 }
 
-// A slowPark is a store that takes a while to park what is in flight.
+// A slowHandOver is a store that is slow to write which tasks were handed over in flight.
 type slowPark struct {
 	store.Store
 	handedOver atomic.Int64
@@ -105,22 +106,22 @@ func (s *slowPark) Commit(ctx context.Context, b *store.Batch) error {
 	for i := range b.Changes {
 		if c := &b.Changes[i]; c.Attempt == nil && c.To.Phase == bellman.HandedOver {
 			s.handedOver.Add(1)
-			time.Sleep(4 * time.Second) // longer than the attempt may last, and the margin
+			time.Sleep(4 * time.Second) // longer than the attempt may last, plus the margin
 			break
 		}
 	}
 	return s.Store.Commit(ctx, b)
 }
 
-// A task that is parked only when the time is over until which the next owner would
-// leave it alone is not handed over before its attempt has landed.
+// The next owner leaves a task that was handed over in flight alone for a limited time. If this is
+// written only when that time is over, the shard stays until the attempt has ended.
 func TestHandedOverTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
 		var timeout atomic.Int64
 		timeout.Store(int64(500 * time.Millisecond))
 		queue := func(name string) engine.Queue {
-			q := l.queue(name, 9*time.Second) // it does not look at its context
+			q := l.queue(name, 9*time.Second) // the handler ignores its context
 			q.Handler = guided{q.Handler, &timeout}
 			return q
 		}
@@ -130,7 +131,7 @@ func TestHandedOverTooLate(t *testing.T) {
 		defer a.stop()
 		time.Sleep(10 * time.Second)
 		var ids []bellman.ID
-		for i := range 64 { // of many endpoints, and so of many shards
+		for i := range 64 { // of many endpoints, and so in many shards
 			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q", MerchantNo: "M1", Endpoint: strconv.Itoa(i), Delay: 5 * time.Second}))
 		}
 		time.Sleep(5500 * time.Millisecond)
@@ -138,24 +139,25 @@ func TestHandedOverTooLate(t *testing.T) {
 		defer b.stop()
 		time.Sleep(time.Minute)
 		if slow.handedOver.Load() == 0 {
-			t.Error("nothing was parked")
+			t.Error("no task was handed over in flight, so the test shows nothing")
 		}
 		l.once(t, ids)
 		if n := c.owns(); n["a"] == 0 || n["b"] == 0 {
-			t.Errorf("shards are %v's in the end, want both to have some", n)
+			t.Errorf("shards per node in the end %v; want some for each", n)
 		}
 	})
 }
 
-// The outcome of a parked attempt undoes nothing that was done by hand after a fail-over,
-// though the task has the version again with which the attempt began.
+// A database fail-over loses changes of a task that was handed over in flight, and the task is
+// cancelled afterwards. It then has the version with which the attempt began. The attempt's outcome
+// still does not undo the cancellation.
 func TestHandedOverAcrossFailOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()
 		a := c.start("a", l.queue("a", 40*time.Second))
 		defer a.stop()
 		time.Sleep(10 * time.Second)
-		replica := make(map[bellman.ID]*bellman.Task) // tasks as it has them: of version 1
+		replica := make(map[bellman.ID]*bellman.Task) // the tasks as the replica has them, at version 1
 		for i := range 64 {
 			id := add(t, a.Engine, &bellman.Task{Queue: "q", Endpoint: strconv.Itoa(i), Delay: time.Hour})
 			replica[id] = get(t, c.store, id)
@@ -163,7 +165,7 @@ func TestHandedOverAcrossFailOver(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(6 * time.Second) // all are in flight, as of version 2
+		time.Sleep(6 * time.Second) // all are in flight, at version 2
 		b := c.start("b", l.queue("b", 0))
 		defer b.stop()
 		time.Sleep(10 * time.Second)
@@ -190,7 +192,7 @@ func TestHandedOverAcrossFailOver(t *testing.T) {
 			}
 		}
 		if len(cancelled) == 0 {
-			t.Fatal("nothing was parked")
+			t.Fatal("no task was handed over in flight, so the test shows nothing")
 		}
 		time.Sleep(time.Minute)
 		for _, id := range cancelled {
@@ -201,9 +203,9 @@ func TestHandedOverAcrossFailOver(t *testing.T) {
 	})
 }
 
-// A parked task stays where it is until its look, although limits have changed
-// meanwhile, so that it should be another node's, and a pause has ended, for which all
-// is looked at that was set aside.
+// A task that was handed over in flight is not moved before its time is over. This holds although a
+// changed limit makes it another node's task, and although a pause ends, which brings deferred
+// tasks back.
 func TestHandedOverIsNotMoved(t *testing.T) {
 	for _, names := range []string{"abd", "dab", "bda"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -216,7 +218,7 @@ func TestHandedOverIsNotMoved(t *testing.T) {
 			nodes := []*member{c.start(names[:1], queue(names[:1], 0))}
 			time.Sleep(10 * time.Second)
 			var ids []bellman.ID
-			for range max(64/fewer, 32) { // more than are in flight at once
+			for range max(64/fewer, 32) { // more than may be in flight at once
 				ids = append(ids, add(t, nodes[0].Engine, &bellman.Task{Queue: "q", Delay: 5 * time.Second}))
 			}
 			time.Sleep(6 * time.Second)
