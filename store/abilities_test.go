@@ -20,8 +20,8 @@ type own struct{ wrapper }
 
 func (own) Use() store.Use { return store.Use{BatchSize: 1} }
 
-// A wrapper that unwraps forwards all abilities, but for those that it has itself. One that does not
-// forwards none.
+// A wrapper with Unwrap forwards all abilities of the wrapped store, except those that it has
+// itself. A wrapper without Unwrap forwards none.
 func TestAs(t *testing.T) {
 	s := able{memory.New()}
 	tests := []struct {

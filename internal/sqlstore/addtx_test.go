@@ -18,21 +18,21 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// A caller is a transaction of somebody who uses the database beside the store.
+// A caller is a transaction of a program that uses the database beside the store.
 type caller struct {
 	Add              func(ctx context.Context, adds ...store.Add) ([]bellman.Added, error)
 	Exec             func(text string) error
 	Commit, Rollback func() error
 }
 
-// A callerTest has what the tests of AddTx need of a database.
+// A callerTest is what the tests of AddTx need from a database.
 type callerTest struct {
 	Store  *sqlstore.Store
 	Driver sqlstore.Driver
 	Begin  begin
 }
 
-// callersRules are those of an order service.
+// callersRules are the rules of an order service.
 func callersRules(tb testing.TB) *engine.Rules {
 	tb.Helper()
 	none := bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict { return bellman.Verdict{} })
@@ -87,12 +87,12 @@ func (c callerTest) testEnds(t *testing.T) {
 			t.Fatalf("AddTx() = %+v, %v", added, err)
 		}
 		if _, err := c.Store.Task(ctx, task.ID); !errors.Is(err, bellman.ErrNotFound) {
-			t.Errorf("before the end: Task() = %v, want ErrNotFound", err)
+			t.Errorf("Task() before the transaction ended = %v; want ErrNotFound", err)
 		}
 		if !commit {
 			must(t, tx.Rollback())
 			if _, err := store.Lookup(ctx, c.Store, "tell", task.Key); !errors.Is(err, bellman.ErrNotFound) {
-				t.Errorf("rolled back: Lookup() = %v, want ErrNotFound", err)
+				t.Errorf("Lookup() after the rollback = %v; want ErrNotFound", err)
 			}
 			c.has(t, "SELECT COUNT(*) FROM orders WHERE no = 101", 0)
 			continue
@@ -134,7 +134,7 @@ func (c callerTest) testKeys(t *testing.T) {
 			t.Errorf("task %d: %+v, want %+v", i, added[i], want[i])
 		}
 	}
-	// The transaction goes on as if nothing had been there.
+	// The transaction goes on as if the rejected call had not been made.
 	must(t, tx.Exec("INSERT INTO orders (no) VALUES (200)"))
 	must(t, tx.Commit())
 	c.has(t, "SELECT COUNT(*) FROM orders WHERE no = 200", 1)
@@ -191,27 +191,27 @@ func (c callerTest) testWrong(t *testing.T) {
 	}
 }
 
-// testIsolation adds a key and an alias that another transaction added after the snapshot of
-// this one was taken.
+// testIsolation adds a key and an alias that another transaction added after this one took its
+// snapshot.
 func (c callerTest) testIsolation(t *testing.T) {
 	ctx := context.Background()
 	rules := callersRules(t)
 	for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
 		key := "isolation/" + level.String()
 		tx := c.Begin(t, level)
-		must(t, tx.Exec("INSERT INTO orders SELECT no + 1000 FROM orders WHERE no = -1")) // the snapshot
+		must(t, tx.Exec("INSERT INTO orders SELECT no + 1000 FROM orders WHERE no = -1")) // takes the snapshot
 		first := &bellman.Task{Queue: "tell", Key: key, Origin: &bellman.Origin{Alias: key}}
 		must(t, c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(first)}))
 		tasks := []*bellman.Task{{Queue: "tell", Key: key}, {Queue: "tell", Key: key + "/b"}, {Queue: "tell", Origin: &bellman.Origin{Alias: key}}}
 		added, err := tx.Add(ctx, rules.Prepare(tasks...)...)
 		if server := (*pgconn.PgError)(nil); errors.As(err, &server) && server.Code == "40001" && level > sql.LevelReadCommitted {
 			must(t, tx.Rollback())
-			tx = c.Begin(t, level) // as its owner does anyhow
+			tx = c.Begin(t, level) // the caller retries in a new transaction
 			added, err = tx.Add(ctx, rules.Prepare(tasks...)...)
 		}
 		if !errors.Is(err, bellman.ErrAliasTaken) || added[0] != (bellman.Added{ID: first.ID, Existing: true}) || added[1].Existing || added[1].Err != nil ||
 			added[2] != (bellman.Added{ID: first.ID, Err: bellman.ErrAliasTaken}) {
-			t.Fatalf("%s: AddTx() = %+v, %v; want what is there", level, added, err)
+			t.Fatalf("%s: AddTx() = %+v, %v; want the existing tasks", level, added, err)
 		}
 		must(t, tx.Commit())
 		if _, err := store.Lookup(ctx, c.Store, "tell", key+"/b"); err != nil {
@@ -220,7 +220,8 @@ func (c callerTest) testIsolation(t *testing.T) {
 	}
 }
 
-// testTwo adds the same key, or the same alias, in two transactions at once: the second waits.
+// testTwo adds the same key, or the same alias, in two transactions at once. The second one waits
+// for the first.
 func (c callerTest) testTwo(t *testing.T) {
 	ctx := context.Background()
 	rules := callersRules(t)
@@ -247,7 +248,7 @@ func (c callerTest) testTwo(t *testing.T) {
 		}()
 		select {
 		case o := <-done:
-			t.Fatalf("the second did not wait: %+v", o)
+			t.Fatalf("the second transaction did not wait for the first: %+v", o)
 		case <-time.After(50 * time.Millisecond):
 		}
 		if commit {
@@ -267,8 +268,8 @@ func (c callerTest) testTwo(t *testing.T) {
 	}
 }
 
-// testUndone lets the database fail in the middle: what the call did is undone,
-// what came before it is not, and the transaction goes on.
+// testUndone makes the database fail in the middle of AddTx. Writes of the call are undone, earlier
+// ones of the transaction are kept, and the transaction can go on.
 func (c callerTest) testUndone(t *testing.T) {
 	ctx := context.Background()
 	rules := callersRules(t)
@@ -277,10 +278,10 @@ func (c callerTest) testUndone(t *testing.T) {
 	must(t, tx.Exec("INSERT INTO orders (no) VALUES (300)"))
 	added, err := tx.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: "undone", Origin: &bellman.Origin{Alias: "undone"}})...)
 	if err == nil || added != nil {
-		t.Errorf("AddTx() = %+v, %v; want an error alone", added, err)
+		t.Errorf("AddTx() = %+v, %v; want only an error", added, err)
 	}
 	if err := tx.Exec("INSERT INTO orders (no) VALUES (301)"); err != nil {
-		t.Errorf("the transaction does not go on: %v", err)
+		t.Errorf("a statement after the failed AddTx: %v; want the transaction to go on", err)
 	}
 	must(t, tx.Commit())
 	must(t, c.Driver.Define(ctx, "ALTER TABLE bellman_away RENAME TO bellman_count"))
@@ -291,7 +292,7 @@ func (c callerTest) testUndone(t *testing.T) {
 	c.whole(t)
 }
 
-// whole looks for tasks of which a part is missing.
+// whole returns an error if a part of a task is missing.
 func (c callerTest) whole(t *testing.T) {
 	t.Helper()
 	c.has(t, `SELECT COUNT(*) FROM bellman_task t WHERE NOT EXISTS (SELECT 1 FROM bellman_live l WHERE l.id = t.id)
@@ -322,16 +323,16 @@ func (c callerTest) testMany(t *testing.T) {
 		}
 	}
 	if existing != 100 {
-		t.Errorf("%d were there, want 100", existing)
+		t.Errorf("%d tasks existed already; want 100", existing)
 	}
 	c.whole(t)
 }
 
-// testNobodyWaits keeps transactions open that added tasks, and lets others
-// commit: tasks with keys and aliases next to theirs, in the same queue.
+// testNobodyWaits keeps transactions open that added tasks. Others commit tasks with adjacent keys
+// and aliases in the same queue meanwhile, and none waits.
 func (c callerTest) testNobodyWaits(t *testing.T) {
 	rules := callersRules(t)
-	ctx, cancel := context.WithTimeout(context.Background(), patience) // a lock of theirs would be held for ever
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // a lock of an open transaction would be held forever
 	defer cancel()
 	leases := sqltest.LeaseAll(t, c.Store)
 	for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
@@ -357,7 +358,7 @@ func (c callerTest) testNobodyWaits(t *testing.T) {
 	}
 }
 
-// testCounts adds tasks one by one: their counts become few, and stay right.
+// testCounts adds tasks one by one. Their counters are merged, and the sums stay right.
 func (c callerTest) testCounts(t *testing.T) {
 	ctx := context.Background()
 	rules := callersRules(t)
@@ -372,7 +373,7 @@ func (c callerTest) testCounts(t *testing.T) {
 		return n
 	}
 	if n := rows(); n < 50 {
-		t.Fatalf("%d counts of callers, want 50 or more", n)
+		t.Fatalf("%d counters of callers before they are merged; want 50 or more", n)
 	}
 	for began := time.Now(); rows() > 0 && time.Since(began) < patience; {
 		b := &store.Batch{Adds: rules.Prepare(&bellman.Task{Queue: "tell"})}
@@ -380,7 +381,7 @@ func (c callerTest) testCounts(t *testing.T) {
 		must(t, c.Store.Commit(ctx, &store.Batch{Changes: sqltest.Succeed(b, time.Now())}))
 	}
 	if n := rows(); n > 0 {
-		t.Errorf("%d counts of callers are left", n)
+		t.Errorf("%d counters of callers are left; want none", n)
 	}
 	c.whole(t)
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestAliasesCost counts the statements of commits and of a prune. Aliases need one more in a commit
-// of new tasks and one more in a prune. Without aliases only the read of a prune is about them.
+// TestAliasesCost counts the statements of two commits and a prune. Aliases need one more statement
+// in a commit of new tasks and one more in a prune. Without aliases only one read of the prune
+// concerns them.
 func TestAliasesCost(t *testing.T) { each(t, testAliasesCost) }
 
 func testAliasesCost(t *testing.T, kind database) {
@@ -39,7 +40,7 @@ func testAliasesCost(t *testing.T, kind database) {
 			}
 		}
 		if want := map[bool]int{false: 1, true: 3}[with]; about != want {
-			t.Errorf("with aliases %t: %d kinds of statements are about aliases, want %d", with, about, want)
+			t.Errorf("with aliases %t: %d kinds of statements concern aliases; want %d", with, about, want)
 		}
 		return r.Sent() - before
 	}

@@ -18,8 +18,8 @@ import (
 
 var waiting = flag.Int("waiting", 200_000, "tasks that wait in the store that is measured")
 
-// BenchmarkStore measures a store that has tasks already: inserts, and cycles, which
-// insert a batch and end the one before it in one transaction that is fenced.
+// BenchmarkStore measures a store that already has tasks: inserts, and cycles. A cycle is one
+// fenced transaction that inserts a batch and ends the batch before it.
 func BenchmarkStore(b *testing.B) {
 	for _, d := range databases {
 		b.Run(d.name, func(b *testing.B) {
@@ -89,7 +89,7 @@ func benchStore(b *testing.B, s store.Store) {
 	})
 }
 
-// run calls f from a number of lanes until b.N calls were made, and reports items per second.
+// run calls f from several lanes until b.N calls were made, and reports items per second.
 func run(b *testing.B, lanes, size int, unit string, f func(lane, n int) error) {
 	var group sync.WaitGroup
 	calls := make(chan int)
@@ -111,9 +111,10 @@ func run(b *testing.B, lanes, size int, unit string, f func(lane, n int) error) 
 	b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), unit)
 }
 
-// BenchmarkSnapshot is tasks that come and go while somebody has a transaction open that reads, such as a backup: what
-// they leave behind PostgreSQL cannot clean up. After 300 commits of 64 tasks, on a busy machine, a look at what is due took 22 ms
-// instead of 0.6, and a commit 12 ms instead of 8; it grows with what has come and gone since the transaction began.
+// BenchmarkSnapshot measures a store while another transaction stays open for reading, such as a
+// backup. PostgreSQL cannot clean up rows that end meanwhile. After 300 commits of 64 tasks, on a
+// busy machine, reading due tasks took 22 ms instead of 0.6, and a commit 12 ms instead of 8. Both
+// grow with the number of tasks since the transaction began.
 func BenchmarkSnapshot(b *testing.B) {
 	d := databases[0]
 	for _, open := range []bool{false, true} {
@@ -133,8 +134,8 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// benchChurn commits 64 new tasks at a time together with the ends of the 64 before them, and measures at the end
-// how long that takes, and a look at what is due, from the beginning.
+// benchChurn commits 64 new tasks at a time together with the ends of the 64 before them. At the
+// end it measures such a commit, and a read of the due tasks from the beginning.
 func benchChurn(b *testing.B, s store.Store) {
 	ctx := context.Background()
 	leases := sqltest.LeaseAll(b, s)

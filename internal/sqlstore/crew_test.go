@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
 
-// crew runs engines over stores on one database, that tell one another what they
-// should know, and returns them with what stops each.
+// crew runs engines over stores on one database. The engines send each other hints. crew returns
+// them with a function that stops each.
 func crew(tb testing.TB, drivers []sqlstore.Driver, queue engine.Queue) (engines []*engine.Engine, stop []func()) {
 	tb.Helper()
 	var mu sync.Mutex
@@ -56,10 +56,10 @@ func crew(tb testing.TB, drivers []sqlstore.Driver, queue engine.Queue) (engines
 	return engines, stop
 }
 
-// patience is how long a test waits for what must come: long enough for a slow and busy machine.
+// patience is how long a test waits for a condition. It suits a slow and busy machine.
 const patience = 5 * time.Minute
 
-// until waits for a condition. It fails the test after patience.
+// until waits for a condition, and fails the test after patience.
 func until(tb testing.TB, what string, met func() bool) {
 	tb.Helper()
 	for began := time.Now(); !met(); <-time.After(10 * time.Millisecond) {
@@ -69,8 +69,7 @@ func until(tb testing.TB, what string, met func() bool) {
 	}
 }
 
-// settled waits until each engine leads or follows with shards of its own, and
-// those that none has are none.
+// settled waits until one engine leads, each engine has shards, and every shard has an owner.
 func settled(tb testing.TB, engines []*engine.Engine) {
 	tb.Helper()
 	had := ""
@@ -94,8 +93,8 @@ func settled(tb testing.TB, engines []*engine.Engine) {
 	})
 }
 
-// idle lets engines share an empty database for some time, and returns how many
-// statements each of them sends in a second.
+// idle runs engines on an empty database for d, and returns the statements that each of them sends
+// per second.
 func idle(tb testing.TB, drivers []sqlstore.Driver, d time.Duration) (perSecond float64) {
 	tb.Helper()
 	recorders := make([]*sqltest.Recorder, len(drivers))
@@ -124,9 +123,9 @@ func nothing(context.Context, *bellman.Task, int) bellman.Verdict {
 	return bellman.Verdict{Next: bellman.Succeed}
 }
 
-// handOver stops engines on one database one after the other under load, all but
-// the last. It returns how late the latest attempt was before the first stop and in all,
-// how many tasks were attempted, and how many of them twice.
+// handOver stops engines on one database one after the other under load, except the last. It
+// returns the greatest lateness before the first stop and in all, the number of attempted tasks,
+// and how many of them were attempted twice.
 func handOver(tb testing.TB, drivers []sqlstore.Driver) (before, late time.Duration, made, twice int) {
 	tb.Helper()
 	var mu sync.Mutex
@@ -144,7 +143,7 @@ func handOver(tb testing.TB, drivers []sqlstore.Driver) (before, late time.Durat
 	settled(tb, engines)
 	last := len(engines) - 1
 	added := 0
-	for gone := -1; gone < last; gone++ { // none is stopped in the first round
+	for gone := -1; gone < last; gone++ { // no engine is stopped in the first round
 		for i := range 400 {
 			if i == 200 && gone >= 0 {
 				go stop[gone]()
@@ -181,8 +180,8 @@ func handOver(tb testing.TB, drivers []sqlstore.Driver) (before, late time.Durat
 	return before, late, len(seen), twice
 }
 
-// throughput lets engines on one database attempt n tasks that are stored and due,
-// and returns how many they record in a second.
+// throughput lets engines on one database attempt n tasks that are stored and due. It returns how
+// many outcomes they record per second.
 func throughput(tb testing.TB, drivers []sqlstore.Driver, n int) (perSecond float64) {
 	tb.Helper()
 	var made atomic.Int64
@@ -215,7 +214,7 @@ func throughput(tb testing.TB, drivers []sqlstore.Driver, n int) (perSecond floa
 		tb.Fatal(err)
 	}
 	<-done
-	for _, stop := range stop { // all is recorded then
+	for _, stop := range stop { // everything is recorded when it returns
 		stop()
 	}
 	return float64(n) / time.Since(began).Seconds()

@@ -24,23 +24,23 @@ import (
 	"github.com/bellmanhq/bellman/store/postgres"
 )
 
-// A database is a kind of database that the tests run on.
+// A database is a kind of database on which the tests run.
 type database struct {
 	name    string
-	server  string // URL of the server, in which each test makes a database of its own
-	env     string // names another server
+	server  string // URL of the server, in which each test creates its own database
+	env     string // environment variable that names another server
 	open    func(ctx context.Context, url string, o mysql.Options) (*sqlstore.Store, error)
 	migrate func(ctx context.Context, url string, o mysql.Options) error
 
-	callers   map[string]func(t *testing.T, url string) begin // ways to have a transaction of one's own
-	commits   func(sent []byte) bool                          // recognizes what a client sends to commit a task
-	again     []error                                         // after which a transaction is run again
-	denied    error                                           // after which it is not
-	demote    string                                          // makes a session refuse writes
-	dropIndex string                                          // drops an index of a later version than the first
+	callers   map[string]func(t *testing.T, url string) begin // ways for callers to open their own transaction
+	commits   func(sent []byte) bool                          // reports whether these bytes from a client commit a task
+	again     []error                                         // errors after which a transaction is retried
+	denied    error                                           // an error after which it is not retried
+	demote    string                                          // makes a session reject writes
+	dropIndex string                                          // drops an index that the first version of the schema did not have
 }
 
-// databases are all kinds. What only one of them has is tested in its own package.
+// databases lists all kinds. Tests that concern only one of them are in its own package.
 var databases = []database{
 	{
 		name: "postgres", env: "BELLMAN_TEST_POSTGRES", server: "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable",
@@ -57,7 +57,7 @@ var databases = []database{
 		callers: map[string]func(*testing.T, string) begin{"pgx": beginPgx, "sql": func(t *testing.T, url string) begin {
 			return beginSQL(t, "pgx", url, postgres.AddSQLTx)
 		}},
-		// A commit of the store is one flight, with the tasks in it.
+		// The store sends a commit and its tasks in one write.
 		commits: func(sent []byte) bool { return bytes.Contains(sent, []byte("merchant-notify")) },
 		again: []error{&pgconn.PgError{Code: "40001", Message: "try again"}, &pgconn.PgError{Code: "40P01", Message: "try again"},
 			&pgconn.PgError{Code: "55P03", Message: "try again"}},
@@ -87,7 +87,7 @@ var databases = []database{
 	},
 }
 
-// each runs a test on each kind of database, at once.
+// each runs a test on each kind of database, in parallel.
 func each(t *testing.T, test func(t *testing.T, d database)) {
 	for _, d := range databases {
 		t.Run(d.name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func each(t *testing.T, test func(t *testing.T, d database)) {
 }
 
 // empty creates a database that is dropped when the test ends, and returns its URL. Without a
-// server the test is skipped, unless the environment names one.
+// server the test is skipped, unless the environment names a server.
 func (d database) empty(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -106,7 +106,7 @@ func (d database) empty(t testing.TB) string {
 	server, err := scratch.Connect(ctx, cmp.Or(os.Getenv(d.env), d.server))
 	if err != nil {
 		if os.Getenv(d.env) != "" {
-			t.Fatal(err) // somebody wants these tests
+			t.Fatal(err) // the environment asks for these tests
 		}
 		t.Skipf("set %s to another server: %v", d.env, err)
 	}
@@ -131,10 +131,10 @@ func (d database) with(t testing.TB, url string, o mysql.Options) *sqlstore.Stor
 	return s
 }
 
-// store opens a store in a database of its own.
+// store opens a store in its own database.
 func (d database) store(t testing.TB) *sqlstore.Store { return d.with(t, d.empty(t), mysql.Options{}) }
 
-// driver connects to a database of its own, which has its tables.
+// driver connects to its own database, which has the tables.
 func (d database) driver(t testing.TB) sqlstore.Driver { return d.store(t).Driver() }
 
 // nodes connects n nodes to one new database.
@@ -147,10 +147,10 @@ func (d database) nodes(t testing.TB, n int) []sqlstore.Driver {
 	return list
 }
 
-// A begin opens a transaction of somebody who uses the database beside the store.
+// A begin opens a transaction of a program that uses the database beside the store.
 type begin func(t *testing.T, level sql.IsolationLevel) caller
 
-// levels are pgx's names of isolations.
+// levels are pgx's names of the isolation levels.
 var levels = map[sql.IsolationLevel]pgx.TxIsoLevel{sql.LevelReadCommitted: pgx.ReadCommitted, sql.LevelRepeatableRead: pgx.RepeatableRead, sql.LevelSerializable: pgx.Serializable}
 
 func beginPgx(t *testing.T, url string) begin {
@@ -173,7 +173,7 @@ func beginPgx(t *testing.T, url string) begin {
 	}
 }
 
-// beginSQL uses a pool that nobody set up for bellman.
+// beginSQL uses a pool without any settings for bellman.
 func beginSQL(t *testing.T, driver, url string, add func(context.Context, *sql.Tx, ...store.Add) ([]bellman.Added, error)) begin {
 	ctx := context.Background()
 	db, err := sql.Open(driver, url)
@@ -192,7 +192,7 @@ func beginSQL(t *testing.T, driver, url string, add func(context.Context, *sql.T
 	}
 }
 
-// dsn is the URL of a MySQL database as its driver takes it.
+// dsn converts the URL of a MySQL database to the form that its driver takes.
 func dsn(t *testing.T, address string) string {
 	u, err := url.Parse(address)
 	must(t, err)

@@ -15,8 +15,7 @@ import (
 
 var drained = flag.Int("drained", 10_000, "tasks that an engine works through")
 
-// TestStatementsPerTask lets an engine work through what is stored: statements
-// are for many tasks at once.
+// TestStatementsPerTask lets an engine attempt stored tasks. One statement must serve many tasks.
 func TestStatementsPerTask(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		perTask, perSecond := drain(t, d.driver(t), *drained)
@@ -27,9 +26,8 @@ func TestStatementsPerTask(t *testing.T) {
 	})
 }
 
-// drain lets an engine attempt n tasks that are stored and due, with a handler
-// that does nothing, and returns how many statements each took and how many were
-// recorded in a second.
+// drain lets an engine attempt n tasks that are stored and due, with a handler that does nothing.
+// It returns the statements per task, and the outcomes recorded per second.
 func drain(tb testing.TB, d sqlstore.Driver, n int) (perTask, perSecond float64) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -63,7 +61,7 @@ func drain(tb testing.TB, d sqlstore.Driver, n int) (perTask, perSecond float64)
 	ended := make(chan error)
 	go func() { ended <- e.Run(running) }()
 	for ctx.Err() == nil {
-		// Asked of the store itself, past the recorder.
+		// This read goes to the store itself, so that the recorder does not count it.
 		depths, err := depths(ctx, d)
 		if err != nil {
 			tb.Fatal(err)
@@ -87,7 +85,7 @@ func drain(tb testing.TB, d sqlstore.Driver, n int) (perTask, perSecond float64)
 	return float64(sent) / float64(n), float64(n) / took.Seconds()
 }
 
-// depths is how many tasks succeeded.
+// depths returns how many tasks have succeeded.
 func depths(ctx context.Context, d sqlstore.Driver) (n int64, err error) {
 	err = d.Read(ctx, &sqlstore.Statement{Name: "count", Text: `SELECT CAST(COALESCE(SUM(tasks), 0) AS {number}) FROM bellman_depth WHERE state = 1`,
 		Each: func(r sqlstore.Row) error { return r.Scan(&n) }})

@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestCountDue compares what is counted with what is read, from many places to many.
+// TestCountDue compares CountDue with what Due reads, for many ranges.
 func TestCountDue(t *testing.T) { each(t, testCountDue) }
 
 func testCountDue(t *testing.T, kind database) {

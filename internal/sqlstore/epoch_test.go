@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestSameEpochTwice loses a claim, as an asynchronous fail-over may: the node that made it is
-// fenced off by another's claim of the same epoch.
+// TestSameEpochTwice loses a claim, as an asynchronous fail-over may, and another node claims the
+// same epoch. The node whose claim was lost is fenced off.
 func TestSameEpochTwice(t *testing.T) { each(t, testSameEpochTwice) }
 
 func testSameEpochTwice(t *testing.T, kind database) {
@@ -42,7 +42,7 @@ func testSameEpochTwice(t *testing.T, kind database) {
 		t.Errorf("Commit() of the node whose claim was lost = %v, want ErrFenced", err)
 	}
 	if err := commit(kept, won); err != nil {
-		t.Errorf("Commit() of the leases that stand = %v", err)
+		t.Errorf("Commit() with the valid leases = %v", err)
 	}
 	state, err := s.State(ctx, "")
 	if err != nil || state.Shards[0].Lease != won || state.Shards[1].Lease != kept {
@@ -50,7 +50,7 @@ func testSameEpochTwice(t *testing.T, kind database) {
 	}
 }
 
-// roll changes what is in the database, as going back to an older state of it would.
+// roll changes the database like a return to an older state.
 func roll(ctx context.Context, d sqlstore.Driver, text string, args ...any) error {
 	tx, err := d.Begin(ctx)
 	if err != nil {

@@ -17,19 +17,19 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// A Fault says how a call fails.
+// A Fault is a way in which a call fails.
 type Fault int
 
 const (
 	None   Fault = iota
-	Before       // the connection breaks before the call: nothing was done
-	After        // the connection breaks after it: it was done, and nobody was told
+	Before       // the connection breaks before the call, and nothing is done
+	After        // the connection breaks after the call: it is done, but the caller gets an error
 )
 
-// Lost is the error of a call that was made to fail.
+// Lost is the error of a call that failed on purpose.
 type Lost struct {
 	Call string
-	Done bool // it was done all the same
+	Done bool // whether the call was done all the same
 }
 
 func (l *Lost) Error() string { return "injected: connection lost at " + l.Call }
@@ -40,7 +40,7 @@ type Faulty struct {
 	Plan func(ctx context.Context, call string) Fault // call is "begin", "read", "send" or "commit"
 }
 
-// Kind knows its own errors too.
+// Kind also knows the injected errors.
 func (f *Faulty) Kind(err error) sqlstore.Kind {
 	var lost *Lost
 	if errors.As(err, &lost) {
@@ -49,7 +49,7 @@ func (f *Faulty) Kind(err error) sqlstore.Kind {
 	return f.Driver.Kind(err)
 }
 
-// fail calls do, or not, and fails, or not.
+// fail calls do, or fails before or after it, as Plan says.
 func (f *Faulty) fail(ctx context.Context, call string, do func() error) error {
 	fault := f.Plan(ctx, call)
 	if fault == Before {
@@ -61,12 +61,12 @@ func (f *Faulty) fail(ctx context.Context, call string, do func() error) error {
 	return &Lost{Call: call, Done: true}
 }
 
-// Read may fail, though rows came.
+// Read may fail after rows were returned.
 func (f *Faulty) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
 	return f.fail(ctx, "read", func() error { return f.Driver.Read(ctx, statements...) })
 }
 
-// Begin may fail.
+// Begin may fail before or after the transaction has begun.
 func (f *Faulty) Begin(ctx context.Context) (sqlstore.Tx, error) {
 	if f.Plan(ctx, "begin") != None {
 		return nil, &Lost{Call: "begin"}
@@ -93,7 +93,8 @@ func (t *faultyTx) Commit(ctx context.Context, statements ...*sqlstore.Statement
 	return err
 }
 
-// wrapped opens stores, of one empty database, on what wrap makes of their drivers.
+// wrapped returns a function that opens stores on one database, each with its driver wrapped by
+// wrap.
 func wrapped(t *testing.T, kind database) func(*testing.T, func(sqlstore.Driver) sqlstore.Driver) *sqlstore.Store {
 	url := kind.empty(t)
 	return func(t *testing.T, wrap func(sqlstore.Driver) sqlstore.Driver) *sqlstore.Store {
@@ -110,8 +111,8 @@ func wrapped(t *testing.T, kind database) func(*testing.T, func(sqlstore.Driver)
 	}
 }
 
-// TestStoreWithFaults runs storetest on a store whose connections break all the time,
-// before what was asked for is done and after it.
+// TestStoreWithFaults runs storetest on a store whose connections break often, before and after a
+// call is done.
 func TestStoreWithFaults(t *testing.T) { each(t, testStoreWithFaults) }
 
 func testStoreWithFaults(t *testing.T, kind database) {
@@ -119,11 +120,11 @@ func testStoreWithFaults(t *testing.T, kind database) {
 	var broken atomic.Int64
 	storetest.Run(t, func(t *testing.T) store.Store {
 		var mu sync.Mutex
-		calls, quiet := 0, 8 // opening is quiet
+		calls, quiet := 0, 8 // no faults while the store opens
 		plan := func(ctx context.Context, call string) Fault {
 			mu.Lock()
 			defer mu.Unlock()
-			// Often, but what is tried again soon succeeds.
+			// Calls fail often, but a quick retry succeeds.
 			if calls++; calls <= quiet || call == "commit" && ctx.Value(asked{}) == nil {
 				return None
 			}
@@ -134,15 +135,15 @@ func testStoreWithFaults(t *testing.T, kind database) {
 		return &patient{open(t, func(d sqlstore.Driver) sqlstore.Driver { return &Faulty{d, plan} })}
 	})
 	if broken.Load() == 0 {
-		t.Error("no call was made to fail")
+		t.Error("no call failed, so the test shows nothing")
 	}
 }
 
-// A patient store is what a caller is who does not give up: it finds out what
-// became of a commit whose outcome is unknown, here by asking the fault itself.
+// A patient store acts like a caller that retries. It finds out the outcome of an unknown commit,
+// here by asking the fault itself.
 type patient struct{ *sqlstore.Store }
 
-// asked marks calls whose unknown outcome is dealt with.
+// asked marks calls whose unknown outcome was resolved.
 type asked struct{}
 
 func (p *patient) Commit(ctx context.Context, b *store.Batch) error {
@@ -154,12 +155,12 @@ func (p *patient) Commit(ctx context.Context, b *store.Batch) error {
 			return err
 		case errors.Is(err, bellman.ErrUnknown) && lost.Done:
 			return nil
-		} // else nothing was written
+		} // otherwise nothing was written
 	}
 }
 
-// TestOutcomes breaks the connection at each call of a commit, before it and after,
-// once and for good, and looks at what the caller is told and what was written.
+// TestOutcomes breaks the connection at each call of a commit, before and after it, once and
+// permanently. It compares the error that the caller gets with what was written.
 func TestOutcomes(t *testing.T) { each(t, testOutcomes) }
 
 func testOutcomes(t *testing.T, kind database) {
@@ -192,7 +193,7 @@ func testOutcomes(t *testing.T, kind database) {
 				made := calls
 				at, fault = 0, None
 				if made < n {
-					break // the commit has fewer calls: all were tried
+					break // the commit has fewer calls, so all were tried
 				}
 				_, freshErr := s.Task(ctx, fresh.ID)
 				_, followErr := s.Task(ctx, follow.ID)
@@ -206,7 +207,7 @@ func testOutcomes(t *testing.T, kind database) {
 				}
 				written := freshErr == nil
 				if written != (followErr == nil) || written != (ended.State == bellman.Succeeded) || written != (len(log) == 1) {
-					t.Errorf("call %d, fault %d: a part was written: %v, %v, %+v, %v", n, way, freshErr, followErr, ended.Status, log)
+					t.Errorf("call %d, fault %d: only a part was written: %v, %v, %+v, %v", n, way, freshErr, followErr, ended.Status, log)
 				}
 				var lost *Lost
 				errors.As(err, &lost)
@@ -218,37 +219,37 @@ func testOutcomes(t *testing.T, kind database) {
 				case forever && lost != nil && lost.Call != "commit" && !errors.Is(err, bellman.ErrUnknown) && !written:
 					seen["failed"]++
 				default:
-					t.Errorf("call %d, fault %d, forever %t: Commit() = %v, and written is %t", n, way, forever, err, written)
+					t.Errorf("call %d, fault %d, forever %t: Commit() = %v, and the batch was written: %t", n, way, forever, err, written)
 				}
 				want := before
 				if written {
-					want[0]++ // two more wait, one less
+					want[0]++ // two more pending, one less
 					want[1]++
 				}
 				if got := count(t, s); got != want {
 					t.Errorf("call %d, fault %d: %v tasks are counted, want %v", n, way, got, want)
 				}
-				// Handed in again, as a caller does who was told that the outcome is unknown.
+				// The caller commits the batch again because the outcome was unknown.
 				if err := s.Commit(ctx, b); err != nil {
-					t.Errorf("again: Commit() = %v", err)
+					t.Errorf("second Commit() = %v", err)
 				}
 				if a := b.Adds[0]; a.Err != nil || written && a.Existing != fresh.ID {
-					t.Errorf("again: Existing = %v, Err = %v; want %v", a.Existing, a.Err, fresh.ID)
+					t.Errorf("second Commit(): Existing = %v, Err = %v; want %v", a.Existing, a.Err, fresh.ID)
 				}
 				if err := b.Changes[0].Err; written != errors.Is(err, bellman.ErrConflict) {
-					t.Errorf("again: change: %v, and it was written before: %t", err, written)
+					t.Errorf("second Commit(): the change has %v, and it was written before: %t", err, written)
 				}
 			}
 		}
 	}
 	for _, want := range []string{"survived", "unknown, written: true", "unknown, written: false", "failed"} {
 		if seen[want] == 0 {
-			t.Errorf("no commit ended like this: %s; only %v", want, seen)
+			t.Errorf("no commit ended with %s, only with %v, so the test shows too little", want, seen)
 		}
 	}
 }
 
-// count is how many tasks are pending and succeeded, in all queues.
+// count returns the number of pending and of succeeded tasks in all queues.
 func count(t *testing.T, s store.Store) (n [2]int64) {
 	t.Helper()
 	depths, err := s.Depths(context.Background())

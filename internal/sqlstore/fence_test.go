@@ -14,9 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// TestRaces lets an owner commit and a thief take the shard, at the same moment,
-// many times: if both succeed, what the owner wrote is there when the thief
-// reads for the first time.
+// TestRaces makes an owner commit and a thief claim its shard at the same moment, many times. If
+// both succeed, the thief's first read must find what the owner wrote.
 func TestRaces(t *testing.T) { each(t, testRaces) }
 
 func testRaces(t *testing.T, kind database) {
@@ -25,7 +24,7 @@ func testRaces(t *testing.T, kind database) {
 	const rounds = 200
 	ctx := context.Background()
 	for _, name := range []string{"owner", "thief"} {
-		// A name that is claimed for is the same for both: who may claim is another test.
+		// The thief claims for the owner's name, so that the claim does not depend on an expiry.
 		if err := owner.Join(ctx, store.Node{Name: name}, time.Hour); err != nil {
 			t.Fatal(err)
 		}
@@ -72,15 +71,15 @@ func testRaces(t *testing.T, kind database) {
 		case errors.Is(commit, bellman.ErrFenced) && !there:
 			fenced++
 		default:
-			t.Fatalf("round %d: Commit() = %v, and what it wrote is there: %t", n, commit, there)
+			t.Fatalf("round %d: Commit() = %v, and its write is there: %t", n, commit, there)
 		}
 		won++
 	}
 	t.Logf("%d rounds: the owner was first in %d, fenced off in %d", won, both, fenced)
 }
 
-// TestFrozenOwner takes a shard whose owner has stopped between its fence and its
-// commit. The owner's driver may be silent for a short time only.
+// TestFrozenOwner claims a shard whose owner has stopped between its fence and its commit. The
+// database ends the owner's session after a short time.
 func TestFrozenOwner(t *testing.T) { each(t, testFrozenOwner) }
 
 func testFrozenOwner(t *testing.T, kind database) {
@@ -110,7 +109,7 @@ func testFrozenOwner(t *testing.T, kind database) {
 		t.Fatalf("Claim() = %v; want the shard freed", err)
 	}
 	if err := tx.Commit(ctx); err == nil {
-		t.Error("the owner committed after its shard was taken")
+		t.Error("the owner committed after its shard was claimed; want an error")
 	}
 	if docs, err := thief.Docs(ctx, store.DocFilter{Kind: "frozen"}, 10); err != nil || len(docs) != 0 {
 		t.Errorf("Docs() = %v, %v; want none", docs, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// TestFired lets callers add tasks beside an engine that is told of each commit, and beside one
-// that looks for itself every second. The first attempts them sooner.
+// TestFired adds tasks beside an engine that gets a hint of each commit, and beside one that only
+// polls every second. The first one attempts them sooner.
 func TestFired(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		for _, callers := range d.callers {
@@ -27,23 +27,23 @@ func TestFired(t *testing.T) {
 
 func (c callerTest) firedSooner(t *testing.T) {
 	alone := c.fired(t, 8, false)
-	t.Logf("not told: attempted after %v to %v, half of them within %v", alone[0], alone[7], alone[4])
-	// A busy machine may be late for any task: one of some rounds is enough.
+	t.Logf("without hints: attempted after %v to %v, half of them within %v", alone[0], alone[7], alone[4])
+	// A busy machine may be late for any task, so one round of several is enough.
 	for try := 1; ; try++ {
 		told := c.fired(t, 20, true)
-		t.Logf("told: attempted after %v to %v, half of them within %v", told[0], told[19], told[10])
+		t.Logf("with hints: attempted after %v to %v, half of them within %v", told[0], told[19], told[10])
 		if told[10] < alone[4]/2 {
 			return
 		}
 		if try == 10 {
-			t.Fatalf("half of the tasks were attempted %v after a commit of which the engine was told, and %v where it was not; want less than half", told[10], alone[4])
+			t.Fatalf("half of the tasks were attempted within %v of a commit with a hint, and within %v without; want less than half of that", told[10], alone[4])
 		}
 	}
 }
 
-// fired lets an engine run on the store while callers add tasks in transactions
-// of theirs, and tell it, or not, and returns how long after each commit the
-// attempt began, in order.
+// fired runs an engine on the store while callers add tasks in their own transactions, with or
+// without a hint to the engine. It returns how long after each commit the attempt began, in
+// ascending order.
 func (c callerTest) fired(t *testing.T, n int, tell bool) (delays []time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -62,7 +62,7 @@ func (c callerTest) fired(t *testing.T, n int, tell bool) (delays []time.Duratio
 		stop()
 		must(t, <-ended)
 	}()
-	must(t, e.Add(ctx, &bellman.Task{Queue: "tell"})[0].Err) // it runs
+	must(t, e.Add(ctx, &bellman.Task{Queue: "tell"})[0].Err) // the engine is running now
 	<-attempted
 	for i := range n {
 		tx := c.Begin(t, sql.LevelDefault)
@@ -72,7 +72,7 @@ func (c callerTest) fired(t *testing.T, n int, tell bool) (delays []time.Duratio
 		select {
 		case <-attempted:
 			t.Error("a task was attempted before its transaction was committed")
-		case <-time.After(time.Duration(i%7) * 10 * time.Millisecond): // at any time of the engine's round
+		case <-time.After(time.Duration(i%7) * 10 * time.Millisecond): // so that commits fall on any moment of the engine's polling
 		}
 		must(t, tx.Commit())
 		committed := time.Now()

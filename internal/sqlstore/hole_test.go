@@ -16,16 +16,16 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// A loss is what becomes of a COMMIT on its way.
+// A loss is a way to lose a COMMIT.
 type loss int
 
 const (
-	replyLost  loss = iota // it arrives, and its reply does not: no more is heard
-	neverSent              // it does not arrive, and no more is heard
-	lateAndCut             // the client is cut off at once, and it arrives a second later
+	replyLost  loss = iota // the COMMIT arrives, its reply is lost, and nothing more comes back
+	neverSent              // the COMMIT does not arrive, and nothing more comes back
+	lateAndCut             // the client is cut off at once, and the COMMIT arrives a second later
 )
 
-// A hole is a way to a server on which the next COMMIT is lost.
+// A hole is a proxy to a server that can lose the next COMMIT.
 type hole struct {
 	listener net.Listener
 	server   string
@@ -38,8 +38,8 @@ type hole struct {
 	conns []net.Conn
 }
 
-// dig makes a way to the server of an address, and returns it with the address
-// that leads through it. is recognizes what a client sends to commit.
+// dig starts a proxy to the server of an address. It returns the proxy with an address that leads
+// through it. is recognizes a commit among the bytes of a client.
 func dig(t *testing.T, address string, is func(sent []byte) bool) (*hole, string) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -81,14 +81,14 @@ func (h *hole) accept() {
 	}
 }
 
-// lose loses the next COMMIT.
+// lose makes the proxy lose the next COMMIT.
 func (h *hole) lose(l loss) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.armed, h.loss = true, l
 }
 
-// meets reports whether what a client sent is the COMMIT to lose.
+// meets reports whether the bytes of a client are the COMMIT to lose.
 func (h *hole) meets(sent []byte) (loss, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,12 +99,12 @@ func (h *hole) meets(sent []byte) (loss, bool) {
 	return h.loss, true
 }
 
-// A pass is one connection.
+// A pass is one connection through the hole.
 type pass struct {
 	h              *hole
 	client, server net.Conn
 	mu             sync.Mutex
-	deaf, dumb     bool // nothing passes down, or up
+	deaf, dumb     bool // drop everything to the server, or everything to the client
 }
 
 func (p *pass) up() {
@@ -123,7 +123,7 @@ func (p *pass) up() {
 				p.client.Close()
 				<-time.After(time.Second)
 				p.server.Write(buf[:n])
-				<-time.After(time.Second) // it is read before the end is
+				<-time.After(time.Second) // the server reads the COMMIT before it sees the end
 				return
 			}
 		}
@@ -148,7 +148,7 @@ func (p *pass) down() {
 		p.mu.Unlock()
 		switch {
 		case deaf && err != nil:
-			return // nobody is told
+			return // the client gets no reply
 		case deaf:
 			continue
 		case err != nil:
@@ -164,10 +164,9 @@ func (p *pass) down() {
 	}
 }
 
-// TestUnknown loses a COMMIT in each way. The owner, whose store goes through the
-// hole, is told that it does not know; after the shard was claimed anew, by a
-// store that has a way of its own, what is read is the truth, and the old lease
-// writes nothing more.
+// TestUnknown loses a COMMIT in each way. The owner's store goes through the hole and returns
+// ErrUnknown. Then a store with a direct connection claims the shard. What it reads is final, and
+// the old lease writes nothing more.
 func TestUnknown(t *testing.T) { each(t, testUnknown) }
 
 func testUnknown(t *testing.T, kind database) {
@@ -184,7 +183,7 @@ func testUnknown(t *testing.T, kind database) {
 			lease, err := other.Claim(ctx, "owner", 0, state.Shards[0].Epoch)
 			must(t, err)
 			leases := []store.Lease{lease}
-			for range 3 { // a connection that is open, and knows the statements
+			for range 3 { // so that the connection is open and knows the statements
 				b := sqltest.Adds(0, 1, time.Now())
 				b.Leases = leases
 				must(t, owner.Commit(ctx, b))
@@ -197,7 +196,7 @@ func testUnknown(t *testing.T, kind database) {
 				t.Fatalf("Commit() = %v, want ErrUnknown", err)
 			}
 			var next store.Lease
-			for began := time.Now(); ; { // while the old transaction is there the claim waits, or is told to try again
+			for began := time.Now(); ; { // while the old transaction is open, Claim waits or asks for a retry
 				next, err = other.Claim(ctx, "owner", 0, lease.Epoch)
 				if err == nil || time.Since(began) > patience {
 					break
@@ -214,14 +213,14 @@ func testUnknown(t *testing.T, kind database) {
 				t.Errorf("Commit() = %v under the old lease, want ErrFenced", err)
 			}
 			if lost == lateAndCut {
-				<-time.After(1500 * time.Millisecond) // it has arrived by now
+				<-time.After(1500 * time.Millisecond) // by now the late COMMIT has arrived
 			}
 			if _, err := other.Task(ctx, b.Adds[0].Task.ID); (err == nil) != first {
-				t.Errorf("Task() = %v, and right after the claim it was there: %t; what was read then must stay so", err, first)
+				t.Errorf("Task() = %v, and right after the claim the task existed: %t; want no change after the claim", err, first)
 			}
 			b.Leases = []store.Lease{next}
 			if err := owner.Commit(ctx, b); err != nil || b.Adds[0].Err != nil || first != (b.Adds[0].Existing == b.Adds[0].Task.ID) {
-				t.Errorf("again: Commit() = %v, Existing %v", err, b.Adds[0].Existing)
+				t.Errorf("second Commit() = %v, Existing %v; want success, and Existing only if the task exists", err, b.Adds[0].Existing)
 			}
 		})
 	}

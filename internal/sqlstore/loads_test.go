@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestLoads lets many ask for a task each, while statements take their time, some
-// of whom give up: each gets its own, in few statements, and nobody waits for ever.
+// TestLoads has many callers that load a task each while statements are slow, and some callers give
+// up. Each caller gets its own task, few statements are sent, and no caller waits forever.
 func TestLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l loads
@@ -61,13 +61,13 @@ func TestLoads(t *testing.T) {
 		}
 		group.Wait()
 		if l.busy != 0 || len(l.waiting) != 0 {
-			t.Errorf("%d statements are said to be on their way, %d calls wait", l.busy, len(l.waiting))
+			t.Errorf("%d statements are counted as running and %d calls as waiting; want none", l.busy, len(l.waiting))
 		}
 		if n := statements.Load(); n > callers*rounds/10 || most.Load() > loadPage {
-			t.Errorf("%d statements, of %d entries at most, for %d calls", n, most.Load(), callers*rounds)
+			t.Errorf("%d statements with at most %d entries for %d calls; want at most a tenth of the calls, in pages", n, most.Load(), callers*rounds)
 		}
 		if gaveUp.Load() == 0 || told.Load() == 0 {
-			t.Errorf("%d gave up, %d were told of an error: want some of each", gaveUp.Load(), told.Load())
+			t.Errorf("%d callers gave up and %d got an error; want some of each", gaveUp.Load(), told.Load())
 		}
 	})
 }

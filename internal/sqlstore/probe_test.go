@@ -9,8 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// An Altered driver changes the texts of statements, as if the database were
-// another one.
+// An Altered driver changes the texts of statements, so that the database behaves like another one.
 type Altered struct {
 	sqlstore.Driver
 	Old, New string
@@ -22,13 +21,13 @@ func (a *Altered) alter(statements []*sqlstore.Statement) {
 	}
 }
 
-// Read alters.
+// Read changes the statements' texts.
 func (a *Altered) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
 	a.alter(statements)
 	return a.Driver.Read(ctx, statements...)
 }
 
-// Begin alters what follows.
+// Begin changes the texts of statements in the transaction.
 func (a *Altered) Begin(ctx context.Context) (sqlstore.Tx, error) {
 	tx, err := a.Driver.Begin(ctx)
 	return &alteredTx{tx, a}, err
@@ -49,8 +48,8 @@ func (t *alteredTx) Commit(ctx context.Context, statements ...*sqlstore.Statemen
 	return t.Tx.Commit(ctx, statements...)
 }
 
-// TestProbe opens stores on databases that would not hold what a store promises:
-// each is refused, in words that say what is wrong.
+// TestProbe opens stores on databases that do not keep a store's promises. Each is rejected with a
+// message that names the cause.
 func TestProbe(t *testing.T) { each(t, testProbe) }
 
 func testProbe(t *testing.T, kind database) {
@@ -76,7 +75,7 @@ func testProbe(t *testing.T, kind database) {
 			}
 		})
 	}
-	// And it leaves nothing behind.
+	// The probe leaves nothing in the database.
 	s, err := sqlstore.New(ctx, d)
 	if err != nil {
 		t.Fatal(err)

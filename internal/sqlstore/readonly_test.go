@@ -9,9 +9,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestReadOnly makes all connections of a store refuse writes, as those to a server do that was
-// the primary until a switchover. The next
-// connections are to a server that takes writes, and each write must get there by itself.
+// TestReadOnly makes all connections of a store reject writes, like connections to a former primary
+// after a switchover. New connections lead to a server that accepts writes. Each write must succeed
+// by itself.
 func TestReadOnly(t *testing.T) { each(t, testReadOnly) }
 
 func testReadOnly(t *testing.T, kind database) {
@@ -37,12 +37,12 @@ func testReadOnly(t *testing.T, kind database) {
 	} {
 		demote(t, d, kind.demote)
 		if err := do(); err != nil {
-			t.Errorf("%s() after a switchover = %v; want it written by a new connection", call, err)
+			t.Errorf("%s() after a switchover = %v; want it written over a new connection", call, err)
 		}
 	}
 }
 
-// demote makes each connection of a pool refuse writes.
+// demote makes each connection of a pool reject writes.
 func demote(t *testing.T, d sqlstore.Driver, text string) {
 	t.Helper()
 	var held []sqlstore.Tx

@@ -15,20 +15,19 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// weekStep is how many hours of a simulated week are lived through at once.
+// weekStep is how many simulated hours one step takes.
 const weekStep = 2
 
-// How much there is of each state at each step; how many attempts each task has,
-// and how many hours it is kept.
+// weekly says, by state, how many tasks end at each step, how many attempts each has, and for how
+// many hours it is kept.
 var weekly = map[bellman.State]struct{ tasks, attempts, keep int }{
 	bellman.Succeeded: {40, 1, 24},
 	bellman.Failed:    {8, 3, 48},
 	bellman.Cancelled: {4, 0, 12},
 }
 
-// TestWeek lives through a week of steady load, in which tasks end and are deleted
-// when they were kept long enough: from the third day on no table has more rows
-// than it had the day before.
+// TestWeek simulates a week of steady load, in which tasks end and are deleted when their retention
+// is over. From the third day on no table has more rows than on the day before.
 func TestWeek(t *testing.T) { each(t, testWeek) }
 
 func testWeek(t *testing.T, kind database) {
@@ -54,7 +53,7 @@ func testWeek(t *testing.T, kind database) {
 		now := start.Add(time.Duration(hour) * time.Hour)
 		for state, w := range weekly {
 			live(t, s, now, state, w.tasks, w.attempts)
-			for n := 500; n == 500; { // as the engine keeps house
+			for n := 500; n == 500; { // deletes in pages, like the engine
 				n, err = s.Prune(ctx, state, now.Add(-time.Duration(w.keep)*time.Hour), 500)
 				must(t, err)
 			}
@@ -64,24 +63,24 @@ func testWeek(t *testing.T, kind database) {
 		}
 		have := rows()
 		if hour > 2*24 && !slices.Equal(have[:5], before[:5]) {
-			t.Errorf("day %d: %v rows of %v, and %v the day before", hour/24, have, tables, before)
+			t.Errorf("day %d: %v rows of %v, %v the day before; want no growth", hour/24, have, tables, before)
 		}
 		before = have
 	}
 	var tasks, attempts int64
 	for _, w := range weekly {
 		tasks += int64(w.tasks * (w.keep/weekStep + 1))
-		attempts += int64(w.tasks * max(w.attempts-1, 0) * (w.keep/weekStep + 1)) // the last is in the row of its task's end
+		attempts += int64(w.tasks * max(w.attempts-1, 0) * (w.keep/weekStep + 1)) // the last attempt is in the row of the task's end
 	}
 	if want := []int64{tasks, 0, tasks, attempts, tasks / 2}; !slices.Equal(before[:5], want) {
 		t.Errorf("%v rows of %v, want %v", before[:5], tables[:5], want)
 	}
-	if counters := before[5]; counters > 4*64 { // states, slots
-		t.Errorf("%d counters, want %d at most", counters, 4*64)
+	if counters := before[5]; counters > 4*64 { // states × slots
+		t.Errorf("%d counters; want at most %d", counters, 4*64)
 	}
 }
 
-// live adds tasks and lets them end in a state, after a number of attempts.
+// live adds n tasks and ends them in a state, after a number of attempts.
 func live(t *testing.T, s store.Store, now time.Time, state bellman.State, n, attempts int) {
 	t.Helper()
 	ctx := context.Background()
@@ -118,7 +117,7 @@ func aliased(b *store.Batch) *store.Batch {
 	return b
 }
 
-// A halting driver stops transactions that delete tasks, before they are committed.
+// A halting driver stops transactions that delete tasks before they commit.
 type halting struct {
 	sqlstore.Driver
 	reached, on chan struct{}
@@ -147,8 +146,8 @@ func (t *haltingTx) Commit(ctx context.Context, statements ...*sqlstore.Statemen
 	return t.Tx.Commit(ctx)
 }
 
-// stopped is how long a transaction may wait for its client where a test makes it, and a
-// lock is waited for: longer than all that others do meanwhile.
+// stopped is how long a test lets a transaction wait for its client, and how long locks are waited
+// for. It exceeds everything that others do meanwhile.
 const stopped = 4 * time.Minute
 
 func TestPruneAside(t *testing.T) {
@@ -157,10 +156,9 @@ func TestPruneAside(t *testing.T) {
 	})
 }
 
-// pruneAside stops a prune in the middle of its transaction, with all its locks
-// held, and lets others work: tasks of the same queue are added, attempted, ended
-// in the same state, listed and counted, and none waits. d lets
-// a transaction wait for stopped.
+// pruneAside stops a prune in the middle of its transaction, while it holds all its locks.
+// Meanwhile tasks of the same queue are added, attempted, ended in the same state, listed and
+// counted, and none of these calls waits. d must let a transaction wait for stopped.
 func pruneAside(t *testing.T, d sqlstore.Driver) {
 	ctx := context.Background()
 	h := &halting{d, make(chan struct{}), make(chan struct{})}
@@ -180,7 +178,7 @@ func pruneAside(t *testing.T, d sqlstore.Driver) {
 	goOn := sync.OnceFunc(func() { close(h.on) })
 	defer goOn()
 	leases := sqltest.LeaseAll(t, s)
-	soon, cancel := context.WithTimeout(ctx, stopped/2) // less than locks are waited for
+	soon, cancel := context.WithTimeout(ctx, stopped/2) // shorter than locks are waited for
 	defer cancel()
 	for range 10 {
 		now := time.Now()
@@ -209,8 +207,8 @@ func pruneAside(t *testing.T, d sqlstore.Driver) {
 	}
 }
 
-// BenchmarkPrune measures commits of 64 tasks that are added, and 64 that end, alone
-// and beside a prune that never stops.
+// BenchmarkPrune measures commits of 64 added tasks and 64 ended ones, alone and beside a prune
+// that never stops.
 func BenchmarkPrune(b *testing.B) {
 	for _, d := range databases {
 		b.Run(d.name, func(b *testing.B) { benchPrune(b, d.store(b)) })
@@ -246,7 +244,7 @@ func benchPrune(b *testing.B, s store.Store) {
 				batch := sqltest.Adds(0, 64, now.Add(time.Hour))
 				batch.Leases = leases
 				if before != nil {
-					batch.Changes = sqltest.Succeed(before, now.Add(time.Hour)) // not to be pruned
+					batch.Changes = sqltest.Succeed(before, now.Add(time.Hour)) // these are not due for pruning
 				}
 				before = batch
 				if err := s.Commit(ctx, batch); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A refusing driver answers some calls with an error of the database, which has
-// undone the transaction.
+// A refusing driver answers some calls with an error after which the database has undone the
+// transaction.
 type refusing struct {
 	sqlstore.Driver
 	err   error
@@ -54,9 +54,9 @@ func (t *refusingTx) Commit(ctx context.Context, statements ...*sqlstore.Stateme
 	return t.Tx.Commit(ctx, statements...)
 }
 
-// TestRetries lets a database refuse transactions with errors after which they are to
-// be run again, at a statement and at COMMIT, as those do that check for conflicts
-// then: nobody hears of it. Of any other error the caller is told at once.
+// TestRetries makes a database reject transactions with errors that call for a retry, at a
+// statement and at COMMIT. Databases that check for conflicts at COMMIT do this. The caller does
+// not see these errors, but gets any other error at once.
 func TestRetries(t *testing.T) { each(t, testRetries) }
 
 func testRetries(t *testing.T, kind database) {
@@ -71,11 +71,11 @@ func testRetries(t *testing.T, kind database) {
 			b := sqltest.Adds(0, 3, time.Now())
 			b.Leases = leases
 			r.err, r.at, r.times = err, at, 4
-			if at == "send" { // which only the long way does
+			if at == "send" { // only a commit of several steps uses Send
 				must(t, s.Commit(ctx, &store.Batch{Adds: b.Adds[:1]}))
 			}
 			if err := s.Commit(ctx, b); err != nil || r.times != 0 {
-				t.Errorf("after %d times %v at %s: Commit() = %v; want it tried again", 4-r.times, r.err, at, err)
+				t.Errorf("after %d times %v at %s: Commit() = %v; want it retried with success", 4-r.times, r.err, at, err)
 			}
 			for _, a := range b.Adds {
 				if _, err := s.Task(ctx, a.Task.ID); err != nil {

@@ -12,7 +12,7 @@ import (
 
 var t0 = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// samples are tasks with all there can be, and with nothing.
+// samples are tasks with all fields set, and with none.
 var samples = []bellman.Task{
 	{},
 	{Method: "PUT", Schedule: "0s, 15s*2", Success: "success_text", Repeat: "10m", Endpoint: "https://a.example", Timeout: 1, MaxAge: -1, Delay: 1 << 62,
@@ -33,11 +33,11 @@ func TestCold(t *testing.T) {
 		}
 		for n := range b {
 			if err := parseCold(b[:n], new(bellman.Task), new(bellman.Task)); err == nil {
-				t.Errorf("%d of %d bytes are taken for a task", n, len(b))
+				t.Errorf("the first %d of %d bytes were parsed as a task; want an error", n, len(b))
 			}
 		}
 		if err := parseCold(append(b, 0), new(bellman.Task), new(bellman.Task)); err == nil {
-			t.Error("a byte too many is taken for a task")
+			t.Error("a task with an additional byte was parsed; want an error")
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestStatus(t *testing.T) {
 		for n := range whole {
 			row.rest = whole[:n]
 			if _, err := row.status(); err == nil {
-				t.Errorf("%d of %d bytes are taken for a status", n, len(whole))
+				t.Errorf("the first %d of %d bytes were parsed as a status; want an error", n, len(whole))
 			}
 		}
 	}
@@ -87,17 +87,17 @@ func FuzzParse(f *testing.F) {
 
 func TestFence(t *testing.T) {
 	if s, err := fence(nil); s != nil || err != nil {
-		t.Errorf("fence of nothing = %+v, %v; want none", s, err)
+		t.Errorf("fence() of no leases = %+v, %v; want none", s, err)
 	}
 	s, err := fence([]store.Lease{{Shard: 7, Epoch: 2, Mark: "b"}, {Shard: 3, Epoch: 5, Mark: "b"}, {Shard: 7, Epoch: 2, Mark: "b"}, {Shard: 9, Epoch: 1, Mark: "a"}})
 	if err != nil || s.Want != 3 || !reflect.DeepEqual(s.Args, []any{[]byte("a"), []byte(given("a")), int64(9), int64(1), []byte("b"), []byte(given("b")), int64(3), int64(5), int64(7), int64(2), []int64{3, 7, 9}}) {
 		t.Errorf("fence() = %+v, %v; want shard 9 of a, and 3 and 7 of b, once each", s, err)
 	}
 	if _, err := fence([]store.Lease{{Shard: 7, Epoch: 2, Mark: "a"}, {Shard: 7, Epoch: 2, Mark: "b"}}); err == nil {
-		t.Error("a shard of two owners has a fence")
+		t.Error("fence() with two owners of a shard: no error")
 	}
 	if _, err := fence([]store.Lease{{Shard: 7, Epoch: 2}, {Shard: 7, Epoch: 3}}); err == nil {
-		t.Error("a shard at two epochs has a fence")
+		t.Error("fence() with two epochs of a shard: no error")
 	}
 }
 
@@ -135,11 +135,11 @@ func TestAttempt(t *testing.T) {
 		}
 		for n := range b {
 			if _, err := parseAttempt(bellman.ID{}, b[:n]); err == nil {
-				t.Errorf("%d of %d bytes are taken for an attempt", n, len(b))
+				t.Errorf("the first %d of %d bytes were parsed as an attempt; want an error", n, len(b))
 			}
 		}
 		if _, err := parseAttempt(bellman.ID{}, append(b, 0)); err == nil {
-			t.Error("a byte too many is taken for an attempt")
+			t.Error("an attempt with an additional byte was parsed; want an error")
 		}
 	}
 	if got, err := parseAttempt(bellman.ID{}, nil); got != nil || err != nil {

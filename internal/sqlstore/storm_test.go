@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestStorm lets many write at once, who use the same few keys and change the same
-// few tasks, and then counts: what each was told is what the database has.
+// TestStorm has many writers that use the same few keys and change the same few tasks. Afterwards
+// the answers of all calls must agree with the database.
 func TestStorm(t *testing.T) { each(t, testStorm) }
 
 func testStorm(t *testing.T, kind database) {
@@ -51,7 +51,7 @@ func testStorm(t *testing.T, kind database) {
 		switch {
 		case errors.Is(a.Err, bellman.ErrAliasTaken):
 			if other, there := aliases[a.Task.Alias()]; there && other != a.Existing {
-				t.Errorf("alias %s is said to be of %v, and of %v", a.Task.Alias(), a.Existing, other)
+				t.Errorf("alias %s was reported as taken by %v and by %v", a.Task.Alias(), a.Existing, other)
 			}
 			aliases[a.Task.Alias()] = a.Existing
 			refused++
@@ -73,7 +73,7 @@ func testStorm(t *testing.T, kind database) {
 			versions[a.Task.ID] = max(versions[a.Task.ID], 1)
 		default:
 			if other, there := holders[key]; there && other != a.Existing {
-				t.Errorf("key %s is said to be of %v, and of %v", key, a.Existing, other)
+				t.Errorf("key %s was reported as existing at %v and at %v", key, a.Existing, other)
 			}
 			holders[key] = a.Existing
 		}
@@ -150,13 +150,13 @@ func testStorm(t *testing.T, kind database) {
 		}
 	}
 	if added == 0 || attempts == 0 || refused == 0 {
-		t.Errorf("%d tasks, %d attempts, %d refused: nothing was tried", added, attempts, refused)
+		t.Errorf("%d tasks, %d attempts, %d rejected adds; want some of each", added, attempts, refused)
 	}
-	t.Logf("%d tasks, %d attempts, %d refused", added, attempts, refused)
+	t.Logf("%d tasks, %d attempts, %d rejected adds", added, attempts, refused)
 }
 
-// keyed is a task with one of a few keys, most of which exist soon. Half of them have one of a few
-// aliases.
+// keyed returns a task with one of a few keys, most of which soon exist. Half of the tasks have one
+// of a few aliases.
 func keyed() *bellman.Task {
 	now := time.Now()
 	t := &bellman.Task{ID: bellman.NewID(), Queue: "q", Key: fmt.Sprint("key-", rand.IntN(400)),

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTraps looks for the tests that TRAPS.md names.
+// TestTraps checks that every row of TRAPS.md names a test, and that the named tests exist.
 func TestTraps(t *testing.T) {
 	text, err := os.ReadFile("TRAPS.md")
 	if err != nil {
@@ -22,7 +22,7 @@ func TestTraps(t *testing.T) {
 		rows++
 		named := regexp.MustCompile("`([a-z/]+) (Test\\w+)`").FindAllStringSubmatch(line, -1)
 		if len(named) == 0 {
-			t.Errorf("no test is named: %s", line)
+			t.Errorf("this row names no test: %s", line)
 		}
 		for _, n := range named {
 			files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(n[1]), "*_test.go"))
@@ -43,6 +43,6 @@ func TestTraps(t *testing.T) {
 		}
 	}
 	if rows < 24 {
-		t.Errorf("%d traps, want the 24 there were, or more", rows)
+		t.Errorf("TRAPS.md has %d rows; want at least 24", rows)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// TestOpenByMany opens an empty database from many processes at once, with eight shards:
-// the first one creates the tables, the others wait.
+// TestOpenByMany opens an empty database from many processes at once, with eight shards. The first
+// one creates the tables, and the others wait.
 func TestOpenByMany(t *testing.T) { each(t, testOpenByMany) }
 
 func testOpenByMany(t *testing.T, kind database) {
@@ -37,13 +37,13 @@ func testOpenByMany(t *testing.T, kind database) {
 		})
 	}
 	group.Wait()
-	if err := kind.migrate(context.Background(), url, mysql.Options{}); err != nil { // again: nothing to do
+	if err := kind.migrate(context.Background(), url, mysql.Options{}); err != nil { // the second time there is nothing to do
 		t.Errorf("Migrate() = %v", err)
 	}
 }
 
-// TestMigrateGoesOn creates the tables where that was interrupted before. Whoever opens the
-// database then for eight shards keeps the 64 that there were.
+// TestMigrateGoesOn creates the tables after an earlier attempt was interrupted. A later Open with
+// eight shards keeps the existing 64.
 func TestMigrateGoesOn(t *testing.T) { each(t, testMigrateGoesOn) }
 
 func testMigrateGoesOn(t *testing.T, kind database) {
@@ -53,12 +53,13 @@ func testMigrateGoesOn(t *testing.T, kind database) {
 		must(t, d.Define(context.Background(), text))
 	}
 	if state, err := kind.with(t, url, mysql.Options{Shards: 8}).State(context.Background(), ""); err != nil || len(state.Shards) != 64 {
-		t.Errorf("%d shards, %v; want the 64 there were", len(state.Shards), err)
+		t.Errorf("%d shards, %v; want the existing 64", len(state.Shards), err)
 	}
 }
 
-// TestMigrateFromTheFirst opens a database as the first version made it: Open is refused
-// if it is to leave the schema as it is; else it brings it to the present one, and all works.
+// TestMigrateFromTheFirst opens a database with the first version of the schema. If Open may not
+// change the schema, it fails. Otherwise it brings the schema to the present version, and
+// everything works.
 func TestMigrateFromTheFirst(t *testing.T) { each(t, testMigrateFromTheFirst) }
 
 func testMigrateFromTheFirst(t *testing.T, kind database) {
@@ -69,13 +70,13 @@ func testMigrateFromTheFirst(t *testing.T, kind database) {
 		must(t, d.Define(context.Background(), text))
 	}
 	if s, err := kind.open(t.Context(), url, mysql.Options{NoMigrate: true}); err == nil || !strings.Contains(err.Error(), "migrate") {
-		t.Errorf("Open() = %v, %v; want it refused until it is migrated", s, err)
+		t.Errorf("Open() = %v, %v; want an error until the schema is migrated", s, err)
 	}
 	pruneAside(t, kind.with(t, url, mysql.Options{Stopped: stopped}).Driver())
 }
 
-// TestMigrateFromTheSecond brings a database from the second version of the schema, with tasks in
-// it, to the present one: all attempts are in the log, also of tasks that ended.
+// TestMigrateFromTheSecond migrates a database with tasks from the second version of the schema to
+// the present one. All attempts are in the log, also those of ended tasks.
 func TestMigrateFromTheSecond(t *testing.T) { each(t, testMigrateFromTheSecond) }
 
 func testMigrateFromTheSecond(t *testing.T, kind database) {
@@ -111,14 +112,14 @@ func testMigrateFromTheSecond(t *testing.T, kind database) {
 	if id, err := store.Lookup(ctx, s, "", named.Alias()); err != nil || id != named.ID {
 		t.Errorf("Lookup() of an alias after the upgrade = %v, %v; want %v", id, err, named.ID)
 	}
-	// The first goes on, and ends by its second attempt.
+	// The first task goes on, and ends with its second attempt.
 	id := b.Adds[0].Task.ID
 	move(t, s, id, 2, bellman.Status{Attempts: 1, Due: now, VisibleAt: now}, nil)
 	move(t, s, id, 3, bellman.Status{State: bellman.Failed, Attempts: 2, Finished: now}, &bellman.Attempt{Number: 2, Status: 202})
 	log, err := s.Attempts(ctx, id, 0, 10)
 	must(t, err)
 	if len(log) != 2 || log[0].Status != 201 || log[1].Status != 202 {
-		t.Errorf("log %+v, want the attempt of before the upgrade, and one after", log)
+		t.Errorf("log %+v; want one attempt from before the upgrade and one from after it", log)
 	}
 }
 

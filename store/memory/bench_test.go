@@ -13,7 +13,7 @@ import (
 
 var t0 = time.Date(2026, 11, 11, 0, 0, 0, 0, time.UTC)
 
-// waiting returns a store with n tasks of 64 shards, due at random in the hour after t0.
+// waiting returns a store with n tasks in 64 shards, due at random times in the hour after t0.
 func waiting(b *testing.B, n int) *memory.Store {
 	s, random := memory.New(), rand.New(rand.NewPCG(1, 2))
 	adds := make([]store.Add, n)
@@ -35,7 +35,7 @@ func task(i int, due time.Time) *bellman.Task {
 	}
 }
 
-// BenchmarkDue reads a page from a place at random, of half of the shards.
+// BenchmarkDue reads a page from a random position, for half of the shards.
 func BenchmarkDue(b *testing.B) {
 	var shards []uint16
 	for i := range uint16(32) {
@@ -56,7 +56,7 @@ func BenchmarkDue(b *testing.B) {
 	}
 }
 
-// BenchmarkAdd adds a task with a key to those that wait, due among them.
+// BenchmarkAdd adds a task with a key, due among the waiting tasks.
 func BenchmarkAdd(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {

@@ -12,7 +12,7 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(*testing.T) store.Store { return memory.New() })
 }
 
-// BenchmarkChains measures what a long chain of an ordering key costs.
+// BenchmarkChains measures the cost of a long chain of an ordering key.
 func BenchmarkChains(b *testing.B) {
 	storetest.Chains(b, func(b *testing.B) store.Store { return memory.New() })
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// An order service writes that an order is paid, and that its merchant is to be
-// told, in one transaction: both happen, or neither.
+// An order service marks an order as paid and adds the merchant's notification in one transaction:
+// both are written, or neither.
 func ExampleAddTx() {
 	ctx, stop := context.WithCancel(context.Background())
 	url := os.Getenv("DATABASE_URL") // mysql://user:password@host:3306/database
 
-	// An engine tells merchants, in this process or in others. Its handler is
-	// usually one of package deliver.
+	// An engine notifies merchants, in this process or in another one. Its handler is usually one
+	// of package deliver.
 	told := make(chan string)
 	notify := engine.Queue{Name: "merchant-notify", Handler: bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
 		told <- t.OrderNo
@@ -74,7 +74,7 @@ func ExampleAddTx() {
 		log.Fatal(err)
 	}
 	fmt.Println("told of", <-told)
-	fmt.Println("again:", paid("20261120000001") != nil) // the order is there
+	fmt.Println("again:", paid("20261120000001") != nil) // the order exists already
 	stop()
 	if err := <-ran; err != nil {
 		log.Fatal(err)

@@ -19,7 +19,7 @@ import (
 
 var rows = flag.Int("rows", 20_000, "tasks in the tables whose plans are looked at")
 
-// connectTest opens a database with its tables.
+// connectTest opens a database with the tables.
 func connectTest(t testing.TB, url string) *database {
 	t.Helper()
 	ctx := context.Background()
@@ -34,9 +34,8 @@ func connectTest(t testing.TB, url string) *database {
 	return d
 }
 
-// TestPlans looks at the plan of each statement, without statistics and with:
-// none reads a large table from end to end, and those in an order read it from
-// an index.
+// TestPlans checks the plan of each statement, with and without statistics. None reads a large
+// table from end to end, and those that need an order read it from an index.
 func TestPlans(t *testing.T) {
 	ctx := context.Background()
 	url := newDatabase(t)
@@ -46,11 +45,11 @@ func TestPlans(t *testing.T) {
 	sqltest.Everything(t, s)
 	for _, statement := range r.Statements() {
 		if statement.Insert != nil && statement.Insert.Then == sqlstore.Fail {
-			continue // its rows are there
+			continue // its rows exist already
 		}
-		most := 1000 + 4*sqltest.Asked(statement) // the first are rows of shards and counters
+		most := 1000 + 4*sqltest.Asked(statement) // the constant is for rows of shards and counters
 		if read := touched(t, d, statement); read > most {
-			t.Errorf("%s reads %d rows, want %d at most:\n%s", statement.Name, read, most, statement.Text)
+			t.Errorf("%s reads %d rows; want at most %d:\n%s", statement.Name, read, most, statement.Text)
 		}
 	}
 	for _, statistics := range []bool{false, true} {
@@ -66,7 +65,7 @@ func TestPlans(t *testing.T) {
 			for _, step := range explain(t, d, statement) {
 				large := slices.Contains([]string{"bellman_task", "t", "bellman_live", "l", "bellman_ended", "bellman_attempt", "bellman_audit", "bellman_alias"}, step.table)
 				if large && (step.kind == "ALL" || step.kind == "index" && !strings.Contains(statement.Text, "ORDER BY")) {
-					t.Errorf("%s (statistics: %t) does not go by its index: %+v\n%s", statement.Name, statistics, step, statement.Text)
+					t.Errorf("%s (statistics: %t) does not use its index: %+v\n%s", statement.Name, statistics, step, statement.Text)
 				}
 				switch statement.Name {
 				case "read due tasks", "list tasks", "find tasks", "read attempts", "read documents", "read audit records":
@@ -82,7 +81,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// fill copies the one task of a database.
+// fill copies the one task of a database n times.
 func fill(ctx context.Context, address string, n int, due time.Time) error {
 	server, err := scratch.Connect(ctx, address)
 	if err != nil {
@@ -95,8 +94,8 @@ func fill(ctx context.Context, address string, n int, due time.Time) error {
 	return errors.Join(server.Database(strings.TrimPrefix(u.Path, "/")).Fill(ctx, n, due, 24*time.Hour), server.Close())
 }
 
-// touched is how many rows a statement looks at, as the server counts them. What
-// it writes is taken back.
+// touched returns how many rows a statement reads, as the server counts them. Its writes are rolled
+// back.
 func touched(t *testing.T, d *database, s *sqlstore.Statement) (rows int64) {
 	t.Helper()
 	ctx := context.Background()
@@ -120,7 +119,7 @@ func touched(t *testing.T, d *database, s *sqlstore.Statement) (rows int64) {
 	}
 	err = d.run(ctx, conn, &again)
 	if kind := d.Kind(err); kind == sqlstore.Overflow || kind == sqlstore.Duplicate {
-		return 0 // a lease that the probe tried, a node that is there
+		return 0 // a lease that only the probe tries, or an existing node
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", s.Name, err)
@@ -141,7 +140,7 @@ func touched(t *testing.T, d *database, s *sqlstore.Statement) (rows int64) {
 	return rows
 }
 
-// A step is a line of EXPLAIN.
+// A step is one row of EXPLAIN.
 type step struct{ table, kind, key, extra string }
 
 func explain(t *testing.T, d *database, s *sqlstore.Statement) (steps []step) {

@@ -5,7 +5,7 @@ import "testing"
 // NewDatabase is newDatabase, for examples.
 var NewDatabase = newDatabase
 
-// DSN is an address as the driver itself takes it.
+// DSN converts an address to the form that the driver takes.
 func DSN(t *testing.T, address string) string {
 	config, err := parseURL(address)
 	if err != nil {

@@ -28,8 +28,8 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// TestClock reads the database's clock in sessions of other time zones, and in an
-// hour that comes twice where there is summer time.
+// TestClock reads the database's clock in sessions with other time zones, and in an hour that
+// occurs twice at the end of summer time.
 func TestClock(t *testing.T) {
 	ctx := context.Background()
 	d := connectTest(t, newDatabase(t))
@@ -38,11 +38,11 @@ func TestClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer drop(conn)                                        // its zone is no one else's
+	defer drop(conn)                                        // so that no other test gets this session's time zone
 	twice := time.Date(2026, 10, 25, 1, 30, 0, 0, time.UTC) // 2:30 in Berlin, for the second time
 	for _, zone := range []string{"+00:00", "+05:30", "-11:00", "Europe/Berlin"} {
 		if _, err := conn.ExecContext(ctx, "SET time_zone = '"+zone+"'"); err != nil {
-			t.Logf("%s: %v", zone, err) // the server may know no names of zones
+			t.Logf("%s: %v", zone, err) // the server may not know the names of time zones
 			continue
 		}
 		for _, at := range []time.Time{{}, twice} {
@@ -68,8 +68,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestReadOnlyInUse has a connection to the old primary be in use while another finds out that
-// the primary is read only: it is not used again, because what it reads may be old.
+// TestReadOnlyInUse keeps a connection to the old primary busy while another one finds out that the
+// primary is read-only. The busy connection is not used again, because it may read old data.
 func TestReadOnlyInUse(t *testing.T) {
 	d := connectTest(t, newDatabase(t))
 	id := func(conn *sql.Conn) (id int) {
@@ -90,14 +90,14 @@ func TestReadOnlyInUse(t *testing.T) {
 	busy := take()
 	old := id(busy)
 	if !d.demoted(d.db(), &driver.MySQLError{Number: 1290}) {
-		t.Fatal("a server that is read only was not noticed")
+		t.Fatal("the write to a read-only server succeeded; want an error")
 	}
 	busy.Close()
 	for range d.db().Stats().MaxOpenConnections {
 		conn := take()
 		defer conn.Close()
 		if id(conn) == old {
-			t.Fatal("a connection to the old primary is used again")
+			t.Fatal("a connection to the old primary is used again; want a new one")
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// TestMigrateTogether creates the tables by many who do not wait for one another, as
-// on the members of a Galera cluster: a lock by name is one member's alone.
+// TestMigrateTogether creates the tables from many processes that do not wait for each other. This
+// happens on a Galera cluster, where a named lock holds on one member only.
 func TestMigrateTogether(t *testing.T) {
 	for range 5 {
 		url := newDatabase(t)
@@ -37,12 +37,12 @@ func TestMigrateTogether(t *testing.T) {
 	}
 }
 
-// together is a database at which nobody is alone.
+// together is a database without working named locks.
 type together struct{ sqlstore.Driver }
 
 func (together) Alone(_ context.Context, f func() error) error { return f() }
 
-// TestSession looks at what each session is told, whatever the server's defaults are.
+// TestSession checks the settings of each session, whatever the server's defaults are.
 func TestSession(t *testing.T) {
 	d := connectTest(t, newDatabase(t))
 	want := map[string]string{"innodb_lock_wait_timeout": "3", "time_zone": "+00:00",
@@ -58,8 +58,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestLostReply lets the server take longer than an answer may take: the store
-// must not wait for ever.
+// TestLostReply makes the server answer later than the time limit of an answer. The store must not
+// wait forever.
 func TestLostReply(t *testing.T) {
 	ctx := context.Background()
 	d, err := connect(ctx, newDatabase(t), Options{Answer: 300 * time.Millisecond})
@@ -69,11 +69,11 @@ func TestLostReply(t *testing.T) {
 	defer d.Close()
 	err = d.Read(ctx, &sqlstore.Statement{Name: "sleep", Text: "SELECT SLEEP(20)", Each: func(sqlstore.Row) error { return nil }})
 	if kind := d.Kind(err); kind != sqlstore.Lost {
-		t.Errorf("Read() = %v, of kind %d; want the connection lost, and no answer waited for", err, kind)
+		t.Errorf("Read() = %v, of kind %d; want a lost connection at the time limit", err, kind)
 	}
 }
 
-// TestInserts looks at how rows are spread over packets.
+// TestInserts checks how rows are divided into packets.
 func TestInserts(t *testing.T) {
 	body := func(n int) []byte { return make([]byte, n) }
 	in := &sqlstore.Insert{Into: "t", Columns: []sqlstore.Column{{Name: "a", Values: [][]byte{body(10), body(900), body(10), nil, body(5000), body(10)}}}}

@@ -25,8 +25,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses opens databases that a store cannot use: the error says what
-// is wrong, and nothing of the password.
+// TestOpenRefuses opens databases that a store cannot use. The error names the cause and does not
+// contain the password.
 func TestOpenRefuses(t *testing.T) {
 	address := newDatabase(t)
 	openTest(t, address, Options{})

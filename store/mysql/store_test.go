@@ -16,7 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// address is the server that the tests use; each makes a database of its own there.
+// address is the server that the tests use. Each test creates its own database there.
 func address() string {
 	if a := os.Getenv("BELLMAN_TEST_MYSQL"); a != "" {
 		return a
@@ -24,7 +24,7 @@ func address() string {
 	return "mysql://root@127.0.0.1:3306/mysql"
 }
 
-// raw opens an address as it is, without what the store sets.
+// raw opens an address without the settings of the store.
 func raw(t testing.TB, address string) *sql.DB {
 	t.Helper()
 	config, err := parseURL(address)
@@ -41,9 +41,8 @@ func raw(t testing.TB, address string) *sql.DB {
 	return db
 }
 
-// newDatabase creates a database that is dropped when the test ends, and
-// returns its address. Without a server the test is skipped,
-// unless the environment names one.
+// newDatabase creates a database that is dropped when the test ends, and returns its address.
+// Without a server the test is skipped, unless the environment names a server.
 func newDatabase(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -55,7 +54,7 @@ func newDatabase(t testing.TB) string {
 	db := raw(t, address())
 	if err := db.PingContext(ctx); err != nil {
 		if os.Getenv("BELLMAN_TEST_MYSQL") != "" {
-			t.Fatal(err) // somebody wants these tests
+			t.Fatal(err) // the environment asks for these tests
 		}
 		t.Skipf("no MySQL or MariaDB at %s (set BELLMAN_TEST_MYSQL to another): %v", u.Redacted(), err)
 	}
@@ -97,7 +96,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// empty deletes all that tests before this one left in the database.
+// empty deletes everything that earlier tests left in the database.
 func empty(t testing.TB, url string) {
 	t.Helper()
 	db := raw(t, url)

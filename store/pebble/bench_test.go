@@ -21,10 +21,10 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// benchTask is the task of MEASURED's figures: a 300-byte body, four indexes.
+// benchTask is the task behind the measured figures: a 300-byte body, four indexes.
 func benchTask(n int, due time.Time) *bellman.Task {
 	body := make([]byte, 300)
-	rnd := rand.NewPCG(rand.Uint64(), 7) // no two keys alike
+	rnd := rand.NewPCG(rand.Uint64(), 7) // no two keys are alike
 	for i := 0; i < len(body); i += 8 {
 		copy(body[i:], fmt.Sprintf("%08x", uint32(rnd.Uint64())))
 	}
@@ -38,8 +38,8 @@ func benchTask(n int, due time.Time) *bellman.Task {
 	}
 }
 
-// filled is a directory with a number of tasks that wait for the next day or so,
-// made once for all benchmarks.
+// filled returns a directory with n tasks that wait for about a day. It is created once for all
+// benchmarks.
 var filled = sync.OnceValue(func() string {
 	madeFilled = true
 	dir, err := os.MkdirTemp("", "bellman-bench")
@@ -103,7 +103,7 @@ var (
 	bg         = context.Background()
 )
 
-// BenchmarkChains measures what a long chain of an ordering key costs.
+// BenchmarkChains measures the cost of a long chain of an ordering key.
 func BenchmarkChains(b *testing.B) {
 	storetest.Chains(b, func(b *testing.B) store.Store {
 		s, err := Open(b.TempDir(), Options{})
@@ -135,8 +135,8 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
-// cpu reports what a task cost in processor time, which a busy machine does not
-// change much. It includes flushes and compactions, and making the task.
+// cpu reports the processor time per task, which a busy machine changes little. It includes
+// flushes, compactions and the creation of the task.
 func cpu(b *testing.B, tasks *int) {
 	used := func() time.Duration {
 		var u syscall.Rusage
@@ -159,7 +159,7 @@ func newBatch(n, size int, due time.Time) *store.Batch {
 	return batch
 }
 
-// A cycle is one transaction that inserts a batch and ends the one before it.
+// BenchmarkCycle measures a transaction that inserts a batch and ends the batch before it.
 func BenchmarkCycle(b *testing.B) {
 	for _, size := range []int{64, 512} {
 		b.Run(fmt.Sprint("batch=", size), func(b *testing.B) {
@@ -231,8 +231,8 @@ func BenchmarkDue(b *testing.B) {
 	}
 }
 
-// Tasks that are due at random times are loaded in random order, those due as
-// they come in the order in which they were added.
+// BenchmarkLoad loads tasks that were due at random times, which is in random order, and tasks that
+// became due in the order in which they were added.
 func BenchmarkLoad(b *testing.B) {
 	b.Run("random", func(b *testing.B) {
 		s := million(b)
@@ -270,8 +270,8 @@ func load(b *testing.B, s *Store, entries []store.Entry) {
 	}
 }
 
-// A scan from the front after many tasks were due and ended, with and without
-// the memory of where the front is.
+// BenchmarkDueAfterMany scans from the front after many tasks were due and ended, with and without
+// a remembered front.
 func BenchmarkDueAfterMany(b *testing.B) {
 	s := million(b)
 	work(b, s, *waiting)
@@ -289,7 +289,7 @@ func BenchmarkDueAfterMany(b *testing.B) {
 	}
 }
 
-// The newest pending tasks, behind many that ended since.
+// BenchmarkListPending lists the newest pending tasks, behind many that have ended since.
 func BenchmarkListPending(b *testing.B) {
 	s := million(b)
 	work(b, s, *waiting)
@@ -323,14 +323,14 @@ func work(b *testing.B, s *Store, n int) {
 	}
 }
 
-// Opening a store with a million tasks, as a kill left it.
+// BenchmarkOpen opens a store with a million tasks after a kill.
 func BenchmarkOpen(b *testing.B) {
 	s := million(b)
-	work(b, s, 20_000) // something in the log
+	work(b, s, 20_000) // so that the log is not empty
 	for b.Loop() {
 		b.StopTimer()
 		dir := filepath.Join(b.TempDir(), "copy")
-		if err := s.Backup(dir); err != nil { // its log is not sorted into files
+		if err := s.Backup(dir); err != nil { // the copy's log is not yet flushed to table files
 			b.Fatal(err)
 		}
 		runtime.GC()
@@ -351,7 +351,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// A check of a store with a million tasks.
+// BenchmarkCheck checks a store with a million tasks.
 func BenchmarkCheck(b *testing.B) {
 	s := million(b)
 	b.ReportAllocs()

@@ -16,7 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// The order of keys is the order of what they are made of.
+// Encoded keys sort like the values that they encode.
 func TestKeyOrder(t *testing.T) {
 	text := rapid.StringOf(rapid.SampledFrom([]rune{0, 1, 'a', 'b', 0xff, 0x10ffff}))
 	id := rapid.Map(rapid.SliceOfN(rapid.Byte(), 16, 16), func(b []byte) bellman.ID { return bellman.ID(b) })
@@ -32,7 +32,7 @@ func TestKeyOrder(t *testing.T) {
 				t.Errorf("%s keys of %q and %q compare as %d, want %d", name, a, b, got, want)
 			}
 			if bytes.HasPrefix(key(nil, b, q), appendTerm([]byte{key(nil, a, p)[0]}, a)) != (a == b) {
-				t.Errorf("%s key of %q is in the range of %q", name, b, a)
+				t.Errorf("the %s key of %q is in the key range of %q", name, b, a)
 			}
 		}
 		m, n := rapid.Int64().Draw(t, "m"), rapid.Int64().Draw(t, "n")
@@ -47,12 +47,12 @@ func TestKeyOrder(t *testing.T) {
 			t.Errorf("key keys of %q and %q: equal is %t, want %t", a, b, x, y)
 		}
 		if bytes.Equal(docKey(nil, a, b), docKey(nil, b, a)) != (a == b) {
-			t.Errorf("document keys of %q and %q meet", a, b)
+			t.Errorf("the document keys of %q and %q are in each other's range", a, b)
 		}
 	})
 }
 
-// A source makes values out of fuzz input.
+// A source turns fuzz input into values.
 type source struct{ b []byte }
 
 func (s *source) byte() byte {
@@ -89,7 +89,7 @@ func (s *source) time() time.Time {
 	return pack.FromMilli(int64(s.uint64() % (1 << 47)))
 }
 
-// Whatever is encoded is read back, and whatever is read is no panic.
+// Every encoded row decodes to the same value, and no input makes the decoder panic.
 func FuzzRows(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{1, 7, 200, 3}, 100))
@@ -148,19 +148,19 @@ func FuzzRows(f *testing.F) {
 			t.Errorf("attempt row: got %+v, %v; want %+v", gotAttempt, err, a)
 		}
 
-		// Damaged rows are refused or read as something else, never a panic.
+		// Damaged rows are rejected or decoded to something else, without a panic.
 		parseCold(data, id, new(bellman.Task))
 		parseStatus(data, id, new(status))
 		parseEntry(dueKey(nil, 0, id), data, &e)
 		parseAttempt(data, id, 1, &gotAttempt)
 		if row := appendStatus(nil, id, &st); parseStatus(row[:len(row)-1], id, &gotStatus) == nil {
-			t.Errorf("a status row cut short was read")
+			t.Errorf("a truncated status row was decoded; want an error")
 		}
 	})
 }
 
-// An attempt's row that was written before attempts had an action and a timing,
-// or a reading, is read, and is what is still written for one that has none.
+// Rows of attempts from older formats, without an action, a timing or a reading, can be decoded. An
+// attempt without these is still encoded in the same way.
 func TestOldAttemptRow(t *testing.T) {
 	row := []byte("\x01\x03\x02" + // format, trigger, result
 		"\x01\xd0\x0f" + // due 1,000 ms after the task was created
@@ -177,10 +177,10 @@ func TestOldAttemptRow(t *testing.T) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 	if again := appendAttempt(nil, id, &want); !bytes.Equal(again, row) {
-		t.Errorf("it is written as %q, want %q", again, row)
+		t.Errorf("encoded again: %q; want %q", again, row)
 	}
 
-	// The same from before attempts had a reading.
+	// The format from before attempts had a reading.
 	row = append(row, "\x05query"+"\x00\x02\x00"...) // action, 1 ns of connecting
 	want.Action, want.Timing = "query", bellman.Timing{Connect: 1}
 	got = bellman.Attempt{Reading: "left over"}
@@ -188,11 +188,11 @@ func TestOldAttemptRow(t *testing.T) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 	if again := appendAttempt(nil, id, &want); !bytes.Equal(again, row) {
-		t.Errorf("it is written as %q, want %q", again, row)
+		t.Errorf("encoded again: %q; want %q", again, row)
 	}
 }
 
-// The ordinary hot row is small: it is written at every attempt.
+// The hot row of an ordinary task is small, because it is written at every attempt.
 func TestHotRowIsSmall(t *testing.T) {
 	id := bellman.NewID()
 	due := id.Time().Add(24 * time.Hour)

@@ -18,18 +18,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A toggle is a switch that several goroutines look at.
+// A toggle is a switch shared by several goroutines.
 type toggle struct{ v atomic.Bool }
 
 func (t *toggle) on() bool   { return t.v.Load() }
 func (t *toggle) set(v bool) { t.v.Store(v) }
 
-// TestCrash does random things to a store, lets the machine crash at a random
-// moment, and then wants everything that was answered, and nothing amiss. What
-// was being written at the crash may be there or not, but as a whole.
-//
-// Each run tries other crashes, 10 unless told: a machine left alone for an hour
-// can have more with BELLMAN_CRASHES=2000, or -rapid.checks=2000.
+// TestCrash makes random calls, crashes the machine at a random moment, and checks the store
+// afterwards. Everything that was answered is there, and Check finds nothing wrong. The batch in
+// progress at the crash is there as a whole or not at all.
+// Each run tries different crashes, 10 by default. More can be requested with BELLMAN_CRASHES=2000
+// or -rapid.checks=2000, which takes an hour.
 func TestCrash(t *testing.T) {
 	crashes(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -47,7 +46,7 @@ func TestCrash(t *testing.T) {
 				w.step(rt)
 			}
 
-			// The crash comes while one more batch is being written.
+			// The crash comes during the write of one more batch.
 			b, after := w.batch()
 			done := make(chan error, 1)
 			go func() { done <- s.Commit(bg, b) }()
@@ -81,8 +80,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// crashes sets how many crashes a test tries: what -rapid.checks says, else
-// BELLMAN_CRASHES, else 10, or 3 when tests are to be short.
+// crashes sets how many crashes a test tries: from -rapid.checks, otherwise from BELLMAN_CRASHES,
+// otherwise 10, or 3 for short tests.
 func crashes(t *testing.T) {
 	const name = "rapid.checks"
 	given := false
@@ -105,7 +104,7 @@ func crashes(t *testing.T) {
 	})
 }
 
-// written reports whether the state after a batch is what a crash left.
+// written reports whether the store after a crash has the state after the batch.
 func written(rt *rapid.T, fs *vfs.MemFS, after map[bellman.ID]*bellman.Task) bool {
 	s, err := Open("data", small(fs))
 	if err != nil {
@@ -120,7 +119,7 @@ func written(rt *rapid.T, fs *vfs.MemFS, after map[bellman.ID]*bellman.Task) boo
 	return true
 }
 
-// agree compares a store with what it should hold.
+// agree compares a store with the model.
 func agree(rt *rapid.T, s *Store, model map[bellman.ID]*bellman.Task) {
 	report, err := s.Check(bg)
 	if err != nil || report.Wrong != 0 {
@@ -137,7 +136,7 @@ func agree(rt *rapid.T, s *Store, model map[bellman.ID]*bellman.Task) {
 	}
 }
 
-// A world is a store under random use, and what it should hold.
+// A world is a store under random use, with a model of its content.
 type world struct {
 	s     *Store
 	model map[bellman.ID]*bellman.Task
@@ -188,7 +187,7 @@ func (w *world) step(rt *rapid.T) {
 	}
 }
 
-// batch makes a random batch, and says what the store should hold after it.
+// batch returns a random batch, and the model as it should be after it.
 func (w *world) batch() (*store.Batch, map[bellman.ID]*bellman.Task) {
 	after := make(map[bellman.ID]*bellman.Task, len(w.model))
 	for id, task := range w.model {

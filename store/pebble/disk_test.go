@@ -16,24 +16,23 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A quota is a file system with so much space, in memory. A write that does not
-// fit writes what fits, as a disk does. Space can be kept to one kind of file:
-// whether the log or a file being sorted meets a full disk first is a race
-// otherwise, and what a caller is told depends on it.
+// A quota is a file system in memory with limited space. A write that does not fit writes as much
+// as fits, like a disk. The limit can apply to one kind of file only. Otherwise the log and a flush
+// would race for the last space, and what a caller is told depends on the winner.
 type quota struct {
 	vfs.FS
 	mu    sync.Mutex
 	space int64
 	used  map[string]int64
-	tell  bool   // says how much is free, so that the reserve works
-	only  string // suffix of the files that take space; empty: all
+	tell  bool   // reports the free space, so that the reserve works
+	only  string // suffix of the files that take space; empty: all files
 }
 
 func newQuota(space int64, tell bool) *quota {
 	return &quota{FS: vfs.NewCrashableMem(), space: space, used: map[string]int64{}, tell: tell}
 }
 
-// grow changes the space there is.
+// grow adds n bytes to the space.
 func (q *quota) grow(n int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -48,7 +47,7 @@ func (q *quota) free() int64 {
 	return free
 }
 
-// take takes up to n bytes for a file, and says how many.
+// take takes up to n bytes for a file, and returns how many it took.
 func (q *quota) take(name string, n int64) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -127,8 +126,7 @@ func (f *quotaFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// fillUp adds tasks until one is refused, and returns those that were accepted
-// and the error.
+// fillUp adds tasks until one is rejected. It returns the accepted tasks and the error.
 func fillUp(t *testing.T, s *Store, batches int) (kept []*bellman.Task, err error) {
 	t.Helper()
 	for range batches {
@@ -146,7 +144,7 @@ func fillUp(t *testing.T, s *Store, batches int) (kept []*bellman.Task, err erro
 	return kept, nil
 }
 
-// newTasks is a batch of new tasks, with keys, due now.
+// newTasks returns a batch of n new tasks with keys, due now.
 func newTasks(n int) *store.Batch {
 	b := &store.Batch{}
 	now := time.Now()
@@ -158,10 +156,10 @@ func newTasks(n int) *store.Batch {
 	return b
 }
 
-// sound checks that every task is there and that Check finds nothing.
+// sound checks that every kept task exists and that Check finds nothing wrong.
 func sound(t *testing.T, s *Store, kept []*bellman.Task) {
 	t.Helper()
-	// In pages: under the race detector the engine takes a stack trace of each read.
+	// This reads in pages: under the race detector the engine takes a stack trace of each read.
 	there := map[bellman.ID]string{}
 	for before := (bellman.ID{}); ; {
 		tasks, next, err := s.List(t.Context(), store.Filter{}, before, 1000)
@@ -220,17 +218,17 @@ func TestReserve(t *testing.T) {
 		t.Errorf("Doc() after that = %v, want ErrNotFound", err)
 	}
 
-	// Adds are refused one by one; a repeated one is answered.
+	// Adds are rejected one by one; a repeated add is answered.
 	b.Changes = []store.Change{{ID: kept[1].ID, Version: 1, To: bellman.Status{State: bellman.Succeeded, Attempts: 1},
 		Attempt: &bellman.Attempt{Number: 1}}}
 	if err := s.Commit(t.Context(), b); err != nil || b.Changes[0].Err != nil {
-		t.Errorf("Commit(changes) = %v, %v; want them written into the reserve", err, b.Changes[0].Err)
+		t.Errorf("Commit(changes) = %v, %v; want them written, into the reserved space", err, b.Changes[0].Err)
 	}
 	if !errors.Is(b.Adds[0].Err, bellman.ErrFull) || b.Adds[1].Err != nil || b.Adds[1].Existing != kept[0].ID {
-		t.Errorf("Adds = %v, %v; want ErrFull, and the one that is there", b.Adds[0].Err, b.Adds[1].Err)
+		t.Errorf("Adds = %v, %v; want ErrFull, and the existing task", b.Adds[0].Err, b.Adds[1].Err)
 	}
 	if figure(s, "disk_full") != 1 {
-		t.Error("disk_full is not 1")
+		t.Error("the figure disk_full is not 1 on a full disk")
 	}
 
 	q.grow(40 << 20)
@@ -262,7 +260,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("Task() = %v, want it readable", err)
 	}
 
-	// There is space again: it goes on by itself, without a restart.
+	// There is space again: the store goes on by itself, without a restart.
 	q.grow(1 << 30)
 	deadline := time.Now().Add(5 * time.Minute)
 	for {
@@ -281,7 +279,7 @@ func TestFullDisk(t *testing.T) {
 	kept = append(kept, more...)
 	sound(t, s, kept)
 
-	// And all of it is on disk.
+	// All tasks are on disk.
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +297,7 @@ func TestFullDiskAtOpen(t *testing.T) {
 	}
 }
 
-// A disk that fails breaks the store, and loses nothing of what was answered.
+// A failing disk breaks the store, and loses nothing that was answered.
 func TestFailingDisk(t *testing.T) {
 	for name, kind := range map[string]errorfs.OpKind{"write": errorfs.OpFileWrite, "sync": errorfs.OpFileSyncData} {
 		t.Run(name, func(t *testing.T) {
@@ -315,7 +313,7 @@ func TestFailingDisk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept, err := fillUp(t, s, 5) // errorfs lets go of a log that is used again
+			kept, err := fillUp(t, s, 5) // errorfs does not survive the reuse of a log file
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -331,7 +329,7 @@ func TestFailingDisk(t *testing.T) {
 				t.Error("Broken() is not closed")
 			}
 			if err := s.Commit(t.Context(), newTasks(1)); err == nil || errors.Is(err, bellman.ErrUnknown) || s.Health() == nil {
-				t.Errorf("Commit() on a broken store = %v, want the cause, nothing written", err)
+				t.Errorf("Commit() on a broken store = %v, want an error with the cause, and nothing written", err)
 			}
 			if err := s.Close(); err == nil {
 				t.Error("Close() of a broken store = nil, want the cause")
@@ -346,8 +344,7 @@ func TestFailingDisk(t *testing.T) {
 	}
 }
 
-// Closing does not wait for a disk that is full, and loses nothing of what was
-// answered.
+// Close does not wait for a full disk, and loses nothing that was answered.
 func TestCloseWhileFull(t *testing.T) {
 	q := newQuota(2<<20, false)
 	q.only = ".log"
@@ -361,7 +358,7 @@ func TestCloseWhileFull(t *testing.T) {
 		t.Fatalf("Commit() = %v when the disk was full, want ErrUnknown", err)
 	}
 	if err := s.Close(); err == nil {
-		t.Error("Close() = nil, want to hear that a write was lost")
+		t.Error("Close() = nil; want an error because a write was lost")
 	}
 	if err := s.Commit(t.Context(), newTasks(1)); !errors.Is(err, bellman.ErrClosed) {
 		t.Errorf("Commit() after that = %v, want ErrClosed", err)
@@ -374,9 +371,8 @@ func TestCloseWhileFull(t *testing.T) {
 	sound(t, again, kept)
 }
 
-// When there is no room to sort what was written, rather than to write, the log
-// has room still: Adds are refused one by one before anything of them is written;
-// Changes go on.
+// There is no room for a flush, but still room in the log. Adds are rejected one by one before any
+// of them is written, and changes are written.
 func TestFullWhileSorting(t *testing.T) {
 	q := newQuota(1<<10, false)
 	q.only = ".sst"
@@ -396,7 +392,7 @@ func TestFullWhileSorting(t *testing.T) {
 	for s.disk.waiting.Load() == 0 {
 		select {
 		case <-flushed:
-			t.Fatal("there was room to sort")
+			t.Fatal("the flush had room, so the test shows nothing")
 		default:
 			runtime.Gosched()
 		}
@@ -406,14 +402,14 @@ func TestFullWhileSorting(t *testing.T) {
 		t.Errorf("Commit(adds) = %v, %v; want ErrFull of each add", err, b.Adds[0].Err)
 	}
 	if _, err := s.Task(t.Context(), b.Adds[0].Task.ID); !errors.Is(err, bellman.ErrNotFound) {
-		t.Errorf("Task() of one refused = %v, want ErrNotFound", err)
+		t.Errorf("Task() of a rejected add = %v; want ErrNotFound", err)
 	}
 	end := &store.Batch{Changes: []store.Change{{ID: kept[0].ID, Version: 1, To: bellman.Status{State: bellman.Succeeded}}}}
 	if err := s.Commit(t.Context(), end); err != nil || end.Changes[0].Err != nil {
 		t.Errorf("Commit(change) = %v, %v; want it written", err, end.Changes[0].Err)
 	}
 	if err := s.Close(); err != nil {
-		t.Errorf("Close() = %v, want nil: what was answered is in the log", err)
+		t.Errorf("Close() = %v; want nil, because everything answered is in the log", err)
 	}
 	again, err := Open("data", small(mem.CrashClone(vfs.CrashCloneCfg{})))
 	if err != nil {
@@ -426,7 +422,7 @@ func TestFullWhileSorting(t *testing.T) {
 	}
 }
 
-// figure returns one of a store's figures; 0 if it has none of that name.
+// figure returns one of a store's figures, or 0 if there is none of that name.
 func figure(s *Store, name string) float64 {
 	for _, f := range s.Figures() {
 		if f.Name == name {

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// The front moves up behind the tasks that end, and back for one that is
-// added before it, also while a scan is under way.
+// The front moves forward when tasks end. It moves back for a task that is added before it, also
+// during a scan.
 func TestFrontMoves(t *testing.T) {
 	s := openTest(t, vfs.NewMem())
 	scan := func() []store.Entry {
@@ -41,7 +41,7 @@ func TestFrontMoves(t *testing.T) {
 	}
 	scan()
 	if s.front.low.look != 2000 {
-		t.Errorf("front is at %d after the first ended, want 2000", s.front.low.look)
+		t.Errorf("front is at %d after the first task ended; want 2000", s.front.low.look)
 	}
 	early := newTasks(1)
 	early.Adds[0].Task.VisibleAt = pack.FromMilli(500)
@@ -52,7 +52,7 @@ func TestFrontMoves(t *testing.T) {
 		t.Errorf("Due() = %+v, want the early task first", entries)
 	}
 
-	// An entry written during a scan holds the front back.
+	// An entry that is written during a scan holds the front back.
 	_, under := s.front.begin(position{})
 	early = newTasks(1)
 	early.Adds[0].Task.VisibleAt = pack.FromMilli(100)
@@ -64,7 +64,7 @@ func TestFrontMoves(t *testing.T) {
 		t.Errorf("Due() = %+v, want the task that was added during a scan", entries)
 	}
 
-	// So does one that was being written when it began.
+	// So does an entry whose write was in progress when the scan began.
 	s.front.writing(position{look: 50})
 	_, under = s.front.begin(position{})
 	s.front.wrote()
@@ -73,7 +73,7 @@ func TestFrontMoves(t *testing.T) {
 		t.Errorf("front is at %d, want 50", s.front.low.look)
 	}
 
-	// A scan that excludes the entry at the front says nothing about it.
+	// A scan that excludes the entry at the front does not move the front.
 	scan()
 	at := s.front.low
 	if _, err := s.Due(t.Context(), allShards(), store.Position{VisibleAt: at.look, ID: at.id}, 1<<60, 10, nil); err != nil {
@@ -84,7 +84,7 @@ func TestFrontMoves(t *testing.T) {
 	}
 }
 
-// Entries before 1970 are found after a restart too.
+// Entries before 1970 are found, also after a restart.
 func TestFrontBefore1970(t *testing.T) {
 	fs := vfs.NewMem()
 	for range 2 {

@@ -11,8 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestListAsRead lists tasks of all kinds, and compares each with what is read of
-// it alone: a list of all reads several rows with one iterator.
+// TestListAsRead lists tasks of all kinds and compares each with the task as read alone. List
+// merges several kinds of rows with one iterator, and could mix them up.
 func TestListAsRead(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{MemTableBytes: 1 << 20})
 	if err != nil {
@@ -34,7 +34,7 @@ func TestListAsRead(t *testing.T) {
 		var ends store.Batch
 		for i := range b.Adds {
 			if rand.IntN(int(version)+1) > 0 {
-				continue // it stays as it is
+				continue // the task stays unchanged
 			}
 			st, err := s.Task(t.Context(), b.Adds[i].Task.ID)
 			if err != nil {
@@ -47,7 +47,7 @@ func TestListAsRead(t *testing.T) {
 				to.State = bellman.State(rand.IntN(4))
 			}
 			c := store.Change{ID: st.ID, Version: st.Version, To: to}
-			if rand.IntN(4) > 0 { // else it left no record
+			if rand.IntN(4) > 0 { // otherwise the attempt left no record
 				c.Attempt = &bellman.Attempt{Number: int(to.Attempts), Due: now, Started: now, Result: bellman.ErrorStatus, Status: 500 + int(version)}
 			}
 			ends.Changes = append(ends.Changes, c)
@@ -90,7 +90,7 @@ func TestListAsRead(t *testing.T) {
 		}
 		for i := range want {
 			if !reflect.DeepEqual(got[i], want[i]) {
-				t.Fatalf("List(%+v) has\n%+v, with last attempt %+v; read alone it is\n%+v, %+v", tt.filter, got[i], got[i].Last, want[i], want[i].Last)
+				t.Fatalf("List(%+v) has\n%+v, with last attempt %+v; read alone the task is\n%+v, %+v", tt.filter, got[i], got[i].Last, want[i], want[i].Last)
 			}
 		}
 	}

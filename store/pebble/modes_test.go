@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store/pebble"
 )
 
-// A store and its backups are for their owner alone, whatever the umask, and so is one
-// that was written before with other modes.
+// Only the owner can read the files of a store and of its backups, whatever the umask is. This
+// includes a store that was written earlier with other modes.
 func TestFilesAreTheOwnersAlone(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	dir := filepath.Join(t.TempDir(), "data")
@@ -24,7 +24,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 		files := 0
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // the store deletes what it needs no more
+				return nil // the store deletes files that it no longer needs
 			}
 			if err != nil {
 				return err
@@ -48,7 +48,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 			return nil
 		})
 		if err != nil || files < 4 {
-			t.Errorf("%s has %d files, %v; want those of a store", dir, files, err)
+			t.Errorf("%s has %d files, %v; want the files of a store", dir, files, err)
 		}
 	}
 	s, err := pebble.Open(dir, pebble.Options{})

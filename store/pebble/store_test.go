@@ -9,7 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// small are options for tests: in memory, and little of it.
+// small are options for tests: a file system in memory, and small buffers.
 func small(fs vfs.FS) Options {
 	return Options{FS: fs, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, ReserveBytes: -1}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 )
 
-// A caller's transaction has no NOTIFY: PostgreSQL holds a lock of the whole server from there to
-// the end of the commit, so all such transactions would commit one at a time.
+// A caller's transaction has no NOTIFY. For NOTIFY PostgreSQL holds a lock of the whole server
+// until the end of the commit, so all such transactions would commit one at a time.
 func TestNoNotify(t *testing.T) {
 	url := newDatabase(t)
 	openTest(t, url, Options{})

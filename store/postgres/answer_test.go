@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// TestLostReply lets the server take longer than an answer may take: the store
-// must not wait for ever.
+// TestLostReply makes the server answer later than the time limit of an answer. The store must not
+// wait forever.
 func TestLostReply(t *testing.T) {
 	ctx := context.Background()
 	d, err := connect(ctx, newDatabase(t), Options{Answer: 300 * time.Millisecond})
@@ -39,10 +39,10 @@ func TestLostReply(t *testing.T) {
 	} {
 		err = call()
 		if kind := d.Kind(err); kind != sqlstore.Lost {
-			t.Errorf("%s() = %v, of kind %d; want the connection lost, and no answer waited for", name, err, kind)
+			t.Errorf("%s() = %v, of kind %d; want a lost connection at the time limit", name, err, kind)
 		}
 		if failed := (*sqlstore.Failed)(nil); name == "Commit" && errors.As(err, &failed) {
-			t.Errorf("Commit() = %v: it says that nothing was written, and cannot know", err)
+			t.Errorf("Commit() = %v; want ErrUnknown, because the store cannot know whether it was written", err)
 		}
 	}
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// BenchmarkChains measures what a long chain of an ordering key costs.
+// BenchmarkChains measures the cost of a long chain of an ordering key.
 func BenchmarkChains(b *testing.B) {
 	storetest.Chains(b, func(b *testing.B) store.Store { return openTest(b, newDatabase(b), Options{}) })
 }
 
-// BenchmarkAddTx is 64 clients that each pay an order and add its notification in one
-// transaction. With notify the transaction also has a NOTIFY: PostgreSQL commits such transactions one at a
-// time for the whole server. The delay is how much longer a commit takes than on this machine, as on a slower disk or
-// with a synchronous standby; it is commit_delay, which a superuser may set. On a busy machine with two cores: 1,400 commits a second at
-// each delay without NOTIFY, and 450, 200 and 110 with it.
+// BenchmarkAddTx has 64 clients that each pay an order and add its notification in one transaction.
+// With notify the transaction also has a NOTIFY: PostgreSQL commits such transactions one at a time
+// for the whole server. The delay makes each commit longer, as a slower disk or a synchronous
+// standby would; it is commit_delay, which a superuser may set. On a busy machine with two cores:
+// 1,400 commits a second at each delay without NOTIFY, and 450, 200 and 110 with it.
 func BenchmarkAddTx(b *testing.B) {
 	ctx := context.Background()
 	url := newDatabase(b)

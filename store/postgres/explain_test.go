@@ -20,7 +20,7 @@ import (
 
 var rows = flag.Int("rows", 20_000, "tasks in the tables whose plans are looked at")
 
-// connectTest opens a database with its tables.
+// connectTest opens a database with the tables.
 func connectTest(t testing.TB, url string) *database {
 	t.Helper()
 	ctx := context.Background()
@@ -35,11 +35,12 @@ func connectTest(t testing.TB, url string) *database {
 	return d
 }
 
-// small are tables of some rows, which may be read as a whole.
+// small lists the tables with few rows, which may be read as a whole.
 var small = regexp.MustCompile(`(Seq Scan|Sort).*bellman_(shard|node|depth|count|schema)`)
 
-// TestPlans looks at the plan of each statement, without statistics, with those
-// of its tables, and with those of tables of a million rows: none reads a table from end to end, and none but those few sorts.
+// TestPlans checks the plan of each statement without statistics, with those of its tables, and
+// with those of tables of a million rows. None reads a large table from end to end, and only
+// statements on small tables sort.
 func TestPlans(t *testing.T) {
 	ctx := context.Background()
 	url := newDatabase(t)
@@ -50,11 +51,11 @@ func TestPlans(t *testing.T) {
 	tidied(t, d)
 	for _, statement := range r.Statements() {
 		if statement.Insert != nil && statement.Insert.Then == sqlstore.Fail {
-			continue // its rows are there
+			continue // its rows exist already
 		}
 		most := 200 + 40*sqltest.Asked(statement)
 		if pages, plan := touched(t, d, statement); pages > most {
-			t.Errorf("%s touches %d pages, want %d at most:\n%s", statement.Name, pages, most, plan)
+			t.Errorf("%s reads %d pages; want at most %d:\n%s", statement.Name, pages, most, plan)
 		}
 	}
 	for _, statistics := range []string{"none", "as they are", "of a million"} {
@@ -62,7 +63,7 @@ func TestPlans(t *testing.T) {
 		case "none":
 			_, err := d.pool.Exec(ctx, "DELETE FROM pg_statistic WHERE starelid::regclass::text LIKE 'bellman_%'")
 			if err != nil {
-				t.Logf("there may be statistics: %v", err) // they are a superuser's
+				t.Logf("cannot delete the statistics: %v", err) // only a superuser may delete them
 			}
 		case "as they are":
 			if _, err := d.pool.Exec(ctx, "ANALYZE"); err != nil {
@@ -71,14 +72,14 @@ func TestPlans(t *testing.T) {
 		case "of a million":
 			_, err := d.pool.Exec(ctx, "UPDATE pg_class SET reltuples = reltuples * $1 WHERE relname LIKE 'bellman_%' AND reltuples > 100", max(1e6/float64(*rows), 1))
 			if err != nil {
-				t.Logf("statistics stay as they are: %v", err)
+				t.Logf("cannot change the statistics: %v", err)
 			}
 		}
 		for _, statement := range r.Statements() {
 			plan := explain(t, d, statement)
 			for line := range strings.Lines(plan) {
 				if strings.Contains(line, "Seq Scan") && !small.MatchString(line) || strings.Contains(line, "Bitmap") {
-					t.Errorf("%s (statistics: %s) does not go by its index:\n%s", statement.Name, statistics, plan)
+					t.Errorf("%s (statistics: %s) does not use its index:\n%s", statement.Name, statistics, plan)
 				}
 			}
 			switch statement.Name {
@@ -96,15 +97,15 @@ func TestPlans(t *testing.T) {
 				}
 			}
 			if (statement.Name == "list tasks" || strings.HasSuffix(statement.Name, "due tasks")) && strings.Contains(plan, "Filter") {
-				t.Errorf("%s (statistics: %s) looks at more rows than those it wants:\n%s", statement.Name, statistics, plan)
+				t.Errorf("%s (statistics: %s) reads rows that it does not return:\n%s", statement.Name, statistics, plan)
 			}
 		}
 	}
 }
 
-// tidied takes away what nobody sees any more of the few rows that change all the
-// time. Where a large table has just been filled, the server looks at it for a
-// while, and as long keeps all versions of all rows: an index leads to each of them.
+// tidied removes dead versions of the few rows that change all the time. After a large table was
+// filled, the server analyzes it for a while and keeps all versions of all rows meanwhile. An index
+// leads to each of them.
 func tidied(t *testing.T, d *database) {
 	t.Helper()
 	ctx := context.Background()
@@ -118,7 +119,7 @@ func tidied(t *testing.T, d *database) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatal("the server is still at its tables")
+			t.Fatal("autovacuum is still running")
 		}
 	}
 	if _, err := d.pool.Exec(ctx, "VACUUM bellman_shard, bellman_node, bellman_depth"); err != nil {
@@ -126,7 +127,7 @@ func tidied(t *testing.T, d *database) {
 	}
 }
 
-// fill copies the one task of a database.
+// fill copies the one task of a database n times.
 func fill(ctx context.Context, address string, n int, due time.Time) error {
 	server, err := scratch.Connect(ctx, address)
 	if err != nil {
@@ -139,8 +140,8 @@ func fill(ctx context.Context, address string, n int, due time.Time) error {
 	return errors.Join(server.Database(strings.TrimPrefix(u.Path, "/")).Fill(ctx, n, due, 24*time.Hour), server.Close())
 }
 
-// touched is how many pages a statement looks at, as the server counts them. What
-// it writes is taken back.
+// touched returns how many pages a statement reads, as the server counts them, and its plan. Its
+// writes are rolled back.
 func touched(t *testing.T, d *database, s *sqlstore.Statement) (pages int64, plan string) {
 	t.Helper()
 	ctx := context.Background()
@@ -156,13 +157,13 @@ func touched(t *testing.T, d *database, s *sqlstore.Statement) (pages int64, pla
 	}
 	lines, err := pgx.CollectRows(found, pgx.RowTo[string])
 	if kind := d.Kind(err); kind == sqlstore.Overflow || kind == sqlstore.Duplicate {
-		return 0, "" // a lease that the probe tried, a node that is there
+		return 0, "" // a lease that only the probe tries, or an existing node
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", s.Name, err)
 	}
 	plan = strings.Join(lines, "\n")
-	first := regexp.MustCompile(`Buffers:.*`).FindString(plan) // of the whole
+	first := regexp.MustCompile(`Buffers:.*`).FindString(plan) // of the whole plan
 	for _, n := range regexp.MustCompile(`(?:hit|read)=(\d+)`).FindAllStringSubmatch(first, -1) {
 		count, err := strconv.ParseInt(n[1], 10, 64)
 		if err != nil {
@@ -173,8 +174,8 @@ func touched(t *testing.T, d *database, s *sqlstore.Statement) (pages int64, pla
 	return pages, plan
 }
 
-// explain is the plan of a statement as the store's sessions keep it: made
-// without looking at arguments.
+// explain returns the plan of a statement as the store's sessions cache it: a generic plan, made
+// without looking at the arguments.
 func explain(t *testing.T, d *database, s *sqlstore.Statement) string {
 	t.Helper()
 	ctx := context.Background()

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestHalfAPipeline takes a shard whose owner has stopped while it sent: the
-// server has its fence and waits for the rest, and no timeout of its own ends that.
+// TestHalfAPipeline claims a shard whose owner stopped in the middle of sending. The server has run
+// its fence and waits for the rest, and no timeout of its own ends that.
 func TestHalfAPipeline(t *testing.T) {
 	url := newDatabase(t)
 	ctx := context.Background()
@@ -42,7 +42,7 @@ func TestHalfAPipeline(t *testing.T) {
 		}
 	}
 	if !held {
-		t.Fatal("the server did not run half a pipeline")
+		t.Fatal("the server did not run the fence of half a pipeline")
 	}
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
@@ -51,11 +51,12 @@ func TestHalfAPipeline(t *testing.T) {
 	}
 }
 
-// TestBusyRows commits often under many leases: the rows of shards and counters
-// are written at each commit, and must stay where they are, in few pages.
+// TestBusyRows commits often under many leases. Each commit writes the rows of shards and counters,
+// and these must stay in place, in few pages.
 func TestBusyRows(t *testing.T) {
-	const most = 64 // pages of 8 KiB; one for each commit if rows moved
-	// An automatic ANALYZE keeps old versions as long as it runs, which is long on a busy machine: one of some rounds is enough.
+	const most = 64 // pages of 8 KiB; if rows moved, there would be one more for each commit
+	// An automatic ANALYZE keeps old versions while it runs, which is long on a busy machine. One
+	// round of several is therefore enough.
 	for round := 1; ; round++ {
 		pages := busyRows(t)
 		t.Logf("pages after 500 commits: %v", pages)
@@ -63,12 +64,12 @@ func TestBusyRows(t *testing.T) {
 			return
 		}
 		if round == 5 {
-			t.Fatalf("500 commits make %v pages, want %d at most", pages, most)
+			t.Fatalf("tables have %v pages after 500 commits; want at most %d", pages, most)
 		}
 	}
 }
 
-// busyRows returns how many pages tables have after 500 commits in a new database.
+// busyRows returns the number of pages of the tables after 500 commits in a new database.
 func busyRows(t *testing.T) map[string]int64 {
 	ctx := context.Background()
 	s := openTest(t, newDatabase(t), Options{})

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -11,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// TestBinary lets the server say what it was given: numbers at their bounds, bytes
-// that are NULL, empty or not text, and lists of them.
+// TestBinary makes the server return its arguments: numbers at their bounds, bytes that are NULL,
+// empty or not text, and lists of them.
 func TestBinary(t *testing.T) {
 	ctx := context.Background()
 	d := connectDriver(t, newDatabase(t))
@@ -45,7 +46,7 @@ func TestBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	if back.small != -1<<15 || back.whole != 1<<31-1 || back.big != -1<<63 || back.none != 0 || back.id != id ||
-		back.null != nil || back.empty == nil || len(back.empty) != 0 || back.text != "é" {
+		back.null != nil || back.empty == nil || len(back.empty) != 0 || !bytes.Equal(back.bytes, []byte{0, 255, '\''}) || back.text != "é" {
 		t.Errorf("values came back as %+v", back)
 	}
 	if want := []string{fmt.Sprintf("%x -1 true 0", id[:]), strings.Repeat("0", 32) + " 4611686018427387904 false 0"}; !slices.Equal(rows, want) {
@@ -54,19 +55,19 @@ func TestBinary(t *testing.T) {
 	for text, arg := range map[string]any{`SELECT ?::smallint`: int64(1 << 15), `SELECT ?::integer`: int64(1 << 31), `SELECT ?::uuid`: []byte("no id")} {
 		err := d.Read(ctx, &sqlstore.Statement{Name: "wrong", Text: text, Args: []any{arg}, Each: func(sqlstore.Row) error { return nil }})
 		if err == nil || !strings.Contains(err.Error(), "wrong: ") || d.Kind(err) != sqlstore.Other {
-			t.Errorf("%s of %v = %v, of kind %d; want an error that names the statement, and no other try", text, arg, err, d.Kind(err))
+			t.Errorf("%s of %v = %v, of kind %d; want an error that names the statement, and no retry", text, arg, err, d.Kind(err))
 		}
 	}
 	if err := d.Read(ctx, none); err != nil {
-		t.Errorf("after a wrong argument the connection says: %v", err)
+		t.Errorf("the next read on the connection after a wrong argument: %v", err)
 	}
 	if err := d.Read(ctx, &sqlstore.Statement{Name: "null", Text: `SELECT NULL::bigint`, Each: func(r sqlstore.Row) error { return r.Scan(&back.big) }}); err == nil {
-		t.Error("NULL was read as a number")
+		t.Error("NULL was scanned into a number; want an error")
 	}
 }
 
-// TestPlansGone takes the plans of a connection away, and their tables: what was
-// refused is tried again with new ones.
+// TestPlansGone removes the plans of a connection, and changes their tables. Statements that fail
+// for this are retried with new plans.
 func TestPlansGone(t *testing.T) {
 	ctx := context.Background()
 	s, err := Open(ctx, newDatabase(t), Options{Connections: 2})
@@ -87,13 +88,13 @@ func TestPlansGone(t *testing.T) {
 		conn.Release()
 	}
 	if _, err := s.Depths(ctx); err != nil {
-		t.Errorf("Depths() after its plans were gone: %v", err)
+		t.Errorf("Depths() after the plans were removed: %v", err)
 	}
 	if _, err := s.d.pool.Exec(ctx, "ALTER TABLE bellman_attempt ALTER COLUMN number TYPE integer"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Attempts(ctx, bellman.NewID(), 0, 1); err != nil {
-		t.Errorf("Attempts() after a column became another: %v", err)
+		t.Errorf("Attempts() after a column was replaced: %v", err)
 	}
 }
 
@@ -115,7 +116,7 @@ func TestManyPlans(t *testing.T) {
 	}
 	var kept int
 	if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'bellman%'").Scan(&kept); err != nil || kept > mostPlans || kept != len(plansOf(conn.Conn().PgConn()).known) {
-		t.Errorf("the server keeps %d plans (%v), want %d at most, and as many as the connection knows: %d", kept, err, mostPlans, len(plansOf(conn.Conn().PgConn()).known))
+		t.Errorf("the server keeps %d plans (%v); want at most %d, and as many as the connection knows: %d", kept, err, mostPlans, len(plansOf(conn.Conn().PgConn()).known))
 	}
 }
 
@@ -132,6 +133,6 @@ func connectDriver(t *testing.T, url string) *database {
 func TestExecMode(t *testing.T) {
 	_, err := Open(context.Background(), newDatabase(t)+"&default_query_exec_mode=exec", Options{})
 	if err == nil || !strings.Contains(err.Error(), "leave it out") {
-		t.Errorf("Open() = %v, want an error that says to leave default_query_exec_mode out", err)
+		t.Errorf("Open() = %v; want an error that says to omit default_query_exec_mode", err)
 	}
 }

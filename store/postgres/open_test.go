@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSession looks at what each session is told, whatever the server's defaults are.
+// TestSession checks the settings of each session, whatever the server's defaults are.
 func TestSession(t *testing.T) {
 	d := connectTest(t, newDatabase(t))
 	want := map[string]string{"transaction_isolation": "read committed", "synchronous_commit": "on", "jit": "off",

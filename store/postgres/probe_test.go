@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// TestOpenRefuses opens databases that a store cannot use: the error says what
-// is wrong, and nothing of the password.
+// TestOpenRefuses opens databases that a store cannot use. The error names the cause and does not
+// contain the password.
 func TestOpenRefuses(t *testing.T) {
 	ctx := context.Background()
 	address := newDatabase(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// address is the server that the tests use; each makes a database of its own there.
+// address is the server that the tests use. Each test creates its own database there.
 func address() string {
 	if a := os.Getenv("BELLMAN_TEST_POSTGRES"); a != "" {
 		return a
@@ -23,12 +23,11 @@ func address() string {
 	return "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
 }
 
-// patient is how long a test waits for what must come: long enough for a slow and busy machine.
+// patient is how long a test waits for a condition. It suits a slow and busy machine.
 const patient = 5 * time.Minute
 
-// newDatabase creates a database that is dropped when the test ends, and
-// returns its address. Without a server the test is skipped,
-// unless the environment names one.
+// newDatabase creates a database that is dropped when the test ends, and returns its address.
+// Without a server the test is skipped, unless the environment names a server.
 func newDatabase(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
@@ -36,7 +35,7 @@ func newDatabase(t testing.TB) string {
 	conn, err := pgx.Connect(ctx, address())
 	if err != nil {
 		if os.Getenv("BELLMAN_TEST_POSTGRES") != "" {
-			t.Fatal(err) // somebody wants these tests
+			t.Fatal(err) // the environment asks for these tests
 		}
 		t.Skipf("no PostgreSQL at %s (set BELLMAN_TEST_POSTGRES to another): %v", redacted(address()), err)
 	}
@@ -98,7 +97,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// empty deletes all that tests before this one left in the database.
+// empty deletes everything that earlier tests left in the database.
 func empty(t testing.TB, url string) {
 	t.Helper()
 	ctx := context.Background()

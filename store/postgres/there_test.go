@@ -11,9 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestThereAlready adds a task that is there already: the transaction that finds
-// it must write, for only then does its COMMIT wait for a standby that may not
-// have the task yet.
+// TestThereAlready adds a task that exists already. The transaction that finds it must write
+// something, because only then does its COMMIT wait for a standby that may not have the task yet.
 func TestThereAlready(t *testing.T) {
 	ctx := context.Background()
 	url := newDatabase(t)
@@ -43,10 +42,10 @@ func TestThereAlready(t *testing.T) {
 	first := add()
 	before := newest()
 	if again := add(); again.Existing != first.Task.ID {
-		t.Errorf("the same key again: existing %v; want %v", again.Existing, first.Task.ID)
+		t.Errorf("add with the same key: Existing = %v; want %v", again.Existing, first.Task.ID)
 	}
 	if after := newest(); after <= before {
-		t.Errorf("the newest transaction that wrote is %d, as before: the answer waits for no standby", after)
+		t.Errorf("the newest transaction id is still %d; want a new one, because otherwise the answer waits for no standby", after)
 	}
 	depths, err := s.Depths(ctx)
 	if err != nil || len(depths) != 1 || depths[0].Pending != 1 {

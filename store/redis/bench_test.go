@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// BenchmarkCycle inserts tasks, finds them due, loads them and records their ends,
-// 512 at a time. A round is one task.
+// BenchmarkCycle inserts tasks, finds them due, loads them and records their ends, 512 at a time.
+// One iteration is one task.
 func BenchmarkCycle(b *testing.B) {
 	ctx := context.Background()
 	s := openTest(b, newStore(b), Options{})
@@ -50,7 +50,7 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkChains measures what a long chain of an ordering key costs.
+// BenchmarkChains measures the cost of a long chain of an ordering key.
 func BenchmarkChains(b *testing.B) {
 	storetest.Chains(b, func(b *testing.B) store.Store { return openTest(b, newStore(b), Options{}) })
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// TestCluster runs storetest on a Cluster of three.
+// TestCluster runs storetest on a Cluster of three servers.
 func TestCluster(t *testing.T) {
 	var servers []*server
 	var hosts []string
@@ -44,15 +44,15 @@ func TestCluster(t *testing.T) {
 	}
 	n := 0
 	storetest.Run(t, func(t *testing.T) store.Store {
-		n++ // stores of different names are on different servers
+		n++ // stores with different prefixes are on different servers
 		return openTest(t, fmt.Sprintf("redis+cluster://%s?prefix=store%d", strings.Join(hosts, ","), n), Options{Connections: 4})
 	})
 	if _, err := Open(t.Context(), "redis://"+hosts[0], Options{}); err == nil || !strings.Contains(err.Error(), "part of a Cluster") {
-		t.Errorf("Open() as one server = %v; want that it is part of a Cluster", err)
+		t.Errorf("Open() of one server alone = %v; want an error that it is part of a Cluster", err)
 	}
 }
 
-// sentinel starts a Sentinel that watches a primary called main.
+// sentinel starts a Sentinel that watches a primary with the name main.
 func sentinel(t *testing.T, primary string, quorum int) string {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(primary)
@@ -72,8 +72,8 @@ func sentinel(t *testing.T, primary string, quorum int) string {
 	return address
 }
 
-// TestFailover kills a primary that Sentinels watch, under load: with replicas=1
-// nothing that was answered is missing at the new one, and writing goes on there.
+// TestFailover kills a primary under load. Sentinels watch it. With replicas=1 the new primary has
+// everything that was answered, and writing goes on there.
 func TestFailover(t *testing.T) {
 	primary := start(t)
 	host, port, _ := net.SplitHostPort(primary.address)
@@ -91,7 +91,7 @@ func TestFailover(t *testing.T) {
 		s.until(t, "knows the replica and the other Sentinels", func(c *client.Client) bool {
 			reply, err := c.Do(context.Background(), "SENTINEL", "MASTER", "main").StringSlice()
 			text := strings.Join(reply, " ")
-			if err != nil { // a map
+			if err != nil { // RESP3: a map
 				m, err := c.Do(context.Background(), "SENTINEL", "MASTER", "main").Result()
 				if err != nil {
 					return false
@@ -148,22 +148,23 @@ func TestFailover(t *testing.T) {
 	for _, id := range answered {
 		key := s.row(id)
 		if n, err := replica.ask(t).Exists(context.Background(), key).Result(); err != nil || n != 1 {
-			t.Fatalf("task %v was answered, and is not there after the fail-over: %v", id, err)
+			t.Fatalf("Task(%v) after the fail-over = %[2]v; want the task, because it was answered", id, err)
 		}
 	}
 	t.Logf("%d tasks were answered before the fail-over", len(answered))
-	// With no replica left the answer would wait in vain: that is said, not hidden.
+	// No replica is left, so an answer would wait in vain. The store returns an error instead of
+	// hiding this.
 	soon(t, "a commit reaches the new primary", func() bool {
 		_, err := s.State(context.Background(), "")
 		return err == nil
 	})
 	if err := add(); !errors.Is(err, bellman.ErrUnknown) || !strings.Contains(err.Error(), "0 replicas have it, and 1 must") {
-		t.Errorf("Commit() without a replica = %v; want ErrUnknown, since no replica has it", err)
+		t.Errorf("Commit() without a replica = %v; want ErrUnknown, because no replica has the task", err)
 	}
 }
 
-// TestKill kills the server again and again under load: nothing that was answered is
-// missing, and no batch is there in part.
+// TestKill kills the server repeatedly under load. Everything that was answered exists afterwards,
+// and each batch exists as a whole or not at all.
 func TestKill(t *testing.T) {
 	s := start(t)
 	db := openTest(t, "redis://"+s.address, Options{Connections: 4})
@@ -213,7 +214,7 @@ func TestKill(t *testing.T) {
 	}
 	close(stop)
 	group.Wait()
-	// The client tries a server that was away again each second.
+	// The client tries a failed server again each second.
 	soon(t, "the server is found again", func() bool {
 		_, err := db.State(ctx, "")
 		return err == nil
@@ -228,13 +229,13 @@ func TestKill(t *testing.T) {
 	written := 0
 	for _, p := range answered {
 		if !has(p.first) || !has(p.second) {
-			t.Fatalf("a batch that was answered is missing")
+			t.Fatalf("a batch that was answered is missing after the kill")
 		}
 		written++
 	}
 	for _, p := range unknown {
 		if has(p.first) != has(p.second) {
-			t.Errorf("a batch is there in part")
+			t.Errorf("only a part of a batch exists")
 		}
 		if has(p.first) {
 			written++
@@ -252,7 +253,7 @@ func soon(t *testing.T, what string, is func() bool) {
 	deadline := time.Now().Add(patient)
 	for tick := time.NewTicker(20 * time.Millisecond); !is(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("not in %v: %s", patient, what)
+			t.Fatalf("after %v not yet: %s", patient, what)
 		}
 	}
 }

@@ -16,17 +16,17 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// A lostError is that of a call that was made to fail.
+// A lostError is the error of a call that failed on purpose.
 type lostError struct {
-	done  bool // it was done all the same
-	reply any  // what nobody was told
+	done  bool // whether the call was done all the same
+	reply any  // the reply that the caller did not get
 }
 
 func (l *lostError) Error() string { return fmt.Sprintf("injected: connection lost, done: %t", l.done) }
 
 func (l *lostError) Unwrap() error { return io.EOF }
 
-// A fault makes calls fail when plan says so, before they are sent or after.
+// A fault makes calls fail when plan says so, before or after they are sent.
 type fault struct {
 	plan func(ctx context.Context, name string) (fails, done bool)
 }
@@ -57,11 +57,11 @@ func (f *fault) ProcessPipelineHook(next client.ProcessPipelineHook) client.Proc
 	return next
 }
 
-// asked marks calls whose unknown outcome is dealt with.
+// asked marks calls whose unknown outcome was resolved.
 type asked struct{}
 
-// A patient store is what a caller is who does not give up: it finds out what
-// became of a write whose outcome is unknown, here by asking the fault itself.
+// A patientStore acts like a caller that retries. It finds out the outcome of an unknown write,
+// here by asking the fault itself.
 type patientStore struct{ *Store }
 
 func (p *patientStore) Commit(ctx context.Context, b *store.Batch) error {
@@ -72,7 +72,7 @@ func (p *patientStore) Commit(ctx context.Context, b *store.Batch) error {
 			return err
 		}
 		if !errors.Is(err, bellman.ErrUnknown) {
-			return fmt.Errorf("a commit that was sent failed as if it had not been: %w", err)
+			return fmt.Errorf("a commit was sent, but its error says that nothing was written: %w", err)
 		}
 		if lost.done {
 			said, _ := lost.reply.([]any)
@@ -82,13 +82,13 @@ func (p *patientStore) Commit(ctx context.Context, b *store.Batch) error {
 	}
 }
 
-// TestStoreWithFaults runs storetest on a store whose calls break all the time,
-// before they are sent and after: reads, which are made again, and commits.
+// TestStoreWithFaults runs storetest on a store whose calls fail often, before and after they are
+// sent. Reads are retried; commits may have an unknown outcome.
 func TestStoreWithFaults(t *testing.T) {
 	var mu sync.Mutex
 	broken := 0
 	storetest.Run(t, func(t *testing.T) store.Store {
-		calls, quiet := 0, 12 // opening is quiet
+		calls, quiet := 0, 12 // no faults while the store opens
 		return &patientStore{openTest(t, newStore(t), Options{Connections: 4, hook: &fault{func(ctx context.Context, name string) (bool, bool) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -102,12 +102,12 @@ func TestStoreWithFaults(t *testing.T) {
 		}}})}
 	})
 	if broken == 0 {
-		t.Error("no call was made to fail")
+		t.Error("no call failed, so the test shows nothing")
 	}
 }
 
-// TestOutcomes breaks the connection at a commit, before it and after it, and looks
-// at what the caller is told and what was written.
+// TestOutcomes breaks the connection before and after a commit. It compares the error that the
+// caller gets with what was written.
 func TestOutcomes(t *testing.T) {
 	ctx := context.Background()
 	var fails, done bool
@@ -149,33 +149,33 @@ func TestOutcomes(t *testing.T) {
 		for what, is := range map[string]bool{"the task": has(fresh.ID), "what follows": has(follow.ID), "the change": ended.State == bellman.Succeeded,
 			"the attempt": ended.Last != nil, "the document": docErr == nil} {
 			if is != done {
-				t.Errorf("done %t: %s is there: %t", done, what, is)
+				t.Errorf("done %t: %s exists: %t; want the same", done, what, is)
 			}
 		}
-		// Under a new epoch the old transaction is there, or can never be.
+		// Once the shard has a new epoch, the old transaction was either written or never will be.
 		newer, err := s.Claim(ctx, "a", 0, lease.Epoch)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Commit(ctx, b); !errors.Is(err, bellman.ErrFenced) {
-			t.Errorf("done %t: under the old epoch: Commit() = %v, want ErrFenced", done, err)
+			t.Errorf("done %t: Commit() under the old epoch = %v; want ErrFenced", done, err)
 		}
 		lease = newer
 		b.Leases[0] = lease
 		if err := s.Commit(ctx, b); err != nil {
-			t.Errorf("done %t: again: Commit() = %v", done, err)
+			t.Errorf("done %t: second Commit() = %v", done, err)
 		}
 		if a := b.Adds[0]; a.Err != nil || done != (a.Existing == fresh.ID) {
-			t.Errorf("done %t: again: Existing = %v, Err = %v", done, a.Existing, a.Err)
+			t.Errorf("done %t: second Commit(): Existing = %v, Err = %v", done, a.Existing, a.Err)
 		}
 		if err := b.Changes[0].Err; done != errors.Is(err, bellman.ErrConflict) {
-			t.Errorf("done %t: again: change: %v", done, err)
+			t.Errorf("done %t: second Commit(): the change has %v", done, err)
 		}
 	}
 }
 
-// TestSameEpochTwice loses a claim, as a fail-over may: the node that made it is
-// fenced off by another's claim of the same epoch.
+// TestSameEpochTwice loses a claim, as a fail-over may, and another node claims the same epoch. The
+// node whose claim was lost is fenced off.
 func TestSameEpochTwice(t *testing.T) {
 	ctx := context.Background()
 	address := newStore(t)
@@ -209,7 +209,7 @@ func TestSameEpochTwice(t *testing.T) {
 	if err := b.Commit(ctx, batch(won)); err != nil {
 		t.Errorf("Commit() of the other = %v", err)
 	}
-	// The answer to a claim may be lost: its mark is read with the shards.
+	// The answer to a claim may be lost, so its mark is read with the shards.
 	if state, err := a.State(ctx, ""); err != nil || state.Shards[0].Lease != won {
 		t.Errorf("State() has %+v, %v; want lease %+v", state.Shards[0], err, won)
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// most is how much memory a waiting task with a body of 300 bytes may take.
+// most is the most memory in bytes that a waiting task with a body of 300 bytes may take.
 const most = 1024
 
-// waiting is a task as a payment platform has them, due in a day.
+// waiting returns a typical task of a payment platform, due in a day.
 func waiting(n int, now time.Time) *bellman.Task {
 	random := make([]byte, 130)
 	rand.Read(random)
@@ -33,8 +33,7 @@ func waiting(n int, now time.Time) *bellman.Task {
 	}
 }
 
-// TestMemory measures what waiting tasks take in a server of its own, and in which
-// keys.
+// TestMemory measures the memory of waiting tasks on its own server, and lists which keys take it.
 func TestMemory(t *testing.T) {
 	s := start(t, "--appendonly", "no")
 	db := openTest(t, "redis://"+s.address+"?durability=none", Options{})
@@ -56,13 +55,13 @@ func TestMemory(t *testing.T) {
 	before := total(t, s)
 	add(tasks)
 	each := (total(t, s) - before) / tasks
-	t.Logf("%d bytes a waiting task", each)
+	t.Logf("%d bytes for each waiting task", each)
 	if each > most {
 		t.Errorf("a waiting task takes %d bytes, want at most %d", each, most)
 	}
 }
 
-// total is what the server has allocated for all it keeps.
+// total returns the memory that the server has allocated for its data.
 func total(t *testing.T, s *server) int64 {
 	t.Helper()
 	text, err := s.ask(t).Info(t.Context(), "memory").Result()
@@ -78,6 +77,6 @@ func total(t *testing.T, s *server) int64 {
 			return bytes
 		}
 	}
-	t.Fatal("INFO memory says nothing of used_memory")
+	t.Fatal("INFO memory has no used_memory")
 	return 0
 }

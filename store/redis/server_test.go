@@ -17,10 +17,10 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// patient is how long a test waits for what must come: long enough for a slow and busy machine.
+// patient is how long a test waits for a condition. It suits a slow and busy machine.
 const patient = 5 * time.Minute
 
-// A server is one Redis process of a test's own.
+// A server is a Redis process started by a test.
 type server struct {
 	address string
 	args    []string
@@ -28,8 +28,8 @@ type server struct {
 	ended   chan struct{}
 }
 
-// start starts a server in a directory of its own, with these settings over those
-// that a store wants. Without the program the test is skipped.
+// start starts a server in its own directory. settings override those that a store needs. Without
+// redis-server the test is skipped.
 func start(t testing.TB, settings ...string) *server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -54,7 +54,7 @@ func freePort(t testing.TB) string {
 		}
 		address := l.Addr().String()
 		l.Close()
-		if l.Addr().(*net.TCPAddr).Port < 55_000 { // a Cluster's bus is 10,000 above
+		if l.Addr().(*net.TCPAddr).Port < 55_000 { // the bus of a Cluster uses a port 10,000 above
 			return address
 		}
 	}
@@ -83,7 +83,7 @@ func (s *server) begin(t testing.TB) {
 	}()
 }
 
-// kill ends the server as a crash does.
+// kill ends the server like a crash.
 func (s *server) kill() {
 	if s.process == nil {
 		return
@@ -93,7 +93,7 @@ func (s *server) kill() {
 	s.process = nil
 }
 
-// ask is a connection to the server itself.
+// ask returns a connection to the server, without a store.
 func (s *server) ask(t testing.TB) *client.Client {
 	hush()
 	c := client.NewClient(&client.Options{Addr: s.address, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true})
@@ -101,14 +101,14 @@ func (s *server) ask(t testing.TB) *client.Client {
 	return c
 }
 
-// until waits until something holds of the server.
+// until waits until a condition of the server holds.
 func (s *server) until(t testing.TB, what string, holds func(*client.Client) bool) {
 	t.Helper()
 	c := s.ask(t)
 	deadline := time.Now().Add(patient)
 	for tick := time.NewTicker(20 * time.Millisecond); !holds(c); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("the server at %s never %s", s.address, what)
+			t.Fatalf("waited in vain until the server at %s %s", s.address, what)
 		}
 	}
 }
@@ -121,13 +121,13 @@ func (s *server) do(t testing.TB, args ...any) {
 	}
 }
 
-// TestRefuses opens stores in servers that would not keep them.
+// TestRefuses opens stores on servers that would lose tasks.
 func TestRefuses(t *testing.T) {
 	s := start(t)
 	tests := []struct {
 		set, to string
-		address string // %s: the server's
-		want    string // empty: it is opened
+		address string // %s stands for the server
+		want    string // empty: Open succeeds
 	}{
 		{"appendfsync", "always", "redis://%s", ""},
 		{"appendfsync", "everysec", "redis://%s", "set appendfsync always"},
@@ -173,8 +173,8 @@ func (s *server) written(t testing.TB) {
 	})
 }
 
-// A connection is checked like the start: another server may be behind the address, or
-// somebody may have changed its settings.
+// Each new connection is checked like the first one. Another server may be behind the address by
+// then, or its settings may have changed.
 func TestRefusesNewConnections(t *testing.T) {
 	server := start(t)
 	s := openTest(t, "redis://"+server.address, Options{})
@@ -182,7 +182,7 @@ func TestRefusesNewConnections(t *testing.T) {
 	server.do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 	err := s.Commit(t.Context(), adding())
 	if err == nil || !strings.Contains(err.Error(), "no-appendfsync-on-rewrite") {
-		t.Errorf("Commit() over a new connection, with no-appendfsync-on-rewrite yes = %v; want it refused by that name", err)
+		t.Errorf("Commit() over a new connection, with no-appendfsync-on-rewrite yes = %v; want an error that names the setting", err)
 	}
 	server.do(t, "CONFIG", "SET", "no-appendfsync-on-rewrite", "no")
 	if err := s.Commit(t.Context(), adding()); err != nil {
@@ -190,43 +190,43 @@ func TestRefusesNewConnections(t *testing.T) {
 	}
 }
 
-// A server whose append-only file is switched on while it has data writes that file in
-// the background. A crash before the file is complete loses everything.
+// If append-only is switched on while a server has data, the server writes its first file in the
+// background. A crash before the file is complete loses everything.
 func TestFirstRewrite(t *testing.T) {
 	server := start(t, "--appendonly", "no")
 	server.do(t, "EVAL", "for i = 1, 1000 do redis.call('SET', 'k' .. i, 'v') end return 1", 0)
-	server.do(t, "CONFIG", "SET", "rdb-key-save-delay", "100000") // µs a key: longer than any test
+	server.do(t, "CONFIG", "SET", "rdb-key-save-delay", "100000") // µs for each key: longer than any test
 	server.do(t, "CONFIG", "SET", "appendonly", "yes")
 	_, err := Open(t.Context(), "redis://"+server.address, Options{})
 	if !errors.Is(err, bellman.ErrUnreachable) || !strings.Contains(err.Error(), "aof_rewrite_in_progress:0") {
-		t.Errorf("Open() while the first append-only file is written = %v; want ErrUnreachable, and what to wait for", err)
+		t.Errorf("Open() while the first append-only file is written = %v; want ErrUnreachable with the cause", err)
 	}
 	openTest(t, "redis://"+server.address+"?durability=none", Options{})
-	server.do(t, "CONFIG", "SET", "appendonly", "no") // ends the process that writes
+	server.do(t, "CONFIG", "SET", "appendonly", "no") // ends the process that writes the file
 	server.do(t, "CONFIG", "SET", "rdb-key-save-delay", "0")
 	server.do(t, "CONFIG", "SET", "appendonly", "yes")
 	server.written(t)
 	openTest(t, "redis://"+server.address, Options{})
 }
 
-// The first rewrite of a file that was on from the beginning looks the same in INFO. It
-// puts nothing at risk, so a store that is open goes on.
+// The first rewrite of a file that was on from the start looks the same in INFO. It puts nothing at
+// risk, so an open store goes on.
 func TestFirstRewriteOfAWholeFile(t *testing.T) {
 	server := start(t)
 	s := openTest(t, "redis://"+server.address, Options{})
 	server.do(t, "EVAL", "for i = 1, 1000 do redis.call('SET', 'k' .. i, 'v') end return 1", 0)
 	server.do(t, "CONFIG", "SET", "rdb-key-save-delay", "100000")
-	server.do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // before the child has copies of its connections
+	server.do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // before the child process gets copies of its connections
 	server.do(t, "BGREWRITEAOF")
 	for range 3 {
-		if err := s.Commit(t.Context(), adding()); err != nil && !errors.Is(err, bellman.ErrUnknown) { // of a connection that was killed
+		if err := s.Commit(t.Context(), adding()); err != nil && !errors.Is(err, bellman.ErrUnknown) { // ErrUnknown: the connection was killed
 			t.Errorf("Commit() over a new connection during a rewrite = %v", err)
 		}
 	}
 	server.do(t, "CONFIG", "SET", "appendonly", "no")
 }
 
-// TestTooOld reads what an old server says.
+// TestTooOld reads the version of an old server.
 func TestTooOld(t *testing.T) {
 	tests := []struct {
 		seen settings
@@ -241,16 +241,16 @@ func TestTooOld(t *testing.T) {
 	for _, tt := range tests {
 		got, err := tt.seen.waits(Address{})
 		if got != tt.want && err == nil || (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
-			t.Errorf("%+v waits for %+v, %v; want %+v, %q", tt.seen, got, err, tt.want, tt.says)
+			t.Errorf("a server that reports %+v waits for %+v, %v; want %+v, %q", tt.seen, got, err, tt.want, tt.says)
 		}
 	}
 	old := said("redis_version:6.2.14\r\nredis_mode:standalone\r\nrole:master\r\naof_enabled:1\r\nmaxmemory_policy:noeviction\r\n")
 	if err := (&Store{}).fits(t.Context(), old, Address{Kind: Single}, false); err == nil || !strings.Contains(err.Error(), "Redis 6.2.14 is too old: want 7.0") {
-		t.Errorf("fits(6.2.14) = %v; want that it is too old", err)
+		t.Errorf("fits(6.2.14) = %v; want an error that it is too old", err)
 	}
 }
 
-// said is a server that says one thing.
+// said is a server with one fixed answer.
 type said string
 
 func (s said) Info(ctx context.Context, _ ...string) *client.StringCmd {

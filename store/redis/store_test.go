@@ -14,7 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// address is the server that the tests use; each has a prefix of its own there.
+// address is the server that the tests use. Each test has its own prefix there.
 func address() string {
 	if a := os.Getenv("BELLMAN_TEST_REDIS"); a != "" {
 		return a
@@ -22,9 +22,8 @@ func address() string {
 	return "redis://127.0.0.1:6379"
 }
 
-// newStore is the address of a store that is deleted when the test ends. Without a
-// server the test is skipped, unless the environment names one. What the server
-// keeps is no concern of these tests.
+// newStore returns the address of a store that is deleted when the test ends. Without a server the
+// test is skipped, unless the environment names a server. These tests do not need a durable server.
 func newStore(t testing.TB) string {
 	t.Helper()
 	a, err := ParseAddress(address())
@@ -37,7 +36,7 @@ func newStore(t testing.TB) string {
 	if err := c.Ping(ctx).Err(); err != nil {
 		c.Close()
 		if os.Getenv("BELLMAN_TEST_REDIS") != "" {
-			t.Fatal(err) // somebody wants these tests
+			t.Fatal(err) // the environment asks for these tests
 		}
 		t.Skipf("no Redis at %s (set BELLMAN_TEST_REDIS to another): %v", a.Hosts[0], err)
 	}

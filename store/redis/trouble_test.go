@@ -26,7 +26,7 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// version is the server's, 702 for 7.2.
+// version returns the server's version, 702 for 7.2.
 func (s *server) version(t testing.TB) int {
 	t.Helper()
 	seen, err := read(t.Context(), s.ask(t))
@@ -36,14 +36,14 @@ func (s *server) version(t testing.TB) int {
 	return seen.number
 }
 
-// adding is a batch that adds one new task.
+// adding returns a batch that adds one new task.
 func adding() *store.Batch {
 	t := waiting(1, time.Now())
 	t.Key = t.ID.String()
 	return &store.Batch{Adds: []store.Add{{Task: t, Digest: t.Digest()}}}
 }
 
-// TestStoreThatWaits runs storetest with a WAITAOF behind each write.
+// TestStoreThatWaits runs storetest with a WAITAOF after each write.
 func TestStoreThatWaits(t *testing.T) {
 	server := start(t)
 	if v := server.version(t); v < 702 {
@@ -53,19 +53,19 @@ func TestStoreThatWaits(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store {
 		n++
 		s := openTest(t, fmt.Sprintf("redis://%s?prefix=w%d", server.address, n), Options{Connections: 4})
-		s.wait = waits{local: 1} // as with everysec, but that it takes no second
+		s.wait = waits{local: 1} // as with everysec, but without its delay of a second
 		return s
 	})
 }
 
-// A server that was started anew and still reads its file says that it keeps none: it is
-// not taken for one that loses tasks.
+// A restarted server that still reads its file reports that it has no file. Open must not take it
+// for a server that loses tasks.
 func TestLoading(t *testing.T) {
 	server := start(t)
 	openTest(t, "redis://"+server.address, Options{})
-	server.do(t, "EVAL", "for i = 1, 60000 do redis.call('SET', 'k' .. i, 'v') end return 1", 0) // some to read
+	server.do(t, "EVAL", "for i = 1, 60000 do redis.call('SET', 'k' .. i, 'v') end return 1", 0) // data to read at the restart
 	server.kill()
-	server.args = append(server.args, "--key-load-delay", "500") // µs a command: half a minute in all, unless it is told to be quick
+	server.args = append(server.args, "--key-load-delay", "500") // µs a command: half a minute in all, unless the delay is removed
 	server.begin(t)
 	server.until(t, "loads", func(c *client.Client) bool {
 		info, _ := c.Info(t.Context(), "persistence").Result()
@@ -73,14 +73,14 @@ func TestLoading(t *testing.T) {
 	})
 	_, err := Open(t.Context(), "redis://"+server.address, Options{})
 	if !errors.Is(err, bellman.ErrUnreachable) || !strings.Contains(err.Error(), "still reads what it kept") {
-		t.Errorf("Open() of a server that loads = %v, want that it does", err)
+		t.Errorf("Open() of a loading server = %v; want an error that it is loading", err)
 	}
 	server.do(t, "CONFIG", "SET", "key-load-delay", 0)
 	server.until(t, "answers", func(c *client.Client) bool { return c.Ping(t.Context()).Err() == nil })
 	openTest(t, "redis://"+server.address, Options{})
 }
 
-// What is wrong with an address is said, not only what the client saw of it.
+// The error names what is wrong with an address, not only the symptom that the client saw.
 func TestAdvice(t *testing.T) {
 	primary, other := start(t), start(t)
 	watch := sentinel(t, primary.address, 1)
@@ -119,8 +119,8 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestEverysec keeps what it answered over a crash of a server that writes to disk
-// once a second, and does not answer once that has no file any more.
+// A server that writes to disk once a second keeps everything that was answered after a crash. If
+// it no longer writes a file, the store does not confirm a commit.
 func TestEverysec(t *testing.T) {
 	server := start(t, "--appendfsync", "everysec")
 	if v := server.version(t); v < 702 {
@@ -129,10 +129,10 @@ func TestEverysec(t *testing.T) {
 	var log bytes.Buffer
 	s := openTest(t, "redis://"+server.address, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if want := (waits{local: 1}); s.wait != want {
-		t.Fatalf("with appendfsync everysec a write waits for %+v, want %+v", s.wait, want)
+		t.Fatalf("a write with appendfsync everysec waits for %+v; want %+v", s.wait, want)
 	}
 	if !strings.Contains(log.String(), "each answer waits until redis has written to disk") {
-		t.Errorf("the log says %s; want how each answer waits", log.String())
+		t.Errorf("log %s; want it to say what each answer waits for", log.String())
 	}
 	var kept []bellman.ID
 	for range 3 {
@@ -146,18 +146,17 @@ func TestEverysec(t *testing.T) {
 	server.launch(t)
 	for _, id := range kept {
 		if _, err := s.Task(t.Context(), id); err != nil {
-			t.Errorf("after a crash of Redis: Task(%v) = %v; its commit had been answered", id, err)
+			t.Errorf("Task(%v) after a crash of Redis = %v; want the task, because its commit was answered", id, err)
 		}
 	}
 	server.do(t, "CONFIG", "SET", "appendonly", "no")
 	if err := s.Commit(t.Context(), adding()); !errors.Is(err, bellman.ErrUnknown) {
-		t.Errorf("Commit() where nothing goes to disk any more = %v; want ErrUnknown", err)
+		t.Errorf("Commit() after the file was switched off = %v; want ErrUnknown", err)
 	}
 }
 
-// TestFull lets a server run out of the memory that it may have: it takes no new task,
-// still records what becomes of those that are there, and has lost none when there is
-// room again.
+// A server runs out of its permitted memory. The store rejects new tasks and still records outcomes
+// of existing ones. Nothing is lost when there is room again.
 func TestFull(t *testing.T) {
 	server := start(t)
 	s := openTest(t, "redis://"+server.address, Options{})
@@ -166,11 +165,11 @@ func TestFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	task := first.Adds[0].Task
-	server.do(t, "CONFIG", "SET", "maxmemory", "1") // byte
+	server.do(t, "CONFIG", "SET", "maxmemory", "1") // one byte
 	refused := adding()
 	err := s.Commit(t.Context(), refused)
 	if why := refused.Adds[0].Err; err != nil || !errors.Is(why, bellman.ErrFull) || !strings.Contains(why.Error(), "maxmemory") {
-		t.Errorf("Commit() of a new task = %v, %v; want ErrFull of the task, and that maxmemory is why", err, why)
+		t.Errorf("Commit() of a new task = %v, %v; want ErrFull of the task, and maxmemory as the cause", err, why)
 	}
 	whole := adding()
 	whole.Docs = []store.Doc{{Kind: "k", Name: "n", Value: []byte("1"), Was: []byte{}}}
@@ -178,7 +177,7 @@ func TestFull(t *testing.T) {
 		t.Errorf("Commit() of a new task and a document with a Was = %v; want ErrFull", err)
 	}
 	if _, err := s.Task(t.Context(), refused.Adds[0].Task.ID); !errors.Is(err, bellman.ErrNotFound) {
-		t.Errorf("Task() of one that was refused = %v; want ErrNotFound", err)
+		t.Errorf("Task() of a rejected task = %v; want ErrNotFound", err)
 	}
 	now := time.Now()
 	over := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: 1, Of: task, Attempt: &bellman.Attempt{Number: 1, Due: now, Started: now},
@@ -187,18 +186,18 @@ func TestFull(t *testing.T) {
 		t.Errorf("Commit() of an outcome = %v, %v; want it recorded", err, over.Changes[0].Err)
 	}
 	if err := s.Join(t.Context(), store.Node{Name: "n"}, time.Minute); err != nil {
-		t.Errorf("Join() = %v; want a node to live on", err)
+		t.Errorf("Join() = %v; want success, so that the node stays alive", err)
 	}
 	server.do(t, "CONFIG", "SET", "maxmemory", "0")
 	if err := s.Commit(t.Context(), refused); err != nil {
-		t.Errorf("Commit() of it again, with room = %v", err)
+		t.Errorf("second Commit() with room = %v", err)
 	}
 	if got, err := s.Task(t.Context(), task.ID); err != nil || got.State != bellman.Succeeded {
 		t.Errorf("Task() = %+v, %v; want it succeeded", got, err)
 	}
 }
 
-// TestForbidden opens a store as users who may not do all of it.
+// TestForbidden opens a store as users without some of the permissions.
 func TestForbidden(t *testing.T) {
 	server := start(t)
 	for name, rules := range map[string]string{"config": "-config", "scripts": "-evalsha -eval", "info": "-info", "keys": "resetkeys ~other:*"} {
@@ -210,7 +209,7 @@ func TestForbidden(t *testing.T) {
 	}
 	tests := []struct {
 		user, query string
-		want        []string // none: it is opened
+		want        []string // none: Open succeeds
 	}{
 		{"config", "", []string{"Redis does not say when it writes to disk (CONFIG GET appendfsync is forbidden)", "durability=none"}},
 		{"config", "?durability=none", nil},
@@ -231,16 +230,16 @@ func TestForbidden(t *testing.T) {
 		}
 		for _, want := range tt.want {
 			if !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(want)) {
-				t.Errorf("Open() as %s%s = %v; want it to say %q", tt.user, tt.query, err, want)
+				t.Errorf("Open() as %s%s = %v; want an error with %q", tt.user, tt.query, err, want)
 			}
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("Open() as %s%s = %v: it has the password", tt.user, tt.query, err)
+			t.Errorf("Open() as %s%s = %v; want an error without the password", tt.user, tt.query, err)
 		}
 	}
 }
 
-// TestTLS opens a store in a server with a certificate of an authority of its own.
+// TestTLS opens a store on a server whose certificate is from a private authority.
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	ca, other := newAuthority(t, dir, "ca"), newAuthority(t, dir, "other")
@@ -274,7 +273,7 @@ func TestTLS(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		t.Errorf("Open() with a key as its ca = %v; want that it has no certificate", err)
+		t.Errorf("Open() with a key file as ca = %v; want an error that it has no certificate", err)
 	}
 }
 
@@ -303,7 +302,7 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// sign makes a certificate for 127.0.0.1, and its key, both in files.
+// sign creates a certificate for 127.0.0.1 and its key, both as files.
 func (a *authority) sign(t *testing.T, dir, name string) {
 	t.Helper()
 	key := newKey(t)

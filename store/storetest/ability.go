@@ -13,16 +13,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// abilities hold for a store that has the ability; a store without it passes. See also Backup.
+// abilities test the abilities that a store has; a store without an ability passes. See also
+// Backup.
 var abilities = []promise{
-	{"traits: a store says the same at each call, and a batch is not negative", func(t *suite) {
+	{"traits: a store returns the same at each call, and the batch size is not negative", func(t *suite) {
 		use := store.UseOf(t.s)
 		t.add(t.task(t0))
 		if again := store.UseOf(t.s); again != use || use.BatchSize < 0 {
-			t.Errorf("Use() = %+v, then %+v", use, again)
+			t.Errorf("Use() = %+v, then %+v; want the same, with a batch size of 0 or more", use, again)
 		}
 	}},
-	{"counter: as many are counted as Due reads", func(t *suite) {
+	{"counter: CountDue counts as many entries as Due reads", func(t *suite) {
 		b := &store.Batch{}
 		for i := range 5000 { // more than CountDue reads at once
 			task := t.task(t0.Add(time.Duration(i/50) * time.Millisecond))
@@ -51,7 +52,7 @@ var abilities = []promise{
 			}
 		}
 	}},
-	{"health: a store that takes tasks is well, and a closed one says that it is closed", func(t *suite) {
+	{"health: a working store reports no error, and a closed one ErrClosed", func(t *suite) {
 		health, can := store.As[store.Health](t.s)
 		if !can {
 			return
@@ -60,13 +61,13 @@ var abilities = []promise{
 		t.must(health.Health())
 		select {
 		case <-health.Broken():
-			t.Error("Broken() is closed, and nothing is")
+			t.Error("Broken() is closed although the store works")
 		default:
 		}
 		t.must(t.s.Close())
 		t.wantErr("Health() after Close", health.Health(), bellman.ErrClosed)
 	}},
-	{"check: a store finds no disagreement in what was added, changed and ended", func(t *suite) {
+	{"check: a store finds nothing wrong after tasks were added, changed and ended", func(t *suite) {
 		c, can := store.As[store.Checker](t.s)
 		if !can {
 			return
@@ -98,7 +99,7 @@ var abilities = []promise{
 		before := map[string]float64{}
 		for _, x := range f.Figures() {
 			if _, twice := before[x.Name]; twice || x.Help == "" || !figureName.MatchString(x.Name) || strings.HasSuffix(x.Name, "_total") != x.Counter {
-				t.Errorf("figure %+v: want a name of its own, in lower case, that ends in _total if it only grows", x)
+				t.Errorf("figure %+v: want a unique name in lower case, which ends in _total if the figure only grows", x)
 			}
 			before[x.Name] = x.Value
 		}
@@ -109,7 +110,7 @@ var abilities = []promise{
 		}
 		for _, x := range after {
 			if x.Counter && x.Value < before[x.Name] {
-				t.Errorf("counter %s went from %v to %v", x.Name, before[x.Name], x.Value)
+				t.Errorf("counter %s went from %v to %v; want it to grow or stay", x.Name, before[x.Name], x.Value)
 			}
 		}
 	}},
@@ -124,7 +125,7 @@ type plainly struct{ store.DueReader }
 func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) store.Store) {
 	copier, can := store.As[store.Backup](s)
 	if !can {
-		t.Fatalf("%T has no Backup", s)
+		t.Fatalf("%T does not have the ability Backup", s)
 	}
 	before, after := &suite{T: t, s: s}, &suite{T: t, s: s, ids: 1 << 16}
 	kept, ended := before.task(t0), before.task(t0)
@@ -133,7 +134,7 @@ func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) sto
 	before.end(ended, bellman.Succeeded, t0)
 	before.must(copier.Backup(dir))
 	if err := copier.Backup(dir); err == nil {
-		t.Error("a second copy to the same directory is made")
+		t.Error("Backup() to the same directory again: no error")
 	}
 	late := after.task(t0)
 	after.add(late)
@@ -142,12 +143,12 @@ func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) sto
 	c.same(c.get(kept.ID), kept)
 	c.hasAlias("a", kept.ID)
 	if got := c.get(ended.ID); got.State != bellman.Succeeded {
-		t.Errorf("an ended task is %v in the copy", got.State)
+		t.Errorf("an ended task is %v in the copy; want its end state", got.State)
 	}
 	if _, err := c.s.Task(context.Background(), late.ID); !errors.Is(err, bellman.ErrNotFound) {
-		t.Errorf("Task() of one that was added after the copy = %v, want ErrNotFound", err)
+		t.Errorf("Task() in the copy of a task added later = %v; want ErrNotFound", err)
 	}
-	c.end(kept, bellman.Cancelled, t0) // the copy is a store like any other
+	c.end(kept, bellman.Cancelled, t0) // the copy is an ordinary store
 	c.must(s.Close())
 	if err := copier.Backup(dir + "2"); !errors.Is(err, bellman.ErrClosed) {
 		t.Errorf("Backup() of a closed store = %v, want ErrClosed", err)
@@ -174,7 +175,7 @@ var refusals = []promise{
 			t.get(last.ID)
 			t.must(b.Changes[0].Err)
 			if got := t.get(changed.ID); got.State != bellman.Succeeded {
-				t.Errorf("%s: the change beside it left the task %v", name, got.State)
+				t.Errorf("%s: the change in the same batch left the task %v", name, got.State)
 			}
 			for _, a := range []store.Add{b.Adds[1], b.Changes[0].Follow[0]} {
 				var invalid *bellman.Invalid
@@ -182,9 +183,9 @@ var refusals = []promise{
 				switch {
 				case errors.As(a.Err, &invalid) && errors.Is(err, bellman.ErrNotFound):
 				case a.Err == nil && err == nil && name != "no queue":
-					t.same(t.get(a.Task.ID), a.Task) // this store holds it
+					t.same(t.get(a.Task.ID), a.Task) // this store can hold it
 				default:
-					t.Errorf("%s: Err = %v, and Task() = %v; want a refusal and none, or the task", name, a.Err, err)
+					t.Errorf("%s: Err = %v and Task() = %v; want an error and no task, or the task", name, a.Err, err)
 				}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 var adds = []promise{
-	{"a task keeps the version that it comes with, and goes on from there", func(t *suite) {
+	{"a task keeps the version that it is added with, and changes count from there", func(t *suite) {
 		task := t.task(t0)
 		task.Version, task.Attempts = 7, 3
 		t.add(task)
@@ -24,7 +24,7 @@ var adds = []promise{
 			t.Errorf("version %d, %v; want 8, failed", got.Version, got.State)
 		}
 		if got := t.due(t0.Add(time.Second)); len(got) != 0 {
-			t.Errorf("Due() = %+v after it ended", got)
+			t.Errorf("Due() after the end = %+v; want none", got)
 		}
 	}},
 	{"a task comes back as it was given", func(t *suite) {
@@ -48,12 +48,12 @@ var adds = []promise{
 		t.add(task)
 		t.same(t.get(task.ID), task)
 	}},
-	{"a task with as little as possible comes back so", func(t *suite) {
+	{"a task with as few fields as possible comes back as it was given", func(t *suite) {
 		task := &bellman.Task{ID: t.id(t0), Queue: "q", Status: bellman.Status{Version: 1, Due: t0, VisibleAt: t0}}
 		t.add(task)
 		t.same(t.get(task.ID), task)
 	}},
-	{"what was given may be changed afterwards", func(t *suite) {
+	{"the caller may change what it gave to the store or got from it", func(t *suite) {
 		task := t.task(t0)
 		task.Header = map[string]string{"A": "1"}
 		task.Data = []byte("data")
@@ -61,14 +61,14 @@ var adds = []promise{
 		task.Body[0], task.Data[0], task.Header["A"], task.Queue = 'x', 'x', "2", "other"
 		got := t.get(task.ID)
 		if got.Body[0] == 'x' || got.Data[0] == 'x' || got.Header["A"] != "1" || got.Queue != "q" {
-			t.Errorf("the store keeps what it was given: %+v", got)
+			t.Errorf("the caller's change of the task it had added shows in the store: %+v", got)
 		}
 		got.Body[0], got.Header["A"] = 'y', "3"
 		if again := t.get(task.ID); again.Body[0] == 'y' || again.Header["A"] == "3" {
-			t.Errorf("the store gives away what it keeps: %+v", again)
+			t.Errorf("the caller's change of a returned task shows in the store: %+v", again)
 		}
 	}},
-	{"a key is added once; the same content is no error", func(t *suite) {
+	{"a key is added once; adding the same content again is no error", func(t *suite) {
 		first, second := t.task(t0), t.task(t0)
 		first.Key, second.Key = "k", "k"
 		t.add(first)
@@ -80,7 +80,7 @@ var adds = []promise{
 		_, err := t.s.Task(t.Context(), second.ID)
 		t.wantErr("Task(second)", err, bellman.ErrNotFound)
 	}},
-	{"a key with other content is taken", func(t *suite) {
+	{"adding a key again with other content returns ErrKeyTaken", func(t *suite) {
 		first, second := t.task(t0), t.task(t0)
 		first.Key, second.Key = "k", "k"
 		second.Body = []byte("other")
@@ -104,7 +104,7 @@ var adds = []promise{
 			t.Errorf("Existing = %v, Err = %v; want %v, nil", a.Existing, a.Err, first.ID)
 		}
 	}},
-	{"of two with one key in one batch the first wins", func(t *suite) {
+	{"of two tasks with the same key in one batch the first is added", func(t *suite) {
 		first, second, third := t.task(t0), t.task(t0), t.task(t0)
 		first.Key, second.Key, third.Key = "k", "k", "k"
 		third.Event = "other"
@@ -123,7 +123,7 @@ var adds = []promise{
 			t.Errorf("Due() = %v; want the first only", entries)
 		}
 	}},
-	{"one that fails does not stop its neighbours", func(t *suite) {
+	{"an add that fails does not affect others in its batch", func(t *suite) {
 		taken := t.task(t0)
 		taken.Key = "k"
 		t.add(taken)
@@ -140,8 +140,8 @@ var adds = []promise{
 		_, err := store.Lookup(t.Context(), t.s, "q", "")
 		t.wantErr("Lookup of no key", err, bellman.ErrNotFound)
 	}},
-	{"keys of different queues do not meet", func(t *suite) {
-		// Nor does ("a", "bc") meet ("ab", "c").
+	{"the same key in different queues is not the same key", func(t *suite) {
+		// Nor may ("a", "bc") be mixed up with ("ab", "c").
 		for _, name := range [][2]string{{"a", "bc"}, {"ab", "c"}, {"b", "bc"}, {"a", "bcc"}, {"abc", "b"}} {
 			task := t.task(t0)
 			task.Queue, task.Key = name[0], name[1]
@@ -151,8 +151,8 @@ var adds = []promise{
 			}
 		}
 	}},
-	{"the same id again is the same task", func(t *suite) {
-		// So a batch whose outcome was unknown can be handed in again.
+	{"adding the same id again finds the task", func(t *suite) {
+		// So a batch with an unknown outcome can be committed again.
 		task := t.task(t0)
 		t.add(task)
 		t.end(task, bellman.Failed, t0)
@@ -165,7 +165,7 @@ var adds = []promise{
 			t.Errorf("state = %v, want failed", got.State)
 		}
 	}},
-	{"of many that add one key at once, one adds it", func(t *suite) {
+	{"if many add the same key at once, one of them adds it", func(t *suite) {
 		const n = 16
 		var added atomic.Int32
 		var group sync.WaitGroup
@@ -189,13 +189,13 @@ var adds = []promise{
 		}
 		group.Wait()
 		if added.Load() != 1 {
-			t.Errorf("%d added it, want 1", added.Load())
+			t.Errorf("%d callers added the key; want 1", added.Load())
 		}
 		id, err := store.Lookup(t.Context(), t.s, "q", "k")
 		t.must(err)
 		for i := range existing {
 			if existing[i] != id {
-				t.Errorf("adder %d was told %v, the key's task is %v", i, existing[i], id)
+				t.Errorf("adder %d got Existing = %v; want the key's task %v", i, existing[i], id)
 			}
 		}
 	}},

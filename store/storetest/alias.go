@@ -12,7 +12,7 @@ import (
 )
 
 var aliases = []promise{
-	{"a task comes with its alias", func(t *suite) {
+	{"a task is returned with its alias", func(t *suite) {
 		alone, traced, whole := t.task(t0), t.task(t0), t.task(t0)
 		alone.SetAlias("acc/1")
 		traced.SetAlias("acc/商户\x00")
@@ -43,7 +43,7 @@ var aliases = []promise{
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 2}})
 		for _, f := range []store.Filter{{Queue: "r"}, {Key: "k"}, {MerchantNo: "m"}, {OrderNo: "o"}} {
 			if got := t.list(f, 10); len(got) != 0 {
-				t.Errorf("List(%+v) = %v after the refusal, want none", f, ids(got))
+				t.Errorf("List(%+v) = %v after the rejection; want none", f, ids(got))
 			}
 		}
 		if got := t.due(t0.Add(time.Second)); len(got) != 2 {
@@ -53,7 +53,7 @@ var aliases = []promise{
 		t.add(second)
 		t.hasAlias("b", second.ID)
 	}},
-	{"an alias stays taken when its task has ended, until that is deleted", func(t *suite) {
+	{"an alias stays taken after its task ended, until the task is deleted", func(t *suite) {
 		first, other, second := t.task(t0), t.task(t0), t.task(t0)
 		first.SetAlias("a")
 		other.SetAlias("b")
@@ -87,7 +87,7 @@ var aliases = []promise{
 		}
 		t.wantErr("same key, other digest: Err", b.Adds[1].Err, bellman.ErrKeyTaken)
 		if b.Adds[1].Existing != first.ID {
-			t.Errorf("same key, other digest: Existing = %v, want %v", b.Adds[1].Existing, first.ID)
+			t.Errorf("same key, other digest: Existing = %v; want %v", b.Adds[1].Existing, first.ID)
 		}
 	}},
 	{"a batch whose outcome was unknown can be committed again", func(t *suite) {
@@ -118,16 +118,16 @@ var aliases = []promise{
 		refused := bellman.ErrAliasTaken
 		tests := []struct {
 			key, event, alias string
-			existing          int // the number of an earlier add, or old or fresh
+			existing          int // the index of an earlier add, or old or fresh
 			err               error
 		}{
 			0:  {"", "", "x", fresh, nil},
 			1:  {"", "", "x", 0, refused},
 			2:  {"k", "", "taken", old, refused},
-			3:  {"k", "", "y", fresh, nil}, // the key is free, because the task before was refused
+			3:  {"k", "", "y", fresh, nil}, // the key is free, because the task before was rejected
 			4:  {"", "", "y", 3, refused},
 			5:  {"k", "", "z", 3, nil},
-			6:  {"", "", "z", fresh, nil}, // the alias is free, because the task before was there
+			6:  {"", "", "z", fresh, nil}, // the alias is free, because the task before existed already
 			7:  {"k", "other", "taken", 3, bellman.ErrKeyTaken},
 			8:  {"j", "", "x", 0, refused},
 			9:  {"j", "other", "", fresh, nil},
@@ -165,7 +165,7 @@ var aliases = []promise{
 		}
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 7}})
 	}},
-	{"a refused id can be added in the same batch", func(t *suite) {
+	{"a rejected id can be added in the same batch", func(t *suite) {
 		taken, task := t.task(t0), t.task(t0)
 		taken.SetAlias("a")
 		task.SetAlias("a")
@@ -180,7 +180,7 @@ var aliases = []promise{
 		}
 		t.same(t.get(task.ID), &again)
 	}},
-	{"a follow-up task whose alias is taken is refused, and its change is made", func(t *suite) {
+	{"a follow-up whose alias is taken is rejected, and its change is made", func(t *suite) {
 		first, second := t.task(t0), t.task(t0)
 		first.SetAlias("a")
 		t.add(first, second)
@@ -233,7 +233,7 @@ var aliases = []promise{
 		t.wantErr("Err", b.Adds[0].Err, bellman.ErrAliasTaken)
 		t.hasAlias("a", first.ID)
 	}},
-	{"of many that add one alias at once, one adds it", func(t *suite) {
+	{"if many add the same alias at once, one of them adds it", func(t *suite) {
 		const n = 16
 		var added atomic.Int32
 		var group sync.WaitGroup
@@ -253,25 +253,25 @@ var aliases = []promise{
 					added.Add(1)
 				}
 				if b.Adds[1].Err != nil || !b.Adds[1].Existing.IsZero() {
-					t.Errorf("beside: Existing = %v, Err = %v; want it added", b.Adds[1].Existing, b.Adds[1].Err)
+					t.Errorf("the other task of the batch: Existing = %v, Err = %v; want it added", b.Adds[1].Existing, b.Adds[1].Err)
 				}
 			})
 		}
 		group.Wait()
 		if added.Load() != 1 {
-			t.Errorf("%d added it, want 1", added.Load())
+			t.Errorf("%d callers added the alias; want 1", added.Load())
 		}
 		id, err := store.Lookup(t.Context(), t.s, "", "a")
 		t.must(err)
 		for _, b := range batches {
 			a := &b.Adds[0]
 			if (a.Err == nil) != (a.Task.ID == id) || a.Err != nil && (!errors.Is(a.Err, bellman.ErrAliasTaken) || a.Existing != id) {
-				t.Errorf("adder of %v: Existing = %v, Err = %v; the alias is of %v", a.Task.ID, a.Existing, a.Err, id)
+				t.Errorf("adder of %v: Existing = %v, Err = %v; the alias belongs to %v", a.Task.ID, a.Existing, a.Err, id)
 			}
 		}
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: n + 1}})
 	}},
-	{"an alias that is too long is named, and the rows beside it are written", func(t *suite) {
+	{"an alias that is too long gets an error, and other rows of the batch are written", func(t *suite) {
 		long, beside := t.task(t0), t.task(t0)
 		long.SetAlias(string(slices.Repeat([]byte{'a'}, 100_000)))
 		b := &store.Batch{Adds: []store.Add{{Task: long}, {Task: beside}}}
@@ -280,20 +280,20 @@ var aliases = []promise{
 		var invalid *bellman.Invalid
 		switch err := b.Adds[0].Err; {
 		case err == nil:
-			t.hasAlias(long.Alias(), long.ID) // this store holds it
+			t.hasAlias(long.Alias(), long.ID) // this store can hold it
 		case !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != "alias":
 			t.Errorf("Err = %v, want that of the field alias", err)
 		}
 	}},
 }
 
-// What an add of a test meets instead of an earlier add.
+// The expected result of an add, if it is not the index of an earlier add.
 const (
-	fresh = -1 // nothing: it is added
-	old   = -2 // the task that was there before
+	fresh = -1 // the task is added
+	old   = -2 // the task that existed before the batch
 )
 
-// hasAlias checks which task has an alias; the zero id: none.
+// hasAlias checks which task has an alias; a zero id means none.
 func (t *suite) hasAlias(alias string, want bellman.ID) {
 	t.Helper()
 	found, err := t.s.Find(t.Context(), []store.Key{{Key: alias}})
@@ -302,7 +302,7 @@ func (t *suite) hasAlias(alias string, want bellman.ID) {
 	}
 }
 
-// refused adds a task alone, whose alias another task must have.
+// refused adds a task whose alias is taken by holder, and checks that it is rejected.
 func (t *suite) refused(task *bellman.Task, holder bellman.ID) {
 	t.Helper()
 	b := &store.Batch{Adds: []store.Add{{Task: task, Digest: task.Digest()}}}

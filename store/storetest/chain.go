@@ -10,14 +10,13 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// chainLengths are how many tasks of an ordering key are pending where Chains measures.
+// chainLengths are the numbers of pending tasks of an ordering key at which Chains measures.
 var chainLengths = []int{10, 1_000, 100_000}
 
-// Chains measures what the length of a chain costs in the store that open opens,
-// and closes when b has ended: a task
-// is added behind so many pending ones of its ordering key, a third of which supersede,
-// the first asks for its turn, and ends. Each is reported in µs, and ×shortest is how
-// many times as long a round takes as with the shortest chain.
+// Chains measures what the length of a chain costs in the store that open opens and closes. One
+// round adds a task behind the pending ones of its ordering key, asks for the turn of the first,
+// and ends the first. A third of the tasks supersede. Each step is reported in µs. ×shortest is the
+// ratio to a round with the shortest chain.
 func Chains(b *testing.B, open func(b *testing.B) store.Store) {
 	var shortest float64
 	for _, length := range chainLengths {

@@ -28,7 +28,7 @@ var changes = []promise{
 		want.Version = 2
 		t.same(t.get(task.ID), &want)
 	}},
-	{"a change of another version is a conflict and changes nothing", func(t *suite) {
+	{"a change with another version is a conflict and changes nothing", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		for _, version := range []uint32{0, 2, 1 << 31} {
@@ -36,10 +36,10 @@ var changes = []promise{
 		}
 		t.same(t.get(task.ID), task)
 	}},
-	{"a change of no task is not found", func(t *suite) {
+	{"a change of a missing task returns ErrNotFound", func(t *suite) {
 		t.wantErr("change", t.change(t.id(t0), 1, ended(bellman.Failed, t0)), bellman.ErrNotFound)
 	}},
-	{"one that fails does not stop its neighbours", func(t *suite) {
+	{"a change that fails does not affect others in its batch", func(t *suite) {
 		first, second := t.task(t0), t.task(t0)
 		t.add(first, second)
 		b := &store.Batch{Changes: []store.Change{
@@ -57,7 +57,7 @@ var changes = []promise{
 			t.Errorf("state = %v, want succeeded", got.State)
 		}
 	}},
-	{"what a change says of its task is not believed of another version", func(t *suite) {
+	{"if the version differs, the task content given with a change is ignored", func(t *suite) {
 		moved, still, gone := t.task(t0), t.task(t0), t.task(t0)
 		t.add(moved, still)
 		t.must(t.change(moved.ID, 1, bellman.Status{Due: t0.Add(time.Hour), VisibleAt: t0.Add(time.Hour)}))
@@ -88,7 +88,7 @@ var changes = []promise{
 			t.Errorf("Depths() = %+v, %v; want one pending, one succeeded", depths, err)
 		}
 	}},
-	{"a change that says what it is of moves an ended task as well", func(t *suite) {
+	{"a change with its task's content can also change an ended task", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		of := t.get(task.ID)
@@ -104,7 +104,7 @@ var changes = []promise{
 			t.Errorf("Depths() = %+v, %v; want one cancelled", depths, err)
 		}
 	}},
-	{"a batch sees what it wrote before", func(t *suite) {
+	{"a batch sees its own earlier writes", func(t *suite) {
 		task := t.task(t0)
 		b := &store.Batch{
 			Adds: []store.Add{{Task: task}},
@@ -142,7 +142,7 @@ var changes = []promise{
 			t.Errorf("got %+v, want succeeded, version 5", got.Status)
 		}
 	}},
-	{"a task that is put back to the same time stays due, once", func(t *suite) {
+	{"a task that gets the same VisibleAt again is due once", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		for version := range uint32(5) {
@@ -190,7 +190,7 @@ var changes = []promise{
 			t.Errorf("Audits() = %+v, want the one of the change that was made", records)
 		}
 	}},
-	{"a follow-up task with a key that exists is not added again", func(t *suite) {
+	{"a follow-up with an existing key is not added again", func(t *suite) {
 		task, first, second := t.task(t0), t.task(t0), t.task(t0)
 		first.Key, second.Key = "k", "k"
 		t.add(task, first)
@@ -203,7 +203,7 @@ var changes = []promise{
 			t.Errorf("Existing = %v, Err = %v; want %v, nil", a.Existing, a.Err, first.ID)
 		}
 	}},
-	{"of many that change one version at once, one wins", func(t *suite) {
+	{"if many change the same version at once, one succeeds", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		const n = 16
@@ -240,7 +240,7 @@ var changes = []promise{
 	{"an empty batch is no error", func(t *suite) {
 		t.commit(&store.Batch{})
 	}},
-	{"a batch of a caller who is gone is not written", func(t *suite) {
+	{"a batch whose context is done is not written", func(t *suite) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		task := t.task(t0)

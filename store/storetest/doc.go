@@ -25,7 +25,7 @@ var docs = []promise{
 			}
 		}
 		set(nil)
-		set(nil) // again: nothing to do
+		set(nil) // deleting again does nothing
 		if got, err := t.s.Docs(t.Context(), store.DocFilter{Kind: "pause"}, 10); len(got) != 0 || err != nil {
 			t.Errorf("Docs() = %+v, %v; want none", got, err)
 		}
@@ -47,10 +47,10 @@ var docs = []promise{
 		}
 		t.commit(&store.Batch{Docs: []store.Doc{{Kind: "k", Name: "a"}}})
 		if got, err := store.ReadDoc(t.Context(), t.s, "k", "a"); !errors.Is(err, bellman.ErrNotFound) {
-			t.Errorf("Doc() = %+v, %v after it was deleted; want ErrNotFound", got, err)
+			t.Errorf("Doc() after the deletion = %+v, %v; want ErrNotFound", got, err)
 		}
 	}},
-	{"of one document in one batch the last wins", func(t *suite) {
+	{"if one batch sets a document twice, the last value counts", func(t *suite) {
 		t.commit(&store.Batch{Docs: []store.Doc{
 			{Kind: "k", Name: "a", Value: []byte("1")}, {Kind: "k", Name: "a", Value: []byte("2")},
 			{Kind: "k", Name: "b", Value: []byte("1")}, {Kind: "k", Name: "b"},
@@ -61,7 +61,7 @@ var docs = []promise{
 			t.Errorf("Docs() = %+v, want a with 2", got)
 		}
 	}},
-	{"a document that is another by now is not written, and nothing beside it", func(t *suite) {
+	{"a document with another value than expected is not written, nor is the rest of the batch", func(t *suite) {
 		write := func(value, was []byte) error {
 			task := t.task(t0)
 			return t.s.Commit(t.Context(), &store.Batch{
@@ -69,16 +69,16 @@ var docs = []promise{
 				Adds: []store.Add{{Task: task, Digest: task.Digest()}}, Audits: []store.Audit{{At: t0, Who: "ann"}}})
 		}
 		steps := []struct {
-			value, was string // empty value: delete; empty was: there must be none
+			value, was string // empty value: delete; empty was: the document must not exist
 			want       error
 		}{
-			{"1", "0", bellman.ErrConflict}, // there is none
+			{"1", "0", bellman.ErrConflict}, // the document does not exist
 			{"1", "", nil},
 			{"2", "", bellman.ErrConflict},
 			{"2", "0", bellman.ErrConflict},
 			{"2", "1 ", bellman.ErrConflict},
 			{"2", "1", nil},
-			{"2", "2", nil}, // the same again
+			{"2", "2", nil}, // the same value again
 			{"3", "1", bellman.ErrConflict},
 			{"", "1", bellman.ErrConflict},
 			{"", "2", nil},
@@ -113,7 +113,7 @@ var docs = []promise{
 			t.Errorf("%d audit records, %v; want %d", len(records), err, made)
 		}
 	}},
-	{"of several who change one document at once each sees what the others wrote", func(t *suite) {
+	{"if several change one document at once, no change is lost", func(t *suite) {
 		const writers, turns = 4, 10
 		errs := make(chan error, writers)
 		for range writers {
@@ -124,10 +124,10 @@ var docs = []promise{
 		}
 		doc, err := store.ReadDoc(t.Context(), t.s, "k", "count")
 		if err != nil || len(doc.Value) != writers*turns {
-			t.Errorf("Doc() = %d bytes, %v; want %d: one for each turn", len(doc.Value), err, writers*turns)
+			t.Errorf("Doc() = %d bytes, %v; want %d, one for each turn", len(doc.Value), err, writers*turns)
 		}
 	}},
-	{"documents of a kind come by name, in pages", func(t *suite) {
+	{"documents of a kind are read in the order of their names, in pages", func(t *suite) {
 		names := []string{"a", "a/b", "ab", "b", "B", "endpoint/https://a.example:443", "商户"}
 		b := &store.Batch{}
 		for _, name := range names {
@@ -160,7 +160,7 @@ var docs = []promise{
 	}},
 }
 
-// count makes a document a byte longer, turn by turn, as several do at once.
+// count appends a byte to a document in each of its turns, while others do the same.
 func count(t *suite, turns int) error {
 	for turns > 0 {
 		doc, err := store.ReadDoc(t.Context(), t.s, "k", "count")
@@ -180,7 +180,7 @@ func count(t *suite, turns int) error {
 }
 
 var audits = []promise{
-	{"records come back as they were given, newest first", func(t *suite) {
+	{"audit records come back as they were given, newest first", func(t *suite) {
 		want := store.Audit{At: t0.Add(1500 * time.Microsecond), Who: "ann", Action: "resend", Target: "queue/q", Reason: "merchant asked 商户", From: "2001:db8::1", Job: "batch/1",
 			Changes: []store.Changed{{Field: "notify_url", Before: "https://a.example/", After: "https://商户.example/"}, {Field: "name", After: "b"}}}
 		t.commit(&store.Batch{Audits: []store.Audit{want}})
@@ -192,7 +192,7 @@ var audits = []promise{
 			t.Errorf("Audits() = %+v, want new, %+v, old", got, want)
 		}
 	}},
-	{"pages by time see each record once", func(t *suite) {
+	{"pages by time return each audit record once", func(t *suite) {
 		b := &store.Batch{}
 		for i := range 60 {
 			b.Audits = append(b.Audits, store.Audit{At: t0.Add(time.Duration(i/4) * time.Millisecond), Who: keyed(i)})

@@ -10,7 +10,7 @@ import (
 )
 
 var dues = []promise{
-	{"entries say what the task says", func(t *suite) {
+	{"entries have the values of their task", func(t *suite) {
 		task := t.task(t0)
 		task.Queue, task.Endpoint, task.Shard, task.Attempts = "slow", "https://a.example", 1, 4
 		task.Due, task.VisibleAt = t0.Add(time.Second), t0.Add(90*time.Second)
@@ -36,23 +36,23 @@ var dues = []promise{
 			t.Errorf("Due() = %+v, want tasks 1 and 2", got)
 		}
 	}},
-	{"appends to buf", func(t *suite) {
+	{"entries are appended to buf", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		buf := []store.Entry{{Version: 77}}
 		got, err := t.s.Due(t.Context(), t.shards(), store.Position{}, t0.UnixMilli()+1, 10, buf)
 		t.must(err)
 		if len(got) != 2 || got[0].Version != 77 || got[1].ID != task.ID {
-			t.Errorf("Due() = %+v, want it after what was there", got)
+			t.Errorf("Due() = %+v, want the entry appended to buf", got)
 		}
 	}},
-	{"pages by position see each entry once, in order", func(t *suite) {
+	{"pages by position return each entry once, in order", func(t *suite) {
 		var want []store.Entry
 		b := &store.Batch{}
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 200 {
 			task := t.task(t0)
-			task.VisibleAt = t0.Add(time.Duration(random.IntN(20)) * time.Millisecond) // many at one time
+			task.VisibleAt = t0.Add(time.Duration(random.IntN(20)) * time.Millisecond) // many at the same time
 			b.Adds = append(b.Adds, store.Add{Task: task})
 			want = append(want, store.Entry{ID: task.ID, VisibleAt: task.VisibleAt.UnixMilli()})
 		}
@@ -76,7 +76,7 @@ var dues = []promise{
 			}
 		}
 	}},
-	{"of the shard that a change moved it to", func(t *suite) {
+	{"a task that a change moved is due in its new shard", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		to := task.Status
@@ -90,7 +90,7 @@ var dues = []promise{
 			}
 		}
 	}},
-	{"only of the given shards", func(t *suite) {
+	{"only entries of the given shards are returned", func(t *suite) {
 		here, there := t.task(t0), t.task(t0)
 		here.Shard, there.Shard = 0, 1
 		t.add(here, there)
@@ -107,13 +107,13 @@ var dues = []promise{
 			t.Errorf("Due(no shards) = %+v, want none", got)
 		}
 	}},
-	{"a task is due by its look, once, until it ends", func(t *suite) {
+	{"a task is due at its VisibleAt, once, until it ends", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		later := t0.Add(time.Hour)
-		t.must(t.change(task.ID, 1, bellman.Status{Due: t0, VisibleAt: later})) // set aside
+		t.must(t.change(task.ID, 1, bellman.Status{Due: t0, VisibleAt: later})) // deferred
 		if got := t.due(later); len(got) != 0 {
-			t.Errorf("Due() before its look = %+v, want none", got)
+			t.Errorf("Due() before the VisibleAt = %+v; want none", got)
 		}
 		if got := t.due(later.Add(time.Second)); len(got) != 1 || got[0].Due != t0.UnixMilli() {
 			t.Errorf("Due() = %+v, want one entry, still due at the first time", got)
@@ -123,8 +123,8 @@ var dues = []promise{
 			t.Errorf("Due() of an ended task = %+v, want none", got)
 		}
 	}},
-	{"a task added in the past is found from the beginning", func(t *suite) {
-		// A store that remembers where its due tasks begin must not forget this.
+	{"a task added with a past time is found when reading from the beginning", func(t *suite) {
+		// A store may remember where its due tasks begin. It must not miss this one.
 		first := t.task(t0)
 		t.add(first)
 		t.end(first, bellman.Succeeded, t0)
@@ -148,7 +148,7 @@ var dues = []promise{
 			t.Errorf("Due() = %+v, want the older, then the old", got)
 		}
 	}},
-	{"what is added while others read is found", func(t *suite) {
+	{"a task added during reads is found", func(t *suite) {
 		const n = 200
 		done := make(chan struct{})
 		go func() {
@@ -171,12 +171,12 @@ var dues = []promise{
 			}
 			got := len(t.due(t0.Add(time.Hour)))
 			if got < seen {
-				t.Fatalf("Due() found %d, and %d before", got, seen)
+				t.Fatalf("Due() found %d entries, and %d before; want no fewer", got, seen)
 			}
 			seen = got
 		}
 		if seen != n {
-			t.Errorf("Due() found %d, want %d", seen, n)
+			t.Errorf("Due() found %d entries; want %d", seen, n)
 		}
 	}},
 }
@@ -219,7 +219,7 @@ var loads = []promise{
 			random.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
 		}
 	}},
-	{"an entry given twice is loaded twice", func(t *suite) {
+	{"an entry that is given twice is loaded twice", func(t *suite) {
 		t.add(t.task(t0))
 		e := t.due(t0.Add(time.Hour))[0]
 		got, err := t.s.Load(t.Context(), []store.Entry{e, e})
@@ -228,7 +228,7 @@ var loads = []promise{
 			t.Errorf("Load() = %v, want it twice", got)
 		}
 	}},
-	{"nil where it is gone, ended, or of another version", func(t *suite) {
+	{"nil is returned for a task that is missing, ended, or of another version", func(t *suite) {
 		stays, ends, moves := t.task(t0), t.task(t0), t.task(t0)
 		t.add(stays, ends, moves)
 		entries := t.due(t0.Add(time.Hour))
@@ -239,17 +239,17 @@ var loads = []promise{
 		t.must(err)
 		for i, e := range entries {
 			if loaded := got[i] != nil; loaded != (e.ID == stays.ID) {
-				t.Errorf("Load() of %v = %v; only %v stayed as it was", e.ID, got[i], stays.ID)
+				t.Errorf("Load() of %v = %v; want nil, because only %v is unchanged", e.ID, got[i], stays.ID)
 			}
 		}
-		// As version 2 an ended task is still not loaded.
+		// An ended task of version 2 is not loaded either.
 		got, err = t.s.Load(t.Context(), []store.Entry{{ID: ends.ID, Version: 2}, {ID: moves.ID, Version: 2}})
 		t.must(err)
 		if got[0] != nil || got[1] == nil {
 			t.Errorf("Load() = %v, want nil and the task that was moved", got)
 		}
 	}},
-	{"nothing for nothing", func(t *suite) {
+	{"no entries load no tasks", func(t *suite) {
 		if got, err := t.s.Load(t.Context(), nil); err != nil || len(got) != 0 {
 			t.Errorf("Load(nil) = %v, %v; want none", got, err)
 		}

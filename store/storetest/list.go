@@ -9,7 +9,7 @@ import (
 )
 
 var lists = []promise{
-	{"every task once, newest first, in pages of any size", func(t *suite) {
+	{"every task is listed once, newest first, in pages of any size", func(t *suite) {
 		want := t.mixed()
 		for _, limit := range []int{1, 3, 10, 1000} {
 			if got := t.list(store.Filter{}, limit); !slices.Equal(ids(got), ids(want)) {
@@ -17,7 +17,7 @@ var lists = []promise{
 			}
 		}
 	}},
-	{"each filter chooses what it says, alone and with others", func(t *suite) {
+	{"each filter works, alone and with others", func(t *suite) {
 		all := t.mixed()
 		pending, failed := bellman.Pending, bellman.Failed
 		filters := []store.Filter{
@@ -46,7 +46,7 @@ var lists = []promise{
 			}
 		}
 	}},
-	{"what few tasks fit is found behind many that do not", func(t *suite) {
+	{"few matching tasks are found behind many that do not match", func(t *suite) {
 		var tasks []*bellman.Task
 		var want []bellman.ID
 		for i := range 400 {
@@ -73,7 +73,7 @@ var lists = []promise{
 			}
 		}
 	}},
-	{"tasks come with their status and newest attempt", func(t *suite) {
+	{"tasks are listed with their status and newest attempt", func(t *suite) {
 		task := t.task(t0)
 		task.MerchantNo = "m"
 		t.add(task)
@@ -88,7 +88,7 @@ var lists = []promise{
 			}
 		}
 	}},
-	{"a merchant's number finds that merchant only", func(t *suite) {
+	{"a merchant number finds only that merchant", func(t *suite) {
 		numbers := []string{"M1", "M10", "m1", "M1 ", "M1\x00", "M1\x00\x01", "M1\x00\xff", "M\x00", "商户", "商", "\xff", "\xff\xff"}
 		var tasks []*bellman.Task
 		for _, number := range numbers {
@@ -121,7 +121,7 @@ func (t *suite) mixed() []*bellman.Task {
 			task.Event = "paid"
 		}
 		if i < 12 {
-			task.Key = keyed(i / 2) // the same in both queues
+			task.Key = keyed(i / 2) // the same key in both queues
 		}
 		t.add(task)
 		if state := bellman.State(i % 4); state.Ended() {
@@ -134,7 +134,7 @@ func (t *suite) mixed() []*bellman.Task {
 	return all
 }
 
-// list reads all that f chooses, in pages, and checks the laws of paging.
+// list reads all tasks that match f in pages, and checks the rules of paging.
 func (t *suite) list(f store.Filter, limit int) (all []*bellman.Task) {
 	t.Helper()
 	var before bellman.ID
@@ -142,22 +142,22 @@ func (t *suite) list(f store.Filter, limit int) (all []*bellman.Task) {
 		page, next, err := t.s.List(t.Context(), f, before, limit)
 		t.must(err)
 		if len(page) > limit {
-			t.Fatalf("List() gave %d, limit is %d", len(page), limit)
+			t.Fatalf("List() returned %d tasks; want at most the limit of %d", len(page), limit)
 		}
 		all = append(all, page...)
 		if next.IsZero() {
 			return all
 		}
 		if !before.IsZero() && slices.Compare(next[:], before[:]) >= 0 {
-			t.Fatalf("next %v is not below %v", next, before)
+			t.Fatalf("the next cursor is %v; want it below %v", next, before)
 		}
 		before = next
 	}
-	t.Fatalf("List(%+v) does not end", f)
+	t.Fatalf("List(%+v) does not come to an end", f)
 	return nil
 }
 
-// chosen is what a filter means.
+// chosen reports whether a task matches a filter.
 func chosen(f store.Filter, task *bellman.Task) bool {
 	hosts := map[string]string{
 		"https://merchant.example/a":      "merchant.example",

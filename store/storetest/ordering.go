@@ -11,7 +11,7 @@ import (
 )
 
 var orderings = []promise{
-	{"an ordering comes back", func(t *suite) {
+	{"ordering key and superseding come back as they were given", func(t *suite) {
 		first, second := t.ordered("o"), t.ordered("o")
 		second.Supersedes = true
 		second.Inherited = bellman.InheritedSuccess
@@ -27,8 +27,8 @@ var orderings = []promise{
 			t.same(got[i], want)
 		}
 	}},
-	{"tasks of one key have the order in which they were added", func(t *suite) {
-		// Whatever their ids say: the clocks of nodes differ.
+	{"tasks of one ordering key have the order in which they were added", func(t *suite) {
+		// The ids do not count, because the clocks of nodes differ.
 		late, early := t.ordered("o"), t.ordered("o")
 		early.ID = t.id(t0.Add(-time.Hour))
 		third := t.ordered("o")
@@ -40,7 +40,7 @@ var orderings = []promise{
 		t.wantTurn(early, turn{Before: late.ID})
 		t.wantTurn(third, turn{Before: late.ID})
 	}},
-	{"so do those of one batch", func(t *suite) {
+	{"tasks of one ordering key in one batch have the order of the batch", func(t *suite) {
 		tasks := make([]*bellman.Task, 20)
 		for i := range tasks {
 			tasks[i] = t.ordered("o")
@@ -50,8 +50,8 @@ var orderings = []promise{
 		t.add(tasks...)
 		t.wantOrder("o", tasks...)
 	}},
-	{"a task without an ordering key, or of another queue or key, is in nobody's way", func(t *suite) {
-		// Nor does ("a", "bc") meet ("ab", "c").
+	{"a task without an ordering key, or of another queue or key, does not block others", func(t *suite) {
+		// Nor may ("a", "bc") be mixed up with ("ab", "c").
 		var tasks []*bellman.Task
 		for _, name := range [][2]string{{"q", "a"}, {"q", "A"}, {"q", "a "}, {"q", "a\x00"}, {"q", "ab"}, {"qa", "b"}, {"a", "bc"}, {"ab", "c"}, {"q", "👛"}, {"q", strings.Repeat("k", 256)}} {
 			task := t.ordered(name[1])
@@ -68,7 +68,7 @@ var orderings = []promise{
 		t.wantOrder("")
 		t.wantOrder("none")
 	}},
-	{"who has ended is in nobody's way", func(t *suite) {
+	{"an ended task does not block others", func(t *suite) {
 		first, second, third := t.ordered("o"), t.ordered("o"), t.ordered("o")
 		t.add(first, second, third)
 		t.to(second, 1, ended(bellman.Cancelled, t0))
@@ -86,7 +86,7 @@ var orderings = []promise{
 		t.add(fourth)
 		t.wantOrder("o", fourth)
 	}},
-	{"who stays pending keeps its place", func(t *suite) {
+	{"a task that stays pending keeps its place", func(t *suite) {
 		first, second := t.ordered("o"), t.ordered("o")
 		t.add(first, second)
 		for version := range uint32(3) {
@@ -96,7 +96,7 @@ var orderings = []promise{
 		t.wantOrder("o", first, second)
 		t.wantTurn(second, turn{Before: first.ID})
 	}},
-	{"one that is pending again has its place again", func(t *suite) {
+	{"a task that becomes pending again gets its former place", func(t *suite) {
 		first, second, third := t.ordered("o"), t.ordered("o"), t.ordered("o")
 		second.Supersedes = true
 		t.add(first, second, third)
@@ -112,7 +112,7 @@ var orderings = []promise{
 		t.to(first, 3, ended(bellman.Failed, t0))
 		t.wantOrder("o", third)
 	}},
-	{"the last that supersedes is who supersedes", func(t *suite) {
+	{"the last superseding task is returned", func(t *suite) {
 		tasks := make([]*bellman.Task, 6)
 		for i := range tasks {
 			tasks[i] = t.ordered("o")
@@ -129,7 +129,7 @@ var orderings = []promise{
 		t.wantTurn(tasks[0], turn{SupersededBy: tasks[1].ID})
 		t.wantTurn(tasks[2], turn{Before: first})
 	}},
-	{"a change that is refused moves nobody", func(t *suite) {
+	{"a rejected change does not change the order", func(t *suite) {
 		first, second := t.ordered("o"), t.ordered("o")
 		t.add(first, second)
 		b := &store.Batch{Changes: []store.Change{
@@ -140,7 +140,7 @@ var orderings = []promise{
 		t.wantErr("Err", b.Changes[0].Err, bellman.ErrConflict)
 		t.wantOrder("o", first, second)
 	}},
-	{"who begins and ends in one batch leaves no place", func(t *suite) {
+	{"a task that is added and ended in one batch leaves no place", func(t *suite) {
 		first, second := t.ordered("o"), t.ordered("o")
 		done := t.ordered("o")
 		done.Status = ended(bellman.Succeeded, t0)
@@ -153,7 +153,7 @@ var orderings = []promise{
 		t.must(b.Changes[0].Err)
 		t.wantOrder("o", second)
 	}},
-	{"a batch that is handed in again has one place for each", func(t *suite) {
+	{"a batch that is committed again gives each task one place", func(t *suite) {
 		first, second, follow := t.ordered("o"), t.ordered("o"), t.ordered("o")
 		t.add(first)
 		batch := func() *store.Batch {
@@ -173,7 +173,7 @@ var orderings = []promise{
 		t.commit(batch())
 		t.wantOrder("o", follow)
 	}},
-	{"a key that is taken takes no place", func(t *suite) {
+	{"a task whose key is taken gets no place", func(t *suite) {
 		first, second := t.ordered("o"), t.ordered("o")
 		first.Key, second.Key = "k", "k"
 		t.add(first)
@@ -181,7 +181,7 @@ var orderings = []promise{
 		t.commit(b)
 		t.wantOrder("o", first)
 	}},
-	{"a page of the order is its beginning", func(t *suite) {
+	{"a page of the order starts at its beginning", func(t *suite) {
 		var tasks []*bellman.Task
 		for i := range 30 {
 			tasks = append(tasks, t.ordered("o"))
@@ -198,8 +198,8 @@ var orderings = []promise{
 			}
 		}
 	}},
-	{"of many that are added one after the other by many, each is behind those before it", func(t *suite) {
-		// One after the other for each of them; among them any order will do.
+	{"with several concurrent adders, each adder's tasks keep their order", func(t *suite) {
+		// Each adder adds its tasks one after the other. The order between adders does not matter.
 		const adders, each = 4, 8
 		added := make([][]*bellman.Task, adders)
 		for i := range added {
@@ -231,13 +231,13 @@ var orderings = []promise{
 			for _, task := range added[i] {
 				at := slices.Index(order, task.ID)
 				if at <= last {
-					t.Errorf("adder %d: a task is at %d, the one it added before that at %d", i, at, last)
+					t.Errorf("adder %d: a task is at place %d, and the one added before it at %d; want it later", i, at, last)
 				}
 				last = at
 			}
 		}
 	}},
-	{"one from another store keeps its place", func(t *suite) {
+	{"a task from another store keeps its place", func(t *suite) {
 		here := t.ordered("o")
 		t.add(here)
 		second, first, none := t.ordered("o"), t.ordered("o"), t.ordered("o")
@@ -248,7 +248,7 @@ var orderings = []promise{
 		}
 		t.commit(b)
 		last := t.ordered("o")
-		last.Place = 1 // of a batch that is handed in again, say
+		last.Place = 1 // as in a batch that is committed again
 		t.add(last)
 		if first.Place != 3000 || second.Place != 5000 {
 			t.Errorf("their places are %d and %d, want 3000 and 5000", first.Place, second.Place)
@@ -259,7 +259,7 @@ var orderings = []promise{
 		t.to(first, 1, ended(bellman.Failed, t0))
 		t.wantOrder("o", second, here, none, last)
 	}},
-	{"what was pruned has no place", func(t *suite) {
+	{"a pruned task has no place", func(t *suite) {
 		first, second := t.ordered("o"), t.ordered("o")
 		t.add(first, second)
 		t.to(first, 1, ended(bellman.Succeeded, t0))
@@ -277,7 +277,7 @@ func (t *suite) ordered(key string) *bellman.Task {
 	return task
 }
 
-// to changes a task that has an ordering key, as an engine does.
+// to changes a task with an ordering key, as an engine does.
 func (t *suite) to(task *bellman.Task, version uint32, to bellman.Status) {
 	t.Helper()
 	to.Place = task.Place
@@ -295,9 +295,9 @@ func (t *suite) wantOrder(key string, tasks ...*bellman.Task) {
 	}
 }
 
-// A turn is what stands in the way of a task.
+// A turn says what blocks a task.
 type turn struct {
-	Before       bellman.ID // the first of its chain; zero: it is itself the first
+	Before       bellman.ID // the first task of its chain; zero if this task is the first
 	SupersededBy bellman.ID
 }
 
@@ -310,8 +310,8 @@ func (t *suite) wantTurn(task *bellman.Task, want turn) {
 	if !want.Before.IsZero() {
 		return
 	}
-	// The zero id is the first.
+	// With the zero id, Chain answers for the first task.
 	if first, err := t.s.Chain(t.Context(), task.Queue, task.OrderingKey, bellman.ID{}, 1); err != nil || first.SupersededBy != want.SupersededBy {
-		t.Errorf("Chain() as the first sees it = %+v, %v; want %+v", first, err, want)
+		t.Errorf("Chain() with the zero id = %+v, %v; want %+v", first, err, want)
 	}
 }

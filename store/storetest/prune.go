@@ -8,7 +8,7 @@ import (
 )
 
 var depths = []promise{
-	{"counts the tasks of each queue by state", func(t *suite) {
+	{"the depths count the tasks of each queue by state", func(t *suite) {
 		t.mixed()
 		want := map[string]store.Depth{
 			"q0": {Queue: "q0", Pending: 6, Failed: 6},
@@ -16,7 +16,7 @@ var depths = []promise{
 		}
 		t.depths(want)
 	}},
-	{"a task that moves is counted once", func(t *suite) {
+	{"a task that changes its state is counted once", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 1}})
@@ -43,7 +43,7 @@ func (t *suite) depths(want map[string]store.Depth) {
 }
 
 var prunes = []promise{
-	{"deletes what ended so, before that time, and nothing else", func(t *suite) {
+	{"only tasks that ended in that state before that time are deleted", func(t *suite) {
 		old, young, failed, pending := t.task(t0), t.task(t0), t.task(t0), t.task(t0)
 		t.add(old, young, failed, pending)
 		t.end(old, bellman.Succeeded, t0.Add(time.Minute))
@@ -59,7 +59,7 @@ var prunes = []promise{
 		}
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 1, Succeeded: 1, Failed: 1}})
 	}},
-	{"deletes all that belongs to a task, so that its key is free", func(t *suite) {
+	{"everything that belongs to a task is deleted, so that its key is free", func(t *suite) {
 		task := t.task(t0)
 		task.Key, task.MerchantNo, task.OrderNo = "k", "m", "o"
 		t.add(task)
@@ -83,7 +83,7 @@ var prunes = []promise{
 		again.Key = "k"
 		t.add(again)
 	}},
-	{"fewer than limit means that there are no more", func(t *suite) {
+	{"deleting fewer than limit means that nothing is left to delete", func(t *suite) {
 		const all = 700
 		b, e := &store.Batch{}, &store.Batch{}
 		for range all {
@@ -123,7 +123,7 @@ var prunes = []promise{
 			}
 		}
 	}},
-	{"the time is cut to milliseconds, like all others", func(t *suite) {
+	{"the time is cut to milliseconds, like all times", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		t.end(task, bellman.Failed, t0.Add(time.Second+200*time.Microsecond))

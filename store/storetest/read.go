@@ -10,7 +10,7 @@ import (
 )
 
 var reads = []promise{
-	{"a task that is not there is not found", func(t *suite) {
+	{"a missing task returns ErrNotFound", func(t *suite) {
 		_, err := t.s.Task(t.Context(), t.id(t0))
 		t.wantErr("Task()", err, bellman.ErrNotFound)
 		_, err = store.Lookup(t.Context(), t.s, "q", "k")
@@ -32,7 +32,7 @@ var reads = []promise{
 			t.wantErr("Lookup()", err, bellman.ErrNotFound)
 		}
 	}},
-	{"the digest of a task with a key is what it was added with", func(t *suite) {
+	{"the digest of a task with a key is the one it was added with", func(t *suite) {
 		keyed, other, plain, gone := t.task(t0), t.task(t0), t.task(t0), t.task(t0)
 		keyed.Key, other.Key, gone.Key = "k", "K", "gone"
 		b := &store.Batch{Adds: []store.Add{{Task: keyed, Digest: bellman.Digest{1, 15: 2}}, {Task: other, Digest: bellman.Digest{15: 3}}, {Task: plain, Digest: bellman.Digest{4}}}}
@@ -44,10 +44,10 @@ var reads = []promise{
 			t.Errorf("Find() = %v, %v; want %v", got, err, want)
 		}
 		if got, err := t.s.Find(t.Context(), nil); err != nil || len(got) != 0 {
-			t.Errorf("Find() of no key = %v, %v", got, err)
+			t.Errorf("Find() of an unknown key = %v, %v; want none", got, err)
 		}
 	}},
-	{"a task comes with the trace that it was added under", func(t *suite) {
+	{"a task is returned with its trace", func(t *suite) {
 		traced, stateful, plain := t.task(t0), t.task(t0), t.task(t0)
 		traced.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", ""))
 		stateful.SetTrace(bellman.ParseTrace("00-00000000000000000000000000000001-ffffffffffffffff-00", "a=b,c@d=e f"))
@@ -66,7 +66,7 @@ var reads = []promise{
 			}
 		}
 	}},
-	{"a task comes with the name of the key that created it", func(t *suite) {
+	{"a task is returned with the name of the API key that created it", func(t *suite) {
 		named, all, plain := t.task(t0), t.task(t0), t.task(t0)
 		named.SetCreatedBy("订单 service")
 		all.Origin, all.Body, all.OrderingKey, all.Inherited = &bellman.Origin{CreatedBy: "b"}, []byte("\x00body"), "account", bellman.InheritedSchedule|bellman.InheritedSuccess|bellman.InheritedTimeout
@@ -80,10 +80,10 @@ var reads = []promise{
 			}
 		}
 		if a, b := *named, *named; a.Digest() != func() bellman.Digest { b.SetCreatedBy("another"); return b.Digest() }() {
-			t.Error("the same task asked for with another key is another task; want the same")
+			t.Error("the digest depends on the API key; want it independent")
 		}
 	}},
-	{"a task comes with its kind", func(t *suite) {
+	{"a task is returned with its kind", func(t *suite) {
 		var tasks []*bellman.Task
 		for i, kind := range []bellman.Kind{bellman.KindUnknown, bellman.KindNotify, bellman.KindOrder, bellman.KindPoll, bellman.KindOwn + 7} {
 			task := t.task(t0)
@@ -104,7 +104,7 @@ var reads = []promise{
 			}
 		}
 	}},
-	{"a task comes with its newest attempt", func(t *suite) {
+	{"a task is returned with its newest attempt", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		if got := t.get(task.ID); got.Last != nil {
@@ -117,7 +117,7 @@ var reads = []promise{
 			}
 		}
 	}},
-	{"the newest attempt is found where an attempt left no record", func(t *suite) {
+	{"the newest attempt is found although a later one left no record", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		t.attempt(task.ID, 1, bellman.Attempt{Number: 1})
@@ -137,13 +137,13 @@ var reads = []promise{
 		t.must(err)
 		want.Due, want.Started = cut(want.Due), cut(want.Started)
 		if len(got) == 1 && got[0].Took.Truncate(time.Millisecond) == want.Took.Truncate(time.Millisecond) {
-			got[0].Took = want.Took // kept to the millisecond at least
+			got[0].Took = want.Took // at least milliseconds are kept
 		}
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("Attempts() = %+v, want %+v", got, want)
 		}
 	}},
-	{"the log keeps the attempt that ended a task, whatever comes then", func(t *suite) {
+	{"the log keeps the attempt that ended a task, whatever comes afterwards", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		log := []bellman.Attempt{}
@@ -182,7 +182,7 @@ var reads = []promise{
 			}
 		}
 		step(bellman.Succeeded, &bellman.Attempt{Number: 1, Status: 1, Response: "ended it"})
-		step(bellman.Pending, nil) // once more, by hand
+		step(bellman.Pending, nil) // one more attempt by hand
 		step(bellman.Pending, &bellman.Attempt{Number: 2, Status: 2})
 		step(bellman.Failed, &bellman.Attempt{Number: 3, Status: 3})
 		step(bellman.Failed, nil)
@@ -193,10 +193,10 @@ var reads = []promise{
 			t.Errorf("Prune() = %d, %v; want 1", n, err)
 		}
 		if got, err := t.s.Attempts(t.Context(), task.ID, 0, 10); err != nil || len(got) != 0 {
-			t.Errorf("Attempts() of a task that is gone = %+v, %v", got, err)
+			t.Errorf("Attempts() of a deleted task = %+v, %v; want none", got, err)
 		}
 	}},
-	{"one commit may end a task, take it up and end it again", func(t *suite) {
+	{"one commit may end a task, make it pending and end it again", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
 		again := bellman.Status{Attempts: 1, Due: t0, VisibleAt: t0}
@@ -220,7 +220,7 @@ var reads = []promise{
 			t.Errorf("Last = %+v, want number 2", last)
 		}
 	}},
-	{"attempts come in order, in pages", func(t *suite) {
+	{"attempts are returned in order, in pages", func(t *suite) {
 		task, other := t.task(t0), t.task(t0)
 		t.add(task, other)
 		for n := 1; n <= 300; n++ {
@@ -232,11 +232,11 @@ var reads = []promise{
 			page, err := t.s.Attempts(t.Context(), task.ID, after, 7)
 			t.must(err)
 			if want := min(7, 300-after); len(page) != want {
-				t.Fatalf("Attempts(after %d) gave %d, want %d", after, len(page), want)
+				t.Fatalf("Attempts(after %d) returned %d; want %d", after, len(page), want)
 			}
 			for _, a := range page {
 				if after++; a.Number != after {
-					t.Fatalf("number %d, want %d", a.Number, after)
+					t.Fatalf("attempt number %d; want %d", a.Number, after)
 				}
 			}
 		}

@@ -13,21 +13,21 @@ import (
 )
 
 var shardings = []promise{
-	{"shards are numbered from 0, and nobody's at first", func(t *suite) {
+	{"shards are numbered from 0, and have no owner at first", func(t *suite) {
 		list := t.state("").Shards
 		if len(list) < 2 {
-			t.Fatalf("%d shards, want 2 at least", len(list))
+			t.Fatalf("%d shards; want at least 2", len(list))
 		}
 		for i, shard := range list {
 			if int(shard.Shard) != i || shard.Owner != "" || shard.Alive {
-				t.Errorf("shard %d = %+v, want it free", i, shard)
+				t.Errorf("shard %d = %+v, want it without an owner", i, shard)
 			}
 		}
 	}},
-	{"a claim makes the epoch grow by one", func(t *suite) {
+	{"a claim increases the epoch by one", func(t *suite) {
 		t.join("a", time.Hour)
 		epoch := t.shard(0).Epoch
-		for range 3 { // the node's own shard may be claimed again
+		for range 3 { // a node may claim its own shard again
 			lease, err := t.s.Claim(t.Context(), "a", 0, epoch)
 			if err != nil || lease != (store.Lease{Shard: 0, Epoch: epoch + 1, Mark: lease.Mark}) {
 				t.Fatalf("Claim() = %+v, %v; want epoch %d", lease, err, epoch+1)
@@ -38,7 +38,7 @@ var shardings = []promise{
 			t.Errorf("shard = %+v, want a's, alive, epoch %d", shard, epoch)
 		}
 	}},
-	{"a claim that saw an older epoch, or a living owner, is fenced off", func(t *suite) {
+	{"a claim with an older epoch, or of a shard whose owner is alive, is fenced off", func(t *suite) {
 		t.join("a", time.Hour)
 		t.join("b", time.Hour)
 		lease := t.claim("a", 0)
@@ -52,7 +52,7 @@ var shardings = []promise{
 	{"an expired node's shards may be claimed, and it cannot beat again", func(t *suite) {
 		t.join("b", time.Hour)
 		var lease store.Lease
-		for ttl := 200 * time.Millisecond; ; ttl *= 2 { // a slow machine may claim after a short one is over
+		for ttl := 200 * time.Millisecond; ; ttl *= 2 { // on a slow machine a short registration may expire before the claim
 			t.join("a", ttl)
 			var err error
 			if lease, err = t.s.Claim(t.Context(), "a", 0, t.shard(0).Epoch); err == nil {
@@ -70,7 +70,7 @@ var shardings = []promise{
 			}
 			t.wantErr("Claim()", err, bellman.ErrFenced)
 			if late := time.Since(joined); late > 5*time.Minute {
-				t.Fatalf("a's shard is still its own %v after its last beat", late)
+				t.Fatalf("node a still owns its shard %v after its last heartbeat", late)
 			}
 		}
 		if shard := t.shard(0); shard.Owner != "b" || shard.Epoch != lease.Epoch+1 {
@@ -81,12 +81,12 @@ var shardings = []promise{
 		t.wantErr("Claim() by the expired", err, bellman.ErrFenced)
 		t.must(t.s.Beat(t.Context(), "b"))
 	}},
-	{"a name that is alive cannot join again; one that left can", func(t *suite) {
+	{"a node that is alive cannot join again; one that left can", func(t *suite) {
 		t.join("a", time.Hour)
 		lease := t.claim("a", 0)
 		t.wantErr("Join() under a name that is alive", t.s.Join(t.Context(), store.Node{Name: "a"}, time.Hour), bellman.ErrConflict)
 		if shard := t.shard(0); shard.Owner != "a" || !shard.Alive || shard.Lease != lease {
-			t.Errorf("shard = %+v, want it still a's, epoch %d", shard, lease.Epoch)
+			t.Errorf("shard = %+v, want it still owned by a, epoch %d", shard, lease.Epoch)
 		}
 		t.must(t.s.Leave(t.Context(), "a"))
 		t.join("a", time.Hour)
@@ -98,35 +98,35 @@ var shardings = []promise{
 		t.claim("a", 1)
 		t.must(t.s.Leave(t.Context(), "a"))
 		if shard := t.shard(0); shard.Owner != "" || shard.Alive {
-			t.Errorf("shard = %+v, want it free", shard)
+			t.Errorf("shard = %+v, want it without an owner", shard)
 		}
 		t.claim("b", 0)
 		t.wantErr("Beat() of one who left", t.s.Beat(t.Context(), "a"), bellman.ErrFenced)
-		t.must(t.s.Leave(t.Context(), "a")) // again: nothing to do
+		t.must(t.s.Leave(t.Context(), "a")) // leaving again does nothing
 	}},
-	{"a node that gives a shard back keeps the others, and whoever claims it fences it off", func(t *suite) {
+	{"a node that releases a shard keeps the others, and the next claim fences it off", func(t *suite) {
 		t.join("a", time.Hour)
 		t.join("b", time.Hour)
 		given, kept := t.claim("a", 0), t.claim("a", 1)
 		t.must(t.s.Release(t.Context(), "a", given))
 		if shard := t.shard(0); shard.Owner != "" || shard.Alive || shard.Epoch != given.Epoch {
-			t.Errorf("shard = %+v, want it free, at epoch %d still", shard, given.Epoch)
+			t.Errorf("shard = %+v, want it without an owner, still at epoch %d", shard, given.Epoch)
 		}
 		if shard := t.shard(1); shard.Owner != "a" || !shard.Alive || shard.Lease != kept {
-			t.Errorf("shard = %+v, want it still a's, epoch %d", shard, kept.Epoch)
+			t.Errorf("shard = %+v, want it still owned by a, epoch %d", shard, kept.Epoch)
 		}
 		t.must(t.s.Beat(t.Context(), "a"))
 		commit := func(l store.Lease) error {
 			return t.s.Commit(t.Context(), &store.Batch{Leases: []store.Lease{l}, Adds: []store.Add{{Task: t.task(t0)}}})
 		}
-		t.must(commit(given)) // nobody else has it yet
+		t.must(commit(given)) // no other node has claimed it yet
 		if lease := t.claim("b", 0); lease.Epoch != given.Epoch+1 {
 			t.Errorf("b has epoch %d, want %d", lease.Epoch, given.Epoch+1)
 		}
 		t.wantErr("Commit(given back)", commit(given), bellman.ErrFenced)
 		t.must(commit(kept))
 	}},
-	{"only the owner gives a shard back, and only with its newest lease", func(t *suite) {
+	{"only the owner can release a shard, and only with its newest lease", func(t *suite) {
 		t.join("a", time.Hour)
 		t.join("b", time.Hour)
 		old := t.claim("a", 0)
@@ -136,7 +136,7 @@ var shardings = []promise{
 		t.wantErr("Release(epoch to come)", t.s.Release(t.Context(), "a", store.Lease{Epoch: lease.Epoch + 1}), bellman.ErrFenced)
 		t.wantErr("Release(no such shard)", t.s.Release(t.Context(), "a", store.Lease{Shard: 65535, Epoch: 1}), bellman.ErrFenced)
 		if shard := t.shard(0); shard.Owner != "a" || shard.Lease != lease {
-			t.Errorf("shard = %+v, want it still a's, epoch %d", shard, lease.Epoch)
+			t.Errorf("shard = %+v, want it still owned by a, epoch %d", shard, lease.Epoch)
 		}
 		t.must(t.s.Release(t.Context(), "a", lease))
 		t.wantErr("Release() again", t.s.Release(t.Context(), "a", lease), bellman.ErrFenced)
@@ -158,18 +158,19 @@ var shardings = []promise{
 		commit := func(l ...store.Lease) error {
 			return t.s.Commit(t.Context(), &store.Batch{Leases: l, Adds: []store.Add{{Task: t.task(t0)}}})
 		}
-		lost := leases[0] // as if the database had lost a claim, and b had reached its epoch
+		lost := leases[0] // as if the database had lost a claim, and b had claimed the same epoch
 		lost.Mark = leases[1].Mark
 		t.wantErr("Commit(lost claim)", commit(lost), bellman.ErrFenced)
 		t.wantErr("Commit(lost claim, good one)", commit(lost, leases[1]), bellman.ErrFenced)
 		lost.Mark = ""
 		t.wantErr("Commit(no mark)", commit(lost), bellman.ErrFenced)
 		t.must(commit(leases[:]...))
-		// Nor does it hold when the one that stands is given back, whose commits are still taken.
+		// The lost claim is not valid either after the other node has released the shard. Commits
+		// of that node are still accepted.
 		lost.Mark = leases[1].Mark
 		t.must(t.s.Release(t.Context(), "a", leases[0]))
 		if have := t.shard(0); have.Lease != leases[0] || have.Owner != "" || have.Alive {
-			t.Errorf("State() has %+v after it was given back; want lease %+v, and nobody's", have, leases[0])
+			t.Errorf("State() after the release has %+v; want lease %+v without an owner", have, leases[0])
 		}
 		t.wantErr("Commit(lost claim of a shard given back)", commit(lost), bellman.ErrFenced)
 		t.must(commit(leases[:]...))
@@ -181,7 +182,7 @@ var shardings = []promise{
 			t.Errorf("the next claim has epoch %d, want %d", lease.Epoch, leases[1].Epoch+1)
 		}
 	}},
-	{"an old lease stays fenced off when its shard was freed and claimed", func(t *suite) {
+	{"an old lease stays fenced off after its shard was released and claimed", func(t *suite) {
 		t.join("a", time.Hour)
 		old := t.claim("a", 0)
 		t.must(t.s.Leave(t.Context(), "a"))
@@ -225,7 +226,7 @@ var shardings = []promise{
 			t.wantErr("Commit()", err, bellman.ErrFenced)
 		}
 	}},
-	{"of many that claim one shard at once, one gets it", func(t *suite) {
+	{"if many claim one shard at once, one of them gets it", func(t *suite) {
 		const n = 8
 		for i := range n {
 			t.join(keyed(i), time.Hour)
@@ -246,10 +247,10 @@ var shardings = []promise{
 		}
 		group.Wait()
 		if won.Load() != 1 {
-			t.Errorf("%d got it, want 1", won.Load())
+			t.Errorf("%d nodes got the shard; want 1", won.Load())
 		}
 	}},
-	{"nodes are listed as they registered", func(t *suite) {
+	{"nodes are listed with the times of their registration and heartbeat", func(t *suite) {
 		start := time.Now().Add(-time.Second)
 		t.must(t.s.Join(t.Context(), store.Node{Name: "b", Addr: "10.0.0.2:2355", Version: "1.2"}, time.Hour))
 		t.join("a", time.Hour)
@@ -267,7 +268,7 @@ var shardings = []promise{
 			t.Errorf("State() has nodes %+v; want a only", nodes)
 		}
 	}},
-	{"all documents of a kind are read with nodes and shards", func(t *suite) {
+	{"State returns all documents of a kind with nodes and shards", func(t *suite) {
 		t.join("a", time.Hour)
 		lease := t.claim("a", 1)
 		b := &store.Batch{}
@@ -299,7 +300,7 @@ var shardings = []promise{
 			}
 		}
 		if docs := t.state("").Docs; len(docs) != 0 {
-			t.Errorf("State() of no kind has %d documents", len(docs))
+			t.Errorf("State() without a kind has %d documents; want none", len(docs))
 		}
 	}},
 }
@@ -309,7 +310,7 @@ func (t *suite) join(name string, ttl time.Duration) {
 	t.must(t.s.Join(t.Context(), store.Node{Name: name}, ttl))
 }
 
-// claim takes a shard that may be taken.
+// claim claims a shard that may be claimed, and returns the lease.
 func (t *suite) claim(name string, shard uint16) store.Lease {
 	t.Helper()
 	lease, err := t.s.Claim(t.Context(), name, shard, t.shard(shard).Epoch)

@@ -20,8 +20,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Run tests the store that open opens: empty, with 2 shards at least, and
-// closed by Run. Its clock must be the machine's.
+// Run tests the store that open opens. The store must be empty, have at least 2 shards, and use the
+// clock of this machine. Run closes it.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	nouns := map[string][]promise{
 		"ability": abilities,
@@ -56,7 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// A promise is one sentence of the contract, and the test of it.
+// A promise is one sentence of the contract and its test.
 type promise struct {
 	says string
 	test func(t *suite)
@@ -69,11 +69,11 @@ type suite struct {
 	ids uint64
 }
 
-// t0 is when the tasks of most tests are created.
+// t0 is the creation time of the tasks in most tests.
 var t0 = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
-// id returns an id of a task created at a time, greater than those before it of
-// the same time.
+// id returns an id of a task created at a time. It is greater than all earlier ids of the same
+// time.
 func (t *suite) id(created time.Time) bellman.ID {
 	t.ids++
 	id := bellman.FirstID(created)
@@ -83,7 +83,7 @@ func (t *suite) id(created time.Time) bellman.ID {
 	return id
 }
 
-// task returns a pending task of queue q that is due as soon as it is created.
+// task returns a pending task of queue q that is due at its creation.
 func (t *suite) task(created time.Time) *bellman.Task {
 	return &bellman.Task{
 		ID: t.id(created), Queue: "q", URL: "https://merchant.example/notify", Body: []byte(`{"state":"SUCCESS"}`),
@@ -122,7 +122,7 @@ func (t *suite) change(id bellman.ID, version uint32, to bellman.Status) error {
 	return b.Changes[0].Err
 }
 
-// must fails the test if a change was not made.
+// must fails the test if err is not nil.
 func (t *suite) must(err error) {
 	t.Helper()
 	if err != nil {
@@ -130,7 +130,7 @@ func (t *suite) must(err error) {
 	}
 }
 
-// end ends a task that was not changed before.
+// end ends a task that has not been changed before.
 func (t *suite) end(task *bellman.Task, state bellman.State, finished time.Time) {
 	t.Helper()
 	t.must(t.change(task.ID, 1, ended(state, finished)))
@@ -140,7 +140,7 @@ func ended(state bellman.State, finished time.Time) bellman.Status {
 	return bellman.Status{State: state, Reason: "accepted", Attempts: 1, Updated: finished, Finished: finished}
 }
 
-// get reads a task that must be there.
+// get reads a task that must exist.
 func (t *suite) get(id bellman.ID) *bellman.Task {
 	t.Helper()
 	task, err := t.s.Task(t.Context(), id)
@@ -160,7 +160,7 @@ func (t *suite) due(to time.Time) []store.Entry {
 	return entries
 }
 
-// shards are the numbers of all shards.
+// shards returns the numbers of all shards.
 func (t *suite) shards() (numbers []uint16) {
 	t.Helper()
 	for _, shard := range t.state("").Shards {
@@ -169,7 +169,7 @@ func (t *suite) shards() (numbers []uint16) {
 	return numbers
 }
 
-// wantErr checks that err is of a kind.
+// wantErr checks that err is want.
 func (t *suite) wantErr(what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -177,17 +177,16 @@ func (t *suite) wantErr(what string, err, want error) {
 	}
 }
 
-// same checks that a task came back as it was given, except for its times,
-// which are cut to milliseconds.
+// same checks that a task came back as it was given, except that its times are cut to milliseconds.
 func (t *suite) same(got, given *bellman.Task) {
 	t.Helper()
 	g, w := plain(got), plain(given)
 	if !reflect.DeepEqual(g, w) {
-		t.Errorf("task came back different:\n got %+v\nwant %+v", g, w)
+		t.Errorf("task came back changed:\n got %+v\nwant %+v", g, w)
 	}
 }
 
-// plain is a task in the form in which two that mean the same are the same.
+// plain returns a task in a normal form, so that tasks with the same meaning are equal.
 func plain(given *bellman.Task) bellman.Task {
 	p := *given
 	p.Last = nil
@@ -211,7 +210,7 @@ func plain(given *bellman.Task) bellman.Task {
 	return p
 }
 
-// cut is t as a store must give it back: UTC, whole milliseconds.
+// cut returns t as a store must return it: UTC, in whole milliseconds.
 func cut(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -219,7 +218,7 @@ func cut(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Millisecond)
 }
 
-// ids are the ids of tasks, in their order.
+// ids returns the ids of tasks, in their order.
 func ids(tasks []*bellman.Task) (list []bellman.ID) {
 	for _, task := range tasks {
 		list = append(list, task.ID)

@@ -12,7 +12,7 @@ import (
 )
 
 var values = []promise{
-	{"a big body comes back", func(t *suite) {
+	{"a large body comes back", func(t *suite) {
 		task := t.task(t0)
 		task.Body = bytes.Repeat([]byte("0123456789abcdef"), 16<<10)
 		t.add(task)
@@ -21,7 +21,7 @@ var values = []promise{
 		t.must(err)
 		t.same(got[0], task)
 	}},
-	{"many big bodies in one batch come back", func(t *suite) {
+	{"many large bodies in one batch come back", func(t *suite) {
 		b := &store.Batch{}
 		for i := range 64 {
 			task := t.task(t0)
@@ -33,7 +33,7 @@ var values = []promise{
 			t.same(t.get(a.Task.ID), a.Task)
 		}
 	}},
-	{"keys are bytes: case, blanks and unusual characters count", func(t *suite) {
+	{"keys are bytes: case, blanks and unusual characters matter", func(t *suite) {
 		keys := []string{"k", "K", "k ", " k", "k\t", "k\x00", "k\x00k", "\x00", "k'--", `k"\`, "ｋ", "é", "e\u0301", "\xff\xfe", strings.Repeat("👛", 64)}
 		for _, key := range keys {
 			task := t.task(t0)
@@ -47,7 +47,7 @@ var values = []promise{
 			}
 		}
 	}},
-	{"what people search by is text of any script", func(t *suite) {
+	{"fields for searching may be text of any script", func(t *suite) {
 		for _, text := range []string{strings.Repeat("👛", 64), "商户-１", "m\x00n", "m ", "%_[]*?'\"\\", strings.Repeat("x", 255)} {
 			task := t.task(t0)
 			task.MerchantNo, task.OrderNo, task.Event = text, text, text
@@ -72,7 +72,7 @@ var values = []promise{
 			t.Errorf("Due() = %+v, want it at %v", got, far)
 		}
 	}},
-	{"a task may be visible at the largest time only", func(t *suite) {
+	{"tasks may be visible at the largest possible time", func(t *suite) {
 		for i := range int64(4) { // in pairs, as the engine defers tasks
 			task := t.task(t0)
 			task.VisibleAt = time.UnixMilli(store.MaxTime - i/2).UTC()
@@ -83,15 +83,15 @@ var values = []promise{
 		page, err := t.s.Due(t.Context(), t.shards(), first, store.MaxTime, 10, nil)
 		t.must(err)
 		if len(page) != 2 || page[0].VisibleAt != first.VisibleAt || page[1].VisibleAt != first.VisibleAt {
-			t.Fatalf("Due() = %+v, want the two at %d", page, first.VisibleAt)
+			t.Fatalf("Due() = %+v, want the two tasks at %d", page, first.VisibleAt)
 		}
 		page, err = t.s.Due(t.Context(), t.shards(), store.Position{VisibleAt: first.VisibleAt, ID: page[0].ID}, math.MaxInt64, 2, nil)
 		t.must(err)
 		if len(page) != 2 || page[0].VisibleAt != first.VisibleAt || page[1].VisibleAt != store.MaxTime {
-			t.Errorf("Due() = %+v, want one more at %d and one at the largest time", page, first.VisibleAt)
+			t.Errorf("Due() = %+v, want one more task at %d and one at the largest time", page, first.VisibleAt)
 		}
 		if n := len(t.due(t0.AddDate(1000, 0, 0))); n != 0 {
-			t.Errorf("Due() in a thousand years has %d tasks, want none", n)
+			t.Errorf("Due() in a thousand years returns %d tasks; want none", n)
 		}
 	}},
 	{"many headers come back", func(t *suite) {
@@ -134,11 +134,11 @@ var closings = []promise{
 			t.wantErr(name+"()", call(), bellman.ErrClosed)
 		}
 	}},
-	{"closing again does nothing", func(t *suite) {
+	{"closing twice does nothing", func(t *suite) {
 		t.must(t.s.Close())
 		t.must(t.s.Close())
 	}},
-	{"closing while others work is safe", func(t *suite) {
+	{"closing during other calls is safe", func(t *suite) {
 		var group sync.WaitGroup
 		for range 4 {
 			task := t.task(t0)

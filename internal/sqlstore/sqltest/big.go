@@ -11,9 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Big opens a store in an empty database, and gives it n tasks, of which a quarter
-// have ended after an attempt; the others are a chain of one ordering key. fill copies the one that is there, to be due from a
-// time on.
+// Big opens a store in an empty database and gives it n tasks. A quarter of them have ended after
+// an attempt; the others are a chain of one ordering key. fill copies the one task in the database
+// n times, to be due from a given time on.
 func Big(t *testing.T, d sqlstore.Driver, n int, fill func(due time.Time) error) *sqlstore.Store {
 	t.Helper()
 	ctx := context.Background()
@@ -37,7 +37,7 @@ func Big(t *testing.T, d sqlstore.Driver, n int, fill func(due time.Time) error)
 			FROM bellman_live l CROSS JOIN (SELECT * FROM bellman_ended LIMIT 1) e WHERE l.shard < 16`,
 		`DELETE FROM bellman_live WHERE shard < 16`,
 		`INSERT INTO bellman_alias (alias, id) SELECT order_no, id FROM bellman_task`,
-		// Those of one merchant wait for each other.
+		// The tasks of one merchant form a chain.
 		`INSERT INTO bellman_order (id, queue, ordering_key, supersedes, seq)
 			SELECT l.id, e.queue, t.event, CASE WHEN l.shard < 32 THEN 1 ELSE 0 END, l.due
 			FROM bellman_live l CROSS JOIN (SELECT * FROM bellman_ended LIMIT 1) e CROSS JOIN (SELECT * FROM bellman_task WHERE event IS NOT NULL LIMIT 1) t
@@ -49,12 +49,12 @@ func Big(t *testing.T, d sqlstore.Driver, n int, fill func(due time.Time) error)
 	return s
 }
 
-// Asked is how many rows a statement is about: those of its lists, or its limit.
+// Asked returns how many rows a statement asks for: the lengths of its lists, or its limit.
 func Asked(s *sqlstore.Statement) (n int64) {
 	if s.Insert != nil {
 		return int64(sqlstore.Len(s.Insert.Columns[0].Values))
 	}
-	limit := int64(0) // the last number: the same in each part
+	limit := int64(0) // the last number; it is the same in each part of the statement
 	for _, a := range s.Args {
 		switch a := a.(type) {
 		case []bellman.ID, []int64, [][]byte:
@@ -65,7 +65,7 @@ func Asked(s *sqlstore.Statement) (n int64) {
 	}
 	if limits := int64(strings.Count(s.Text, "LIMIT ?")); limits > 0 {
 		if !strings.HasSuffix(s.Text, ")") {
-			limits = 1 // that of the whole
+			limits = 1 // one limit for the whole statement
 		}
 		n += limits * limit
 	}

@@ -1,5 +1,5 @@
-// Package sqltest is what the tests of package sqlstore share with those of the databases,
-// which look at the plans of all statements: tasks, large tables, and a recorder of statements.
+// Package sqltest is shared by the tests of package sqlstore and those of the databases, which
+// check the plans of all statements. It has tasks, large tables, and a recorder of statements.
 package sqltest
 
 import (
@@ -24,12 +24,12 @@ type Recorder struct {
 	sent int
 }
 
-// Record wraps a driver.
+// Record returns a Recorder over a driver.
 func Record(d sqlstore.Driver) *Recorder {
 	return &Recorder{Driver: d, seen: map[string]*sqlstore.Statement{}}
 }
 
-// Statements are those that were sent, one of each text, by name.
+// Statements returns the statements that were sent, one of each text, by name.
 func (r *Recorder) Statements() (list []*sqlstore.Statement) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,7 +39,7 @@ func (r *Recorder) Statements() (list []*sqlstore.Statement) {
 	return list
 }
 
-// Sent is how many statements were sent, commits included.
+// Sent returns how many statements were sent, including commits.
 func (r *Recorder) Sent() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,13 +56,13 @@ func (r *Recorder) note(statements []*sqlstore.Statement, more int) {
 	}
 }
 
-// Read passes on and remembers.
+// Read passes the statements on and remembers them.
 func (r *Recorder) Read(ctx context.Context, statements ...*sqlstore.Statement) error {
 	r.note(statements, 0)
 	return r.Driver.Read(ctx, statements...)
 }
 
-// Begin passes on and remembers.
+// Begin returns a transaction that remembers its statements.
 func (r *Recorder) Begin(ctx context.Context) (sqlstore.Tx, error) {
 	tx, err := r.Driver.Begin(ctx)
 	return &recorderTx{tx, r}, err
@@ -79,17 +79,16 @@ func (t *recorderTx) Send(ctx context.Context, statements ...*sqlstore.Statement
 }
 
 func (t *recorderTx) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
-	t.r.note(statements, 2) // it and BEGIN
+	t.r.note(statements, 2) // COMMIT and BEGIN
 	return t.Tx.Commit(ctx, statements...)
 }
 
-// longChain is the ordering key that all tasks of Big have which are pending: the
-// event of the others.
+// longChain is the ordering key of all pending tasks of Big. It equals the event of the other
+// tasks.
 const longChain = "payment.succeeded"
 
-// Everything calls all of a store, so that each statement is sent: with tasks
-// that are new, that end, that are attempted again, that are there, and that
-// are not.
+// Everything calls every method of a store, so that each statement is sent. Its tasks are new,
+// ended, attempted again, existing and missing.
 func Everything(tb testing.TB, s store.Store) {
 	tb.Helper()
 	ctx := context.Background()
@@ -98,9 +97,9 @@ func Everything(tb testing.TB, s store.Store) {
 	batch := Adds(0, 300, now)
 	batch.Leases = leases
 	must(tb, s.Commit(ctx, batch))
-	again := &store.Batch{Adds: slices.Clone(batch.Adds[:10])} // the same ids
+	again := &store.Batch{Adds: slices.Clone(batch.Adds[:10])} // the same ids as before
 	for i := range 10 {
-		other := *batch.Adds[i+20].Task // the same keys
+		other := *batch.Adds[i+20].Task // the same keys as before
 		other.ID = bellman.NewID()
 		again.Adds = append(again.Adds, store.Add{Task: &other})
 	}
@@ -157,7 +156,7 @@ func Everything(tb testing.TB, s store.Store) {
 		taken.Adds[i].Task.SetAlias(fmt.Sprint("alias/", i+10))
 	}
 	must(tb, s.Commit(ctx, taken))
-	must(tb, s.Commit(ctx, &store.Batch{Changes: Succeed(named, now.Add(-time.Hour))})) // the first that Prune finds
+	must(tb, s.Commit(ctx, &store.Batch{Changes: Succeed(named, now.Add(-time.Hour))})) // the first tasks that Prune finds
 	_, err = store.Lookup(ctx, s, "", "alias/5")
 	must(tb, err)
 

@@ -11,7 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Task is the task of MEASURED's figures: a 300-byte body, a key, a merchant, an order.
+// Task returns a typical task: a 300-byte body, a key, a merchant, an order. The measured figures
+// use it.
 func Task(n int, due time.Time) *bellman.Task {
 	body := make([]byte, 300)
 	for i := 0; i < len(body); i += 8 {
@@ -27,7 +28,7 @@ func Task(n int, due time.Time) *bellman.Task {
 	}
 }
 
-// Adds is a batch of size tasks that are due.
+// Adds returns a batch of size due tasks.
 func Adds(n, size int, due time.Time) *store.Batch {
 	b := &store.Batch{Adds: make([]store.Add, size)}
 	for i := range b.Adds {
@@ -36,7 +37,7 @@ func Adds(n, size int, due time.Time) *store.Batch {
 	return b
 }
 
-// Succeed ends the tasks that a batch added, each after one attempt.
+// Succeed returns changes that end the tasks of a batch, each after one attempt.
 func Succeed(added *store.Batch, now time.Time) (changes []store.Change) {
 	for _, a := range added.Adds {
 		changes = append(changes, store.Change{ID: a.Task.ID, Version: 1,
@@ -47,7 +48,7 @@ func Succeed(added *store.Batch, now time.Time) (changes []store.Change) {
 	return changes
 }
 
-// Fill adds tasks that wait for the day after tomorrow.
+// Fill adds n tasks that are due the day after tomorrow.
 func Fill(tb testing.TB, s store.Store, n int) {
 	tb.Helper()
 	start := time.Now()
@@ -64,7 +65,7 @@ func Fill(tb testing.TB, s store.Store, n int) {
 	tb.Logf("%d tasks inserted in batches of 512: %.0f/s", n, float64(n)/time.Since(start).Seconds())
 }
 
-// Finish adds tasks and ends them, each after an attempt.
+// Finish adds n tasks and ends them, each after an attempt.
 func Finish(tb testing.TB, s store.Store, n int) {
 	tb.Helper()
 	now := time.Now()
@@ -78,7 +79,7 @@ func Finish(tb testing.TB, s store.Store, n int) {
 	}
 }
 
-// LeaseAll takes all shards for one node.
+// LeaseAll claims all shards for one node.
 func LeaseAll(tb testing.TB, s store.Store) (leases []store.Lease) {
 	tb.Helper()
 	ctx := context.Background()

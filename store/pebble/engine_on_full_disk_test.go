@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 )
 
-// On a disk that is nearly full an engine refuses new tasks, attempts those there are, takes
-// what people ask for, and is ready.
+// On a nearly full disk an engine rejects new tasks, attempts existing ones, accepts operators'
+// actions, and is ready.
 func TestEngineOnFullDisk(t *testing.T) {
 	q := newQuota(64<<20, true)
 	o := small(q)
@@ -68,11 +68,11 @@ func TestEngineOnFullDisk(t *testing.T) {
 			t.Fatalf("ResumeQueue() = %v", err)
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("nothing is attempted while the disk is nearly full")
+			t.Fatal("no attempt was made while the disk is nearly full; want existing tasks attempted")
 		}
 	}
 	if _, err := e.Cancel(ctx, waits.ID, by); err != nil || refused == 0 {
-		t.Errorf("Cancel() = %v, after %d creates were refused", err, refused)
+		t.Errorf("Cancel() = %v, after %d creates were rejected", err, refused)
 	}
 	q.grow(40 << 20)
 	s.disk.checked.Store(0)

@@ -1,0 +1,98 @@
+package pebble
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+func TestBackup(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openTest(t, fs)
+	kept, err := fillUp(t, s, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		for range 100 {
+			if err := s.Commit(bg, newTasks(20)); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	if err := s.Backup("copy"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Backup("copy"); err == nil {
+		t.Error("Backup() to a directory that exists = nil, want an error")
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	o := small(fs)
+	restored, err := Open("copy", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restored.Close()
+	sound(t, restored, kept)
+	if err := restored.Commit(t.Context(), newTasks(1)); err != nil {
+		t.Errorf("Commit() to the copy = %v", err)
+	}
+	if figure(s, "disk_bytes") == 0 || figure(s, "memtable_bytes") == 0 {
+		t.Errorf("Figures() = %+v, want some", s.Figures())
+	}
+}
+
+func TestBackupRefuses(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "data")
+	s, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	link, file := filepath.Join(base, "link"), filepath.Join(base, "file")
+	if err := errors.Join(os.Symlink(dir, link), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for to, want := range map[string]string{
+		dir:                                 "inside the store's own directory",
+		filepath.Join(dir, "copy"):          "inside the store's own directory",
+		filepath.Join(dir, "none", "copy"):  "inside the store's own directory",
+		filepath.Join(link, "copy"):         "inside the store's own directory",
+		filepath.Join(base, "none", "copy"): "none does not exist: create it first",
+		filepath.Join(file, "copy"):         "file is no directory",
+		filepath.Join(base, "link"):         "exists",
+	} {
+		if err := s.Backup(to); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Backup(%s) = %v; want an error that says %q", to, err, want)
+		}
+		if err := s.Backup(to); !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("Backup(%s) = %v; want an error of the file system, so that the caller sees it", to, err)
+		}
+	}
+	if after, err := os.ReadDir(dir); err != nil || len(after) != len(before) {
+		t.Errorf("the store's directory has %d files, %v; want %d as before", len(after), err, len(before))
+	}
+	if _, err := os.Stat(filepath.Join(base, "none")); err == nil {
+		t.Error("Backup() created a parent directory; want none")
+	}
+	for _, to := range []string{dir + "2", filepath.Join(base, "..data")} {
+		if err := s.Backup(to); err != nil {
+			t.Errorf("Backup(%s), beside the store = %v", to, err)
+		}
+	}
+}
