@@ -14,7 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// serve answers every request with the same.
+// serve starts a server that gives every request the same answer.
 func serve(t *testing.T, answer http.HandlerFunc) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -33,11 +33,11 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 	if _, err := client.New(client.Options{}); err != nil {
-		t.Errorf("New with nothing: %v", err)
+		t.Errorf("New with default options: %v", err)
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestProblems(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer http.HandlerFunc
@@ -62,17 +62,19 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v; want %+v", tt.name, err, tt.want)
 		}
 		if client.StatusOf(err) != tt.want.Status {
-			t.Errorf("%s: StatusOf = %d", tt.name, client.StatusOf(err))
+			t.Errorf("%s: StatusOf = %d; want that of the answer", tt.name, client.StatusOf(err))
 		}
+		var errs []error
 		for _, err := range c.Events(t.Context(), "") {
-			if client.StatusOf(err) != tt.want.Status {
-				t.Errorf("%s: events: %v", tt.name, err)
-			}
+			errs = append(errs, err)
+		}
+		if len(errs) != 1 || client.StatusOf(errs[0]) != tt.want.Status {
+			t.Errorf("%s: Events gave %v; want one error with status %d", tt.name, errs, tt.want.Status)
 		}
 	}
 }
 
-func TestAnswersThatAreNot(t *testing.T) {
+func TestUnusableAnswers(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"no JSON": func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("hello")) },
 		"cut off": func(w http.ResponseWriter, r *http.Request) {
@@ -83,18 +85,18 @@ func TestAnswersThatAreNot(t *testing.T) {
 	} {
 		c := serve(t, answer)
 		if _, err := c.Queues(t.Context()); err == nil || client.StatusOf(err) != 0 {
-			t.Errorf("%s: %v; want an error that is no refusal", name, err)
+			t.Errorf("%s: %v; want an error other than a Problem", name, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := serve(t, func(http.ResponseWriter, *http.Request) {})
 	if _, err := c.Queues(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("a request with a cancelled context: %v; want context.Canceled", err)
 	}
 }
 
-func TestWhatIsSent(t *testing.T) {
+func TestRequests(t *testing.T) {
 	var got string
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		got = r.Method + " " + r.URL.EscapedPath() + " " + r.Header.Get("Authorization") + " " + r.Header.Get("Content-Type")
@@ -119,11 +121,11 @@ func TestTimes(t *testing.T) {
 	at := time.Date(2026, 11, 20, 23, 4, 5, 120_999_999, time.FixedZone("", 8*3600))
 	text, err := json.Marshal(client.At(at))
 	if err != nil || string(text) != `"2026-11-20T15:04:05.120Z"` {
-		t.Errorf("written as %s, %v", text, err)
+		t.Errorf("the time as JSON: %s, %v; want UTC in whole milliseconds", text, err)
 	}
 	var read client.Time
 	if err := json.Unmarshal(text, &read); err != nil || read != client.At(at) {
-		t.Errorf("read as %v, %v", read, err)
+		t.Errorf("the JSON read back: %v, %v; want the same time", read, err)
 	}
 	for in, want := range map[string]string{
 		`null`:                        `null`,
@@ -136,18 +138,18 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%s: %v", in, err)
 		}
 		if got, err := json.Marshal(v); err != nil || string(got) != want {
-			t.Errorf("%s is written as %s, %v; want %s", in, got, err, want)
+			t.Errorf("%s read and written again: %s, %v; want %s", in, got, err, want)
 		}
 	}
 	for _, in := range []string{`""`, `"now"`, `5`, `"2026-11-20"`, `"2026-11-20T15:04:05"`} {
 		var v client.Time
 		if err := json.Unmarshal([]byte(in), &v); err == nil {
-			t.Errorf("%s is read as %v", in, v)
+			t.Errorf("%s was read as %v; want an error", in, v)
 		}
 	}
 	create, err := json.Marshal(client.CreateTask{Queue: "q"})
 	if err != nil || string(create) != `{"queue":"q"}` {
-		t.Errorf("a create is %s, %v", create, err)
+		t.Errorf("CreateTask as JSON: %s, %v; want only the fields that are set", create, err)
 	}
 }
 

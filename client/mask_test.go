@@ -21,7 +21,7 @@ func TestMaskHeaders(t *testing.T) {
 		t.Errorf("MaskHeaders = %v; want %v", got, want)
 	}
 	if !maps.Equal(in, given) {
-		t.Errorf("the headers themselves became %v", in)
+		t.Errorf("MaskHeaders changed its argument to %v", in)
 	}
 	if got := MaskHeaders(nil); got == nil || len(got) != 0 {
 		t.Errorf("MaskHeaders(nil) = %#v; want an empty map", got)

@@ -14,12 +14,12 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// answers are what a server gives one after the other, the last of them for ever: a
-// status, or 0 for a connection that breaks.
+// answers is a transport with a fixed sequence of answers, the last of which repeats. An answer is
+// a status, or 0 for a connection that breaks.
 type answers struct {
 	status []int
 	header http.Header
-	at     []time.Duration // when it was asked, from the first time on
+	at     []time.Duration // times of the requests, counted from the first
 	begun  time.Time
 }
 
@@ -30,7 +30,7 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.at = append(a.at, time.Since(a.begun))
 	if r.Body != nil {
 		if body, err := io.ReadAll(r.Body); err != nil || len(body) == 0 {
-			return nil, errors.New("a request without its body")
+			return nil, errors.New("the request was sent without its body")
 		}
 	}
 	status := a.status[min(len(a.at), len(a.status))-1]
@@ -68,7 +68,7 @@ func TestRetries(t *testing.T) {
 		retries int
 		status  []int
 		asked   int
-		want    int // the status of the refusal; 0: none, -1: another error
+		want    int // status of the Problem; 0: success, -1: another error
 	}{
 		{"without retries", list, 0, []int{429}, 1, 429},
 		{"a read", list, 3, []int{503, 0, 502, 200}, 4, 0},
@@ -96,14 +96,14 @@ func TestRetries(t *testing.T) {
 					got = -1
 				}
 				if got != tt.want || len(a.at) != tt.asked {
-					t.Errorf("asked %d times: %v; want %d times and %d", len(a.at), err, tt.asked, tt.want)
+					t.Errorf("%d requests, then %v; want %d requests and status %d", len(a.at), err, tt.asked, tt.want)
 				}
 			})
 		})
 	}
 }
 
-// Pauses grow, and are no shorter than the server asks for; the context ends them.
+// Pauses between retries grow, and are at least as long as Retry-After. The context ends them.
 func TestRetryPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answers{status: []int{503}}
@@ -115,12 +115,12 @@ func TestRetryPauses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.IsSorted(a.at) || len(a.at) != 9 {
-			t.Fatalf("asked at %v", a.at)
+			t.Fatalf("requests at %v; want 9", a.at)
 		}
 		for i := 1; i < len(a.at); i++ {
 			full := min(100*time.Millisecond<<(i-1), 5*time.Second)
 			if pause := a.at[i] - a.at[i-1]; pause < full/2 || pause > full {
-				t.Errorf("pause %d is %v; want from half of %v on", i, pause, full)
+				t.Errorf("pause %d is %v; want half of %v to all of it", i, pause, full)
 			}
 		}
 	})
@@ -131,7 +131,7 @@ func TestRetryPauses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := c.Queues(t.Context()); err != nil || len(a.at) != 2 || a.at[1] != 7*time.Second {
-			t.Errorf("asked at %v: %v; want after 7 s", a.at, err)
+			t.Errorf("requests at %v, then %v; want the retry after 7 s", a.at, err)
 		}
 	})
 }
