@@ -39,8 +39,7 @@ func TestCacheCompilesOnce(t *testing.T) {
 	}
 }
 
-// A text in use stays, one that is not is forgotten, and there are never more
-// than Max.
+// A text in use is kept, one that is not in use is forgotten, and at most Max are kept.
 func TestCacheForgets(t *testing.T) {
 	c := rule.Cache{Max: 4}
 	text := func(i int) string { return fmt.Sprintf("status == %d", i) }
@@ -55,18 +54,18 @@ func TestCacheForgets(t *testing.T) {
 	for i := range 20 {
 		get(2 + i)
 		if get(0) != used {
-			t.Fatalf("after %d more texts: a rule in use was compiled anew", i+1)
+			t.Fatalf("after %d more texts: a rule in use was compiled again", i+1)
 		}
 		if n := c.Len(); n > 4 {
 			t.Fatalf("after %d more texts: %d are kept; want at most 4", i+1, n)
 		}
 	}
 	if get(1) == once {
-		t.Error("a text not used for 20 others is still kept; want it forgotten")
+		t.Error("a text that was not used during 20 others is still kept; want it forgotten")
 	}
 }
 
-// However large the rules are, a Cache holds a bounded amount of memory.
+// A Cache holds a bounded amount of memory, however large the rules are.
 func TestCacheIsBoundedByCost(t *testing.T) {
 	live := func() uint64 {
 		runtime.GC()
@@ -96,7 +95,7 @@ func TestCacheIsBoundedByCost(t *testing.T) {
 					t.Fatal(err)
 				}
 				if r, _ := c.Compile("status == 200"); r != used {
-					t.Fatalf("after %d texts, a rule in use was compiled anew", i)
+					t.Fatalf("after %d texts, a rule in use was compiled again", i)
 				}
 			}
 			if grown := int64(live()) - int64(before); grown > 12<<20 {
@@ -110,7 +109,7 @@ func TestCacheIsBoundedByCost(t *testing.T) {
 	}
 }
 
-// The patterns of a rule are bounded together.
+// The patterns of one rule share one limit.
 func TestPatternsTogether(t *testing.T) {
 	text := func(n int) string {
 		terms := make([]string, n)
@@ -120,13 +119,13 @@ func TestPatternsTogether(t *testing.T) {
 		return "status == 200 && (" + strings.Join(terms, " || ") + ")"
 	}
 	if _, err := rule.Compile(text(3)); err != nil {
-		t.Errorf("three patterns of about 600 instructions: %v; want them taken", err)
+		t.Errorf("three patterns of about 600 instructions: %v; want no error", err)
 	}
 	if _, err := rule.Compile(text(4)); err == nil || !strings.Contains(err.Error(), "want at most 2000") {
-		t.Errorf("four patterns of about 600 instructions: %v; want them refused with the limit of 2000", err)
+		t.Errorf("four patterns of about 600 instructions: %v; want an error with the limit of 2000", err)
 	}
 	same := "status == 200" + strings.Repeat(" && body.matches('.{0,300}a')", 8)
 	if _, err := rule.Compile(same); err != nil {
-		t.Errorf("one pattern of about 600 instructions, eight times: %v; want it counted once", err)
+		t.Errorf("one pattern of about 600 instructions, eight times: %v; want no error, because equal patterns count once", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// Whatever compiles judges whatever comes, in bounded time, and says the same
-// when asked again.
+// Every text that compiles judges every answer in bounded time, and gives the same result when
+// repeated.
 func FuzzRule(f *testing.F) {
 	bodies := []string{"success", " success\n", "", `{"code":0,"data":{"items":[{"id":1}]}}`, "<xml><return_code>SUCCESS</return_code></xml>", "\xff\xfe"}
 	for i, text := range []string{
@@ -37,22 +37,22 @@ func FuzzRule(f *testing.F) {
 		a := &rule.Answer{Status: status, Body: []byte(body), Header: http.Header{"A": {header}}, Attempt: attempt}
 		got, err := r.Accepts(a)
 		if got && err != nil {
-			t.Errorf("%s: accepted with the error %v", text, err)
+			t.Errorf("%s: accepted although there is the error %v", text, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "internal error") {
 			t.Errorf("%s: %v", text, err)
 		}
 		again, err2 := r.Accepts(a)
 		if got != again || (err == nil) != (err2 == nil) {
-			t.Errorf("%s: %t, %v; and asked again %t, %v", text, got, err, again, err2)
+			t.Errorf("%s: %t, %v; and repeated %t, %v; want the same", text, got, err, again, err2)
 		}
 		if took := spent(t) - start; took > 3*time.Second {
-			t.Errorf("%s of %d bytes took %v", text, len(body), took)
+			t.Errorf("%s of %d bytes took %v; want less", text, len(body), took)
 		}
 	})
 }
 
-// What is accepted holds the word where it must be, and no document type.
+// An accepted answer has the word at the required place, and no document type.
 func FuzzWechatV2(f *testing.F) {
 	for _, tt := range presetRows["wechat_v2"] {
 		f.Add(tt.body)
@@ -67,12 +67,12 @@ func FuzzWechatV2(f *testing.F) {
 			t.Fatal(err)
 		}
 		if got && (!strings.Contains(body, "return_code") || !strings.Contains(body, "xml")) {
-			t.Errorf("%q is accepted", body)
+			t.Errorf("%q is accepted; want it rejected", body)
 		}
 	})
 }
 
-// What is asked for is bounded, and asked for by these two statuses alone.
+// RetryAfter is bounded, and only two statuses have one.
 func FuzzRetryAfter(f *testing.F) {
 	for _, value := range []string{"120", "-5", "99999999999999999999", "Fri, 20 Nov 2026 12:01:30 GMT", "soon", "1.5"} {
 		f.Add(503, value)
@@ -81,7 +81,7 @@ func FuzzRetryAfter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status int, value string) {
 		got, ok := rule.RetryAfter(status, http.Header{"Retry-After": {value}}, noon)
 		if got < 0 || got > rule.MaxRetryAfter || !ok && got != 0 || ok && status != 429 && status != 503 {
-			t.Errorf("RetryAfter(%d, %q) = %v, %t", status, value, got, ok)
+			t.Errorf("RetryAfter(%d, %q) = %v, %t; want a bounded time, and none for other statuses", status, value, got, ok)
 		}
 	})
 }

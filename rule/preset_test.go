@@ -25,11 +25,11 @@ var presetRows = map[string][]row{
 	"success_text": {
 		{200, "success", true},
 		{200, " success\n", true},
-		{200, "\r\n\t success \x00", true}, // what Java's trim cuts
+		{200, "\r\n\t success \x00", true}, // Java's trim removes these characters
 		{201, "success", true},
 		{202, "success", true},
 		{203, "success", true},
-		{204, "success", true}, // no server sends it, but the table lists the status
+		{204, "success", true}, // no server sends this, but the table lists the status
 		{205, "success", true},
 		{206, "success", true},
 		{207, "success", false},
@@ -48,14 +48,14 @@ var presetRows = map[string][]row{
 		{200, "success!", false},
 		{200, "\"success\"", false},
 		{200, bom + "success", false},
-		{200, "\u00a0success", false}, // no-break space: Java's trim leaves it
+		{200, "\u00a0success", false}, // a no-break space, which Java's trim keeps
 		{200, "<html>success</html>", false},
 		{200, `{"code":"success"}`, false},
 		{200, "fail", false},
 		{200, "success" + strings.Repeat(" ", 10_000), true},
-		{200, "success" + strings.Repeat(" ", 600) + "not", true}, // cut before it is read
+		{200, "success" + strings.Repeat(" ", 600) + "not", true}, // the end is cut off before the text is compared
 		{200, strings.Repeat(" ", 593) + "success", true},
-		{200, strings.Repeat(" ", 594) + "success", true}, // trimmed before it is cut
+		{200, strings.Repeat(" ", 594) + "success", true}, // trimmed before the end is cut off
 		{200, strings.Repeat("\n", 10_000) + "success\n", true},
 		{200, "success" + strings.Repeat(" ", 592) + "n", false},
 		{200, strings.Repeat("好", 600) + "success", false},
@@ -111,7 +111,7 @@ var presetRows = map[string][]row{
 		{200, "<xml><return_code> SUCCESS </return_code></xml>", false},
 		{200, "<xml><return_code></return_code></xml>", false},
 		{200, "<xml><return_code>SUCCESS</return_code><return_code>FAIL</return_code></xml>", false},
-		{200, "<xml><return_code>SUCCESS</return_code>", false}, // cut off
+		{200, "<xml><return_code>SUCCESS</return_code>", false}, // the XML is incomplete
 		{200, "<xml><return_code>SUCCESS</xml></return_code>", false},
 		{200, xmlPlain + xmlPlain, false},
 		{200, xmlPlain + "ok", false},
@@ -135,7 +135,7 @@ var presetRows = map[string][]row{
 		{200, `{"code":"SUCCESS","message":"成功"}`, true},
 		{200, "", true},
 		{204, "", true},
-		{200, `{"code":"FAIL","message":"失败"}`, true}, // the status beats the body
+		{200, `{"code":"FAIL","message":"失败"}`, true}, // the status takes precedence over the body
 		{200, "<html>success</html>", true},
 		{201, `{"code":"SUCCESS"}`, false},
 		{202, "", false},
@@ -205,7 +205,7 @@ var inAnyCase = []row{
 	{200, "SUCCESS", true},
 	{200, "success", true},
 	{200, "Success", true},
-	{500, "success", true}, // any status
+	{500, "success", true}, // with any status
 	{204, "", false},
 	{200, "", false},
 	{200, " success", false},
@@ -273,12 +273,12 @@ func TestPresets(t *testing.T) {
 	}
 	for name := range presetRows {
 		if !known[name] {
-			t.Errorf("there are rows for %s, and no such preset", name)
+			t.Errorf("there are rows for %s, but no such preset", name)
 		}
 	}
 }
 
-// An entity bomb is refused before anything of it is expanded.
+// An entity bomb is rejected before any of it is expanded.
 func TestEntityBomb(t *testing.T) {
 	bomb := `<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "SUCCESS">`
 	for i, c := range "bcdefghij" {
@@ -299,8 +299,8 @@ func TestEntityBomb(t *testing.T) {
 	}
 }
 
-// The rules of PAYMENTS that a preset states can be written as an expression
-// too, and then say the same of every row.
+// Presets that follow published rules can also be written as expressions, which give the same
+// result for every row.
 func TestPresetsAsExpressions(t *testing.T) {
 	same := map[string]string{
 		"alipay":       `status == 200 && body == "success"`,

@@ -26,7 +26,7 @@ func TestExpressions(t *testing.T) {
 		text   string
 		answer *rule.Answer
 		want   bool
-		err    string // what the error must say; empty: there is none
+		err    string // part of the error; empty: no error
 	}{
 		{`status == 200 && body.trim() == "success"`, text, true, ""},
 		{`status == 200 && body == "success"`, text, false, ""},
@@ -182,7 +182,7 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// Texts that would run for hours, or fill the memory, if nothing bounded them.
+// Without limits these texts would run for hours or fill the memory.
 func TestBoundedCost(t *testing.T) {
 	ones := "[" + strings.Repeat("1,", 30_000) + "1]"
 	deep := strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000)
@@ -227,7 +227,7 @@ func TestBoundedCost(t *testing.T) {
 		}
 		took := spent(t) - start
 		t.Logf("%4d ms %.60q: %v", took.Milliseconds(), tt.text, err)
-		if took > 3*time.Second { // thirty times what it takes
+		if took > 3*time.Second { // thirty times the usual time
 			t.Errorf("%.60q took %v; want about 100 ms", tt.text, took)
 		}
 	}
@@ -240,14 +240,14 @@ func TestStopped(t *testing.T) {
 	}
 	got, err := r.Accepts(&rule.Answer{Body: []byte("[" + strings.Repeat("1,", 30_000) + "1]")})
 	if got || err == nil || !strings.Contains(err.Error(), "stopped") {
-		t.Errorf("Accepts = %t, %v; want an error that says it was stopped", got, err)
+		t.Errorf("Accepts = %t, %v; want an error that says that the rule was stopped", got, err)
 	}
 	if got, err := r.Accepts(&rule.Answer{Body: []byte("[1,2,3]")}); !got || err != nil {
 		t.Errorf("Accepts of a short answer = %t, %v; want true", got, err)
 	}
 }
 
-// Only the first 64 KiB of a body count.
+// Only the first 64 KiB of a body are judged.
 func TestLongBody(t *testing.T) {
 	r, err := rule.Compile(`body.contains("needle")`)
 	if err != nil {
@@ -255,7 +255,7 @@ func TestLongBody(t *testing.T) {
 	}
 	body := []byte(strings.Repeat(" ", rule.MaxBody) + "needle")
 	if got, err := r.Accepts(&rule.Answer{Body: body}); got || err != nil {
-		t.Errorf("Accepts = %t, %v; want false: the needle is past the first 64 KiB", got, err)
+		t.Errorf("Accepts = %t, %v; want false, because the text is after the first 64 KiB", got, err)
 	}
 	if len(body) != rule.MaxBody+6 {
 		t.Error("Accepts changed the answer")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// spent returns the processor time of this process: what judging a text costs,
-// however busy the machine is.
+// spent returns the processor time of this process. It shows the cost of a text on a busy machine
+// too.
 func spent(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

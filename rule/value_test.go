@@ -142,7 +142,7 @@ func TestValueErrors(t *testing.T) {
 	}
 }
 
-// A field that the answer lacks can be told from an answer that cannot be read.
+// The error for a missing field differs from that for an answer that cannot be read.
 func TestErrMissing(t *testing.T) {
 	tests := []struct {
 		body    string
@@ -175,8 +175,8 @@ func TestErrMissing(t *testing.T) {
 	}
 }
 
-// Whatever compiles yields JSON of bounded length, in bounded time, the same when
-// asked again.
+// Every text that compiles gives JSON of bounded length, in bounded time, and the same when
+// repeated.
 func FuzzValue(f *testing.F) {
 	for _, text := range []string{
 		`{"a": json, "b": [json, body]}`, `json.a[0]`, `taken.x + vars.y`, `status == 200 ? {"a": 1} : {"a": order_no}`,
@@ -202,10 +202,10 @@ func FuzzValue(f *testing.F) {
 		}
 		value, _ = v.Evaluate(a, facts)
 		if again, _ := json.Marshal(value); string(again) != string(got) {
-			t.Errorf("%s: %s, and asked again %s", text, got, again)
+			t.Errorf("%s: %s, and repeated %s; want the same", text, got, again)
 		}
 		if took := spent(t) - start; took > 3*time.Second {
-			t.Errorf("%s of %d bytes took %v", text, len(body), took)
+			t.Errorf("%s of %d bytes took %v; want less", text, len(body), took)
 		}
 	})
 }
