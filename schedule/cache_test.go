@@ -19,7 +19,7 @@ func TestCache(t *testing.T) {
 		t.Errorf("the same text again is %p, %v; want %p", again, err, first)
 	}
 	if _, err := c.Parse("soon"); err == nil {
-		t.Error("soon is a schedule")
+		t.Error("Parse(soon): no error")
 	}
 	var parsing sync.WaitGroup
 	for i := range 8192 {
@@ -28,18 +28,18 @@ func TestCache(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			} else if gap, _ := s.Gap(0); gap != time.Duration(i+1)*time.Millisecond {
-				t.Errorf("Parse(%dms) waits %v", i+1, gap)
+				t.Errorf("Parse(%dms) has a gap of %v", i+1, gap)
 			}
 		})
 	}
 	parsing.Wait()
 	c.Drop()
 	if again, err := c.Parse("0s, 15s*2"); again == first || err != nil {
-		t.Errorf("after Drop, the same text is %p, %v; want it parsed anew", again, err)
+		t.Errorf("after Drop, the same text is %p, %v; want it parsed again", again, err)
 	}
 }
 
-// longText is a schedule as long as one may be, another for each i.
+// longText returns a schedule of the maximum length, a different one for each i.
 func longText(i int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%dms", i+1)
@@ -49,8 +49,8 @@ func longText(i int) string {
 	return b.String()
 }
 
-// However many texts come, and however long they are, a Cache holds a bounded amount
-// of memory, and keeps the texts in use.
+// A Cache holds a bounded amount of memory and keeps the texts in use, however many and however
+// long the texts are.
 func TestCacheIsBoundedByCost(t *testing.T) {
 	live := func() uint64 {
 		runtime.GC()
@@ -69,7 +69,7 @@ func TestCacheIsBoundedByCost(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s, _ := c.Parse("wechat_notify"); s != used {
-			t.Fatalf("after %d texts, a schedule in use was parsed anew", i)
+			t.Fatalf("after %d texts, a schedule in use was parsed again", i)
 		}
 	}
 	if sum := c.schedules.Cost(); sum > maxCost {
@@ -81,22 +81,22 @@ func TestCacheIsBoundedByCost(t *testing.T) {
 	runtime.KeepAlive(&c)
 }
 
-// A schedule has at most so many runs; the error names the item and the limit.
+// The number of runs of a schedule is limited. The error names the item and the limit.
 func TestMaxRuns(t *testing.T) {
 	gaps := make([]string, maxRuns+1)
 	for i := range gaps {
 		gaps[i] = fmt.Sprintf("%ds", i+1)
 	}
 	if _, err := Parse(strings.Join(gaps[:maxRuns], ",")); err != nil {
-		t.Errorf("%d runs: %v; want them taken", maxRuns, err)
+		t.Errorf("%d runs: %v; want no error", maxRuns, err)
 	}
 	for _, text := range []string{strings.Join(gaps, ","), "@" + strings.Join(gaps, ",")} {
 		_, err := Parse(text)
 		if err == nil || !strings.Contains(err.Error(), "item 201 ") || !strings.Contains(err.Error(), "at most 200 different gaps") {
-			t.Errorf("%.20q… of %d runs: %v; want item 201 named, and the limit of 200", text, len(gaps), err)
+			t.Errorf("%.20q… of %d runs: %v; want an error that names item 201 and the limit of 200", text, len(gaps), err)
 		}
 	}
 	if _, err := Parse(strings.Repeat("5m,", 1000) + "5m"); err != nil {
-		t.Errorf("1,001 attempts of one gap: %v; want them taken, they are one run", err)
+		t.Errorf("1,001 attempts with one gap: %v; want no error, because they are one run", err)
 	}
 }

@@ -88,7 +88,7 @@ func FuzzParseDuration(f *testing.F) {
 			t.Fatalf("ParseDuration(%q) = %v", text, d)
 		}
 		if again, err := ParseDuration(FormatDuration(d)); again != d || err != nil {
-			t.Errorf("%q is %v, written %q, reads back as %v, %v", text, d, FormatDuration(d), again, err)
+			t.Errorf("%q is parsed as %v, formatted as %q, and parsed again as %v, %v; want the same", text, d, FormatDuration(d), again, err)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// A task that is never accepted, attempted at once whenever it is due.
+// A task that is never accepted and always attempted exactly when it is due.
 func Example() {
 	s, err := schedule.Parse("0s, 15s*2, 30s")
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// The published figures in seconds, written down apart from the texts: gaps from
-// the start of the schedule, so that the first is the delay of the first attempt.
+// published has the published figures in seconds, written independently of the texts. The gaps
+// begin with the delay of the first attempt.
 var published = []struct {
 	name     string
 	kind     Kind
-	attempts int // 0: without end
-	total    int // first attempt to last
+	attempts int // 0: unlimited
+	total    int // from the first attempt to the last
 	gaps     []int
 	max      int
 }{
@@ -35,7 +35,7 @@ var published = []struct {
 	{"alipay_style_1m", Notify, 8, 87360, []int{0, 60, 300, 600, 3600, 7200, 21600, 54000}, 0},
 	{"retry_5_10_30", Notify, 3, 40, []int{5, 10, 30}, 0},
 
-	// 20 in the first minute, then 120, 180, 300, 480, 780, 1080, 1380 and 1680 s.
+	// 20 attempts in the first minute, then gaps of 120, 180, 300, 480, 780, 1080, 1380 and 1680 s.
 	{"order_poll", Poll, 28, 1677, []int{3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 60, 60, 120, 180, 300, 300, 300, 300}, 1800},
 	{"order_poll_10m", Poll, 25, 597, []int{3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 30, 30, 60, 120, 300}, 0},
 	{"wechat_query_plan1", Poll, 7, 49*60 + 30, []int{5, 30, 60, 180, 300, 600, 1800}, 0},
@@ -51,7 +51,7 @@ var published = []struct {
 	{"unionpay_back", Poll, 6, 62, []int{1, 2, 4, 8, 16, 32}, 0},
 	{"roncoo_poll", Poll, 6, 68, []int{2, 3, 5, 10, 20, 30}, 0},
 	{"jeepay_poll", Poll, 0, 0, []int{5, 5, 5, 5, 5, 5, 570, 60, 60, 60}, 0},
-	// Bands: ages 60 to 600, 1200 to 3600, 7200 to 86400, then each day.
+	// Bands by age: 60 to 600 s, 1200 to 3600 s, 7200 to 86400 s, then each day.
 	{"daxpay_sync", Poll, 0, 0, slices.Concat(repeat(10, 60), repeat(5, 600), repeat(23, 3600), repeat(5, 86400)), 0},
 	{"hyperswitch_psync", Poll, 6, 1500, []int{60, 300, 300, 300, 300, 300}, 0},
 	{"hyperswitch_psync_pm", Poll, 6, 1500, []int{900, 300, 300, 300, 300, 300}, 0},
@@ -64,7 +64,8 @@ var published = []struct {
 	{"alipay_refund", Poll, 59, 85170, []int{30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 300, 600, 1200, 1800, 1800}, 86400},
 	{"alipay_transfer", Poll, 441, 259140, []int{60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 600, 600}, 3 * 86400},
 
-	// What follows the first attempt is ours: 5, 15, 30, 60 s, then every 300 s up to a day.
+	// The gaps after the first attempt are bellman's own: 5, 15, 30, 60 s, then every 300 s up to a
+	// day.
 	{"order_close_15m", Close, 289, 110 + 284*300, []int{900, 5, 15, 30, 60, 300, 300}, 86400},
 	{"order_close_30m", Close, 286, 110 + 281*300, []int{1800, 5, 15, 30, 60, 300, 300}, 86400},
 	{"order_close_2h", Close, 268, 110 + 263*300, []int{7200, 5, 15, 30, 60, 300, 300}, 86400},
@@ -84,7 +85,7 @@ func TestPresets(t *testing.T) {
 				t.Fatalf("Presets()[%d] is %s of kind %s; want %s of kind %s", i, p.Name, p.Kind, tt.name, tt.kind)
 			}
 			if p.Source == "" {
-				t.Error("no source")
+				t.Errorf("%s: no source", p.Name)
 			}
 			s, err := Parse(tt.name)
 			if err != nil {
@@ -100,7 +101,7 @@ func TestPresets(t *testing.T) {
 				t.Errorf("MaxAge() = %v; want %v", s.MaxAge(), seconds(tt.max))
 			}
 			if s.Jitter() != 0 {
-				t.Errorf("Jitter() = %d; a published schedule stays exact", s.Jitter())
+				t.Errorf("Jitter() = %d; want 0, because published schedules are exact", s.Jitter())
 			}
 			last := start
 			for n, gap := range tt.gaps {
@@ -135,7 +136,7 @@ func TestPresetsOnExhausted(t *testing.T) {
 func TestPresetsAreACopy(t *testing.T) {
 	Presets()[0].Text = "1h"
 	if s, err := Parse(Presets()[0].Name); err != nil || s.String() == "1h" {
-		t.Errorf("Parse after a change of what Presets() returned = %v, %v", s, err)
+		t.Errorf("Parse after the result of Presets() was changed = %v, %v; want no effect", s, err)
 	}
 }
 
@@ -143,7 +144,7 @@ var start = time.Date(2026, 11, 20, 15, 4, 5, 123e6, time.UTC)
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// wellFormed checks the laws that hold for every schedule.
+// wellFormed checks properties of every schedule.
 func wellFormed(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -151,11 +152,11 @@ func wellFormed(t interface {
 	t.Helper()
 	again, err := Parse(s.String())
 	if err != nil {
-		t.Errorf("Parse(%q), a canonical text: %v", s, err)
+		t.Errorf("Parse(%q) of the canonical text: %v", s, err)
 		return
 	}
 	if !equal(s, again) {
-		t.Errorf("%q reads back as %q: %+v, want %+v", s, again, again, s)
+		t.Errorf("%q is parsed again as %q: %+v; want %+v", s, again, again, s)
 	}
 
 	var first, last Row
@@ -168,7 +169,7 @@ func wellFormed(t interface {
 		if seen == 0 {
 			first = row
 		}
-		// The rows are what Next says when every attempt starts when due.
+		// The rows of the table equal Next if every attempt starts when it is due.
 		due, end := s.Next(seen, start, start.Add(last.Offset), 0)
 		jittered, _ := s.Next(seen, start, start.Add(last.Offset), 0.999)
 		if end != "" || due.Sub(start) != row.Offset || row.Offset-last.Offset != row.Gap || row.Total != row.Offset-first.Offset {
@@ -192,7 +193,7 @@ func wellFormed(t interface {
 	}
 	if finite {
 		if due, end := s.Next(seen, start, start.Add(last.Offset), 0.5); end == "" || !due.IsZero() {
-			t.Errorf("%q: Next(%d) = %v, %q; want an end", s, seen, due, end)
+			t.Errorf("%q: Next(%d) = %v, %q; want the end of the schedule", s, seen, due, end)
 		}
 	}
 }

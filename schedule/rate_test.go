@@ -16,17 +16,17 @@ func TestParseRate(t *testing.T) {
 			got = -1
 		}
 		if got != want {
-			t.Errorf("ParseRate(%q) = %v, want %v (-1: refused)", text, got, want)
+			t.Errorf("ParseRate(%q) = %v, want %v (-1: an error)", text, got, want)
 		}
 	}
 }
 
-// A rate is written as it was given, or as what it is.
+// A rate is formatted as it was given, or as an equal one in the normal form.
 func TestFormatRate(t *testing.T) {
 	for _, text := range []string{"", "50/s", "0.5/s", "10/m", "1/h", "100/h", "1234.5678/s", "1000000/s", "0.001/s", "9999.999999/s", "7/m"} {
 		rate, ok := schedule.ParseRate(text)
 		if got := schedule.FormatRate(rate); !ok || got != text {
-			t.Errorf("FormatRate(ParseRate(%q)) = %q", text, got)
+			t.Errorf("FormatRate(ParseRate(%q)) = %q; want the same text", text, got)
 		}
 	}
 	for text, want := range map[string]string{"30/m": "0.5/s", "3600/h": "1/s", "050.0/s": "50/s", "1.50/s": "1.5/s"} {
@@ -37,7 +37,7 @@ func TestFormatRate(t *testing.T) {
 	}
 }
 
-// What is accepted is written so that it is read as the same.
+// Every accepted rate is parsed as the same rate after formatting.
 func FuzzRate(f *testing.F) {
 	for _, text := range []string{"50/s", "100/h", "0.0000001/s", "1234.56789012345/m", "99999999999999999999/s"} {
 		f.Add(text)
@@ -49,7 +49,7 @@ func FuzzRate(f *testing.F) {
 		}
 		written := schedule.FormatRate(rate)
 		if again, ok := schedule.ParseRate(written); !ok || again != rate {
-			t.Errorf("ParseRate(%q) = %v is written as %q, and read as %v, %t", text, rate, written, again, ok)
+			t.Errorf("ParseRate(%q) = %v is formatted as %q, and parsed again as %v, %t; want the same", text, rate, written, again, ok)
 		}
 	})
 }

@@ -27,12 +27,12 @@ func TestParseRepeat(t *testing.T) {
 		{"cron 0 9 * * 7", "cron 0 9 * * 7", "2026-11-22T09:00:00Z"},
 		{"cron 0 9 * * 6-7", "cron 0 9 * * 6-7", "2026-11-21T09:00:00Z"},
 		{"cron 0 9 * * 0", "cron 0 9 * * 0", "2026-11-22T09:00:00Z"},
-		{"cron 0 0 13 * 5", "cron 0 0 13 * 5", "2026-11-27T00:00:00Z"}, // a 13th or a Friday
+		{"cron 0 0 13 * 5", "cron 0 0 13 * 5", "2026-11-27T00:00:00Z"}, // day 13, or a Friday
 		{"cron 0 0 */2 * 5", "cron 0 0 */2 * 5", "2026-11-27T00:00:00Z"},
 		{"cron 0 0 1 jan,JUL *", "cron 0 0 1 JAN,JUL *", "2027-01-01T00:00:00Z"},
 		{"cron 0 0 31 * *", "cron 0 0 31 * *", "2026-12-31T00:00:00Z"},
 		{"cron 0 0 29 2 *", "cron 0 0 29 2 *", "2028-02-29T00:00:00Z"},
-		{"cron 0 0 29 2 */6", "cron 0 0 29 2 */6", "2032-02-29T00:00:00Z"}, // and a Sunday or Saturday
+		{"cron 0 0 29 2 */6", "cron 0 0 29 2 */6", "2032-02-29T00:00:00Z"}, // and also a Sunday or Saturday
 		{"cron 10-20/5,50 15 * * *", "cron 10-20/5,50 15 * * *", "2026-11-20T15:10:00Z"},
 		{"cron 59 23 31 12 *", "cron 59 23 31 12 *", "2026-12-31T23:59:00Z"},
 	}
@@ -97,9 +97,8 @@ func TestParseRepeatRefuses(t *testing.T) {
 	}
 }
 
-// Clocks in New York went forward on 8 March 2026 at 2:00, to 3:00, and back on
-// 1 November at 2:00, to 1:00; on Lord Howe they change by half an hour; Samoa
-// left out 30 December 2011.
+// Clocks in New York went forward on 8 March 2026 at 2:00 to 3:00, and back on 1 November at 2:00
+// to 1:00. On Lord Howe Island they change by half an hour. Samoa skipped 30 December 2011.
 func TestRepeatWhenClocksChange(t *testing.T) {
 	tests := []struct {
 		text, after string
@@ -107,11 +106,11 @@ func TestRepeatWhenClocksChange(t *testing.T) {
 	}{
 		{"cron 30 2 * * * America/New_York", "2026-03-07T00:00:00-05:00",
 			[]string{"2026-03-07T02:30:00-05:00", "2026-03-08T03:00:00-04:00", "2026-03-09T02:30:00-04:00"}},
-		{"cron 0,30 2,3 * * * America/New_York", "2026-03-08T00:00:00-05:00", // 2:00, 2:30 and 3:00 are one moment
+		{"cron 0,30 2,3 * * * America/New_York", "2026-03-08T00:00:00-05:00", // 2:00, 2:30 and 3:00 are the same moment
 			[]string{"2026-03-08T03:00:00-04:00", "2026-03-08T03:30:00-04:00", "2026-03-09T02:00:00-04:00"}},
 		{"cron 30 1 * * * America/New_York", "2026-10-31T12:00:00-04:00",
 			[]string{"2026-11-01T01:30:00-04:00", "2026-11-02T01:30:00-05:00"}},
-		{"cron 30 1 * * * America/New_York", "2026-11-01T01:10:00-05:00", // already in the second pass
+		{"cron 30 1 * * * America/New_York", "2026-11-01T01:10:00-05:00", // this is in the second 1:00 to 2:00 already
 			[]string{"2026-11-02T01:30:00-05:00"}},
 		{"cron 0 2 * * * America/New_York", "2026-11-01T01:30:00-04:00",
 			[]string{"2026-11-01T02:00:00-05:00", "2026-11-02T02:00:00-05:00"}},
@@ -157,7 +156,7 @@ func TestRepeatWhenClocksChange(t *testing.T) {
 	}
 }
 
-// cronText draws five fields that gronx and we understand alike.
+// cronText draws five fields that have the same meaning in gronx and here.
 func cronText(t *rapid.T) string {
 	texts := make([]string, len(fields))
 	for i, f := range fields {
@@ -181,27 +180,27 @@ func cronText(t *rapid.T) string {
 	return strings.Join(texts, " ")
 }
 
-// In a zone whose clock never changes, our cron says what gronx says.
+// In a zone whose clock never changes, Next agrees with gronx.
 func TestCronAgreesWithGronx(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := cronText(t)
 		at := time.Unix(rapid.Int64Range(946684800, 4102444800).Draw(t, "at"), 0).UTC()
 		want, gronxErr := gronx.NextTickAfter(text, at, false)
 		if gronxErr != nil {
-			return // it looks a few hundred steps ahead and gives up
+			return // gronx looks a few hundred steps ahead and gives up
 		}
 		r, err := ParseRepeat("cron " + text)
 		if err != nil {
-			t.Fatalf("%q: %v; gronx says %v after %v", text, err, want, at)
+			t.Fatalf("%q: %v; gronx returns %v after %v", text, err, want, at)
 		}
 		if next := r.Next(at); !next.Equal(want) {
-			t.Fatalf("%q.Next(%v) = %v; gronx says %v", text, at, next, want)
+			t.Fatalf("%q.Next(%v) = %v; gronx returns %v", text, at, next, want)
 		}
 	})
 }
 
-// Whatever clocks do, Next is later, nothing that matches lies between, and what
-// it says matches or is the moment of a change.
+// Next is later than its argument, and no matching time is between them. Its result matches, or is
+// the moment of a clock change.
 func TestRepeatNextIsNext(t *testing.T) {
 	zones := []string{"America/New_York", "Europe/London", "Australia/Lord_Howe", "Asia/Shanghai", "America/Sao_Paulo", "Africa/Casablanca"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -219,7 +218,7 @@ func TestRepeatNextIsNext(t *testing.T) {
 		}
 		next := r.Next(at)
 		if !next.After(at) {
-			t.Fatalf("%q.Next(%v) = %v", r, at, next)
+			t.Fatalf("%q.Next(%v) = %v; want a later time", r, at, next)
 		}
 		matches := func(t time.Time) bool {
 			wall := reading(t.In(r.zone))
@@ -227,7 +226,7 @@ func TestRepeatNextIsNext(t *testing.T) {
 		}
 		start, _ := next.In(r.zone).ZoneBounds()
 		if !matches(next) && (r.cron.elapsed || !start.Equal(next)) {
-			t.Fatalf("%q.Next(%v) = %v, when the clock does not match", r, at, next.In(r.zone))
+			t.Fatalf("%q.Next(%v) = %v, where the local time does not match", r, at, next.In(r.zone))
 		}
 		minute := at.Truncate(time.Minute).Add(time.Minute)
 		for range 2000 {
@@ -236,7 +235,7 @@ func TestRepeatNextIsNext(t *testing.T) {
 			}
 			second := instant(reading(minute.In(r.zone)), r.zone).Before(minute)
 			if matches(minute) && (r.cron.elapsed || !second) {
-				t.Fatalf("%q.Next(%v) = %v, but %v matches before", r, at, next.In(r.zone), minute.In(r.zone))
+				t.Fatalf("%q.Next(%v) = %v, but %v matches earlier", r, at, next.In(r.zone), minute.In(r.zone))
 			}
 			minute = minute.Add(time.Minute)
 		}
@@ -254,19 +253,19 @@ func FuzzParseRepeat(f *testing.F) {
 		r, err := ParseRepeat(text)
 		if err != nil {
 			if r != nil || err.Error() == "" {
-				t.Errorf("ParseRepeat(%q) = %v, %v", text, r, err)
+				t.Errorf("ParseRepeat(%q) = %v, %v; want a result or an error", text, r, err)
 			}
 			return
 		}
 		again, err := ParseRepeat(r.String())
 		if err != nil || again.String() != r.String() {
-			t.Fatalf("ParseRepeat(%q), canonical for %q, = %v, %v", r, text, again, err)
+			t.Fatalf("ParseRepeat(%q), the canonical form of %q, = %v, %v", r, text, again, err)
 		}
 		at := start
 		for range 5 {
 			next := r.Next(at)
 			if !next.After(at) || !again.Next(at).Equal(next) {
-				t.Fatalf("%q.Next(%v) = %v; read back %v", text, at, next, again.Next(at))
+				t.Fatalf("%q.Next(%v) = %v; after formatting and parsing %v", text, at, next, again.Next(at))
 			}
 			at = next
 		}

@@ -16,7 +16,7 @@ func equal(a, b *Schedule) bool { return reflect.DeepEqual(a, b) }
 func TestParse(t *testing.T) {
 	tests := []struct {
 		text, want string
-		n          int // attempts; -1: without end
+		n          int // number of attempts; -1: unlimited
 	}{
 		{"0s, 15s*2, 30s, 3m, 10m, 20m, 30m*3, 1h, 3h*3, 6h*2", "0s, 15s*2, 30s, 3m, 10m, 20m, 30m*3, 1h, 3h*3, 6h*2", 16},
 		{" 0s ,15s * 2,\n30s ", "0s, 15s*2, 30s", 4},
@@ -79,7 +79,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// bands is a text that is longer when it is written out: n items with until, without a blank.
+// bands returns a text that is longer in its canonical form: n items with until, without blanks.
 func bands(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -169,27 +169,27 @@ func TestNext(t *testing.T) {
 	tests := []struct {
 		text string
 		n    int
-		last time.Duration // start of the attempt before, after the start
-		want time.Duration // after the start; -1 used up, -2 max age
+		last time.Duration // start of the previous attempt, after the start of the schedule
+		want time.Duration // after the start; -1: used up, -2: maximum age
 	}{
-		{"5s, 10s", 0, time.Hour, 5 * time.Second},                    // last does not count for the first
-		{"5s, 10s", -1, time.Hour, 5 * time.Second},                   // nor does a number below
-		{"5s, 10s", 1, 7 * time.Second, 17 * time.Second},             // a late attempt moves the rest
+		{"5s, 10s", 0, time.Hour, 5 * time.Second},                    // last has no effect for the first attempt
+		{"5s, 10s", -1, time.Hour, 5 * time.Second},                   // nor for a number below
+		{"5s, 10s", 1, 7 * time.Second, 17 * time.Second},             // a late attempt delays the rest
 		{"5s, 10s", 2, 17 * time.Second, -1},                          //
-		{"@ 5s, 10s", 1, 7 * time.Second, 10 * time.Second},           // but offsets stay
-		{"@ 5s, 10s", 1, time.Minute, 10 * time.Second},               // even in the past
+		{"@ 5s, 10s", 1, 7 * time.Second, 10 * time.Second},           // offsets do not move
+		{"@ 5s, 10s", 1, time.Minute, 10 * time.Second},               // even if they are past
 		{"5s, 1m*", 1000, time.Hour, time.Hour + time.Minute},         //
 		{"5s, 10s; max 10s", 1, 5 * time.Second, -2},                  //
-		{"5s, 5s; max 10s", 1, 5 * time.Second, 10 * time.Second},     // max itself is in time
+		{"5s, 5s; max 10s", 1, 5 * time.Second, 10 * time.Second},     // an attempt at exactly max is made
 		{"5s, 5s; max 10s", 1, 5001 * time.Millisecond, -2},           //
-		{"5s, 5s; max 10s", 2, 10 * time.Second, -1},                  // used up comes first
-		{"1m* until 10m, 10m*", 3, 9 * time.Minute, 10 * time.Minute}, // bands go by age, not by number
+		{"5s, 5s; max 10s", 2, 10 * time.Second, -1},                  // "used up" takes precedence
+		{"1m* until 10m, 10m*", 3, 9 * time.Minute, 10 * time.Minute}, // bands depend on the age, not on the number
 		{"1m* until 10m, 10m*", 3, 599 * time.Second, 659 * time.Second},
 		{"1m* until 10m, 10m*", 3, 10 * time.Minute, 20 * time.Minute},
 		{"1m* until 10m, 10m*", 50, 2 * time.Minute, 3 * time.Minute},
 		{"1s*3, 1m* until 10m, 10m*", 2, time.Hour, time.Hour + time.Second},
 		{"1s*3, 1m* until 10m, 10m*", 3, time.Hour, time.Hour + 10*time.Minute},
-		{"0s, 5s, 15s", 1, -time.Hour, 5*time.Second - time.Hour},  // an attempt before the start counts as any other
+		{"0s, 5s, 15s", 1, -time.Hour, 5*time.Second - time.Hour},  // an attempt before the start counts like any other
 		{"0s, 5s, 15s", 2, -time.Hour, 15*time.Second - time.Hour}, //
 		{"0s, 5s, 15s", 3, -time.Hour, -1},                         //
 		{"1m* until 10m, 10m*", 1, -time.Hour, time.Minute - time.Hour},
@@ -247,7 +247,7 @@ func TestWithin(t *testing.T) {
 	tests := []struct {
 		text string
 		max  time.Duration
-		want string // empty: refused
+		want string // empty: an error
 	}{
 		{"0s, 1m*", 0, "0s, 1m*"},
 		{"0s, 1m*", time.Hour, "0s, 1m*; max 1h"},
@@ -281,24 +281,23 @@ func TestWithin(t *testing.T) {
 func TestZeroSchedule(t *testing.T) {
 	var s Schedule
 	if due, end := s.Next(0, start, start, 0); end != AttemptsUsedUp || !due.IsZero() {
-		t.Errorf("Next(0) = %v, %q", due, end)
+		t.Errorf("Next(0) of the zero schedule = %v, %q", due, end)
 	}
 	if n, finite := s.Attempts(); n != 0 || !finite {
-		t.Errorf("Attempts() = %d, %t", n, finite)
+		t.Errorf("Attempts() of the zero schedule = %d, %t", n, finite)
 	}
 	if total, finite := s.Total(); total != 0 || !finite {
-		t.Errorf("Total() = %v, %t", total, finite)
+		t.Errorf("Total() of the zero schedule = %v, %t", total, finite)
 	}
 	if in, err := s.Within(time.Hour); err != nil || in.String() != "" {
-		t.Errorf("Within(1h) = %v, %v", in, err)
+		t.Errorf("Within(1h) of the zero schedule = %v, %v", in, err)
 	}
 	if err := s.WriteTable(new(strings.Builder), 0); err != nil {
 		t.Error(err)
 	}
 }
 
-// Gaps and offsets are two ways to write the same times, as long as every attempt
-// starts when it is due.
+// Gaps and offsets are two ways to write the same times, if every attempt starts when it is due.
 func TestGapsAgreeWithOffsets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		gaps := rapid.SliceOfN(rapid.Int64Range(1, 1e8), 1, 40).Draw(t, "gaps")
@@ -319,15 +318,15 @@ func TestGapsAgreeWithOffsets(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rows := slices.Collect(a.Rows()); len(rows) != len(gaps) || !slices.Equal(rows, slices.Collect(b.Rows())) {
-			t.Fatalf("%q and %q have other rows", a, b)
+			t.Fatalf("%q and %q have different rows; want the same", a, b)
 		}
 		wellFormed(t, a)
 		wellFormed(t, b)
 	})
 }
 
-// Whatever the delays of the caller, a gap never leads back in time, an offset
-// never moves, and an endless schedule never stops.
+// Whatever the caller's delays are, a gap never leads back in time, an offset never moves, and an
+// endless schedule never ends.
 func TestNextNeverEarly(t *testing.T) {
 	texts := make([]string, 0, len(presets)+3)
 	for _, p := range presets {
@@ -345,7 +344,7 @@ func TestNextNeverEarly(t *testing.T) {
 			if end != "" {
 				_, finite := s.Attempts()
 				if end == MaxAge && s.max == 0 || !finite {
-					t.Fatalf("%q.Next(%d) ends with %q", s, n, end)
+					t.Fatalf("%q.Next(%d) ends with %q; want another attempt", s, n, end)
 				}
 				return
 			}
@@ -372,7 +371,7 @@ func TestNextAllocatesNothing(t *testing.T) {
 		s.Next(n, start, start.Add(time.Minute), 0.5)
 		n++
 	}); got != 0 {
-		t.Errorf("Next allocates %v times", got)
+		t.Errorf("Next allocates %v times; want 0", got)
 	}
 }
 

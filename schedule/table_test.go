@@ -11,7 +11,7 @@ func TestWriteTable(t *testing.T) {
 		text  string
 		limit int
 		lines int
-		want  string // how it ends
+		want  string // the end of the output
 	}{
 		{"15m", 0, 3, "      1         15m         15m          0s\n1 attempt, total 0s\n"},
 		{"10m*; max 30m", 0, 6, "3 attempts, total 20m\nnothing is due after age 30m\n"},
@@ -35,7 +35,7 @@ func TestWriteTable(t *testing.T) {
 	}
 }
 
-func TestWriteTableTellsOfAFullDisk(t *testing.T) {
+func TestWriteTableReturnsWriteError(t *testing.T) {
 	s, err := Parse("wechat_notify")
 	if err != nil {
 		t.Fatal(err)
