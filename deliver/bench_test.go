@@ -31,7 +31,7 @@ func benchTask(url string) *bellman.Task {
 	}
 }
 
-// BenchmarkOverhead is what an attempt costs beyond its transport.
+// BenchmarkOverhead measures what an attempt costs beyond its transport.
 func BenchmarkOverhead(b *testing.B) {
 	for _, bb := range []struct {
 		name string
@@ -61,8 +61,8 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// cpu reports the processor time of both ends, which other work on the machine
-// disturbs less than it does the clock.
+// cpu reports the processor time of sender and receiver. Other work on the machine disturbs it less
+// than the elapsed time.
 func cpu(b *testing.B) func() {
 	used := func() (ns int64) {
 		var u syscall.Rusage
@@ -73,8 +73,8 @@ func cpu(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
 }
 
-// BenchmarkLoopback compares an attempt with a bare request to the same
-// receiver, both with a deadline.
+// BenchmarkLoopback compares an attempt with a plain request to the same receiver, both with a
+// deadline.
 func BenchmarkLoopback(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)

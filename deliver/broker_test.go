@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// schemes are of brokers that are functions.
+// schemes are the schemes of the brokers in these tests.
 var schemes = Schemes{
 	{Name: "amqp", Form: "amqp://CONNECTION/EXCHANGE/ROUTINGKEY", Check: func(path string) error {
 		if !strings.Contains(path, "/") {
@@ -23,7 +23,7 @@ var schemes = Schemes{
 	{Name: "nats", Form: "nats://CONNECTION/SUBJECT", Check: func(string) error { return nil }, Reserved: "Nats-"},
 }
 
-// A function is a broker.
+// A function is a broker whose Send is a function.
 type function struct {
 	scheme *Scheme
 	send   func(ctx context.Context, path string, m *Message) (string, error)
@@ -64,7 +64,7 @@ func TestBrokerResults(t *testing.T) {
 	}
 	h := brokerHandler(t, "", sign.Config{}, nil)
 	if v := h.Attempt(t.Context(), &bellman.Task{URL: "amqp://gone/x/y"}, 1); v.Result != bellman.Unreachable || v.Error != `not sent: url: there is no connection "gone": want bus, main` {
-		t.Errorf("a connection that is gone: %+v", v)
+		t.Errorf("an attempt over a removed connection: %+v; want unreachable, and an error that lists the connections", v)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestBrokerMessage(t *testing.T) {
 	task := &bellman.Task{ID: id, Event: "paid", Header: map[string]string{"shop": "12"}, Body: []byte(`{"n":1}`)}
 	h.Attempt(t.Context(), task, 3)
 	if to != "home" || got.ID != id.String() || got.Event != "paid" || string(got.Body) != `{"n":1}` {
-		t.Errorf("%+v is sent to %s", got, to)
+		t.Errorf("message %+v to %s; want the task as a message to home", got, to)
 	}
 	for name, want := range map[string]string{"Shop": "12", "Bellman-Task": id.String(), "Bellman-Attempt": "3", "Content-Type": "application/json", "Webhook-Id": id.String()} {
 		if got.Header.Get(name) != want {
@@ -92,11 +92,11 @@ func TestBrokerMessage(t *testing.T) {
 	}
 	task.Trigger = bellman.ByHand
 	if h.Attempt(t.Context(), task, 4); got.ID != id.String()+"/4" {
-		t.Errorf("a resend by hand has the id %s", got.ID)
+		t.Errorf("the message of attempt 4, by hand, has the id %s; want %s/4", got.ID, id)
 	}
 	task.Trigger, task.Repeat, task.Began = bellman.BySchedule, "10m", time.UnixMilli(7)
 	if h.Attempt(t.Context(), task, 5); got.ID != id.String()+"@7" {
-		t.Errorf("a round has the id %s", got.ID)
+		t.Errorf("the message of a round has the id %s; want %s@7", got.ID, id)
 	}
 }
 
@@ -118,18 +118,18 @@ func TestBrokerCheck(t *testing.T) {
 		err := h.Check(&tt.task)
 		switch {
 		case tt.want == "" && (err != nil || tt.task.Endpoint != "amqp://main" || tt.task.Method != http.MethodPost):
-			t.Errorf("%+v: %v", tt.task, err)
+			t.Errorf("Check(%+v) = %v; want endpoint amqp://main and method POST", tt.task, err)
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: %v; want %q", tt.task.URL, err, tt.want)
 		}
 	}
 	if _, err := newClient(t, Options{}).Handler(Rules{URL: "amqp://gone/x/y", Schemes: schemes}); err == nil || !strings.Contains(err.Error(), `url: there is no connection "gone": the configuration has none`) {
-		t.Errorf("a queue's own address: %v", err)
+		t.Errorf("Handler with an unknown connection in the queue's URL: %v", err)
 	}
 }
 
-// A task names a broker in an address of its own where its queue says so, and
-// otherwise none but the queue's own address: an address may come from anybody.
+// A task's address may name a broker only if its queue permits the connection, or if it equals the
+// queue's own address. Anybody who can add tasks can write an address.
 func TestOwnBroker(t *testing.T) {
 	sent := 0
 	p := function{schemes[0], func(context.Context, string, *Message) (string, error) { sent++; return "", nil }}
@@ -138,7 +138,7 @@ func TestOwnBroker(t *testing.T) {
 		home string
 		own  []string
 		url  string
-		want string // what is wrong
+		want string // what the error says
 	}{
 		{"", nil, "amqp://main/orders/paid", "the queue has no connections"},
 		{"amqp://main/orders/paid", nil, "amqp://main/orders/refunded", "the queue has no connections"},
@@ -156,10 +156,10 @@ func TestOwnBroker(t *testing.T) {
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s in a queue with %q and connections %q: %v; want %q", tt.url, tt.home, tt.own, err, tt.want)
 		}
-		// One that was accepted under another configuration is not sent either.
+		// A task that was accepted under another configuration is not sent either.
 		v := h.Attempt(t.Context(), task, 1)
 		if (v.Result == bellman.Accepted) != (tt.want == "") || (sent > before) != (tt.want == "") {
-			t.Errorf("an attempt of %s in a queue with %q and connections %q: %+v", tt.url, tt.home, tt.own, v)
+			t.Errorf("an attempt to %s in a queue with %q and connections %q: %+v; want the same decision as Check", tt.url, tt.home, tt.own, v)
 		}
 	}
 }

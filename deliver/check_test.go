@@ -79,7 +79,7 @@ func TestCheckURL(t *testing.T) {
 		}
 		if tt.problem == "" {
 			if err != nil {
-				t.Errorf("Check(%q) = %v", tt.url, err)
+				t.Errorf("Check(%q) = %v; want no error", tt.url, err)
 			}
 			continue
 		}
@@ -87,7 +87,7 @@ func TestCheckURL(t *testing.T) {
 		if !errors.As(err, &bad) || len(bad.Fields) != 1 || bad.Fields[0].Field != "url" || !strings.Contains(bad.Fields[0].Problem, tt.problem) {
 			t.Errorf("Check(%q) = %v; want url: %s", tt.url, err, tt.problem)
 		} else if strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("Check(%q) = %v: shows a password", tt.url, err)
+			t.Errorf("Check(%q) = %v; want an error without the password", tt.url, err)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestCheckFillsIn(t *testing.T) {
 	given := bellman.Task{URL: "https://merchant.example", Method: "PATCH", Success: "status == 200", Endpoint: "shop"}
 	task = new(given)
 	if err := h.Check(task); err != nil || fmt.Sprint(*task) != fmt.Sprint(given) {
-		t.Errorf("Check: %v, %+v; want %+v as it was", err, task, given)
+		t.Errorf("Check: %v, %+v; want %+v unchanged", err, task, given)
 	}
 }
 
@@ -175,8 +175,8 @@ func TestHandlerErrors(t *testing.T) {
 	}
 }
 
-// What is accepted has an endpoint that reads back as itself, is not a refused
-// address, and makes a request line of one line.
+// For every accepted URL: its endpoint has the same endpoint, the address is not blocked, and the
+// request line is one line.
 func FuzzCheckURL(f *testing.F) {
 	for _, s := range []string{"https://merchant.example/notify?a=b", "http://[::ffff:1.2.3.4]:80/", "https://商户.example./通知?é",
 		"http://0x7f.1/", "https://a%41.example/%zz", "http://1.2.3.4.:1", "http://xn--/", "http://a/?%"} {
@@ -197,7 +197,7 @@ func FuzzCheckURL(f *testing.F) {
 		}
 		again := &bellman.Task{URL: task.Endpoint}
 		if err := h.Check(again); err != nil || again.Endpoint != task.Endpoint {
-			t.Errorf("%q has endpoint %q, which has %q, %v", text, task.Endpoint, again.Endpoint, err)
+			t.Errorf("%q has endpoint %q, whose own endpoint is %q, %v; want the same", text, task.Endpoint, again.Endpoint, err)
 		}
 		a, err := parseAddress(text)
 		if err != nil {
@@ -205,12 +205,12 @@ func FuzzCheckURL(f *testing.F) {
 		}
 		for _, part := range []string{a.url.RequestURI(), a.url.Host, task.Endpoint} {
 			if strings.ContainsFunc(part, func(r rune) bool { return r <= ' ' || r > '~' }) {
-				t.Errorf("%q becomes %q", text, part)
+				t.Errorf("%q becomes %q in the request; want no control character or space", text, part)
 			}
 		}
 		u, err := url.Parse(a.url.String())
 		if err != nil || u.Host != a.url.Host || u.User != nil {
-			t.Errorf("%q is sent as %q, which reads back as %+v, %v", text, a.url, u, err)
+			t.Errorf("%q is sent as %q, which parses as %+v, %v; want the same address", text, a.url, u, err)
 		}
 	})
 }
@@ -236,23 +236,22 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// An excerpt is valid, has no NUL, and is the beginning of the answer, character
-// by character.
+// An excerpt is valid UTF-8, has no NUL, and is the beginning of the answer.
 func FuzzExcerpt(f *testing.F) {
 	f.Add([]byte("success"))
 	f.Add([]byte("\x00付\xff" + strings.Repeat("x", 700)))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		got := excerpt(body)
 		if !utf8.ValidString(got) || strings.Contains(got, "\x00") {
-			t.Errorf("%q is not clean", got)
+			t.Errorf("excerpt %q is not valid UTF-8 without NUL", got)
 		}
 		all, kept := []rune(string(body)), []rune(got)
 		if len(kept) != min(len(all), bellman.MaxResponse) {
-			t.Fatalf("%d characters of %d", len(kept), len(all))
+			t.Fatalf("the excerpt has %d characters of an answer with %d; want no more", len(kept), len(all))
 		}
 		for i, r := range kept {
 			if r != all[i] && !(all[i] == 0 && r == utf8.RuneError) {
-				t.Errorf("character %d is %q; want %q", i, r, all[i])
+				t.Errorf("character %d of the excerpt is %q; want %q", i, r, all[i])
 			}
 		}
 	})

@@ -81,10 +81,10 @@ func TestGuard(t *testing.T) {
 	for _, tt := range tests {
 		addr := netip.MustParseAddr(tt.addr)
 		if r := new(guard).refuse(addr); (r != nil) != tt.refused {
-			t.Errorf("%s: %v; want refused: %t", tt.addr, r, tt.refused)
+			t.Errorf("%s: %v; want it blocked: %t", tt.addr, r, tt.refused)
 		}
 		if r := (&guard{off: true}).refuse(addr); r != nil {
-			t.Errorf("%s with the guard off: %v", tt.addr, r)
+			t.Errorf("%s with the guard off: %v; want no error", tt.addr, r)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestGuardAllow(t *testing.T) {
 		"192.168.7.9": false, "192.168.8.1": true, "fd00:1::5": false, "fd00:2::5": true, "8.8.8.8": false,
 	} {
 		if r := c.guard.refuse(netip.MustParseAddr(addr)); (r != nil) != refused {
-			t.Errorf("%s: %v; want refused: %t", addr, r, refused)
+			t.Errorf("%s: %v; want it blocked: %t", addr, r, refused)
 		}
 	}
 	if _, err := NewClient(Options{Allow: []netip.Prefix{{}}}); err == nil {
@@ -115,12 +115,12 @@ func TestGuardControl(t *testing.T) {
 		"nonsense": true, "/tmp/socket": true,
 	} {
 		if err := g.control(t.Context(), "tcp", address, nil); (err != nil) != refused {
-			t.Errorf("control(%s) = %v; want refused: %t", address, err, refused)
+			t.Errorf("control(%s) = %v; want it blocked: %t", address, err, refused)
 		}
 	}
 }
 
-// What is denied stays so, whatever else is allowed; with HTTPSOnly nothing goes out in clear.
+// A denied address is blocked whatever else is allowed. With HTTPSOnly nothing is sent unencrypted.
 func TestGuardDeny(t *testing.T) {
 	c, err := NewClient(Options{AllowPrivate: true, Allow: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		Deny: []netip.Prefix{netip.MustParsePrefix("198.51.100.7/32"), netip.MustParsePrefix("2001:db8:64::/96"), netip.MustParsePrefix("::ffff:8.8.8.0/120")}, HTTPSOnly: true})
@@ -133,17 +133,17 @@ func TestGuardDeny(t *testing.T) {
 		"https://[64:ff9b::808:808]/n": true, "https://8.8.8.8/": true, "https://merchant.example/n": false, "http://merchant.example/n": true, "http://127.0.0.1/": true,
 	} {
 		if err := c.CheckURL(url); (err != nil) != refused {
-			t.Errorf("CheckURL(%s) = %v; want refused: %t", url, err, refused)
+			t.Errorf("CheckURL(%s) = %v; want it blocked: %t", url, err, refused)
 		}
 		to, err := parseAddress(url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := c.admit(t.Context(), to); (err != nil) != refused {
-			t.Errorf("an attempt to %s: %v; want refused: %t", url, err, refused)
+			t.Errorf("an attempt to %s: %v; want it blocked: %t", url, err, refused)
 		}
 	}
 	if err := c.guard.control(t.Context(), "tcp", "198.51.100.7:443", nil); err == nil {
-		t.Error("a connection to an address that is denied is made")
+		t.Error("a connection to a denied address was made; want an error")
 	}
 }

@@ -41,7 +41,7 @@ func newHandler(t *testing.T, o Options, r Rules) *Handler {
 	return h
 }
 
-// reset breaks the connection so that the other end notices.
+// reset ends the connection with a reset instead of a normal close.
 func reset(w http.ResponseWriter, sent string) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -52,10 +52,10 @@ func reset(w http.ResponseWriter, sent string) {
 	conn.Close()
 }
 
-// hang waits for the client to give up.
+// hang waits until the client gives up.
 func hang(r *http.Request) { <-r.Context().Done() }
 
-// An expiring context has its deadline when over is closed.
+// An expiring context reaches its deadline when over is closed.
 type expiring struct {
 	context.Context
 	over chan struct{}
@@ -72,15 +72,15 @@ func (e expiring) Err() error {
 	}
 }
 
-func (e expiring) Value(any) any { return nil } // no parent is known that ends otherwise
+func (e expiring) Value(any) any { return nil } // so that the context package knows no parent that could end differently
 
 func TestAttemptResults(t *testing.T) {
 	tests := []struct {
 		name    string
 		success string
-		timeout time.Duration // from when the request has arrived; 0: none
+		timeout time.Duration // counted from the arrival of the request; 0: none
 		answer  http.HandlerFunc
-		want    bellman.Verdict // Error: must hold this text
+		want    bellman.Verdict // Error is a text that the real one contains
 	}{
 		{name: "500", answer: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "oops", 500) },
 			want: bellman.Verdict{Result: bellman.ErrorStatus, Status: 500, Response: "oops\n"}},
@@ -147,13 +147,13 @@ func TestAttemptResults(t *testing.T) {
 			io.WriteString(conn, "220 mail.example ESMTP\r\n")
 			conn.Close()
 		}, want: bellman.Verdict{Result: bellman.Unreachable, Error: "malformed HTTP"}},
-		{name: "upgrade that nobody asked for", answer: func(w http.ResponseWriter, r *http.Request) {
+		{name: "upgrade without a request for it", answer: func(w http.ResponseWriter, r *http.Request) {
 			conn, _, _ := w.(http.Hijacker).Hijack()
 			defer conn.Close()
 			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nsuccess")
 			io.Copy(io.Discard, conn)
 		}, want: bellman.Verdict{Result: bellman.Refused, Status: 101}},
-		{name: "gzip that nobody asked for", answer: func(w http.ResponseWriter, r *http.Request) {
+		{name: "gzip without a request for it", answer: func(w http.ResponseWriter, r *http.Request) {
 			if got := r.Header.Get("Accept-Encoding"); got != "" {
 				t.Errorf("Accept-Encoding: %q; want none", got)
 			}
@@ -171,7 +171,7 @@ func TestAttemptResults(t *testing.T) {
 				if requests.Add(1) == 1 && tt.timeout > 0 {
 					time.AfterFunc(tt.timeout, func() { close(ctx.over) })
 				}
-				io.Copy(io.Discard, r.Body) // so that closing the connection is no reset
+				io.Copy(io.Discard, r.Body) // unread bytes would turn the close into a reset
 				tt.answer(w, r)
 			}))
 			defer server.Close()
@@ -186,7 +186,7 @@ func TestAttemptResults(t *testing.T) {
 			if strings.Contains(got.Error, "s3cret") {
 				t.Errorf("Error = %q shows a query", got.Error)
 			}
-			if tt.name == "gzip that nobody asked for" {
+			if tt.name == "gzip without a request for it" {
 				got.Response = ""
 			}
 			got.Error, tt.want.Error, got.Timing = "", "", bellman.Timing{}
@@ -200,8 +200,8 @@ func TestAttemptResults(t *testing.T) {
 	}
 }
 
-// A reset throws away what the kernel had not handed over yet, so that over a
-// real socket nobody can say how much of the answer comes before it.
+// A reset discards data that the kernel has not delivered yet. Over a real socket it is therefore
+// unknown how much of the answer arrives.
 func TestAttemptResetInBody(t *testing.T) {
 	h := newHandler(t, Options{Transport: broken{}}, Rules{})
 	got := h.Attempt(t.Context(), &bellman.Task{URL: "https://merchant.example"}, 1)
@@ -227,7 +227,7 @@ func TestAttemptUnreachable(t *testing.T) {
 	dead := "http://" + l.Addr().String() + "/?token=s3cret"
 	l.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of each handshake that failed
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // its log would have every failed handshake
 	secure.StartTLS()
 	defer secure.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -364,8 +364,8 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
-// The task may be reused once Attempt returned, even by a transport that
-// answers before it has read the body.
+// The caller may reuse the task after Attempt has returned, even if the transport answers before it
+// has read the body.
 func TestBodyIsCopied(t *testing.T) {
 	hold, done := make(chan struct{}), make(chan string)
 	h := newHandler(t, Options{Transport: early{hold, done}}, Rules{})
@@ -380,7 +380,7 @@ func TestBodyIsCopied(t *testing.T) {
 	}
 }
 
-// Header and body leave in one packet: half the system calls of a request.
+// Header and body are sent in one packet, which saves half of the system calls of a request.
 func TestOneWrite(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// book is a registry of merchants in a map; one that is called lost cannot be read.
+// book is a registry of merchants in a map. The merchant with the name lost cannot be read.
 type book map[string]Merchant
 
 func (b book) Merchant(_ context.Context, no string) (Merchant, error) {
@@ -23,8 +23,8 @@ func (b book) Merchant(_ context.Context, no string) (Merchant, error) {
 	return b[no], nil
 }
 
-// Where a task goes that names a merchant: its own address before the merchant's, and
-// that before the queue's; and what is refused for want of any.
+// The address of a merchant's task is its own URL, otherwise the merchant's, otherwise the queue's.
+// A task without any of them is rejected.
 func TestMerchantAddress(t *testing.T) {
 	c, err := NewClient(Options{Transport: echo{}})
 	if err != nil {
@@ -32,7 +32,7 @@ func TestMerchantAddress(t *testing.T) {
 	}
 	known := book{"M1": {Known: true, URL: "https://m1.example/n", Schedule: "0s, 1h", Timeout: time.Second, Concurrency: 3}, "M2": {Known: true}, "M3": {Known: true, URL: "http://10.0.0.1/"}}
 	tests := []struct {
-		no, url, home, endpoint string // endpoint: as it stands beforehand
+		no, url, home, endpoint string // endpoint: the task's value before Check
 		becomes, goes           string
 		wrong                   string
 	}{
@@ -42,7 +42,7 @@ func TestMerchantAddress(t *testing.T) {
 		{no: "M2", home: "https://home.example/", becomes: "https://home.example:443"},
 		{no: "M2", wrong: "merchant M2 has no notify_url"},
 		{no: "none", wrong: "there is no merchant none"},
-		{no: "none", endpoint: "merchant:none", becomes: "merchant:none"}, // somebody relies on it
+		{no: "none", endpoint: "merchant:none", becomes: "merchant:none"}, // a caller may have set it on purpose
 		{no: "M2", home: "https://home.example/", endpoint: "merchant:M2", becomes: "merchant:M2", goes: "https://home.example:443"},
 		{no: "M3", wrong: "10.0.0.1"},
 		{no: "lost", wrong: "no connection"},
@@ -57,24 +57,25 @@ func TestMerchantAddress(t *testing.T) {
 		err = h.Check(task)
 		if tt.wrong != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.wrong) {
-				t.Errorf("%+v: %v", tt, err)
+				t.Errorf("%+v: Check() = %v; want an error with the text", tt, err)
 			}
 			continue
 		}
-		g, _ := h.Route(t.Context(), task) // of one that is lost there is none
+		g, _ := h.Route(t.Context(), task) // for the merchant lost there is no route
 		if err != nil || task.Endpoint != tt.becomes || g.Endpoint != tt.goes {
-			t.Errorf("%+v: %v; endpoint %q, goes to %q", tt, err, task.Endpoint, g.Endpoint)
+			t.Errorf("%+v: %v; endpoint %q, routed to %q", tt, err, task.Endpoint, g.Endpoint)
 		}
 		if told := tt.no == "M1" && tt.url == ""; told != (g.URL == "https://m1.example/n") || !told && g.URL != "" {
-			t.Errorf("%+v: goes to %q", tt, g.URL)
+			t.Errorf("%+v: the route has the URL %q; want the merchant's only if the task has none", tt, g.URL)
 		}
 		if limited := tt.goes == "https://m1.example:443"; limited != (g.Concurrency == 3) {
-			t.Errorf("%+v: limits %+v", tt, g)
+			t.Errorf("%+v: the route has %+v; want the merchant's concurrency only at the merchant's address", tt, g)
 		}
 	}
 }
 
-// What cannot be sent is not, says why, and tells nothing of the endpoint.
+// If a merchant's task cannot be sent, the verdict names the reason and says nothing about the
+// endpoint.
 func TestMerchantUnsent(t *testing.T) {
 	c, err := NewClient(Options{Transport: echo{}})
 	if err != nil {
@@ -88,15 +89,15 @@ func TestMerchantUnsent(t *testing.T) {
 		task := &bellman.Task{ID: bellman.NewID(), MerchantNo: no, Endpoint: bellman.MerchantEndpoint(no), Method: "POST"}
 		v := h.Attempt(t.Context(), task, 1)
 		if !v.Unsent || v.Next != bellman.Again || v.Result != bellman.Unreachable || !strings.Contains(v.Error, want) {
-			t.Errorf("attempt for %s: %+v; want it unsent, for %q", no, v, want)
+			t.Errorf("attempt for %s: %+v; want it unsent, because of %q", no, v, want)
 		}
 	}
 }
 
-// A rule that the task was given stands before the merchant's, and that before what
-// was filled in.
+// Precedence of the success rule: the task's own, then the merchant's, then the default that Check
+// filled in.
 func TestMerchantRule(t *testing.T) {
-	c, err := NewClient(Options{Transport: echo{}}) // which answers success
+	c, err := NewClient(Options{Transport: echo{}}) // echo answers success
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +111,12 @@ func TestMerchantRule(t *testing.T) {
 	}{{0, bellman.Accepted}, {bellman.InheritedSchedule, bellman.Accepted}, {bellman.InheritedSuccess, bellman.Refused}} {
 		task := &bellman.Task{ID: bellman.NewID(), MerchantNo: "M1", Method: "POST", Success: "success_text", Inherited: tt.lent}
 		if v := h.Attempt(t.Context(), task, 1); v.Result != tt.want {
-			t.Errorf("lent %d: %v, want %v", tt.lent, v.Result, tt.want)
+			t.Errorf("inherited %d: %v; want %v", tt.lent, v.Result, tt.want)
 		}
 	}
 }
 
-// answering answers as a task's path says.
+// answering answers as the path of the task's URL says.
 type answering struct{}
 
 func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -129,7 +130,8 @@ func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("success")), Request: r}, nil
 }
 
-// Whether a merchant accepted an attempt is told, unless nothing was sent or the attempt was cut off.
+// Every attempt reports whether the merchant accepted it, unless nothing was sent or the attempt
+// was cut off.
 func TestMerchantAttempted(t *testing.T) {
 	c, err := NewClient(Options{Transport: answering{}})
 	if err != nil {
@@ -163,13 +165,13 @@ func TestMerchantAttempted(t *testing.T) {
 		task := &bellman.Task{ID: bellman.NewID(), MerchantNo: tt.no, URL: "https://m1.example" + tt.path, Method: "POST"}
 		h.Attempt(tt.ctx, task, 1)
 		if got := fmt.Sprint(told); got != tt.want {
-			t.Errorf("an attempt of %q at %s: told %s; want %s", tt.no, tt.path, got, tt.want)
+			t.Errorf("an attempt of %q at %s reported %s; want %s", tt.no, tt.path, got, tt.want)
 		}
 	}
 }
 
-// Addresses are the same if a request goes to the same place, whatever its query is and however the
-// host and port are written.
+// Two addresses are the same if their requests go to the same place. The query and the spelling of
+// host and port do not count.
 func TestSameAddress(t *testing.T) {
 	const registered = "https://merchant.example/notify"
 	for other, want := range map[string]bool{
@@ -195,9 +197,9 @@ func TestSameAddress(t *testing.T) {
 		}
 	}
 	if !SameAddress("https://merchant.example", "https://merchant.example/?a=b") {
-		t.Error("an empty path is another one than /")
+		t.Error("an empty path and / are different addresses; want the same")
 	}
 	if SameAddress("", "") {
-		t.Error("two texts that are no address are one")
+		t.Error("two texts that are not addresses are the same; want false")
 	}
 }

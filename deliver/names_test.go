@@ -17,12 +17,12 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Names is a name server on a loopback port. It knows IPv4 addresses only, and
-// says of other names that they do not exist.
+// names is a name server on a loopback port. It knows IPv4 addresses only, and answers for other
+// names that they do not exist.
 type names struct {
 	conn net.PacketConn
 	mu   sync.Mutex
-	ip4  map[string]netip.Addr // by name without dot at the end
+	ip4  map[string]netip.Addr // by name, without the dot at the end
 }
 
 func newNames(t *testing.T, ip4 map[string]netip.Addr) *names {
@@ -82,8 +82,8 @@ func (n *names) serve() {
 	}
 }
 
-// A name that pointed to an allowed address when the task was accepted, and at
-// its first attempt, points inside later.
+// A name points to an allowed address at Check and at the first attempt, and to a private address
+// later.
 func TestNameThatChanges(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -123,7 +123,7 @@ func TestAttemptBlocked(t *testing.T) {
 	}
 }
 
-// The queue's own address is trusted; the same server under another URL is not.
+// The queue's own address is trusted. The same server under another URL is not.
 func TestQueueAddressIsTrusted(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "success") }))
 	defer server.Close()
@@ -155,7 +155,7 @@ func TestProxy(t *testing.T) {
 	n := newNames(t, map[string]netip.Addr{})
 	n.set("merchant.test", "93.184.216.34")
 	n.set("inside.test", "10.0.0.5")
-	// Setting it shows that the environment is not looked at.
+	// A proxy in the environment has no effect.
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	h := newHandler(t, Options{Proxy: proxy.URL, Resolver: n.resolver()}, Rules{URL: home.URL})
 	for _, tt := range []struct {
@@ -167,7 +167,7 @@ func TestProxy(t *testing.T) {
 		{"http://inside.test/a", bellman.Blocked, ""},
 		{"http://nobody.test/a", bellman.Unreachable, ""},
 		{"http://127.0.0.1/a", bellman.Blocked, ""},
-		{"", bellman.Accepted, ""}, // the queue's own: without the proxy
+		{"", bellman.Accepted, ""}, // the queue's own address: without the proxy
 	} {
 		asked.Store(new(string))
 		v := h.Attempt(t.Context(), &bellman.Task{URL: tt.url}, 1)
@@ -186,7 +186,7 @@ func TestProxyConnect(t *testing.T) {
 	merchant := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "success") }))
 	defer merchant.Close()
 	pool := x509.NewCertPool()
-	pool.AddCert(merchant.Certificate()) // for example.com
+	pool.AddCert(merchant.Certificate()) // the certificate is for example.com
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != "CONNECT" || r.Host != "example.com:443" {
 			http.Error(w, "not here", http.StatusForbidden)
@@ -227,6 +227,6 @@ func TestProxyConnect(t *testing.T) {
 		if v.Error != tt.want || (v.Result == bellman.Accepted) != (tt.want == "") {
 			t.Errorf("Attempt(%s) by %s = %v %q; want %q", tt.url, tt.proxy, v.Result, v.Error, tt.want)
 		}
-		c.Close() // so that the proxy's copying ends
+		c.Close() // ends the copying in the proxy
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// The parts of a connection are timed once, by the attempt that has it made.
+// The parts of opening a connection are timed once, in the attempt that opens it.
 func TestTiming(t *testing.T) {
 	n := newNames(t, map[string]netip.Addr{"example.com": netip.MustParseAddr("127.0.0.1")})
 	tests := []struct {
@@ -50,19 +50,19 @@ func TestTiming(t *testing.T) {
 			v := h.Attempt(t.Context(), task, 1)
 			took, got := time.Since(start), v.Timing
 			if v.Result != bellman.Accepted || got.DNS > 0 != tt.dns || got.Connect <= 0 || got.TLS > 0 != tt.tls || got.DNS+got.Connect+got.TLS > took {
-				t.Errorf("the first attempt: %v, %q, %+v of %v", v.Result, v.Error, got, took)
+				t.Errorf("the first attempt: %v, %q, %+v of %v; want every part timed", v.Result, v.Error, got, took)
 			}
 			if v := h.Attempt(t.Context(), task, 2); v.Result != bellman.Accepted || v.Timing != (bellman.Timing{}) {
-				t.Errorf("an attempt on the connection that is there: %v, %q, %+v; want no parts", v.Result, v.Error, v.Timing)
+				t.Errorf("an attempt on the open connection: %v, %q, %+v; want no parts", v.Result, v.Error, v.Timing)
 			}
 		})
 	}
 }
 
-// Where an attempt ends before there is a connection, the part that it ended in
-// says so.
-func TestTimingOfWhatHangs(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // connects, and says nothing
+// If an attempt ends before its connection is open, the time is counted for the part in which it
+// ended.
+func TestTimingOfHangingConnection(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and says nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +76,9 @@ func TestTimingOfWhatHangs(t *testing.T) {
 	}
 }
 
-// A connection that comes free while another is being made took no time to make,
-// and the other may go on.
-func TestTimingOfWhatComesFree(t *testing.T) {
+// A connection becomes free while an attempt opens another one. The attempt takes the free
+// connection, so none of its parts took time. Opening the other connection may go on.
+func TestTimingOfReusedConnection(t *testing.T) {
 	busy, free := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Bellman-Attempt") == "1" {
@@ -92,7 +92,7 @@ func TestTimingOfWhatComesFree(t *testing.T) {
 	waiting := make(chan struct{}, 8)
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		select {
-		case <-busy: // this is for the second attempt: no answer comes
+		case <-busy: // the connection of the second attempt gets no answer
 			waiting <- struct{}{}
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -110,7 +110,7 @@ func TestTimingOfWhatComesFree(t *testing.T) {
 	<-waiting
 	close(free)
 	if v := <-first; v.Result != bellman.Accepted || v.Timing.DNS <= 0 || v.Timing.Connect <= 0 {
-		t.Errorf("the first attempt: %v, %q, %+v", v.Result, v.Error, v.Timing)
+		t.Errorf("the first attempt: %v, %q, %+v; want it accepted", v.Result, v.Error, v.Timing)
 	}
 	if v := <-second; v.Result != bellman.Accepted || v.Timing != (bellman.Timing{}) {
 		t.Errorf("the attempt that took the first one's connection: %v, %q, %+v; want no parts", v.Result, v.Error, v.Timing)
@@ -137,18 +137,18 @@ func TestStopwatch(t *testing.T) {
 			_, w := newStopwatch(t.Context(), true)
 			w.want("")
 			tt.do(w)
-			time.Sleep(time.Second) // the answer
+			time.Sleep(time.Second) // the time of the answer
 			if got := w.stop(); got != tt.want {
 				t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 			}
-			connect(w) // after the attempt: nobody reads it
+			connect(w) // after the attempt, when nobody reads the stopwatch
 		})
 	}
 }
 
 const ms = time.Millisecond
 
-// connect is what a transport does, in the time of a bubble.
+// connect does what a transport does to open a connection, in a bubble's time.
 func connect(w *stopwatch) {
 	w.enter(&w.timing.Connect)
 	time.Sleep(ms)
