@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Every kind says all that texts and traces need.
+// Every kind has the names that texts and traces need.
 func TestKinds(t *testing.T) {
 	for _, k := range Kinds {
 		if k.Name == "" || k.System == "" {
@@ -63,20 +63,20 @@ func TestKinds(t *testing.T) {
 		}
 		of, _, _ := strings.Cut(k.Server, "://")
 		if got := KindOfServer(of); got == nil || got.Scheme != k.Scheme {
-			t.Errorf("a server of %s is at %s, which is the URL of %+v", k.Name, k.Server, got)
+			t.Errorf("the URL of a server of %s, %s, belongs to %+v", k.Name, k.Server, got)
 		}
 		for _, url := range k.URLs {
 			if got := KindOfServer(url); got == nil || got.Scheme != k.Scheme {
-				t.Errorf("%s:// is the URL of %+v; want %s", url, got, k.Name)
+				t.Errorf("%s:// belongs to %+v; want %s", url, got, k.Name)
 			}
 		}
 		if got := KindOf(k.Scheme.Name); got == nil || got.Scheme != k.Scheme {
-			t.Errorf("KindOf(%q) = %+v", k.Scheme.Name, got)
+			t.Errorf("KindOf(%q) = %+v; want no other kind", k.Scheme.Name, got)
 		}
 	}
 }
 
-// FuzzParse: an address that is accepted is one of a broker, and is accepted again as it is read.
+// An accepted address belongs to a broker, and is accepted again in the form in which it was read.
 func FuzzParse(f *testing.F) {
 	f.Add("amqp://main/or%2Fders/a/b")
 	f.Add("nats://bus/orders.paid")
@@ -87,11 +87,11 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if !Schemes.Has(text) {
-			t.Errorf("%q is read, and is no broker's", text)
+			t.Errorf("%q was accepted, but belongs to no broker", text)
 		}
 		again := to.Scheme.Name + "://" + to.Connection + "/" + to.Path
 		if same, err := Schemes.Parse(again); len(again) <= bellman.MaxURL && (err != nil || same != to) {
-			t.Errorf("%q is %+v, and %q is %+v, %v", text, to, again, same, err)
+			t.Errorf("%q is read as %+v, and its normal form %q as %+v, %v; want the same", text, to, again, same, err)
 		}
 	})
 }

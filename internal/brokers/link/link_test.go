@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestLink: a broker that is away is dialled seldom, however many ask; one that is
-// back is found, and one that broke is dialled anew.
+// A broker that is away is dialled rarely, however many callers wait for it. It is found when it is
+// back, and dialled again when the connection broke.
 func TestLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dials, away := 0, true
@@ -35,13 +35,13 @@ func TestLink(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		if dials > 100 {
-			t.Errorf("%d dials of 100,000 that asked", dials)
+			t.Errorf("%d dials for 100,000 callers; want few", dials)
 		}
 		away = false
 		time.Sleep(longestWait)
 		first, err := l.Get(t.Context())
 		if again, _ := l.Get(t.Context()); err != nil || again != first {
-			t.Errorf("connections %d and %d, %v; want one", first, again, err)
+			t.Errorf("connections %d and %d, %v; want the same", first, again, err)
 		}
 		time.Sleep(longestWait)
 		alive.Store(false)
@@ -50,25 +50,25 @@ func TestLink(t *testing.T) {
 			alive.Store(true)
 		}()
 		if next, err := l.Get(t.Context()); err != nil || next == first {
-			t.Errorf("after it broke: connection %d, %v; want another than %d", next, err, first)
+			t.Errorf("after the connection broke: connection %d, %v; want another than %d", next, err, first)
 		}
 		time.Sleep(longestWait)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		alive.Store(false)
 		if _, err := l.Get(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("while it is dialled: %v; want to wait no longer than allowed", err)
+			t.Errorf("Get while the broker is dialled: %v; want the error of the caller's context in time", err)
 		}
 		alive.Store(true)
 		l.End()
 		if _, err := l.Get(t.Context()); err == nil {
-			t.Error("a link that ended has a connection")
+			t.Error("a link that has ended returned a connection")
 		}
 	})
 }
 
-// A broker that accepts connections and breaks them at once is dialled as seldom as one that refuses, and End
-// waits for what is being closed.
+// A broker that accepts connections and breaks them at once is dialled as rarely as one that
+// rejects them. End waits for connections that are being closed.
 func TestBreaksAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials, closed atomic.Int32
@@ -91,7 +91,7 @@ func TestBreaksAtOnce(t *testing.T) {
 		}
 		l.End()
 		if closed.Load() != dials.Load() {
-			t.Errorf("End returned when %d of %d connections were closed", closed.Load(), dials.Load())
+			t.Errorf("End returned when %d of %d connections were closed; want all", closed.Load(), dials.Load())
 		}
 	})
 }

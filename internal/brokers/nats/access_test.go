@@ -24,8 +24,7 @@ const (
 	public = "UAKJQ2FTLR23F3JBRH7DNX74DVFAS7DN2P5XRQV6DOYCL4VM3XRK4HYF"
 )
 
-// serveNATS starts a server with a configuration of its own, and returns where it
-// listens.
+// serveNATS starts a server with the configuration in text, and returns its address.
 func serveNATS(t *testing.T, text string) (address string) {
 	t.Helper()
 	server, err := exec.LookPath("nats-server")
@@ -72,8 +71,8 @@ func serveNATS(t *testing.T, text string) (address string) {
 	}
 }
 
-// TestAccess: what a server asks for is given, for taking and for sending, and who
-// lacks it is told without what is secret.
+// A source and a sender give the credentials that a server asks for. If they are missing or wrong,
+// the error says so without a secret.
 func TestAccess(t *testing.T) {
 	certificate, key := sourcetest.Certificate(t)
 	dir := t.TempDir()
@@ -87,9 +86,9 @@ func TestAccess(t *testing.T) {
 	ca := Access{CA: certificate}
 	tests := []struct {
 		name, config string
-		url          string // %s is the address
+		url          string // %s stands for the address
 		access       Access
-		want         string // in the error
+		want         string // part of the error; empty: no error
 	}{
 		{"user", "authorization: {user: u, password: geheim}", "nats://u:geheim@%s", Access{}, ""},
 		{"another password", "authorization: {user: u, password: geheim}", "nats://u:geheimer@%s", Access{}, "Authorization Violation"},
@@ -101,7 +100,7 @@ func TestAccess(t *testing.T) {
 		{"no such CA", tls, "tls://%s", Access{CA: dir + "/none"}, "no such file"},
 		{"NKey", "authorization: {users: [{nkey: " + public + "}]}", "nats://%s", Access{Credentials: nk}, ""},
 		{"no NKey", "authorization: {users: [{nkey: " + public + "}]}", "nats://%s", Access{}, "Authorization Violation"},
-		{"a file that is none", "", "nats://%s", Access{Credentials: wrong}, "neither a user's JWT nor the seed of an NKey"},
+		{"a file without credentials", "", "nats://%s", Access{Credentials: wrong}, "neither a user's JWT nor the seed of an NKey"},
 		{"NKey over TLS", tls + "\nauthorization: {users: [{nkey: " + public + "}]}", "tls://%s", Access{CA: certificate, Credentials: nk}, ""},
 	}
 	for _, tt := range tests {
@@ -114,7 +113,7 @@ func TestAccess(t *testing.T) {
 			switch {
 			case tt.want != "":
 				if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "geheim") {
-					t.Errorf("the stream is opened with error %v; want %q", err, tt.want)
+					t.Errorf("opening the stream: %v; want an error with %q", err, tt.want)
 				}
 			case err != nil:
 				t.Fatal(err)
@@ -125,7 +124,7 @@ func TestAccess(t *testing.T) {
 			defer s.Close()
 			_, err = s.Send(ctx, "s", &deliver.Message{ID: "1", Body: []byte("x")})
 			if (err == nil) != (tt.want == "") {
-				t.Errorf("a message is sent with error %v", err)
+				t.Errorf("sending a message: %v", err)
 			}
 		})
 	}

@@ -10,9 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
-// Dead letters that nothing takes, where nothing is to be declared, are told with what
-// to do.
-func TestAsItIsMissing(t *testing.T) {
+// The stream of dead letters is missing and may not be created. The error says what to do.
+func TestMissingWithoutDeclare(t *testing.T) {
 	at, name := sourcetest.NATS(t), sourcetest.Name(t)
 	s, err := (&Stream{URL: at, Name: name, Durable: "d", DeadLetter: "dead." + name, AsItIs: true}).Open(t.Context())
 	if err == nil {
@@ -20,13 +19,13 @@ func TestAsItIsMissing(t *testing.T) {
 		t.Fatal("opened; want an error")
 	}
 	if got := err.Error(); !strings.Contains(got, `subject "dead.`+name+`": `) || !strings.HasSuffix(got, "make one that takes that subject, or name a subject of yours as dead_letter, or set declare: dead_letter") {
-		t.Errorf("got %q; want it to say what to make", got)
+		t.Errorf("error %q; want it to say what to create", got)
 	}
 }
 
-// Of a stream and a consumer that are somebody else's, what takes the dead letters is
-// made alone, where that is asked for.
-func TestMakeDead(t *testing.T) {
+// Stream and consumer belong to somebody else and exist. Only the stream of dead letters is
+// created, if the configuration asks for it.
+func TestDeclareOnlyDeadLetters(t *testing.T) {
 	at, name := sourcetest.NATS(t), sourcetest.Name(t)
 	conn, err := nats.Connect(at)
 	if err != nil {
@@ -46,7 +45,7 @@ func TestMakeDead(t *testing.T) {
 		if err == nil {
 			open.Close()
 		}
-		t.Errorf("without a stream: %v; want it to be missed, not made", err)
+		t.Errorf("without the stream: %v; want an error, and no stream created", err)
 	}
 	stream, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: s.Subjects})
 	if err != nil {
@@ -61,6 +60,6 @@ func TestMakeDead(t *testing.T) {
 	}
 	open.Close()
 	if _, err := js.Stream(t.Context(), "dead-"+name); err != nil {
-		t.Errorf("the stream of dead letters: %v; want it made", err)
+		t.Errorf("the stream of dead letters: %v; want it created", err)
 	}
 }

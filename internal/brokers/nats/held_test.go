@@ -12,8 +12,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
-// What a session holds comes again soon after its death, and not while it lives: it reports
-// every message, those that were taken and those that wait to be, until it acknowledges them.
+// Messages held by a session are delivered again soon after its death, but not while it lives. A
+// session reports every message as in progress until it acknowledges it: those that were taken and
+// those that wait to be taken.
 func TestHeld(t *testing.T) {
 	at, name := sourcetest.NATS(t), sourcetest.Name(t)
 	conn, err := nats.Connect(at)
@@ -33,7 +34,7 @@ func TestHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The consumer is as older versions made it.
+	// The consumer has the settings of older versions.
 	if _, err := stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{
 		Durable: "d", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Minute, MaxDeliver: -1, FilterSubject: name + ".>",
 	}); err != nil {
@@ -56,7 +57,7 @@ func TestHeld(t *testing.T) {
 	}
 	first := open()
 	if has := first.consumer.CachedInfo().Config.AckWait; has > 10*time.Second {
-		t.Errorf("a message that nobody reports comes again after %v; want 10 s at most", has)
+		t.Errorf("a message that is not reported is delivered again after %v; want at most 10 s", has)
 	}
 	const messages = 10
 	for range messages {
@@ -73,7 +74,7 @@ func TestHeld(t *testing.T) {
 	if err := first.Ack(taken[:1]); err != nil {
 		t.Fatal(err)
 	}
-	reports := map[string]int{} // by where a message stands
+	reports := map[string]int{} // number of reports by position of the message
 	acknowledged, late := "", 0
 	for whole := false; !whole; {
 		m, err := told.NextMsg(patient)
@@ -94,11 +95,11 @@ func TestHeld(t *testing.T) {
 			whole = whole && n >= 2
 		}
 	}
-	if late > 1 { // one may be on its way
-		t.Errorf("a message was reported %d times after it was acknowledged", late)
+	if late > 1 { // one report may be on its way
+		t.Errorf("a message was reported %d times after it was acknowledged; want at most one", late)
 	}
 
-	// The connection ends without a word, as that of a process that was killed.
+	// The connection ends without a goodbye, like that of a killed process.
 	killed := time.Now()
 	first.conn.Close()
 	first.Close()

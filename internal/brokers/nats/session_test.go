@@ -9,13 +9,12 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
-// A dead letter is never too large for the server that it came from, whatever our
-// headers add to it.
+// A dead letter fits into the server that its message came from, although bellman adds headers.
 func TestADeadLetterFits(t *testing.T) {
 	const most = 4096
 	for _, tt := range []struct {
 		name       string
-		body, own  int // bytes of the message
+		body, own  int // bytes of the message's body and of its own headers
 		kept, cuts bool
 	}{
 		{"small", 100, 10, true, false},
@@ -30,19 +29,19 @@ func TestADeadLetterFits(t *testing.T) {
 		m.Header.Set(nats.MsgIdHdr, "ORDERS@1/1")
 		m = fitting(m, most)
 		if size := m.Size() - len(m.Subject); size > most {
-			t.Errorf("%s: is %d bytes; want %d at most", tt.name, size, most)
+			t.Errorf("%s: the dead letter has %d bytes; want at most %d", tt.name, size, most)
 		}
 		if kept := len(m.Data) == tt.body; kept != tt.kept || (m.Header.Get(cutHeader) != "") != tt.cuts {
-			t.Errorf("%s: %d of %d bytes are kept, cut %q", tt.name, len(m.Data), tt.body, m.Header.Get(cutHeader))
+			t.Errorf("%s: %d of %d bytes of the body are kept, header for the cut %q", tt.name, len(m.Data), tt.body, m.Header.Get(cutHeader))
 		}
 		if m.Header.Get(source.ReasonHeader) == "" || m.Header.Get(nats.MsgIdHdr) == "" {
-			t.Errorf("%s: headers %v", tt.name, m.Header)
+			t.Errorf("%s: headers %v; want those of the message and of bellman", tt.name, m.Header)
 		}
 	}
 }
 
-// Where a message stands is read off its reply subject, in both forms that there are.
-func TestStanding(t *testing.T) {
+// The position of a message is parsed from its reply subject, in both existing forms.
+func TestPositionInReplySubject(t *testing.T) {
 	for _, tt := range []struct{ reply, stream, number string }{
 		{"$JS.ACK.ORDERS.bellman.1.42.7.1763765432000000000.0", "ORDERS", "42"},
 		{"$JS.ACK._.hash.ORDERS.bellman.1.42.7.1763765432000000000.0", "ORDERS", "42"},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A wire is what a broker holds a channel to: a tag that is acknowledged must be
-// open, and with multiple all that are open below it go too.
+// A wire checks acknowledgements as a broker does. An acknowledged tag must be open; with multiple,
+// all open tags below it are acknowledged too.
 type wire struct {
 	t      *testing.T
 	open   map[uint64]bool
@@ -16,7 +16,7 @@ type wire struct {
 func (w *wire) Ack(tag uint64, multiple bool) error {
 	w.frames++
 	if !w.open[tag] {
-		w.t.Errorf("tag %d is acknowledged, and is not open: a broker closes the channel", tag)
+		w.t.Errorf("tag %d is acknowledged but not open, for which a broker closes the channel", tag)
 	}
 	delete(w.open, tag)
 	if multiple {
@@ -29,8 +29,8 @@ func (w *wire) Ack(tag uint64, multiple bool) error {
 	return nil
 }
 
-// In whatever order deliveries are settled, only those that are settled are told, all
-// of them are in the end, and behind a gap no more than a bound waits.
+// Deliveries are settled in any order. Only settled deliveries are acknowledged, all of them are in
+// the end, and only a limited number waits behind a gap.
 func TestAcks(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -68,21 +68,21 @@ func TestAcks(t *testing.T) {
 				}
 			}
 			if untold > most {
-				t.Fatalf("seed %d: %d deliveries are settled and not told; want %d at most", seed, untold, most)
+				t.Fatalf("seed %d: %d deliveries are settled but not acknowledged; want at most %d", seed, untold, most)
 			}
 			for _, tag := range handed {
 				if !w.open[tag] {
-					t.Fatalf("seed %d: delivery %d is told, and not settled", seed, tag)
+					t.Fatalf("seed %d: delivery %d is acknowledged but not settled", seed, tag)
 				}
 			}
 		}
 		if len(w.open) > 0 {
-			t.Fatalf("seed %d: %d deliveries were never told", seed, len(w.open))
+			t.Fatalf("seed %d: %d deliveries were never acknowledged", seed, len(w.open))
 		}
 	}
-	// In order a batch is one frame.
+	// A batch in order needs one frame.
 	w := &wire{t: t, open: map[uint64]bool{1: true, 2: true, 3: true}}
 	if err := newAcks(w, 10).settle([]uint64{1, 2, 3}); err != nil || w.frames != 1 {
-		t.Errorf("three in a row: %d frames, %v; want 1", w.frames, err)
+		t.Errorf("three deliveries in order: %d frames, %v; want 1", w.frames, err)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
-// Dead letters that no queue takes are kept once when a queue is bound: each return belongs to its own attempt.
+// No queue takes the dead letters at first, so the broker returns them. Each return is matched with
+// its own attempt. After a queue is bound, each letter is kept once.
 func TestBuryAgain(t *testing.T) {
 	at, name := sourcetest.RabbitMQ(t), sourcetest.Name(t)
 	conn, err := amqp.Dial(at)
@@ -38,7 +39,7 @@ func TestBuryAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	var dead []source.Dead // more than the broker confirms at once, and two that are equal
+	var dead []source.Dead // more than the broker confirms at once, and two equal ones
 	for i := range 6000 {
 		id := strings.Repeat("m", i%100+1) + string(rune('a'+i/100%26)) + string(rune('a'+i/2600))
 		dead = append(dead, source.Dead{Message: &source.Message{Delivery: &amqp.Delivery{MessageId: id}}, Reason: "no task"})
@@ -46,19 +47,19 @@ func TestBuryAgain(t *testing.T) {
 	dead = append(dead, dead[0])
 	for range 2 {
 		if err := s.Bury(t.Context(), dead); !errors.Is(err, errUnroutable) {
-			t.Fatalf("without a queue: %v; want unroutable", err)
+			t.Fatalf("Bury without a queue: %v; want unroutable", err)
 		}
 	}
 	if err := ch.QueueBind(name+".kept", "", name+".dead", false, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Bury(t.Context(), dead); err != nil {
-		t.Fatalf("with a queue: %v", err)
+		t.Fatalf("Bury with a queue: %v", err)
 	}
 	if q, err := ch.QueueDeclarePassive(name+".kept", true, false, false, false, nil); err != nil || q.Messages != len(dead) {
 		t.Errorf("%d dead letters, %v; want %d", q.Messages, err, len(dead))
 	}
 	if p := s.(*session).dead; len(p.waiting)+len(p.returned) != 0 {
-		t.Errorf("the publisher remembers %d and %d messages that nobody waits for", len(p.waiting), len(p.returned))
+		t.Errorf("the publisher remembers %d unconfirmed and %d returned messages; want none", len(p.waiting), len(p.returned))
 	}
 }

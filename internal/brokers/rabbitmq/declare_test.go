@@ -9,8 +9,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
-// What is to be taken as it is and is not there is named, with what to do.
-func TestAsItIsMissing(t *testing.T) {
+// The queue or exchange is to be used as it is, and does not exist. The error names it and says
+// what to do.
+func TestMissingWithoutDeclare(t *testing.T) {
 	at, name := sourcetest.RabbitMQ(t), sourcetest.Name(t)
 	conn, err := amqp.Dial(at)
 	if err != nil {
@@ -32,28 +33,28 @@ func TestAsItIsMissing(t *testing.T) {
 		return ""
 	}
 	if got := open(); !strings.Contains(got, `queue "`+name+`": 404 `) || !strings.HasSuffix(got, "make it, or leave declare out") {
-		t.Errorf("without the queue: %q", got)
+		t.Errorf("error without the queue: %q; want it to say what to create", got)
 	}
 	if _, err := ch.QueueDeclare(name, true, false, false, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	defer ch.QueueDelete(name, false, false, false)
 	if got := open(); !strings.Contains(got, `dead-letter exchange "`+name+`.dead": 404 `) || !strings.HasSuffix(got, "make an exchange of that name, with a queue bound to it, or name one of yours as dead_letter, or set declare: dead_letter") {
-		t.Errorf("without the exchange: %q", got)
+		t.Errorf("error without the exchange: %q; want it to say what to create", got)
 	}
 	q.MakeDead = true
 	if got := open(); got != "" {
-		t.Errorf("with the place of dead letters to be made: %q; want it open", got)
+		t.Errorf("error with the permission to create the place of dead letters: %q; want none", got)
 	}
 	if d, err := ch.QueueDeclarePassive(name+".dead", true, false, false, false, nil); err != nil || d.Messages != 0 {
-		t.Fatalf("the dead-letter queue: %v, %v; want it made", d, err)
+		t.Fatalf("the dead-letter queue: %v, %v; want it created", d, err)
 	}
 	if err := ch.Confirm(false); err != nil {
 		t.Fatal(err)
 	}
 	returned := ch.NotifyReturn(make(chan amqp.Return, 1))
 	if c, err := ch.PublishWithDeferredConfirm(name+".dead", "", true, false, amqp.Publishing{Body: []byte("dead")}); err != nil || !c.Wait() || len(returned) > 0 {
-		t.Errorf("publish to the exchange: %v, %d came back; want the queue bound to it", err, len(returned))
+		t.Errorf("publish to the dead-letter exchange: %v, %d returned; want the queue bound to it", err, len(returned))
 	}
 	if _, err := ch.QueueDelete(name+".dead", false, false, false); err != nil {
 		t.Fatal(err)
@@ -67,6 +68,6 @@ func TestAsItIsMissing(t *testing.T) {
 	}
 	defer ch.ExchangeDelete(name+".dead", false, false)
 	if got := open(); got != "" {
-		t.Errorf("with both: %q; want it open", got)
+		t.Errorf("error with queue and exchange: %q; want none", got)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
-// TestTLS: amqps speaks AMQP over TLS to a broker whose certificate an authority of
-// the URL signed, and to no other. The broker hangs up after the first words.
+// With amqps the client speaks AMQP over TLS, and only to a broker whose certificate is from the
+// authority in the URL. The broker of this test closes the connection after the first bytes.
 func TestTLS(t *testing.T) {
 	certificate, key := sourcetest.Certificate(t)
 	pair, err := tls.LoadX509KeyPair(certificate, key)
@@ -39,20 +39,20 @@ func TestTLS(t *testing.T) {
 
 	at := "amqps://u:geheim@" + listener.Addr().String() + "/"
 	if _, err := dial(t.Context(), at+"?cacertfile="+url.QueryEscape(certificate), "test"); err == nil || strings.Contains(err.Error(), "geheim") {
-		t.Errorf("a broker that hangs up: %v", err)
+		t.Errorf("the broker closes the connection: %v; want an error", err)
 	}
 	if got := <-words; got != "AMQP\x00\x00\x09\x01" {
-		t.Errorf("the broker heard %q", got)
+		t.Errorf("the broker received %q; want the AMQP header", got)
 	}
 	if _, err := dial(t.Context(), at, "test"); err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") {
-		t.Errorf("an unknown authority: %v", err)
+		t.Errorf("a broker with a certificate of an unknown authority: %v; want an error about it", err)
 	}
 	if got := <-words; got != "" {
-		t.Errorf("a broker of an unknown authority heard %q", got)
+		t.Errorf("a broker with a certificate of an unknown authority received %q; want nothing", got)
 	}
 }
 
-// first is what a client says first.
+// first returns the first bytes that a client sends.
 func first(conn net.Conn) string {
 	defer conn.Close()
 	head := make([]byte, 8)

@@ -2,7 +2,7 @@ package source
 
 import "slices"
 
-// WithoutPlain is a mapping that asks CEL for everything.
+// WithoutPlain returns a mapping that evaluates everything with CEL.
 func (m *Mapping) WithoutPlain() *Mapping {
 	byCEL := &Mapping{fields: slices.Clone(m.fields)}
 	for i := range byCEL.fields {

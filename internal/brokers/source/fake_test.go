@@ -15,22 +15,22 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// A broker is a queue in memory: what was handed over and is not acknowledged when
-// a session ends is handed over again. It is used in a synctest bubble.
+// A broker is a queue in memory. Messages that were delivered and not acknowledged when a session
+// ends are delivered again. It is used in a synctest bubble.
 type broker struct {
 	t     *testing.T
 	store *store
 
 	mu      sync.Mutex
 	waiting []source.Message
-	out     map[int]source.Message // handed over in the session that there is
+	out     map[int]source.Message // messages delivered in the current session
 	acked   map[string]int
-	dead    map[string]string // reasons by ids
+	dead    map[string]string // reasons by message id
 	opened  int
 	session *session
 
 	prefetch int
-	open     func() error // why it cannot be opened
+	open     func() error // returns an error if the session cannot be opened
 	bury     func() error
 }
 
@@ -38,7 +38,7 @@ func newBroker(t *testing.T, s *store) *broker {
 	return &broker{t: t, store: s, out: map[int]source.Message{}, acked: map[string]int{}, dead: map[string]string{}, prefetch: 100}
 }
 
-// publish puts a message into the queue; its body is what it is called.
+// publish puts a message into the queue. Its body is its id.
 func (b *broker) publish(id, body string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,13 +61,13 @@ func (b *broker) Open(context.Context) (source.Session, error) {
 		}
 	}
 	if b.session != nil {
-		b.t.Error("a session is opened while there is another")
+		b.t.Error("a session is opened while another one is open")
 	}
 	b.session = &session{broker: b, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	return b.session, nil
 }
 
-// cut breaks the session, if there is one.
+// cut breaks the current session.
 func (b *broker) cut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]s
 	}
 }
 
-// Ack fails the test where a message is neither stored nor buried.
+// Ack fails the test if a message is neither stored nor among the dead letters.
 func (s *session) Ack(messages []source.Message) error {
 	b := s.broker
 	b.mu.Lock()
@@ -150,7 +150,7 @@ func (s *session) Ack(messages []source.Message) error {
 	for _, m := range messages {
 		_, dead := b.dead[m.ID]
 		if !dead && !b.store.has(m.ID) {
-			b.t.Errorf("message %s is acknowledged, and neither stored nor with the dead letters", m.ID)
+			b.t.Errorf("message %s is acknowledged, but neither stored nor among the dead letters", m.ID)
 		}
 		if _, handed := b.out[m.Delivery.(int)]; !handed {
 			b.t.Errorf("message %s is acknowledged twice in one session", m.ID)
@@ -191,17 +191,16 @@ func (s *session) Close() {
 	b.session = nil
 }
 
-// A store keeps tasks by their keys, and takes what a message's body says for its
-// content.
+// A store keeps tasks by their keys. A task's content is the body of its message.
 type store struct {
 	mu     sync.Mutex
 	kept   map[string]string
-	most   int // in one call
+	most   int // tasks in the largest call
 	calls  int
 	closed string
-	high   int          // closed from so many on; 0: never
-	take   func() error // what goes wrong; nil: nothing does
-	lost   func() bool  // whether the answer is an error although all was stored
+	high   int          // closed from this number of tasks on; 0: never closed
+	take   func() error // returns the error of a call; nil: no errors
+	lost   func() bool  // reports whether a call returns an error although everything was stored
 }
 
 func newStore() *store { return &store{kept: map[string]string{}} }

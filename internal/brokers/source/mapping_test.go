@@ -18,7 +18,7 @@ func TestMapping(t *testing.T) {
 	}
 	tests := []struct {
 		fields map[string]string
-		want   string // the task, or else the error
+		want   string // the task, or the error
 	}{
 		{map[string]string{"key": "json.id", "order_no": "json.order"}, `{"key":"E1","order_no":"9007199254740993"}`},
 		{map[string]string{"order_no": "json.big"}, `{"order_no":"12345678901234567890"}`},
@@ -57,7 +57,7 @@ func TestMapping(t *testing.T) {
 			got = err.Error()
 		}
 		if err == nil && got != tt.want || err != nil && !strings.HasPrefix(got, tt.want) {
-			t.Errorf("%v makes %s; want %s", tt.fields, got, tt.want)
+			t.Errorf("%v maps to %s; want %s", tt.fields, got, tt.want)
 		}
 	}
 	m, err := source.CompileMapping(map[string]string{"key": "json.id"})
@@ -65,7 +65,7 @@ func TestMapping(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := m.Task(&rule.Message{Body: []byte("{")}); err == nil || !strings.Contains(err.Error(), "the body is not JSON") {
-		t.Errorf("no JSON: %v", err)
+		t.Errorf("a body that is not JSON: %v", err)
 	}
 	for name, text := range map[string]string{"kee": "json.id", "key": "json..id"} {
 		if _, err := source.CompileMapping(map[string]string{name: text}); err == nil || !strings.HasPrefix(err.Error(), "map."+name+": ") || errors.Is(err, source.ErrNoField) != (name == "kee") {
@@ -74,7 +74,7 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// What a mapping makes of a body is JSON, or it is an error: never half of it.
+// For every body a mapping returns valid JSON or an error.
 func FuzzMapping(f *testing.F) {
 	m, err := source.CompileMapping(map[string]string{"key": "json.id", "json": "json.data", "body": "body", "headers": "headers"})
 	if err != nil {
@@ -85,12 +85,12 @@ func FuzzMapping(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, value string) {
 		text, err := m.Task(&rule.Message{ID: "m", Header: map[string]string{"h": value}, Body: body})
 		if err == nil && !json.Valid(text) {
-			t.Errorf("%q makes %q, which is no JSON", body, text)
+			t.Errorf("%q maps to %q, which is not JSON", body, text)
 		}
 	})
 }
 
-// What is looked up means what CEL makes of it, for every message.
+// The fast path for plain lookups gives the same result as CEL, for every message.
 func FuzzPlain(f *testing.F) {
 	fields := map[string]string{
 		"key": "json.id", "order_no": "json.data.order", "json": "json.data", "event": "subject", "headers": "json.data.headers",
@@ -122,26 +122,26 @@ func FuzzPlain(f *testing.F) {
 			got, err := m.Task(&message)
 			want, wantErr := byCEL[i].Task(&message)
 			if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
-				t.Fatalf("%q: error %v; CEL has %v", body, err, wantErr)
+				t.Fatalf("%q: error %v; CEL returns %v", body, err, wantErr)
 			}
 			if err != nil {
 				continue
 			}
 			var is, should any
 			if err := json.Unmarshal(got, &is); err != nil {
-				t.Fatalf("%q makes %q: %v", body, got, err)
+				t.Fatalf("%q maps to %q: %v", body, got, err)
 			}
 			if err := json.Unmarshal(want, &should); err != nil {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(is, should) {
-				t.Errorf("%q makes %s; CEL makes %s", body, got, want)
+				t.Errorf("%q maps to %s; with CEL to %s", body, got, want)
 			}
 		}
 	})
 }
 
-// alone is each of the fields without the others, whose errors would hide its own.
+// alone returns one mapping for each field, so that the error of one does not hide that of another.
 func alone(fields map[string]string) (one []map[string]string) {
 	for name, text := range fields {
 		one = append(one, map[string]string{name: text})

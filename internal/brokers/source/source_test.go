@@ -18,7 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
-// run runs a source in a bubble; stop ends it and waits.
+// run runs a source in a bubble. stop ends it and waits.
 func run(b *broker, s *store) (from *source.Source, stop func()) {
 	from = source.New(source.Options{Name: "test", Broker: b, Tasks: s, Into: "default", Logger: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -33,8 +33,8 @@ func run(b *broker, s *store) (from *source.Source, stop func()) {
 	}
 }
 
-// TestTrouble: whatever fails, hangs or breaks off, each message is stored or with
-// the dead letters in the end, and none is acknowledged before.
+// Whatever fails, hangs or breaks off, each message ends up stored or among the dead letters. None
+// is acknowledged before that.
 func TestTrouble(t *testing.T) {
 	for seed := range uint64(6) {
 		synctest.Test(t, func(t *testing.T) { trouble(t, rand.New(rand.NewPCG(seed, 7))) })
@@ -105,14 +105,14 @@ func trouble(t *testing.T, random *rand.Rand) {
 	}
 	stop()
 	if left := b.left(); left > 0 {
-		t.Fatalf("%d messages are left after an hour", left)
+		t.Fatalf("%d messages are left after an hour; want none", left)
 	}
 	if len(b.dead) != messages/50*2 || s.count() != messages-len(b.dead) {
-		t.Errorf("%d are stored and %d with the dead letters; want %d and %d", s.count(), len(b.dead), messages-messages/50*2, messages/50*2)
+		t.Errorf("%d messages are stored and %d are dead letters; want %d and %d", s.count(), len(b.dead), messages-messages/50*2, messages/50*2)
 	}
 }
 
-// TestReasons: the log says of dead letters each reason, with its number of messages, in few lines.
+// The log names each reason for dead letters with the number of its messages, in few lines.
 func TestReasons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -152,20 +152,20 @@ func TestReasons(t *testing.T) {
 			}
 		}
 		if by["malformed JSON: {"] != 30 || by[`queue: there is no queue "default"`] != 30 {
-			t.Errorf("the log has the reasons %v; want 30 messages that are no JSON, and 30 without a queue", by)
+			t.Errorf("the log has the reasons %v; want 30 messages that are not JSON, and 30 without a queue", by)
 		}
 		all := 0
 		for _, n := range by {
 			all += n
 		}
-		if all != 80 || lines > 40 { // at most 11 for those that are put away together, and they may be so in several groups
-			t.Errorf("the log says of %d messages in %d lines that they are dead; want 80 in 40 at most", all, lines)
+		if all != 80 || lines > 40 { // at most 11 lines for each group that is stored together, and several groups are possible
+			t.Errorf("the log reports %d dead letters in %d lines; want 80 in at most 40", all, lines)
 		}
 	})
 }
 
-// TestPoison: a message that can be no task is with the dead letters, with the
-// reason in one line, and holds nobody up: not even while it cannot be put there.
+// A message that cannot be a task becomes a dead letter, with the reason in one line. It delays no
+// other message, not even while dead letters cannot be stored.
 func TestPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -183,39 +183,38 @@ func TestPoison(t *testing.T) {
 		b.publish("no queue", "task bad")
 		b.publish("alias", "task aliased")
 		b.publish("one", "task 1")
-		b.publish("one", "task 2") // the key is there, with other content
+		b.publish("one", "task 2") // the key exists already with other content
 		for i := range 1000 {
 			b.publish(fmt.Sprint("other", i), "task x")
 		}
 		time.Sleep(time.Second)
 		if n := s.count(); n != 1001 {
-			t.Errorf("%d messages are stored while dead letters cannot be put away; want 1001", n)
+			t.Errorf("%d messages are stored while dead letters cannot be stored; want 1001", n)
 		}
 		if i := from.Info(); i.InHand != 4 || i.Dead != 0 || !strings.Contains(i.LastError, "unroutable") {
-			t.Errorf("the source says %+v; want 4 in hand and why", i)
+			t.Errorf("Info() = %+v; want 4 in hand, and the error", i)
 		}
 		open.Store(true)
 		time.Sleep(20 * time.Second)
 		if i := from.Info(); i.Stored != 1001 || i.Dead != 4 || i.InHand != 0 || b.left() != 0 {
-			t.Errorf("the source says %+v, %d are left; want all dealt with", i, b.left())
+			t.Errorf("Info() = %+v with %d messages left; want none", i, b.left())
 		}
 		if want := "malformed JSON: {"; b.dead["no JSON"] != want {
-			t.Errorf("the reason is %q; want %q", b.dead["no JSON"], want)
+			t.Errorf("the reason of the dead letter is %q; want %q", b.dead["no JSON"], want)
 		}
 		if !strings.Contains(b.dead["no queue"], `queue: there is no queue "default"`) || !strings.Contains(b.dead["one"], "key exists with other content") ||
 			!strings.Contains(b.dead["alias"], "another task has this alias") {
-			t.Errorf("reasons: %q", b.dead)
+			t.Errorf("reasons of the dead letters: %q", b.dead)
 		}
 	})
 }
 
-// TestManyDead: what cannot be put away takes no more than so much memory, and nothing
-// of it is lost.
+// Dead letters that cannot be stored take a limited amount of memory, and none is lost.
 func TestManyDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
-		b.prefetch = 40_000 // as a broker that hands everything over again
+		b.prefetch = 40_000 // like a broker that delivers everything again
 		var open atomic.Bool
 		b.bury = func() error {
 			if !open.Load() {
@@ -231,18 +230,18 @@ func TestManyDead(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if i := from.Info(); i.InHand < 20_000 || i.InHand > 20_000+2*3*source.BatchMost {
-			t.Errorf("%d are in hand; want 20,000 and what is being taken", i.InHand)
+			t.Errorf("%d messages are in hand; want 20,000 and those being taken", i.InHand)
 		}
 		open.Store(true)
 		time.Sleep(time.Minute)
 		if i := from.Info(); i.Dead != messages || i.InHand != 0 || b.left() != 0 {
-			t.Errorf("the source says %+v, %d are left; want all dealt with", i, b.left())
+			t.Errorf("Info() = %+v with %d messages left; want none", i, b.left())
 		}
 	})
 }
 
-// TestFlow: while there is no room nothing is taken, what was taken is finished, and
-// it goes on when there is room.
+// While the store has no room, nothing is taken. Messages that were taken before are finished. The
+// source goes on when there is room.
 func TestFlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -261,26 +260,26 @@ func TestFlow(t *testing.T) {
 		time.Sleep(time.Second)
 		stored := s.count()
 		if stored == 0 || stored == 10_000 || b.left() != 10_000-stored {
-			t.Fatalf("%d are stored and %d left; want some of each, and none in between", stored, b.left())
+			t.Fatalf("%d messages are stored and %d left; want some of each, and none in hand", stored, b.left())
 		}
 		if i := from.Info(); i.State != source.Paused || i.Why != "overloaded: 7 tasks wait" || i.InHand != 0 {
-			t.Errorf("the source says %+v; want it paused", i)
+			t.Errorf("Info() = %+v; want it paused", i)
 		}
 		time.Sleep(time.Hour)
 		if n := s.count(); n != stored {
-			t.Errorf("%d were taken while there was no room", n-stored)
+			t.Errorf("%d messages were taken while there was no room; want none", n-stored)
 		}
 		s.close("")
 		time.Sleep(time.Minute)
 		if i := from.Info(); i.State != source.Consuming || s.count() != 10_000 || b.opened != 1 {
-			t.Errorf("the source says %+v with %d stored, %d sessions; want all, in one", i, s.count(), b.opened)
+			t.Errorf("Info() = %+v with %d stored in %d sessions; want all in one session", i, s.count(), b.opened)
 		}
 	})
 }
 
-// TestMark: a source sees that there is no more room as soon as a batch is stored, and
-// takes no more than what it has in hand.
-func TestMark(t *testing.T) {
+// A source notices as soon as a batch is stored that there is no more room. It stores no more than
+// it has in hand.
+func TestStopsAtLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		s.high = 2000
@@ -296,13 +295,13 @@ func TestMark(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if n, most := s.count(), s.high+3*b.prefetch; n < s.high || n > most {
-			t.Errorf("%d are stored with a mark of %d; want at most %d", n, s.high, most)
+			t.Errorf("%d messages are stored with a limit of %d; want at most %d", n, s.high, most)
 		}
 	})
 }
 
-// TestBatches: while the store is busy the next batch gathers, however few messages the
-// broker hands over at once.
+// While the store is busy, the next batch gathers, even if the broker delivers few messages at a
+// time.
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -322,19 +321,20 @@ func TestBatches(t *testing.T) {
 			out := len(b.out)
 			b.mu.Unlock()
 			if in := from.Info().InHand; in != out {
-				t.Fatalf("%d are in hand; want %d, which were handed over and are not acknowledged", in, out)
+				t.Fatalf("%d messages are in hand; want %d, the number of delivered and unacknowledged ones", in, out)
 			}
 		}
 		time.Sleep(time.Second)
-		// Two are stored at a time, each for 100 ms, and what comes meanwhile is the next.
+		// Two batches are stored at a time, each for 100 ms. Messages that arrive meanwhile form
+		// the next batch.
 		if n := s.count(); n != 1000 || s.calls > 25 {
-			t.Errorf("%d messages were stored in %d batches; want 1000 in some 20", n, s.calls)
+			t.Errorf("%d messages were stored in %d batches; want 1000 in about 20", n, s.calls)
 		}
 	})
 }
 
-// TestStop: what was taken is stored and acknowledged; where the store hangs, a stop
-// is over all the same, and the messages are still with the broker.
+// At a stop, messages that were taken are stored and acknowledged. If the store hangs, the stop
+// ends in time all the same, and the messages stay with the broker.
 func TestStop(t *testing.T) {
 	for _, hang := range []time.Duration{time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -360,19 +360,19 @@ func TestStop(t *testing.T) {
 			took := time.Since(began)
 			switch {
 			case hang == time.Second && (took > 2*time.Second || len(b.acked) == 0 || len(b.acked) != s.count()):
-				t.Errorf("the stop took %v, %d of %d that are stored are acknowledged", took, len(b.acked), s.count())
+				t.Errorf("the stop took %v, with %d of %d stored messages acknowledged; want all in time", took, len(b.acked), s.count())
 			case hang == time.Hour && (len(b.acked) != 0 || b.left() != 10_000):
-				t.Errorf("%d are acknowledged and %d left; want all left", len(b.acked), b.left())
+				t.Errorf("%d messages are acknowledged and %d left; want all left", len(b.acked), b.left())
 			}
 			if from.Info().State != source.Stopped {
-				t.Errorf("the source says %+v", from.Info())
+				t.Errorf("Info() = %+v; want nothing in hand", from.Info())
 			}
 		})
 	}
 }
 
-// TestAway: a broker that is away for a day is asked again and again, but seldom.
-func TestAway(t *testing.T) {
+// A broker that is away for a day is tried again and again, but rarely.
+func TestBrokerAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
@@ -388,22 +388,22 @@ func TestAway(t *testing.T) {
 		b.publish("1", "task x")
 		time.Sleep(12 * time.Hour)
 		if i := from.Info(); i.State != source.Connecting || i.Why != "connection refused" || i.Failures < 2000 || i.Failures > 6000 {
-			t.Errorf("the source says %+v after half a day; want it to have tried each 7.5 to 15 s", i)
+			t.Errorf("Info() = %+v after half a day; want a try each 7.5 to 15 s", i)
 		}
 		time.Sleep(12*time.Hour + 16*time.Second)
 		if s.count() != 1 {
-			t.Error("the broker is back, and the message is not stored 16 s later")
+			t.Error("the message is not stored 16 s after the broker was back")
 		}
 	})
 }
 
-// TestKeys: an id that can be no key is one all the same.
+// A message id that is not a valid key is turned into one.
 func TestKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
 		long, control := strings.Repeat("x", 300), "a\nb"
-		s.kept[long], s.kept[control] = "", "" // Ack looks for ids
+		s.kept[long], s.kept[control] = "", "" // Ack looks for the ids
 		_, stop := run(b, s)
 		b.publish(long, "task 1")
 		b.publish(control, "task 2")
@@ -416,7 +416,7 @@ func TestKeys(t *testing.T) {
 			}
 		}
 		if hashed != 2 {
-			t.Errorf("keys %q; want two that are hashes", s.kept)
+			t.Errorf("keys %q; want two hashes", s.kept)
 		}
 	})
 }

@@ -1,6 +1,5 @@
-// Package sourcetest says where the brokers are that tests use: those that the
-// environment names, or those of this machine. A test is skipped, and says so,
-// where there is none.
+// Package sourcetest finds the brokers for tests: those that the environment names, or those of
+// this machine. A test without a broker is skipped with a message.
 package sourcetest
 
 import (
@@ -23,8 +22,8 @@ func NATS(t testing.TB) string {
 	return reach(t, "BELLMAN_TEST_NATS", "nats://127.0.0.1:4222")
 }
 
-// reach returns the address that a variable names, or the usual one, if somebody
-// listens there. What was named and is not there fails the test.
+// reach returns the address in an environment variable, or the usual one, if a server listens
+// there. If the variable names a server that does not listen, the test fails.
 func reach(t testing.TB, variable, usual string) string {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -34,7 +33,7 @@ func reach(t testing.TB, variable, usual string) string {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		t.Fatalf("%s is no URL", variable)
+		t.Fatalf("%s is not a URL", variable)
 	}
 	conn, err := net.DialTimeout("tcp", u.Host, 5*time.Second)
 	if err == nil {
@@ -44,12 +43,11 @@ func reach(t testing.TB, variable, usual string) string {
 	if named {
 		t.Fatalf("%s: %v", variable, err)
 	}
-	t.Skipf("no server at %s, and %s names none: make test brings one up", u.Host, variable)
+	t.Skipf("no server at %s, and %s names none: make test starts one", u.Host, variable)
 	return ""
 }
 
-// Name returns a name that no other test has, for queues and streams. The test
-// deletes what it made.
+// Name returns a unique name for a queue or stream. The test deletes what it creates.
 func Name(t testing.TB) string {
 	name, _, _ := strings.Cut(t.Name(), "/")
 	return "bellman-test-" + name + "-" + rand.Text()[:8]

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Certificate makes a certificate of 127.0.0.1 that signs itself, and so is its own
-// authority, in files of PEM.
+// Certificate creates a self-signed certificate for 127.0.0.1. It returns the PEM files of the
+// certificate, which is its own authority, and of the key.
 func Certificate(t testing.TB) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
