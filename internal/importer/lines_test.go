@@ -93,7 +93,7 @@ func TestCSVInvalid(t *testing.T) {
 	}
 }
 
-// FuzzLines: whatever a file says, each line is one row, and reading ends.
+// For every input, each line is at most one row, and reading ends.
 func FuzzLines(f *testing.F) {
 	f.Add("key,url\na,http://m/n\n")
 	f.Add("{\"key\":\"a\"}\n\n{\"url\":1}")
@@ -112,10 +112,10 @@ func FuzzLines(f *testing.F) {
 				}
 				for _, r := range rows {
 					if n++; n > len(text)+1 {
-						t.Fatalf("%q has more than %d rows", text, len(text)+1)
+						t.Fatalf("%q has more than %d rows; want at most one for each line", text, len(text)+1)
 					}
 					if r.Wrong == nil && r.Skip == "" && (r.Task.Queue == "" || r.Task.Key == "") {
-						t.Errorf("%s of %q has no queue or no key: %+v", r.Where, text, r.Task)
+						t.Errorf("%s of %q: %+v; want a queue and a key", r.Where, text, r.Task)
 					}
 				}
 			}

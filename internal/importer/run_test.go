@@ -14,12 +14,12 @@ import (
 	"github.com/bellmanhq/bellman/internal/importer"
 )
 
-// A server keeps tasks by their keys, and fails as told.
+// A server keeps tasks by their keys, and fails on demand.
 type server struct {
-	fail  []error // of the next calls; nil: none
+	fail  []error // errors of the next calls; nil: success
 	one   map[string]int
 	tasks map[string]*client.Task
-	calls []int // how many tasks each had
+	calls []int // number of tasks in each call
 }
 
 func (s *server) CreateBatch(_ context.Context, tasks []client.CreateTask) ([]client.BatchResult, error) {
@@ -51,7 +51,7 @@ func (s *server) CreateBatch(_ context.Context, tasks []client.CreateTask) ([]cl
 	return results, nil
 }
 
-// rows are a source.
+// rows is a source of rows.
 type rows []importer.Row
 
 func (r *rows) Next(_ context.Context, limit int) ([]importer.Row, error) {
@@ -71,8 +71,7 @@ func numbered(n int) *rows {
 	return &all
 }
 
-// Everything is taken over once, through whatever passes by itself; and again is the
-// same.
+// Everything is imported once, through all temporary failures. A second run imports nothing more.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{tasks: map[string]*client.Task{}, one: map[string]int{"7": 429, "8": 422, "9": 409},
@@ -81,21 +80,21 @@ func TestRun(t *testing.T) {
 		told := map[string]importer.Report{}
 		tell := func(r importer.Report) {
 			if _, twice := told[r.Row.Where]; twice {
-				t.Errorf("%s was told of twice", r.Row.Where)
+				t.Errorf("%s was reported twice", r.Row.Where)
 			}
 			told[r.Row.Where] = r
 		}
 		counts, err := importer.Run(t.Context(), numbered(1200), s, tell)
 		if want := (importer.Counts{importer.Taken: 1198, importer.Wrong: 2}); err != nil || counts != want || counts.All() != len(told) {
-			t.Errorf("Run: %v, %v, %d told; want %v", counts, err, len(told), want)
+			t.Errorf("Run: %v, %v, %d reported; want %v", counts, err, len(told), want)
 		}
 		if waited := time.Since(start); waited != 9*time.Second {
-			t.Errorf("it waited %v; want 1 s after the first refusal, 7 s as it was asked, and 1 s for one task", waited)
+			t.Errorf("Run waited %v; want 1 s after the first failure, 7 s by Retry-After, and 1 s for one task", waited)
 		}
 		if r := told["id 8"]; r.Fate != importer.Wrong || !strings.Contains(r.Why, "422") {
 			t.Errorf("id 8: %+v; want it wrong, with the server's reason", r)
 		} else if want := "bellman: 422 no; resume.last: is ahead; the task: is odd"; r.Why != want {
-			t.Errorf("id 8: %q; want %q, for its place in a batch says nothing to who has the rows", r.Why, want)
+			t.Errorf("id 8: %q; want %q, without its index in the batch, which means nothing to the user", r.Why, want)
 		}
 		if len(s.tasks) != 1198 || slices.Max(s.calls) > 1000 {
 			t.Errorf("%d tasks in batches of %d at most; want 1198, of 1000", len(s.tasks), slices.Max(s.calls))
@@ -113,12 +112,12 @@ func TestRun(t *testing.T) {
 			t.Errorf("Run again: %v, %v; want %v", counts, err, want)
 		}
 		if r := told["id 6"]; r.Fate != importer.Moved || !strings.Contains(r.Why, "stop") {
-			t.Errorf("id 6, attempted an hour after it was taken over: %+v; want moved, and what to do", r)
+			t.Errorf("id 6, attempted an hour after the import: %+v; want moved, and advice what to do", r)
 		}
 	})
 }
 
-// A server that does not come back ends the run, with what is missing.
+// If a server does not come back, Run gives up with an error that says what is missing.
 func TestRunGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
@@ -128,18 +127,18 @@ func TestRunGivesUp(t *testing.T) {
 		start := time.Now()
 		counts, err := importer.Run(t.Context(), numbered(3), s, func(importer.Report) {})
 		if err == nil || !strings.Contains(err.Error(), "id 0 and 2 more rows") || !strings.Contains(err.Error(), "connection refused") || counts.All() != 0 {
-			t.Errorf("Run: %v, %v; want an error that says what was not taken over, and why", counts, err)
+			t.Errorf("Run: %v, %v; want an error that says what was not imported, and why", counts, err)
 		}
 		if d := time.Since(start); d < 10*time.Minute || d > 11*time.Minute {
-			t.Errorf("it gave up after %v; want ten minutes", d)
+			t.Errorf("Run gave up after %v; want ten minutes", d)
 		}
 		if _, err := importer.Run(t.Context(), numbered(3), &server{fail: []error{&client.Problem{Status: 401}}}, func(importer.Report) {}); client.StatusOf(err) != 401 {
-			t.Errorf("Run without a right: %v; want 401 at once", err)
+			t.Errorf("Run without a permission: %v; want 401 at once", err)
 		}
 	})
 }
 
-// asked is a server that takes everything but what is wrong, and keeps nothing.
+// asked is a server that accepts all tasks except wrong, and stores nothing.
 type asked struct{ wrong string }
 
 func (a asked) TryBatch(_ context.Context, tasks []client.CreateTask) ([]client.BatchResult, error) {
@@ -153,14 +152,14 @@ func (a asked) TryBatch(_ context.Context, tasks []client.CreateTask) ([]client.
 	return results, nil
 }
 
-// What is tried is told as it would be done, and a key that two rows have, in whatever
-// batches, is there for the second.
+// Try reports what Run would do. If two rows have the same key, the second one exists already, in
+// whatever batches they are.
 func TestTry(t *testing.T) {
 	source := numbered(1203)
 	(*source)[1].Skip = "done"
 	(*source)[2].Wrong = errors.New("bad")
 	(*source)[3].Task.URL = "wrong"
-	(*source)[4].Task.Key = "3" // which that one did not take
+	(*source)[4].Task.Key = "3" // the key of a row that was not imported
 	(*source)[1200].Task.Key = "5"
 	(*source)[1201].Task.Key, (*source)[1201].Task.OrderNo = "6", "other"
 	(*source)[1202].Task.Key = "1199"
@@ -172,9 +171,9 @@ func TestTry(t *testing.T) {
 		t.Errorf("Try: %v, %v; want %v", counts, err, want)
 	}
 	if got := told["id 4"]; got != "0  true" {
-		t.Errorf("id 4: %s; want it taken, with the task that it would be", got)
+		t.Errorf("id 4: %s; want it accepted, with the task", got)
 	}
 	if got := told["id 1201"]; !strings.Contains(got, "a row before it has its key") {
-		t.Errorf("id 1201: %s; want it wrong, and why", got)
+		t.Errorf("id 1201: %s; want it wrong, with the reason", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/importer"
 )
 
-// database makes one of its own at BELLMAN_TEST_MYSQL, fills it, and returns its address.
+// database creates a database at BELLMAN_TEST_MYSQL, fills it, and returns its address.
 func database(t *testing.T, fill ...string) string {
 	t.Helper()
 	u, err := url.Parse(cmp.Or(os.Getenv("BELLMAN_TEST_MYSQL"), "mysql://root@127.0.0.1:3306/mysql"))
@@ -82,8 +82,8 @@ func roncooRow(id, edited, rule string, times, limit int, status string) string 
 		'http://m.example/n?orderNo=%s&amount=1.00', 'O%s', 'M1', '%s', 'MERCHANT')`, id, edited, rule, times, limit, id, id, status)
 }
 
-// The rows that roncoo would go on with, whatever their state is called, each where
-// it stands; the others are left.
+// Rows that roncoo would attempt again are imported in whatever state they are, each at its
+// position in the schedule. The others are skipped.
 func TestRoncoo(t *testing.T) {
 	const never, edited = "NULL", "'2026-11-20 12:03:00'"
 	address := database(t, roncooTable,
@@ -97,7 +97,7 @@ func TestRoncoo(t *testing.T) {
 		roncooRow("08", edited, `{"1":x}`, 1, 5, "HTTP_REQUEST_FALIED"),
 		roncooRow("09", never, rule, 1, 5, "HTTP_REQUEST_FALIED"),
 		roncooRow("10", edited, "", 0, 5, "CREATED"),
-		roncooRow("11", edited, rule, 0, 0, "CREATED"), // the column's default: never sent
+		roncooRow("11", edited, rule, 0, 0, "CREATED"), // the column's default value: never sent
 		roncooRow("12", edited, rule, 1, -1, "HTTP_REQUEST_FALIED"),
 		roncooRow("13", edited, "", 0, 0, "CREATED"),
 		roncooRow("14", edited, rule, 0, 5, "CREATED"), `UPDATE rp_notify_record SET limit_notify_times = NULL WHERE id = '14'`,
@@ -143,7 +143,7 @@ func TestRoncoo(t *testing.T) {
 	}
 }
 
-// The table that roncoo-pay publishes has no notify_rule: the rule of its code holds.
+// The published table of roncoo-pay has no column notify_rule. Then the rule in its code applies.
 func TestRoncooFixedRule(t *testing.T) {
 	row := func(id string, times, limit int) string {
 		return fmt.Sprintf(`INSERT INTO rp_notify_record VALUES ('%s', 0, '2026-11-20 12:00:00', NULL, NULL, '2026-11-20 12:03:00', %d, %d,
@@ -168,7 +168,7 @@ func TestRoncooFixedRule(t *testing.T) {
 		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], `rp_notify_record has no column notify_rule`) || !strings.Contains(notes[0], rule) {
-		t.Errorf("told %q; want that the column is missing, and the rule", notes)
+		t.Errorf("notes %q; want that the column is missing, and the rule", notes)
 	}
 }
 
@@ -213,8 +213,8 @@ func TestJeepay(t *testing.T) {
 	}
 }
 
-// A TIMESTAMP is a moment and a DATETIME what the clock of a zone showed, in either
-// half of a year in which that clock is set forward.
+// A TIMESTAMP is a moment, and a DATETIME is the local time of a zone. Both are read correctly in
+// summer time and outside of it.
 func TestTableZone(t *testing.T) {
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
@@ -237,7 +237,7 @@ func TestTableZone(t *testing.T) {
 	}
 }
 
-// What is no such table is told before anything is read.
+// A database that is not such a table gives an error before anything is read.
 func TestTableInvalid(t *testing.T) {
 	address := database(t, "CREATE TABLE rp_notify_record (id VARCHAR(50) PRIMARY KEY, status VARCHAR(50))")
 	tests := []struct {
@@ -253,7 +253,7 @@ func TestTableInvalid(t *testing.T) {
 	for _, tt := range tests {
 		_, err := importer.Roncoo(t.Context(), tt.address, importer.Options{Queue: "q", Table: tt.table})
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v; want it to say %q, and no password", tt.name, err, tt.want)
+			t.Errorf("%s: %v; want an error with %q and without the password", tt.name, err, tt.want)
 		}
 	}
 }
