@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// two processes on one store, of which one leads.
+// two starts two processes on one store, of which one leads.
 func two(t *testing.T, e *sender) (both [2]*resend.Jobs, lead func(i int), stop func()) {
 	t.Helper()
 	var leader atomic.Int32
@@ -34,9 +34,9 @@ func two(t *testing.T, e *sender) (both [2]*resend.Jobs, lead func(i int), stop 
 	}
 }
 
-// A job is worked on by whoever leads, wherever it was started, and goes on when
-// another leads. Twice are resent at most those that both were at when the lead
-// moved from one to the other without a moment between.
+// The leader works on a job, wherever it was started, and the next leader continues it. When the
+// lead moves without a gap, both may resend the tasks they are working on at that moment; no others
+// are resent twice.
 func TestLeaderMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -45,10 +45,10 @@ func TestLeaderMoves(t *testing.T) {
 		both, lead, stop := two(t, e)
 		defer stop()
 		time.Sleep(time.Second)
-		job := start(t, both[1], resend.Job{Filter: pay, Rate: 100}) // the other leads
+		job := start(t, both[1], resend.Job{Filter: pay, Rate: 100}) // the other process leads
 		time.Sleep(15 * time.Second)
 		if n := get(t, both[1], job.ID).Resent; n < 300 {
-			t.Errorf("%d tasks were resent 15s after the job was started at the other; want 500 or so", n)
+			t.Errorf("%d tasks were resent 15s after the job was started at the other process; want about 500", n)
 		}
 		for i := range 4 {
 			lead(1 - i%2)
@@ -61,13 +61,13 @@ func TestLeaderMoves(t *testing.T) {
 			}
 		}
 		if tasks, times := e.sent(); tasks != 3000 || times > 3000+4*32 {
-			t.Errorf("%d tasks were resent in %d resends; want 3000, each once but for a few", tasks, times)
+			t.Errorf("%d tasks were resent in %d resends; want 3000, few of them twice", tasks, times)
 		}
 	})
 }
 
-// A job is cancelled at either process, before and after it was taken up.
-func TestCancelAtTheOther(t *testing.T) {
+// A job can be cancelled at either process, before and after its work began.
+func TestCancelAtAnotherProcess(t *testing.T) {
 	for _, wait := range []time.Duration{0, 15 * time.Second} {
 		for at := range 2 {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestCancelAtTheOther(t *testing.T) {
 				before, _ := e.sent()
 				time.Sleep(time.Minute)
 				if after, _ := e.sent(); after > before+200 {
-					t.Errorf("%d tasks were resent after the job was cancelled", after-before)
+					t.Errorf("%d tasks were resent after the job was cancelled; want none", after-before)
 				}
 				for i, j := range both {
 					if got := get(t, j, job.ID); got.State != resend.Cancelled || got.Finished.IsZero() {
@@ -94,7 +94,7 @@ func TestCancelAtTheOther(t *testing.T) {
 					}
 				}
 				if marks, err := s.Docs(t.Context(), store.DocFilter{Kind: "resend-cancel"}, 10); err != nil || len(marks) > 0 {
-					t.Errorf("left behind: %v, %v", marks, err)
+					t.Errorf("documents left in the store: %v, %v; want none", marks, err)
 				}
 			})
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// answered gives each of these tasks a last attempt.
+// answered gives each of the tasks a last attempt with a result and a status.
 func answered(t *testing.T, s store.Store, ids []bellman.ID, result bellman.Result, status int) {
 	t.Helper()
 	for _, id := range ids {
@@ -29,8 +29,8 @@ func answered(t *testing.T, s store.Store, ids []bellman.ID, result bellman.Resu
 	}
 }
 
-// A job takes kind, result and status too; what it counts before is what it touches,
-// and it says of how many it is.
+// A job can select by kind, result and status. Count before the start equals what the job resends,
+// and the job shows its total.
 func TestPick(t *testing.T) {
 	timeout, refused := bellman.TimedOut, bellman.Refused
 	for _, tt := range []struct {
@@ -54,7 +54,7 @@ func TestPick(t *testing.T) {
 				answered(t, s, ids[:400], bellman.TimedOut, 0)
 				answered(t, s, ids[400:650], bellman.Refused, 200)
 				answered(t, s, ids[650:800], bellman.ErrorStatus, 503)
-				e := &sender{Store: s, after: attempted} // its last attempt is another one then
+				e := &sender{Store: s, after: attempted} // after the resend each task has another last attempt
 				j, err := resend.New(resend.Options{Store: s, Tasks: e})
 				if err != nil {
 					t.Fatal(err)
@@ -69,7 +69,7 @@ func TestPick(t *testing.T) {
 				if tt.want > 0 {
 					time.Sleep(time.Second / 2)
 					if now := get(t, j, job.ID); now.Total != tt.want || now.More || now.Examined >= now.Total {
-						t.Errorf("after half a second %d of %d are done; want some of %d", now.Examined, now.Total, tt.want)
+						t.Errorf("after half a second %d of %d tasks are examined; want some of %d", now.Examined, now.Total, tt.want)
 					}
 				}
 				time.Sleep(time.Minute)
@@ -84,8 +84,8 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// What does not fit any more when its turn comes is left alone: a merchant that has
-// confirmed meanwhile is not told again.
+// A task that no longer matches when its turn comes is skipped. A merchant that has confirmed
+// meanwhile is not notified again.
 func TestPickLooksAgain(t *testing.T) {
 	refused, failed := bellman.Refused, bellman.Failed
 	for _, pick := range []resend.Pick{{Result: &refused}, {Filter: store.Filter{State: &failed}}} {
@@ -99,7 +99,7 @@ func TestPickLooksAgain(t *testing.T) {
 			defer stop()
 			job := start(t, j, resend.Job{Filter: pick, Rate: 1})
 			time.Sleep(time.Second / 2)
-			for _, id := range ids[:10] { // whose turn comes last
+			for _, id := range ids[:10] { // the turn of these comes last
 				confirm(t, s, id)
 			}
 			time.Sleep(time.Minute)

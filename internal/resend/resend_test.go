@@ -21,23 +21,23 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// after says what a task looks like soon after it was resent.
+// after says what state the sender leaves a resent task in.
 type after int
 
 const (
 	waits     after = iota // for its attempt by hand
-	attempted              // by hand, in vain, and ended as before
+	attempted              // by hand without success, and ended as before
 	takenOver              // waits for its attempt by hand, whose node has died
-	repeated               // … and was attempted after that
-	goesOn                 // with the schedule that began anew
-	unchanged              // no engine does that
+	repeated               // the same, and attempted after that
+	goesOn                 // with its schedule from the start
+	unchanged              // which no engine does
 )
 
-// sender resends tasks as an engine does, and keeps who was resent when.
+// sender resends tasks like an engine, and remembers which tasks were resent when.
 type sender struct {
 	store.Store
 	after  after
-	refuse func(id bellman.ID) error // nil: nothing is refused
+	refuse func(id bellman.ID) error // nil: nothing is rejected
 	mu     sync.Mutex
 	calls  map[bellman.ID][]time.Time
 	by     bellman.By
@@ -89,7 +89,7 @@ func (e *sender) Resend(ctx context.Context, id bellman.ID, mode engine.ResendMo
 	return t, nil
 }
 
-// sent returns how many tasks were resent, and how many resends there were.
+// sent returns the number of resent tasks and the number of resends.
 func (e *sender) sent() (tasks, times int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -99,8 +99,8 @@ func (e *sender) sent() (tasks, times int) {
 	return len(e.calls), times
 }
 
-// add puts n failed tasks into s, created a millisecond apart up to now, of
-// three merchants, and returns them, the oldest first.
+// add puts n failed tasks of three merchants into s. They are created a millisecond apart up to
+// now. It returns their ids, the oldest first.
 func add(t *testing.T, s store.Store, queue string, n int, now time.Time) []bellman.ID {
 	t.Helper()
 	return addKind(t, s, queue, bellman.KindNotify, n, now)
@@ -133,7 +133,7 @@ func jobs(t *testing.T, s resend.Store, tasks resend.Tasks) *resend.Jobs {
 	return j
 }
 
-// run runs j until the returned function is called, which waits for its end.
+// run runs j until the returned function is called, which waits for the end of Run.
 func run(t *testing.T, j *resend.Jobs) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -221,8 +221,8 @@ func TestJob(t *testing.T) {
 	})
 }
 
-// At each rate a job takes the time that the rate says, and no burst is larger
-// than a tenth of a second's worth.
+// At each rate a job takes as long as the rate says, and bursts are limited to a tenth of a
+// second's worth.
 func TestRate(t *testing.T) {
 	for _, perSecond := range []float64{0.5, 1, 50, 1000} {
 		t.Run(fmt.Sprint(perSecond), func(t *testing.T) {
@@ -249,8 +249,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// A job of a queue that is not configured would touch nothing: it is refused, and is when
-// it is counted beforehand.
+// A job for a queue that is not configured would resend nothing. Start and Count reject it.
 func TestNoSuchQueue(t *testing.T) {
 	db := memory.New()
 	j, err := resend.New(resend.Options{Store: db, Tasks: &sender{Store: db}, Queues: func() []string { return []string{"orders", "pay"} }})
@@ -264,7 +263,7 @@ func TestNoSuchQueue(t *testing.T) {
 		for what, err := range map[string]error{"Count": counted, "Start": started} {
 			var invalid *bellman.Invalid
 			if wrong := errors.As(err, &invalid); wrong != (queue == "py") || wrong && (invalid.Fields[0].Field != "filter.queue" || invalid.Fields[0].Problem != `no queue "py" is configured: want one of orders, pay`) {
-				t.Errorf("%s of queue %q: %v", what, queue, err)
+				t.Errorf("%s of queue %q: %v; want an error of the field queue", what, queue, err)
 			}
 		}
 	}
@@ -291,7 +290,7 @@ func TestStartRefuses(t *testing.T) {
 			_, err := j.Start(t.Context(), tt.job)
 			var invalid *bellman.Invalid
 			if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != tt.field {
-				t.Errorf("Start(%+v) = %v; want %s to be invalid", tt.job, err, tt.field)
+				t.Errorf("Start(%+v) = %v; want an error of the field %s", tt.job, err, tt.field)
 			}
 		}
 		_, err := j.Start(t.Context(), resend.Job{Mode: "twice", Rate: -1})
@@ -319,7 +318,7 @@ func TestStartRefuses(t *testing.T) {
 		if _, err := j.Cancel(t.Context(), all[5].ID, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
-		start(t, j, resend.Job{Filter: pay}) // there is a place again
+		start(t, j, resend.Job{Filter: pay}) // there is room for a job again
 	})
 }
 
@@ -349,8 +348,8 @@ func TestCount(t *testing.T) {
 		}
 		slow := jobs(t, &slowLists{Store: s, takes: 15 * time.Millisecond}, &sender{})
 		for within, want := range map[time.Duration]resend.Count{
-			10 * time.Millisecond: {Tasks: 200, More: true}, // one page is read, however long that takes
-			40 * time.Millisecond: {Tasks: 400, More: true}, // two pages: a third would come late
+			10 * time.Millisecond: {Tasks: 200, More: true}, // one page is read, however long it takes
+			40 * time.Millisecond: {Tasks: 400, More: true}, // two pages; a third one would be late
 			time.Second:           {Tasks: 1000},
 			0:                     {Tasks: 1000},
 		} {
@@ -375,7 +374,7 @@ type slowLists struct {
 }
 
 func (s *slowLists) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error) {
-	time.Sleep(s.takes) // in a bubble
+	time.Sleep(s.takes) // the time of a bubble
 	return s.Store.List(ctx, f, before, limit)
 }
 

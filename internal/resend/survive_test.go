@@ -16,7 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// faulty is a store whose calls fail while broken says so.
+// faulty is a store whose calls fail while broken is true.
 type faulty struct {
 	store.Store
 	broken atomic.Bool
@@ -45,7 +45,7 @@ func (f *faulty) Docs(ctx context.Context, filter store.DocFilter, limit int) ([
 	return f.Store.Docs(ctx, filter, limit)
 }
 
-// A job that is stopped in order goes on where it was, whoever stops it.
+// A job that was stopped in order is continued where it was, by the same process or another.
 func TestStopAndGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -58,7 +58,7 @@ func TestStopAndGoOn(t *testing.T) {
 			time.Sleep(1234 * time.Millisecond)
 			stop()
 		}
-		for job.State == resend.Running { // and others
+		for job.State == resend.Running { // other processes
 			j = jobs(t, s, e)
 			stop := run(t, j)
 			time.Sleep(1234 * time.Millisecond)
@@ -71,14 +71,14 @@ func TestStopAndGoOn(t *testing.T) {
 	})
 }
 
-// After a crash nothing is lost. What was resent after the last save is resent
-// again only where its task does not show it.
+// After a crash nothing is lost. A task that was resent after the last save is resent again only if
+// the task itself does not show the resend.
 func TestCrash(t *testing.T) {
 	tests := []struct {
 		mode      engine.ResendMode
 		after     after
 		perSecond float64
-		twice     int // resends above one a task, at most
+		twice     int // most resends above one for each task
 	}{
 		{"once", waits, 5, 0},
 		{"once", waits, 1000, 0},
@@ -109,7 +109,7 @@ func TestCrash(t *testing.T) {
 						job = start(t, j, job)
 					}
 					time.Sleep(1377 * time.Millisecond)
-					f.broken.Store(true) // nothing more is saved
+					f.broken.Store(true) // nothing is saved from now on
 					stop()
 					time.Sleep(time.Second)
 				}
@@ -130,8 +130,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// sparse is a store that looks at few rows at a time: each page of tasks follows
-// an empty one.
+// sparse is a store that looks at few rows at a time, so that each page of tasks follows an empty
+// one.
 type sparse struct {
 	store.Store
 	onLast func() // called before the last page is returned
@@ -141,7 +141,7 @@ func (s *sparse) List(ctx context.Context, f store.Filter, before bellman.ID, li
 	if before.IsZero() {
 		return nil, bellman.FirstID(time.Now().Add(time.Hour)), nil
 	}
-	if before[15] == byte(len(f.Queue)) { // the id of a task: they are a millisecond apart
+	if before[15] == byte(len(f.Queue)) { // the id of a task; the tasks are a millisecond apart
 		before[15]--
 		return nil, before, nil
 	}
@@ -173,7 +173,7 @@ func TestShortPages(t *testing.T) {
 	})
 }
 
-// A job that is cancelled when there is nothing left to do stays cancelled.
+// A job that is cancelled when nothing is left to do stays cancelled.
 func TestCancelAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sparse{Store: memory.New()}
@@ -222,7 +222,7 @@ func TestCancel(t *testing.T) {
 		}
 		stop()
 
-		// Another process finds it cancelled, too.
+		// Another process also finds the job cancelled.
 		stop = run(t, jobs(t, s, e))
 		time.Sleep(time.Minute)
 		stop()
@@ -232,8 +232,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// A job can be cancelled while nothing runs it, by a process that did not start
-// it.
+// A job that no process runs can be cancelled, by a process that did not start it.
 func TestCancelUnstarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -248,7 +247,7 @@ func TestCancelUnstarted(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		if tasks, _ := e.sent(); tasks != 0 {
-			t.Errorf("%d tasks of a cancelled job were resent", tasks)
+			t.Errorf("%d tasks of a cancelled job were resent; want none", tasks)
 		}
 		for _, id := range []bellman.ID{{}, bellman.NewID()} {
 			if _, err := j.Cancel(t.Context(), id, bellman.By{}); !errors.Is(err, bellman.ErrNotFound) {
@@ -261,8 +260,7 @@ func TestCancelUnstarted(t *testing.T) {
 	})
 }
 
-// What one task does wrong is counted; what the engine cannot do now is tried
-// until it can.
+// An error of one task is counted. An error of the engine is retried until the engine recovers.
 func TestRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -299,7 +297,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// A store that goes away for a while costs time and nothing else.
+// A store that is away for a while costs time and nothing else.
 func TestStoreGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -309,13 +307,13 @@ func TestStoreGoesAway(t *testing.T) {
 		first := start(t, jobs(t, s, e), resend.Job{Filter: pay, Rate: 100})
 		j := jobs(t, f, e)
 		f.broken.Store(true)
-		stop := run(t, j) // cannot even see the first job
+		stop := run(t, j) // the first read of the jobs fails too
 		time.Sleep(10 * time.Second)
 		if _, err := j.Start(t.Context(), resend.Job{Filter: pay}); !errors.Is(err, errBroken) {
 			t.Errorf("Start = %v; want the store's error", err)
 		}
 		f.broken.Store(false)
-		time.Sleep(7 * time.Second) // it is read again after 1, 2, 4 and 8 seconds
+		time.Sleep(7 * time.Second) // the store is read again after 1, 2, 4 and 8 seconds
 		f.broken.Store(true)
 		time.Sleep(time.Minute)
 		f.broken.Store(false)
