@@ -21,11 +21,11 @@ import (
 
 var errKilled = errors.New("killed")
 
-// A mortal is a store of a process that dies at one of its commits: before or after it
-// is written. Then nothing is answered any more.
+// A mortal is a store of a process that dies at one of its commits, before or after the commit is
+// written. After the death no call is answered.
 type mortal struct {
 	store.Store
-	left *atomic.Int64 // commits until then, of all stores of the process
+	left *atomic.Int64 // commits until the death, over all stores of the process
 	late bool
 }
 
@@ -40,9 +40,9 @@ func (m mortal) Commit(ctx context.Context, b *store.Batch) error {
 	return errKilled
 }
 
-func (m mortal) Leave(context.Context, string) error { return errKilled } // kill -9 leaves nothing
+func (m mortal) Leave(context.Context, string) error { return errKilled } // a killed process does not sign off
 
-// A world is a source that others use.
+// A world is a source store that others use.
 type world struct {
 	*testing.T
 	random *rand.Rand
@@ -64,7 +64,7 @@ func (w *world) commit(b *store.Batch) {
 	}
 }
 
-// add adds a task.
+// add adds a task with random content.
 func (w *world) add() {
 	now := time.Now().UTC()
 	t := &bellman.Task{ID: bellman.NewID(), Queue: []string{"q", "r"}[w.random.IntN(2)], MerchantNo: "M1", URL: "https://m.example/n",
@@ -92,7 +92,7 @@ func (w *world) change() {
 	id := w.tasks[w.random.IntN(len(w.tasks))]
 	t, err := w.store.Task(w.Context(), id)
 	if errors.Is(err, bellman.ErrNotFound) {
-		return // pruned
+		return // the task was pruned
 	}
 	if err != nil {
 		w.Fatal(err)
@@ -101,7 +101,7 @@ func (w *world) change() {
 	c := store.Change{ID: id, Version: t.Version, To: t.Status, Ordering: t.Ordering()}
 	c.To.Updated = now
 	if w.random.IntN(3) > 0 {
-		c.To.Attempts += 1 + w.random.Int32N(5)/4 // one may leave no record
+		c.To.Attempts += 1 + w.random.Int32N(5)/4 // an attempt may leave no record
 		c.Attempt = &bellman.Attempt{Number: int(c.To.Attempts), Due: now, Started: now, Took: time.Second, Result: bellman.Refused, Response: fmt.Sprint(w.random.Uint64())}
 	}
 	switch w.random.IntN(4) {
@@ -114,7 +114,7 @@ func (w *world) change() {
 	w.commit(&store.Batch{Changes: []store.Change{c}})
 }
 
-// live does what servers and people do.
+// live does what servers and people do with a store.
 func (w *world) live(n int) {
 	for range n {
 		switch w.random.IntN(20) {
@@ -143,11 +143,11 @@ func (w *world) live(n int) {
 		default:
 			w.change()
 		}
-		time.Sleep(time.Duration(w.random.IntN(2)) * time.Millisecond) // of the bubble's clock
+		time.Sleep(time.Duration(w.random.IntN(2)) * time.Millisecond) // in the bubble's time
 	}
 }
 
-// equal checks that a target has all that the source has.
+// equal checks that the target has everything that the source has.
 func (w *world) equal(to store.Store) {
 	w.Helper()
 	all := func(s store.Store) map[bellman.ID]*bellman.Task {
@@ -233,17 +233,17 @@ func (w *world) equal(to store.Store) {
 	}
 }
 
-// TestMove moves a store that is in use, by processes that die at any commit.
+// TestMove moves a store that is in use, with processes that die at any commit.
 func TestMove(t *testing.T) {
 	deaths := 0
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			w := &world{T: t, random: rand.New(rand.NewPCG(seed, 1)), store: memory.New(), keys: 5000}
 			if seed%2 == 0 {
-				w.pruned, w.keys = map[bellman.ID]bool{}, 15 // keys are used again
+				w.pruned, w.keys = map[bellman.ID]bool{}, 15 // keys are reused after a prune
 			}
 			w.add()
-			for range page * int(seed%4/3) { // every fourth has more than a page
+			for range page * int(seed%4/3) { // one case in four has more than a page
 				w.add()
 			}
 			w.live(300)
@@ -259,7 +259,7 @@ func TestMove(t *testing.T) {
 			defer still()
 			beats.Go(func() {
 				for pause(beating, time.Second) == nil {
-					_ = w.store.Beat(beating, node.Name) // until it has left
+					_ = w.store.Beat(beating, node.Name) // until the node has left
 				}
 			})
 			for tries := 1; ; tries++ {
@@ -273,7 +273,7 @@ func TestMove(t *testing.T) {
 						w.live(30)
 					case "waiting":
 						if len(p.Wait) == 1 && p.Wait[0] == "server" {
-							w.live(30) // the last of it
+							w.live(30) // the last changes of the source
 							still()
 							if err := w.store.Leave(ctx, "server"); err != nil {
 								t.Error(err)
@@ -292,21 +292,21 @@ func TestMove(t *testing.T) {
 				from, into := Refuse(ctx, w.store), Refuse(ctx, to)
 				c, err := Counted(ctx, to, o.Kinds)
 				if from == nil && into == nil && c != (Count{}) {
-					t.Fatalf("seed %d: servers would start on both stores, of which the target has %+v (%v)", seed, c, err)
+					t.Fatalf("seed %d: servers would start on both stores; the target has the cutover %+v (%v)", seed, c, err)
 				}
 			}
 			w.equal(to)
 			if err := Refuse(ctx, to); err != nil {
-				t.Errorf("the target is refused: %v", err)
+				t.Errorf("a server does not start on the target: %v", err)
 			}
 			if err := Refuse(ctx, w.store); err == nil || !strings.Contains(err.Error(), "new") {
-				t.Errorf("the source is not refused: %v", err)
+				t.Errorf("a server on the source: %v; want an error", err)
 			}
 			if err := Run(ctx, Options{From: w.store, To: to, Kinds: []string{"link", "pause"}}); err != nil {
-				t.Errorf("once more: %v", err)
+				t.Errorf("Run after the move: %v", err)
 			}
 			if err := Abandon(ctx, w.store); err == nil {
-				t.Error("a move that has come to its end is given up")
+				t.Error("Abandon of a finished move: no error")
 			}
 			if t.Failed() {
 				t.Logf("seed %d", seed)
@@ -314,11 +314,11 @@ func TestMove(t *testing.T) {
 		})
 	}
 	if deaths < 100 {
-		t.Errorf("%d deaths: that tries little", deaths)
+		t.Errorf("only %d deaths, so the test shows too little", deaths)
 	}
 }
 
-// TestRefused moves where nothing may be moved.
+// TestRefused tries to move stores that may not be moved.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, random: rand.New(rand.NewPCG(1, 1)), store: memory.New(), keys: 5}
@@ -327,13 +327,13 @@ func TestRefused(t *testing.T) {
 		other := &world{T: t, random: w.random, store: memory.New(), keys: 5}
 		other.add()
 		if err := Run(ctx, Options{From: w.store, To: other.store}); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "1 tasks that wait") {
-			t.Errorf("Run() into a store with a task = %v", err)
+			t.Errorf("Run() into a store with a task = %v; want an error", err)
 		}
 		if err := errors.Join(Refuse(ctx, w.store), Refuse(ctx, other.store)); err != nil {
-			t.Errorf("after a refused move: %v", err)
+			t.Errorf("after a rejected move: %v", err)
 		}
 		if err := Run(ctx, Options{From: w.store, To: w.store}); err == nil {
-			t.Error("a store is moved into itself")
+			t.Error("Run() of a store into itself: no error")
 		}
 		busy := memory.New()
 		if err := busy.Join(ctx, store.Node{Name: "server"}, time.Hour); err != nil {
@@ -343,37 +343,38 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := Run(ctx, Options{From: w.store, To: busy}); err == nil || !strings.Contains(err.Error(), "node server") {
-			t.Errorf("Run() into a store that is served = %v", err)
+			t.Errorf("Run() into a store with a live node = %v; want an error", err)
 		}
 		if err := Abandon(ctx, w.store); err != nil {
 			t.Errorf("Abandon() = %v", err)
 		}
 		first := memory.New()
 		var left atomic.Int64
-		left.Store(4) // dies on the way
+		left.Store(4) // the process dies on the way
 		if err := Run(ctx, Options{From: mortal{w.store, &left, true}, To: mortal{first, &left, true}}); !errors.Is(err, errKilled) {
 			t.Fatal(err)
 		}
 		if err := Run(ctx, Options{From: other.store, To: first}); !errors.Is(err, ErrNotEmpty) {
-			t.Errorf("two moves into one store: %v", err)
+			t.Errorf("Run() of a second move into the same store: %v; want an error", err)
 		}
 	})
 }
 
-// A broken store is one whose commits fail, after a while.
+// A broken store is one whose commits fail after a while.
 type broken struct{ store.Store }
 
 var errBroken = errors.New("the disk is broken")
 
 func (broken) Commit(_ context.Context, b *store.Batch) error {
 	if len(b.Adds) == 0 {
-		return nil // of the move itself
+		return nil // commits of the move's own state succeed
 	}
 	return errBroken
 }
 
-// What ends a move is why the target takes nothing, not that the reading ended with it.
-func TestSaysWhyItEnded(t *testing.T) {
+// If a write to the target fails, the error of the move is that of the write, not that reading was
+// cancelled because of it.
+func TestErrorOfFailedMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, random: rand.New(rand.NewPCG(1, 1)), store: memory.New(), keys: 1 << 30}
 		for range 10 * page {
