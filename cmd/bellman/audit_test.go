@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// bellman audit shows what a change of a merchant changed, and bellman get which key created a task.
+// bellman audit shows what a change of a merchant changed. bellman get shows which API key created
+// a task.
 func TestAuditCommand(t *testing.T) {
 	p := serveStore(t, t.TempDir())
 	must(t, "merchants", "put", "M1", "--url", "https://one.example/n", "--reason", "new", "--server", p.url)
@@ -13,13 +14,13 @@ func TestAuditCommand(t *testing.T) {
 	out := must(t, "audit", "--server", p.url)
 	for _, want := range []string{"merchant/M1", "notify_url: https://one.example/n → https://two.example/n", "notify_url: - → https://one.example/n"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("bellman audit says\n%s\nwant %s in it", out, want)
+			t.Errorf("bellman audit printed\n%s\nwant %s in it", out, want)
 		}
 	}
 	if !strings.Contains(out, `moved\u202e`) || strings.Contains(out, "\u202e") {
-		t.Errorf("bellman audit says\n%q\nwant U+202E escaped", out)
+		t.Errorf("bellman audit printed\n%q\nwant U+202E escaped", out)
 	}
 	if one := must(t, "audit", "--limit", "1", "--server", p.url); strings.Contains(one, "- → https://one") || !strings.Contains(one, "https://two") {
-		t.Errorf("--limit 1 says\n%s\nwant the newest alone", one)
+		t.Errorf("--limit 1 printed\n%s\nwant only the newest record", one)
 	}
 }

@@ -20,11 +20,11 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
-// TestBrokersTorture kills the server under load with real brokers, again and again.
-// Whatever a broker confirmed to its publisher is delivered, over HTTP or to a queue;
-// what comes twice was in flight at a kill.
+// TestBrokersTorture kills the server repeatedly under load, with real brokers. Every message that
+// a broker confirmed to its publisher is delivered, over HTTP or to a queue. Only messages in
+// flight at a kill are delivered twice.
 func TestBrokersTorture(t *testing.T) {
-	rounds := 2 // what is in flight at three deaths in a row is left alone for ten minutes
+	rounds := 2 // a task in flight at three deaths in a row would be quarantined for ten minutes
 	if testing.Short() {
 		rounds = 1
 	}
@@ -36,7 +36,7 @@ func TestBrokersTorture(t *testing.T) {
 	hook := receive(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the server died while it sent
+			return // the server died while sending
 		}
 		mu.Lock()
 		posted[string(body)]++
@@ -69,7 +69,7 @@ sources:
 
 	dir := filepath.Join(t.TempDir(), "data")
 	serve := func() *process { return serveStore(t, dir, "--config", file) }
-	p := serve() // declares
+	p := serve() // creates the queues and streams
 	eventually(t, "sources that are consumed", func() bool {
 		s, err := p.client().Sources(t.Context())
 		return err == nil && len(s.Sources) == 2 && s.Sources[0].State == "consuming" && s.Sources[1].State == "consuming"
@@ -87,7 +87,7 @@ sources:
 	}
 	stop()
 	load.Wait()
-	// A stream gives what was not acknowledged again a minute after it was handed over.
+	// A stream delivers unacknowledged messages again a minute after it delivered them.
 	within(t, patient, "everything published is delivered over HTTP", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -132,16 +132,16 @@ sources:
 			twice += n - 1
 		}
 	}
-	// At a kill a message may be in flight, or taken and sent, but not recorded. Each
-	// message has an id of its own, so one that is taken twice is one task.
+	// At a kill a message may be in flight, or taken and sent but not recorded. Each message has
+	// its own id, so a message that is taken twice is one task.
 	if most := rounds * 600; twice > most {
-		t.Errorf("%d deliveries were repeated at %d kills; want at most what was in flight", twice, rounds)
+		t.Errorf("%d deliveries were repeated at %d kills; want at most those in flight", twice, rounds)
 	}
 	t.Logf("%d messages of RabbitMQ and %d of NATS were confirmed; %d deliveries over HTTP, %d to a queue, %d of them repeated",
 		len(rabbit.confirmed), len(bus.confirmed), deliveries(), len(got), twice)
 }
 
-// A rabbit is a publisher to a queue of RabbitMQ, and what was confirmed to it.
+// A rabbit publishes to a queue of RabbitMQ and remembers the confirmed messages.
 type rabbit struct {
 	url, name string
 	ch        *amqp.Channel
@@ -167,7 +167,7 @@ func openRabbit(t *testing.T, name string) *rabbit {
 	return r
 }
 
-// publish publishes until ctx ends: each tenth message goes on to another queue.
+// publish publishes until ctx ends. Each tenth message is for another queue.
 func (r *rabbit) publish(ctx context.Context, t *testing.T) {
 	if err := r.ch.Confirm(false); err != nil {
 		t.Error(err)
@@ -190,7 +190,7 @@ func (r *rabbit) publish(ctx context.Context, t *testing.T) {
 			return
 		}
 		waits[body] = wait
-		if n%20 == 19 { // at a pace at which nothing is left waiting, so that kills meet all steps
+		if n%20 == 19 { // slow enough that no messages pile up, so that kills hit all steps
 			r.await(waits)
 			<-pace.C
 		}
@@ -207,7 +207,7 @@ func (r *rabbit) await(waits map[string]*amqp.DeferredConfirmation) {
 	clear(waits)
 }
 
-// A bus is a publisher to a stream of NATS, and what was confirmed to it.
+// A bus publishes to a stream of NATS and remembers the confirmed messages.
 type bus struct {
 	url, name string
 	js        jetstream.JetStream
@@ -224,7 +224,7 @@ func openBus(t *testing.T, name string) *bus {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patient) // that of the test is over
+		ctx, cancel := context.WithTimeout(context.Background(), patient) // the context of the test has ended
 		defer cancel()
 		for stream := range b.js.StreamNames(ctx).Name() {
 			if strings.Contains(stream, name) {

@@ -6,17 +6,18 @@ import (
 	"testing"
 )
 
-// The shell is offered what a flag or argument can be: fixed words always, names while the server answers.
+// Shell completion offers the values of flags and arguments: fixed words always, and names if the
+// server answers.
 func TestCompletion(t *testing.T) {
 	p := start(t, []string{"BELLMAN_QUEUES={merchant-notify: {}, orders-told: {}}"}, "--store", "pebble:"+t.TempDir())
 	must(t, "pause", "--endpoint", "https://shop.example", "--server", p.url)
 	offered := func(args ...string) []string {
 		t.Helper()
 		lines := strings.Split(strings.TrimSuffix(must(t, append([]string{"__complete"}, args...)...), "\n"), "\n")
-		if last := len(lines) - 1; lines[last] == ":4" { // and no names of files
+		if last := len(lines) - 1; lines[last] == ":4" { // :4 means: no file names
 			return lines[:last]
 		}
-		t.Errorf("%q: the shell is told %q; want no names of files", args, lines)
+		t.Errorf("%q: the shell gets %q; want no file names", args, lines)
 		return nil
 	}
 	queues := []string{"merchant-notify", "orders-told"}
@@ -38,7 +39,7 @@ func TestCompletion(t *testing.T) {
 		{"list --server http://127.0.0.1:1 --queue ", []string{}},
 	} {
 		if got := offered(strings.Split(tt.args, " ")...); !slices.Equal(got, tt.want) {
-			t.Errorf("bellman %s: %q are offered; want %q", tt.args, got, tt.want)
+			t.Errorf("bellman %s: completion offers %q; want %q", tt.args, got, tt.want)
 		}
 	}
 }

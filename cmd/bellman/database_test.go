@@ -17,8 +17,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// From a task to its record on a database of each kind, by commands alone; two
-// servers share it, and no output ever has the password in it.
+// Commands take a task from its creation to its record, on a database of each kind with two
+// servers. No output contains the password.
 func TestRoundTripOnDatabases(t *testing.T) {
 	for _, server := range []struct {
 		kind, variable, usual, drop string
@@ -34,7 +34,7 @@ func TestRoundTripOnDatabases(t *testing.T) {
 			}
 			if err := server.exec(address, "SELECT 1"); err != nil {
 				if named {
-					t.Fatal(err) // somebody wants this test
+					t.Fatal(err) // the environment asks for this test
 				}
 				t.Skipf("no server (set %s to one): %v", server.variable, err)
 			}
@@ -87,7 +87,7 @@ func onDatabase(t *testing.T, u *url.URL) {
 	hook := receive(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "success") })
 	a, b := serveOn(t, store, "--no-migrate"), serveOn(t, store, "--no-migrate")
 	if !strings.Contains(a.hello, "store "+shown+": ") {
-		t.Errorf("serve says %q", a.hello)
+		t.Errorf("serve printed %q; want the store without its password", a.hello)
 	}
 	if out := command("send", "--url", hook, "--task-key", "1/paid", "--server", a.url); out.status != 0 {
 		t.Fatalf("send: %q", out.errors)
@@ -103,26 +103,26 @@ func onDatabase(t *testing.T, u *url.URL) {
 		t.Errorf("nodes as JSON:\n%s", nodes)
 	}
 	if r := command("backup", "/tmp/none", "--server", a.url); r.status != 1 || !strings.Contains(r.errors, "pg_dump") {
-		t.Errorf("backup: status %d, %q", r.status, r.errors)
+		t.Errorf("backup of a database: status %d, %q; want an error that names pg_dump", r.status, r.errors)
 	}
 	if r := command("check"); r.status != 1 || !strings.Contains(r.errors, "check is for an embedded store") {
-		t.Errorf("check: status %d, %q", r.status, r.errors)
+		t.Errorf("check of a database: status %d, %q; want an error that check needs an embedded store", r.status, r.errors)
 	}
-	// From the server and from the database, beside two servers: the same.
+	// Reads through the server and from the database, while two servers run, give the same.
 	for _, args := range [][]string{{"export", "--server", a.url}, {"export", "--store", store}} {
 		tasks := exported(t, command(args...).out)
 		if len(tasks) != 1 || tasks[0].Key != "1/paid" || len(tasks[0].AttemptLog) != 1 || tasks[0].AttemptLog[0].Result != "accepted" {
-			t.Errorf("%s %s wrote %+v", args[0], args[1], tasks)
+			t.Errorf("%s %s printed %+v; want the one task with its accepted attempt", args[0], args[1], tasks)
 		}
 	}
 	if r := command("serve", "--listen", "127.0.0.1:0", "--store", strings.Replace(store, u.Path, "/bellman_none", 1)); r.status != 1 {
-		t.Errorf("serve without such a database: status %d, %q", r.status, r.errors)
+		t.Errorf("serve with a missing database: status %d, %q; want 1", r.status, r.errors)
 	}
 	a.stop()
 	b.stop()
 	for _, text := range append(outputs, a.out.String(), a.log.String(), b.out.String(), b.log.String()) {
 		if strings.Contains(text, "geheim") {
-			t.Errorf("the password is shown: %s", text)
+			t.Errorf("the output contains the password: %s", text)
 		}
 	}
 }

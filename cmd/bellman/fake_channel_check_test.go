@@ -9,7 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// check holds an order's page against what the till saw of it.
+// check compares an order's page with the requests that the till has seen for it.
 func (l *till) check(t *testing.T, to *client.Client, b *bill) *client.Order {
 	t.Helper()
 	page, err := to.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: b.no}, 0)
@@ -27,11 +27,11 @@ func (l *till) check(t *testing.T, to *client.Client, b *bill) *client.Order {
 		}
 	}
 
-	// One notification of the decision, one of a payment that came late.
+	// One notification of the decision, and one for a payment that came late.
 	events := map[string]int{}
 	for id, event := range b.events {
 		if events[event]++; b.states[id] != page.OrderState {
-			t.Errorf("order %s: the merchant was told %s of an order that is %s", b.no, b.states[id], page.OrderState)
+			t.Errorf("order %s: the merchant was notified of %s; want %s, the state of the order", b.no, b.states[id], page.OrderState)
 		}
 	}
 	late := 0
@@ -39,10 +39,10 @@ func (l *till) check(t *testing.T, to *client.Client, b *bill) *client.Order {
 		late = 1
 	}
 	if events["decided"] != 1 || events["late_payment"] != late {
-		t.Errorf("order %s, %s, late payment %q: the merchant was told by these tasks: %v", b.no, page.OrderState, page.LatePayment, b.events)
+		t.Errorf("order %s, %s, late payment %q: the merchant was notified by the tasks %v", b.no, page.OrderState, page.LatePayment, b.events)
 	}
 
-	// The logs say what was seen.
+	// The logs must agree with the requests.
 	logs := map[string][]client.Attempt{}
 	var watch []client.Attempt
 	for _, a := range page.Attempts {
@@ -63,14 +63,14 @@ func (l *till) check(t *testing.T, to *client.Client, b *bill) *client.Order {
 	return page
 }
 
-// agree reports whether a log has all that was seen, in order, but for what was in
-// flight when a run ended: the last of its run.
+// agree reports whether a log has all requests that were seen, in order. Only the last request of
+// each run may be missing, because it was in flight when the run ended.
 func agree(seen []*visit, log []client.Attempt) bool {
-	for len(log) > 0 && log[0].Result == "unknown" { // announced, and then the server died: it may have been sent
+	for len(log) > 0 && log[0].Result == "unknown" { // announced before the server died: it may or may not have been sent
 		log = log[1:]
 	}
 	if len(log) > 0 && log[0].Result == "timeout" && log[0].TookMS >= hurried.Milliseconds() && agree(seen, log[1:]) {
-		return true // on a busy machine its time may be over before it has arrived
+		return true // on a busy machine the time may be over before the request arrives
 	}
 	if len(seen) == 0 {
 		return len(log) == 0
@@ -83,10 +83,11 @@ func agree(seen []*visit, log []client.Attempt) bool {
 	return last && agree(seen[1:], log)
 }
 
-// hurried is how long an attempt of a torture may take, so that some take longer.
+// hurried is the time limit of an attempt in these tests. It is short, so that some attempts exceed
+// it.
 const hurried = 250 * time.Millisecond
 
-// is reports whether a visit is what an attempt's log says.
+// is reports whether a visit matches an entry of the attempt log.
 func (s *visit) is(a *client.Attempt) bool {
 	action := a.Action
 	if action == "" {
@@ -95,7 +96,7 @@ func (s *visit) is(a *client.Attempt) bool {
 	if s.what != action || s.number != "" && s.number != fmt.Sprint(a.Number) {
 		return false
 	}
-	// On a busy machine an answer may come when its time is over.
+	// On a busy machine an answer may arrive after the time limit.
 	return s.status == a.Status && s.body == a.Response || a.Result == "timeout" && a.TookMS >= hurried.Milliseconds()
 }
 

@@ -11,9 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// killed ends a run of the server: it waits until everything was seen that the
-// dead server has sent, which is accepted before a connection of ours, and closed
-// when it was read.
+// killed ends a run of the server. It waits until every request of the dead server was seen. Their
+// connections are accepted before a new one, and closed after they were read.
 func (l *till) killed(t *testing.T) {
 	t.Helper()
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patient}
@@ -34,9 +33,9 @@ func (l *till) killed(t *testing.T) {
 	l.run++
 }
 
-// finish waits until nothing is left to do. What was in flight at each of three
-// deaths is left alone for ten minutes, for it may be what caused them: on a busy
-// machine that happens to some, and they are brought forward as people would.
+// finish waits until nothing is left to do. A task in flight at three deaths in a row is
+// quarantined for ten minutes, because it may have caused them. On a busy machine this happens to
+// some tasks, and finish resends them as an operator would.
 func (l *till) finish(t *testing.T, p *process) {
 	t.Helper()
 	defer func() {
@@ -53,8 +52,7 @@ func (l *till) finish(t *testing.T, p *process) {
 	})
 }
 
-// bringForward has those tasks attempted now whose last three attempts were in flight
-// at a death.
+// bringForward resends the tasks whose last three attempts were in flight at a death.
 func (l *till) bringForward(t *testing.T, p *process) {
 	t.Helper()
 	to := p.client()
@@ -73,24 +71,23 @@ func (l *till) bringForward(t *testing.T, p *process) {
 			continue
 		}
 		if _, err := to.Reschedule(t.Context(), client.ByID(task.ID), client.RescheduleTask{Due: client.Time{Time: time.Now()}, Reason: "test"}); err != nil && client.StatusOf(err) != http.StatusConflict {
-			t.Fatalf("bring forward task %s: %v", task.ID, err)
+			t.Fatalf("resend task %s: %v", task.ID, err)
 		}
-		t.Logf("order %s was in flight at three deaths in a row, and is brought forward", task.OrderNo)
+		t.Logf("order %s was in flight at three deaths in a row, and is resent", task.OrderNo)
 	}
 }
 
-// unfinished tells all that can be known of what is not over: tasks and their
-// orders, what the server has in hand, and where each of its goroutines stands, for
-// which the server is ended.
+// unfinished logs everything about unfinished tasks: their orders, what the server has in memory,
+// and its goroutines. It ends the server for this.
 func (l *till) unfinished(t *testing.T, p *process) {
 	t.Helper()
 	to := p.client()
 	for task, err := range to.Tasks(t.Context(), client.Filter{State: "pending"}) {
 		if err != nil {
-			t.Logf("tasks that are not over: %v", err)
+			t.Logf("pending tasks: %v", err)
 			break
 		}
-		t.Logf("not over, at %s: %+v", time.Now().UTC().Format(time.RFC3339Nano), task)
+		t.Logf("pending at %s: %+v", time.Now().UTC().Format(time.RFC3339Nano), task)
 		if page, err := to.Order(t.Context(), client.OrderRef{MerchantNo: task.MerchantNo, OrderNo: task.OrderNo}, 0); err == nil {
 			var log []client.Attempt
 			for _, a := range page.Attempts {
@@ -100,7 +97,7 @@ func (l *till) unfinished(t *testing.T, p *process) {
 		}
 		l.mu.Lock()
 		if b := l.bills[task.OrderNo]; b != nil {
-			t.Logf("at the till it is %s, %s: %s", b.fate, b.state, brief(b.visits))
+			t.Logf("at the channel it is %s, %s: %s", b.fate, b.state, brief(b.visits))
 		}
 		l.mu.Unlock()
 	}
@@ -113,10 +110,10 @@ func (l *till) unfinished(t *testing.T, p *process) {
 	}
 	p.signal(syscall.SIGQUIT)
 	p.end(patient)
-	t.Logf("the server says\n%s", p.log.String())
+	t.Logf("log of the server\n%s", p.log.String())
 }
 
-// pending counts the tasks that are.
+// pending returns the number of pending tasks.
 func (l *till) pending(t *testing.T, p *process) (n int) {
 	t.Helper()
 	queues, err := p.client().Queues(t.Context())

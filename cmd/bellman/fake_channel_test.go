@@ -15,25 +15,25 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A till is a payment channel that speaks as WeChat Pay's API v3 does, and the
-// merchant who is told beside it. It writes down what it is asked before it
-// answers, and in which run of the server that was.
+// A till is a payment channel with the API v3 of WeChat Pay, and a merchant that receives the
+// notifications. It records each request before it answers, with the run of the server that sent
+// it.
 type till struct {
-	channel, merchant string // where they listen
+	channel, merchant string // addresses
 
 	mu    sync.Mutex
 	run   int
-	open  int // connections
-	asked int // requests, of the merchant too
-	owed  int // answers to them that are not written
+	open  int // open connections
+	asked int // number of requests, including those to the merchant
+	owed  int // requests whose answer is not written yet
 	bills map[string]*bill
-	more  chan struct{} // has one while there is something new
+	more  chan struct{} // signals that there is something new
 
-	// answer makes the channel's answer to a query or a close of an order. It is
-	// called with mu held, which it may let go of meanwhile. Status 0: it hangs
-	// until the caller goes away.
+	// answer makes the channel's answer to a query or a close of an order. It is called with mu
+	// held, and may release it meanwhile. With status 0 the channel hangs until the client gives
+	// up.
 	answer func(b *bill, r *http.Request, s *visit)
-	tell   func(b *bill, r *http.Request, s *visit, told notice) // the merchant's
+	tell   func(b *bill, r *http.Request, s *visit, told notice) // makes the merchant's answer
 }
 
 // A bill is an order at the till.
@@ -43,36 +43,36 @@ type bill struct {
 	state   string // NOTPAY, SUCCESS or CLOSED
 	fate    string
 	expires time.Time
-	closes  int                 // that the channel took
-	after   int                 // queries answered since the first of them
-	visits  []*visit            // the channel's
-	told    map[string][]*visit // the merchant's, by task
-	events  map[string]string   // of those tasks
-	states  map[string]string   // order_state that they told
+	closes  int                 // number of closes that the channel accepted
+	after   int                 // number of queries answered after the first close
+	visits  []*visit            // requests to the channel
+	told    map[string][]*visit // requests to the merchant, by task
+	events  map[string]string   // events of these tasks
+	states  map[string]string   // the order_state in their notifications
 
-	held  string    // the step at which it was held
-	payAt time.Time // somebody pays then; zero: nobody
+	held  string    // the step at which its request is being held
+	payAt time.Time // when somebody pays; zero: nobody pays
 
-	noticed bool // the channel's notice of a payment reached bellman
+	noticed bool // whether the channel's notice of the payment reached bellman
 }
 
-// A visit is one request as it was seen, and its answer.
+// A visit is one request, as the till saw it, and its answer.
 type visit struct {
 	run    int
 	what   string // query, close or tell
-	number string // the attempt's, of tell
-	status int    // of the answer; 0 if there was none
+	number string // number of the attempt, only for tell
+	status int    // status of the answer; 0 if there was none
 	body   string
 }
 
-// A notice is what the merchant is told.
+// A notice is the body of a notification to the merchant.
 type notice struct {
 	OrderNo     string `json:"order_no"`
 	OrderState  string `json:"order_state"`
 	LatePayment string `json:"late_payment"`
 }
 
-// start opens channel and merchant.
+// start starts the channel and the merchant.
 func (l *till) start(t *testing.T) {
 	l.bills, l.more = map[string]*bill{}, make(chan struct{}, 1)
 	listen := func(h http.HandlerFunc) string {
@@ -94,8 +94,7 @@ func (l *till) start(t *testing.T) {
 	l.channel, l.merchant = listen(l.serveChannel), listen(l.serveMerchant)
 }
 
-// settings are the server's: queues of orders, with what they have beside the
-// usual.
+// settings returns the server's settings: queues for orders, with extra added to each.
 func (l *till) settings(t *testing.T, queues []string, rules ...string) (file string) {
 	t.Helper()
 	file = t.TempDir() + "/bellman.yaml"
@@ -122,7 +121,7 @@ queues:
 	return file
 }
 
-// place makes an order known at the channel, and has it watched.
+// place creates an order at the channel, and its task at bellman.
 func (l *till) place(t *testing.T, to *client.Client, expires time.Duration, bills ...*bill) {
 	t.Helper()
 	in := make([]client.CreateTask, len(bills))
@@ -150,7 +149,7 @@ func (l *till) place(t *testing.T, to *client.Client, expires time.Duration, bil
 
 func (l *till) serveChannel(w http.ResponseWriter, r *http.Request) {
 	no, closing := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/orders/"), "/close")
-	io.Copy(io.Discard, r.Body) // so that it is noticed when the caller goes away
+	io.Copy(io.Discard, r.Body) // so that the till notices when the client gives up
 	s := &visit{what: "query"}
 	if closing {
 		s.what = "close"
@@ -159,7 +158,7 @@ func (l *till) serveChannel(w http.ResponseWriter, r *http.Request) {
 	b := l.bills[no]
 	if b == nil {
 		l.mu.Unlock()
-		return // of rest
+		return // a connection of rest
 	}
 	l.saw(s)
 	b.visits = append(b.visits, s)
@@ -171,7 +170,7 @@ func (l *till) serveChannel(w http.ResponseWriter, r *http.Request) {
 func (l *till) serveMerchant(w http.ResponseWriter, r *http.Request) {
 	var told notice
 	if err := json.NewDecoder(r.Body).Decode(&told); err != nil {
-		return // the server died while it sent: whatever it was, it did not arrive
+		return // the server died while sending, so the request did not arrive
 	}
 	io.Copy(io.Discard, r.Body)
 	s := &visit{what: "tell", number: r.Header.Get("Bellman-Attempt"), status: http.StatusOK, body: "success"}
@@ -188,7 +187,7 @@ func (l *till) serveMerchant(w http.ResponseWriter, r *http.Request) {
 	l.write(s, w, r)
 }
 
-// saw notes that there was a request.
+// saw counts a request.
 func (l *till) saw(s *visit) {
 	s.run = l.run
 	l.asked++
@@ -199,7 +198,7 @@ func (l *till) saw(s *visit) {
 	}
 }
 
-// write writes the answer, all of it. If the server died there is nobody to tell.
+// write writes the whole answer. If the server has died, nobody reads it.
 func (l *till) write(s *visit, w http.ResponseWriter, r *http.Request) {
 	if s.status == 0 {
 		<-r.Context().Done()
@@ -216,7 +215,7 @@ func (l *till) write(s *visit, w http.ResponseWriter, r *http.Request) {
 	l.owed--
 }
 
-// recorded reports whether the log has all that was seen of an order.
+// recorded reports whether the log has all requests that were seen for an order.
 func (l *till) recorded(t *testing.T, p *process, no string) bool {
 	page, err := p.client().Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: no}, 0)
 	if err != nil {
@@ -225,7 +224,7 @@ func (l *till) recorded(t *testing.T, p *process, no string) bool {
 	return len(page.Attempts) == l.seen(l.bills[no])
 }
 
-// seen counts the requests about an order, at the channel and at the merchant.
+// seen returns the number of requests for an order, at the channel and at the merchant.
 func (l *till) seen(b *bill) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -236,17 +235,17 @@ func (l *till) seen(b *bill) int {
 	return n
 }
 
-// says is what the channel says of an order; n tells answers apart.
+// says returns the channel's answer about an order; n makes answers distinct.
 func (b *bill) says(s *visit, state string) {
 	s.status, s.body = http.StatusOK, fmt.Sprintf(`{"out_trade_no":%q,"trade_state":%q,"transaction_id":"T%s","n":%d}`, b.no, state, b.no, len(b.visits))
 }
 
-// fails is an answer that is an error.
+// fails returns an error answer.
 func (b *bill) fails(s *visit, status int, code string) {
 	s.status, s.body = status, fmt.Sprintf(`{"code":%q,"message":"%s, %d"}`, code, b.no, len(b.visits))
 }
 
-// shut closes an order at the channel, as far as that can be done.
+// shut closes an order at the channel, if it can be closed.
 func (b *bill) shut(s *visit) {
 	switch b.state {
 	case "SUCCESS":
@@ -267,7 +266,7 @@ func (l *till) count() int {
 	return l.asked
 }
 
-// await waits until there were so many requests.
+// await waits until the till has seen total requests.
 func (l *till) await(t *testing.T, total int) {
 	t.Helper()
 	timeout := time.NewTimer(patient)

@@ -19,8 +19,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// From a table of roncoo's to answered notifications, as a team would go over: dry,
-// for real, once more, and with the other system still running.
+// A team moves from a table of roncoo to bellman: a dry run, the import, a second import, and an
+// import while the other system still runs.
 func TestImport(t *testing.T) {
 	address, named := os.LookupEnv("BELLMAN_TEST_MYSQL")
 	if !named {
@@ -61,7 +61,7 @@ func TestImport(t *testing.T) {
 		return time.Now().Add(-ago).In(time.FixedZone("", 8*3600)).Format("2006-01-02 15:04:05")
 	}
 	for i, r := range []struct {
-		edited time.Duration // ago
+		edited time.Duration // how long ago
 		times  int
 		status string
 	}{{time.Hour, 0, "CREATED"}, {10 * time.Minute, 3, "HTTP_REQUEST_FALIED"}, {time.Minute, 4, "HTTP_REQUEST_SUCCESS"}, {time.Hour, 1, "SUCCESS"}, {time.Hour, 5, "HTTP_REQUEST_FALIED"}} {
@@ -75,14 +75,14 @@ func TestImport(t *testing.T) {
 	dry := must(t, append(args, "--dry-run")...)
 	for _, want := range []string{"roncoo/0", "at once, since ", "nothing: 5 of 5 attempts were made", "4 rows: 3 would be taken over, 0 are already, 1 have nothing left to do, 0 moved, 0 would be refused"} {
 		if !strings.Contains(dry, want) {
-			t.Errorf("the dry run says\n%s\nwant %q in it", dry, want)
+			t.Errorf("the dry run printed\n%s\nwant %q in it", dry, want)
 		}
 	}
 	if _, err := p.client().Task(t.Context(), client.ByKey("default", "roncoo/0")); client.StatusOf(err) != 404 {
-		t.Errorf("after the dry run: %v; want no task", err)
+		t.Errorf("tasks after the dry run: %v; want none", err)
 	}
 	if out := must(t, args...); !strings.Contains(out, "4 rows: 3 taken over, 0 were already, 1 have nothing left to do, 0 moved, 0 refused") {
-		t.Errorf("the import says %q; want three rows taken over", out)
+		t.Errorf("the import printed %q; want three rows imported", out)
 	}
 	ended := func(key string) func() bool {
 		return func() bool {
@@ -100,34 +100,34 @@ func TestImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	if task.Attempts != 4 || len(task.AttemptLog) != 1 || task.AttemptLog[0].Number != 4 || task.MerchantNo != "M1" {
-		t.Errorf("the second is %+v; want its fourth attempt made here", task)
+		t.Errorf("the second task is %+v; want its fourth attempt made here", task)
 	}
 	task, err = p.client().Task(t.Context(), client.ByKey("default", "roncoo/2"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if wait := time.Until(task.Due.Time); task.State != "pending" || wait < 13*time.Minute || wait > 14*time.Minute {
-		t.Errorf("the third is %s, due in %v; want it 15 minutes after the last attempt there, a minute ago", task.State, wait)
+		t.Errorf("the third task is %s, due in %v; want it due 15 minutes after its last attempt at roncoo, which was a minute ago", task.State, wait)
 	}
 	mu.Lock()
 	if got := strings.Join(asked, ", "); got != "GET /n?o=0, GET /n?o=1" && got != "GET /n?o=1, GET /n?o=0" {
-		t.Errorf("the merchant was asked %s; want each once, as roncoo asks", got)
+		t.Errorf("the merchant got %s; want each request once, in roncoo's form", got)
 	}
 	mu.Unlock()
 
 	if out := must(t, args...); !strings.Contains(out, "0 taken over, 3 were already") {
-		t.Errorf("once more: %q; want nothing new", out)
+		t.Errorf("the second import printed %q; want nothing new", out)
 	}
 	do(u.String(), "UPDATE rp_notify_record SET notify_times = 4, edit_time = '"+zoned(-time.Minute/2)+"' WHERE id = '1'")
 	if r := run(t, args...); r.status != 1 || !strings.Contains(r.errors, "id 1: the other system attempted it at ") || !strings.Contains(r.errors, "stop its notifications") {
-		t.Errorf("while roncoo goes on: status %d, %q; want 1, the row and what to do", r.status, r.errors)
+		t.Errorf("import while roncoo still runs: status %d, %q; want 1, the row and what to do", r.status, r.errors)
 	}
 	if r := run(t, "import", "roncoo", "--from", "postgres://u:secret@h/d"); r.status != 2 || !strings.Contains(r.errors, "want mysql://") || strings.Contains(r.errors, "secret") {
-		t.Errorf("a wrong address: status %d, %q; want 2 and what is right", r.status, r.errors)
+		t.Errorf("import from a wrong address: status %d, %q; want 2, and the right form without the password", r.status, r.errors)
 	}
 }
 
-// What a dry run promises the import then does, be the server asked or not.
+// The import does what a dry run has announced, with and without a server.
 func TestImportDry(t *testing.T) {
 	past, future := time.Now().Add(-time.Hour).Format(time.RFC3339), time.Now().Add(time.Hour).Format(time.RFC3339)
 	file := filepath.Join(t.TempDir(), "tasks.csv")
@@ -159,13 +159,13 @@ func TestImportDry(t *testing.T) {
 		t.Errorf("the import: status %d\n%s%s\nwant 1, %q", done.status, done.out, done.errors, want)
 	}
 	if want := "line 6: bellman: 422 Unprocessable Entity: a field is wrong; url: "; !strings.Contains(done.errors, want) || strings.Contains(done.errors, "tasks[") {
-		t.Errorf("the import says of what is wrong\n%s\nwant %q, and no places in batches", done.errors, want)
+		t.Errorf("the errors of the import are\n%s\nwant %q, without indexes in batches", done.errors, want)
 	}
 	if dry.errors != done.errors {
-		t.Errorf("the dry run finds\n%s\nand the import\n%s", dry.errors, done.errors)
+		t.Errorf("the errors of the dry run are\n%s\nand those of the import\n%s\nwant the same", dry.errors, done.errors)
 	}
 	if again := run(t, "import", "csv", "--from", file, "--server", p.url, "--dry-run"); !strings.Contains(again.out, " 0 would be taken over, 3 are already,") || !strings.Contains(again.out, "nothing: it is there already") {
-		t.Errorf("a dry run afterwards:\n%s", again.out)
+		t.Errorf("a dry run after the import printed\n%s", again.out)
 	}
 
 	alone, err := server.NewOffline()
@@ -183,20 +183,20 @@ func TestImportDry(t *testing.T) {
 	}
 	var out, problems strings.Builder
 	if err := dryImport(t.Context(), &out, &problems, source, alone, "nobody was asked"); err == nil {
-		t.Error("without a server: no error; want one of the rows that are wrong")
+		t.Error("dry run without a server: no error; want one about the wrong rows")
 	}
 	if want := "11 rows: 4 would be taken over, 1 are already, 0 have nothing left to do, 0 moved, 6 would be refused"; !strings.Contains(out.String(), want) || !strings.Contains(problems.String(), "bellman: nobody was asked") {
-		t.Errorf("without a server\n%s%s\nwant %q: all but the queue, and its schedule", &out, &problems, want)
+		t.Errorf("dry run without a server printed\n%s%s\nwant %q, which is all except the errors of the queue and its schedule", &out, &problems, want)
 	}
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	if r := run(t, "import", "csv", "--from", file, "--server", gone.URL, "--dry-run"); r.status != 1 || !strings.Contains(r.errors, "start a server") || r.out != "" {
-		t.Errorf("with a server that is away: status %d, %q, %q; want 1 and no plan", r.status, r.out, r.errors)
+		t.Errorf("dry run with a server that is away: status %d, %q, %q; want 1 and no plan", r.status, r.out, r.errors)
 	}
 }
 
-// Where no server is named and none listens, the plan says what it does not know.
-func TestTrier(t *testing.T) {
+// If no server is named and none listens, the plan says what it does not know.
+func TestDryRunWithoutServer(t *testing.T) {
 	t.Setenv("BELLMAN_SERVER", "")
 	gone := httptest.NewServer(nil)
 	gone.Close()
@@ -206,9 +206,9 @@ func TestTrier(t *testing.T) {
 	}
 	at, told, err := (&remote{}).trier(t.Context(), to)
 	if _, is := at.(*server.Offline); err != nil || !is || !strings.Contains(told, "was not looked at; name a server") {
-		t.Errorf("nobody named: %T, %q, %v; want an Offline, and what it does not know", at, told, err)
+		t.Errorf("without a named server: %T, %q, %v; want an Offline, and what it does not know", at, told, err)
 	}
 	if _, _, err := (&remote{server: gone.URL}).trier(t.Context(), to); err == nil {
-		t.Error("a server named that is away: no error")
+		t.Error("with a named server that is away: no error")
 	}
 }

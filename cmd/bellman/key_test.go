@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// key new prints another key each time, with the hash that the configuration wants.
+// key new prints a different key each time, with the hash for the configuration.
 func TestKeyNew(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {
@@ -33,7 +33,7 @@ func TestKeyNew(t *testing.T) {
 	}
 }
 
-// The lines that key new prints are a configuration with that key and its limits.
+// The lines that key new prints are valid configuration with that key and its limits.
 func TestKeyNewLines(t *testing.T) {
 	run := func(args ...string) (string, error) {
 		var out bytes.Buffer
@@ -60,12 +60,12 @@ func TestKeyNewLines(t *testing.T) {
 		_, yaml, _ := strings.Cut(out, "\n\n")
 		c, err := config.Parse([]byte(yaml))
 		if err != nil || len(c.Keys) != 1 {
-			t.Errorf("%s: %q is no configuration with one key: %v", tt.args, yaml, err)
+			t.Errorf("%s: %q is not a configuration with one key: %v", tt.args, yaml, err)
 			continue
 		}
 		k := c.Keys[0]
 		if got := string(k.Role) + " " + k.Name + " " + k.Limits(); got != tt.want || !strings.Contains(out, "sha256: "+hex.EncodeToString(k.SHA256[:])+"\n") {
-			t.Errorf("%s: key %s in %s; want %s", tt.args, got, out, tt.want)
+			t.Errorf("%s: key %s printed as %s; want %s", tt.args, got, out, tt.want)
 		}
 	}
 	for args, want := range map[string]string{

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// An import says which lines are wrong and why, by their numbers in the file, and takes
-// the others: those that are no JSON, those that the server refuses, and those behind
-// the first page.
+// An import reports the wrong lines by their numbers in the file, with the reasons, and accepts the
+// others. Some lines are not JSON, some are rejected by the server, and some are on the second
+// page.
 func TestMerchantsImport(t *testing.T) {
 	p := serveStore(t, t.TempDir())
 	defer p.stop()
@@ -47,7 +47,7 @@ func TestMerchantsImport(t *testing.T) {
 	check := func(r result) {
 		t.Helper()
 		if r.status != 1 || !strings.Contains(r.errors, fmt.Sprintf("%d lines are wrong", len(wrong))) {
-			t.Errorf("status %d, %s; want it failed, with %d wrong lines", r.status, r.errors, len(wrong))
+			t.Errorf("status %d, %s; want a failure with %d wrong lines", r.status, r.errors, len(wrong))
 		}
 		told := map[int]string{}
 		for _, line := range strings.Split(r.errors, "\n") {
@@ -58,29 +58,29 @@ func TestMerchantsImport(t *testing.T) {
 		}
 		for n, says := range wrong {
 			if !strings.Contains(told[n], says) {
-				t.Errorf("line %d is told as %q, want %q in it", n, told[n], says)
+				t.Errorf("line %d is reported as %q; want %q in it", n, told[n], says)
 			}
 			delete(told, n)
 		}
 		for n, line := range told {
-			t.Errorf("line %d is told as wrong: %q", n, line)
+			t.Errorf("line %d is reported as wrong: %q; want it accepted", n, line)
 		}
 	}
 	const sums = "613 602 0 0 11"
 	r := run(t, "merchants", "import", "--dry-run", file, "--server", p.url)
 	check(r)
 	if fields := strings.Fields(r.out); len(fields) < 5 || strings.Join(fields[len(fields)-5:], " ") != sums {
-		t.Errorf("a dry run says\n%s\nwant %s", r.out, sums)
+		t.Errorf("a dry run printed\n%s\nwant %s", r.out, sums)
 	}
 	if out := must(t, "merchants", "list", "--server", p.url); strings.Contains(out, "M1") {
-		t.Errorf("a dry run registered\n%s", out)
+		t.Errorf("a dry run registered\n%s\nwant no merchant", out)
 	}
 	r = run(t, "merchants", "import", file, "--server", p.url)
 	check(r)
 	if fields := strings.Fields(r.out); len(fields) < 5 || strings.Join(fields[len(fields)-5:], " ") != sums {
-		t.Errorf("the import says\n%s\nwant 613 lines: 602 created, 0 changed, 0 unchanged, 11 wrong", r.out)
+		t.Errorf("the import printed\n%s\nwant 613 lines: 602 created, 0 changed, 0 unchanged, 11 wrong", r.out)
 	}
 	if out := must(t, "merchants", "get", "M1", "--server", p.url); strings.Contains(out, "the same again") {
-		t.Errorf("a later line about M1 is the one that stands:\n%s", out)
+		t.Errorf("merchants after the import:\n%s\nwant M1 as in its last line", out)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// TestMoveAmongStores moves one store from kind to kind and back, and what it exports
-// stays the same to the byte.
+// TestMoveAmongStores moves one store from kind to kind and back. Its export stays the same, byte
+// for byte.
 func TestMoveAmongStores(t *testing.T) {
 	merchants := &witness{seen: map[string][]sight{}, more: make(chan struct{}, 1)}
 	address := merchants.listen(t)
@@ -47,13 +47,13 @@ func TestMoveAmongStores(t *testing.T) {
 	old.stop()
 	before := must(t, "export", "--store", from)
 	if n := strings.Count(before, "\n"); n != heard+waiting {
-		t.Fatalf("%d tasks are exported, want %d", n, heard+waiting)
+		t.Fatalf("%d tasks are exported; want %d", n, heard+waiting)
 	}
 
 	moves := 0
 	for _, kind := range []struct {
 		name   string
-		target func(*testing.T) string // skips its test where there is no server
+		target func(*testing.T) string // skips its test if there is no server
 	}{
 		{"postgres", emptyPostgres}, {"mysql", emptyMySQL}, {"postgres", emptyPostgres}, {"redis", emptyRedis},
 		{"mysql", emptyMySQL}, {"redis", emptyRedis}, {"postgres", emptyPostgres},
@@ -64,44 +64,48 @@ func TestMoveAmongStores(t *testing.T) {
 			continue
 		}
 		if dry := must(t, "move", "--from", from, "--to", to, "--dry-run"); !strings.Contains(dry, ": nothing yet, it would be made\n") {
-			t.Errorf("dry run to %s: %s", kind.name, dry)
+			t.Errorf("the dry run to %s printed %s", kind.name, dry)
 		}
 		m := moving(t, from, to)
 		if m.end(patient) != 0 {
 			t.Fatalf("move to %s: %s", kind.name, m.log.String())
 		}
 		if after := must(t, "export", "--store", to); after != before {
-			t.Errorf("%d bytes are exported after the move to %s, and %d before, or others", len(after), kind.name, len(before))
+			t.Errorf("the export after the move to %[2]s has %[1]d bytes, and %[3]d before; want the same bytes", len(after), kind.name, len(before))
 		}
 		if r := run(t, "move", "--from", from, "--to", "pebble:"+filepath.Join(dir, "other")); r.status != 1 || !strings.Contains(r.errors, "they go on there") {
-			t.Errorf("a second move out of a store that was moved: status %d, %q", r.status, r.errors)
+			t.Errorf("a second move out of the old store: status %d, %q; want an error", r.status, r.errors)
 		}
 		from = to
 		moves++
 	}
 	if moves < 1 {
-		t.Fatal("nothing was moved")
+		t.Fatal("no other kind of store has a server, so the test shows nothing")
 	}
 	if out := must(t, "check", "--store", from); !strings.Contains(out, "all agree") {
-		t.Errorf("check says %q", out)
+		t.Errorf("check printed %q", out)
 	}
 	next := start(t, nil, "--store", from)
 	api = next.client()
-	create(api, 0, heard) // with the keys that they had: those are not new
+	create(api, 0, heard) // with the same keys, so these are not new
 	if err := api.ResumeQueue(t.Context(), "default", client.Because{}); err != nil {
 		t.Fatal(err)
 	}
 	merchants.await(t, heard+waiting)
 	next.stop()
-	for id, sights := range merchants.look() {
+	seen := merchants.look()
+	for id, sights := range seen {
 		if len(sights) != 1 {
-			t.Errorf("task %s was heard %d times", id, len(sights))
+			t.Errorf("task %s was delivered %d times; want once", id, len(sights))
 		}
+	}
+	if len(seen) != heard+waiting {
+		t.Errorf("%d tasks were delivered; want %d", len(seen), heard+waiting)
 	}
 }
 
-// TestMoveBesideServer moves a database whose server runs: the command says that it
-// has to stop, waits for that, and takes along what was added meanwhile.
+// TestMoveBesideServer moves a database while its server runs. The command says that the server has
+// to stop, waits for this, and moves the tasks that were added meanwhile.
 func TestMoveBesideServer(t *testing.T) {
 	from, to := emptyPostgres(t), "pebble:"+filepath.Join(t.TempDir(), "data")
 	old := start(t, nil, "--store", from)
@@ -117,26 +121,26 @@ func TestMoveBesideServer(t *testing.T) {
 	}
 	m := moving(t, from, to)
 	if said := m.await(&m.log, "waiting: stop the servers of "); !strings.Contains(said, "now; still there: ") {
-		t.Errorf("it says %q", said)
+		t.Errorf("the move printed %q", said)
 	}
 	add(20) // the server goes on until it is stopped
 	if r := run(t, "serve", "--listen", "127.0.0.1:0", "--store", from); r.status != 1 || !strings.Contains(r.errors, "being moved to") {
-		t.Errorf("another server on the source: status %d, %q", r.status, r.errors)
+		t.Errorf("another server on the source: status %d, %q; want an error", r.status, r.errors)
 	}
 	old.stop()
 	if m.end(patient) != 0 {
 		t.Fatalf("move: %s", m.log.String())
 	}
 	if n := strings.Count(must(t, "export", "--store", to), "\n"); n != 21 {
-		t.Errorf("%d tasks are there, want 21", n)
+		t.Errorf("%d tasks are in the target; want 21", n)
 	}
 	if r := run(t, "move", "--from", to, "--to", from); r.status != 1 || !strings.Contains(r.errors, "the target is not empty") {
-		t.Errorf("back into a store that is not empty: status %d, %q", r.status, r.errors)
+		t.Errorf("a move back into a store that is not empty: status %d, %q; want an error", r.status, r.errors)
 	}
 }
 
-// reached is a target that goes when the test ends. Where its kind has no server, a
-// test that says so is skipped.
+// reached creates a target that is deleted when the test ends. Without a server of its kind, a
+// subtest with the name of the kind is skipped.
 func reached(t *testing.T, kind string, target func(*testing.T) string) (to string, there bool) {
 	t.Helper()
 	t.Run(kind, func(t *testing.T) {
@@ -149,7 +153,7 @@ func reached(t *testing.T, kind string, target func(*testing.T) string) (to stri
 	return target(t), true
 }
 
-// emptyMySQL is a database for one test.
+// emptyMySQL returns the URL of a new database for one test.
 func emptyMySQL(t *testing.T) string {
 	address, named := os.LookupEnv("BELLMAN_TEST_MYSQL")
 	if !named {
@@ -176,7 +180,7 @@ func emptyMySQL(t *testing.T) string {
 	return u.String()
 }
 
-// emptyRedis is a store's keys in Redis for one test.
+// emptyRedis returns the URL of a store in Redis with a prefix for one test.
 func emptyRedis(t *testing.T) string {
 	address, named := os.LookupEnv("BELLMAN_TEST_REDIS")
 	if !named {

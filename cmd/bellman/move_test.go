@@ -17,8 +17,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// TestMove moves an embedded store to PostgreSQL, is killed on the way, goes on, and
-// serves from there: every merchant hears each notice once.
+// TestMove moves an embedded store to PostgreSQL. The command is killed on the way and started
+// again, and then a server runs on the target. The merchant gets each notification once.
 func TestMove(t *testing.T) {
 	target := emptyPostgres(t)
 	dir := filepath.Join(t.TempDir(), "data")
@@ -49,39 +49,39 @@ func TestMove(t *testing.T) {
 	create(heard, heard+waiting)
 	from := "pebble:" + dir
 	if r := run(t, "move", "--from", from, "--to", target); r.status != 1 || !strings.Contains(r.errors, "stop") && !strings.Contains(r.errors, "another process") {
-		t.Fatalf("a move while the server has the directory: status %d\n%s", r.status, r.errors)
+		t.Fatalf("a move while the server has the directory open: status %d\n%s", r.status, r.errors)
 	}
 	old.stop()
 	before := must(t, "export", "--store", from)
 	if n := strings.Count(before, "\n"); n != heard+waiting {
-		t.Fatalf("%d tasks are exported, want %d", n, heard+waiting)
+		t.Fatalf("%d tasks are exported; want %d", n, heard+waiting)
 	}
 	if dry := must(t, "move", "--from", from, "--to", target, "--dry-run"); !strings.Contains(dry, "5,000 tasks wait, 300 have ended; 2 documents, 1 audit records") {
-		t.Errorf("dry run: %s", dry)
+		t.Errorf("the dry run printed %s", dry)
 	}
 
 	killed := moving(t, from, target)
 	killed.await(&killed.log, "moving: ")
 	killed.kill()
 	if killed.cmd.ProcessState.Success() {
-		t.Fatal("the move came to its end before it was killed")
+		t.Fatal("the move had finished before it was killed, so the test shows nothing")
 	}
 	for _, store := range []string{from, target} {
 		if r := run(t, "serve", "--listen", "127.0.0.1:0", "--store", store); r.status != 1 || !strings.Contains(r.errors, "being moved") {
-			t.Errorf("a server on %s amid the move: status %d\n%s", store, r.status, r.errors)
+			t.Errorf("a server on %s during the move: status %d\n%s", store, r.status, r.errors)
 		}
 	}
 	if out := must(t, "move", "--from", from, "--to", target); !strings.Contains(out, "5,000 tasks wait, 300 have ended") {
-		t.Errorf("the move says %q", out)
+		t.Errorf("the move printed %q", out)
 	}
 	if after := must(t, "export", "--store", target); after != before {
-		t.Errorf("%d bytes are exported after the move, and %d before, or others", len(after), len(before))
+		t.Errorf("the export after the move has %d bytes, and %d before; want the same bytes", len(after), len(before))
 	}
 	if r := run(t, "serve", "--listen", "127.0.0.1:0", "--store", from); r.status != 2 || !strings.Contains(r.errors, "were moved to postgres://") {
 		t.Errorf("a server on the old store: status %d\n%s", r.status, r.errors)
 	}
 	if out := must(t, "move", "--from", from, "--to", target); !strings.Contains(out, "0 tasks written") {
-		t.Errorf("once more says %q", out)
+		t.Errorf("the same move again printed %q", out)
 	}
 
 	next := start(t, nil, "--store", target)
@@ -90,7 +90,7 @@ func TestMove(t *testing.T) {
 	if err != nil || len(queues.Queues) != 1 || queues.Queues[0].Paused == nil {
 		t.Fatalf("queues %+v, %v; want one that is paused", queues, err)
 	}
-	create(0, heard) // with the keys that they had: those are not new
+	create(0, heard) // with the same keys, so these are not new
 	if err := api.ResumeQueue(t.Context(), "default", client.Because{}); err != nil {
 		t.Fatal(err)
 	}
@@ -98,11 +98,11 @@ func TestMove(t *testing.T) {
 	next.stop()
 	for id, sights := range merchants.look() {
 		if len(sights) != 1 {
-			t.Errorf("task %s was heard %d times", id, len(sights))
+			t.Errorf("task %s was delivered %d times; want once", id, len(sights))
 		}
 	}
 	if n := len(merchants.look()); n != heard+waiting {
-		t.Errorf("%d tasks were heard, want %d", n, heard+waiting)
+		t.Errorf("%d tasks were delivered; want %d", n, heard+waiting)
 	}
 }
 
@@ -116,14 +116,14 @@ func moving(t *testing.T, from, to string) *process {
 		t.Fatal(err)
 	}
 	go func() {
-		p.cmd.Wait() // its status is in ProcessState
+		p.cmd.Wait() // the status is in ProcessState
 		close(p.exited)
 	}()
 	t.Cleanup(p.kill)
 	return p
 }
 
-// emptyPostgres is a database for one test.
+// emptyPostgres returns the URL of a new database for one test.
 func emptyPostgres(t *testing.T) string {
 	address, named := os.LookupEnv("BELLMAN_TEST_POSTGRES")
 	if !named {

@@ -21,7 +21,7 @@ func TestShardsInShort(t *testing.T) {
 			shards = append(shards, client.Shard{Shard: n, Epoch: int64(n + 1)})
 		}
 		if r, e := ranges(shards), epochs(shards); r != tt.ranges || e != tt.epochs {
-			t.Errorf("shards %v are %q of epochs %q; want %q of %q", tt.numbers, r, e, tt.ranges, tt.epochs)
+			t.Errorf("shards %v are shown as %q with epochs %q; want %q with %q", tt.numbers, r, e, tt.ranges, tt.epochs)
 		}
 	}
 }

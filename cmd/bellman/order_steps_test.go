@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// A point is where an order's life is cut off: a step of an order with a fate.
+// A point is where the server is killed: a step in the life of an order with a certain fate.
 type point struct{ fate, step string }
 
 var points = []point{
 	{"unpaid", "poll"}, {"unpaid", "ask"}, {"unpaid", "close"}, {"unpaid", "confirm 1"}, {"unpaid", "tell decided"}, {"unpaid", "watch"},
-	{"sluggish", "close"}, {"sluggish", "confirm 1"}, {"sluggish", "confirm 2"}, // a close that is to be seen only later
+	{"sluggish", "close"}, {"sluggish", "confirm 1"}, {"sluggish", "confirm 2"}, // orders whose close shows only later
 	{"paid", "poll"}, {"paid", "tell decided"},
 	{"paid-as-it-expires", "ask"},
 	{"paid-at-the-close", "close"}, {"paid-at-the-close", "ask again"},
@@ -22,11 +22,11 @@ var points = []point{
 	{"paid-late", "watch"}, {"paid-late", "tell late_payment"},
 }
 
-// name is that of the point's order, and of its queue: a queue is one endpoint, and
-// an endpoint that says nothing for a while gets few requests at once.
+// name names the point's order and its queue. A queue is one endpoint, and an endpoint that does
+// not answer for a while gets few requests at once. So each point has its own.
 func (at point) name() string { return strings.ReplaceAll(at.fate+"-"+at.step, " ", "-") }
 
-// step names what an order's watch is asking.
+// step names the step of an order's watch to which a request belongs.
 func (b *bill) step(what string) string {
 	switch {
 	case what == "close":
@@ -54,7 +54,7 @@ func (b *bill) isTold(state string) bool {
 	return false
 }
 
-// A stop holds each order at its point, and lets go of all at once.
+// A stop holds each order at its point, and releases all of them at once.
 type stop struct {
 	at      map[string]string // order → step
 	reached chan string
@@ -63,8 +63,8 @@ type stop struct {
 
 func (h *stop) queues() []string { return slices.Sorted(maps.Keys(h.at)) }
 
-// hold holds an order's request, if this is its point. It reports false when the
-// caller went away meanwhile. The till's mu is held, and let go of meanwhile.
+// hold holds a request of an order if this is its point. It returns false if the client gave up
+// meanwhile. The till's mu is held at the call, and released meanwhile.
 func (h *stop) hold(l *till, b *bill, r *http.Request, step string) bool {
 	if b.held != "" || h.at[b.no] != step {
 		return true
@@ -81,7 +81,7 @@ func (h *stop) hold(l *till, b *bill, r *http.Request, step string) bool {
 	}
 }
 
-// script is the channel's and the merchant's part of each fate.
+// script plays the channel and the merchant for each fate.
 func (h *stop) script(l *till) {
 	l.answer = func(b *bill, r *http.Request, s *visit) {
 		step := b.step(s.what)
@@ -115,18 +115,17 @@ func (h *stop) script(l *till) {
 	}
 }
 
-// A kill -9 between any two steps of an order's life: before an answer, after the
-// answer and before it is recorded, and after the record. The next start goes on
-// where it was.
+// The server is killed between any two steps of an order's life: before an answer, between the
+// answer and its record, and after the record. The next start goes on from there.
 func TestOrderKilledAtEachStep(t *testing.T) {
 	tests := []struct {
 		name string
 		kill func(t *testing.T, l *till, h *stop, p *process)
-		lost int // of each order's requests are in no log
+		lost int // number of each order's requests that are in no log
 	}{
 		{"before the answer", func(_ *testing.T, _ *till, _ *stop, p *process) { p.kill() }, 1},
 		{"before the record", func(t *testing.T, l *till, h *stop, p *process) {
-			p.freeze() // the answers arrive, and are not read
+			p.freeze() // the answers arrive but are not read
 			close(h.let)
 			eventually(t, "answered", func() bool {
 				l.mu.Lock()
@@ -136,7 +135,7 @@ func TestOrderKilledAtEachStep(t *testing.T) {
 			p.kill()
 		}, 1},
 		{"after the record", func(t *testing.T, l *till, h *stop, p *process) {
-			for _, queue := range append(h.queues(), "tell") { // what is in flight goes on, and nothing follows
+			for _, queue := range append(h.queues(), "tell") { // attempts in flight finish, and nothing follows
 				if err := p.client().PauseQueue(t.Context(), queue, because); err != nil {
 					t.Fatal(err)
 				}
@@ -171,7 +170,7 @@ func TestOrderKilledAtEachStep(t *testing.T) {
 				select {
 				case <-h.reached:
 				case <-timeout:
-					t.Fatalf("%d points were not reached:\n%s", left, p.log.String())
+					t.Fatalf("%d points were not reached; log of the server:\n%s", left, p.log.String())
 				}
 			}
 			tt.kill(t, &l, h, p)

@@ -13,16 +13,16 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// fault is how many of a hundred requests the channel answers with an error, by
-// hanging, or by asking for fewer.
+// fault is the percentage of requests that the channel answers with an error, with throttling, or
+// not at all.
 const fault = 4
 
-// chance is the channel's and the merchant's part: orders are paid at any moment,
-// and some answers are none.
+// chance plays the channel and the merchant: orders are paid at any moment, and some requests get
+// errors.
 func chance(l *till) {
 	l.answer = func(b *bill, _ *http.Request, s *visit) {
 		before, n := rand.IntN(2) == 0, rand.IntN(100)
-		if n < fault && before { // nothing happens but the error
+		if n < fault && before { // only the error happens
 			b.fault(s, n)
 			return
 		}
@@ -53,7 +53,7 @@ func chance(l *till) {
 	}
 }
 
-// fault is an answer that says nothing, of one kind or another.
+// fault returns an error answer of a random kind.
 func (b *bill) fault(s *visit, n int) {
 	switch n {
 	case 0:
@@ -67,9 +67,8 @@ func (b *bill) fault(s *visit, n int) {
 	}
 }
 
-// notify hands bellman the channel's notices of payments, each again until it is
-// answered, as channels do. It returns when there are no more, or the server is
-// gone.
+// notify sends bellman the channel's notices of payments, each repeatedly until it is answered, as
+// channels do. It returns when no notice is left or the server is gone.
 func (l *till) notify(ctx context.Context, to *client.Client) (refused error) {
 	look := time.NewTicker(2 * time.Millisecond)
 	defer look.Stop()
@@ -87,7 +86,7 @@ func (l *till) notify(ctx context.Context, to *client.Client) (refused error) {
 			return fmt.Errorf("notice of order %s: %w", b.no, err)
 		}
 		if err != nil {
-			return nil // it was killed
+			return nil // the server was killed
 		}
 		l.mu.Lock()
 		b.noticed = true
@@ -96,8 +95,8 @@ func (l *till) notify(ctx context.Context, to *client.Client) (refused error) {
 	return nil
 }
 
-// unnoticed returns an order of whose payment no notice has reached bellman, and
-// pays it if it is time; nil: there is none now, but perhaps more to come.
+// unnoticed returns an order with a payment of which no notice has reached bellman. It pays the
+// order first if it is time. nil: there is none at the moment; more may come.
 func (l *till) unnoticed() (b *bill, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,10 +112,9 @@ func (l *till) unnoticed() (b *bill, more bool) {
 	return nil, more
 }
 
-// TestOrderTorture kills the server while it watches orders, again and again:
-// BELLMAN_TORTURE rounds, 5 by default, of 60 orders each. Whatever was paid at
-// the channel is PAID or has a late payment, whatever was not is CLOSED there and
-// here; the merchant is told once of each.
+// TestOrderTorture kills the server repeatedly while it watches orders: BELLMAN_TORTURE rounds, 5
+// by default, of 60 orders each. Every order paid at the channel is PAID or has a late payment.
+// Every other order is CLOSED at the channel and here. The merchant is notified once of each.
 func TestOrderTorture(t *testing.T) {
 	rounds, each := 5, 60
 	if text := os.Getenv("BELLMAN_TORTURE"); text != "" {
@@ -140,7 +138,7 @@ func TestOrderTorture(t *testing.T) {
 			switch b.fate {
 			case "paid", "noticed":
 				b.payAt = time.Now().Add(rand.N(time.Second))
-			case "paid late": // at the channel it is closed first, as a rule
+			case "paid late": // usually the channel closes the order first
 				b.payAt = time.Now().Add(800*time.Millisecond + rand.N(800*time.Millisecond))
 			}
 			bills = append(bills, b)
@@ -150,8 +148,8 @@ func TestOrderTorture(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		notices := make(chan error, 1)
 		go func() { notices <- l.notify(ctx, p.client()) }()
-		// What was in flight at the last kill has its turn first: a task that is in
-		// flight at each of several deaths is suspected to be their cause.
+		// Tasks in flight at the last kill go first. A task in flight at several deaths is
+		// suspected to be their cause.
 		l.await(t, before+open+20+rand.IntN(2*each))
 		p.kill()
 		stop()

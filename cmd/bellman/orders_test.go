@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// Orders from their placing to reconciliation, by commands alone.
+// Commands take orders from creation to reconciliation.
 func TestOrdersByCommands(t *testing.T) {
 	channel := receive(t, func(w http.ResponseWriter, r *http.Request) {
 		state := "NOTPAY"
@@ -27,7 +27,7 @@ func TestOrdersByCommands(t *testing.T) {
 	})
 	told := make(chan string, 16)
 	merchant := receive(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // a short one is seen below
+		body, _ := io.ReadAll(r.Body) // a partial body fails the checks below
 		told <- string(body)
 		io.WriteString(w, "success")
 	})
@@ -73,7 +73,7 @@ queues:
 	out := operate("get", "orders", "M1/open")
 	for _, want := range []string{"PENDING", "2h", placed + ".000Z", "shop=7", `"url":"` + merchant} {
 		if !strings.Contains(out, want) {
-			t.Errorf("get printed no %s\n%s", want, out)
+			t.Errorf("get did not print %s\n%s", want, out)
 		}
 	}
 
@@ -84,7 +84,7 @@ queues:
 		t.Errorf("settle printed\n%s", out)
 	}
 	if body := <-told; !strings.Contains(body, `"order_state":"PAID"`) || !strings.Contains(body, `"shop":7`) {
-		t.Errorf("the merchant was told %s", body)
+		t.Errorf("the merchant was notified with %s", body)
 	}
 	write(t, bill, "M1 paid\nM1 down\n")
 	fails(1, "of 2 orders: 1 not answered", "settle", bill)
@@ -100,7 +100,7 @@ queues:
 	}
 
 	out = operate("order", "M1", "a/b", "--settle", "3s")
-	if !strings.Contains(out, "READING") || strings.Count(out, "PENDING") != 2 || !strings.Contains(out, "query") { // the order, and its one answer
+	if !strings.Contains(out, "READING") || strings.Count(out, "PENDING") != 2 || !strings.Contains(out, "query") { // the order and its one answer
 		t.Errorf("order printed\n%s", out)
 	}
 	operate("pause", "orders")
@@ -124,7 +124,7 @@ queues:
 	if out := operate("order", "M1", "a/b", "-o", "json"); !strings.Contains(out, `"order_state": "PAID"`) || !strings.Contains(out, `"event": "order.paid"`) {
 		t.Errorf("order printed\n%s", out)
 	}
-	// The channel denies what was entered by hand.
+	// The channel contradicts the outcome that was entered by hand.
 	write(t, bill, "M1 paid\nM1 a/b\n")
 	if r := fails(1, "of 2 orders: 1 denied by the channel", "settle", bill, "--wait", "30s"); !strings.Contains(r.out, "the channel denies it: PENDING") {
 		t.Errorf("settle printed\n%s", r.out)
@@ -135,7 +135,7 @@ queues:
 	if out := operate("cancel", "--merchant-no", "M1", "--order-no", "open"); !strings.Contains(out, "cancelled") {
 		t.Errorf("cancel printed\n%s", out)
 	}
-	for _, k := range []string{"M1/paid", "M1/a/b"} { // told, and that is recorded
+	for _, k := range []string{"M1/paid", "M1/a/b"} { // the notification was accepted, and this was recorded
 		eventually(t, "the merchant was told of "+k, func() bool {
 			return strings.Contains(operate("get", "tell", "orders/"+k+"/decided"), "succeeded")
 		})
@@ -143,6 +143,6 @@ queues:
 	running := operate("export")
 	p.stop()
 	if stopped := must(t, "export", "--store", "pebble:"+filepath.Join(dir, "data")); stopped != running {
-		t.Errorf("export of the store\n%s\nof the server\n%s", stopped, running)
+		t.Errorf("export of the store\n%s\nand of the server\n%s\nwant the same", stopped, running)
 	}
 }

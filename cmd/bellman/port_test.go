@@ -18,9 +18,9 @@ func TestPortInUse(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	r := run(t, "serve", "--listen", l.Addr().String(), "--store", "pebble:"+dir)
 	if r.status != 1 || !strings.Contains(r.errors, "address already in use") {
-		t.Errorf("serve: status %d, %q; want 1, and that the address is in use", r.status, r.errors)
+		t.Errorf("serve: status %d, %q; want 1, and an error that the address is in use", r.status, r.errors)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("serve left %s behind: %v", dir, err)
+		t.Errorf("serve left %s: %v; want no directory", dir, err)
 	}
 }

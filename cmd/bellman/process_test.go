@@ -23,7 +23,7 @@ import (
 // binary is the program under test: the one at BELLMAN_TEST_PROGRAM, or built once.
 var binary string
 
-// patient is how long a test waits for what must come: long enough for a slow and busy machine.
+// patient is how long a test waits for a condition. It suits a slow and busy machine.
 const patient = 5 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -48,7 +48,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// environment is the tests' own, without what would configure bellman.
+// environment returns the environment of the tests without the variables that configure bellman,
+// and with more.
 func environment(more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -59,7 +60,7 @@ func environment(more ...string) []string {
 	return append(env, more...)
 }
 
-// A result is what a command that has ended left.
+// A result is what a finished command left.
 type result struct {
 	status      int
 	out, errors string
@@ -85,7 +86,7 @@ func runIn(t testing.TB, dir string, env []string, input string, args ...string)
 	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
-// must runs the program, which must end with status 0, and returns its output.
+// must runs the program and returns its output. The exit status must be 0.
 func must(t testing.TB, args ...string) string {
 	t.Helper()
 	r := run(t, args...)
@@ -95,18 +96,18 @@ func must(t testing.TB, args ...string) string {
 	return r.out
 }
 
-// A process is the program as a server.
+// A process is the program running as a server.
 type process struct {
 	t      testing.TB
 	cmd    *exec.Cmd
 	url    string
-	hello  string // what it said for humans
+	hello  string // the line that it printed at its start
 	out    output
 	log    output
-	exited chan struct{} // closed at the end
+	exited chan struct{} // closed when the process has ended
 }
 
-// serve starts a server on a store, and waits until it listens.
+// serveStore starts a server on a store, and waits until it listens.
 func serveStore(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
 	return start(t, nil, append([]string{"--store", "pebble:" + dir}, args...)...)
@@ -123,7 +124,7 @@ func start(t testing.TB, env []string, args ...string) *process {
 		t.Fatal(err)
 	}
 	go func() {
-		p.cmd.Wait() // its status is in ProcessState
+		p.cmd.Wait() // the status is in ProcessState
 		close(p.exited)
 	}()
 	t.Cleanup(func() { p.kill() })
@@ -133,7 +134,7 @@ func start(t testing.TB, env []string, args ...string) *process {
 	return p
 }
 
-// await waits for a line that has a text in it, and returns that.
+// await waits for a line that contains text, and returns it.
 func (p *process) await(o *output, text string) string {
 	p.t.Helper()
 	timeout := time.NewTimer(patient)
@@ -149,14 +150,14 @@ func (p *process) await(o *output, text string) string {
 			if line, _ := o.find(text); line != "" {
 				return line
 			}
-			p.t.Fatalf("the server ended before it said %q:\n%s", text, p.log.String())
+			p.t.Fatalf("the server ended before it printed %q:\n%s", text, p.log.String())
 		case <-timeout.C:
 			p.t.Fatalf("no line has %q after %s:\n%s", text, patient, p.log.String())
 		}
 	}
 }
 
-// signal sends a signal.
+// signal sends a signal to the server.
 func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
@@ -164,8 +165,8 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// freeze stops the program and waits until none of its threads runs: on a busy
-// machine some go on for a while after the signal was sent.
+// freeze stops the program and waits until none of its threads runs. On a busy machine some threads
+// go on for a while after the signal.
 func (p *process) freeze() {
 	p.t.Helper()
 	p.signal(syscall.SIGSTOP)
@@ -177,7 +178,7 @@ func (p *process) freeze() {
 		case err != nil:
 			p.t.Fatalf("wait until the program stands still: %v", err)
 		case !status.Stopped():
-			p.t.Fatalf("the program ended where it had to stand still: status %#x", int(status))
+			p.t.Fatalf("the program ended instead of stopping: status %#x", int(status))
 		default:
 			return
 		}
@@ -193,12 +194,12 @@ func (p *process) end(within time.Duration) int {
 	case <-p.exited:
 		return p.cmd.ProcessState.ExitCode()
 	case <-timeout.C:
-		p.t.Fatalf("the server is still there after %s:\n%s", within, p.log.String())
+		p.t.Fatalf("the server still runs after %s:\n%s", within, p.log.String())
 		return -1
 	}
 }
 
-// stop ends the server in good order.
+// stop ends the server in an orderly way.
 func (p *process) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
@@ -207,9 +208,9 @@ func (p *process) stop() {
 	}
 }
 
-// kill ends the server as a crash does.
+// kill ends the server like a crash.
 func (p *process) kill() {
-	p.cmd.Process.Kill() // it may have ended
+	p.cmd.Process.Kill() // it may have ended already
 	<-p.exited
 }
 
@@ -245,8 +246,8 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// find returns the first whole line that has a text in it, or a channel that
-// is closed when there is more to look at.
+// find returns the first whole line that contains text. Otherwise it returns a channel that is
+// closed when there is more output.
 func (o *output) find(text string) (line string, changed <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -261,7 +262,7 @@ func (o *output) find(text string) (line string, changed <-chan struct{}) {
 	return "", o.changed
 }
 
-// receive starts a receiver on loopback.
+// receive starts an HTTP receiver on loopback.
 func receive(t testing.TB, h http.HandlerFunc) (url string) {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -269,7 +270,7 @@ func receive(t testing.TB, h http.HandlerFunc) (url string) {
 	return s.URL
 }
 
-// eventually asks until ok, and fails the test if that takes too long.
+// eventually calls ok until it returns true, and fails the test after patient.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	within(t, patient, what, ok)
@@ -285,12 +286,12 @@ func within(t testing.TB, patient time.Duration, what string, ok func() bool) {
 		select {
 		case <-look.C:
 		case <-timeout.C:
-			t.Fatalf("after %s still not %s", patient, what)
+			t.Fatalf("after %s not yet: %s", patient, what)
 		}
 	}
 }
 
-// exported reads NDJSON of tasks.
+// exported parses NDJSON of tasks.
 func exported(t testing.TB, text string) []client.TaskDetail {
 	t.Helper()
 	var tasks []client.TaskDetail

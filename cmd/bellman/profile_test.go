@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Profiles are for whoever is on this machine, and not for a page whose name leads here.
+// Profiles are only served to clients that address this machine directly, not to pages whose host
+// name resolves to it.
 func TestProfilesAreDirect(t *testing.T) {
 	h := direct(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	for host, want := range map[string]int{"127.0.0.1:6060": 204, "localhost:6060": 204, "[::1]:6060": 204, "evil.example": 403, "evil.example:6060": 403, "127.0.0.1.evil.example": 403} {

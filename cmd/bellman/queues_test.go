@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Where nothing is taken in, those who look at the queues or sources read so.
-func TestShut(t *testing.T) {
+// While intake is closed, bellman queues and bellman sources say so.
+func TestIntakeClosed(t *testing.T) {
 	var intake atomic.Value // text
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"queues":[],"sources":[],"intake":%s}`, intake.Load())
@@ -27,13 +27,14 @@ func TestShut(t *testing.T) {
 		for _, command := range []string{"queues", "sources"} {
 			r := run(t, command, "--server", s.URL)
 			if r.errors != tt.want || r.status != 0 || !strings.Contains(r.out, "\n") {
-				t.Errorf("%s with %s: status %d, %q; want %q beside the table", command, tt.intake, r.status, r.errors, tt.want)
+				t.Errorf("%s with intake %s: status %d, %q; want %q and the table", command, tt.intake, r.status, r.errors, tt.want)
 			}
 		}
 	}
 }
 
-// An endpoint that is asked less often than its tasks are due, or accepts nothing, is not shown as one where all is well.
+// bellman endpoints marks an endpoint that is throttled or accepts nothing, so that it does not
+// look healthy.
 func TestEndpointsCommand(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"endpoints":[
@@ -60,7 +61,7 @@ func TestEndpointsCommand(t *testing.T) {
 	}
 }
 
-// A database of another system that is away is no server of ours.
+// A foreign database that is away is not reported as a bellman server that is away.
 func TestForeignDatabase(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()

@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A file is compared by a command, and its differences are printed in each form.
+// bellman reconcile compares a file, and prints the differences in each format.
 func TestReconcileByCommand(t *testing.T) {
 	dir := t.TempDir()
 	settings := filepath.Join(dir, "bellman.yaml")
@@ -33,18 +33,18 @@ queues:
 
 	table := run(t, args...)
 	if table.status != 1 || !strings.Contains(table.out, "missing_here") || !strings.Contains(table.out, "1299") || !strings.Contains(table.errors, "1 differences") {
-		t.Errorf("status %d, %q, printed\n%s", table.status, table.errors, table.out)
+		t.Errorf("table: status %d, %q, printed\n%s", table.status, table.errors, table.out)
 	}
 	sheet := run(t, append(args, "-o", "csv")...)
 	if lines := strings.Split(strings.TrimSpace(sheet.out), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[1], "1,missing_here,A1,false,2,,,1299,CNY,") {
-		t.Errorf("csv is\n%s", sheet.out)
+		t.Errorf("csv printed\n%s", sheet.out)
 	}
 	var both struct {
 		Reconciliation client.Reconciliation
 		Differences    []client.Difference
 	}
 	if err := json.Unmarshal([]byte(run(t, append(args, "-o", "json")...).out), &both); err != nil || both.Reconciliation.Total != 1 || len(both.Differences) != 1 || both.Differences[0].Bill.Amount != 1299 {
-		t.Errorf("json is %+v, %v", both, err)
+		t.Errorf("json printed %+v, %v", both, err)
 	}
 
 	write(t, bill, "no,fee,at\n")

@@ -6,7 +6,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// Attempts are counted against the schedule only while all of them were the schedule's.
+// Attempts are shown as a part of the schedule only if all of them were scheduled ones.
 func TestAttemptsOf(t *testing.T) {
 	three := 3
 	last := func(trigger string) *client.LastAttempt { return &client.LastAttempt{Trigger: trigger} }
@@ -22,8 +22,8 @@ func TestAttemptsOf(t *testing.T) {
 		{"accepted", client.Task{State: "succeeded", Attempts: 2, Step: 1, MaxAttempts: &three, Last: last("schedule")}, "2/3"},
 		{"used up, resent once", client.Task{State: "failed", Attempts: 4, Step: 3, MaxAttempts: &three, Last: last("manual")}, "4"},
 		{"accepted, resent once", client.Task{State: "succeeded", Attempts: 2, Step: 1, MaxAttempts: &three, Last: last("manual")}, "2"},
-		{"begun anew", client.Task{State: "pending", Attempts: 3, Step: 1, MaxAttempts: &three, Last: last("schedule")}, "3"},
-		{"begun anew, longer than the schedule", client.Task{State: "failed", Attempts: 6, Step: 3, MaxAttempts: &three, Last: last("schedule")}, "6"},
+		{"restarted", client.Task{State: "pending", Attempts: 3, Step: 1, MaxAttempts: &three, Last: last("schedule")}, "3"},
+		{"restarted, more attempts than the schedule has", client.Task{State: "failed", Attempts: 6, Step: 3, MaxAttempts: &three, Last: last("schedule")}, "6"},
 		{"resumed, nothing made here", client.Task{State: "pending", Attempts: 2, Step: 2, MaxAttempts: &three}, "2/3"},
 	} {
 		if got := attemptsOf(&tt.task); got != tt.want {

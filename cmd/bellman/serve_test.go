@@ -15,18 +15,18 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// From a task to its record, and what is left of it on disk, by commands alone.
+// Commands take a task from its creation to its record, and read what is left of it on disk.
 func TestRoundTrip(t *testing.T) {
 	bodies := make(chan string, 16)
 	hook := receive(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // a short one is seen below
+		body, _ := io.ReadAll(r.Body) // a partial body fails the checks below
 		bodies <- r.Header.Get("X-Shop") + string(body)
 		io.WriteString(w, "success")
 	})
 	dir := filepath.Join(t.TempDir(), "data")
 	p := serveStore(t, dir)
 	if !strings.HasPrefix(p.hello, "bellman dev listens on http://127.0.0.1:") || !strings.HasSuffix(p.hello, "store pebble:"+dir+": no tasks wait") {
-		t.Errorf("serve says %q", p.hello)
+		t.Errorf("serve printed %q; want version, address and store", p.hello)
 	}
 	at := []string{"--server", p.url}
 	operate := func(args ...string) string { t.Helper(); return must(t, append(args, at...)...) }
@@ -42,7 +42,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("the receiver got %q", body)
 		}
 	case <-time.After(patient):
-		t.Fatal("nothing arrived")
+		t.Fatal("the receiver got no request")
 	}
 	eventually(t, "succeeded", func() bool { return strings.Contains(operate("get", "default", "1/paid"), "succeeded") })
 	id := exported(t, operate("get", "default", "1/paid", "-o", "json"))[0].ID
@@ -50,7 +50,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("get printed\n%s", out)
 	}
 
-	// Many from a file, one of them wrong; a flag stands before what it says.
+	// Several tasks from a file, one of them wrong. The flags come before the argument.
 	many := runIn(t, "", nil, `{"url":"`+hook+`","key":"a"}{"url":"nowhere","key":"b"}{"url":"`+hook+`","key":"c","delay":"24h"}`,
 		append([]string{"send", "-", "--order-no", "O-2"}, at...)...)
 	if many.status != 1 || !strings.Contains(many.errors, "1 of 3 tasks were refused") || !strings.Contains(many.errors, "url") || strings.Count(many.out, " 201 ") != 2 {
@@ -64,7 +64,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("list of two printed\n%s", out)
 	}
 
-	// By hand.
+	// Actions by hand.
 	operate("resend", "default", "1/paid", "--reason", "asked for")
 	<-bodies
 	if out := operate("reschedule", "default", "c", "--delay", "240h", "--reason", "not yet", "-o", "json"); !strings.Contains(out, `"due": "2`) || !strings.Contains(out, `"state": "pending"`) {
@@ -100,19 +100,19 @@ func TestRoundTrip(t *testing.T) {
 	}
 	job, _, _ := strings.Cut(operate("resends")[strings.Index(operate("resends"), "\n")+1:], " ")
 	if r := run(t, append([]string{"resends", job, "--cancel"}, at...)...); r.status != 0 || !strings.Contains(r.errors, "the bulk resend is done already, nothing was done") {
-		t.Errorf("--cancel of a bulk resend that is done: status %d, %q, %q", r.status, r.out, r.errors)
+		t.Errorf("--cancel of a finished bulk resend: status %d, %q, %q", r.status, r.out, r.errors)
 	}
 	if r := run(t, append([]string{"list", "--queue", "no-such"}, at...)...); r.status != 0 || !strings.Contains(r.errors, `there is no queue "no-such"`) {
-		t.Errorf("list of a queue that there is not: status %d, %q", r.status, r.errors)
+		t.Errorf("list of an unknown queue: status %d, %q", r.status, r.errors)
 	}
 	operate("merchants", "put", "M-limits", "--concurrency", "5", "--rate", "50/s")
-	operate("merchants", "put", "M-limits", "--concurrency", "0") // the queue's, as its help says
+	operate("merchants", "put", "M-limits", "--concurrency", "0") // 0 means the queue's concurrency, as the help says
 	if out := operate("merchants", "get", "M-limits", "-o", "json"); strings.Contains(out, `"concurrency"`) || !strings.Contains(out, `"rate": "50/s"`) {
-		t.Errorf("a merchant whose concurrency is the queue's again is %s", out)
+		t.Errorf("the merchant after --concurrency 0 is %s; want the queue's concurrency", out)
 	}
 	operate("merchants", "pause", "M-limits")
 	if out := operate("merchants", "get", "M-limits", "--stats"); !strings.Contains(out, "  paused  ") {
-		t.Errorf("the figures of a merchant that is paused are %s", out)
+		t.Errorf("the figures of a paused merchant are %s", out)
 	}
 	operate("merchants", "resume", "M-limits")
 	if out := operate("merchants", "resume", "M-limits"); !strings.Contains(out, "not paused, nothing was done  M-limits") {
@@ -123,22 +123,22 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("resume of a host of which one endpoint is paused printed %q", out)
 	}
 	if out := operate("resume", "--endpoint", "paused.example"); !strings.Contains(out, "not paused, nothing was done  paused.example") {
-		t.Errorf("resume of what is not paused printed %q", out)
+		t.Errorf("resume of a host that is not paused printed %q", out)
 	}
 	if out := operate("endpoints"); !strings.Contains(out, hook) || !strings.Contains(out, "100.0%") {
 		t.Errorf("endpoints printed\n%s", out)
 	}
 	if out := operate("pause", "--endpoint", "nowhere.example"); !strings.Contains(out, "https://nowhere.example:443, http://nowhere.example:80") {
-		t.Errorf("pause of a host that nothing was sent to printed\n%s", out)
+		t.Errorf("pause of an unknown host printed\n%s", out)
 	}
 	if r := run(t, append([]string{"pause", "--endpoint", "https://nowhere.example/path"}, at...)...); r.status != 1 || !strings.Contains(r.errors, "want a host, a host:port, or one endpoint in full") {
-		t.Errorf("pause of no endpoint: status %d, %q", r.status, r.errors)
+		t.Errorf("pause of a URL with a path: status %d, %q", r.status, r.errors)
 	}
 	if r := run(t, append([]string{"get", "default", "none"}, at...)...); r.status != 1 || !strings.Contains(r.errors, "404") {
-		t.Errorf("get of no task: status %d, %q", r.status, r.errors)
+		t.Errorf("get of a missing task: status %d, %q", r.status, r.errors)
 	}
 
-	// What is exported, from the server, from a backup and from its directory.
+	// The export of the server, of a backup and of its directory.
 	eventually(t, "at rest", func() bool {
 		queues, err := p.client().Queues(t.Context())
 		return err == nil && queues.Queues[0].Depth.Pending == 0 && queues.Queues[0].InFlight == 0
@@ -146,28 +146,28 @@ func TestRoundTrip(t *testing.T) {
 	running := operate("export")
 	tasks := exported(t, running)
 	if len(tasks) != 3 || tasks[2].Key != "1/paid" || len(tasks[2].AttemptLog) != 3 || tasks[2].AttemptLog[1].Trigger != "manual" {
-		t.Errorf("export wrote\n%s", running)
+		t.Errorf("export printed\n%s", running)
 	}
 	copied := filepath.Join(t.TempDir(), "copy")
 	operate("backup", copied)
 	if r := run(t, append([]string{"backup", copied}, at...)...); r.status != 1 || !strings.Contains(r.errors, "exists already") {
-		t.Errorf("a backup into what exists: status %d, %q", r.status, r.errors)
+		t.Errorf("a backup into an existing directory: status %d, %q", r.status, r.errors)
 	}
 	p.stop()
 	for _, store := range []string{"pebble:" + copied, "pebble:" + dir} {
 		if out := must(t, "export", "--store", store); out != running {
-			t.Errorf("export of %s wrote\n%s\nthe server wrote\n%s", store, out, running)
+			t.Errorf("export of %s printed\n%s\nthat of the server\n%s\nwant the same", store, out, running)
 		}
 		if out := must(t, "check", "--store", store); out != "3 tasks (0 pending, 3 ended), 4 attempts\nall agree\n" {
 			t.Errorf("check of %s printed %q", store, out)
 		}
 	}
 	if out := must(t, "export", "--store", "pebble:"+dir, "--state", "cancelled"); len(exported(t, out)) != 1 {
-		t.Errorf("export of what was cancelled wrote\n%s", out)
+		t.Errorf("export of cancelled tasks printed\n%s", out)
 	}
 }
 
-// A second process on the same directory is told so, and does no harm.
+// A second process on the same directory gets an error, and does no harm.
 func TestInUse(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	if out := must(t, "migrate", "--store", "pebble:"+dir); !strings.Contains(out, "is ready") {
@@ -177,7 +177,7 @@ func TestInUse(t *testing.T) {
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"check"}, {"export"}, {"migrate"}} {
 		r := run(t, append(args, "--store", "pebble:"+dir)...)
 		if r.status != 1 || !strings.Contains(r.errors, "it is in use by another process, or was opened by this one before: close it there, or use another directory") || strings.Count(r.errors, "\n") != 1 {
-			t.Errorf("bellman %s on a store in use: status %d, %q", args[0], r.status, r.errors)
+			t.Errorf("bellman %s on a store in use: status %d, %q; want an error", args[0], r.status, r.errors)
 		}
 	}
 	address := strings.TrimPrefix(p.url, "http://")
@@ -188,7 +188,7 @@ func TestInUse(t *testing.T) {
 	p.stop()
 }
 
-// Keys have to be given where the server has some.
+// Commands need a key if the server has keys.
 func TestKeys(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "c.yaml")
 	write(t, config, `keys: [{name: night, role: read, sha256: "e9a3f3bb8a5eaa0e1fc0a1ec4d5e5f7b0ba1b0ad3b3fcc5a6b8bdb3ab8a9cb0f"}]`)
@@ -223,7 +223,7 @@ func wait(t *testing.T, c <-chan struct{}, what string) {
 	select {
 	case <-c:
 	case <-time.After(patient):
-		t.Fatalf("after %s still not %s", patient, what)
+		t.Fatalf("after %s not yet: %s", patient, what)
 	}
 }
 
@@ -234,7 +234,7 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	must(t, "send", "--server", p.url, "--url", hook)
 	wait(t, arrived, "in flight")
 	p.signal(syscall.SIGTERM)
-	p.signal(syscall.SIGINT) // at once: timeout(1) sends two
+	p.signal(syscall.SIGINT) // twice, because timeout(1) sends two
 	p.await(&p.log, "stopping: what is in flight is finished first")
 	close(release)
 	if status := p.end(patient); status != 0 {
@@ -245,10 +245,10 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	}
 	tasks := exported(t, must(t, "export", "--store", "pebble:"+dir))
 	if len(tasks) != 1 || tasks[0].State != "succeeded" || len(tasks[0].AttemptLog) != 1 {
-		t.Errorf("after the stop there is %+v; want one task that succeeded", tasks)
+		t.Errorf("tasks after the stop %+v; want one that succeeded", tasks)
 	}
 	if p := serveStore(t, dir); !strings.HasSuffix(p.hello, "no tasks wait") {
-		t.Errorf("the next start says %q", p.hello)
+		t.Errorf("the next start printed %q", p.hello)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 	p.signal(os.Interrupt.(syscall.Signal))
 	p.await(&p.log, "stopping: what is in flight is finished first")
 	eventually(t, "ended", func() bool {
-		p.cmd.Process.Signal(syscall.SIGTERM) // the first of them may count as one with the interrupt; the last comes too late
+		p.cmd.Process.Signal(syscall.SIGTERM) // the first one may be merged with the interrupt, and the last may come too late
 		select {
 		case <-p.exited:
 			return true
@@ -269,19 +269,19 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 			return false
 		}
 	})
-	if status := p.end(patient); status != 1 { // less than the attempt's timeout
-		t.Errorf("the second signal ended it with status %d; want 1", status)
+	if status := p.end(patient); status != 1 { // less than the time limit of the attempt
+		t.Errorf("exit status after the second signal %d; want 1", status)
 	}
 	p = serveStore(t, dir)
 	if !strings.HasSuffix(p.hello, "resumed 1 task, due, after a crash") {
-		t.Errorf("the next start says %q", p.hello)
+		t.Errorf("the next start printed %q", p.hello)
 	}
 	wait(t, arrived, "attempted again")
 	close(release)
 	p.stop()
 }
 
-// SIGHUP takes a key away, and lets another in.
+// SIGHUP removes one key and adds another.
 func TestReloadKeys(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "c.yaml")
 	keys := func(name, key string) {
@@ -304,19 +304,19 @@ func TestReloadKeys(t *testing.T) {
 		return answer.StatusCode
 	}
 	if got := status("old-key"); got != http.StatusOK {
-		t.Fatalf("the key that there is: %d", got)
+		t.Fatalf("status with the configured key: %d", got)
 	}
 	keys("new", "new-key")
 	p.signal(syscall.SIGHUP)
 	p.await(&p.log, "queues reloaded")
 	if old, young := status("old-key"), status("new-key"); old != http.StatusUnauthorized || young != http.StatusOK {
-		t.Errorf("after the reload: %d with the old key, %d with the new; want 401 and 200", old, young)
+		t.Errorf("status after the reload: %d with the old key, %d with the new one; want 401 and 200", old, young)
 	}
 	p.stop()
 }
 
-// SIGHUP gives queues other rules: tasks that exist keep theirs and go on. A
-// file with mistakes changes nothing.
+// SIGHUP gives queues new rules. Existing tasks keep theirs and go on. A file with mistakes changes
+// nothing.
 func TestReload(t *testing.T) {
 	hook, arrived, release := hold(t)
 	close(release)
@@ -339,7 +339,7 @@ func TestReload(t *testing.T) {
 	p.await(&p.log, "c.yaml:2:19: queues.pay.schedule: ")
 	p.await(&p.log, "c.yaml:3:19: queues.more.timeout: ")
 	if task := create("between", "1h"); task.Schedule != "0s, 10m" {
-		t.Errorf("after a broken file tasks are made with schedule %q; want the old one", task.Schedule)
+		t.Errorf("schedule of a new task after a broken file: %q; want the old one", task.Schedule)
 	}
 
 	write(t, config, "flow: {low: 7}\nqueues:\n  pay: {schedule: \"0s, 20m\"}\n  more: {}\n")
@@ -347,12 +347,12 @@ func TestReload(t *testing.T) {
 	p.await(&p.log, "queues reloaded")
 	p.await(&p.log, `that take a restart","settings":["flow.low"]`)
 	if task := create("after", "0s"); task.Schedule != "0s, 20m" {
-		t.Errorf("after the reload tasks are made with schedule %q; want the new one", task.Schedule)
+		t.Errorf("schedule of a new task after the reload: %q; want the new one", task.Schedule)
 	}
 	wait(t, arrived, "delivered")
 	kept, err := c.Task(t.Context(), client.ByID(before.ID))
 	if err != nil || kept.Schedule != "0s, 10m" || kept.State != "pending" {
-		t.Errorf("the task from before is %+v, %v; want it pending with its own schedule", kept, err)
+		t.Errorf("the earlier task is %+v, %v; want it pending with its own schedule", kept, err)
 	}
 	if _, err := c.Reschedule(t.Context(), client.ByID(before.ID), client.RescheduleTask{Delay: "0s"}); err != nil {
 		t.Fatal(err)

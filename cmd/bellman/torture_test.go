@@ -19,10 +19,9 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// TestTorture kills the server under load, as a crash does, again and again:
-// BELLMAN_TORTURE rounds, 3 by default. Whatever was answered 201 is delivered;
-// only what was in flight at a kill is delivered again; the attempt log agrees
-// with what the receiver saw.
+// TestTorture kills the server repeatedly under load, like a crash: BELLMAN_TORTURE rounds, 3 by
+// default. Every task that was answered 201 is delivered. Only deliveries in flight at a kill are
+// repeated. The attempt log agrees with what the receiver saw.
 func TestTorture(t *testing.T) {
 	rounds := 3
 	if text := os.Getenv("BELLMAN_TORTURE"); text != "" {
@@ -38,7 +37,7 @@ func TestTorture(t *testing.T) {
 	for i := range creators {
 		creators[i] = creator{name: fmt.Sprint("creator", i), url: hook}
 	}
-	twice := map[string]int{} // how often a task was in flight at a kill
+	twice := map[string]int{} // number of kills at which a task was in flight
 	for round := 1; round <= rounds; round++ {
 		p := serveStore(t, dir)
 		ctx, stop := context.WithCancel(t.Context())
@@ -62,7 +61,7 @@ func TestTorture(t *testing.T) {
 		for id, missing := range unrecorded(t, dir, told) {
 			n := missing.sights - twice[id]
 			if n < 0 || n > 1 || n == 1 && missing.newest <= missing.logged {
-				t.Errorf("round %d: task %s: %d deliveries of this round are in no log, the newest of attempt %d, with %d in it; want at most one, of the next attempt",
+				t.Errorf("round %d: task %s: %d deliveries of this round are not logged, the latest has attempt number %d, and the log has %d attempts; want at most one, with the next number",
 					round, id, n, missing.newest, missing.logged)
 			}
 			inFlight += n
@@ -71,7 +70,7 @@ func TestTorture(t *testing.T) {
 		t.Logf("round %d: %d deliveries, %d in flight at the kill; %s", round, w.count()-before, inFlight, p.hello)
 	}
 
-	// One last start finishes everything.
+	// A last start finishes everything.
 	p := serveStore(t, dir)
 	for i := range creators {
 		creators[i].finish(t, p.client())
@@ -90,13 +89,13 @@ func TestTorture(t *testing.T) {
 		for _, id := range creators[i].accepted {
 			accepted++
 			if len(told[id]) == 0 {
-				t.Errorf("task %s was answered 201, and never delivered", id)
+				t.Errorf("task %s was answered 201, but never delivered", id)
 			}
 		}
 	}
 	for id, missing := range unrecorded(t, dir, told) {
 		if missing.sights != twice[id] {
-			t.Errorf("task %s has %d deliveries that are in no log; it was in flight at %d kills", id, missing.sights, twice[id])
+			t.Errorf("task %s has %d deliveries that are not logged; want one for each of the %d kills at which it was in flight", id, missing.sights, twice[id])
 		}
 	}
 	again := 0
@@ -108,23 +107,22 @@ func TestTorture(t *testing.T) {
 			}
 		}
 		if done == 0 || done > 1+twice[id] {
-			t.Errorf("task %s was accepted %d times, and in flight at %d kills", id, done, twice[id])
+			t.Errorf("task %s was accepted by the receiver %d times; want at most one more than the %d kills at which it was in flight", id, done, twice[id])
 		}
 		again += done - 1
 	}
 	t.Logf("%d tasks answered 201, %d delivered, %d of them once more", accepted, len(told), again)
 }
 
-// A gap is what a task's attempt log lacks.
+// A gap is what is missing in a task's attempt log.
 type gap struct {
-	sights int // deliveries that are not in it
-	newest int // the attempt's number of the latest delivery
-	logged int // attempts in the log
+	sights int // deliveries that are not in the log
+	newest int // attempt number of the latest delivery
+	logged int // number of attempts in the log
 }
 
-// unrecorded compares the attempt log of a store with what the receiver saw, and
-// returns what it lacks. Whatever is in it must have been seen, and answered as
-// it says.
+// unrecorded compares the attempt logs of a store with what the receiver saw, and returns what is
+// missing in them. Every logged attempt must have been seen and answered as logged.
 func unrecorded(t *testing.T, dir string, told map[string][]sight) map[string]gap {
 	t.Helper()
 	missing := map[string]gap{}
@@ -138,10 +136,10 @@ func unrecorded(t *testing.T, dir string, told map[string][]sight) map[string]ga
 		g.logged = len(task.AttemptLog)
 		for i, a := range task.AttemptLog {
 			if a.Number != i+1 {
-				t.Errorf("task %s: attempt %d is number %d of its log", task.ID, a.Number, i+1)
+				t.Errorf("task %s: attempt number %d is at position %d of its log", task.ID, a.Number, i+1)
 			}
 			if a.Result == "unknown" {
-				continue // announced, and then the server died: it may have been sent
+				continue // announced before the server died: it may or may not have been sent
 			}
 			g.sights--
 			seen := false
@@ -158,7 +156,7 @@ func unrecorded(t *testing.T, dir string, told map[string][]sight) map[string]ga
 	}
 	for id := range told {
 		if !kept[id] {
-			t.Errorf("task %s was delivered, and is not kept", id)
+			t.Errorf("task %s was delivered, but is not in the store", id)
 		}
 	}
 	return missing
@@ -170,14 +168,14 @@ type sight struct {
 	body           string
 }
 
-// A witness is a receiver that writes down what it sees before it answers. It
-// refuses the first attempt of some tasks.
+// A witness is a receiver that records each delivery before it answers. It rejects the first
+// attempt of some tasks.
 type witness struct {
 	mu    sync.Mutex
-	seen  map[string][]sight // by task
+	seen  map[string][]sight // by task id
 	total int
-	open  int           // connections
-	more  chan struct{} // has one while there is something new
+	open  int           // open connections
+	more  chan struct{} // signals that there is something new
 }
 
 // listen starts the receiver.
@@ -198,8 +196,8 @@ func (w *witness) listen(t *testing.T) (url string) {
 	return s.URL
 }
 
-// rest waits until everything was seen that a dead server has sent: what it
-// connected is accepted before a connection of ours, and closed when it was read.
+// rest waits until every request of a dead server was seen. Their connections are accepted before a
+// new one, and closed after they were read.
 func (w *witness) rest(t *testing.T, url string) {
 	t.Helper()
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patient}
@@ -218,9 +216,9 @@ func (w *witness) rest(t *testing.T, url string) {
 func (w *witness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	var about struct{ N int }
 	if err := json.NewDecoder(r.Body).Decode(&about); err != nil {
-		return // the server died while it sent: whatever it was, it did not arrive
+		return // the server died while sending, so the request did not arrive
 	}
-	number, _ := strconv.Atoi(r.Header.Get("Bellman-Attempt")) // 0 is found in no log
+	number, _ := strconv.Atoi(r.Header.Get("Bellman-Attempt")) // 0 is in no log
 	s := sight{number, http.StatusOK, "success"}
 	switch {
 	case number == 1 && about.N%8 == 1:
@@ -237,7 +235,7 @@ func (w *witness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	case w.more <- struct{}{}:
 	default:
 	}
-	// Merchants take their time, so that some attempts are in flight at a kill.
+	// Answers take some time, so that some attempts are in flight at a kill.
 	work := time.NewTimer(rand.N(8 * time.Millisecond))
 	defer work.Stop()
 	select {
@@ -246,7 +244,7 @@ func (w *witness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out.WriteHeader(s.status)
-	io.WriteString(out, s.body) // if the server died there is nobody to tell
+	io.WriteString(out, s.body) // if the server has died, nobody reads it
 }
 
 func (w *witness) count() int {
@@ -266,7 +264,7 @@ func (w *witness) look() map[string][]sight {
 	return told
 }
 
-// await waits until so many deliveries were seen.
+// await waits until n deliveries were seen.
 func (w *witness) await(t *testing.T, total int) {
 	t.Helper()
 	timeout := time.NewTimer(patient)
@@ -280,14 +278,14 @@ func (w *witness) await(t *testing.T, total int) {
 	}
 }
 
-// A creator creates tasks, one by one and in batches. What was not answered it
-// asks for once more: with the same keys that is safe.
+// A creator creates tasks, one by one and in batches. It repeats requests without an answer, which
+// is safe with the same keys.
 type creator struct {
 	name, url string
 	made      int
-	open      []client.CreateTask // asked for, not answered
-	accepted  []string            // ids
-	refused   error               // a server that lives must take every task
+	open      []client.CreateTask // requests without an answer
+	accepted  []string            // ids of accepted tasks
+	refused   error               // an error of a live server, which must accept every task
 }
 
 // load creates tasks until the server is gone.
@@ -302,7 +300,7 @@ func (c *creator) load(ctx context.Context, to *client.Client) {
 	}
 }
 
-// finish asks for what is open.
+// finish repeats the requests without an answer.
 func (c *creator) finish(t *testing.T, to *client.Client) {
 	if len(c.open) == 0 {
 		return

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write golden files anew")
+var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestExitStatus(t *testing.T) {
 	dir := t.TempDir()
@@ -27,10 +27,10 @@ func TestExitStatus(t *testing.T) {
 	away := filepath.Join(dir, "away.yaml")
 	write(t, away, "connections:\n  main: {url: 'amqps://h/', ca: /no/such/ca.pem}\n")
 	tests := []struct {
-		args   string // words; … is dir
+		args   string // words of the command line; … stands for dir
 		status int
-		out    string // what standard output has, or
-		errors string // what standard error has, in one line
+		out    string // part of standard output
+		errors string // part of standard error, which has one line
 	}{
 		{"version", 0, "bellman dev", ""},
 		{"--version", 0, "bellman dev", ""},
@@ -132,7 +132,7 @@ func TestExitStatus(t *testing.T) {
 				tt.args, r.status, r.out, r.errors, tt.status, tt.out, tt.errors)
 		}
 		if strings.Count(r.errors, "see bellman") > 1 {
-			t.Errorf("bellman %s: %q; want one advice", tt.args, r.errors)
+			t.Errorf("bellman %s: %q; want one piece of advice", tt.args, r.errors)
 		}
 		if lines := strings.Count(r.errors, "\n"); tt.status != 0 && lines != 1 {
 			t.Errorf("bellman %s: %d lines of error; want one:\n%s", tt.args, lines, r.errors)
@@ -165,7 +165,7 @@ func TestScheduleTable(t *testing.T) {
 	}
 }
 
-// Every mistake of a file is told at once, each with its line.
+// check-config reports every mistake of a file at once, each with its line.
 func TestCheckConfig(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "bad.yaml"), `listen: 127.0.0.1:2355
@@ -181,12 +181,12 @@ queues:
 	for _, command := range [][]string{{"check-config", "good.yaml"}, {"serve", "--config", "good.yaml"}} {
 		if r := runIn(t, dir, misspelt, "", command...); r.status != 2 || !strings.Contains(r.errors, "BELLMAN_LISTN: means nothing here: want BELLMAN_LISTEN,") ||
 			strings.Contains(r.errors, "BELLMAN_SECRET") {
-			t.Errorf("%s with a misspelt variable: status %d, %q", command[0], r.status, r.errors)
+			t.Errorf("%s with a misspelt environment variable: status %d, %q; want an error", command[0], r.status, r.errors)
 		}
 	}
 	r := runIn(t, dir, nil, "", "check-config", "bad.yaml")
 	if r.status != 2 || r.out != "" {
-		t.Errorf("check-config: status %d, output %q; want 2, and nothing", r.status, r.out)
+		t.Errorf("check-config: status %d, output %q; want 2 and no output", r.status, r.out)
 	}
 	for _, want := range []string{
 		"bad.yaml:5:5: queues.pay.scedule: unknown field",
@@ -195,22 +195,23 @@ queues:
 		"bad.yaml:2:23: flow.low: ",
 	} {
 		if !strings.Contains(r.errors, want) {
-			t.Errorf("check-config does not say %q:\n%s", want, r.errors)
+			t.Errorf("check-config did not print %q:\n%s", want, r.errors)
 		}
 	}
 	if lines := strings.Count(r.errors, "\n"); lines != 4 {
-		t.Errorf("check-config wrote %d lines; want 4:\n%s", lines, r.errors)
+		t.Errorf("check-config printed %d lines; want 4:\n%s", lines, r.errors)
 	}
 }
 
-// Flag over environment over file, and a mistake in what counts is told.
+// Precedence: flag, then environment variable, then file. A mistake in a value that applies is
+// reported.
 func TestPrecedence(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "c.yaml"), "listen: nowhere\nstore: pebble:from-file\n")
 	r := runIn(t, dir, []string{"BELLMAN_CONFIG=c.yaml", "BELLMAN_STORE=oracle://from-environment"}, "", "serve", "--listen", "127.0.0.1:0")
 	for _, want := range []string{"c.yaml:1:9: listen: ", `BELLMAN_STORE: "oracle" names no store`} {
 		if !strings.Contains(r.errors, want) {
-			t.Errorf("serve does not say %q:\n%s", want, r.errors)
+			t.Errorf("serve did not print %q:\n%s", want, r.errors)
 		}
 	}
 	if r.status != 2 {
@@ -218,14 +219,14 @@ func TestPrecedence(t *testing.T) {
 	}
 	r = runIn(t, dir, []string{"BELLMAN_PPROF=0.0.0.0:6060"}, "", "serve", "--listen", "127.0.0.1:0")
 	if r.status != 2 || !strings.Contains(r.errors, "want an address of loopback") {
-		t.Errorf("serve with profiles for everybody: status %d, %q; want 2, and why", r.status, r.errors)
+		t.Errorf("serve with public profiles: status %d, %q; want 2 and the reason", r.status, r.errors)
 	}
 }
 
 func TestDemoOnce(t *testing.T) {
 	out := must(t, "demo", "--once")
 	if !strings.Contains(out, "records attempt 3: accepted") || !strings.Contains(out, "The story is over") {
-		t.Errorf("the demo told\n%s", out)
+		t.Errorf("the demo printed\n%s", out)
 	}
 }
 
@@ -248,8 +249,8 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// check-config refuses each address of a store that serve refuses before it connects, together with the other
-// mistakes of the file.
+// check-config rejects every store address that serve rejects before it connects, together with the
+// other mistakes of the file.
 func TestCheckConfigOfStores(t *testing.T) {
 	dir := t.TempDir()
 	tests := []struct{ store, want string }{
@@ -274,12 +275,12 @@ func TestCheckConfigOfStores(t *testing.T) {
 	for _, store := range []string{"postgres://u@127.0.0.1:1/d?sslmode=verify-full&sslrootcert=/no/such/file", "rediss://h/0?ca=/no/such/file", "env:NOWHERE"} {
 		write(t, filepath.Join(dir, "b.yaml"), "store: '"+store+"'\n")
 		if r := runIn(t, dir, nil, "", "check-config", "b.yaml"); r.status != 0 {
-			t.Errorf("check-config with %s, whose file may exist elsewhere: status %d, %s", store, r.status, r.errors)
+			t.Errorf("check-config with %s, which may be valid on another machine: status %d, %s; want no error about it", store, r.status, r.errors)
 		}
 	}
 }
 
-// A channel that is Go code is valid in a file, but not for this program.
+// A channel that is Go code is valid in a file, but this program does not have it.
 func TestCheckConfigOfPrograms(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "b.yaml"), "queues: {wallet: {kind: order, on_exhausted: close, channel: {kind: program}}}\n")
