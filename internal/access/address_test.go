@@ -42,13 +42,13 @@ func TestProxies(t *testing.T) {
 			t.Errorf("%s: from %s, secure %t; want %s, %t", tt.name, from, secure, tt.from, tt.secure)
 		}
 		if text := p.Text(r); text != strings.TrimPrefix(tt.from, "invalid IP") {
-			t.Errorf("%s: Text() = %q, want %s, and nothing for no address", tt.name, text, tt.from)
+			t.Errorf("%s: Text() = %q, want %s, and an empty text without an address", tt.name, text, tt.from)
 		}
 		if from := Proxies(nil).From(r); tt.name == "a proxy" && from.String() != "10.1.1.1" {
-			t.Errorf("without proxies: from %s; want who made the connection", from)
+			t.Errorf("without proxies: from %s; want the address of the connection", from)
 		}
 	}
 	if !p.Secure(&http.Request{TLS: &tls.ConnectionState{}}) {
-		t.Error("a connection that is encrypted is not secure")
+		t.Error("an encrypted connection is not secure; want secure")
 	}
 }

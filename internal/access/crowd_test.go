@@ -2,7 +2,7 @@ package access
 
 import "testing"
 
-// One name has its share, the others theirs, and who has no name only the bound of all.
+// Each name has a share of its own. Callers without a name are only limited by the total.
 func TestCrowd(t *testing.T) {
 	var c Crowd
 	for i, tt := range []struct {
@@ -10,11 +10,11 @@ func TestCrowd(t *testing.T) {
 		want bool
 	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"", true}, {"", true}, {"", false}, {"b", false}} {
 		if got := c.Enter(tt.name, 5, 2); got != tt.want {
-			t.Errorf("%d: Enter(%q) = %v with %d open; want %v", i, tt.name, got, c.Len(), tt.want)
+			t.Errorf("step %d: Enter(%q) = %v with %d open; want %v", i, tt.name, got, c.Len(), tt.want)
 		}
 	}
 	c.Leave("a")
 	if !c.Enter("a", 5, 2) || c.Len() != 5 {
-		t.Errorf("%d open; want 5: one of a left, and another came", c.Len())
+		t.Errorf("after one caller of a left and another entered: %d open; want 5", c.Len())
 	}
 }

@@ -34,7 +34,7 @@ func TestIncludes(t *testing.T) {
 			}
 		}
 		if got != want {
-			t.Errorf("%s includes %q, want %q", role, got, want)
+			t.Errorf("role %s includes %q; want %q", role, got, want)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestRightsAreNamed(t *testing.T) {
 		MayReport | MayOperate: "submit, operate or admin", Open: "",
 	} {
 		if got := right.String(); got != want {
-			t.Errorf("right %b is of %q; want %q", right, got, want)
+			t.Errorf("right %b has the name %q; want %q", right, got, want)
 		}
 	}
 }

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// Signing in forgives the tries of one's own name, and of no other.
+// A successful sign-in resets the failed tries of its own name only.
 func TestForgiveIsForOneName(t *testing.T) {
 	l := Limit{Most: 10, Window: time.Minute}
 	from := netip.MustParsePrefix("192.0.2.1/32")
 	for round := range 10 {
-		wait := l.Enter(from, "admin") // a wrong key
+		wait := l.Enter(from, "admin") // with a wrong key
 		if (wait > 0) != (round == 10) {
-			t.Fatalf("try %d of admin's key: wait %v", round+1, wait)
+			t.Fatalf("try %d of admin's key: wait %v; want none", round+1, wait)
 		}
-		if l.Enter(from, "reader") == 0 { // the right one
+		if l.Enter(from, "reader") == 0 { // with the right key
 			l.Forgive(from, "reader")
 		}
 	}
 	if l.Enter(from, "admin") == 0 || l.Over(from) == 0 {
-		t.Error("an eleventh try of admin's key is looked at; want it to wait")
+		t.Error("an eleventh try of admin's key is checked at once; want a wait")
 	}
 }
 
-// A table that is full forgets one address, not all.
+// A full table forgets one address, not all.
 func TestFullLimitForgetsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limit{Most: 1, Window: time.Minute}

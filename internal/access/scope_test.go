@@ -21,7 +21,7 @@ func TestScope(t *testing.T) {
 		{Scope{Queues: []string{"pay", "orders"}}, "orders", "M1", true},
 		{Scope{Queues: []string{"pay"}}, "pay2", "M1", false},
 		{Scope{Queues: []string{"pay"}}, "PAY", "M1", false},
-		{Scope{Queues: []string{"*"}}, "pay", "M1", false}, // a queue's name is exact
+		{Scope{Queues: []string{"*"}}, "pay", "M1", false}, // "*" is a pattern for merchants only; queue names are exact
 		{Scope{Merchants: []string{"M1"}}, "pay", "M1", true},
 		{Scope{Merchants: []string{"M1"}}, "pay", "M10", false},
 		{Scope{Merchants: []string{"M1"}}, "pay", "m1", false},
@@ -36,13 +36,13 @@ func TestScope(t *testing.T) {
 		{Scope{Queues: []string{"pay"}, Merchants: []string{"M1", "N*"}}, "pay", "M2", false},
 	} {
 		if got := tt.scope.Has(tt.queue, tt.merchant); got != tt.want {
-			t.Errorf("%s has queue %q, merchant %q: %t; want %t", tt.scope.String(), tt.queue, tt.merchant, got, tt.want)
+			t.Errorf("scope %s includes queue %q, merchant %q: %t; want %t", tt.scope.String(), tt.queue, tt.merchant, got, tt.want)
 		}
 	}
 }
 
-// FuzzScope compares the matching with that of regular expressions, and holds that what a scope says
-// of itself is true.
+// FuzzScope compares the matching with regular expressions, and checks what a scope says about
+// itself.
 func FuzzScope(f *testing.F) {
 	f.Add("pay,orders", "M1001,M2*", "pay", "M2001")
 	f.Add("", "*", "pay", "")
@@ -51,7 +51,7 @@ func FuzzScope(f *testing.F) {
 	f.Fuzz(func(t *testing.T, queues, merchants, queue, merchant string) {
 		s := Scope{Queues: list(queues), Merchants: list(merchants)}
 		for _, pattern := range s.Merchants {
-			if CheckMerchant(pattern) != nil || !utf8.ValidString(pattern) || !utf8.ValidString(merchant) { // neither YAML nor JSON has other texts
+			if CheckMerchant(pattern) != nil || !utf8.ValidString(pattern) || !utf8.ValidString(merchant) { // YAML and JSON have no such texts
 				return
 			}
 		}
@@ -65,16 +65,16 @@ func FuzzScope(f *testing.F) {
 			wantMerchant = wantMerchant || regexp.MustCompile(`\A`+text+`\z`).MatchString(merchant)
 		}
 		if got := s.Has(queue, merchant); got != (wantQueue && wantMerchant) {
-			t.Errorf("%q, %q has queue %q, merchant %q: %t; want %t, %t", queues, merchants, queue, merchant, got, wantQueue, wantMerchant)
+			t.Errorf("scope %q, %q includes queue %q, merchant %q: %t; want %t, %t", queues, merchants, queue, merchant, got, wantQueue, wantMerchant)
 		}
 		one, only := s.OneQueue(), s.OneMerchant()
 		switch {
 		case one != "" && (!s.HasQueue(one) || queue != one && s.HasQueue(queue)):
-			t.Errorf("queues %q: %q is said to be the only one", queues, one)
+			t.Errorf("queues %q: %q is reported as the only one", queues, one)
 		case only != "" && (!s.HasMerchant(only) || merchant != only && s.HasMerchant(merchant)):
-			t.Errorf("merchants %q: %q is said to be the only one", merchants, only)
+			t.Errorf("merchants %q: %q is reported as the only one", merchants, only)
 		case !s.Limited() && !s.Has(queue, merchant):
-			t.Errorf("%q, %q: leaves out %q, %q and says that it leaves out nothing", queues, merchants, queue, merchant)
+			t.Errorf("scope %q, %q excludes %q, %q and reports that it excludes nothing", queues, merchants, queue, merchant)
 		}
 	})
 }
@@ -93,16 +93,16 @@ func TestCheckMerchant(t *testing.T) {
 		"": false, "**": false, "M*1": false, strings.Repeat("M", 129): false,
 	} {
 		if err := CheckMerchant(pattern); (err == nil) != good {
-			t.Errorf("CheckMerchant(%.20q) = %v; want good: %t", pattern, err, good)
+			t.Errorf("CheckMerchant(%.20q) = %v; want it valid: %t", pattern, err, good)
 		}
 		err := Check([]Key{{Name: "a", Role: Read, Scope: Scope{Merchants: []string{pattern}}}})
 		if (err == nil) != good {
-			t.Errorf("Check of a key with the merchant %.20q: %v; want good: %t", pattern, err, good)
+			t.Errorf("Check of a key with the merchant %.20q: %v; want it valid: %t", pattern, err, good)
 		}
 	}
 }
 
-// A key is valid on the day of its expiry, and no longer.
+// A key is valid through the day of its expiry.
 func TestExpiry(t *testing.T) {
 	for _, tt := range []struct {
 		text, now string
@@ -123,7 +123,7 @@ func TestExpiry(t *testing.T) {
 		}
 	}
 	if k := (Key{}); k.Expired(time.Now().AddDate(1000, 0, 0)) {
-		t.Error("a key without an expiry expires")
+		t.Error("a key without an expiry has expired; want it valid")
 	}
 	for _, text := range []string{"", "soon", "31.01.2027", "2027-02-30", "2027-01-31 18:00"} {
 		if at, err := ParseExpiry(text); err == nil {
@@ -136,14 +136,14 @@ func TestUsableFrom(t *testing.T) {
 	k := Key{From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/32")}}
 	for from, want := range map[string]bool{"10.1.2.3": true, "192.0.2.7": true, "192.0.2.8": false, "2001:db8::1": true, "::1": false} {
 		if got := k.UsableFrom(netip.MustParseAddr(from)); got != want {
-			t.Errorf("from %s: %t; want %t", from, got, want)
+			t.Errorf("UsableFrom(%s) = %t; want %t", from, got, want)
 		}
 	}
 	if k.UsableFrom(netip.Addr{}) {
-		t.Error("an unknown address is in a range")
+		t.Error("an unknown address is accepted for a key with a range")
 	}
 	if k := (Key{}); !k.UsableFrom(netip.Addr{}) {
-		t.Error("a key for all addresses does not take an unknown one")
+		t.Error("an unknown address is rejected for a key for all addresses")
 	}
 }
 
@@ -153,6 +153,6 @@ func TestLimits(t *testing.T) {
 		t.Errorf("Limits() = %q; want %q", got, want)
 	}
 	if got := (&Key{}).Limits(); got != "" {
-		t.Errorf("Limits() of a key without any = %q", got)
+		t.Errorf("Limits() of a key without limits = %q; want none", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// One event of a name is let through in its time, and a bounded number of all names.
+// One event of each name is let through in a period, and a limited number of all names together.
 func TestSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := Seldom{Every: time.Minute, Most: 10}
