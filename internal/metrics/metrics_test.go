@@ -26,7 +26,7 @@ func TestScrape(t *testing.T) {
 	m.Attempted("pay", bellman.Result(200), 0, 0)
 	m.Added("pay", 12)
 	m.Ended("pay", bellman.Succeeded)
-	m.Ended("pay", bellman.Pending) // not an end: counted nowhere
+	m.Ended("pay", bellman.Pending) // not an end, so it is not counted
 	m.Ended("pay", bellman.State(9))
 	m.Alerted("orders", "UNKNOWN")
 	m.Committed(64, 3*time.Millisecond)
@@ -136,7 +136,7 @@ func TestScrape(t *testing.T) {
 	for _, unwanted := range []string{
 		`state="pending"} 1` + "\n",
 		`bellman_endpoint_success_ratio{endpoint="https://b.example:443"}`, // no attempt yet
-		`bellman_merchant_paused{merchant="later29"}`,                      // no more than twenty have a series
+		`bellman_merchant_paused{merchant="later29"}`,                      // at most twenty merchants have a series
 		`bellman_merchant_failing{merchant="F20"}`,
 	} {
 		if strings.Contains(got, unwanted) {
@@ -152,7 +152,7 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// A figure that Prometheus refuses leaves the others standing.
+// A figure that Prometheus rejects does not remove the others from the scrape.
 func TestBadFigure(t *testing.T) {
 	m := New("")
 	m.Watch(Sources{Store: func() []store.Figure {
@@ -160,14 +160,14 @@ func TestBadFigure(t *testing.T) {
 	}})
 	m.Added("pay", 1)
 	if got := scrape(t, m); !strings.Contains(got, `bellman_tasks_added_total{queue="pay"} 1`) {
-		t.Error("a figure that came twice hid the counters")
+		t.Error("a duplicate figure hid the counters")
 	}
 	if _, err := m.registry.Gather(); err == nil {
-		t.Error("Gather() took a figure that came twice; want an error that the scrape survives")
+		t.Error("Gather() accepted a duplicate figure; want an error that the scrape survives")
 	}
 }
 
-// Names come from tasks and may be anything.
+// Names come from tasks and may contain anything.
 func TestForeignNames(t *testing.T) {
 	m := New("v\xff")
 	m.Added("pay\xff", 1)
@@ -200,7 +200,7 @@ func TestWorst(t *testing.T) {
 		}
 	}
 	if all[0].Endpoint != "idle-b" {
-		t.Error("worst() changed what it was given")
+		t.Error("worst() changed its argument")
 	}
 
 	for i := range 1000 {
@@ -215,7 +215,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// Queues appear while others count, and no count is lost.
+// Queues appear while others are counting, and no count is lost.
 func TestQueuesAppear(t *testing.T) {
 	m := New("")
 	var wg sync.WaitGroup
@@ -234,7 +234,7 @@ func TestQueuesAppear(t *testing.T) {
 	}
 }
 
-// Only so many scrapes run at once: a scraper gone mad costs bounded work.
+// The number of concurrent scrapes is limited, so that a broken scraper costs limited work.
 func TestHandlerBounded(t *testing.T) {
 	m := New("")
 	release, entered := make(chan struct{}), make(chan struct{}, 16)
