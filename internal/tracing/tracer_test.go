@@ -15,7 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers"
 )
 
-// What finds no room is dropped and counted, and the rest is counted once.
+// A span that finds no room is dropped and counted. Every other span is counted once.
 func TestNoRoom(t *testing.T) {
 	var asked atomic.Int64
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -58,7 +58,7 @@ func TestCloseIsBounded(t *testing.T) {
 	}
 }
 
-// A program that embeds the engine, and has spans of its own, is followed.
+// If a program that embeds the engine has spans of its own, the engine's spans are their children.
 func TestTraceOfSpan(t *testing.T) {
 	tracer, err := New(Options{Endpoint: "http://127.0.0.1:1", Sample: 0})
 	if err != nil {
@@ -66,7 +66,7 @@ func TestTraceOfSpan(t *testing.T) {
 	}
 	defer tracer.Close(t.Context())
 	if got := tracer.Trace(t.Context()); got != nil {
-		t.Errorf("Trace() = %+v of a context without any; want nil", got)
+		t.Errorf("Trace() of a context without a span = %+v; want nil", got)
 	}
 	want := bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=1")
 	if got := tracer.Trace(otel.ContextWithSpanContext(t.Context(), spanContext(want))); got == nil || *got != *want {
@@ -75,11 +75,11 @@ func TestTraceOfSpan(t *testing.T) {
 	under, end := tracer.Take("main/q", map[string]string{"traceparent": want.Parent(), "tracestate": "a=1"})
 	end(bellman.ID{}, nil)
 	if under.ID != want.ID || under.Span == want.Span || under.State != "a=1" || !under.Sampled() {
-		t.Errorf("Take() is under %+v; want a span of its own in %+v", under, want)
+		t.Errorf("Take() is a child of %+v; want a new span in the trace %+v", under, want)
 	}
 }
 
-// A trace shows which system a message goes to, and does not take the connection's name for a host.
+// A trace names the system of a message, and does not report the connection's name as a host.
 func TestTargetOfMessages(t *testing.T) {
 	for _, kind := range brokers.Kinds {
 		got := map[attribute.Key]string{}
@@ -88,7 +88,7 @@ func TestTargetOfMessages(t *testing.T) {
 		}
 		want := map[attribute.Key]string{"messaging.system": kind.System, "messaging.operation.type": "send", "messaging.operation.name": "publish", "bellman.connection": "main"}
 		if !maps.Equal(got, want) {
-			t.Errorf("the attributes of a message to %s: %v; want %v", kind.Name, got, want)
+			t.Errorf("attributes of a message to %s: %v; want %v", kind.Name, got, want)
 		}
 	}
 }
