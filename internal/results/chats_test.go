@@ -13,14 +13,14 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// What the chats' documentation wants of a text, and what it shows as answers. Each
-// answers with status 200, whatever it says.
+// chats has the text that the documentation of each chat asks for, and the answers that it shows.
+// Each answers with status 200 in every case.
 var chats = []struct {
 	name     string
-	wants    string // TEXT is the text
+	wants    string // TEXT stands for the text
 	taken    []string
 	refused  []string
-	mostText int // bytes of TEXT
+	mostText int // most bytes of TEXT
 }{
 	// https://open.dingtalk.com/document/robots/custom-robot-access; 310000: no keyword, 130101: too many a minute.
 	{"DingTalk", `{"msgtype":"text","text":{"content":"TEXT"}}`, []string{`{"errcode":0,"errmsg":"ok"}`},
@@ -28,14 +28,14 @@ var chats = []struct {
 	// https://developer.work.weixin.qq.com/document/path/91770; 93000: another key, 45009: too many a minute.
 	{"WeCom", `{"msgtype":"text","text":{"content":"TEXT"}}`, []string{`{"errcode":0,"errmsg":"ok"}`},
 		[]string{`{"errcode":93000,"errmsg":"invalid webhook url"}`, `{"errcode":45009,"errmsg":"api freq out of limit"}`, `{}`}, 2048},
-	// https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot; 19024: no keyword, 11232: too many. StatusCode is
-	// what older answers had; new ones have both.
+	// https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot; 19024: no keyword, 11232:
+	// too many. Older answers had StatusCode; new ones have both.
 	{"Feishu, Lark", `{"msg_type":"text","content":{"text":"TEXT"}}`, []string{`{"StatusCode":0,"StatusMessage":"success","code":0,"data":{},"msg":"success"}`},
 		[]string{`{"code":19024,"msg":"Key Words Not Found"}`, `{"code":11232,"msg":"frequency limited psm[lark.oapi.app_platform_runtime]appID[1500]"}`, `{"code":9499,"msg":"Bad Request","data":{}}`, `{}`}, 20_000},
 }
 
-// The JSON of the table in docs/results.md is what each chat's robot wants, and its
-// success says whether the robot took it.
+// The JSON in the table of docs/results.md has the form that each chat's robot expects. The success
+// rule of the table tells whether the robot accepted it.
 func TestChats(t *testing.T) {
 	text := `"bellman: " + string(json.data.queue) + " gave up on order " + string(json.data.order_no) + " of " + string(json.data.merchant_no) + ": " + string(json.data.reason)`
 	const said = "bellman: merchant notify gave up on order 20261120 of M1001: attempts_used_up"
@@ -52,7 +52,7 @@ func TestChats(t *testing.T) {
 			r := results.Rules{To: map[bellman.State]results.Queue{bellman.Failed: {Name: "chat", Words: words}}, Shape: shape, Log: slog.New(slog.DiscardHandler)}
 			results := r.Ended(failed())
 			if len(results) != 1 {
-				t.Fatalf("%s: %d results", chat.name, len(results))
+				t.Fatalf("%s: %d results; want one", chat.name, len(results))
 			}
 			var got, want any
 			if err := json.Unmarshal(results[0].Body, &got); err != nil {
@@ -65,7 +65,7 @@ func TestChats(t *testing.T) {
 				t.Errorf("%s: %s is sent; want %s", chat.name, results[0].Body, chat.wants)
 			}
 			if typed := results[0].Header["Content-Type"]; typed != "application/json; charset=utf-8" {
-				t.Errorf("%s: the body is sent as %q", chat.name, typed)
+				t.Errorf("%s: the body is sent with the content type %q; want JSON", chat.name, typed)
 			}
 			success, err := rule.Compile(rows[i][1])
 			if err != nil {
@@ -75,7 +75,7 @@ func TestChats(t *testing.T) {
 				for _, body := range answers {
 					taken, _ := success.Accepts(&rule.Answer{Status: 200, Body: []byte(body), Attempt: 1})
 					if taken != want {
-						t.Errorf("%s: the answer %s is taken for success: %t; want %t", chat.name, body, taken, want)
+						t.Errorf("%s: the answer %s counts as success: %t; want %t", chat.name, body, taken, want)
 					}
 				}
 			}
@@ -83,7 +83,7 @@ func TestChats(t *testing.T) {
 	}
 }
 
-// table is event_json and success of each chat of a page.
+// table returns event_json and success of each chat on a page.
 func table(t *testing.T, page string) (rows [][2]string) {
 	t.Helper()
 	text, err := os.ReadFile(page)

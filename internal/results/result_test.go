@@ -54,10 +54,10 @@ func TestEnded(t *testing.T) {
 		name  string
 		state bellman.State
 		to    results.Queue
-		body  string // what it begins with
+		body  string // prefix of the body
 		typed string
 	}{
-		{"nobody is told", bellman.Succeeded, results.Queue{}, "", ""},
+		{"a state without a queue", bellman.Succeeded, results.Queue{}, "", ""},
 		{"an event", bellman.Failed, results.Queue{Name: "ops"}, `{"specversion":"1.0"`, results.ContentType},
 		{"in a chat's words", bellman.Failed, results.Queue{Name: "ops", Words: words(`{"msgtype": "text", "text": {"content": "order " + string(json.data.order_no) + " of " + string(json.data.merchant_no) + ": " + string(json.data.reason)}}`)},
 			`{"msgtype":"text","text":{"content":"order 20261120 of M1001: attempts_used_up"}}`, "application/json; charset=utf-8"},
@@ -84,13 +84,13 @@ func TestEnded(t *testing.T) {
 				t.Errorf("Ended: queue %q, event %q, key %q, headers %v; want ops, bellman.task.failed, the task's id/failed/16, %s", got.Queue, got.Event, got.Key, got.Header, tt.typed)
 			}
 			if got.MerchantNo != "" || got.OrderNo != "" {
-				t.Errorf("Ended: merchant %q, order %q; want neither, for a merchant's rules are not for it", got.MerchantNo, got.OrderNo)
+				t.Errorf("Ended: merchant %q, order %q; want neither, because a merchant's rules do not apply to it", got.MerchantNo, got.OrderNo)
 			}
 			if !strings.HasPrefix(string(got.Body), tt.body) {
-				t.Errorf("Ended: body %s; want it to begin with %s", got.Body, tt.body)
+				t.Errorf("Ended: body %s; want the prefix %s", got.Body, tt.body)
 			}
 			if fails := strings.Contains(tt.name, "fail"); fails != strings.Contains(log.String(), "event_json") {
-				t.Errorf("log %q; want a line only when the words fail", log.String())
+				t.Errorf("log %q; want a line only if the expression fails", log.String())
 			}
 		})
 	}
