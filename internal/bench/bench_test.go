@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tiny is just enough to go through every scenario: two requests of a batch, and
-// several tasks for whoever shares them.
+// tiny is just large enough for every scenario: two batch requests, and several tasks for each of
+// those that share them.
 var tiny = sizes{
 	raw: 50 * time.Millisecond, batch: 80, drain: 100, batches: 100, singles: 50, creates: 50,
 	addresses: 20, spread: 100,
@@ -44,8 +44,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// BenchmarkProduct runs the quick form of everything: go test -bench Product
-// -benchtime 1x.
+// BenchmarkProduct runs the quick form of all scenarios: go test -bench Product -benchtime 1x.
 func BenchmarkProduct(b *testing.B) {
 	for b.Loop() {
 		report, err := Run(b.Context(), Options{Quick: true, Dir: b.TempDir()}, io.Discard)

@@ -10,9 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/bench/scratch"
 )
 
-// Scenarios that are about databases, and of those of every store what asks the
-// database for something, on the servers of the tests of postgres and mysql. On the
-// second only what goes another way there: filling, and the bytes on disk.
+// PostgreSQL runs the scenarios about databases and those of every store that query the database.
+// MySQL runs only what differs there: filling, and the bytes on disk.
 func TestRunOnDatabases(t *testing.T) {
 	t.Parallel()
 	var all []string
@@ -39,7 +38,7 @@ func TestRunOnDatabases(t *testing.T) {
 			server, err := scratch.Connect(ctx, s.url)
 			if err != nil {
 				if given != "" {
-					t.Fatal(err) // somebody wants these tests
+					t.Fatal(err) // the environment asks for these tests
 				}
 				t.Skipf("no server (set %s to one): %v", s.variable, err)
 			}
@@ -65,19 +64,19 @@ func TestRunOnDatabases(t *testing.T) {
 }
 
 func TestGoalsAreOfOneStore(t *testing.T) {
-	r := &run{} // the embedded store
+	r := &run{} // a run on the embedded store
 	f := r.figure("a", 1, "ms")
 	if r.require(f, inPostgres(atMost(2))); f.Required != "" || f.Met != nil {
-		t.Errorf("the embedded store is held against a goal of PostgreSQL: %q, %v", f.Required, f.Met)
+		t.Errorf("the embedded store is measured against a goal of PostgreSQL: %q, %v; want none", f.Required, f.Met)
 	}
 	if r.require(f, inPostgres(atMost(2)), atMost(0.5)); f.Required != "≤ 0.5 ms" || f.Met == nil || *f.Met {
-		t.Errorf("required %q, met %v; want ≤ 0.5 ms, missed", f.Required, f.Met)
+		t.Errorf("required %q, met %v; want ≤ 0.5 ms and not met", f.Required, f.Met)
 	}
 }
 
 func TestStoreIsADatabase(t *testing.T) {
 	if _, err := Run(t.Context(), Options{Store: "pebble:x", Quick: true}, &strings.Builder{}); err == nil {
-		t.Error("Run with a directory as its database is no error")
+		t.Error("Run with a directory as its database: no error")
 	}
 }
 

@@ -25,7 +25,7 @@ func TestBody(t *testing.T) {
 	}
 	for _, b := range []string{"", "{}", strings.Repeat("x", bodyBytes)} {
 		if _, _, ok := readBody([]byte(b)); ok {
-			t.Errorf("readBody(%q) is a task's", b)
+			t.Errorf("readBody(%q) was accepted; want it rejected", b)
 		}
 	}
 }
@@ -40,11 +40,11 @@ func TestCreateIsWhatTheClientSends(t *testing.T) {
 	}
 	if got.Queue != "default" || got.Key != "M0838/000700000002/paid" || got.MerchantNo != "M0838" || got.OrderNo != "000700000002" ||
 		got.URL != "http://127.0.0.1:1/notify" || got.Due.UnixMilli() != l.due[2] || string(got.JSON) != string(appendBody(nil, 7, 2)) {
-		t.Errorf("create = %+v", got)
+		t.Errorf("create = %+v; want that of the client", got)
 	}
 }
 
-// receive hands a body to the receiver as a server would.
+// receive gives a body to the receiver, as a server would.
 func receive(r *receiver, body []byte) {
 	r.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/notify", strings.NewReader(string(body))))
 }
@@ -56,9 +56,9 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 	l.due = []int64{0, 0, soon, 0}
 	receive(r.receiver, appendBody(nil, l.id, 0))
 	receive(r.receiver, appendBody(nil, l.id, 1))
-	receive(r.receiver, appendBody(nil, l.id, 1)) // again
+	receive(r.receiver, appendBody(nil, l.id, 1)) // delivered twice
 	receive(r.receiver, appendBody(nil, l.id, 2)) // an hour early
-	receive(r.receiver, appendBody(nil, l.id, 4)) // there is none
+	receive(r.receiver, appendBody(nil, l.id, 4)) // no such task
 	receive(r.receiver, appendBody(nil, l.id+1, 0))
 	receive(r.receiver, []byte("something else"))
 	r.check(l)
@@ -71,11 +71,11 @@ func TestBrokenPromisesAreNoticed(t *testing.T) {
 		t.Errorf("failures = %q; want %q", got, want)
 	}
 	if n := r.receiver.strays.Load(); n != 3 {
-		t.Errorf("%d strays; want 3", n)
+		t.Errorf("%d unknown deliveries; want 3", n)
 	}
 	select {
 	case <-l.all:
-		t.Error("a load that lost a task is complete")
+		t.Error("a load that lost a task counts as complete")
 	default:
 	}
 }
@@ -84,7 +84,7 @@ func TestGoals(t *testing.T) {
 	tests := []struct {
 		name  string
 		value float64
-		base  float64 // −1: compared with nothing
+		base  float64 // −1: nothing to compare with
 		goal  goal
 		met   bool
 		text  string
@@ -110,30 +110,30 @@ func TestGoals(t *testing.T) {
 	r := &run{report: Report{Quick: true}}
 	f := r.figure("quick", 1000, "MiB")
 	if r.require(f, atMost(80)); f.Met != nil {
-		t.Error("small sizes are held against a goal")
+		t.Error("small sizes are measured against a goal; want none")
 	}
 }
 
 func TestChoose(t *testing.T) {
 	all, err := choose(nil, config.Pebble)
 	if err != nil || slices.ContainsFunc(all, func(s Scenario) bool { return s.optional || s.database }) {
-		t.Errorf("choose(nil) has a scenario that is optional or needs a database, or %v", err)
+		t.Errorf("choose(nil) chose an optional scenario or one that needs a database, or failed: %v", err)
 	}
 	some, err := choose([]string{"memory-10m", "drain"}, config.Pebble)
 	if err != nil || len(some) != 2 || some[0].Name != "drain" {
 		t.Errorf("choose = %v, %v; want drain, then memory-10m", some, err)
 	}
 	if _, err := choose([]string{"nodes"}, config.Pebble); err == nil {
-		t.Error("choose(nodes) is no error without a database")
+		t.Error("choose(nodes) without a database: no error")
 	}
 	if with, err := choose(nil, config.Postgres); err != nil || !slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "nodes" }) {
-		t.Errorf("choose(nil) = %v, %v with a database; want nodes too", with, err)
+		t.Errorf("choose(nil) with a database = %v, %v; want nodes too", with, err)
 	}
 	if with, err := choose(nil, config.Redis); err != nil || slices.ContainsFunc(with, func(s Scenario) bool { return s.sql }) || !slices.ContainsFunc(with, func(s Scenario) bool { return s.Name == "nodes" }) {
-		t.Errorf("choose(nil) = %v, %v with Redis; want nodes, and nothing that asks in SQL", with, err)
+		t.Errorf("choose(nil) with Redis = %v, %v; want nodes, and no scenario that needs SQL", with, err)
 	}
 	if _, err := choose([]string{"nothing"}, config.MySQL); err == nil || !strings.Contains(err.Error(), "drain") {
-		t.Errorf("choose(nothing): %v; want an error that lists the names", err)
+		t.Errorf("choose of an unknown name: %v; want an error that lists the names", err)
 	}
 }
 

@@ -22,11 +22,11 @@ func TestOrderIsWhatTheClientSends(t *testing.T) {
 	merchant, key := c.key(2)
 	if got.Queue != "orders" || got.MerchantNo != "M0838" || got.OrderNo != "000700000002" || got.Notify == nil ||
 		got.Notify.URL != c.merchants || merchant != got.MerchantNo || key != "M0838/000700000002" {
-		t.Errorf("create = %+v, of %s, %s", got, merchant, key)
+		t.Errorf("create = %+v, of merchant %s, key %s; want that of the client", got, merchant, key)
 	}
 }
 
-// visit hands a request to a channel as a server would, and returns the answer.
+// visit gives a request to a channel, as a server would, and returns the answer.
 func visit(c *channel, method, path, body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	c.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
@@ -53,15 +53,15 @@ func TestChannelAnswers(t *testing.T) {
 		}
 		err := json.Unmarshal(query(c, 1).Body.Bytes(), &got)
 		if err != nil || got.No != "000700000001" || got.State != want {
-			t.Errorf("question %d: %+v, %v; want %s", i+1, got, err, want)
+			t.Errorf("query %d: %+v, %v; want %s", i+1, got, err, want)
 		}
 		if took := time.Since(begun); took < answersIn {
-			t.Errorf("question %d was answered in %v; want %v", i+1, took, answersIn)
+			t.Errorf("query %d was answered after %v; want %v", i+1, took, answersIn)
 		}
 	}
 	c.paid.Store(true)
 	if got := query(c, 0).Body.String(); !strings.Contains(got, `"SUCCESS"`) {
-		t.Errorf("when everybody has paid: %s", got)
+		t.Errorf("answer after the payment: %s; want PAID", got)
 	}
 }
 
@@ -70,16 +70,16 @@ func TestBrokenOrdersAreNoticed(t *testing.T) {
 	c := &channel{load: 7, placed: make([]placed, 5), all: make(chan struct{})}
 	query(c, 0)
 	told(c, 0, "PAID")
-	query(c, 1) // and nobody is told
+	query(c, 1) // no merchant is notified
 	query(c, 2)
 	told(c, 2, "PAID")
-	told(c, 2, "PAID") // again
+	told(c, 2, "PAID") // notified twice
 	c.placed[3].begin(time.Now())
-	query(c, 3) // while the other is not answered
+	query(c, 3) // while the other query is not answered
 	told(c, 3, "CLOSED")
 	told(c, 3, "PAID")
-	told(c, 4, "PAID") // and nobody asked
-	told(c, 5, "PAID") // there is none
+	told(c, 4, "PAID") // notified without a query
+	told(c, 5, "PAID") // no such order
 	visit(c, http.MethodGet, "/orders/1", "")
 	visit(c, http.MethodPost, "/orders/000700000000/close", "")
 	visit(c, http.MethodPost, "/paid", `{}`)
@@ -97,14 +97,14 @@ func TestBrokenOrdersAreNoticed(t *testing.T) {
 	}
 	select {
 	case <-c.all:
-		t.Error("all orders have ended, though one was not told")
+		t.Error("all orders count as ended, although one merchant was not notified")
 	default:
 	}
 	told(c, 1, "PAID")
 	select {
 	case <-c.all:
 	default:
-		t.Error("all orders were told to have ended, and it is not noticed")
+		t.Error("all merchants were notified, and the run does not end")
 	}
 }
 
@@ -139,7 +139,7 @@ func TestOnSchedule(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := p.onSchedule(log(tt.change), time.Second, tt.polls); got != tt.want {
-			t.Errorf("%s: onSchedule = %t; want %t", tt.name, got, tt.want)
+			t.Errorf("%s: onSchedule() = %t; want %t", tt.name, got, tt.want)
 		}
 	}
 }
@@ -169,9 +169,9 @@ func TestShares(t *testing.T) {
 		}
 	}
 	if f, _ := r.report.Figure("test", "between two questions, p50"); f.Value < 3990 || f.Value > 4010 {
-		t.Errorf("between two questions: %v ms; want 4000", f.Value)
+		t.Errorf("time between two queries: %v ms; want 4000", f.Value)
 	}
 	if f, _ := r.report.Figure("test", "questions an order, p99"); f.Met == nil || *f.Met {
-		t.Errorf("three times as many questions for some as for others is %+v; want the goal missed", f)
+		t.Errorf("with three times as many queries for some orders as for others: %+v; want the goal not met", f)
 	}
 }

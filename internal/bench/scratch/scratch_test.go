@@ -12,13 +12,13 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// servers are those of the tests of postgres and mysql.
+// servers are the servers of the tests of postgres and mysql.
 var servers = []struct{ name, variable, url string }{
 	{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"},
 	{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql"},
 }
 
-// each runs a test in a new database of each server that is there.
+// each runs a test in a new database on each available server.
 func each(t *testing.T, f func(t *testing.T, d *Database)) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
@@ -31,7 +31,7 @@ func each(t *testing.T, f func(t *testing.T, d *Database)) {
 			server, err := Connect(ctx, url)
 			if err != nil {
 				if os.Getenv(s.variable) != "" {
-					t.Fatal(err) // somebody wants these tests
+					t.Fatal(err) // the environment asks for these tests
 				}
 				t.Skipf("no server (set %s to one): %v", s.variable, err)
 			}
@@ -50,8 +50,7 @@ func each(t *testing.T, f func(t *testing.T, d *Database)) {
 	}
 }
 
-// A store that was filled is one that bellman can read: every task, by every
-// index, with what the store counts.
+// bellman can read a filled store: every task through every index, and the counters agree.
 func TestFill(t *testing.T) {
 	each(t, func(t *testing.T, d *Database) {
 		const tasks = 1234
@@ -102,7 +101,7 @@ func TestFill(t *testing.T) {
 		for i, task := range loaded {
 			switch {
 			case task == nil:
-				t.Fatalf("task %s is in the due index and cannot be loaded", entries[i].ID)
+				t.Fatalf("task %s is in the due index, but cannot be loaded", entries[i].ID)
 			case string(task.Body) != string(first.Body), task.Due.Before(due), !task.Due.Before(due.Add(time.Minute)), task.State != bellman.Pending:
 				t.Fatalf("task = %+v; want one like the first, due within a minute from %v", task, due)
 			}
@@ -118,10 +117,10 @@ func TestFill(t *testing.T) {
 			t.Errorf("List of a merchant = %v, %v; want its tasks", list, err)
 		}
 		if age := time.Since(list[0].ID.Time()); age < -time.Second || age > time.Minute {
-			t.Errorf("a task's id says that it was created %v ago; want just now", age)
+			t.Errorf("a task's id has a creation time %v ago; want just now", age)
 		}
 		if err := d.Fill(ctx, 1, due, time.Minute); err == nil {
-			t.Error("a store with more than one task was filled")
+			t.Error("Fill of a store with more than one task: no error")
 		}
 	})
 }
