@@ -1,5 +1,4 @@
-// Package examples_test runs the examples, each as a user would, and compares what
-// it prints with its README.
+// Package examples_test runs each example as a user would, and compares its output with its README.
 package examples_test
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// printed is what a README says that its example prints.
+// printed returns the output that a README shows for its example.
 func printed(t *testing.T, name string) []string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(name, "README.md"))
@@ -35,16 +34,16 @@ func printed(t *testing.T, name string) []string {
 			return strings.Split(block[2], "\n")
 		}
 	}
-	t.Fatalf("%s/README.md does not say what it prints", name)
+	t.Fatalf("%s/README.md shows no output", name)
 	return nil
 }
 
-// runs runs an example to its end.
+// runs runs an example to its end and returns its output.
 func runs(t *testing.T, name string, env ...string) []string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), name)
 	build := exec.Command("go", "build", "-o", binary, "./"+name)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as all programs of the tests: the packages are compiled once for them
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as for all programs of the tests, so that packages are compiled once
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
@@ -63,7 +62,7 @@ func runs(t *testing.T, name string, env ...string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// postgres makes a database of its own, and says where it is.
+// postgres creates a database and returns the environment that names it.
 func postgres(t *testing.T) (env string) {
 	t.Helper()
 	const variable = "BELLMAN_TEST_POSTGRES"
@@ -101,13 +100,13 @@ func TestOnPostgreSQL(t *testing.T) {
 	for _, name := range []string{"order-service", "table-scan"} {
 		t.Run(name, func(t *testing.T) {
 			if got, want := runs(t, name, postgres(t)), printed(t, name); !slices.Equal(got, want) {
-				t.Errorf("it prints\n%s\nand its README says\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+				t.Errorf("the output is\n%s\nwant that of its README\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		})
 	}
 }
 
-// A loaded machine may be late, but nothing is early.
+// A line may be late on a loaded machine, but not early.
 func TestRabbitMQNotify(t *testing.T) {
 	const variable = "BELLMAN_TEST_RABBITMQ"
 	address := cmp.Or(os.Getenv(variable), "amqp://guest:guest@127.0.0.1:5672/")
@@ -121,15 +120,15 @@ func TestRabbitMQNotify(t *testing.T) {
 	after := regexp.MustCompile(`after (\d+) s`)
 	got, want := runs(t, "rabbitmq-notify", "RABBITMQ_URL="+address), printed(t, "rabbitmq-notify")
 	if len(got) != len(want) {
-		t.Fatalf("it prints\n%s\nand its README says\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Fatalf("the output is\n%s\nwant that of its README\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for i := range got {
 		if after.ReplaceAllString(got[i], "") != after.ReplaceAllString(want[i], "") {
-			t.Errorf("it prints %q, and its README says %q", got[i], want[i])
+			t.Errorf("the output has the line %q; want %q as in its README", got[i], want[i])
 		}
 		if a, b := after.FindStringSubmatch(got[i]), after.FindStringSubmatch(want[i]); a != nil {
 			if is, least := number(t, a[1]), number(t, b[1]); is < least {
-				t.Errorf("%q: early, want %d s at least", got[i], least)
+				t.Errorf("the line %q is early; want at least %d s", got[i], least)
 			}
 		}
 	}
@@ -143,7 +142,8 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// When each line comes depends on the machine; that it comes does not.
+// The order of lines depends on the machine, so each line of the README may be anywhere in the
+// output.
 func TestWalletChannel(t *testing.T) {
 	timeless := regexp.MustCompile(`^ *\d+ s  `)
 	var got []string
@@ -152,7 +152,7 @@ func TestWalletChannel(t *testing.T) {
 	}
 	for _, line := range printed(t, "wallet-channel") {
 		if line = timeless.ReplaceAllString(line, ""); line != "   …" && !slices.Contains(got, line) {
-			t.Errorf("its README says %q, and it prints\n%s", line, strings.Join(got, "\n"))
+			t.Errorf("the output lacks the line %q of its README:\n%s", line, strings.Join(got, "\n"))
 		}
 	}
 }
