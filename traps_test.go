@@ -14,19 +14,29 @@ import (
 	"github.com/bellmanhq/bellman/internal/bench"
 )
 
-// In docs/traps.md, `engine TestEnds` names a test of a folder, and `bellman
-// bench drain` a scenario.
+// In the pages about traps, `engine TestEnds` names a test in a folder, and `bellman bench drain` a
+// scenario.
 var (
 	namedTest  = regexp.MustCompile("`([a-z][a-z/]*) ((?:Test|Fuzz|Benchmark|Example)\\w*)`")
 	namedBench = regexp.MustCompile("`bellman bench ([a-z0-9-]+)`")
 )
 
-// notYet begins the last cell of what nothing can show so far.
+// notYet begins the last cell of a row that nothing can show so far.
 const notYet = "not here yet: "
 
-// Every row of docs/traps.md names what shows it, and all that is named exists.
+// The last cell of each row of the pages about traps names tests or scenarios, and all of them exist.
 func TestTraps(t *testing.T) {
-	text, err := os.ReadFile("docs/traps.md")
+	for page, least := range map[string]int{"docs/traps.md": 40, "internal/sqlstore/TRAPS.md": 24} {
+		if rows := checkTraps(t, page); rows < least {
+			t.Errorf("%s has %d rows; want at least %d", page, rows, least)
+		}
+	}
+}
+
+// checkTraps checks all rows of a page, and returns their number.
+func checkTraps(t *testing.T, page string) (rows int) {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +45,6 @@ func TestTraps(t *testing.T) {
 		scenarios = append(scenarios, s.Name)
 	}
 	tests := make(map[string][]string) // by folder
-	rows := 0
 	for _, line := range strings.Split(string(text), "\n") {
 		cells := strings.Split(strings.Trim(line, "| "), " | ")
 		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| ---") || cells[len(cells)-1] == "shown by" {
@@ -46,7 +55,7 @@ func TestTraps(t *testing.T) {
 		named := namedTest.FindAllStringSubmatch(shown, -1)
 		benched := namedBench.FindAllStringSubmatch(shown, -1)
 		if n := len(named) + len(benched); n != strings.Count(shown, "`")/2 || n == 0 != strings.HasPrefix(shown, notYet) {
-			t.Errorf("%s\nwant `FOLDER TestName`, `bellman bench NAME`, or %q and why", line, notYet)
+			t.Errorf("%s: %s\nwant `FOLDER TestName`, `bellman bench NAME`, or %q and why", page, line, notYet)
 		}
 		for _, m := range named {
 			folder, name := m[1], m[2]
@@ -54,22 +63,19 @@ func TestTraps(t *testing.T) {
 				tests[folder] = testsIn(t, folder)
 			}
 			if !slices.Contains(tests[folder], name) {
-				t.Errorf("%s\nthere is no %s in %s", line, name, folder)
+				t.Errorf("%s: %s\nno test %s in %s", page, line, name, folder)
 			}
 		}
 		for _, m := range benched {
 			if !slices.Contains(scenarios, m[1]) {
-				t.Errorf("%s\nthere is no scenario %s: want one of %s", line, m[1], strings.Join(scenarios, ", "))
+				t.Errorf("%s: %s\nno scenario %s; want one of %s", page, line, m[1], strings.Join(scenarios, ", "))
 			}
 		}
 	}
-	if rows < 40 {
-		t.Errorf("docs/traps.md has %d rows; want the 40 and more that there were", rows)
-	}
+	return rows
 }
 
-// testsIn returns the names of the tests, fuzz targets, benchmarks and examples
-// of a folder.
+// testsIn returns the names of the tests, fuzz targets, benchmarks and examples in a folder.
 func testsIn(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(folder), "*_test.go"))

@@ -13,9 +13,9 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// TestFired adds tasks beside an engine that gets a hint of each commit, and beside one that only
+// TestHintsMakeAttemptsSooner adds tasks beside an engine that gets a hint of each commit, and beside one that only
 // polls every second. The first one attempts them sooner.
-func TestFired(t *testing.T) {
+func TestHintsMakeAttemptsSooner(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		for _, callers := range d.callers {
 			url := d.empty(t)

@@ -164,10 +164,10 @@ func (p *pass) down() {
 	}
 }
 
-// TestUnknown loses a COMMIT in each way. The owner's store goes through the hole and returns
+// TestLostCommit loses a COMMIT in each way. The owner's store goes through the hole and returns
 // ErrUnknown. Then a store with a direct connection claims the shard. What it reads is final, and
 // the old lease writes nothing more.
-func TestUnknown(t *testing.T) { each(t, testUnknown) }
+func TestLostCommit(t *testing.T) { each(t, testUnknown) }
 
 func testUnknown(t *testing.T, kind database) {
 	url := kind.empty(t)

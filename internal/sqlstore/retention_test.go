@@ -150,7 +150,7 @@ func (t *haltingTx) Commit(ctx context.Context, statements ...*sqlstore.Statemen
 // for. It exceeds everything that others do meanwhile.
 const stopped = 4 * time.Minute
 
-func TestPruneAside(t *testing.T) {
+func TestPruneBlocksNobody(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		pruneAside(t, d.with(t, d.empty(t), mysql.Options{Stopped: stopped}).Driver())
 	})
