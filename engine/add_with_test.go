@@ -71,7 +71,7 @@ func (s late) Commit(ctx context.Context, b *store.Batch) error {
 
 // The loader can find and attempt a new task before the call that added it returns. The task is
 // attempted once all the same.
-func TestAddWithHeardLate(t *testing.T) {
+func TestAddWithAnsweredLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, r := newCrew(t), &receiver{answer: accept}
 		c.store = late{c.store}

@@ -82,7 +82,7 @@ func TestAnnouncedAndNotSent(t *testing.T) {
 
 // An attempt is announced while its queue is being paused. It is not sent, not logged, and does not
 // count as a death.
-func TestAnnouncedAndSetAside(t *testing.T) {
+func TestAnnouncedWhilePaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
 		dead := &mortal{kept, make(chan struct{})}

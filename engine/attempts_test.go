@@ -65,7 +65,7 @@ func runWith(t *testing.T, o engine.Options) (*engine.Engine, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
-	checked := checkHand(t, e, o.Store, 10*time.Second)
+	checked := checkAgenda(t, e, o.Store, 10*time.Second)
 	return e, sync.OnceFunc(func() {
 		checked()
 		cancel()
@@ -75,12 +75,12 @@ func runWith(t *testing.T, o engine.Options) (*engine.Engine, func()) {
 	})
 }
 
-// checkHand compares the agenda of e with the due tasks of s, until the returned function is
+// checkAgenda compares the agenda of e with the due tasks of s, until the returned function is
 // called: each second at first, each five seconds in longer tests. A difference that lasts for
 // atLeast is an error. Only the first tasks of the store are compared. If reading s disturbs the
 // test, s has a method under that returns the store to read instead, or nil while nothing can be
 // compared.
-func checkHand(t *testing.T, e *engine.Engine, s store.Store, atLeast time.Duration) (stop func()) {
+func checkAgenda(t *testing.T, e *engine.Engine, s store.Store, atLeast time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -181,9 +181,13 @@ func TestDayOfWeChat(t *testing.T) {
 		if task := get(t, store, id); task.State != bellman.Failed || task.Reason != "attempts_used_up" || int(task.Attempts) != len(gaps) {
 			t.Errorf("ended as %v, %s, %d attempts; want failed, attempts_used_up, %d", task.State, task.Reason, task.Attempts, len(gaps))
 		}
-		for i, a := range attempts(t, store, id) {
+		log := attempts(t, store, id)
+		if len(log) != len(gaps) {
+			t.Errorf("%d attempts in the log; want %d", len(log), len(gaps))
+		}
+		for i, a := range log {
 			if a.Number != i+1 || a.Lateness() != 0 || a.Trigger != bellman.BySchedule || a.Node != "n/1" {
-				t.Errorf("attempt %d: %+v", i+1, a)
+				t.Errorf("attempt %d: %+v; want that number, on time, by schedule, at n/1", i+1, a)
 			}
 		}
 	})

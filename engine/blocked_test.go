@@ -93,7 +93,7 @@ func TestPausedQueueCostsNothing(t *testing.T) {
 
 // A thousand endpoints that do not answer, with a hundred overdue tasks each, do not delay another
 // endpoint's tasks.
-func TestSilentDoNotDelay(t *testing.T) {
+func TestSilentEndpointsDoNotDelayOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
 	}

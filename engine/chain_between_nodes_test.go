@@ -30,7 +30,7 @@ func (h *hasty) Chain(ctx context.Context, queue, orderingKey string, id bellman
 }
 
 // A task must not be forgotten if the task before it ends while it is being deferred.
-func TestTurnComesBeforeTheWait(t *testing.T) {
+func TestPreviousTaskEndsDuringDeferral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hasty{Store: memory.New()}
 		d := &diary{answer: accept, start: time.Now()}

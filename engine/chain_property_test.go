@@ -65,9 +65,8 @@ func (s *shop) fault(format string, args ...any) {
 	s.faults = append(s.faults, fmt.Sprintf(format, args...))
 }
 
-// attempt takes a random time and ends in a random way. It reports a fault if another attempt of
-// the same ordering key is in flight, if a task before it has not ended, or if the task was
-// superseded.
+// attempt takes a random time and ends in a random way. It reports a fault if another attempt of the same ordering key is in flight, or if
+// an earlier task has not ended. An attempt of a superseded task is a fault too.
 func (s *shop) attempt(ctx context.Context, node string, t *bellman.Task) bellman.Verdict {
 	s.mu.Lock()
 	key, mine := t.OrderingKey, &trip{id: t.ID, node: node}
@@ -164,7 +163,7 @@ func (s *shop) find(node string) {
 // Tasks of one ordering key are attempted one after the other in their order, and none waits
 // forever. This holds while callers add, cancel, complete and resend, and while nodes start, stop
 // and lose the store.
-func TestOrderHolds(t *testing.T) {
+func TestChainOrderHolds(t *testing.T) {
 	for seed := range uint64(max(12/fewer, 4)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { holdOrder(t, seed) })

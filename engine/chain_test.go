@@ -92,7 +92,11 @@ func TestOneAfterTheOther(t *testing.T) {
 			if task := get(t, s, id); task.State != bellman.Succeeded {
 				t.Errorf("task %s: %v, %s; want succeeded", task.Key, task.State, task.Reason)
 			}
-			for _, a := range attempts(t, s, id) {
+			log := attempts(t, s, id)
+			if len(log) != 3 {
+				t.Errorf("%d attempts of %v in the log; want 3", len(log), id)
+			}
+			for _, a := range log {
 				if a.Lateness() != 0 {
 					t.Errorf("attempt %d of %v was %v late; want on time", a.Number, id, a.Lateness())
 				}
@@ -127,7 +131,7 @@ func TestEveryEndPassesTheTurn(t *testing.T) {
 }
 
 // A waiting task can be cancelled. A task that follows one that is not due yet waits for it.
-func TestWhoWaitsIsLeftAlone(t *testing.T) {
+func TestCancelWhileWaitingForTurn(t *testing.T) {
 	ordered(t, "0s", accept, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		late := one("late")
 		late.Delay = time.Hour
@@ -169,7 +173,7 @@ func TestResendInOrder(t *testing.T) {
 }
 
 // Combinations of ordering key and other fields that would wait forever are rejected.
-func TestOrderingThatCannotBe(t *testing.T) {
+func TestImpossibleOrderingIsRejected(t *testing.T) {
 	ordered(t, "0s", accept, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		for field, task := range map[string]*bellman.Task{
 			"ordering_key": {Queue: "q", OrderingKey: "o", Repeat: "10m"},
@@ -203,9 +207,9 @@ func TestDigestOfOrdering(t *testing.T) {
 	}
 }
 
-// The engine stops during an attempt and starts again. It goes on with the same task, and the next
-// task of the key is told when that one ends.
-func TestOrderOverRestart(t *testing.T) {
+// The engine stops during an attempt and starts again. It goes on with the same task, and wakes the next
+// task of the key when that one ends.
+func TestChainSurvivesRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		d := &diary{start: time.Now(), answer: func(*bellman.Task, int) bellman.Verdict {

@@ -23,7 +23,7 @@ func (h *hurried) Check(t *bellman.Task) error {
 
 // A handler may set the latest time of the first attempt. A time that the caller left in the task's
 // status has no effect.
-func TestCheckerSaysTheLatest(t *testing.T) {
+func TestCheckerSetsLatestStart(t *testing.T) {
 	tests := []struct {
 		name   string
 		latest time.Duration // after now

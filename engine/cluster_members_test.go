@@ -168,8 +168,8 @@ func TestCrewLosesOneShard(t *testing.T) {
 	})
 }
 
-// After a node's death the other nodes own all of its shards within eight seconds, and within 6.5 s
-// in the median, wherever the death falls between two heartbeats.
+// After a node's death the other nodes own all of its shards within eight seconds, in the median within
+// 6.5 s. The death may fall anywhere between two heartbeats.
 func TestCrewTakesOverSoon(t *testing.T) {
 	const times = max(20/fewer, 5)
 	var took []time.Duration
@@ -267,7 +267,7 @@ func TestCrewCommitted(t *testing.T) {
 
 // Shards that move together are reported in one log line. An attempt names the process that made
 // it.
-func TestCrewSaysWhatMoves(t *testing.T) {
+func TestCrewLogsMovedShards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder
 		c, l := newCrew(t), newLedger()

@@ -159,7 +159,7 @@ func (c *crew) start(name string, queues ...engine.Queue) *member {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- m.Run(ctx) }()
-	checked := checkHand(c.t, m.Engine, m.store, 70*time.Second) // a sweep finds at last what other nodes did
+	checked := checkAgenda(c.t, m.Engine, m.store, 70*time.Second) // a sweep finds at last what other nodes did
 	m.stop = sync.OnceFunc(func() {
 		checked()
 		cancel()

@@ -13,7 +13,7 @@ import (
 
 // One endpoint has more tasks than it can serve in time. Each of them gets its share, not only
 // those that memory holds.
-func TestCrowd(t *testing.T) {
+func TestCrowdedEndpointIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		count := map[bellman.ID]int{}

@@ -14,7 +14,7 @@ import (
 
 // A full read of due tasks takes several pages. All pages are read at once, so that no task waits
 // for a sweep a second later.
-func TestPages(t *testing.T) {
+func TestDueTasksInSeveralPages(t *testing.T) {
 	const (
 		pages = 5500 / fewer // number of tasks: several pages, and more than a line holds
 		soon  = 200 * time.Millisecond

@@ -10,7 +10,7 @@ import (
 
 // A task that was handed over belongs to the other node for the duration of the handover, whatever
 // the clocks say. If the task was rescheduled, it waits for its new due time.
-func TestElsewhere(t *testing.T) { synctest.Test(t, testElsewhere) }
+func TestTimeOfHandover(t *testing.T) { synctest.Test(t, testElsewhere) }
 
 func testElsewhere(t *testing.T) {
 	now := time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)

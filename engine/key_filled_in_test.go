@@ -88,7 +88,7 @@ func untilKnown(t *testing.T, e *engine.Engine, task *bellman.Task) bellman.ID {
 
 // An Add with an unknown result is retried. The task is added once, with the content of the first
 // call, and other callers of the same task find it.
-func TestHandedInAgain(t *testing.T) {
+func TestAddRepeatedAfterUnknownResult(t *testing.T) {
 	given := func() *bellman.Task {
 		return &bellman.Task{Queue: "q", OrderNo: "O1", Body: []byte("a"), Delay: time.Hour, Header: map[string]string{"A": "b"}, OrderingKey: "o"}
 	}
@@ -115,7 +115,7 @@ func TestHandedInAgain(t *testing.T) {
 			}
 			return task.ID
 		}},
-		{"by who gave up waiting", func(t *testing.T, e *engine.Engine, s *forgetful, task *bellman.Task) bellman.ID {
+		{"after the caller gave up waiting", func(t *testing.T, e *engine.Engine, s *forgetful, task *bellman.Task) bellman.ID {
 			over, cancel := context.WithCancel(t.Context())
 			cancel()
 			if got := e.Add(over, task)[0]; !errors.Is(got.Err, context.Canceled) {

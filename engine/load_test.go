@@ -9,21 +9,20 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// The loader left out some due tasks. They are not forgotten when it is told of a task that became
-// due after them and before the position where it reads.
-func TestLookBack(t *testing.T) {
+// The loader left out some due tasks. They are not forgotten when a task becomes due between them and the position where it reads.
+func TestLoaderGoesBack(t *testing.T) {
 	tests := []struct {
 		name          string
 		skipped, back int64
 		look          int64
 		want          int64 // where it continues after the current read
 	}{
-		{"nothing under way", noTime, noTime, 100, 100},
-		{"behind where it reads", noTime, 200, 300, 200},
-		{"before where it reads", noTime, 200, 100, 100},
-		{"before what was left out", 100, 200, 50, 50},
-		{"after what was left out", 100, 200, 150, 100},
-		{"left out alone", 100, 100, 150, 100},
+		{"no read in progress", noTime, noTime, 100, 100},
+		{"after the read position", noTime, 200, 300, 200},
+		{"before the read position", noTime, 200, 100, 100},
+		{"before the skipped task", 100, 200, 50, 50},
+		{"after the skipped task", 100, 200, 150, 100},
+		{"only a skipped task", 100, 100, 150, 100},
 	}
 	for _, tt := range tests {
 		l := &loader{out: map[peers]bool{{age: 1, of: 2}: true},

@@ -52,7 +52,7 @@ func TestEnded(t *testing.T) {
 			ends: []string{"failed attempts_used_up 2 refused"}},
 		{name: "failed, and accepted at last", answers: []string{no, no, yes}, at: time.Minute, do: resend(engine.ResendOnce),
 			ends: []string{"failed attempts_used_up 2 refused", "succeeded accepted 3 accepted"}},
-		{name: "failed, begun anew, and failed", answers: []string{no}, at: time.Minute, do: resend(engine.ResendRestart),
+		{name: "failed, restarted, and failed", answers: []string{no}, at: time.Minute, do: resend(engine.ResendRestart),
 			ends: []string{"failed attempts_used_up 2 refused", "failed attempts_used_up 4 refused"}},
 		{name: "accepted, and once more", answers: []string{yes}, at: time.Minute, do: resend(engine.ResendOnce),
 			ends: []string{"succeeded accepted 1 accepted"}},

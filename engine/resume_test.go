@@ -28,7 +28,7 @@ func TestResume(t *testing.T) {
 	}{
 		{"roncoo's rule, after two", `{"1":0,"2":1,"3":2,"4":5,"5":15}`, 0, 2, 30 * s, 0, []time.Duration{90 * s, 90*s + 5*m, 90*s + 20*m}, 3},
 		{"wechat, before the last", "wechat_notify", 0, 15, h, 0, []time.Duration{5 * h}, 16},
-		{"due while nobody ran", "0s, 15s*2, 30s", 0, 2, h, 0, []time.Duration{0, 30 * s}, 3},
+		{"due while no system ran", "0s, 15s*2, 30s", 0, 2, h, 0, []time.Duration{0, 30 * s}, 3},
 		{"offsets", "@ 0s, 1m, 10m, 20m", 0, 2, 4 * m, 5 * m, []time.Duration{5 * m, 15 * m}, 3},
 		{"an age", "1m*; max 10m", 0, 7, s, 7 * m, []time.Duration{59 * s, 119 * s, 179 * s}, 8},
 		{"the task's own age", "1m*", 10 * m, 7, s, 7 * m, []time.Duration{59 * s, 119 * s, 179 * s}, 8},

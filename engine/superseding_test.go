@@ -75,7 +75,7 @@ func TestSupersedingWaitsForTheAnswer(t *testing.T) {
 }
 
 // A superseding task that is due later ends those before it at once.
-func TestSupersedingAhead(t *testing.T) {
+func TestSupersedingTaskDueLater(t *testing.T) {
 	ordered(t, "0s, 10s*", refuse, func(t *testing.T, e *engine.Engine, s store.Store, d *diary) {
 		a := add(t, e, one("a"))
 		time.Sleep(time.Second)
@@ -92,7 +92,7 @@ func TestSupersedingAhead(t *testing.T) {
 }
 
 // A task had ended, was resent, and is superseded before the resend. It keeps its former end.
-func TestSupersededWhenSentAgain(t *testing.T) {
+func TestSupersededAfterResend(t *testing.T) {
 	for _, was := range []bellman.State{bellman.Succeeded, bellman.Failed} {
 		answer := func(task *bellman.Task, number int) bellman.Verdict {
 			time.Sleep(2 * time.Second)

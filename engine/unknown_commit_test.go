@@ -42,7 +42,7 @@ func (s *unsure) Commit(ctx context.Context, b *store.Batch) error {
 
 // An attempt was recorded although its commit returned an error, and its task was changed before
 // the engine could find out. The attempt is in the log once, and the change stands.
-func TestRecordedAfterAll(t *testing.T) {
+func TestRecordedDespiteError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &unsure{Store: memory.New(), due: time.Now().Add(time.Hour).UTC()}
 		r := &receiver{answer: refuse}
@@ -83,7 +83,7 @@ func (s *mute) Commit(ctx context.Context, b *store.Batch) error {
 // A task was added or rescheduled although the commit returned an error. It is attempted when it is
 // due. With an exclusive store no sweep would find it within a second, because nobody else writes
 // to such a store.
-func TestAddedAfterAll(t *testing.T) {
+func TestAddedDespiteError(t *testing.T) {
 	for name, ask := range map[string]func(e *engine.Engine, old bellman.ID, due time.Time) error{
 		"add": func(e *engine.Engine, _ bellman.ID, due time.Time) error {
 			return e.Add(context.Background(), &bellman.Task{Queue: "q", StartAt: due})[0].Err

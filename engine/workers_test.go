@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// Workers that are idle are used again, a bounded number of them is kept, and all
-// end when they are closed: those that still work too.
+// Idle workers are reused, and a bounded number of them is kept. All workers end after Close, including
+// those that are still busy.
 func TestWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w workers
@@ -41,6 +41,6 @@ func TestWorkers(t *testing.T) {
 		}
 		w.do(job{}, work)
 		w.close()
-		close(release) // the bubble ends only when all workers have
+		close(release) // the bubble ends only when all workers have ended
 	})
 }

@@ -130,12 +130,16 @@ func TestPresetsOnExhausted(t *testing.T) {
 		if p.OnExhausted != want[p.Name] {
 			t.Errorf("%s: OnExhausted %q; want %q", p.Name, p.OnExhausted, want[p.Name])
 		}
+		delete(want, p.Name)
+	}
+	if len(want) != 0 {
+		t.Errorf("there are no presets %v", want)
 	}
 }
 
 func TestPresetsAreACopy(t *testing.T) {
 	Presets()[0].Text = "1h"
-	if s, err := Parse(Presets()[0].Name); err != nil || s.String() == "1h" {
+	if s, err := Parse(Presets()[0].Name); err != nil || s.String() == "1h" || Presets()[0].Text == "1h" {
 		t.Errorf("Parse after the result of Presets() was changed = %v, %v; want no effect", s, err)
 	}
 }

@@ -1,6 +1,5 @@
-// Package agendacheck compares what an engine has in memory with what its store says is due. It is for
-// tests, which call it again and again while time is fake. The comparison belongs to package engine,
-// which must be linked in.
+// Package agendacheck compares the agenda of an engine with the due tasks in its store. Tests call it
+// repeatedly, in simulated time. Package engine makes the comparison, so it must be linked in.
 package agendacheck
 
 import (
@@ -12,21 +11,22 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Gap is a task that the engine will not attempt in time, by what it has in memory, although the
-// store says that the task is due. A gap for a moment is normal: the task may be on its way.
+// A Gap is a task that is due in the store, but that the engine's agenda has lost. A gap for a moment is
+// normal, because the task may be on its way.
 type Gap struct {
 	ID      bellman.ID
 	Version uint32
 	Look    time.Time
 	Due     time.Time
-	Why     string // what the engine believes
+	Why     string // the engine's state of the task
 }
 
 func (g Gap) String() string {
-	return fmt.Sprintf("task %s, due %s, look %s: %s", g.ID, g.Due.UTC().Format(time.StampMilli), g.Look.UTC().Format(time.StampMilli), g.Why)
+	return fmt.Sprintf("task %s, due %s, visible %s: %s", g.ID, g.Due.UTC().Format(time.StampMilli), g.Look.UTC().Format(time.StampMilli), g.Why)
 }
 
-// Store is where the comparison reads. It should be the engine's store without the faults of a test.
+// Store is what the comparison reads. It should be the engine's store without the faults that a test
+// injects.
 type Store interface {
 	Due(ctx context.Context, shards []uint16, after store.Position, until int64, limit int, buf []store.Entry) ([]store.Entry, error)
 	Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error)
@@ -37,14 +37,14 @@ type Store interface {
 // Package engine sets it.
 var Gaps func(ctx context.Context, engine any, store Store, most int) (gaps []Gap, ok bool)
 
-// A Watch remembers gaps, to tell those that last. The zero Watch remembers none. It belongs to one
-// engine and one goroutine.
+// A Watch remembers gaps, to find those that last. The zero Watch remembers none. It is for one engine
+// and one goroutine.
 type Watch struct {
 	since map[Gap]time.Time
 }
 
-// Look compares once, and returns the gaps that every Look has seen for at least so long. While the
-// engine cannot be compared, the gaps seen before are kept.
+// Look compares once. It returns the gaps that every Look has seen for at least atLeast. While the engine
+// cannot be compared, earlier gaps are kept.
 func (w *Watch) Look(ctx context.Context, engine any, store Store, most int, atLeast time.Duration) (lasting []Gap) {
 	gaps, ok := Gaps(ctx, engine, store, most)
 	if !ok {
@@ -66,6 +66,6 @@ func (w *Watch) Look(ctx context.Context, engine any, store Store, most int, atL
 	return lasting
 }
 
-// Forget makes the Watch forget the gaps seen so far: the store or the engine is in trouble, in which
-// gaps may last.
+// Forget makes the Watch forget all gaps. Call it while the store or the engine is in trouble, because
+// gaps may last then.
 func (w *Watch) Forget() { w.since = nil }

@@ -17,7 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
 
-var rows = flag.Int("rows", 20_000, "tasks in the tables whose plans are looked at")
+var rows = flag.Int("rows", 20_000, "number of tasks in the tables whose plans are checked")
 
 // connectTest opens a database with the tables.
 func connectTest(t testing.TB, url string) *database {
@@ -43,6 +43,9 @@ func TestPlans(t *testing.T) {
 	r := sqltest.Record(d)
 	s := sqltest.Big(t, r, *rows, func(due time.Time) error { return fill(ctx, url, *rows, due) })
 	sqltest.Everything(t, s)
+	if n := len(r.Statements()); n < 40 {
+		t.Errorf("%d statements were recorded; want at least 40", n)
+	}
 	for _, statement := range r.Statements() {
 		if statement.Insert != nil && statement.Insert.Then == sqlstore.Fail {
 			continue // its rows exist already

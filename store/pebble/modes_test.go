@@ -15,7 +15,7 @@ import (
 
 // Only the owner can read the files of a store and of its backups, whatever the umask is. This
 // includes a store that was written earlier with other modes.
-func TestFilesAreTheOwnersAlone(t *testing.T) {
+func TestFilesAreForOwnerOnly(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	dir := filepath.Join(t.TempDir(), "data")
 	backup := filepath.Join(t.TempDir(), "backup")

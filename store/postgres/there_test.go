@@ -11,9 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestThereAlready adds a task that exists already. The transaction that finds it must write
+// TestExistingTaskWaitsForStandby adds a task that exists already. The transaction that finds it must write
 // something, because only then does its COMMIT wait for a standby that may not have the task yet.
-func TestThereAlready(t *testing.T) {
+func TestExistingTaskWaitsForStandby(t *testing.T) {
 	ctx := context.Background()
 	url := newDatabase(t)
 	s := openTest(t, url, Options{})

@@ -68,7 +68,7 @@ func TestOwnerOfMovesLittle(t *testing.T) {
 }
 
 // A division caches the owners of all shards. It agrees with ownerOf after every change of the nodes.
-func TestDivision(t *testing.T) {
+func TestDivisionAgreesWithOwnerOf(t *testing.T) {
 	var d division
 	for _, nodes := range [][]string{{"a"}, {"a", "b"}, {"a", "c"}, {"a", "c"}, {"c"}, {}} {
 		for _, shards := range []int{64, 64, 16} {

@@ -146,7 +146,7 @@ func TestOutcomesGather(t *testing.T) {
 		after  time.Duration // since the first outcomes were taken
 	}{
 		"alone":             {gather: gatherFor, then: func(*Lane[*row]) {}, took: 3, after: gatherFor},
-		"a store of ours":   {then: func(*Lane[*row]) {}, took: 1, after: gap},
+		"without gathering": {then: func(*Lane[*row]) {}, took: 1, after: gap},
 		"a quiet outcome":   {gather: gatherFor, then: func(l *Lane[*row]) { l.Put(outcome()) }, took: 4, after: gatherFor},
 		"one that presses":  {gather: gatherFor, then: func(l *Lane[*row]) { l.Put(&row{happened: true, presses: true}) }, took: 4, after: 3 * gap},
 		"a request's tasks": {gather: gatherFor, then: func(l *Lane[*row]) { l.Put(&row{presses: true, weight: 2}) }, took: 4, after: 3 * gap},
@@ -287,7 +287,7 @@ func TestRefusedRow(t *testing.T) {
 
 // While the store rejects everything, callers get the error and outcomes are kept. None of them is
 // treated as a bad row, and all are written when the store works again.
-func TestStoreThatTakesNothing(t *testing.T) {
+func TestStoreThatRejectsEverything(t *testing.T) {
 	for _, why := range []error{errRow, bellman.ErrFull, bellman.ErrUnknown, bellman.ErrFenced} {
 		t.Run(why.Error(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -374,7 +374,7 @@ func TestGiveUp(t *testing.T) {
 }
 
 // A stop retries rows that are apart at once, however long their pause still is.
-func TestApartAtAStop(t *testing.T) {
+func TestStopRetriesRejectedRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &table{refuse: func(ops []*row) error { return errors.New("a row that cannot be written") }}
 		l, w, _ := lane(h, Options{})
@@ -417,7 +417,7 @@ func TestApartAtAStop(t *testing.T) {
 }
 
 // The retry of a row that is apart delays everything after it, so its time counts as writing.
-func TestApartThatHangs(t *testing.T) {
+func TestHangingRetryCountsAsWriting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &table{refuse: func(ops []*row) error { return errors.New("a row that cannot be written") }}
 		l, w, _ := lane(h, Options{})

@@ -11,7 +11,7 @@ import (
 )
 
 // The table in engine/DESIGN.md lists all locks in the order in which they are taken.
-func TestTable(t *testing.T) {
+func TestLockTable(t *testing.T) {
 	page, err := os.ReadFile("../../DESIGN.md")
 	if err != nil {
 		t.Fatal(err)
