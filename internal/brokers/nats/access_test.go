@@ -15,10 +15,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
-// An NKey of a user, for nothing else.
-// patient is how long a test waits for what must come: long enough for a slow and busy machine.
+// patient is how long a test waits for a condition. It suits a slow and busy machine.
 const patient = 5 * time.Minute
 
+// The NKey of a user that exists only in these tests.
 const (
 	seed   = "SUADMKQDNTTELLB5MYBRW4XTWBKJMILPJE733XJ7MQSQ4A3GIFW3YXWVHQ"
 	public = "UAKJQ2FTLR23F3JBRH7DNX74DVFAS7DN2P5XRQV6DOYCL4VM3XRK4HYF"
