@@ -13,8 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// newRabbit makes a private RabbitMQ, which does not run yet. The test is skipped
-// where there is none.
+// newRabbit prepares a private RabbitMQ without starting it. Without RabbitMQ the test is skipped.
 func newRabbit(t testing.TB) *machine {
 	t.Helper()
 	server := program("rabbitmq-server", "/usr/lib/rabbitmq/bin")
@@ -28,13 +27,13 @@ func newRabbit(t testing.TB) *machine {
 	}
 	s := &machine{name: "RabbitMQ", address: freePort(t)}
 	ports := []string{port(t, s.address), port(t, freePort(t)), port(t, freePort(t))}
-	own := []string{ // node, directory and cookie, and the daemon that knows the ports of nodes, which would stay otherwise
+	own := []string{ // node, directory, cookie, and a port daemon, which would otherwise go on running
 		"ERL_EPMD_PORT=" + ports[1], "ERL_EPMD_ADDRESS=127.0.0.1", "RABBITMQ_NODENAME=torture" + ports[0] + "@localhost",
 		"RABBITMQ_NODE_IP_ADDRESS=127.0.0.1", "RABBITMQ_NODE_PORT=" + ports[0], "RABBITMQ_DIST_PORT=" + ports[2],
 		"RABBITMQ_BASE=" + dir, "RABBITMQ_MNESIA_BASE=" + dir + "/data", "RABBITMQ_LOG_BASE=" + dir + "/log",
 		"RABBITMQ_CONFIG_FILE=" + dir + "/none", "RABBITMQ_ADVANCED_CONFIG_FILE=" + dir + "/none",
 		"RABBITMQ_CONF_ENV_FILE=" + dir + "/none", "RABBITMQ_ENABLED_PLUGINS_FILE=" + dir + "/plugins",
-		"RUNNING_UNDER_SYSTEMD=true", // the process is the server, not a shell before it
+		"RUNNING_UNDER_SYSTEMD=true", // so that the process is the server, and not a shell around it
 	}
 	s.command = func() *exec.Cmd {
 		cmd := command(id, dir, server)
@@ -52,15 +51,15 @@ func newRabbit(t testing.TB) *machine {
 		s.remove(syscall.SIGKILL)
 		daemon := command(id, dir, "epmd", "-kill")
 		daemon.Env = append(daemon.Env, own...)
-		daemon.Run() // there is none if RabbitMQ never ran
+		daemon.Run() // there is no daemon if RabbitMQ never ran
 	})
 	return s
 }
 
 func rabbitURL(address string) string { return "amqp://guest:guest@" + address + "/" }
 
-// newNATS makes a private NATS with JetStream, which does not run yet. The test is
-// skipped where there is none.
+// newNATS prepares a private NATS with JetStream without starting it. Without NATS the test is
+// skipped.
 func newNATS(t testing.TB) *machine {
 	t.Helper()
 	server := program("nats-server", "/usr/sbin", "/usr/local/bin")

@@ -21,8 +21,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// Brokers are a node that takes messages of a RabbitMQ and a NATS, on a PostgreSQL
-// behind a proxy; all of them private.
+// brokers is a node that takes messages from a RabbitMQ and a NATS, on a PostgreSQL behind a proxy.
+// All of them are private.
 type brokers struct {
 	rabbit, bus *machine
 	database    *postgres
@@ -32,7 +32,7 @@ type brokers struct {
 	merchant    *merchant
 }
 
-// A merchant writes down which task brought what, and accepts it.
+// A merchant records which task brought which message, and accepts it.
 type merchant struct {
 	url  string
 	mu   sync.Mutex
@@ -50,7 +50,7 @@ func newMerchant(t testing.TB) *merchant {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // its sender died while it sent
+			return // the sender died while sending
 		}
 		m.mu.Lock()
 		m.seen[string(body)] = append(m.seen[string(body)], brought{r.Header.Get("Bellman-Task"), r.Header.Get("Bellman-Attempt"), time.Now()})
@@ -62,7 +62,7 @@ func newMerchant(t testing.TB) *merchant {
 	return m
 }
 
-// missing is how many of these bodies did not arrive, and one of them.
+// missing returns how many of the bodies did not arrive, and one of them.
 func (m *merchant) missing(of map[string]bool) (n int, one string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,8 +81,8 @@ func (m *merchant) arrived() int {
 	return len(m.seen)
 }
 
-// brokersFile is what the node is told. What is in flight when it dies is tried again
-// soon: a task that was in flight at three deaths in a row would be left alone.
+// brokersFile is the node's configuration. A task in flight at the node's death is retried soon.
+// Otherwise a task in flight at three deaths in a row would be quarantined.
 const brokersFile = `
 egress: {allow: [127.0.0.1]}
 queues: {told: {url: %q, schedule: "0s, 100ms*20, 1s*60"}}
@@ -115,11 +115,11 @@ func newBrokers(t *testing.T) *brokers {
 	return b
 }
 
-// givesAgain is when the stream gives a message again of which it heard nothing. A
-// consumer that bellman makes waits for 8 s.
+// givesAgain is the time after which the stream delivers an unacknowledged message again. A
+// consumer created by bellman waits for 8 s.
 const givesAgain = 2 * time.Second
 
-// stream makes stream and consumer beforehand.
+// stream creates the stream and the consumer in advance.
 func (b *brokers) stream(t testing.TB) {
 	b.jetstream(t, func(ctx context.Context, js jetstream.JetStream) error {
 		_, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "PAID", Subjects: []string{"paid.>"}, Retention: jetstream.WorkQueuePolicy})
@@ -151,7 +151,7 @@ func (b *brokers) jetstream(t testing.TB, do func(context.Context, jetstream.Jet
 	}
 }
 
-// atRabbit is how many messages the queue has that nobody holds.
+// atRabbit returns the number of messages in the queue that no consumer holds.
 func (b *brokers) atRabbit(t testing.TB) int {
 	t.Helper()
 	conn, err := amqp.Dial(rabbitURL(b.rabbit.address))
@@ -170,10 +170,10 @@ func (b *brokers) atRabbit(t testing.TB) int {
 	return q.Messages
 }
 
-// atBus is how many messages the consumer was not given yet, or did not acknowledge.
-// The stream may have more: NATS 2.9 that was killed finds again what it had deleted
-// when it was acknowledged, and gives it to nobody. After many kills it may count that
-// for the consumer, too.
+// atBus returns the number of messages that the consumer has not delivered or that are not
+// acknowledged. The stream may have more. A killed NATS 2.9 finds messages again that it had
+// deleted after their acknowledgement, and delivers them to nobody. After many kills it may count
+// those for the consumer, too.
 func (b *brokers) atBus(t testing.TB) (n int) {
 	t.Helper()
 	b.jetstream(t, func(ctx context.Context, js jetstream.JetStream) error {
@@ -210,10 +210,9 @@ func (b *brokers) outage(t *testing.T, m *machine, sig syscall.Signal, length ti
 	over()
 }
 
-// TestBrokers kills RabbitMQ, NATS, bellman and the connection to its database under
-// load. Each message that a broker confirmed to its publisher is delivered, as one
-// task whatever its broker gave again; and a task is delivered twice only where
-// bellman or its database were in trouble.
+// TestBrokers kills RabbitMQ, NATS, bellman and the connection to its database under load. Each
+// message that a broker confirmed to its publisher is delivered as one task, even if the broker
+// delivers it again. A task is only delivered twice if bellman or its database was in trouble.
 func TestBrokers(t *testing.T) {
 	if *long == 0 {
 		t.Skip("takes minutes: RabbitMQ starts slowly, and slower after kill -9; make torture runs it")
@@ -260,7 +259,7 @@ func TestBrokers(t *testing.T) {
 	for _, p := range publishers {
 		if !soon(patient, func() bool { n, _ := b.merchant.missing(p.confirmed); return n == 0 }) {
 			n, one := b.merchant.missing(p.confirmed)
-			t.Errorf("%d of %d messages that %s confirmed did not arrive, such as %s; it has %d and %d left", n, len(p.confirmed), p.name, one, b.atRabbit(t), b.atBus(t))
+			t.Errorf("%d of %d messages that %s confirmed did not arrive, such as %s; the brokers have %d and %d left", n, len(p.confirmed), p.name, one, b.atRabbit(t), b.atBus(t))
 			for _, s := range b.sources() {
 				t.Logf("%+v", s)
 			}
@@ -271,30 +270,30 @@ func TestBrokers(t *testing.T) {
 	b.repeats(t, publishers)
 }
 
-// acknowledged waits until the brokers have nothing left, and looks that nothing went
-// to the dead letters: each message could be a task.
+// acknowledged waits until the brokers have nothing left, and checks that there are no dead
+// letters, because each message is a valid task.
 func (b *brokers) acknowledged(t *testing.T) {
 	t.Helper()
 	for _, s := range b.sources() {
 		if s.Dead > 0 {
-			t.Errorf("%d messages of %s are with the dead letters:\n%s", s.Dead, s.Name, b.node.process.said.tail(20))
+			t.Errorf("%d messages of %s are dead letters; want none:\n%s", s.Dead, s.Name, b.node.process.said.tail(20))
 		}
 	}
 	if soon(patient, func() bool { return b.atRabbit(t) == 0 && b.atBus(t) == 0 }) {
 		return
 	}
 	if n := b.atRabbit(t); n > 0 {
-		t.Errorf("RabbitMQ has %d messages that are not acknowledged", n)
+		t.Errorf("RabbitMQ has %d unacknowledged messages; want none", n)
 	}
 	if n := b.givenByBus(t); n > 0 {
-		t.Errorf("NATS gives %d messages that are not acknowledged", n)
+		t.Errorf("NATS delivers %d messages again; want none", n)
 	}
 	for _, s := range b.sources() {
 		t.Logf("%+v", s)
 	}
 }
 
-// givenByBus is how many messages the consumer gives to somebody who asks.
+// givenByBus returns the number of messages that the consumer delivers to another client.
 func (b *brokers) givenByBus(t *testing.T) (n int) {
 	t.Helper()
 	b.jetstream(t, func(ctx context.Context, js jetstream.JetStream) error {
@@ -332,7 +331,7 @@ func (b *brokers) cut(t *testing.T, f fault, length time.Duration) {
 	over()
 }
 
-// repeats looks at what was delivered more than once.
+// repeats checks messages that were delivered more than once.
 func (b *brokers) repeats(t *testing.T, publishers []*publisher) {
 	b.merchant.mu.Lock()
 	defer b.merchant.mu.Unlock()
@@ -342,19 +341,19 @@ func (b *brokers) repeats(t *testing.T, publishers []*publisher) {
 		for i, again := range list[1:] {
 			twice++
 			if again.task != list[0].task {
-				t.Errorf("%s came as task %s and as task %s: one message is one task", body, list[0].task, again.task)
+				t.Errorf("message %s arrived as task %s and as task %s; want one task", body, list[0].task, again.task)
 			}
 			if b.journal.hits(0, list[i].at, again.at) == nil {
-				t.Errorf("%s was delivered at %s and at %s, and nothing was wrong with bellman or its database in between", body, list[i].at.UTC().Format("15:04:05.000"), again.at.UTC().Format("15:04:05.000"))
+				t.Errorf("message %s was delivered at %s and at %s, although neither bellman nor its database was in trouble", body, list[i].at.UTC().Format("15:04:05.000"), again.at.UTC().Format("15:04:05.000"))
 			}
 		}
 	}
 	t.Logf("%d and %d messages were confirmed, %d arrived, %d deliveries were repeated; %s", len(publishers[0].confirmed), len(publishers[1].confirmed), total, twice, b.journal.kinds())
 }
 
-// TestBrokersDurable cuts the database off while messages are stored, in each way,
-// and then kills the node, so that only what is on disk counts: each message is in
-// the database, or still with its broker. At last RabbitMQ is killed.
+// TestBrokersDurable cuts off the database in each way while messages are stored. Then it kills the
+// node, so that only data on disk counts. Each message is in the database or still at its broker.
+// At the end RabbitMQ is killed.
 func TestBrokersDurable(t *testing.T) {
 	t.Parallel()
 	b := newBrokers(t)
@@ -386,12 +385,13 @@ func TestBrokersDurable(t *testing.T) {
 		switch f {
 		case notSent, replyLost:
 			eventually(t, patient, "a COMMIT that is lost", func() bool { return b.proxy.hits() > hits })
-			b.proxy.set(refused, 0) // nothing is mended before the node dies
+			b.proxy.set(refused, 0) // the connection stays broken until the node dies
 		default:
-			// Not all: when the store has answered nothing for some seconds no more are taken.
+			// Not all of them: if the store does not answer for some seconds, no more messages are
+			// taken.
 			eventually(t, patient, "messages in hand", func() bool { s := b.sources(); return len(s) == 2 && s[0].InHand > 0 && s[1].InHand > 0 })
 			if n := b.atBus(t); n < 50 {
-				t.Errorf("fault %d: the stream has %d messages; want all 50, for none is stored", f, n)
+				t.Errorf("fault %d: the stream has %d messages; want all 50, because none is stored", f, n)
 			}
 		}
 		b.node.kill()
@@ -412,12 +412,12 @@ func TestBrokersDurable(t *testing.T) {
 	b.killRabbit(t, publishers[0], send)
 	b.node.stop(t)
 	if rabbits, buses := b.stored(t); rabbits != sent || buses != sent {
-		t.Errorf("%d and %d tasks were made of %d messages each", rabbits, buses, sent)
+		t.Errorf("%d and %d tasks were made from %d messages of each broker; want one for each", rabbits, buses, sent)
 	}
 }
 
-// killRabbit kills RabbitMQ while the node has messages of it in hand, which come again: each is one task
-// all the same.
+// killRabbit kills RabbitMQ while the node holds messages from it. They are delivered again, and
+// each is one task all the same.
 func (b *brokers) killRabbit(t *testing.T, p *publisher, send func(n int)) {
 	t.Helper()
 	began := time.Now()
@@ -433,10 +433,10 @@ func (b *brokers) killRabbit(t *testing.T, p *publisher, send func(n int)) {
 		t.Fatalf("after RabbitMQ was killed %d messages did not arrive, such as %s", n, one)
 	}
 	b.acknowledged(t)
-	t.Logf("RabbitMQ was killed, and all was well again after %v", time.Since(began).Round(time.Second))
+	t.Logf("everything arrived %v after RabbitMQ was killed", time.Since(began).Round(time.Second))
 }
 
-// stored is how many tasks there are of the messages of each broker, without the node.
+// stored returns the number of tasks from the messages of each broker, read from the database.
 func (b *brokers) stored(t *testing.T) (rabbits, buses int) {
 	t.Helper()
 	for _, task := range kept(t, postgresURL(b.database.address)) {

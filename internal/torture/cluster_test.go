@@ -12,22 +12,22 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A cluster is several nodes on one database, each behind a proxy of its own,
-// with creators and a receiver.
+// A cluster is several nodes on one database, each behind its own proxy, with creators and a
+// receiver.
 type cluster struct {
 	nodes    []*node
-	proxies  [][]*proxy // of each node, to the servers of its database
+	proxies  [][]*proxy // by node, one for each server of its database
 	receiver *receiver
 	journal  *journal
 	dice     *rand.Rand
-	store    string     // for a look when the nodes have stopped
-	sound    chan *node // those that are in no trouble
+	store    string     // the URL to read it after the nodes have stopped
+	sound    chan *node // nodes without trouble
 }
 
-// A backend is what a cluster is on.
+// A backend is the database of a cluster.
 type backend struct {
 	servers [][]string                  // the addresses that each node uses
-	url     func(address string) string // the store there; several addresses have commas between them
+	url     func(address string) string // URL of the store at an address; several addresses are separated by commas
 	wire    func() wire
 }
 
@@ -58,7 +58,7 @@ func (c *cluster) set(n *node, f fault, delay time.Duration) {
 	}
 }
 
-// spoiled is how many commits of a node met a fault of their own.
+// spoiled returns the number of a node's commits that a fault hit.
 func (c *cluster) spoiled(n *node) (hits int) {
 	for _, p := range c.proxies[n.number] {
 		hits += p.hits()
@@ -66,7 +66,7 @@ func (c *cluster) spoiled(n *node) (hits int) {
 	return hits
 }
 
-// awaitReady waits until a node says that it can fire.
+// awaitReady waits until a node reports that it can start attempts.
 func (c *cluster) awaitReady(t testing.TB, n *node) {
 	t.Helper()
 	if !soon(patient, func() bool { return n.ready(t) }) {
@@ -76,16 +76,15 @@ func (c *cluster) awaitReady(t testing.TB, n *node) {
 	}
 }
 
-// settleWithin is how long what is left may take when trouble is over: what all
-// else has missed is found by a sweep of the store once a minute.
+// settleWithin is how long the remaining tasks may take after the last trouble. If everything else
+// has missed a task, a sweep of the store finds it within a minute.
 const settleWithin = 100 * time.Second
 
-// settleSoon is how long it should take: the shards of a node that died last are
-// taken, and the last task that waits is due.
+// settleSoon is how long they should take: the shards of the last dead node are claimed, and the
+// last waiting task is due.
 const settleSoon = 22 * time.Second
 
-// settle waits until no task is pending, then stops the nodes, and returns what
-// is kept.
+// settle waits until no task is pending, stops the nodes, and returns the tasks in the store.
 func (c *cluster) settle(t *testing.T) map[string]client.TaskDetail {
 	t.Helper()
 	for _, n := range c.nodes {
@@ -104,7 +103,7 @@ func (c *cluster) settle(t *testing.T) map[string]client.TaskDetail {
 	if soon(settleWithin, over) {
 		t.Logf("all tasks had ended %v after the last trouble", time.Since(began).Round(100*time.Millisecond))
 	} else {
-		t.Errorf("%d tasks are still pending, %s after the last trouble", left, settleWithin)
+		t.Errorf("%d tasks are still pending %s after the last trouble; want none", left, settleWithin)
 		c.remains(t)
 	}
 	for _, n := range c.nodes {
@@ -116,8 +115,8 @@ func (c *cluster) settle(t *testing.T) map[string]client.TaskDetail {
 	return kept(t, c.store)
 }
 
-// remains shows what the nodes say of the receiver, whose the shards are, and
-// what is due in them.
+// remains logs what the nodes report about the receiver, who owns the shards, and which tasks are
+// due in them.
 func (c *cluster) remains(t testing.TB) {
 	for _, n := range c.nodes {
 		endpoints, err := n.client.Endpoints(t.Context())
@@ -146,7 +145,7 @@ func (c *cluster) remains(t testing.TB) {
 	}
 }
 
-// pending is how many tasks have not ended; -1: nobody said.
+// pending returns the number of pending tasks, or -1 if no node answered.
 func (c *cluster) pending(t testing.TB) int64 {
 	queues, err := c.nodes[0].client.Queues(t.Context())
 	if err != nil {
@@ -159,7 +158,7 @@ func (c *cluster) pending(t testing.TB) int64 {
 	return n
 }
 
-// logs shows the last lines of what each process of each node said.
+// logs logs the last lines of each process of each node.
 func (c *cluster) logs(t testing.TB, lines int) {
 	for _, n := range c.nodes {
 		var text strings.Builder
@@ -170,8 +169,7 @@ func (c *cluster) logs(t testing.TB, lines int) {
 	}
 }
 
-// exits fails the test for each time that a node ended by itself while nothing
-// was wrong.
+// exits fails the test for each time that a node ended by itself without trouble.
 func (c *cluster) exits(t testing.TB) {
 	for _, n := range c.nodes {
 		for _, e := range n.ended() {

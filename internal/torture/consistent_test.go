@@ -8,7 +8,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A silent test counts what it is told.
+// A silent test counts errors instead of reporting them.
 type silent struct {
 	testing.TB
 	told []string
@@ -19,7 +19,7 @@ func (s *silent) Errorf(format string, args ...any) {
 	s.told = append(s.told, fmt.Sprintf(format, args...))
 }
 
-// TestConsistent judges logs.
+// TestConsistent checks consistent with made-up logs.
 func TestConsistent(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -34,8 +34,8 @@ func TestConsistent(t *testing.T) {
 		name    string
 		log     []client.Attempt
 		sights  []sight
-		wrong   int // faults
-		explain int // deliveries
+		wrong   int // number of faults
+		explain int // number of deliveries to be explained
 	}{
 		{"once", []client.Attempt{made(1, 0, 1, "accepted", 200)}, []sight{saw(1, 0, 2, 200)}, 0, 0},
 		{"after a refusal", []client.Attempt{made(1, 0, 1, "refused", 500), made(2, 1, 20, "accepted", 200)}, []sight{saw(1, 0, 2, 500), saw(2, 1, 21, 200)}, 0, 0},

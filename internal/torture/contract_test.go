@@ -13,9 +13,9 @@ import (
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
-// TestGaleraContract holds a store to its contract whose connections lead to all
-// members of a Galera cluster in turn: what one of them has committed the others
-// read. That is harder than what is asked for, one member for each bellman.
+// TestGaleraContract runs storetest on a store whose connections lead to all members of a Galera
+// cluster in turn: what one member has committed, the others read. This is harder than the
+// supported setup, in which each bellman uses one member.
 func TestGaleraContract(t *testing.T) {
 	onlyLong(t)
 	g := newGalera(t)
@@ -35,7 +35,7 @@ func TestGaleraContract(t *testing.T) {
 	})
 }
 
-// TestGaleraMigrates creates the tables at all members at once.
+// TestGaleraMigrates creates the tables at all members at the same time.
 func TestGaleraMigrates(t *testing.T) {
 	onlyLong(t)
 	g := newGalera(t)
@@ -53,7 +53,7 @@ func TestGaleraMigrates(t *testing.T) {
 	group.Wait()
 }
 
-// inTurn is an address whose connections lead to one member after the other.
+// inTurn returns an address whose connections lead to one member after the other.
 func (g *galera) inTurn(t *testing.T) (address string) {
 	t.Helper()
 	g.everywhere(t)
@@ -83,7 +83,7 @@ func (g *galera) inTurn(t *testing.T) (address string) {
 			})
 		}
 	})
-	t.Cleanup(func() { // after those that close stores
+	t.Cleanup(func() { // runs after the cleanups that close stores
 		listener.Close()
 		work.Wait()
 	})
@@ -102,7 +102,7 @@ func (g *galera) everywhere(t *testing.T) {
 	}
 }
 
-// empty deletes what tests before this one have left.
+// empty deletes what earlier tests left.
 func (g *galera) empty(t *testing.T) {
 	t.Helper()
 	if err := mysql.Migrate(t.Context(), mysqlURL(g.members[0].address), mysql.Options{}); err != nil {

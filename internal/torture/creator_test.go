@@ -11,33 +11,32 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A creator creates tasks, one by one and in batches, and keeps a ledger of what
-// was accepted. What was not answered it asks for again, of another node: with
-// the same keys that is safe.
+// A creator creates tasks, one by one and in batches, and keeps a ledger of accepted tasks. It
+// repeats requests without an answer at another node, which is safe with the same keys.
 type creator struct {
 	name  string
-	url   string // of the receiver
+	url   string // URL of the receiver
 	nodes []*node
 	dice  *rand.Rand
 
 	made     int
-	open     []client.CreateTask // asked for, not answered
-	asked    int                 // how often in vain
-	accepted map[string]receipt  // by id
-	wrong    []string            // answers that must not be
+	open     []client.CreateTask // requests without an answer
+	asked    int                 // number of requests without an answer or with an error
+	accepted map[string]receipt  // by task id
+	wrong    []string            // answers that violate a promise
 }
 
-// A receipt is what is known of a task that was accepted.
+// A receipt is what is known of an accepted task.
 type receipt struct {
 	key string
-	at  time.Time // of the answer
+	at  time.Time // time of the answer
 }
 
 func newCreator(number int, url string, nodes []*node, dice *rand.Rand) *creator {
 	return &creator{name: fmt.Sprintf("creator-%d", number), url: url, nodes: nodes, dice: rand.New(rand.NewPCG(dice.Uint64(), 0)), accepted: map[string]receipt{}}
 }
 
-// pace is how long a creator waits between what it asks for.
+// pace is how long a creator waits between requests.
 const pace = 40 * time.Millisecond
 
 // load creates tasks until ctx ends.
@@ -57,8 +56,7 @@ func (c *creator) load(ctx context.Context) {
 	}
 }
 
-// next thinks of tasks. Some wait for a while, so that there is always something
-// due later, whoever will own it then.
+// next makes up tasks. Some are due later, so that every owner of a shard has waiting tasks.
 func (c *creator) next() {
 	for range 1 + c.dice.IntN(2)*c.dice.IntN(12) {
 		c.made++
@@ -73,13 +71,13 @@ func (c *creator) next() {
 	}
 }
 
-// ask asks a node for what is open, and writes down what it accepted.
+// ask sends the open requests to a node, and records which tasks it accepted.
 func (c *creator) ask(ctx context.Context) {
 	to := c.nodes[c.dice.IntN(len(c.nodes))]
 	results, err := to.client.CreateBatch(ctx, c.open)
 	switch status := client.StatusOf(err); {
 	case err == nil:
-	case status == 0, status == 429, status >= 500: // nobody there, or it says that it cannot
+	case status == 0, status == 429, status >= 500: // no answer, or the node says that it cannot
 		c.asked++
 		return
 	default:
@@ -100,7 +98,7 @@ func (c *creator) ask(ctx context.Context) {
 	c.open = left
 }
 
-// finish asks until nothing is open.
+// finish repeats requests until none is open.
 func (c *creator) finish(t testing.TB) {
 	eventually(t, patient, "accepted: what "+c.name+" asked for", func() bool {
 		if len(c.open) > 0 {
@@ -110,7 +108,7 @@ func (c *creator) finish(t testing.TB) {
 	})
 }
 
-// creators is several of them at work.
+// creators is a number of creators at work.
 type creators struct {
 	each []*creator
 	stop context.CancelFunc
@@ -132,7 +130,7 @@ func create(t testing.TB, n int, url string, nodes []*node, dice *rand.Rand) *cr
 	return c
 }
 
-// finish stops the load, asks for what is open, and returns the ledger.
+// finish stops the load, repeats open requests, and returns the ledger.
 func (c *creators) finish(t testing.TB) map[string]receipt {
 	t.Helper()
 	c.stop()

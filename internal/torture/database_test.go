@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// A machine is one private database server. It can be killed, and started again
-// on the same directory and address.
+// A machine is one private database server. It can be killed, and started again in the same
+// directory and at the same address.
 type machine struct {
 	name    string
 	address string
 	command func() *exec.Cmd
-	ping    func(ctx context.Context) error // nil when it answers
+	ping    func(ctx context.Context) error // returns nil if the server answers
 
 	mu      sync.Mutex
 	process *process
 }
 
-// start starts the server and waits until it answers. One that does not come up,
-// because what is left of the one before is still in its way, is started again.
+// start starts the server and waits until it answers. The server may fail to start because the
+// remains of an earlier process are in its way. Then it is started again.
 func (s *machine) start(t testing.TB) {
 	t.Helper()
 	s.launch(t)
@@ -40,7 +40,7 @@ func (s *machine) start(t testing.TB) {
 	}
 }
 
-// launch starts the server, and waits for nothing.
+// launch starts the server without waiting.
 func (s *machine) launch(t testing.TB) {
 	t.Helper()
 	p, err := start(s.command())
@@ -64,15 +64,14 @@ func (s *machine) current() *process {
 	return s.process
 }
 
-// crash ends the server without giving it time to put anything in order.
+// crash ends the server without giving it time to clean up.
 func (s *machine) crash(sig syscall.Signal) {
 	p := s.current()
 	p.signal(sig)
 	<-p.exited
 }
 
-// remove ends the server if it runs, by a signal that leaves no process of its
-// own behind.
+// remove ends the server if it runs, with a signal that leaves no child processes.
 func (s *machine) remove(sig syscall.Signal) {
 	p := s.current()
 	if p == nil || p.ended() {
@@ -84,8 +83,8 @@ func (s *machine) remove(sig syscall.Signal) {
 	}
 }
 
-// directory is a new directory that a user owns, if this process may say so: a
-// database server refuses to run as root.
+// directory creates a directory. A database server refuses to run as root, so owner owns the
+// directory if this process may change that.
 func directory(t testing.TB, owner string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "bellman-torture-")
@@ -101,7 +100,7 @@ func directory(t testing.TB, owner string) string {
 	return dir
 }
 
-// credential is a user for a process, nil when this one cannot choose.
+// credential returns the credential of a user, or nil if this process cannot switch users.
 func credential(t testing.TB, name string) *syscall.Credential {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -122,7 +121,7 @@ func credential(t testing.TB, name string) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-// command is a program that runs as a user, in a directory of that user's.
+// command returns a command that runs as a user, in a directory of that user.
 func command(id *syscall.Credential, dir, path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	cmd.Dir = dir
@@ -133,7 +132,7 @@ func command(id *syscall.Credential, dir, path string, args ...string) *exec.Cmd
 	return cmd
 }
 
-// must runs a command to its end.
+// must runs a command to its end, which must be successful.
 func must(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -141,8 +140,8 @@ func must(t testing.TB, cmd *exec.Cmd) {
 	}
 }
 
-// program finds a program by its name, in the last place that fits one of the
-// patterns, or in the path; empty: there is none.
+// program finds a program by name: in the last place that matches one of the patterns, or in the
+// path. It returns an empty text if there is none.
 func program(name string, places ...string) string {
 	for _, pattern := range places {
 		if found := glob(pattern + "/" + name); found != "" {

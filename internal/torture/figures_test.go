@@ -10,14 +10,14 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// What the figures must reach.
+// Limits that the figures must not exceed.
 const (
 	takeoverMost   = 8 * time.Second
 	takeoverMedian = 6500 * time.Millisecond
 	rollingMost    = 500 * time.Millisecond
 )
 
-// onEach runs a figure on each database that all nodes share.
+// onEach runs a figure on each kind of database that all nodes share.
 func onEach(t *testing.T, figure func(t *testing.T, c *cluster)) {
 	t.Helper()
 	if *rounds == 0 {
@@ -36,15 +36,15 @@ func onEach(t *testing.T, figure func(t *testing.T, c *cluster)) {
 	})
 }
 
-// TestTakeover kills a node under load, again and again, and measures how long
-// what was due of it waits until another fires it.
+// TestTakeover kills a node repeatedly under load. It measures how long the node's due tasks wait
+// until another node attempts them.
 func TestTakeover(t *testing.T) {
 	onEach(t, func(t *testing.T, c *cluster) {
 		made := create(t, load, c.receiver.url, c.nodes, c.dice)
 		var deaths []time.Time
 		for round := range *rounds {
 			c.balanced(t)
-			wait(between(c.dice, 3*time.Second, 5*time.Second)) // at any moment between two beats
+			wait(between(c.dice, 3*time.Second, 5*time.Second)) // any moment between two heartbeats
 			n := c.nodes[round%nodes]
 			over := c.journal.begin(t, death, n.number)
 			deaths = append(deaths, time.Now())
@@ -66,21 +66,20 @@ func TestTakeover(t *testing.T) {
 			}
 		}
 		if len(waits) == 0 {
-			t.Fatal("nothing was taken over")
+			t.Fatal("no attempt was taken over, so the test shows nothing")
 		}
 		slices.Sort(waits)
 		median, most := waits[len(waits)/2], waits[len(waits)-1]
 		t.Logf("take-over after kill -9: %d rounds, %d attempts, p50 %v, p99 %v, most %v", *rounds, len(waits),
 			round(median), round(waits[len(waits)*99/100]), round(most))
 		if median > takeoverMedian || most > takeoverMost {
-			t.Errorf("p50 %v, most %v; want %v and %v at most", round(median), round(most), takeoverMedian, takeoverMost)
+			t.Errorf("p50 %v, most %v; want at most %v and %v", round(median), round(most), takeoverMedian, takeoverMost)
 		}
 	})
 }
 
-// waited is how long an attempt waited that had to be taken over: it was due within
-// a second before or after a death, and made late. It waited from the later of the
-// two moments.
+// waited returns how long an attempt waited for its take-over. Such an attempt was due within a
+// second of a death and was late. It waited from its due time or the death, whichever was later.
 func waited(a client.Attempt, deaths []time.Time) (w time.Duration, is bool) {
 	for _, death := range deaths {
 		if after := a.Due.Sub(death); after.Abs() < time.Second && a.LatenessMS > 1500 {
@@ -90,7 +89,7 @@ func waited(a client.Attempt, deaths []time.Time) (w time.Duration, is bool) {
 	return 0, false
 }
 
-// TestRolling stops and starts each node in turn, in good order and under load.
+// TestRolling stops and starts each node in turn, in an orderly way and under load.
 func TestRolling(t *testing.T) {
 	onEach(t, func(t *testing.T, c *cluster) {
 		made := create(t, load, c.receiver.url, c.nodes, c.dice)
@@ -109,7 +108,7 @@ func TestRolling(t *testing.T) {
 		}
 		ledger := made.finish(t)
 		tasks := c.settle(t)
-		check(t, ledger, c.receiver, c.journal, tasks) // the journal is empty: nothing excuses a second delivery
+		check(t, ledger, c.receiver, c.journal, tasks) // the journal is empty, so nothing excuses a second delivery
 		var late []time.Duration
 		for _, task := range tasks {
 			for _, a := range task.AttemptLog {
@@ -121,12 +120,12 @@ func TestRolling(t *testing.T) {
 		t.Logf("rolling restart: %d stops, %d attempts, late p50 %v, p99 %v, p99.9 %v, most %v", max(*rounds/5, 1)*nodes, len(late),
 			late[len(late)/2], late[len(late)*99/100], late[len(late)*999/1000], most)
 		if most > rollingMost {
-			t.Errorf("an attempt was %v late; want %v at most", most, rollingMost)
+			t.Errorf("an attempt was %v late; want at most %v", most, rollingMost)
 		}
 	})
 }
 
-// balanced waits until all nodes have shards, and none has moved for a while.
+// balanced waits until all nodes have shards and none has moved for a while.
 func (c *cluster) balanced(t testing.TB) {
 	t.Helper()
 	const still = 3 * time.Second

@@ -12,26 +12,25 @@ import (
 	"time"
 )
 
-// galeraProviders are where packages put the library that makes MariaDB a cluster.
+// galeraProviders are the places of the library that makes MariaDB a cluster.
 var galeraProviders = []string{"/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so", "/usr/lib/*/galera/libgalera_smm.so"}
 
-// A galera is a MariaDB Galera cluster of three servers: each takes writes, and
-// which of two that contradict each other stands is found at COMMIT.
+// A galera is a MariaDB Galera cluster of three servers. Each accepts writes. If two writes
+// conflict, one of them fails at COMMIT.
 type galera struct {
 	members []*galeraMember
-	mu      sync.Mutex // while one of them is in trouble
-	turn    int        // whose it is next
+	mu      sync.Mutex // held while one of the members is in trouble
+	turn    int        // index of the next member to hit
 }
 
 // A galeraMember is one server of a cluster.
 type galeraMember struct {
 	*mariadb
-	found    bool   // it is to begin a new cluster
-	position string // where it goes on, after a crash
+	found    bool   // whether it starts a new cluster
+	position string // where it continues after a crash
 }
 
-// newGalera starts a cluster with an empty database. The test is skipped where
-// there is no Galera.
+// newGalera starts a cluster with an empty database. Without Galera the test is skipped.
 func newGalera(t testing.TB) *galera {
 	t.Helper()
 	provider := ""
@@ -73,7 +72,7 @@ func newGalera(t testing.TB) *galera {
 	return g
 }
 
-// status is one of a member's variables of state.
+// status returns one of a member's status variables.
 func (m *galeraMember) status(ctx context.Context, name string) (value string, err error) {
 	db, err := m.open()
 	if err != nil {
@@ -84,7 +83,7 @@ func (m *galeraMember) status(ctx context.Context, name string) (value string, e
 	return value, err
 }
 
-// synced returns nil when the member takes writes and has all of them.
+// synced returns nil if the member accepts writes and has all writes.
 func (m *galeraMember) synced(ctx context.Context) error {
 	value, err := m.status(ctx, "wsrep_local_state_comment")
 	if err == nil && value != "Synced" {
@@ -95,8 +94,8 @@ func (m *galeraMember) synced(ctx context.Context) error {
 
 var recovered = regexp.MustCompile(`Recovered position:\s*(\S+:-?\d+)`)
 
-// restart starts a member that crashed, at the place where it was, as the
-// scripts of the package do: others then send it only what it has missed.
+// restart starts a crashed member at its last position, as the package's scripts do. The others
+// then send it only what it missed.
 func (m *galeraMember) restart(t testing.TB) {
 	t.Helper()
 	cmd := m.command()
@@ -111,8 +110,7 @@ func (m *galeraMember) restart(t testing.TB) {
 	m.position = ""
 }
 
-// isolate cuts a member off from the others, or ends that. Its clients still
-// reach it.
+// isolate cuts a member off from the others, or reconnects it. Its clients still reach it.
 func (m *galeraMember) isolate(t testing.TB, cut bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -126,8 +124,8 @@ func (m *galeraMember) isolate(t testing.TB, cut bool) {
 	}
 }
 
-// hit makes trouble for one member, each in its turn and never for two at once:
-// two of three must be well, or nothing can be written.
+// hit makes trouble for one member, each in its turn and never two at once. Two of three members
+// must work, or nothing can be written.
 func (g *galera) hit(c *cluster, kind string, do func(t *testing.T, m *galeraMember, length time.Duration)) trouble {
 	return func(t *testing.T, length time.Duration) {
 		g.mu.Lock()
@@ -141,8 +139,8 @@ func (g *galera) hit(c *cluster, kind string, do func(t *testing.T, m *galeraMem
 	}
 }
 
-// whole reports whether all members are synced, and of one mind who belongs to the
-// cluster: one that had stopped thinks for a while that nothing has changed.
+// whole reports whether all members are synced and agree on who belongs to the cluster. A member
+// that had stopped may believe for a while that nothing has changed.
 func (g *galera) whole() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -161,15 +159,14 @@ func (g *galera) whole() bool {
 	return len(views) == 1
 }
 
-// away makes a member crash, and rejoin.
+// away makes a member crash and rejoin.
 func away(t *testing.T, m *galeraMember, length time.Duration) {
 	m.crash(syscall.SIGKILL)
 	wait(length * 4)
 	m.restart(t)
 }
 
-// split cuts a member off from the others until they have put it out, and heals
-// that.
+// split cuts a member off until the others have expelled it, and reconnects it.
 func split(t *testing.T, m *galeraMember, length time.Duration) {
 	m.isolate(t, true)
 	wait(6*time.Second + 6*length)
@@ -177,7 +174,7 @@ func split(t *testing.T, m *galeraMember, length time.Duration) {
 	eventually(t, patient, "synced: "+m.name, m.answers)
 }
 
-// stopped makes a member stop for a while, in which the others may put it out.
+// stopped stops a member for a while, in which the others may expel it.
 func stopped(t *testing.T, m *galeraMember, length time.Duration) {
 	m.current().signal(syscall.SIGSTOP)
 	wait(3*time.Second + 6*length)

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// all stands for every node where one is named.
+// all stands for every node.
 const all = -1
 
-// An event is trouble that was made, from before it began until after it ended.
+// An event is one trouble, from before it began until after it ended.
 type event struct {
 	kind     string
-	node     int // whom it hits, or all
+	node     int // the node that it hits, or all
 	harmless bool
 	from, to time.Time
 }
 
-// A journal is what happened, in the order in which it began.
+// A journal has all events, in the order of their beginning.
 type journal struct {
 	mu     sync.Mutex
 	events []*event
 }
 
-// begin writes down that trouble begins; over, that it has ended.
+// begin records that trouble begins; over records its end.
 func (j *journal) begin(t testing.TB, kind string, node int) (over func()) {
 	return j.add(t, &event{kind: kind, node: node, from: time.Now()})
 }
 
-// harmless writes down what excuses nothing.
+// harmless records something that excuses nothing.
 func (j *journal) harmless(t testing.TB, kind string, node int) (over func()) {
 	return j.add(t, &event{kind: kind, node: node, from: time.Now(), harmless: true})
 }
@@ -58,12 +58,11 @@ func (e *event) String() string {
 	return fmt.Sprintf("%s of node %d", e.kind, e.node)
 }
 
-// slack is how long trouble is felt after it is over: connections are made anew,
-// what was to be sent is sent.
+// slack is how long the effects of trouble last after its end, such as new connections and delayed
+// messages.
 const slack = time.Second
 
-// hits finds the trouble that a node was in at some time from one moment to
-// another, a death before anything else; nil if there was none.
+// hits returns the trouble of a node between two moments, or nil. A death takes precedence.
 func (j *journal) hits(node int, from, to time.Time) (found *event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -81,7 +80,7 @@ func (j *journal) hits(node int, from, to time.Time) (found *event) {
 // death is the kind of trouble that ends a node.
 const death = "kill -9"
 
-// kinds says how much trouble of each kind there was.
+// kinds returns the number of events by kind, as text.
 func (j *journal) kinds() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

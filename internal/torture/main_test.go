@@ -19,10 +19,10 @@ var (
 	rounds = flag.Int("rounds", 0, "rounds of each figure; 0: no figures")
 )
 
-// nodes is how many processes share a database.
+// nodes is the number of processes that share a database.
 const nodes = 3
 
-// patient is how long a test waits for what must come: long enough for a slow and busy machine.
+// patient is how long a test waits for a condition. It suits a slow and busy machine.
 const patient = 5 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -37,11 +37,11 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// agent is the version that a node's copy has, and so what its requests say
-// who sent them: a receiver tells the nodes apart.
+// agent returns the version in a node's copy of the program. The node's requests contain it, so
+// that a receiver can tell the nodes apart.
 func agent(node int) string { return fmt.Sprintf("torture-node-%d", node) }
 
-// copyOf is a node's copy of the program under test.
+// copyOf returns the path of a node's copy of the program under test.
 func copyOf(t testing.TB, node int) string {
 	t.Helper()
 	dir, err := binaries()
@@ -51,12 +51,11 @@ func copyOf(t testing.TB, node int) string {
 	return filepath.Join(dir, agent(node))
 }
 
-// built is that directory, to be removed at the end; empty: nothing was built.
+// built is the directory of the copies, which is removed at the end. Empty: nothing was built.
 var built string
 
-// binaries is the directory of the copies, which are made when the first is
-// wanted. The program is linked once: the copies differ in their version alone,
-// which has the same length in each.
+// binaries returns the directory of the copies, which are made at the first call. The program is
+// linked once. The copies differ only in their versions, which have the same length.
 var binaries = sync.OnceValues(func() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "bellman-torture-"); err != nil {
 		return "", err
@@ -73,7 +72,7 @@ var binaries = sync.OnceValues(func() (dir string, err error) {
 		return dir, err
 	}
 	if !bytes.Contains(text, []byte(agent(0))) {
-		return dir, fmt.Errorf("%s does not hold its version as text", first)
+		return dir, fmt.Errorf("%s does not contain its version as text", first)
 	}
 	for node := 1; node < nodes; node++ {
 		if err := os.WriteFile(filepath.Join(dir, agent(node)), bytes.ReplaceAll(text, []byte(agent(0)), []byte(agent(node))), 0o755); err != nil {
@@ -83,7 +82,7 @@ var binaries = sync.OnceValues(func() (dir string, err error) {
 	return dir, nil
 })
 
-// dice is a source of chance for one test, the same each time for a seed.
+// dice returns a random source for one test. A seed gives the same numbers each time.
 func dice(t testing.TB) *rand.Rand {
 	t.Helper()
 	t.Logf("seed %d", *seed)

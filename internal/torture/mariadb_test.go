@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"testing"
 
-	_ "github.com/go-sql-driver/mysql" // is registered
+	_ "github.com/go-sql-driver/mysql" // registers the driver
 )
 
-// mysqlURL is the store in the database that listens at an address.
+// mysqlURL returns the URL of the store in the database at an address.
 func mysqlURL(address string) string { return "mysql://root@" + address + "/bellman" }
 
 func mysqlWires() wire { return &mysqlWire{} }
@@ -24,8 +24,8 @@ type mariadb struct {
 	id  *syscall.Credential
 }
 
-// newMariaDB makes a server, which does not run yet, with more settings than the
-// usual ones. The test is skipped where there is no MariaDB.
+// newMariaDB prepares a server with additional settings, without starting it. Without MariaDB the
+// test is skipped.
 func newMariaDB(t testing.TB, name string, more ...string) *mariadb {
 	t.Helper()
 	install, daemon := program("mariadb-install-db"), program("mariadbd", "/usr/sbin", "/usr/local/sbin")
@@ -38,8 +38,8 @@ func newMariaDB(t testing.TB, name string, more ...string) *mariadb {
 	s.name, s.address = name, freePort(t)
 	s.command = func() *exec.Cmd {
 		_, port, _ := net.SplitHostPort(s.address)
-		// A directory for temporary tables too: at its start a server deletes all that it
-		// finds there, those of other servers in /tmp as well.
+		// The server also needs its own directory for temporary tables. At its start a server
+		// deletes everything that it finds there, in /tmp also the tables of other servers.
 		args := []string{"--no-defaults", "--tmpdir=" + dir, "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"),
 			"--port=" + port, "--bind-address=127.0.0.1", "--innodb-buffer-pool-size=128M", "--innodb-log-file-size=48M", "--max-connections=100"}
 		return command(s.id, dir, daemon, append(args, more...)...)
@@ -50,7 +50,7 @@ func newMariaDB(t testing.TB, name string, more ...string) *mariadb {
 	return s
 }
 
-// open opens the server without a database.
+// open connects to the server without choosing a database.
 func (s *mariadb) open() (*sql.DB, error) { return sql.Open("mysql", "root@tcp("+s.address+")/") }
 
 // exec runs one statement.
@@ -64,7 +64,7 @@ func (s *mariadb) exec(ctx context.Context, text string) error {
 	return err
 }
 
-// create makes the database for the store.
+// create creates the database of the store.
 func (s *mariadb) create(t testing.TB) {
 	t.Helper()
 	if err := s.exec(t.Context(), "CREATE DATABASE bellman"); err != nil {

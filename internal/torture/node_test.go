@@ -12,31 +12,31 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A node is one bellman process under a supervisor, which starts it again when it
-// ends by itself, as an init system would.
+// A node is one bellman process under a supervisor, which restarts it when it ends by itself, like
+// an init system.
 type node struct {
 	number  int
-	path    string // of its copy of the program
+	path    string // path of its copy of the program
 	address string // where it listens, always the same
 	store   string
-	file    string // its configuration; empty: none
+	file    string // its configuration file; empty: none
 	client  *client.Client
 
 	mu      sync.Mutex
 	process *process
-	down    bool // it is to stay down
+	down    bool // whether it stays down
 	watched sync.WaitGroup
 	exits   []exit
 	logs    []*output
 }
 
-// An exit is an end of a process that nobody asked for.
+// An exit is an end of a process that nobody requested.
 type exit struct {
 	at   time.Time
 	said string
 }
 
-// newNode is a node that does not run yet.
+// newNode returns a node that does not run yet.
 func newNode(t testing.TB, number int, store string) *node {
 	t.Helper()
 	n := &node{number: number, path: copyOf(t, number), address: freePort(t), store: store, down: true}
@@ -48,7 +48,7 @@ func newNode(t testing.TB, number int, store string) *node {
 	return n
 }
 
-// freePort is an address of loopback that nobody listens on.
+// freePort returns an address on loopback on which nobody listens.
 func freePort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -85,13 +85,13 @@ func (n *node) launch() error {
 	return err
 }
 
-// answerWithin is how long a node may take to answer, before another is asked.
+// answerWithin is how long a node may take to answer before another one is asked.
 const answerWithin = 1500 * time.Millisecond
 
-// again is how long a supervisor waits before it starts a process again.
+// again is how long a supervisor waits before it restarts a process.
 const again = 500 * time.Millisecond
 
-// supervise starts the process again until it is to be down.
+// supervise restarts the process until it is to stay down.
 func (n *node) supervise() {
 	for {
 		n.mu.Lock()
@@ -116,7 +116,7 @@ func (n *node) supervise() {
 	}
 }
 
-// signal sends the process a signal.
+// signal sends a signal to the process.
 func (n *node) signal(s syscall.Signal) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -125,7 +125,7 @@ func (n *node) signal(s syscall.Signal) {
 	}
 }
 
-// lower says that the process is to stay down, and returns it.
+// lower marks the node as down, and returns its process.
 func (n *node) lower() *process {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -133,7 +133,7 @@ func (n *node) lower() *process {
 	return n.process
 }
 
-// kill ends the process as a crash does.
+// kill ends the process like a crash.
 func (n *node) kill() {
 	if p := n.lower(); p != nil {
 		p.kill()
@@ -141,7 +141,7 @@ func (n *node) kill() {
 	n.watched.Wait()
 }
 
-// stop ends the process in good order.
+// stop ends the process in an orderly way.
 func (n *node) stop(t testing.TB) {
 	t.Helper()
 	p := n.lower()
@@ -152,10 +152,10 @@ func (n *node) stop(t testing.TB) {
 	n.watched.Wait()
 }
 
-// ready reports whether the node says that it can fire.
+// ready reports whether the node says that it can start attempts.
 func (n *node) ready(t testing.TB) bool { return n.client.Ready(t.Context()) == nil }
 
-// ended is when the process ended by itself so far.
+// ended returns the exits of the process so far.
 func (n *node) ended() []exit {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -13,14 +13,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// postgresURL is the store in the database that listens at an address.
+// postgresURL returns the URL of the store in the database at an address.
 func postgresURL(address string) string {
 	return "postgres://postgres@" + address + "/postgres?sslmode=disable"
 }
 
 func postgresWires() wire { return &postgresWire{} }
 
-// glob is the last path that fits a pattern.
+// glob returns the last path that matches a pattern.
 func glob(pattern string) string {
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) == 0 {
@@ -36,8 +36,8 @@ type postgres struct {
 	id        *syscall.Credential
 }
 
-// newPostgres makes a server with an empty database, which does not run yet. The
-// test is skipped where there is no PostgreSQL.
+// newPostgres prepares a server with an empty database, without starting it. Without PostgreSQL the
+// test is skipped.
 func newPostgres(t testing.TB, name string) *postgres {
 	t.Helper()
 	s := locatePostgres(t, name)
@@ -45,7 +45,7 @@ func newPostgres(t testing.TB, name string) *postgres {
 	return s
 }
 
-// locatePostgres is a server without data.
+// locatePostgres returns a server without data.
 func locatePostgres(t testing.TB, name string) *postgres {
 	t.Helper()
 	initdb := program("initdb", "/usr/lib/postgresql/*/bin")
@@ -68,12 +68,12 @@ func locatePostgres(t testing.TB, name string) *postgres {
 	return s
 }
 
-// run is one of the server's programs.
+// run runs one of the server's programs.
 func (s *postgres) run(name string, args ...string) *exec.Cmd {
 	return command(s.id, filepath.Dir(s.data), filepath.Join(s.bin, name), args...)
 }
 
-// immediately ends the server as pg_ctl stop -m immediate does.
+// immediately ends the server like pg_ctl stop -m immediate.
 func (s *postgres) immediately() { s.crash(syscall.SIGQUIT) }
 
 // ask runs one statement and returns the first value of its first row.

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// A process is a program that was started, with what it says.
+// A process is a started program with its output.
 type process struct {
 	cmd    *exec.Cmd
 	said   output
-	exited chan struct{} // closed at the end
+	exited chan struct{} // closed when the process has ended
 }
 
-// start starts a program; env is all of its environment.
+// start starts a program; env is its whole environment.
 func start(cmd *exec.Cmd) (*process, error) {
 	p := &process{cmd: cmd, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &p.said, &p.said
@@ -25,13 +25,14 @@ func start(cmd *exec.Cmd) (*process, error) {
 		return nil, err
 	}
 	go func() {
-		cmd.Wait() // its status is in ProcessState
+		cmd.Wait() // the status is in ProcessState
 		close(p.exited)
 	}()
 	return p, nil
 }
 
-// environment is the tests' own, without what would configure bellman.
+// environment returns the environment of the tests without the variables that configure bellman,
+// and with more.
 func environment(more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -42,10 +43,10 @@ func environment(more ...string) []string {
 	return append(env, more...)
 }
 
-// signal sends a signal; the process may have ended.
+// signal sends a signal; the process may have ended already.
 func (p *process) signal(s syscall.Signal) { p.cmd.Process.Signal(s) }
 
-// kill ends the process as a crash does, even one that was stopped.
+// kill ends the process like a crash, even if it was stopped by a signal.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.exited
@@ -61,7 +62,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// end waits for the end, and returns the exit status.
+// end waits for the end of the process, and returns the exit status.
 func (p *process) end(t testing.TB, within time.Duration) int {
 	t.Helper()
 	timeout := time.NewTimer(within)
@@ -70,7 +71,7 @@ func (p *process) end(t testing.TB, within time.Duration) int {
 	case <-p.exited:
 		return p.cmd.ProcessState.ExitCode()
 	case <-timeout.C:
-		t.Fatalf("%s is still there after %s:\n%s", p.cmd.Path, within, p.said.tail(40))
+		t.Fatalf("%s still runs after %s:\n%s", p.cmd.Path, within, p.said.tail(40))
 		return -1
 	}
 }
@@ -93,21 +94,21 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// tail is the last lines.
+// tail returns the last n lines.
 func (o *output) tail(n int) string {
 	lines := strings.SplitAfter(o.String(), "\n")
 	return strings.Join(lines[max(len(lines)-n-1, 0):], "")
 }
 
-// eventually asks until ok, and fails the test if that takes too long.
+// eventually calls ok until it returns true, and fails the test after within.
 func eventually(t testing.TB, within time.Duration, what string, ok func() bool) {
 	t.Helper()
 	if !soon(within, ok) {
-		t.Fatalf("after %s still not %s", within, what)
+		t.Fatalf("after %s not yet: %s", within, what)
 	}
 }
 
-// soon asks until ok, and gives up after a time.
+// soon calls ok until it returns true, and returns false after within.
 func soon(within time.Duration, ok func() bool) bool {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()

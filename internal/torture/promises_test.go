@@ -12,16 +12,15 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// unrecorded is how long the outcome of an attempt may take to be durable, after
-// its answer, while nothing is wrong but a busy machine.
+// unrecorded is how long it may take, after an answer, until the outcome of the attempt is durable
+// on a busy machine without trouble.
 const unrecorded = 3 * time.Second
 
-// apart is how far a node's clock, which runs on its own, may be from the
-// receiver's.
+// apart is how far a node's clock may differ from the receiver's.
 const apart = 50 * time.Millisecond
 
-// check holds what is left against what was promised, and says how much of it
-// was done twice, and why.
+// check compares the remaining tasks with the promises. It logs how many attempts were made twice,
+// and why.
 func check(tb *testing.T, ledger map[string]receipt, r *receiver, j *journal, kept map[string]client.TaskDetail) {
 	tb.Helper()
 	t := &faults{tb: tb}
@@ -33,7 +32,7 @@ func check(tb *testing.T, ledger map[string]receipt, r *receiver, j *journal, ke
 	explain := func(id string, s sight) {
 		e := j.hits(s.node, s.at, s.at.Add(slowest+unrecorded))
 		if e == nil {
-			t.Errorf("task %s: node %d sent attempt %d at %s, which is in no log or came into it late, and nothing was wrong with it then; the log has %+v, the receiver saw %v",
+			t.Errorf("task %s: node %d sent attempt %d at %s, which is not logged or was logged late, although the node was not in trouble; the log has %+v, the receiver saw %v",
 				id, s.node, s.number, s.at.UTC().Format("15:04:05.000"), kept[id].AttemptLog, sights[id])
 			return
 		}
@@ -43,7 +42,7 @@ func check(tb *testing.T, ledger map[string]receipt, r *receiver, j *journal, ke
 	}
 	for id := range ledger {
 		if _, ok := kept[id]; !ok {
-			t.Errorf("task %s was accepted, and is not there", id)
+			t.Errorf("task %s was accepted, but is missing", id)
 		}
 	}
 	keys := map[string]string{}
@@ -53,7 +52,7 @@ func check(tb *testing.T, ledger map[string]receipt, r *receiver, j *journal, ke
 		}
 		keys[task.Key] = id
 		if _, ok := ledger[id]; !ok {
-			t.Errorf("task %s, key %s, is there, and was not accepted under this id", id, task.Key)
+			t.Errorf("task %s, key %s, exists, but was not accepted under this id", id, task.Key)
 		}
 		if task.State != "succeeded" {
 			t.Errorf("task %s ended as %s, %s; want succeeded", id, task.State, task.Reason)
@@ -63,7 +62,7 @@ func check(tb *testing.T, ledger map[string]receipt, r *receiver, j *journal, ke
 	}
 	for id := range sights {
 		if _, ok := kept[id]; !ok {
-			t.Errorf("task %s was delivered, and is not there", id)
+			t.Errorf("task %s was delivered, but is missing", id)
 		}
 	}
 	extra := 0
@@ -74,7 +73,7 @@ func check(tb *testing.T, ledger map[string]receipt, r *receiver, j *journal, ke
 		len(ledger), deliveries, extra, tally(reasons, why), unknown, j.kinds())
 }
 
-// faults are what a check finds; of many only the first are told.
+// faults counts errors, and reports only the first ones.
 type faults struct {
 	tb testing.TB
 	n  int
@@ -89,33 +88,32 @@ func (f *faults) Errorf(format string, args ...any) {
 	}
 }
 
-// rest says how many there were beyond those.
+// rest reports how many more errors there were.
 func (f *faults) rest() {
 	if f.n > told {
 		f.tb.Errorf("and %d more", f.n-told)
 	}
 }
 
-// consistent holds a task's log against what the receiver saw of it. It passes
-// on each delivery that is not in the log, or came into it late, and returns how many
-// attempts are logged of which nobody knows whether they were made.
-//
-// An attempt comes into the log late, after one that began when it had ended, if its node lost
-// the shard before it could record it, and got the shard back when the next owner had made the
-// attempt again. It was sent under a number that another has in the log.
+// consistent compares a task's log with what the receiver saw of it. It calls explain for each
+// delivery that is not logged or was logged late. It returns the number of logged attempts of which
+// nobody knows whether they were made.
+// A node may lose a shard before it records an attempt, and regain it after the next owner has repeated
+// the attempt. The first attempt is then logged late, after one that began when it had ended. In the log
+// it has another number than in its request.
 func consistent(t *faults, task client.TaskDetail, sights []sight, explain func(id string, s sight)) (unknown int) {
 	logged := make([]bool, len(sights))
-	accepted, over := false, time.Time{} // the one before it
+	accepted, over := false, time.Time{} // of the attempts before it
 	for i, a := range task.AttemptLog {
 		if a.Number != i+1 {
-			t.Errorf("task %s: attempt %d is number %d of its log", task.ID, a.Number, i+1)
+			t.Errorf("task %s: attempt number %d is at position %d of its log", task.ID, a.Number, i+1)
 		}
 		if a.Started.Before(a.Due.Time) {
 			t.Errorf("task %s: attempt %d was due at %s and started at %s", task.ID, a.Number, a.Due, a.Started)
 		}
 		late := a.Started.Before(over)
 		if accepted && !late {
-			t.Errorf("task %s: attempt %d started at %s, and one before it was accepted", task.ID, a.Number, a.Started)
+			t.Errorf("task %s: attempt %d started at %s, although an earlier one was accepted", task.ID, a.Number, a.Started)
 		}
 		accepted = accepted || a.Result == "accepted"
 		over = later(over, ended(a))
@@ -127,18 +125,18 @@ func consistent(t *faults, task client.TaskDetail, sights []sight, explain func(
 				!s.at.Before(a.Started.Add(-apart)) && !s.at.After(ended(a).Add(apart))
 		})
 		switch {
-		case late && seen >= 0: // explained below
+		case late && seen >= 0: // explained below, because it is not marked as logged
 		case late:
 			explain(task.ID, sight{at: a.Started.Time, node: nodeOf(a), number: a.Number})
 		case seen >= 0:
 			logged[seen] = true
-		case a.Status == 0: // no answer came: it may have arrived or not
+		case a.Status == 0: // no answer came, so the request may have arrived or not
 		default:
 			t.Errorf("task %s: node %s logged attempt %d of %s as %s, %d %q; the receiver saw %v", task.ID, a.Node, a.Number, a.Started, a.Result, a.Status, a.Response, sights)
 		}
 	}
 	if !accepted {
-		t.Errorf("task %s succeeded, and no attempt in its log was accepted: %+v", task.ID, task.AttemptLog)
+		t.Errorf("task %s succeeded, but no attempt in its log was accepted: %+v", task.ID, task.AttemptLog)
 	}
 	for i, s := range sights {
 		if !logged[i] {
@@ -148,7 +146,7 @@ func consistent(t *faults, task client.TaskDetail, sights []sight, explain func(
 	return unknown
 }
 
-// nodeOf is who made an attempt; -1: nobody that is known.
+// nodeOf returns the number of the node that made an attempt; -1: unknown.
 func nodeOf(a client.Attempt) int {
 	for node := range nodes {
 		if strings.HasPrefix(a.Node, agent(node)+"/") {
@@ -165,7 +163,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// ended is when an attempt ended, at the latest: times are cut to milliseconds.
+// ended returns the latest time at which an attempt may have ended, because times are cut to
+// milliseconds.
 func ended(a client.Attempt) time.Time {
 	return a.Started.Add(time.Duration(a.TookMS) * time.Millisecond)
 }

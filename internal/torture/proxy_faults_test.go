@@ -26,7 +26,7 @@ func (w *lineWire) answered(piece []byte) bool {
 	return strings.Contains(w.answer, "COMMIT\n")
 }
 
-// echo is a server that answers each line with itself, and says which it got.
+// echo starts a server that answers each line with itself, and sends each line to got.
 func echo(t *testing.T) (address string, got <-chan string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +56,7 @@ func echo(t *testing.T) (address string, got <-chan string) {
 	return listener.Addr().String(), lines
 }
 
-// A lineClient says lines through a proxy.
+// A lineClient sends lines through a proxy.
 type lineClient struct {
 	net.Conn
 	r *bufio.Reader
@@ -80,12 +80,12 @@ func (c *lineClient) say(line string, within time.Duration) error {
 	c.SetReadDeadline(time.Now().Add(within))
 	got, err := c.r.ReadString('\n')
 	if err == nil && got != line {
-		err = errors.New("another answer: " + got)
+		err = errors.New("unexpected answer: " + got)
 	}
 	return err
 }
 
-// arrived waits for a line at the server.
+// arrived waits until the server has got a line.
 func arrived(t *testing.T, got <-chan string, want string) {
 	t.Helper()
 	timeout := time.NewTimer(patient)
@@ -100,7 +100,7 @@ func arrived(t *testing.T, got <-chan string, want string) {
 	}
 }
 
-// TestProxy meets each fault once.
+// TestProxy makes each fault once.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	const quick, soon = 50 * time.Millisecond, patient
@@ -115,53 +115,53 @@ func TestProxy(t *testing.T) {
 	p.set(slow, quick)
 	began := time.Now()
 	if err := c.say("b\n", soon); err != nil || time.Since(began) < 2*quick {
-		t.Errorf("slow both ways: %v after %v; want %v at least", err, time.Since(began), 2*quick)
+		t.Errorf("slow in both directions: %v after %v; want at least %v", err, time.Since(began), 2*quick)
 	}
 	arrived(t, got, "b\n")
 
 	p.set(blackHole, 0)
 	if err := c.say("c\n", quick); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a black hole: %v; want nothing at all", err)
+		t.Errorf("a black hole: %v; want no answer and no end of the connection", err)
 	}
 	p.set(pass, 0)
 	arrived(t, got, "c\n")
 	c.SetReadDeadline(time.Now().Add(soon))
 	if line, err := c.r.ReadString('\n'); line != "c\n" {
-		t.Errorf("after it: %q, %v; want what was held", line, err)
+		t.Errorf("after the black hole: %q, %v; want the delayed answer", line, err)
 	}
 
 	p.set(refused, 0)
 	if err := c.say("d\n", soon); err == nil {
-		t.Error("a connection that was cut answers")
+		t.Error("a cut connection got an answer")
 	}
 	if err := dialLines(t, p).say("e\n", soon); err == nil {
-		t.Error("a connection is made while none may be")
+		t.Error("a connection was made while connections are refused")
 	}
 
 	p.set(replyLost, 0)
 	c = dialLines(t, p)
 	if err := c.say("f\n", soon); err != nil {
-		t.Errorf("before a COMMIT: %v", err)
+		t.Errorf("a line before the COMMIT: %v", err)
 	}
 	arrived(t, got, "f\n")
 	if err := c.say("COMMIT\n", soon); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the answer to COMMIT: %v; want a connection that is gone", err)
+		t.Errorf("the COMMIT whose reply is lost: %v; want a closed connection", err)
 	}
 	arrived(t, got, "COMMIT\n")
 	if err := dialLines(t, p).say("COMMIT\n", soon); err != nil {
-		t.Errorf("the next COMMIT: %v", err)
+		t.Errorf("the next COMMIT, which no fault hits: %v", err)
 	}
 	arrived(t, got, "COMMIT\n")
 
 	p.set(notSent, 0)
 	if err := dialLines(t, p).say("COMMIT\n", soon); err == nil {
-		t.Error("a COMMIT that is not sent is answered")
+		t.Error("a COMMIT that was not delivered got an answer")
 	}
 	if err := dialLines(t, p).say("g\n", soon); err != nil {
 		t.Error(err)
 	}
-	arrived(t, got, "g\n") // and no COMMIT before it
+	arrived(t, got, "g\n") // with no COMMIT before it
 	if p.hits() != 2 {
-		t.Errorf("%d COMMITs met a fault; want 2", p.hits())
+		t.Errorf("faults hit %d COMMITs; want 2", p.hits())
 	}
 }

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// A fault is what a proxy does to what passes.
+// A fault is what a proxy does to the bytes that pass.
 type fault int
 
 const (
 	pass      fault = iota
-	refused         // no connection is made, those there are were cut
-	slow            // each piece is held for a while, both ways
-	blackHole       // nothing passes, no connection is cut; afterwards it goes on
-	replyLost       // the connection is cut at the next COMMIT, which is delivered, at once or a while after
+	refused         // no connection is made, and existing ones are cut
+	slow            // each piece is delayed, in both directions
+	blackHole       // nothing passes, but no connection is cut; afterwards it goes on
+	replyLost       // the connection is cut at the next COMMIT, which is delivered at once or a while later
 	notSent         // the connection is cut at the next COMMIT, which is not delivered
 )
 
-// A proxy stands between a node and its database.
+// A proxy is between a node and its database.
 type proxy struct {
 	address string
 	wire    func() wire
 
 	mu      sync.Mutex
-	to      string // the database
+	to      string // address of the database
 	fault   fault
 	delay   time.Duration
 	changed chan struct{} // closed when the fault changes
-	hit     int           // commits that met a fault of their own
+	hit     int           // number of commits that a fault hit
 	open    map[*link]bool
 	closed  bool
 	work    sync.WaitGroup
@@ -40,7 +40,7 @@ type proxy struct {
 type link struct {
 	client, server net.Conn
 	wire           wire
-	lost           atomic.Bool   // the client is gone; the server does not know
+	lost           atomic.Bool   // the client is gone, which the server does not know
 	over           chan struct{} // closed when nothing more is read from the server
 }
 
@@ -49,7 +49,7 @@ func (l *link) cut() {
 	l.server.Close()
 }
 
-// newProxy listens on loopback.
+// newProxy starts a proxy on loopback.
 func newProxy(t testing.TB, to string, w func() wire) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -77,7 +77,7 @@ func newProxy(t testing.TB, to string, w func() wire) *proxy {
 	return p
 }
 
-// set makes what passes from now on meet a fault.
+// set makes a fault for everything that passes from now on.
 func (p *proxy) set(f fault, delay time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,14 +91,14 @@ func (p *proxy) set(f fault, delay time.Duration) {
 	}
 }
 
-// lead makes new connections lead to another server. Those there are stay.
+// lead leads new connections to another server. Existing connections stay.
 func (p *proxy) lead(to string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.to = to
 }
 
-// hits is how many commits met a fault of their own.
+// hits returns the number of commits that a fault hit.
 func (p *proxy) hits() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,8 +144,8 @@ func (p *proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// clear waits while nothing may pass, and holds up what is slow. It is false
-// when the connection is to be cut.
+// clear waits while nothing may pass, and delays pieces if the fault is slow. It returns false if
+// the connection is to be cut.
 func (p *proxy) clear() bool {
 	for {
 		f, delay, changed, closed := p.now()
@@ -167,8 +167,8 @@ func (p *proxy) clear() bool {
 	}
 }
 
-// answers carries what the server sends. When the client is gone it reads until
-// COMMIT is answered, so that the server is not disturbed before.
+// answers carries what the server sends. After the client is gone it reads until COMMIT is
+// answered, so that the server is not disturbed before.
 func (p *proxy) answers(l *link) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -210,8 +210,7 @@ func (p *proxy) requests(l *link) {
 	}
 }
 
-// spoil does to a COMMIT what it is to meet, once, and reports whether the
-// connection is over.
+// spoil applies the fault to a COMMIT, once, and reports whether the connection is over.
 func (p *proxy) spoil(l *link, piece []byte) bool {
 	p.mu.Lock()
 	f, delay := p.fault, p.delay
@@ -232,7 +231,7 @@ func (p *proxy) spoil(l *link, piece []byte) bool {
 	l.server.Write(piece) // the server may have ended the session
 	timer.Reset(2 * time.Second)
 	select {
-	case <-l.over: // it has answered
+	case <-l.over: // the server has answered
 	case <-timer.C:
 	}
 	return true

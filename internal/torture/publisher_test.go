@@ -12,16 +12,16 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// A publisher publishes messages one after the other, each for as long as it takes
-// until the broker has confirmed it.
+// A publisher publishes messages one after the other. It waits for the broker's confirmation of
+// each.
 type publisher struct {
 	name      string
-	send      func(ctx context.Context, id string, body []byte) error // nil: it is confirmed
-	confirmed map[string]bool                                         // bodies
-	count     atomic.Int64                                            // of confirmed, which is not safe for concurrent use
+	send      func(ctx context.Context, id string, body []byte) error // returns nil when the message is confirmed
+	confirmed map[string]bool                                         // by body
+	count     atomic.Int64                                            // length of confirmed, which is not safe for concurrent use
 }
 
-// publish publishes until ctx ends, at a pace.
+// publish publishes until ctx ends, with pauses.
 func (p *publisher) publish(ctx context.Context, pace time.Duration) {
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
@@ -46,7 +46,7 @@ func (p *publisher) publish(ctx context.Context, pace time.Duration) {
 	}
 }
 
-// newRabbitPublisher publishes to a queue.
+// newRabbitPublisher returns a publisher to a queue.
 func newRabbitPublisher(address, queue string) *publisher {
 	var conn *amqp.Connection
 	var ch *amqp.Channel
@@ -84,7 +84,7 @@ func newRabbitPublisher(address, queue string) *publisher {
 	return &publisher{name: "rabbitmq", send: send, confirmed: map[string]bool{}}
 }
 
-// newBusPublisher publishes to a subject of a stream.
+// newBusPublisher returns a publisher to a subject of a stream.
 func newBusPublisher(t testing.TB, address, subject string) *publisher {
 	t.Helper()
 	conn, err := nats.Connect("nats://"+address, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))

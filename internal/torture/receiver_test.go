@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// A sight is one delivery as the receiver saw it, and what it answered.
+// A sight is one delivery as the receiver saw it, and its answer.
 type sight struct {
 	at     time.Time
-	node   int // who sent it
-	number int // of the attempt
+	node   int // the node that sent it
+	number int // number of the attempt
 	status int
 	body   string
 }
@@ -26,12 +26,12 @@ func (s sight) String() string {
 	return fmt.Sprintf("attempt %d of node %d at %s, answered %d %q", s.number, s.node, s.at.UTC().Format("15:04:05.000"), s.status, s.body)
 }
 
-// A receiver is a merchant that writes down what it sees before it answers. What
-// it answers depends on the number that the task carries, and on the attempt's.
+// A receiver is a merchant that records each delivery before it answers. Its answer depends on the
+// number in the task's body and on that of the attempt.
 type receiver struct {
 	url  string
 	mu   sync.Mutex
-	seen map[string][]sight // by task
+	seen map[string][]sight // by task id
 }
 
 // receive starts a receiver.
@@ -43,15 +43,15 @@ func receive(t testing.TB) *receiver {
 	return r
 }
 
-// slowest is the longest that an answer takes.
+// slowest is the longest time that an answer takes.
 const slowest = 400 * time.Millisecond
 
 func (r *receiver) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	var about struct{ N int }
 	if err := json.NewDecoder(in.Body).Decode(&about); err != nil {
-		return // its sender died while it sent: whatever it was, it did not arrive
+		return // the sender died while sending, so the request did not arrive
 	}
-	number, _ := strconv.Atoi(in.Header.Get("Bellman-Attempt")) // 0 is found in no log
+	number, _ := strconv.Atoi(in.Header.Get("Bellman-Attempt")) // 0 is in no log
 	s := sight{at: time.Now(), node: sender(in), number: number, status: http.StatusOK, body: "success"}
 	work := time.Duration(about.N%8) * time.Millisecond
 	switch about.N % 16 {
@@ -70,7 +70,7 @@ func (r *receiver) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	r.mu.Lock()
 	r.seen[id] = append(r.seen[id], s)
 	r.mu.Unlock()
-	// Merchants take their time, so that attempts are in flight when trouble comes.
+	// Answers take some time, so that attempts are in flight when trouble comes.
 	timer := time.NewTimer(work)
 	defer timer.Stop()
 	select {
@@ -79,10 +79,10 @@ func (r *receiver) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 		return
 	}
 	out.WriteHeader(s.status)
-	io.WriteString(out, s.body) // if the sender died there is nobody to tell
+	io.WriteString(out, s.body) // if the sender has died, nobody reads it
 }
 
-// sender is the node that sent a request; -1 if it does not say.
+// sender returns the number of the node that sent a request; -1: unknown.
 func sender(in *http.Request) int {
 	_, text, _ := strings.Cut(in.UserAgent(), "torture-node-")
 	if node, err := strconv.Atoi(text); err == nil {
@@ -91,7 +91,7 @@ func sender(in *http.Request) int {
 	return -1
 }
 
-// sights are the deliveries of each task so far.
+// sights returns the deliveries of each task so far.
 func (r *receiver) sights() map[string][]sight {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 
 func redisURL(address string) string { return "redis://" + address }
 
-// newRedis makes a private Redis that writes to disk before it answers, and does not
-// run yet. The test is skipped where there is none.
+// newRedis prepares a private Redis that writes to disk before it answers, without starting it.
+// Without Redis the test is skipped.
 func newRedis(t testing.TB) *machine {
 	t.Helper()
 	path := program("redis-server", "/usr/sbin")
@@ -42,12 +42,12 @@ func newRedis(t testing.TB) *machine {
 		if err := conn.SetDeadline(deadline); err != nil {
 			return err
 		}
-		var pong [7]byte // or that it is still loading
+		var pong [7]byte // or an error that it is still loading
 		if _, err = conn.Write([]byte("PING\r\n")); err == nil {
 			_, err = io.ReadFull(conn, pong[:])
 		}
 		if err == nil && string(pong[:]) != "+PONG\r\n" {
-			err = fmt.Errorf("it answers %q", pong)
+			err = fmt.Errorf("the answer to PING is %q", pong)
 		}
 		return err
 	}
@@ -65,7 +65,7 @@ func TestRedis(t *testing.T) {
 	run(t, c, append(c.usual(), c.outage("kill -9 of the database", func() { s.crash(syscall.SIGKILL) }, func() { s.start(t) })))
 }
 
-// redisCommits are the names that the scripts which commit have in Redis.
+// redisCommits returns the hashes by which Redis knows the scripts that commit.
 func redisCommits(t testing.TB) map[string]bool {
 	t.Helper()
 	var text []byte
@@ -84,8 +84,8 @@ func redisCommits(t testing.TB) map[string]bool {
 	return names
 }
 
-// redisWire follows Redis's protocol: a command is the number of its texts, and of
-// each its length and itself. A commit is one of some scripts, by its name.
+// redisWire follows the protocol of Redis: a command is the number of its texts, then the length
+// and the content of each. A commit is one of several scripts, called by its hash.
 type redisWire struct {
 	commits map[string]bool
 	rest    []byte
@@ -103,11 +103,11 @@ func (w *redisWire) sent(piece []byte) (commit bool) {
 	}
 }
 
-// answered takes whatever comes: the server says nothing unasked.
+// answered accepts everything, because the server sends nothing unasked.
 func (w *redisWire) answered(piece []byte) bool { return len(piece) > 0 }
 
-// redisCommand takes the first command apart, of which it returns two texts and the
-// size; 0: it is not whole yet.
+// redisCommand parses the first command. It returns two of its texts and its size; size 0: the
+// command is not complete yet.
 func redisCommand(b []byte) (texts []string, size int) {
 	number := func(kind byte) int {
 		end := bytes.Index(b[size:], []byte("\r\n"))
@@ -134,7 +134,7 @@ func redisCommand(b []byte) (texts []string, size int) {
 	return texts, size
 }
 
-// TestRedisWire sees a commit when its last byte goes by, and no other script.
+// TestRedisWire recognizes a commit at its last byte, and no other script.
 func TestRedisWire(t *testing.T) {
 	const text = "*1\r\n$4\r\nPING\r\n*3\r\n$7\r\nevalsha\r\n$3\r\nabc\r\n$1\r\n1\r\n*2\r\n$7\r\nevalsha\r\n$3\r\nabd\r\n"
 	w := &redisWire{commits: map[string]bool{"abc": true}}

@@ -21,19 +21,19 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A backup is a way to copy a store, and to make another one of the copy, with the
-// commands of docs/backup.md.
+// A backup is a way to copy a store and to make another store from the copy, with the commands of
+// docs/backup.md.
 type backup struct {
 	store   string
-	save    func(t *testing.T, from *node) // under load
+	save    func(t *testing.T, from *node) // is called under load
 	restore func(t *testing.T) (store string)
 }
 
-// A door is a merchant that refuses everything until it is opened.
+// A door is a merchant that rejects everything until it is opened.
 type door struct {
 	open atomic.Bool
 	mu   sync.Mutex
-	from map[int]int // requests, by the node that sent them
+	from map[int]int // number of requests, by the node that sent them
 }
 
 func (d *door) ServeHTTP(out http.ResponseWriter, in *http.Request) {
@@ -53,9 +53,9 @@ func (d *door) heard(node int) int {
 	return d.from[node]
 }
 
-// run saves a store while tasks come in and go out, kills its server, and goes on
-// from the copy. Nothing that was accepted before the copy is missing, each schedule
-// goes on where it stood, and a server that lacks the queue attempts nothing.
+// run saves a store while tasks are created and end, kills its server, and goes on from the copy.
+// Nothing that was accepted before the copy is missing. Each schedule continues where it was. A
+// server without the queue attempts nothing.
 func (b backup) run(t *testing.T) {
 	merchant, shut := receive(t), &door{from: map[int]int{}}
 	refusing := httptest.NewServer(shut)
@@ -65,14 +65,14 @@ func (b backup) run(t *testing.T) {
 	awaitReady(t, old)
 	load := create(t, 2, merchant.url, []*node{old}, dice(t))
 
-	const of = 15 // of each kind
+	const of = 15 // number of tasks of each kind
 	tasks := func(name string) (all []client.CreateTask) {
 		for n := range of {
 			for kind, task := range []client.CreateTask{
-				{URL: merchant.url, JSON: fmt.Appendf(nil, `{"n":%d}`, 16*n)},                         // heard at once
+				{URL: merchant.url, JSON: fmt.Appendf(nil, `{"n":%d}`, 16*n)},                         // accepted at once
 				{URL: merchant.url, JSON: fmt.Appendf(nil, `{"n":%d}`, 16*n), Delay: "2h"},            // waits
-				{URL: merchant.url, JSON: fmt.Appendf(nil, `{"n":%d}`, 16*n+1), Schedule: "0s, 3h"},   // refused once, and waits
-				{URL: refusing.URL, JSON: fmt.Appendf(nil, `{"n":%d}`, 16*n), Schedule: "0s, 200ms*"}, // refused again and again
+				{URL: merchant.url, JSON: fmt.Appendf(nil, `{"n":%d}`, 16*n+1), Schedule: "0s, 3h"},   // rejected once, and waits
+				{URL: refusing.URL, JSON: fmt.Appendf(nil, `{"n":%d}`, 16*n), Schedule: "0s, 200ms*"}, // rejected again and again
 			} {
 				task.Queue, task.Key, task.MerchantNo = "default", fmt.Sprintf("%s/%d/%d", name, kind, n), "M1"
 				all = append(all, task)
@@ -158,7 +158,7 @@ func (b backup) run(t *testing.T) {
 		}
 		for i, r := range results {
 			if r.Status != again.status {
-				t.Errorf("%s, asked for again: status %d, want %d", again.tasks[i].Key, r.Status, again.status)
+				t.Errorf("second create of %s: status %d; want %d", again.tasks[i].Key, r.Status, again.status)
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func (b backup) run(t *testing.T) {
 	}
 	for _, was := range before {
 		if len(left[was.ID].AttemptLog) < len(was.AttemptLog) {
-			t.Errorf("task %s has %d attempts in its log, want %d or more", was.Key, len(left[was.ID].AttemptLog), len(was.AttemptLog))
+			t.Errorf("task %s has %d attempts in its log, want at least %d", was.Key, len(left[was.ID].AttemptLog), len(was.AttemptLog))
 		}
 	}
 	t.Logf("%d tasks of the load were accepted before the copy, %d in all", n, len(ledger))
@@ -191,7 +191,7 @@ func awaitReady(t testing.TB, n *node) {
 	eventually(t, patient, "ready: "+n.store, func() bool { return n.ready(t) })
 }
 
-// unhurried is a client that gives the node as long as it takes.
+// unhurried returns a client that waits for the node as long as it takes.
 func unhurried(t testing.TB, n *node) *client.Client {
 	t.Helper()
 	c, err := client.New(client.Options{Server: "http://" + n.address, HTTP: &http.Client{Timeout: patient}})
@@ -210,7 +210,7 @@ func show(t testing.TB, n *node, id string) client.TaskDetail {
 	return *task
 }
 
-// figures are a node's metrics.
+// figures returns a node's metrics.
 func figures(t testing.TB, n *node) string {
 	t.Helper()
 	resp, err := http.Get("http://" + n.address + "/metrics")
@@ -225,7 +225,7 @@ func figures(t testing.TB, n *node) string {
 	return string(text)
 }
 
-// tool is one of a database's programs; the test is skipped where it is missing.
+// tool returns the path of one of a database's programs. Without it the test is skipped.
 func tool(t testing.TB, name string, places ...string) string {
 	t.Helper()
 	path := program(name, places...)
@@ -396,7 +396,7 @@ func TestRestoreRedis(t *testing.T) {
 			}
 			other.ping = func(context.Context) error {
 				if said := ask("PING"); !strings.Contains(said, "PONG") {
-					return fmt.Errorf("it answers %q", said)
+					return fmt.Errorf("the answer is %q", said)
 				}
 				return nil
 			}

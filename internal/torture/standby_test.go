@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// A pair is a PostgreSQL primary and its synchronous standby. What is committed
-// is on both.
+// A pair is a PostgreSQL primary and its synchronous standby. Everything committed is on both.
 type pair struct {
-	mu      sync.Mutex // while there is a change
+	mu      sync.Mutex // held during a change of roles
 	primary *postgres
 	standby *postgres
 }
@@ -26,16 +25,16 @@ func newPair(t testing.TB) *pair {
 	return p
 }
 
-// pairURL is the store in whichever of two databases takes writes.
+// pairURL returns the URL of the store in whichever of two databases accepts writes.
 func pairURL(addresses string) string {
 	return postgresURL(addresses) + "&target_session_attrs=read-write"
 }
 
-// addresses are where the two are reached, as a URL names them.
+// addresses returns the addresses of both, as a URL names them.
 func (p *pair) addresses() []string { return []string{p.primary.address, p.standby.address} }
 
-// follow makes the standby a copy of the primary, which from then on waits for
-// it at each COMMIT.
+// follow makes the standby a copy of the primary. From then on the primary waits for it at each
+// COMMIT.
 func (p *pair) follow(t testing.TB) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(p.primary.address)
@@ -57,7 +56,7 @@ func (p *pair) follow(t testing.TB) {
 	})
 }
 
-// tell runs a statement that must succeed.
+// tell runs a statement, which must succeed.
 func (p *pair) tell(t testing.TB, s *postgres, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
@@ -67,9 +66,9 @@ func (p *pair) tell(t testing.TB, s *postgres, text string) {
 	}
 }
 
-// promote ends the primary, and makes the standby the primary, as a tool for
-// failing over does: the old one is down for sure before. It waits for no other
-// until the old one follows.
+// promote ends the primary and makes the standby the primary, as a fail-over tool does, which first
+// makes sure that the old primary is down. The new primary waits for no standby until the old one
+// follows it.
 func (p *pair) promote(c *cluster) trouble {
 	return func(t *testing.T, length time.Duration) {
 		p.mu.Lock()
@@ -86,7 +85,7 @@ func (p *pair) promote(c *cluster) trouble {
 	}
 }
 
-// lag stops the standby for a while: no COMMIT comes to its end meanwhile.
+// lag stops the standby for a while, in which no COMMIT returns.
 func (p *pair) lag(c *cluster) trouble {
 	return func(t *testing.T, length time.Duration) {
 		p.mu.Lock()
@@ -99,9 +98,9 @@ func (p *pair) lag(c *cluster) trouble {
 	}
 }
 
-// TestUnreplicated asks for the same tasks again and again while the standby is
-// down, and then makes it the primary: whatever a node
-// accepts, even if it was there already, must be on both before.
+// TestUnreplicated creates the same tasks repeatedly while the standby is down, and then promotes
+// the standby. Every task that a node accepted, even one that existed already, must have been on
+// both before.
 func TestUnreplicated(t *testing.T) {
 	onlyLong(t)
 	p := newPair(t)
@@ -128,7 +127,7 @@ func TestUnreplicated(t *testing.T) {
 	left := c.settle(t)
 	for id := range made.accepted {
 		if _, ok := left[id]; !ok {
-			t.Errorf("task %s was accepted, and is not there", id) // one that was not accepted may be lost, delivered or not
+			t.Errorf("task %s was accepted, but is missing", id) // a task that was not accepted may be lost, delivered or not
 		}
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// switchoverPatient is how long attempts may take to go on after a switchover. It is
-// generous: what they took is in the log.
+// switchoverPatient is how long attempts may take to go on after a switchover. It is generous; the
+// log has the time that they took.
 const switchoverPatient = 5 * time.Minute
 
-// memberURL is the store as a user without rights over the server: one who may not write to
-// a server that is read only.
+// memberURL returns the URL of the store for a user without administrative rights. Such a user
+// cannot write to a read-only server.
 func memberURL(address string) string { return "mysql://bellman@" + address + "/bellman" }
 
 // ask reads one value.
@@ -62,9 +62,9 @@ func catchUp(t testing.TB, primary, replica *mariadb) {
 	}
 }
 
-// TestSwitchover moves a cluster from a MariaDB server to its replica as operators plan it: the old
-// primary becomes read only and stays up, and the address leads new connections to the new one.
-// Attempts go on, though nobody cuts a connection and no node is restarted.
+// TestSwitchover moves a cluster from a MariaDB server to its replica, as a planned switchover. The
+// old primary becomes read-only and stays up, and new connections lead to the new one. Attempts go
+// on, although nobody cuts a connection or restarts a node.
 func TestSwitchover(t *testing.T) {
 	t.Parallel()
 	old, next := newReplicated(t)
@@ -83,7 +83,7 @@ func TestSwitchover(t *testing.T) {
 	}
 	began := time.Now()
 	c.store = memberURL(next.address)
-	accepted, sent := make([]time.Duration, nodes), make([]time.Duration, nodes) // by each node, after it
+	accepted, sent := make([]time.Duration, nodes), make([]time.Duration, nodes) // by node, after the switchover
 	after := creators{stop: func() {}}
 	for _, n := range c.nodes {
 		after.each = append(after.each, newCreator(load+n.number, c.receiver.url, []*node{n}, c.dice))
@@ -109,9 +109,9 @@ func TestSwitchover(t *testing.T) {
 		return whole && !slices.Contains(sent, 0)
 	}) {
 		c.logs(t, 20)
-		t.Fatalf("%v after the switchover not every node takes tasks (after %v) and attempts them (after %v)", switchoverPatient, accepted, sent)
+		t.Fatalf("%v after the switchover some node does not accept tasks or attempt them; nodes accepted after %v and attempted after %v", switchoverPatient, accepted, sent)
 	}
-	t.Logf("after the switchover the nodes took tasks after %v, and attempted them after %v", accepted, sent)
+	t.Logf("after the switchover the nodes accepted tasks after %v, and attempted them after %v", accepted, sent)
 	over()
 
 	ledger := made.finish(t)

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// load is how many creators there are.
+// load is the number of creators.
 const load = 4
 
-// run tortures a cluster and checks what is left.
+// run tortures a cluster and checks the remaining tasks.
 func run(t *testing.T, c *cluster, list []trouble) {
 	t.Helper()
 	made := create(t, load, c.receiver.url, c.nodes, c.dice)
@@ -21,7 +21,7 @@ func run(t *testing.T, c *cluster, list []trouble) {
 	}
 }
 
-// everyOne is one server for all nodes.
+// everyOne returns the same server for all nodes.
 func everyOne(address string) (servers [][]string) {
 	for range nodes {
 		servers = append(servers, []string{address})
@@ -60,7 +60,7 @@ func TestStandby(t *testing.T) {
 	run(t, c, append(c.usual(), p.promote(c), p.promote(c), p.lag(c)))
 }
 
-// TestGalera tortures nodes on a Galera cluster, each on a member of its own.
+// TestGalera tortures nodes on a Galera cluster, each on its own member.
 func TestGalera(t *testing.T) {
 	onlyLong(t)
 	g := newGalera(t)

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// A trouble makes something go wrong, and mends it before it returns. Its length
-// is for the dice, which are not safe for concurrent use: they are thrown before.
+// A trouble makes something go wrong, and repairs it before it returns. Its length is chosen by the
+// caller, because the dice are not safe for concurrent use.
 type trouble func(t *testing.T, length time.Duration)
 
-// hands is how many troubles are at work at once, at most.
+// hands is the greatest number of troubles at the same time.
 const hands = 2
 
-// torture makes trouble until a time is over, each kind at least once, in an
-// order that the dice decide.
+// torture makes trouble until a time is over, each kind at least once, in an order that the dice
+// decide.
 func (c *cluster) torture(t *testing.T, list []trouble, length time.Duration) {
 	t.Helper()
 	type one struct {
@@ -40,7 +40,7 @@ func (c *cluster) torture(t *testing.T, list []trouble, length time.Duration) {
 		for _, i := range c.dice.Perm(len(list)) {
 			select {
 			case next <- one{list[i], between(c.dice, 0, time.Second), between(c.dice, 0, time.Second)}:
-			case <-failed: // something that is ours did not start again
+			case <-failed: // one of our processes did not start again
 				return
 			}
 		}
@@ -50,23 +50,22 @@ func (c *cluster) torture(t *testing.T, list []trouble, length time.Duration) {
 	}
 }
 
-// between is some time from least to most.
+// between returns a random time from least to most.
 func between(dice *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(dice.Int64N(int64(most-least)))
 }
 
-// wait lets time pass: it is how long trouble lasts, not how long to wait for
-// something.
+// wait lets time pass. It is the length of a trouble, not a limit for a condition.
 func wait(d time.Duration) { <-time.After(d) }
 
-// take chooses a node that is in no trouble, for as long as it is not given
-// back: with more nodes than hands there is always one.
+// take takes a node without trouble, until it is given back. There is always one, because there are
+// more nodes than hands.
 func (c *cluster) take() *node { return <-c.sound }
 
 func (c *cluster) give(n *node) { c.sound <- n }
 
-// kill ends a node as a crash does, and starts it again: at once, or after
-// others took what it had.
+// kill ends a node like a crash and starts it again: at once, or after others have claimed its
+// shards.
 func (c *cluster) kill(pause time.Duration) trouble {
 	return func(t *testing.T, length time.Duration) {
 		n := c.take()
@@ -80,7 +79,7 @@ func (c *cluster) kill(pause time.Duration) trouble {
 	}
 }
 
-// freeze stops a node for longer than its registration lives, and lets it go on.
+// freeze stops a node for longer than its registration lives, and continues it.
 func (c *cluster) freeze(t *testing.T, length time.Duration) {
 	n := c.take()
 	defer c.give(n)
@@ -92,10 +91,10 @@ func (c *cluster) freeze(t *testing.T, length time.Duration) {
 	c.awaitReady(t, n)
 }
 
-// ttl is how long a node is registered without a beat.
+// ttl is how long a node stays registered without a heartbeat.
 const ttl = 6 * time.Second
 
-// restart stops a node in good order and starts it again. That excuses nothing.
+// restart stops a node in an orderly way and starts it again. This excuses nothing.
 func (c *cluster) restart(t *testing.T, length time.Duration) {
 	n := c.take()
 	defer c.give(n)
@@ -114,7 +113,7 @@ func (c *cluster) restart(t *testing.T, length time.Duration) {
 	c.awaitReady(t, n)
 }
 
-// network makes a fault between a node and its database, for a time.
+// network makes a fault between a node and its database for a time.
 func (c *cluster) network(kind string, f fault, delay, least time.Duration) trouble {
 	return func(t *testing.T, length time.Duration) {
 		n := c.take()
@@ -132,7 +131,7 @@ func (c *cluster) network(kind string, f fault, delay, least time.Duration) trou
 	}
 }
 
-// commits spoils some commits of a node, one after the other.
+// commits makes some commits of a node fail, one after the other.
 func (c *cluster) commits(kind string, f fault, delay time.Duration) trouble {
 	return func(t *testing.T, length time.Duration) {
 		n := c.take()
@@ -151,7 +150,7 @@ func (c *cluster) commits(kind string, f fault, delay time.Duration) trouble {
 	}
 }
 
-// outage makes the database of all go away and come back.
+// outage makes the database of all nodes go away and come back.
 func (c *cluster) outage(kind string, end, start func()) trouble {
 	return func(t *testing.T, length time.Duration) {
 		over := c.journal.begin(t, kind, all)
@@ -162,7 +161,7 @@ func (c *cluster) outage(kind string, end, start func()) trouble {
 	}
 }
 
-// usual is the trouble that every cluster meets.
+// usual returns the troubles that every cluster meets.
 func (c *cluster) usual() []trouble {
 	return []trouble{
 		c.kill(0), c.kill(ttl), c.freeze, c.restart,

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// upgrade is the version that others are upgraded from. Before the first release
-// there is no tag, and make dist-test names the last commit of before packages.
+// upgrade is the version to upgrade from. Before the first release there is no tag, and make
+// dist-test names the last commit before packages existed.
 var upgrade = flag.String("upgrade", "", "commit or tag of the older version in TestRollingUpgrade; empty: it is skipped")
 
-// olderCopies are programs of that version, one for each node, under the names by
-// which a receiver tells nodes apart.
+// olderCopies builds programs of that version, one for each node, with names by which a receiver
+// can tell nodes apart.
 func olderCopies(t *testing.T) (paths []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,15 +45,15 @@ func olderCopies(t *testing.T) (paths []string) {
 	return paths
 }
 
-// TestRollingUpgrade upgrades a cluster node by node under load: older and newer
-// nodes run beside each other, on tables that the older ones have made. Nothing is
-// lost, and nothing comes twice, for the journal has nothing that excuses it.
+// TestRollingUpgrade upgrades a cluster node by node under load. Older and newer nodes run
+// together, on tables that the older ones created. Nothing is lost, and nothing is delivered twice,
+// because the journal has nothing that excuses it.
 func TestRollingUpgrade(t *testing.T) {
 	if *upgrade == "" {
 		t.Skip("it builds another version: make dist-test, or -upgrade COMMIT")
 	}
 	if exec.Command("git", "-C", "../..", "diff", "--quiet", *upgrade, "--", "*.go").Run() == nil {
-		t.Fatalf("%s is the program that is tested: there is nothing to upgrade", *upgrade)
+		t.Fatalf("%s is the program under test, so there is nothing to upgrade", *upgrade)
 	}
 	older := olderCopies(t)
 	s := newPostgres(t, "postgres")
@@ -69,7 +69,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	made := create(t, load, c.receiver.url, c.nodes, c.dice)
 	for i, n := range c.nodes {
-		c.balanced(t) // which takes 3 s at least: so long both versions have shards
+		c.balanced(t) // takes at least 3 s, in which both versions have shards
 		n.stop(t)
 		n.path = newer[i]
 		n.start(t)

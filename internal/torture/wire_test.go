@@ -7,25 +7,23 @@ import (
 	"testing"
 )
 
-// A wire follows what a client sends on one connection to a database, as far as
-// is needed to see a COMMIT go by.
+// A wire parses what a client sends on one connection to a database, as far as needed to recognize
+// a COMMIT.
 type wire interface {
-	// sent takes what the client sends, in pieces as they come, and reports
-	// whether a COMMIT ends in this piece.
+	// sent takes a piece of what the client sends, and reports whether a COMMIT ends in this piece.
 	sent(piece []byte) bool
 
-	// answered takes what the server sends after that, and reports whether it has
-	// answered COMMIT.
+	// answered takes what the server sends after that, and reports whether it has answered the
+	// COMMIT.
 	answered(piece []byte) bool
 }
 
-// postgresWire follows PostgreSQL's protocol, version 3: messages of a type, a
-// length and a body, but for the first one, which has no type. COMMIT is a
-// query, or a prepared statement that is bound.
+// postgresWire parses version 3 of PostgreSQL's protocol. A message has a type, a length and a
+// body; the first message has no type. A COMMIT is a query, or a prepared statement that is bound.
 type postgresWire struct {
 	rest     []byte
 	started  bool
-	prepared map[string]bool // names of prepared statements that are COMMIT
+	prepared map[string]bool // names of prepared statements that are a COMMIT
 	answer   []byte
 }
 
@@ -41,7 +39,7 @@ func (w *postgresWire) sent(piece []byte) (commit bool) {
 		}
 		size := head + int(binary.BigEndian.Uint32(w.rest[head:]))
 		if size < head+4 || len(w.rest) < size {
-			return commit // no message is shorter: whatever this is, it is no PostgreSQL
+			return commit // shorter than any message, so this is not PostgreSQL
 		}
 		if w.started {
 			commit = w.message(w.rest[0], w.rest[5:size]) || commit
@@ -51,33 +49,33 @@ func (w *postgresWire) sent(piece []byte) (commit bool) {
 	}
 }
 
-// message reports whether a message asks for a COMMIT.
+// message reports whether a message is a COMMIT.
 func (w *postgresWire) message(kind byte, body []byte) bool {
 	first, rest, _ := bytes.Cut(body, []byte{0})
 	second, _, _ := bytes.Cut(rest, []byte{0})
 	switch kind {
 	case 'Q': // query
 		return isCommit(string(first))
-	case 'P': // parse: the statement's name, its text
+	case 'P': // parse: name and text of the statement
 		if w.prepared == nil {
 			w.prepared = map[string]bool{}
 		}
 		w.prepared[string(first)] = isCommit(string(second))
-	case 'B': // bind: the portal's name, the statement's
+	case 'B': // bind: names of portal and statement
 		return w.prepared[string(second)]
 	}
 	return false
 }
 
-// answered looks for CommandComplete, whose text is COMMIT. What else the server
-// sends holds no such text: bellman asks for no text of its own.
+// answered looks for CommandComplete with the text COMMIT. Nothing else that the server sends
+// contains this text, because bellman stores no such text.
 func (w *postgresWire) answered(piece []byte) bool {
 	w.answer = append(w.answer, piece...)
 	return bytes.Contains(w.answer, []byte("C\x00\x00\x00\x0bCOMMIT\x00"))
 }
 
-// mysqlWire follows MySQL's protocol: packets of a length in three bytes, a
-// number and a body. COMMIT is the text of a query.
+// mysqlWire parses MySQL's protocol: a packet has a length in three bytes, a number and a body.
+// COMMIT is the text of a query.
 type mysqlWire struct{ rest []byte }
 
 func (w *mysqlWire) sent(piece []byte) (commit bool) {
@@ -95,23 +93,22 @@ func (w *mysqlWire) sent(piece []byte) (commit bool) {
 	return commit
 }
 
-// answered takes whatever comes: the server says nothing unasked.
+// answered accepts everything, because the server sends nothing unasked.
 func (w *mysqlWire) answered(piece []byte) bool { return len(piece) > 0 }
 
 func isCommit(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "commit") }
 
-// postgresMessage is a message of a client's.
+// postgresMessage returns a message of a client.
 func postgresMessage(kind byte, body string) string {
 	return string(kind) + string(binary.BigEndian.AppendUint32(nil, uint32(len(body)+4))) + body
 }
 
-// mysqlPacket is a packet of a client's.
+// mysqlPacket returns a packet of a client.
 func mysqlPacket(body string) string {
 	return string([]byte{byte(len(body)), byte(len(body) >> 8), byte(len(body) >> 16), 0}) + body
 }
 
-// flights are what clients send, and how many of its pieces end a COMMIT when it
-// comes byte by byte.
+// flights are byte sequences of clients, each with the number of its COMMITs.
 var flights = []struct {
 	name    string
 	mysql   bool
@@ -125,7 +122,7 @@ var flights = []struct {
 		postgresMessage('P', "s1\x00commit\x00\x00\x00") + postgresMessage('P', "s2\x00BEGIN\x00\x00\x00") + postgresMessage('S', "") +
 		postgresMessage('B', "\x00s2\x00\x00\x00\x00\x00\x00\x00") + postgresMessage('B', "\x00s1\x00\x00\x00\x00\x00\x00\x00") +
 		postgresMessage('B', "\x00s1\x00\x00\x00\x00\x00\x00\x00"), 2},
-	{"postgres: a name that was prepared anew", false, "\x00\x00\x00\x08\x00\x03\x00\x00" +
+	{"postgres: a name that is prepared twice", false, "\x00\x00\x00\x08\x00\x03\x00\x00" +
 		postgresMessage('P', "\x00COMMIT\x00\x00\x00") + postgresMessage('P', "\x00SELECT 1\x00\x00\x00") + postgresMessage('B', "\x00\x00\x00\x00\x00\x00\x00\x00"), 0},
 	{"mysql: a query", true, mysqlPacket("\x03COMMIT") + mysqlPacket("\x03SELECT 1") + mysqlPacket("\x03 commit "), 2},
 	{"mysql: another command", true, mysqlPacket("\x16COMMIT") + mysqlPacket(""), 0},
@@ -152,8 +149,7 @@ func TestWires(t *testing.T) {
 	}
 }
 
-// FuzzWire cuts what a client sends in two: a COMMIT is seen or not, wherever the
-// cut is.
+// FuzzWire cuts a client's bytes in two. A COMMIT is recognized or not, wherever the cut is.
 func FuzzWire(f *testing.F) {
 	for _, tt := range flights {
 		f.Add(tt.mysql, []byte(tt.bytes), len(tt.bytes)/2)
