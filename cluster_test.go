@@ -9,7 +9,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 )
 
-// What several hints say, one joined hint says.
+// A joined hint has everything that its parts have.
 func TestHintJoin(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -31,7 +31,7 @@ func TestHintJoin(t *testing.T) {
 	}
 }
 
-// Nodes of different versions send each other this.
+// Nodes of different versions send each other hints as JSON.
 func TestHintJSON(t *testing.T) {
 	h := engine.Hint{From: "n", Leaving: true, Released: []uint16{1}, Added: []uint16{2}, Since: 3, Until: 4, Docs: []string{"pause"}}
 	text, err := json.Marshal(h)

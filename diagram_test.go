@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The drawing of an order's stages stands above the function that it draws, and
-// in order/DESIGN.md. Both are the same.
+// The drawing of an order's stages is in a comment of order/step.go and in order/DESIGN.md. Both
+// are the same.
 func TestDiagram(t *testing.T) {
 	code, err := os.ReadFile("order/step.go")
 	if err != nil {

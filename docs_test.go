@@ -20,7 +20,7 @@ var (
 	heading    = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 )
 
-// pages returns the pages that are read by people, each with its text.
+// pages returns the documentation pages, each with its text.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -48,8 +48,9 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// Every link of a page to another file, or to a heading, leads somewhere.
+// Every link of a page leads to an existing file and heading.
 func TestLinksOfPages(t *testing.T) {
+	checked := 0
 	for page, text := range pages(t) {
 		prose := inlineCode.ReplaceAllString(fenced.ReplaceAllString(text, ""), "")
 		for _, m := range linked.FindAllStringSubmatch(prose, -1) {
@@ -62,13 +63,17 @@ func TestLinksOfPages(t *testing.T) {
 				to = path.Join(path.Dir(page), file)
 			}
 			if _, err := os.Stat(filepath.FromSlash(to)); err != nil {
-				t.Errorf("%s links %s: there is no %s", page, m[1], to)
+				t.Errorf("%s links %s, but there is no %s", page, m[1], to)
 				continue
 			}
 			if anchor != "" && !slices.Contains(anchors(read(t, filepath.FromSlash(to))), anchor) {
-				t.Errorf("%s links %s: %s has no such heading", page, m[1], to)
+				t.Errorf("%s links %s, but %s has no such heading", page, m[1], to)
 			}
+			checked++
 		}
+	}
+	if checked < 500 {
+		t.Errorf("%d links were checked; want at least 500", checked)
 	}
 }
 
@@ -81,7 +86,7 @@ func TestFirstPagesAreShort(t *testing.T) {
 	}
 }
 
-// anchors are the names that the headings of a page can be linked by.
+// anchors returns the names by which the headings of a page can be linked.
 func anchors(text string) (names []string) {
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
 		names = append(names, strings.Map(func(r rune) rune {
@@ -97,7 +102,7 @@ func anchors(text string) (names []string) {
 	return names
 }
 
-// Every page is there in both languages, and each links the other at its top.
+// Every page exists in both languages, and each links the other one at its top.
 func TestPagesInBothLanguages(t *testing.T) {
 	all := pages(t)
 	for page, text := range all {
@@ -115,7 +120,7 @@ func TestPagesInBothLanguages(t *testing.T) {
 			continue
 		}
 		if _, there := all[other]; !there {
-			t.Errorf("%s is there, and %s is not", page, other)
+			t.Errorf("%s exists, but %s does not", page, other)
 		}
 		top := strings.SplitN(text, "\n", 4)
 		if len(top) < 4 || top[2] != link {
@@ -136,7 +141,7 @@ func TestTrapsInChinese(t *testing.T) {
 	}
 	english, chinese := named("docs/traps.md"), named("docs/zh/traps.md")
 	if len(english) < 40 {
-		t.Fatalf("docs/traps.md has %d rows; want the 40 and more that there were", len(english))
+		t.Fatalf("docs/traps.md has %d rows; want at least 40", len(english))
 	}
 	for i, row := range english {
 		if i >= len(chinese) || chinese[i] != row {
@@ -144,11 +149,11 @@ func TestTrapsInChinese(t *testing.T) {
 		}
 	}
 	if len(chinese) > len(english) {
-		t.Errorf("docs/zh/traps.md has %d rows, and docs/traps.md %d", len(chinese), len(english))
+		t.Errorf("docs/zh/traps.md has %d rows, and docs/traps.md %d; want the same", len(chinese), len(english))
 	}
 }
 
-// What the Chinese pages quote as 「…」 is what the console shows.
+// Texts that the Chinese pages quote as 「…」 are texts of the console.
 func TestWordsOfTheConsole(t *testing.T) {
 	words := make(map[string]string)
 	if err := json.Unmarshal([]byte(read(t, "internal/console/words/zh.json")), &words); err != nil {
@@ -173,10 +178,10 @@ func TestWordsOfTheConsole(t *testing.T) {
 	}
 }
 
-// Every message of the log, metric and command that the pages for operators name exists.
+// Every log message, metric and command that the pages for operators name exists.
 func TestOperationsNamesWhatExists(t *testing.T) {
 	var code bytes.Buffer
-	commands := map[string]bool{"help": true, "completion": true} // which the library adds
+	commands := map[string]bool{"help": true, "completion": true} // cobra adds these
 	use := regexp.MustCompile(`Use:\s+"([a-z-]+)`)
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
@@ -204,12 +209,12 @@ func TestOperationsNamesWhatExists(t *testing.T) {
 		for _, m := range regexp.MustCompile(`\bbellman_[a-z_]+`).FindAllString(text, -1) {
 			name := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(m, "bellman_"), "store_"), "_bucket")
 			if !strings.Contains(all, `"`+name+`"`) && !strings.Contains(all, `"bellman_`+name+`"`) {
-				t.Errorf("%s names the metric %s, which there is not", page, m)
+				t.Errorf("%s names the metric %s, which does not exist", page, m)
 			}
 		}
 		for _, m := range regexp.MustCompile("(?m)(?:^|`)bellman ([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
 			if !commands[m[1]] {
-				t.Errorf("%s names bellman %s, which is no command", page, m[1])
+				t.Errorf("%s names bellman %s, which is not a command", page, m[1])
 			}
 		}
 		log := strings.Index(text, "**ERROR")
@@ -225,19 +230,19 @@ func TestOperationsNamesWhatExists(t *testing.T) {
 				}
 				messages = append(messages, message)
 				if !strings.Contains(all, `"`+message+`"`) {
-					t.Errorf("%s explains %q, which is logged nowhere", page, message)
+					t.Errorf("%s explains the log message %q, which does not exist", page, message)
 				}
 			}
 		}
 		if len(messages) < 40 || logged != nil && !slices.Equal(logged, messages) {
-			t.Errorf("%s explains\n%s\nwant 40 messages and more, the same in both languages", page, strings.Join(messages, "\n"))
+			t.Errorf("%s explains\n%s\nwant at least 40 messages, the same in both languages", page, strings.Join(messages, "\n"))
 		}
 		logged = messages
 	}
 }
 
-// The blocks of the Chinese pages are those of the English ones, but for comments, reasons, names and the words
-// of a chat. TestPagesAsANewcomerHasThem runs the English ones.
+// The code blocks of the Chinese pages are those of the English ones, except for comments, reasons,
+// names and the words of a chat. TestPagesAsANewcomerHasThem runs the English ones.
 func TestBlocksInChinese(t *testing.T) {
 	words := regexp.MustCompile(`(?m)[ \t]*(?:#|--) .*$|(--reason|"reason":|"name":) "[^"]*"`)
 	needs := regexp.MustCompile(`(?m)^# (needs|需要)`)
@@ -256,14 +261,14 @@ func TestBlocksInChinese(t *testing.T) {
 		english, chinese := bare(text), bare(read(t, other))
 		for i := range max(len(english), len(chinese)) {
 			if i >= len(english) || i >= len(chinese) || english[i] != chinese[i] {
-				t.Errorf("block %d of %s is not that of %s", i+1, other, page)
+				t.Errorf("block %d of %s differs from that of %s", i+1, other, page)
 				break
 			}
 		}
 	}
 }
 
-// twin is the Chinese page of an English one.
+// twin returns the Chinese page of an English one.
 func twin(page string) string {
 	switch dir, name := path.Split(page); {
 	case page == "README.md":
@@ -287,42 +292,48 @@ func TestFiguresOfPagesInChinese(t *testing.T) {
 		}
 		return all
 	}
+	compared := 0
 	for page := range pages(t) {
 		other := twin(page)
 		if other == "" {
 			continue
 		}
 		english, chinese := figures(page), figures(other)
+		compared += len(english)
 		if len(english) != len(chinese) {
-			t.Errorf("%s has %d rows of tables, and %s %d", page, len(english), other, len(chinese))
+			t.Errorf("%s has %d rows in its tables, and %s %d; want the same", page, len(english), other, len(chinese))
 		}
 		for i := range min(len(english), len(chinese)) {
 			if english[i] != chinese[i] {
-				t.Errorf("row %d of the tables of %s has the figures %q, and that of %s %q", i+1, page, english[i], other, chinese[i])
+				t.Errorf("row %d of the tables of %s has the figures %q, and that of %s %q; want the same", i+1, page, english[i], other, chinese[i])
 			}
 		}
 	}
+	if compared < 500 {
+		t.Errorf("%d rows of tables were compared; want at least 500", compared)
+	}
 }
 
-// A figure of the bench stands in docs/performance.md alone; what docs/guide.md makes of it says the same.
+// Only docs/performance.md has figures of the bench. docs/guide.md has figures derived from them,
+// which must agree.
 func TestFiguresStandOnce(t *testing.T) {
 	rate := regexp.MustCompile(`(?m)^\|.*(?:delivered and recorded|drain of).*\d,\d{3}.*\|$`)
 	for page, text := range pages(t) {
 		if page != "docs/performance.md" && twin(page) != "" {
 			for _, found := range rate.FindAllString(text, -1) {
-				t.Errorf("%s has a figure of the bench: link to docs/performance.md:\n%s", page, found)
+				t.Errorf("%s has a figure of the bench; link to docs/performance.md instead:\n%s", page, found)
 			}
 		}
 	}
 	measured := regexp.MustCompile(`\d{1,3}(?:,\d{3})+/s`)
 	rates := measured.FindAllString(read(t, "docs/performance.md"), -1)
 	if len(rates) < 8 {
-		t.Errorf("docs/performance.md has the rates %q; want 8 and more", rates)
+		t.Errorf("docs/performance.md has the rates %q; want at least 8", rates)
 	}
 	for page, text := range pages(t) {
 		for _, found := range measured.FindAllString(text, -1) {
 			if path.Base(page) != "performance.md" && slices.Contains(rates, found) {
-				t.Errorf("%s has the figure %s of docs/performance.md: link to that page", page, found)
+				t.Errorf("%s has the figure %s of docs/performance.md; link to that page instead", page, found)
 			}
 		}
 	}
@@ -333,7 +344,7 @@ func TestFiguresStandOnce(t *testing.T) {
 		a := regexp.MustCompile(same.figures).FindStringSubmatch(read(t, "docs/performance.md"))
 		b := regexp.MustCompile(same.guide).FindStringSubmatch(read(t, "docs/guide.md"))
 		if a == nil || b == nil || !slices.Equal(a[1:], b[1:]) {
-			t.Errorf("docs/performance.md has the figures %q, and docs/guide.md %q", a, b)
+			t.Errorf("docs/performance.md has the figures %q, and docs/guide.md %q; want the same", a, b)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A channel is where orders are placed. This one has an order that is paid at
-// the third look, and one that nobody pays.
+// A channel has the platform's orders. One of its orders is paid at the third query, and one is
+// never paid.
 type channel struct{ looks, closed atomic.Int64 }
 
 func (c *channel) Query(_ context.Context, o *order.Order) order.QueryAnswer {
@@ -34,13 +34,13 @@ func (c *channel) Close(context.Context, *order.Order) order.CloseAnswer {
 	return order.CloseAnswer{Answer: order.Answer{Result: bellman.Accepted, Status: 204}, Reading: order.CloseDone}
 }
 
-// bellman watches the order: it asks the channel until the order is paid, closes
-// it there when nobody pays, and tells the merchant.
+// bellman watches the order: it queries the channel until the order is paid, closes it at the
+// channel if nobody pays, and notifies the merchant.
 func Example_orderWatch() {
 	watch, err := order.New(&channel{}, order.Rules{
 		Expires:     100 * time.Millisecond, // 30 * time.Minute
 		Confirm:     "0s, 10ms",             // "0s, 5s, 25s": queries after a close
-		LateWatch:   -1,                     // 15 * time.Minute: queries for a payment that came late
+		LateWatch:   -1,                     // 15 * time.Minute: queries for a late payment
 		OnExhausted: order.OnExhaustedClose,
 		Then:        order.Then{Queue: "merchant-notify", HasURL: true},
 	})

@@ -15,10 +15,10 @@ import (
 	"testing"
 )
 
-// The files of the engine have an order of reading: none of them uses a name that is declared in a
-// file which uses its names, directly or through other files.
+// The files of the engine have a reading order: no file uses a name from a file that uses its own
+// names, directly or through other files.
 func TestFilesHaveAnOrder(t *testing.T) {
-	if build.Default.GOROOT == "" { // this test was built with -trimpath
+	if build.Default.GOROOT == "" { // the test was built with -trimpath
 		root, err := exec.Command("go", "env", "GOROOT").Output()
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestFilesHaveAnOrder(t *testing.T) {
 		}
 	}
 	if len(uses) < 30 {
-		t.Fatalf("%d files use names of others; the reader of this test sees too little", len(uses))
+		t.Fatalf("only %d files use names of others, so the test shows too little", len(uses))
 	}
 	done := make(map[string]bool)
 	var path []string

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// foreign are words of other programs, and values that stand for a reader's own, in
-// the guide's inline code. Whatever else stands there must be found in this tree.
+// foreign are words of other programs, and example values, in the guides' inline code. Every other
+// such word must be found in this tree.
 var foreign = []string{
 	"cp", "chmod 640", "fuser DIR/LOCK", "pg_isready", "mariadb-admin ping", "redis-cli ping", "chronyc tracking", "iostat -x 1", "top",
 	"ulimit -n", "getent hosts HOST", "openssl s_client -connect HOST:443", `env \| grep BELLMAN_`, `printf %s "$KEY" \| sha256sum`,
@@ -22,11 +22,11 @@ var foreign = []string{
 	"X-Forwarded-For", "X-Forwarded-Proto", "ORDER/paid", "ORDER/refunded", "SUCCESS", "go test ./internal/torture -run Restore",
 }
 
-// guides are the pages of which TestGuides compares each word of code with the tree.
+// guides are the pages whose inline code TestGuides compares with the tree.
 var guides = []string{"guide.md", "backup.md", "move.md", "troubleshooting.md"}
 
-// These pages name no command, flag, metric, setting, message or file that there is
-// not, and are the same in both languages but for their words.
+// The guides name only existing commands, flags, metrics, settings, messages and files. Their code
+// is the same in both languages.
 func TestGuides(t *testing.T) {
 	all := treeText(t)
 	commands, flags := commandLine(t)
@@ -57,19 +57,19 @@ func TestGuides(t *testing.T) {
 			case strings.HasPrefix(span, "bellman_"):
 				name := strings.TrimPrefix(strings.TrimPrefix(span, "bellman_"), "store_")
 				if !strings.Contains(all, `"`+name+`"`) && !strings.Contains(all, `"`+span+`"`) {
-					t.Errorf("%s names the metric %s, which there is not", page, span)
+					t.Errorf("%s names the metric %s, which does not exist", page, span)
 				}
 			case regexp.MustCompile(`^(GET|POST|PUT|DELETE) /v1/`).MatchString(span):
 				if _, path, _ := strings.Cut(span, " "); !strings.Contains(all, `"`+path+`"`) {
-					t.Errorf("%s names %s, which there is not", page, span)
+					t.Errorf("%s names %s, which does not exist", page, span)
 				}
 			case strings.HasPrefix(span, "make "):
 				if target, is := strings.CutPrefix(span, "make "); is && !strings.Contains(read(t, "Makefile"), "\n"+target+":") {
-					t.Errorf("%s names %s, which there is not", page, span)
+					t.Errorf("%s names %s, which does not exist", page, span)
 				}
 			default:
 				if !strings.Contains(all, span) && !slices.ContainsFunc(parts(span), func(p string) bool { return strings.Contains(all, p) }) {
-					t.Errorf("%s quotes %q, which is nowhere in the code", page, span)
+					t.Errorf("%s quotes %q, which is not in the code", page, span)
 				}
 			}
 		}
@@ -78,17 +78,18 @@ func TestGuides(t *testing.T) {
 		sameInChinese(t, "docs/"+name, "docs/zh/"+name, spans)
 	}
 	if n := strings.Count(read(t, "docs/troubleshooting.md"), "\n| "); n < 40 {
-		t.Errorf("docs/troubleshooting.md has %d rows of symptoms; want 40 and more", n)
+		t.Errorf("docs/troubleshooting.md has %d rows of symptoms; want at least 40", n)
 	}
 }
 
-// sameInChinese compares the spans of code of two pages, and counts what else they have.
+// sameInChinese compares the inline code of two pages, and the numbers of their headings, rows and
+// blocks.
 func sameInChinese(t *testing.T, english, chinese string, spans map[string][]string) {
 	t.Helper()
 	for _, pair := range [][2]string{{english, chinese}, {chinese, english}} {
 		for _, span := range spans[pair[0]] {
 			if !slices.Contains(spans[pair[1]], span) {
-				t.Errorf("%s does not have %q, as %s does", pair[1], span, pair[0])
+				t.Errorf("%s does not have %q, unlike %s", pair[1], span, pair[0])
 			}
 		}
 	}
@@ -97,13 +98,13 @@ func sameInChinese(t *testing.T, english, chinese string, spans map[string][]str
 		of   *regexp.Regexp
 	}{{"headings", regexp.MustCompile(`(?m)^#+ `)}, {"rows", regexp.MustCompile(`(?m)^\| `)}, {"links", linked}} {
 		if a, b := len(what.of.FindAllString(read(t, english), -1)), len(what.of.FindAllString(read(t, chinese), -1)); a != b {
-			t.Errorf("%s has %d %s, %s %d", english, a, what.name, chinese, b)
+			t.Errorf("%s has %d %s, and %s %d; want the same", english, a, what.name, chinese, b)
 		}
 	}
 }
 
-// parts are what of a span of code stands in the code by itself: the name of a
-// setting before its value.
+// parts returns the parts of an inline code that occur in the tree by themselves, such as the name
+// of a setting before its value.
 func parts(span string) []string {
 	if name, value, is := strings.Cut(span, ": "); is && regexp.MustCompile(`^[a-z_.]+$`).MatchString(name) && value != "" {
 		if _, last, nested := strings.Cut(name, "."); nested {
@@ -114,7 +115,7 @@ func parts(span string) []string {
 	return nil
 }
 
-// treeText is the code, and what is deployed and configured: all that runs.
+// treeText returns all code and configuration of the tree.
 func treeText(t *testing.T) string {
 	t.Helper()
 	var text bytes.Buffer
@@ -138,7 +139,7 @@ func treeText(t *testing.T) string {
 	return text.String()
 }
 
-// commandLine are the commands of the program, and all of their flags.
+// commandLine returns the commands of the program, and all of their flags.
 func commandLine(t *testing.T) (commands, flags map[string]bool) {
 	t.Helper()
 	commands, flags = map[string]bool{"help": true}, map[string]bool{"help": true}
@@ -168,11 +169,11 @@ func checkCommand(t *testing.T, page, words string, commands, flags map[string]b
 	t.Helper()
 	name, _, _ := strings.Cut(words, " ")
 	if !commands[name] {
-		t.Errorf("%s names bellman %s, which is no command", page, name)
+		t.Errorf("%s names bellman %s, which is not a command", page, name)
 	}
 	for _, m := range regexp.MustCompile(`(?:^|\s)--([a-z-]+)`).FindAllStringSubmatch(words, -1) {
 		if !flags[m[1]] {
-			t.Errorf("%s: bellman %s: there is no flag --%s", page, words, m[1])
+			t.Errorf("%s: bellman %s has no flag --%s", page, words, m[1])
 		}
 	}
 }

@@ -11,16 +11,16 @@ import (
 
 const module = "github.com/bellmanhq/bellman"
 
-// A layer is a group of packages. A pattern ends in /... for a folder and all below it. A package
-// belongs to the first layer that has a pattern for it. It may import the packages of the layers
-// that are named in imports; packages of its own layer only if imports names that layer too.
+// A layer is a group of packages. A pattern that ends in /... stands for a folder and everything
+// below it. A package belongs to the first layer with a matching pattern. It may import packages of
+// the layers in imports, and those of its own layer only if imports names it.
 type layer struct {
 	name     string
 	packages []string
 	imports  []string
 }
 
-// Three rules: leaves and stores know nobody; the engine knows the contract of the stores, the
+// Three rules: leaves and stores import no other part; the engine imports the stores' contract, the
 // schedules and the root; features do not import faces. Tests may import anything.
 var layers = []layer{
 	{"root", []string{""}, nil},
@@ -42,7 +42,7 @@ var layers = []layer{
 	{"feature", []string{"internal/..."}, []string{"root", "leaf", "contract", "engine", "handler", "feature"}},
 }
 
-// layerOf returns the layer of a package; nil: none has a pattern for it.
+// layerOf returns the layer of a package, or nil.
 func layerOf(name string) *layer {
 	for i := range layers {
 		for _, p := range layers[i].packages {
@@ -58,8 +58,8 @@ func layerOf(name string) *layer {
 // standardOnly are the packages without any dependency.
 var standardOnly = []string{"", "engine/internal/dispatch", "deliver/sign", "internal/cause", "internal/field", "client", "store/memory", "internal/sqlstore", "internal/access", "internal/pack", "internal/coded", "internal/memo", "internal/money", "internal/nearest"}
 
-// homes says who may import a library. All others reach it through these, so
-// that replacing one touches one package.
+// homes says which packages may import a library. All others use it through these, so that
+// replacing a library touches one package.
 var homes = map[string]string{
 	"cel.dev/cel-go":               "rule",
 	"github.com/adhocore/gronx":    "schedule",
@@ -87,8 +87,7 @@ var homes = map[string]string{
 	"github.com/go-json-experiment": "internal/api",
 }
 
-// guests may import a library beside its home: they look at what it does from
-// outside.
+// guests may import a library besides its home, because they observe from outside what it does.
 var guests = map[string][]string{
 	"internal/bench/scratch":  {"github.com/jackc", "github.com/go-sql-driver", "github.com/redis", "github.com/prometheus"},
 	"internal/bench/peers":    {"github.com/redis", "github.com/jackc"},
@@ -115,7 +114,7 @@ func TestLayers(t *testing.T) {
 		}
 		p, err := build.ImportDir(dir, 0)
 		if p == nil || len(p.GoFiles) == 0 {
-			return nil // no code here, or tests alone
+			return nil // only tests, or no code
 		}
 		if err != nil {
 			return err
@@ -137,11 +136,11 @@ func TestLayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if seen == 0 {
-		t.Error("no package was looked at")
+		t.Error("no package was checked")
 	}
 }
 
-// forbidden says why a package of ours may not import a path; empty: it may.
+// forbidden returns why a package may not import a path, or an empty text if it may.
 func forbidden(name, path string) string {
 	if path == module || strings.HasPrefix(path, module+"/") {
 		other := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")

@@ -23,8 +23,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// reasons are those that a block can give for not being run here, in its first line:
-// "# needs Docker". Each has the number of such blocks, so that a new one is seen here.
+// reasons are the reasons that the first line of a block can give for not being run here, as in "#
+// needs Docker". Each has the number of its blocks, so that a new one is noticed.
 var reasons = map[string]int{
 	"a gateway that sends notices":        1,
 	"an account at WeChat Pay or Alipay":  3,
@@ -37,7 +37,8 @@ var reasons = map[string]int{
 	"root":                                2,
 }
 
-// printed is what some blocks print, by a part of the block. They are run again until they do.
+// printed is the output of some blocks, by a part of the block. These blocks are repeated until
+// they print it.
 var printed = []struct{ block, prints string }{
 	{`"M1001/20261120000001/paid"`, `"state":"succeeded"`},
 	{"sleep 13", `"order_state":"PAID"`},
@@ -46,20 +47,21 @@ var printed = []struct{ block, prints string }{
 	{"go mod init example.com/paid", "1\n2\nsucceeded <nil>\n"},
 }
 
-// anyID stands for the id of a task or link of the reader; standIns for addresses and directories.
+// anyID stands for an id that the reader fills in, and standIns for addresses and directories.
 const anyID = "0199b5a0-7c1e-7d55-8c13-1f2a3b4c5d6e"
 
 var standIns = regexp.MustCompile(`/var/lib/bellman|/var/backups|/backups|/etc/bellman|http://10\.0\.0\.5:2355`)
 
-// Every block of the pages that a reader can run works as a newcomer has it: in a fresh shell, in a directory
-// with nothing but the program. Blocks of a page run in its order. A server runs beside what follows, until
-// another one takes its address. A chapter has a directory of its own. A page's first block is said to be for
-// each terminal if it only sets variables. Ports are replaced by free ones, and go run ./cmd/bellman
-// by the program that was built once. Blocks of the Chinese pages are the same: TestBlocksInChinese.
+// Every block that a reader can run works for a newcomer: in a fresh shell, in a directory with
+// nothing but the program.
+// The blocks of a page run in order, and each chapter has its own directory. A server goes on
+// running until another one takes its address. If a page's first block only sets variables, it
+// applies to each terminal. Ports are replaced by free ones, and go run ./cmd/bellman by a program
+// that is built once. The blocks of the Chinese pages are the same: TestBlocksInChinese.
 func TestPagesAsANewcomerHasThem(t *testing.T) {
 	for _, tool := range []string{"python3", "openssl", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("there is no %s on this machine", tool)
+			t.Skipf("no %s on this machine", tool)
 		}
 	}
 	program := filepath.Join(t.TempDir(), "bellman")
@@ -67,7 +69,7 @@ func TestPagesAsANewcomerHasThem(t *testing.T) {
 	if built := os.Getenv("BELLMAN_TEST_PROGRAM"); built != "" {
 		build = exec.Command("ln", "-s", built, program)
 	}
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as all programs of the tests: the packages are compiled once for them
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as for all programs of the tests, so that packages are compiled once
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
@@ -88,11 +90,11 @@ func TestPagesAsANewcomerHasThem(t *testing.T) {
 		})
 	}
 	if !maps.Equal(given, reasons) {
-		t.Errorf("blocks that are not run give the reasons %v; want %v", given, reasons)
+		t.Errorf("the blocks that are not run have the reasons %v; want %v", given, reasons)
 	}
 }
 
-// A block of a page is under a heading.
+// A block is a code block of a page, under a heading.
 type block struct{ chapter, language, text string }
 
 func blocks(page string) (all []block) {
@@ -118,9 +120,9 @@ func (b block) reason() string {
 type newcomer struct {
 	t             *testing.T
 	program, page string
-	ports         map[string]string // what stands in the page, and what it is here
+	ports         map[string]string // by port in the page: the port here
 	databases     map[string]string
-	dir, first    string // first is what each terminal begins with
+	dir, first    string // first is run at the start of each terminal
 	servers       map[string]func()
 }
 
@@ -136,7 +138,7 @@ func (n *newcomer) follow(page string) {
 		if b.language == "sh" && strings.Contains(b.text, file) {
 			file = ""
 		} else if file != "" && b.language != "go" {
-			n.t.Errorf("no command of the page takes its %s", file)
+			n.t.Errorf("no command of the page uses its file %s", file)
 		}
 		if b.chapter != chapter {
 			n.newDirectory()
@@ -154,15 +156,15 @@ func (n *newcomer) follow(page string) {
 		case b.language == "go" && strings.HasPrefix(b.text, "package main\n"):
 			n.write("main.go", n.here(b.text))
 		case b.language == "go":
-			if n.page != "docs/recipes.md" { // TestRecipesAreTheExamples has them
-				n.t.Errorf("no test runs this, for it is no program:\n%s", b.text)
+			if n.page != "docs/recipes.md" { // TestRecipesAreTheExamples checks these
+				n.t.Errorf("this Go code is not a program, so no test runs it:\n%s", b.text)
 			}
 		case b.language == "sh" && onlySets.MatchString(b.text):
 			n.first += b.text
 		case b.language == "sh":
 			n.run(b.text)
 		case regexp.MustCompile(`(?m)^\s*(curl|\.?/?bellman|go|make|docker|kubectl|createdb) `).MatchString(b.text):
-			n.t.Errorf("this block has commands, and is not marked as sh:\n%s", b.text)
+			n.t.Errorf("this block has commands, but is not marked as sh:\n%s", b.text)
 		}
 	}
 }
@@ -191,7 +193,7 @@ func (n *newcomer) write(name, text string) {
 	}
 }
 
-// here is the text with what this machine has in place of what the page says.
+// here returns a text of the page with the addresses and directories of this machine.
 func (n *newcomer) here(text string) string {
 	if n.servers == nil {
 		n.servers, n.databases = map[string]func(){}, map[string]string{}
@@ -237,7 +239,8 @@ func (n *newcomer) here(text string) string {
 	return text
 }
 
-// port is where something listens here that the page has at that port. What is no server of the page stays.
+// port returns the port here for a port in the page. A port that does not belong to a server of the
+// page stays as it is.
 func (n *newcomer) port(of string) string {
 	if slices.Contains([]string{"5432", "5672", "4222", "6379", "3306", "4318"}, of) {
 		return "127.0.0.1:" + of
@@ -253,19 +256,19 @@ func (n *newcomer) run(page string) {
 	for _, server := range []string{"127.0.0.1:5432", "127.0.0.1:5672"} {
 		if strings.Contains(page, server) {
 			if c, err := net.Dial("tcp", server); err != nil {
-				n.t.Skipf("nothing listens at %s, which this wants:\n%s", server, page)
+				n.t.Skipf("nothing listens at %s, which this block needs:\n%s", server, page)
 			} else {
 				c.Close()
 			}
 		}
 	}
 	if found := regexp.MustCompile(`(?m)(^|[;|&] *)bellman .*`).FindString(page); found != "" && !strings.Contains(n.first, "PATH=") {
-		n.t.Errorf("%q: a newcomer has ./bellman, and none in the path", found)
+		n.t.Errorf("%q: use ./bellman, because a newcomer has no bellman in the path", found)
 	}
 	listens := ""
 	if m := serves.FindString(page); m != "" {
 		if !strings.HasSuffix(strings.TrimSpace(page), m) {
-			n.t.Errorf("a server runs until it is stopped: what follows it in a block never runs:\n%s", page)
+			n.t.Errorf("a command after a server in the same block never runs:\n%s", page)
 		}
 		listens = n.port("2355")
 		if at := address.FindStringSubmatch(m); at != nil && strings.Contains(m, "--listen") {
@@ -275,7 +278,7 @@ func (n *newcomer) run(page string) {
 			listens = n.port(at[1])
 		}
 		if stop := n.servers[listens]; stop != nil {
-			stop() // one takes the place of another
+			stop() // the new server takes the address of the old one
 		}
 	}
 	tool, err := exec.LookPath("go")
@@ -291,7 +294,7 @@ func (n *newcomer) run(page string) {
 		}
 		c.Env = []string{"HOME=" + n.dir, "PATH=" + filepath.Dir(tool) + ":/usr/local/bin:/usr/bin:/bin",
 			"GOPATH=" + filepath.Join(home, "go"), "GOCACHE=" + filepath.Join(home, ".cache", "go-build"), "GOFLAGS=" + os.Getenv("GOFLAGS"), "CGO_ENABLED=0",
-			"BELLMAN_LISTEN=" + n.port("2355"), "BELLMAN_SERVER=" + n.port("2355")} // since the port is another one
+			"BELLMAN_LISTEN=" + n.port("2355"), "BELLMAN_SERVER=" + n.port("2355")} // because the port differs from the page
 		return c
 	}
 	if listens != "" {
@@ -313,12 +316,12 @@ func (n *newcomer) run(page string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			n.t.Fatalf("it prints no %q:\n%s\n%s", prints, page, out)
+			n.t.Fatalf("the block does not print %q:\n%s\n%s", prints, page, out)
 		}
 	}
 }
 
-// serve starts what goes on until the end, or until another takes its address.
+// serve starts a server, which runs to the end of the page or until another one takes its address.
 func (n *newcomer) serve(c *exec.Cmd, listens, page string) {
 	n.t.Helper()
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -343,16 +346,16 @@ func (n *newcomer) serve(c *exec.Cmd, listens, page string) {
 		}
 		select {
 		case <-ended:
-			n.t.Fatalf("it ended:\n%s\n%s", page, out.String())
+			n.t.Fatalf("the server ended:\n%s\n%s", page, out.String())
 		default:
 		}
 		if time.Now().After(deadline) {
-			n.t.Fatalf("it does not listen at %s: %v\n%s", listens, err, page)
+			n.t.Fatalf("the server does not listen at %s: %v\n%s", listens, err, page)
 		}
 	}
 }
 
-// forget deletes queues of RabbitMQ, where there is one.
+// forget deletes queues of RabbitMQ, if there is one.
 func forget(queues ...string) {
 	c, err := amqp.Dial("amqp://guest:guest@127.0.0.1:5672/")
 	if err != nil {
@@ -375,13 +378,13 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// installed is a server as the Debian package installs it.
+// installed is a server as installed by the Debian package.
 const installed = `
 echo 'queues: {merchant-notify: {}}' > /etc/bellman/bellman.yaml
 ./bellman serve --config /etc/bellman/bellman.yaml --store pebble:/var/lib/bellman/store`
 
-// readers is what the reader of a page has: a server of his own with tasks, merchants and orders, and a key. It is made
-// in the directory of each chapter.
+// readers is what the reader of a page has: a server with tasks, merchants, orders and a key. It is
+// created in the directory of each chapter.
 var readers = map[string][]string{
 	"docs/move.md":   {`./bellman serve --listen 127.0.0.1:2399 & until curl -sf http://127.0.0.1:2399/readyz; do sleep 0.1; done; kill $!; wait`},
 	"docs/backup.md": {installed},

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The list of packages in DESIGN.md names every package of the tree and no other. The programs in
-// examples and deploy/check, and suites for tests below a package, need no line.
+// The list of packages in DESIGN.md names every package of the tree and no other. Programs in
+// examples and deploy/check, and test suites below a package, need no line.
 func TestPackageMap(t *testing.T) {
 	text, err := os.ReadFile("DESIGN.md")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestPackageMap(t *testing.T) {
 		switch name {
 		case ".":
 			name = "bellman"
-		case "clients", "deploy": // tests alone
+		case "clients", "deploy": // only tests
 			return nil
 		}
 		if i := slices.Index(listed, name); i >= 0 {

@@ -30,14 +30,14 @@ var update = flag.Bool("update", false, "write the examples' code into docs/reci
 // fenced finds the code blocks of a page, each with its language.
 var fenced = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
-// The Go code in docs/recipes.md is that of the examples, to the letter, and
-// none of them is missing there. With -update it is written there anew.
+// The Go code in docs/recipes.md is that of the examples, character for character, and no example
+// is missing. -update writes it.
 func TestRecipesAreTheExamples(t *testing.T) {
 	files, err := filepath.Glob("engine/recipe_*_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := make(map[string]string) // what is declared there, by name
+	code := make(map[string]string) // declarations by name
 	for _, file := range append(files, "engine/recipe_test.go", "examples_test.go") {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -61,11 +61,11 @@ func TestRecipesAreTheExamples(t *testing.T) {
 			shown[name] = true
 			switch want := code[name]; {
 			case want == "":
-				t.Errorf("docs/recipes.md declares %s, which is in no example", name)
+				t.Errorf("docs/recipes.md declares %s, which is not in any example", name)
 			case got != want && *update:
 				block = bytes.Replace(block, []byte(got), []byte(want), 1)
 			case got != want:
-				t.Errorf("docs/recipes.md has another %s than the examples: go test -run TestRecipes . -update\ngot:\n%s\nwant:\n%s", name, got, want)
+				t.Errorf("docs/recipes.md has a different %s than the examples: go test -run TestRecipes . -update\ngot:\n%s\nwant:\n%s", name, got, want)
 			}
 		}
 		return block
@@ -82,8 +82,8 @@ func TestRecipesAreTheExamples(t *testing.T) {
 	}
 }
 
-// declared returns the functions and types of a Go file, by name, as they are
-// written, but for the comments of examples: the page has words of its own.
+// declared returns the functions and types of a Go file by name, as written. The comments of
+// examples are left out, because the page has its own words.
 func declared(t *testing.T, name string, text []byte) map[string]string {
 	t.Helper()
 	files := token.NewFileSet()
@@ -113,8 +113,8 @@ func declared(t *testing.T, name string, text []byte) map[string]string {
 	return all
 }
 
-// The configuration in docs/recipes.md is one that a server takes, and the
-// requests are ones that it answers with success, one after the other.
+// A server accepts the configuration in docs/recipes.md, and answers its requests with success, one
+// after the other.
 func TestRecipesOverHTTP(t *testing.T) {
 	outside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/wechat/") {
@@ -164,17 +164,16 @@ func TestRecipesOverHTTP(t *testing.T) {
 		for _, words := range commands(b[2]) {
 			requests++
 			if status, answer := curl(t, s.Addr(), words); status >= 300 {
-				t.Errorf("%s\nis answered %d: %s", strings.Join(words, " "), status, answer)
+				t.Errorf("%s\ngot the answer %d: %s", strings.Join(words, " "), status, answer)
 			}
 		}
 	}
 	if requests < 10 {
-		t.Errorf("docs/recipes.md has %d requests; want those of each recipe", requests)
+		t.Errorf("docs/recipes.md has %d requests; want at least one for each recipe", requests)
 	}
 }
 
-// commands splits a shell's text into commands and words. It knows no quotes but
-// single ones.
+// commands splits shell text into commands and words. It knows only single quotes.
 func commands(text string) (all [][]string) {
 	var words []string
 	for i, part := range strings.Split(text, "'") {
@@ -192,7 +191,7 @@ func commands(text string) (all [][]string) {
 	return all
 }
 
-// curl does what the curl of docs/recipes.md would, at another address.
+// curl does what a curl command of docs/recipes.md does, at another address.
 func curl(t *testing.T, addr string, words []string) (status int, answer string) {
 	t.Helper()
 	if words[0] != "curl" {

@@ -8,28 +8,29 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Go's collector scans objects of at most 512 bytes a span at a time, and larger ones one
-// by one, with a header each. A Task of 536 bytes cost a tenth of a server's processor
-// time in a drain (see docs/decisions).
+// Go's collector scans objects of at most 512 bytes a span at a time. Larger objects have a header
+// each and are scanned one by one. A Task of 536 bytes cost a tenth of a server's processor time in
+// a drain (see docs/decisions).
 func TestTaskIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(bellman.Task{}); size > 512 {
-		t.Errorf("a Task has %d bytes, more than the 512 that are collected cheaply", size)
+		t.Errorf("a Task has %d bytes; want at most 512, which are collected cheaply", size)
 	}
 }
 
-// An id may be a moment younger than the engine's clock: a task changed at its creation at the earliest.
+// An id may have a later time than the engine's clock, so a task never counts as changed before its
+// creation.
 func TestChanged(t *testing.T) {
 	id := bellman.NewID()
 	task := bellman.Task{ID: id, Status: bellman.Status{Updated: id.Time().Add(-time.Millisecond)}}
 	if got := task.Changed(); !got.Equal(task.Created()) {
-		t.Errorf("a task of %v that was updated a millisecond before was changed at %v", task.Created(), got)
+		t.Errorf("Changed() of a task created at %v and updated a millisecond before = %v; want its creation", task.Created(), got)
 	}
 	task.Updated = id.Time().Add(time.Second)
 	if got := task.Changed(); !got.Equal(task.Updated) {
-		t.Errorf("a task that was updated at %v was changed at %v", task.Updated, got)
+		t.Errorf("Changed() of a task updated at %v = %v; want the same", task.Updated, got)
 	}
 	task.Updated = time.Time{}
 	if got := task.Changed(); !got.IsZero() {
-		t.Errorf("a task without an update was changed at %v", got)
+		t.Errorf("Changed() of a task without an update = %v; want its creation", got)
 	}
 }

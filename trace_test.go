@@ -12,7 +12,7 @@ const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 func TestParseTrace(t *testing.T) {
 	tests := []struct {
 		parent string
-		want   string // Parent; empty: it is none
+		want   string // Parent; empty: the header is invalid
 	}{
 		{parent, parent},
 		{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"},
@@ -73,7 +73,7 @@ func TestParseTraceState(t *testing.T) {
 	}
 }
 
-// What is accepted is sent on, and read from a store, as it was.
+// A valid trace is sent on, and read from a store, unchanged.
 func FuzzParseTrace(f *testing.F) {
 	f.Add(parent, "a=1,b=2")
 	f.Add("01"+parent[2:]+"-x", " a=1")
@@ -84,15 +84,15 @@ func FuzzParseTrace(f *testing.F) {
 			return
 		}
 		if again := bellman.ParseTrace(trace.Parent(), trace.State); again == nil || *again != *trace {
-			t.Errorf("ParseTrace(%q, %q) = %+v, and again %+v", header, state, trace, again)
+			t.Errorf("ParseTrace(%q, %q) = %+v, and parsed again %+v; want the same", header, state, trace, again)
 		}
 		kept, err := trace.AppendBinary([]byte("row"))
 		var read bellman.Trace
 		if err != nil || read.UnmarshalBinary(kept[3:]) != nil || read != *trace {
-			t.Errorf("%+v is kept as %x, %v, and read as %+v", trace, kept, err, read)
+			t.Errorf("%+v is stored as %x, %v, and read as %+v; want the same", trace, kept, err, read)
 		}
 		if strings.ContainsFunc(trace.State, func(r rune) bool { return r < ' ' || r > '~' }) {
-			t.Errorf("State is %q: not a header's value", trace.State)
+			t.Errorf("State is %q; want a valid header value", trace.State)
 		}
 	})
 }
@@ -102,12 +102,12 @@ func TestDigestLeavesTraceOut(t *testing.T) {
 	other := one
 	other.SetTrace(bellman.ParseTrace(parent, "a=1"))
 	if one.Digest() != other.Digest() {
-		t.Error("Digest of a task differs with its Trace: the same task sent again would be a conflict")
+		t.Error("the Digest depends on the Trace, so a repeated request would be a conflict")
 	}
 }
 
 func TestTraceBinaryCutShort(t *testing.T) {
 	if err := new(bellman.Trace).UnmarshalBinary(make([]byte, 24)); err == nil {
-		t.Error("UnmarshalBinary of 24 bytes is no error; want one")
+		t.Error("UnmarshalBinary of 24 bytes: no error")
 	}
 }
