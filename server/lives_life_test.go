@@ -243,6 +243,9 @@ func (l *life) receive(s *says, raw *order.RawNotice) (accepted bool) {
 	defer l.mu.Unlock()
 	var results []string
 	for _, t := range told {
+		if s.state == "REFUND" && l.account.ownRefunds && t.Of != order.OfRefund {
+			l.note("WRONG: the notice of a refund was taken for one of a %s", t.Of)
+		}
 		results = append(results, strings.TrimSpace(string(t.Result)+" "+t.Why))
 	}
 	l.note("notice %s %d %s: %q, %v", s.state, s.amount, cmp.Or(s.by, "genuine"), results, err)
