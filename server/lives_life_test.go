@@ -188,7 +188,7 @@ func (l *life) add() {
 	if l.amount > 0 {
 		body = fmt.Sprintf(`{"expires":"%dms","amount":%d,"currency":"CNY"}`, l.expires.Milliseconds(), l.amount)
 	}
-	for {
+	for range 100 {
 		task := &bellman.Task{Queue: l.account.queue, MerchantNo: "M-" + l.account.queue, OrderNo: l.no, Body: []byte(body)}
 		err := l.world.server.engine.Add(context.Background(), task)[0].Err
 		l.mu.Lock()
