@@ -27,7 +27,7 @@ const (
 	maxNotice    = 256 << 10       // bytes of a body
 	noticeWithin = 4 * time.Second // WeChat Pay waits 5 s for the answer
 
-	// Notices that cannot be verified may cause this many queries of one queue in a second.
+	// Notices that cannot be verified may cause this many queries of one account in a second, at one node.
 	maxHints = 10
 )
 
@@ -44,7 +44,7 @@ type notices struct {
 type receiver struct {
 	account string
 	reader  order.NoticeReader
-	hints   access.Seldom
+	hints   *access.Seldom // of the account
 }
 
 // set replaces the queues that receive notices.
@@ -53,6 +53,7 @@ func (n *notices) set(receivers map[string]*receiver) { n.receivers.Store(&recei
 // receivers returns the queues that receive notices. An error names the setting that is wrong.
 func receivers(queues []engine.Queue, c *config.Config) (map[string]*receiver, error) {
 	receivers := make(map[string]*receiver)
+	hints := make(map[string]*access.Seldom) // by account
 	for i := range queues {
 		q := &queues[i]
 		h, is := q.Handler.(*order.Handler)
@@ -68,7 +69,11 @@ func receivers(queues []engine.Queue, c *config.Config) (map[string]*receiver, e
 		} else if !is {
 			continue
 		}
-		receivers[q.Name] = &receiver{account: h.Account(q.Name), reader: reader, hints: access.Seldom{Every: time.Second, Most: maxHints}}
+		account := h.Account(q.Name)
+		if hints[account] == nil {
+			hints[account] = &access.Seldom{Every: time.Second, Most: maxHints}
+		}
+		receivers[q.Name] = &receiver{account: account, reader: reader, hints: hints[account]}
 	}
 	return receivers, nil
 }

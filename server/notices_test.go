@@ -26,7 +26,12 @@ var noticed = []string{"then: tell", "on_exhausted: close", "schedule: 1m*",
 // serveNoticed runs a server that takes notices, until the test is over.
 func (d *desk) serveNoticed(t *testing.T) (*client.Client, *server.Server) {
 	t.Helper()
-	queues := d.settings(t, noticed...)
+	return d.serveNoticedBy(t, d.settings(t, noticed...))
+}
+
+// serveNoticedBy does the same with other queues.
+func (d *desk) serveNoticedBy(t *testing.T, queues []config.Queue) (*client.Client, *server.Server) {
+	t.Helper()
 	api, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&d.log, nil)), func(c *config.Config) {
 		c.Queues, c.Notices.Listen = queues, "127.0.0.1:0"
 	})

@@ -222,16 +222,19 @@ func (m *mapped) time(s string) (t time.Time, err error) {
 		if layout == "unix" {
 			t = time.Unix(n, 0)
 		}
-		if t = t.UTC(); err != nil || t.Year() < 0 || t.Year() > 9999 {
+		if err != nil || !writable(t) {
 			return time.Time{}, fmt.Errorf("time: %.40q is not in the form %s", s, layout)
 		}
-		return t, nil
+		return t.UTC(), nil
 	}
-	if t, err = time.ParseInLocation(layout, s, zone); err != nil {
+	if t, err = time.ParseInLocation(layout, s, zone); err != nil || !writable(t) {
 		return time.Time{}, fmt.Errorf("time: %.40q is not in the form %s", s, layout)
 	}
 	return t.UTC(), nil
 }
+
+// writable reports whether a time can be written as JSON: 0000-01-01 in UTC+8 is in the year before.
+func writable(t time.Time) bool { return t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 }
 
 // A recordReader bounds the bytes of one record: a quote that is never closed would make the whole
 // file one record.

@@ -122,7 +122,7 @@ func yuan(t *table, values []string, column int) (int64, error) {
 // chinaTime reads a time of a Chinese channel's bill.
 func chinaTime(s string) (time.Time, error) {
 	t, err := time.ParseInLocation(time.DateTime, s, china)
-	if err != nil {
+	if err != nil || !writable(t) {
 		return time.Time{}, fmt.Errorf("%.40q is no time: want one such as 2026-11-21 18:00:00", s)
 	}
 	return t.UTC(), nil

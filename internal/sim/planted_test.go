@@ -30,12 +30,12 @@ type bug struct {
 
 type edit struct{ file, old, new string }
 
-// plantable reads testdata/planted.txt. A bug begins with "## " and its name. An edit is
+// plantable reads a list of bugs. A bug begins with "## " and its name. An edit is
 // "@ " and a file, lines that begin with "-", which stand in the file once, and lines with
 // "+", which stand there instead. In those BUG says whether it is this bug's turn: all of them
 // are planted in one copy of the source, which is built once.
-func plantable(t *testing.T) (bugs []bug) {
-	text, err := os.ReadFile("testdata/planted.txt")
+func plantable(t *testing.T, list string) (bugs []bug) {
+	text, err := os.ReadFile(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func plant(bugs []bug) (files map[string]string, stale []string, err error) {
 // Each bug in the list can still be planted, and with -sim.planted it is: the tests are built
 // with all of them, and for each of them seeds are run until one fails.
 func TestPlanted(t *testing.T) {
-	bugs := plantable(t)
+	bugs := plantable(t, "testdata/planted.txt")
 	if len(bugs) < 30 {
 		t.Errorf("%d bugs can be planted, want 30 or more", len(bugs))
 	}
@@ -104,7 +104,7 @@ func TestPlanted(t *testing.T) {
 	if *plantedSeeds == 0 {
 		return
 	}
-	bin, err := build(t.Context(), t.TempDir(), files)
+	bin, err := build(t.Context(), t.TempDir(), ".", files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +138,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// build makes a binary of these tests with some files in place of what they are.
-func build(ctx context.Context, dir string, files map[string]string) (bin string, err error) {
+// build makes a binary of the tests of a package with some files in place of what they are.
+func build(ctx context.Context, dir, pkg string, files map[string]string) (bin string, err error) {
 	overlay := struct{ Replace map[string]string }{make(map[string]string)}
 	for name, text := range files {
 		real, err := filepath.Abs(filepath.Join("..", "..", name))
@@ -159,7 +159,7 @@ func build(ctx context.Context, dir string, files map[string]string) (bin string
 	if err := os.WriteFile(list, text, 0o644); err != nil {
 		return "", err
 	}
-	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", bin, "-overlay", list, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "test", "-c", "-o", bin, "-overlay", list, pkg).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("it does not build: %v\n%s", err, out)
 	}
 	return bin, nil

@@ -1,0 +1,184 @@
+package server
+
+import (
+	"crypto"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/alipay"
+	"github.com/bellmanhq/bellman/order/wechatpay"
+)
+
+// The accounts of a world: two of a gateway with configured notices, and one of each channel that bellman knows.
+const (
+	gate = iota
+	otherGate
+	ali
+	wechat
+)
+
+// An account is a channel with the lives of its orders.
+type account struct {
+	index       int
+	name, queue string
+	key         string             // of a gateway's notices; empty: another signature
+	reader      order.NoticeReader // nil: as its key says
+	notice      func(s *says) *order.RawNotice
+	ownRefunds  bool // a refund has a notice of its own kind
+	lives       map[string]*life
+}
+
+// A says is what a notice says.
+type says struct {
+	no      string
+	state   string // SUCCESS, REFUND, CLOSED, NOTPAY or FINISHED, months after SUCCESS
+	amount  int64
+	by      string // genuine, forged or another
+	payment bool   // it tells the payment as it is
+}
+
+// Who made a notice.
+const (
+	genuine = ""
+	forged  = "forged"
+	another = "another account"
+)
+
+const (
+	livesMchID  = "1900000109"
+	livesAppID  = "2014072300007148"
+	livesV3Key  = "0123456789abcdef0123456789ABCDEF"
+	livesKeyID  = "PUB_KEY_ID_0000000000000024101100397200000006"
+	livesSerial = "5157F09EFDC096DE15EBE81A47057A7232F1B8E1"
+)
+
+// livesKey signs for WeChat Pay and Alipay.
+var livesKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
+func newAccounts(t *testing.T, w *world) []*account {
+	private := must[*rsa.PrivateKey](t)(livesKey())
+	own := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must[[]byte](t)(x509.MarshalPKCS8PrivateKey(private))})
+	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must[[]byte](t)(x509.MarshalPKIXPublicKey(&private.PublicKey))})
+	signed := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return base64.StdEncoding.EncodeToString(must[[]byte](t)(rsa.SignPKCS1v15(nil, private, crypto.SHA256, sum[:])))
+	}
+	all := []*account{
+		gate:      {name: "queue:gate", queue: "gate", key: "a-secret-of-the-gateway-32-chars"},
+		otherGate: {name: "queue:other", queue: "other", key: "another-secret-of-the-gateway-32"},
+		ali: {name: "alipay:" + livesAppID, queue: "alipay", ownRefunds: true, reader: must[*alipay.Channel](t)(alipay.New(alipay.Options{
+			AppID: livesAppID, PrivateKey: sign.NewSecret(string(own)), AlipayPublicKeys: []sign.Secret{sign.NewSecret(string(public))}}))},
+		wechat: {name: "wechatpay:" + livesMchID, queue: "wechat", ownRefunds: true, reader: must[*wechatpay.Channel](t)(wechatpay.New(wechatpay.Options{
+			MchID: livesMchID, SerialNo: livesSerial, PrivateKey: sign.NewSecret(string(own)), APIv3Keys: []sign.Secret{sign.NewSecret(livesV3Key)},
+			PlatformKeys: map[string]sign.Secret{livesKeyID: sign.NewSecret(string(public))}}))},
+	}
+	for i, a := range all {
+		a.index, a.lives = i, make(map[string]*life)
+		switch i {
+		case ali:
+			a.notice = func(s *says) *order.RawNotice { return aliNotice(s, signed) }
+		case wechat:
+			a.notice = func(s *says) *order.RawNotice { return wechatNotice(s, signed) }
+		default:
+			other := all[gate+otherGate-i].key
+			a.notice = func(s *says) *order.RawNotice { return gateNotice(s, a.key, other) }
+		}
+	}
+	return all
+}
+
+// gateNotice is a gateway's, with an HMAC.
+func gateNotice(s *says, own, other string) *order.RawNotice {
+	state := strings.NewReplacer("FINISHED", "SUCCESS").Replace(s.state)
+	body := fmt.Sprintf(`{"out_trade_no":%q,"trade_state":%q,"transaction_id":"T%[1]s","amount":{"total":%[3]d,"currency":"CNY"}}`, s.no, state, s.amount)
+	key := map[string]string{genuine: own, forged: "a key that somebody guessed, 32 c", another: other}[s.by]
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(body))
+	return &order.RawNotice{Header: http.Header{"X-Signature": {hex.EncodeToString(mac.Sum(nil))}}, Body: []byte(body), At: time.Now()}
+}
+
+// aliNotice is Alipay's. A refund has the trade_status of the payment.
+func aliNotice(s *says, signed func(string) string) *order.RawNotice {
+	beijing := time.Now().UTC().Add(8 * time.Hour).Format(time.DateTime)
+	fields := map[string]string{
+		"charset": "utf-8", "notify_id": "n-" + s.no + s.state, "notify_type": "trade_status_sync", "notify_time": beijing, "app_id": livesAppID,
+		"out_trade_no": s.no, "trade_no": "T" + s.no, "total_amount": money(s.amount), "gmt_payment": beijing, "trade_status": "TRADE_SUCCESS",
+	}
+	switch s.state {
+	case "FINISHED":
+		fields["trade_status"] = "TRADE_FINISHED"
+	case "CLOSED":
+		fields["trade_status"] = "TRADE_CLOSED"
+		delete(fields, "gmt_payment")
+	case "NOTPAY":
+		fields["trade_status"] = "WAIT_BUYER_PAY"
+		delete(fields, "gmt_payment")
+	case "REFUND":
+		fields["gmt_refund"], fields["refund_fee"], fields["out_biz_no"] = beijing, money(s.amount), "R"+s.no
+	}
+	if s.by == another {
+		fields["app_id"] = "2099999999999999"
+	}
+	var pairs []string
+	form := url.Values{"sign_type": {"RSA2"}}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		pairs = append(pairs, name+"="+fields[name])
+		form.Set(name, fields[name])
+	}
+	text := strings.Join(pairs, "&")
+	if s.by == forged {
+		text += "&"
+	}
+	form.Set("sign", signed(text))
+	return &order.RawNotice{Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, Body: []byte(form.Encode()), At: time.Now()}
+}
+
+// wechatNotice is WeChat Pay's. Another merchant's is signed with the same key.
+func wechatNotice(s *says, signed func(string) string) *order.RawNotice {
+	mchID := livesMchID
+	if s.by == another {
+		mchID = "1900000999"
+	}
+	event, content := "TRANSACTION.SUCCESS", fmt.Sprintf(`{%s,"amount":{"total":%d,"currency":"CNY"}}`,
+		quoted("mchid", mchID, "appid", "wx1", "out_trade_no", s.no, "transaction_id", "T"+s.no, "trade_state", strings.NewReplacer("FINISHED", "SUCCESS").Replace(s.state)), s.amount)
+	if s.state == "REFUND" {
+		event, content = "REFUND.SUCCESS", fmt.Sprintf(`{%s,"amount":{"total":%d,"refund":%[2]d}}`,
+			quoted("mchid", mchID, "out_trade_no", s.no, "out_refund_no", "R"+s.no, "refund_status", "SUCCESS"), s.amount)
+	}
+	block, _ := aes.NewCipher([]byte(livesV3Key))
+	gcm, _ := cipher.NewGCM(block)
+	sealed := base64.StdEncoding.EncodeToString(gcm.Seal(nil, []byte("fdasflkja484"), []byte(content), []byte("transaction")))
+	kind := map[bool]string{true: "refund", false: "transaction"}[s.state == "REFUND"]
+	body := fmt.Sprintf(`{%s,"resource":{%s}}`, quoted("id", "EV-"+s.no+s.state, "event_type", event),
+		quoted("original_type", kind, "algorithm", "AEAD_AES_256_GCM", "ciphertext", sealed, "associated_data", "transaction", "nonce", "fdasflkja484"))
+	stamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
+	text := stamp + "\n" + nonce + "\n" + body + "\n"
+	if s.by == forged {
+		text += "\n"
+	}
+	header := http.Header{}
+	for name, value := range map[string]string{"Timestamp": stamp, "Nonce": nonce, "Serial": livesKeyID, "Signature": signed(text)} {
+		header.Set("Wechatpay-"+name, value)
+	}
+	return &order.RawNotice{Header: header, Body: []byte(body), At: time.Now()}
+}

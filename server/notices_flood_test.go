@@ -1,0 +1,116 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// 10,000 forged notices, of orders that exist and of others, over HTTP: none completes an order, each order is
+// queried once at most, all queries keep the rate of the account, and neither memory nor the store grows with
+// the notices.
+func TestForgedNoticesFlood(t *testing.T) {
+	const orders, wave = 100, 1000
+	d := newDesk(t)
+	queues := d.settings(t, append([]string{"expires: 6h"}, replaced(noticed, "schedule: 1m*", "schedule: 5h*")...)...)
+	api, s := d.serveNoticedBy(t, queues)
+	refs := many(t, api, orders, "")
+	hosts := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	defer hosts.CloseIdleConnections()
+	began := time.Now()
+	var heap []int64
+	for n := range 10 {
+		var senders sync.WaitGroup
+		for part := range 8 {
+			senders.Go(func() {
+				for i := part; i < wave; i += 8 {
+					no := fmt.Sprint(i % orders)
+					if i%2 == 1 {
+						no = fmt.Sprintf("nobody-%d-%d", n, i)
+					}
+					if !forge(t, hosts, s.NoticesAddr(), paidNotice(no, 1299)) {
+						return
+					}
+				}
+			})
+		}
+		senders.Wait()
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		heap = append(heap, int64(m.HeapAlloc))
+	}
+	took := time.Since(began)
+	passes(t, "nothing more is asked", func() bool { // each query that was caused is due at once
+		page, err := api.Queues(t.Context())
+		return err == nil && page.Queues[0].InFlight == 0
+	})
+	asked := d.requests()
+	for _, ref := range refs {
+		if was := d.was(ref.OrderNo); was != "" && was != "query" {
+			t.Errorf("order %s was asked %q; want one query at most", ref.OrderNo, was)
+		}
+	}
+	if most := 10 * (int(took/time.Second) + 2); asked == 0 || asked > most {
+		t.Errorf("%d queries in %v; want 1 to %d: 10 a second", asked, took, most)
+	}
+	tasks := map[string]int{}
+	for task, err := range api.Tasks(t.Context(), client.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks[task.Event]++
+		if task.Event == "order.watch" && (task.State != "pending" || task.OrderState != "PENDING") {
+			t.Errorf("order %s is %s, %s", task.OrderNo, task.State, task.OrderState)
+		}
+	}
+	if tasks["order.watch"] != orders || tasks["order.notice"] > asked || len(tasks) != 2 || d.notices() > 0 {
+		t.Errorf("tasks %v after %d queries, %d told; want %d orders, a record for each query, nothing told", tasks, asked, d.notices(), orders)
+	}
+	// The store's own tables in memory grow for a while; 9,000 notices of 200 bytes and their orders would be 10 MB.
+	if grown := heap[9] - heap[0]; grown > 4<<20 {
+		t.Errorf("the heap grew by %d bytes from 1,000 notices to 10,000: %v", grown, heap)
+	}
+	t.Logf("%v, %d queries, heap %d", took, asked, heap)
+}
+
+// replaced returns a list with one text in place of another.
+func replaced(list []string, old, text string) (out []string) {
+	for _, s := range list {
+		if s == old {
+			s = text
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// forge sends a notice with a signature that somebody guessed, and reports whether it was refused as it should be.
+func forge(t *testing.T, c *http.Client, addr, body string) bool {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/notices/orders", bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	req.Header.Set("X-Signature", "7d8cfe2ea3ee7f1ad37ae0f4bd25b9fdcbb9e9e5db0b5d76a3a4d9fdb0c7a1fe")
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	defer resp.Body.Close()
+	var said bytes.Buffer
+	said.ReadFrom(resp.Body)
+	if resp.StatusCode != 400 || said.String() != "fail" {
+		t.Errorf("%d %q; want 400 fail", resp.StatusCode, &said)
+		return false
+	}
+	return true
+}

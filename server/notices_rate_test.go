@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/metrics"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// An unsure channel reads no notice, and counts what it is asked.
+type unsure struct{ asked []time.Time }
+
+func (u *unsure) Query(context.Context, *order.Order) order.QueryAnswer {
+	u.asked = append(u.asked, time.Now())
+	return order.QueryAnswer{Answer: readable("{}"), Reading: order.Pending}
+}
+
+func (u *unsure) Close(context.Context, *order.Order) order.CloseAnswer { return order.CloseAnswer{} }
+
+func (u *unsure) ReadNotice(raw *order.RawNotice) ([]order.Notice, string, error) {
+	return nil, string(raw.Body), fmt.Errorf("the signature is wrong")
+}
+
+func (u *unsure) AnswerNotice(bool, string) order.NoticeAnswer {
+	return order.NoticeAnswer{Status: 400}
+}
+
+// Forged notices cause ten queries a second of one account, whichever of its queues they come to.
+func TestForgedNoticesKeepTheRateOfTheAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, s := new(unsure), &Server{log: slog.New(slog.DiscardHandler), store: memory.New(), metrics: metrics.New("test")}
+		s.notices = &notices{server: s}
+		c := new(config.Config)
+		var queues []engine.Queue
+		for _, name := range []string{"shop", "app"} {
+			h, err := order.New(u, order.Rules{OnExhausted: order.OnExhaustedAlert, Account: "alipay:1", Expires: 20 * time.Hour, Tell: s.tellHeld})
+			if err != nil {
+				t.Fatal(err)
+			}
+			queues = append(queues, engine.Queue{Name: name, Kind: bellman.KindOrder, Handler: h, Schedule: "10h*", EndpointConcurrency: 1})
+			c.Queues = append(c.Queues, config.Queue{Name: name})
+		}
+		var err error
+		if s.engine, err = engine.New(engine.Options{Store: s.store, Queues: queues, Logger: s.log}); err != nil {
+			t.Fatal(err)
+		}
+		readers, err := receivers(queues, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.notices.set(readers)
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- s.engine.Run(ctx) }()
+		const each = 200
+		for i := range each {
+			for _, q := range queues {
+				task := &bellman.Task{Queue: q.Name, MerchantNo: "M1", OrderNo: fmt.Sprint(q.Name, i)}
+				if err := s.engine.Add(ctx, task)[0].Err; err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		const seconds = 5
+		for second := range seconds {
+			for n := range each {
+				for _, q := range queues {
+					i := (second*2*maxHints + n) % each // others than those that were asked about before
+					if _, err := s.notices.Receive(ctx, q.Name, &order.RawNotice{Body: fmt.Append(nil, q.Name, i), At: time.Now()}); err == nil {
+						t.Fatal("a forged notice was accepted")
+					}
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		if len(u.asked) == 0 || len(u.asked) > seconds*maxHints {
+			t.Errorf("%d queries in %d seconds; want 1 to %d", len(u.asked), seconds, seconds*maxHints)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
