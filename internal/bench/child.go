@@ -33,6 +33,7 @@ type role struct {
 
 	PostTo string        // URL that the bare loop posts to; empty: the child is a server
 	For    time.Duration // how long the loop posts
+	Verify *verify       // what the loop verifies before each post; nil: nothing
 }
 
 func childCommand(ctx context.Context) (*exec.Cmd, error) {
@@ -48,7 +49,7 @@ func Child() error {
 		return fmt.Errorf("%s is started by bench alone: %w", ChildCommand, err)
 	}
 	if r.PostTo != "" {
-		return postFor(r.PostTo, r.For)
+		return postFor(r)
 	}
 	return serve(r)
 }
@@ -93,7 +94,7 @@ func serve(r role) (err error) {
 		_, input = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
-	if _, err := fmt.Println(s.Addr()); err != nil {
+	if _, err := fmt.Println(s.Addr(), s.NoticesAddr()); err != nil {
 		return fmt.Errorf("say where the server listens: %w", err)
 	}
 	err = s.Run(ctx)

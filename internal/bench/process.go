@@ -25,6 +25,7 @@ type process struct {
 	stdin  io.WriteCloser
 	log    *tail
 	addr   string
+	notice string // address where it takes notices; empty: it takes none
 	client *client.Client
 	http   *http.Transport
 	begun  time.Time
@@ -89,7 +90,7 @@ func (r *run) launch(store, settings string) (_ *process, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server did not start: %s", cmp.Or(strings.TrimSpace(p.log.String()), err.Error()))
 	}
-	p.addr = strings.TrimSpace(line)
+	p.addr, p.notice, _ = strings.Cut(strings.TrimSpace(line), " ")
 	p.http = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128,
 		DialContext: (&net.Dialer{}).DialContext}
 	p.client, err = client.New(client.Options{Server: "http://" + p.addr, HTTP: &http.Client{Transport: p.http}})
