@@ -20,7 +20,7 @@ type poster struct {
 	transport *http.Transport
 	url       *url.URL
 	header    http.Header // nil: of JSON
-	answer    []byte // of the last post; reused
+	answer    []byte      // of the last post; reused
 }
 
 var jsonHeader = http.Header{"Content-Type": {"application/json"}}
