@@ -32,7 +32,7 @@ type role struct {
 	Profile  string // file for the server's CPU profile; empty: none
 
 	PostTo string        // URL that the bare loop posts to; empty: the child is a server
-	For    time.Duration // how long the loop posts
+	For    time.Duration // how long the loop posts; 0: it receives notices instead, and posts once for each
 	Verify *verify       // what the loop verifies before each post; nil: nothing
 }
 
@@ -48,7 +48,10 @@ func Child() error {
 	if err := in.Decode(&r); err != nil {
 		return fmt.Errorf("%s is started by bench alone: %w", ChildCommand, err)
 	}
-	if r.PostTo != "" {
+	switch {
+	case r.PostTo != "" && r.For == 0:
+		return relay(r)
+	case r.PostTo != "":
 		return postFor(r)
 	}
 	return serve(r)

@@ -1,18 +1,11 @@
 package bench
 
 import (
-	"bytes"
 	"context"
-	"crypto"
-	"crypto/rsa"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 	"time"
 )
 
@@ -30,7 +23,6 @@ func (r *run) notices() {
 	c := must(newChannel(r.nextLoad(), noticeClients+steady+r.sizes.notices))
 	defer c.close()
 	c.costs = orderCosts
-	p := r.startWith(r.store(""), w.settings(c, r.sizes.noticed, "then: told"))
 	all := make([]notice, len(c.placed))
 	try(inSteps(r.ctx, len(all), 1, batchClients, func(context.Context) func(i, n int) error {
 		return func(i, _ int) (err error) {
@@ -42,10 +34,11 @@ func (r *run) notices() {
 	bare := role{PostTo: r.url, For: r.sizes.raw, Verify: &verify{
 		Public: x509.MarshalPKCS1PublicKey(&w.key.PublicKey), Notices: all[:min(noticeSample, len(all))]}}
 	before := r.loop(bare)
+	p := r.startWith(r.store(""), w.settings(c, r.sizes.noticed, "then: told"))
 	try(p.place(r.ctx, c, orderBatch, 0))
 	placed := time.Now()
 
-	send := func() func(ctx context.Context, i int) error {
+	send := func(p *process) func(ctx context.Context, i int) error {
 		from := poster{transport: p.http, url: &url.URL{Scheme: "http", Host: p.notice, Path: "/notices/orders"}}
 		return func(ctx context.Context, i int) error {
 			from.header = all[i].Header
@@ -57,9 +50,9 @@ func (r *run) notices() {
 			return err
 		}
 	}
-	fast := func(from, n int) {
+	fast := func(p *process, from, n int) {
 		try(inSteps(r.ctx, n, 1, noticeClients, func(ctx context.Context) func(i, n int) error {
-			do := send()
+			do := send(p)
 			return func(i, _ int) error { return do(ctx, from+i) }
 		}))
 	}
@@ -71,11 +64,11 @@ func (r *run) notices() {
 		// Orders that wait for their notice are all that is left.
 		r.settle(p.awaitPending(r.ctx, int64(len(all)-n)))
 	}
-	fast(0, noticeClients) // connections
+	fast(p, 0, noticeClients) // connections
 	untilTold(noticeClients)
 	from := noticeClients
 	try(atRate(r.ctx, steady, perSecond, func() func(context.Context, int) error {
-		do := send()
+		do := send(p)
 		return func(ctx context.Context, i int) error { return do(ctx, from+i) }
 	}))
 	from += steady
@@ -83,11 +76,12 @@ func (r *run) notices() {
 	r.noticeLatency(c.placed[noticeClients:from])
 
 	spent, begun := r.used(p), time.Now()
-	fast(from, r.sizes.notices)
+	fast(p, from, r.sizes.notices)
 	untilTold(len(all))
 	took := time.Since(begun)
+	perSecond := float64(r.sizes.notices) / took.Seconds()
 	at := len(r.report.Figures)
-	r.figure("verified, decided, told and recorded", float64(r.sizes.notices)/took.Seconds(), "/s")
+	r.figure("verified, decided, told and recorded", perSecond, "/s")
 	if now := r.used(p); now.server > 0 {
 		r.figure("server CPU a notice", float64((now.server-spent.server).Microseconds())/float64(r.sizes.notices), "µs")
 	}
@@ -98,6 +92,17 @@ func (r *run) notices() {
 	r.peak(p, "server memory, most")
 	r.checkTold(c)
 	try(p.stop())
+
+	// The same load to a bare loop that receives it over HTTP too.
+	bare.For = 0
+	other := must(r.spawn(bare))
+	r.servers = append(r.servers, other)
+	fast(other, 0, noticeClients)
+	begun = time.Now()
+	fast(other, from, r.sizes.notices)
+	r.figure("the same, beside a bare loop that also receives", perSecond, "/s").
+		against("receive, verify and post", float64(r.sizes.notices)/time.Since(begun).Seconds())
+	try(other.stop())
 }
 
 // noticeLatency reports how long notices took until they were answered, and until the merchant was told.
@@ -115,52 +120,4 @@ func (r *run) noticeLatency(orders []placed) {
 	p50, p99 := r.percentiles("notice to merchant", told)
 	r.require(p50, atMost(3))
 	r.require(p99, atMost(10))
-}
-
-// A verify is the work of a bare loop before each post: it verifies the next notice and decrypts it.
-type verify struct {
-	Public  []byte // PKCS #1
-	Notices []notice
-}
-
-// next returns that work, for concurrent use. Without notices there is none.
-func (v *verify) next() (func() error, error) {
-	if v == nil {
-		return func() error { return nil }, nil
-	}
-	key, err := x509.ParsePKCS1PublicKey(v.Public)
-	if err != nil {
-		return nil, err
-	}
-	seal, err := newSealOf(wechatAPIKey)
-	if err != nil {
-		return nil, err
-	}
-	var i atomic.Int64
-	return func() error {
-		n := &v.Notices[int(i.Add(1))%len(v.Notices)]
-		signature, err := base64.StdEncoding.DecodeString(n.Header.Get("Wechatpay-Signature"))
-		if err != nil {
-			return err
-		}
-		sum := sha256.Sum256(signedText(n.Header.Get("Wechatpay-Timestamp"), n.Header.Get("Wechatpay-Nonce"), n.Body))
-		if err := rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], signature); err != nil {
-			return err
-		}
-		var says struct {
-			Resource struct {
-				Ciphertext     []byte
-				Nonce          string
-				AssociatedData string `json:"associated_data"`
-			}
-		}
-		if err := json.Unmarshal(n.Body, &says); err != nil {
-			return err
-		}
-		text, err := seal.Open(nil, []byte(says.Resource.Nonce), says.Resource.Ciphertext, []byte(says.Resource.AssociatedData))
-		if err == nil && !bytes.Contains(text, []byte(`"trade_state":"SUCCESS"`)) {
-			err = fmt.Errorf("notice: it says %s", text)
-		}
-		return err
-	}, nil
 }

@@ -145,6 +145,6 @@ var quick = sizes{
 	latency: 4 * time.Second, late: 4_000, over: 4 * time.Second,
 	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
 	orders: 2_000, crowd: 30_000, gap: time.Second, polls: 5, ramp: 3 * time.Second, steady: 6 * time.Second,
-	notices: 10_000, noticed: 15 * time.Second, billed: 50_000, planted: 100,
+	notices: 10_000, noticed: 30 * time.Second, billed: 50_000, planted: 100,
 	nodes: 3, filled: 200_000,
 }
