@@ -133,8 +133,9 @@ func (r *run) fillOrders(at, settings string, c *channel, b *billed) {
 				case kind == bill.StateDiffers:
 					of, was = open, waits
 				}
+				created := b.noon.Add(-11*time.Hour + time.Duration(k)*(10*time.Hour)/time.Duration(b.numbers))
 				for _, t := range of {
-					batch.Adds = append(batch.Adds, store.Add{Task: copyOf(t, b.no(was), b.no(no), b.noon)})
+					batch.Adds = append(batch.Adds, store.Add{Task: copyOf(t, b.no(was), b.no(no), created)})
 				}
 			}
 			if len(batch.Adds) == 0 {
