@@ -228,7 +228,7 @@ func TestUnreadableNotice(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(d.log.String(), `msg="a signed notice cannot be used" queue=orders channel_order_no="nobody's" why=`) {
+	if !strings.Contains(d.log.String(), `msg="a signed notice cannot be used" queue=orders channel_order_no=nobody's why=`) {
 		t.Errorf("nothing is logged of a notice about no order:\n%s", d.log.String())
 	}
 	passes(t, "queried", func() bool { return d.was("A1") != "" })
