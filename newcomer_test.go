@@ -42,6 +42,7 @@ var reasons = map[string]int{
 var printed = []struct{ block, prints string }{
 	{`"M1001/20261120000001/paid"`, `"state":"succeeded"`},
 	{"sleep 13", `"order_state":"PAID"`},
+	{"/notices/orders", `"reason":"applied"`},
 	{"whsec_$(openssl", "https://merchant.example/notify"},
 	{"./bellman nodes ", "alive"},
 	{"go mod init example.com/paid", "1\n2\nsucceeded <nil>\n"},

@@ -178,7 +178,9 @@ func (n *notices) apply(ctx context.Context, queue string, t *order.Told) error 
 	found, err := n.tell(ctx, t)
 	switch {
 	case t.Result == order.NoticeRefused && (!found && err == nil || errors.Is(err, bellman.ErrConflict)):
-		return nil // the channel's, but unreadable: to send it again would help nobody
+		// The channel's, but unreadable: to send it again would help nobody.
+		n.server.log.Warn("a signed notice cannot be used", "queue", queue, "channel_order_no", fmt.Sprintf("%.64s", t.OrderNo), "why", t.Why)
+		return nil
 	case found, err != nil:
 		return err
 	}

@@ -233,6 +233,9 @@ func TestUnreadableNotice(t *testing.T) {
 			}
 		}
 	}
+	if !strings.Contains(d.log.String(), `msg="a signed notice cannot be used" queue=orders channel_order_no=nobody's why=`) {
+		t.Errorf("nothing is logged of a notice about no order:\n%s", d.log.String())
+	}
 	passes(t, "queried", func() bool { return d.was("A1") != "" })
 	if o, err := api.Order(t.Context(), ref, 0); err != nil || o.OrderState != "PENDING" || !slices.Equal(results(t, api, ref), []string{"refused"}) {
 		t.Errorf("%+v, %v, notices %q; want PENDING, refused once", o, err, results(t, api, ref))

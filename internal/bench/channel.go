@@ -20,8 +20,11 @@ const answersIn = 5 * time.Millisecond
 type channel struct {
 	load   int // in the numbers of its orders
 	placed []placed
+	costs  int         // what each order says that it costs, in cents; 0: nothing
 	pays   int         // the query that is answered SUCCESS; 0: none
 	paid   atomic.Bool // all orders are paid
+
+	more func(http.ResponseWriter, *http.Request) bool // answers other requests, if it can; nil: there are none
 
 	orders, merchants string // URLs
 	server            *http.Server
@@ -43,6 +46,7 @@ type placed struct {
 	asking int     // queries that are not answered yet
 	twice  int     // queries that arrived while another was open
 	told   int     // notifications of PAID
+	first  int64   // Unix ns of the first of them
 	wrong  int     // other notifications
 }
 
@@ -94,10 +98,13 @@ var jsonText = []string{"application/json"}
 func (c *channel) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	at := time.Now()
 	if req.URL.Path == "/paid" {
-		c.tell(w, req)
+		c.tell(w, req, at)
 		return
 	}
-	no, _ := strings.CutPrefix(req.URL.Path, "/orders/")
+	if c.more != nil && c.more(w, req) {
+		return
+	}
+	no := req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:]
 	p := c.find([]byte(no))
 	if p == nil || req.Method != http.MethodGet {
 		c.strays.Add(1)
@@ -140,24 +147,27 @@ var (
 )
 
 // tell receives the notification of an order's end.
-func (c *channel) tell(w http.ResponseWriter, req *http.Request) {
+func (c *channel) tell(w http.ResponseWriter, req *http.Request, at time.Time) {
 	body, err := readAll(make([]byte, 0, 512), req.Body)
 	_, no, found := bytes.Cut(body, orderNo)
 	if err != nil || !found || c.find(no[:min(len(no), 12)]) == nil {
 		c.strays.Add(1)
 	} else {
-		c.hear(c.find(no[:12]), bytes.Contains(body, isPaid))
+		c.hear(c.find(no[:12]), bytes.Contains(body, isPaid), at)
 	}
 	w.Header()["Content-Type"] = plainText
 	w.Write(success)
 }
 
-func (c *channel) hear(p *placed, paid bool) {
+func (c *channel) hear(p *placed, paid bool, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !paid {
 		p.wrong++
 		return
+	}
+	if p.told == 0 {
+		p.first = at.UnixNano()
 	}
 	if p.told++; p.told == 1 && c.settled.Add(1) == int64(len(c.placed)) {
 		close(c.all)
@@ -183,13 +193,22 @@ func (c *channel) await(ctx context.Context) error {
 
 // checkChannel compares what the channel received with bellman's promises, at the end of a scenario.
 func (r *run) checkChannel(c *channel) {
-	var never, lost, again, wrong, twice int64
+	var never int64
+	for _, n := range c.questions() {
+		if n == 0 {
+			never++
+		}
+	}
+	r.failAny(count{never, "%d orders never asked about"})
+	r.checkTold(c)
+}
+
+// checkTold is checkChannel for orders that need no query.
+func (r *run) checkTold(c *channel) {
+	var lost, again, wrong, twice int64
 	for i := range c.placed {
 		p := &c.placed[i]
 		p.mu.Lock()
-		if len(p.at) == 0 {
-			never++
-		}
 		if p.told == 0 {
 			lost++
 		}
@@ -198,8 +217,7 @@ func (r *run) checkChannel(c *channel) {
 		twice += int64(p.twice)
 		p.mu.Unlock()
 	}
-	r.failAny(count{never, "%d orders never asked about"},
-		count{lost, "%d orders whose end was never told"},
+	r.failAny(count{lost, "%d orders whose end was never told"},
 		count{again, "%d notifications more than one of an order"},
 		count{wrong, "%d notifications of something else than PAID"},
 		count{twice, "%d questions about an order while one was not answered yet"},

@@ -32,7 +32,8 @@ type role struct {
 	Profile  string // file for the server's CPU profile; empty: none
 
 	PostTo string        // URL that the bare loop posts to; empty: the child is a server
-	For    time.Duration // how long the loop posts
+	For    time.Duration // how long the loop posts; 0: it receives notices instead, and posts once for each
+	Verify *verify       // what the loop verifies before each post; nil: nothing
 }
 
 func childCommand(ctx context.Context) (*exec.Cmd, error) {
@@ -47,8 +48,11 @@ func Child() error {
 	if err := in.Decode(&r); err != nil {
 		return fmt.Errorf("%s is started by bench alone: %w", ChildCommand, err)
 	}
-	if r.PostTo != "" {
-		return postFor(r.PostTo, r.For)
+	switch {
+	case r.PostTo != "" && r.For == 0:
+		return relay(r)
+	case r.PostTo != "":
+		return postFor(r)
 	}
 	return serve(r)
 }
@@ -93,7 +97,7 @@ func serve(r role) (err error) {
 		_, input = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
-	if _, err := fmt.Println(s.Addr()); err != nil {
+	if _, err := fmt.Println(s.Addr(), s.NoticesAddr()); err != nil {
 		return fmt.Errorf("say where the server listens: %w", err)
 	}
 	err = s.Run(ctx)

@@ -19,15 +19,20 @@ import (
 type poster struct {
 	transport *http.Transport
 	url       *url.URL
-	answer    []byte // of the last post; reused
+	header    http.Header // nil: of JSON
+	answer    []byte      // of the last post; reused
 }
 
 var jsonHeader = http.Header{"Content-Type": {"application/json"}}
 
 // post sends one body and reads the whole answer.
 func (p *poster) post(ctx context.Context, body []byte) (status int, header http.Header, err error) {
+	sent := p.header
+	if sent == nil {
+		sent = jsonHeader
+	}
 	req := (&http.Request{
-		Method: "POST", URL: p.url, Host: p.url.Host, Header: jsonHeader,
+		Method: "POST", URL: p.url, Host: p.url.Host, Header: sent,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}).WithContext(ctx)
 	resp, err := p.transport.RoundTrip(req)
@@ -142,6 +147,36 @@ func createInBatches(ctx context.Context, plan plan, servers ...*process) error 
 		c := servers[int(clients.Add(1))%len(servers)].creator("/v1/tasks/batch")
 		return func(i, n int) error { return c.several(ctx, &plan, i, n) }
 	})
+}
+
+// atRate calls the function of a client for 0 to n−1 at a fixed rate, whether or not earlier calls have
+// returned. Idle clients are used again.
+func atRate(ctx context.Context, n, perSecond int, client func() func(ctx context.Context, i int) error) error {
+	gap := time.Second / time.Duration(perSecond)
+	idle := make(chan func(context.Context, int) error, 1024)
+	g, ctx := errgroup.WithContext(ctx)
+	begun := time.Now().Add(10 * time.Millisecond)
+	for i := range n {
+		sleepUntil(begun.Add(time.Duration(i) * gap))
+		if ctx.Err() != nil {
+			break
+		}
+		g.Go(func() error {
+			var do func(context.Context, int) error
+			select {
+			case do = <-idle:
+			default:
+				do = client()
+			}
+			err := do(ctx, i)
+			select {
+			case idle <- do:
+			default:
+			}
+			return err
+		})
+	}
+	return g.Wait()
 }
 
 // inSteps processes 0 to total−1 in steps with a number of concurrent clients. client returns the function

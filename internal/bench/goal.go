@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/bellmanhq/bellman/internal/config"
 )
@@ -53,7 +54,7 @@ func (r *run) require(f *Figure, goals ...goal) {
 		if g.times {
 			value, format = f.Ratio, "%s %.3g × %s"
 		}
-		f.Required = fmt.Sprintf(format, sign, g.bound, cmp.Or(f.BaseName, f.Unit))
+		f.Required = strings.TrimSpace(fmt.Sprintf(format, sign, g.bound, cmp.Or(f.BaseName, f.Unit)))
 		if r.report.Quick || f.BaseName != "" && f.Base == 0 {
 			continue
 		}

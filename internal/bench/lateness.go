@@ -1,10 +1,9 @@
 package bench
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // perSecond is the rate of the latency scenario.
@@ -47,36 +46,18 @@ func (r *run) warm(p *process, rest int) {
 // each from just before its create is sent to its arrival, while rest other tasks wait.
 func (r *run) measureLatency(p *process, rest int) (p50, p99 *Figure) {
 	r.warm(p, rest)
-	gap := time.Second / perSecond
-	l := r.newLoad(int(r.sizes.latency / gap))
+	l := r.newLoad(int(r.sizes.latency.Seconds() * perSecond))
 	sent, answered := make([]int64, len(l.at)), make([]int64, len(l.at))
 	plan := to(l, r.url)
-	idle := make(chan *creator, 1024) // idle clients
-	g, ctx := errgroup.WithContext(r.ctx)
-	begun := time.Now().Add(10 * time.Millisecond)
-	for i := range l.at {
-		sleepUntil(begun.Add(time.Duration(i) * gap))
-		if ctx.Err() != nil {
-			break
-		}
-		g.Go(func() error {
-			var c *creator
-			select {
-			case c = <-idle:
-			default:
-				c = p.creator("/v1/tasks")
-			}
+	try(atRate(r.ctx, len(l.at), perSecond, func() func(context.Context, int) error {
+		c := p.creator("/v1/tasks")
+		return func(ctx context.Context, i int) error {
 			sent[i] = time.Now().UnixNano()
 			err := c.one(ctx, &plan, i)
 			answered[i] = time.Now().UnixNano()
-			select {
-			case idle <- c:
-			default:
-			}
 			return err
-		})
-	}
-	try(g.Wait())
+		}
+	}))
 	r.finish(p, l, int64(rest))
 	took, durable := newDurations(), newDurations()
 	for i := range l.at {

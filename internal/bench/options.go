@@ -50,6 +50,8 @@ func Scenarios() []Scenario {
 		{Name: "orders", About: "orders polled at their schedule's pace: what the channel is asked when", run: (*run).orders},
 		{Name: "orders-crowd", About: "more orders than this machine can poll in time: late evenly, none lost", run: (*run).ordersCrowd},
 		{Name: "orders-waiting", About: "resident memory with many orders waiting for half an hour", run: (*run).ordersWaiting},
+		{Name: "notices", About: "orders that the channel's notices decide: verified, told, recorded", run: (*run).notices},
+		{Name: "reconcile", About: "the bill of a day against as many orders, with planted differences", run: (*run).reconcile},
 		{Name: "memory-10m", About: "resident memory with ten times as many waiting", optional: true, run: (*run).memoryTenfold},
 		{Name: "nodes", About: "three servers on one database against one, same load", database: true, run: (*run).nodes},
 		{Name: "waiting-5m", About: "throughput, lateness and pages with five million waiting", database: true, sql: true, optional: true, run: (*run).waitingMillions},
@@ -112,6 +114,11 @@ type sizes struct {
 	ramp   time.Duration // over which orders are placed
 	steady time.Duration // of the crowd, measured
 
+	notices int           // as fast as possible
+	billed  int           // orders of a bill
+	planted int           // differences of each kind
+	noticed time.Duration // from an order's creation to its first query, had it no notice
+
 	nodes  int
 	filled int // waiting tasks that are copied within the database
 }
@@ -128,6 +135,7 @@ var full = sizes{
 	latency: 20 * time.Second, late: 20_000, over: 20 * time.Second,
 	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
 	orders: 20_000, crowd: 100_000, gap: 3 * time.Second, polls: 20, ramp: 15 * time.Second, steady: 30 * time.Second,
+	notices: 50_000, noticed: time.Minute, billed: 1_000_000, planted: 1_000,
 	nodes: 3, filled: 5_000_000,
 }
 
@@ -137,5 +145,6 @@ var quick = sizes{
 	latency: 4 * time.Second, late: 4_000, over: 4 * time.Second,
 	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
 	orders: 2_000, crowd: 30_000, gap: time.Second, polls: 5, ramp: 3 * time.Second, steady: 6 * time.Second,
+	notices: 10_000, noticed: 30 * time.Second, billed: 50_000, planted: 100,
 	nodes: 3, filled: 200_000,
 }

@@ -43,8 +43,11 @@ func (c *channel) key(order int) (merchant, key string) {
 // appendOrder appends the JSON request for an order.
 func (c *channel) appendOrder(b []byte, order int) []byte {
 	merchant, key := c.key(order)
-	return fmt.Appendf(b, `{"queue":"orders","merchant_no":%q,"order_no":%q,"notify":{"url":%q}}`,
-		merchant, key[len(merchant)+1:], c.merchants)
+	b = fmt.Appendf(b, `{"queue":"orders","merchant_no":%q,"order_no":%q`, merchant, key[len(merchant)+1:])
+	if c.costs > 0 {
+		b = fmt.Appendf(b, `,"amount":%d,"currency":"CNY"`, c.costs)
+	}
+	return fmt.Appendf(b, `,"notify":{"url":%q}}`, c.merchants)
 }
 
 // orderBatch is the number of orders in one request. A whole second's orders in one request would be due at

@@ -25,6 +25,7 @@ type process struct {
 	stdin  io.WriteCloser
 	log    *tail
 	addr   string
+	notice string // address where it takes notices; empty: it takes none
 	client *client.Client
 	http   *http.Transport
 	begun  time.Time
@@ -51,19 +52,24 @@ func (r *run) startWith(store, settings string) *process {
 }
 
 // launch starts a server, and waits until it listens.
-func (r *run) launch(store, settings string) (_ *process, err error) {
+func (r *run) launch(store, settings string) (*process, error) {
 	if d := r.made[store]; d != nil {
 		if err := d.Create(r.ctx); err != nil {
 			return nil, err
 		}
 	}
-	p := &process{log: &tail{}, batch: r.sizes.batch}
-	if p.cmd, err = childCommand(context.Background()); err != nil {
-		return nil, err
-	}
 	profile := ""
 	if r.o.Profile != "" {
 		profile = fmt.Sprintf("%s.%s.%d", r.o.Profile, r.scenario, len(r.servers)+1)
+	}
+	return r.spawn(role{Store: store, Settings: settings, Profile: profile})
+}
+
+// spawn starts a child that listens, and waits until it does.
+func (r *run) spawn(as role) (_ *process, err error) {
+	p := &process{log: &tail{}, batch: r.sizes.batch}
+	if p.cmd, err = childCommand(context.Background()); err != nil {
+		return nil, err
 	}
 	p.cmd.Stderr = p.log
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
@@ -82,14 +88,14 @@ func (r *run) launch(store, settings string) (_ *process, err error) {
 			p.kill()
 		}
 	}()
-	if err := json.NewEncoder(p.stdin).Encode(role{Store: store, Settings: settings, Profile: profile}); err != nil {
+	if err := json.NewEncoder(p.stdin).Encode(as); err != nil {
 		return nil, fmt.Errorf("start a server: %w", err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		return nil, fmt.Errorf("the server did not start: %s", cmp.Or(strings.TrimSpace(p.log.String()), err.Error()))
 	}
-	p.addr = strings.TrimSpace(line)
+	p.addr, p.notice, _ = strings.Cut(strings.TrimSpace(line), " ")
 	p.http = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128,
 		DialContext: (&net.Dialer{}).DialContext}
 	p.client, err = client.New(client.Options{Server: "http://" + p.addr, HTTP: &http.Client{Transport: p.http}})

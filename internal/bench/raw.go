@@ -27,24 +27,33 @@ func (r *run) raw() float64 {
 	if since := time.Since(r.rawAt); len(r.report.Raw) > 0 && since < time.Second {
 		return r.report.Raw[len(r.report.Raw)-1] // the one after the last scenario
 	}
-	loop, err := childCommand(r.ctx)
-	try(err)
-	loop.Stdin = bytes.NewReader(must(json.Marshal(role{PostTo: r.url, For: r.sizes.raw})))
-	var log tail
-	loop.Stderr = &log
-	out, err := loop.Output()
-	if err != nil {
-		try(fmt.Errorf("raw: %w\n%s", err, &log))
-	}
-	perSecond := must(strconv.ParseFloat(strings.TrimSpace(string(out)), 64))
+	perSecond := r.loop(role{PostTo: r.url, For: r.sizes.raw})
 	r.report.Raw = append(r.report.Raw, perSecond)
 	r.rawAt = time.Now()
 	return perSecond
 }
 
+// loop runs a bare loop in a process of its own and returns its posts a second.
+func (r *run) loop(as role) float64 {
+	loop, err := childCommand(r.ctx)
+	try(err)
+	loop.Stdin = bytes.NewReader(must(json.Marshal(as)))
+	var log tail
+	loop.Stderr = &log
+	out, err := loop.Output()
+	if err != nil {
+		try(fmt.Errorf("bare loop: %w\n%s", err, &log))
+	}
+	return must(strconv.ParseFloat(strings.TrimSpace(string(out)), 64))
+}
+
 // postFor posts to a URL for some time and prints the number of posts a second.
-func postFor(to string, span time.Duration) error {
-	u, err := url.Parse(to)
+func postFor(as role) error {
+	u, err := url.Parse(as.PostTo)
+	if err != nil {
+		return err
+	}
+	verified, err := as.Verify.next()
 	if err != nil {
 		return err
 	}
@@ -56,7 +65,10 @@ func postFor(to string, span time.Duration) error {
 	for range rawClients {
 		g.Go(func() error {
 			p := &poster{transport: transport, url: u}
-			for time.Since(begun) < span {
+			for time.Since(begun) < as.For {
+				if err := verified(); err != nil {
+					return err
+				}
 				if status, _, err := p.post(ctx, body); err != nil || status != http.StatusOK {
 					return fmt.Errorf("post: %d, %w", status, err)
 				}

@@ -50,6 +50,8 @@ func number(value float64, unit string) string {
 	switch {
 	case unit == "/s":
 		return fmt.Sprintf("%.0f/s", value)
+	case unit == "":
+		return fmt.Sprintf("%.0f", value)
 	case value >= 100:
 		return fmt.Sprintf("%.0f %s", value, unit)
 	case value >= 10:

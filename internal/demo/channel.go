@@ -1,10 +1,16 @@
 package demo
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -14,13 +20,14 @@ import (
 // A channel is a payment channel with the API of WeChat Pay v3. An order is unpaid until its script says
 // otherwise or it is closed.
 type channel struct {
-	url      string // of its orders
+	url      string
 	timeline *timeline
 	listener net.Listener
 	server   *http.Server
 
-	mu     sync.Mutex
-	orders map[string]*placed
+	mu      sync.Mutex
+	orders  map[string]*placed
+	refunds map[string]int // queries so far, by number
 }
 
 // placed is an order at the channel.
@@ -39,14 +46,16 @@ func newChannel(l *timeline) (*channel, error) {
 		return nil, err
 	}
 	c := &channel{
-		url:      "http://" + listener.Addr().String() + "/orders",
+		url:      "http://" + listener.Addr().String(),
 		timeline: l,
 		listener: listener,
 		orders:   map[string]*placed{},
+		refunds:  map[string]int{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /orders/{no}", c.query)
 	mux.HandleFunc("POST /orders/{no}/close", c.shut)
+	mux.HandleFunc("GET /refunds/{no}", c.refund)
 	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	return c, nil
 }
@@ -71,11 +80,11 @@ func (c *channel) place(no string, p placed) {
 	c.orders[no] = &p
 }
 
-// standing returns the state of an order at the channel.
-func (c *channel) standing(no string) string {
+// standing returns the state of an order at the channel, and how often it was queried.
+func (c *channel) standing(no string) (state string, queries int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.orders[no].state
+	return c.orders[no].state, c.orders[no].queries
 }
 
 func (c *channel) query(w http.ResponseWriter, r *http.Request) {
@@ -92,12 +101,56 @@ func (c *channel) query(w http.ResponseWriter, r *http.Request) {
 	}
 	state := o.state
 	c.mu.Unlock()
+	c.answer(w, "is asked about order …"+tail(no), http.StatusOK, about(no, state))
+}
+
+// about is what the channel says about an order that it knows.
+func about(no, state string) map[string]any {
 	says := map[string]any{"out_trade_no": no, "trade_state": state}
 	if state == "SUCCESS" {
 		says["transaction_id"] = "4200002" + no
 		says["amount"] = map[string]any{"total": 9900, "currency": "CNY"}
 	}
-	c.answer(w, "is asked about order …"+tail(no), http.StatusOK, says)
+	return says
+}
+
+// pay pays an order, and tells so by a signed notice to a URL. It returns the answer.
+func (c *channel) pay(ctx context.Context, no, url string) (status int, answer string, err error) {
+	c.mu.Lock()
+	c.orders[no].state = "SUCCESS"
+	c.mu.Unlock()
+	body, err := json.Marshal(about(no, "SUCCESS"))
+	if err != nil {
+		return 0, "", err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	mac := hmac.New(sha256.New, []byte(channelSecret))
+	mac.Write(body)
+	req.Header.Set("X-Signature", hex.EncodeToString(mac.Sum(nil)))
+	sender := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := sender.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	return resp.StatusCode, string(said), err
+}
+
+// refund answers a query of a refund: twice that it is on its way, then that the money has arrived.
+func (c *channel) refund(w http.ResponseWriter, r *http.Request) {
+	no := r.PathValue("no")
+	c.mu.Lock()
+	c.refunds[no]++
+	state := "PROCESSING"
+	if c.refunds[no] > 2 {
+		state = "SUCCESS"
+	}
+	c.mu.Unlock()
+	c.answer(w, "is asked about refund …"+tail(no), http.StatusOK, map[string]any{"out_refund_no": no, "status": state})
 }
 
 func (c *channel) shut(w http.ResponseWriter, r *http.Request) {
@@ -125,9 +178,11 @@ func (c *channel) shut(w http.ResponseWriter, r *http.Request) {
 
 // answer writes an answer and prints it.
 func (c *channel) answer(w http.ResponseWriter, what string, status int, says map[string]any) {
-	word, _ := says["trade_state"].(string)
-	if word == "" {
-		word, _ = says["code"].(string)
+	word := ""
+	for _, field := range []string{"trade_state", "status", "code"} {
+		if text, is := says[field].(string); is {
+			word = text
+		}
 	}
 	c.timeline.say("channel", what, fmt.Sprintf("answers %d %s", status, word))
 	body, err := json.Marshal(says)

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,10 +31,14 @@ type Options struct {
 	Once    bool         // end after the last scene
 }
 
+// channelSecret is what the channel signs its notices with.
+const channelSecret = "the demo's channel signs with this"
+
 // settings are the server's configuration. CHANNEL stands for the channel's address. Orders expire after a
 // moment, so that nobody has to wait.
 const settings = `
 listen: 127.0.0.1:0
+notices: {listen: "127.0.0.1:0"}
 queues:
   merchant-notify:
     schedule: 0s, 1s, 2s, 3s
@@ -41,8 +46,9 @@ queues:
     timeout: 2s
   orders:
     kind: order
-    query: {method: GET, url: "CHANNEL/{order_no}"}
-    close: {method: POST, url: "CHANNEL/{order_no}/close"}
+    query: {method: GET, url: "CHANNEL/orders/{order_no}"}
+    close: {method: POST, url: "CHANNEL/orders/{order_no}/close"}
+    notice: {verify: {scheme: hmac_sha256, header: X-Signature, secrets: ["SECRET"]}, order: json.out_trade_no, states: wechat_v3}
     states: wechat_v3
     close_states: wechat_v3
     schedule: 500ms*
@@ -50,6 +56,13 @@ queues:
     on_exhausted: close
     confirm: 200ms
     late_watch: 1s
+    then: merchant-notify
+  refunds:
+    kind: poll
+    query: {method: GET, url: "CHANNEL/refunds/{ref_no}"}
+    states: {done: json.status == "SUCCESS", failed: json.status == "CLOSED", waiting: json.status == "PROCESSING", not_found: status == 404}
+    about: json.out_refund_no
+    schedule: 500ms*
     then: merchant-notify
 egress: {allow: ["127.0.0.0/8", "::1"]}
 `
@@ -71,7 +84,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return fmt.Errorf("demo: %w", err)
 	}
 	defer ch.close()
-	c, err := config.Parse([]byte(strings.ReplaceAll(settings, "CHANNEL", ch.url)))
+	c, err := config.Parse([]byte(strings.NewReplacer("CHANNEL", ch.url, "SECRET", channelSecret).Replace(settings)))
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -102,7 +115,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	events, unsubscribe := s.Engine().Subscribe(1024)
 	defer unsubscribe()
-	st := &stage{timeline: line, client: caller, api: api, merchant: m, channel: ch, events: events}
+	st := &stage{timeline: line, client: caller, api: api, notices: "http://" + s.NoticesAddr() + "/notices/orders", merchant: m, channel: ch, events: events,
+		ended: map[string]string{}}
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -127,4 +141,4 @@ func Run(ctx context.Context, o Options) (err error) {
 }
 
 // story returns the scenes in order.
-func story() []scene { return append(notifyScenes(), orderScenes()...) }
+func story() []scene { return slices.Concat(notifyScenes(), orderScenes(), noticeScenes()) }

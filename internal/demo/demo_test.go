@@ -37,6 +37,10 @@ func TestOnce(t *testing.T) {
 		"places order …0003", "asked to close order …0003", "answers 204", "records attempt 4: close, closed", "answers 200 CLOSED", "records attempt 5: query, CLOSED", "succeeded: closed",
 		"reads the order: CLOSED", "ends the watch for a late payment",
 		"places order …0004", "asked to close order …0004", "answers 400 ORDERPAID", "answers 200 SUCCESS", "succeeded: paid", "reads the order: PAID",
+		"places order …0005", "tells that order …0005 is paid", "has decided the order", `answers 200 "success"`, "reads the order: PAID", "was never asked about order …0005",
+		"/orders?merchant_no=M1001&order_no=20261120000005",
+		"has refund …5-R1 of order …0005 watched", "answers 200 PROCESSING", "records attempt 1: query, PENDING", "answers 200 SUCCESS", "succeeded: done", "reads the refund: DONE",
+		"/orders?merchant_no=M1001&order_no=20261120000005",
 		"The story is over",
 	} {
 		_, after, found := strings.Cut(rest, want)

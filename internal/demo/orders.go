@@ -65,7 +65,7 @@ func paidAtClose(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if at := s.channel.standing(contests); at != "SUCCESS" {
+	if at, _ := s.channel.standing(contests); at != "SUCCESS" {
 		return fmt.Errorf("order %s is %s at the channel: want SUCCESS", contests, at)
 	}
 	return nil
@@ -103,24 +103,11 @@ func (s *stage) watch(ctx context.Context, no, state string, want ...string) err
 
 // told prints the notification of an order's end, and reads the order's page.
 func (s *stage) told(ctx context.Context, no, state string) error {
-	page, err := s.client.Order(ctx, client.OrderRef{MerchantNo: "M1001", OrderNo: no}, 0)
-	if err != nil {
+	if _, err := s.follow(ctx, no, "order."+strings.ToLower(state)); err != nil {
 		return err
 	}
-	event := "order." + strings.ToLower(state)
-	i := slices.IndexFunc(page.Tasks, func(t client.Task) bool { return t.Event == event })
-	if i < 0 {
-		return fmt.Errorf("order %s is %s, and no task tells %s", no, state, event)
-	}
-	s.made = append(s.made, page.Tasks[i].ID)
-	for told := page.Tasks[i].State != "pending"; !told; {
-		e, err := s.attempted(ctx, page.Tasks[i].ID)
-		if err != nil {
-			return err
-		}
-		told = e.Task.State.Ended()
-	}
-	if page, err = s.client.Order(ctx, client.OrderRef{MerchantNo: "M1001", OrderNo: no}, 0); err != nil {
+	page, err := s.client.Order(ctx, client.OrderRef{MerchantNo: "M1001", OrderNo: no}, 0)
+	if err != nil {
 		return err
 	}
 	if times := s.merchant.times(no); page.OrderState != state || times != 1 {
@@ -128,6 +115,26 @@ func (s *stage) told(ctx context.Context, no, state string) error {
 	}
 	s.say("shop", "reads the order: "+page.OrderState, "GET /v1/orders/M1001/"+no)
 	return nil
+}
+
+// follow prints the attempts of the task with an event of an order until it ends, and returns its state.
+func (s *stage) follow(ctx context.Context, no, event string) (state string, err error) {
+	page, err := s.client.Order(ctx, client.OrderRef{MerchantNo: "M1001", OrderNo: no}, 0)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(page.Tasks, func(t client.Task) bool { return t.Event == event })
+	if i < 0 {
+		return "", fmt.Errorf("order %s has no task with the event %s", no, event)
+	}
+	id := page.Tasks[i].ID
+	s.made = append(s.made, id)
+	for s.ended[id] == "" {
+		if _, err := s.attempted(ctx, id); err != nil {
+			return "", err
+		}
+	}
+	return s.ended[id], nil
 }
 
 // stepOf describes the action of an attempt and how its answer was read.

@@ -25,11 +25,13 @@ type stage struct {
 	*timeline
 	client   *client.Client
 	api      string // its address
+	notices  string // where it takes the channel's notices
 	merchant *merchant
 	channel  *channel
 	events   <-chan engine.Event
 
-	made []string // ids of the tasks, in order
+	made  []string          // ids of the tasks, in order
+	ended map[string]string // states of the tasks whose last attempt was shown, by id
 }
 
 // tell plays all scenes, and prints where to look afterwards.
@@ -116,7 +118,9 @@ func (s *stage) show(e engine.Event) {
 		result = fmt.Sprintf("%s %d", result, a.Status)
 	}
 	next := fmt.Sprintf("%s: %s", e.Task.State, e.Task.Reason)
-	if !e.Task.State.Ended() {
+	if e.Task.State.Ended() {
+		s.ended[e.Task.ID.String()] = e.Task.State.String()
+	} else {
 		gap := e.Task.Due.Sub(a.Started).Round(10 * time.Millisecond)
 		next = fmt.Sprintf("next due at %s, %s after this one", s.offset(e.Task.Due), schedule.FormatDuration(gap))
 	}
