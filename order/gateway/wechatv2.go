@@ -285,13 +285,7 @@ func wechatDecrypt(sealed, key []byte) (content []byte, ok bool) {
 	if last == 0 || last > aes.BlockSize {
 		return nil, false
 	}
-	text := string(open[:len(open)-last])
-	for _, b := range open[len(open)-last:] {
-		if int(b) != last {
-			return nil, false
-		}
-	}
-	text, begins := strings.CutPrefix(strings.TrimSpace(text), "<root>")
+	text, begins := strings.CutPrefix(strings.TrimSpace(string(open[:len(open)-last])), "<root>")
 	text, ends := strings.CutSuffix(text, "</root>")
 	return []byte("<xml>" + text + "</xml>"), begins && ends
 }
