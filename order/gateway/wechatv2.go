@@ -270,7 +270,8 @@ func (w *wechatV2) refundNotice(fields map[string]any) (t telling, err error) {
 }
 
 // wechatDecrypt decrypts req_info: AES-256-ECB with PKCS #7 under the MD5 of the API key, in lower-case hex.
-// It returns the document <root> as <xml>.
+// It returns the document <root> as <xml>. Padding is control characters, which are left out like white
+// space: a sender may leave out a block of padding alone (wechatpay-axios-plugin).
 func wechatDecrypt(sealed, key []byte) (content []byte, ok bool) {
 	sum := md5.Sum(key)
 	block, err := aes.NewCipher([]byte(hex.EncodeToString(sum[:])))
@@ -281,11 +282,7 @@ func wechatDecrypt(sealed, key []byte) (content []byte, ok bool) {
 	for i := 0; i < len(sealed); i += aes.BlockSize {
 		block.Decrypt(open[i:], sealed[i:])
 	}
-	last := int(open[len(open)-1])
-	if last == 0 || last > aes.BlockSize {
-		return nil, false
-	}
-	text, begins := strings.CutPrefix(strings.TrimSpace(string(open[:len(open)-last])), "<root>")
+	text, begins := strings.CutPrefix(strings.TrimFunc(string(open), func(r rune) bool { return r <= ' ' }), "<root>")
 	text, ends := strings.CutSuffix(text, "</root>")
 	return []byte("<xml>" + text + "</xml>"), begins && ends
 }
