@@ -152,6 +152,10 @@ func configurationPage(p *sheet) {
 		{"queues.NAME.then", "queues: {q: {kind: order, then: {%}}}", []string{"queues.orders.then."}, nil},
 		{"queues.NAME.channel: WeChat Pay", "queues: {q: {kind: poll, channel: {kind: wechatpay, %}}}", []string{"queues.wechat.channel.", "queues.wechat-transfers.channel."}, nil},
 		{"queues.NAME.channel: Alipay", "queues: {q: {kind: poll, channel: {kind: alipay, %}}}", []string{"queues.alipay.channel.", "queues.wechat-transfers.channel."}, nil},
+		{"queues.NAME.channel: WeChat Pay v2", "queues: {q: {kind: poll, channel: {kind: wechatpay_v2, %}}}", []string{"queues.wechat-v2.channel.", "queues.wechat-transfers.channel."}, nil},
+		{"queues.NAME.channel: UnionPay", "queues: {q: {kind: poll, channel: {kind: unionpay, %}}}", []string{"queues.unionpay.channel.", "queues.wechat-transfers.channel."}, nil},
+		{"queues.NAME.channel: Stripe", "queues: {q: {kind: poll, channel: {kind: stripe, %}}}", []string{"queues.stripe.channel.", "queues.wechat-transfers.channel."}, nil},
+		{"queues.NAME.channel: Antom", "queues: {q: {kind: poll, channel: {kind: antom, %}}}", []string{"queues.antom.channel.", "queues.wechat-transfers.channel."}, nil},
 		{"connections: brokers", "connections: {c: {%}}", []string{"connections.main.", "connections.bus."}, nil},
 		{"sources: messages that become tasks", "sources: [{%}]", []string{"sources."}, nil},
 		{"sources[].bind", "sources: [{bind: [{%}]}]", []string{"sources.bind."}, nil},
@@ -185,7 +189,7 @@ func configurationPage(p *sheet) {
 				}
 				_, values, _ := strings.Cut(problem(s.yaml, name, `"\x01?"`), ": want ")
 				if values == "it once" { // the section's own line has the kind of channel
-					values = "wechatpay, alipay or program"
+					values = "wechatpay, alipay, wechatpay_v2, unionpay, stripe, antom or program"
 				}
 				if strings.HasPrefix(values, brokers.Kinds[0].Server) {
 					values = servers() // a list of forms needs no translation
