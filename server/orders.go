@@ -61,7 +61,8 @@ func (s *Server) tellHeld(ctx context.Context, queue string, t *order.Told) (fou
 
 // accountOf returns the name of the account at the channel that a queue has.
 func accountOf(q *config.Queue) string {
-	switch c := &q.Order.Channel; c.Kind {
+	c := &q.Order.Channel
+	switch c.Kind {
 	case "wechatpay":
 		if c.SubMchID != "" {
 			return "wechatpay:" + c.MchID + ":" + c.SubMchID
@@ -69,6 +70,9 @@ func accountOf(q *config.Queue) string {
 		return "wechatpay:" + c.MchID
 	case "alipay":
 		return "alipay:" + c.AppID
+	}
+	if c.Provider.Provider != "" {
+		return providerAccount(&c.Provider)
 	}
 	return "queue:" + q.Name
 }
@@ -155,6 +159,9 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 		return wechatpay.New(s.wechat(q))
 	case "alipay":
 		return alipay.New(s.alipay(q))
+	}
+	if o.Channel.Provider.Provider != "" {
+		return gateway.NewProvider(s.provider(q))
 	}
 	query, err := readings(o.States, states.CompileQuery, states.CompileQueryRules)
 	if err != nil {

@@ -54,6 +54,9 @@ func (s *Server) pollChannel(q *config.Queue) (poll.Channel, error) {
 	case "alipay":
 		return alipay.NewPoll(of, s.alipay(q))
 	}
+	if o.Channel.Provider.Provider != "" {
+		return gateway.NewProviderRefunds(s.provider(q))
+	}
 	query, err := readings(o.States, states.CompilePoll, states.CompilePollRules)
 	if err != nil {
 		return nil, fmt.Errorf("states: %w", err)

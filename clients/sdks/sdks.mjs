@@ -1,5 +1,6 @@
 // Makes and checks notices with the SDKs of payment channels. It reads one job from the file that is its argument, and prints
 // what came of it, both as JSON.
+import { createHash, createSign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import axiosPlugin from 'wechatpay-axios-plugin';
 import nodeV3 from 'wechatpay-node-v3';
@@ -7,7 +8,7 @@ import { AlipaySdk } from 'alipay-sdk';
 import Stripe from 'stripe';
 import { Webhook } from 'standardwebhooks';
 
-const { Aes, Formatter, Rsa } = axiosPlugin;
+const { Aes, Formatter, Hash, Rsa, Transformer } = axiosPlugin;
 const Pay = nodeV3.default ?? nodeV3;
 
 const jobs = {
@@ -50,6 +51,34 @@ const jobs = {
       node_v3: await pay.verifySign({ timestamp: stamp, nonce: once, body, serial, signature }),
       node_v3_content: JSON.stringify(pay.decipher_gcm(r.ciphertext, r.associated_data, r.nonce, key)),
     };
+  },
+
+  // wechatpay-axios-plugin writes and signs XML of API v2. With refund, that is encrypted into req_info, and nothing is signed.
+  wechat_v2_make({ key, kind, fields, refund }) {
+    if (refund) {
+      return { body: Transformer.toXml({ ...fields, req_info: Aes.AesEcb.encrypt(Transformer.toXml(refund).replace(/^<xml>|<\/xml>$/g, (tag) => tag.replace('xml', 'root')), Hash.md5(key)) }) };
+    }
+    return { body: Transformer.toXml({ ...fields, sign: Hash.sign(kind, fields, key) }) };
+  },
+
+  // wechatpay-axios-plugin reads and verifies XML of API v2.
+  wechat_v2_read({ key, body }) {
+    const fields = Transformer.toObject(body);
+    return { valid: Hash.equals(Hash.sign(fields.sign_type, fields, key), fields.sign), fields };
+  },
+
+  // Node's own crypto signs a notice of Antom, as its document says.
+  antom_make({ privateKey, path, client, time, body }) {
+    const signature = createSign('RSA-SHA256').update(`POST ${path}\n${client}.${time}.${body}`).sign(privateKey, 'base64');
+    return { header: `algorithm=RSA256,keyVersion=1,signature=${encodeURIComponent(signature)}` };
+  },
+
+  // Node's own crypto signs a message of UnionPay, as its SDK for Java does.
+  unionpay_make({ privateKey, fields }) {
+    const text = Object.keys(fields).sort().map((name) => `${name}=${fields[name]}`).join('&');
+    const digest = createHash('sha256').update(text).digest('hex');
+    const signature = createSign('RSA-SHA256').update(digest).sign(privateKey, 'base64');
+    return { body: new URLSearchParams({ ...fields, signature }).toString() };
   },
 
   // alipay-sdk verifies a notice.

@@ -3,11 +3,13 @@ package config
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,13 +43,13 @@ func TestFull(t *testing.T) {
 		LogLevel:       slog.LevelWarn,
 		StopTimeout:    25 * time.Second,
 		MasterKey:      sign.NewSecret("env:MASTER_KEY"),
-		Queues: []Queue{{
+		Queues: slices.Concat([]Queue{{
 			Name: "merchant-notify", Kind: "notify", Schedule: "wechat_notify", Success: "success_text",
 			Timeout: 5 * time.Second, MaxAge: 3 * day, Delay: 2 * time.Second, Concurrency: 500, Rate: 1000,
 			PerEndpoint: PerEndpoint{Concurrency: 32, Rate: 200},
 			Sign:        sign.Config{Scheme: "standard_webhooks", Secrets: []sign.Secret{sign.NewSecret("env:MERCHANT_SECRET")}},
 			Connections: []string{"main"}, PropagateTrace: true, RequireMerchantURL: true, OnEnd: OnEnd{Succeeded: "told", Failed: "told", Cancelled: "told"},
-		}, told, slow, slower, fullOrders(), fullWechat(), fullAlipay(), fullRefunds(), fullTransfers()},
+		}, told, slow, slower, fullOrders(), fullWechat(), fullAlipay()}, fullProviders(), []Queue{fullRefunds(), fullTransfers()}),
 		Connections: []Connection{
 			{Name: "main", URL: sign.NewSecret("env:RABBITMQ_URL")},
 			{Name: "bus", URL: sign.NewSecret("nats://bellman:geheim@10.0.0.7:4222,nats://bellman:geheim@10.0.0.8:4222"), CA: "/etc/bellman/bus.pem", Credentials: "/etc/bellman/bus.creds"},
@@ -462,7 +464,7 @@ func TestFullIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, names := range [][]string{namesOf(configFields), namesOf(keyFields), namesOf(queueFields), namesOf(signFields), namesOf(onEndFields), namesOf(orderFields), namesOf(pollFields), namesOf(pollChannelFields),
-		namesOf(requestFields), namesOf(thenFields), namesOf(wechatFields), namesOf(alipayFields), namesOf(alarmFields), namesOf(connectionFields), namesOf(sourceFields), namesOf(bindFields)} {
+		namesOf(requestFields), namesOf(thenFields), namesOf(wechatFields), namesOf(alipayFields), namesOf(slices.Concat(slices.Collect(maps.Values(providerFields))...)), namesOf(alarmFields), namesOf(connectionFields), namesOf(sourceFields), namesOf(bindFields)} {
 		for _, name := range names {
 			for part := range strings.SplitSeq(name, ".") {
 				if !regexp.MustCompile(`(?m)(^|[ {])` + regexp.QuoteMeta(part) + `:`).Match(text) {

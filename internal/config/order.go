@@ -39,14 +39,14 @@ type Order struct {
 	Expires       time.Duration // age at which the close protocol begins if nobody has paid
 	Grace         time.Duration // … plus this time
 	OnExhausted   string        // if the schedule ends before: close, reverse, callback or alert
-	MinCloseAge   time.Duration // no close before this age; default 5m with the channel wechatpay, else 0
+	MinCloseAge   time.Duration // no close before this age; default 5m with the channel wechatpay or wechatpay_v2, else 0
 	MinReverseAge time.Duration // no reverse before this age
 	Confirm       string        // a schedule's text: queries after a close
 	LateWatch     time.Duration // how long queries go on after CLOSED, REVOKED or FAILED; 0: they do not
 	GiveUp        time.Duration // after expiry; then the order is UNKNOWN, with an alert; default 24h, or 7d if OnExhausted is reverse
 
 	// ChannelExpiry means that orders also expire at the channel: an order that is unknown there, both to the
-	// query and to the close, counts as closed. Default: true for built-in channels, false for requests.
+	// query and to the close, counts as closed. Default: true for the channels wechatpay, wechatpay_v2 and alipay, else false.
 	ChannelExpiry bool
 	CodeLife      time.Duration // age until which an order that is unknown at the channel is watched for a late payment; 0: only LateWatch
 	Then          Then          // who gets the result; zero: nobody
@@ -54,7 +54,7 @@ type Order struct {
 
 // A Channel is an account at a built-in channel.
 type Channel struct {
-	Kind string // wechatpay, alipay or program; empty: none
+	Kind string // wechatpay, alipay, one of gateway.Providers, or program; empty: none
 	URL  string // the provider's address; empty: the usual one, for WeChat Pay the usual two
 
 	PrivateKey sign.Secret // of the merchant or the application
@@ -75,6 +75,9 @@ type Channel struct {
 	AppCertificate   sign.Secret
 	RootCertificates sign.Secret
 	SellerID         string // whose notices are read; empty: those of the application
+
+	// Provider has the fields of one of gateway.Providers; its name is Kind, its address URL.
+	Provider gateway.ProviderOptions
 }
 
 // A Notice says how the notices of a gateway are verified and read.
@@ -125,11 +128,11 @@ func DefaultOrder() Order {
 // defaults fills in missing fields, also those that depend on others. stated has the names of the fields in
 // the file.
 func (o *Order) defaults(stated map[string]bool) {
-	if o.Channel.Kind != "" && o.Channel.Kind != "program" && !stated["channel_expiry"] {
-		o.ChannelExpiry = true
+	if !stated["channel_expiry"] {
+		o.ChannelExpiry = o.Channel.ofWeChat() || o.Channel.Kind == "alipay"
 	}
-	if o.Channel.Kind == "wechatpay" && !stated["min_close_age"] {
-		o.MinCloseAge = 5 * time.Minute // pay.weixin.qq.com/wiki/doc/apiv3, chapter 3_4_3
+	if o.Channel.ofWeChat() && !stated["min_close_age"] {
+		o.MinCloseAge = 5 * time.Minute // pay.weixin.qq.com/wiki/doc/apiv3, chapter 3_4_3; of v2, chapter 9_3
 	}
 	if o.OnExhausted == "reverse" && !stated["give_up"] {
 		o.GiveUp = 7 * 24 * time.Hour // WeChat Pay accepts a reverse for this long
@@ -307,7 +310,7 @@ var alipayFields = []field[Channel]{
 }
 
 func channelKind(c *Channel, s string) error {
-	return choice(&c.Kind, s, "wechatpay", "alipay", "program")
+	return choice(&c.Kind, s, channelKinds...)
 }
 
 // readChannel reads an account at a channel; its kind decides which fields it has.
@@ -319,7 +322,7 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 	if q.Kind == "poll" {
 		of = pollChannelFields
 	}
-	switch r.kindOf(n, path) {
+	switch kind := r.kindOf(n, path); kind {
 	case "wechatpay":
 		fill(r, n, path, slices.Concat(wechatFields, of), c)
 		need("mch_id", c.MchID != "", "the merchant's number, such as \"1900000001\"")
@@ -333,9 +336,14 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 		need("alipay_public_keys", len(c.AlipayKeys) > 0, "Alipay's keys, such as [file:/etc/bellman/alipay.pem]")
 	case "":
 		if len(r.problems) == noted {
-			r.note(n, within(path, "kind"), "is missing: want wechatpay, alipay or program")
+			r.note(n, within(path, "kind"), "is missing: want "+oneOf(channelKinds))
 		}
 	default:
+		if fields := providerFields[kind]; fields != nil {
+			fill(r, n, path, slices.Concat(fields, of), c)
+			checkProvider(c, need)
+			return
+		}
 		fill(r, n, path, slices.Concat([]field[Channel]{{name: "kind", set: channelKind}}, of), c)
 	}
 }
@@ -361,6 +369,9 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 			if own.set && o.Channel.Kind != "" {
 				r.note(n, within(path, own.name), "is what the channel "+o.Channel.Kind+" knows by itself: leave one of the two out")
 			}
+		}
+		if _, isProvider := providerFields[o.Channel.Kind]; isProvider && o.OnExhausted == "reverse" {
+			r.note(n, within(path, "on_exhausted"), "the channel "+o.Channel.Kind+" has no reverse: want close, callback or alert")
 		}
 		if o.Channel.Kind == "wechatpay" && o.OnExhausted == "reverse" {
 			need("channel.app_id", o.Channel.AppID != "" || o.Channel.SubMchID != "", "the application's id, since on_exhausted is reverse")

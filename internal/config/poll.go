@@ -82,12 +82,17 @@ func checkPoll(r *reader, n ast.Node, path string, q *Queue) {
 		}
 	}
 	preset := o.States.Preset
+	_, isProvider := providerFields[o.Channel.Kind]
 	switch c := &o.Channel; {
 	case c.Kind == "program":
-		r.note(n, within(path, "channel.kind"), "program is for orders: want wechatpay or alipay, or a query")
+		r.note(n, within(path, "channel.kind"), "program is for orders: want another channel, or a query")
 	case c.Kind != "":
 		preset = map[string]string{"wechatpay": "wechat_", "alipay": "alipay_"}[c.Kind] + c.Of
 		switch {
+		case isProvider && c.Of != "refund":
+			r.note(n, within(path, "channel.of"), "the channel "+c.Kind+" queries refunds alone: want refund")
+		case isProvider && q.Poll.BuiltIn:
+			r.note(n, within(path, "request"), "the channel "+c.Kind+" only queries: leave it out, and request the refund yourself")
 		case c.Of == "":
 			missing("channel.of", "refund, transfer or profitsharing")
 		case c.Of == "profitsharing" && c.Kind == "alipay":

@@ -156,8 +156,17 @@ func (n *Notices) split(raw *order.RawNotice) ([][]byte, error) {
 	return bodies, nil
 }
 
-// formAsJSON returns the fields of a form as a JSON object. A name that is there twice is refused.
+// formAsJSON returns the fields of a form as a JSON object.
 func formAsJSON(body []byte) ([]byte, error) {
+	fields, err := formFields(body)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(fields)
+}
+
+// formFields returns the fields of a form. A name that is there twice is refused.
+func formFields(body []byte) (map[string]string, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
 		return nil, errors.New("the notice is not a form")
@@ -169,7 +178,7 @@ func formAsJSON(body []byte) ([]byte, error) {
 		}
 		fields[name] = values[0]
 	}
-	return json.Marshal(fields)
+	return fields, nil
 }
 
 // read reads one item: a notice for each order that it is about.
@@ -213,7 +222,15 @@ func (n *Notices) hint(body []byte, header http.Header) string {
 		return ""
 	}
 	no, err := number(value)
-	if err != nil || len(no) > 128 || strings.ContainsFunc(no, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if err != nil {
+		return ""
+	}
+	return asHint(no)
+}
+
+// asHint returns the number of an order that nobody signed; empty: it is none that an order can have.
+func asHint(no string) string {
+	if len(no) > 128 || strings.ContainsFunc(no, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return ""
 	}
 	return no

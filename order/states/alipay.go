@@ -15,7 +15,7 @@ import (
 var alipay = Preset{
 	Name:   "alipay",
 	Source: "Alipay, alipay.trade.query, alipay.trade.close and alipay.trade.cancel: code, sub_code, trade_status; wrapped or bare",
-	parse:  parseJSON,
+	parse:  ParseJSON,
 	query: func(r reply, _ bool) finding {
 		r = unwrap(r, "alipay_trade_query_response")
 		if r.unread != nil {

@@ -13,7 +13,7 @@ import (
 var antom = Preset{
 	Name:   "antom",
 	Source: "Antom, inquiryPayment and cancel: result.resultStatus, result.resultCode, paymentStatus",
-	parse:  parseJSON,
+	parse:  ParseJSON,
 	query:  antomQuery,
 	close:  antomClose,
 }

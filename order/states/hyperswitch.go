@@ -14,7 +14,7 @@ import (
 var hyperswitch = Preset{
 	Name:   "hyperswitch",
 	Source: "hyperswitch, payments retrieve and cancel: status of an attempt or intent, error.code",
-	parse:  parseJSON,
+	parse:  ParseJSON,
 	query:  hyperswitchQuery,
 	close:  hyperswitchClose,
 }

@@ -14,7 +14,7 @@ import (
 var killbill = Preset{
 	Name:   "killbill",
 	Source: "Kill Bill, payments: transactions with transactionType and status, or one transaction",
-	parse:  parseJSON,
+	parse:  ParseJSON,
 	unread: true,
 	query:  killbillQuery,
 	close:  killbillClose,

@@ -12,9 +12,9 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// parseJSON reads an object, and nothing after it. It refuses a name that is
+// ParseJSON reads an object, and nothing after it. A number is a json.Number. It refuses a name that is
 // there twice: who says two things of one payment says nothing.
-func parseJSON(body []byte) (map[string]any, error) {
+func ParseJSON(body []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	value, err := parseValue(d, 0)
@@ -77,9 +77,10 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
-// parseXML reads the fields below the root of a document <xml>. It returns an error if a field is
-// there twice.
-func parseXML(body []byte) (map[string]any, error) {
+// ParseXML reads the fields below the root of a document <xml>, as WeChat Pay v2 writes it. A field is a
+// text, or nil if it has elements inside. It returns an error for a field that is there twice, and for a
+// document type: no entity is expanded except the five of XML itself.
+func ParseXML(body []byte) (map[string]any, error) {
 	fields := map[string]any{}
 	err := flatxml.Read(body, func(name, text string, nested bool) error {
 		if _, twice := fields[name]; twice {
@@ -97,11 +98,19 @@ func parseXML(body []byte) (map[string]any, error) {
 	return fields, nil
 }
 
-// parseForm reads k=v&k=v as UnionPay writes it: nothing is escaped, and a value
+// parseForm reads what ParseForm does, without line ends behind the last value.
+func parseForm(body []byte) (map[string]any, error) {
+	if len(body) >= order.MaxBody {
+		return nil, errTooLong
+	}
+	return ParseForm(bytes.TrimRight(body, "\r\n"))
+}
+
+// ParseForm reads k=v&k=v as UnionPay writes it: nothing is escaped, and a value
 // in braces or brackets may hold & and = itself. It refuses a name that is there
 // twice, and a body that may have been cut.
-func parseForm(body []byte) (map[string]any, error) {
-	text := strings.TrimRight(string(body), "\r\n")
+func ParseForm(body []byte) (map[string]any, error) {
+	text := string(body)
 	if len(body) >= order.MaxBody {
 		return nil, errTooLong
 	}
@@ -144,7 +153,7 @@ func parseForm(body []byte) (map[string]any, error) {
 func either(parse func([]byte) (map[string]any, error)) func([]byte) (map[string]any, error) {
 	return func(body []byte) (map[string]any, error) {
 		if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
-			return parseJSON(body)
+			return ParseJSON(body)
 		}
 		return parse(body)
 	}

@@ -13,7 +13,7 @@ import (
 var payermax = Preset{
 	Name:   "payermax",
 	Source: "PayerMax, order query: code, data.status",
-	parse:  parseJSON,
+	parse:  ParseJSON,
 	query:  payermaxQuery,
 	close:  payermaxClose,
 }

@@ -39,9 +39,12 @@ func CompilePoll(name string) (*Poll, error) {
 		}
 		return nil, fmt.Errorf("states: no preset is called %.40q: want one of %s", name, strings.Join(names, ", "))
 	}
-	query := pollPresets[i].query
+	query, parse := pollPresets[i].query, pollPresets[i].parse
+	if parse == nil {
+		parse = ParseJSON
+	}
 	return &Poll{func(a *order.Answer) pollFinding {
-		r := read(a, parseJSON)
+		r := read(a, parse)
 		if r.unread != nil {
 			return unclearPoll("%s", r.unread)
 		}
@@ -104,6 +107,7 @@ type PollPreset struct {
 	Name   string
 	Source string // where its values are from, and how reliable that is
 
+	parse func(body []byte) (map[string]any, error) // nil: ParseJSON
 	query func(r reply) pollFinding
 }
 

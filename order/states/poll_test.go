@@ -25,9 +25,12 @@ const (
 		`"total_amount":"100.20","refund_amount":"12.33","refund_status":"REFUND_SUCCESS","gmt_refund_pay":"2026-11-20 15:45:57"},"sign":"…"}`
 	alipayTransfer = `{"alipay_fund_trans_common_query_response":{"code":"10000","msg":"Success","order_id":"20190801110070000006380000250621","pay_fund_order_id":"…","out_biz_no":"T1",` +
 		`"trans_amount":"32.00","status":"SUCCESS","pay_date":"2026-11-20 10:00:00","order_fee":"0.02"},"sign":"…"}`
-	stripeRefund = `{"id":"re_1Nispe2eZvKYlo2Cd31jOCgZ","object":"refund","amount":1000,"currency":"usd","status":"succeeded"}`
-	adyenRefund  = `{"pspReference":"8825408195409505","eventCode":"REFUND","success":"true","reason":"","eventDate":"2026-11-20T10:00:00+01:00","amount":{"value":1500,"currency":"EUR"}}`
-	antomRefund  = `{"result":{"resultCode":"SUCCESS","resultStatus":"S"},"refundId":"2020010101","refundRequestId":"R1","refundStatus":"SUCCESS","refundAmount":{"currency":"USD","value":"100"},"gmtRefundTime":"2026-11-20T10:00:00-07:00"}`
+	wechatV2Refund = `<xml><return_code><![CDATA[SUCCESS]]></return_code><result_code>SUCCESS</result_code><refund_count>1</refund_count><out_refund_no_0>R1</out_refund_no_0>` +
+		`<refund_id_0>50000000382019052709732678859</refund_id_0><refund_fee_0>88</refund_fee_0><refund_status_0>SUCCESS</refund_status_0><refund_success_time_0>2026-11-20 16:18:12</refund_success_time_0></xml>`
+	unionpayRefund = `merId=777290058110048&orderId=R1&origRespCode=00&origRespMsg=ok&queryId=042611201618101234567&respCode=00&txnAmt=88&currencyCode=156&txnTime=20261120161810`
+	stripeRefund   = `{"id":"re_1Nispe2eZvKYlo2Cd31jOCgZ","object":"refund","amount":1000,"currency":"usd","status":"succeeded"}`
+	adyenRefund    = `{"pspReference":"8825408195409505","eventCode":"REFUND","success":"true","reason":"","eventDate":"2026-11-20T10:00:00+01:00","amount":{"value":1500,"currency":"EUR"}}`
+	antomRefund    = `{"result":{"resultCode":"SUCCESS","resultStatus":"S"},"refundId":"2020010101","refundRequestId":"R1","refundStatus":"SUCCESS","refundAmount":{"currency":"USD","value":"100"},"refundTime":"2026-11-20T10:00:00-07:00"}`
 )
 
 // as replaces one value of an answer.
@@ -66,6 +69,19 @@ var pollRows = []pollRow{
 	{"wechat_refund", 429, `{"code":"FREQUENCY_LIMITED","message":"频率限制"}`, poll.QueryError, "throttled", "FREQUENCY_LIMITED"},
 	{"wechat_refund", 500, `{"code":"SYSTEM_ERROR"}`, poll.QueryError, "", "SYSTEM_ERROR"},
 	{"wechat_refund", 200, wechatRefund[:100], poll.QueryError, "", "not JSON"},
+
+	{"wechat_v2_refund", 200, wechatV2Refund, poll.Done, `{"amount":88,"channel_ref_no":"50000000382019052709732678859","channel_state":"SUCCESS","currency":"CNY","finished_at":"2026-11-20T08:18:12Z"}`, ""},
+	{"wechat_v2_refund", 200, as(wechatV2Refund, "<refund_status_0>SUCCESS", "<refund_status_0>PROCESSING"), poll.Waiting, "", ""},
+	{"wechat_v2_refund", 200, as(wechatV2Refund, "<refund_status_0>SUCCESS", "<refund_status_0>REFUNDCLOSE"), poll.FailedThere, "any", ""},
+	{"wechat_v2_refund", 200, as(wechatV2Refund, "<refund_status_0>SUCCESS", "<refund_status_0>CHANGE"), poll.FailedThere, "person", ""},
+	{"wechat_v2_refund", 200, as(wechatV2Refund, "<refund_status_0>SUCCESS", "<refund_status_0>NEW"), poll.QueryError, "", `refund_status_0 is "NEW"`},
+	{"wechat_v2_refund", 200, as(wechatV2Refund, "</xml>", "<refund_status_1>SUCCESS</refund_status_1></xml>"), poll.QueryError, "", "several refunds"},
+	{"wechat_v2_refund", 200, as(wechatV2Refund, "</xml>", "<err_code>SYSTEMERROR</err_code></xml>"), poll.QueryError, "", "contradicts itself"},
+	{"wechat_v2_refund", 200, v2Error("REFUNDNOTEXIST"), poll.NotFound, "", ""},
+	{"wechat_v2_refund", 200, v2Error("SYSTEMERROR"), poll.QueryError, "", "SYSTEMERROR"},
+	{"wechat_v2_refund", 200, v2Error("FREQUENCY_LIMITED"), poll.QueryError, "throttled", "FREQUENCY_LIMITED"},
+	{"wechat_v2_refund", 200, "<xml><return_code>FAIL</return_code><return_msg>签名失败</return_msg></xml>", poll.QueryError, "", `return_code "FAIL"`},
+	{"wechat_v2_refund", 200, wechatV2Refund[:60], poll.QueryError, "", "not XML"},
 
 	{"wechat_transfer", 200, wechatTransfer, poll.Done, `{"amount":400000,"channel_ref_no":"1330000071100999991182020050700019480001","channel_state":"SUCCESS","currency":"CNY","finished_at":"2026-11-20T02:35:56Z"}`, ""},
 	{"wechat_transfer", 200, as(as(wechatTransfer, `"SUCCESS"`, `"FAIL"`), `"fail_reason":""`, `"fail_reason":"PAYEE_ACCOUNT_ABNORMAL"`), poll.FailedThere,
@@ -114,6 +130,16 @@ var pollRows = []pollRow{
 	{"alipay_transfer", 200, alipayPollError("fund_trans_common", "40004", "SYSTEM_ERROR"), poll.QueryError, "", "SYSTEM_ERROR"},
 	{"alipay_transfer", 200, alipayRefund, poll.QueryError, "", "want alipay_fund_trans_common_query_response"},
 
+	{"unionpay_refund", 200, unionpayRefund, poll.Done, `{"amount":88,"channel_ref_no":"042611201618101234567","channel_state":"00","currency":"CNY"}`, ""},
+	{"unionpay_refund", 200, as(unionpayRefund, "origRespCode=00", "origRespCode=05"), poll.Waiting, "", ""},
+	{"unionpay_refund", 200, as(unionpayRefund, "origRespCode=00&origRespMsg=ok", "origRespCode=51&origRespMsg=no money"), poll.FailedThere,
+		`{"amount":88,"channel_ref_no":"042611201618101234567","channel_state":"51","currency":"CNY","fail_reason":"no money"}`, ""},
+	{"unionpay_refund", 200, as(unionpayRefund, "origRespCode=00", "origRespCode=A6"), poll.QueryError, "", "A6"},
+	{"unionpay_refund", 200, as(unionpayRefund, "&respCode=00", "&respCode=34"), poll.NotFound, "", ""},
+	{"unionpay_refund", 200, as(unionpayRefund, "&respCode=00", "&respCode=37"), poll.QueryError, "throttled", "respCode"},
+	{"unionpay_refund", 200, as(unionpayRefund, "&respCode=00", "&respCode=03"), poll.Waiting, "", ""},
+	{"unionpay_refund", 200, "<html>", poll.QueryError, "", "not a form"},
+
 	{"stripe_refund", 200, stripeRefund, poll.Done, `{"amount":1000,"channel_ref_no":"re_1Nispe2eZvKYlo2Cd31jOCgZ","channel_state":"succeeded","currency":"USD"}`, ""},
 	{"stripe_refund", 200, as(stripeRefund, `"succeeded"`, `"failed","failure_reason":"expired_or_canceled_card"`), poll.FailedThere,
 		`{"amount":1000,"channel_ref_no":"re_1Nispe2eZvKYlo2Cd31jOCgZ","channel_state":"failed","currency":"USD","fail_reason":"expired_or_canceled_card"}`, ""},
@@ -135,6 +161,7 @@ var pollRows = []pollRow{
 	{"adyen_refund", 200, `{"status":"done"}`, poll.QueryError, "", "no eventCode"},
 
 	{"antom_refund", 200, antomRefund, poll.Done, `{"amount":100,"channel_ref_no":"2020010101","channel_state":"SUCCESS","currency":"USD","finished_at":"2026-11-20T17:00:00Z"}`, ""},
+	{"antom_refund", 200, as(antomRefund, `"refundTime"`, `"gmtRefundTime"`), poll.Done, `{"amount":100,"channel_ref_no":"2020010101","channel_state":"SUCCESS","currency":"USD","finished_at":"2026-11-20T17:00:00Z"}`, ""},
 	{"antom_refund", 200, as(antomRefund, `"refundStatus":"SUCCESS"`, `"refundStatus":"FAIL"`), poll.FailedThere, "any", ""},
 	{"antom_refund", 200, as(antomRefund, `"refundStatus":"SUCCESS"`, `"refundStatus":"PROCESSING"`), poll.Waiting, "", ""},
 	{"antom_refund", 200, as(antomRefund, `"refundStatus":"SUCCESS"`, `"refundStatus":"NEW"`), poll.QueryError, "", `refundStatus is "NEW"`},

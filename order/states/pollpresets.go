@@ -1,9 +1,11 @@
 package states
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
 )
 
@@ -17,6 +19,13 @@ var pollPresets = []PollPreset{
 		query: func(r reply) pollFinding {
 			return wechatPoll(r, "status", wechatRefunds, pollFields{no: r.text("refund_id"), paid: smallest(r.word("amount", "refund"), r.text("amount", "currency")), at: at(r.text("success_time"))})
 		},
+	},
+	{
+		Name: "wechat_v2_refund",
+		Source: "[off] WeChat Pay v2, refundquery by out_refund_no (pay.weixin.qq.com/wiki/doc/api, chapter 9_5, and wxpay_v2/open/chapter7_5): return_code, result_code, err_code, refund_status_0. " +
+			"[comm] the spelling of REFUNDCLOSE and CHANGE, as public code has them. [unconfirmed] that REFUNDNOTEXIST always means that no refund was accepted",
+		parse: either(ParseXML),
+		query: wechatV2Refund,
 	},
 	{
 		Name: "wechat_transfer",
@@ -45,6 +54,13 @@ var pollPresets = []PollPreset{
 		query: alipayTransfer,
 	},
 	{
+		Name: "unionpay_refund",
+		Source: "[off] UnionPay, transaction status query of a refund's own orderId and txnTime (open.unionpay.com, queryTrans.do): respCode, origRespCode; form or JSON. " +
+			"[comm] the meaning of 03, 04, 05 and 34, from the comments of UnionPay's demo",
+		parse: either(parseForm),
+		query: unionpayRefund,
+	},
+	{
 		Name: "stripe_refund",
 		Source: "[off] Stripe, GET /v1/refunds/{id} (docs.stripe.com/api/refunds/object): object, status, failure_reason, error.code. " +
 			"[unconfirmed] Stripe's document says that a refund can change from succeeded to failed; that is not polled for",
@@ -58,7 +74,7 @@ var pollPresets = []PollPreset{
 	},
 	{
 		Name: "antom_refund",
-		Source: "[off] Antom, inquiryRefund (docs.antom.com/ac/ams/ir_online): result.resultStatus, result.resultCode, refundStatus. " +
+		Source: "[off] Antom, inquiryRefund (docs.antom.com/ac/ams/ir_online): result.resultStatus, result.resultCode, refundStatus, refundTime (gmtRefundTime in older versions). " +
 			"[unconfirmed] the code REFUND_NOT_EXIST",
 		query: antomRefund,
 	},
@@ -80,6 +96,34 @@ var wechatTransfers = map[string]state{
 	"WAIT_USER_CONFIRM": {poll.Waiting, ""},
 	"TRANSFERING":       {poll.Waiting, ""}, // WeChat's own spelling
 	"CANCELING":         {poll.Waiting, ""},
+}
+
+// wechatV2Refunds are the values of refund_status_n.
+var wechatV2Refunds = map[string]state{
+	"SUCCESS":     {poll.Done, ""},
+	"REFUNDCLOSE": {poll.FailedThere, ""},
+	"PROCESSING":  {poll.Waiting, ""},
+	"CHANGE":      wechatRefunds["ABNORMAL"],
+}
+
+// wechatV2Refund reads the answer about one refund. A query by out_refund_no answers one; several are not read.
+func wechatV2Refund(r reply) pollFinding {
+	code, why := wechatCode(r, true)
+	status := r.text("refund_status_0")
+	switch {
+	case why != "":
+		return pollFinding{throttled: wechatThrottles(code), why: why}
+	case !isWeChatSuccess(code) && status != "":
+		return pollFinding{throttled: wechatThrottles(code), why: "the answer contradicts itself: code " + cut(code) + " and refund_status_0 " + cut(status)}
+	case code == "REFUNDNOTEXIST":
+		return pollFinding{reading: poll.NotFound}
+	case !isWeChatSuccess(code):
+		return pollFinding{throttled: wechatThrottles(code), why: "code " + cut(code)}
+	case r.field("refund_status_1") != nil:
+		return unclearPoll("the answer is about several refunds")
+	}
+	return settled(wechatV2Refunds, "refund_status_0", status, pollFields{no: r.text("refund_id_0"),
+		paid: smallest(r.word("refund_fee_0"), cmp.Or(r.text("refund_fee_type_0"), r.text("fee_type"), "CNY")), at: beijing(r.text("refund_success_time_0"))})
 }
 
 // wechatPoll reads an answer whose state stands in one field.
@@ -183,6 +227,24 @@ func alipayTransfer(r reply) pollFinding {
 	return pollFinding{throttled: alipayThrottles(code, sub), why: alipayWhy(code, sub)}
 }
 
+// unionpayRefund reads the answer to a status query about a refund, which is a back trade: there is no pay timeout.
+func unionpayRefund(r reply) pollFinding {
+	t := pollFields{no: r.word("queryId"), state: r.word("origRespCode"), paid: smallest(r.word("txnAmt"), r.word("currencyCode"))}
+	switch f := unionpayQuery(r, false, false); f.reading {
+	case order.Paid:
+		return pollFinding{reading: poll.Done, taken: t.taken()}
+	case order.Failed:
+		t.why = r.text("origRespMsg")
+		return pollFinding{reading: poll.FailedThere, taken: t.taken()}
+	case order.Pending:
+		return pollFinding{reading: poll.Waiting}
+	case order.NotFound:
+		return pollFinding{reading: poll.NotFound}
+	default:
+		return pollFinding{throttled: f.throttled, why: f.why}
+	}
+}
+
 func stripeRefund(r reply) pollFinding {
 	code := r.text("error", "code")
 	switch {
@@ -229,5 +291,5 @@ func antomRefund(r reply) pollFinding {
 	}
 	return settled(map[string]state{"SUCCESS": {poll.Done, ""}, "FAIL": {poll.FailedThere, ""}, "PROCESSING": {poll.Waiting, ""}},
 		"refundStatus", strings.ToUpper(r.text("refundStatus")),
-		pollFields{no: r.text("refundId"), paid: smallest(r.word("refundAmount", "value"), r.text("refundAmount", "currency")), at: at(r.text("gmtRefundTime"))})
+		pollFields{no: r.text("refundId"), paid: smallest(r.word("refundAmount", "value"), r.text("refundAmount", "currency")), at: at(cmp.Or(r.text("refundTime"), r.text("gmtRefundTime")))})
 }

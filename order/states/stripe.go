@@ -9,7 +9,7 @@ import "github.com/bellmanhq/bellman/order"
 var stripe = Preset{
 	Name:   "stripe",
 	Source: "Stripe, PaymentIntent retrieve and cancel: object, status, error.code",
-	parse:  parseJSON,
+	parse:  ParseJSON,
 	query:  stripeQuery,
 	close:  stripeClose,
 }

@@ -19,7 +19,7 @@ var (
 	wechatV2 = Preset{
 		Name:   "wechat_v2",
 		Source: "WeChat Pay v2, orderquery and closeorder: return_code, result_code, err_code, trade_state",
-		parse:  either(parseXML),
+		parse:  either(ParseXML),
 		unread: true,
 		query:  func(r reply, _ bool) finding { return wechatQuery(r, true) },
 		close:  func(r reply) closing { return wechatClose(r, true) },
@@ -27,7 +27,7 @@ var (
 	wechatV3 = Preset{
 		Name:   "wechat_v3",
 		Source: "WeChat Pay v3, transactions/out-trade-no: HTTP status, code, trade_state",
-		parse:  parseJSON,
+		parse:  ParseJSON,
 		unread: true,
 		query:  func(r reply, _ bool) finding { return wechatQuery(r, false) },
 		close:  func(r reply) closing { return wechatClose(r, false) },

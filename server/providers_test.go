@@ -1,0 +1,154 @@
+package server_test
+
+import (
+	"crypto"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/server"
+)
+
+// serveProviders runs a server with these queues that takes notices, until the test is over.
+func (d *desk) serveProviders(t *testing.T, queues string) (*client.Client, *server.Server) {
+	t.Helper()
+	parsed := d.parse(t, queues)
+	api, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&d.log, nil)), func(c *config.Config) {
+		c.Queues, c.Notices.Listen = parsed, "127.0.0.1:0"
+	})
+	t.Cleanup(stop)
+	return api, s
+}
+
+// callNotice sends a notice and returns the answer.
+func callNotice(t *testing.T, s *server.Server, queue, body string, header map[string]string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.NoticesAddr()+"/notices/"+queue, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(resp.StatusCode, " ", string(text))
+}
+
+// Stripe's notice decides an order before the first query, a forged one does not, and the notice of a refund reaches
+// the task of another queue, which asks Stripe.
+func TestStripeServer(t *testing.T) {
+	d := newDesk(t)
+	var refunded atomic.Bool
+	d.answer = func(_, _ string, _ int, r *http.Request) (int, string) {
+		if r.Header.Get("Authorization") != "Bearer sk_test_1" {
+			t.Errorf("%s: Authorization %q", r.URL.Path, r.Header.Get("Authorization"))
+		}
+		if r.URL.Path != "/v1/refunds/re_1" {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		status := "pending"
+		if refunded.Load() {
+			status = "succeeded"
+		}
+		return 200, `{"id":"re_1","object":"refund","amount":1299,"currency":"usd","status":"` + status + `"}`
+	}
+	api, s := d.serveProviders(t, `
+queues:
+  tell: {url: "MERCHANT/notify"}
+  orders: {kind: order, schedule: 1h*, on_exhausted: close, then: tell, channel: {kind: stripe, url: CHANNEL, secret_key: sk_test_1, webhook_secrets: whsec_1}}
+  refunds: {kind: poll, schedule: "0s, 1h*", then: tell, channel: {kind: stripe, of: refund, url: CHANNEL, secret_key: sk_test_1}}
+`)
+	signed := func(secret, body string) map[string]string {
+		mac := hmac.New(sha256.New, []byte(secret))
+		now := time.Now().Unix()
+		fmt.Fprintf(mac, "%d.%s", now, body)
+		return map[string]string{"Stripe-Signature": fmt.Sprintf("t=%d,v1=%x", now, mac.Sum(nil))}
+	}
+	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "A1"}
+	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "A1", ChannelOrderNo: "pi_1", Amount: 1299, Currency: "USD"})
+	paid := `{"id":"evt_1","object":"event","type":"payment_intent.succeeded","livemode":false,"data":{"object":{"id":"pi_1","object":"payment_intent","amount_received":1299,"currency":"usd","status":"succeeded"}}}`
+	if got := callNotice(t, s, "orders", strings.ReplaceAll(paid, "pi_1", "pi_9"), signed("whsec_2", paid)); got != "400 fail" {
+		t.Errorf("a forged notice: %s", got)
+	}
+	for range 2 {
+		if got := callNotice(t, s, "orders", paid, signed("whsec_1", paid)); got != "200 success" {
+			t.Fatalf("a notice: %s", got)
+		}
+	}
+	o, told := d.ends(t, api, ref)
+	if o.OrderState != "PAID" || events(told) != "order.paid" || told[0].Says["amount"] != 1299. || told[0].Says["currency"] != "USD" || d.requests() != 0 {
+		t.Errorf("%s, told %v, %d requests", o.OrderState, told, d.requests())
+	}
+	if got := results(t, api, ref); !slices.Equal(got, []string{"applied", "duplicate"}) {
+		t.Errorf("notices %q", got)
+	}
+
+	task := create(t, api, client.CreateTask{Queue: "refunds", MerchantNo: "M1", OrderNo: "A1", RefNo: "re_1"})
+	passes(t, "asked once", func() bool { return d.requests() == 1 })
+	refunded.Store(true)
+	event := `{"id":"evt_2","object":"event","type":"refund.updated","livemode":false,"data":{"object":{"id":"re_1","object":"refund","status":"succeeded","payment_intent":"pi_1"}}}`
+	if got := callNotice(t, s, "orders", event, signed("whsec_1", event)); got != "200 success" {
+		t.Fatalf("the notice of a refund: %s", got)
+	}
+	until(t, api, task.ID, func(k *client.TaskDetail) bool { return k.PollState == "DONE" })
+}
+
+// Antom signs the path that it calls: that of the queue.
+func TestAntomServer(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key))
+	t.Setenv("ANTOM_PUBLIC_KEY", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})))
+	d := newDesk(t)
+	api, s := d.serveProviders(t, `
+queues:
+  tell: {url: "MERCHANT/notify"}
+  antom: {kind: order, schedule: 1h*, on_exhausted: close, then: tell, channel: {kind: antom, url: CHANNEL, client_id: SANDBOX_1, private_key: `+private+`, antom_public_keys: env:ANTOM_PUBLIC_KEY}}
+`)
+	create(t, api, client.CreateTask{Queue: "antom", MerchantNo: "M1", OrderNo: "A1", Amount: 8888, Currency: "USD"})
+	body := `{"notifyType":"PAYMENT_RESULT","result":{"resultCode":"SUCCESS","resultStatus":"S"},"paymentRequestId":"A1","paymentId":"42","paymentAmount":{"value":"8888","currency":"USD"}}`
+	sum := sha256.Sum256([]byte("POST /notices/antom\nSANDBOX_1.1685599933871." + body))
+	signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := map[string]string{"Client-Id": "SANDBOX_1", "Request-Time": "1685599933871",
+		"Signature": "algorithm=RSA256,keyVersion=1,signature=" + url.QueryEscape(base64.StdEncoding.EncodeToString(signature))}
+	if got := callNotice(t, s, "antom", body, header); got != `200 {"result":{"resultCode":"SUCCESS","resultStatus":"S","resultMessage":"success"}}` {
+		t.Errorf("answered %s", got)
+	}
+	o, told := d.ends(t, api, client.OrderRef{MerchantNo: "M1", OrderNo: "A1"})
+	if o.OrderState != "PAID" || events(told) != "order.paid" || told[0].Says["transaction_id"] != "42" {
+		t.Errorf("%s, told %v", o.OrderState, told)
+	}
+}
