@@ -37,8 +37,8 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if !isMethod(task.Method) {
 		bad.Add("method", wantMethod)
 	}
-	if task.Method == http.MethodGet && len(task.Body) > 0 {
-		bad.Note("body", coded.Errorf("task.get_body", "a GET has none: put what it says into the URL's query, or want POST"))
+	if task.Method == http.MethodGet && len(task.Body) > 0 && !isForm(task) {
+		bad.Note("body", coded.Errorf("task.get_body", "a GET has none but a form, which becomes the URL's query: put what it says into the URL's query, or want POST"))
 	}
 	m, signer, err := h.checkMerchant(task)
 	if err != nil {
@@ -84,6 +84,9 @@ func (h *Handler) checkSignature(task *bellman.Task, to *address, signer sign.Si
 	m, where := sign.Message{Header: h.header(task, "", 1, signer), Body: task.Body}, "body"
 	if to != nil {
 		m.Query = to.url.RawQuery
+		if task.Method == http.MethodGet {
+			m.Query, m.Body = asQuery(m.Query, task.Body), nil
+		}
 		if len(task.Body) == 0 {
 			where = "url"
 		}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -20,9 +22,14 @@ var (
 )
 
 // message builds and signs what one attempt sends. query is the query string of the address.
-func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, query string, signer sign.Signer) (Message, error) {
+// get says that it is a GET over HTTP, which has no body.
+func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, query string, get bool, signer sign.Signer) (Message, error) {
 	id := task.ID.String()
 	m := Message{ID: messageID(task, id, number), Event: task.Event, Header: h.header(task, id, number, signer), Query: query, Body: task.Body, Created: task.Created()}
+	if get {
+		m.Query, m.Body = asQuery(query, task.Body), nil
+		delete(m.Header, "Content-Type")
+	}
 	if h.propagate {
 		field.Propagate(m.Header, bellman.TraceOf(ctx))
 	}
@@ -35,6 +42,25 @@ func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, q
 	}
 	m.Query, m.Body = signed.Query, signed.Body
 	return m, nil
+}
+
+// asQuery returns the query of a GET: that of its address, and the form that the task has as its body.
+func asQuery(query string, form []byte) string {
+	if query == "" || len(form) == 0 {
+		return query + string(form)
+	}
+	return query + "&" + string(form)
+}
+
+// isForm reports whether a task's body is a form.
+func isForm(task *bellman.Task) bool {
+	for name, value := range task.Header {
+		if strings.EqualFold(name, "Content-Type") {
+			media, _, _ := mime.ParseMediaType(value)
+			return media == "application/x-www-form-urlencoded"
+		}
+	}
+	return false
 }
 
 // request returns the HTTP request that sends a message to an address.

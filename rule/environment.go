@@ -130,7 +130,7 @@ func (usual) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	case "body":
 		return &cost.SizeEstimate{Max: 4096}
 	case "json", "headers", "vars", "taken", "order_no", "merchant_no", "order_state", "message_id", "subject",
-		"event", "channel_order_no", "created_at":
+		"event", "channel_order_no", "created_at", "order_currency":
 		return &cost.SizeEstimate{Max: 100}
 	}
 	if slices.Contains(partFields, path[0]) {

@@ -22,6 +22,10 @@ type Notification struct {
 	ChannelOrderNo string            // channel_order_no: the number by which the channel knows the order
 	Created        string            // created_at: of the order, RFC 3339 in UTC
 	Vars           map[string]string // vars; may be nil
+
+	// What the order should cost, as order_amount and order_currency, which are missing if they are zero.
+	OrderAmount   int64 // in the smallest unit of OrderCurrency
+	OrderCurrency string
 }
 
 // partFields are the fields of a notification's JSON that an expression may name without json.
@@ -43,7 +47,7 @@ type Part struct{ expression }
 
 // CompilePart returns the Part of a text. An error says where the text is wrong, and what would be right.
 func CompilePart(text string) (*Part, error) {
-	x, err := compileMaker(text, "order_no", "json, event, channel_order_no, created_at, vars, "+strings.Join(partFields, ", "), partEnvironment)
+	x, err := compileMaker(text, "order_no", "json, event, channel_order_no, created_at, order_amount, order_currency, vars, "+strings.Join(partFields, ", "), partEnvironment)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +94,10 @@ func (f partFacts) resolve(name string) (any, bool) {
 		return f.Created, true
 	case "vars":
 		return f.Vars, true
+	case "order_amount":
+		return f.OrderAmount, f.OrderAmount > 0
+	case "order_currency":
+		return f.OrderCurrency, f.OrderCurrency != ""
 	}
 	if !slices.Contains(partFields, name) {
 		return nil, false
@@ -103,6 +111,7 @@ func partOptions() []cel.EnvOption {
 	options := []cel.EnvOption{
 		cel.Variable("event", text), cel.Variable("channel_order_no", text), cel.Variable("created_at", text),
 		cel.Variable("vars", cel.MapType(text, text)),
+		cel.Variable("order_amount", cel.IntType), cel.Variable("order_currency", text),
 		cel.Function("unix_ms", cel.Overload("part_unix_ms", []*cel.Type{text}, cel.IntType, cel.UnaryBinding(unixMs))),
 		cel.Function("local_time", cel.Overload("part_local_time", []*cel.Type{text, text, text}, text, cel.FunctionBinding(localTime))),
 		cel.Function("major", cel.Overload("part_major", []*cel.Type{cel.IntType, text}, text, cel.BinaryBinding(major))),

@@ -12,20 +12,21 @@ import (
 var toldPaid = &rule.Notification{
 	JSON: []byte(`{"order_no":"O1","merchant_no":"M1","order_state":"PAID","amount":8888,"currency":"CNY","transaction_id":"4200","paid_at":"2026-11-20T15:04:05Z",
 		"decided_at":"2026-11-20T15:04:06.123Z","shop":{"id":12}}`),
-	Event: "order.paid", ChannelOrderNo: "C1", Created: "2026-11-20T15:00:00.500Z", Vars: map[string]string{"subject": "tea"},
+	Event: "order.paid", ChannelOrderNo: "C1", Created: "2026-11-20T15:00:00.500Z", Vars: map[string]string{"subject": "tea"}, OrderAmount: 9000,
 }
 
 func TestParts(t *testing.T) {
 	for text, want := range map[string]string{
-		`order_no`:                `"O1"`,
-		`string(amount)`:          `"8888"`,
-		`amount`:                  `8888`,
-		`major(amount, currency)`: `"88.88"`,
-		`major(5, "CNY")`:         `"0.05"`,
-		`major(500, "JPY")`:       `"500"`,
-		`major(1, "KWD")`:         `"0.001"`,
-		`unix_ms(decided_at)`:     `1795187046123`,
-		`unix_ms(paid_at)`:        `1795187045000`,
+		`order_no`:       `"O1"`,
+		`string(amount)`: `"8888"`,
+		`amount`:         `8888`,
+		`has(json.fee) ? json.fee : order_amount`: `9000`,
+		`major(amount, currency)`:                 `"88.88"`,
+		`major(5, "CNY")`:                         `"0.05"`,
+		`major(500, "JPY")`:                       `"500"`,
+		`major(1, "KWD")`:                         `"0.001"`,
+		`unix_ms(decided_at)`:                     `1795187046123`,
+		`unix_ms(paid_at)`:                        `1795187045000`,
 		`local_time(paid_at, "Asia/Shanghai", "yyyyMMddHHmmss")`:          `"20261120230405"`,
 		`local_time(created_at, "UTC", "yyyy-MM-dd'T'HH:mm:ss.SSS")`:      `"2026-11-20T15:00:00.500"`,
 		`order_state == "PAID" ? 2 : 3`:                                   `2`,
@@ -56,7 +57,7 @@ func TestParts(t *testing.T) {
 // What a notification lacks is missing, and nothing else is.
 func TestPartsFail(t *testing.T) {
 	for text, missing := range map[string]bool{
-		`fail_reason`: true, `string(refunded)`: true, `json.none`: true, `vars.none`: true, `unix_ms(found_at)`: true, `fail_reason + "x"`: true,
+		`fail_reason`: true, `order_currency`: true, `string(refunded)`: true, `json.none`: true, `vars.none`: true, `unix_ms(found_at)`: true, `fail_reason + "x"`: true,
 		`unix_ms(order_no)`: false, `major(amount, "XYZ")`: false, `major(-1, "CNY")`: false, `local_time(paid_at, order_no, "yyyy")`: false, `amount + "x"`: false,
 	} {
 		p, err := rule.CompilePart(text)

@@ -8,53 +8,130 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// field is the parameter that holds the signature.
-const field = "sign"
-
-// params signs sorted parameters, as WeChat Pay v2 does and the gateways that
-// followed it.
-//
-// The parameters are the members of a body that is a JSON object, or those of a
-// form body, or, where there is no body, those of the query. Names and values
-// are taken decoded. A JSON string counts as its text; a number, true, false, an
-// array or an object as it is written in the body, without white space between
-// its tokens; null as empty. Empty values and "sign" itself are left out. What
-// remains is sorted by the bytes of its names, written name=value, joined with &,
-// and &key= and the secret are put behind it. MD5 of that, or HMAC-SHA256 with
-// the secret as its key, in upper-case hex, becomes the parameter "sign", the
-// last of the same body or query, in place of one that was there. The others are
-// sent byte for byte as given.
-//
-// Two gateways do two things otherwise. jeepay and xxpay (JeepayKit.getSign,
-// PayDigestUtil.getSign) sort the texts name=value& by String.CASE_INSENSITIVE_ORDER.
-// roncoo-pay (MerchantApiUtil.getSign) writes &paySecret= and the secret, and leaves
-// out values of white space alone.
-type params struct {
-	scheme string
-
-	// sum returns the signature of the sorted parameters, to which it appends. A
-	// function, so that nothing that prints a params can show the key.
-	sum func(sorted []byte) string
+// Params say how md5_key signs parameters. The zero Params: as md5_params does.
+type Params struct {
+	Preset string   // defaults of the other fields: jeepay or roncoo; empty: those of md5_params
+	Name   string   // of the parameter that holds the signature; default sign
+	Order  string   // sorted (by the bytes of the names), ignore_case (name=value& as jeepay sorts) or given; default sorted
+	Key    string   // what stands between the parameters and the secret; none: nothing; default &key=
+	Case   string   // of the signature: upper or lower; default upper
+	Empty  string   // skip (empty values), skip_blank (also white space alone) or keep; default skip
+	Fields []string // only these are signed; with the order given in this order; default: all but Name
 }
 
-func newParams(secrets [][]byte, scheme string) *params {
-	secret, key := secrets[0], "key="
-	if scheme == RoncooMD5 {
-		key = "paySecret="
+// presets are what platforms do otherwise than WeChat Pay v2. jeepay and xxpay (JeepayKit.getSign,
+// PayDigestUtil.getSign) sort the texts name=value& by String.CASE_INSENSITIVE_ORDER.
+// https://github.com/jeequan/jeepay, jeepay-core/…/core/utils/JeepayKit.java
+// roncoo-pay (MerchantApiUtil.getSign) writes &paySecret= and the secret, and leaves out values of white
+// space alone. https://github.com/roncoo/roncoo-pay, roncoo-pay-service/…/trade/utils/MerchantApiUtil.java
+var presets = map[string]Params{
+	"":       {Name: "sign", Order: "sorted", Key: "&key=", Case: "upper", Empty: "skip"},
+	"jeepay": {Name: "sign", Order: "ignore_case", Key: "&key=", Case: "upper", Empty: "skip"},
+	"roncoo": {Name: "sign", Order: "sorted", Key: "&paySecret=", Case: "upper", Empty: "skip_blank"},
+}
+
+// IsZero reports whether p says nothing.
+func (p *Params) IsZero() bool {
+	return p.Preset+p.Name+p.Order+p.Key+p.Case+p.Empty == "" && len(p.Fields) == 0
+}
+
+// ParseParams reads the text of Params: NAME=VALUE with blanks between them, such as
+// "preset=jeepay case=lower fields=a,b". An empty text is the zero Params.
+func ParseParams(text string) (p Params, err error) {
+	for item := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(item, "=")
+		to := map[string]*string{"preset": &p.Preset, "name": &p.Name, "order": &p.Order, "key": &p.Key, "case": &p.Case, "empty": &p.Empty}[name]
+		switch {
+		case value == "":
+			return p, coded.Errorf("sign.params_item", "%.40q: want NAME=VALUE, such as order=given", item)
+		case name == "fields" && p.Fields == nil:
+			p.Fields = strings.Split(value, ",")
+		case to == nil || *to != "":
+			return p, coded.Errorf("sign.params_name", "%.40q: want each of preset, name, order, key, case, empty and fields at most once", name)
+		default:
+			*to = value
+		}
 	}
-	return &params{scheme: scheme, sum: func(text []byte) string {
-		if len(text) > 0 {
-			text = append(text, '&')
+	return p, nil
+}
+
+// complete returns p with the defaults of its preset, or why it is wrong.
+func (p Params) complete() (Params, error) {
+	base, known := presets[p.Preset]
+	if !known {
+		return p, coded.Errorf("sign.params_preset", "preset: %.40q: want jeepay or roncoo", p.Preset)
+	}
+	p.Name, p.Order, p.Key = cmp.Or(p.Name, base.Name), cmp.Or(p.Order, base.Order), cmp.Or(p.Key, base.Key)
+	p.Case, p.Empty = cmp.Or(p.Case, base.Case), cmp.Or(p.Empty, base.Empty)
+	for _, f := range []struct {
+		name, value string
+		of          []string
+	}{{"order", p.Order, []string{"sorted", "ignore_case", "given"}}, {"case", p.Case, []string{"upper", "lower"}}, {"empty", p.Empty, []string{"skip", "skip_blank", "keep"}}} {
+		if !slices.Contains(f.of, f.value) {
+			return p, coded.Errorf("sign.params_choice", "%s: %.40q: want one of %s", f.name, f.value, strings.Join(f.of, ", "))
+		}
+	}
+	for i, name := range p.Fields {
+		if name == "" || name == p.Name || slices.Contains(p.Fields[:i], name) {
+			return p, coded.Errorf("sign.params_field", "fields: %.40q: want names of parameters, each once, without that of the signature", name)
+		}
+	}
+	if p.Key == "none" {
+		p.Key = ""
+	}
+	return p, nil
+}
+
+// params signs parameters.
+//
+// The parameters are the members of a body that is a JSON object, the elements of one that is flat XML,
+// or those of a form body, or, where there is no body, those of the query. Names and values are taken
+// decoded. A JSON string counts as its text; a number, true, false, an array or an object as it is
+// written in the body, without white space between its tokens; null as empty. What is signed is written
+// name=value, joined with &, and Key and the secret are put behind it. MD5 of that, or HMAC-SHA256 with
+// the secret as its key, in hex, becomes the last parameter of the same body or query, in place of one
+// that was there. The others are sent byte for byte as given.
+type params struct {
+	Params
+
+	// also are parameters that are added before the signature, and not signed.
+	also []param
+
+	// drop says that parameters without a value are not sent.
+	drop bool
+
+	// sum returns the signature of the parameters, to which it may append. A function, so that nothing
+	// that prints a params can show the key.
+	sum func(text []byte) (string, error)
+}
+
+func newParams(secrets [][]byte, scheme string, p Params) (*params, error) {
+	if preset, is := map[string]string{JeepayMD5: "jeepay", RoncooMD5: "roncoo"}[scheme]; is {
+		p = Params{Preset: preset}
+	}
+	p, err := p.complete()
+	if err != nil {
+		return nil, fmt.Errorf("params: %w", err)
+	}
+	secret := secrets[0]
+	return &params{Params: p, sum: func(text []byte) (string, error) {
+		key := p.Key
+		if len(text) == 0 {
+			key = strings.TrimPrefix(key, "&")
 		}
 		text = append(append(text, key...), secret...)
 		var sum []byte
@@ -66,8 +143,31 @@ func newParams(secrets [][]byte, scheme string) *params {
 			s := md5.Sum(text)
 			sum = s[:]
 		}
-		return strings.ToUpper(hex.EncodeToString(sum))
-	}}
+		if p.Case == "lower" {
+			return hex.EncodeToString(sum), nil
+		}
+		return strings.ToUpper(hex.EncodeToString(sum)), nil
+	}}, nil
+}
+
+// newRSA2 signs as Alipay signs its notifications: RSA-SHA256 over the sorted parameters but sign and
+// sign_type. Alipay's SDKs verify differently if a parameter is empty (Java and Node.js keep it, PHP
+// leaves it out), so none is sent. https://opendocs.alipay.com/common/02mse7
+func newRSA2(secrets []Secret) (*params, error) {
+	p := &params{
+		Params: Params{Name: "sign", Order: "sorted", Empty: "keep"}, drop: true,
+		also: []param{{name: "sign_type", value: "RSA2"}},
+	}
+	for i, secret := range secrets {
+		sign, err := RSASigner(secret)
+		if err != nil {
+			return nil, fmt.Errorf("secrets[%d]: %w", i, err)
+		}
+		if i == 0 {
+			p.sum = sign
+		}
+	}
+	return p, nil
 }
 
 // A param is one parameter, and how it stands in the message.
@@ -81,15 +181,23 @@ func (p *params) Sign(m *Message) error {
 	if err != nil {
 		return err
 	}
-	signature := p.sum(sorted(list, p.scheme))
-	list = slices.DeleteFunc(list, func(p param) bool { return p.name == field })
+	list = slices.DeleteFunc(list, func(one param) bool {
+		return one.name == p.Name || p.drop && one.value == "" || slices.ContainsFunc(p.also, func(a param) bool { return a.name == one.name })
+	})
+	signature, err := p.sum(p.text(list))
+	if err != nil {
+		return err
+	}
+	added := append(slices.Clip(p.also), param{name: p.Name, value: signature})
 	switch form {
 	case inJSON:
-		m.Body = joinJSON(list, signature)
+		m.Body = joinJSON(list, added)
+	case inXML:
+		m.Body = joinXML(m.Body, list, added)
 	case inForm:
-		m.Body = []byte(joinForm(list, signature))
+		m.Body = []byte(joinForm(list, added))
 	default:
-		m.Query = joinForm(list, signature)
+		m.Query = joinForm(list, added)
 	}
 	return nil
 }
@@ -107,6 +215,7 @@ const (
 	inQuery place = iota
 	inForm
 	inJSON
+	inXML
 )
 
 func parseParams(m *Message) (list []param, in place, err error) {
@@ -121,8 +230,11 @@ func parseParams(m *Message) (list []param, in place, err error) {
 	case body[0] == '{':
 		in = inJSON
 		list, err = parseJSON(body)
+	case media == "text/xml" || media == "application/xml":
+		in = inXML
+		list, err = parseXML(body)
 	default:
-		return nil, 0, errors.New("parameters are signed in a JSON object, a form (Content-Type application/x-www-form-urlencoded) or a query: the body is neither")
+		return nil, 0, errors.New("parameters are signed in a JSON object, a form (Content-Type application/x-www-form-urlencoded), flat XML (text/xml) or a query: the body is none of them")
 	}
 	if err != nil {
 		return nil, 0, err
@@ -137,22 +249,30 @@ func parseParams(m *Message) (list []param, in place, err error) {
 	return list, in, nil
 }
 
-// sorted returns the text that is signed, without the key.
-func sorted(list []param, scheme string) []byte {
-	list = slices.DeleteFunc(slices.Clone(list), func(p param) bool {
-		return p.value == "" || p.name == field || scheme == RoncooMD5 && strings.TrimSpace(p.value) == ""
+// text returns what is signed of parameters, without the key.
+func (p *params) text(list []param) []byte {
+	list = slices.DeleteFunc(slices.Clone(list), func(one param) bool {
+		return p.Empty != "keep" && one.value == "" || p.Empty == "skip_blank" && strings.TrimSpace(one.value) == "" ||
+			p.Fields != nil && !slices.Contains(p.Fields, one.name)
 	})
-	order := func(a, b param) int { return cmp.Compare(a.name, b.name) }
-	if scheme == JeepayMD5 {
-		order = func(a, b param) int { return ignoreCase(a.name+"="+a.value+"&", b.name+"="+b.value+"&") }
+	switch p.Order {
+	case "sorted":
+		slices.SortStableFunc(list, func(a, b param) int { return cmp.Compare(a.name, b.name) })
+	case "ignore_case":
+		slices.SortStableFunc(list, func(a, b param) int { return ignoreCase(a.name+"="+a.value+"&", b.name+"="+b.value+"&") })
+	default:
+		if p.Fields != nil {
+			slices.SortStableFunc(list, func(a, b param) int {
+				return cmp.Compare(slices.Index(p.Fields, a.name), slices.Index(p.Fields, b.name))
+			})
+		}
 	}
-	slices.SortStableFunc(list, order)
 	text := make([]byte, 0, 512)
-	for i, p := range list {
+	for i, one := range list {
 		if i > 0 {
 			text = append(text, '&')
 		}
-		text = append(append(append(text, p.name...), '='), p.value...)
+		text = append(append(append(text, one.name...), '='), one.value...)
 	}
 	return text
 }
@@ -193,13 +313,18 @@ func parseForm(text string) ([]param, error) {
 	return list, nil
 }
 
-func joinForm(list []param, signature string) string {
+func joinForm(list, added []param) string {
 	var b strings.Builder
 	for _, p := range list {
 		b.WriteString(p.raw)
 		b.WriteByte('&')
 	}
-	b.WriteString(field + "=" + signature)
+	for i, p := range added {
+		if i > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(url.QueryEscape(p.name) + "=" + url.QueryEscape(p.value))
+	}
 	return b.String()
 }
 
@@ -251,10 +376,77 @@ func textOf(value json.RawMessage) (string, error) {
 	return string(value), nil
 }
 
-func joinJSON(list []param, signature string) []byte {
+func joinJSON(list, added []param) []byte {
 	b := []byte{'{'}
 	for _, p := range list {
 		b = append(append(b, p.raw...), ',')
 	}
-	return append(b, `"`+field+`":"`+signature+`"}`...)
+	for i, p := range added {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, _ := json.Marshal(p.name) // a text always can
+		b = append(append(append(append(b, name...), `:"`...), p.value...), '"')
+	}
+	return append(b, '}')
+}
+
+// parseXML reads the elements in the root of an XML document, which hold text alone.
+func parseXML(body []byte) (list []param, err error) {
+	flat := errors.New("the body is no XML document of one root with elements that hold text alone")
+	d := xml.NewDecoder(bytes.NewReader(body))
+	depth, start := 0, 0
+	var one param
+	for {
+		before := int(d.InputOffset())
+		token, err := d.RawToken()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, flat
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if depth++; depth > 2 || len(t.Attr) > 0 {
+				return nil, flat
+			}
+			one, start = param{name: t.Name.Local}, before
+		case xml.EndElement:
+			if depth == 2 {
+				one.raw = string(body[start:d.InputOffset()])
+				list = append(list, one)
+			}
+			depth--
+		case xml.CharData:
+			if depth == 2 {
+				one.value += string(t)
+			} else if len(bytes.TrimSpace(t)) > 0 {
+				return nil, flat
+			}
+		case xml.Directive, xml.Comment: // a directive could define entities
+			return nil, flat
+		}
+	}
+	if depth != 0 || len(list) == 0 {
+		return nil, flat
+	}
+	return list, nil
+}
+
+// joinXML puts parameters into the root of the body that parseXML read.
+func joinXML(body []byte, list, added []param) []byte {
+	inner := bytes.IndexByte(body, '>')
+	for body[inner-1] == '?' { // after the declaration
+		inner += 1 + bytes.IndexByte(body[inner+1:], '>')
+	}
+	b := bytes.NewBuffer(bytes.Clone(body[:inner+1]))
+	for _, p := range list {
+		b.WriteString(p.raw)
+	}
+	for _, p := range added {
+		b.WriteString("<" + p.name + ">" + p.value + "</" + p.name + ">") // hex, base64 or RSA2: nothing to escape
+	}
+	b.Write(body[bytes.LastIndex(body, []byte("</")):])
+	return b.Bytes()
 }
