@@ -84,9 +84,6 @@ func (h *Handler) checkSignature(task *bellman.Task, to *address, signer sign.Si
 	m, where := sign.Message{Header: h.header(task, "", 1, signer), Body: task.Body}, "body"
 	if to != nil {
 		m.Query = to.url.RawQuery
-		if task.Method == http.MethodGet {
-			m.Query, m.Body = asQuery(m.Query, task.Body), nil
-		}
 		if len(task.Body) == 0 {
 			where = "url"
 		}

@@ -26,12 +26,12 @@ var (
 func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, query string, get bool, signer sign.Signer) (Message, error) {
 	id := task.ID.String()
 	m := Message{ID: messageID(task, id, number), Event: task.Event, Header: h.header(task, id, number, signer), Query: query, Body: task.Body, Created: task.Created()}
-	if get {
-		m.Query, m.Body = asQuery(query, task.Body), nil
-		delete(m.Header, "Content-Type")
-	}
 	if h.propagate {
 		field.Propagate(m.Header, bellman.TraceOf(ctx))
+	}
+	get = get && len(task.Body) > 0
+	if signer == nil || get && len(signer.Headers()) > 0 { // a signature in a header is over the body, which a GET has not
+		m.asGet(get)
 	}
 	if signer == nil {
 		return m, nil
@@ -41,15 +41,20 @@ func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, q
 		return m, err
 	}
 	m.Query, m.Body = signed.Query, signed.Body
+	m.asGet(get && len(m.Body) > 0) // the parameters of the task are signed, and not those of the address
 	return m, nil
 }
 
-// asQuery returns the query of a GET: that of its address, and the form that the task has as its body.
-func asQuery(query string, form []byte) string {
-	if query == "" || len(form) == 0 {
-		return query + string(form)
+// asGet moves the form that a GET has as its body into the query, behind that of the address.
+func (m *Message) asGet(get bool) {
+	if !get {
+		return
 	}
-	return query + "&" + string(form)
+	if m.Query != "" {
+		m.Query += "&"
+	}
+	m.Query, m.Body = m.Query+string(m.Body), nil
+	delete(m.Header, "Content-Type")
 }
 
 // isForm reports whether a task's body is a form.
