@@ -215,7 +215,7 @@ func fullOrders() Queue {
 		For: map[string][]Told{
 			"CLOSED": {}, "UNKNOWN": {{Queue: "told", Own: true, Ordered: true}},
 			"late_payment":      {{Queue: "told", Own: true, Ordered: true}, {Queue: "refunds", Own: true, Refund: true}},
-			"duplicate_payment": {{Queue: "told", Own: true, Ordered: true, Template: &order.Template{Format: "xml", Root: "notice", Fields: []order.Field{{Name: "no", Value: "order_no"}}}}},
+			"duplicate_payment": {{Queue: "told", Own: true, Ordered: true, Template: &order.Template{Method: "POST", Format: "xml", Root: "notice", Fields: []order.Field{{Name: "no", Value: "order_no"}}}}},
 		},
 		JSON: map[string]string{"paid": "json.amount.total", "by": "taken.transaction_id"},
 	}
