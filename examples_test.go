@@ -42,7 +42,7 @@ func Example_orderWatch() {
 		Confirm:     "0s, 10ms",             // "0s, 5s, 25s": queries after a close
 		LateWatch:   -1,                     // 15 * time.Minute: queries for a late payment
 		OnExhausted: order.OnExhaustedClose,
-		Then:        order.Then{Queue: "merchant-notify", HasURL: true},
+		Then:        order.Then{Default: []order.Recipient{{Queue: "merchant-notify", HasURL: true}}},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -26,8 +26,10 @@ type PutMerchant struct {
 
 // A MerchantSign says how requests to a merchant are signed.
 type MerchantSign struct {
-	Scheme  string   `json:"scheme" enum:"standard_webhooks,wechat_rsa,md5_params,hmac_sha256_params,jeepay_md5,roncoo_md5"`
+	Scheme  string   `json:"scheme" enum:"standard_webhooks,wechat_rsa,md5_params,hmac_sha256_params,jeepay_md5,roncoo_md5,md5_key,rsa2,t_v1"`
 	Serial  string   `json:"serial,omitempty" maxLength:"128" doc:"Only for wechat_rsa: the serial number of the key."`
+	Params  string   `json:"params,omitempty" maxLength:"1000" example:"order=given key=none case=lower" doc:"Only for md5_key: what is signed, as NAME=VALUE with blanks between them. Names: preset (jeepay, roncoo), name, order (sorted, ignore_case, given), key, case (upper, lower), empty (skip, skip_blank, keep), fields."`
+	Header  string   `json:"header,omitempty" maxLength:"128" doc:"Only for t_v1: the header with the signature; default Stripe-Signature."`
 	Secrets []string `json:"secrets,omitempty" doc:"Signing secrets, the newest first. They are never returned: answers show three stars and the last four characters. Default: the secrets stay. A secret written as an answer shows it (***abcd) stays; sealed:… comes from an export."`
 }
 
@@ -68,7 +70,7 @@ func (m *Merchant) Wanted() PutMerchant {
 		in.PerEndpoint = &limits
 	}
 	if m.Sign != nil {
-		in.Sign = &MerchantSign{Scheme: m.Sign.Scheme, Serial: m.Sign.Serial, Secrets: m.Sign.Secrets}
+		in.Sign = &MerchantSign{Scheme: m.Sign.Scheme, Serial: m.Sign.Serial, Params: m.Sign.Params, Header: m.Sign.Header, Secrets: m.Sign.Secrets}
 	}
 	return in
 }
@@ -77,6 +79,8 @@ func (m *Merchant) Wanted() PutMerchant {
 type ShownMerchantSign struct {
 	Scheme  string        `json:"scheme"`
 	Serial  string        `json:"serial,omitempty"`
+	Params  string        `json:"params,omitempty"`
+	Header  string        `json:"header,omitempty"`
 	Secrets []string      `json:"secrets" nullable:"false" doc:"Signing secrets, the newest first: three stars and the last four characters. In an export, sealed:…."`
 	Keys    []MerchantKey `json:"keys" nullable:"false" doc:"The same with their times."`
 }

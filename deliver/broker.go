@@ -194,7 +194,7 @@ func (h *Handler) publish(ctx context.Context, task *bellman.Task, number int, t
 	if err != nil {
 		return unsent("url: " + err.Error())
 	}
-	m, err := h.message(ctx, task, number, "", h.signer)
+	m, err := h.message(ctx, task, number, "", false, h.signer)
 	if err != nil {
 		return unsent("sign: " + err.Error())
 	}

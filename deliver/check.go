@@ -37,8 +37,8 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if !isMethod(task.Method) {
 		bad.Add("method", wantMethod)
 	}
-	if task.Method == http.MethodGet && len(task.Body) > 0 {
-		bad.Note("body", coded.Errorf("task.get_body", "a GET has none: put what it says into the URL's query, or want POST"))
+	if task.Method == http.MethodGet && len(task.Body) > 0 && !isForm(task) {
+		bad.Note("body", coded.Errorf("task.get_body", "a GET has none but a form, which becomes the URL's query: put what it says into the URL's query, or want POST"))
 	}
 	m, signer, err := h.checkMerchant(task)
 	if err != nil {

@@ -119,6 +119,7 @@ func TestCheckFields(t *testing.T) {
 		{bellman.Task{Method: "CONNECT", Success: "sucess_text"}, "method success"},
 		{bellman.Task{Success: "status =="}, "success"},
 		{bellman.Task{Method: "GET", Body: []byte("x")}, "body"},
+		{bellman.Task{Method: "GET", Body: []byte("a=1"), Header: map[string]string{"content-type": "application/x-www-form-urlencoded"}}, ""},
 		{bellman.Task{Header: map[string]string{"X-Shop": "a b", "Content-Type": "text/xml", "User-Agent": "", "authorization": "Bearer x", "Cookie": "é"}}, ""},
 		{bellman.Task{Header: map[string]string{"host": "x", "Content-Length": "1", "transfer-encoding": "chunked", "TE": "x", "Connection": "close",
 			"Keep-Alive": "x", "Upgrade": "x", "Expect": "100-continue", "Trailer": "x", "Proxy-Authorization": "x", "accept-encoding": "gzip", "bellman-task": "x"}},

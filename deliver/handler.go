@@ -161,11 +161,12 @@ func (h *Handler) request(ctx context.Context, task *bellman.Task, number int) b
 
 // send signs and sends one request, and judges its answer.
 func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, to address, judge *rule.Rule, signer sign.Signer, transport http.RoundTripper) bellman.Verdict {
-	m, err := h.message(ctx, task, number, to.url.RawQuery, signer)
+	method := cmp.Or(task.Method, h.method)
+	m, err := h.message(ctx, task, number, to.url.RawQuery, method == http.MethodGet, signer)
 	if err != nil {
 		return unsent("sign: " + err.Error())
 	}
-	resp, err := transport.RoundTrip(h.client.request(ctx, cmp.Or(task.Method, h.method), to, &m))
+	resp, err := transport.RoundTrip(h.client.request(ctx, method, to, &m))
 	if err != nil {
 		return fault(ctx, err, to, "")
 	}

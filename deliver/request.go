@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -20,11 +22,16 @@ var (
 )
 
 // message builds and signs what one attempt sends. query is the query string of the address.
-func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, query string, signer sign.Signer) (Message, error) {
+// get says that it is a GET over HTTP, which has no body.
+func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, query string, get bool, signer sign.Signer) (Message, error) {
 	id := task.ID.String()
 	m := Message{ID: messageID(task, id, number), Event: task.Event, Header: h.header(task, id, number, signer), Query: query, Body: task.Body, Created: task.Created()}
 	if h.propagate {
 		field.Propagate(m.Header, bellman.TraceOf(ctx))
+	}
+	get = get && len(task.Body) > 0
+	if signer == nil || get && len(signer.Headers()) > 0 { // a signature in a header is over the body, which a GET has not
+		m.asGet(get)
 	}
 	if signer == nil {
 		return m, nil
@@ -34,7 +41,31 @@ func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, q
 		return m, err
 	}
 	m.Query, m.Body = signed.Query, signed.Body
+	m.asGet(get && len(m.Body) > 0) // the parameters of the task are signed, and not those of the address
 	return m, nil
+}
+
+// asGet moves the form that a GET has as its body into the query, behind that of the address.
+func (m *Message) asGet(get bool) {
+	if !get {
+		return
+	}
+	if m.Query != "" {
+		m.Query += "&"
+	}
+	m.Query, m.Body = m.Query+string(m.Body), nil
+	delete(m.Header, "Content-Type")
+}
+
+// isForm reports whether a task's body is a form.
+func isForm(task *bellman.Task) bool {
+	for name, value := range task.Header {
+		if strings.EqualFold(name, "Content-Type") {
+			media, _, _ := mime.ParseMediaType(value)
+			return media == "application/x-www-form-urlencoded"
+		}
+	}
+	return false
 }
 
 // request returns the HTTP request that sends a message to an address.

@@ -69,9 +69,9 @@ func (h *Handler) Check(task *bellman.Task) error {
 		ask.Expires = h.rules.Expires
 	}
 	if ask.Watch == nil {
-		h.rules.Then.CheckNotify(bad, ask.Notify, func() bellman.Task {
-			w := watched{task: task, ask: ask, life: Life{Stage: Decided, State: Paid.String()}}
-			return w.tell(tellDecided, &h.rules.Then, ask.Created)
+		h.rules.Then.CheckNotify(bad, ask.Notify, func() News {
+			w := watched{task: task, ask: ask, order: ask.order(task), life: Life{Stage: Decided, State: Paid.String(), Late: Paid.String()}}
+			return w.news(move{tell: tellLate}, sampleTaken(&ask), ask.Created)
 		})
 		h.checkChannel(bad, task, &ask)
 		_, task.Due = h.ends(&ask) // a schedule that begins later must not hold it up
@@ -89,6 +89,12 @@ func Alias(account string, of NoticeOf, number string) string {
 		return account + "/" + number
 	}
 	return account + "/" + string(of) + ":" + number
+}
+
+// sampleTaken are fields of a payment of an order, for checks.
+func sampleTaken(ask *Ask) []byte {
+	taken, _ := encodeTaken(Taken{"transaction_id": "1", "amount": max(ask.Amount, 1), "currency": cmp.Or(ask.Currency, "CNY")})
+	return taken // it is text and numbers
 }
 
 // checkNotice checks the record of a notice, which is added as ended, or a notice that is held.

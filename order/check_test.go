@@ -48,7 +48,7 @@ func TestCheckRefuses(t *testing.T) {
 }
 
 func TestCheckFillsIn(t *testing.T) {
-	h := newHouse(t, func(r *Rules) { r.Expires, r.Endpoint, r.Then.HasURL = time.Minute, "wechat/1900", true })
+	h := newHouse(t, func(r *Rules) { r.Expires, r.Endpoint, r.Then.Default[0].HasURL = time.Minute, "wechat/1900", true })
 	task := bellman.Task{MerchantNo: "M1", OrderNo: "O1"}
 	for range 2 { // the second finds all there
 		if err := h.handler.Check(&task); err != nil {
@@ -73,7 +73,7 @@ func TestCheckFillsIn(t *testing.T) {
 func TestCheckNotify(t *testing.T) {
 	var sample bellman.Task
 	h := newHouse(t, func(r *Rules) {
-		r.Then.Check = func(t *bellman.Task) error {
+		r.Then.Default[0].Check = func(t *bellman.Task) error {
 			sample = *t
 			bad := new(bellman.Invalid)
 			bad.Add("url", "is private")
@@ -184,7 +184,7 @@ func TestCompleteWatch(t *testing.T) {
 
 // A watch is taken in whatever became of the queue's rules since its order was.
 func TestCheckWatch(t *testing.T) {
-	h := newHouse(t, func(r *Rules) { r.Then.HasURL = true })
+	h := newHouse(t, func(r *Rules) { r.Then.Default[0].HasURL = true })
 	task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s"})
 	w, err := h.handler.read(task, h.now)
 	if err != nil {

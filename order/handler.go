@@ -2,6 +2,7 @@ package order
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -32,7 +33,7 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	a.started, a.jitter = started, rand.Float64()
 	taken := h.taken(w, &said)
 	if said.Reading.IsPaid() {
-		a.mismatch = mismatch(&w.order, taken)
+		a.mismatch, a.payment = mismatch(&w.order, taken), paymentOf(taken)
 	}
 	if b := task.Before; b != nil {
 		a.ended = b.State.Ended()
@@ -137,11 +138,23 @@ func excerpt(body []byte) string {
 // follow adds the effects of a move to a verdict, and the life that results. taken are the fields of the
 // payment; nil: the answer has none.
 func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, now time.Time) {
-	if taken != nil && (m.tell != "" || m.reason == "amount_mismatch") {
+	if _, named := h.rules.Then.For[StateUnknown]; named && m.tell == "" && m.next == bellman.GiveUp && w.life.over() {
+		m.tell = tellUndecided // the queue wants every UNKNOWN told
+	}
+	if taken != nil && m.tell != tellDuplicate && (m.tell != "" || m.reason == "amount_mismatch") {
 		w.life.Taken = h.encodeTaken(w, taken)
 	}
-	if m.tell != "" && h.rules.Then.Queue != "" {
-		v.Follow = append(v.Follow, w.tell(m.tell, &h.rules.Then, now))
+	if m.tell != "" {
+		of := json.RawMessage(w.life.Taken)
+		if m.tell == tellDuplicate { // the life keeps the fields of the first payment
+			of = h.encodeTaken(w, taken)
+		}
+		news := w.news(m, of, now)
+		tasks, err := h.rules.Then.Tell(&news)
+		v.Follow = append(v.Follow, tasks...)
+		if err != nil {
+			h.rules.Alert(w.task, w.life.State, "somebody could not be told, or not in full: "+err.Error())
+		}
 	}
 	if !m.watch.IsZero() {
 		times := h.rules.WatchSchedule

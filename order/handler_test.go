@@ -93,7 +93,7 @@ func TestNobodyPays(t *testing.T) {
 // but for that.
 func TestToldInOrder(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
-		h := newHouse(t, func(r *Rules) { r.Then.Ordered = ordered })
+		h := newHouse(t, func(r *Rules) { r.Then.Default[0].Ordered = ordered })
 		h.until(h.order())
 		h.channel.query = reads(Paid)
 		h.attempt(h.tasks["orders M1/O1/late_watch"])
@@ -145,7 +145,7 @@ func TestExpires(t *testing.T) {
 		{func(r *Rules) { r.OnExhausted = OnExhaustedAlert }, "1s, 2h", `{"expires":"9m"}`, 0, "9m0s query, 9m0s close"}, // expired, not used up
 	}
 	for _, tt := range tests {
-		h := newHouse(t, func(r *Rules) { r.Then.HasURL = true }, tt.rules)
+		h := newHouse(t, func(r *Rules) { r.Then.Default[0].HasURL = true }, tt.rules)
 		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: tt.schedule, MaxAge: tt.maxAge, Body: []byte(tt.body)})
 		log := h.until(task)
 		i := slices.IndexFunc(log, func(s string) bool { return !strings.HasSuffix(s, "query") })

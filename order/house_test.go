@@ -58,7 +58,7 @@ func newHouse(t testing.TB, change ...func(*Rules)) *house {
 	r := Rules{
 		OnExhausted: OnExhaustedClose,
 		MinCloseAge: 5 * time.Minute,
-		Then:        Then{Queue: "merchant-notify"},
+		Then:        Then{Default: []Recipient{{Queue: "merchant-notify"}}},
 		Now:         func() time.Time { return h.now },
 		Log:         slog.New(slog.DiscardHandler),
 		Alert:       func(_ *bellman.Task, state, why string) { h.alerts = append(h.alerts, state+": "+why) },

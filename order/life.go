@@ -62,6 +62,9 @@ type Life struct {
 	Taken     json.RawMessage `json:"taken,omitempty"`      // fields of the payment, from the answer: an object
 	Late      string          `json:"late_payment,omitempty"`
 
+	// Payments are the hashes of the numbers of duplicate payments. The first payment's number is in Taken.
+	Payments []string `json:"duplicate_payments,omitempty"`
+
 	// Mismatch says which payment of another amount was found; empty: none.
 	Mismatch string `json:"amount_mismatch,omitempty"`
 
@@ -145,6 +148,23 @@ func (l *Life) unborn() bool {
 // reversed payment is not news: it is what the reverse was for.
 func (l *Life) news(r Reading) bool {
 	return r.IsPaid() && l.Late == "" && !l.isPaid() && !(r == PaidRefunded && l.State == Revoked.String())
+}
+
+// maxPayments limits the duplicate payments that are told of one order.
+const maxPayments = 20
+
+// paidAgain reports whether an answer after the decision is about another payment than those that are
+// known. Only the channel's number tells payments apart: without it nothing is told.
+func (l *Life) paidAgain(a answer) bool {
+	if !a.reading.IsPaid() || !l.isPaid() && l.Late == "" || a.payment == "" || len(l.Payments) >= maxPayments {
+		return false
+	}
+	var first struct {
+		ID any `json:"transaction_id"`
+	}
+	json.Unmarshal(l.Taken, &first) // check has read it; otherwise nothing is known
+	known, _ := first.ID.(string)
+	return known != "" && known != a.payment && !slices.Contains(l.Payments, hashed(a.payment))
 }
 
 func (l *Life) isPaid() bool {

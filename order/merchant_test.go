@@ -12,8 +12,8 @@ import (
 func TestTellsAtTheMerchantsAddress(t *testing.T) {
 	asked := 0
 	h := newHouse(t, func(r *Rules) {
-		r.Then.Merchants = true
-		r.Then.Check = func(sample *bellman.Task) error {
+		r.Then.Default[0].Merchants = true
+		r.Then.Default[0].Check = func(sample *bellman.Task) error {
 			if asked++; sample.Endpoint != "" || sample.URL != "" || sample.MerchantNo != "M1" {
 				t.Errorf("asked about %+v; want no address, so that it says whether the merchant has one", sample)
 			}

@@ -43,3 +43,9 @@ func amountOf(value any) (amount int64, ok bool) {
 	}
 	return 0, false
 }
+
+// paymentOf returns the channel's number of a payment; empty: it does not say.
+func paymentOf(taken Taken) string {
+	number, _ := taken["transaction_id"].(string)
+	return number
+}

@@ -71,30 +71,6 @@ type Rules struct {
 	Now func() time.Time
 }
 
-// Then says who is notified how an order ended. The zero Then: nobody.
-type Then struct {
-	Queue  string // a notify queue
-	HasURL bool   // the queue has an address, for orders that have none
-
-	// Merchants says that the queue knows merchants. An order without an address is then notified
-	// to the address that its merchant has at that time. Check returns an error if the merchant has
-	// none.
-	Merchants bool
-
-	// Ordered sends the notifications of one order one after the other: the order's key is their
-	// ordering key. False: they are sent concurrently.
-	Ordered bool
-
-	// Taken returns the fields of the notification from the answer that decided the order, or that
-	// showed a late payment. state is PAID, CLOSED, …. An error is logged, and the fields returned
-	// with it are sent. Nil: the answer's Taken.
-	Taken func(o *Order, a *QueryAnswer, state string) (map[string]any, error)
-
-	// Check returns an *[bellman.Invalid] that names url or body if the notification could not be
-	// sent. It is called before the order is accepted. Nil: no check.
-	Check func(task *bellman.Task) error
-}
-
 // OnExhausted is what happens when a poll schedule is used up.
 type OnExhausted string
 
@@ -178,7 +154,7 @@ func New(c Channel, r Rules) (*Handler, error) {
 			return nil, errors.New("order: on_exhausted: the channel cannot reverse: want close, callback or alert")
 		}
 	case OnExhaustedCallback:
-		if r.Then.Queue == "" {
+		if len(r.Then.recipients(StateUnknown)) == 0 {
 			return nil, errors.New("order: on_exhausted: callback tells the queue of then, and there is none")
 		}
 	default:

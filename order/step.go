@@ -1,6 +1,7 @@
 package order
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -12,6 +13,7 @@ type answer struct {
 	act        string       // query, close or reverse
 	reading    Reading      // of a query
 	mismatch   string       // why a payment is not the one that the order waits for; empty: it is
+	payment    string       // the channel's number of a payment; empty: it does not say
 	close      CloseReading // of a close or reverse
 	throttled  bool
 	wait       time.Duration // requested by the channel
@@ -42,9 +44,13 @@ type move struct {
 	next   bellman.Next
 	due    time.Time // of the next attempt; the engine makes it no earlier than now
 	reason string    // why the task ends
-	tell   string    // which notification follows: decided, undecided or late; empty: none
-	watch  time.Time // end of a watch for a late payment that begins now; zero: none
-	alert  string    // what a person must check; empty: nothing
+	tell   string    // which notification follows: decided, undecided, late or duplicate payment; empty: none
+
+	// Of a duplicate payment: the channel's number, and what the channel says of it.
+	payment string
+	reading Reading
+	watch   time.Time // end of a watch for a late payment that begins now; zero: none
+	alert   string    // what a person must check; empty: nothing
 }
 
 // step is the protocol: what an answer makes of a life, and what comes next. A
@@ -244,10 +250,15 @@ func retry(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: earlier(a.notBefore(now.Add(backoff(l.Errors, maxBackoff)), now), p.giveUp)}
 }
 
-// look evaluates a query of an order that has ended: only a payment is news.
+// look evaluates a query of an order that has ended: only a payment is news. Another payment than the one
+// that is known is a duplicate payment, once each.
 func look(l Life, a answer) (Life, move) {
 	m := move{next: bellman.Succeed, reason: l.reason()} // for a task that was restarted; an ended one stays ended
 	switch wrong := a.reading.IsPaid() && a.mismatch != ""; {
+	case l.paidAgain(a):
+		l.Payments = append(slices.Clone(l.Payments), hashed(a.payment))
+		m.reading = a.reading
+		m.tell, m.payment, m.alert = tellDuplicate, a.payment, "the order was paid twice: another payment is "+a.payment
 	case wrong && (l.isPaid() || l.State == StateUnknown || l.State == StatePending):
 		if l.Mismatch != a.mismatch {
 			l.Mismatch = a.mismatch

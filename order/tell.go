@@ -1,6 +1,9 @@
 package order
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -14,53 +17,75 @@ const (
 	EventUndecided   = "order.undecided"    // the schedule is used up, and on_exhausted is callback
 	EventLateWatch   = "order.late_watch"   // the watch after CLOSED, REVOKED or FAILED
 	EventLatePayment = "order.late_payment" // a payment after the decision
+
+	EventDuplicatePayment = "order.duplicate_payment" // another payment of an order that is paid, or was paid late
 )
 
 // What a notification is about: the last part of its key.
 const (
 	tellDecided   = "decided"
 	tellUndecided = "undecided"
-	tellLate      = "late_payment"
+	tellLate      = LatePayment
+	tellDuplicate = DuplicatePayment
 )
 
 // lateWatchKey ends the key of a watch for a late payment.
 const lateWatchKey = "/late_watch"
 
-// TellKey returns the key of a notification about an order. what is decided, undecided or
-// late_payment. The key contains the order's queue: one order number may be tried at two channels,
+// TellKey returns the key of a notification about an order. what is decided, undecided,
+// late_payment or duplicate_payment/HASH. The key contains the order's queue: one order number may be tried at two channels,
 // and one queue may notify about both.
 func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + what }
 
-// tell returns the notification of an order's result. Its key does not depend on the task that finds
-// the result, so each result is notified once.
-func (w *watched) tell(what string, then *Then, now time.Time) bellman.Task {
-	l, key := &w.life, w.task.Key
-	if w.ask.Watch != nil {
-		key = w.ask.Watch.Of
+// news returns what there is to tell of an order's result. Its key does not depend on the task that finds
+// the result, so each result is told once. taken are the fields of the payment.
+func (w *watched) news(m move, taken json.RawMessage, now time.Time) News {
+	l := &w.life
+	n := News{
+		Of: w.task, Order: w.order, Decision: l.State, Key: w.task.Key, What: m.tell, Event: "order." + l.reason(),
+		Notify: w.ask.Notify, Taken: taken,
 	}
-	event := "order." + l.reason()
-	fields := map[string]any{
+	if w.ask.Watch != nil {
+		n.Key = w.ask.Watch.Of
+	}
+	n.Fields = map[string]any{
 		"merchant_no": w.task.MerchantNo,
 		"order_no":    w.task.OrderNo,
 		"order_state": l.State,
 		"decided_at":  wire.When(time.UnixMilli(l.DecidedAt)),
 	}
 	if l.Close == CloseRefunded.String() {
-		fields["refunded"] = true
+		n.Fields["refunded"] = true
 	}
-	switch what {
+	switch m.tell {
 	case tellUndecided:
-		event = EventUndecided
-	case tellLate:
-		event = EventLatePayment
-		fields["late_payment"] = l.Late
-		fields["found_at"] = wire.When(now)
-		if l.State == StatePending { // its watch was ended manually
-			fields["order_state"] = StateUnknown
-			delete(fields, "decided_at")
+		n.Event = EventUndecided
+		if m.reason != "exhausted" {
+			n.Fields["reason"] = m.reason
 		}
+		return n
+	case tellLate:
+		n.Decision, n.Event = LatePayment, EventLatePayment
+		n.Fields["late_payment"], n.Refunded = l.Late, l.Late != Paid.String()
+	case tellDuplicate:
+		n.Decision, n.Event = DuplicatePayment, EventDuplicatePayment
+		n.What += "/" + hashed(m.payment)
+		n.Fields["duplicate_payment"], n.Refunded = m.reading.String(), m.reading != Paid
+	default:
+		return n
 	}
-	return then.Tell(w.task, key, what, event, w.ask.Notify, l.Taken, fields)
+	n.Fields["found_at"] = wire.When(now)
+	if l.State == StatePending { // its watch was ended manually
+		n.Fields["order_state"] = StateUnknown
+		delete(n.Fields, "decided_at")
+	}
+	return n
+}
+
+// hashed returns a short text for the number of a payment, which may be of any length.
+func hashed(number string) string {
+	sum := sha256.Sum256([]byte(number))
+	return hex.EncodeToString(sum[:8])
 }
 
 // lateWatch returns the task that looks for a late payment after a decision without payment.

@@ -1,9 +1,12 @@
 package order
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order/internal/wire"
@@ -12,27 +15,159 @@ import (
 // maxTaken limits the fields taken from an answer, in bytes of JSON.
 const maxTaken = 8 << 10
 
-// Tell returns the notification about what became of a task. key is the key of the task that was
-// decided, and what ends the key of the notification, so one result is told once. The body holds
-// the fields of n, overridden by those taken from the answer, overridden by fields.
-func (t *Then) Tell(of *bellman.Task, key, what, event string, n Notify, taken json.RawMessage, fields map[string]any) bellman.Task {
+// Decisions that are no state of an order.
+const (
+	LatePayment      = "late_payment"      // a payment after the decision
+	DuplicatePayment = "duplicate_payment" // another payment of an order that is paid, or was paid late
+)
+
+// Decisions lists the names of what is told about an order: its states, late_payment and
+// duplicate_payment.
+func Decisions() []string {
+	return append(slices.Clone(readingNames[Paid:]), StateUnknown, LatePayment, DuplicatePayment)
+}
+
+// Then says who is told what became of an order, refund or transfer. The zero Then: nobody.
+type Then struct {
+	// Default are told of each decision that For does not name. They are not told of a duplicate
+	// payment, and of UNKNOWN only if OnExhausted is callback.
+	Default []Recipient
+
+	// For has the recipients of single decisions, by their names: those of [Decisions], or done and
+	// failed of a poll. An empty list: nobody is told.
+	For map[string][]Recipient
+
+	// Taken returns the fields of the notification from the answer that decided the order, or that
+	// showed a late payment. state is PAID, CLOSED, …. An error is logged, and the fields returned
+	// with it are sent. Nil: the answer's Taken.
+	Taken func(o *Order, a *QueryAnswer, state string) (map[string]any, error)
+}
+
+// A Recipient is a queue that is told. Queue is required.
+type Recipient struct {
+	Queue  string // a notify queue; with Refund: a queue of kind poll
+	HasURL bool   // the queue has an address, for orders that have none
+
+	// Own says that the queue is told at its own address and signs with its own keys, whatever
+	// address and keys the order's merchant has: a desk, a ledger.
+	Own bool
+
+	// Merchants says that the queue knows merchants. An order without an address is then notified
+	// to the address that its merchant has at that time. Check returns an error if the merchant has
+	// none.
+	Merchants bool
+
+	// Ordered sends the notifications of one order one after the other: the order's key is their
+	// ordering key. False: they are sent concurrently.
+	Ordered bool
+
+	// Shape writes the notification in a form of the platform's own. Nil: bellman's JSON.
+	Shape *Shape
+
+	// Refund returns the task that requests the refund of a late or duplicate payment. Its key and its
+	// number at the channel depend on the order and the payment alone, so that it is requested once.
+	// Nil: the recipient is notified.
+	Refund func(queue string, n *News) bellman.Task
+
+	// Check returns an *[bellman.Invalid] that names what is wrong with a task for the queue. It is
+	// called before the order is accepted. Nil: no check.
+	Check func(task *bellman.Task) error
+}
+
+// News is what there is to tell about a task.
+type News struct {
+	Of       *bellman.Task
+	Order    Order  // as the channel knows it
+	Decision string // a name of Then.For
+
+	Key   string // of the task that was decided
+	What  string // ends the key of the notification, so that one result is told once
+	Event string // of the notification
+
+	// The notification's JSON has the fields of Notify, overridden by those of Taken, overridden by
+	// Fields.
+	Notify Notify
+	Taken  json.RawMessage // of the payment; empty: none
+	Fields map[string]any
+
+	// Refunded says that the channel refunded the payment already: no refund is requested.
+	Refunded bool
+}
+
+// recipients returns who is told of a decision.
+func (t *Then) recipients(decision string) []Recipient {
+	to, named := t.For[decision]
+	if !named && decision != DuplicatePayment {
+		return t.Default
+	}
+	return to
+}
+
+// all returns every recipient, each with a decision that it is told of.
+func (t *Then) all() (all []Recipient, of []string) {
+	for _, decision := range append([]string{""}, slices.Sorted(maps.Keys(t.For))...) {
+		for _, r := range t.recipients(decision) {
+			all, of = append(all, r), append(of, decision)
+		}
+	}
+	return all, of
+}
+
+// Tell returns the tasks that tell news. An error says what could not be told, or not in full; the
+// tasks returned with it are told all the same.
+func (t *Then) Tell(n *News) (tasks []bellman.Task, err error) {
+	for _, r := range t.recipients(n.Decision) {
+		if r.Refund != nil && n.Refunded {
+			continue
+		}
+		task, wrong := r.task(n)
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("queue %s: %w", r.Queue, wrong))
+		}
+		if task.Queue != "" {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks, err
+}
+
+// task returns the task that tells a recipient. If an error says that fields are missing, the task has the
+// others. A task without a queue cannot be added.
+func (r *Recipient) task(n *News) (bellman.Task, error) {
+	if r.Refund != nil {
+		told := r.Refund(r.Queue, n)
+		if r.Check == nil {
+			return told, nil
+		}
+		checked := told
+		if err := r.Check(&checked); err != nil {
+			return bellman.Task{}, fmt.Errorf("the refund cannot be requested: %w", err)
+		}
+		return told, nil
+	}
 	told := bellman.Task{
-		Queue:      t.Queue,
-		Key:        TellKey(of.Queue, key, what),
-		MerchantNo: of.MerchantNo,
-		OrderNo:    of.OrderNo,
-		Event:      event,
-		URL:        n.URL,
+		Queue:      r.Queue,
+		Key:        TellKey(n.Of.Queue, n.Key, n.What),
+		MerchantNo: n.Of.MerchantNo,
+		OrderNo:    n.Of.OrderNo,
+		Event:      n.Event,
+		URL:        n.Notify.URL,
 		Header:     map[string]string{"Content-Type": "application/json"},
-		Body:       wire.Join(fields, n.JSON, taken),
+		Body:       wire.Join(n.Fields, n.Notify.JSON, n.Taken),
 	}
-	if t.Ordered {
-		told.OrderingKey = key
+	if r.Ordered {
+		told.OrderingKey = n.Key
 	}
-	if t.Merchants && told.URL == "" {
+	switch {
+	case r.Own:
+		told.URL, told.MerchantNo = "", "" // a merchant's address and keys would override the queue's
+	case r.Merchants && told.URL == "":
 		told.Endpoint = bellman.MerchantEndpoint(told.MerchantNo) // so that it is added whatever happened to the merchant meanwhile
 	}
-	return told
+	if r.Shape == nil {
+		return told, nil
+	}
+	return told, r.Shape.write(&told, n)
 }
 
 // Fields returns the fields of an answer that are sent to the merchant, as a JSON object; empty:
@@ -64,36 +199,63 @@ func encodeTaken(fields Taken) (json.RawMessage, error) {
 	return text, err
 }
 
-// CheckNotify adds to bad why the merchant could not be notified as n says: when the result is
-// known, no caller is there to receive the error. sample is a notification as Tell returns it.
-func (t *Then) CheckNotify(bad *bellman.Invalid, n Notify, sample func() bellman.Task) {
-	switch {
-	case t.Queue == "" && !n.IsZero():
-		bad.Add("notify", "the queue has no then: nobody would be told")
-		return
-	case t.Queue == "":
-		return
-	case n.URL == "" && !t.HasURL && !t.Merchants:
-		bad.Add("notify.url", "is missing: queue "+t.Queue+", which tells the merchant, has no address of its own")
-		return
-	case t.Check == nil:
+// CheckNotify adds to bad why somebody could not be told as n says: when the result is known, no caller
+// is there to receive the error. sample returns news of a payment.
+func (t *Then) CheckNotify(bad *bellman.Invalid, n Notify, sample func() News) {
+	all, decisions := t.all()
+	if len(all) == 0 {
+		if !n.IsZero() {
+			bad.Add("notify", "the queue has no then: nobody would be told")
+		}
 		return
 	}
-	told := sample()
+	atMerchant := func(r Recipient) bool { return r.Refund == nil && !r.Own }
+	if n.URL != "" && !slices.ContainsFunc(all, atMerchant) {
+		bad.Add("notify.url", "the queue's then tells nobody at it: leave it out")
+		return
+	}
+	seen := make(map[string]bool)
+	for i, r := range all {
+		if noted := len(bad.Fields); !seen[r.Queue] {
+			seen[r.Queue] = true
+			if atMerchant(r) && n.URL == "" && !r.HasURL && !r.Merchants {
+				bad.Add("notify.url", "is missing: queue "+r.Queue+", which tells the merchant, has no address of its own")
+			} else if r.Check != nil {
+				news := sample()
+				news.Decision = decisions[i]
+				r.checkSample(bad, &news)
+			}
+			if len(bad.Fields) > noted {
+				return // the same would be wrong with the others
+			}
+		}
+	}
+}
+
+// checkSample adds to bad why a recipient could not be told news such as n.
+func (r *Recipient) checkSample(bad *bellman.Invalid, n *News) {
+	var told bellman.Task
+	if r.Refund != nil {
+		told = r.Refund(r.Queue, n)
+	} else {
+		told, _ = r.task(n) // a sample lacks fields
+	}
 	told.Endpoint = "" // so that the check says whether the merchant has an address
-	err := t.Check(&told)
+	err := r.Check(&told)
 	wrong := new(bellman.Invalid)
 	switch {
 	case errors.As(err, &wrong):
 		for _, f := range wrong.Fields {
 			field := "notify"
-			switch f.Field {
-			case "url":
+			switch {
+			case r.Refund != nil:
+				field = cmp.Or(map[string]string{"ref_no": "order_no"}[f.Field], f.Field)
+			case f.Field == "url":
 				field = "notify.url"
-			case "body":
+			case f.Field == "body":
 				field = "notify.json"
 			}
-			bad.Add(field, fmt.Sprintf("as a task of queue %s: %s: %s", t.Queue, f.Field, f.Problem))
+			bad.Add(field, fmt.Sprintf("as a task of queue %s: %s: %s", r.Queue, f.Field, f.Problem))
 		}
 	case err != nil:
 		bad.Add("notify", err.Error())

@@ -1,10 +1,12 @@
 package order
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -159,7 +161,7 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v bellman.Verdict, result NoticeResult, err error) {
 	l, a := &w.life, answer{act: askQuery, reading: r, started: now}
 	if r.IsPaid() {
-		a.mismatch = mismatch(&w.order, taken)
+		a.mismatch, a.payment = mismatch(&w.order, taken), paymentOf(taken)
 	}
 	was := l.Mismatch
 	over := l.over() || w.task.State.Ended()
@@ -257,12 +259,17 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 	if err != nil { // it was read before the attempt
 		return bellman.Verdict{}
 	}
+	var taken Taken
+	if len(found.Taken) > 0 {
+		d := json.NewDecoder(bytes.NewReader(found.Taken))
+		d.UseNumber()
+		d.Decode(&taken) // ParseLife has seen that it is an object
+	}
 	var m move
-	if w.life, m = look(w.life, answer{act: askQuery, reading: reading, started: now}); m.tell == "" {
+	if w.life, m = look(w.life, answer{act: askQuery, reading: reading, payment: paymentOf(taken), started: now}); m.tell == "" {
 		return bellman.Verdict{}
 	}
-	w.life.Taken = found.Taken
 	v := bellman.Verdict{}
-	h.follow(&v, w, m, nil, now)
+	h.follow(&v, w, m, taken, now)
 	return v
 }

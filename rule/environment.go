@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"slices"
 	"sync"
 
 	"cel.dev/cel-go/cel"
@@ -22,8 +23,8 @@ const (
 	maxNodes = 2000
 )
 
-// environment is what every rule is compiled in, valueEnvironment every value, and
-// messageEnvironment every field of a message. Each is made at its first use, because that takes a
+// environment is what every rule is compiled in, valueEnvironment every value,
+// messageEnvironment every field of a message, and partEnvironment every part of a notification. Each is made at its first use, because that takes a
 // few milliseconds, and never changes.
 var (
 	environment = sync.OnceValues(func() (*cel.Env, error) {
@@ -34,6 +35,9 @@ var (
 	})
 	messageEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 		return newEnvironment(messageVariables()...)
+	})
+	partEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+		return newEnvironment(partOptions()...)
 	})
 )
 
@@ -125,13 +129,21 @@ func (usual) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	switch path[0] {
 	case "body":
 		return &cost.SizeEstimate{Max: 4096}
-	case "json", "headers", "vars", "taken", "order_no", "merchant_no", "order_state", "message_id", "subject":
+	case "json", "headers", "vars", "taken", "order_no", "merchant_no", "order_state", "message_id", "subject",
+		"event", "channel_order_no", "created_at", "order_currency":
+		return &cost.SizeEstimate{Max: 100}
+	}
+	if slices.Contains(partFields, path[0]) {
 		return &cost.SizeEstimate{Max: 100}
 	}
 	return nil
 }
 
-// EstimateCallCost leaves calls to CEL's own estimate.
-func (usual) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
+// EstimateCallCost knows the functions of a Part, and leaves the others to CEL's own estimate.
+func (usual) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
+	switch function {
+	case "unix_ms", "local_time", "major":
+		return &cost.CallEstimate{CostEstimate: cost.Estimate{Min: 1, Max: 10}, ResultSize: &cost.SizeEstimate{Max: 100}}
+	}
 	return nil
 }

@@ -55,7 +55,9 @@ func (x *expression) run(e *evaluation) (ref.Val, error) {
 
 // isMissing knows what CEL says when a map or list has not what is asked for.
 func isMissing(err error) bool {
-	return strings.HasPrefix(err.Error(), "no such key: ") || strings.HasPrefix(err.Error(), "index out of bounds: ")
+	text := err.Error()
+	return strings.HasPrefix(text, "no such key: ") || strings.HasPrefix(text, "index out of bounds: ") ||
+		strings.HasPrefix(text, "no such attribute(s): ") // a variable of a Part
 }
 
 // An evaluation gives an expression its variables and functions, each made when

@@ -24,6 +24,7 @@ var functionNames = []string{
 	"replace", "reverse", "split", "substring", "trim",
 	"string", "int", "uint", "double", "bool", "type",
 	"json_field", "text_contains",
+	"unix_ms", "local_time", "major", // of a Part
 	"has", "all", "exists", "exists_one", // macros: gone when functions are checked
 }
 
@@ -134,6 +135,10 @@ func (x *expression) restrictCall(checked *ast.AST, call ast.CallExpr) error {
 	case operators.In:
 		if !scalar(0) && args[1].Kind() != ast.ListKind {
 			return coded.Errorf("rule.in", "what is looked for must be known to be text, a number or a bool: write string(…) or double(…) around it")
+		}
+	case "local_time":
+		if zone, constant := textOf(args[1]); constant {
+			return zoneProblem(zone)
 		}
 	case "matches":
 		pattern, constant := textOf(args[1])

@@ -3,13 +3,10 @@ package server
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"maps"
 	"net/http"
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/alipay"
@@ -27,7 +24,7 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 		return nil, err
 	}
 	o := &q.Order
-	then, err := thenOf(&o.Then, c, notify, s.log)
+	then, err := s.thenOf(&o.Then, c, notify)
 	if err != nil {
 		return nil, err
 	}
@@ -84,59 +81,6 @@ func orNever(d time.Duration) time.Duration {
 		return -1
 	}
 	return d
-}
-
-// thenOf returns the queue and the content of an order's notification: the fields that the preset
-// finds in the channel's answer, overridden by the fields of then.json.
-func thenOf(t *config.Then, c *config.Config, notify map[string]bellman.Handler, log *slog.Logger) (order.Then, error) {
-	if t.Queue == "" {
-		return order.Then{}, nil
-	}
-	then := order.Then{Queue: t.Queue, Ordered: t.Ordered}
-	if h, ok := notify[t.Queue].(bellman.Checker); ok {
-		then.Check = h.Check
-	}
-	for i := range c.Queues {
-		if c.Queues[i].Name == t.Queue {
-			_, delivers := notify[t.Queue].(*deliver.Handler)
-			then.HasURL = c.Queues[i].URL != "" || !delivers
-			then.Merchants = toMerchants(c.Queues[i].URL)
-		}
-	}
-	if t.JSON == nil {
-		return then, nil
-	}
-	values := make(map[string]*rule.Value, len(t.JSON))
-	for name, text := range t.JSON {
-		v, err := rule.CompileValue(text)
-		if err != nil {
-			return then, fmt.Errorf("then.json.%s: %w", name, err)
-		}
-		values[name] = v
-	}
-	then.Taken = func(o *order.Order, a *order.QueryAnswer, state string) (map[string]any, error) {
-		facts := rule.Facts{OrderNo: o.OrderNo, MerchantNo: o.MerchantNo, State: state, Vars: o.Vars, Taken: a.Taken}
-		header := make(http.Header, len(a.Header))
-		for name, value := range a.Header {
-			header.Set(name, value)
-		}
-		answer := &rule.Answer{Status: a.Status, Body: a.Body, Header: header}
-		taken := maps.Clone(a.Taken)
-		if taken == nil {
-			taken = make(map[string]any, len(values))
-		}
-		for name, v := range values {
-			value, err := v.Evaluate(answer, facts)
-			if err != nil { // the other fields are sent all the same
-				log.Error("a field cannot be taken from the answer that decided an order", "field", "then.json."+name,
-					"merchant_no", o.MerchantNo, "order_no", o.OrderNo, "err", err)
-				continue
-			}
-			taken[name] = value
-		}
-		return taken, nil
-	}
-	return then, nil
 }
 
 // alert reports an order that needs manual action: in the log and as a metric.

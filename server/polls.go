@@ -21,7 +21,7 @@ func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellm
 	if err != nil {
 		return nil, err
 	}
-	then, err := thenOf(&q.Order.Then, c, notify, s.log)
+	then, err := s.thenOf(&q.Order.Then, c, notify)
 	if err != nil {
 		return nil, err
 	}

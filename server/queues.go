@@ -55,22 +55,26 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		}
 		queues[i].Handler, notify[q.Name] = h, h
 	}
-	for i := range c.Queues { // after the notify queues, which the others name
-		q := &c.Queues[i]
-		var h bellman.Handler
-		switch q.Kind {
-		case "order":
-			h, err = s.watch(q, c, notify)
-		case "poll":
-			h, err = s.poll(q, c, notify)
-		default:
-			continue
+	// After the notify queues, which polls name, and after the polls, which orders name.
+	for _, kind := range []string{"poll", "order"} {
+		for i := range c.Queues {
+			q := &c.Queues[i]
+			if q.Kind != kind {
+				continue
+			}
+			var h bellman.Handler
+			if kind == "poll" {
+				h, err = s.poll(q, c, notify)
+			} else {
+				h, err = s.watch(q, c, notify)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("queue %s: %w", q.Name, err)
+			}
+			queues[i].Handler, queues[i].YoungFirst = h, true
+			queues[i].EndpointConcurrency = orderConcurrency(q)
+			notify[q.Name] = h
 		}
-		if err != nil {
-			return nil, fmt.Errorf("queue %s: %w", q.Name, err)
-		}
-		queues[i].Handler, queues[i].YoungFirst = h, true
-		queues[i].EndpointConcurrency = orderConcurrency(q)
 	}
 	return queues, nil
 }

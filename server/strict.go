@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
@@ -10,21 +11,23 @@ import (
 )
 
 // checkMerchantURL returns an *bellman.Invalid if a new task names an address that is not its registered
-// merchant's, and its queue has require_merchant_url. For an order, the queue is the one that notifies the
+// merchant's, and its queue has require_merchant_url. For an order, the queue is one that notifies the
 // merchant. It compares scheme, host, port and path.
 func (s *Server) checkMerchantURL(t *bellman.Task) error {
 	in := s.facts.Load()
-	queue, url, field := t.Queue, t.URL, "url"
-	if in.kinds[queue] == "order" {
+	queues, url, field := []string{t.Queue}, t.URL, "url"
+	if in.kinds[t.Queue] == "order" {
 		ask, err := order.ParseAsk(t.Body)
 		if err != nil {
 			return nil // the queue's handler reports it
 		}
-		queue, url, field = in.then[queue], ask.Notify.URL, "notify.url"
+		queues, url, field = in.then[t.Queue], ask.Notify.URL, "notify.url"
 	}
-	if url == "" || !in.strict[queue] {
+	i := slices.IndexFunc(queues, func(queue string) bool { return in.strict[queue] })
+	if url == "" || i < 0 {
 		return nil
 	}
+	queue := queues[i]
 	m, err := s.merchants.Merchant(context.Background(), t.MerchantNo) // which bounds its time itself
 	if err != nil {
 		return err

@@ -182,7 +182,7 @@ func merchantPutCommand() *cobra.Command {
 		Args:  oneMerchant,
 	}
 	var in client.PutMerchant
-	var scheme, serial string
+	var scheme, serial, params, header string
 	var limits client.MerchantLimits
 	var secret secretFlag
 	f := c.Flags()
@@ -193,6 +193,8 @@ func merchantPutCommand() *cobra.Command {
 	f.StringVar(&in.Timeout, "timeout", "", "timeout of one attempt; empty: the queue's")
 	f.StringVar(&scheme, "scheme", "", "signature scheme; empty: the queue's")
 	f.StringVar(&serial, "serial", "", "serial number of the key, for wechat_rsa")
+	f.StringVar(&params, "params", "", "what md5_key signs, such as \"order=given case=lower\"")
+	f.StringVar(&header, "header", "", "header of the signature, for t_v1; default Stripe-Signature")
 	f.IntVar(&limits.Concurrency, "concurrency", 0, "attempts in flight to its endpoint; 0: the queue's")
 	f.StringVar(&limits.Rate, "rate", "", "attempts to its endpoint, such as 50/s; empty: the queue's")
 	f.StringVar(&in.Reason, "reason", "", "why, for the audit record")
@@ -239,10 +241,14 @@ func merchantPutCommand() *cobra.Command {
 		if f.Changed("scheme") {
 			wanted.Sign = nil
 			if scheme != "" {
-				wanted.Sign = &client.MerchantSign{Scheme: scheme, Serial: serial}
+				wanted.Sign = &client.MerchantSign{Scheme: scheme, Serial: serial, Params: params, Header: header}
 			}
-		} else if f.Changed("serial") && wanted.Sign != nil {
-			wanted.Sign.Serial = serial
+		} else if wanted.Sign != nil {
+			for name, to := range map[string]*string{"serial": &wanted.Sign.Serial, "params": &wanted.Sign.Params, "header": &wanted.Sign.Header} {
+				if f.Changed(name) {
+					*to = f.Lookup(name).Value.String()
+				}
+			}
 		}
 		if key != "" {
 			if wanted.Sign == nil {

@@ -33,9 +33,12 @@ func configurationPage(p *sheet) {
 		{"queues: a queue of notifications", "queues: {q: {%}}", []string{"queues.merchant-notify.", "queues.told."}, config.DefaultQueue("q")},
 		{"queues: a queue of orders", "queues: {q: {kind: order, %}}", []string{"queues.orders.", "queues.wechat."}, order},
 		{"queues: a queue of refunds and transfers", "queues: {q: {kind: poll, %}}", []string{"queues.refunds.", "queues.wechat-transfers.", "queues.told."}, config.DefaultPollQueue("q")},
-		{"queues.NAME.sign", "queues: {q: {sign: {%}}}", []string{"queues.merchant-notify.sign."}, nil},
+		{"queues.NAME.sign", "queues: {q: {sign: {%}}}", []string{"queues.merchant-notify.sign.", "queues.told.sign.", "queues.slow.sign."}, nil},
+		{"queues.NAME.sign.params", "queues: {q: {sign: {params: {%}}}}", []string{"queues.told.sign.params."}, nil},
 		{"queues.NAME.query, close, reverse and request", "queues: {q: {kind: order, query: {%}}}", []string{"queues.orders.query."}, nil},
 		{"queues.NAME.then", "queues: {q: {kind: order, then: {%}}}", []string{"queues.orders.then."}, nil},
+		{"queues.NAME.then.DECISION", "queues: {q: {kind: order, then: {PAID: {%}}}}", []string{"queues.orders.then.duplicate_payment.", "queues.orders.then.late_payment."}, nil},
+		{"queues.NAME.then.template", "queues: {q: {kind: order, then: {template: {%}}}}", []string{"queues.orders.then.duplicate_payment.template."}, nil},
 		{"queues.NAME.channel: WeChat Pay", "queues: {q: {kind: poll, channel: {kind: wechatpay, %}}}", []string{"queues.wechat.channel.", "queues.wechat-transfers.channel."}, nil},
 		{"queues.NAME.channel: Alipay", "queues: {q: {kind: poll, channel: {kind: alipay, %}}}", []string{"queues.alipay.channel.", "queues.wechat-transfers.channel."}, nil},
 		{"queues.NAME.channel: WeChat Pay v2", "queues: {q: {kind: poll, channel: {kind: wechatpay_v2, %}}}", []string{"queues.wechat-v2.channel.", "queues.wechat-transfers.channel."}, nil},
@@ -75,7 +78,7 @@ func configurationPage(p *sheet) {
 				}
 				_, values, _ := strings.Cut(problem(s.yaml, name, `"\x01?"`), ": want ")
 				if values == "it once" { // in this case, the kind of the channel is in the section's own line
-					values = "wechatpay, alipay or program"
+					values = "wechatpay, alipay, wechatpay_v2, unionpay, stripe, antom or program"
 				}
 				if strings.HasPrefix(values, brokers.Kinds[0].Server) {
 					values = servers() // a list of forms needs no translation

@@ -8,8 +8,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/url"
 	"slices"
@@ -18,43 +20,42 @@ import (
 	"unicode/utf8"
 )
 
-// field is the parameter that holds the signature.
-const field = "sign"
-
-// params signs sorted parameters, as WeChat Pay v2 does and the gateways that
-// followed it.
+// params signs parameters.
 //
-// The parameters are the members of a body that is a JSON object, or those of a
-// form body, or, where there is no body, those of the query. Names and values
-// are taken decoded. A JSON string counts as its text; a number, true, false, an
-// array or an object as it is written in the body, without white space between
-// its tokens; null as empty. Empty values and "sign" itself are left out. What
-// remains is sorted by the bytes of its names, written name=value, joined with &,
-// and &key= and the secret are put behind it. MD5 of that, or HMAC-SHA256 with
-// the secret as its key, in upper-case hex, becomes the parameter "sign", the
-// last of the same body or query, in place of one that was there. The others are
-// sent byte for byte as given.
-//
-// Two gateways do two things otherwise. jeepay and xxpay (JeepayKit.getSign,
-// PayDigestUtil.getSign) sort the texts name=value& by String.CASE_INSENSITIVE_ORDER.
-// roncoo-pay (MerchantApiUtil.getSign) writes &paySecret= and the secret, and leaves
-// out values of white space alone.
+// The parameters are the members of a body that is a JSON object, the elements of one that is flat XML,
+// or those of a form body, or, where there is no body, those of the query. Names and values are taken
+// decoded. A JSON string counts as its text; a number, true, false, an array or an object as it is
+// written in the body, without white space between its tokens; null as empty. What is signed is written
+// name=value, joined with &, and Key and the secret are put behind it. MD5 of that, or HMAC-SHA256 with
+// the secret as its key, in hex, becomes the last parameter of the same body or query, in place of one
+// that was there. The others are sent byte for byte as given.
 type params struct {
-	scheme string
+	Params
 
-	// sum returns the signature of the sorted parameters, to which it appends. A
-	// function, so that nothing that prints a params can show the key.
-	sum func(sorted []byte) string
+	// also are parameters that are added before the signature, and not signed.
+	also []param
+
+	// drop says that parameters without a value are not sent.
+	drop bool
+
+	// sum returns the signature of the parameters, to which it may append. A function, so that nothing
+	// that prints a params can show the key.
+	sum func(text []byte) (string, error)
 }
 
-func newParams(secrets [][]byte, scheme string) *params {
-	secret, key := secrets[0], "key="
-	if scheme == RoncooMD5 {
-		key = "paySecret="
+func newParams(secrets [][]byte, scheme string, p Params) (*params, error) {
+	if preset, is := map[string]string{JeepayMD5: "jeepay", RoncooMD5: "roncoo"}[scheme]; is {
+		p = Params{Preset: preset}
 	}
-	return &params{scheme: scheme, sum: func(text []byte) string {
-		if len(text) > 0 {
-			text = append(text, '&')
+	p, err := p.complete()
+	if err != nil {
+		return nil, fmt.Errorf("params: %w", err)
+	}
+	secret := secrets[0]
+	return &params{Params: p, sum: func(text []byte) (string, error) {
+		key := p.Key
+		if len(text) == 0 {
+			key = strings.TrimPrefix(key, "&")
 		}
 		text = append(append(text, key...), secret...)
 		var sum []byte
@@ -66,8 +67,11 @@ func newParams(secrets [][]byte, scheme string) *params {
 			s := md5.Sum(text)
 			sum = s[:]
 		}
-		return strings.ToUpper(hex.EncodeToString(sum))
-	}}
+		if p.Case == "lower" {
+			return hex.EncodeToString(sum), nil
+		}
+		return strings.ToUpper(hex.EncodeToString(sum)), nil
+	}}, nil
 }
 
 // A param is one parameter, and how it stands in the message.
@@ -81,15 +85,23 @@ func (p *params) Sign(m *Message) error {
 	if err != nil {
 		return err
 	}
-	signature := p.sum(sorted(list, p.scheme))
-	list = slices.DeleteFunc(list, func(p param) bool { return p.name == field })
+	list = slices.DeleteFunc(list, func(one param) bool {
+		return one.name == p.Name || p.drop && one.value == "" || slices.ContainsFunc(p.also, func(a param) bool { return a.name == one.name })
+	})
+	signature, err := p.sum(p.text(list))
+	if err != nil {
+		return err
+	}
+	added := append(slices.Clip(p.also), param{name: p.Name, value: signature})
 	switch form {
 	case inJSON:
-		m.Body = joinJSON(list, signature)
+		m.Body = joinJSON(list, added)
+	case inXML:
+		m.Body = joinXML(m.Body, list, added)
 	case inForm:
-		m.Body = []byte(joinForm(list, signature))
+		m.Body = []byte(joinForm(list, added))
 	default:
-		m.Query = joinForm(list, signature)
+		m.Query = joinForm(list, added)
 	}
 	return nil
 }
@@ -107,6 +119,7 @@ const (
 	inQuery place = iota
 	inForm
 	inJSON
+	inXML
 )
 
 func parseParams(m *Message) (list []param, in place, err error) {
@@ -121,8 +134,11 @@ func parseParams(m *Message) (list []param, in place, err error) {
 	case body[0] == '{':
 		in = inJSON
 		list, err = parseJSON(body)
+	case media == "text/xml" || media == "application/xml":
+		in = inXML
+		list, err = parseXML(body)
 	default:
-		return nil, 0, errors.New("parameters are signed in a JSON object, a form (Content-Type application/x-www-form-urlencoded) or a query: the body is neither")
+		return nil, 0, errors.New("parameters are signed in a JSON object, a form (Content-Type application/x-www-form-urlencoded), flat XML (text/xml) or a query: the body is none of them")
 	}
 	if err != nil {
 		return nil, 0, err
@@ -137,22 +153,30 @@ func parseParams(m *Message) (list []param, in place, err error) {
 	return list, in, nil
 }
 
-// sorted returns the text that is signed, without the key.
-func sorted(list []param, scheme string) []byte {
-	list = slices.DeleteFunc(slices.Clone(list), func(p param) bool {
-		return p.value == "" || p.name == field || scheme == RoncooMD5 && strings.TrimSpace(p.value) == ""
+// text returns what is signed of parameters, without the key.
+func (p *params) text(list []param) []byte {
+	list = slices.DeleteFunc(slices.Clone(list), func(one param) bool {
+		return p.Empty != "keep" && one.value == "" || p.Empty == "skip_blank" && strings.TrimSpace(one.value) == "" ||
+			p.Fields != nil && !slices.Contains(p.Fields, one.name)
 	})
-	order := func(a, b param) int { return cmp.Compare(a.name, b.name) }
-	if scheme == JeepayMD5 {
-		order = func(a, b param) int { return ignoreCase(a.name+"="+a.value+"&", b.name+"="+b.value+"&") }
+	switch p.Order {
+	case "sorted":
+		slices.SortStableFunc(list, func(a, b param) int { return cmp.Compare(a.name, b.name) })
+	case "ignore_case":
+		slices.SortStableFunc(list, func(a, b param) int { return ignoreCase(a.name+"="+a.value+"&", b.name+"="+b.value+"&") })
+	default:
+		if p.Fields != nil {
+			slices.SortStableFunc(list, func(a, b param) int {
+				return cmp.Compare(slices.Index(p.Fields, a.name), slices.Index(p.Fields, b.name))
+			})
+		}
 	}
-	slices.SortStableFunc(list, order)
 	text := make([]byte, 0, 512)
-	for i, p := range list {
+	for i, one := range list {
 		if i > 0 {
 			text = append(text, '&')
 		}
-		text = append(append(append(text, p.name...), '='), p.value...)
+		text = append(append(append(text, one.name...), '='), one.value...)
 	}
 	return text
 }
@@ -193,13 +217,18 @@ func parseForm(text string) ([]param, error) {
 	return list, nil
 }
 
-func joinForm(list []param, signature string) string {
+func joinForm(list, added []param) string {
 	var b strings.Builder
 	for _, p := range list {
 		b.WriteString(p.raw)
 		b.WriteByte('&')
 	}
-	b.WriteString(field + "=" + signature)
+	for i, p := range added {
+		if i > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(url.QueryEscape(p.name) + "=" + url.QueryEscape(p.value))
+	}
 	return b.String()
 }
 
@@ -251,10 +280,77 @@ func textOf(value json.RawMessage) (string, error) {
 	return string(value), nil
 }
 
-func joinJSON(list []param, signature string) []byte {
+func joinJSON(list, added []param) []byte {
 	b := []byte{'{'}
 	for _, p := range list {
 		b = append(append(b, p.raw...), ',')
 	}
-	return append(b, `"`+field+`":"`+signature+`"}`...)
+	for i, p := range added {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		name, _ := json.Marshal(p.name) // a text always can
+		b = append(append(append(append(b, name...), `:"`...), p.value...), '"')
+	}
+	return append(b, '}')
+}
+
+// parseXML reads the elements in the root of an XML document, which hold text alone.
+func parseXML(body []byte) (list []param, err error) {
+	flat := errors.New("the body is no XML document of one root with elements that hold text alone")
+	d := xml.NewDecoder(bytes.NewReader(body))
+	depth, start := 0, 0
+	var one param
+	for {
+		before := int(d.InputOffset())
+		token, err := d.RawToken()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, flat
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if depth++; depth > 2 || len(t.Attr) > 0 {
+				return nil, flat
+			}
+			one, start = param{name: t.Name.Local}, before
+		case xml.EndElement:
+			if depth == 2 {
+				one.raw = string(body[start:d.InputOffset()])
+				list = append(list, one)
+			}
+			depth--
+		case xml.CharData:
+			if depth == 2 {
+				one.value += string(t)
+			} else if len(bytes.TrimSpace(t)) > 0 {
+				return nil, flat
+			}
+		case xml.Directive, xml.Comment: // a directive could define entities
+			return nil, flat
+		}
+	}
+	if depth != 0 || len(list) == 0 {
+		return nil, flat
+	}
+	return list, nil
+}
+
+// joinXML puts parameters into the root of the body that parseXML read.
+func joinXML(body []byte, list, added []param) []byte {
+	inner := bytes.IndexByte(body, '>')
+	for body[inner-1] == '?' { // after the declaration
+		inner += 1 + bytes.IndexByte(body[inner+1:], '>')
+	}
+	b := bytes.NewBuffer(bytes.Clone(body[:inner+1]))
+	for _, p := range list {
+		b.WriteString(p.raw)
+	}
+	for _, p := range added {
+		b.WriteString("<" + p.name + ">" + p.value + "</" + p.name + ">") // hex, base64 or RSA2: nothing to escape
+	}
+	b.Write(body[bytes.LastIndex(body, []byte("</")):])
+	return b.Bytes()
 }

@@ -21,25 +21,28 @@ const (
 	HMACParams       = "hmac_sha256_params" // a field "sign", HMAC-SHA256 over the same
 	JeepayMD5        = "jeepay_md5"         // a field "sign", MD5 as jeepay and xxpay sort
 	RoncooMD5        = "roncoo_md5"         // a field "sign", MD5 as roncoo-pay writes the secret
+	MD5Key           = "md5_key"            // a field, MD5 over parameters as Params say
+	RSA2             = "rsa2"               // fields "sign" and "sign_type", RSA-SHA256 over sorted parameters, as Alipay
+	TV1              = "t_v1"               // a header t=TIME,v1=SIGNATURE: HMAC-SHA256 over "TIME.body", as Stripe
 )
 
 // Schemes lists the names of the schemes.
 func Schemes() []string {
-	return []string{StandardWebhooks, WechatRSA, MD5Params, HMACParams, JeepayMD5, RoncooMD5}
+	return []string{StandardWebhooks, WechatRSA, MD5Params, HMACParams, JeepayMD5, RoncooMD5, MD5Key, RSA2, TV1}
 }
 
 // Weak reports whether a scheme signs with MD5. Use one only for receivers that verify nothing
 // better.
 func Weak(scheme string) bool {
-	return scheme == MD5Params || scheme == JeepayMD5 || scheme == RoncooMD5
+	return scheme == MD5Params || scheme == JeepayMD5 || scheme == RoncooMD5 || scheme == MD5Key
 }
 
 // A Config says how requests are signed. The zero Config: they are not signed.
 type Config struct {
 	Scheme string // one of Schemes
 
-	// Secrets are the active secrets, newest first. Standard Webhooks signs with each of them, so
-	// that receivers can rotate at any time. The other schemes sign with the first secret only; the
+	// Secrets are the active secrets, newest first. Standard Webhooks and t_v1 sign with each of
+	// them, so that receivers can rotate at any time. The other schemes sign with the first secret only; the
 	// others are checked to be usable.
 	Secrets []Secret
 
@@ -47,6 +50,12 @@ type Config struct {
 	// certificate in the secret. If the secret has no certificate, the first 20 bytes of the
 	// SHA-256 of the public key (PKIX form). Both are in upper-case hex.
 	Serial string
+
+	// Params say what is signed, for md5_key only.
+	Params Params
+
+	// Header has the signature, for t_v1 only. Default Stripe-Signature.
+	Header string
 }
 
 // A Message is a request about to be sent.
@@ -75,7 +84,7 @@ type Signer interface {
 // New returns the signer of c; nil for the zero Config. The secrets are read now. An error names
 // the variable or file that is missing, and contains no secret.
 func New(c Config) (Signer, error) {
-	if c.Scheme == "" && len(c.Secrets) == 0 && c.Serial == "" {
+	if c.Scheme == "" && len(c.Secrets) == 0 && c.Serial == "" && c.Header == "" && c.Params.IsZero() {
 		return nil, nil
 	}
 	if !slices.Contains(Schemes(), c.Scheme) {
@@ -86,6 +95,12 @@ func New(c Config) (Signer, error) {
 	}
 	if c.Serial != "" && c.Scheme != WechatRSA {
 		return nil, coded.Errorf("sign.serial_other", "serial: only %s has one", WechatRSA)
+	}
+	if !c.Params.IsZero() && c.Scheme != MD5Key {
+		return nil, coded.Errorf("sign.params_other", "params: only %s has them", MD5Key)
+	}
+	if c.Header != "" && c.Scheme != TV1 {
+		return nil, coded.Errorf("sign.header_other", "header: only %s has one", TV1)
 	}
 	keys := make([][]byte, len(c.Secrets))
 	for i, s := range c.Secrets {
@@ -103,7 +118,11 @@ func New(c Config) (Signer, error) {
 		return newStandard(keys)
 	case WechatRSA:
 		return newWechat(keys, c.Serial)
+	case RSA2:
+		return newRSA2(c.Secrets)
+	case TV1:
+		return newTV1(keys, c.Header)
 	default:
-		return newParams(keys, c.Scheme), nil
+		return newParams(keys, c.Scheme, c.Params)
 	}
 }

@@ -27,10 +27,13 @@ func TestFull(t *testing.T) {
 		Name: "slow", Kind: "notify", URL: "https://ledger.internal/notify",
 		Schedule: "0s, 1m*3, 10m; max 30m", Success: `status == 200 && body.trim() == "ok"`,
 		Timeout: 90 * time.Second, PerEndpoint: PerEndpoint{Rate: 0.5},
+		Sign: sign.Config{Scheme: "t_v1", Secrets: []sign.Secret{sign.NewSecret("env:LEDGER_KEY")}, Header: "X-Signature"},
 	}
 	slower := slow
 	slower.Name, slower.Timeout = "slower", 10*time.Minute
 	told := Queue{Name: "told", Kind: "notify", Schedule: "wechat_notify", Success: "success_text", Timeout: 5 * time.Second, URL: "http://ledger.internal/ends", EventJSON: `{"task": json.id}`}
+	told.Sign = sign.Config{Scheme: "md5_key", Secrets: []sign.Secret{sign.NewSecret("env:LEDGER_KEY")},
+		Params: sign.Params{Preset: "jeepay", Name: "hash", Order: "given", Key: "&secret=", Case: "lower", Empty: "keep", Fields: []string{"order_no", "amt"}}}
 	const day = 24 * time.Hour
 	want := &Config{
 		Listen:         "127.0.0.1:2356",
@@ -464,7 +467,7 @@ func TestFullIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, names := range [][]string{namesOf(configFields), namesOf(keyFields), namesOf(queueFields), namesOf(signFields), namesOf(onEndFields), namesOf(orderFields), namesOf(pollFields), namesOf(pollChannelFields),
-		namesOf(requestFields), namesOf(thenFields), namesOf(wechatFields), namesOf(alipayFields), namesOf(slices.Concat(slices.Collect(maps.Values(providerFields))...)), namesOf(alarmFields), namesOf(connectionFields), namesOf(sourceFields), namesOf(bindFields)} {
+		namesOf(requestFields), namesOf(thenFields), namesOf(decisionFields([]string{"CLOSED", "UNKNOWN", "late_payment", "duplicate_payment", "failed"})), namesOf(toldFields), namesOf(templateFields), namesOf(paramsFields), namesOf(wechatFields), namesOf(alipayFields), namesOf(slices.Concat(slices.Collect(maps.Values(providerFields))...)), namesOf(alarmFields), namesOf(connectionFields), namesOf(sourceFields), namesOf(bindFields)} {
 		for _, name := range names {
 			for part := range strings.SplitSeq(name, ".") {
 				if !regexp.MustCompile(`(?m)(^|[ {])` + regexp.QuoteMeta(part) + `:`).Match(text) {

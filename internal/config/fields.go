@@ -104,6 +104,24 @@ var signFields = []field[sign.Config]{
 	{name: "scheme", set: func(c *sign.Config, s string) error { return choice(&c.Scheme, s, sign.Schemes()...) }},
 	{name: "secrets", read: readSecrets},
 	{name: "serial", set: func(c *sign.Config, s string) error { c.Serial = s; return nil }},
+	{name: "header", set: func(c *sign.Config, s string) error { return filled(&c.Header, s) }},
+	{name: "params", read: func(r *reader, path string, n ast.Node, c *sign.Config) { fill(r, n, path, paramsFields, &c.Params) }},
+}
+
+// paramsFields are the fields of sign.params. sign.New says what is wrong with their values.
+var paramsFields = []field[sign.Params]{
+	{name: "preset", set: func(p *sign.Params, s string) error { return filled(&p.Preset, s) }},
+	{name: "name", set: func(p *sign.Params, s string) error { return filled(&p.Name, s) }},
+	{name: "order", set: func(p *sign.Params, s string) error { return filled(&p.Order, s) }},
+	{name: "key", set: func(p *sign.Params, s string) error { return filled(&p.Key, s) }},
+	{name: "case", set: func(p *sign.Params, s string) error { return filled(&p.Case, s) }},
+	{name: "empty", set: func(p *sign.Params, s string) error { return filled(&p.Empty, s) }},
+	{name: "fields", read: func(r *reader, path string, n ast.Node, p *sign.Params) {
+		for _, e := range r.elements(n, path) {
+			text, _ := r.scalar(e.value, e.at)
+			p.Fields = append(p.Fields, text)
+		}
+	}},
 }
 
 // readQueues replaces the queues.
@@ -150,6 +168,9 @@ func readSign(r *reader, path string, n ast.Node, q *Queue) {
 		r.note(n, path+".secrets", `is missing: want at least one, such as ["env:MERCHANT_SECRET"]`)
 	case s.Serial != "" && s.Scheme != sign.WechatRSA:
 		r.note(n, path+".serial", "is for wechat_rsa alone: leave it out")
+	case slices.ContainsFunc(s.Secrets, elsewhere) && (s.Scheme == sign.MD5Key || s.Scheme == sign.TV1):
+		s.Secrets = []sign.Secret{sign.NewSecret("any")} // every text is a key of these
+		fallthrough
 	case !slices.ContainsFunc(s.Secrets, elsewhere):
 		// A complete configuration is tried out; the error shows no key.
 		if _, err := sign.New(s); err != nil {

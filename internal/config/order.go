@@ -106,13 +106,6 @@ type Readings struct {
 	Rules  map[string]string // reading → CEL; nil with a preset
 }
 
-// Then is the queue that sends the result of an order, refund or transfer.
-type Then struct {
-	Queue   string
-	JSON    map[string]string // field → CEL over the answer; nil: the fields of the preset
-	Ordered bool              // notices of one order are sent one after another
-}
-
 // DefaultOrder returns the defaults of an order queue.
 func DefaultOrder() Order {
 	return Order{
@@ -241,40 +234,6 @@ func compiles[In, Out any](compile func(In) (Out, error)) func(In) error {
 	return func(in In) error {
 		_, err := compile(in)
 		return err
-	}
-}
-
-// toldAlways are the fields that every notification of an order has.
-var toldAlways = []string{"order_no", "merchant_no", "order_state", "decided_at", "late_payment", "found_at", "refunded"}
-
-var thenFields = []field[Then]{
-	{name: "queue", set: func(t *Then, s string) error { return name(&t.Queue, s) }},
-	{name: "ordered", set: func(t *Then, s string) error { return boolean(&t.Ordered, s) }},
-	{name: "json", read: func(r *reader, path string, n ast.Node, t *Then) {
-		t.JSON = map[string]string{}
-		for e, text := range r.texts(r.entries(n, path)) {
-			t.JSON[e.name] = text
-			if slices.Contains(toldAlways, e.name) {
-				r.note(e.key, e.at, "is told always: want another name")
-			}
-			if _, err := rule.CompileValue(text); err != nil {
-				r.note(e.value, e.at, err.Error())
-			}
-		}
-	}},
-}
-
-// readThen reads the name of a queue, or a mapping with it and the fields to take from the answer.
-func readThen(r *reader, path string, n ast.Node, q *Queue) {
-	then := &q.Order.Then
-	r.places[path] = r.place(n)
-	if !r.isMapping(n, path) {
-		then.Queue, _ = r.scalar(n, path)
-		return
-	}
-	fill(r, n, path, thenFields, then)
-	if then.Queue == "" {
-		r.note(n, path+".queue", "is missing: want the name of a queue of kind notify")
 	}
 }
 
@@ -427,20 +386,6 @@ func readable(r Request) Request {
 }
 
 func (s Readings) zero() bool { return s.Preset == "" && len(s.Rules) == 0 }
-
-// checkThen reports queues whose then names no queue that can send.
-func checkThen(r *reader, path string, queues []Queue) {
-	for _, q := range queues {
-		to := q.Order.Then.Queue
-		if to == "" {
-			continue
-		}
-		at := within(within(path, q.Name), "then")
-		if wrong := notNotify(queues, to, ""); wrong != "" {
-			r.problems = append(r.problems, r.places[at].problem(at, wrong))
-		}
-	}
-}
 
 // notNotify returns why the queue named to cannot send notifications; empty: it can. sender is the source of
 // tasks without an address, for which the queue needs a url; empty: its tasks have addresses.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/order"
 )
 
 const orderQueue = `
@@ -43,7 +44,7 @@ func TestOrderQueue(t *testing.T) {
 	want.Order.States.Preset, want.Order.CloseStates.Preset = "wechat_v3", "wechat_v3"
 	want.Order.OnExhausted = "close"
 	want.Order.MinCloseAge = 5 * time.Minute
-	want.Order.Then.Queue = "merchant-notify"
+	want.Order.Then.Default = []Told{{Queue: "merchant-notify"}}
 	if !reflect.DeepEqual(c.Queues[1], want) {
 		t.Errorf("queue =\n%+v\nwant\n%+v", c.Queues[1], want)
 	}
@@ -104,7 +105,7 @@ queues:
 	if got := c.Queues[2].Order.Channel; !reflect.DeepEqual(got, alipay) {
 		t.Errorf("channel = %+v; want %+v", got, alipay)
 	}
-	if got := c.Queues[0].Order.Then; got.Queue != "b" || got.JSON["paid"] != "json.amount.total" || c.Queues[0].Order.LateWatch != 0 {
+	if got := c.Queues[0].Order.Then; len(got.Default) != 1 || got.Default[0] != (Told{Queue: "b"}) || got.JSON["paid"] != "json.amount.total" || c.Queues[0].Order.LateWatch != 0 {
 		t.Errorf("order = %+v", c.Queues[0].Order)
 	}
 }
@@ -129,6 +130,27 @@ func TestOrderMistakes(t *testing.T) {
 		{"queues: {a: {kind: order, on_exhausted: alert, then: b}}", `queues.a.then: "b" is no queue, and none is of kind notify: want the name of a queue of kind notify`},
 		{strings.Replace(whole, "then: merchant-notify", "then: wechat-orders", 1), `"wechat-orders" is of kind order: want a queue of kind notify`},
 		{strings.Replace(whole, "then: merchant-notify", "then: {json: {a: status}}", 1), "wechat-orders.then.queue: is missing"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {PAYED: merchant-notify}", 1), "wechat-orders.then.PAYED: unknown field"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {done: merchant-notify}", 1), "wechat-orders.then.done: unknown field"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {PAID: nowhere}", 1), `wechat-orders.then.PAID: "nowhere" is no queue: want one of merchant-notify`},
+		{strings.Replace(whole, "then: merchant-notify", "then: {default: none, FAILED: [merchant-notify, wechat-orders]}", 1), `wechat-orders.then.FAILED: "wechat-orders" is of kind order`},
+		{strings.Replace(whole, "then: merchant-notify", "then: {PAID: [merchant-notify, {queue: merchant-notify, ordered: true}]}", 1), `names queue "merchant-notify" twice`},
+		{strings.Replace(whole, "then: merchant-notify", "then: {PAID: {ordered: true}}", 1), "wechat-orders.then.PAID: want queue, the name of a queue of kind notify, or refund"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, default: none}", 1), "wechat-orders.then: has queue and default"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {PAID: {refund: merchant-notify}}", 1), "wechat-orders.then.PAID: refund is for late_payment and duplicate_payment alone"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {late_payment: {refund: merchant-notify}}", 1), `wechat-orders.then.late_payment: "merchant-notify" is of kind notify: want a queue of kind poll with a request`},
+		{strings.Replace(whole, "then: merchant-notify", "then: {late_payment: {refund: refunds}}", 1), `wechat-orders.then.late_payment: "refunds" is no queue: want the name of a queue of kind poll`},
+		{strings.Replace(whole, "then: merchant-notify", "then: {late_payment: {refund: r}}\n  r: {kind: poll, query: {url: 'http://g/{ref_no}'}, states: wechat_refund}", 1), `wechat-orders.then.late_payment: queue "r" has no request`},
+		{strings.Replace(whole, "then: merchant-notify", "then: {late_payment: {refund: r, ordered: true}}", 1), "then.late_payment: a refund is requested, and nothing is written to it"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, template: epay}", 1), `then.template: "epay" is no template: want one of jeepay, jeepay_refund, roncoo, none`},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, template: {format: csv, fields: {a: order_no}}}", 1), `then.template.format: "csv"`},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, template: {format: query, method: POST, fields: {a: order_no}}}", 1), "then.template.method: the fields of a query are sent by GET"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, template: {format: form}}", 1), "then.template.fields: is missing"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, template: {fields: {a: orderno}}}", 1), "then.template.fields.a: column 1: undeclared reference to 'orderno' (did you mean 'order_no'?); known are json, event"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, template: {format: xml, fields: {'1a': order_no}}}", 1), "then.template.fields.1a: is no name of an element"},
+		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, template: {root: a, fields: {a: order_no}}}", 1), "then.template.root: is for the format xml alone"},
+		{strings.Replace(whole, "then: merchant-notify", "sign: {scheme: md5_key, secrets: ['env:NOT_HERE'], params: {order: random}}", 1), `wechat-orders.sign: params: order: "random": want one of sorted, ignore_case, given`},
+		{strings.Replace(whole, "then: merchant-notify", "sign: {scheme: t_v1, secrets: ['env:NOT_HERE'], header: 'a b'}", 1), `wechat-orders.sign: header: "a b": want a header's name`},
 		{strings.Replace(whole, "then: merchant-notify", "success: success_text", 1), "wechat-orders.success: unknown field: want kind, channel, query"},
 		{strings.Replace(whole, "expires: 30m", "expires: 30", 1), "wechat-orders.expires: "},
 		{strings.Replace(whole, "expires: 30m", "expires: 0s", 1), "wechat-orders.expires: 0s: want 1s or more"},
@@ -186,7 +208,16 @@ func fullOrders() Queue {
 		Expires: 15 * time.Minute, Grace: 10 * time.Second, OnExhausted: "reverse",
 		MinCloseAge: 5 * time.Minute, MinReverseAge: 20 * time.Second, Confirm: "1s, 5s",
 		LateWatch: 20 * time.Minute, GiveUp: 12 * time.Hour, ChannelExpiry: true, CodeLife: 4 * time.Hour,
-		Then: Then{Queue: "merchant-notify", JSON: map[string]string{"paid": "json.amount.total", "by": "taken.transaction_id"}, Ordered: true},
+	}
+	form := &order.Template{Method: "POST", Format: "form", Fields: []order.Field{{Name: "orderNo", Value: "order_no"}, {Name: "amt", Value: "string(amount)"}, {Name: "state", Value: "order_state"}}}
+	q.Order.Then = Then{
+		Default: []Told{{Queue: "merchant-notify", Own: true, Ordered: true, Template: form}},
+		For: map[string][]Told{
+			"CLOSED": {}, "UNKNOWN": {{Queue: "told", Own: true, Ordered: true}},
+			"late_payment":      {{Queue: "told", Own: true, Ordered: true}, {Queue: "refunds", Own: true, Refund: true}},
+			"duplicate_payment": {{Queue: "told", Own: true, Ordered: true, Template: &order.Template{Method: "POST", Format: "xml", Root: "notice", Fields: []order.Field{{Name: "no", Value: "order_no"}}}}},
+		},
+		JSON: map[string]string{"paid": "json.amount.total", "by": "taken.transaction_id"},
 	}
 	return q
 }

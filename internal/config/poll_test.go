@@ -19,7 +19,10 @@ func fullRefunds() Queue {
 		States: Readings{Rules: map[string]string{"done": `json.state == "ok"`, "failed": `json.state == "failed"`,
 			"waiting": `json.state == "new"`, "not_found": "status == 404"}},
 		About: "json.no",
-		Then:  Then{Queue: "merchant-notify", JSON: map[string]string{"fen": "json.fen"}},
+		Then: Then{
+			Default: []Told{{Queue: "merchant-notify"}}, For: map[string][]Told{"failed": {{Queue: "told", Own: true}}},
+			JSON: map[string]string{"fen": "json.fen"},
+		},
 	}
 	q.Poll.Request = Request{Method: "POST", URL: "http://gateway.internal/refunds", Body: `{"no": "{ref_no}", "fen": {vars.amount}}`}
 	return q
@@ -81,6 +84,8 @@ func TestPollMistakes(t *testing.T) {
 		{gatewayAsk + ", states: wechat_refund, request: {url: 'http://g/{refno}'}", "queues.a.request.url: {refno} is unknown"},
 		{gatewayAsk + ", states: wechat_refund, expires: 1h", "queues.a.expires: unknown field"},
 		{gatewayAsk + ", states: wechat_refund, close: {url: 'http://g/{ref_no}'}", "queues.a.close: unknown field"},
+		{gatewayAsk + ", states: wechat_refund, then: {PAID: b}", "queues.a.then.PAID: unknown field: want queue, ordered, json, template, default, done or failed"},
+		{gatewayAsk + ", states: wechat_refund, then: {done: {refund: a}}", "queues.a.then.done: refund is for late_payment and duplicate_payment alone"},
 		{gatewayAsk + ", states: wechat_refund, then: nobody", `queues.a.then: "nobody" is no queue`},
 		{gatewayAsk + ", states: wechat_refund, then: {queue: b, json: {ref_no: status}}", "queues.a.then.json.ref_no: is told always"},
 		{wechatPoll + "}", "queues.a.channel.of: is missing: want refund, transfer or profitsharing"},

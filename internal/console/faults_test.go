@@ -163,7 +163,7 @@ func TestEveryFaultIsKnown(t *testing.T) {
 		`(error\.)?code 7|REFUND (true|false)$|\[(off|comm|unconfirmed)\] |7 is no reading: want |7 is 7$|respCode 7|resultStatus 7|status (cancelled|processing)$|stream 7 has it|7 (7|sends)$|bellman 7$|` +
 		`a message to a broker has none|not a header's name|names that begin with Bellman-|would tell the broker|its value has a control|cannot be signed: |` +
 		`7 7, refused by the egress guard|its (name|value) is |longer than 7 bytes|not a URL: want 7|want 7$|names (an address|no connection): |has a query or a fragment|` +
-		`WeChat Pay is queried at its other address|want alipayRootCert|the certificate's issuer|too much to match|[^a-z]*$)`)
+		`WeChat Pay is queried at its other address|want alipayRootCert|the certificate's issuer|too much to match|no such attribute|[^a-z]*$)`)
 	english, err := readTexts("en")
 	if err != nil {
 		t.Fatal(err)

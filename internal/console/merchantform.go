@@ -18,6 +18,7 @@ type merchantForm struct {
 	New                       bool
 	In                        client.PutMerchant
 	Scheme, Serial, Secrets   string // one secret a line; ***abcd stands for a present one, which stays
+	Params, Header            string
 	Concurrency, Rate, Reason string
 	Wrong                     string
 	Now                       []field // fields that somebody else changed meanwhile
@@ -28,7 +29,7 @@ func formOf(m *client.Merchant) *merchantForm {
 	v := &merchantForm{In: m.Wanted()}
 	v.In.Version = m.Version
 	if v.In.Sign != nil {
-		v.Scheme, v.Serial = v.In.Sign.Scheme, v.In.Sign.Serial
+		v.Scheme, v.Serial, v.Params, v.Header = v.In.Sign.Scheme, v.In.Sign.Serial, v.In.Sign.Params, v.In.Sign.Header
 		if shown := v.In.Sign.Secrets; len(slices.Compact(slices.Sorted(slices.Values(shown)))) == len(shown) {
 			v.Secrets = strings.Join(shown, "\n")
 		} // otherwise two look alike: an empty field keeps the present secrets
@@ -45,7 +46,7 @@ func formOf(m *client.Merchant) *merchantForm {
 // fields returns the form's fields by the names of their labels.
 func (v *merchantForm) fields() []field {
 	return []field{
-		{"merchant.name", v.In.Name}, {"merchant.url", v.In.NotifyURL}, {"merchant.sign", v.Scheme}, {"merchant.secrets", v.Secrets}, {"merchant.serial", v.Serial},
+		{"merchant.name", v.In.Name}, {"merchant.url", v.In.NotifyURL}, {"merchant.sign", v.Scheme}, {"merchant.secrets", v.Secrets}, {"merchant.serial", v.Serial}, {"merchant.params", v.Params}, {"merchant.header", v.Header},
 		{"field.schedule", v.In.Schedule}, {"field.success", v.In.Success}, {"field.timeout", v.In.Timeout},
 		{"queue.concurrency", v.Concurrency}, {"queue.rate", v.Rate},
 	}
@@ -95,7 +96,7 @@ func (q *request) putMerchant() {
 	v := &merchantForm{
 		New:    in.Get("new") != "",
 		In:     client.PutMerchant{MerchantNo: get("merchant_no"), Name: get("name"), NotifyURL: get("notify_url"), Schedule: get("schedule"), Success: get("success"), Timeout: get("timeout"), Version: get("version")},
-		Scheme: get("scheme"), Serial: get("serial"), Secrets: strings.Join(secretsOf(in.Get("secrets")), "\n"), Concurrency: get("concurrency"), Rate: get("rate"), Reason: get("reason"),
+		Scheme: get("scheme"), Serial: get("serial"), Params: get("params"), Header: get("header"), Secrets: strings.Join(secretsOf(in.Get("secrets")), "\n"), Concurrency: get("concurrency"), Rate: get("rate"), Reason: get("reason"),
 	}
 	if v.New {
 		v.In.Version = merchant.None
@@ -162,10 +163,10 @@ func (q *request) tryMerchant(in client.PutMerchant) error {
 // complete parses the text fields of the form, and returns what is wrong with them.
 func (v *merchantForm) complete() (wrong mistakes) {
 	switch {
-	case v.Scheme == "" && (v.Secrets != "" || v.Serial != ""):
+	case v.Scheme == "" && v.Secrets+v.Serial+v.Params+v.Header != "":
 		wrong = append(wrong, errScheme) // without a scheme the secrets would be lost
 	case v.Scheme != "":
-		v.In.Sign = &client.MerchantSign{Scheme: v.Scheme, Serial: v.Serial}
+		v.In.Sign = &client.MerchantSign{Scheme: v.Scheme, Serial: v.Serial, Params: v.Params, Header: v.Header}
 		v.In.Sign.Secrets = secretsOf(v.Secrets)
 	}
 	if v.Concurrency == "" && v.Rate == "" {

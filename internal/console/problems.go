@@ -14,7 +14,7 @@ var labels = map[string]string{
 	"filter": "field.filter", "filter.created_from": "field.from", "filter.created_to": "field.to",
 	"mode": "resend.mode", "rate": "resend.rate", "due": "field.due", "outcome": "act.outcome", "reason": "act.reason", "queue": "field.queue", "endpoint": "col.endpoint", "life": "link.life",
 	"merchant_no": "field.merchant_no", "order_no": "field.order_no", "name": "merchant.name", "notify_url": "merchant.url", "sign": "merchant.sign",
-	"sign.scheme": "merchant.sign", "sign.secrets": "merchant.keys", "sign.serial": "merchant.serial", "secret": "merchant.secret", "overlap": "merchant.overlap",
+	"sign.scheme": "merchant.sign", "sign.secrets": "merchant.keys", "sign.serial": "merchant.serial", "sign.params": "merchant.params", "sign.header": "merchant.header", "secret": "merchant.secret", "overlap": "merchant.overlap",
 	"schedule": "field.schedule", "success": "field.success", "timeout": "field.timeout",
 	"per_endpoint.concurrency": "queue.concurrency", "per_endpoint.rate": "queue.rate",
 }

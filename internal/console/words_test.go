@@ -35,7 +35,7 @@ var families = map[string][]string{
 		"paid", "paid_refunded", "closed", "revoked", "failed", "unknown",
 		"exhausted", "reverse_failed", "late_payment", "watched", "amount_mismatch", "done", "failed_there",
 		"applied", "duplicate", "held", "mismatch", "refused"},
-	"event": {"order.watch", "order.notice", "order.undecided", "order.late_watch", "order.late_payment",
+	"event": {"order.watch", "order.notice", "order.undecided", "order.late_watch", "order.late_payment", "order.duplicate_payment",
 		"order.paid", "order.paid_refunded", "order.closed", "order.revoked", "order.failed", "poll.watch", "poll.done", "poll.failed"},
 	"reconcile.state": {"waiting", "running", "done", "failed"},
 	"reconcile.from":  {"channel", "file"},

@@ -56,7 +56,7 @@ func (r *Registry) Shown(m *Merchant, sealed bool) client.Merchant {
 		return out
 	}
 	active, _ := m.active(time.Now())
-	out.Sign = &client.ShownMerchantSign{Scheme: m.Scheme, Serial: m.Serial, Secrets: []string{}, Keys: []client.MerchantKey{}}
+	out.Sign = &client.ShownMerchantSign{Scheme: m.Scheme, Serial: m.Serial, Params: m.Params, Header: m.Header, Secrets: []string{}, Keys: []client.MerchantKey{}}
 	for _, secret := range active {
 		text := secret.Shown()
 		if sealed {

@@ -49,6 +49,8 @@ func (m *Merchant) Version() string {
 type Sign struct {
 	Scheme  string   `json:"scheme,omitempty"`  // one of sign.Schemes
 	Serial  string   `json:"serial,omitempty"`  // only for wechat_rsa
+	Params  string   `json:"params,omitempty"`  // only for md5_key: the text of sign.Params
+	Header  string   `json:"header,omitempty"`  // only for t_v1
 	Secrets []Secret `json:"secrets,omitempty"` // the newest first
 }
 

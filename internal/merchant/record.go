@@ -39,7 +39,7 @@ func changes(was, is *Merchant) (list []store.Changed) {
 
 // recorded returns the fields of a merchant under the names of the API, with their values for an audit record:
 // empty if there is none, and never a secret.
-func recorded(m *Merchant) [10][2]string {
+func recorded(m *Merchant) [12][2]string {
 	if m == nil {
 		m = new(Merchant)
 	}
@@ -61,7 +61,7 @@ func recorded(m *Merchant) [10][2]string {
 		rate = schedule.FormatRate(m.Rate)
 	}
 	return [...][2]string{
-		{"name", m.Name}, {"notify_url", queryHidden(m.NotifyURL)}, {"sign.scheme", m.Sign.Scheme}, {"sign.serial", m.Sign.Serial},
+		{"name", m.Name}, {"notify_url", queryHidden(m.NotifyURL)}, {"sign.scheme", m.Sign.Scheme}, {"sign.serial", m.Sign.Serial}, {"sign.params", m.Params}, {"sign.header", m.Header},
 		{"sign.secrets", strings.Join(secrets, ", ")}, {"schedule", m.Schedule}, {"success", m.Success}, {"timeout", timeout},
 		{"per_endpoint.concurrency", concurrency}, {"per_endpoint.rate", rate},
 	}

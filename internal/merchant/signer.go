@@ -27,7 +27,11 @@ func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer
 		why := coded.Errorf("merchant.no_secret", "is missing: %s needs at least one", s.Scheme)
 		return nil, &signError{secretsField, why.Error(), why}
 	}
-	c := sign.Config{Scheme: s.Scheme, Serial: s.Serial, Secrets: make([]sign.Secret, len(secrets))}
+	params, err := sign.ParseParams(s.Params)
+	if err != nil {
+		return nil, &signError{"sign.params", err.Error(), err}
+	}
+	c := sign.Config{Scheme: s.Scheme, Serial: s.Serial, Params: params, Header: s.Header, Secrets: make([]sign.Secret, len(secrets))}
 	for i := range secrets {
 		key, err := masters.Open(no, secretsField, secrets[i].Sealed)
 		if err != nil {

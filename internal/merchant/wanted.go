@@ -139,7 +139,7 @@ func checkNew(bad *bellman.Invalid, no string) {
 }
 
 // fieldOrder is the order of reported errors: that of the document.
-var fieldOrder = []string{"merchant_no", "name", "notify_url", "sign.scheme", "sign.serial", "sign.secrets", "schedule", "success", "timeout", "per_endpoint.concurrency", "per_endpoint.rate"}
+var fieldOrder = []string{"merchant_no", "name", "notify_url", "sign.scheme", "sign.serial", "sign.params", "sign.header", "sign.secrets", "schedule", "success", "timeout", "per_endpoint.concurrency", "per_endpoint.rate"}
 
 func inOrder(fields []bellman.FieldError) {
 	at := func(f bellman.FieldError) int {
@@ -208,7 +208,7 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Sign, masters *Masters, now t
 		}
 		return s
 	}
-	s.Scheme, s.Serial = w.Sign.Scheme, w.Sign.Serial
+	s.Scheme, s.Serial, s.Params, s.Header = w.Sign.Scheme, w.Sign.Serial, w.Sign.Params, w.Sign.Header
 	active, _ := was.active(now)
 	switch {
 	case w.Sign.Secrets != nil:

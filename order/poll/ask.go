@@ -17,11 +17,15 @@ import (
 //
 //	{"ref_no":"R1","vars":{"amount":"100","total":"100"},"notify":{"url":"https://…","json":{…}}}
 type Ask struct {
-	RefNo   string            `json:"ref_no,omitempty"`  // its number at the channel; empty: derived from the order's, where the queue requests it
-	Account string            `json:"account,omitempty"` // the account at the channel; empty: the queue's
-	Vars    map[string]string `json:"vars,omitempty"`    // values for the channel
-	Notify  order.Notify      `json:"notify,omitzero"`   // how the merchant is notified
-	Created time.Time         `json:"created,omitzero"`  // zero: when the task was added
+	RefNo   string `json:"ref_no,omitempty"`  // its number at the channel; empty: derived from the order's, where the queue requests it
+	Account string `json:"account,omitempty"` // the account at the channel; empty: the queue's
+
+	// ChannelOrderNo is the number by which the channel knows the order. Empty: the task's OrderNo.
+	ChannelOrderNo string `json:"channel_order_no,omitempty"`
+
+	Vars    map[string]string `json:"vars,omitempty"`   // values for the channel
+	Notify  order.Notify      `json:"notify,omitzero"`  // how the merchant is notified
+	Created time.Time         `json:"created,omitzero"` // zero: when the task was added
 }
 
 // Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON.
@@ -76,11 +80,14 @@ const maxDerived = 64
 // DeriveRefNo returns the number of the one refund of an order that bellman requests. It is the
 // same whenever it is derived: after an unknown answer no second number may exist. An order's number
 // that is too long is cut, and its hash keeps two orders apart.
-func DeriveRefNo(orderNo string) string {
-	const end = "-R1"
+func DeriveRefNo(orderNo string) string { return deriveRefNo(orderNo, "-R1") }
+
+func deriveRefNo(orderNo, end string) string {
 	if len(orderNo)+len(end) <= maxDerived {
 		return orderNo + end
 	}
-	sum := fmt.Sprintf("-%x", sha256.Sum256([]byte(orderNo)))[:17]
+	sum := "-" + hashed(orderNo)[:16]
 	return orderNo[:maxDerived-len(sum)-len(end)] + sum + end
 }
+
+func hashed(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }

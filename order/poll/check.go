@@ -48,8 +48,8 @@ func (h *Handler) Check(task *bellman.Task) error {
 	}
 	task.Event = cmp.Or(task.Event, EventPoll)
 	task.Endpoint = cmp.Or(task.Endpoint, h.rules.Endpoint)
-	h.rules.Then.CheckNotify(bad, ask.Notify, func() bellman.Task {
-		return h.tell(&polled{task: task, ask: ask, life: Life{Stage: Decided, State: StateDone}})
+	h.rules.Then.CheckNotify(bad, ask.Notify, func() order.News {
+		return (&polled{task: task, ask: ask, life: Life{Stage: Decided, State: StateDone}}).news()
 	})
 	h.checkRef(bad, task, &ask)
 	if ask.RefNo != "" && task.Alias() == "" {

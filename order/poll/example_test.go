@@ -33,7 +33,7 @@ func Example() {
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
 	h, err := poll.New(&bank{}, poll.Rules{
 		Request: true,
-		Then:    order.Then{Queue: "merchant-notify", HasURL: true},
+		Then:    order.Then{Default: []order.Recipient{{Queue: "merchant-notify", HasURL: true}}},
 		Now:     func() time.Time { return now },
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,15 @@ const (
 	EventDone   = "poll.done"
 	EventFailed = "poll.failed"
 )
+
+// The decisions that a queue's Then may name.
+const (
+	DecisionDone   = "done"
+	DecisionFailed = "failed"
+)
+
+// Decisions lists the names of what is told about a refund or transfer.
+func Decisions() []string { return []string{DecisionDone, DecisionFailed} }
 
 // tellDecided ends the key of a notification.
 const tellDecided = "decided"
@@ -84,7 +94,7 @@ func (h *Handler) read(task *bellman.Task) (*polled, error) {
 
 // order returns the refund as a Channel takes it.
 func (a *Ask) order(task *bellman.Task) order.Order {
-	o := order.Order{MerchantNo: task.MerchantNo, OrderNo: task.OrderNo, RefNo: a.RefNo, Vars: a.Vars, Created: a.Created}
+	o := order.Order{MerchantNo: task.MerchantNo, OrderNo: cmp.Or(a.ChannelOrderNo, task.OrderNo), OwnNo: task.OrderNo, RefNo: a.RefNo, Vars: a.Vars, Created: a.Created}
 	if o.Created.IsZero() {
 		o.Created = task.Created()
 	}
@@ -127,8 +137,12 @@ func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
 		if err != nil {
 			h.rules.Log.Error("an answer lacks fields of a refund or transfer", "task", w.task.ID, "queue", w.task.Queue, "err", err)
 		}
-		if w.life.Taken = taken; h.rules.Then.Queue != "" {
-			v.Follow = append(v.Follow, h.tell(w))
+		w.life.Taken = taken
+		news := w.news()
+		tasks, err := h.rules.Then.Tell(&news)
+		v.Follow = append(v.Follow, tasks...)
+		if err != nil {
+			h.rules.Alert(w.task, w.life.State, "somebody could not be told, or not in full: "+err.Error())
 		}
 	}
 	if m.alert != "" {
@@ -137,19 +151,22 @@ func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
 	v.Data = w.life.encode()
 }
 
-// tell returns the notification of the result. Its key is the same whatever found the result, so
-// that it is sent once.
-func (h *Handler) tell(w *polled) bellman.Task {
-	l, event := &w.life, EventDone
+// news returns what there is to tell of the result. Its key is the same whatever found the result, so
+// that it is told once.
+func (w *polled) news() order.News {
+	l, event, decision := &w.life, EventDone, DecisionDone
 	if l.State == StateFailedThere {
-		event = EventFailed
+		event, decision = EventFailed, DecisionFailed
 	}
-	fields := map[string]any{
-		"merchant_no": w.task.MerchantNo,
-		"order_no":    w.task.OrderNo,
-		"ref_no":      w.ask.RefNo,
-		"state":       l.State,
-		"decided_at":  wire.When(time.UnixMilli(l.DecidedAt)),
+	return order.News{
+		Of: w.task, Order: w.ask.order(w.task), Decision: decision, Key: w.task.Key, What: tellDecided, Event: event,
+		Notify: w.ask.Notify, Taken: json.RawMessage(l.Taken),
+		Fields: map[string]any{
+			"merchant_no": w.task.MerchantNo,
+			"order_no":    w.task.OrderNo,
+			"ref_no":      w.ask.RefNo,
+			"state":       l.State,
+			"decided_at":  wire.When(time.UnixMilli(l.DecidedAt)),
+		},
 	}
-	return h.rules.Then.Tell(w.task, w.task.Key, tellDecided, event, w.ask.Notify, json.RawMessage(l.Taken), fields)
 }

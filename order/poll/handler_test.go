@@ -43,7 +43,7 @@ func TestDone(t *testing.T) {
 }
 
 func TestFailedThere(t *testing.T) {
-	h := newHouse(t, func(r *Rules) { r.Then.Ordered = true })
+	h := newHouse(t, func(r *Rules) { r.Then.Default[0].Ordered = true })
 	h.channel.query = func(*order.Order) Answer {
 		return Answer{Reading: FailedThere, Answer: said("ABNORMAL"), Person: "the refund is ABNORMAL"}
 	}

@@ -64,7 +64,7 @@ func newHouse(t testing.TB, change ...func(*Rules)) *house {
 		return RequestAnswer{Answer: said("taken"), Reading: RequestAccepted}
 	}
 	r := Rules{
-		Then: order.Then{Queue: "merchant-notify"},
+		Then: order.Then{Default: []order.Recipient{{Queue: "merchant-notify"}}},
 		Now:  func() time.Time { return h.now },
 		Log:  slog.New(slog.DiscardHandler),
 		Alert: func(_ *bellman.Task, state, why string) {

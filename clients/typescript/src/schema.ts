@@ -1859,8 +1859,15 @@ export interface components {
             status: number;
         };
         MerchantSign: {
+            /** @description Only for t_v1: the header with the signature; default Stripe-Signature. */
+            header?: string;
+            /**
+             * @description Only for md5_key: what is signed, as NAME=VALUE with blanks between them. Names: preset (jeepay, roncoo), name, order (sorted, ignore_case, given), key, case (upper, lower), empty (skip, skip_blank, keep), fields.
+             * @example order=given key=none case=lower
+             */
+            params?: string;
             /** @enum {string} */
-            scheme: "standard_webhooks" | "wechat_rsa" | "md5_params" | "hmac_sha256_params" | "jeepay_md5" | "roncoo_md5";
+            scheme: "standard_webhooks" | "wechat_rsa" | "md5_params" | "hmac_sha256_params" | "jeepay_md5" | "roncoo_md5" | "md5_key" | "rsa2" | "t_v1";
             /** @description Signing secrets, the newest first. They are never returned: answers show three stars and the last four characters. Default: the secrets stay. A secret written as an answer shows it (***abcd) stays; sealed:… comes from an export. */
             secrets?: string[] | null;
             /** @description Only for wechat_rsa: the serial number of the key. */
@@ -2490,8 +2497,10 @@ export interface components {
             shard: number;
         };
         ShownMerchantSign: {
+            header?: string;
             /** @description The same with their times. */
             keys: components["schemas"]["MerchantKey"][];
+            params?: string;
             scheme: string;
             /** @description Signing secrets, the newest first: three stars and the last four characters. In an export, sealed:…. */
             secrets: string[];

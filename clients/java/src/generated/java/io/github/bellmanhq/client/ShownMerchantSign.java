@@ -11,12 +11,16 @@ import java.util.Map;
  * @param keys The same with their times.
  * @param scheme see the API
  * @param secrets Signing secrets, the newest first: three stars and the last four characters. In an export, sealed:….
+ * @param header see the API
+ * @param params see the API
  * @param serial see the API
  */
 public record ShownMerchantSign(
         List<MerchantKey> keys,
         String scheme,
         List<String> secrets,
+        String header,
+        String params,
         String serial) {
     static ShownMerchantSign of(Object json) {
         var r = Shape.Reader.of("ShownMerchantSign", json);
@@ -24,6 +28,8 @@ public record ShownMerchantSign(
                 r.list("keys", MerchantKey::of),
                 r.text("scheme"),
                 r.list("secrets", String.class::cast),
+                r.text("header"),
+                r.text("params"),
                 r.text("serial"));
     }
 }

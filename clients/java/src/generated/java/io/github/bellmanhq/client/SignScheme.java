@@ -9,6 +9,9 @@ public enum SignScheme implements Value {
     HMAC_SHA256_PARAMS("hmac_sha256_params"),
     JEEPAY_MD5("jeepay_md5"),
     RONCOO_MD5("roncoo_md5"),
+    MD5_KEY("md5_key"),
+    RSA2("rsa2"),
+    T_V1("t_v1"),
     /** What a newer server says that this client does not know. It cannot be sent. */
     UNRECOGNIZED("");
 
