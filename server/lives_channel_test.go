@@ -23,7 +23,7 @@ func queuesOf(w *world) ([]engine.Queue, *config.Config) {
 	for _, a := range w.accounts {
 		h, err := order.New(a.channel(), order.Rules{
 			MinCloseAge: time.Minute, OnExhausted: order.OnExhaustedClose, GiveUp: time.Hour, ChannelExpires: true, CodeLife: 30 * time.Minute,
-			Account: a.name, Then: order.Then{Queue: "tell", HasURL: true}, Tell: w.server.tellHeld,
+			Account: a.name, Then: order.Then{Default: []order.Recipient{{Queue: "tell", HasURL: true}}}, Tell: w.server.tellHeld,
 			Now: func() time.Time { return w.server.engine.Now() }, Log: slog.New(slog.DiscardHandler),
 			Alert: func(t *bellman.Task, state, why string) { a.life(t.OrderNo).alert(state + ": " + why) },
 		})
