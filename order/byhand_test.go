@@ -165,7 +165,7 @@ func TestAlertAdds(t *testing.T) {
 	}
 	for kind, query := range map[AlertKind]func(*Order) QueryAnswer{AlertUndecided: reads(Pending), AlertMismatch: other} {
 		h.kinds, h.channel.query = nil, query
-		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: string(kind), Body: []byte(`{"amount":100,"currency":"CNY"}`), Schedule: "1s, 1s"})
+		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: string(kind), Body: []byte(`{"amount":100,"currency":"CNY","notify":{"url":"https://m.example/n"}}`), Schedule: "1s, 1s"})
 		var v bellman.Verdict
 		for v.Next != bellman.GiveUp {
 			v = h.attempt(task)
