@@ -97,4 +97,3 @@ func TestNeeded(t *testing.T) {
 		}
 	})
 }
-
