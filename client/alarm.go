@@ -8,7 +8,7 @@ import (
 // An AlarmRule is a condition that people want to know about.
 type AlarmRule struct {
 	Name  string  `json:"name" example:"notify-overdue"`
-	When  string  `json:"when" enum:"overdue,endpoint_failing,orders_unknown,tasks_failed,store_slow,overloaded,node_silent,order_decided_by_hand"`
+	When  string  `json:"when" enum:"overdue,endpoint_failing,orders_unknown,tasks_failed,store_slow,overloaded,node_silent,credential_expires,order_decided_by_hand,order_needs_action,amount_mismatch,late_payment,poll_needs_action"`
 	Queue string  `json:"queue" doc:"The queue whose tasks count; empty: all queues."`
 	Above float64 `json:"above" doc:"Threshold: seconds for overdue and store_slow, otherwise a count."`
 	For   string  `json:"for" doc:"How long the condition must hold."`
@@ -29,7 +29,11 @@ type Alarm struct {
 	To       string  `json:"to" doc:"The notify queue."`
 	Untold   string  `json:"untold" doc:"Why no task reports the latest change; empty: a task does."`
 
-	Decision *Decision `json:"decision,omitempty" doc:"Only of order_decided_by_hand."`
+	Credential string `json:"credential,omitempty" doc:"Only of credential_expires: the certificate or key, by its place in the configuration."`
+	Expires    *Time  `json:"expires,omitempty" format:"date-time" doc:"When the credential expires."`
+
+	Decision *Decision  `json:"decision,omitempty" doc:"Only of order_decided_by_hand."`
+	Case     *AlarmCase `json:"case,omitempty" doc:"Only of an order, refund or transfer that needs a person."`
 }
 
 // A Decision is an order that a person decided.
@@ -40,6 +44,16 @@ type Decision struct {
 	Who        string `json:"who" doc:"Name of the API key; empty if authentication is off."`
 	From       string `json:"from,omitempty" doc:"Network address of the caller; absent: unknown."`
 	Reason     string `json:"reason" doc:"The reason, a colon and the outcome."`
+}
+
+// An AlarmCase is an order, refund or transfer that needs a person.
+type AlarmCase struct {
+	Task       string `json:"task" format:"uuid"`
+	MerchantNo string `json:"merchant_no"`
+	OrderNo    string `json:"order_no"`
+	RefNo      string `json:"ref_no,omitempty" doc:"Number of the refund or transfer; absent: it is an order."`
+	State      string `json:"state" doc:"The state of the order, refund or transfer."`
+	Why        string `json:"why"`
 }
 
 // Alarms are the rules of the answering node, and the alarms of all nodes.

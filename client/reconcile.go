@@ -44,6 +44,7 @@ type Reconciliation struct {
 	Total       int               `json:"total" doc:"Number of differences."`
 	Differences DifferencesByKind `json:"differences"`
 	Edge        int               `json:"edge" doc:"Differences near midnight, whose orders may be in the bill of the next or previous day."`
+	Deferred    int               `json:"deferred" doc:"Orders and refunds of the last hour that the bill lacks. The comparison of the next day looks for them in both bills."`
 	Kept        int               `json:"kept" doc:"Differences that can be read, at most 100000. The numbers above are exact beyond that."`
 
 	Settling *Settling `json:"settling" doc:"null: nobody has requested that the channel is asked about each difference."`

@@ -47,7 +47,7 @@ func TestNoReverseAfterDecision(t *testing.T) {
 	lossy(t, func(t *testing.T, c *crew) {
 		channel := &slowChannel{asked: make(map[string]bool), reversed: make(map[string]time.Time)}
 		queue := func() engine.Queue {
-			h, err := order.New(channel, order.Rules{OnExhausted: order.OnExhaustedReverse, MinReverseAge: -1, Endpoint: "account", Alert: func(*bellman.Task, string, string) {}})
+			h, err := order.New(channel, order.Rules{OnExhausted: order.OnExhaustedReverse, MinReverseAge: -1, Endpoint: "account", Alert: func(*bellman.Task, order.Alert) []bellman.Task { return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +151,27 @@ func TestWatchByHand(t *testing.T) {
 	h.restart(watch)
 	if v := h.attempt(watch); v.Next != bellman.Succeed || v.Reason != "late_payment" || len(v.Follow) > 0 {
 		t.Errorf("begun anew: %+v", v)
+	}
+}
+
+// What an alert adds is added with the record of the attempt; a kind says what happened.
+func TestAlertAdds(t *testing.T) {
+	h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedAlert })
+	h.alarms = []bellman.Task{{Queue: "ops", Key: "alarm"}}
+	other := func(o *Order) QueryAnswer {
+		a := reads(Paid)(o)
+		a.Taken = map[string]any{"amount": int64(99), "currency": "CNY"}
+		return a
+	}
+	for kind, query := range map[AlertKind]func(*Order) QueryAnswer{AlertUndecided: reads(Pending), AlertMismatch: other} {
+		h.kinds, h.channel.query = nil, query
+		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: string(kind), Body: []byte(`{"amount":100,"currency":"CNY","notify":{"url":"https://m.example/n"}}`), Schedule: "1s, 1s"})
+		var v bellman.Verdict
+		for v.Next != bellman.GiveUp {
+			v = h.attempt(task)
+		}
+		if !slices.Equal(h.kinds, []AlertKind{kind}) || len(v.Follow) != 1 || v.Follow[0].Queue != "ops" {
+			t.Errorf("alerts %q, follow %+v; want one %s, and its task", h.kinds, v.Follow, kind)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,8 +23,8 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	started := h.rules.Now()
 	w, err := h.read(task, started)
 	if err != nil { // Check validated it when the task was added
-		h.rules.Alert(task, StateUnknown, err.Error())
-		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error()}
+		told := h.rules.Alert(task, Alert{AlertUndecided, StateUnknown, err.Error()})
+		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error(), Follow: told}
 	}
 	w.life = w.life.resume(task, number, started)
 	v, a, said := h.ask(ctx, w)
@@ -153,7 +154,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 		tasks, err := h.rules.Then.Tell(&news)
 		v.Follow = append(v.Follow, tasks...)
 		if err != nil {
-			h.rules.Alert(w.task, w.life.State, "somebody could not be told, or not in full: "+err.Error())
+			v.Follow = append(v.Follow, h.rules.Alert(w.task, Alert{AlertUndecided, w.life.State, "somebody could not be told, or not in full: " + err.Error()})...)
 		}
 	}
 	if !m.watch.IsZero() {
@@ -164,7 +165,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 		v.Follow = append(v.Follow, w.lateWatch(m.watch, times))
 	}
 	if m.alert != "" {
-		h.rules.Alert(w.task, w.life.State, m.alert)
+		v.Follow = append(v.Follow, h.rules.Alert(w.task, Alert{cmp.Or(m.kind, AlertUndecided), w.life.State, m.alert})...)
 	}
 	v.Data = w.life.encode()
 }

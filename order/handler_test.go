@@ -84,8 +84,8 @@ func TestNobodyPays(t *testing.T) {
 	if e := h.tasks["merchant-notify orders/M1/O1/late_payment"].Event; e != "order.late_payment" {
 		t.Errorf("event %s", e)
 	}
-	if !slices.Equal(h.alerts, []string{"CLOSED: a payment came late"}) {
-		t.Errorf("alerts %q", h.alerts)
+	if !slices.Equal(h.alerts, []string{"CLOSED: a payment came late"}) || !slices.Equal(h.kinds, []AlertKind{AlertLate}) {
+		t.Errorf("alerts %q %q", h.kinds, h.alerts)
 	}
 }
 

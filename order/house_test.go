@@ -50,6 +50,8 @@ type house struct {
 	channel *fake
 	tasks   map[string]*bellman.Task // by queue and key
 	alerts  []string
+	kinds   []AlertKind    // of the alerts
+	alarms  []bellman.Task // what an alert adds
 }
 
 func newHouse(t testing.TB, change ...func(*Rules)) *house {
@@ -61,7 +63,10 @@ func newHouse(t testing.TB, change ...func(*Rules)) *house {
 		Then:        Then{Default: []Recipient{{Queue: "merchant-notify"}}},
 		Now:         func() time.Time { return h.now },
 		Log:         slog.New(slog.DiscardHandler),
-		Alert:       func(_ *bellman.Task, state, why string) { h.alerts = append(h.alerts, state+": "+why) },
+		Alert: func(_ *bellman.Task, a Alert) []bellman.Task {
+			h.alerts, h.kinds = append(h.alerts, a.State+": "+a.Why), append(h.kinds, a.Kind)
+			return h.alarms
+		},
 	}
 	for _, c := range change {
 		c(&r)

@@ -54,10 +54,10 @@ type Rules struct {
 
 	Then Then
 
-	// Alert is called when a person has to act: an order is UNKNOWN, or a payment came late. It may
-	// be called twice for one event when a node dies. Calls may be concurrent. Default: log an
-	// error.
-	Alert func(task *bellman.Task, state, why string)
+	// Alert is called when a person has to act: an order is UNKNOWN, another amount was paid, or a
+	// payment came late. The tasks that it returns are added in the transaction that records the attempt.
+	// If the attempt is lost, Alert is called again. nil: it is logged.
+	Alert func(task *bellman.Task, a Alert) []bellman.Task
 	Log   *slog.Logger // default slog.Default()
 
 	// Tell applies a notice that was held to its order, if that exists by now. Nil: the queue receives
@@ -73,6 +73,24 @@ type Rules struct {
 
 // OnExhausted is what happens when a poll schedule is used up.
 type OnExhausted string
+
+// An Alert says that a person has to act.
+type Alert struct {
+	Kind  AlertKind
+	State string // of the order, refund or transfer
+	Why   string // in one line
+}
+
+// An AlertKind says what happened.
+type AlertKind string
+
+// The kinds of alerts.
+const (
+	AlertUndecided AlertKind = "undecided"       // the order is UNKNOWN, could not be reversed so far, nobody knows whether a payment came late, or somebody could not be told
+	AlertMismatch  AlertKind = "amount_mismatch" // another amount than the order's was paid
+	AlertLate      AlertKind = "late_payment"    // a payment came after the decision, or a second one
+	AlertPoll      AlertKind = "poll"            // a refund or transfer: its schedule is used up, or the channel refuses or contradicts
+)
 
 // What can happen when a poll schedule is used up.
 const (
@@ -95,9 +113,10 @@ func (r Rules) withDefaults() Rules {
 	r.GiveUp = cmp.Or(r.GiveUp, 24*time.Hour)
 	r.Log = cmp.Or(r.Log, slog.Default())
 	if r.Alert == nil {
-		r.Alert = func(t *bellman.Task, state, why string) {
+		r.Alert = func(t *bellman.Task, a Alert) []bellman.Task {
 			r.Log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
-				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", state, "err", why)
+				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
+			return nil
 		}
 	}
 	if r.Now == nil {

@@ -51,6 +51,7 @@ type move struct {
 	reading Reading
 	watch   time.Time // end of a watch for a late payment that begins now; zero: none
 	alert   string    // what a person must check; empty: nothing
+	kind    AlertKind // of the alert; empty: AlertUndecided
 }
 
 // step is the protocol: what an answer makes of a life, and what comes next. A
@@ -238,7 +239,7 @@ func unknown(l Life, now time.Time, m move) (Life, move) {
 // be closed, so a person has to look.
 func mismatched(l Life, a answer, now time.Time) (Life, move) {
 	l.Mismatch = a.mismatch
-	return unknown(l, now, move{reason: "amount_mismatch", alert: "another amount was paid: " + a.mismatch})
+	return unknown(l, now, move{reason: "amount_mismatch", kind: AlertMismatch, alert: "another amount was paid: " + a.mismatch})
 }
 
 // retry repeats the query in the same stage, with growing pauses, until give_up is over.
@@ -258,15 +259,15 @@ func look(l Life, a answer) (Life, move) {
 	case l.paidAgain(a):
 		l.Payments = append(slices.Clone(l.Payments), hashed(a.payment))
 		m.reading = a.reading
-		m.tell, m.payment, m.alert = tellDuplicate, a.payment, "the order was paid twice: another payment is "+a.payment
+		m.tell, m.payment, m.kind, m.alert = tellDuplicate, a.payment, AlertLate, "the order was paid twice: another payment is "+a.payment
 	case wrong && (l.isPaid() || l.State == StateUnknown || l.State == StatePending):
 		if l.Mismatch != a.mismatch {
 			l.Mismatch = a.mismatch
-			m.alert = "another amount was paid: " + a.mismatch
+			m.kind, m.alert = AlertMismatch, "another amount was paid: "+a.mismatch
 		}
 	case l.news(a.reading):
 		l.Late = a.reading.String()
-		m.tell, m.alert = tellLate, "a payment came late"
+		m.tell, m.kind, m.alert = tellLate, AlertLate, "a payment came late"
 	}
 	return l, m
 }
@@ -278,7 +279,7 @@ func watch(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	switch {
 	case l.news(a.reading):
 		l.Late = a.reading.String()
-		return l, move{next: bellman.Succeed, reason: "late_payment", tell: tellLate, alert: "a payment came late"}
+		return l, move{next: bellman.Succeed, reason: "late_payment", tell: tellLate, kind: AlertLate, alert: "a payment came late"}
 	case l.Late != "":
 		return l, move{next: bellman.Succeed, reason: "late_payment"}
 	case a.aside:

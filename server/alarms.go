@@ -15,7 +15,7 @@ import (
 
 // openAlarms makes the evaluation of alarms, by the rules of a configuration.
 func (s *Server) openAlarms(c *config.Config, every time.Duration) (err error) {
-	if s.alarms, err = alarm.New(alarm.Options{Engine: s.engine, Store: s.store, Logger: s.log, Every: every}); err != nil {
+	if s.alarms, err = alarm.New(alarm.Options{Engine: s.engine, Store: s.store, Logger: s.log, Every: every, Credentials: s.credentials.all}); err != nil {
 		return err
 	}
 	return s.setAlarms(c)

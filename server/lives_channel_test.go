@@ -25,7 +25,10 @@ func queuesOf(w *world) ([]engine.Queue, *config.Config) {
 			MinCloseAge: time.Minute, OnExhausted: order.OnExhaustedClose, GiveUp: time.Hour, ChannelExpires: true, CodeLife: 30 * time.Minute,
 			Account: a.name, Then: order.Then{Default: []order.Recipient{{Queue: "tell", HasURL: true}}}, Tell: w.server.tellHeld,
 			Now: func() time.Time { return w.server.engine.Now() }, Log: slog.New(slog.DiscardHandler),
-			Alert: func(t *bellman.Task, state, why string) { a.life(t.OrderNo).alert(state + ": " + why) },
+			Alert: func(t *bellman.Task, of order.Alert) []bellman.Task {
+				a.life(t.OrderNo).alert(of.State + ": " + of.Why)
+				return nil
+			},
 		})
 		if err != nil {
 			w.t.Fatal(err)

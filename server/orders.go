@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/alipay"
@@ -83,11 +85,13 @@ func orNever(d time.Duration) time.Duration {
 	return d
 }
 
-// alert reports an order that needs manual action: in the log and as a metric.
-func (s *Server) alert(t *bellman.Task, state, why string) {
+// alert reports an order that needs manual action: in the log, as a metric, and by the tasks of alarms.
+func (s *Server) alert(t *bellman.Task, a order.Alert) []bellman.Task {
 	s.log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
-		"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", state, "err", why)
-	s.metrics.Alerted(t.Queue, state)
+		"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
+	s.metrics.Alerted(t.Queue, a.State)
+	when := map[order.AlertKind]string{order.AlertMismatch: alarm.AmountMismatch, order.AlertLate: alarm.LatePayment}[a.Kind]
+	return s.alarms.Needed(cmp.Or(when, alarm.OrderNeedsAction), t, alarm.Case{State: a.State, Why: a.Why}, s.engine.Now())
 }
 
 // channel makes the channel of an order queue.
@@ -140,10 +144,14 @@ func (s *Server) transport(q *config.Queue) http.RoundTripper {
 
 func (s *Server) wechat(q *config.Queue) wechatpay.Options {
 	c := &q.Order.Channel
-	return wechatpay.Options{
-		MchID: c.MchID, SubMchID: c.SubMchID, SerialNo: c.Serial, PrivateKey: c.PrivateKey,
+	o := wechatpay.Options{
+		MchID: c.MchID, SubMchID: c.SubMchID, SerialNo: c.Serial, Certificate: c.Certificate, PrivateKey: c.PrivateKey,
 		PlatformKeys: c.PlatformKeys, APIv3Keys: c.APIv3Keys, BaseURL: c.URL, Transport: s.transport(q), Log: s.log.With("queue", q.Name),
 	}
+	if c.FetchKeys {
+		o.Platform = &s.platform
+	}
+	return o
 }
 
 func (s *Server) alipay(q *config.Queue) alipay.Options {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/alipay"
@@ -38,11 +39,13 @@ func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellm
 	})
 }
 
-// pollAlert reports a refund or transfer that needs manual action: in the log and as a metric.
-func (s *Server) pollAlert(t *bellman.Task, state, why string) {
+// pollAlert reports a refund or transfer that needs manual action, as alert does.
+func (s *Server) pollAlert(t *bellman.Task, a order.Alert) []bellman.Task {
+	refNo := poll.StandingOf(t).RefNo
 	s.log.Error("a refund or transfer needs manual action", "task", t.ID, "queue", t.Queue, "merchant_no", t.MerchantNo,
-		"order_no", t.OrderNo, "ref_no", poll.StandingOf(t).RefNo, "poll_state", state, "err", why)
-	s.metrics.Alerted(t.Queue, state)
+		"order_no", t.OrderNo, "ref_no", refNo, "poll_state", a.State, "err", a.Why)
+	s.metrics.Alerted(t.Queue, a.State)
+	return s.alarms.Needed(alarm.PollNeedsAction, t, alarm.Case{RefNo: refNo, State: a.State, Why: a.Why}, s.engine.Now())
 }
 
 // pollChannel makes the channel of a queue of kind poll.

@@ -37,6 +37,12 @@ func billed(queues []engine.Queue, c *config.Config) []reconcile.Queue {
 			Name: queues[i].Name, Account: h.Account(queues[i].Name),
 			Window: max(o.Expires+o.Grace+max(o.LateWatch, o.CodeLife), 24*time.Hour),
 		}
+		for k := range c.Queues {
+			of := &c.Queues[k]
+			if of.Kind == "poll" && of.Order.Channel.Of == string(order.OfRefund) && accountOf(of) == q.Account {
+				q.Refunds = append(q.Refunds, of.Name)
+			}
+		}
 		q.Lines, q.Read = linesOf(h.Channel())
 		if r := o.Reconcile; r != nil {
 			q.Daily = &reconcile.Daily{At: r.At, Zone: r.Zone, Alarm: r.Alarm, NoRefunds: !r.Refunds}

@@ -88,7 +88,10 @@ func TestReconcile(t *testing.T) {
 		case r.URL.Path == "/v3/bill/tradebill" && !ready.Load():
 			p.wechatSays(w, http.StatusBadRequest, `{"code":"STATEMENT_CREATING","message":"later"}`)
 		case r.URL.Path == "/v3/bill/tradebill":
-			if r.URL.Query().Get("bill_date") != date {
+			if asked := r.URL.Query().Get("bill_date"); asked == yesterday.AddDate(0, 0, -1).Format(time.DateOnly) {
+				p.wechatSays(w, http.StatusBadRequest, `{"code":"NO_STATEMENT_EXIST","message":"none"}`)
+				return
+			} else if asked != date {
 				t.Errorf("asked for %s; want the bill of %s", r.URL.RawQuery, date)
 			}
 			p.wechatSays(w, http.StatusOK, fmt.Sprintf(`{"download_url":"http://%s/v3/billdownload/file?token=x","hash_type":"SHA1","hash_value":"%x"}`, r.Host, sha1.Sum([]byte(b.text()))))

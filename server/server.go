@@ -40,6 +40,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/sharelink"
 	"github.com/bellmanhq/bellman/internal/tracing"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/wechatpay"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -68,35 +69,36 @@ type Options struct {
 
 // A Server is a whole bellman. Open one, Run it, Close it; or call Run for all three.
 type Server struct {
-	log          *slog.Logger
-	version      string
-	config       *config.Config
-	store        store.Store
-	client       *deliver.Client
-	metrics      *metrics.Metrics
-	pausedTasks  remembered[int] // of paused merchants
-	suspects     merchant.Suspects
-	failingSeen  remembered[[]figures.FailingMerchant]
-	traces       *tracing.Tracer // nil: no tracing
-	engine       *engine.Engine
-	secret       *secret // shared by all nodes
-	peers        *peers  // nil: the store belongs to this process alone
-	api          *api.API
-	pages        *console.Console
-	taking       []*source.Source
-	resends      *resend.Jobs
-	alarms       *alarm.Watch
-	reconciles   *reconcile.Runs
-	billed       atomic.Pointer[[]reconcile.Queue] // the queues of orders
-	links        *sharelink.Links
-	merchants    *merchant.Registry
-	certificates certificates   // of the channels of order queues, and expiring keys
-	schedules    schedule.Cache // of the engine, orders, API and console
-	facts        atomic.Pointer[queueFacts]
-	held         []access.Key // API keys of the last configuration
-	listener     net.Listener
-	http         *http.Server
-	notices      *notices
+	log         *slog.Logger
+	version     string
+	config      *config.Config
+	store       store.Store
+	client      *deliver.Client
+	metrics     *metrics.Metrics
+	pausedTasks remembered[int] // of paused merchants
+	suspects    merchant.Suspects
+	failingSeen remembered[[]figures.FailingMerchant]
+	traces      *tracing.Tracer // nil: no tracing
+	engine      *engine.Engine
+	secret      *secret // shared by all nodes
+	peers       *peers  // nil: the store belongs to this process alone
+	api         *api.API
+	pages       *console.Console
+	taking      []*source.Source
+	resends     *resend.Jobs
+	alarms      *alarm.Watch
+	reconciles  *reconcile.Runs
+	billed      atomic.Pointer[[]reconcile.Queue] // the queues of orders
+	links       *sharelink.Links
+	merchants   *merchant.Registry
+	credentials credentials // certificates and keys that expire
+	platform    wechatpay.Platform
+	schedules   schedule.Cache // of the engine, orders, API and console
+	facts       atomic.Pointer[queueFacts]
+	held        []access.Key // API keys of the last configuration
+	listener    net.Listener
+	http        *http.Server
+	notices     *notices
 
 	connections map[string]deliver.Connection // brokers, by their names
 	senders     []interface{ Close() }
@@ -189,7 +191,7 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
-	s.certificates.set(queues, c.Keys)
+	s.credentials.set(queues, c.Keys)
 	noticed, err := receivers(queues, c)
 	if err != nil {
 		return nil, &ConfigError{err}
@@ -340,7 +342,7 @@ func (s *Server) Run(ctx context.Context) error {
 	g.Go(func() error { return s.resends.Run(ctx) })
 	g.Go(func() error { return s.alarms.Run(ctx) })
 	g.Go(func() error { return s.reconciles.Run(ctx) })
-	g.Go(func() error { return s.certificates.watch(ctx, s.log) })
+	g.Go(func() error { return s.credentials.watch(ctx, s.log) })
 	g.Go(func() error { return s.merchants.Run(ctx) })
 	g.Go(func() error { return s.merchants.Sweep(ctx, s.engine.Leads) })
 	g.Go(func() error {
@@ -430,10 +432,10 @@ func (s *Server) Reload(c *Config) error {
 	}
 	s.recordKeys(c)
 	s.facts.Store(factsOf(c))
-	s.certificates.set(queues, c.Keys)
+	s.credentials.set(queues, c.Keys)
 	s.notices.set(noticed)
 	s.setBilled(queues, c)
-	s.certificates.look(s.log)
+	s.credentials.look(s.log)
 	return s.setAlarms(c)
 }
 
@@ -469,7 +471,8 @@ func (s *Server) sources() metrics.Sources {
 
 		Reconciled: within(s.reconciled),
 
-		Certificates: s.certificates.all,
+		Certificates: s.credentials.certificates,
+		Credentials:  s.credentials.figures,
 		Traces:       s.figuresOfTraces(),
 	}
 }

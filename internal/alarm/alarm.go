@@ -14,7 +14,7 @@ type Rule struct {
 
 // An Alarm is a raised or ended alarm. Its JSON is the stored document.
 type Alarm struct {
-	ID       string         `json:"id"` // the rule's name; for rules with one alarm for each endpoint, followed by a slash and a hash of the endpoint
+	ID       string         `json:"id"` // the rule's name; if the rule can raise several alarms, followed by a slash and a hash
 	Name     string         `json:"name"`
 	When     string         `json:"when"`
 	Queue    string         `json:"queue,omitempty"`
@@ -30,7 +30,11 @@ type Alarm struct {
 	Date     string         `json:"date,omitempty"`   // of a reported alarm: the day that it is about
 	Untold   string         `json:"untold,omitempty"` // why no task reports the latest change; empty: a task does
 
+	Credential string    `json:"credential,omitempty"` // only of credential_expires: what expires; Above and Value are seconds until then
+	Expires    time.Time `json:"expires,omitzero"`     // when it does
+
 	Decision *Decision `json:"decision,omitempty"` // only of order_decided_by_hand
+	Case     *Case     `json:"case,omitempty"`     // of an order, refund or transfer that needs a person
 }
 
 // Raised reports whether the alarm has not ended.

@@ -21,11 +21,11 @@ type Decision struct {
 }
 
 const (
-	// decidedFor is how long an alarm about a decision stays raised. Its end is not reported.
+	// decidedFor is how long an alarm about an event stays raised. Its end is not reported.
 	decidedFor = time.Hour
 
-	// mostDecided is the number of alarms about decisions that are stored. The tasks that report further
-	// decisions are added all the same.
+	// mostDecided is the number of alarms about events that are stored. The tasks that report further
+	// events are added all the same.
 	mostDecided = 100
 )
 
@@ -49,46 +49,57 @@ func (w *Watch) decided(t *bellman.Task, by bellman.By, at time.Time) []Alarm {
 // decision, and call Keep after it. by.Reason is the reason, a colon and the outcome.
 func (w *Watch) Decided(t *bellman.Task, by bellman.By, at time.Time) (tasks []bellman.Task) {
 	for _, a := range w.decided(t, by, at) {
-		typed, key, body := event(&a)
-		w.mu.Lock()
-		to, known := w.queues[a.To]
-		w.mu.Unlock()
-		if !known {
-			w.log.Error("a decision by hand cannot be reported", "alarm", a.ID, "to", a.To, "err", noQueue(a.To))
-			continue
+		if task, ok := w.momentary(&a); ok {
+			task.SetCreatedBy(by.Who)
+			tasks = append(tasks, task)
 		}
-		task, err := to.Tell(typed, key, body)
-		if err != nil {
-			w.log.Error("event_json fails for an alarm, which is sent as a plain event", "alarm", a.ID, "queue", to.Name, "err", err)
-		}
-		task.SetCreatedBy(by.Who)
-		tasks = append(tasks, task)
 	}
 	return tasks
+}
+
+// momentary returns the task that reports an event. ok is false if there is no queue for it, which is logged.
+func (w *Watch) momentary(a *Alarm) (task bellman.Task, ok bool) {
+	typed, key, body := event(a)
+	w.mu.Lock()
+	to, known := w.queues[a.To]
+	w.mu.Unlock()
+	if !known {
+		w.log.Error("an event cannot be reported", "alarm", a.ID, "when", a.When, "to", a.To, "err", noQueue(a.To))
+		return task, false
+	}
+	task, err := to.Tell(typed, key, body)
+	if err != nil {
+		w.log.Error("event_json fails for an alarm, which is sent as a plain event", "alarm", a.ID, "queue", to.Name, "err", err)
+	}
+	return task, true
 }
 
 // Keep stores the alarms about a decision that was committed, for List. A failure is logged: the tasks of
 // Decided report the decision in any case.
 func (w *Watch) Keep(ctx context.Context, t *bellman.Task, by bellman.By, at time.Time) {
-	alarms := w.decided(t, by, at)
+	w.keep(ctx, w.decided(t, by, at))
+}
+
+// keep stores alarms about events, for List. The tasks that report them are stored in any case.
+func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 	if len(alarms) == 0 {
 		return
 	}
-	kept, err := load(ctx, w.store)
+	stored, err := load(ctx, w.store)
 	if err != nil {
-		w.log.Warn("an alarm about a decision by hand is not kept", "task", t.ID, "err", err)
+		w.log.Warn("alarms about events are not kept", "alarms", len(alarms), "err", err)
 		return
 	}
 	n := 0
-	for _, k := range kept {
-		if k.When == OrderDecided {
+	for _, k := range stored {
+		if Momentary(k.When) {
 			n++
 		}
 	}
 	for i := range alarms {
 		a := &alarms[i]
 		w.note(a)
-		if was := kept[a.ID]; was == nil && n >= mostDecided {
+		if was := stored[a.ID]; was == nil && n >= mostDecided {
 			continue
 		}
 		n++
@@ -97,17 +108,19 @@ func (w *Watch) Keep(ctx context.Context, t *bellman.Task, by bellman.By, at tim
 			a.Untold = noQueue(a.To)
 		}
 		w.mu.Unlock()
-		if err := w.engine.AddWith(ctx, []store.Doc{document(a, kept[a.ID])}); err != nil && !errors.Is(err, bellman.ErrConflict) {
-			w.log.Warn("an alarm about a decision by hand is not kept", "task", t.ID, "err", err)
+		doc := document(a, stored[a.ID])
+		if err := w.engine.AddWith(ctx, []store.Doc{doc}); err != nil && !errors.Is(err, bellman.ErrConflict) {
+			w.log.Warn("an alarm about an event is not kept", "alarm", a.ID, "when", a.When, "err", err)
 		}
+		stored[a.ID] = &kept{Alarm: *a, value: doc.Value}
 	}
 }
 
-// past ends the alarms about decisions of long ago.
+// past ends the alarms about events of long ago.
 func (w *Watch) past(ctx context.Context, now time.Time, alarms map[string]*kept) error {
 	var docs []store.Doc
 	for _, k := range alarms {
-		if !k.raised() || k.When != OrderDecided || now.Sub(k.Since) < decidedFor {
+		if !k.raised() || !Momentary(k.When) || now.Sub(k.Since) < decidedFor {
 			continue
 		}
 		ended := k.Alarm
@@ -119,7 +132,7 @@ func (w *Watch) past(ctx context.Context, now time.Time, alarms map[string]*kept
 		return nil
 	}
 	if err := w.engine.AddWith(ctx, docs); err != nil && !errors.Is(err, bellman.ErrConflict) {
-		return fmt.Errorf("end alarms about decisions: %w", err)
+		return fmt.Errorf("end alarms about events: %w", err)
 	}
 	return nil
 }

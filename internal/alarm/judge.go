@@ -20,11 +20,11 @@ const (
 	// zero.
 	blindRounds = 6
 
-	// mostEndpoints is the number of endpoints for which one rule raises alarms of their own. One further
-	// alarm counts the other failing endpoints.
+	// mostEndpoints is the number of endpoints, or credentials, for which one rule raises alarms of their
+	// own. One further alarm counts the others.
 	mostEndpoints = 20
 
-	more = "*" // stands for the endpoints beyond mostEndpoints
+	more = "*" // stands for those beyond mostEndpoints
 )
 
 // A judge remembers since when each condition has held. Each node has its own. When another node takes over,
@@ -52,32 +52,38 @@ func newJudge(every time.Duration) *judge {
 }
 
 // round returns the alarms that are raised or end now. alarms are the stored alarms by id.
-func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, alarms map[string]*kept) (steps []step) {
+func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, credentials []Credential, alarms map[string]*kept) (steps []step) {
 	known := map[string]bool{}
 	for i := range rules {
 		r := &rules[i]
-		if r.When == OrderDecided {
+		if Momentary(r.When) {
 			continue
 		}
-		readings, rest := read(r, f, now)
-		if r.When == EndpointFailing {
+		var readings map[string]reading
+		var rest standing
+		if r.When == CredentialExpires {
+			readings, rest = expiring(r, credentials, now), fine
+		} else {
+			readings, rest = read(r, f, now)
+		}
+		if r.When == EndpointFailing || r.When == CredentialExpires {
 			readings = j.bounded(now, r, readings, rest, alarms)
-			for _, k := range alarms { // endpoints that have no figures any more
-				if _, found := readings[k.Endpoint]; !found && k.Name == r.Name && k.raised() && covers(r, &k.Alarm) {
-					readings[k.Endpoint] = reading{standing: rest}
+			for _, k := range alarms { // endpoints and credentials that are not there any more
+				if _, found := readings[k.subject()]; !found && k.Name == r.Name && k.raised() && covers(r, &k.Alarm) {
+					readings[k.subject()] = reading{standing: rest}
 				}
 			}
 		}
-		for _, endpoint := range slices.Sorted(maps.Keys(readings)) {
-			id := identify(r.Name, endpoint)
+		for _, subject := range slices.Sorted(maps.Keys(readings)) {
+			id := identify(r.Name, subject)
 			known[id] = true
-			if s, ok := j.one(now, r, endpoint, readings[endpoint], alarms[id]); ok {
+			if s, ok := j.one(now, r, subject, readings[subject], alarms[id]); ok {
 				steps = append(steps, s)
 			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(alarms)) {
-		if k := alarms[id]; k.raised() && !known[id] && k.When != OrderDecided {
+		if k := alarms[id]; k.raised() && !known[id] && !Momentary(k.When) {
 			if s, ok := j.over(now, id, j.calm, "rule_removed", k); ok {
 				steps = append(steps, s)
 			}
@@ -89,9 +95,9 @@ func (j *judge) round(now time.Time, rules []Rule, f *figures.Figures, alarms ma
 	return steps
 }
 
-// one evaluates one condition.
-func (j *judge) one(now time.Time, r *Rule, endpoint string, is reading, was *kept) (step, bool) {
-	id := identify(r.Name, endpoint)
+// one evaluates one condition. subject is its endpoint, or its credential; empty: it has none.
+func (j *judge) one(now time.Time, r *Rule, subject string, is reading, was *kept) (step, bool) {
+	id := identify(r.Name, subject)
 	raised := was.raised()
 	switch {
 	case raised && !covers(r, &was.Alarm):
@@ -114,10 +120,14 @@ func (j *judge) one(now time.Time, r *Rule, endpoint string, is reading, was *ke
 		if now.Sub(since) < r.For {
 			return step{}, false
 		}
-		return step{was: was, alarm: Alarm{
-			ID: id, Name: r.Name, When: r.When, Queue: r.Queue, Endpoint: endpoint, Above: r.Above, Value: is.value,
+		a := Alarm{
+			ID: id, Name: r.Name, When: r.When, Queue: r.Queue, Endpoint: subject, Above: r.Above, Value: is.value,
 			Since: since.UTC().Truncate(time.Millisecond), To: r.To,
-		}}, true
+		}
+		if c := is.credential; c != nil {
+			a.Endpoint, a.Credential, a.Expires, a.Above = "", c.Name, c.Expires.UTC(), is.within.Seconds()
+		}
+		return step{was: was, alarm: a}, true
 	}
 	return step{}, false
 }
@@ -137,8 +147,8 @@ func (j *judge) over(now time.Time, id string, calm time.Duration, reason string
 	return step{alarm: ended, was: was}, true
 }
 
-// bounded limits the number of alarms of a rule: it leaves out failing endpoints beyond mostEndpoints, except
-// those with a raised alarm, and counts them.
+// bounded limits the number of alarms of a rule: it leaves out endpoints or credentials beyond mostEndpoints,
+// except those with a raised alarm, and counts them.
 func (j *judge) bounded(now time.Time, r *Rule, all map[string]reading, rest standing, alarms map[string]*kept) map[string]reading {
 	raised := 0
 	for id, k := range alarms {
@@ -188,15 +198,15 @@ func (j *judge) mark(streaks map[string]streak, id string, now time.Time) time.T
 	return s.since
 }
 
-// identify returns the id of an alarm. It hashes the endpoint, whose name may be too long for the key of a
+// identify returns the id of an alarm. It hashes the subject, whose name may be too long for the key of a
 // task.
-func identify(rule, endpoint string) string {
-	switch endpoint {
+func identify(rule, subject string) string {
+	switch subject {
 	case "":
 		return rule
 	case more:
 		return rule + "/more"
 	}
-	sum := sha256.Sum256([]byte(endpoint))
+	sum := sha256.Sum256([]byte(subject))
 	return rule + "/" + hex.EncodeToString(sum[:8])
 }

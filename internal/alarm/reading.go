@@ -21,6 +21,9 @@ type reading struct {
 	standing standing
 	value    float64
 	since    time.Time // the condition has held at least since then; zero: the figures do not say
+
+	credential *Credential   // nil: it is about none
+	within     time.Duration // the time before its end that has begun
 }
 
 // whole is how long a node must have counted before its figures cover a whole hour.

@@ -15,8 +15,16 @@ const (
 	Overloaded      = "overloaded"       // a node accepts no new tasks
 	NodeSilent      = "node_silent"      // a living node does not report its figures
 
+	CredentialExpires = "credential_expires" // a certificate or key ends within 30, 7 or 1 days; one alarm for each and each time
+
 	// OrderDecided is no condition but an event: a person decided an order. See [Watch.Decided].
 	OrderDecided = "order_decided_by_hand"
+
+	// These are events, too: an order, refund or transfer needs a person. See [Watch.Needed].
+	OrderNeedsAction = "order_needs_action" // an order is UNKNOWN, or cannot be reversed so far
+	AmountMismatch   = "amount_mismatch"    // another amount than the order's was paid
+	LatePayment      = "late_payment"       // a payment came after the decision, or a second one
+	PollNeedsAction  = "poll_needs_action"  // a refund or transfer: its schedule is used up, or the channel refuses or contradicts
 )
 
 // The conditions of alarms without a rule: see Watch.Report.
@@ -26,7 +34,7 @@ const (
 )
 
 // Whens are the conditions, in the order of the documentation.
-var whens = []string{Overdue, EndpointFailing, OrdersUnknown, TasksFailed, StoreSlow, Overloaded, NodeSilent, OrderDecided}
+var whens = []string{Overdue, EndpointFailing, OrdersUnknown, TasksFailed, StoreSlow, Overloaded, NodeSilent, CredentialExpires, OrderDecided, OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction}
 
 // Whens returns the conditions that a rule can have.
 func Whens() []string { return slices.Clone(whens) }
@@ -45,7 +53,29 @@ func Figured(when string) (duration, count bool) {
 
 // Queued reports whether a condition can be limited to one queue.
 func Queued(when string) bool {
-	return when == Overdue || when == OrdersUnknown || when == TasksFailed || when == OrderDecided
+	return when == Overdue || when == OrdersUnknown || when == TasksFailed || when == CredentialExpires || Momentary(when)
+}
+
+// Momentary reports whether a condition is an event, which is reported at once.
+func Momentary(when string) bool {
+	switch when {
+	case OrderDecided, OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction:
+		return true
+	}
+	return false
+}
+
+// Kind returns the kind of the queues that a condition is about; empty: queues of every kind.
+func Kind(when string) string {
+	switch when {
+	case OrdersUnknown, OrderDecided, OrderNeedsAction, AmountMismatch, LatePayment:
+		return "order"
+	case TasksFailed:
+		return "notify"
+	case PollNeedsAction:
+		return "poll"
+	}
+	return ""
 }
 
 // covers reports whether an alarm belongs to the present version of a rule.

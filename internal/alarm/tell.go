@@ -37,7 +37,11 @@ type data struct {
 	Text     string         `json:"text"`
 	TextZH   string         `json:"text_zh"`
 
+	Credential string `json:"credential,omitempty"` // the certificate or key that expires
+	Expires    string `json:"expires,omitempty"`
+
 	Decision *Decision `json:"decision,omitempty"`
+	Case     *Case     `json:"case,omitempty"`
 }
 
 // event returns the event that reports an alarm: its type, its key and its body. One key is reported once.
@@ -46,6 +50,10 @@ func event(a *Alarm) (typed, key string, body []byte) {
 	d := data{
 		Name: a.Name, When: a.When, Queue: a.Queue, Endpoint: a.Endpoint, Above: a.Above, Value: a.Value,
 		Since: stamp(a.Since), Reason: a.Reason, Date: a.Date, Counts: a.Counts, Text: text(a), TextZH: textZH(a), Decision: a.Decision,
+		Credential: a.Credential, Case: a.Case,
+	}
+	if !a.Expires.IsZero() {
+		d.Expires = stamp(a.Expires)
 	}
 	if !a.Raised() {
 		typed, at, moment = ended, a.Ended, "ended"
@@ -116,6 +124,21 @@ func text(a *Alarm) string {
 	case OrderDecided:
 		d := a.Decision
 		what = fmt.Sprintf("order %s of merchant %s was decided by hand by %s: %s", d.OrderNo, d.MerchantNo, cmp.Or(d.Who, "somebody without a key"), d.Reason)
+	case CredentialExpires:
+		what = fmt.Sprintf("%s expires at %s, in %s", a.Credential, local(a.Expires), length(a.Value))
+		switch {
+		case a.Endpoint == more:
+			what = fmt.Sprintf("%s more certificates and keys expire soon, which are not told one by one", count(a.Value))
+		case a.Value <= 0:
+			what = fmt.Sprintf("%s has expired, at %s: replace or remove it", a.Credential, local(a.Expires))
+		}
+	case OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction:
+		what = fmt.Sprintf("more than %s cases of %s within an hour, which are not told one by one", count(a.Value), a.When)
+		if c := a.Case; c != nil && c.RefNo != "" {
+			what = fmt.Sprintf("refund or transfer %s of order %s of merchant %s in queue %s is %s: %s", c.RefNo, c.OrderNo, c.MerchantNo, a.Queue, c.State, c.Why)
+		} else if c != nil {
+			what = fmt.Sprintf("order %s of merchant %s in queue %s is %s: %s", c.OrderNo, c.MerchantNo, a.Queue, c.State, c.Why)
+		}
 	case ReconcileDifferences:
 		what = fmt.Sprintf("%s differences between %s and the bill of %s (%s)", count(a.Value), of, a.Date, listed(a.Counts, kindsEN))
 	case ReconcileFailed:
@@ -158,6 +181,21 @@ func textZH(a *Alarm) string {
 	case OrderDecided:
 		d := a.Decision
 		what = fmt.Sprintf("商户 %s 的订单 %s 由 %s 人工定案：%s", d.MerchantNo, d.OrderNo, cmp.Or(d.Who, "无密钥者"), d.Reason)
+	case CredentialExpires:
+		what = fmt.Sprintf("%s 将于 %s 到期，还剩 %s", a.Credential, local(a.Expires), length(a.Value))
+		switch {
+		case a.Endpoint == more:
+			what = fmt.Sprintf("另有 %s 个证书或密钥即将到期，不再逐个告警", count(a.Value))
+		case a.Value <= 0:
+			what = fmt.Sprintf("%s 已于 %s 到期：请更换或删除", a.Credential, local(a.Expires))
+		}
+	case OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction:
+		what = fmt.Sprintf("一小时内 %s 超过 %s 件，不再逐件告警", a.When, count(a.Value))
+		if c := a.Case; c != nil && c.RefNo != "" {
+			what = fmt.Sprintf("队列 %s 中商户 %s 订单 %s 的退款或转账 %s 状态为 %s：%s", a.Queue, c.MerchantNo, c.OrderNo, c.RefNo, c.State, c.Why)
+		} else if c != nil {
+			what = fmt.Sprintf("队列 %s 中商户 %s 的订单 %s 状态为 %s：%s", a.Queue, c.MerchantNo, c.OrderNo, c.State, c.Why)
+		}
 	case ReconcileDifferences:
 		what = fmt.Sprintf("%s与 %s 的账单有 %s 处差异（%s）", of, a.Date, count(a.Value), listed(a.Counts, kindsZH))
 	case ReconcileFailed:

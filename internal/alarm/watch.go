@@ -35,6 +35,10 @@ type Options struct {
 	Store  Store
 	Logger *slog.Logger // default: slog.Default()
 
+	// Credentials returns the certificates and keys that expire at some time. It is called at each
+	// evaluation, by the node that evaluates. nil: there are none.
+	Credentials func() []Credential
+
 	// Every is the interval between evaluations; default 5 s. An alarm ends when its condition has not held
 	// for twelve intervals, or for the rule's For if that is longer.
 	Every time.Duration
@@ -48,7 +52,11 @@ type Watch struct {
 	every  time.Duration
 	judge  *judge
 
+	credentials func() []Credential
+
 	mu     sync.Mutex
+	needed []Alarm          // of Needed, to be stored
+	told   map[string]spate // what Needed reported lately, by rule
 	rules  []Rule
 	queues map[string]results.Queue
 	idle   bool // there are no rules and no stored alarms
@@ -62,8 +70,13 @@ func New(o Options) (*Watch, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	if o.Credentials == nil {
+		o.Credentials = func() []Credential { return nil }
+	}
 	o.Every = cmp.Or(o.Every, 5*time.Second)
-	return &Watch{engine: o.Engine, store: o.Store, log: o.Logger, every: o.Every, judge: newJudge(o.Every)}, nil
+	return &Watch{
+		engine: o.Engine, store: o.Store, log: o.Logger, every: o.Every, judge: newJudge(o.Every), credentials: o.Credentials, told: map[string]spate{},
+	}, nil
 }
 
 // SetRules replaces the rules, and the queues that may report alarms, by name. An alarm whose rule was removed
@@ -109,8 +122,10 @@ func (w *Watch) Run(ctx context.Context) error {
 // round evaluates the rules once.
 func (w *Watch) round(ctx context.Context) error {
 	w.mu.Lock()
-	rules, queues, idle := w.rules, w.queues, w.idle
+	rules, queues, idle, needed := w.rules, w.queues, w.idle, w.needed
+	w.needed = nil
 	w.mu.Unlock()
+	w.keep(ctx, needed)
 	if !w.engine.Leads() {
 		w.rest(false)
 		return nil
@@ -134,7 +149,7 @@ func (w *Watch) round(ctx context.Context) error {
 	}
 	now := time.Now()
 	var errs []error
-	for _, s := range w.judge.round(now, rules, &f, alarms) {
+	for _, s := range w.judge.round(now, rules, &f, w.credentials(), alarms) {
 		errs = append(errs, w.tell(ctx, &s, queues))
 	}
 	errs = append(errs, w.past(ctx, now, alarms), w.forget(ctx, now, alarms))
@@ -205,10 +220,10 @@ func (w *Watch) note(a *Alarm) {
 		return
 	}
 	if a.Raised() {
-		w.log.Warn("alarm began", "alarm", a.Name, "when", a.When, "queue", a.Queue, "endpoint", a.Endpoint, "since", a.Since)
+		w.log.Warn("alarm began", "alarm", a.Name, "when", a.When, "queue", a.Queue, "endpoint", a.Endpoint, "credential", a.Credential, "since", a.Since)
 		return
 	}
-	w.log.Info("alarm ended", "alarm", a.Name, "when", a.When, "queue", a.Queue, "endpoint", a.Endpoint, "since", a.Since, "until", a.Until, "reason", a.Reason)
+	w.log.Info("alarm ended", "alarm", a.Name, "when", a.When, "queue", a.Queue, "endpoint", a.Endpoint, "credential", a.Credential, "since", a.Since, "until", a.Until, "reason", a.Reason)
 }
 
 // forget deletes alarms that ended longer than Keep ago.

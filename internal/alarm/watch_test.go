@@ -121,6 +121,11 @@ func (w *world) run(rules ...alarm.Rule) func() {
 		w.t.Fatal(err)
 	}
 	watch.SetRules(rules, map[string]results.Queue{"ops": {Name: "ops"}, "refuses": {Name: "refuses"}})
+	return w.start(watch)
+}
+
+// start starts a watch, and returns what ends it.
+func (w *world) start(watch *alarm.Watch) func() {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
 	go func() {

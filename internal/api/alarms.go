@@ -44,6 +44,10 @@ func (a *API) listAlarms(ctx context.Context, _ *struct{ Caller }) (*answer[clie
 			Name: one.Name, When: one.When, Queue: one.Queue, Endpoint: one.Endpoint, Above: one.Above, Value: one.Value,
 			Since: client.At(one.Since), Until: optional(one.Until), Reason: one.Reason, To: one.To, Untold: one.Untold,
 		}
+		shown.Credential, shown.Expires = one.Credential, optional(one.Expires)
+		if one.Case != nil {
+			shown.Case = new(client.AlarmCase(*one.Case))
+		}
 		if one.Decision != nil {
 			shown.Decision = new(client.Decision(*one.Decision))
 		}

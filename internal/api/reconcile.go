@@ -269,7 +269,7 @@ func reconciliation(r *reconcile.Run) client.Reconciliation {
 		ID: r.ID, Queue: r.Queue, Date: r.Date, Source: r.Source, NoRefunds: r.NoRefunds, Daily: r.Daily, Who: r.Who, Reason: r.Reason,
 		State: string(r.State), Created: client.At(r.Created), Finished: optional(r.Finished), Next: optional(r.Next), Tries: r.Tries, Error: r.Error,
 		Payments: r.Counts.Payments, Refunds: r.Counts.Refunds, Compared: r.Counts.Decided, Matched: r.Counts.Matched,
-		Total: r.Total(), Edge: r.Edge, Kept: r.Kept,
+		Total: r.Total(), Edge: r.Edge, Deferred: r.Counts.Deferred, Kept: r.Kept,
 		Differences: client.DifferencesByKind{
 			MissingHere: n[bill.MissingHere], MissingThere: n[bill.MissingThere], Amount: n[bill.AmountDiffers],
 			State: n[bill.StateDiffers], Refund: n[bill.RefundDiffers], Duplicate: n[bill.Duplicate],

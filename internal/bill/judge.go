@@ -69,15 +69,21 @@ func (g *group) judge(o *Options) verdict {
 	v := verdict{}
 	slices.SortStableFunc(g.lines, func(a, b Line) int { return cmp.Compare(a.Number, b.Number) })
 	g.decided = once(g.decided)
-	v.decided = len(g.decided)
 	var orders, refunds []*Decided
 	for i := range g.decided {
-		if g.decided[i].RefundNo != "" {
-			refunds = append(refunds, &g.decided[i])
-		} else {
-			orders = append(orders, &g.decided[i])
+		d := &g.decided[i]
+		if d.RefundNo == "" {
+			orders = append(orders, d)
+			continue
+		}
+		switch at := slices.IndexFunc(refunds, func(r *Decided) bool { return r.RefundNo == d.RefundNo }); {
+		case at < 0:
+			refunds = append(refunds, d)
+		case refunds[at].TaskID == "": // a notice told of it, too
+			refunds[at] = d
 		}
 	}
+	v.decided = len(orders) + len(refunds)
 	var here *Decided // the order
 	if len(orders) > 0 {
 		here = orders[0]

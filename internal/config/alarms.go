@@ -81,7 +81,7 @@ func (a *writtenAlarm) finish(note func(field, text string)) {
 	if a.Queue != "" && !alarm.Queued(a.When) {
 		note(".queue", "has no meaning for "+a.When+", which is of all queues: leave it out")
 	}
-	if a.When == alarm.OrderDecided && a.For > 0 {
+	if alarm.Momentary(a.When) && a.For > 0 {
 		note(".for", "has no meaning for "+a.When+", which is told at once: leave it out")
 	}
 	long, many := alarm.Figured(a.When)
@@ -115,7 +115,7 @@ func (c *Config) checkAlarms() (ps Problems) {
 		note := func(field, text string) { ps = append(ps, c.problem(at+field, text, c.places[at])) }
 		if a.Queue != "" {
 			j := slices.IndexFunc(c.Queues, func(q Queue) bool { return q.Name == a.Queue })
-			kind := map[string]string{alarm.OrdersUnknown: "order", alarm.OrderDecided: "order", alarm.TasksFailed: "notify"}[a.When]
+			kind := alarm.Kind(a.When)
 			switch {
 			case j < 0:
 				note(".queue", fmt.Sprintf("%.40q is no queue: want one of %s", a.Queue, strings.Join(queueNames(c.Queues, ""), ", ")))

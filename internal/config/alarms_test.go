@@ -60,7 +60,7 @@ alarms:
 
 func TestMistakesInAlarms(t *testing.T) {
 	tests := []struct{ alarm, want string }{
-		{"{when: late, to: ops}", `line 6:12: alarms[0].when: "late" does not exist: want overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent or order_decided_by_hand`},
+		{"{when: late, to: ops}", `line 6:12: alarms[0].when: "late" does not exist: want overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent, credential_expires, order_decided_by_hand, order_needs_action, amount_mismatch, late_payment or poll_needs_action`},
 		{"{to: ops}", "line 6:5: alarms[0].when: is missing: want overdue, "},
 		{"{when: overloaded}", "line 6:5: alarms[0].to: is missing: want the queue whose tasks tell"},
 		{"{when: overloaded, to: nobody}", `line 6:28: alarms[0].to: "nobody" is no queue: want one of pay, ops`},
@@ -79,6 +79,9 @@ func TestMistakesInAlarms(t *testing.T) {
 		{"{when: order_decided_by_hand, to: ops, above: 1}", "alarms[0].above: has no meaning for order_decided_by_hand"},
 		{"{when: order_decided_by_hand, to: ops, for: 1m}", "alarms[0].for: has no meaning for order_decided_by_hand, which is told at once"},
 		{"{when: order_decided_by_hand, to: ops, queue: pay}", `alarms[0].queue: "pay" is of kind notify: order_decided_by_hand is of queues of kind order`},
+		{"{when: credential_expires, to: ops, above: 3}", "alarms[0].above: has no meaning for credential_expires"},
+		{"{when: late_payment, to: ops, for: 1m}", "alarms[0].for: has no meaning for late_payment, which is told at once"},
+		{"{when: poll_needs_action, to: ops, queue: orders}", `alarms[0].queue: "orders" is of kind order: poll_needs_action is of queues of kind poll`},
 		{"{when: tasks_failed, to: ops, above: 1m}", `alarms[0].above: "1m": want a whole number from 0 to 1000000000`},
 		{"{when: tasks_failed, to: ops, above: -1}", `alarms[0].above: "-1": want a whole number`},
 		{"{when: tasks_failed, to: ops, queue: none}", `alarms[0].queue: "none" is no queue: want one of pay, orders, ops`},

@@ -63,7 +63,9 @@ type Channel struct {
 	MchID        string
 	SubMchID     string                 // service provider mode: the sub-merchant; empty: the merchant itself
 	Serial       string                 // of the merchant's certificate
+	Certificate  sign.Secret            // the merchant's certificate, which says Serial; zero: it is not given
 	PlatformKeys map[string]sign.Secret // verify answers; by serial number or id
+	FetchKeys    bool                   // platform certificates are fetched from WeChat Pay
 	APIv3Keys    []sign.Secret          // decrypt notices; several while they are changed
 
 	AppID string // of the application; for WeChat Pay with in-store payment, and to check notices
@@ -246,12 +248,8 @@ var wechatFields = []field[Channel]{
 	{name: "app_id", set: func(c *Channel, s string) error { return filled(&c.AppID, s) }},
 	{name: "private_key", read: readPrivateKey},
 	{name: "api_v3_key", read: func(r *reader, path string, n ast.Node, c *Channel) { c.APIv3Keys = r.oneOrMore(n, path) }},
-	{name: "platform_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
-		c.PlatformKeys = map[string]sign.Secret{}
-		for _, e := range r.entries(n, path) {
-			c.PlatformKeys[e.name] = r.secret(e.value, e.at)
-		}
-	}},
+	{name: "platform_keys", read: readPlatformKeys},
+	{name: "certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.Certificate = r.secret(n, path) }},
 }
 
 var alipayFields = []field[Channel]{
@@ -266,6 +264,29 @@ var alipayFields = []field[Channel]{
 	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
 	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
 	{name: "seller_id", set: func(c *Channel, s string) error { return filled(&c.SellerID, s) }},
+}
+
+// readPlatformKeys reads the word fetch, or keys by their serial numbers and ids. Among the keys,
+// certificates: fetch is the same as the word.
+func readPlatformKeys(r *reader, path string, n ast.Node, c *Channel) {
+	fetch := func(n ast.Node, path string) {
+		if word, ok := r.scalar(n, path); ok && word != "fetch" {
+			r.note(n, path, fmt.Sprintf("%.20q: want the word fetch, or keys by their ids, such as {PUB_KEY_ID_…: file:/etc/bellman/pub_key.pem}", word))
+		}
+		c.FetchKeys = true
+	}
+	if !r.isMapping(n, path) {
+		fetch(n, path)
+		return
+	}
+	c.PlatformKeys = map[string]sign.Secret{}
+	for _, e := range r.entries(n, path) {
+		if e.name == "certificates" {
+			fetch(e.value, e.at)
+			continue
+		}
+		c.PlatformKeys[e.name] = r.secret(e.value, e.at)
+	}
 }
 
 func channelKind(c *Channel, s string) error {
@@ -285,9 +306,12 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 	case "wechatpay":
 		fill(r, n, path, slices.Concat(wechatFields, of), c)
 		need("mch_id", c.MchID != "", "the merchant's number, such as \"1900000001\"")
-		need("serial", c.Serial != "", "the serial number of the merchant's certificate")
+		need("serial", c.Serial != "" || c.Certificate != sign.Secret{}, "the serial number of the merchant's certificate, or certificate, the file itself")
 		need("private_key", c.PrivateKey != sign.Secret{}, "the merchant's key, such as file:/etc/bellman/apiclient_key.pem")
-		need("platform_keys", len(c.PlatformKeys) > 0, "WeChat Pay's keys by their ids, such as {PUB_KEY_ID_…: file:/etc/bellman/pub_key.pem}")
+		need("platform_keys", len(c.PlatformKeys) > 0 || c.FetchKeys, "WeChat Pay's keys by their ids, such as {PUB_KEY_ID_…: file:/etc/bellman/pub_key.pem}, or fetch")
+		if c.FetchKeys {
+			need("api_v3_key", len(c.APIv3Keys) > 0, "the APIv3 key, with which the platform certificates that are fetched are encrypted")
+		}
 	case "alipay":
 		fill(r, n, path, slices.Concat(alipayFields, of), c)
 		need("app_id", c.AppID != "", "the application's id, such as \"2021000000000000\"")

@@ -282,3 +282,38 @@ func TestEveryMistakeOfAnOrder(t *testing.T) {
 		}
 	}
 }
+
+// The platform keys of WeChat Pay are configured, fetched, or both.
+func TestPlatformKeys(t *testing.T) {
+	parse := func(fields string) (*Config, error) {
+		return Parse([]byte(`queues: {wx: {kind: order, on_exhausted: close, channel: {kind: wechatpay, mch_id: "1", private_key: "env:KEY", ` + fields + `}}}`))
+	}
+	for fields, want := range map[string]struct {
+		keys  int
+		fetch bool
+	}{
+		`serial: ABC, platform_keys: fetch, api_v3_key: "env:V3"`:                                                      {0, true},
+		`certificate: "env:CERT", platform_keys: {certificates: fetch, PUB_KEY_ID_1: "env:KEY"}, api_v3_key: "env:V3"`: {1, true},
+		`serial: ABC, platform_keys: {PUB_KEY_ID_1: "env:KEY"}`:                                                        {1, false},
+	} {
+		c, err := parse(fields)
+		if err != nil {
+			t.Errorf("%s: %v", fields, err)
+			continue
+		}
+		if got := c.Queues[0].Order.Channel; len(got.PlatformKeys) != want.keys || got.FetchKeys != want.fetch {
+			t.Errorf("%s: %+v; want %+v", fields, got, want)
+		}
+	}
+	for fields, want := range map[string]string{
+		`serial: ABC, platform_keys: fetch`:                                         "api_v3_key: is missing: want the APIv3 key",
+		`serial: ABC, platform_keys: download, api_v3_key: "env:V3"`:                `platform_keys: "download": want the word fetch`,
+		`serial: ABC, platform_keys: {certificates: "env:C"}, api_v3_key: "env:V3"`: `platform_keys.certificates: "env:C": want the word fetch`,
+		`platform_keys: fetch, api_v3_key: "env:V3"`:                                "serial: is missing: want the serial number of the merchant's certificate, or certificate",
+		`serial: ABC, platform_keys: {}, api_v3_key: "env:V3"`:                      "platform_keys: is missing",
+	} {
+		if _, err := parse(fields); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", fields, err, want)
+		}
+	}
+}

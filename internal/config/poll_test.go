@@ -33,8 +33,8 @@ func fullTransfers() Queue {
 	q.Schedule = "wechat_transfer"
 	q.Order.Channel = Channel{
 		Kind: "wechatpay", Of: "transfer", MchID: "1900000001",
-		Serial: "5157F09EFDC096DE15EBE81A47057A7232F1B8E1", PrivateKey: sign.NewSecret("file:/etc/bellman/apiclient_key.pem"),
-		PlatformKeys: map[string]sign.Secret{"PUB_KEY_ID_0119000000012025": sign.NewSecret("file:/etc/bellman/pub_key.pem")},
+		Certificate: sign.NewSecret("file:/etc/bellman/apiclient_cert.pem"), PrivateKey: sign.NewSecret("file:/etc/bellman/apiclient_key.pem"),
+		FetchKeys: true, APIv3Keys: []sign.Secret{sign.NewSecret("env:WECHAT_V3_KEY")},
 	}
 	return q
 }

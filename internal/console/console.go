@@ -207,6 +207,8 @@ func (c *Console) route() {
 	}
 	if c.reconciles != nil {
 		c.page("GET /reconciliations", access.Read, (*request).reconcileList)
+		c.page("POST "+reconcilesPath, access.Operate, (*request).startReconcile)
+		c.page("GET /reconciliations/new", access.Operate, (*request).newReconcile)
 		c.page("GET /reconciliations/{id}", access.Read, (*request).reconcilePage)
 		c.page("GET /reconciliations/{id}/export", access.Read, (*request).exportReconcile)
 		c.page("POST /reconciliations/{id}", access.Operate, (*request).settleReconcile)

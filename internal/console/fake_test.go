@@ -267,6 +267,11 @@ func (s *site) do(t testing.TB, method, path string, form url.Values, header ...
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Set(name, value)
 	}
+	return s.send(t, r)
+}
+
+func (s *site) send(t testing.TB, r *http.Request) *reply {
+	t.Helper()
 	answer, err := s.client.Do(r)
 	if err != nil {
 		t.Fatal(err)

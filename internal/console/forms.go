@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 )
@@ -31,11 +32,18 @@ func (c *Console) visit(w http.ResponseWriter, r *http.Request) string {
 	return value
 }
 
-// readForm reads a form. Only one of the forms contains a file.
+// readForm reads a form. Two of the forms contain a file.
 func readForm(w http.ResponseWriter, r *http.Request) error {
-	if r.URL.Path == importPath && strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
-		r.Body = http.MaxBytesReader(w, r.Body, maxImport+maxForm)
-		return r.ParseMultipartForm(maxImport + maxForm)
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
+		switch r.URL.Path {
+		case importPath:
+			r.Body = http.MaxBytesReader(w, r.Body, maxImport+maxForm)
+			return r.ParseMultipartForm(maxImport + maxForm)
+		case reconcilesPath:
+			http.NewResponseController(w).SetReadDeadline(time.Now().Add(billWithin)) // the server's own limit is for small forms
+			r.Body = http.MaxBytesReader(w, r.Body, maxBill+maxForm)
+			return r.ParseMultipartForm(billInMemory)
+		}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	return r.ParseForm()

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,6 +18,12 @@ import (
 
 // Reconciliations are comparisons of orders with bills. Its errors are those of an [Engine].
 type Reconciliations interface {
+	// Start requests a comparison with the bill of the queue's channel, as a durable job.
+	Start(ctx context.Context, in reconcile.Request) (reconcile.Run, error)
+
+	// File compares a file at once. A nil mapping means that it is a bill of the queue's channel.
+	File(ctx context.Context, in reconcile.Request, m *bill.Mapping, file io.Reader) (reconcile.Run, error)
+
 	Get(ctx context.Context, id string) (reconcile.Run, error)
 	List(ctx context.Context, limit int) ([]reconcile.Run, error) // the newest days first
 

@@ -1,7 +1,10 @@
 package console
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"mime/multipart"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,7 +19,31 @@ import (
 const reconcileID = "2026-11-19-0011223344556677"
 
 // oneReconcile has one run with 51 differences: one of an amount, and fifty orders that the bill lacks.
-type oneReconcile struct{ settled []bellman.By }
+type oneReconcile struct {
+	settled []bellman.By
+	asked   []reconcile.Request
+	mapping *bill.Mapping
+	file    string
+}
+
+func (o *oneReconcile) Start(ctx context.Context, in reconcile.Request) (reconcile.Run, error) {
+	o.asked = append(o.asked, in)
+	return o.Get(ctx, reconcileID)
+}
+
+func (o *oneReconcile) File(ctx context.Context, in reconcile.Request, m *bill.Mapping, file io.Reader) (reconcile.Run, error) {
+	text, err := io.ReadAll(file)
+	o.asked, o.mapping, o.file = append(o.asked, in), m, string(text)
+	if err == nil && o.file == "wrong" {
+		invalid := &bellman.Invalid{}
+		invalid.Add("file", "line 3: is wrong")
+		err = invalid
+	}
+	if err != nil {
+		return reconcile.Run{}, err
+	}
+	return o.Get(ctx, reconcileID)
+}
 
 func (o *oneReconcile) Get(_ context.Context, id string) (reconcile.Run, error) {
 	if id != reconcileID {
@@ -93,5 +120,78 @@ func TestReconciliations(t *testing.T) {
 	}
 	if body := s.get(t, page).body; !strings.Contains(body, "The channel is being asked about each order that differs.") {
 		t.Error("the page does not say that the channel is being asked")
+	}
+}
+
+// The form starts a comparison with the channel's bill, or makes one with a file and the mapping of its columns.
+func TestStartReconciliation(t *testing.T) {
+	o := &oneReconcile{}
+	kinds := map[string]string{"orders": "order", "told": "notify"}
+	s := openWith(t, &fake{Store: memory.New()}, Options{Reconciliations: o, Keys: testKeys, Kinds: func(name string) string { return kinds[name] }, Queues: func() []string { return []string{"orders", "told"} }})
+	const page = "/reconciliations/new"
+	s.signIn(t, "reader")
+	if got := s.get(t, page); got.StatusCode != http.StatusForbidden {
+		t.Errorf("the form for the role read: %d; want 403", got.StatusCode)
+	}
+	if body := s.get(t, "/reconciliations").body; strings.Contains(body, page) {
+		t.Error("the list shows the form to the role read")
+	}
+	s.client = s.browser(t)
+	s.signIn(t, "ops")
+	if body := s.get(t, "/reconciliations").body; !strings.Contains(body, page) {
+		t.Error("the list does not show the form")
+	}
+	if body := s.get(t, page).body; !strings.Contains(body, "<option>orders</option>") || strings.Contains(body, "told") || !strings.Contains(body, `type="date"`) {
+		t.Errorf("the form: %s", body)
+	}
+	send := func(token, file string, fields ...string) *reply {
+		t.Helper()
+		var body bytes.Buffer
+		parts := multipart.NewWriter(&body)
+		fields = append([]string{"token", token, "queue", "orders", "date", "2026-11-19"}, fields...)
+		for i := 0; i < len(fields); i += 2 {
+			if err := parts.WriteField(fields[i], fields[i+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if file != "" {
+			part, err := parts.CreateFormFile("file", "bill.csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(part, file)
+		}
+		parts.Close()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.server.URL+"/reconciliations", &body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", parts.FormDataContentType())
+		return s.send(t, r)
+	}
+	token := s.token(t, page)
+	if got := send("forged", "", "from", "channel", "reason", "why"); got.StatusCode != http.StatusForbidden || len(o.asked) != 0 {
+		t.Errorf("a forged form: %d, %v; want 403", got.StatusCode, o.asked)
+	}
+	for want, fields := range map[string][]string{
+		"reason":                          {"from", "channel", "reason", ""},
+		"Choose the file of the bill":     {"from", "file", "reason", "why"},
+		"channel_order_no and amount are": {"from", "file", "reason", "why", "map", "amount=fee"},
+	} {
+		if got := send(token, "", fields...); got.StatusCode != http.StatusUnprocessableEntity || len(o.asked) != 0 || !strings.Contains(got.body, want) {
+			t.Errorf("%v: %d, %v; want 422 that says %q", fields, got.StatusCode, o.asked, want)
+		}
+	}
+	if got := send(token, "", "from", "channel", "reason", "why", "no_refunds", "1"); got.StatusCode != http.StatusSeeOther || got.Header.Get("Location") != "/reconciliations/"+reconcileID ||
+		len(o.asked) != 1 || o.asked[0].Queue != "orders" || o.asked[0].Date != "2026-11-19" || !o.asked[0].NoRefunds || o.asked[0].By.Reason != "why" || o.asked[0].By.Who != "ops" {
+		t.Errorf("the channel's bill: %d, %+v", got.StatusCode, o.asked)
+	}
+	text := strings.Repeat("order,fee\n1,2\n", 500_000) // most of it is on disk meanwhile
+	if got := send(token, text, "from", "file", "reason", "why", "map", "channel_order_no=order\r\namount=fee, units=main"); got.StatusCode != http.StatusSeeOther ||
+		o.file != text || o.mapping == nil || o.mapping.Amount != "fee" || !o.mapping.MainUnits {
+		t.Errorf("a file: %d, %d bytes, %+v", got.StatusCode, len(o.file), o.mapping)
+	}
+	if got := send(token, "wrong", "from", "file", "reason", "why"); got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(got.body, "line 3: is wrong") || !strings.Contains(got.body, `value="why"`) {
+		t.Errorf("a wrong file: %d %s; want 422, and the form again", got.StatusCode, got.body)
 	}
 }

@@ -354,6 +354,7 @@ const (
 	errThere       formError = "error.there"
 	errConcurrency formError = "error.concurrency"
 	errFile        formError = "error.file"
+	errBill        formError = "error.bill"
 	errNoLines     formError = "error.no_lines"
 	errManyLines   formError = "error.many_lines"
 	errMerchant    formError = "error.merchant"

@@ -28,7 +28,8 @@ type Sources struct {
 	Reconciled func() []Reconciled   // every queue with a result, and each kind of difference
 	Traces     func() []store.Figure // of spans, after "bellman_spans_"
 
-	Certificates func() []Certificate // of the channels of order queues
+	Certificates func() []Certificate // of the channels of queues
+	Credentials  func() []Credential  // everything that expires, what expires first at first
 
 	// Merchants returns the paused merchants, the longest paused first, and the number of their waiting tasks.
 	Merchants func() (paused []figures.MerchantPause, waiting int)
@@ -42,6 +43,15 @@ type Sources struct {
 	Endpoints    func() []figures.Endpoint
 	MaxEndpoints int
 }
+
+// A Credential is a certificate or key that expires.
+type Credential struct {
+	Name string
+	Left time.Duration // until it expires; negative: it has expired
+}
+
+// maxCredentials is how many certificates and keys have a series of their own.
+const maxCredentials = 100
 
 // A Certificate is a certificate in the configuration of an order queue's channel.
 type Certificate struct {
@@ -118,6 +128,12 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	if s.Certificates != nil {
 		for _, c := range s.Certificates() {
 			send(out, certificateExpiry, prometheus.GaugeValue, unix(c.NotAfter), label(c.Queue), label(c.Name))
+		}
+	}
+	if s.Credentials != nil {
+		all := s.Credentials()
+		for _, c := range all[:min(len(all), maxCredentials)] {
+			send(out, credentialExpires, prometheus.GaugeValue, c.Left.Seconds(), label(c.Name))
 		}
 	}
 	collectFigures("bellman_store_", s.Store, out)
@@ -219,6 +235,9 @@ const maxMerchants = 20
 
 var certificateExpiry = gauge("certificate_expiry_timestamp_seconds",
 	"Until when a certificate of a queue's channel is valid, Unix time.", "queue", "certificate")
+
+var credentialExpires = gauge("credential_expires_seconds",
+	"Seconds until a certificate or key expires; below 0 it has expired. Only the 100 that expire first.", "credential")
 
 func merchantGauges(paused []figures.MerchantPause, waiting int, out chan<- prometheus.Metric) {
 	send(out, merchantsPaused, prometheus.GaugeValue, float64(len(paused)))

@@ -10,16 +10,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// compare compares a bill with the orders of a queue and writes the pages of differences. Then it sets the
-// result of run, which the caller saves. It ends with errLost when still returns false.
-func (r *Runs) compare(ctx context.Context, run *Run, q *Queue, lines iter.Seq2[bill.Line, error], still func() bool) error {
+// compare compares a bill with the orders of a queue and writes the pages of differences. before is the bill of
+// the day before; nil: there is none. Then it sets the result of run, which the caller saves. It ends with errLost
+// when still returns false.
+func (r *Runs) compare(ctx context.Context, run *Run, q *Queue, lines, before iter.Seq2[bill.Line, error], still func() bool) error {
 	from, to, err := bill.Day(run.Date, nil)
 	if err != nil {
 		return err
 	}
 	w := &writer{runs: r, id: run.ID, token: bellman.NewID().String(), still: still}
 	counts, err := bill.Compare(ctx, lines, r.orders(ctx, q, from, to, still), bill.Options{
-		From: from, To: to, NoRefunds: run.NoRefunds, Dir: r.dir,
+		From: from, To: to, Before: before, NoRefunds: run.NoRefunds, Dir: r.dir,
 		Find: func(ctx context.Context, numbers []string) ([]bill.Decided, error) { return r.find(ctx, q, numbers) },
 	}, func(d bill.Difference) error { return w.add(ctx, d) })
 	if err == nil {

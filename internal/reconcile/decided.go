@@ -17,10 +17,29 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
+// edge is how far before midnight a comparison looks for orders that the day before has left to it.
+const edge = time.Hour
+
 // orders yields what bellman knows of the orders that were created around a period, and of their refunds. It
 // ends with errLost when still returns false.
 func (r *Runs) orders(ctx context.Context, q *Queue, from, to time.Time, still func() bool) iter.Seq2[bill.Decided, error] {
-	f := store.Filter{Queue: q.Name, CreatedFrom: from.Add(-q.Window), CreatedTo: to.Add(After)}
+	return func(yield func(bill.Decided, error) bool) {
+		for i, queue := range append([]string{q.Name}, q.Refunds...) {
+			f := store.Filter{Queue: queue, CreatedFrom: from.Add(-edge - q.Window), CreatedTo: to.Add(After)}
+			if i > 0 {
+				f.CreatedFrom = from.Add(-edge - refundWindow)
+			}
+			for d, err := range r.items(ctx, q, f, still) {
+				if !yield(d, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// items yields the items of the tasks that a filter selects.
+func (r *Runs) items(ctx context.Context, q *Queue, f store.Filter, still func() bool) iter.Seq2[bill.Decided, error] {
 	return func(yield func(bill.Decided, error) bool) {
 		for before := (bellman.ID{}); ; {
 			tasks, next, err := r.store.List(ctx, f, before, pageSize)
@@ -73,12 +92,19 @@ func (r *Runs) find(ctx context.Context, q *Queue, numbers []string) (items []bi
 		if err != nil {
 			return nil, err
 		}
-		// The order, the watch for a late payment, and notices of refunds.
-		tasks, _, err := r.store.List(ctx, store.Filter{Queue: own.Queue, MerchantNo: own.MerchantNo, OrderNo: own.OrderNo}, bellman.ID{}, pageSize)
-		if err != nil {
-			return nil, err
+		tasks := []*bellman.Task{own}
+		for i, queue := range append([]string{own.Queue}, q.Refunds...) {
+			f := store.Filter{Queue: queue, MerchantNo: own.MerchantNo, OrderNo: own.OrderNo} // the order, the watch for a late payment, and notices of refunds
+			if i > 0 {
+				f.OrderNo = channelNo(own)
+			}
+			more, _, err := r.store.List(ctx, f, bellman.ID{}, pageSize)
+			if err != nil {
+				return nil, err
+			}
+			tasks = append(tasks, more...)
 		}
-		for _, t := range append(tasks, own) {
+		for _, t := range tasks {
 			d, ok, err := r.item(ctx, q, t)
 			if err != nil {
 				return nil, err
@@ -93,7 +119,11 @@ func (r *Runs) find(ctx context.Context, q *Queue, numbers []string) (items []bi
 
 // item returns what a task says about an order or refund. ok is false if it says nothing.
 func (r *Runs) item(ctx context.Context, q *Queue, t *bellman.Task) (d bill.Decided, ok bool, err error) {
-	if t.Kind != bellman.KindOrder {
+	switch t.Kind {
+	case bellman.KindOrder:
+	case bellman.KindPoll:
+		return r.polled(q, t)
+	default:
 		return d, false, nil
 	}
 	ask, err := order.ParseAsk(t.Body)

@@ -22,6 +22,14 @@
 // the bill lacks it.
 //
 // Orders with an account of their own are left out: they stand in another bill.
-// Bellman knows a refund from the channel's notice, or because a query said that
-// the order is refunded. Options of a run leave refunds out.
+// Bellman knows a refund from a task of kind poll, from the channel's notice, or
+// because a query said that the order is refunded. Options of a run leave refunds
+// out.
+//
+// # Midnight
+//
+// The channel and bellman may count a payment around midnight to different days. A
+// run of a channel's bill therefore reads the bill of the day before, too. It
+// leaves what the bill lacks of its last hour to the run of the next day. See
+// package bill. A run of a file has one bill alone, and marks such differences.
 package reconcile

@@ -57,6 +57,7 @@ type Options struct {
 type Queue struct {
 	Name    string
 	Account string        // of the queue at its channel
+	Refunds []string      // queues of kind poll that ask about refunds of the same account
 	Window  time.Duration // how long before its payment an order of the queue is created, at most
 
 	// Lines yields the bill of a date that the channel makes. An error may be an order.ErrBillNotReady. nil:
@@ -69,7 +70,8 @@ type Queue struct {
 	Daily *Daily // nil: the queue has no daily job
 }
 
-// Daily is the daily job of a queue: it reconciles the day before, in UTC+8.
+// Daily is the daily job of a queue: it reconciles the day before, in UTC+8, and the days that were missed since
+// its last job.
 type Daily struct {
 	At        time.Duration // since midnight
 	Zone      *time.Location
@@ -160,7 +162,9 @@ func (r *Runs) begin(ctx context.Context, in Request, source string) (*head, Run
 	run.ID, run.Queue, run.Date, run.Source, run.NoRefunds = id, in.Queue, in.Date, source, in.NoRefunds
 	run.Who, run.Reason, run.From = in.By.Who, in.By.Reason, in.By.From
 	run.State, run.Created, run.Next, run.Tries, run.Error = Waiting, now(), time.Time{}, 0, ""
-	run.Daily, run.Alarm = false, ""
+	if h.State == Done { // otherwise the daily job still owes its report
+		run.Alarm = ""
+	}
 	return h, run, nil
 }
 
@@ -221,7 +225,7 @@ func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Re
 	if err != nil {
 		return Run{}, err
 	}
-	err = r.compare(ctx, &run, &q, lines, func() bool { return true })
+	err = r.compare(ctx, &run, &q, lines, nil, func() bool { return true })
 	switch {
 	case badFile != nil && ctx.Err() == nil:
 		return Run{}, invalid("file", badFile)

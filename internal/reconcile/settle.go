@@ -10,6 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -127,10 +128,7 @@ func asked(s *engine.Settled) *Asked {
 	case s.Task == nil:
 		a.Error = "the order cannot be read"
 	default:
-		a.State = order.StateOf(s.Task)
-		if life, err := order.ParseLife(s.Task.Data); err == nil && life.Late != "" {
-			a.State = life.Late
-		}
+		a.State = stateOf(s.Task)
 		if last := s.Task.Last; last != nil {
 			a.Reading, a.Error = last.Reading, last.Error
 		}
@@ -138,9 +136,27 @@ func asked(s *engine.Settled) *Asked {
 	return a
 }
 
-// agrees reports whether an order agrees with the bill after the query about it. Only a state can change.
+// stateOf returns the state of the order, refund or transfer of a task.
+func stateOf(t *bellman.Task) string {
+	if t.Kind == bellman.KindPoll {
+		return poll.StandingOf(t).State
+	}
+	if life, err := order.ParseLife(t.Data); err == nil && life.Late != "" {
+		return life.Late
+	}
+	return order.StateOf(t)
+}
+
+// agrees reports whether an order or refund agrees with the bill after the query about it. Only a state can change.
 func agrees(item *Item, a *Asked) bool {
-	if item.Kind != bill.StateDiffers || item.There == nil || a.Error != "" {
+	if item.There == nil || item.Here == nil || a.Error != "" {
+		return false
+	}
+	if item.Kind == bill.RefundDiffers && item.Here.RefundNo != "" {
+		amount := item.Here.Amount == 0 || item.Here.Amount == item.There.RefundAmount
+		return amount && (a.State == poll.StateDone && !item.There.Failed || a.State == poll.StateFailedThere && item.There.Failed)
+	}
+	if item.Kind != bill.StateDiffers {
 		return false
 	}
 	state, err := order.ParseReading(a.State)

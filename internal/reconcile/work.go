@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -51,10 +52,16 @@ func (r *Runs) round(ctx context.Context) error {
 	if !r.leading() {
 		return nil
 	}
-	errs := []error{r.daily(ctx)}
 	heads, err := r.all(ctx)
 	if err != nil {
 		return err
+	}
+	started, err := r.daily(ctx, heads)
+	errs := []error{err}
+	if started {
+		if heads, err = r.all(ctx); err != nil {
+			return err
+		}
 	}
 	for _, h := range heads {
 		switch {
@@ -75,39 +82,6 @@ func (r *Runs) round(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// daily starts the daily jobs whose time has come.
-func (r *Runs) daily(ctx context.Context) error {
-	var errs []error
-	for _, q := range r.queues() {
-		if q.Daily == nil || q.Lines == nil {
-			continue
-		}
-		here := time.Now().In(q.Daily.Zone)
-		if sinceMidnight(here) < q.Daily.At {
-			continue
-		}
-		in := Request{Queue: q.Name, Date: here.In(zone).AddDate(0, 0, -1).Format(time.DateOnly), NoRefunds: q.Daily.NoRefunds}
-		h, err := r.read(ctx, runID(q.Name, in.Date, FromChannel))
-		switch {
-		case err == nil && h.Daily:
-			continue
-		case err == nil || errors.Is(err, bellman.ErrNotFound):
-			in.By = bellman.By{Reason: "daily"}
-			_, err = r.start(ctx, in, q.Daily)
-		}
-		if err != nil && !errors.Is(err, bellman.ErrConflict) {
-			errs = append(errs, fmt.Errorf("queue %s: start the daily reconciliation: %w", q.Name, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// sinceMidnight returns what a clock on the wall shows.
-func sinceMidnight(t time.Time) time.Duration {
-	h, m, s := t.Clock()
-	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second
 }
 
 // try makes one try of a run.
@@ -145,14 +119,38 @@ func (r *Runs) try(ctx context.Context, h *head) error {
 	return nil
 }
 
-// once asks for the bill and compares it.
+// patientBefore is the number of tries for which a comparison waits for the bill of the day before.
+const patientBefore = 3
+
+// once asks for the bill and compares it. What is missing near midnight is looked for in the bill of the day
+// before. If that one does not come in several tries, the comparison is made without it, and marks what is near
+// midnight.
 func (r *Runs) once(ctx context.Context, run *Run) error {
 	all := r.queues()
 	i := slices.IndexFunc(all, func(q Queue) bool { return q.Name == run.Queue && q.Lines != nil })
 	if i < 0 {
 		return fmt.Errorf("the queue %s is not configured any more, or its channel has no bill that can be asked for", run.Queue)
 	}
-	return r.compare(ctx, run, &all[i], all[i].Lines(ctx, run.Date), r.leading)
+	q := &all[i]
+	from, _, err := bill.Day(run.Date, nil)
+	if err != nil {
+		return err
+	}
+	var failed error // of the bill of the day before
+	before := func(yield func(bill.Line, error) bool) {
+		for l, err := range q.Lines(ctx, from.AddDate(0, 0, -1).Format(time.DateOnly)) {
+			failed = err
+			if !yield(l, err) {
+				return
+			}
+		}
+	}
+	err = r.compare(ctx, run, q, q.Lines(ctx, run.Date), before, r.leading)
+	if failed == nil || run.Tries+1 < patientBefore || ctx.Err() != nil {
+		return err
+	}
+	r.log.Warn("the bill of the day before is missing: differences near midnight are marked", "reconciliation", run.ID, "queue", run.Queue, "err", failed)
+	return r.compare(ctx, run, q, q.Lines(ctx, run.Date), nil, r.leading)
 }
 
 // report reports the end of a run that has an Alarm: differences, or that there is no bill. It comes before
@@ -167,7 +165,7 @@ func (r *Runs) report(ctx context.Context, run *Run) error {
 		return nil
 	case run.State == Failed:
 		a.When, a.Value = alarm.ReconcileFailed, float64(run.Tries)
-	case run.State == Done && run.Total() > run.Edge: // the others may be in the neighbouring bill
+	case run.State == Done && run.Total() > run.Edge: // the others may be in the bill of the day before or after
 		a.When, a.Value, a.Counts = alarm.ReconcileDifferences, float64(run.Total()), map[string]int{}
 		for of, n := range run.Counts.Differences {
 			a.Counts[string(of)] = n

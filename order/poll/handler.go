@@ -39,8 +39,8 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	started := h.rules.Now()
 	w, err := h.read(task)
 	if err != nil { // Check validated it when the task was added
-		h.rules.Alert(task, StateUnknown, err.Error())
-		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error()}
+		told := h.rules.Alert(task, order.Alert{Kind: order.AlertPoll, State: StateUnknown, Why: err.Error()})
+		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error(), Follow: told}
 	}
 	w.life = w.life.resume(task, number, h.requester != nil, started)
 	v, a, said := h.ask(ctx, w)
@@ -142,11 +142,11 @@ func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
 		tasks, err := h.rules.Then.Tell(&news)
 		v.Follow = append(v.Follow, tasks...)
 		if err != nil {
-			h.rules.Alert(w.task, w.life.State, "somebody could not be told, or not in full: "+err.Error())
+			v.Follow = append(v.Follow, h.rules.Alert(w.task, order.Alert{Kind: order.AlertPoll, State: w.life.State, Why: "somebody could not be told, or not in full: "+err.Error()})...)
 		}
 	}
 	if m.alert != "" {
-		h.rules.Alert(w.task, w.life.State, m.alert)
+		v.Follow = append(v.Follow, h.rules.Alert(w.task, order.Alert{Kind: order.AlertPoll, State: w.life.State, Why: m.alert})...)
 	}
 	v.Data = w.life.encode()
 }

@@ -56,6 +56,7 @@ type house struct {
 	told    map[string]bellman.Task // by key
 	tells   int
 	alerts  []string
+	alarms  []bellman.Task // what an alert adds
 }
 
 func newHouse(t testing.TB, change ...func(*Rules)) *house {
@@ -67,8 +68,9 @@ func newHouse(t testing.TB, change ...func(*Rules)) *house {
 		Then: order.Then{Default: []order.Recipient{{Queue: "merchant-notify"}}},
 		Now:  func() time.Time { return h.now },
 		Log:  slog.New(slog.DiscardHandler),
-		Alert: func(_ *bellman.Task, state, why string) {
-			h.alerts = append(h.alerts, state+": "+why)
+		Alert: func(_ *bellman.Task, a order.Alert) []bellman.Task {
+			h.alerts = append(h.alerts, a.State+": "+a.Why)
+			return h.alarms
 		},
 	}
 	for _, c := range change {

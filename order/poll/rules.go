@@ -33,9 +33,9 @@ type Rules struct {
 	// state is DONE or FAILED_THERE.
 	Then order.Then
 
-	// Alert is called when a person has to act. It may be called twice for one event when a node
-	// dies. Calls may be concurrent. Default: log an error.
-	Alert func(task *bellman.Task, state, why string)
+	// Alert is called when a person has to act. The tasks that it returns are added in the transaction
+	// that records the attempt. If the attempt is lost, Alert is called again. nil: it is logged.
+	Alert func(task *bellman.Task, a order.Alert) []bellman.Task
 	Log   *slog.Logger // default slog.Default()
 
 	// Schedules is a cache of parsed schedules that may be shared. Default: the handler's own.
@@ -89,9 +89,10 @@ func New(c Channel, r Rules) (*Handler, error) {
 		r.Now = time.Now
 	}
 	if r.Alert == nil {
-		r.Alert = func(t *bellman.Task, state, why string) {
+		r.Alert = func(t *bellman.Task, a order.Alert) []bellman.Task {
 			r.Log.Error("a refund or transfer needs manual action", "task", t.ID, "queue", t.Queue,
-				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "poll_state", state, "err", why)
+				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "poll_state", a.State, "err", a.Why)
+			return nil
 		}
 	}
 	h.rules = r

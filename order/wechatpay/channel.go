@@ -29,7 +29,9 @@ type Channel struct {
 	serial          string
 	domains         *domains
 	sign            func(text []byte) (signature string, err error)
-	keys            map[string]*sign.RSAVerifier // by serialKey
+	keys            map[string]*sign.RSAVerifier // PlatformKeys, by serialKey
+	fetched         *platformKeys                // further keys, fetched from WeChat Pay; nil: none are fetched
+	ends            time.Time                    // of the merchant's certificate; zero: it is not known
 	publicKey       string                       // the id of WeChat Pay's public key; empty: there are certificates alone
 	appID           string                       // whose notices are read; empty: those of every application
 	decrypt         []opener                     // of notices, one for each APIv3 key
@@ -101,14 +103,24 @@ func (c *Channel) ask(ctx context.Context, o *order.Order, method, tail string, 
 // send signs and sends one request. uri is path and query. An error says why nothing was sent, or why
 // the answer cannot count. Without one the answer is WeChat Pay's, or there is none.
 func (c *Channel) send(ctx context.Context, method, uri string, body []byte) (order.Answer, error) {
+	a, whole, err := c.exchange(ctx, method, uri, body)
+	if whole {
+		err = c.verify(ctx, "answer", func(name string) string { return a.Header[name] }, a.Body, c.now())
+	}
+	return a, err
+}
+
+// exchange is send without the verification. whole reports that there is a complete answer, which
+// counts only once it is verified.
+func (c *Channel) exchange(ctx context.Context, method, uri string, body []byte) (a order.Answer, whole bool, err error) {
 	base := c.domains.pick(c.now())
 	req, err := http.NewRequestWithContext(ctx, method, base+uri, bytes.NewReader(body))
 	if err != nil {
-		return order.Answer{Result: bellman.Blocked}, errors.New("the request cannot be made")
+		return order.Answer{Result: bellman.Blocked}, false, errors.New("the request cannot be made")
 	}
 	authorization, err := c.authorization(method, req.URL.RequestURI(), body, c.now())
 	if err != nil {
-		return order.Answer{Result: bellman.Blocked}, err
+		return order.Answer{Result: bellman.Blocked}, false, err
 	}
 	req.Header.Set("Authorization", authorization)
 	req.Header.Set("Accept", "application/json")
@@ -121,17 +133,17 @@ func (c *Channel) send(ctx context.Context, method, uri string, body []byte) (or
 		// counts while a merchant changes over from certificates.
 		req.Header.Set("Wechatpay-Serial", c.publicKey)
 	}
-	a := exchange.Do(c.transport, req)
+	a = exchange.Do(c.transport, req)
 	if c.domains.learn(base, &a, c.now()) {
 		c.log.Warn("WeChat Pay is queried at its other address", "mch_id", c.mchID, "asked", base, "err", a.Error)
 	}
 	switch a.Result {
 	case bellman.Accepted, bellman.ErrorStatus:
-		return a, c.verify("answer", func(name string) string { return a.Header[name] }, a.Body, c.now())
+		return a, true, nil
 	case bellman.Unreachable, bellman.TimedOut:
-		return a, nil // there is no answer, and it says so itself
+		return a, false, nil // there is no answer, and it says so itself
 	}
-	return a, errors.New("the answer is not whole")
+	return a, false, errors.New("the answer is not whole")
 }
 
 // about says that an answer to a query is about another order; nil: it is not. An

@@ -187,7 +187,7 @@ func TestForgedByte(t *testing.T) {
 		bent := a.Answer
 		bent.Body = []byte(string(a.Body))
 		bent.Body[i] ^= 1
-		if err := c.verify("answer", func(name string) string { return bent.Header[name] }, bent.Body, now); err == nil {
+		if err := c.verify(t.Context(), "answer", func(name string) string { return bent.Header[name] }, bent.Body, now); err == nil {
 			t.Errorf("byte %d changed: no error", i)
 		}
 	}

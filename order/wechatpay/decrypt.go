@@ -10,10 +10,10 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// algorithm is the only one that notices are encrypted with.
+// algorithm is the only one that notices and platform certificates are encrypted with.
 const algorithm = "AEAD_AES_256_GCM"
 
-// A resource is the encrypted content of a notice. nonce and associated_data are used as the bytes
+// A resource is the encrypted content of a notice, or a platform certificate. nonce and associated_data are used as the bytes
 // of their text. https://pay.weixin.qq.com/doc/v3/merchant/4012071382
 type resource struct {
 	Algorithm      string `json:"algorithm"`
@@ -55,19 +55,19 @@ func newOpeners(secrets []sign.Secret) ([]opener, error) {
 	return openers, nil
 }
 
-// open decrypts a resource with the key that fits.
-func (c *Channel) open(r *resource) ([]byte, error) {
+// open decrypts a resource with the key that fits. what is "notice" or "certificate".
+func (c *Channel) open(what string, r *resource) ([]byte, error) {
 	if r.Algorithm != algorithm {
-		return nil, fmt.Errorf("the notice is encrypted with %.40q: want %s", r.Algorithm, algorithm)
+		return nil, fmt.Errorf("the %s is encrypted with %.40q: want %s", what, r.Algorithm, algorithm)
 	}
 	ciphertext, err := base64.StdEncoding.DecodeString(r.Ciphertext)
 	if err != nil {
-		return nil, errors.New("the notice's ciphertext is not base64")
+		return nil, fmt.Errorf("the %s's ciphertext is not base64", what)
 	}
 	for _, decrypt := range c.decrypt {
 		if text, err := decrypt([]byte(r.Nonce), ciphertext, []byte(r.AssociatedData)); err == nil {
 			return text, nil
 		}
 	}
-	return nil, errors.New("the notice's content cannot be decrypted with any of APIv3Keys")
+	return nil, fmt.Errorf("the %s's content cannot be decrypted with any of APIv3Keys", what)
 }

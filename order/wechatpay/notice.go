@@ -2,11 +2,13 @@ package wechatpay
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
@@ -40,6 +42,9 @@ type content struct {
 	State        string `json:"state"` // of a transfer
 }
 
+// noticePatience is how long a notice waits for platform certificates: WeChat Pay waits 5 s for its answer.
+const noticePatience = 3 * time.Second
+
 // ReadNotice reads the notice of a payment (TRANSACTION.*), of a refund (REFUND.*) or of a transfer
 // (MCHTRANSFER.*). The content of a payment's notice has the fields of the answer to a query.
 // https://pay.weixin.qq.com/doc/v3/merchant/4012791861
@@ -50,7 +55,9 @@ func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 	if len(raw.Body) > order.MaxBody {
 		return nil, "", fmt.Errorf("the notice has more than %d bytes", order.MaxBody)
 	}
-	signed := c.verify("notice", raw.Header.Get, raw.Body, raw.At)
+	ctx, cancel := context.WithTimeout(context.Background(), noticePatience)
+	defer cancel()
+	signed := c.verify(ctx, "notice", raw.Header.Get, raw.Body, raw.At)
 	e, known, text, err := c.decode(raw.Body)
 	switch {
 	case signed != nil && err == nil:
@@ -70,7 +77,7 @@ func (c *Channel) decode(body []byte) (e *envelope, known *content, text []byte,
 	if err := json.Unmarshal(body, e); err != nil {
 		return nil, nil, nil, errors.New("the notice is not the JSON object that WeChat Pay sends")
 	}
-	if text, err = c.open(&e.Resource); err != nil {
+	if text, err = c.open("notice", &e.Resource); err != nil {
 		return nil, nil, nil, err
 	}
 	if err := json.Unmarshal(text, known); err != nil {

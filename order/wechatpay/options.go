@@ -24,7 +24,7 @@ const (
 // preset is what WeChat Pay's answers mean.
 const preset = "wechat_v3"
 
-// Options of a Channel. MchID, SerialNo, PrivateKey and PlatformKeys are needed.
+// Options of a Channel. MchID, PrivateKey, SerialNo or Certificate, and PlatformKeys or Platform are needed.
 type Options struct {
 	MchID    string // 商户号: the number of the merchant, or of the service provider if there is a SubMchID
 	SubMchID string // 子商户号: whose orders a service provider asks about; empty: the merchant's own
@@ -34,10 +34,18 @@ type Options struct {
 	SerialNo   string
 	PrivateKey sign.Secret
 
+	// Certificate is the merchant's API certificate (apiclient_cert.pem). It says the SerialNo, and when
+	// the certificate ends. The zero Secret: only SerialNo is known.
+	Certificate sign.Secret
+
 	// PlatformKeys verify answers, by the name in Wechatpay-Serial: a platform certificate by its
 	// serial number in hex, WeChat Pay's public key by its id, PUB_KEY_ID_…. During a rotation
 	// WeChat Pay signs with either, so list both.
 	PlatformKeys map[string]sign.Secret
+
+	// Platform fetches further platform certificates from WeChat Pay and keeps them, which needs
+	// APIv3Keys. nil: none are fetched. See [Channel.Renew].
+	Platform *Platform
 
 	// APIv3Keys (APIv3 密钥, of 32 bytes) decrypt notices. Each is tried, so that keys can rotate. None:
 	// no notice can be read.
@@ -69,10 +77,12 @@ func New(o Options) (*Channel, error) {
 		return nil, errors.New("wechatpay: MchID: want the merchant's number, of digits")
 	case o.SubMchID != "" && !isNumber(o.SubMchID):
 		return nil, errors.New("wechatpay: SubMchID: want the sub-merchant's number, of digits")
-	case !isHex(o.SerialNo):
+	case !isHex(o.SerialNo) && (o.SerialNo != "" || o.Certificate == sign.Secret{}):
 		return nil, errors.New("wechatpay: SerialNo: want the serial number of the merchant's API certificate, in hex")
-	case len(o.PlatformKeys) == 0:
+	case len(o.PlatformKeys) == 0 && o.Platform == nil:
 		return nil, errors.New("wechatpay: PlatformKeys: want at least one, for no answer counts unverified")
+	case len(o.APIv3Keys) == 0 && o.Platform != nil:
+		return nil, errors.New("wechatpay: APIv3Keys: want the APIv3 key, with which WeChat Pay encrypts the platform certificates that are fetched")
 	}
 	var err error
 	c.domains = &domains{first: Domestic, second: Backup}
@@ -85,11 +95,21 @@ func New(o Options) (*Channel, error) {
 	if c.sign, err = sign.RSASigner(o.PrivateKey); err != nil {
 		return nil, fmt.Errorf("wechatpay: PrivateKey: %w", err)
 	}
+	if (o.Certificate != sign.Secret{}) {
+		if err := c.readCertificate(o.Certificate); err != nil {
+			return nil, fmt.Errorf("wechatpay: Certificate: %w", err)
+		}
+	}
 	if c.keys, c.publicKey, err = readKeys(o.PlatformKeys); err != nil {
 		return nil, err
 	}
 	if c.decrypt, err = newOpeners(o.APIv3Keys); err != nil {
 		return nil, err
+	}
+	if o.Platform != nil {
+		if c.fetched, err = o.Platform.of(c, o.APIv3Keys); err != nil {
+			return nil, err
+		}
 	}
 	if c.query, err = states.CompileQuery(preset); err != nil {
 		return nil, fmt.Errorf("wechatpay: %w", err)
@@ -100,13 +120,42 @@ func New(o Options) (*Channel, error) {
 	return c, nil
 }
 
-// Certificates returns the end of validity of each platform certificate, by its option's name. It
-// leaves out the merchant's certificate, of which the channel has only the key.
+// readCertificate takes the serial number and the end of the merchant's certificate.
+func (c *Channel) readCertificate(secret sign.Secret) error {
+	own, err := sign.NewRSAVerifier(secret)
+	if err != nil {
+		return err
+	}
+	if own.Certificate == nil {
+		return errors.New("is a public key: want apiclient_cert.pem")
+	}
+	probe, err := c.sign([]byte("probe"))
+	if err != nil || !own.Verify([]byte("probe"), probe) {
+		return errors.New("belongs to another key than PrivateKey")
+	}
+	if c.serial != "" && serialKey(c.serial) != serialKey(own.Serial()) {
+		return fmt.Errorf("has the serial number %s, and SerialNo is another", own.Serial())
+	}
+	c.serial, c.ends = own.Serial(), own.Certificate.NotAfter
+	return nil
+}
+
+// Certificates returns the end of validity of each certificate, by its option's name. Those that were
+// fetched replace one another: of them it returns the one that is valid longest. It is safe for
+// concurrent use.
 func (c *Channel) Certificates() map[string]time.Time {
-	valid := make(map[string]time.Time, len(c.keys))
+	valid := make(map[string]time.Time, len(c.keys)+2)
 	for _, key := range c.keys {
 		if key.Certificate != nil {
 			valid["platform_keys."+key.Serial()] = key.Certificate.NotAfter
+		}
+	}
+	if !c.ends.IsZero() {
+		valid["certificate"] = c.ends
+	}
+	if c.fetched != nil {
+		if end := c.fetched.end(); !end.IsZero() {
+			valid["platform_keys"] = end
 		}
 	}
 	return valid

@@ -61,6 +61,9 @@ func NewPoll(of order.NoticeOf, o Options) (poll.Channel, error) {
 // Certificates returns what [Channel.Certificates] returns.
 func (p *Poll) Certificates() map[string]time.Time { return p.channel.Certificates() }
 
+// Renew does what [Channel.Renew] does.
+func (p *Poll) Renew(ctx context.Context) error { return p.channel.Renew(ctx) }
+
 // refundsPath is where refunds are requested and queried.
 // https://pay.weixin.qq.com/doc/v3/merchant/4013071036, …/4013071041
 const refundsPath = "/v3/refund/domestic/refunds"

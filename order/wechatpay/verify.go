@@ -1,10 +1,13 @@
 package wechatpay
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
 // publicKeyPrefix begins the id of WeChat Pay's public key, as opposed to the
@@ -33,7 +36,12 @@ const maxSkew = 5 * time.Minute
 // repeat would be refused as a replay, and the notice would be lost. A replay is harmless: it
 // says the same of the same order, within five minutes.
 // https://pay.weixin.qq.com/wiki/doc/apiv3/wechatpay/wechatpay4_1.shtml
-func (c *Channel) verify(what string, header func(name string) string, body []byte, now time.Time) error {
+func (c *Channel) verify(ctx context.Context, what string, header func(name string) string, body []byte, now time.Time) error {
+	return verify(what, header, body, now, func(serial string) *sign.RSAVerifier { return c.key(ctx, serial) })
+}
+
+// verify is the same with the keys that find returns by their serialKey; nil: there is no such key.
+func verify(what string, header func(name string) string, body []byte, now time.Time, find func(serial string) *sign.RSAVerifier) error {
 	var (
 		signature = header("wechatpay-signature")
 		serial    = header("wechatpay-serial")
@@ -50,12 +58,12 @@ func (c *Channel) verify(what string, header func(name string) string, body []by
 	if skew := time.Unix(seconds, 0).Sub(now.Truncate(time.Second)); skew.Abs() >= maxSkew {
 		return fmt.Errorf("the %s was signed %v from now, and %v is too far: is the clock right?", what, skew, maxSkew)
 	}
-	key := c.keys[serialKey(serial)]
-	if key == nil {
-		return fmt.Errorf("the %s is signed with the key %.60q, which is not among PlatformKeys", what, serial)
-	}
 	if strings.HasPrefix(signature, probePrefix) {
 		return fmt.Errorf("the %s's signature is wrong: WeChat Pay was probing whether that is noticed", what)
+	}
+	key := find(serialKey(serial))
+	if key == nil {
+		return fmt.Errorf("the %s is signed with the key %.60q, which is not among PlatformKeys", what, serial)
 	}
 	text := append([]byte(stamp+"\n"+nonce+"\n"), body...)
 	if !key.Verify(append(text, '\n'), signature) {

@@ -1143,10 +1143,19 @@ export interface components {
         Alarm: {
             /** Format: double */
             above: number;
+            /** @description Only of an order, refund or transfer that needs a person. */
+            case?: components["schemas"]["AlarmCase"];
+            /** @description Only of credential_expires: the certificate or key, by its place in the configuration. */
+            credential?: string;
             /** @description Only of order_decided_by_hand. */
             decision?: components["schemas"]["Decision"];
             /** @description The queue or endpoint of the alarm; * for those beyond the most that are reported one by one. */
             endpoint: string;
+            /**
+             * Format: date-time
+             * @description When the credential expires.
+             */
+            expires?: string;
             name: string;
             /** @description Empty: all queues. */
             queue: string;
@@ -1170,6 +1179,17 @@ export interface components {
             value: number;
             when: string;
         };
+        AlarmCase: {
+            merchant_no: string;
+            order_no: string;
+            /** @description Number of the refund or transfer; absent: it is an order. */
+            ref_no?: string;
+            /** @description The state of the order, refund or transfer. */
+            state: string;
+            /** Format: uuid */
+            task: string;
+            why: string;
+        };
         AlarmRule: {
             /**
              * Format: double
@@ -1185,7 +1205,7 @@ export interface components {
             /** @description The notify queue. */
             to: string;
             /** @enum {string} */
-            when: "overdue" | "endpoint_failing" | "orders_unknown" | "tasks_failed" | "store_slow" | "overloaded" | "node_silent" | "order_decided_by_hand" | (string & {});
+            when: "overdue" | "endpoint_failing" | "orders_unknown" | "tasks_failed" | "store_slow" | "overloaded" | "node_silent" | "credential_expires" | "order_decided_by_hand" | "order_needs_action" | "amount_mismatch" | "late_payment" | "poll_needs_action" | (string & {});
         };
         Alarms: {
             /** @description Raised alarms, then alarms that ended within a day; the newest first. */
@@ -2215,6 +2235,11 @@ export interface components {
             /** @description The queue's daily job started it. */
             daily: boolean;
             date: string;
+            /**
+             * Format: int32
+             * @description Orders and refunds of the last hour that the bill lacks. The comparison of the next day looks for them in both bills.
+             */
+            deferred: number;
             differences: components["schemas"]["DifferencesByKind"];
             /**
              * Format: int32

@@ -19,7 +19,10 @@ import java.util.Map;
  * @param untold Why no task reports the latest change; empty: a task does.
  * @param value Value when the alarm was raised.
  * @param when see the API
+ * @param case Only of an order, refund or transfer that needs a person.
+ * @param credential Only of credential_expires: the certificate or key, by its place in the configuration.
  * @param decision Only of order_decided_by_hand.
+ * @param expires When the credential expires.
  */
 public record Alarm(
         double above,
@@ -33,7 +36,10 @@ public record Alarm(
         String untold,
         double value,
         String when,
-        Decision decision) {
+        AlarmCase case,
+        String credential,
+        Decision decision,
+        Instant expires) {
     static Alarm of(Object json) {
         var r = Shape.Reader.of("Alarm", json);
         return new Alarm(
@@ -48,6 +54,9 @@ public record Alarm(
                 r.text("untold"),
                 r.number("value", 0.0),
                 r.text("when"),
-                r.shape("decision", Decision::of));
+                r.shape("case", AlarmCase::of),
+                r.text("credential"),
+                r.shape("decision", Decision::of),
+                r.time("expires"));
     }
 }

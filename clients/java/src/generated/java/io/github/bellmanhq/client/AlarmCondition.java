@@ -10,7 +10,12 @@ public enum AlarmCondition implements Value {
     STORE_SLOW("store_slow"),
     OVERLOADED("overloaded"),
     NODE_SILENT("node_silent"),
+    CREDENTIAL_EXPIRES("credential_expires"),
     ORDER_DECIDED_BY_HAND("order_decided_by_hand"),
+    ORDER_NEEDS_ACTION("order_needs_action"),
+    AMOUNT_MISMATCH("amount_mismatch"),
+    LATE_PAYMENT("late_payment"),
+    POLL_NEEDS_ACTION("poll_needs_action"),
     /** What a newer server says that this client does not know. It cannot be sent. */
     UNRECOGNIZED("");
 

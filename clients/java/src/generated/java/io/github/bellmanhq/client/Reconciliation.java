@@ -12,6 +12,7 @@ import java.util.Map;
  * @param created Time of the newest request.
  * @param daily The queue's daily job started it.
  * @param date see the API
+ * @param deferred Orders and refunds of the last hour that the bill lacks. The comparison of the next day looks for them in both bills.
  * @param differences see the API
  * @param edge Differences near midnight, whose orders may be in the bill of the next or previous day.
  * @param finished Time of the newest result; null: there is none.
@@ -37,6 +38,7 @@ public record Reconciliation(
         Instant created,
         boolean daily,
         String date,
+        int deferred,
         DifferencesByKind differences,
         int edge,
         Instant finished,
@@ -63,6 +65,7 @@ public record Reconciliation(
                 r.time("created"),
                 r.bool("daily", false),
                 r.text("date"),
+                r.int32("deferred", 0),
                 r.shape("differences", DifferencesByKind::of),
                 r.int32("edge", 0),
                 r.time("finished"),

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/config"
-	"github.com/bellmanhq/bellman/internal/metrics"
 )
 
 // Of a certificate somebody is warned at once if it ends within 30 days, then 7 days and 1 day before
@@ -30,12 +30,14 @@ func TestCertificatesEnd(t *testing.T) {
 		var said strings.Builder
 		log := slog.New(slog.NewTextHandler(&said, nil))
 		start := time.Now()
-		var c certificates
-		c.known = []metrics.Certificate{
-			{Queue: "orders", Name: "app_certificate", NotAfter: start.Add(33*day + time.Hour)},
-			{Queue: "orders", Name: "alipay_public_keys[0]", NotAfter: start.Add(20*day + time.Hour)},
-			{Queue: "orders", Name: "far", NotAfter: start.Add(1000 * day)},
-		}
+		var c credentials
+		c.add(func() []alarm.Credential {
+			return []alarm.Credential{
+				{Name: "app_certificate", Expires: start.Add(33*day + time.Hour)},
+				{Name: "alipay_public_keys[0]", Expires: start.Add(20*day + time.Hour)},
+				{Name: "far", Expires: start.Add(1000 * day)},
+			}
+		})
 		ctx, stop := context.WithTimeout(t.Context(), 36*day-time.Hour)
 		defer stop()
 		if err := c.watch(ctx, log); err != nil {
@@ -52,23 +54,23 @@ func TestCertificatesEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprintf("%d %s %s %s", at.Sub(start)/day, fields["level"], fields["certificate"], fields["days_left"]))
+			got = append(got, fmt.Sprintf("%d %s %s %s", at.Sub(start)/day, fields["level"], fields["credential"], fields["days_left"]))
 		}
 		want := []string{
-			"0 WARN channel.alipay_public_keys[0] 20",
-			"4 WARN channel.app_certificate 29",
-			"14 WARN channel.alipay_public_keys[0] 6",
-			"20 WARN channel.alipay_public_keys[0] 0",
+			"0 WARN alipay_public_keys[0] 20",
+			"4 WARN app_certificate 29",
+			"14 WARN alipay_public_keys[0] 6",
+			"20 WARN alipay_public_keys[0] 0",
 		}
 		for n := 21; n < 36; n++ {
-			want = append(want, fmt.Sprintf("%d ERROR channel.alipay_public_keys[0] 0", n))
+			want = append(want, fmt.Sprintf("%d ERROR alipay_public_keys[0] 0", n))
 			switch {
 			case n == 27:
-				want = append(want, "27 WARN channel.app_certificate 6")
+				want = append(want, "27 WARN app_certificate 6")
 			case n == 33:
-				want = append(want, "33 WARN channel.app_certificate 0")
+				want = append(want, "33 WARN app_certificate 0")
 			case n > 33:
-				want = append(want, fmt.Sprintf("%d ERROR channel.app_certificate 0", n))
+				want = append(want, fmt.Sprintf("%d ERROR app_certificate 0", n))
 			}
 		}
 		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
@@ -77,12 +79,12 @@ func TestCertificatesEnd(t *testing.T) {
 	})
 }
 
-// Of a key somebody is warned 7 days and 1 day before it expires, and every day from then on.
+// Of a key somebody is warned in the same way.
 func TestKeysExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
 		start := time.Now()
-		var c certificates
+		var c credentials
 		c.set(nil, []access.Key{
 			{Name: "shop", Expires: start.Add(9*day + time.Hour)},
 			{Name: "far", Expires: start.Add(1000 * day)},
@@ -97,12 +99,12 @@ func TestKeysExpire(t *testing.T) {
 		for line := range strings.Lines(said.String()) {
 			stamp, rest, _ := strings.Cut(strings.TrimPrefix(line, "time="), " ")
 			at, err := time.Parse(time.RFC3339, stamp)
-			if err != nil || !strings.Contains(rest, "level=WARN") || !strings.Contains(rest, "key=shop") {
+			if err != nil || !strings.Contains(rest, "credential=keys.shop") {
 				t.Fatal(line, err)
 			}
 			got = append(got, fmt.Sprint(int(at.Sub(start)/day), strings.Contains(rest, "has expired")))
 		}
-		if want := []string{"3 false", "9 false", "10 true"}; !slices.Equal(got, want) {
+		if want := []string{"0 false", "3 false", "9 false", "10 true"}; !slices.Equal(got, want) {
 			t.Errorf("said on the days %v; want %v", got, want)
 		}
 	})
@@ -195,7 +197,7 @@ queues:
 		`certificate="app_certificate",queue="alipay"`:       soon,
 		`certificate="alipay_public_keys[0]",queue="alipay"`: later,
 	})
-	if n := strings.Count(said.String(), "a certificate of a channel ends soon"); n != 2 || !strings.Contains(said.String(), "queue=wechat certificate=channel.platform_keys.ABCD") {
+	if n := strings.Count(said.String(), "a certificate or key expires soon"); n != 2 || !strings.Contains(said.String(), "credential=queues.wechat.channel.platform_keys.ABCD queue=wechat") {
 		t.Errorf("the reload said %d times that a certificate ends soon; want twice:\n%s", n, said.String())
 	}
 }

@@ -1,0 +1,69 @@
+package alarm
+
+import (
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A Case is an order, refund or transfer that needs a person.
+type Case struct {
+	Task       string `json:"task"`
+	MerchantNo string `json:"merchant_no"`
+	OrderNo    string `json:"order_no"`
+	RefNo      string `json:"ref_no,omitempty"` // of a refund or transfer; empty: the case is an order
+	State      string `json:"state"`            // of the order, refund or transfer
+	Why        string `json:"why"`
+}
+
+// mostNeeded is the number of cases that one rule reports one by one within an hour, in each process. One
+// further task says that there are more.
+const mostNeeded = 20
+
+// A spate is the number of cases within an hour.
+type spate struct {
+	hour time.Time
+	n    int
+}
+
+// Needed returns the tasks that report a case at a time, one for each rule with the condition when. Add them
+// in the transaction that raises it. The alarms are stored for List soon after.
+func (w *Watch) Needed(when string, t *bellman.Task, c Case, at time.Time) (tasks []bellman.Task) {
+	c.Task, c.MerchantNo, c.OrderNo = t.ID.String(), t.MerchantNo, t.OrderNo
+	for _, r := range w.Rules() {
+		if r.When != when || r.Queue != "" && r.Queue != t.Queue {
+			continue
+		}
+		a := Alarm{
+			ID: identify(r.Name, c.Task), Name: r.Name, When: r.When, Queue: t.Queue, Value: 1,
+			Since: at.UTC().Truncate(time.Millisecond), To: r.To, Case: &c,
+		}
+		hour := a.Since.Truncate(time.Hour)
+		n := w.count(r.Name, hour)
+		if n > mostNeeded { // the same task for each of them: its key is there already
+			a.ID, a.Since, a.Value, a.Case, a.Queue = identify(r.Name, more), hour, mostNeeded, nil, r.Queue
+		}
+		if task, ok := w.momentary(&a); ok {
+			tasks = append(tasks, task)
+		}
+		w.mu.Lock()
+		if n <= mostNeeded+1 && len(w.needed) < mostDecided {
+			w.needed = append(w.needed, a)
+		}
+		w.mu.Unlock()
+	}
+	return tasks
+}
+
+// count counts a case of a rule, and returns how many there were in its hour.
+func (w *Watch) count(rule string, hour time.Time) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.told[rule]
+	if s.hour != hour {
+		s = spate{hour: hour}
+	}
+	s.n++
+	w.told[rule] = s
+	return s.n
+}

@@ -1,0 +1,99 @@
+package alarm_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/results"
+)
+
+// Each order that needs a person is told by a task of its own, up to twenty an hour; then one task says that
+// there are more. The alarms are listed for an hour as raised.
+func TestNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		watch, err := alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.mu.Unlock()
+		defer w.mu.Lock()
+		watch.SetRules([]alarm.Rule{
+			{Name: "late", When: alarm.LatePayment, To: "ops"},
+			{Name: "late-ali", When: alarm.LatePayment, Queue: "ali", To: "ops"},
+			{Name: "polls", When: alarm.PollNeedsAction, To: "ops"},
+		}, map[string]results.Queue{"ops": {Name: "ops"}})
+		need := func(when, refNo string) []bellman.Task {
+			task := &bellman.Task{ID: bellman.NewID(), Queue: "wx", MerchantNo: "M1", OrderNo: "O1"}
+			return watch.Needed(when, task, alarm.Case{RefNo: refNo, State: "CLOSED", Why: "a payment came late"}, time.Now())
+		}
+		if told := need(alarm.AmountMismatch, ""); told != nil {
+			t.Errorf("told %v without a rule", told)
+		}
+		for refNo, want := range map[string]string{
+			"":   "ALARM late: order O1 of merchant M1 in queue wx is CLOSED: a payment came late; since ",
+			"R1": "ALARM polls: refund or transfer R1 of order O1 of merchant M1 in queue wx is CLOSED: a payment came late; since ",
+		} {
+			when := alarm.LatePayment
+			if refNo != "" {
+				when = alarm.PollNeedsAction
+			}
+			told := need(when, refNo)
+			if len(told) != 1 {
+				t.Fatalf("%d tasks tell of a case; want that of the rule for all queues", len(told))
+			}
+			var event struct {
+				Data struct {
+					Queue, Text string
+					ZH          string `json:"text_zh"`
+					Case        alarm.Case
+				}
+			}
+			if err := json.Unmarshal(told[0].Body, &event); err != nil {
+				t.Fatal(err)
+			}
+			if d := event.Data; !strings.HasPrefix(d.Text, want) || !strings.Contains(d.ZH, "M1") || d.Queue != "wx" || d.Case.RefNo != refNo || d.Case.OrderNo != "O1" || d.Case.Task == "" {
+				t.Errorf("told %+v", d)
+			}
+		}
+		keys := map[string]bool{}
+		var last bellman.Task
+		for range 500 {
+			last = need(alarm.LatePayment, "")[0]
+			keys[last.Key] = true
+		}
+		if len(keys) != 20 || !strings.Contains(string(last.Body), "more than 20 cases of late_payment") {
+			t.Errorf("%d tasks tell of 501 cases within an hour, the last %s; want 21", len(keys)+1, last.Body)
+		}
+		time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)))
+		if told := need(alarm.LatePayment, ""); strings.Contains(string(told[0].Body), "more than") {
+			t.Errorf("in the next hour: %s; want the case", told[0].Body)
+		}
+		raised := func() (n int) {
+			all, err := watch.List(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range all {
+				if a.Raised() {
+					n++
+				}
+			}
+			return n
+		}
+		runFor(t, watch, time.Minute)
+		if n := raised(); n != 1 { // the others are of the hour before
+			t.Errorf("%d alarms are raised; want 1", n)
+		}
+		runFor(t, watch, 2*time.Hour)
+		if n := raised(); n != 0 || len(w.told) > 0 {
+			t.Errorf("after two hours %d are raised and %v was told; want nothing", n, w.told)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/reconcile"
+)
+
+const (
+	reconcilesPath = "/reconciliations"
+	maxBill        = 64 << 20 // largest file in bytes; bellman reconcile takes larger ones
+	billInMemory   = 1 << 20  // the rest of a file is on disk while it is compared
+	billWithin     = 10 * time.Minute
+)
+
+// A newReconcileView is the form that starts a comparison.
+type newReconcileView struct {
+	*view
+	Queues    []string // of kind order
+	Queue     string
+	Date      string
+	From      string // channel or file
+	Mapping   string
+	NoRefunds bool
+	pauseForm
+}
+
+// billZone is the time zone of the channels' bills.
+var billZone = time.FixedZone("UTC+8", 8*60*60)
+
+func (q *request) newReconcile() {
+	q.showNewReconcile(http.StatusOK, &newReconcileView{
+		Queue: q.r.URL.Query().Get("queue"), From: reconcile.FromChannel,
+		Date: time.Now().In(billZone).AddDate(0, 0, -1).Format(time.DateOnly),
+	})
+}
+
+func (q *request) showNewReconcile(status int, v *newReconcileView) {
+	v.view = q.view("page.newreconciliation")
+	if q.queueNames != nil {
+		for _, name := range q.queueNames() {
+			if q.kinds == nil || q.kinds(name) == "order" {
+				v.Queues = append(v.Queues, name)
+			}
+		}
+	}
+	q.render(status, "newreconciliation", v)
+}
+
+// startReconcile starts a comparison with the channel's bill, or makes one with an uploaded file.
+func (q *request) startReconcile() {
+	in := q.r.PostForm
+	v := &newReconcileView{
+		Queue: in.Get("queue"), Date: strings.TrimSpace(in.Get("date")), From: in.Get("from"), Mapping: strings.TrimSpace(in.Get("map")),
+		NoRefunds: in.Get("no_refunds") != "", pauseForm: pauseForm{Reason: strings.TrimSpace(in.Get("reason"))},
+	}
+	run, err := q.compared(v)
+	if err != nil {
+		status := 0
+		status, v.Wrong = q.wrong(err)
+		q.showNewReconcile(status, v)
+		return
+	}
+	q.goDone(reconcilesPath+"/"+url.PathEscape(run.ID), "comparing")
+}
+
+// compared does what a form says.
+func (q *request) compared(v *newReconcileView) (run reconcile.Run, err error) {
+	if err := unreasoned(v.Reason); err != nil {
+		return run, err
+	}
+	wanted := reconcile.Request{Queue: v.Queue, Date: v.Date, NoRefunds: v.NoRefunds, By: q.by(v.Reason)}
+	if v.From != reconcile.FromFile {
+		return q.reconciles.Start(q.r.Context(), wanted)
+	}
+	mapping, err := reconcile.ParseMapping(mappingText(v.Mapping))
+	if err != nil {
+		return run, err
+	}
+	if q.r.MultipartForm == nil || len(q.r.MultipartForm.File["file"]) == 0 {
+		return run, errBill
+	}
+	defer q.r.MultipartForm.RemoveAll()
+	file, err := q.r.MultipartForm.File["file"][0].Open()
+	if err != nil {
+		return run, err
+	}
+	defer file.Close()
+	return q.reconciles.File(q.r.Context(), wanted, mapping, file)
+}
+
+// mappingText returns a mapping that has commas or new lines between its parts with commas alone.
+func mappingText(text string) string {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' || r == '\r' })
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,75 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+const (
+	// catchUp is how many days back the daily job makes up for missed days.
+	catchUp = 31
+
+	// again is for how long a day whose bill could not be had is tried again, once with each daily job.
+	again = 7 * 24 * time.Hour
+)
+
+// daily starts the daily jobs whose time has come, each for the day before. It also starts those that were missed
+// since the queue's last one, because no process ran or the bill could not be had. It reports whether it started
+// any. heads are all runs.
+func (r *Runs) daily(ctx context.Context, heads []*head) (started bool, err error) {
+	var errs []error
+	for _, q := range r.queues() {
+		if q.Daily == nil || q.Lines == nil {
+			continue
+		}
+		runs := map[string]*head{} // of the queue's channel, by date
+		last := ""                 // date of its newest daily job
+		for _, h := range heads {
+			if h.Queue == q.Name && h.Source == FromChannel {
+				runs[h.Date] = h
+				if h.Daily {
+					last = max(last, h.Date)
+				}
+			}
+		}
+		for _, date := range q.Daily.due(time.Now(), runs, last) {
+			in := Request{Queue: q.Name, Date: date, NoRefunds: q.Daily.NoRefunds, By: bellman.By{Reason: "daily"}}
+			_, err := r.start(ctx, in, q.Daily)
+			if started = started || err == nil; err != nil && !errors.Is(err, bellman.ErrConflict) {
+				errs = append(errs, fmt.Errorf("queue %s: start the daily reconciliation of %s: %w", q.Name, date, err))
+			}
+		}
+	}
+	return started, errors.Join(errs...)
+}
+
+// due returns the dates whose daily job has to start now. runs are the queue's, and last is the date of its newest
+// daily job; empty: it had none, and so none was missed.
+func (d *Daily) due(now time.Time, runs map[string]*head, last string) (dates []string) {
+	here := now.In(d.Zone)
+	newest := time.Time{} // when the newest job was to start
+	for back := range catchUp + 1 {
+		at := time.Date(here.Year(), here.Month(), here.Day()-back, int(d.At/time.Hour), int(d.At/time.Minute)%60, 0, 0, d.Zone)
+		if at.After(now) {
+			continue
+		}
+		if newest.IsZero() {
+			newest = at
+		}
+		day := at.In(zone).AddDate(0, 0, -1)
+		date := day.Format(time.DateOnly)
+		switch h := runs[date]; {
+		case h != nil && h.Daily && h.State == Failed && h.Created.Before(newest) && now.Sub(day) < again:
+		case h != nil && (h.Daily || !h.Created.Before(at)):
+			continue
+		case back > 0 && (last == "" || date < last):
+			continue
+		}
+		dates = append(dates, date)
+	}
+	return dates
+}

@@ -1,0 +1,168 @@
+package reconcile_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/bill"
+	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// The daily job waits for its time in its zone, asks again while the bill is not ready, and reports once.
+func TestDaily(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		shanghai, err := time.LoadLocation("Asia/Shanghai")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.queue.Daily = &reconcile.Daily{At: 10*time.Hour + 30*time.Minute, Zone: shanghai, Alarm: "ops"}
+		w.billErr = fmt.Errorf("%w: ask later", order.ErrBillNotReady)
+		time.Sleep(time.Until(time.Date(2000, 1, 3, 10, 0, 0, 0, shanghai)))
+		r := w.runs()
+		work(t, r, 29*time.Minute)
+		if w.asked != 0 {
+			t.Errorf("the bill was asked for %d times before 10:30", w.asked)
+		}
+		w.plant()
+		work(t, r, 32*time.Minute) // until 11:01
+		run, err := r.Get(t.Context(), mustID(t, r))
+		if err != nil || w.asked != 2 || run.State != reconcile.Waiting || run.Date != date || !strings.Contains(run.Error, "not ready") {
+			t.Errorf("at 11:01: asked %d times, %+v, %v; want twice, and the run of %s waiting", w.asked, run, err, date)
+		}
+		w.leads = false
+		w.billErr = nil
+		work(t, r, time.Hour)
+		if w.asked != 2 {
+			t.Error("a process that does not lead asked for the bill")
+		}
+		w.leads = true
+		work(t, r, 10*time.Hour) // 22:01
+		run, err = r.Get(t.Context(), run.ID)
+		if err != nil || w.asked != 3 || run.State != reconcile.Done || run.Total() != 6 || !run.Daily {
+			t.Errorf("at 22:01: asked %d times, %+v, %v; want three times, done with 6 differences", w.asked, run, err)
+		}
+		if len(w.alarms) != 1 || w.alarms[0].When != alarm.ReconcileDifferences || w.alarms[0].To != "ops" || w.alarms[0].Value != 6 || w.alarms[0].Date != date || w.alarms[0].Counts["state"] != 1 {
+			t.Errorf("alarms %+v; want one of 6 differences", w.alarms)
+		}
+		// The next day's bill never comes.
+		w.billErr, w.asked = order.ErrBillNotReady, 0
+		work(t, r, 36*time.Hour)
+		all, err := r.List(t.Context(), 10)
+		if err != nil || len(all) != 2 || all[0].Date != "2000-01-03" || all[0].State != reconcile.Failed || w.asked != 21 {
+			t.Errorf("the next day: asked %d times, %+v, %v; want 21 times in ten hours, and then failed", w.asked, all, err)
+		}
+		if len(w.alarms) != 2 || w.alarms[1].When != alarm.ReconcileFailed {
+			t.Errorf("alarms %+v; want one more, of the bill that could not be had", w.alarms)
+		}
+	})
+}
+
+// Days on which no process ran, or whose bill could not be had, are made up for, each once.
+func TestDailyCatchesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		shanghai := time.FixedZone("", 8*60*60)
+		w.queue.Daily = &reconcile.Daily{At: 10*time.Hour + 30*time.Minute, Zone: shanghai, Alarm: "ops"}
+		w.plant()
+		at := func(day, hour int) { time.Sleep(time.Until(time.Date(2000, 1, day, hour, 0, 0, 0, shanghai))) }
+		states := func(r *reconcile.Runs) (all []string) {
+			runs, err := r.List(t.Context(), 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, run := range runs {
+				all = append(all, fmt.Sprint(run.Date[8:], " ", run.State))
+			}
+			return all
+		}
+		at(3, 9)
+		r := w.runs()
+		work(t, r, time.Hour) // a queue without a daily job so far has missed none
+		if got := states(r); got != nil {
+			t.Errorf("before the first job: %q; want nothing", got)
+		}
+		at(3, 11)
+		w.billErr = order.ErrBillNotReady
+		work(t, r, 11*time.Hour) // given up at 21:00
+		if got := states(r); !slices.Equal(got, []string{"02 failed"}) || len(w.alarms) != 1 || w.alarms[0].When != alarm.ReconcileFailed {
+			t.Errorf("on the 3rd: %q, alarms %+v; want the 2nd failed, and one alarm", got, w.alarms)
+		}
+		w.billErr, w.lines = nil, nil
+		at(7, 9) // it did not run from the 4th to the 7th
+		work(t, r, time.Hour)
+		if got := states(r); !slices.Equal(got, []string{"05 done", "04 done", "03 done", "02 done"}) {
+			t.Errorf("on the 7th before the job: %q; want the 2nd to the 5th", got)
+		}
+		if len(w.alarms) != 2 || w.alarms[1].When != alarm.ReconcileDifferences || w.alarms[1].Date != date {
+			t.Errorf("alarms %+v; want one more, of the differences of %s", w.alarms, date)
+		}
+		asked := len(w.days)
+		work(t, r, time.Hour) // until 11:00
+		if got := states(r); !slices.Equal(got, []string{"06 done", "05 done", "04 done", "03 done", "02 done"}) || len(w.days) != asked+2 {
+			t.Errorf("on the 7th after the job: %q, and asked for %q; want the 6th, once, with the 5th", got, w.days[asked:])
+		}
+		// A person compares a day again; the daily job does not.
+		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: "2000-01-06"}); err != nil {
+			t.Fatal(err)
+		}
+		asked = len(w.days)
+		work(t, r, time.Hour)
+		if len(w.days) != asked+2 || len(w.alarms) != 2 {
+			t.Errorf("after a person's request: asked for %q, alarms %+v; want one more comparison", w.days[asked:], w.alarms)
+		}
+	})
+}
+
+// What the bill lacks near midnight is looked for in the bill of the day before, or by the comparison of the next
+// day: none of it is only marked.
+func TestMidnight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		paid := func(no string, at time.Time) bill.Line {
+			w.add(&bellman.Task{Key: "M1/" + no, MerchantNo: "M1", OrderNo: no, Event: order.EventWatch, Body: []byte(`{"amount":100,"currency":"CNY"}`),
+				Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","order_state":"PAID","decided_at":1,"taken":{"amount":100,"currency":"CNY","paid_at":%q}}`, at.UTC().Format(time.RFC3339))}})
+			return bill.Line{ChannelOrderNo: no, Amount: 100, Currency: "CNY", State: "SUCCESS", Time: at.UTC()}
+		}
+		midnight := noon.Add(-12 * time.Hour)
+		w.order("noon", "PAID")
+		w.line("noon", 100)
+		there := paid("there", midnight.Add(10*time.Second)) // the channel counted it to the day before
+		there.Time = midnight.Add(-10 * time.Second).UTC()
+		w.before = []bill.Line{there}
+		paid("early", midnight.Add(10*time.Second))
+		paid("before", midnight.Add(-10*time.Second))
+		paid("evening", midnight.Add(24*time.Hour-10*time.Second)) // for the next day to find
+		r := w.runs()
+		compared := func() reconcile.Run {
+			t.Helper()
+			run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+			if err != nil {
+				t.Fatal(err)
+			}
+			work(t, r, 5*time.Minute)
+			if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Done {
+				t.Fatalf("%+v, %v; want it done", run, err)
+			}
+			return run
+		}
+		run := compared()
+		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"missing_there early", "missing_there before"}) || run.Edge != 0 || run.Counts.Deferred != 1 {
+			t.Errorf("%q, %+v; want the two that no bill has, and one left to the next day", found, run)
+		}
+		w.noneYet = errors.New("no longer available")
+		run = compared()
+		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"missing_there there", "missing_there early", "missing_there evening"}) || run.Edge != 3 {
+			t.Errorf("without the bill before: %q, %+v; want all of the day, marked", found, run)
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package reconcile_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bill"
+	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
+)
+
+// What bellman knows of refunds explains lines of the bill.
+func TestRefunds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		back := func(no, refundNo string, amount int64) {
+			w.line(no, 100)
+			*w.line(no, 0) = bill.Line{ChannelOrderNo: no, RefundNo: refundNo, Kind: bill.Refund, RefundAmount: amount, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: len(w.lines)}
+		}
+		notice := func(no, refundNo, content string) {
+			told, err := json.Marshal(map[string]any{"notice": order.Told{Result: order.NoticeApplied, Of: order.OfRefund, OrderNo: no, RefNo: refundNo, Content: content}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.add(&bellman.Task{MerchantNo: "M1", OrderNo: no, Event: order.EventNotice, Body: told})
+		}
+		w.order("A1", "PAID_REFUNDED")
+		back("A1", "R1", 100)
+		w.order("A2", "PAID")
+		back("A2", "R2", 30)
+		notice("A2", "R2", `{"refund_status":"SUCCESS","amount":{"refund":30}}`)
+		w.order("B1", "PAID")
+		back("B1", "R3", 30)
+		notice("B1", "R3", `{"refund_status":"SUCCESS","amount":{"refund":20}}`)
+		w.order("B2", "PAID")
+		back("B2", "R4", 30)
+		notice("B2", "R4", `{"refund_status":"CLOSED","amount":{"refund":30}}`)
+		w.order("B3", "PAID")
+		back("B3", "R5", 30)
+		r := w.runs()
+		for no, want := range map[bool][]string{false: {"refund B1", "refund B2", "refund B3"}, true: nil} {
+			run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date, NoRefunds: no})
+			if err != nil {
+				t.Fatal(err)
+			}
+			work(t, r, 1)
+			if found, _ := differences(t, r, run.ID); !sameSet(found, want) {
+				t.Errorf("without refunds %t: %q; want %q", no, found, want)
+			}
+		}
+	})
+}
+
+// A refund that bellman asks about is compared, also if a notice told of it. Of one that is still open a query
+// settles the difference.
+func TestPolledRefunds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		w.queue.Refunds = []string{"refunds"}
+		polled := func(no, refundNo, life string) bellman.ID {
+			return w.add(&bellman.Task{Queue: "refunds", Kind: bellman.KindPoll, Key: "M1/" + refundNo, MerchantNo: "M1", OrderNo: no, Event: poll.EventPoll,
+				Body: fmt.Appendf(nil, `{"ref_no":%q,"vars":{"amount":"30"}}`, refundNo), Status: bellman.Status{Data: []byte(life)}})
+		}
+		done := fmt.Sprintf(`{"stage":"decided","poll_state":"DONE","decided_at":1,"requests":1,"first_at":%d,"request_at":%[1]d}`, noon.UnixMilli())
+		paid := func(no string) {
+			w.order(no, "PAID")
+			w.line(no, 100)
+		}
+		back := func(no, refundNo string, amount int64) {
+			*w.line(no, 0) = bill.Line{ChannelOrderNo: no, RefundNo: refundNo, Kind: bill.Refund, RefundAmount: amount, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: len(w.lines)}
+		}
+		for _, no := range []string{"A1", "A2", "B1", "B2", "B3"} {
+			paid(no)
+		}
+		polled("A1", "R1", done)
+		back("A1", "R1", 30)
+		told, err := json.Marshal(map[string]any{"notice": order.Told{Result: order.NoticeApplied, Of: order.OfRefund, OrderNo: "A1", RefNo: "R1", Content: `{"refund_status":"SUCCESS","amount":{"refund":30}}`}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.add(&bellman.Task{MerchantNo: "M1", OrderNo: "A1", Event: order.EventNotice, Body: told})
+		polled("A2", "R2", `{"stage":"polling","poll_state":"PENDING","reading":"PENDING"}`)
+		back("A2", "R2", 30)
+		polled("B1", "R3", done) // missing there
+		polled("B2", "R4", done) // another amount
+		back("B2", "R4", 20)
+		open := polled("B3", "R5", `{"stage":"polling","poll_state":"PENDING"}`)
+		back("B3", "R5", 30)
+		w.paid[open] = true
+		r := w.runs()
+		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 1)
+		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"refund B1", "refund B2", "refund B3"}) {
+			t.Errorf("%q; want that of B1, which the bill lacks, of B2, by its amount, and of B3, which is open here", found)
+		}
+		if _, err := r.Settle(t.Context(), run.ID, bellman.By{}); err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 1)
+		_, items := differences(t, r, run.ID)
+		for _, item := range items {
+			if item.Asked == nil || item.Asked.Settled != (item.ChannelOrderNo == "B3") {
+				t.Errorf("%s: asked %+v; want only B3 settled", item.ChannelOrderNo, item.Asked)
+			}
+		}
+	})
+}

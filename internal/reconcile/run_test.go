@@ -1,0 +1,103 @@
+package reconcile_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bill"
+	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/store"
+)
+
+func TestSixKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		w.plant()
+		r := w.runs()
+		in := reconcile.Request{Queue: "pay", Date: date, By: bellman.By{Who: "ops", Reason: "why"}}
+		for _, time := range []string{"first", "second"} { // the same day again gives the same
+			started, err := r.Start(t.Context(), in)
+			if err != nil || started.State != reconcile.Waiting {
+				t.Fatalf("%s: Start = %+v, %v; want a waiting run", time, started, err)
+			}
+			work(t, r, 1)
+			run, err := r.Get(t.Context(), started.ID)
+			if err != nil || run.State != reconcile.Done || run.Total() != 6 || run.Counts.Matched != 4 || len(run.Counts.Differences) != 6 || run.Kept != 6 {
+				t.Fatalf("%s: %+v, %v; want it done with one difference of each kind and 4 lines that agree", time, run, err)
+			}
+			if found, _ := differences(t, r, run.ID); !sameSet(found, planted) {
+				t.Errorf("%s: differences %q; want %q", time, found, planted)
+			}
+		}
+		some, _, err := r.Differences(t.Context(), mustID(t, r), bill.AmountDiffers, 0, 10)
+		if err != nil || len(some) != 1 || some[0].There.Amount != 99 || some[0].Here.Amount != 100 || some[0].Here.OrderNo != "B3" {
+			t.Errorf("amounts: %+v, %v; want that of B3", some, err)
+		}
+		if docs, err := w.Docs(t.Context(), store.DocFilter{Kind: "reconciliation-page"}, 10); err != nil || len(docs) != 1 {
+			t.Errorf("%d pages, %v; want the one of the second result", len(docs), err)
+		}
+		audits, err := w.Audits(t.Context(), time.Time{}, 10)
+		if err != nil || len(audits) != 2 || audits[0].Action != "reconcile" || audits[0].Who != "ops" {
+			t.Errorf("audits %+v, %v; want two of reconcile by ops", audits, err)
+		}
+	})
+}
+
+func mustID(t *testing.T, r *reconcile.Runs) string {
+	t.Helper()
+	all, err := r.List(t.Context(), 10)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("List = %+v, %v; want one run", all, err)
+	}
+	return all[0].ID
+}
+
+// A crash at any commit of a comparison leaves the result before it, and the next process makes the new one.
+func TestCrashBetweenPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		w.line("first", 100)
+		r := w.runs()
+		in := reconcile.Request{Queue: "pay", Date: date}
+		if _, err := r.Start(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 1)
+		w.lines = nil
+		for i := range 350 {
+			w.line(fmt.Sprint("N", i), 100)
+		}
+		if _, err := r.Start(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		w.commits = 4 // the head, two pages, and the third fails
+		id := mustID(t, r)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Run(ctx) }()
+		synctest.Wait()
+		cancel()
+		<-ended
+		if found, _ := differences(t, r, id); !slices.Equal(found, []string{"missing_here first"}) {
+			t.Errorf("after the crash: %q; want the result before", found)
+		}
+		w.commits = 0
+		r = w.runs()
+		work(t, r, 1)
+		run, err := r.Get(t.Context(), id)
+		found, _ := differences(t, r, id)
+		if err != nil || run.State != reconcile.Done || len(found) != 350 || run.Kept != 350 || run.Pages != 4 {
+			t.Errorf("the next process: %+v, %v, %d differences; want 350 in 4 pages", run, err, len(found))
+		}
+		if docs, err := w.Docs(t.Context(), store.DocFilter{Kind: "reconciliation-page"}, 50); err != nil || len(docs) != 4 {
+			t.Errorf("%d pages are kept, %v; want 4", len(docs), err)
+		}
+	})
+}
