@@ -56,11 +56,11 @@ func TestGaps(t *testing.T) {
 				t.Errorf("sole %t: gaps %v for a lost task that is due in a minute; want it reported: %t", sole, gaps, sole)
 			}
 			if gaps := w.Look(ctx, e, store, 10, time.Second); len(gaps) > 0 {
-				t.Errorf("sole %t: %v lasted for a second at once", sole, gaps)
+				t.Errorf("sole %t: gaps %v count as lasting a second at the first look; want none", sole, gaps)
 			}
 			time.Sleep(time.Until(task.Due) + 100*time.Millisecond)
 			if gaps := w.Look(ctx, e, store, 10, time.Second); len(gaps) > 0 != sole {
-				t.Errorf("sole %t: lasting: %v", sole, gaps)
+				t.Errorf("sole %t: lasting gaps %v after the due time; want some: %t", sole, gaps, sole)
 			}
 			cancel()
 			if err := <-ended; err != nil {

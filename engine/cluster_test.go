@@ -377,7 +377,7 @@ func TestCrewHandsOverSlowAttempts(t *testing.T) {
 			}
 		}
 		if l.over > 0 {
-			t.Errorf("%d attempts overlapped another of their task", l.over)
+			t.Errorf("%d attempts overlapped another attempt of their task; want none", l.over)
 		}
 	})
 }

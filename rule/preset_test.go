@@ -253,7 +253,7 @@ func TestPresets(t *testing.T) {
 	for _, p := range rule.Presets() {
 		known[p.Name] = true
 		if p.Accepts == "" || p.Source == "" {
-			t.Errorf("preset %s: has no description or no source", p.Name)
+			t.Errorf("preset %s has no description or no source", p.Name)
 		}
 		rows := presetRows[p.Name]
 		if len(rows) < 6 {

@@ -13,7 +13,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 func TestPermanent(t *testing.T) {
 	for status := range 600 {
 		if got := rule.Permanent(status); got != (status == 410) {
-			t.Errorf("Permanent(%d) = %t", status, got)
+			t.Errorf("Permanent(%d) = %t; want the opposite", status, got)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func TestCompileErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Compile(%.60q) = %v, %v; want an error with %q", tt.text, r, err, tt.want)
 		} else if strings.Contains(err.Error(), "\n") {
-			t.Errorf("Compile(%.60q): the error has several lines: %q", tt.text, err)
+			t.Errorf("Compile(%.60q): the error has several lines: %q; want one", tt.text, err)
 		}
 	}
 }

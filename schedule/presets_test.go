@@ -177,13 +177,13 @@ func wellFormed(t interface {
 		due, end := s.Next(seen, start, start.Add(last.Offset), 0)
 		jittered, _ := s.Next(seen, start, start.Add(last.Offset), 0.999)
 		if end != "" || due.Sub(start) != row.Offset || row.Offset-last.Offset != row.Gap || row.Total != row.Offset-first.Offset {
-			t.Errorf("%q: Next(%d) = %v after the start, %q; row %+v", s, seen, due.Sub(start), end, row)
+			t.Errorf("%q: Next(%d) = %v after the start, %q; want the row %+v", s, seen, due.Sub(start), end, row)
 		}
 		if jittered.Before(due) || jittered.Sub(due) > row.Gap*time.Duration(s.Jitter())/100 {
-			t.Errorf("%q: Next(%d) is %v, with jitter %v", s, seen, due, jittered)
+			t.Errorf("%q: Next(%d) is %v, with jitter %v; want no earlier, and at most the jitter later", s, seen, due, jittered)
 		}
 		if s.MaxAge() > 0 && jittered.Sub(start) > s.MaxAge() {
-			t.Errorf("%q: Next(%d) is due at age %v", s, seen, jittered.Sub(start))
+			t.Errorf("%q: Next(%d) is due at age %v; want no more than max", s, seen, jittered.Sub(start))
 		}
 		seen, last = row.Number, row
 	}
@@ -193,7 +193,7 @@ func wellFormed(t interface {
 	n, finite := s.Attempts()
 	total, _ := s.Total()
 	if finite && (n != seen || total != last.Total) {
-		t.Errorf("%q: Attempts() = %d, Total() = %v; %d rows, the last %+v", s, n, total, seen, last)
+		t.Errorf("%q: Attempts() = %d, Total() = %v; want those of the table with %d rows, the last %+v", s, n, total, seen, last)
 	}
 	if finite {
 		if due, end := s.Next(seen, start, start.Add(last.Offset), 0.5); end == "" || !due.IsZero() {

@@ -281,16 +281,16 @@ func TestWithin(t *testing.T) {
 func TestZeroSchedule(t *testing.T) {
 	var s Schedule
 	if due, end := s.Next(0, start, start, 0); end != AttemptsUsedUp || !due.IsZero() {
-		t.Errorf("Next(0) of the zero schedule = %v, %q", due, end)
+		t.Errorf("Next(0) of the zero schedule = %v, %q; want an end", due, end)
 	}
 	if n, finite := s.Attempts(); n != 0 || !finite {
-		t.Errorf("Attempts() of the zero schedule = %d, %t", n, finite)
+		t.Errorf("Attempts() of the zero schedule = %d, %t; want 0, true", n, finite)
 	}
 	if total, finite := s.Total(); total != 0 || !finite {
-		t.Errorf("Total() of the zero schedule = %v, %t", total, finite)
+		t.Errorf("Total() of the zero schedule = %v, %t; want 0, true", total, finite)
 	}
 	if in, err := s.Within(time.Hour); err != nil || in.String() != "" {
-		t.Errorf("Within(1h) of the zero schedule = %v, %v", in, err)
+		t.Errorf("Within(1h) of the zero schedule = %v, %v; want no attempts and no error", in, err)
 	}
 	if err := s.WriteTable(new(strings.Builder), 0); err != nil {
 		t.Error(err)
@@ -351,9 +351,9 @@ func TestNextNeverEarly(t *testing.T) {
 			r := s.run(int64(n), last.Sub(start))
 			switch {
 			case r.fixed && due.Before(start.Add(r.at)):
-				t.Fatalf("%q.Next(%d) = %v, before its offset %v", s, n, due.Sub(start), r.at)
+				t.Fatalf("%q.Next(%d) = %v, want no earlier than its offset %v", s, n, due.Sub(start), r.at)
 			case !r.fixed && due.Before(last.Add(r.gap)):
-				t.Fatalf("%q.Next(%d) = %v, less than %v after %v", s, n, due.Sub(start), r.gap, last.Sub(start))
+				t.Fatalf("%q.Next(%d) = %v, want at least %v after %v", s, n, due.Sub(start), r.gap, last.Sub(start))
 			}
 			late := time.Duration(rapid.Int64Range(0, 90_000).Draw(t, "late")) * time.Millisecond
 			last = slices.MaxFunc([]time.Time{due, last}, time.Time.Compare).Add(late)

@@ -77,7 +77,7 @@ func onDatabase(t *testing.T, u *url.URL) {
 		return r
 	}
 	if r := command("serve", "--no-migrate", "--listen", "127.0.0.1:0"); r.status != 1 || !strings.Contains(r.errors, "run bellman migrate") || strings.Count(r.errors, "\n") != 1 {
-		t.Errorf("serve --no-migrate on an empty database: status %d, %q", r.status, r.errors)
+		t.Errorf("serve --no-migrate on an empty database: status %d, %q; want 1, and a hint to run bellman migrate", r.status, r.errors)
 	}
 	for range 2 {
 		if r := command("migrate"); r.status != 0 || r.out != shown+" is ready\n" {
@@ -100,7 +100,7 @@ func onDatabase(t *testing.T, u *url.URL) {
 		return strings.Count(nodes, " alive") == 2 && strings.Count(nodes, "alive, answers") == 1 && !strings.Contains(nodes, "nobody")
 	})
 	if nodes := command("nodes", "-o", "json", "--server", b.url).out; strings.Count(nodes, `"self": true`) != 1 {
-		t.Errorf("nodes as JSON:\n%s", nodes)
+		t.Errorf("nodes as JSON:\n%s\nwant one with self true", nodes)
 	}
 	if r := command("backup", "/tmp/none", "--server", a.url); r.status != 1 || !strings.Contains(r.errors, "pg_dump") {
 		t.Errorf("backup of a database: status %d, %q; want an error that names pg_dump", r.status, r.errors)

@@ -68,7 +68,7 @@ func TestMove(t *testing.T) {
 	}
 	for _, store := range []string{from, target} {
 		if r := run(t, "serve", "--listen", "127.0.0.1:0", "--store", store); r.status != 1 || !strings.Contains(r.errors, "being moved") {
-			t.Errorf("a server on %s during the move: status %d\n%s", store, r.status, r.errors)
+			t.Errorf("a server on %s during the move: status %d; want 1\n%s", store, r.status, r.errors)
 		}
 	}
 	if out := must(t, "move", "--from", from, "--to", target); !strings.Contains(out, "5,000 tasks wait, 300 have ended") {
@@ -78,7 +78,7 @@ func TestMove(t *testing.T) {
 		t.Errorf("the export after the move has %d bytes, and %d before; want the same bytes", len(after), len(before))
 	}
 	if r := run(t, "serve", "--listen", "127.0.0.1:0", "--store", from); r.status != 2 || !strings.Contains(r.errors, "were moved to postgres://") {
-		t.Errorf("a server on the old store: status %d\n%s", r.status, r.errors)
+		t.Errorf("a server on the old store: status %d; want 2\n%s", r.status, r.errors)
 	}
 	if out := must(t, "move", "--from", from, "--to", target); !strings.Contains(out, "0 tasks written") {
 		t.Errorf("the same move again printed %q", out)

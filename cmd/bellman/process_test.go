@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 }
 
 // environment returns the environment of the tests without the variables that configure bellman,
-// and with more.
+// plus more.
 func environment(more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {

@@ -49,7 +49,7 @@ queues:
 
 	write(t, bill, "no,fee,at\n")
 	if same := run(t, args...); same.status != 0 || !strings.Contains(same.out, "0 payments") {
-		t.Errorf("a bill without lines: status %d, %q\n%s", same.status, same.errors, same.out)
+		t.Errorf("a bill without lines: status %d, %q\n%s\nwant 0, and 0 payments", same.status, same.errors, same.out)
 	}
 	for _, wrong := range [][]string{
 		{"reconcile", "--queue", "orders"},
@@ -61,6 +61,6 @@ queues:
 		}
 	}
 	if r := run(t, "reconcile", "--queue", "orders", "--date", date, "--server", p.url); r.status != 1 || !strings.Contains(r.errors, "has no bill that can be asked for") {
-		t.Errorf("a channel without bills: status %d, %q", r.status, r.errors)
+		t.Errorf("a channel without bills: status %d, %q; want 1", r.status, r.errors)
 	}
 }

@@ -54,7 +54,7 @@ func TestRoundTrip(t *testing.T) {
 	many := runIn(t, "", nil, `{"url":"`+hook+`","key":"a"}{"url":"nowhere","key":"b"}{"url":"`+hook+`","key":"c","delay":"24h"}`,
 		append([]string{"send", "-", "--order-no", "O-2"}, at...)...)
 	if many.status != 1 || !strings.Contains(many.errors, "1 of 3 tasks were refused") || !strings.Contains(many.errors, "url") || strings.Count(many.out, " 201 ") != 2 {
-		t.Errorf("send of three, one of them wrong: status %d, %q\n%s", many.status, many.errors, many.out)
+		t.Errorf("send of three, one of them wrong: status %d, %q\n%s\nwant 1, and two created", many.status, many.errors, many.out)
 	}
 	<-bodies
 	if out := operate("list", "--order-no", "O-2", "--state", "pending", "--created-from", "1h"); strings.Count(out, "\n") != 2 || !strings.Contains(out, " c ") {
@@ -100,10 +100,10 @@ func TestRoundTrip(t *testing.T) {
 	}
 	job, _, _ := strings.Cut(operate("resends")[strings.Index(operate("resends"), "\n")+1:], " ")
 	if r := run(t, append([]string{"resends", job, "--cancel"}, at...)...); r.status != 0 || !strings.Contains(r.errors, "the bulk resend is done already, nothing was done") {
-		t.Errorf("--cancel of a finished bulk resend: status %d, %q, %q", r.status, r.out, r.errors)
+		t.Errorf("--cancel of a finished bulk resend: status %d, %q, %q; want 0, and a note that nothing was done", r.status, r.out, r.errors)
 	}
 	if r := run(t, append([]string{"list", "--queue", "no-such"}, at...)...); r.status != 0 || !strings.Contains(r.errors, `there is no queue "no-such"`) {
-		t.Errorf("list of an unknown queue: status %d, %q", r.status, r.errors)
+		t.Errorf("list of an unknown queue: status %d, %q; want 0, and a note that there is no such queue", r.status, r.errors)
 	}
 	operate("merchants", "put", "M-limits", "--concurrency", "5", "--rate", "50/s")
 	operate("merchants", "put", "M-limits", "--concurrency", "0") // 0 means the queue's concurrency, as the help says
@@ -112,7 +112,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	operate("merchants", "pause", "M-limits")
 	if out := operate("merchants", "get", "M-limits", "--stats"); !strings.Contains(out, "  paused  ") {
-		t.Errorf("the figures of a paused merchant are %s", out)
+		t.Errorf("the figures of a paused merchant are %s; want it shown as paused", out)
 	}
 	operate("merchants", "resume", "M-limits")
 	if out := operate("merchants", "resume", "M-limits"); !strings.Contains(out, "not paused, nothing was done  M-limits") {
@@ -132,10 +132,10 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("pause of an unknown host printed\n%s", out)
 	}
 	if r := run(t, append([]string{"pause", "--endpoint", "https://nowhere.example/path"}, at...)...); r.status != 1 || !strings.Contains(r.errors, "want a host, a host:port, or one endpoint in full") {
-		t.Errorf("pause of a URL with a path: status %d, %q", r.status, r.errors)
+		t.Errorf("pause of a URL with a path: status %d, %q; want 1, and the right form", r.status, r.errors)
 	}
 	if r := run(t, append([]string{"get", "default", "none"}, at...)...); r.status != 1 || !strings.Contains(r.errors, "404") {
-		t.Errorf("get of a missing task: status %d, %q", r.status, r.errors)
+		t.Errorf("get of a missing task: status %d, %q; want 1 and 404", r.status, r.errors)
 	}
 
 	// The export of the server, of a backup and of its directory.
@@ -151,7 +151,7 @@ func TestRoundTrip(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "copy")
 	operate("backup", copied)
 	if r := run(t, append([]string{"backup", copied}, at...)...); r.status != 1 || !strings.Contains(r.errors, "exists already") {
-		t.Errorf("a backup into an existing directory: status %d, %q", r.status, r.errors)
+		t.Errorf("a backup into an existing directory: status %d, %q; want 1", r.status, r.errors)
 	}
 	p.stop()
 	for _, store := range []string{"pebble:" + copied, "pebble:" + dir} {
@@ -183,7 +183,7 @@ func TestInUse(t *testing.T) {
 	address := strings.TrimPrefix(p.url, "http://")
 	r := run(t, "serve", "--listen", address, "--store", "pebble:"+dir+"2")
 	if r.status != 1 || !strings.Contains(r.errors, "choose another address with --listen") {
-		t.Errorf("serve on an address in use: status %d, %q", r.status, r.errors)
+		t.Errorf("serve on an address in use: status %d, %q; want 1", r.status, r.errors)
 	}
 	p.stop()
 }
@@ -196,7 +196,7 @@ func TestKeys(t *testing.T) {
 	for _, args := range [][]string{{}, {"--key", "wrong"}} {
 		r := run(t, append([]string{"queues", "--server", p.url}, args...)...)
 		if r.status != 1 || !strings.Contains(r.errors, "give a key with --key or BELLMAN_KEY") {
-			t.Errorf("queues %q: status %d, %q", args, r.status, r.errors)
+			t.Errorf("queues with the flags %q: status %d, %q; want 1, and a hint to give a key", args, r.status, r.errors)
 		}
 	}
 	p.stop()
@@ -238,7 +238,7 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	p.await(&p.log, "stopping: what is in flight is finished first")
 	close(release)
 	if status := p.end(patient); status != 0 {
-		t.Errorf("a stop ended with status %d:\n%s", status, p.log.String())
+		t.Errorf("a stop ended with status %d; want 0:\n%s", status, p.log.String())
 	}
 	if out := p.out.String(); !strings.HasSuffix(out, "\nstopped\n") {
 		t.Errorf("serve printed %q; want \"stopped\" last", out)

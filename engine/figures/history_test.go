@@ -40,10 +40,10 @@ func TestHistory(t *testing.T) {
 	s := Total(h.Window(start.Add(10*time.Second), time.Hour))
 	if s.Counts.Added != 100 || s.Counts.Succeeded != 90 || s.Counts.Failed != 10 ||
 		s.Counts.Attempts[bellman.Accepted] != 90 || s.Counts.Attempts[bellman.TimedOut] != 10 {
-		t.Errorf("counts %+v", s.Counts)
+		t.Errorf("counts %+v; want 100 added, 90 succeeded and accepted, 10 failed and timed out", s.Counts)
 	}
 	if p := s.Lateness; p.Count != 100 || p.P50 < 50*time.Millisecond || p.P50 > 64*time.Millisecond || p.P99 < 99*time.Millisecond || p.Max != 99*time.Millisecond {
-		t.Errorf("lateness %+v", p)
+		t.Errorf("lateness %+v; want 100 values, p50 50 to 64 ms, p99 and maximum 99 ms", p)
 	}
 	if m := h.LastMinute(start.Add(30*time.Second), "q"); m.Added != 100 {
 		t.Errorf("last minute %+v; want the tasks added 30 s ago", m)

@@ -148,7 +148,7 @@ func TestScrape(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
-		t.Errorf("lint: %s: %s", p.Metric, p.Text)
+		t.Errorf("Prometheus lint of %s: %s", p.Metric, p.Text)
 	}
 }
 

@@ -27,7 +27,7 @@ type after int
 const (
 	waits     after = iota // for its attempt by hand
 	attempted              // by hand without success, and ended as before
-	takenOver              // waits for its attempt by hand, whose node has died
+	takenOver              // the node of its attempt by hand has died, and the attempt is not recorded
 	repeated               // the same, and attempted after that
 	goesOn                 // with its schedule from the start
 	unchanged              // which no engine does

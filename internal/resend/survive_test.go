@@ -45,7 +45,7 @@ func (f *faulty) Docs(ctx context.Context, filter store.DocFilter, limit int) ([
 	return f.Store.Docs(ctx, filter, limit)
 }
 
-// A job that was stopped in order is continued where it was, by the same process or another.
+// A job that was stopped in an orderly way goes on where it was, in the same process or another.
 func TestStopAndGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()

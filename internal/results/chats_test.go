@@ -20,7 +20,7 @@ var chats = []struct {
 	wants    string // TEXT stands for the text
 	taken    []string
 	refused  []string
-	mostText int // most bytes of TEXT
+	mostText int // longest TEXT that the chat accepts, in bytes
 }{
 	// https://open.dingtalk.com/document/robots/custom-robot-access; 310000: no keyword, 130101: too many a minute.
 	{"DingTalk", `{"msgtype":"text","text":{"content":"TEXT"}}`, []string{`{"errcode":0,"errmsg":"ok"}`},

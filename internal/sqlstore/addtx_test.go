@@ -215,7 +215,7 @@ func (c callerTest) testIsolation(t *testing.T) {
 		}
 		must(t, tx.Commit())
 		if _, err := store.Lookup(ctx, c.Store, "tell", key+"/b"); err != nil {
-			t.Errorf("%s: Lookup() = %v", level, err)
+			t.Errorf("%s: Lookup() = %v; want the existing task", level, err)
 		}
 	}
 }

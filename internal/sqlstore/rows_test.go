@@ -77,7 +77,7 @@ func FuzzParse(f *testing.F) {
 		if err := parseCold(b, &task, new(bellman.Task)); err == nil {
 			var again bellman.Task
 			if err := parseCold(packCold(&task), &again, new(bellman.Task)); err != nil || !reflect.DeepEqual(again, task) {
-				t.Errorf("%+v came back as %+v, %v", task, again, err)
+				t.Errorf("%+v came back as %+v, %v; want it unchanged", task, again, err)
 			}
 		}
 		row := statusRow{rest: b}

@@ -32,7 +32,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 }
 
 // environment returns the environment of the tests without the variables that configure bellman,
-// and with more.
+// plus more.
 func environment(more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// switchoverPatient is how long attempts may take to go on after a switchover. It is generous; the
+// switchoverPatient is how long it may take until attempts go on after a switchover. It is generous; the
 // log has the time that they took.
 const switchoverPatient = 5 * time.Minute
 

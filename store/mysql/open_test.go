@@ -81,7 +81,7 @@ func TestInserts(t *testing.T) {
 	var rows []int
 	for text, args := range d.inserts(in) {
 		if got := strings.Count(text, "(?)"); got != len(args) {
-			t.Errorf("%q has %d rows and %d values", text, got, len(args))
+			t.Errorf("%q has %d rows and %d values; want the same numbers", text, got, len(args))
 		}
 		rows = append(rows, len(args))
 	}

@@ -41,7 +41,7 @@ func TestKeyOrder(t *testing.T) {
 			t.Errorf("due keys of %d %v and %d %v: before is %t, want %t", m, p, n, q, got, before)
 		}
 		if look, back := parseDueKey(dueKey(nil, m, p)); look != m || back != p {
-			t.Errorf("due key of %d %v reads %d %v", m, p, look, back)
+			t.Errorf("due key of %d %v is decoded as %d %v", m, p, look, back)
 		}
 		if x, y := bytes.Equal(keyKey(nil, 1, a), keyKey(nil, 1, b)), a == b; x != y {
 			t.Errorf("key keys of %q and %q: equal is %t, want %t", a, b, x, y)

@@ -313,7 +313,7 @@ func TestFailingDisk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept, err := fillUp(t, s, 5) // errorfs does not survive the reuse of a log file
+			kept, err := fillUp(t, s, 5) // few, because errorfs injects nothing into a reused log file
 			if err != nil {
 				t.Fatal(err)
 			}

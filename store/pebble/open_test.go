@@ -96,7 +96,7 @@ func TestOpenTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := Open("", Options{}); err == nil || !strings.Contains(err.Error(), "want one such as") {
-		t.Errorf("Open without a directory: %v, %v", s, err)
+		t.Errorf("Open() with an empty directory name = %v, %v; want an error", s, err)
 	}
 	if s, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "in use by another process, or was opened by this one before") {
 		t.Errorf("Open() again = %v, %v; want an error that it is in use", s, err)

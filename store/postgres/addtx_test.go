@@ -44,7 +44,7 @@ func TestNoNotify(t *testing.T) {
 	}
 	for _, text := range seen.texts {
 		if strings.Contains(strings.ToLower(text), "notify") {
-			t.Errorf("AddTx sent %s", text)
+			t.Errorf("AddTx sent %s; want no NOTIFY", text)
 		}
 	}
 }

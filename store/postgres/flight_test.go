@@ -47,7 +47,7 @@ func TestBinary(t *testing.T) {
 	}
 	if back.small != -1<<15 || back.whole != 1<<31-1 || back.big != -1<<63 || back.none != 0 || back.id != id ||
 		back.null != nil || back.empty == nil || len(back.empty) != 0 || !bytes.Equal(back.bytes, []byte{0, 255, '\''}) || back.text != "é" {
-		t.Errorf("values came back as %+v", back)
+		t.Errorf("values came back as %+v; want them as sent", back)
 	}
 	if want := []string{fmt.Sprintf("%x -1 true 0", id[:]), strings.Repeat("0", 32) + " 4611686018427387904 false 0"}; !slices.Equal(rows, want) {
 		t.Errorf("lists came back as %q, want %q", rows, want)

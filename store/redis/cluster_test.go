@@ -235,7 +235,7 @@ func TestKill(t *testing.T) {
 	}
 	for _, p := range unknown {
 		if has(p.first) != has(p.second) {
-			t.Errorf("only a part of a batch exists")
+			t.Errorf("a part of a batch exists; want all of it or nothing")
 		}
 		if has(p.first) {
 			written++

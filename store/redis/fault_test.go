@@ -166,10 +166,10 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("done %t: second Commit() = %v", done, err)
 		}
 		if a := b.Adds[0]; a.Err != nil || done != (a.Existing == fresh.ID) {
-			t.Errorf("done %t: second Commit(): Existing = %v, Err = %v", done, a.Existing, a.Err)
+			t.Errorf("done %t: second Commit(): Existing = %v, Err = %v; want the task existing if the first was done", done, a.Existing, a.Err)
 		}
 		if err := b.Changes[0].Err; done != errors.Is(err, bellman.ErrConflict) {
-			t.Errorf("done %t: second Commit(): the change has %v", done, err)
+			t.Errorf("done %t: second Commit(): the change has %v; want ErrConflict if the first was done", done, err)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestSameEpochTwice(t *testing.T) {
 		t.Errorf("Commit() of the node whose claim was lost = %v, want ErrFenced", err)
 	}
 	if err := b.Commit(ctx, batch(won)); err != nil {
-		t.Errorf("Commit() of the other = %v", err)
+		t.Errorf("Commit() of the node with the valid claim = %v", err)
 	}
 	// The answer to a claim may be lost, so its mark is read with the shards.
 	if state, err := a.State(ctx, ""); err != nil || state.Shards[0].Lease != won {

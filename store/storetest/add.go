@@ -141,7 +141,7 @@ var adds = []promise{
 		t.wantErr("Lookup of no key", err, bellman.ErrNotFound)
 	}},
 	{"the same key in different queues is not the same key", func(t *suite) {
-		// Nor may ("a", "bc") be mixed up with ("ab", "c").
+		// The pairs ("a", "bc") and ("ab", "c") have the same letters, and must also be kept apart.
 		for _, name := range [][2]string{{"a", "bc"}, {"ab", "c"}, {"b", "bc"}, {"a", "bcc"}, {"abc", "b"}} {
 			task := t.task(t0)
 			task.Queue, task.Key = name[0], name[1]

@@ -234,7 +234,7 @@ var changes = []promise{
 		got := t.get(task.ID)
 		entries := t.due(t0.Add(time.Hour))
 		if len(entries) != 1 || entries[0].Version != 6 || entries[0].VisibleAt != got.VisibleAt.UnixMilli() {
-			t.Errorf("Due() = %+v, the task is due at %v with version %d", entries, got.VisibleAt, got.Version)
+			t.Errorf("Due() = %+v; want one entry at %v with version %d", entries, got.VisibleAt, got.Version)
 		}
 	}},
 	{"an empty batch is no error", func(t *suite) {

@@ -37,7 +37,7 @@ var docs = []promise{
 			got, err := store.ReadDoc(t.Context(), t.s, "k", name)
 			t.must(err)
 			if got.Kind != "k" || got.Name != name || string(got.Value) != name {
-				t.Errorf("Doc(%q) = %+v", name, got)
+				t.Errorf("Doc(%q) = %+v; want that document", name, got)
 			}
 		}
 		for _, name := range []string{"", "b", "aa", "商", "AB"} {
@@ -209,7 +209,7 @@ var audits = []promise{
 				}
 				for _, a := range page {
 					if seen[a.Who] {
-						t.Fatalf("limit %d: %s came twice", limit, a.Who)
+						t.Fatalf("limit %d: the record of %s came twice", limit, a.Who)
 					}
 					seen[a.Who] = true
 				}

@@ -205,7 +205,7 @@ var loads = []promise{
 			got, err := t.s.Load(t.Context(), entries)
 			t.must(err)
 			if len(got) != len(entries) {
-				t.Fatalf("Load() gave %d tasks for %d entries", len(got), len(entries))
+				t.Fatalf("Load() gave %d tasks; want one for each of %d entries", len(got), len(entries))
 			}
 			for i, e := range entries {
 				if got[i] == nil || got[i].ID != e.ID {

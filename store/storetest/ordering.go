@@ -51,7 +51,7 @@ var orderings = []promise{
 		t.wantOrder("o", tasks...)
 	}},
 	{"a task without an ordering key, or of another queue or key, does not block others", func(t *suite) {
-		// Nor may ("a", "bc") be mixed up with ("ab", "c").
+		// The pairs ("a", "bc") and ("ab", "c") have the same letters, and must also be kept apart.
 		var tasks []*bellman.Task
 		for _, name := range [][2]string{{"q", "a"}, {"q", "A"}, {"q", "a "}, {"q", "a\x00"}, {"q", "ab"}, {"qa", "b"}, {"a", "bc"}, {"ab", "c"}, {"q", "👛"}, {"q", strings.Repeat("k", 256)}} {
 			task := t.ordered(name[1])

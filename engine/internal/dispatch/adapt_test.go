@@ -87,10 +87,10 @@ func TestBreakerWalk(t *testing.T) {
 	}
 	w.run(100 * ms)
 	if e := w.state(); e.Breaker != Open || w.d.Totals().OpenBreakers != 1 {
-		t.Fatalf("breaker %v after %d failures", e.Breaker, len(probes))
+		t.Fatalf("breaker %v after %d failures; want open", e.Breaker, len(probes))
 	}
 	if n := len(probes); n > 20 {
-		t.Errorf("%d attempts before it opened", n)
+		t.Errorf("%d attempts before the breaker opened; want at most 20", n)
 	}
 	probes = nil
 	w.run(200 * s)
@@ -194,7 +194,7 @@ func TestPoolGrowsAndShrinks(t *testing.T) {
 		t.Errorf("limit %d with 500 in flight; want it to have grown", n)
 	}
 	if p99 := w.quantile(0.99, func(string) bool { return true }); p99 > 2*ms {
-		t.Errorf("waits p99 %v in a pool that had time to grow", time.Duration(p99))
+		t.Errorf("waits p99 %v in a pool that had time to grow; want less", time.Duration(p99))
 	}
 	w.arrive(names, 100, 120*s)
 	w.run(120 * s)
@@ -237,7 +237,7 @@ func TestResize(t *testing.T) {
 	for i := range 64 {
 		d.Open(0, uint64(i), Rules{Queue: "q", Endpoint: string(rune('a' + i))})
 		if d.Push(0, uint64(i), 0, 0, i) != Kept {
-			t.Fatal("not kept")
+			t.Fatalf("Push of item %d was rejected", i)
 		}
 	}
 	var held []Ticket

@@ -41,17 +41,17 @@ func TestOldAttemptsDoNotStopTheRamp(t *testing.T) {
 		d.Done(ms, ticket, Down)
 	}
 	if e, _ := d.Endpoint("e"); e.Breaker != Open {
-		t.Fatalf("breaker %v", e.Breaker)
+		t.Fatalf("breaker %v after 12 failures; want open", e.Breaker)
 	}
 	probe, _, ok := d.Next(2 * s)
 	if !ok {
-		t.Fatal("no probe")
+		t.Fatal("Next gave nothing after 2 s; want a probe")
 	}
 	if _, _, ok := d.Next(2 * s); ok {
-		t.Fatal("two probes")
+		t.Fatal("Next gave a second probe; want one at a time")
 	}
 	if _, _, ok := d.DoneNext(2*s, probe, Accepted); !ok {
-		t.Error("no attempt after the probe was accepted")
+		t.Error("DoneNext gave nothing after the accepted probe; want an attempt")
 	}
 	for _, ticket := range flights[12:] {
 		d.Done(30*s, ticket, Down) // failures from before the breaker opened do not count now

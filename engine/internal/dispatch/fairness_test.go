@@ -221,15 +221,15 @@ func TestUrgentGoFirst(t *testing.T) {
 	push(d, 0, r, 100)
 	id := lineID("q", "e")
 	if got := d.Push(0, id, 0, 0, "q/e"); got != Full {
-		t.Fatalf("Push to a full line = %v", got)
+		t.Fatalf("Push to a full line = %v; want Full", got)
 	}
 	for range 100 {
 		if got := d.Push(0, id, 0, Urgent, "urgent"); got != Kept {
-			t.Fatalf("Push of an urgent item to a full line = %v", got)
+			t.Fatalf("Push of an urgent item to a full line = %v; want Kept", got)
 		}
 	}
 	if got := d.Push(0, id, 0, Urgent, "urgent"); got != Full {
-		t.Errorf("Push of an urgent item to a line full of them = %v", got)
+		t.Errorf("Push of an urgent item to a line full of urgent ones = %v; want Full", got)
 	}
 	for i, item := range drain(t, d, 0, 114) {
 		if want := i%8 != 7 && i < 114; (item == "urgent") != want {
@@ -355,7 +355,7 @@ func TestPause(t *testing.T) {
 			push(d, 0, Rules{Queue: "q", Endpoint: "e"}, 20)
 			push(d, 0, Rules{Queue: "other", Endpoint: "other"}, 1)
 			if got := drain(t, d, 0, 1); got[0] != "other/other" {
-				t.Fatalf("got %v", got)
+				t.Fatalf("Next gave %v; want the item of other/other", got)
 			}
 			if _, item, ok := d.Next(0); ok {
 				t.Fatalf("Next gave %s of a paused %s", item, kind)

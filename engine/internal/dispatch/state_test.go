@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -18,34 +19,32 @@ func TestStates(t *testing.T) {
 	// In flight: one of r/a and one of own. Waiting: two of q/a and one of r/a.
 	total := d.Totals()
 	if total.InFlight != 2 || total.Waiting != 3 || total.Endpoints != 2 || total.Lines != 3 || total.OldestDue == 0 {
-		t.Errorf("Totals = %+v", total)
+		t.Errorf("Totals() = %+v; want 2 in flight, 3 waiting, 2 endpoints, 3 lines, and an oldest due time", total)
 	}
 	a, ok := d.Endpoint("a")
 	if !ok || a.InFlight != 1 || a.Attempts != 1 || a.Success != 1 || a.OldestDue != 5 || a.Waiting != total.Waiting {
-		t.Errorf("Endpoint(a) = %+v, %t", a, ok)
+		t.Errorf("Endpoint(a) = %+v, %t; want 1 in flight, 3 waiting, 1 accepted attempt, oldest due 5", a, ok)
 	}
 	if _, ok := d.Endpoint(""); ok {
 		t.Error("the endpoint with an empty name is known; want it unknown")
 	}
 	all := d.Endpoints()
 	if len(all) != 2 {
-		t.Fatalf("Endpoints = %+v", all)
+		t.Fatalf("Endpoints() = %+v; want 2", all)
 	}
-	for _, e := range all {
-		if e.Name == "own" && e.Queue != "own" {
-			t.Errorf("state of a queue that is one endpoint: %+v", e)
-		}
+	if !slices.ContainsFunc(all, func(e EndpointState) bool { return e.Name == "own" && e.Queue == "own" }) {
+		t.Errorf("Endpoints() = %+v; want one with the name own and the queue own", all)
 	}
 	queues := d.Queues()
 	inFlight := 0
 	for _, q := range queues {
 		inFlight += q.InFlight
-		if q.Name == "q" && q.OldestDue != 5 {
-			t.Errorf("queue %+v", q)
-		}
 	}
 	if len(queues) != 3 || inFlight != total.InFlight {
-		t.Errorf("Queues = %+v", queues)
+		t.Errorf("Queues() = %+v; want 3 with 2 in flight in all", queues)
+	}
+	if !slices.ContainsFunc(queues, func(q QueueState) bool { return q.Name == "q" && q.OldestDue == 5 }) {
+		t.Errorf("Queues() = %+v; want q with the oldest due time 5", queues)
 	}
 }
 
@@ -116,7 +115,7 @@ func TestBoundsOfQuick(t *testing.T) {
 	d.Push(0, 0, 0, 0, "x")
 	ticket, _, ok := d.Next(0)
 	if !ok {
-		t.Fatal("no item may go")
+		t.Fatal("Next gave nothing; want the item of line 0")
 	}
 	d.Done(int64(time.Millisecond), ticket, Accepted)
 	fill := func(line uint64) (kept int) {
@@ -188,7 +187,7 @@ func TestDoneTwicePanics(t *testing.T) {
 	d.Done(0, ticket, Accepted)
 	defer func() {
 		if recover() == nil {
-			t.Error("no panic")
+			t.Error("the second Done did not panic")
 		}
 		d.Totals() // does not hang: the panic released the lock
 	}()
@@ -210,7 +209,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		}
 	})
 	if allocs != 0 {
-		t.Errorf("%v allocations a cycle", allocs)
+		t.Errorf("%v allocations for each cycle; want 0", allocs)
 	}
 }
 
@@ -251,7 +250,7 @@ func TestConcurrent(t *testing.T) {
 		seen[item] = true
 	}
 	if len(seen) != items {
-		t.Errorf("%d items came out of %d", len(seen), items)
+		t.Errorf("%d items came out; want all %d", len(seen), items)
 	}
 	if err := d.core.check(); err != nil {
 		t.Error(err)
