@@ -206,7 +206,7 @@ func TestUnionPayServer(t *testing.T) {
 	api, s := d.serveProviders(t, `
 queues:
   tell: {url: "MERCHANT/notify"}
-  slow: {kind: order, schedule: 1h*, on_exhausted: close, then: tell, channel: {`+account+`}}
+  slow: {kind: order, schedule: "0s, 1h*", on_exhausted: close, then: tell, channel: {`+account+`}}
   quick: {kind: order, schedule: "0s, 100ms*", expires: 1s, late_watch: 0s, on_exhausted: close, then: tell, channel: {`+account+`, pay_timeout: 2s}}
 `)
 	vars := map[string]string{"txn_time": "20261120200405"}
