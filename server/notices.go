@@ -130,7 +130,7 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // errNoReceiver refuses a notice for a queue whose channel sends none.
-var errNoReceiver = &order.RefusedNotice{Why: errors.New("the queue receives no notices: want a queue with channel wechatpay or alipay, or with notice")}
+var errNoReceiver = &order.RefusedNotice{Why: errors.New("the queue receives no notices: want a queue of orders with a built-in channel, or with notice")}
 
 // Receive verifies a notice and applies each of its items. When it returns nil, all is committed.
 func (n *notices) Receive(ctx context.Context, queue string, raw *order.RawNotice) (told []*order.Told, err error) {

@@ -7,12 +7,15 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/big"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -150,5 +153,82 @@ queues:
 	o, told := d.ends(t, api, client.OrderRef{MerchantNo: "M1", OrderNo: "A1"})
 	if o.OrderState != "PAID" || events(told) != "order.paid" || told[0].Says["transaction_id"] != "42" {
 		t.Errorf("%s, told %v", o.OrderState, told)
+	}
+}
+
+// UnionPay closes no order: one that nobody paid ends when its pay timeout is over. A notice of a payment is queried
+// before it counts, as UnionPay asks for.
+func TestUnionPayServer(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := &x509.Certificate{SerialNumber: big.NewInt(69026276696), Subject: pkix.Name{CommonName: "041@Z12@中国银联股份有限公司@Z12"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, from, from, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	t.Setenv("UNIONPAY_CERTIFICATE", certificate)
+	signed := func(fields map[string]string) map[string]string {
+		fields["signPubKeyCert"] = certificate
+		var pairs []string
+		for name, value := range fields {
+			pairs = append(pairs, name+"="+value)
+		}
+		slices.Sort(pairs)
+		sum := sha256.Sum256(fmt.Appendf(nil, "%x", sha256.Sum256([]byte(strings.Join(pairs, "&")))))
+		signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])
+		if err != nil {
+			t.Error(err)
+		}
+		fields["signature"] = base64.StdEncoding.EncodeToString(signature)
+		return fields
+	}
+	d := newDesk(t)
+	var paid, asked atomic.Bool
+	bank := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		no := r.FormValue("orderId")
+		fields := map[string]string{"version": "5.1.0", "signMethod": "01", "merId": "777290058110048", "orderId": no, "txnTime": r.FormValue("txnTime"), "respCode": "34"}
+		if no == "20261120000001" && paid.Load() {
+			fields["respCode"], fields["origRespCode"], fields["queryId"], fields["txnAmt"], fields["currencyCode"] = "00", "00", "42", "8888", "156"
+		}
+		var pairs []string
+		for name, value := range signed(fields) {
+			pairs = append(pairs, name+"="+value)
+		}
+		io.WriteString(w, strings.Join(pairs, "&"))
+		asked.Store(asked.Load() || no == "20261120000001")
+	}))
+	t.Cleanup(bank.Close)
+	account := `kind: unionpay, url: "` + bank.URL + `", mer_id: "777290058110048", private_key: ` + base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)) +
+		`, certificate: env:UNIONPAY_CERTIFICATE, root_certificates: env:UNIONPAY_CERTIFICATE`
+	api, s := d.serveProviders(t, `
+queues:
+  tell: {url: "MERCHANT/notify"}
+  slow: {kind: order, schedule: "0s, 1h*", on_exhausted: close, then: tell, channel: {`+account+`}}
+  quick: {kind: order, schedule: "0s, 100ms*", expires: 1s, late_watch: 0s, on_exhausted: close, then: tell, channel: {`+account+`, pay_timeout: 2s}}
+`)
+	vars := map[string]string{"txn_time": "20261120200405"}
+	create(t, api, client.CreateTask{Queue: "quick", MerchantNo: "M1", OrderNo: "20261120000002", Vars: vars})
+	create(t, api, client.CreateTask{Queue: "slow", MerchantNo: "M1", OrderNo: "20261120000001", Vars: vars, Amount: 8888, Currency: "CNY"})
+	o, _ := d.ends(t, api, client.OrderRef{MerchantNo: "M1", OrderNo: "20261120000002"})
+	if o.OrderState != "CLOSED" {
+		t.Errorf("an order that nobody paid: %s", o.OrderState)
+	}
+
+	passes(t, "asked about the other order once", asked.Load)
+	paid.Store(true)
+	form := url.Values{}
+	for name, value := range signed(map[string]string{"version": "5.1.0", "signMethod": "01", "merId": "777290058110048", "orderId": "20261120000001", "txnType": "01", "respCode": "00"}) {
+		form.Set(name, value)
+	}
+	if got := callNotice(t, s, "slow", form.Encode(), map[string]string{"Content-Type": "application/x-www-form-urlencoded"}); got != "200 ok" {
+		t.Errorf("answered %s", got)
+	}
+	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "20261120000001"}
+	o, told := d.ends(t, api, ref)
+	if o.OrderState != "PAID" || events(told) != "order.paid" || told[0].Says["amount"] != 8888. || !slices.Equal(results(t, api, ref), []string{"refused"}) {
+		t.Errorf("%s, told %v, notices %q", o.OrderState, told, results(t, api, ref))
 	}
 }

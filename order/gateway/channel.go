@@ -19,6 +19,12 @@
 //
 // [Notices] reads the notices that a gateway sends by itself: it verifies a signature over the raw body,
 // and reads the order's number and state with expressions, too.
+//
+// # Providers
+//
+// A [Provider] is an account at one of [Providers], whose protocol this package knows: WeChat Pay v2,
+// UnionPay, Stripe and Antom. It signs requests and verifies answers and notices as the provider does; an
+// answer that cannot be verified, or is for another account or about another order, decides nothing.
 package gateway
 
 import (
