@@ -10,7 +10,7 @@ import (
 )
 
 // Options select what to measure. The zero value measures everything on the embedded store at full size,
-// which takes about ten minutes and 2 GiB of disk.
+// which takes about a quarter of an hour and 2 GiB of disk.
 type Options struct {
 	Scenarios []string // names of [Scenarios]; none: all but memory-10m and waiting-5m
 	Store     string   // URL of a database server, in which databases are created and dropped; empty: the embedded store
