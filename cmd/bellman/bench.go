@@ -32,7 +32,7 @@ Without arguments it runs all scenarios except memory-10m and waiting-5m. Scenar
 marked * need --store:
 
 ` + about.String() + `
-The whole takes about ten minutes and 2 GiB of disk; waiting-5m takes 10 GiB. On a
+The whole takes about a quarter of an hour and 2 GiB of disk; waiting-5m takes 10 GiB. On a
 database server the bench creates databases named bellman_bench_..., and drops them at
 the end: the user needs the right to create databases. The database of the URL stays
 unchanged. In Redis the bench uses keys that begin so, and does not measure statements,

@@ -37,6 +37,7 @@ func (r *run) notices() {
 	p := r.startWith(r.store(""), w.settings(c, r.sizes.noticed, "then: told"))
 	try(p.place(r.ctx, c, orderBatch, 0))
 	placed := time.Now()
+	sleepUntil(placed.Add(r.sizes.settle))
 
 	send := func(p *process) func(ctx context.Context, i int) error {
 		from := poster{transport: p.http, url: &url.URL{Scheme: "http", Host: p.notice, Path: "/notices/orders"}}

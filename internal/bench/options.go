@@ -10,7 +10,7 @@ import (
 )
 
 // Options select what to measure. The zero value measures everything on the embedded store at full size,
-// which takes about ten minutes and 2 GiB of disk.
+// which takes about a quarter of an hour and 2 GiB of disk.
 type Options struct {
 	Scenarios []string // names of [Scenarios]; none: all but memory-10m and waiting-5m
 	Store     string   // URL of a database server, in which databases are created and dropped; empty: the embedded store
@@ -135,7 +135,7 @@ var full = sizes{
 	latency: 20 * time.Second, late: 20_000, over: 20 * time.Second,
 	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
 	orders: 20_000, crowd: 100_000, gap: 3 * time.Second, polls: 20, ramp: 15 * time.Second, steady: 30 * time.Second,
-	notices: 50_000, noticed: time.Minute, billed: 1_000_000, planted: 1_000,
+	notices: 50_000, noticed: 90 * time.Second, billed: 1_000_000, planted: 1_000,
 	nodes: 3, filled: 5_000_000,
 }
 
