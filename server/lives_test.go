@@ -73,7 +73,7 @@ func TestNoticeLives(t *testing.T) {
 
 // A world is a server without its listeners, the accounts of its queues, and what happens at the channels.
 type world struct {
-	t        *testing.T
+	t        testing.TB
 	server   *Server
 	store    *troubled
 	accounts []*account
@@ -123,7 +123,7 @@ func (w *world) run() {
 }
 
 // startEngine runs the engine of a server that has no listeners, until stop.
-func startEngine(t *testing.T, s *Server, queues []engine.Queue, c *config.Config) (stop func()) {
+func startEngine(t testing.TB, s *Server, queues []engine.Queue, c *config.Config) (stop func()) {
 	t.Helper()
 	var err error
 	if s.engine, err = engine.New(engine.Options{Store: s.store, Queues: queues, Node: "n", Process: "1", Logger: s.log}); err != nil {
