@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/metrics"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -71,7 +73,7 @@ func TestNoticeLives(t *testing.T) {
 
 // A world is a server without its listeners, the accounts of its queues, and what happens at the channels.
 type world struct {
-	t        *testing.T
+	t        testing.TB
 	server   *Server
 	store    *troubled
 	accounts []*account
@@ -110,19 +112,7 @@ func newWorld(t *testing.T, from, till uint64) *world {
 // run plays the lives from their beginning to their end.
 func (w *world) run() {
 	queues, c := queuesOf(w)
-	var err error
-	w.server.engine, err = engine.New(engine.Options{Store: w.store, Queues: queues, Node: "n", Process: "1", Logger: w.server.log})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	readers, err := receivers(queues, c)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.server.notices.set(readers)
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- w.server.engine.Run(ctx) }()
+	stop := startEngine(w.t, w.server, queues, c)
 	var played sync.WaitGroup
 	for _, l := range w.lives {
 		l.play(&played)
@@ -130,8 +120,28 @@ func (w *world) run() {
 	played.Wait()
 	time.Sleep(time.Until(w.start.Add(livesHours)))
 	stop()
-	if err := <-ended; err != nil {
-		w.t.Errorf("Run: %v", err)
+}
+
+// startEngine runs the engine of a server that has no listeners, until stop.
+func startEngine(t testing.TB, s *Server, queues []engine.Queue, c *config.Config) (stop func()) {
+	t.Helper()
+	var err error
+	if s.engine, err = engine.New(engine.Options{Store: s.store, Queues: queues, Node: "n", Process: "1", Logger: s.log}); err != nil {
+		t.Fatal(err)
+	}
+	readers, err := receivers(queues, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.notices.set(readers)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.engine.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
 	}
 }
 
@@ -140,11 +150,15 @@ type troubled struct {
 	*memory.Store
 	mu   sync.Mutex
 	dice *rand.Rand
+	down atomic.Bool // every commit fails
 }
 
 var errTrouble = errors.New("the disk is on fire")
 
 func (s *troubled) Commit(ctx context.Context, b *store.Batch) error {
+	if s.down.Load() {
+		return errTrouble
+	}
 	s.mu.Lock()
 	n := s.dice.IntN(600)
 	s.mu.Unlock()

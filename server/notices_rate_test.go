@@ -49,18 +49,7 @@ func TestForgedNoticesKeepTheRateOfTheAccount(t *testing.T) {
 			queues = append(queues, engine.Queue{Name: name, Kind: bellman.KindOrder, Handler: h, Schedule: "10h*", EndpointConcurrency: 1})
 			c.Queues = append(c.Queues, config.Queue{Name: name})
 		}
-		var err error
-		if s.engine, err = engine.New(engine.Options{Store: s.store, Queues: queues, Logger: s.log}); err != nil {
-			t.Fatal(err)
-		}
-		readers, err := receivers(queues, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.notices.set(readers)
-		ctx, stop := context.WithCancel(context.Background())
-		ended := make(chan error, 1)
-		go func() { ended <- s.engine.Run(ctx) }()
+		stop, ctx := startEngine(t, s, queues, c), t.Context()
 		const each = 200
 		for i := range each {
 			for _, q := range queues {
@@ -86,8 +75,5 @@ func TestForgedNoticesKeepTheRateOfTheAccount(t *testing.T) {
 			t.Errorf("%d queries in %d seconds; want 1 to %d", len(u.asked), seconds, seconds*maxHints)
 		}
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
 	})
 }

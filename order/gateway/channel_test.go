@@ -349,7 +349,7 @@ func TestNew(t *testing.T) {
 		{func(o *gateway.Options) { o.Sign = sign.Config{Scheme: "none"} }, "gateway: sign: scheme"},
 		{func(o *gateway.Options) {
 			o.Sign = sign.Config{Scheme: sign.MD5Params, Secrets: []sign.Secret{sign.NewSecret("hush")}}
-			o.Close.Body = "<a>{order_no}</a>"
+			o.Close.Body = "order {order_no}"
 		}, "gateway: close: cannot be signed: parameters are signed in a JSON object"},
 		{func(o *gateway.Options) {
 			o.Sign = sign.Config{Scheme: sign.StandardWebhooks, Secrets: []sign.Secret{sign.NewSecret("whsec_aHVzaGh1c2hodXNoaHVzaGh1c2hodXNo")}}

@@ -1,0 +1,63 @@
+package server_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// A notice after the close is a late payment: the order stays CLOSED, and the merchant is told once, however
+// often the notice comes.
+func TestNoticeAfterTheClose(t *testing.T) {
+	d := newDesk(t)
+	api, s := d.serveNoticedBy(t, d.settings(t, append(replaced(noticed, "schedule: 1m*", "schedule: 10ms*"), "confirm: 0s", "late_watch: 1h")...))
+	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "A1"}
+	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "A1", Amount: 1299, Currency: "CNY", Expires: "1ms"})
+	passes(t, "closed", func() bool {
+		o, err := api.Order(t.Context(), ref, 0)
+		return err == nil && o.OrderState == "CLOSED"
+	})
+	for i := range 3 {
+		if status, answer := notify(t, s, paidNotice("A1", 1299), gatewayKey); status != 200 || answer != "success" {
+			t.Fatalf("notice %d: %d %q", i, status, answer)
+		}
+	}
+	o, told := d.ends(t, api, ref)
+	if o.OrderState != "CLOSED" || o.LatePayment != "PAID" || events(told) != "order.closed order.late_payment" {
+		t.Errorf("%s, late payment %q, told %s; want CLOSED, PAID, told of both once", o.OrderState, o.LatePayment, events(told))
+	}
+	if got := results(t, api, ref); !slices.Equal(got, []string{"applied", "duplicate", "duplicate"}) {
+		t.Errorf("notices %q", got)
+	}
+}
+
+// Several items in one body of which one is bad: the others decide their orders, one whose order does not exist
+// yet is held, and the channel is answered that all is accepted.
+func TestSeveralItemsOfWhichOneIsBad(t *testing.T) {
+	d := newDesk(t)
+	rules := slices.Clone(noticed)
+	for i := range rules {
+		rules[i] = strings.Replace(rules[i], "order: json", "items: list, order: json", 1)
+	}
+	api, s := d.serveNoticedBy(t, d.settings(t, rules...))
+	first, last := costly(t, api, "A1"), costly(t, api, "A4")
+	body := fmt.Sprintf(`{"list":[%s,{"trade_state":"SUCCESS"},%s,%s]}`, paidNotice("A1", 1299), paidNotice("A3", 1299), paidNotice("A4", 1299))
+	for i := range 2 {
+		if status, answer := notify(t, s, body, gatewayKey); status != 200 || answer != "success" {
+			t.Fatalf("time %d: %d %q; want it accepted", i, status, answer)
+		}
+	}
+	held := costly(t, api, "A3")
+	for _, ref := range []client.OrderRef{first, last, held} {
+		passes(t, "paid: "+ref.OrderNo, func() bool {
+			o, err := api.Order(t.Context(), ref, 0)
+			return err == nil && o.OrderState == "PAID"
+		})
+		if _, told := d.ends(t, api, ref); events(told) != "order.paid" || d.was(ref.OrderNo) != "" {
+			t.Errorf("order %s: told %s, asked %q; want told once, no query", ref.OrderNo, events(told), d.was(ref.OrderNo))
+		}
+	}
+}
