@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order/internal/wire"
 )
 
 // The states of an order that are no [Reading]. The other states have the name of the reading that
@@ -76,14 +77,8 @@ type Life struct {
 // It returns an error for a Life that the protocol cannot have reached.
 func ParseLife(data []byte) (Life, error) {
 	l := Life{Stage: Polling, State: StatePending}
-	if len(data) == 0 {
-		return l, nil
-	}
-	if err := json.Unmarshal(data, &l); err != nil {
-		return Life{}, fmt.Errorf("life of an order: %w", err)
-	}
-	if err := l.check(); err != nil {
-		return Life{}, fmt.Errorf("life of an order: %w", err)
+	if err := wire.Parse(data, &l, "life of an order", l.check); err != nil {
+		return Life{}, err
 	}
 	return l, nil
 }
@@ -110,13 +105,7 @@ func (l *Life) check() error {
 }
 
 // encode writes the JSON that ParseLife reads.
-func (l *Life) encode() []byte {
-	data, err := json.Marshal(l)
-	if err != nil { // cannot happen: a Life has no value that JSON lacks
-		panic(err)
-	}
-	return data
-}
+func (l *Life) encode() []byte { return wire.Encode(l) }
 
 // StateOf returns the state of the order that a task watches. If the watch ended without a
 // decision, the state is UNKNOWN.

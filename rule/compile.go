@@ -82,7 +82,7 @@ func (x *expression) prepare(env *cel.Env, checked *cel.Ast) error {
 	if !estimate.IsUnknown() && estimate.Max > maxCost {
 		return coded.Errorf("rule.cost", "rule: an answer of usual size (4 KiB, lists of 100) may cost %d steps: want at most %d; nest fewer loops", estimate.Max, maxCost)
 	}
-	// Not optimized: that would replace matches by CEL's own, which has no bound.
+	// CEL must not optimize the expression: it would replace matches by its own, whose cost has no limit.
 	x.program, err = env.Program(checked,
 		cel.CostTracking(charge{}),
 		cel.CostLimit(maxCost))

@@ -70,11 +70,10 @@ func newEnvironment(more ...cel.EnvOption) (*cel.Env, error) {
 	}, more...)...)
 }
 
-// charge prices the calls that CEL takes for free although they look at every
-// character.
+// charge says what calls cost that look at every character of a text. CEL counts them as one step.
 type charge struct{}
 
-// CallCost returns nil where CEL's own price is right.
+// CallCost returns the cost of a call in CEL's unit; nil: CEL's own figure is right.
 func (charge) CallCost(function, overload string, args []ref.Val, _ ref.Val) *uint64 {
 	var price uint64
 	switch function {
@@ -98,7 +97,7 @@ func (charge) CallCost(function, overload string, args []ref.Val, _ ref.Val) *ui
 		if overload != "" {
 			return nil
 		}
-		price = 1 // CEL knows what a call costs only when it knew its types beforehand
+		price = 1 // CEL does not know the cost of a call whose types were unknown at compile time
 		for _, arg := range args {
 			price += length(arg) / 10
 		}
@@ -120,7 +119,7 @@ func length(v ref.Val) uint64 {
 // KiB, lists of a hundred.
 type usual struct{}
 
-// EstimateSize knows the variables; CEL derives the rest.
+// EstimateSize returns the usual size of a variable; nil: CEL derives it.
 func (usual) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	path := node.Path()
 	if len(path) == 0 {

@@ -53,7 +53,7 @@ func (x *expression) run(e *evaluation) (ref.Val, error) {
 	return out, nil
 }
 
-// isMissing knows what CEL says when a map or list has not what is asked for.
+// isMissing reports whether an error of CEL says that a map has no such key, or a list no such element.
 func isMissing(err error) bool {
 	text := err.Error()
 	return strings.HasPrefix(text, "no such key: ") || strings.HasPrefix(text, "index out of bounds: ") ||

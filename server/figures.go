@@ -1,6 +1,54 @@
 package server
 
-import "github.com/bellmanhq/bellman/store"
+import (
+	"context"
+	"time"
+
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/metrics"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// scrapePatience is the longest time for each question of a scrape to the store. So the engine's
+// figures arrive within a scraper's usual 10 s while a store hangs.
+const scrapePatience = 2 * time.Second
+
+// sources returns what a scrape of the metrics reads.
+func (s *Server) sources() metrics.Sources {
+	return metrics.Sources{
+		Gauges: within(s.engine.Gauges),
+		Queues: within(func(ctx context.Context) []figures.Queue {
+			infos, err := s.engine.Queues(ctx)
+			if err != nil {
+				s.log.Error("queues cannot be described", "err", err)
+			}
+			return infos
+		}),
+		Endpoints: s.engine.Endpoints,
+		Merchants: s.paused,
+		Failing:   within(s.failing),
+		Store:     s.figures,
+		Nodes:     s.figuresOfPeers,
+		Sources:   s.sourceInfos,
+		Intake:    s.engine.Intake,
+		Alarms:    within(s.alarmsRaised),
+
+		Reconciled: within(s.reconciled),
+
+		Certificates: s.credentials.certificates,
+		Credentials:  s.credentials.figures,
+		Traces:       s.figuresOfTraces(),
+	}
+}
+
+// within returns ask with the patience of a scrape.
+func within[T any](ask func(context.Context) T) func() T {
+	return func() T {
+		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+		defer cancel()
+		return ask(ctx)
+	}
+}
 
 // figures returns the store's figures about itself.
 func (s *Server) figures() []store.Figure {

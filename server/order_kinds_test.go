@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -37,6 +38,7 @@ type provider struct {
 	closed map[string]bool
 	paid   map[string]bool // beside those whose number begins with paid
 	paidAt time.Time       // of all payments; zero: it is not said
+	serial string          // of the key that signs; empty: PUB_KEY_ID_01
 }
 
 func newProvider(t *testing.T) *provider {
@@ -133,7 +135,7 @@ func (p *provider) wechatSays(w http.ResponseWriter, status int, says string) {
 	stamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
 	w.Header().Set("Wechatpay-Timestamp", stamp)
 	w.Header().Set("Wechatpay-Nonce", nonce)
-	w.Header().Set("Wechatpay-Serial", "PUB_KEY_ID_01")
+	w.Header().Set("Wechatpay-Serial", cmp.Or(p.serial, "PUB_KEY_ID_01"))
 	w.Header().Set("Wechatpay-Signature", p.sign(stamp+"\n"+nonce+"\n"+says+"\n"))
 	w.WriteHeader(status)
 	io.WriteString(w, says)

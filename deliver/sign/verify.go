@@ -58,9 +58,8 @@ type Verifier struct {
 	verify func(header http.Header, body []byte, now time.Time) error
 }
 
-// Verify returns nil if one of the message's signatures was made with one of the secrets over
-// exactly these bytes and, if the scheme signs a time, the time is near now. The error says in one
-// line what is wrong.
+// Verify returns nil for a message that one of the secrets signed, over exactly these bytes. If the
+// scheme signs a time, that time must be near now. Otherwise the error says in one line what is wrong.
 func (v *Verifier) Verify(header http.Header, body []byte, now time.Time) error {
 	return v.verify(header, body, now)
 }

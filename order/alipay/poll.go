@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strconv"
 	"strings"
 	"time"
 
@@ -169,9 +168,8 @@ func (p *Poll) CheckRef(o *order.Order, request bool) error {
 		if errors.As(p.channel.CheckOrder(o), &wrong) {
 			bad.Fields = append(bad.Fields, wrong.Fields...)
 		}
-		n, err := strconv.ParseInt(o.Vars["amount"], 10, 64)
-		if (request || o.Vars["amount"] != "") && (err != nil || n <= 0 || strconv.FormatInt(n, 10) != o.Vars["amount"]) {
-			bad.Add("vars.amount", "want a whole number above 0, in the currency's smallest unit")
+		if _, err := poll.AmountVar(o, "amount"); err != nil && (request || o.Vars["amount"] != "") {
+			bad.Add("vars.amount", err.Error())
 		}
 	}
 	return bad.Err()

@@ -2,8 +2,10 @@ package poll
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -118,4 +120,14 @@ func word(names []string, i int, kind string) string {
 		return names[i]
 	}
 	return fmt.Sprintf("%s(%d)", kind, i)
+}
+
+// AmountVar returns a variable of a refund or transfer that is an amount, in the currency's smallest
+// unit.
+func AmountVar(o *order.Order, name string) (int64, error) {
+	n, err := strconv.ParseInt(o.Vars[name], 10, 64)
+	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != o.Vars[name] {
+		return 0, errors.New("want a whole number above 0, in the currency's smallest unit")
+	}
+	return n, nil
 }

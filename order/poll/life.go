@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order/internal/wire"
 )
 
 // The states of a polled refund or transfer.
@@ -60,14 +61,8 @@ type Life struct {
 // Life that the protocol cannot have reached.
 func ParseLife(data []byte) (Life, error) {
 	l := Life{Stage: Polling, State: StatePending}
-	if len(data) == 0 {
-		return l, nil
-	}
-	if err := json.Unmarshal(data, &l); err != nil {
-		return Life{}, fmt.Errorf("life of a poll: %w", err)
-	}
-	if err := l.check(); err != nil {
-		return Life{}, fmt.Errorf("life of a poll: %w", err)
+	if err := wire.Parse(data, &l, "life of a poll", l.check); err != nil {
+		return Life{}, err
 	}
 	return l, nil
 }
@@ -94,13 +89,7 @@ func (l *Life) check() error {
 }
 
 // encode writes the JSON that ParseLife reads.
-func (l *Life) encode() []byte {
-	data, err := json.Marshal(l)
-	if err != nil { // cannot happen: a Life has no value that JSON lacks
-		panic(err)
-	}
-	return data
-}
+func (l *Life) encode() []byte { return wire.Encode(l) }
 
 // A Standing is what the pages and the API show of a task.
 type Standing struct {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -125,8 +124,8 @@ func (r Refunds) Request(ctx context.Context, o *order.Order) poll.RequestAnswer
 
 // refund returns the body of a request, the same for each request of one refund.
 func (r Refunds) refund(o *order.Order) ([]byte, error) {
-	amount, err := wholeVar(o, "amount")
-	total, err2 := wholeVar(o, "total")
+	amount, err := poll.AmountVar(o, "amount")
+	total, err2 := poll.AmountVar(o, "total")
 	if err := errors.Join(err, err2); err != nil {
 		return nil, err
 	}
@@ -208,24 +207,15 @@ func (p *Poll) CheckRef(o *order.Order, request bool) error {
 		bad.Add("order_no", "is missing: a refund belongs to an order")
 	}
 	if p.of == order.OfRefund && (request || o.Vars["amount"] != "") {
-		amount, err := wholeVar(o, "amount")
+		amount, err := poll.AmountVar(o, "amount")
 		if err != nil {
 			bad.Add("vars.amount", err.Error())
 		}
-		if total, err2 := wholeVar(o, "total"); request && err2 != nil {
+		if total, err2 := poll.AmountVar(o, "total"); request && err2 != nil {
 			bad.Add("vars.total", err2.Error())
 		} else if request && err == nil && amount > total {
 			bad.Add("vars.amount", "is more than vars.total")
 		}
 	}
 	return bad.Err()
-}
-
-// wholeVar reads a variable that is an amount in the smallest unit.
-func wholeVar(o *order.Order, name string) (int64, error) {
-	n, err := strconv.ParseInt(o.Vars[name], 10, 64)
-	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != o.Vars[name] {
-		return 0, errors.New("want a whole number above 0, in the currency's smallest unit")
-	}
-	return n, nil
 }

@@ -4,6 +4,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"time"
 )
@@ -40,4 +41,29 @@ func Join(fields map[string]any, raw ...json.RawMessage) []byte {
 // When writes a time in UTC, with milliseconds.
 func When(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// Parse reads the progress of a task, of which what is the name: JSON that Encode wrote. Empty data leaves
+// to as it is. check returns an error for a value that cannot be.
+func Parse(data []byte, to any, what string, check func() error) error {
+	if len(data) == 0 {
+		return nil
+	}
+	err := json.Unmarshal(data, to)
+	if err == nil {
+		err = check()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// Encode writes the progress of a task.
+func Encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil { // cannot happen: it has no value that JSON lacks
+		panic(err)
+	}
+	return data
 }
