@@ -66,11 +66,12 @@ func (w *watched) news(m move, taken json.RawMessage, now time.Time) News {
 		return n
 	case tellLate:
 		n.Decision, n.Event = LatePayment, EventLatePayment
-		n.Fields["late_payment"], n.Refunded = l.Late, l.Late != Paid.String()
+		n.Fields["late_payment"] = l.Late
+		n.NoRefund = l.Late != Paid.String() || l.State == StateUnknown || l.State == StatePending
 	case tellDuplicate:
 		n.Decision, n.Event = DuplicatePayment, EventDuplicatePayment
 		n.What += "/" + hashed(m.payment)
-		n.Fields["duplicate_payment"], n.Refunded = m.reading.String(), m.reading != Paid
+		n.Fields["duplicate_payment"], n.NoRefund = m.reading.String(), m.reading != Paid
 	default:
 		return n
 	}

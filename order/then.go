@@ -90,8 +90,9 @@ type News struct {
 	Taken  json.RawMessage // of the payment; empty: none
 	Fields map[string]any
 
-	// Refunded says that the channel refunded the payment already: no refund is requested.
-	Refunded bool
+	// NoRefund says that no refund is requested: the channel refunded the payment already, or nobody
+	// was told that the order failed, since it is UNKNOWN.
+	NoRefund bool
 }
 
 // recipients returns who is told of a decision.
@@ -117,7 +118,7 @@ func (t *Then) all() (all []Recipient, of []string) {
 // tasks returned with it are told all the same.
 func (t *Then) Tell(n *News) (tasks []bellman.Task, err error) {
 	for _, r := range t.recipients(n.Decision) {
-		if r.Refund != nil && n.Refunded {
+		if r.Refund != nil && n.NoRefund {
 			continue
 		}
 		task, wrong := r.task(n)

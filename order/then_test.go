@@ -185,14 +185,25 @@ func TestRefundOfALatePayment(t *testing.T) {
 		return bellman.Task{Queue: queue, Key: "R " + n.Order.OrderNo, Body: n.Taken}
 	}}
 	then := Then{For: map[string][]Recipient{LatePayment: {refund}}}
-	for reading, want := range map[string][]string{"PAID": {"refunds "}, "PAID_REFUNDED": nil} {
+	for _, tt := range []struct {
+		first          Told
+		state, reading string
+		want           []string
+	}{
+		{Told{Reading: "CLOSED"}, "CLOSED", "PAID", []string{"refunds "}},
+		{Told{Reading: "FAILED"}, "FAILED", "PAID", []string{"refunds "}},
+		{Told{Reading: "CLOSED"}, "CLOSED", "PAID_REFUNDED", nil},
+		{Told{Reading: "PAID", Taken: Taken{"amount": int64(1), "currency": "CNY"}}, StateUnknown, "PAID", nil}, // nobody was told that it failed
+	} {
 		h := newHouse(t, func(r *Rules) { r.Then = then })
 		task := h.unaddressed()
-		h.tell(task, &Told{Of: OfPayment, Reading: "CLOSED"})
+		tt.first.Of = OfPayment
+		h.tell(task, &tt.first)
+		h.alerts = nil
 		taken := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "T1"}
-		v, err := h.handler.Complete(task, bellman.Completion{Detail: &Told{Of: OfPayment, Reading: reading, Taken: taken}}, h.now)
-		if got := follows(v.Follow); err != nil || !slices.Equal(got, want) || len(h.alerts) != 1 {
-			t.Errorf("%s: %q, %v, alerts %q; want %q", reading, got, err, h.alerts, want)
+		v, err := h.handler.Complete(task, bellman.Completion{Detail: &Told{Of: OfPayment, Reading: tt.reading, Taken: taken}}, h.now)
+		if got := follows(v.Follow); err != nil || StateOf(task) != tt.state || !slices.Equal(got, tt.want) || len(h.alerts) != 1 {
+			t.Errorf("%s after %s: %q, %v, alerts %q; want %q", tt.reading, StateOf(task), got, err, h.alerts, tt.want)
 		}
 	}
 

@@ -30,7 +30,7 @@ func TestCompletion(t *testing.T) {
 		{"export --result ", []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}},
 		{"list --kind ", []string{"notify", "order", "poll"}},
 		{"queues --output ", []string{"table", "json"}},
-		{"merchants put M1 --scheme ", []string{"standard_webhooks", "wechat_rsa", "md5_params", "hmac_sha256_params", "jeepay_md5", "roncoo_md5"}},
+		{"merchants put M1 --scheme ", []string{"standard_webhooks", "wechat_rsa", "md5_params", "hmac_sha256_params", "jeepay_md5", "roncoo_md5", "md5_key", "rsa2", "t_v1"}},
 		{"list --server " + p.url + " --queue ", queues},
 		{"send --server " + p.url + " --queue ", queues},
 		{"pause --server " + p.url + " ", queues},
