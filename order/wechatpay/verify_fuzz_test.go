@@ -19,7 +19,7 @@ func FuzzVerify(f *testing.F) {
 	c := reader(f, readerOptions(f))
 	f.Fuzz(func(t *testing.T, stamp, nonce, serial, signature, body string) {
 		header := map[string]string{"wechatpay-timestamp": stamp, "wechatpay-nonce": nonce, "wechatpay-serial": serial, "wechatpay-signature": signature}
-		err := c.verify(t.Context(), t.Context(), "notice", func(name string) string { return header[name] }, []byte(body), now)
+		err := c.verify(t.Context(), "notice", func(name string) string { return header[name] }, []byte(body), now)
 		// The signature covers the three joined by newlines.
 		signed := stamp+"\n"+nonce+"\n"+body == get("Wechatpay-Timestamp")+"\n"+get("Wechatpay-Nonce")+"\n"+string(good.Body)
 		if err == nil && !signed {
