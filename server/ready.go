@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -78,8 +79,8 @@ func (p *probe) ask(ctx context.Context) error {
 			p.log.Error("the database cannot be reached", "err", oneLine(err))
 		case !unreachable && errors.Is(p.last, bellman.ErrUnreachable):
 			p.log.Info("the database answers again")
-		case merchant.IsMissingMaster(err) && !merchant.IsMissingMaster(p.last):
-			p.log.Error("secrets of merchants cannot be opened", "err", err)
+		case registry.IsMissingMaster(err) && !registry.IsMissingMaster(p.last):
+			p.log.Error("stored secrets cannot be opened", "err", err)
 		}
 		p.last, p.at = told(err), time.Now()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -276,7 +277,7 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	}
 	out := client.MerchantBatched{Results: make([]client.MerchantResult, len(results))}
 	for i, r := range results {
-		shown := client.MerchantResult{MerchantNo: r.No, Status: http.StatusNoContent}
+		shown := client.MerchantResult{MerchantNo: r.ID, Status: http.StatusNoContent}
 		switch {
 		case unread[i] != nil:
 			shown.Error = unread[i]
@@ -302,7 +303,7 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 // a path.
 func (a *API) overtaken(err error, at string) *client.Problem {
 	p := a.refuse(err)
-	if overtaken := new(merchant.ChangedError); errors.As(err, &overtaken) && len(overtaken.Also) > 0 {
+	if overtaken := new(registry.ChangedError); errors.As(err, &overtaken) && len(overtaken.Also) > 0 {
 		p.Errors = faultsAt(overtaken.Also, at)
 	}
 	return p
