@@ -3,6 +3,7 @@ package order
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,6 +80,17 @@ func (u unavailable) Close(context.Context, *Order) CloseAnswer {
 
 func (u unavailable) Reverse(context.Context, *Order) CloseAnswer {
 	return CloseAnswer{Answer: u.answer()}
+}
+
+// AccountOf returns the name of the account that a task of an order or poll names; empty: its queue's own.
+func AccountOf(task *bellman.Task) string {
+	var body struct {
+		Account string `json:"account"`
+	}
+	if task.Event == EventNotice || json.Unmarshal(task.Body, &body) != nil {
+		return ""
+	}
+	return body.Account
 }
 
 // RateOf returns the rate of an account's endpoint, which makes a Handler a [bellman.Limiter].

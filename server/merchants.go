@@ -22,8 +22,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// openMerchants makes the registry of merchants, with the configured master keys.
-func (s *Server) openMerchants(c *config.Config) error {
+// openRegistries makes the registries of merchants and accounts, with the configured master keys.
+func (s *Server) openRegistries(c *config.Config) error {
 	held := c.Masters()
 	keys := make([][]byte, len(held))
 	for i, k := range held {
@@ -37,14 +37,11 @@ func (s *Server) openMerchants(c *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("master %w", err)
 	}
-	s.merchants = merchant.New(merchant.Options{
-		CheckURL: s.client.CheckURL,
-		Options: registry.Options{
-			Store: s.store, Masters: masters, Alone: store.UseOf(s.store).Exclusive, Logger: s.log,
-			Changed: func(no string) { s.engine.Rerouted(no) }, // the engine is set before the first merchant changes
-			Tell:    func() { s.engine.Tell(merchant.Kind) },
-		},
-	})
+	o := registry.Options{Store: s.store, Masters: masters, Alone: store.UseOf(s.store).Exclusive, Logger: s.log}
+	s.openAccounts(o)
+	o.Changed = func(no string) { s.engine.Rerouted(no) } // the engine is set before the first merchant changes
+	o.Tell = func() { s.engine.Tell(merchant.Kind) }
+	s.merchants = merchant.New(merchant.Options{Options: o, CheckURL: s.client.CheckURL})
 	return nil
 }
 
@@ -262,13 +259,9 @@ func (s merchants) Rotate(ctx context.Context, no, secret string, overlap time.D
 	return s.shown(&m, false), nil
 }
 
-// Reseal seals the secrets of all merchants again.
+// Reseal seals the secrets of merchants and accounts again.
 func (s merchants) Reseal(ctx context.Context, by bellman.By) (client.MerchantReseal, error) {
-	done, err := s.Registry.Reseal(ctx, by)
-	if errors.Is(err, registry.ErrNoMaster) {
-		err = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "master_key", Problem: err.Error()}}}
-	}
-	return client.MerchantReseal(done), err
+	return s.reseal(ctx, by)
 }
 
 func (s merchants) Pause(ctx context.Context, no string, by bellman.By) error {

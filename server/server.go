@@ -28,6 +28,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
@@ -90,6 +91,7 @@ type Server struct {
 	billed       atomic.Pointer[[]reconcile.Queue] // the queues of orders
 	links        *sharelink.Links
 	merchants    *merchant.Registry
+	accounts     *account.Registry
 	certificates certificates   // of the channels of order queues, and expiring keys
 	schedules    schedule.Cache // of the engine, orders, API and console
 	facts        atomic.Pointer[queueFacts]
@@ -178,7 +180,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, &ConfigError{err}
 	}
 	s.facts.Store(factsOf(c))
-	if err := s.openMerchants(c); err != nil {
+	if err := s.openRegistries(c); err != nil {
 		return nil, &ConfigError{err}
 	}
 	if err := s.openConnections(c); err != nil {
@@ -190,7 +192,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, &ConfigError{err}
 	}
 	s.certificates.set(queues, c.Keys)
-	noticed, err := receivers(queues, c)
+	noticed, err := s.receivers(queues, c)
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
@@ -261,7 +263,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.metrics.Watch(s.sources())
-	ready := front{s.engine, s, &probe{store: s.store, merchants: s.merchants, log: s.log}}
+	ready := front{s.engine, s, &probe{store: s.store, secrets: []secrets{s.merchants, s.accounts}, log: s.log}}
 	s.api, err = api.New(api.Options{
 		Engine:    ready,
 		Reader:    s.store,
@@ -269,6 +271,7 @@ func Open(o Options) (_ *Server, err error) {
 		Resends:   s.resends,
 		Alarms:    s.alarms,
 		Merchants: merchants{s.merchants, s},
+		Accounts:  accounts{s.accounts, s},
 		Links:     s.links,
 		Notices:   s.notices,
 		PublicURL: c.PublicURL,
@@ -315,6 +318,9 @@ func (s *Server) hinted(h engine.Hint) {
 	if slices.Contains(h.Docs, merchant.Kind) {
 		s.merchants.Stir()
 	}
+	if slices.Contains(h.Docs, account.Kind) {
+		s.accounts.Stir()
+	}
 	s.engine.Hinted(h)
 }
 
@@ -343,6 +349,8 @@ func (s *Server) Run(ctx context.Context) error {
 	g.Go(func() error { return s.certificates.watch(ctx, s.log) })
 	g.Go(func() error { return s.merchants.Run(ctx) })
 	g.Go(func() error { return s.merchants.Sweep(ctx, s.engine.Leads) })
+	g.Go(func() error { return s.accounts.Run(ctx) })
+	g.Go(func() error { return s.accounts.Sweep(ctx, s.engine.Leads) })
 	g.Go(func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve: %w", err)
@@ -409,7 +417,7 @@ func (s *Server) Reload(c *Config) error {
 	if err != nil {
 		return err
 	}
-	noticed, err := receivers(queues, c)
+	noticed, err := s.receivers(queues, c)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -54,8 +55,13 @@ type Order struct {
 
 // A Channel is an account at a built-in channel.
 type Channel struct {
-	Kind string // wechatpay, alipay or program; empty: none
-	URL  string // the provider's address; empty: the usual one, for WeChat Pay the usual two
+	Kind string // wechatpay, alipay or program; empty: none, or that of the Account
+
+	// Account is the registered account of orders that name none. The queue has no account of its own then,
+	// and of the fields below only Of.
+	Account string
+
+	URL string // the provider's address; empty: the usual one, for WeChat Pay the usual two
 
 	PrivateKey sign.Secret // of the merchant or the application
 
@@ -75,6 +81,36 @@ type Channel struct {
 	AppCertificate   sign.Secret
 	RootCertificates sign.Secret
 	SellerID         string // whose notices are read; empty: those of the application
+}
+
+// builtIn reports whether the channel is WeChat Pay or Alipay.
+func (c *Channel) builtIn() bool {
+	return c.Kind == "wechatpay" || c.Kind == "alipay" || c.Account != ""
+}
+
+// Identity says which account it is at its provider; empty: no built-in channel.
+func (c *Channel) Identity() string {
+	switch endpoint := c.Endpoint(); {
+	case c.SubMchID != "":
+		return endpoint + ":" + c.SubMchID
+	case c.Kind == "alipay" && c.AuthToken != sign.Secret{} && c.SellerID != "": // one application acts for many sellers
+		return endpoint + ":" + c.SellerID
+	default:
+		return endpoint
+	}
+}
+
+// Endpoint names what the provider's limits count; empty: no built-in channel. WeChat Pay counts the requests of
+// a service provider and all its sub-merchants together. That Alipay counts those of an application together
+// could not be confirmed.
+func (c *Channel) Endpoint() string {
+	switch c.Kind {
+	case "wechatpay":
+		return "wechatpay:" + c.MchID
+	case "alipay":
+		return "alipay:" + c.AppID
+	}
+	return ""
 }
 
 // A Notice says how the notices of a gateway are verified and read.
@@ -125,10 +161,10 @@ func DefaultOrder() Order {
 // defaults fills in missing fields, also those that depend on others. stated has the names of the fields in
 // the file.
 func (o *Order) defaults(stated map[string]bool) {
-	if o.Channel.Kind != "" && o.Channel.Kind != "program" && !stated["channel_expiry"] {
+	if o.Channel.builtIn() && !stated["channel_expiry"] {
 		o.ChannelExpiry = true
 	}
-	if o.Channel.Kind == "wechatpay" && !stated["min_close_age"] {
+	if o.Channel.builtIn() && o.Channel.Kind != "alipay" && !stated["min_close_age"] {
 		o.MinCloseAge = 5 * time.Minute // pay.weixin.qq.com/wiki/doc/apiv3, chapter 3_4_3
 	}
 	if o.OnExhausted == "reverse" && !stated["give_up"] {
@@ -306,6 +342,12 @@ var alipayFields = []field[Channel]{
 	{name: "seller_id", set: func(c *Channel, s string) error { return filled(&c.SellerID, s) }},
 }
 
+// accountFields are the fields of a channel that is a registered account.
+var accountFields = []field[Channel]{
+	{name: "kind", set: func(c *Channel, s string) error { return choice(&c.Kind, s, "wechatpay", "alipay") }},
+	{name: "account", set: func(c *Channel, s string) error { return filled(&c.Account, s) }},
+}
+
 func channelKind(c *Channel, s string) error {
 	return choice(&c.Kind, s, "wechatpay", "alipay", "program")
 }
@@ -318,6 +360,10 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 	var of []field[Channel]
 	if q.Kind == "poll" {
 		of = pollChannelFields
+	}
+	if r.names(n, path)["account"] {
+		fill(r, n, path, slices.Concat(accountFields, of), c)
+		return
 	}
 	switch r.kindOf(n, path) {
 	case "wechatpay":
@@ -333,7 +379,7 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 		need("alipay_public_keys", len(c.AlipayKeys) > 0, "Alipay's keys, such as [file:/etc/bellman/alipay.pem]")
 	case "":
 		if len(r.problems) == noted {
-			r.note(n, within(path, "kind"), "is missing: want wechatpay, alipay or program")
+			r.note(n, within(path, "kind"), "is missing: want wechatpay, alipay or program, or the name of a registered account in account")
 		}
 	default:
 		fill(r, n, path, slices.Concat([]field[Channel]{{name: "kind", set: channelKind}}, of), c)
@@ -358,11 +404,11 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 			set  bool
 		}{{"query", o.Query.URL != ""}, {"close", o.Close.URL != ""}, {"reverse", o.Reverse.URL != ""},
 			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}, {"about", o.About != ""}, {"notice", o.Notice != nil && o.Channel.Kind != "program"}} {
-			if own.set && o.Channel.Kind != "" {
-				r.note(n, within(path, own.name), "is what the channel "+o.Channel.Kind+" knows by itself: leave one of the two out")
+			if own.set && (o.Channel.Kind != "" || o.Channel.Account != "") {
+				r.note(n, within(path, own.name), "is what the channel "+cmp.Or(o.Channel.Kind, "of the account")+" knows by itself: leave one of the two out")
 			}
 		}
-		if o.Channel.Kind == "wechatpay" && o.OnExhausted == "reverse" {
+		if o.Channel.Kind == "wechatpay" && o.Channel.Account == "" && o.OnExhausted == "reverse" {
 			need("channel.app_id", o.Channel.AppID != "" || o.Channel.SubMchID != "", "the application's id, since on_exhausted is reverse")
 		}
 		return

@@ -78,6 +78,9 @@ func (r *Registry[T, P, K]) look(ctx context.Context) error {
 func (r *Registry[T, P, K]) forget(part uint8) {
 	ids := r.cache.in(part)
 	r.cache.marks[part].Add(1)
+	if r.touched != nil {
+		r.touched(func(key string) bool { return partOf(key) == part })
+	}
 	if r.changes == nil {
 		return
 	}

@@ -32,6 +32,10 @@ type Options struct {
 	Changed func(id string)
 	Tell    func()
 
+	// Touched is called with a function that says of a key whether its Mark has changed. It must return
+	// quickly, and may be nil.
+	Touched func(is func(key string) bool)
+
 	Keep   int          // cached entries; default 8,192
 	Logger *slog.Logger // default: slog.Default()
 }
@@ -44,6 +48,7 @@ type Registry[T any, P Entry[T], K any] struct {
 	masters *Masters
 	alone   bool
 	changes func(string)
+	touched func(func(string) bool)
 	tell    func()
 	log     *slog.Logger
 
@@ -65,7 +70,7 @@ const (
 // New returns a registry.
 func New[T any, P Entry[T], K any](kind Kind[T, K], o Options) *Registry[T, P, K] {
 	return &Registry[T, P, K]{
-		kind: kind, store: o.Store, masters: o.Masters, alone: o.Alone, changes: o.Changed, tell: o.Tell,
+		kind: kind, store: o.Store, masters: o.Masters, alone: o.Alone, changes: o.Changed, touched: o.Touched, tell: o.Tell,
 		log:     cmp.Or(o.Logger, slog.Default()),
 		cache:   cache[K]{known: make(map[string]*held[K]), most: cmp.Or(o.Keep, 8192)},
 		looking: looking{stir: make(chan struct{}, 1), seen: make(map[string]string)},
