@@ -404,13 +404,14 @@ func TestAccountsOfOneMerchantAreOneEndpoint(t *testing.T) {
 	}
 	asked := func() int { return one.requests() + two.requests() }
 	passes(t, "one request", func() bool { return asked() == 1 })
-	all, err := api.Endpoints(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if i := slices.IndexFunc(all.Endpoints, func(e client.Endpoint) bool { return e.Endpoint == "wechatpay:1900000002" }); i < 0 || all.Endpoints[i].Waiting < 6 {
-		t.Errorf("endpoints %+v; want one for both queues, with those that wait", all.Endpoints)
-	}
+	passes(t, "all others wait for one endpoint", func() bool {
+		all, err := api.Endpoints(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(all.Endpoints, func(e client.Endpoint) bool { return e.Endpoint == "wechatpay:1900000002" })
+		return i >= 0 && all.Endpoints[i].Waiting == 7
+	})
 	if n := asked(); n != 1 { // the second is half an hour later
 		t.Errorf("%d requests to both accounts at 2/h", n)
 	}

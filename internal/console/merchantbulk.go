@@ -106,18 +106,18 @@ func (q *request) uploaded() (rows []importedRow, all []merchant.Wanted, err err
 		return nil, nil, err
 	}
 	defer file.Close()
-	for line, err := range lines.Read(file) {
+	for line, err := range lines.Merchants.Read(file) {
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(rows) == client.MaxBatch {
 			return nil, nil, errManyLines
 		}
-		row := importedRow{Line: line.N, MerchantNo: line.Merchant.MerchantNo}
+		row := importedRow{Line: line.N, MerchantNo: line.ID}
 		if line.Wrong != nil {
 			row.What, row.Problem = "refused", q.visitor.lang.unread(line.Wrong)
 		} else {
-			all = append(all, merchant.Wanted{PutMerchant: line.Merchant})
+			all = append(all, merchant.Wanted{PutMerchant: line.Entry})
 		}
 		rows = append(rows, row)
 	}

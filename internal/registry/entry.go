@@ -95,6 +95,12 @@ func (k *Kind[T, K]) changeKind() string { return k.Name + "-change" } // two he
 func (k *Kind[T, K]) masterKind() string { return k.Name + "-master" } // the id of a master key under which secrets may be sealed
 func (k *Kind[T, K]) endKind() string    { return k.Name + "-end" }    // TIME, 0x1f, ID: a secret may end at that time, in Unix ms with fifteen digits
 
+// Documents returns the kinds of all documents of a registry whose Kind has that Name, without those of its Index.
+func Documents(name string) []string {
+	k := Kind[Head, Head]{Name: name}
+	return []string{name, k.nameKind(), k.changeKind(), k.masterKind(), k.endKind()}
+}
+
 // mark separates the parts of a document's name: a name has no control characters.
 const mark = "\x1f"
 
