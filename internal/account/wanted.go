@@ -2,7 +2,6 @@ package account
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -151,6 +150,10 @@ func (w *request) sealed(bad *bellman.Invalid, was *Account, masters *registry.M
 			bad.Note(place, err)
 			return
 		}
+		if strings.HasPrefix(place, "former.") && s.Until.IsZero() {
+			bad.Note(place, coded.Errorf("account.unended", "has no end: want sealed:… until TIME, as an export has it"))
+			return
+		}
 		secrets = append(secrets, s)
 	}
 	for _, k := range given(&w.AccountKeys) {
@@ -225,5 +228,5 @@ func usable(bad *bellman.Invalid, a *Account, masters *registry.Masters, now tim
 	if index != "" && field != apiV3Key {
 		field += "[" + index
 	}
-	bad.Fields = append(bad.Fields, bellman.FieldError{Field: field, Problem: problem, Why: errors.New(problem)})
+	bad.Fields = append(bad.Fields, bellman.FieldError{Field: field, Problem: problem, Why: err})
 }
