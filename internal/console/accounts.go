@@ -188,6 +188,13 @@ func (q *request) putAccount() {
 		_, _, err = q.accounts.Put(q.r.Context(), account.Wanted{PutAccount: in}, q.by(v.Reason))
 	}
 	if err != nil {
+		if invalid := new(bellman.Invalid); errors.As(err, &invalid) {
+			for i := range invalid.Fields {
+				if f := &invalid.Fields[i]; f.Field == "rate" { // which is another label in other forms
+					f.Field = "account.rate"
+				}
+			}
+		}
 		status := 0
 		status, v.Wrong = q.wrong(err)
 		if v.New && errors.As(err, new(*registry.ChangedError)) {
