@@ -82,6 +82,15 @@ func (g *Route) TimeoutOf(t *Task) time.Duration {
 	return t.Timeout
 }
 
+// A Limiter is a Handler whose endpoints have limits of their own, for the tasks of all queues that go
+// there. The engine asks for a task with an Endpoint, when it is added and before each attempt, so the
+// answer should come from memory.
+type Limiter interface {
+	// RateOf returns how many attempts an endpoint takes in a second; 0: as the queue says. After an
+	// error the engine uses the queue's rule.
+	RateOf(ctx context.Context, endpoint string) (float64, error)
+}
+
 // A Completer is a Handler whose tasks can be completed from outside, when the result
 // came another way: a channel's own notice says that an order is paid.
 type Completer interface {

@@ -82,6 +82,36 @@ func (c *Client) Reschedule(ctx context.Context, ref Ref, in RescheduleTask) (*T
 	return one[Task](ctx, c, http.MethodPost, ref.path+"/reschedule", nil, in)
 }
 
+// put creates or replaces what a path names; created reports which.
+func put[T any](ctx context.Context, c *Client, path string, in any) (out *T, created bool, err error) {
+	out = new(T)
+	status, err := c.call(ctx, http.MethodPut, path, nil, in, out)
+	if err != nil {
+		return nil, false, err
+	}
+	return out, status == http.StatusCreated, nil
+}
+
+// remove deletes what a path names.
+func (c *Client) remove(ctx context.Context, path, reason string) error {
+	_, err := c.call(ctx, http.MethodDelete, path, search(map[string]string{"reason": reason}, 0), nil, nil)
+	return err
+}
+
+// search returns a query of the values that are not empty.
+func search(values map[string]string, limit int) url.Values {
+	q := url.Values{}
+	for name, value := range values {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if limit != 0 {
+		q.Set("limit", strconv.Itoa(limit))
+	}
+	return q
+}
+
 // Queues reads all queues.
 func (c *Client) Queues(ctx context.Context) (*Queues, error) {
 	return one[Queues](ctx, c, http.MethodGet, "/v1/queues", nil, nil)

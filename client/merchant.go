@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
-	"strconv"
 )
 
 // A PutMerchant is the new content of a merchant. Empty fields inherit from the queue.
@@ -133,9 +131,9 @@ type MerchantResult struct {
 
 // A MerchantReseal is the result of sealing all secrets again.
 type MerchantReseal struct {
-	Examined   int    `json:"examined" doc:"Merchants."`
-	Resealed   int    `json:"resealed" doc:"Merchants whose secrets are under the newest master key now."`
-	Unreadable int    `json:"unreadable" doc:"Merchants whose secrets cannot be opened; they stay unchanged."`
+	Examined   int    `json:"examined" doc:"Merchants and accounts."`
+	Resealed   int    `json:"resealed" doc:"Those whose secrets are under the newest master key now."`
+	Unreadable int    `json:"unreadable" doc:"Those whose secrets cannot be opened; they stay unchanged."`
 	FirstError string `json:"first_error,omitempty"`
 }
 
@@ -163,12 +161,7 @@ func merchantPath(no string) string { return "/v1/merchants/" + escape(no) }
 
 // PutMerchant creates or replaces a merchant; created reports which.
 func (c *Client) PutMerchant(ctx context.Context, no string, in PutMerchant) (m *Merchant, created bool, err error) {
-	m = &Merchant{}
-	status, err := c.call(ctx, http.MethodPut, merchantPath(no), nil, in, m)
-	if err != nil {
-		return nil, false, err
-	}
-	return m, status == http.StatusCreated, nil
+	return put[Merchant](ctx, c, merchantPath(no), in)
 }
 
 // PutMerchants puts up to 1,000 merchants. An invalid merchant does not affect the others.
@@ -190,12 +183,7 @@ func (c *Client) MerchantStats(ctx context.Context, no string) (*MerchantStats, 
 
 // DeleteMerchant ends a merchant's registration.
 func (c *Client) DeleteMerchant(ctx context.Context, no, reason string) error {
-	q := url.Values{}
-	if reason != "" {
-		q.Set("reason", reason)
-	}
-	_, err := c.call(ctx, http.MethodDelete, merchantPath(no), q, nil, nil)
-	return err
+	return c.remove(ctx, merchantPath(no), reason)
 }
 
 // A MerchantSearch selects the merchants of a list.
@@ -210,15 +198,7 @@ type MerchantSearch struct {
 
 // Merchants reads a page of merchants, ordered by name if the search has one, otherwise by number.
 func (c *Client) Merchants(ctx context.Context, s MerchantSearch) (*MerchantPage, error) {
-	q := url.Values{}
-	for name, value := range map[string]string{"merchant_no": s.MerchantNo, "name": s.Name, "cursor": s.Cursor} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if s.Limit != 0 {
-		q.Set("limit", strconv.Itoa(s.Limit))
-	}
+	q := search(map[string]string{"merchant_no": s.MerchantNo, "name": s.Name, "cursor": s.Cursor}, s.Limit)
 	if s.Paused {
 		q.Set("paused", "true")
 	}
@@ -273,7 +253,7 @@ func (c *Client) TestMerchant(ctx context.Context, no string, in TestMerchant) (
 	return one[Task](ctx, c, http.MethodPost, merchantPath(no)+"/test", nil, in)
 }
 
-// ResealMerchants seals all secrets under the newest master key.
+// ResealMerchants seals all secrets, of merchants and accounts, under the newest master key.
 func (c *Client) ResealMerchants(ctx context.Context, in Because) (*MerchantReseal, error) {
 	return one[MerchantReseal](ctx, c, http.MethodPost, "/v1/merchants/reseal", nil, in)
 }

@@ -52,19 +52,35 @@ func (m *Monitor) Nodes(ctx context.Context) (nodes []NodeInfo, unowned []store.
 // Rerouted tells the engine that the address or the limits of a merchant may have changed. Waiting
 // tasks of that merchant move to the new endpoint.
 func (e *Engine) Rerouted(merchantNo string) {
-	endpoint := bellman.MerchantEndpoint(merchantNo)
-	moved := false
+	e.reopen(bellman.Task{MerchantNo: merchantNo, Endpoint: bellman.MerchantEndpoint(merchantNo)}, func(q *Queue) bool {
+		_, routed := q.Handler.(bellman.Router)
+		return routed
+	})
+}
+
+// Relimited tells the engine that the rate of an endpoint may have changed (see [bellman.Limiter]).
+func (e *Engine) Relimited(endpoint string) {
+	e.reopen(bellman.Task{Endpoint: endpoint}, func(q *Queue) bool {
+		_, limited := q.Handler.(bellman.Limiter)
+		return limited
+	})
+}
+
+// reopen gives the lines of some queues the present rules of a task's endpoint.
+func (e *Engine) reopen(of bellman.Task, those func(*Queue) bool) {
+	changed := false
 	for name, q := range *e.rules.queues.Load() {
-		line := uint64(store.LineOf(name, endpoint))
-		if _, routed := q.Handler.(bellman.Router); !routed || !e.dispatch.Known(line) {
+		line := uint64(store.LineOf(name, of.Endpoint))
+		if !those(&q) || !e.dispatch.Known(line) {
 			continue
 		}
-		t := &bellman.Task{Queue: name, MerchantNo: merchantNo, Endpoint: endpoint}
-		g := e.Route(t)
-		e.dispatch.Open(e.clock.Now().UnixNano(), line, e.rules.ofLine(q, t, &g))
-		moved = true
+		t := of
+		t.Queue = name
+		g := e.Route(&t)
+		e.dispatch.Open(e.clock.Now().UnixNano(), line, e.rules.ofLine(q, &t, &g))
+		changed = true
 	}
-	if moved {
+	if changed {
 		e.runner.pump()
 		e.runner.ticker.wakeBefore(0)
 	}

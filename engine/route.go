@@ -17,6 +17,16 @@ func routerOf(q *Queue, t *bellman.Task) (bellman.Router, bool) {
 	return g, ok
 }
 
+// limiterOf returns the handler that knows the limits of a task's endpoint. ok is false if the task has
+// none, or the handler is not a Limiter.
+func limiterOf(q *Queue, t *bellman.Task) (bellman.Limiter, bool) {
+	if t.Endpoint == "" {
+		return nil, false
+	}
+	l, ok := q.Handler.(bellman.Limiter)
+	return l, ok
+}
+
 // under returns the queue with the limits of a merchant in place of its own endpoint limits.
 func (q Queue) under(l dispatch.Limits) Queue {
 	if l.Concurrency > 0 {

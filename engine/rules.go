@@ -241,13 +241,20 @@ func (r *Rules) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, no
 	t.Last = nil
 }
 
-// route returns the current rules of a task's merchant. They are zero if the task names no
-// merchant, or if they cannot be read; in that case the handler reports the error at the attempt.
+// route returns the current rules of a task's merchant and endpoint. They are zero if the handler
+// knows none, or if they cannot be read; in that case the handler reports the error at the attempt.
 func (r *Rules) route(t *bellman.Task) bellman.Route {
-	if t == nil || t.MerchantNo == "" {
+	if t == nil {
 		return bellman.Route{}
 	}
 	q, _ := r.queue(t.Queue)
+	if l, ok := limiterOf(&q, t); ok {
+		rate, err := l.RateOf(r.ctx, t.Endpoint)
+		if err != nil {
+			r.log.Warn("the rate of an endpoint cannot be read", "queue", t.Queue, "endpoint", t.Endpoint, "err", err)
+		}
+		return bellman.Route{Rate: rate}
+	}
 	router, ok := routerOf(&q, t)
 	if !ok {
 		return bellman.Route{}
@@ -288,7 +295,7 @@ func (r *Rules) shardFor(t *bellman.Task, q *Queue) uint16 {
 		return r.leases.Pick(random)
 	}
 	var g bellman.Route
-	if bellman.ToMerchant(t.Endpoint) {
+	if _, limited := limiterOf(q, t); limited || bellman.ToMerchant(t.Endpoint) {
 		g = r.route(t)
 	}
 	under := q.under(limits(&g))

@@ -76,6 +76,7 @@ type Watch struct {
 	State   string    `json:"order_state"`      // of the order; a late payment does not change it
 	Decided time.Time `json:"decided"`          // when the order became State
 	Until   time.Time `json:"until"`            // the channel is queried until then
+	Alias   string    `json:"alias,omitempty"`  // of the order's own task
 	Unborn  bool      `json:"unborn,omitempty"` // the channel did not know the order at its close; once it does, the order is closed again
 }
 
@@ -207,11 +208,12 @@ func parseNotify(bad *bellman.Invalid, raw json.RawMessage) (n Notify) {
 func parseWatch(bad *bellman.Invalid, raw json.RawMessage) *Watch {
 	var w Watch
 	noted := len(bad.Fields)
-	fields := object(bad, "watch", raw, "of", "order_state", "decided", "until", "unborn")
+	fields := object(bad, "watch", raw, "of", "order_state", "decided", "until", "alias", "unborn")
 	read(bad, fields, "watch.of", "a text", &w.Of)
 	read(bad, fields, "watch.order_state", "a text", &w.State)
 	read(bad, fields, "watch.decided", "a time", &w.Decided)
 	read(bad, fields, "watch.until", "a time", &w.Until)
+	read(bad, fields, "watch.alias", "a text", &w.Alias)
 	read(bad, fields, "watch.unborn", "true or false", &w.Unborn)
 	if len(bad.Fields) > noted {
 		return &w // further errors may be consequences of these

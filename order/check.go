@@ -13,9 +13,9 @@ import (
 )
 
 // Check fills in Key (MERCHANT/ORDER), Event and Endpoint if they are empty, and sets Due. It
-// writes the expiry and the time of creation into the Body, so that a later change of the queue's
-// rules does not move them. It returns an *[bellman.Invalid] that names every wrong field:
-// merchant_no, order_no, key, url, repeat, the fields of the body, and notify.url if the merchant
+// writes the expiry, the time of creation and the account into the Body, so that a later change of the
+// queue's rules does not move them. It returns an *[bellman.Invalid] that names every wrong field:
+// merchant_no, order_no, key, url, repeat, account, the fields of the body, and notify.url if the merchant
 // could not be notified.
 func (h *Handler) Check(task *bellman.Task) error {
 	if task.Event == EventNotice {
@@ -45,11 +45,15 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if task.Event == "" {
 		task.Event = EventWatch
 	}
-	if task.Endpoint == "" {
-		task.Endpoint = h.rules.Endpoint
+	at := Account[Channel]{Endpoint: h.rules.Endpoint} // of a watch, whose account may have gone since
+	if ask.Watch == nil {
+		if at, err = h.accept(bad, task.Queue, &ask); err != nil {
+			return err
+		}
 	}
-	if task.Alias() == "" && ask.Watch == nil && task.OrderNo != "" {
-		task.SetAlias(Alias(cmp.Or(ask.Account, h.Account(task.Queue)), OfPayment, ask.channelNo(task)))
+	task.Endpoint = cmp.Or(task.Endpoint, at.Endpoint)
+	if task.Alias() == "" && at.Identity != "" && task.OrderNo != "" {
+		task.SetAlias(Alias(at.Identity, OfPayment, ask.channelNo(task)))
 	}
 	if ask.Watch == nil && strings.HasSuffix(task.Key, lateWatchKey) {
 		bad.Add("key", "ends in "+lateWatchKey+", as the key of the watch that follows a close does")
@@ -73,7 +77,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 			w := watched{task: task, ask: ask, order: ask.order(task), life: Life{Stage: Decided, State: Paid.String(), Late: Paid.String()}}
 			return w.news(move{tell: tellLate}, sampleTaken(&ask), ask.Created)
 		})
-		h.checkChannel(bad, task, &ask)
+		checkChannel(bad, at.Channel, task, &ask)
 		_, task.Due = h.ends(&ask) // a schedule that begins later must not hold it up
 	}
 	if len(bad.Fields) == 0 {
@@ -83,11 +87,9 @@ func (h *Handler) Check(task *bellman.Task) error {
 }
 
 // Alias returns the alias of the task that asks a channel about a payment, refund or transfer: the
-// account and the number by which the channel knows it. It is how a notice finds its task.
+// account's Identity, what it is, and the number by which the channel knows it. It is how a notice finds
+// its task.
 func Alias(account string, of NoticeOf, number string) string {
-	if of == OfPayment {
-		return account + "/" + number
-	}
 	return account + "/" + string(of) + ":" + number
 }
 
@@ -126,8 +128,8 @@ func (h *Handler) checkNotice(task *bellman.Task) error {
 }
 
 // checkChannel checks that the channel can be queried about the order.
-func (h *Handler) checkChannel(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
-	c, ok := h.channel.(OrderChecker)
+func checkChannel(bad *bellman.Invalid, channel Channel, task *bellman.Task, ask *Ask) {
+	c, ok := channel.(OrderChecker)
 	if !ok || task.MerchantNo == "" || task.OrderNo == "" {
 		return
 	}

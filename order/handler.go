@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -86,16 +87,17 @@ func (h *Handler) read(task *bellman.Task, now time.Time) (*watched, error) {
 func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a answer, said QueryAnswer) {
 	var got Answer
 	var reading string
+	channel := h.channelOf(ctx, w)
 	switch w.life.Stage {
 	case Close, Reverse, Reclosing:
-		do, act := h.channel.Close, askClose
+		do, act := channel.Close, askClose
 		if w.life.Stage == Reverse {
-			do, act = h.reverser.Reverse, askReverse
+			do, act = reverse(channel), askReverse
 		}
 		c := closeSafely(ctx, do, &w.order)
 		a, got, reading = answer{act: act, close: c.Reading}, c.Answer, c.Reading.String()
 	default:
-		said = h.querySafely(ctx, &w.order)
+		said = querySafely(ctx, channel, &w.order)
 		if said.Reading > Failed { // not a valid reading
 			said.Reading = QueryError
 		}
@@ -105,14 +107,23 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 	return got.Verdict(a.act, reading), a, said
 }
 
+// reverse returns how a channel reverses an order. One that cannot was put in the place of another since the
+// order was accepted.
+func reverse(c Channel) func(context.Context, *Order) CloseAnswer {
+	if r, ok := c.(Reverser); ok {
+		return r.Reverse
+	}
+	return unavailable{errors.New("the channel cannot reverse orders")}.Reverse
+}
+
 // If the channel panics, there is no answer, and the watch of the order goes on.
-func (h *Handler) querySafely(ctx context.Context, o *Order) (a QueryAnswer) {
+func querySafely(ctx context.Context, c Channel, o *Order) (a QueryAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
 			a = QueryAnswer{Answer: panicked(p)}
 		}
 	}()
-	return h.channel.Query(ctx, o)
+	return c.Query(ctx, o)
 }
 
 func closeSafely(ctx context.Context, do func(context.Context, *Order) CloseAnswer, o *Order) (a CloseAnswer) {

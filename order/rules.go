@@ -52,6 +52,15 @@ type Rules struct {
 	// account of its own.
 	Account string
 
+	// Accounts are accounts that an order may name. Nil: there are none, and the Account of an order is for
+	// the channel alone. Default is the account of orders that name none; empty: the queue's own channel.
+	Accounts Accounts[Channel]
+	Default  string
+
+	// Rate returns how many requests the endpoint of one of these accounts takes in a second; 0: no limit
+	// but the queue's. Nil: none has one.
+	Rate func(ctx context.Context, endpoint string) (float64, error)
+
 	Then Then
 
 	// Alert is called when a person has to act: an order is UNKNOWN, another amount was paid, or a
@@ -127,8 +136,8 @@ func (r Rules) withDefaults() Rules {
 
 // A Handler watches the orders of one queue. It is safe for concurrent use.
 type Handler struct {
-	channel  Channel
-	reverser Reverser // nil unless OnExhausted is reverse
+	channel  Channel // nil: there are only accounts
+	reverses bool    // instead of closing
 	rules    Rules
 	confirm  *schedule.Schedule
 	polls    *schedule.Cache
@@ -139,7 +148,7 @@ type Handler struct {
 // Account returns the name of the account at the channel that a queue with this handler has.
 func (h *Handler) Account(queue string) string { return cmp.Or(h.rules.Account, "queue:"+queue) }
 
-// Channel returns the channel that the handler queries.
+// Channel returns the channel of the queue's own; nil: its orders are those of Accounts.
 func (h *Handler) Channel() Channel { return h.channel }
 
 var (
@@ -147,12 +156,13 @@ var (
 	_ bellman.Checker   = (*Handler)(nil)
 	_ bellman.Completer = (*Handler)(nil)
 	_ bellman.Latecomer = (*Handler)(nil)
+	_ bellman.Limiter   = (*Handler)(nil)
 )
 
-// New returns the handler of a queue of orders at the channel c. An error names the rule that is
-// wrong.
+// New returns the handler of a queue of orders at the channel c, which may be nil if there is a Default
+// account. An error names the rule that is wrong.
 func New(c Channel, r Rules) (*Handler, error) {
-	if c == nil {
+	if c == nil && (r.Accounts == nil || r.Default == "") {
 		return nil, errors.New("order: there is no channel to ask")
 	}
 	h := &Handler{channel: c, rules: r.withDefaults(), polls: cmp.Or(r.Schedules, new(schedule.Cache))}
@@ -168,8 +178,8 @@ func New(c Channel, r Rules) (*Handler, error) {
 	switch r.OnExhausted {
 	case OnExhaustedClose, OnExhaustedAlert:
 	case OnExhaustedReverse:
-		var ok bool
-		if h.reverser, ok = c.(Reverser); !ok {
+		h.reverses = true
+		if _, ok := c.(Reverser); !ok && c != nil {
 			return nil, errors.New("order: on_exhausted: the channel cannot reverse: want close, callback or alert")
 		}
 	case OnExhaustedCallback:
@@ -223,7 +233,7 @@ func (h *Handler) plan(t *bellman.Task, ask *Ask) (*plan, error) {
 	}
 	p := &plan{
 		poll: poll, confirm: h.confirm, began: t.Began,
-		onExhausted: r.OnExhausted, reverses: h.reverser != nil,
+		onExhausted: r.OnExhausted, reverses: h.reverses,
 		channelExpires: r.ChannelExpires, lateWatch: r.LateWatch,
 	}
 	if w := ask.Watch; w != nil {
@@ -250,7 +260,7 @@ func (h *Handler) plan(t *bellman.Task, ask *Ask) (*plan, error) {
 func (h *Handler) ends(ask *Ask) (from, expired time.Time) {
 	r := &h.rules
 	from = ask.Created.Add(r.MinCloseAge)
-	if h.reverser != nil {
+	if h.reverses {
 		from = ask.Created.Add(max(r.MinReverseAge, 0))
 	}
 	return from, later(ask.Created.Add(cmp.Or(ask.Expires, r.Expires)+r.Grace), from)

@@ -92,7 +92,7 @@ func hashed(number string) string {
 // lateWatch returns the task that looks for a late payment after a decision without payment.
 func (w *watched) lateWatch(until time.Time, schedule string) bellman.Task {
 	ask := w.ask
-	ask.Watch = &Watch{Of: w.task.Key, State: w.life.State, Decided: time.UnixMilli(w.life.DecidedAt).UTC(), Until: until.UTC().Truncate(time.Millisecond), Unborn: w.life.unborn()}
+	ask.Watch = &Watch{Of: w.task.Key, State: w.life.State, Decided: time.UnixMilli(w.life.DecidedAt).UTC(), Until: until.UTC().Truncate(time.Millisecond), Alias: w.alias(), Unborn: w.life.unborn()}
 	return bellman.Task{
 		Queue:      w.task.Queue,
 		Key:        w.task.Key + lateWatchKey,

@@ -86,6 +86,11 @@ queues:
 		}
 		return fmt.Sprint(out[field])
 	}
+	put, err := json.Marshal(newSeller(t, "1900000001", "").put())
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := strings.TrimSuffix(strings.TrimPrefix(string(put), "{"), "}")
 	link, resend, reconciliation := "", "", ""
 	because := func(name string) string { return `{"reason":"for ` + name + `"}` }
 	dir := t.TempDir() + "/copy"
@@ -117,6 +122,10 @@ queues:
 		{"pause-merchant", "pause", "POST", "/v1/merchants/M1/pause", ""},
 		{"resume-merchant", "resume", "POST", "/v1/merchants/M1/resume", ""},
 		{"delete-merchant", "delete", "DELETE", "/v1/merchants/M1?reason=for+delete-merchant", ""},
+		{"put-account", "put", "PUT", "/v1/accounts/A1", fmt.Sprintf(`{%s,"reason":"for put-account"}`, account)},
+		{"put-accounts", "import", "POST", "/v1/accounts/batch", fmt.Sprintf(`{"accounts":[{"account":"A2",%s}],"reason":"for put-accounts"}`, account)},
+		{"rotate-account-secrets", "rotate", "POST", "/v1/accounts/A1/secrets", `{"api_v3_key":"0123456789abcdef0123456789abcdef","reason":"for rotate-account-secrets"}`},
+		{"delete-account", "delete", "DELETE", "/v1/accounts/A1?reason=for+delete-account", ""},
 		{"backup", "backup", "POST", "/v1/backup", fmt.Sprintf(`{"dir":%q,"reason":"for backup"}`, dir)},
 	}
 	for _, try := range tries {

@@ -46,7 +46,7 @@ func queuesOf(w *world) ([]engine.Queue, *config.Config) {
 	return queues, c
 }
 
-func (a *account) life(no string) *life { return a.lives[no] }
+func (a *channelAccount) life(no string) *life { return a.lives[no] }
 
 func (l *life) alert(text string) {
 	l.mu.Lock()
@@ -80,7 +80,7 @@ func (w *world) hear(_ context.Context, task *bellman.Task, _ int) bellman.Verdi
 }
 
 // Query answers a query as the truth is, or not at all.
-func (a *account) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
+func (a *channelAccount) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	l := a.life(o.OrderNo)
 	l.mu.Lock()
 	took, n := time.Duration(l.dice.IntN(300))*time.Millisecond, l.dice.IntN(100)
@@ -140,7 +140,7 @@ func (l *life) query(n int) (q order.QueryAnswer) {
 }
 
 // Close closes an order at the channel, and perhaps nobody hears of it.
-func (a *account) Close(_ context.Context, o *order.Order) order.CloseAnswer {
+func (a *channelAccount) Close(_ context.Context, o *order.Order) order.CloseAnswer {
 	l := a.life(o.OrderNo)
 	l.mu.Lock()
 	took, n := time.Duration(l.dice.IntN(300))*time.Millisecond, l.dice.IntN(100)
@@ -175,10 +175,10 @@ func (a *account) Close(_ context.Context, o *order.Order) order.CloseAnswer {
 	return c
 }
 
-var _ order.Channel = (*account)(nil)
+var _ order.Channel = (*channelAccount)(nil)
 
 // channel is the account as a channel, which reads notices if it is one that bellman knows.
-func (a *account) channel() order.Channel {
+func (a *channelAccount) channel() order.Channel {
 	if a.reader == nil {
 		return a
 	}

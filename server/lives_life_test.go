@@ -20,7 +20,7 @@ const price = 1299
 // A life is one order: what really happens to it at the channel, and what is told of it.
 type life struct {
 	world   *world
-	account *account
+	account *channelAccount
 	seed    uint64
 	no      string
 
@@ -69,7 +69,7 @@ type heard struct {
 	at         time.Time
 }
 
-func newLife(w *world, a *account, seed uint64) *life {
+func newLife(w *world, a *channelAccount, seed uint64) *life {
 	d := rand.New(rand.NewPCG(seed, uint64(a.index)))
 	span := func(most time.Duration) time.Duration {
 		return time.Duration(d.Int64N(int64(most/time.Millisecond)+1)) * time.Millisecond
@@ -238,7 +238,7 @@ func (l *life) receive(s *says, raw *order.RawNotice) (accepted bool) {
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), noticeWithin)
 	defer cancel()
-	told, err := l.world.server.notices.Receive(ctx, l.account.queue, raw)
+	told, err := l.world.server.notices.Receive(ctx, l.account.queue, "", raw)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var results []string

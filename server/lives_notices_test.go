@@ -37,8 +37,8 @@ const (
 	wechat
 )
 
-// An account is a channel with the lives of its orders.
-type account struct {
+// A channelAccount is a channel with the lives of its orders.
+type channelAccount struct {
 	index       int
 	name, queue string
 	key         string             // of a gateway's notices; empty: another signature
@@ -75,7 +75,7 @@ const (
 // livesKey signs for WeChat Pay and Alipay.
 var livesKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
 
-func newAccounts(t *testing.T, w *world) []*account {
+func newAccounts(t *testing.T, w *world) []*channelAccount {
 	private := must[*rsa.PrivateKey](t)(livesKey())
 	own := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must[[]byte](t)(x509.MarshalPKCS8PrivateKey(private))})
 	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must[[]byte](t)(x509.MarshalPKIXPublicKey(&private.PublicKey))})
@@ -83,7 +83,7 @@ func newAccounts(t *testing.T, w *world) []*account {
 		sum := sha256.Sum256([]byte(text))
 		return base64.StdEncoding.EncodeToString(must[[]byte](t)(rsa.SignPKCS1v15(nil, private, crypto.SHA256, sum[:])))
 	}
-	all := []*account{
+	all := []*channelAccount{
 		gate:      {name: "queue:gate", queue: "gate", key: "a-secret-of-the-gateway-32-chars"},
 		otherGate: {name: "queue:other", queue: "other", key: "another-secret-of-the-gateway-32"},
 		ali: {name: "alipay:" + livesAppID, queue: "alipay", ownRefunds: true, reader: must[*alipay.Channel](t)(alipay.New(alipay.Options{

@@ -76,7 +76,7 @@ type world struct {
 	t        testing.TB
 	server   *Server
 	store    *troubled
-	accounts []*account
+	accounts []*channelAccount
 	lives    []*life
 	start    time.Time
 }
@@ -129,7 +129,7 @@ func startEngine(t testing.TB, s *Server, queues []engine.Queue, c *config.Confi
 	if s.engine, err = engine.New(engine.Options{Store: s.store, Queues: queues, Node: "n", Process: "1", Logger: s.log}); err != nil {
 		t.Fatal(err)
 	}
-	readers, err := receivers(queues, c)
+	readers, err := s.receivers(queues, c)
 	if err != nil {
 		t.Fatal(err)
 	}

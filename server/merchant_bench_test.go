@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkMerchant(b *testing.B) {
 		io.WriteString(w, "success")
 	}))
 	defer receiver.Close()
-	registry := merchant.New(merchant.Options{Store: memory.New()})
+	registry := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New()}})
 	if _, _, err := registry.Put(b.Context(), merchant.Wanted{PutMerchant: client.PutMerchant{MerchantNo: "M1", NotifyURL: receiver.URL, Success: "success_text", Schedule: "0s, 15s", PerEndpoint: &client.MerchantLimits{Concurrency: 64}}}, bellman.By{}); err != nil {
 		b.Fatal(err)
 	}

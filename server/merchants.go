@@ -18,11 +18,12 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
 )
 
-// openMerchants makes the registry of merchants, with the configured master keys.
-func (s *Server) openMerchants(c *config.Config) error {
+// openRegistries makes the registries of merchants and accounts, with the configured master keys.
+func (s *Server) openRegistries(c *config.Config) error {
 	held := c.Masters()
 	keys := make([][]byte, len(held))
 	for i, k := range held {
@@ -32,15 +33,15 @@ func (s *Server) openMerchants(c *config.Config) error {
 		}
 		keys[i] = key
 	}
-	masters, err := merchant.NewMasters(keys...)
+	masters, err := registry.NewMasters(keys...)
 	if err != nil {
 		return fmt.Errorf("master %w", err)
 	}
-	s.merchants = merchant.New(merchant.Options{
-		Store: s.store, Masters: masters, CheckURL: s.client.CheckURL, Alone: store.UseOf(s.store).Exclusive, Logger: s.log,
-		Changed: func(no string) { s.engine.Rerouted(no) }, // the engine is set before the first merchant changes
-		Tell:    func() { s.engine.Tell(merchant.Kind) },
-	})
+	o := registry.Options{Store: s.store, Masters: masters, Alone: store.UseOf(s.store).Exclusive, Logger: s.log}
+	s.openAccounts(o)
+	o.Changed = func(no string) { s.engine.Rerouted(no) } // the engine is set before the first merchant changes
+	o.Tell = func() { s.engine.Tell(merchant.Kind) }
+	s.merchants = merchant.New(merchant.Options{Options: o, CheckURL: s.client.CheckURL})
 	return nil
 }
 
@@ -56,12 +57,12 @@ func (s merchants) Put(ctx context.Context, in merchant.Wanted, by bellman.By) (
 		return client.Merchant{}, false, err
 	}
 	if sign.Weak(m.Scheme) {
-		s.log.Warn(weakScheme, "merchant_no", m.No, "scheme", m.Scheme)
+		s.log.Warn(weakScheme, "merchant_no", m.ID, "scheme", m.Scheme)
 	}
 	return s.shown(&m, false), created, nil
 }
 
-func (s merchants) Import(ctx context.Context, in []merchant.Wanted, dry bool, by bellman.By) ([]merchant.Imported, error) {
+func (s merchants) Import(ctx context.Context, in []merchant.Wanted, dry bool, by bellman.By) ([]registry.Imported, error) {
 	results, err := s.Registry.Import(ctx, in, dry, by)
 	weak := 0
 	for i, r := range results {
@@ -130,7 +131,7 @@ func (s merchants) listPaused(ctx context.Context, q *client.MerchantSearch, aft
 		m, err := s.Read(ctx, p.MerchantNo)
 		switch {
 		case errors.Is(err, bellman.ErrNotFound):
-			m = merchant.Merchant{No: p.MerchantNo}
+			m = merchant.Merchant{Head: registry.Head{ID: p.MerchantNo}}
 		case err != nil:
 			return nil, "", err
 		}
@@ -249,13 +250,18 @@ func (s *Server) countPaused(ctx context.Context, paused []figures.MerchantPause
 
 func (s merchants) Rotate(ctx context.Context, no, secret string, overlap time.Duration, by bellman.By) (client.Merchant, error) {
 	if overlap < 0 {
-		overlap = merchant.DefaultOverlap
+		overlap = registry.DefaultOverlap
 	}
 	m, err := s.Registry.Rotate(ctx, no, secret, overlap, by)
 	if err != nil {
 		return client.Merchant{}, err
 	}
 	return s.shown(&m, false), nil
+}
+
+// Reseal seals the secrets of merchants and accounts again.
+func (s merchants) Reseal(ctx context.Context, by bellman.By) (client.MerchantReseal, error) {
+	return s.reseal(ctx, by)
 }
 
 func (s merchants) Pause(ctx context.Context, no string, by bellman.By) error {
@@ -338,7 +344,7 @@ func wrongQueue(why error) error {
 // shown returns a merchant as the API answers it; sealed: as an export has it.
 func (s merchants) shown(m *merchant.Merchant, sealed bool) client.Merchant {
 	out := s.Shown(m, sealed)
-	if p := s.engine.MerchantPause(m.No); p != nil {
+	if p := s.engine.MerchantPause(m.ID); p != nil {
 		out.Paused = &client.Pause{At: client.At(p.At), Who: p.Who, Reason: p.Reason}
 	}
 	return out

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,30 +37,93 @@ const (
 // order, and only then answers the channel.
 type notices struct {
 	server    *Server
-	receivers atomic.Pointer[map[string]*receiver] // by queue
-	listener  net.Listener                         // nil: notices are received by the API alone
+	receivers atomic.Pointer[map[string]*receiving] // by queue
+	listener  net.Listener                          // nil: notices are received by the API alone
 	http      *http.Server
+	hints     hints
 }
 
-// A receiver reads the notices for the orders of one queue.
+// A receiver reads the notices for the orders of one account of a queue.
 type receiver struct {
-	account string
+	account string // its identity
 	reader  order.NoticeReader
 	hints   *access.Seldom // of the account
 }
 
+// receiving is how a queue receives notices.
+type receiving struct {
+	own      *receiver                     // of the queue's own channel; nil: there is none, or it sends no notices
+	accounts order.Accounts[order.Channel] // that orders may name; nil: none
+	fallback string                        // the account of a notice that names none; empty: own
+	hints    *hints                        // of all queues
+}
+
+// hints limit the queries that notices of each account cause.
+type hints struct {
+	mu sync.Mutex
+	of map[string]*access.Seldom // by identity
+}
+
+// maxHinted is of how many accounts the limits are kept.
+const maxHinted = 512
+
+func (h *hints) account(identity string) *access.Seldom {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.of[identity]
+	if s == nil {
+		if h.of == nil || len(h.of) >= maxHinted {
+			h.of = make(map[string]*access.Seldom)
+		}
+		s = &access.Seldom{Every: time.Second, Most: maxHints}
+		h.of[identity] = s
+	}
+	return s
+}
+
+// errNoReceiver refuses a notice for a queue or account whose channel sends none.
+var errNoReceiver = &order.RefusedNotice{Why: errors.New("no notices are received here: want a queue of orders with a built-in channel, or with notice, or a registered account")}
+
+// account returns the receiver of an account by its name; empty: of the queue.
+func (to *receiving) account(ctx context.Context, name string) (*receiver, error) {
+	if name == "" && to.own != nil {
+		return to.own, nil
+	}
+	if name = cmp.Or(name, to.fallback); name == "" || to.accounts == nil {
+		return nil, errNoReceiver
+	}
+	at, err := to.accounts(ctx, name)
+	wrong := new(bellman.Invalid)
+	switch {
+	case errors.Is(err, bellman.ErrNotFound):
+		return nil, &order.RefusedNotice{Why: fmt.Errorf("account %.128q is not registered", name)}
+	case errors.As(err, &wrong):
+		return nil, &order.RefusedNotice{Why: err}
+	case err != nil:
+		return nil, err
+	}
+	reader, is := at.Channel.(order.NoticeReader)
+	if !is {
+		return nil, fmt.Errorf("account %.128q cannot read notices now", name) // its keys cannot be opened
+	}
+	return &receiver{account: at.Identity, reader: reader, hints: to.hints.account(at.Identity)}, nil
+}
+
 // set replaces the queues that receive notices.
-func (n *notices) set(receivers map[string]*receiver) { n.receivers.Store(&receivers) }
+func (n *notices) set(receivers map[string]*receiving) { n.receivers.Store(&receivers) }
 
 // receivers returns the queues that receive notices. An error names the setting that is wrong.
-func receivers(queues []engine.Queue, c *config.Config) (map[string]*receiver, error) {
-	receivers := make(map[string]*receiver)
-	hints := make(map[string]*access.Seldom) // by account
+func (s *Server) receivers(queues []engine.Queue, c *config.Config) (map[string]*receiving, error) {
+	receivers := make(map[string]*receiving)
 	for i := range queues {
 		q := &queues[i]
 		h, is := q.Handler.(*order.Handler)
 		if !is {
 			continue
+		}
+		to := &receiving{hints: &s.notices.hints, fallback: c.Queues[i].Order.Channel.Account}
+		if kind := c.Queues[i].Order.Channel.Kind; kind != "" && kind != programChannel || to.fallback != "" {
+			to.accounts = s.orderAccounts(&c.Queues[i])
 		}
 		reader, is := h.Channel().(order.NoticeReader)
 		if own := c.Queues[i].Order.Notice; own != nil {
@@ -66,14 +131,15 @@ func receivers(queues []engine.Queue, c *config.Config) (map[string]*receiver, e
 			if reader, err = noticeReader(own); err != nil {
 				return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 			}
-		} else if !is {
-			continue
+			is = true
 		}
-		account := h.Account(q.Name)
-		if hints[account] == nil {
-			hints[account] = &access.Seldom{Every: time.Second, Most: maxHints}
+		if is {
+			account := h.Account(q.Name)
+			to.own = &receiver{account: account, reader: reader, hints: to.hints.account(account)}
 		}
-		receivers[q.Name] = &receiver{account: account, reader: reader, hints: hints[account]}
+		if is || to.accounts != nil {
+			receivers[q.Name] = to
+		}
 	}
 	return receivers, nil
 }
@@ -100,12 +166,19 @@ func noticeReader(c *config.Notice) (order.NoticeReader, error) {
 	return gateway.NewNotices(o)
 }
 
-// ServeHTTP answers POST /notices/{queue}.
+// ServeHTTP answers POST /notices/{queue} and POST /notices/{queue}/{account}.
 func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	queue := r.PathValue("queue")
-	to := (*n.receivers.Load())[queue]
-	if to == nil {
-		http.Error(w, fmt.Sprintf("queue %.128q receives no notices", queue), http.StatusNotFound)
+	queue, account := r.PathValue("queue"), r.PathValue("account")
+	ctx, cancel := context.WithTimeout(r.Context(), noticeWithin)
+	defer cancel()
+	to, err := n.receiver(ctx, queue, account)
+	if refused := new(order.RefusedNotice); errors.As(err, &refused) {
+		http.Error(w, refused.Error(), http.StatusNotFound)
+		return
+	}
+	if err != nil {
+		n.server.log.Error("a notice cannot be received", "queue", queue, "account", account, "err", err)
+		http.Error(w, "the notice cannot be read now", http.StatusServiceUnavailable)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxNotice))
@@ -114,9 +187,7 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("the notice cannot be read, or is larger than %d bytes", maxNotice), http.StatusRequestEntityTooLarge)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), noticeWithin)
-	defer cancel()
-	_, err = n.Receive(ctx, queue, &order.RawNotice{Header: r.Header, Body: body, At: time.Now()})
+	_, err = n.receive(ctx, queue, to, &order.RawNotice{Header: r.Header, Body: body, At: time.Now()})
 	why := ""
 	if err != nil {
 		why = err.Error()
@@ -129,15 +200,29 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, answer.Body) // an error means that the channel has gone
 }
 
-// errNoReceiver refuses a notice for a queue whose channel sends none.
-var errNoReceiver = &order.RefusedNotice{Why: errors.New("the queue receives no notices: want a queue of orders with a built-in channel, or with notice")}
-
-// Receive verifies a notice and applies each of its items. When it returns nil, all is committed.
-func (n *notices) Receive(ctx context.Context, queue string, raw *order.RawNotice) (told []*order.Told, err error) {
+// receiver returns who reads the notices for an account of a queue; an empty name: of the queue.
+func (n *notices) receiver(ctx context.Context, queue, account string) (*receiver, error) {
 	to := (*n.receivers.Load())[queue]
 	if to == nil {
 		return nil, errNoReceiver
 	}
+	return to.account(ctx, account)
+}
+
+// Receive verifies a notice for an account of a queue, or for the queue's own, and applies each of its items. When
+// it returns nil, all is committed.
+func (n *notices) Receive(ctx context.Context, queue, account string, raw *order.RawNotice) ([]*order.Told, error) {
+	if to := (*n.receivers.Load())[queue]; to != nil && to.accounts == nil {
+		account = "" // it is for the channel alone
+	}
+	to, err := n.receiver(ctx, queue, account)
+	if err != nil {
+		return nil, err
+	}
+	return n.receive(ctx, queue, to, raw)
+}
+
+func (n *notices) receive(ctx context.Context, queue string, to *receiver, raw *order.RawNotice) (told []*order.Told, err error) {
 	items, hint, err := to.reader.ReadNotice(raw)
 	if err != nil {
 		n.refuse(ctx, queue, to, hint, raw, err)
@@ -223,6 +308,7 @@ func (n *notices) listen(c *config.Config) error {
 	n.listener = bound(l, c)
 	mux := http.NewServeMux()
 	mux.Handle("POST /notices/{queue}", n)
+	mux.Handle("POST /notices/{queue}/{account}", n)
 	n.http = &http.Server{
 		Handler: untilRead(mux), ReadHeaderTimeout: readHeader, ReadTimeout: readRequest, IdleTimeout: idleRequest,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(n.server.log.Handler(), slog.LevelDebug),

@@ -27,8 +27,8 @@ func FuzzReceive(f *testing.F) {
 	f.Add(`out_trade_no=A1&trade_state=%00`, "application/x-www-form-urlencoded")
 	s := &Server{log: slog.New(slog.DiscardHandler), store: memory.New(), metrics: metrics.New("test")}
 	s.notices = &notices{server: s}
-	a := &account{index: gate, name: "queue:gate", queue: "gate", key: "a-secret-of-the-gateway-32-chars", lives: map[string]*life{}}
-	queues, c := queuesOf(&world{t: f, server: s, accounts: []*account{a}})
+	a := &channelAccount{index: gate, name: "queue:gate", queue: "gate", key: "a-secret-of-the-gateway-32-chars", lives: map[string]*life{}}
+	queues, c := queuesOf(&world{t: f, server: s, accounts: []*channelAccount{a}})
 	f.Cleanup(startEngine(f, s, queues, c))
 	f.Fuzz(func(t *testing.T, body, kind string) {
 		if len(body) > maxNotice {
@@ -38,12 +38,12 @@ func FuzzReceive(f *testing.F) {
 		mac.Write([]byte(body))
 		raw := &order.RawNotice{Header: http.Header{"X-Signature": {hex.EncodeToString(mac.Sum(nil))}, "Content-Type": {kind}}, Body: []byte(body), At: time.Now()}
 		for range 2 {
-			if _, err := s.notices.Receive(t.Context(), a.queue, raw); err != nil {
+			if _, err := s.notices.Receive(t.Context(), a.queue, "", raw); err != nil {
 				t.Fatalf("%q is signed, and answered as not accepted: %v", body, err)
 			}
 		}
 		raw.Header.Set("X-Signature", fmt.Sprintf("%064d", 0))
-		if told, err := s.notices.Receive(t.Context(), a.queue, raw); err == nil {
+		if told, err := s.notices.Receive(t.Context(), a.queue, "", raw); err == nil {
 			t.Fatalf("%q is not signed, and accepted: %+v", body, told)
 		}
 	})

@@ -21,11 +21,14 @@ import (
 // watch makes the handler of an order queue. notify are the handlers of the queues that may report
 // how an order ended.
 func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bellman.Handler) (*order.Handler, error) {
-	channel, err := s.channel(q)
-	if err != nil {
-		return nil, err
-	}
 	o := &q.Order
+	var channel order.Channel // nil: the accounts have them
+	if o.Channel.Account == "" {
+		var err error
+		if channel, err = s.channel(q); err != nil {
+			return nil, err
+		}
+	}
 	then, err := s.thenOf(&o.Then, c, notify)
 	if err != nil {
 		return nil, err
@@ -42,7 +45,10 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 		GiveUp:         o.GiveUp,
 		ChannelExpires: o.ChannelExpiry,
 		CodeLife:       orNever(o.CodeLife),
-		Account:        accountOf(q),
+		Account:        q.Order.Channel.Identity(),
+		Accounts:       s.orderAccounts(q),
+		Default:        o.Channel.Account,
+		Rate:           s.accounts.RateOf,
 		Then:           then,
 		Tell:           s.tellHeld,
 		Alert:          s.alert,
@@ -56,24 +62,6 @@ func (s *Server) tellHeld(ctx context.Context, queue string, t *order.Told) (fou
 	applied := *t
 	applied.Result, applied.Queue = order.NoticeApplied, queue
 	return s.notices.tell(ctx, &applied)
-}
-
-// accountOf returns the name of the account at the channel that a queue has.
-func accountOf(q *config.Queue) string {
-	c := &q.Order.Channel
-	switch c.Kind {
-	case "wechatpay":
-		if c.SubMchID != "" {
-			return "wechatpay:" + c.MchID + ":" + c.SubMchID
-		}
-		return "wechatpay:" + c.MchID
-	case "alipay":
-		return "alipay:" + c.AppID
-	}
-	if c.Provider.Provider != "" {
-		return providerAccount(&c.Provider)
-	}
-	return "queue:" + q.Name
 }
 
 // orNever converts a duration of the configuration, where 0s means never, to one of a struct whose
@@ -130,10 +118,10 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 }
 
 // transport returns the way to the channel of a queue. A provider's default address is on the internet, and is
-// reached through the proxy if there is one. A configured address is trusted.
+// reached through the proxy if there is one. So is the address of a registered account. A configured address is trusted.
 func (s *Server) transport(q *config.Queue) http.RoundTripper {
 	transport := s.client.Guarded()
-	if q.Order.Channel.URL != "" || q.Order.Channel.Kind == "" {
+	if c := &q.Order.Channel; c.Account == "" && (c.URL != "" || c.Kind == "") {
 		transport = s.client.Trusted()
 	}
 	if q.PropagateTrace {

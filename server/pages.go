@@ -29,6 +29,7 @@ func (s *Server) console(c *config.Config, engine front) (*console.Console, erro
 		Links:     s.links,
 		PublicURL: c.PublicURL,
 		Merchants: merchants{s.merchants, s},
+		Accounts:  accounts{s.accounts, s},
 		Tells:     s.tells,
 		Keys:      c.Keys,
 		Version:   s.version,

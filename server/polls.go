@@ -18,19 +18,25 @@ import (
 // poll makes the handler of a queue of kind poll. notify are the handlers of the queues that may report how a
 // refund or transfer ended.
 func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellman.Handler) (*poll.Handler, error) {
-	channel, err := s.pollChannel(q)
-	if err != nil {
-		return nil, err
+	account := &q.Order.Channel
+	var channel poll.Channel // nil: the accounts have them
+	if account.Account == "" {
+		var err error
+		if channel, err = s.pollChannel(q); err != nil {
+			return nil, err
+		}
 	}
 	then, err := s.thenOf(&q.Order.Then, c, notify)
 	if err != nil {
 		return nil, err
 	}
-	account := &q.Order.Channel
 	return poll.New(channel, poll.Rules{
 		Request:   q.Poll.BuiltIn || q.Poll.Request.URL != "",
 		Of:        order.NoticeOf(account.Of),
-		Account:   accountOf(q),
+		Account:   account.Identity(),
+		Accounts:  s.pollAccounts(q),
+		Default:   account.Account,
+		Rate:      s.accounts.RateOf,
 		Then:      then,
 		Alert:     s.pollAlert,
 		Log:       s.log,

@@ -12,7 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -50,11 +50,16 @@ const (
 	probeWithin = 2 * time.Second // longest time of a check
 )
 
+// secrets are those of a registry. Ready returns nil if they can be opened.
+type secrets interface {
+	Ready(ctx context.Context) error
+}
+
 // A probe checks whether a store answers.
 type probe struct {
-	store     store.Store
-	merchants *merchant.Registry // nil: the secrets of merchants are not checked
-	log       *slog.Logger
+	store   store.Store
+	secrets []secrets // what must be open
+	log     *slog.Logger
 
 	mu   sync.Mutex // held during a check: later callers wait for the same answer
 	at   time.Time
@@ -70,16 +75,18 @@ func (p *probe) ask(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeWithin)
 		defer cancel()
 		err := p.look(ctx)
-		if err == nil && p.merchants != nil {
-			err = p.merchants.Ready(ctx)
+		for _, kept := range p.secrets {
+			if err == nil {
+				err = kept.Ready(ctx)
+			}
 		}
 		switch unreachable := errors.Is(err, bellman.ErrUnreachable); {
 		case unreachable && !errors.Is(p.last, bellman.ErrUnreachable):
 			p.log.Error("the database cannot be reached", "err", oneLine(err))
 		case !unreachable && errors.Is(p.last, bellman.ErrUnreachable):
 			p.log.Info("the database answers again")
-		case merchant.IsMissingMaster(err) && !merchant.IsMissingMaster(p.last):
-			p.log.Error("secrets of merchants cannot be opened", "err", err)
+		case registry.IsMissingMaster(err) && !registry.IsMissingMaster(p.last):
+			p.log.Error("stored secrets cannot be opened", "err", err)
 		}
 		p.last, p.at = told(err), time.Now()
 	}

@@ -39,7 +39,7 @@ func billed(queues []engine.Queue, c *config.Config) []reconcile.Queue {
 		}
 		for k := range c.Queues {
 			of := &c.Queues[k]
-			if of.Kind == "poll" && of.Order.Channel.Of == string(order.OfRefund) && accountOf(of) == q.Account {
+			if of.Kind == "poll" && of.Order.Channel.Of == string(order.OfRefund) && of.Order.Channel.Identity() == q.Account {
 				q.Refunds = append(q.Refunds, of.Name)
 			}
 		}

@@ -28,6 +28,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
@@ -91,6 +92,7 @@ type Server struct {
 	billed      atomic.Pointer[[]reconcile.Queue] // the queues of orders
 	links       *sharelink.Links
 	merchants   *merchant.Registry
+	accounts    *account.Registry
 	credentials credentials // certificates and keys that expire
 	platform    wechatpay.Platform
 	schedules   schedule.Cache // of the engine, orders, API and console
@@ -180,7 +182,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, &ConfigError{err}
 	}
 	s.facts.Store(factsOf(c))
-	if err := s.openMerchants(c); err != nil {
+	if err := s.openRegistries(c); err != nil {
 		return nil, &ConfigError{err}
 	}
 	if err := s.openConnections(c); err != nil {
@@ -192,7 +194,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, &ConfigError{err}
 	}
 	s.credentials.set(queues, c.Keys)
-	noticed, err := receivers(queues, c)
+	noticed, err := s.receivers(queues, c)
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
@@ -263,7 +265,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, err
 	}
 	s.metrics.Watch(s.sources())
-	ready := front{s.engine, s, &probe{store: s.store, merchants: s.merchants, log: s.log}}
+	ready := front{s.engine, s, &probe{store: s.store, secrets: []secrets{s.merchants, s.accounts}, log: s.log}}
 	s.api, err = api.New(api.Options{
 		Engine:    ready,
 		Reader:    s.store,
@@ -271,6 +273,7 @@ func Open(o Options) (_ *Server, err error) {
 		Resends:   s.resends,
 		Alarms:    s.alarms,
 		Merchants: merchants{s.merchants, s},
+		Accounts:  accounts{s.accounts, s},
 		Links:     s.links,
 		Notices:   s.notices,
 		PublicURL: c.PublicURL,
@@ -317,6 +320,9 @@ func (s *Server) hinted(h engine.Hint) {
 	if slices.Contains(h.Docs, merchant.Kind) {
 		s.merchants.Stir()
 	}
+	if slices.Contains(h.Docs, account.Kind) {
+		s.accounts.Stir()
+	}
 	s.engine.Hinted(h)
 }
 
@@ -345,6 +351,8 @@ func (s *Server) Run(ctx context.Context) error {
 	g.Go(func() error { return s.credentials.watch(ctx, s.log) })
 	g.Go(func() error { return s.merchants.Run(ctx) })
 	g.Go(func() error { return s.merchants.Sweep(ctx, s.engine.Leads) })
+	g.Go(func() error { return s.accounts.Run(ctx) })
+	g.Go(func() error { return s.accounts.Sweep(ctx, s.engine.Leads) })
 	g.Go(func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve: %w", err)
@@ -411,7 +419,7 @@ func (s *Server) Reload(c *Config) error {
 	if err != nil {
 		return err
 	}
-	noticed, err := receivers(queues, c)
+	noticed, err := s.receivers(queues, c)
 	if err != nil {
 		return err
 	}

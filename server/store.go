@@ -18,6 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/migrate"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/mysql"
@@ -247,8 +248,8 @@ func (r recorded) Backup(ctx context.Context, dir string, by bellman.By) error {
 // Documents returns the kinds of all documents that a server keeps in its store. bellman move
 // copies them.
 func Documents() []string {
-	return []string{"alarm", "console-ended", "console-sent", "link", "merchant", "merchant-change", "merchant-end", "merchant-master", "merchant-name",
-		"pause", "probe", "resend", "resend-cancel", secretKind}
+	return slices.Concat([]string{"alarm", "console-ended", "console-sent", "link", "pause", "probe", "resend", "resend-cancel", secretKind},
+		registry.Documents("merchant"), registry.Documents("account"), []string{"account-rate"})
 }
 
 // unmoved returns an error if the store's tasks were moved to another store, or are being moved.

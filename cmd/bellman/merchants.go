@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -60,20 +59,18 @@ func merchantListCommand() *cobra.Command {
 	c.Flags().BoolVar(&s.Paused, "paused", false, "only paused merchants")
 	most := c.Flags().Int("limit", 50, "most merchants")
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
-		if *most < 1 {
-			return wrong{fmt.Errorf("--limit %d: want 1 or more", *most)}
-		}
-		all := []client.Merchant{}
-		for more := true; more && len(all) < *most; {
-			s.Limit = min(*most-len(all), 200)
+		all, next, err := upTo(*most, func(limit int, cursor string) ([]client.Merchant, string, error) {
+			s.Limit, s.Cursor = limit, cursor
 			page, err := to.Merchants(ctx, s)
 			if err != nil {
-				return err
+				return nil, "", err
 			}
-			all = append(all, page.Merchants...)
-			s.Cursor, more = page.NextCursor, page.NextCursor != ""
+			return page.Merchants, page.NextCursor, nil
+		})
+		if err != nil {
+			return err
 		}
-		return to.print(client.MerchantPage{Merchants: all, NextCursor: s.Cursor}, func(t *rows) {
+		return to.print(client.MerchantPage{Merchants: all, NextCursor: next}, func(t *rows) {
 			t.merchantHeads()
 			for i := range all {
 				t.merchant(&all[i])
@@ -162,17 +159,9 @@ func (s *secretFlag) read() (string, error) {
 	case s.file == "":
 		return "", nil
 	}
-	const most = 64 << 10
-	in, err := openInput(s.file)
-	if err != nil {
-		return "", wrong{fmt.Errorf("--secret-file: %w", err)}
-	}
-	defer in.Close()
-	text, err := io.ReadAll(io.LimitReader(in, most))
-	if err != nil {
-		return "", fmt.Errorf("--secret-file: %w", err)
-	}
-	return strings.TrimSpace(string(text)), nil
+	var text string
+	err := readKey("secret-file", s.file, &text)
+	return text, err
 }
 
 func merchantPutCommand() *cobra.Command {
@@ -273,13 +262,7 @@ func rateOf(l *client.MerchantLimits) string {
 
 func merchantDeleteCommand() *cobra.Command {
 	c := &cobra.Command{Use: "delete MERCHANT", Short: "End a merchant's registration", Args: oneMerchant}
-	reason := c.Flags().String("reason", "", "why, for the audit record")
-	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
-		if err := to.DeleteMerchant(ctx, args[0], *reason); err != nil {
-			return err
-		}
-		return to.print(map[string]string{"deleted": args[0]}, func(t *rows) { t.row("deleted", args[0]) })
-	})
+	return deleteCommand(c, (*client.Client).DeleteMerchant)
 }
 
 func merchantRotateCommand() *cobra.Command {
@@ -356,9 +339,9 @@ func merchantTestCommand() *cobra.Command {
 }
 
 func merchantResealCommand() *cobra.Command {
-	c := &cobra.Command{Use: "reseal", Short: "Seal all secrets under the newest master key", Args: flagsAlone}
+	c := &cobra.Command{Use: "reseal", Short: "Seal all secrets of merchants and accounts under the newest master key", Args: flagsAlone}
 	reason := c.Flags().String("reason", "", "why, for the audit record")
-	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, _ []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
 		done, err := to.ResealMerchants(ctx, client.Because{Reason: *reason})
 		if err != nil {
 			return err
@@ -370,7 +353,7 @@ func merchantResealCommand() *cobra.Command {
 			return err
 		}
 		if done.Unreadable > 0 {
-			return fmt.Errorf("%d merchants have secrets that cannot be opened, and stay as they are: %s", done.Unreadable, done.FirstError)
+			return fmt.Errorf("%d merchants and accounts have secrets that cannot be opened, and stay as they are: %s", done.Unreadable, done.FirstError)
 		}
 		return nil
 	})

@@ -64,6 +64,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		{"task-key", "idempotency key, unique within the queue", func(t *client.CreateTask) *string { return &t.Key }},
 		{"merchant-no", "the merchant", func(t *client.CreateTask) *string { return &t.MerchantNo }},
 		{"order-no", "the order", func(t *client.CreateTask) *string { return &t.OrderNo }},
+		{"account", "order or poll: the registered account at the channel", func(t *client.CreateTask) *string { return &t.Account }},
 		{"ref-no", "poll: number of the refund, transfer or profit sharing at the channel", func(t *client.CreateTask) *string { return &t.RefNo }},
 		{"event", "the event: payment.succeeded", func(t *client.CreateTask) *string { return &t.Event }},
 		{"url", "address of the request", func(t *client.CreateTask) *string { return &t.URL }},

@@ -15,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/schedule"
@@ -94,6 +95,7 @@ type Options struct {
 	Nodes Nodes // nil: the list of nodes is answered with 501
 
 	Merchants merchant.Desk // nil: merchants are answered with 501
+	Accounts  account.Desk  // nil: accounts are answered with 501
 
 	Links     Links   // nil: links are answered with 501
 	Notices   Notices // nil: notices that are handed in are answered with 501
@@ -150,6 +152,7 @@ type API struct {
 	publicURL string
 	nodes     Nodes
 	merchants merchant.Desk
+	accounts  account.Desk
 	backup    Backuper
 	alarms    Alarms
 	sources   func() []source.Info
@@ -185,7 +188,7 @@ type API struct {
 // New returns the API. Its error says what is wrong with the keys.
 func New(o Options) (*API, error) {
 	a := &API{
-		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, notices: o.Notices, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, backup: o.Backup,
+		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, notices: o.Notices, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, accounts: o.Accounts, backup: o.Backup,
 		alarms: o.Alarms, sources: o.Sources, intake: o.Intake, kinds: o.Kinds, proxies: o.Proxies, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:   cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch:  cmp.Or(o.MaxBatchBytes, 16<<20),

@@ -100,11 +100,11 @@ func decodeTasks(s *scanner) ([]wanted, error) {
 
 // fields are the fields of client.CreateTask: first the texts, in the order of decodeOne, then the others.
 var fields = [...]string{"queue", "key", "merchant_no", "order_no", "event", "url", "method", "body",
-	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires", "code_life", "ordering_key", "channel_order_no", "currency", "ref_no",
+	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires", "code_life", "ordering_key", "channel_order_no", "account", "currency", "ref_no",
 	"due", "order_created", "json", "headers", "vars", "notify", "resume", "supersedes", "amount", "expires_at"}
 
 const (
-	dueField = iota + 20
+	dueField = iota + 21
 	createdField
 	jsonField
 	headersField
@@ -128,7 +128,7 @@ func decodeOne(s *scanner, o *wanted) error {
 	in, f := &o.in, &o.faults
 	texts := [...]*string{&in.Queue, &in.Key, &in.MerchantNo, &in.OrderNo, &in.Event, &in.URL, &in.Method, &in.Body,
 		&in.Delay, &in.Schedule, &in.Success, &in.Timeout, &in.MaxAge, &in.Repeat, &in.Expires, &in.CodeLife, &in.OrderingKey,
-		&in.ChannelOrderNo, &in.Currency, &in.RefNo}
+		&in.ChannelOrderNo, &in.Account, &in.Currency, &in.RefNo}
 	var seen [len(fields)]bool
 	return s.members(func(field []byte) error {
 		n := 0

@@ -17,8 +17,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/schedule"
-	"github.com/bellmanhq/bellman/store"
 )
 
 // A rawBatch is a client.MerchantBatch whose merchants are not decoded yet.
@@ -44,14 +44,26 @@ type stated[T any] struct {
 	Body   T
 }
 
+// put is the answer to a put of an entry.
+func put[T any](entry T, isNew bool) *stated[T] {
+	if isNew {
+		return &stated[T]{http.StatusCreated, entry}
+	}
+	return &stated[T]{http.StatusOK, entry}
+}
+
+// registerPut registers the put of an entry.
+func registerPut[In, T any](h huma.API, op huma.Operation, serve func(context.Context, *In) (*stated[T], error)) {
+	op.SkipValidateBody = true
+	huma.Register(h, op, serve)
+	responses := h.OpenAPI().Paths[op.Path].Put.Responses
+	responses["200"] = jsonResponse(h, reflect.TypeFor[T](), "It was there already.")
+	responses["201"] = jsonResponse(h, reflect.TypeFor[T](), "It is new.")
+}
+
 func (a *API) registerMerchants(h huma.API) {
 	const path, one = "/v1/merchants", "/v1/merchants/{merchant_no}"
-	put := scoped(operation("put-merchant", http.MethodPut, one, access.MayAdmin, "Register a merchant, or change all of it. The answer has no secret."))
-	put.SkipValidateBody = true
-	huma.Register(h, put, a.putMerchant)
-	responses := h.OpenAPI().Paths[one].Put.Responses
-	responses["200"] = jsonResponse(h, reflect.TypeFor[client.Merchant](), "It was there already.")
-	responses["201"] = jsonResponse(h, reflect.TypeFor[client.Merchant](), "It is new.")
+	registerPut(h, scoped(operation("put-merchant", http.MethodPut, one, access.MayAdmin, "Register a merchant, or change all of it. The answer has no secret.")), a.putMerchant)
 
 	huma.Register(h, scoped(operation("get-merchant", http.MethodGet, one, access.MayRead, "A merchant, without its secrets.")),
 		func(ctx context.Context, in *struct {
@@ -83,10 +95,8 @@ func (a *API) registerMerchants(h huma.API) {
 			Caller
 			MerchantQuery
 		}) (*answer[client.MerchantPage], error) {
-			if _, ok := a.exports.Enter(in.who + " " + in.from); ok { // once a minute, not for each of many pages
-				if err := a.record(ctx, store.AuditOf(in.by(""), time.Now(), "export", "merchants")); err != nil {
-					return nil, a.fail(err)
-				}
+			if err := a.exporting(ctx, &in.Caller, "merchants"); err != nil {
+				return nil, err
 			}
 			return a.listMerchants(ctx, &in.holder, &in.MerchantQuery, true)
 		})
@@ -95,7 +105,7 @@ func (a *API) registerMerchants(h huma.API) {
 	batch.MaxBodyBytes, batch.SkipValidateBody = int64(a.maxBatch)+1, true
 	huma.Register(h, batch, a.putMerchants)
 	huma.Register(h, scoped(operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", access.MayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone.")), a.rotateMerchant)
-	huma.Register(h, operation("reseal-merchants", http.MethodPost, path+"/reseal", access.MayAdmin, "Seal all secrets under the newest master key, so that older ones can be taken out of the configuration."),
+	huma.Register(h, operation("reseal-merchants", http.MethodPost, path+"/reseal", access.MayAdmin, "Seal all secrets of merchants and accounts under the newest master key, so that older ones can be taken out of the configuration."),
 		func(ctx context.Context, in *struct {
 			Caller
 			Body *client.Because
@@ -181,11 +191,7 @@ func (a *API) putMerchant(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, a.fail(a.overtaken(err, "body."))
 	}
-	status := http.StatusOK
-	if isNew {
-		status = http.StatusCreated
-	}
-	return &stated[client.Merchant]{status, m}, nil
+	return put(m, isNew), nil
 }
 
 func (a *API) deleteMerchant(ctx context.Context, in *struct {
@@ -253,10 +259,7 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 		return nil, noMerchants()
 	}
 	asked, faulty, refused := batchChecker.read(in.Body.raw, "body", "merchants")
-	if refused == nil && faulty != nil {
-		refused = newProblem(http.StatusUnprocessableEntity, wrong(len(faulty)), faultsAt(faulty, "body.")...)
-	}
-	if refused != nil {
+	if refused = unreadBatch(faulty, refused); refused != nil {
 		return nil, refused
 	}
 	all := make([]merchant.Wanted, len(asked.Merchants))
@@ -276,42 +279,43 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	}
 	out := client.MerchantBatched{Results: make([]client.MerchantResult, len(results))}
 	for i, r := range results {
-		shown := client.MerchantResult{MerchantNo: r.No, Status: http.StatusNoContent}
-		switch {
-		case unread[i] != nil:
-			shown.Error = unread[i]
-			shown.Status = shown.Error.Status
-		case r.Err != nil:
-			if invalid, is := asInvalid(r.Err); is {
-				shown.Error = merchantFaults(invalid, i)
-			} else {
-				shown.Error = a.overtaken(r.Err, fmt.Sprintf("body.merchants[%d].", i))
-			}
-			shown.Status = shown.Error.Status
-		case r.Created:
-			shown.Status = http.StatusCreated
-		case r.Changed:
-			shown.Status = http.StatusOK
-		}
+		shown := client.MerchantResult{MerchantNo: r.ID}
+		shown.Status, shown.Error = a.imported(&r, unread[i], fmt.Sprintf("body.merchants[%d].", i))
 		out.Results[i] = shown
 	}
 	return ok(out)
 }
 
-// overtaken returns the answer to a put of a merchant that somebody changed, with the other wrong fields below
+// overtaken returns the answer to a put of an entry that somebody changed, with the other wrong fields below
 // a path.
 func (a *API) overtaken(err error, at string) *client.Problem {
 	p := a.refuse(err)
-	if overtaken := new(merchant.ChangedError); errors.As(err, &overtaken) && len(overtaken.Also) > 0 {
+	if overtaken := new(registry.ChangedError); errors.As(err, &overtaken) && len(overtaken.Also) > 0 {
 		p.Errors = faultsAt(overtaken.Also, at)
 	}
 	return p
 }
 
-// merchantFaults returns the wrong fields of a merchant of a batch.
-func merchantFaults(invalid *bellman.Invalid, at int) *client.Problem {
-	list := faultsAt(invalid.Fields, fmt.Sprintf("body.merchants[%d].", at))
-	return newProblem(http.StatusUnprocessableEntity, wrong(len(list)), list...)
+// imported returns the status and the problem of one entry of a batch, whose fields are below a path. unread
+// says why the entry could not be imported; nil: it could.
+func (a *API) imported(r *registry.Imported, unread *client.Problem, at string) (status int, refused *client.Problem) {
+	switch {
+	case unread != nil:
+		return unread.Status, unread
+	case r.Err != nil:
+		if invalid, is := asInvalid(r.Err); is {
+			list := faultsAt(invalid.Fields, at)
+			refused = newProblem(http.StatusUnprocessableEntity, wrong(len(list)), list...)
+		} else {
+			refused = a.overtaken(r.Err, at)
+		}
+		return refused.Status, refused
+	case r.Created:
+		return http.StatusCreated, nil
+	case r.Changed:
+		return http.StatusOK, nil
+	}
+	return http.StatusNoContent, nil
 }
 
 func faultsAt(fields []bellman.FieldError, at string) []client.Fault {
@@ -322,18 +326,26 @@ func faultsAt(fields []bellman.FieldError, at string) []client.Fault {
 	return list
 }
 
+// overlapOf returns how long former secrets stay valid; negative: the default.
+func overlapOf(text string) (time.Duration, *client.Problem) {
+	if text == "" {
+		return -1, nil
+	}
+	d, err := schedule.ParseDuration(text)
+	if err != nil {
+		return 0, wrongField("body.overlap", err.Error())
+	}
+	return d, nil
+}
+
 func (a *API) rotateMerchant(ctx context.Context, in *struct {
 	Caller
 	MerchantNo
 	Body client.RotateMerchant
 }) (*answer[client.Merchant], error) {
-	overlap := time.Duration(-1)
-	if in.Body.Overlap != "" {
-		d, err := schedule.ParseDuration(in.Body.Overlap)
-		if err != nil {
-			return nil, wrongField("body.overlap", err.Error())
-		}
-		overlap = d
+	overlap, refused := overlapOf(in.Body.Overlap)
+	if refused != nil {
+		return nil, refused
 	}
 	no := in.MerchantNo.MerchantNo
 	return onMerchant(a, &in.Caller, no, true, func() (client.Merchant, error) {

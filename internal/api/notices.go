@@ -17,10 +17,10 @@ import (
 
 // Notices takes the notices of payment channels.
 type Notices interface {
-	// Receive verifies a notice for the orders of a queue and applies each of its items. When it returns
-	// nil, all is committed. An error of the notice itself, such as a wrong signature, is an
+	// Receive verifies a notice for the orders of an account of a queue, or of the queue's own if account is
+	// empty, and applies each of its items. When it returns nil, all is committed. An error of the notice itself, such as a wrong signature, is an
 	// [order.RefusedNotice].
-	Receive(ctx context.Context, queue string, raw *order.RawNotice) ([]*order.Told, error)
+	Receive(ctx context.Context, queue, account string, raw *order.RawNotice) ([]*order.Told, error)
 }
 
 func (a *API) registerNotices(h huma.API) {
@@ -116,7 +116,7 @@ func (a *API) handIn(ctx context.Context, in *struct {
 	for name, value := range in.Body.Headers {
 		raw.Header.Set(name, value)
 	}
-	told, err := a.notices.Receive(ctx, own[0].Queue, raw)
+	told, err := a.notices.Receive(ctx, own[0].Queue, order.AccountOf(own[0]), raw)
 	if refused := new(order.RefusedNotice); errors.As(err, &refused) {
 		return nil, wrongField("body.body", refused.Error())
 	}

@@ -210,6 +210,7 @@ func (a *API) register(o Options) error {
 	a.registerSources(h)
 	a.registerAlarms(h)
 	a.registerMerchants(h)
+	a.registerAccounts(h)
 	a.registerProbes(h, o.Metrics != nil)
 	a.mux.HandleFunc("/", a.noSuchPath)
 	a.doc = h.OpenAPI()

@@ -32,6 +32,8 @@ var documented = []string{
 	"GET /v1/merchants", "GET /v1/merchant-export", "POST /v1/merchants/batch", "POST /v1/merchants/reseal",
 	"GET /v1/merchants/{merchant_no}/stats", "POST /v1/merchants/{merchant_no}/secrets", "POST /v1/merchants/{merchant_no}/test",
 	"POST /v1/merchants/{merchant_no}/pause", "POST /v1/merchants/{merchant_no}/resume",
+	"PUT /v1/accounts/{account}", "GET /v1/accounts/{account}", "DELETE /v1/accounts/{account}", "GET /v1/accounts", "GET /v1/account-export",
+	"POST /v1/accounts/batch", "POST /v1/accounts/{account}/secrets",
 	"GET /v1/nodes", "GET /v1/sources", "GET /v1/alarms", "GET /v1/stats", "GET /v1/events", "GET /v1/audit", "POST /v1/backup",
 	"POST /v1/links", "GET /v1/links", "POST /v1/links/{id}/revoke",
 	"GET /healthz", "GET /readyz", "GET /metrics", "GET /openapi.json",
@@ -131,7 +133,7 @@ func TestDocumentedPathsAreServed(t *testing.T) {
 	m := make1(t, Options{Metrics: http.HandlerFunc(metricsHandler), Resends: &fakeResends{}, Keys: testKeys})
 	for _, path := range documented {
 		method, path, _ := strings.Cut(path, " ")
-		w := m.do(method, strings.NewReplacer("{id}", "x", "{queue}", "q", "{key}", "k", "{host}", "h", "{merchant_no}", "m", "{order_no}", "o").Replace(path), "")
+		w := m.do(method, strings.NewReplacer("{id}", "x", "{queue}", "q", "{key}", "k", "{host}", "h", "{merchant_no}", "m", "{order_no}", "o", "{account}", "w").Replace(path), "")
 		open := path == "/healthz" || path == "/readyz" || path == "/openapi.json"
 		if open && w.Code != 200 || !open && w.Code != 401 {
 			t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
@@ -229,7 +231,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 		"Queue": bellman.MaxName, "Key": bellman.MaxKey, "MerchantNo": bellman.MaxName, "OrderNo": bellman.MaxName, "Event": bellman.MaxName, "URL": bellman.MaxURL, "Method": maxMethod,
 		"Schedule": bellman.MaxRule, "Success": bellman.MaxRule, "Repeat": maxRepeat, "Delay": maxDuration, "Timeout": maxDuration, "MaxAge": maxDuration,
 		"Expires": maxDuration, "CodeLife": maxDuration, "OrderingKey": bellman.MaxKey,
-		"ChannelOrderNo": bellman.MaxName, "Currency": 3, "RefNo": bellman.MaxName,
+		"ChannelOrderNo": bellman.MaxName, "Account": bellman.MaxName, "Currency": 3, "RefNo": bellman.MaxName,
 	}
 	m := make1(t, Options{})
 	schema := m.doc.Components.Schemas.Map()["CreateTask"]

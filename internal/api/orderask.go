@@ -42,9 +42,10 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 	askTimes(in, f, t)
 	ask := order.Ask{
 		Created: in.OrderCreated.Time, Expires: duration(f, "expires", in.Expires, time.Millisecond, schedule.MaxDuration), ExpiresAt: in.ExpiresAt.Time,
-		ChannelOrderNo: in.ChannelOrderNo, Amount: in.Amount, Currency: in.Currency, Vars: in.Vars,
+		ChannelOrderNo: in.ChannelOrderNo, Account: in.Account, Amount: in.Amount, Currency: in.Currency, Vars: in.Vars,
 	}
 	bounded(f, "channel_order_no", in.ChannelOrderNo, bellman.MaxName)
+	bounded(f, "account", in.Account, bellman.MaxName)
 	ask.CodeLife = duration(f, "code_life", in.CodeLife, time.Millisecond, schedule.MaxDuration)
 	vars(f, in.Vars)
 	orderCreated(f, in.OrderCreated)
@@ -135,6 +136,7 @@ func noOrder(in *client.CreateTask, f *faults) {
 		misplaced{"expires_at", !in.ExpiresAt.IsZero(), "how long a task is attempted is max_age"},
 		misplaced{"code_life", in.CodeLife != "", "how long a task is attempted is max_age"},
 		misplaced{"channel_order_no", in.ChannelOrderNo != "", "nothing is asked of a channel"},
+		misplaced{"account", in.Account != "", "nothing is asked of a channel"},
 		misplaced{"amount", in.Amount != 0, "what is sent is json or body"},
 		misplaced{"currency", in.Currency != "", "what is sent is json or body"},
 		misplaced{"vars", in.Vars != nil, "what is sent is json or body"},

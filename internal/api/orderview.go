@@ -29,7 +29,7 @@ func standing(t *bellman.Task) order.Standing {
 func orderAsk(t *bellman.Task) order.Ask {
 	if t.Kind == bellman.KindPoll {
 		ask, _ := poll.ParseAsk(t.Body) // it was parsed when it was added
-		return order.Ask{Vars: ask.Vars, Notify: ask.Notify}
+		return order.Ask{Account: ask.Account, Vars: ask.Vars, Notify: ask.Notify}
 	}
 	ask, err := order.ParseAsk(t.Body)
 	if err != nil { // it was parsed when it was added
@@ -52,7 +52,7 @@ func (a *API) request(t *bellman.Task) client.Request {
 	ask := orderAsk(t)
 	out := client.Request{
 		Headers: map[string]string{}, OrderCreated: client.At(ask.Created), Expires: duty(ask.Expires), CodeLife: duty(ask.CodeLife), Vars: ask.Vars,
-		ChannelOrderNo: cmp.Or(ask.ChannelOrderNo, t.OrderNo), Amount: ask.Amount, Currency: ask.Currency,
+		ChannelOrderNo: cmp.Or(ask.ChannelOrderNo, t.OrderNo), Account: ask.Account, Amount: ask.Amount, Currency: ask.Currency,
 	}
 	if ask.Notify.URL != "" || ask.Notify.JSON != nil {
 		out.Notify = &client.Notify{URL: mask.URL(ask.Notify.URL), JSON: json.RawMessage(mask.Body(string(ask.Notify.JSON), ""))}

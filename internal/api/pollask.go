@@ -18,6 +18,7 @@ func (a *API) askPoll(in *client.CreateTask, f *faults) *bellman.Task {
 	}
 	askLabels(in, f)
 	bounded(f, "ref_no", in.RefNo, bellman.MaxName)
+	bounded(f, "account", in.Account, bellman.MaxName)
 	if in.MerchantNo == "" && !f.has("merchant_no") {
 		f.add("merchant_no", "is required: the queue is of kind poll")
 	}
@@ -27,7 +28,7 @@ func (a *API) askPoll(in *client.CreateTask, f *faults) *bellman.Task {
 	notForPolls(in, f)
 	bounded(f, "schedule", in.Schedule, bellman.MaxRule)
 	askTimes(in, f, t)
-	ask := poll.Ask{RefNo: in.RefNo, Vars: in.Vars}
+	ask := poll.Ask{RefNo: in.RefNo, Account: in.Account, Vars: in.Vars}
 	if vars(f, in.Vars); f.has("vars") {
 		ask.Vars = nil // the rest is checked without it
 	}

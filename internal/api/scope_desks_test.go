@@ -12,6 +12,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/internal/resend"
 )
 
@@ -197,10 +198,10 @@ func (d *scopedDesk) Put(_ context.Context, in merchant.Wanted, _ bellman.By) (c
 	return client.Merchant{MerchantNo: in.MerchantNo}, false, nil
 }
 
-func (d *scopedDesk) Import(_ context.Context, in []merchant.Wanted, _ bool, _ bellman.By) ([]merchant.Imported, error) {
-	out := make([]merchant.Imported, len(in))
+func (d *scopedDesk) Import(_ context.Context, in []merchant.Wanted, _ bool, _ bellman.By) ([]registry.Imported, error) {
+	out := make([]registry.Imported, len(in))
 	for i := range in {
-		if out[i].No = in[i].MerchantNo; len(in[i].Wrong) == 0 {
+		if out[i].ID = in[i].MerchantNo; len(in[i].Wrong) == 0 {
 			d.changed += in[i].MerchantNo
 		}
 	}

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -12,8 +14,13 @@ import (
 
 // A Channel is an account at a built-in channel.
 type Channel struct {
-	Kind string // wechatpay, alipay, one of gateway.Providers, or program; empty: none
-	URL  string // the provider's address; empty: the usual one, for WeChat Pay the usual two
+	Kind string // wechatpay, alipay, one of gateway.Providers, or program; empty: none, or that of the Account
+
+	// Account is the registered account of orders that name none. The queue has no account of its own then,
+	// and of the fields below only Of.
+	Account string
+
+	URL string // the provider's address; empty: the usual one, for WeChat Pay the usual two
 
 	PrivateKey sign.Secret // of the merchant or the application
 
@@ -38,6 +45,38 @@ type Channel struct {
 
 	// Provider has the fields of one of gateway.Providers; its name is Kind, its address URL.
 	Provider gateway.ProviderOptions
+}
+
+// builtIn reports whether bellman knows the channel's protocol by itself.
+func (c *Channel) builtIn() bool {
+	return c.Kind != "" && c.Kind != "program" || c.Account != ""
+}
+
+// Identity says which account it is at its provider; empty: no built-in channel. Stripe's numbers are unique over
+// all accounts.
+func (c *Channel) Identity() string {
+	sub := cmp.Or(c.SubMchID, c.Provider.SubMerchantID)
+	if c.Kind == "alipay" && c.AuthToken != (sign.Secret{}) {
+		sub = c.SellerID // one application acts for many sellers
+	}
+	return strings.TrimSuffix(c.Endpoint()+":"+sub, ":")
+}
+
+// Endpoint names what the provider's limits count; empty: no built-in channel. WeChat Pay counts the requests of
+// a service provider and all its sub-merchants together, and both versions of its API know an order by the same
+// number. That Alipay counts those of an application together could not be confirmed.
+func (c *Channel) Endpoint() string {
+	switch c.Kind {
+	case "wechatpay":
+		return "wechatpay:" + c.MchID
+	case gateway.WeChatV2:
+		return "wechatpay:" + c.Provider.MerchantID
+	case "alipay":
+		return "alipay:" + c.AppID
+	case "", "program":
+		return ""
+	}
+	return strings.TrimSuffix(c.Kind+":"+c.Provider.MerchantID, ":")
 }
 
 var wechatFields = []field[Channel]{
@@ -65,6 +104,12 @@ var alipayFields = []field[Channel]{
 	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
 	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
 	{name: "seller_id", set: func(c *Channel, s string) error { return filled(&c.SellerID, s) }},
+}
+
+// accountFields are the fields of a channel that is a registered account.
+var accountFields = []field[Channel]{
+	{name: "kind", set: func(c *Channel, s string) error { return choice(&c.Kind, s, "wechatpay", "alipay") }},
+	{name: "account", set: func(c *Channel, s string) error { return filled(&c.Account, s) }},
 }
 
 // readPlatformKeys reads the word fetch, or keys by their serial numbers and ids. Among the keys,
@@ -103,6 +148,11 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 	if q.Kind == "poll" {
 		of = pollChannelFields
 	}
+	registered := r.names(n, path)["account"] && !slices.Contains(gateway.Providers(), r.kindOf(n, path)) // Stripe's account is a field of its own
+	if registered {
+		fill(r, n, path, slices.Concat(accountFields, of), c)
+		return
+	}
 	switch kind := r.kindOf(n, path); kind {
 	case "wechatpay":
 		fill(r, n, path, slices.Concat(wechatFields, of), c)
@@ -120,7 +170,7 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 		need("alipay_public_keys", len(c.AlipayKeys) > 0, "Alipay's keys, such as [file:/etc/bellman/alipay.pem]")
 	case "":
 		if len(r.problems) == noted {
-			r.note(n, within(path, "kind"), "is missing: want "+oneOf(channelKinds))
+			r.note(n, within(path, "kind"), "is missing: want "+oneOf(channelKinds)+", or the name of a registered account in account")
 		}
 	default:
 		if fields := providerFields[kind]; fields != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -94,9 +95,9 @@ func DefaultOrder() Order {
 // the file.
 func (o *Order) defaults(stated map[string]bool) {
 	if !stated["channel_expiry"] {
-		o.ChannelExpiry = o.Channel.ofWeChat() || o.Channel.Kind == "alipay"
+		o.ChannelExpiry = o.Channel.ofWeChat() || o.Channel.Kind == "alipay" || o.Channel.Account != ""
 	}
-	if o.Channel.ofWeChat() && !stated["min_close_age"] {
+	if (o.Channel.ofWeChat() || o.Channel.Account != "" && o.Channel.Kind == "") && !stated["min_close_age"] {
 		o.MinCloseAge = 5 * time.Minute // pay.weixin.qq.com/wiki/doc/apiv3, chapter 3_4_3; of v2, chapter 9_3
 	}
 	if o.OnExhausted == "reverse" && !stated["give_up"] {
@@ -225,14 +226,14 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 			set  bool
 		}{{"query", o.Query.URL != ""}, {"close", o.Close.URL != ""}, {"reverse", o.Reverse.URL != ""},
 			{"states", !o.States.zero()}, {"close_states", !o.CloseStates.zero()}, {"about", o.About != ""}, {"notice", o.Notice != nil && o.Channel.Kind != "program"}} {
-			if own.set && o.Channel.Kind != "" {
-				r.note(n, within(path, own.name), "is what the channel "+o.Channel.Kind+" knows by itself: leave one of the two out")
+			if own.set && (o.Channel.Kind != "" || o.Channel.Account != "") {
+				r.note(n, within(path, own.name), "is what the channel "+cmp.Or(o.Channel.Kind, "of the account")+" knows by itself: leave one of the two out")
 			}
 		}
 		if _, isProvider := providerFields[o.Channel.Kind]; isProvider && o.OnExhausted == "reverse" {
 			r.note(n, within(path, "on_exhausted"), "the channel "+o.Channel.Kind+" has no reverse: want close, callback or alert")
 		}
-		if o.Channel.Kind == "wechatpay" && o.OnExhausted == "reverse" {
+		if o.Channel.Kind == "wechatpay" && o.Channel.Account == "" && o.OnExhausted == "reverse" {
 			need("channel.app_id", o.Channel.AppID != "" || o.Channel.SubMchID != "", "the application's id, since on_exhausted is reverse")
 		}
 		return

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -86,7 +87,7 @@ func checkPoll(r *reader, n ast.Node, path string, q *Queue) {
 	switch c := &o.Channel; {
 	case c.Kind == "program":
 		r.note(n, within(path, "channel.kind"), "program is for orders: want another channel, or a query")
-	case c.Kind != "":
+	case c.builtIn():
 		preset = map[string]string{"wechatpay": "wechat_", "alipay": "alipay_"}[c.Kind] + c.Of
 		switch {
 		case isProvider && c.Of != "refund":
@@ -107,7 +108,7 @@ func checkPoll(r *reader, n ast.Node, path string, q *Queue) {
 			set  bool
 		}{{"query", o.Query.URL != ""}, {"request", q.Poll.Request.URL != ""}, {"states", !o.States.zero()}, {"about", o.About != ""}} {
 			if own.set {
-				r.note(n, within(path, own.name), "is what the channel "+c.Kind+" knows by itself: leave one of the two out")
+				r.note(n, within(path, own.name), "is what the channel "+cmp.Or(c.Kind, "of the account")+" knows by itself: leave one of the two out")
 			}
 		}
 	default:
@@ -128,7 +129,7 @@ func checkPoll(r *reader, n ast.Node, path string, q *Queue) {
 	if _, err := schedule.Parse(preset); err == nil && preset != "" && !stated {
 		q.Schedule = preset
 	}
-	if o.Channel.Kind != "" {
+	if o.Channel.builtIn() {
 		return
 	}
 	if _, err := gateway.NewPoll(gateway.PollOptions{Query: readable(o.Query), Request: readable(q.Poll.Request), States: new(states.Poll)}); err != nil {

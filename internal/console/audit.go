@@ -117,6 +117,8 @@ func auditLink(target string) string {
 		return "/resends/" + url.PathEscape(name)
 	case "merchant":
 		return merchantAddress(name)
+	case "account":
+		return accountAddress(name)
 	case "link":
 		id, _, _ := strings.Cut(name, "/") // the rest says what the link shows
 		return "/links/" + url.PathEscape(id)

@@ -15,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/schedule"
@@ -49,6 +50,9 @@ type Options struct {
 
 	// Merchants is the registry of merchants. nil: it is not available.
 	Merchants merchant.Desk
+
+	// Accounts is the registry of accounts. nil: it is not available.
+	Accounts account.Desk
 
 	// PublicURL is the address at which merchants reach this server, in the form scheme://host. Empty: the
 	// address by which the link's author reached it.
@@ -117,6 +121,7 @@ type Console struct {
 	opened    access.Seldom // opened links that have an audit record
 	links     Links
 	merchants merchant.Desk
+	accounts  account.Desk
 	tells     func(*bellman.Task) bool
 	publicURL string
 	listeners access.Crowd // open streams
@@ -138,7 +143,7 @@ func New(o Options) (*Console, error) {
 		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, nodes: o.Nodes, alarms: o.Alarms, resends: o.Resends, reconciles: o.Reconciliations,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
 		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: access.Limit{Most: maxAttempts, Window: attemptWindow}, views: access.Limit{Most: maxViews, Window: viewWindow}, refused: o.Refused,
-		links: o.Links, merchants: o.Merchants, tells: o.Tells, publicURL: o.PublicURL,
+		links: o.Links, merchants: o.Merchants, accounts: o.Accounts, tells: o.Tells, publicURL: o.PublicURL,
 		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
 		patience:  slowWait,
 		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
@@ -213,6 +218,13 @@ func (c *Console) route() {
 		c.page("GET /reconciliations/{id}/export", access.Read, (*request).exportReconcile)
 		c.page("POST /reconciliations/{id}", access.Operate, (*request).settleReconcile)
 	}
+	if c.accounts != nil {
+		c.page("GET /accounts", access.Read, (*request).accountList)
+		c.page("POST /accounts", access.Admin, (*request).putAccount)
+		c.page("GET /accounts/show", access.Read, (*request).accountPage)
+		c.page("POST /accounts/show", access.Admin, (*request).accountAction)
+		c.page("GET /accounts/edit", access.Admin, (*request).editAccount)
+	}
 	if c.merchants != nil {
 		c.page("GET /merchants", access.Read, (*request).merchantList)
 		c.page("POST /merchants", access.Admin, (*request).putMerchant)
@@ -237,7 +249,7 @@ func (c *Console) route() {
 // paths are the first segments of the console's paths; see Serves.
 var paths = map[string]bool{
 	"": true, "assets": true, "signin": true, "signout": true, "look": true, "live": true, "search": true, "tasks": true, "tasks.csv": true, "orders": true,
-	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true, "reconciliations": true, "links": true, "shared": true, "merchants": true,
+	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true, "reconciliations": true, "links": true, "shared": true, "merchants": true, "accounts": true,
 }
 
 // Serves reports whether a request's path belongs to the console.

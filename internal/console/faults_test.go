@@ -116,7 +116,7 @@ var faulters = []string{"internal/cause/cause.go", "deliver/fault.go", "deliver/
 	"order/alipay/envelope.go", "order/states/*.go", "deliver/broker.go", "internal/brokers/link/link.go", "internal/brokers/*/dial.go", "internal/brokers/*/publisher.go", "internal/brokers/*/sender.go", "rule/evaluate.go", "server/brokers.go", "internal/flatxml/flatxml.go"}
 
 // alsoFaulters have some among much else.
-var alsoFaulters = []string{"engine/fire.go", "engine/record.go", "order/handler.go", "deliver/client.go", "deliver/merchant.go", "internal/merchant/*.go", "internal/resend/runner.go"}
+var alsoFaulters = []string{"engine/fire.go", "engine/record.go", "order/handler.go", "deliver/client.go", "deliver/merchant.go", "internal/merchant/*.go", "internal/registry/*.go", "internal/resend/runner.go"}
 
 // written calls do with each text that is written in these files, and where: with 7 for
 // what is put into it.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/access"
-	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -55,9 +55,7 @@ func (q *request) onMerchant(no, action string, by bellman.By) (to string, err e
 			wrong = append(wrong, errSecret)
 		}
 		if overlap, err = schedule.ParseDuration(strings.TrimSpace(in.Get("overlap"))); err != nil || overlap < 0 {
-			bad := new(bellman.Invalid)
-			bad.Note("overlap", coded.Errorf("merchant.overlap", "want 0s to 90d"))
-			wrong = append(wrong, bad)
+			wrong = append(wrong, registry.CheckOverlap(-1))
 		}
 	}
 	if wrong.err() != nil && action == "rotate" && secret != "" {

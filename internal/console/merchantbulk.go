@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/lines"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -47,7 +48,7 @@ func (q *request) importPage() {
 func (q *request) importMerchants() {
 	v := &importView{view: q.view("page.import"), Dry: q.r.PostForm.Get("dry") != "", Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
 	rows, all, err := q.uploaded()
-	var results []merchant.Imported
+	var results []registry.Imported
 	switch {
 	case err != nil:
 	case !reasoned(v.Reason):
@@ -105,18 +106,18 @@ func (q *request) uploaded() (rows []importedRow, all []merchant.Wanted, err err
 		return nil, nil, err
 	}
 	defer file.Close()
-	for line, err := range lines.Read(file) {
+	for line, err := range lines.Merchants.Read(file) {
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(rows) == client.MaxBatch {
 			return nil, nil, errManyLines
 		}
-		row := importedRow{Line: line.N, MerchantNo: line.Merchant.MerchantNo}
+		row := importedRow{Line: line.N, MerchantNo: line.ID}
 		if line.Wrong != nil {
 			row.What, row.Problem = "refused", q.visitor.lang.unread(line.Wrong)
 		} else {
-			all = append(all, merchant.Wanted{PutMerchant: line.Merchant})
+			all = append(all, merchant.Wanted{PutMerchant: line.Entry})
 		}
 		rows = append(rows, row)
 	}
@@ -129,7 +130,7 @@ func (q *request) uploaded() (rows []importedRow, all []merchant.Wanted, err err
 // unread returns why a line could not be parsed.
 func (l *language) unread(why error) string {
 	if errors.Is(why, lines.ErrNotUTF8) {
-		return l.say("problem.merchant.not_utf8")
+		return l.say("problem.registry.not_utf8")
 	}
 	if e := (*lines.TypeError)(nil); errors.As(why, &e) {
 		return l.say("import.wrong_type", "name", e.Field, "got", l.named("import.got", e.Got), "want", l.named("import.want", e.Want))

@@ -10,6 +10,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 )
 
 // A merchantForm is the form that registers or changes a merchant.
@@ -99,7 +100,7 @@ func (q *request) putMerchant() {
 		Scheme: get("scheme"), Serial: get("serial"), Params: get("params"), Header: get("header"), Secrets: strings.Join(secretsOf(in.Get("secrets")), "\n"), Concurrency: get("concurrency"), Rate: get("rate"), Reason: get("reason"),
 	}
 	if v.New {
-		v.In.Version = merchant.None
+		v.In.Version = registry.None
 	}
 	wrong := append(v.complete(), unreasoned(v.Reason))
 	var err error
@@ -145,7 +146,7 @@ func (q *request) refusals(err error, v *merchantForm) []error {
 	default:
 		all = append(all, err)
 	}
-	if changed := new(merchant.ChangedError); errors.As(err, &changed) && len(changed.Also) > 0 {
+	if changed := new(registry.ChangedError); errors.As(err, &changed) && len(changed.Also) > 0 {
 		all = append(all, &bellman.Invalid{Fields: changed.Also})
 	}
 	return all

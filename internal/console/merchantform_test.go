@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -30,8 +31,8 @@ func (f *fakeMerchants) Put(context.Context, merchant.Wanted, bellman.By) (clien
 	return f.one, false, bellman.ErrConflict
 }
 
-func (f *fakeMerchants) Import(context.Context, []merchant.Wanted, bool, bellman.By) ([]merchant.Imported, error) {
-	return []merchant.Imported{{}}, nil
+func (f *fakeMerchants) Import(context.Context, []merchant.Wanted, bool, bellman.By) ([]registry.Imported, error) {
+	return []registry.Imported{{}}, nil
 }
 
 func (f *fakeMerchants) Rotate(context.Context, string, string, time.Duration, bellman.By) (client.Merchant, error) {

@@ -40,7 +40,7 @@ func TestProblemsInTheVisitorsWords(t *testing.T) {
 		{"success", fmt.Errorf("rule: %w", coded.Errorf("rule.at", "column %d: %w", 3, coded.Errorf("rule.list", "a list may hold constants only"))),
 			"Accepted if: At character 3: A list may hold constants only.", "成功条件: 第 3 个字符：列表中只能有常量。"},
 		{"sign.secrets[2]", errors.New("is bad in a way that is new"), "Secrets: is bad in a way that is new", "密钥: is bad in a way that is new"},
-		{"another", coded.Errorf("merchant.required", "is required"), "another: Is required.", "another: 必填。"},
+		{"another", coded.Errorf("registry.required", "is required"), "another: Is required.", "another: 必填。"},
 	} {
 		e := &bellman.Invalid{}
 		e.Note(tt.field, tt.why)
@@ -54,7 +54,7 @@ func TestProblemsInTheVisitorsWords(t *testing.T) {
 
 // refusers are the sources of what a form can be refused with: of all that they refuse
 // with, there is a text in each language.
-var refusers = []string{"internal/merchant/*.go", "internal/sharelink/*.go", "internal/resend/*.go", "internal/reconcile/runs.go", "internal/reconcile/mapping.go", "server/merchants.go", "server/endpoints.go", "engine/admin.go", "engine/complete.go", "order/check.go", "order/told.go", "order/poll/complete.go", "internal/console/moment.go", "internal/console/list.go",
+var refusers = []string{"internal/merchant/*.go", "internal/registry/*.go", "internal/account/*.go", "server/accounts.go", "order/accounts.go", "order/poll/accounts.go", "internal/sharelink/*.go", "internal/resend/*.go", "internal/reconcile/runs.go", "internal/reconcile/mapping.go", "server/merchants.go", "server/endpoints.go", "engine/admin.go", "engine/complete.go", "order/check.go", "order/told.go", "order/poll/complete.go", "internal/console/moment.go", "internal/console/list.go",
 	"deliver/address.go", "deliver/merchant.go", "deliver/check.go", "deliver/sign/sign.go", "deliver/sign/standard.go", "deliver/sign/wechat.go", "deliver/sign/md5key.go", "deliver/sign/rsa2.go", "deliver/sign/tv1.go",
 	"rule/rule.go", "rule/compile.go", "rule/restrict.go",
 	"schedule/parse.go", "schedule/build.go", "schedule/duration.go", "schedule/preset.go", "schedule/rule.go"}
@@ -133,7 +133,7 @@ func codes(t *testing.T) map[string]string {
 // on a page in Chinese.
 func TestEveryRefusalHasACode(t *testing.T) {
 	// What no form meets: the inside, the API, the configuration and tasks of others.
-	others := regexp.MustCompile(`^(key %d: |is no master key|want both a Store|resend: |reconcile: |names a place, and no key|max %s: want an age|master %w|RSA key has no public part|the RSA key cannot sign)`)
+	others := regexp.MustCompile(`^(key %d: |is no master key|want both a Store|resend: |reconcile: |names a place, and no key|%s: names a place, and no key|account %s: |account %.128q|the channel cannot re|max %s: want an age|master %w|RSA key has no public part|the RSA key cannot sign)`)
 	fields := regexp.MustCompile(`^(bad|wrong|invalid)\.Add$`)
 	sources(t, func(name string, call *ast.CallExpr, first, where string) {
 		switch {

@@ -80,20 +80,21 @@ type request struct {
 // A view has the fields that every page needs. Pages embed it.
 type view struct {
 	*visitor
-	Lang    string // language of the texts, for the page's lang attribute
-	Code    string // en or zh
-	Title   string
-	Tab     string // the first part of the path, which names the open tab
-	Here    string // the page's address
-	Open    bool   // no keys are configured
-	Bulk    bool   // bulk resends are available
-	Bills   bool   // reconciliations are available
-	Links   bool   // links for merchants are available
-	Known   bool   // the registry of merchants is available
-	Version string
-	Query   string // content of the search box
-	Done    string // what was just done; empty: nothing
-	did     string // name of the text of Done
+	Lang     string // language of the texts, for the page's lang attribute
+	Code     string // en or zh
+	Title    string
+	Tab      string // the first part of the path, which names the open tab
+	Here     string // the page's address
+	Open     bool   // no keys are configured
+	Bulk     bool   // bulk resends are available
+	Bills    bool   // reconciliations are available
+	Links    bool   // links for merchants are available
+	Known    bool   // the registry of merchants is available
+	Accounts bool   // the registry of accounts is available
+	Version  string
+	Query    string // content of the search box
+	Done     string // what was just done; empty: nothing
+	did      string // name of the text of Done
 }
 
 // dones are the names of actions that the next page can report as done.
@@ -106,7 +107,7 @@ func (q *request) view(title string, values ...any) *view {
 	v := &view{
 		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
 		Title: q.visitor.lang.say(title, values...), Tab: first, Here: "/",
-		Open: q.open(), Bulk: q.resends != nil, Bills: q.reconciles != nil, Links: q.links != nil, Known: q.merchants != nil, Version: q.version,
+		Open: q.open(), Bulk: q.resends != nil, Bills: q.reconciles != nil, Links: q.links != nil, Known: q.merchants != nil, Accounts: q.accounts != nil, Version: q.version,
 	}
 	if q.r.Method == http.MethodGet {
 		v.Here = q.r.URL.RequestURI()

@@ -1,5 +1,5 @@
-// Package lines reads files of merchants, one JSON object a line, and reports what is wrong with each line. The
-// registry of merchants checks the values.
+// Package lines reads files of merchants or accounts, one JSON object a line, and reports what is wrong with each
+// line. Their registries check the values.
 package lines
 
 import (
@@ -21,29 +21,43 @@ import (
 const maxLine = 8 << 20
 
 // A Line is a line that is not empty.
-type Line struct {
-	N        int                // number in the file, from 1; empty lines count
-	Merchant client.PutMerchant // as far as it could be read
-	Wrong    error              // why the line cannot be imported, in English, the field first; nil: it can
+type Line[T any] struct {
+	N     int    // number in the file, from 1; empty lines count
+	Entry T      // as far as it could be read
+	ID    string // of the entry; empty: it has none, or could not be read
+	Wrong error  // why the line cannot be imported, in English, the field first; nil: it can
 }
 
-// An AgainError says that an earlier line has the same merchant. The earlier line is imported.
+// A Kind is what the lines of a file are.
+type Kind[T any] struct {
+	Noun string // merchant
+	ID   string // the field that tells entries apart: merchant_no
+	Of   func(*T) string
+}
+
+// The kinds of files.
+var (
+	Merchants = Kind[client.PutMerchant]{"merchant", "merchant_no", func(m *client.PutMerchant) string { return m.MerchantNo }}
+	Accounts  = Kind[client.PutAccount]{"account", "account", func(a *client.PutAccount) string { return a.Account }}
+)
+
+// An AgainError says that an earlier line is about the same entry. The earlier line is imported.
 type AgainError struct {
-	MerchantNo string
-	First      int // line
+	Field, ID string
+	First     int // line
 }
 
 func (e *AgainError) Error() string {
-	return fmt.Sprintf("merchant_no: %q stands in line %d already: want each once", e.MerchantNo, e.First)
+	return fmt.Sprintf("%s: %q stands in line %d already: want each once", e.Field, e.ID, e.First)
 }
 
 // Read yields the lines of a file in order. If the file cannot be read further, it yields an error that names the
 // line, and ends.
-func Read(in io.Reader) iter.Seq2[Line, error] {
-	return func(yield func(Line, error) bool) {
+func (k Kind[T]) Read(in io.Reader) iter.Seq2[Line[T], error] {
+	return func(yield func(Line[T], error) bool) {
 		s := bufio.NewScanner(in)
 		s.Buffer(make([]byte, 0, 64<<10), maxLine)
-		first := map[string]int{} // the line of each merchant
+		first := map[string]int{} // the line of each entry
 		n := 0
 		for s.Scan() {
 			n++
@@ -54,13 +68,13 @@ func Read(in io.Reader) iter.Seq2[Line, error] {
 			if text = bytes.TrimSpace(text); len(text) == 0 {
 				continue
 			}
-			l := Line{N: n}
-			l.Merchant, l.Wrong = parse(string(text))
-			if no := l.Merchant.MerchantNo; l.Wrong == nil && no != "" {
-				if at, again := first[no]; again {
-					l.Wrong = &AgainError{no, at}
+			l := Line[T]{N: n}
+			l.Entry, l.Wrong = k.parse(string(text))
+			if l.ID = k.Of(&l.Entry); l.Wrong == nil && l.ID != "" {
+				if at, again := first[l.ID]; again {
+					l.Wrong = &AgainError{k.ID, l.ID, at}
 				} else {
-					first[no] = n
+					first[l.ID] = n
 				}
 			}
 			if !yield(l, nil) {
@@ -68,7 +82,7 @@ func Read(in io.Reader) iter.Seq2[Line, error] {
 			}
 		}
 		if err := s.Err(); err != nil {
-			yield(Line{}, fmt.Errorf("line %d: %w", n+1, err))
+			yield(Line[T]{}, fmt.Errorf("line %d: %w", n+1, err))
 		}
 	}
 }
@@ -98,7 +112,7 @@ func (e *TypeError) Error() string {
 	return fmt.Sprintf("%s: has %s: want %s", e.Field, got[e.Got], want[e.Want])
 }
 
-// An UnknownError names a field that merchants do not have.
+// An UnknownError names a field that entries do not have.
 type UnknownError string // in quotes
 
 func (e UnknownError) Error() string {
@@ -111,7 +125,7 @@ type TwiceError string
 func (e TwiceError) Error() string { return string(e) + ": is given twice: give it once" }
 
 // parse reads one line.
-func parse(text string) (in client.PutMerchant, err error) {
+func (k Kind[T]) parse(text string) (in T, err error) {
 	if !utf8.ValidString(text) { // a decoder would replace invalid bytes
 		return in, ErrNotUTF8
 	}
@@ -121,7 +135,7 @@ func parse(text string) (in client.PutMerchant, err error) {
 		return in, unread(err)
 	}
 	if d.More() {
-		return in, errors.New("has text behind its JSON: want one merchant a line")
+		return in, fmt.Errorf("has text behind its JSON: want one %s a line", k.Noun)
 	}
 	return in, once(json.NewDecoder(strings.NewReader(text)), "")
 }

@@ -30,7 +30,7 @@ func TestWhatIsWrongWithALine(t *testing.T) {
 		{"{\"name\":\"\xd5\xc5\"}", "is not UTF-8"}, // GBK
 	}
 	for _, tt := range tests {
-		for l, err := range lines.Read(strings.NewReader(tt.text)) {
+		for l, err := range lines.Merchants.Read(strings.NewReader(tt.text)) {
 			said := ""
 			if l.Wrong != nil {
 				said = l.Wrong.Error()
@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 	file := "\ufeff{\"merchant_no\":\"A\"}\r\n\r\n{\"merchant_no\":\"B\",\"name\":1}\n{\"merchant_no\":\"B\"}\n{\"merchant_no\":\"A\"}\n{}\n{}\n" +
 		strings.Repeat(" ", 8<<20) + "\n{\"merchant_no\":\"C\"}"
 	at := []int{}
-	for l, err := range lines.Read(strings.NewReader(file)) {
+	for l, err := range lines.Merchants.Read(strings.NewReader(file)) {
 		if err != nil {
 			if !errors.Is(err, bufio.ErrTooLong) || !strings.HasPrefix(err.Error(), "line 8: ") {
 				t.Errorf("a line that is too long: %v; want line 8 named", err)
@@ -58,7 +58,7 @@ func TestRead(t *testing.T) {
 		at = append(at, l.N)
 		var again *lines.AgainError
 		switch is := errors.As(l.Wrong, &again); {
-		case is != (l.N == 5), is && *again != lines.AgainError{MerchantNo: "A", First: 1}:
+		case is != (l.N == 5), is && *again != lines.AgainError{Field: "merchant_no", ID: "A", First: 1}:
 			t.Errorf("line %d: %v; want only line 5 refused as line 1 again", l.N, l.Wrong)
 		case (l.Wrong != nil) != (l.N == 3 || l.N == 5):
 			t.Errorf("line %d: %v; want lines 3 and 5 refused", l.N, l.Wrong)

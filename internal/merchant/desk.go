@@ -6,6 +6,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -24,12 +25,12 @@ type Desk interface {
 
 	// Import puts up to client.MaxBatch merchants at once, and returns one result each, in order. With dry it
 	// only reports what it would do.
-	Import(ctx context.Context, in []Wanted, dry bool, by bellman.By) ([]Imported, error)
+	Import(ctx context.Context, in []Wanted, dry bool, by bellman.By) ([]registry.Imported, error)
 
 	Delete(ctx context.Context, no string, by bellman.By) error
 
 	// Rotate gives a merchant a new secret. The present secrets also sign for overlap; a negative overlap
-	// means DefaultOverlap.
+	// means registry.DefaultOverlap.
 	Rotate(ctx context.Context, no, secret string, overlap time.Duration, by bellman.By) (client.Merchant, error)
 
 	Pause(ctx context.Context, no string, by bellman.By) error
@@ -45,7 +46,7 @@ type Desk interface {
 // secrets, as in an export.
 func (r *Registry) Shown(m *Merchant, sealed bool) client.Merchant {
 	out := client.Merchant{
-		MerchantNo: m.No, Name: m.Name, NotifyURL: m.NotifyURL, Schedule: m.Schedule, Success: m.Success,
+		MerchantNo: m.ID, Name: m.Name, NotifyURL: m.NotifyURL, Schedule: m.Schedule, Success: m.Success,
 		PerEndpoint: client.MerchantLimits{Concurrency: m.Concurrency, Rate: schedule.FormatRate(m.Rate)},
 		Created:     client.At(m.Created.Time), Updated: client.At(m.Updated.Time), Version: m.Version(),
 	}
@@ -55,7 +56,7 @@ func (r *Registry) Shown(m *Merchant, sealed bool) client.Merchant {
 	if m.Scheme == "" {
 		return out
 	}
-	active, _ := m.active(time.Now())
+	active, _ := m.Active(time.Now())
 	out.Sign = &client.ShownMerchantSign{Scheme: m.Scheme, Serial: m.Serial, Params: m.Params, Header: m.Header, Secrets: []string{}, Keys: []client.MerchantKey{}}
 	for _, secret := range active {
 		text := secret.Shown()
@@ -63,7 +64,7 @@ func (r *Registry) Shown(m *Merchant, sealed bool) client.Merchant {
 			text = secret.Exported()
 		}
 		out.Sign.Secrets = append(out.Sign.Secrets, text)
-		id, _ := SealedUnder(secret.Sealed) // stored secrets were checked
+		id, _ := registry.SealedUnder(secret.Sealed) // stored secrets were checked
 		key := client.MerchantKey{LastFour: secret.Ending, MasterID: id, Added: client.At(secret.Added.Time)}
 		if !secret.Until.IsZero() {
 			until := client.At(secret.Until.Time)
@@ -71,7 +72,7 @@ func (r *Registry) Shown(m *Merchant, sealed bool) client.Merchant {
 		}
 		out.Sign.Keys = append(out.Sign.Keys, key)
 	}
-	if _, err := signer(r.masters, m.No, &m.Sign, active); err != nil {
+	if _, err := signer(r.Masters(), m.ID, &m.Sign, active); err != nil {
 		out.Problem = err.Error()
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -31,7 +32,7 @@ func countSignatures(t *testing.T, k deliver.Merchant) int {
 // What one key sealed, whoever has that key opens, for that merchant and field alone.
 func TestSeal(t *testing.T) {
 	both, keys := masters(t, 2)
-	second, err := merchant.NewMasters(keys[1])
+	second, err := registry.NewMasters(keys[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestSeal(t *testing.T) {
 	if a == b {
 		t.Error("two seals of one text are the same: a nonce was used twice")
 	}
-	if id, err := merchant.SealedUnder(a); err != nil || id != both.Current() {
+	if id, err := registry.SealedUnder(a); err != nil || id != both.Current() {
 		t.Errorf("sealed under %q, %v; want %q", id, err, both.Current())
 	}
 	if text, err := both.Open("M1", "f", a); err != nil || string(text) != "secret" {
@@ -54,22 +55,22 @@ func TestSeal(t *testing.T) {
 			t.Errorf("opened as of %q", other)
 		}
 	}
-	missing := new(merchant.MissingMasterError)
+	missing := new(registry.MissingMasterError)
 	if _, err := second.Open("M1", "f", a); !errors.As(err, &missing) || missing.ID != both.Current() {
 		t.Errorf("without the key: %v", err)
 	}
-	if _, err := (*merchant.Masters)(nil).Seal("M1", "f", nil); !errors.Is(err, merchant.ErrNoMaster) {
+	if _, err := (*registry.Masters)(nil).Seal("M1", "f", nil); !errors.Is(err, registry.ErrNoMaster) {
 		t.Errorf("sealed without a key: %v", err)
 	}
 	if text := fmt.Sprintf("%v %+v %#v %s", both, both, both, both); strings.Contains(text, string(keys[0])) {
 		t.Errorf("prints as %s", text)
 	}
 	for _, bad := range []string{"", "short", strings.Repeat("a", 63), string(keys[0]) + "A"} {
-		if _, err := merchant.NewMasters([]byte(bad)); err == nil {
+		if _, err := registry.NewMasters([]byte(bad)); err == nil {
 			t.Errorf("%q is taken for a master key", bad)
 		}
 	}
-	if _, err := merchant.NewMasters(keys[0], keys[0]); err == nil {
+	if _, err := registry.NewMasters(keys[0], keys[0]); err == nil {
 		t.Error("a key stands there twice")
 	}
 }
@@ -78,23 +79,23 @@ func TestSeal(t *testing.T) {
 // former key dispensable.
 func TestReseal(t *testing.T) {
 	_, keys := masters(t, 2)
-	former, _ := merchant.NewMasters(keys[0])
-	newer, _ := merchant.NewMasters(keys[1])
-	both, _ := merchant.NewMasters(keys[1], keys[0])
+	former, _ := registry.NewMasters(keys[0])
+	newer, _ := registry.NewMasters(keys[1])
+	both, _ := registry.NewMasters(keys[1], keys[0])
 	store := memory.New()
-	put(t, merchant.New(merchant.Options{Store: store, Masters: former}), client.PutMerchant{MerchantNo: "M1", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{key("whsec_")}}})
-	with := func(m *merchant.Masters) *merchant.Registry {
-		return merchant.New(merchant.Options{Store: store, Masters: m})
+	put(t, merchant.New(merchant.Options{Options: registry.Options{Store: store, Masters: former}}), client.PutMerchant{MerchantNo: "M1", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{key("whsec_")}}})
+	with := func(m *registry.Masters) *merchant.Registry {
+		return merchant.New(merchant.Options{Options: registry.Options{Store: store, Masters: m}})
 	}
 	lacking := with(newer)
-	if err := lacking.Ready(t.Context()); !merchant.IsMissingMaster(err) || !strings.Contains(err.Error(), former.Current()) {
+	if err := lacking.Ready(t.Context()); !registry.IsMissingMaster(err) || !strings.Contains(err.Error(), former.Current()) {
 		t.Errorf("ready without the key: %v", err)
 	}
 	k, err := lacking.Merchant(t.Context(), "M1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k.Signer != nil || !merchant.IsMissingMaster(k.Unable) {
+	if k.Signer != nil || !registry.IsMissingMaster(k.Unable) {
 		t.Errorf("signed by %v, unable: %v; want nothing that signs", k.Signer, k.Unable)
 	}
 	if done, err := lacking.Reseal(t.Context(), bellman.By{}); err != nil || done.Unreadable != 1 || done.Resealed != 0 {
@@ -139,7 +140,7 @@ func FuzzPut(f *testing.F) {
 	f.Add("a/b\x1f", "n\x1f", "", "", "", "", "", "", 0, "")
 	f.Fuzz(func(t *testing.T, no, name, url, schedule, success, scheme, secret, timeout string, concurrency int, rate string) {
 		m, _ := masters(t, 1)
-		r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, Alone: true})
+		r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Masters: m, Alone: true}})
 		in := client.PutMerchant{MerchantNo: no, Name: name, NotifyURL: url, Schedule: schedule, Success: success,
 			Timeout: timeout, PerEndpoint: &client.MerchantLimits{Concurrency: concurrency, Rate: rate}}
 		if scheme != "" || secret != "" {
@@ -173,7 +174,7 @@ func FuzzPut(f *testing.F) {
 }
 
 func BenchmarkMerchant(b *testing.B) {
-	r := merchant.New(merchant.Options{Store: memory.New()})
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New()}})
 	put(b, r, client.PutMerchant{MerchantNo: "M1", NotifyURL: "https://a.example/"})
 	b.ReportAllocs()
 	for b.Loop() {

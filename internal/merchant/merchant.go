@@ -4,15 +4,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/registry"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
-// A Merchant is a merchant as stored. An empty field leaves the choice to the queue. Its JSON is the document
-// in the store.
+// A Merchant is a merchant as stored. Its ID is its number, as tasks name it. An empty field leaves the choice to
+// the queue. Its JSON is the document in the store.
 type Merchant struct {
-	No        string `json:"-"`                    // as tasks name it; the document's name
-	Name      string `json:"name,omitempty"`       // for people
-	NotifyURL string `json:"notify_url,omitempty"` // the address of tasks without an address of their own
+	registry.Head        // the secrets are those of Sign
+	NotifyURL     string `json:"notify_url,omitempty"` // the address of tasks without an address of their own
 
 	Sign
 	Schedule string        `json:"schedule,omitempty"`   // a preset's name or a text, for tasks without a schedule
@@ -21,63 +24,51 @@ type Merchant struct {
 
 	Concurrency int     `json:"concurrency,omitempty"` // most attempts in flight to its endpoint
 	Rate        float64 `json:"rate,omitempty"`        // most attempts a second to its endpoint
-
-	Created stamp `json:"created_ms"`
-	Updated stamp `json:"updated_ms"`
-
-	kept []byte // the stored document; empty but not nil: none was stored yet
-}
-
-// A stamp is a time in UTC, in whole milliseconds. Its JSON is Unix ms.
-type stamp struct{ time.Time }
-
-func (s stamp) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, s.UnixMilli(), 10), nil }
-
-func (s *stamp) UnmarshalJSON(text []byte) error {
-	ms, err := strconv.ParseInt(string(text), 10, 64)
-	s.Time = time.UnixMilli(ms).UTC()
-	return err
-}
-
-// Version identifies the stored state of the merchant: every change changes it.
-func (m *Merchant) Version() string {
-	sum := sha256.Sum256(m.kept)
-	return hex.EncodeToString(sum[:8])
 }
 
 // A Sign says how requests to a merchant are signed. The zero Sign: as the queue says.
 type Sign struct {
-	Scheme  string   `json:"scheme,omitempty"`  // one of sign.Schemes
-	Serial  string   `json:"serial,omitempty"`  // only for wechat_rsa
-	Params  string   `json:"params,omitempty"`  // only for md5_key: the text of sign.Params
-	Header  string   `json:"header,omitempty"`  // only for t_v1
-	Secrets []Secret `json:"secrets,omitempty"` // the newest first
+	Scheme string `json:"scheme,omitempty"` // one of sign.Schemes
+	Serial string `json:"serial,omitempty"` // only for wechat_rsa
+	Params string `json:"params,omitempty"` // only for md5_key: the text of sign.Params
+	Header string `json:"header,omitempty"` // only for t_v1
 }
 
-// A Secret is a stored key. It is sealed, so that pages, logs and copies of the store do not reveal it.
-type Secret struct {
-	Sealed string `json:"sealed"`           // the result of Masters.Seal
-	Ending string `json:"ending,omitempty"` // its last four characters; empty if they would reveal too much
-	Added  stamp  `json:"added_ms"`
-	Until  stamp  `json:"until_ms,omitzero"` // when it stops signing; zero: never
-}
-
-// Shown returns the visible part of a secret: three stars and its last four characters.
-func (s *Secret) Shown() string { return stars + s.Ending }
-
-const stars = "***"
-
-// active returns the secrets that sign at a time, and when that set changes; zero: never.
-func (s *Sign) active(now time.Time) (active []Secret, changes time.Time) {
-	for _, secret := range s.Secrets {
-		switch {
-		case secret.Until.IsZero():
-		case !secret.Until.After(now):
-			continue
-		case changes.IsZero() || secret.Until.Before(changes):
-			changes = secret.Until.Time
-		}
-		active = append(active, secret)
+// recorded returns the fields of a merchant under the names of the API, with their values for an audit record:
+// never a secret.
+func recorded(m *Merchant) [][2]string {
+	timeout, concurrency, rate := "", "", ""
+	if m.Timeout > 0 {
+		timeout = schedule.FormatDuration(m.Timeout)
 	}
-	return active, changes
+	if m.Concurrency > 0 {
+		concurrency = strconv.Itoa(m.Concurrency)
+	}
+	if m.Rate > 0 {
+		rate = schedule.FormatRate(m.Rate)
+	}
+	return [][2]string{
+		{"name", m.Name}, {"notify_url", queryHidden(m.NotifyURL)}, {"sign.scheme", m.Sign.Scheme}, {"sign.serial", m.Sign.Serial},
+		{"sign.params", m.Params}, {"sign.header", m.Header}, {secretsField, registry.Recorded(m.Secrets)}, {"schedule", m.Schedule}, {"success", m.Success}, {"timeout", timeout},
+		{"per_endpoint.concurrency", concurrency}, {"per_endpoint.rate", rate},
+	}
+}
+
+// queryHidden replaces the values in the query of an address by a fingerprint, because they may be secrets.
+// Different values have different fingerprints.
+func queryHidden(address string) string {
+	rest, query, has := strings.Cut(address, "?")
+	if !has {
+		return address
+	}
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, value, is := strings.Cut(part, "=")
+		if !is { // a value without a name may be the secret itself
+			name, value = "", part
+		}
+		sum := sha256.Sum256([]byte(value))
+		parts[i] = strings.TrimPrefix(name+"=", "=") + registry.Stars + hex.EncodeToString(sum[:4])
+	}
+	return rest + "?" + strings.Join(parts, "&")
 }

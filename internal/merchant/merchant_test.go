@@ -15,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -38,13 +39,13 @@ func (c *counted) Docs(ctx context.Context, f store.DocFilter, limit int) ([]sto
 	return c.Store.Docs(ctx, f, limit)
 }
 
-func masters(t testing.TB, n int) (*merchant.Masters, [][]byte) {
+func masters(t testing.TB, n int) (*registry.Masters, [][]byte) {
 	t.Helper()
 	keys := make([][]byte, n)
 	for i := range keys {
 		keys[i] = []byte(key(""))
 	}
-	m, err := merchant.NewMasters(keys...)
+	m, err := registry.NewMasters(keys...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,8 +82,8 @@ func TestGet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &counted{Store: memory.New()}
 		var changed []string
-		here := merchant.New(merchant.Options{Store: store, Changed: func(no string) { changed = append(changed, no) }})
-		there := merchant.New(merchant.Options{Store: store})
+		here := merchant.New(merchant.Options{Options: registry.Options{Store: store, Changed: func(no string) { changed = append(changed, no) }}})
+		there := merchant.New(merchant.Options{Options: registry.Options{Store: store}})
 		address := func() string {
 			k, err := here.Merchant(t.Context(), "M1")
 			if err != nil {
@@ -132,7 +133,7 @@ func TestGet(t *testing.T) {
 // Memory holds a bounded number of merchants; the others cost a read each.
 func TestCacheIsBounded(t *testing.T) {
 	store := &counted{Store: memory.New()}
-	r := merchant.New(merchant.Options{Store: store, Alone: true, Keep: 100})
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: store, Alone: true, Keep: 100}})
 	for i := range 1000 {
 		if _, err := r.Merchant(t.Context(), fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
@@ -148,7 +149,7 @@ func TestCacheIsBounded(t *testing.T) {
 func TestRotateOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := masters(t, 1)
-		r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, Alone: true})
+		r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Masters: m, Alone: true}})
 		former, newer := key("whsec_"), key("whsec_")
 		put(t, r, client.PutMerchant{MerchantNo: "M1", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{former}}})
 		if _, err := r.Rotate(t.Context(), "M1", newer, time.Hour, bellman.By{}); err != nil {
@@ -187,7 +188,7 @@ func TestRotateOverlap(t *testing.T) {
 // What is wrong is told all at once, and nothing of a secret with it.
 func TestPutNamesEveryField(t *testing.T) {
 	m, _ := masters(t, 1)
-	r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, CheckURL: func(string) error { return errors.New("bad address") }})
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Masters: m}, CheckURL: func(string) error { return errors.New("bad address") }})
 	secret := "not-a-webhook-secret-1234"
 	_, _, err := r.Put(t.Context(), merchant.Wanted{PutMerchant: client.PutMerchant{MerchantNo: "M1", Name: "a\nb", NotifyURL: "x", Schedule: "nope", Success: "status ==",
 		Timeout: "1h", PerEndpoint: &client.MerchantLimits{Concurrency: -1, Rate: "-1/s"}, Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{secret}}}}, bellman.By{})
@@ -215,17 +216,17 @@ func TestPutNamesEveryField(t *testing.T) {
 // sealed for another merchant is refused.
 func TestPutAgain(t *testing.T) {
 	m, _ := masters(t, 1)
-	r := merchant.New(merchant.Options{Store: memory.New(), Masters: m, Alone: true})
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Masters: m, Alone: true}})
 	secret := key("whsec_")
 	w := client.PutMerchant{MerchantNo: "M1", Name: "Zhang", NotifyURL: "https://a.example/", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{secret}}}
 	first := put(t, r, w)
-	for _, again := range [][]string{{secret}, {first.Sign.Secrets[0].Shown()}, {first.Sign.Secrets[0].Exported()}, nil} {
+	for _, again := range [][]string{{secret}, {first.Secrets[0].Shown()}, {first.Secrets[0].Exported()}, nil} {
 		w.Sign.Secrets = again
-		if got := put(t, r, w); !got.Updated.Equal(first.Updated.Time) || got.Sign.Secrets[0].Sealed != first.Sign.Secrets[0].Sealed {
+		if got := put(t, r, w); !got.Updated.Equal(first.Updated.Time) || got.Secrets[0].Sealed != first.Secrets[0].Sealed {
 			t.Errorf("put with secrets %.12q changed something", again)
 		}
 	}
-	w.MerchantNo, w.Sign.Secrets = "M2", []string{first.Sign.Secrets[0].Exported()}
+	w.MerchantNo, w.Sign.Secrets = "M2", []string{first.Secrets[0].Exported()}
 	if _, _, err := r.Put(t.Context(), merchant.Wanted{PutMerchant: w}, bellman.By{}); err == nil || !strings.Contains(err.Error(), "sign.secrets[0]") {
 		t.Errorf("a secret sealed for another merchant: %v", err)
 	}
@@ -238,7 +239,7 @@ func TestPutAgain(t *testing.T) {
 // Merchants are found by how their number or name begins, in pages, whatever they were
 // called before.
 func TestList(t *testing.T) {
-	r := merchant.New(merchant.Options{Store: memory.New(), Alone: true})
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Alone: true}})
 	for _, m := range [][2]string{{"A1", "Zhang San"}, {"A2", "zhang wei"}, {"A", "Li"}, {"B1", "张三"}, {"AB", ""}} {
 		put(t, r, client.PutMerchant{MerchantNo: m[0], Name: m[1]})
 	}
@@ -271,7 +272,7 @@ func TestList(t *testing.T) {
 					t.Fatalf("List(%+v) = %d, %v", tt.search, len(page), err)
 				}
 				for _, m := range page {
-					got = append(got, m.No)
+					got = append(got, m.ID)
 				}
 				if after = next; next == "" {
 					break
@@ -287,7 +288,7 @@ func TestList(t *testing.T) {
 // A batch takes what is right, tells what is wrong, and with dry does nothing.
 func TestImport(t *testing.T) {
 	store := memory.New()
-	r := merchant.New(merchant.Options{Store: store, Alone: true})
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: store, Alone: true}})
 	wanted := wants(client.PutMerchant{MerchantNo: "A"}, client.PutMerchant{MerchantNo: "B", Schedule: "nope"}, client.PutMerchant{}, client.PutMerchant{MerchantNo: "A"}, client.PutMerchant{MerchantNo: "C"})
 	for _, round := range []struct {
 		dry  bool

@@ -9,6 +9,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -18,7 +19,7 @@ import (
 func TestBatchRecordsEachMerchant(t *testing.T) {
 	db := memory.New()
 	sealing, _ := masters(t, 1)
-	r := merchant.New(merchant.Options{Store: db, Masters: sealing, Alone: true})
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: db, Masters: sealing, Alone: true}})
 	by := bellman.By{Who: "adm"}
 	first := wants(
 		client.PutMerchant{MerchantNo: "A", NotifyURL: "https://a.example/n?token=first-secret-token", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first secret of A, 0001"}}},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/registry"
 )
 
 // A signError names the wrong field of a Sign.
@@ -19,7 +20,7 @@ func (e *signError) Error() string { return e.field + ": " + e.problem }
 func (e *signError) Unwrap() error { return e.why }
 
 // signer opens the secrets of a merchant and returns its signer; nil for a Sign without a scheme.
-func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer, error) {
+func signer(masters *registry.Masters, no string, s *Sign, secrets []registry.Secret) (sign.Signer, error) {
 	if s.Scheme == "" {
 		return nil, nil
 	}
@@ -38,7 +39,7 @@ func signer(masters *Masters, no string, s *Sign, secrets []Secret) (sign.Signer
 			return nil, fmt.Errorf("%s[%d]: %w", secretsField, i, err)
 		}
 		if text := string(key); strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:") {
-			return nil, &signError{fmt.Sprintf("%s[%d]", secretsField, i), "names a place, and no key", nil} // no secret was ever sealed
+			return nil, &signError{registry.Place(secretsField, i), "names a place, and no key", nil} // no secret was ever sealed
 		}
 		c.Secrets[i] = sign.NewSecret(string(key))
 	}

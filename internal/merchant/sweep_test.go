@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -31,7 +32,7 @@ func sweeping(t *testing.T, r *merchant.Registry, leads func() bool) {
 }
 
 // endings are how the secrets end that are kept of M1, sealed or not.
-func endings(t *testing.T, s merchant.Store) (all []string) {
+func endings(t *testing.T, s registry.Store) (all []string) {
 	t.Helper()
 	d, err := store.ReadDoc(t.Context(), s, merchant.Kind, "M1")
 	if err != nil {
@@ -53,9 +54,9 @@ func TestSweep(t *testing.T) {
 		db := memory.New()
 		var leads atomic.Bool
 		leads.Store(true)
-		r := merchant.New(merchant.Options{Store: db, Masters: keys})
+		r := merchant.New(merchant.Options{Options: registry.Options{Store: db, Masters: keys}})
 		sweeping(t, r, func() bool { return leads.Load() })
-		sweeping(t, merchant.New(merchant.Options{Store: db, Masters: keys}), nil) // another, which believes that it leads
+		sweeping(t, merchant.New(merchant.Options{Options: registry.Options{Store: db, Masters: keys}}), nil) // another, which believes that it leads
 		put(t, r, client.PutMerchant{MerchantNo: "M1", Name: "shop", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}}})
 		put(t, r, client.PutMerchant{MerchantNo: "M2", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"another's"}}})
 		rotate := func(key string, overlap time.Duration) {
@@ -103,7 +104,7 @@ func TestSweepBesideUnreadable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys, _ := masters(t, 1)
 		db := memory.New()
-		r := merchant.New(merchant.Options{Store: db, Masters: keys, Logger: slog.New(slog.DiscardHandler)})
+		r := merchant.New(merchant.Options{Options: registry.Options{Store: db, Masters: keys, Logger: slog.New(slog.DiscardHandler)}})
 		sweeping(t, r, nil)
 		for i, no := range []string{"M0", "M1"} { // M0's secret ends first
 			put(t, r, client.PutMerchant{MerchantNo: no, Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}}})
@@ -133,7 +134,7 @@ func TestSweepAfterTakeOver(t *testing.T) {
 		keys, _ := masters(t, 1)
 		db := memory.New()
 		var leads atomic.Bool
-		r := merchant.New(merchant.Options{Store: db, Masters: keys})
+		r := merchant.New(merchant.Options{Options: registry.Options{Store: db, Masters: keys}})
 		sweeping(t, r, func() bool { return leads.Load() })
 		put(t, r, client.PutMerchant{MerchantNo: "M1", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}}})
 		if _, err := r.Rotate(t.Context(), "M1", "the second of the secrets: end2", time.Hour, bellman.By{}); err != nil {
@@ -162,7 +163,7 @@ func TestSweepAfterTakeOver(t *testing.T) {
 
 // A shared store is a meddled one that others use at the time.
 type shared struct {
-	merchant.Store
+	registry.Store
 	first atomic.Pointer[func()]
 }
 
@@ -179,12 +180,12 @@ func TestSweepBesideAWrite(t *testing.T) {
 		keys, _ := masters(t, 1)
 		store := memory.New()
 		here := &shared{Store: store}
-		other := merchant.New(merchant.Options{Store: store, Masters: keys})
+		other := merchant.New(merchant.Options{Options: registry.Options{Store: store, Masters: keys}})
 		put(t, other, client.PutMerchant{MerchantNo: "M1", Name: "shop", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first of the secrets: end1"}}})
 		if _, err := other.Rotate(t.Context(), "M1", "the second of the secrets: end2", time.Hour, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}
-		sweeping(t, merchant.New(merchant.Options{Store: here, Masters: keys}), nil)
+		sweeping(t, merchant.New(merchant.Options{Options: registry.Options{Store: here, Masters: keys}}), nil)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		rename := func() {

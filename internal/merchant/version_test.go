@@ -9,6 +9,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -16,7 +17,7 @@ import (
 // Who names a version changes that one, or nothing.
 func TestVersions(t *testing.T) {
 	m, _ := masters(t, 1)
-	r := merchant.New(merchant.Options{Store: memory.New(), Masters: m})
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Masters: m}})
 	change := func(version, name string) (merchant.Merchant, error) {
 		got, _, err := r.Put(t.Context(), wants(client.PutMerchant{MerchantNo: "M1", Name: name, Version: version})[0], bellman.By{})
 		return got, err
@@ -24,17 +25,17 @@ func TestVersions(t *testing.T) {
 	refused := func(version, name, now string) {
 		t.Helper()
 		_, err := change(version, name)
-		changed := new(merchant.ChangedError)
+		changed := new(registry.ChangedError)
 		if !errors.As(err, &changed) || !errors.Is(err, bellman.ErrConflict) || changed.Version != now {
 			t.Fatalf("version %q: %v; want it refused, and told that it is %q now", version, err, now)
 		}
 	}
 	refused("0123456789abcdef", "of nobody", "")
-	first, err := change(merchant.None, "first")
+	first, err := change(registry.None, "first")
 	if err != nil {
 		t.Fatalf("a merchant that there is not: %v", err)
 	}
-	refused(merchant.None, "again", first.Version())
+	refused(registry.None, "again", first.Version())
 	second, err := change(first.Version(), "second")
 	if err != nil || second.Version() == first.Version() {
 		t.Fatalf("the version that it has: %v, %s after %s", err, second.Version(), first.Version())
@@ -48,7 +49,7 @@ func TestVersions(t *testing.T) {
 	if err != nil || same.Version() != second.Version() {
 		t.Errorf("the same again: %v, version %s; want %s still", err, same.Version(), second.Version())
 	}
-	results, err := r.Import(t.Context(), wants(client.PutMerchant{MerchantNo: "M1", Name: "imported", Version: first.Version()}, client.PutMerchant{MerchantNo: "M2", Version: merchant.None}), false, bellman.By{})
+	results, err := r.Import(t.Context(), wants(client.PutMerchant{MerchantNo: "M1", Name: "imported", Version: first.Version()}, client.PutMerchant{MerchantNo: "M2", Version: registry.None}), false, bellman.By{})
 	if err != nil || !errors.Is(results[0].Err, bellman.ErrConflict) || results[1].Err != nil {
 		t.Errorf("an import of an old version and of a new merchant: %+v, %v; want the one refused alone", results, err)
 	}
@@ -56,14 +57,14 @@ func TestVersions(t *testing.T) {
 		t.Errorf("without a version: %v", err)
 	}
 	// What is wrong besides is told with it, by a put and by an import.
-	bad := wants(client.PutMerchant{MerchantNo: "M1", Version: merchant.None, Schedule: "often", PerEndpoint: &client.MerchantLimits{Rate: "-1/s"}, Sign: &client.MerchantSign{Scheme: "none"}})
+	bad := wants(client.PutMerchant{MerchantNo: "M1", Version: registry.None, Schedule: "often", PerEndpoint: &client.MerchantLimits{Rate: "-1/s"}, Sign: &client.MerchantSign{Scheme: "none"}})
 	_, _, err = r.Put(t.Context(), bad[0], bellman.By{})
 	results, failed := r.Import(t.Context(), bad, true, bellman.By{})
 	if failed != nil {
 		t.Fatal(failed)
 	}
 	for what, err := range map[string]error{"Put": err, "Import": results[0].Err} {
-		changed := new(merchant.ChangedError)
+		changed := new(registry.ChangedError)
 		if !errors.As(err, &changed) || len(changed.Also) != 3 {
 			t.Errorf("%s of what is there, with three wrong fields: %v, besides %+v", what, err, changed.Also)
 		}
@@ -76,7 +77,7 @@ func TestVersions(t *testing.T) {
 
 // A meddled store does something else before it commits.
 type meddled struct {
-	merchant.Store
+	registry.Store
 	first func()
 }
 
@@ -93,8 +94,8 @@ func TestTwoProcessesChangeOneMerchant(t *testing.T) {
 	keys, _ := masters(t, 1)
 	store := memory.New()
 	here := &meddled{Store: store}
-	r := merchant.New(merchant.Options{Store: here, Masters: keys})
-	other := merchant.New(merchant.Options{Store: store, Masters: keys})
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: here, Masters: keys}})
+	other := merchant.New(merchant.Options{Options: registry.Options{Store: store, Masters: keys}})
 	one, two := key("whsec_"), key("whsec_")
 	by := bellman.By{Who: "ann"}
 	begin := func() {
@@ -104,8 +105,8 @@ func TestTwoProcessesChangeOneMerchant(t *testing.T) {
 	secrets := func(want int, name string) {
 		t.Helper()
 		m, err := other.Read(t.Context(), "M1")
-		if err != nil || len(m.Sign.Secrets) != want || m.Name != name {
-			t.Errorf("%d secrets of %q, %v; want %d of %q", len(m.Sign.Secrets), m.Name, err, want, name)
+		if err != nil || len(m.Secrets) != want || m.Name != name {
+			t.Errorf("%d secrets of %q, %v; want %d of %q", len(m.Secrets), m.Name, err, want, name)
 		}
 	}
 	rotate := func() {
@@ -145,14 +146,14 @@ func TestTwoProcessesChangeOneMerchant(t *testing.T) {
 	}
 	here.first = rename
 	_, _, err = r.Put(t.Context(), wants(client.PutMerchant{MerchantNo: "M1", Name: "late", Sign: &client.MerchantSign{Scheme: "standard_webhooks"}, Version: m.Version()})[0], by)
-	if changed := new(merchant.ChangedError); !errors.As(err, &changed) {
+	if changed := new(registry.ChangedError); !errors.As(err, &changed) {
 		t.Errorf("a version that is old when it is written: %v; want it refused", err)
 	}
 	secrets(1, "renamed")
 
 	// One that another registers just then is not registered twice.
 	here.first = func() { put(t, other, client.PutMerchant{MerchantNo: "M9", Name: "theirs"}) }
-	if _, _, err := r.Put(t.Context(), wants(client.PutMerchant{MerchantNo: "M9", Name: "mine", Version: merchant.None})[0], by); !errors.Is(err, bellman.ErrConflict) {
+	if _, _, err := r.Put(t.Context(), wants(client.PutMerchant{MerchantNo: "M9", Name: "mine", Version: registry.None})[0], by); !errors.Is(err, bellman.ErrConflict) {
 		t.Errorf("a merchant that another registers just then: %v; want a conflict", err)
 	}
 }

@@ -31,7 +31,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 		bad.Fields = append(bad.Fields, wrong.Fields...)
 		return bad.Err()
 	}
-	if ask.RefNo == "" && h.requester != nil && task.OrderNo != "" {
+	if ask.RefNo == "" && h.rules.Request && task.OrderNo != "" {
 		ask.RefNo = DeriveRefNo(task.OrderNo)
 	}
 	if ask.RefNo == "" {
@@ -47,15 +47,19 @@ func (h *Handler) Check(task *bellman.Task) error {
 		}
 	}
 	task.Event = cmp.Or(task.Event, EventPoll)
-	task.Endpoint = cmp.Or(task.Endpoint, h.rules.Endpoint)
+	at, err := h.accept(bad, task.Queue, &ask)
+	if err != nil {
+		return err
+	}
+	task.Endpoint = cmp.Or(task.Endpoint, at.Endpoint)
 	h.rules.Then.CheckNotify(bad, ask.Notify, func() order.News {
 		return (&polled{task: task, ask: ask, life: Life{Stage: Decided, State: StateDone}}).news()
 	})
-	h.checkRef(bad, task, &ask)
+	h.checkRef(bad, at.Channel, task, &ask)
 	if ask.RefNo != "" && task.Alias() == "" {
-		task.SetAlias(order.Alias(cmp.Or(ask.Account, h.rules.Account, "queue:"+task.Queue), h.rules.Of, ask.RefNo))
+		task.SetAlias(order.Alias(at.Identity, h.rules.Of, ask.RefNo))
 	}
-	if h.requester != nil && task.StartAt.IsZero() && task.Delay <= 0 {
+	if h.rules.Request && task.StartAt.IsZero() && task.Delay <= 0 {
 		task.Due = h.rules.Now() // the first gap of the schedule is one after the request
 	}
 	if len(bad.Fields) == 0 {
@@ -67,13 +71,13 @@ func (h *Handler) Check(task *bellman.Task) error {
 }
 
 // checkRef checks that the channel can be queried, and requested where the queue does so.
-func (h *Handler) checkRef(bad *bellman.Invalid, task *bellman.Task, ask *Ask) {
-	c, ok := h.channel.(RefChecker)
+func (h *Handler) checkRef(bad *bellman.Invalid, channel Channel, task *bellman.Task, ask *Ask) {
+	c, ok := channel.(RefChecker)
 	if !ok || task.MerchantNo == "" || ask.RefNo == "" {
 		return
 	}
 	o := ask.order(task)
-	err := c.CheckRef(&o, h.requester != nil)
+	err := c.CheckRef(&o, h.rules.Request)
 	if wrong := new(bellman.Invalid); errors.As(err, &wrong) {
 		bad.Fields = append(bad.Fields, wrong.Fields...)
 	} else if err != nil {

@@ -42,7 +42,7 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 		told := h.rules.Alert(task, order.Alert{Kind: order.AlertPoll, State: StateUnknown, Why: err.Error()})
 		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error(), Follow: told}
 	}
-	w.life = w.life.resume(task, number, h.requester != nil, started)
+	w.life = w.life.resume(task, number, h.rules.Request, started)
 	v, a, said := h.ask(ctx, w)
 	if a.throttled {
 		v.Hold = min(a.retryAfter, maxRetryAfter) // holds all queries of the account
@@ -82,7 +82,7 @@ func (h *Handler) read(task *bellman.Task) (*polled, error) {
 	if w.life, err = ParseLife(task.Data); err != nil {
 		return nil, fmt.Errorf("the task's data cannot be read: %w", err)
 	}
-	if len(task.Data) == 0 && h.requester != nil {
+	if len(task.Data) == 0 && h.rules.Request {
 		w.life.Stage = Announcing
 	}
 	if w.plan, err = h.plan(task); err != nil {
@@ -94,7 +94,7 @@ func (h *Handler) read(task *bellman.Task) (*polled, error) {
 
 // order returns the refund as a Channel takes it.
 func (a *Ask) order(task *bellman.Task) order.Order {
-	o := order.Order{MerchantNo: task.MerchantNo, OrderNo: cmp.Or(a.ChannelOrderNo, task.OrderNo), OwnNo: task.OrderNo, RefNo: a.RefNo, Vars: a.Vars, Created: a.Created}
+	o := order.Order{MerchantNo: task.MerchantNo, OrderNo: cmp.Or(a.ChannelOrderNo, task.OrderNo), OwnNo: task.OrderNo, RefNo: a.RefNo, Account: a.Account, Vars: a.Vars, Created: a.Created}
 	if o.Created.IsZero() {
 		o.Created = task.Created()
 	}
@@ -103,15 +103,16 @@ func (a *Ask) order(task *bellman.Task) order.Order {
 
 // ask does what the stage says. A request goes out only in a scheduled attempt.
 func (h *Handler) ask(ctx context.Context, w *polled) (v bellman.Verdict, a answer, said Answer) {
+	channel := h.channelOf(ctx, w)
 	switch {
 	case w.life.Stage == Announcing:
 		return bellman.Verdict{Action: actAnnounce, Result: bellman.Accepted, Unsent: true}, answer{act: actAnnounce}, said
 	case w.life.Stage == Requesting && w.task.Before == nil && w.task.Trigger == bellman.BySchedule:
-		got := safely(func() RequestAnswer { return h.requester.Request(ctx, &w.ref) }, func(a order.Answer) RequestAnswer { return RequestAnswer{Answer: a} })
+		got := safely(func() RequestAnswer { return request(ctx, channel, &w.ref) }, func(a order.Answer) RequestAnswer { return RequestAnswer{Answer: a} })
 		a = answer{act: actRequest, request: min(got.Reading, RequestRefused), throttled: got.Throttled, retryAfter: max(got.RetryAfter, 0)}
 		return got.Verdict(a.act, a.request.String()), a, said
 	}
-	said = safely(func() Answer { return h.channel.Query(ctx, &w.ref) }, func(a order.Answer) Answer { return Answer{Answer: a} })
+	said = safely(func() Answer { return channel.Query(ctx, &w.ref) }, func(a order.Answer) Answer { return Answer{Answer: a} })
 	if said.Reading > FailedThere { // not a valid reading
 		said.Reading = QueryError
 	}
@@ -142,7 +143,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
 		tasks, err := h.rules.Then.Tell(&news)
 		v.Follow = append(v.Follow, tasks...)
 		if err != nil {
-			v.Follow = append(v.Follow, h.rules.Alert(w.task, order.Alert{Kind: order.AlertPoll, State: w.life.State, Why: "somebody could not be told, or not in full: "+err.Error()})...)
+			v.Follow = append(v.Follow, h.rules.Alert(w.task, order.Alert{Kind: order.AlertPoll, State: w.life.State, Why: "somebody could not be told, or not in full: " + err.Error()})...)
 		}
 	}
 	if m.alert != "" {

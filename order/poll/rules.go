@@ -2,6 +2,7 @@ package poll
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,6 +30,11 @@ type Rules struct {
 	// queue is one account.
 	Endpoint string
 
+	// Accounts, Default and Rate are those of [order.Rules].
+	Accounts order.Accounts[Channel]
+	Default  string
+	Rate     func(ctx context.Context, endpoint string) (float64, error)
+
 	// Then says who is notified how it ended. Its Taken gets the fields of a query's answer; its
 	// state is DONE or FAILED_THERE.
 	Then order.Then
@@ -50,31 +56,30 @@ const OfProfitSharing order.NoticeOf = "profitsharing"
 
 // A Handler polls the refunds or transfers of one queue. It is safe for concurrent use.
 type Handler struct {
-	channel   Channel
-	requester Requester // nil: the queue only polls
+	channel   Channel // nil: there are only accounts
 	rules     Rules
 	schedules *schedule.Cache
 }
 
-// Channel returns the channel that the handler queries.
+// Channel returns the channel of the queue's own; nil: its tasks are those of Accounts.
 func (h *Handler) Channel() Channel { return h.channel }
 
 var (
 	_ bellman.Handler   = (*Handler)(nil)
 	_ bellman.Checker   = (*Handler)(nil)
 	_ bellman.Completer = (*Handler)(nil)
+	_ bellman.Limiter   = (*Handler)(nil)
 )
 
-// New returns the handler of a queue of polls at the channel c. An error names the rule that is
-// wrong.
+// New returns the handler of a queue of polls at the channel c, which may be nil if there is a Default
+// account. An error names the rule that is wrong.
 func New(c Channel, r Rules) (*Handler, error) {
-	if c == nil {
+	if c == nil && (r.Accounts == nil || r.Default == "") {
 		return nil, errors.New("poll: there is no channel to ask")
 	}
 	h := &Handler{channel: c, schedules: cmp.Or(r.Schedules, new(schedule.Cache))}
-	if r.Request {
-		var ok bool
-		if h.requester, ok = c.(Requester); !ok {
+	if r.Request && c != nil {
+		if _, ok := c.(Requester); !ok {
 			return nil, errors.New("poll: request: the channel cannot request, only query")
 		}
 	}
@@ -104,7 +109,7 @@ func (h *Handler) plan(t *bellman.Task) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{schedule: s, began: t.Began, timeout: t.Timeout, requests: h.requester != nil}
+	p := &plan{schedule: s, began: t.Began, timeout: t.Timeout, requests: h.rules.Request}
 	if t.MaxAge > 0 {
 		p.max = t.Began.Add(t.MaxAge)
 	}

@@ -37,7 +37,7 @@ type mapped struct {
 var fields = map[string]bool{
 	"queue": true, "key": true, "merchant_no": true, "order_no": true, "event": true, "url": true, "method": true,
 	"body": true, "due": true, "delay": true, "schedule": true, "success": true, "timeout": true, "max_age": true,
-	"repeat": true, "order_created": true, "expires": true, "code_life": true, "ref_no": true, "expires_at": true, "channel_order_no": true, "currency": true, "amount": false, "ordering_key": true, "supersedes": false, "json": false, "headers": false, "vars": false, "notify": false,
+	"repeat": true, "order_created": true, "expires": true, "code_life": true, "ref_no": true, "expires_at": true, "channel_order_no": true, "account": true, "currency": true, "amount": false, "ordering_key": true, "supersedes": false, "json": false, "headers": false, "vars": false, "notify": false,
 }
 
 // ErrNoField reports a mapping of a field that no task has.

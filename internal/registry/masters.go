@@ -1,4 +1,4 @@
-package merchant
+package registry
 
 import (
 	"crypto/aes"
@@ -115,7 +115,7 @@ func (m *Masters) GoString() string { return m.String() }
 const sealVersion = "v1"
 
 // ErrNoMaster is returned by Seal if no master key is configured.
-var ErrNoMaster = coded.Errorf("merchant.no_master", "no master key is configured: set master_key to env:NAME or file:PATH; %s", WantMaster)
+var ErrNoMaster = coded.Errorf("registry.no_master", "no master key is configured: set master_key to env:NAME or file:PATH; %s", WantMaster)
 
 // A MissingMasterError reports a text that was sealed under a key that is not configured.
 type MissingMasterError struct{ ID string }
@@ -126,15 +126,15 @@ func (e *MissingMasterError) Error() string {
 
 // Unwrap returns the same with a code.
 func (e *MissingMasterError) Unwrap() error {
-	return coded.Errorf("merchant.missing_master", "is sealed under master key %s, which is not configured: add it to master_keys", e.ID)
+	return coded.Errorf("registry.missing_master", "is sealed under master key %s, which is not configured: add it to master_keys", e.ID)
 }
 
-// errSealed reports a sealed text that no key opens: it was cut, changed, or belongs to another merchant or
+// errSealed reports a sealed text that no key opens: it was cut, changed, or belongs to another entry or
 // field.
-var errSealed = coded.Errorf("merchant.sealed_other", "is sealed, and cannot be opened: it was changed, or is of another merchant")
+var errSealed = coded.Errorf("registry.sealed_other", "is sealed, and cannot be opened: it was changed, or is of another entry")
 
-// Seal encrypts a text for one field of one merchant with AES-256-GCM under a random nonce. The result is
-// "v1.KEYID.BASE64", and opens only for that merchant and field.
+// Seal encrypts a text for one field of one entry with AES-256-GCM under a random nonce. The result is
+// "v1.KEYID.BASE64", and opens only for that entry and field.
 func (m *Masters) Seal(no, field string, text []byte) (string, error) {
 	if m.Current() == "" {
 		return "", ErrNoMaster
@@ -146,7 +146,7 @@ func (m *Masters) Seal(no, field string, text []byte) (string, error) {
 	return sealVersion + "." + k.id + "." + base64.RawURLEncoding.EncodeToString(box), nil
 }
 
-// Open decrypts a text that Seal made for the same merchant and field. It returns *MissingMasterError if the
+// Open decrypts a text that Seal made for the same entry and field. It returns *MissingMasterError if the
 // key is not configured.
 func (m *Masters) Open(no, field, sealed string) ([]byte, error) {
 	id, box, err := parseSealed(sealed)
@@ -182,16 +182,16 @@ func parseSealed(sealed string) (id string, box []byte, err error) {
 	version, rest, _ := strings.Cut(sealed, ".")
 	id, text, ok := strings.Cut(rest, ".")
 	if !ok || version != sealVersion || len(id) != 8 || strings.Trim(id, "0123456789abcdef") != "" {
-		return "", nil, coded.Errorf("merchant.sealed", "is no sealed text: want v1.KEYID.BASE64")
+		return "", nil, coded.Errorf("registry.sealed", "is no sealed text: want v1.KEYID.BASE64")
 	}
 	box, err = base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
-		return "", nil, coded.Errorf("merchant.sealed_base64", "is no sealed text: what follows the key's id is not base64")
+		return "", nil, coded.Errorf("registry.sealed_base64", "is no sealed text: what follows the key's id is not base64")
 	}
 	return id, box, nil
 }
 
-// binding is the additional data of a sealed text: it ties the text to its key, merchant and field. No part
+// binding is the additional data of a sealed text: it ties the text to its key, entry and field. No part
 // can contain the separator.
 func binding(id, no, field string) []byte {
 	return []byte("bellman\x00" + id + "\x00" + no + "\x00" + field)

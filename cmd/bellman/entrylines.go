@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,28 +18,46 @@ import (
 	"github.com/bellmanhq/bellman/internal/lines"
 )
 
-// merchantsAtOnce is the number of merchants in one request.
-const merchantsAtOnce = 500
+// noLimit is the timeout of a command that makes many requests.
+func noLimit() time.Duration { return 0 }
+
+// entriesAtOnce is the number of merchants or accounts in one request.
+const entriesAtOnce = 500
 
 func merchantImportCommand() *cobra.Command {
+	return importLines(lines.Merchants, func(to *call, ctx context.Context, batch []client.PutMerchant, dry bool, reason string) ([]imported, error) {
+		results, err := to.PutMerchants(ctx, client.MerchantBatch{Merchants: batch, DryRun: dry, Reason: reason})
+		all := make([]imported, len(results))
+		for i, r := range results {
+			all[i] = imported{r.Status, r.Error}
+		}
+		return all, err
+	})
+}
+
+// importLines returns the command that imports a file of merchants or accounts. put sends a batch.
+func importLines[T any](kind lines.Kind[T], put func(to *call, ctx context.Context, batch []T, dry bool, reason string) ([]imported, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Register or change the merchants of a file, one JSON object a line",
-		Long: `Register or change the merchants of a file (- is standard input), one JSON object a
+		Short: "Register or change the " + kind.Noun + "s of a file, one JSON object a line",
+		Long: `Register or change the ` + kind.Noun + `s of a file (- is standard input), one JSON object a
 line, as export writes them. Invalid lines are reported with their numbers and do not
-stop the others. Of two lines about one merchant the second is invalid. A repeated
+stop the others. Of two lines about one ` + kind.Noun + ` the second is invalid. A repeated
 import of the same file changes nothing.`,
 		Args: arguments(1, 1, "a FILE, or - for standard input"),
 	}
 	dry := c.Flags().Bool("dry-run", false, "show what would be done, and change nothing")
 	reason := c.Flags().String("reason", "", "why, for the audit record")
-	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, args []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, args []string) error {
 		in, err := openInput(args[0])
 		if err != nil {
 			return wrong{err}
 		}
 		defer in.Close()
-		i := merchantImport{to: to, dry: *dry, reason: *reason}
+		i := fileImport[T]{to: to, kind: kind, send: func(ctx context.Context, batch []T) ([]imported, error) {
+			return put(to, ctx, batch, *dry, *reason)
+		}}
+		i.done.DryRun = *dry
 		if err := i.read(ctx, in); err != nil {
 			return err
 		}
@@ -55,13 +74,19 @@ import of the same file changes nothing.`,
 	})
 }
 
-// A merchantImport imports a file of merchants.
-type merchantImport struct {
-	to     *call
-	dry    bool
-	reason string
+// imported is the result of one line.
+type imported struct {
+	status int
+	wrong  *client.Problem
+}
 
-	batch   []client.PutMerchant
+// A fileImport imports a file of merchants or accounts.
+type fileImport[T any] struct {
+	to   *call
+	kind lines.Kind[T]
+	send func(ctx context.Context, batch []T) ([]imported, error)
+
+	batch   []T
 	lines   []int          // of batch
 	refused map[int]string // refused lines since the last batch, with reasons
 	done    struct {
@@ -74,22 +99,22 @@ type merchantImport struct {
 	}
 }
 
-func (i *merchantImport) read(ctx context.Context, in io.Reader) error {
-	i.done.DryRun, i.refused = i.dry, map[int]string{}
-	for line, err := range lines.Read(in) {
+func (i *fileImport[T]) read(ctx context.Context, in io.Reader) error {
+	i.refused = map[int]string{}
+	for line, err := range i.kind.Read(in) {
 		if err != nil {
 			return errors.Join(err, i.put(ctx))
 		}
 		i.done.Lines++
-		if line.Wrong == nil && line.Merchant.MerchantNo == "" {
-			line.Wrong = errors.New("merchant_no: is required")
+		if line.Wrong == nil && line.ID == "" {
+			line.Wrong = errors.New(i.kind.ID + ": is required")
 		}
 		if line.Wrong != nil {
 			i.refused[line.N] = line.Wrong.Error()
 			continue
 		}
-		i.batch, i.lines = append(i.batch, line.Merchant), append(i.lines, line.N)
-		if len(i.batch) == merchantsAtOnce {
+		i.batch, i.lines = append(i.batch, line.Entry), append(i.lines, line.N)
+		if len(i.batch) == entriesAtOnce {
 			if err := i.put(ctx); err != nil {
 				return err
 			}
@@ -99,8 +124,8 @@ func (i *merchantImport) read(ctx context.Context, in io.Reader) error {
 }
 
 // put sends the batch and prints which lines since the last batch were refused.
-func (i *merchantImport) put(ctx context.Context) error {
-	err := i.send(ctx)
+func (i *fileImport[T]) put(ctx context.Context) error {
+	err := i.sendAll(ctx)
 	for _, line := range slices.Sorted(maps.Keys(i.refused)) {
 		fmt.Fprintf(i.to.err, "line %d: %s\n", line, i.refused[line])
 	}
@@ -110,12 +135,12 @@ func (i *merchantImport) put(ctx context.Context) error {
 	return err
 }
 
-// send sends a batch. If the server refuses the whole batch because of some lines, send repeats it without
+// sendAll sends a batch. If the server refuses the whole batch because of some lines, it repeats it without
 // them.
-func (i *merchantImport) send(ctx context.Context) error {
+func (i *fileImport[T]) sendAll(ctx context.Context) error {
 	for len(i.batch) > 0 {
 		within, cancel := context.WithTimeout(ctx, patience)
-		results, err := i.to.PutMerchants(within, client.MerchantBatch{Merchants: i.batch, DryRun: i.dry, Reason: i.reason})
+		results, err := i.send(within, i.batch)
 		cancel()
 		if err == nil {
 			i.count(results)
@@ -129,19 +154,19 @@ func (i *merchantImport) send(ctx context.Context) error {
 }
 
 // count counts the results of a batch.
-func (i *merchantImport) count(results []client.MerchantResult) {
+func (i *fileImport[T]) count(results []imported) {
 	for k, r := range results {
 		switch {
-		case r.Error != nil:
-			problem := r.Error.Detail
-			for _, f := range r.Error.Errors {
+		case r.wrong != nil:
+			problem := r.wrong.Detail
+			for _, f := range r.wrong.Errors {
 				_, what := faultOf(f)
 				problem += "; " + what
 			}
 			i.refused[i.lines[k]] = problem
-		case r.Status == 201:
+		case r.status == 201:
 			i.done.Created++
-		case r.Status == 200:
+		case r.status == 200:
 			i.done.Changed++
 		default:
 			i.done.Unchanged++
@@ -151,7 +176,7 @@ func (i *merchantImport) count(results []client.MerchantResult) {
 
 // leaveOut removes the lines from the batch because of which it was refused. It returns false if it was
 // refused for another reason.
-func (i *merchantImport) leaveOut(err error) bool {
+func (i *fileImport[T]) leaveOut(err error) bool {
 	var p *client.Problem
 	if !errors.As(err, &p) {
 		return false
@@ -169,16 +194,34 @@ func (i *merchantImport) leaveOut(err error) bool {
 	return len(faults) > 0
 }
 
-// faultOf returns the position in the batch of the merchant that a fault is about, or -1, and which field
+// faultOf returns the position in the batch of the entry that a fault is about, or -1, and which field
 // is wrong and how.
 func faultOf(f client.Fault) (at int, what string) {
-	if _, err := fmt.Sscanf(f.Location, "body.merchants[%d]", &at); err != nil {
+	_, place, _ := strings.Cut(f.Location, "[") // body.merchants[2].name
+	if _, err := fmt.Sscanf(place, "%d]", &at); err != nil {
 		return -1, f.Location + ": " + f.Message
 	}
 	if _, field, is := strings.Cut(f.Location, "]."); is {
 		return at, field + ": " + f.Message
 	}
 	return at, f.Message
+}
+
+// export writes lines to standard output, page by page.
+func (to *call) export(ctx context.Context, page func(context.Context, *json.Encoder) (more bool, err error)) error {
+	w := bufio.NewWriter(to.out)
+	e := newLines(w)
+	for {
+		within, cancel := context.WithTimeout(ctx, patience)
+		more, err := page(within, e)
+		cancel()
+		if err != nil {
+			return err
+		}
+		if !more {
+			return w.Flush()
+		}
+	}
 }
 
 func merchantExportCommand() *cobra.Command {
@@ -193,16 +236,12 @@ written sealed, and only a server with the same master key can open them.`,
 	secrets := c.Flags().Bool("secrets", false, "with sealed secrets; needs the role admin")
 	var s client.MerchantSearch
 	c.Flags().StringVar(&s.MerchantNo, "merchant-no", "", "beginning of the number")
-	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, _ []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
 		s.Limit, s.Sealed = 200, *secrets
-		w := bufio.NewWriter(to.out)
-		e := newLines(w)
-		for {
-			within, cancel := context.WithTimeout(ctx, patience)
-			page, err := to.Merchants(within, s)
-			cancel()
+		return to.export(ctx, func(ctx context.Context, e *json.Encoder) (more bool, err error) {
+			page, err := to.Merchants(ctx, s)
 			if err != nil {
-				return err
+				return false, err
 			}
 			for i := range page.Merchants {
 				line := page.Merchants[i].Wanted()
@@ -210,12 +249,11 @@ written sealed, and only a server with the same master key can open them.`,
 					line.Sign.Secrets = nil
 				}
 				if err := e.Encode(line); err != nil {
-					return err
+					return false, err
 				}
 			}
-			if s.Cursor = page.NextCursor; s.Cursor == "" {
-				return w.Flush()
-			}
-		}
+			s.Cursor = page.NextCursor
+			return s.Cursor != "", nil
+		})
 	})
 }

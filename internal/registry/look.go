@@ -1,4 +1,4 @@
-package merchant
+package registry
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // something in the part has changed.
 type looking struct {
 	stir  chan struct{} // wakes Run
-	asked atomic.Int64  // when a merchant was last used, Unix ms
+	asked atomic.Int64  // when an entry was last used, Unix ms
 	tried atomic.Int64  // when changes were last looked for, Unix ms; 0: never
 
 	looks singleflight.Group
@@ -24,8 +24,8 @@ type looking struct {
 	seen map[string]string // the documents of the parts as last read
 }
 
-// fresh looks for changes if nobody did for a while: Run looks only while merchants are used.
-func (r *Registry) fresh(ctx context.Context, at time.Time) {
+// fresh looks for changes if nobody did for a while: Run looks only while entries are used.
+func (r *Registry[T, P, K]) fresh(ctx context.Context, at time.Time) {
 	if r.alone {
 		return
 	}
@@ -45,21 +45,21 @@ func (r *Registry) fresh(ctx context.Context, at time.Time) {
 	select {
 	case result := <-done:
 		if result.Err != nil {
-			r.log.Warn("changes of merchants cannot be read", "err", result.Err)
+			r.log.Warn("changes of registered entries cannot be read", "kind", r.kind.Name, "err", result.Err)
 		}
 	case <-ctx.Done():
 	}
 }
 
 // look finds the parts that changed since the last look.
-func (r *Registry) look(ctx context.Context) error {
+func (r *Registry[T, P, K]) look(ctx context.Context) error {
 	l := &r.looking
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tried.Store(time.Now().UnixMilli())
-	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: changeKind}, parts+1)
+	docs, err := r.store.Docs(ctx, store.DocFilter{Kind: r.kind.changeKind()}, parts+1)
 	if err != nil {
-		return fmt.Errorf("read what changed of merchants: %w", err)
+		return fmt.Errorf("read what changed of each %s: %w", r.kind.Name, err)
 	}
 	for _, d := range docs {
 		value := string(d.Value)
@@ -67,8 +67,7 @@ func (r *Registry) look(ctx context.Context) error {
 			continue
 		}
 		l.seen[d.Name] = value
-		var part uint8
-		if _, err := fmt.Sscanf(d.Name, "%02x", &part); err == nil {
+		if part, is := r.kind.partOf(d); is {
 			r.forget(part)
 		}
 	}
@@ -76,28 +75,30 @@ func (r *Registry) look(ctx context.Context) error {
 }
 
 // forget invalidates all entries of a part.
-func (r *Registry) forget(part uint8) {
-	numbers := r.cache.in(part)
+func (r *Registry[T, P, K]) forget(part uint8) {
+	ids := r.cache.in(part)
 	r.cache.marks[part].Add(1)
-	if r.changed == nil {
+	if r.touched != nil {
+		r.touched(func(key string) bool { return partOf(key) == part })
+	}
+	if r.changes == nil {
 		return
 	}
-	for _, no := range numbers {
-		r.changed(no)
+	for _, id := range ids {
+		r.changes(id)
 	}
 }
 
 // Stir reports that another process changed something: Run looks at once.
-func (r *Registry) Stir() {
+func (r *Registry[T, P, K]) Stir() {
 	select {
 	case r.looking.stir <- struct{}{}:
 	default:
 	}
 }
 
-// Run looks for changes by other processes while merchants are used, so that a waiting task learns of a
-// merchant's new address. It returns nil when ctx ends.
-func (r *Registry) Run(ctx context.Context) error {
+// Run looks for changes by other processes while entries are used, so that what waits learns of them. It returns nil when ctx ends.
+func (r *Registry[T, P, K]) Run(ctx context.Context) error {
 	if r.alone {
 		<-ctx.Done()
 		return nil
@@ -124,7 +125,7 @@ func (r *Registry) Run(ctx context.Context) error {
 		err := r.look(within)
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			r.log.Warn("changes of merchants cannot be read", "err", err)
+			r.log.Warn("changes of registered entries cannot be read", "kind", r.kind.Name, "err", err)
 		}
 	}
 }

@@ -1,0 +1,349 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/lines"
+)
+
+func accountsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "accounts",
+		Short: "Manage accounts at payment channels: whose they are, keys, rates",
+		Long: `Manage the registry of accounts at payment channels. An order, refund or transfer
+names its account, or is one of its queue's default account. The API is asked with the
+account's keys as they are at each attempt.`,
+		Example: `  bellman accounts put shop1 --channel wechatpay --mch-id 1900000001 --serial 5157F09E --private-key apiclient_key.pem --api-v3-key v3.txt --platform-key PUB_KEY_ID_01=pub_key.pem
+  bellman accounts rotate shop1 --api-v3-key new.txt --overlap 24h
+  bellman accounts export --secrets > accounts.ndjson && bellman accounts import --dry-run accounts.ndjson`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("accounts: there is no %q: %s", args[0], wantAccounts)
+			}
+			return nil
+		},
+	}
+	for _, sub := range []*cobra.Command{
+		accountListCommand(), accountGetCommand(), accountPutCommand(), accountDeleteCommand(), accountRotateCommand(),
+		accountImportCommand(), accountExportCommand(),
+	} {
+		c.AddCommand(marksFailure(sub))
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return wrong{errors.New("accounts: " + wantAccounts)}
+	}
+	return c
+}
+
+const wantAccounts = "want list, get, put, delete, rotate, import or export: see bellman accounts --help"
+
+func oneAccount(c *cobra.Command, args []string) error {
+	return arguments(1, 1, "an account's name")(c, args)
+}
+
+func accountListCommand() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "List accounts", Args: flagsAlone}
+	var s client.AccountSearch
+	c.Flags().StringVar(&s.Account, "account", "", "beginning of the account's name in orders")
+	c.Flags().StringVar(&s.Name, "name", "", "beginning of the name for people")
+	most := c.Flags().Int("limit", 50, "most accounts")
+	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+		all, next, err := upTo(*most, func(limit int, cursor string) ([]client.Account, string, error) {
+			s.Limit, s.Cursor = limit, cursor
+			page, err := to.Accounts(ctx, s)
+			if err != nil {
+				return nil, "", err
+			}
+			return page.Accounts, page.NextCursor, nil
+		})
+		if err != nil {
+			return err
+		}
+		return to.print(client.AccountPage{Accounts: all, NextCursor: next}, func(t *rows) {
+			t.accountHeads()
+			for i := range all {
+				t.account(&all[i])
+			}
+		})
+	})
+}
+
+// upTo reads pages until there are that many entries, or no more.
+func upTo[T any](most int, page func(limit int, cursor string) (entries []T, next string, err error)) (all []T, cursor string, err error) {
+	if most < 1 {
+		return nil, "", wrong{fmt.Errorf("--limit %d: want 1 or more", most)}
+	}
+	all = []T{}
+	for more := true; more && len(all) < most; more = cursor != "" {
+		var entries []T
+		if entries, cursor, err = page(min(most-len(all), 200), cursor); err != nil {
+			return nil, "", err
+		}
+		all = append(all, entries...)
+	}
+	return all, cursor, nil
+}
+
+func (t *rows) accountHeads() {
+	t.heads("ACCOUNT", "NAME", "CHANNEL", "IDENTITY", "RATE", "SHARED RATE", "KEYS", "STATE")
+}
+
+func (t *rows) account(a *client.Account) {
+	state := "normal"
+	if a.Problem != "" {
+		state = "unable to ask"
+	}
+	keys := make([]string, len(a.Keys))
+	for i, k := range a.Keys {
+		if keys[i] = k.Field; k.Until != nil {
+			keys[i] += " until " + when(k.Until)
+		}
+	}
+	t.row(a.Account, a.Name, a.Channel, a.Identity, a.Rate, a.Shared, strings.Join(keys, ", "), state)
+}
+
+func (to *call) printAccount(a *client.Account) error {
+	if a.Problem != "" {
+		fmt.Fprintf(to.err, "bellman: the channel cannot be asked for %s: %s\n", a.Account, a.Problem)
+	}
+	return to.print(a, func(t *rows) { t.accountHeads(); t.account(a) })
+}
+
+func accountGetCommand() *cobra.Command {
+	c := &cobra.Command{Use: "get ACCOUNT", Short: "Show an account without its keys", Args: oneAccount}
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		a, err := to.Account(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return to.printAccount(a)
+	})
+}
+
+// A keyFiles names the files of an account's keys, so that no key appears in a list of processes.
+type keyFiles struct {
+	one      map[string]*string // by flag
+	platform []string           // ID=FILE
+	alipay   []string
+}
+
+func (k *keyFiles) flags(c *cobra.Command) {
+	f := c.Flags()
+	k.one = map[string]*string{}
+	for _, flag := range [...][2]string{
+		{"private-key", "file with the private key; - is standard input"},
+		{"api-v3-key", "wechatpay: file with the APIv3 key"},
+		{"app-auth-token", "alipay: file with the token of a merchant that authorised the application"},
+		{"app-certificate", "alipay: file with the application's certificate"},
+		{"root-certificates", "alipay: file with Alipay's root certificates"},
+	} {
+		k.one[flag[0]] = f.String(flag[0], "", flag[1])
+	}
+	f.StringArrayVar(&k.platform, "platform-key", nil, "wechatpay: ID=FILE of a key or certificate of WeChat Pay; all of them")
+	f.StringArrayVar(&k.alipay, "alipay-public-key", nil, "alipay: file with a key or certificate of Alipay; all of them")
+}
+
+// read sets the keys that flags name.
+func (k *keyFiles) read(to *client.AccountKeys) error {
+	for flag, key := range map[string]*string{
+		"private-key": &to.PrivateKey, "api-v3-key": &to.APIv3Key, "app-auth-token": &to.AppAuthToken,
+		"app-certificate": &to.AppCertificate, "root-certificates": &to.RootCertificates,
+	} {
+		if err := readKey(flag, *k.one[flag], key); err != nil {
+			return err
+		}
+	}
+	for _, text := range k.platform {
+		id, file, ok := strings.Cut(text, "=")
+		if !ok || id == "" {
+			return wrong{fmt.Errorf("--platform-key %s: want ID=FILE", text)}
+		}
+		var key string
+		if err := readKey("platform-key", file, &key); err != nil {
+			return err
+		}
+		if to.PlatformKeys == nil {
+			to.PlatformKeys = map[string]string{}
+		}
+		to.PlatformKeys[id] = key
+	}
+	for _, file := range k.alipay {
+		var key string
+		if err := readKey("alipay-public-key", file, &key); err != nil {
+			return err
+		}
+		to.AlipayPublicKeys = append(to.AlipayPublicKeys, key)
+	}
+	return nil
+}
+
+// readKey reads the key in a file; an empty name leaves it.
+func readKey(flag, file string, to *string) error {
+	if file == "" {
+		return nil
+	}
+	in, err := openInput(file)
+	if err != nil {
+		return wrong{fmt.Errorf("--%s: %w", flag, err)}
+	}
+	defer in.Close()
+	const most = 64 << 10
+	text, err := io.ReadAll(io.LimitReader(in, most))
+	if err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	if *to = strings.TrimSpace(string(text)); *to == "" {
+		return wrong{fmt.Errorf("--%s: %s is empty", flag, file)}
+	}
+	return nil
+}
+
+func accountPutCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "put ACCOUNT",
+		Short: "Register an account, or change the given settings",
+		Args:  oneAccount,
+	}
+	var in client.PutAccount
+	var keys keyFiles
+	f := c.Flags()
+	texts := map[string]func(*client.PutAccount) *string{}
+	for _, flag := range []struct {
+		name, use string
+		of        func(*client.PutAccount) *string
+	}{
+		{"name", "for people", func(a *client.PutAccount) *string { return &a.Name }},
+		{"channel", "wechatpay or alipay", func(a *client.PutAccount) *string { return &a.Channel }},
+		{"url", "the provider's address; empty: the usual one", func(a *client.PutAccount) *string { return &a.URL }},
+		{"mch-id", "wechatpay: the merchant or service provider", func(a *client.PutAccount) *string { return &a.MchID }},
+		{"sub-mch-id", "wechatpay: the sub-merchant", func(a *client.PutAccount) *string { return &a.SubMchID }},
+		{"app-id", "the application", func(a *client.PutAccount) *string { return &a.AppID }},
+		{"seller-id", "alipay: whose notices are read", func(a *client.PutAccount) *string { return &a.SellerID }},
+		{"serial", "wechatpay: of the merchant's certificate", func(a *client.PutAccount) *string { return &a.Serial }},
+		{"rate", "requests, such as 300/s; empty: the queue's", func(a *client.PutAccount) *string { return &a.Rate }},
+	} {
+		f.StringVar(flag.of(&in), flag.name, "", flag.use)
+		texts[flag.name] = flag.of
+	}
+	f.StringVar(&in.Reason, "reason", "", "why, for the audit record")
+	keys.flags(c)
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		was, err := to.Account(ctx, args[0])
+		if err != nil && client.StatusOf(err) != 404 {
+			return err
+		}
+		wanted := client.PutAccount{Version: "none"} // create only: it fails if somebody created the account meanwhile
+		if err == nil {
+			wanted = was.Wanted()
+			wanted.AccountKeys, wanted.Former = client.AccountKeys{}, nil // keep the present keys
+			wanted.Version = was.Version
+		}
+		wanted.Account, wanted.Reason = "", in.Reason
+		for name, of := range texts {
+			if f.Changed(name) {
+				*of(&wanted) = *of(&in)
+			}
+		}
+		if err := keys.read(&wanted.AccountKeys); err != nil {
+			return err
+		}
+		a, _, err := to.PutAccount(ctx, args[0], wanted)
+		if err != nil {
+			return err
+		}
+		return to.printAccount(a)
+	})
+}
+
+func accountDeleteCommand() *cobra.Command {
+	c := &cobra.Command{Use: "delete ACCOUNT", Short: "Delete an account; its orders wait until it is registered again", Args: oneAccount}
+	return deleteCommand(c, (*client.Client).DeleteAccount)
+}
+
+// deleteCommand completes a command that deletes what its argument names.
+func deleteCommand(c *cobra.Command, do func(c *client.Client, ctx context.Context, name, reason string) error) *cobra.Command {
+	reason := c.Flags().String("reason", "", "why, for the audit record")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if err := do(to.Client, ctx, args[0], *reason); err != nil {
+			return err
+		}
+		return to.print(map[string]string{"deleted": args[0]}, func(t *rows) { t.row("deleted", args[0]) })
+	})
+}
+
+func accountRotateCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rotate ACCOUNT",
+		Short: "Give an account new keys; old ones that decrypt or verify stay valid for a while",
+		Args:  oneAccount,
+	}
+	var keys keyFiles
+	var in client.RotateAccount
+	keys.flags(c)
+	c.Flags().StringVar(&in.Serial, "serial", "", "wechatpay: of the certificate of the new private key")
+	c.Flags().StringVar(&in.Overlap, "overlap", "", "how long the old keys stay valid (default 24h)")
+	c.Flags().StringVar(&in.Reason, "reason", "", "why, for the audit record")
+	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if err := keys.read(&in.AccountKeys); err != nil {
+			return err
+		}
+		a, err := to.RotateAccount(ctx, args[0], in)
+		if err != nil {
+			return err
+		}
+		return to.printAccount(a)
+	})
+}
+
+func accountImportCommand() *cobra.Command {
+	return importLines(lines.Accounts, func(to *call, ctx context.Context, batch []client.PutAccount, dry bool, reason string) ([]imported, error) {
+		results, err := to.PutAccounts(ctx, client.AccountBatch{Accounts: batch, DryRun: dry, Reason: reason})
+		all := make([]imported, len(results))
+		for i, r := range results {
+			all[i] = imported{r.Status, r.Error}
+		}
+		return all, err
+	})
+}
+
+func accountExportCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Write all accounts for an import, one JSON object a line",
+		Long: `Write all accounts to standard output, one JSON object a line, for an import. Keys are
+left out, and the import keeps existing ones. With --secrets they are written sealed, and
+only a server with the same master key can open them.`,
+		Args: flagsAlone,
+	}
+	secrets := c.Flags().Bool("secrets", false, "with sealed keys; needs the role admin")
+	var s client.AccountSearch
+	c.Flags().StringVar(&s.Account, "account", "", "beginning of the account's name in orders")
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
+		s.Limit, s.Sealed = 200, *secrets
+		return to.export(ctx, func(ctx context.Context, e *json.Encoder) (more bool, err error) {
+			page, err := to.Accounts(ctx, s)
+			if err != nil {
+				return false, err
+			}
+			for i := range page.Accounts {
+				line := page.Accounts[i].Wanted()
+				if !*secrets {
+					line.AccountKeys, line.Former = client.AccountKeys{}, nil
+				}
+				if err := e.Encode(line); err != nil {
+					return false, err
+				}
+			}
+			s.Cursor = page.NextCursor
+			return s.Cursor != "", nil
+		})
+	})
+}

@@ -1,0 +1,259 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/registry"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// An Account is an account as stored. Its ID is its name in orders. Its JSON is the document in the store.
+type Account struct {
+	registry.Head
+	Channel  string  `json:"channel"` // wechatpay or alipay
+	URL      string  `json:"url,omitempty"`
+	MchID    string  `json:"mch_id,omitempty"`
+	SubMchID string  `json:"sub_mch_id,omitempty"`
+	AppID    string  `json:"app_id,omitempty"`
+	SellerID string  `json:"seller_id,omitempty"`
+	Serial   string  `json:"serial,omitempty"`
+	Rate     float64 `json:"rate,omitempty"` // requests a second; 0: no limit
+
+	// Token says that there is an app_auth_token: it is a part of the identity.
+	Token bool `json:"token,omitempty"`
+}
+
+// The fields of keys. Those of platform keys are followed by a dot and the id.
+const (
+	privateKey       = "private_key"
+	apiV3Key         = "api_v3_key"
+	platformKeys     = "platform_keys"
+	alipayPublicKeys = "alipay_public_keys"
+	appAuthToken     = "app_auth_token"
+	appCertificate   = "app_certificate"
+	rootCertificates = "root_certificates"
+)
+
+const platformKey = platformKeys + "."
+
+// lasts reports whether a former key of a field stays valid beside a newer one: keys that decrypt or verify do.
+func lasts(field string) bool {
+	return field == apiV3Key || field == alipayPublicKeys || strings.HasPrefix(field, platformKey)
+}
+
+// A key is a field with a text: a key as a caller gives it.
+type key struct{ field, text string }
+
+// given returns the keys that a caller gives, in the order of a document.
+func given(k *client.AccountKeys) (keys []key) {
+	one := func(field, text string) {
+		if text != "" {
+			keys = append(keys, key{field, text})
+		}
+	}
+	one(privateKey, k.PrivateKey)
+	one(apiV3Key, k.APIv3Key)
+	for _, id := range slices.Sorted(maps.Keys(k.PlatformKeys)) {
+		keys = append(keys, key{platformKey + id, k.PlatformKeys[id]})
+	}
+	for _, text := range k.AlipayPublicKeys {
+		keys = append(keys, key{alipayPublicKeys, text})
+	}
+	one(appAuthToken, k.AppAuthToken)
+	one(appCertificate, k.AppCertificate)
+	one(rootCertificates, k.RootCertificates)
+	return keys
+}
+
+// group is what is given all at once: platform_keys of any platform key.
+func group(field string) string {
+	group, _, _ := strings.Cut(field, ".")
+	return group
+}
+
+// reach returns the identity of an account without its keys.
+func (a *Account) reach() *config.Channel {
+	c := &config.Channel{
+		Kind: a.Channel, URL: a.URL, MchID: a.MchID, SubMchID: a.SubMchID, AppID: a.AppID, SellerID: a.SellerID, Serial: a.Serial,
+	}
+	if a.Token {
+		c.AuthToken = sign.NewSecret(" ")
+	}
+	return c
+}
+
+// opened returns an account as the configuration of a channel, with its keys open.
+func (a *Account) opened(masters *registry.Masters, secrets []registry.Secret) (*config.Channel, error) {
+	c := a.reach()
+	c.AuthToken = sign.Secret{}
+	for i := range secrets {
+		s := &secrets[i]
+		text, err := registry.Sealer{Masters: masters, ID: a.ID, Field: s.Field}.Open(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Field, err)
+		}
+		if strings.HasPrefix(string(text), "env:") || strings.HasPrefix(string(text), "file:") {
+			return nil, fmt.Errorf("%s: names a place, and no key", s.Field) // no such key was ever sealed
+		}
+		secret := sign.NewSecret(string(text))
+		switch s.Field {
+		case privateKey:
+			c.PrivateKey = secret
+		case apiV3Key:
+			c.APIv3Keys = append(c.APIv3Keys, secret)
+		case alipayPublicKeys:
+			c.AlipayKeys = append(c.AlipayKeys, secret)
+		case appAuthToken:
+			c.AuthToken = secret
+		case appCertificate:
+			c.AppCertificate = secret
+		case rootCertificates:
+			c.RootCertificates = secret
+		default:
+			if id, is := strings.CutPrefix(s.Field, platformKey); is {
+				if c.PlatformKeys == nil {
+					c.PlatformKeys = map[string]sign.Secret{}
+				}
+				if _, newer := c.PlatformKeys[id]; !newer {
+					c.PlatformKeys[id] = secret
+				}
+			}
+		}
+	}
+	return c, nil
+}
+
+// A Known is an account that is ready for use. It makes each of its channels once, when it is first needed.
+// Nil: there is no such account. It is safe for concurrent use.
+type Known struct {
+	Kind     string // wechatpay or alipay
+	Identity string // as [config.Channel.Identity]
+	Endpoint string // as [config.Channel.Endpoint]
+	Unable   error  // why the channel cannot be asked; nil: it can
+
+	channel *config.Channel // with open keys
+
+	mu   sync.Mutex
+	made map[any]any
+}
+
+func know(a *Account, active []registry.Secret, masters *registry.Masters) *Known {
+	c := a.reach()
+	k := &Known{Kind: a.Channel, Identity: c.Identity(), Endpoint: c.Endpoint()}
+	if k.channel, k.Unable = a.opened(masters, active); k.Unable != nil {
+		k.Unable = fmt.Errorf("account %s: %w", a.ID, k.Unable)
+	}
+	return k
+}
+
+// Make returns what make made of an account for a use. It calls make once for each use, and again after an
+// error.
+func Make[C any](k *Known, use any, make func(*config.Channel) (C, error)) (C, error) {
+	var none C
+	if k.Unable != nil {
+		return none, k.Unable
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c, ok := k.made[use].(C); ok {
+		return c, nil
+	}
+	c, err := make(k.channel)
+	if err != nil {
+		return none, err
+	}
+	if k.made == nil {
+		k.made = map[any]any{}
+	}
+	k.made[use] = c
+	return c, nil
+}
+
+// recorded returns the fields of an account under the names of the API, with their values for an audit record:
+// never a key.
+func recorded(a *Account) [][2]string {
+	fields := [][2]string{
+		{"name", a.Name}, {"channel", a.Channel}, {"url", a.URL}, {"mch_id", a.MchID}, {"sub_mch_id", a.SubMchID},
+		{"app_id", a.AppID}, {"seller_id", a.SellerID}, {"serial", a.Serial}, {"rate", schedule.FormatRate(a.Rate)},
+	}
+	for _, field := range []string{privateKey, apiV3Key, alipayPublicKeys, appAuthToken, appCertificate, rootCertificates} {
+		fields = append(fields, [2]string{field, registry.Recorded(registry.Of(field, a.Secrets))})
+	}
+	var platform []string
+	for _, s := range a.Secrets {
+		if id, is := strings.CutPrefix(s.Field, platformKey); is {
+			platform = append(platform, id+": "+registry.Recorded([]registry.Secret{s}))
+		}
+	}
+	return append(fields, [2]string{platformKeys, strings.Join(platform, ", ")})
+}
+
+// Shown returns an account as the API shows it. sealed: with sealed keys, as in an export.
+func (r *Registry) Shown(a *Account, sealed bool) client.Account {
+	c := a.reach()
+	out := client.Account{
+		Account: a.ID, Name: a.Name, Channel: a.Channel, URL: a.URL, MchID: a.MchID, SubMchID: a.SubMchID, AppID: a.AppID,
+		SellerID: a.SellerID, Serial: a.Serial, Rate: schedule.FormatRate(a.Rate),
+		Identity: c.Identity(), Endpoint: c.Endpoint(), Keys: []client.AccountKey{},
+		Created: client.At(a.Created.Time), Updated: client.At(a.Updated.Time), Version: a.Version(),
+	}
+	active, _ := a.Active(time.Now())
+	for i := range active {
+		s := &active[i]
+		text := s.Shown()
+		if sealed {
+			text = s.Exported()
+		}
+		show(&out, s, text)
+		id, _ := registry.SealedUnder(s.Sealed) // stored secrets were checked
+		k := client.AccountKey{Field: s.Field, LastFour: s.Ending, MasterID: id, Added: client.At(s.Added.Time)}
+		if !s.Until.IsZero() {
+			until := client.At(s.Until.Time)
+			k.Until = &until
+		}
+		out.Keys = append(out.Keys, k)
+	}
+	if known := know(a, active, r.Masters()); known.Unable != nil {
+		out.Problem = errors.Unwrap(known.Unable).Error()
+	}
+	return out
+}
+
+// show puts the text of a secret where it belongs.
+func show(out *client.Account, s *registry.Secret, text string) {
+	if !s.Until.IsZero() {
+		if out.Former == nil {
+			out.Former = map[string][]string{}
+		}
+		out.Former[s.Field] = append(out.Former[s.Field], text)
+		return
+	}
+	switch s.Field {
+	case privateKey:
+		out.PrivateKey = text
+	case apiV3Key:
+		out.APIv3Key = text
+	case alipayPublicKeys:
+		out.AlipayPublicKeys = append(out.AlipayPublicKeys, text)
+	case appAuthToken:
+		out.AppAuthToken = text
+	case appCertificate:
+		out.AppCertificate = text
+	case rootCertificates:
+		out.RootCertificates = text
+	default:
+		if out.PlatformKeys == nil {
+			out.PlatformKeys = map[string]string{}
+		}
+		out.PlatformKeys[strings.TrimPrefix(s.Field, platformKey)] = text
+	}
+}

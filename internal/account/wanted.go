@@ -1,0 +1,232 @@
+package account
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/registry"
+	"github.com/bellmanhq/bellman/schedule"
+)
+
+// maxKeys is how many keys of an account may be valid at one time.
+const maxKeys = 32
+
+// A Wanted is the requested state of an account.
+type Wanted struct {
+	client.PutAccount
+
+	// Wrong are fields that could not be parsed. They are reported together with all other errors.
+	Wrong []bellman.FieldError
+}
+
+// A request is a Wanted with what its check needs.
+type request struct {
+	Wanted
+	check    func(*config.Channel) error
+	checkURL func(string) error
+}
+
+// Names implements [registry.Request].
+func (w *request) Names() (id, version string, wrong []bellman.FieldError) {
+	return w.Account, w.Version, w.Wrong
+}
+
+// fieldOrder is the order of reported errors: that of the document.
+var fieldOrder = []string{
+	"account", "name", "channel", "url", "mch_id", "sub_mch_id", "app_id", "seller_id", "serial", privateKey, apiV3Key, platformKeys,
+	alipayPublicKeys, appAuthToken, appCertificate, rootCertificates, "former", "rate",
+}
+
+// Make implements [registry.Request].
+func (w *request) Make(was *Account, masters *registry.Masters, now time.Time) (Account, *bellman.Invalid) {
+	bad := &bellman.Invalid{Fields: slices.Clip(w.Wrong)}
+	a := Account{
+		Head: registry.Head{ID: w.Account, Name: w.Name}, Channel: w.Channel, URL: w.URL, MchID: w.MchID, SubMchID: w.SubMchID,
+		AppID: w.AppID, SellerID: w.SellerID, Serial: w.Serial,
+	}
+	if !w.known("account") {
+		registry.CheckID(bad, "account", w.Account)
+	}
+	if was == nil {
+		registry.CheckNew(bad, "account", w.Account)
+		was = new(Account)
+	}
+	registry.Text(bad, "name", w.Name, registry.MaxEntryName)
+	w.fits(bad)
+	if w.URL != "" && registry.Text(bad, "url", w.URL, bellman.MaxURL) && w.checkURL != nil {
+		if err := w.checkURL(w.URL); err != nil {
+			bad.Note("url", err)
+		}
+	}
+	var ok bool
+	if a.Rate, ok = schedule.ParseRate(w.Rate); !ok || a.Rate != 0 && (a.Rate < schedule.MinRate || a.Rate > schedule.MaxRate) {
+		bad.Note("rate", coded.Errorf("account.rate", "want a rate such as 300/s, 30/m or 100/h, from 1/h to 1000000/s, or nothing"))
+	}
+	a.Secrets = w.sealed(bad, was, masters, now)
+	a.Token = len(registry.Of(appAuthToken, a.Secrets)) > 0
+	if a.Token && a.SellerID == "" {
+		bad.Note("seller_id", coded.Errorf("account.seller", "is missing: with app_auth_token it says which of the application's sellers this is"))
+	}
+	w.stays(bad, &a, was)
+	if len(bad.Fields) == 0 {
+		usable(bad, &a, masters, now, w.check)
+	}
+	registry.InOrder(bad.Fields, fieldOrder)
+	return a, bad
+}
+
+// known reports whether a field is already reported as wrong.
+func (w *request) known(field string) bool {
+	return slices.ContainsFunc(w.Wrong, func(f bellman.FieldError) bool { return f.Field == field })
+}
+
+// fits reports fields that the account's channel does not have.
+func (w *request) fits(bad *bellman.Invalid) {
+	others := map[string][]string{
+		"wechatpay": {"seller_id", alipayPublicKeys, appAuthToken, appCertificate, rootCertificates},
+		"alipay":    {"mch_id", "sub_mch_id", "serial", apiV3Key, platformKeys},
+	}
+	other, ok := others[w.Channel]
+	if !ok {
+		if !w.known("channel") {
+			bad.Note("channel", coded.Errorf("account.channel", "%.40q is no channel: want wechatpay or alipay", w.Channel))
+		}
+		return
+	}
+	has := map[string]bool{"seller_id": w.SellerID != "", "mch_id": w.MchID != "", "sub_mch_id": w.SubMchID != "", "serial": w.Serial != ""}
+	for _, k := range given(&w.AccountKeys) {
+		has[group(k.field)] = true
+	}
+	for _, field := range other {
+		if has[field] {
+			bad.Note(field, coded.Errorf("account.other_channel", "is not of the channel %s: leave it out", w.Channel))
+		}
+	}
+}
+
+// stays reports a changed identity: the orders of the account are known by it.
+func (w *request) stays(bad *bellman.Invalid, a, was *Account) {
+	is, before := a.reach(), was.reach()
+	if was.Channel == "" || is.Identity() == before.Identity() {
+		return
+	}
+	for _, f := range [...][3]string{
+		{"channel", was.Channel, a.Channel}, {"mch_id", was.MchID, a.MchID}, {"sub_mch_id", was.SubMchID, a.SubMchID},
+		{"app_id", was.AppID, a.AppID}, {"seller_id", was.SellerID, a.SellerID}, {appAuthToken, fmt.Sprint(was.Token), fmt.Sprint(a.Token)},
+	} {
+		if f[1] != f[2] {
+			bad.Note(f[0], coded.Errorf("account.identity", "cannot be changed: the orders of this account are known by it, as %s; register another account", before.Identity()))
+			return
+		}
+	}
+}
+
+// sealed returns the keys that the account is to have, and reports errors. It drops expired ones.
+func (w *request) sealed(bad *bellman.Invalid, was *Account, masters *registry.Masters, now time.Time) (secrets []registry.Secret) {
+	active, _ := was.Active(now)
+	var current, former []registry.Secret
+	for _, s := range active {
+		if s.Until.IsZero() {
+			current = append(current, s)
+		} else {
+			former = append(former, s)
+		}
+	}
+	changed := map[string]bool{} // groups
+	add := func(field, place, text string, present []registry.Secret) {
+		changed[group(field)] = true
+		if !registry.Text(bad, place, field, 2*bellman.MaxName) {
+			return
+		}
+		s, err := registry.Sealer{Masters: masters, ID: w.Account, Field: field, Now: now}.Wanted(text, registry.Of(field, present))
+		if err != nil {
+			bad.Note(place, err)
+			return
+		}
+		if strings.HasPrefix(place, "former.") && s.Until.IsZero() {
+			bad.Note(place, coded.Errorf("account.unended", "has no end: want sealed:… until TIME, as an export has it"))
+			return
+		}
+		secrets = append(secrets, s)
+	}
+	for _, k := range given(&w.AccountKeys) {
+		add(k.field, k.field, k.text, current)
+	}
+	for _, s := range current {
+		if !changed[group(s.Field)] {
+			secrets = append(secrets, s)
+		}
+	}
+	if w.Former == nil {
+		return tooMany(bad, append(secrets, former...))
+	}
+	for field, texts := range w.Former {
+		for i, text := range texts {
+			place := registry.Place("former."+field, i)
+			if !lasts(field) {
+				bad.Note(place, coded.Errorf("account.former", "no former key of this field is used: leave it out"))
+				continue
+			}
+			add(field, place, text, former)
+		}
+	}
+	return tooMany(bad, secrets)
+}
+
+// tooMany reports too many keys. It returns them by field, and of each field the newest first.
+func tooMany(bad *bellman.Invalid, secrets []registry.Secret) []registry.Secret {
+	if len(secrets) > maxKeys {
+		bad.Note(privateKey, coded.Errorf("account.many_keys", "are %d keys with all others, of which %d may stand at one time", len(secrets), maxKeys))
+	}
+	slices.SortStableFunc(secrets, func(a, b registry.Secret) int {
+		ended := func(s *registry.Secret) int64 { // what has no end comes first, then what ends last
+			if s.Until.IsZero() {
+				return 0
+			}
+			return 1<<62 - s.Until.UnixMilli()
+		}
+		return cmp.Or(strings.Compare(a.Field, b.Field), cmp.Compare(ended(&a), ended(&b)))
+	})
+	return secrets
+}
+
+// options are the fields of an account by the names of a channel's options.
+var options = map[string]string{
+	"MchID": "mch_id", "SubMchID": "sub_mch_id", "SerialNo": "serial", "PrivateKey": privateKey, "PlatformKeys": platformKeys,
+	"APIv3Keys": apiV3Key, "AppID": "app_id", "BaseURL": "url", "GatewayURL": "url", "AlipayPublicKeys": alipayPublicKeys,
+	"AppCertificate": appCertificate, "RootCertificates": rootCertificates, "AppAuthToken": appAuthToken,
+}
+
+// usable makes the account's channel, and reports why it cannot be made.
+func usable(bad *bellman.Invalid, a *Account, masters *registry.Masters, now time.Time, check func(*config.Channel) error) {
+	active, _ := a.Active(now)
+	c, err := a.opened(masters, active)
+	if err == nil && check != nil {
+		err = check(c)
+	}
+	if err == nil {
+		return
+	}
+	text := err.Error() // of a channel: "wechatpay: PrivateKey: …"
+	if _, rest, ok := strings.Cut(text, a.Channel+": "); ok {
+		text = rest
+	}
+	option, problem, ok := strings.Cut(text, ": ")
+	name, index, _ := strings.Cut(option, "[")
+	field, known := options[name]
+	if !ok || !known {
+		bad.Fields = append(bad.Fields, bellman.FieldError{Field: "channel", Problem: text, Why: err})
+		return
+	}
+	if index != "" && field != apiV3Key {
+		field += "[" + index
+	}
+	bad.Fields = append(bad.Fields, bellman.FieldError{Field: field, Problem: problem, Why: err})
+}

@@ -1,0 +1,212 @@
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/account"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A rawAccounts is a client.AccountBatch whose accounts are not decoded yet.
+type rawAccounts struct {
+	Accounts []json.RawMessage `json:"accounts" nullable:"false" minItems:"1" maxItems:"1000"`
+	DryRun   bool              `json:"dry_run,omitempty"`
+	Reason   string            `json:"reason,omitempty" maxLength:"500"`
+}
+
+var (
+	accountsChecker = newChecker[rawAccounts]()
+	accountChecker  = newChecker[client.PutAccount]()
+)
+
+// An AccountName is an account's name in a path.
+type AccountName struct {
+	Account string `path:"account" maxLength:"128" doc:"The account's name in orders, escaped."`
+}
+
+// An AccountQuery is the query of a list of accounts.
+type AccountQuery struct {
+	Account string `query:"account" maxLength:"128" doc:"Beginning of the account's name in orders."`
+	Name    string `query:"name" maxLength:"100" doc:"Beginning of the name for people, in upper or lower case."`
+	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor  string `query:"cursor" maxLength:"2000" doc:"The next_cursor of a page of the same search; default: the first page."`
+}
+
+// registerAccounts registers the calls about accounts. Keys that are limited to queues or merchants cannot make
+// them: an account is of all.
+func (a *API) registerAccounts(h huma.API) {
+	const path, one = "/v1/accounts", "/v1/accounts/{account}"
+	registerPut(h, operation("put-account", http.MethodPut, one, access.MayAdmin, "Register an account at a payment channel, or change all of it. The channel is made once to check the keys. The answer has no key."), a.putAccount)
+	huma.Register(h, operation("get-account", http.MethodGet, one, access.MayRead, "An account, without its keys."),
+		func(ctx context.Context, in *struct {
+			Caller
+			AccountName
+		}) (*answer[client.Account], error) {
+			return onAccount(a, in.AccountName.Account, func() (client.Account, error) { return a.accounts.Get(ctx, in.AccountName.Account) })
+		})
+	gone := operation("delete-account", http.MethodDelete, one, access.MayAdmin, "Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.")
+	gone.DefaultStatus = http.StatusNoContent
+	huma.Register(h, gone,
+		func(ctx context.Context, in *struct {
+			Caller
+			AccountName
+			Reason string `query:"reason" maxLength:"500" doc:"Written to the audit record."`
+		}) (*struct{}, error) {
+			_, err := onAccount(a, in.AccountName.Account, func() (struct{}, error) {
+				return struct{}{}, a.accounts.Delete(ctx, in.AccountName.Account, in.by(in.Reason))
+			})
+			return nil, err
+		})
+	huma.Register(h, operation("list-accounts", http.MethodGet, path, access.MayRead, "Accounts: by the name for people where one is searched by, by the name in orders otherwise."),
+		func(ctx context.Context, in *struct {
+			Caller
+			AccountQuery
+		}) (*answer[client.AccountPage], error) {
+			return a.listAccounts(ctx, &in.AccountQuery, false)
+		})
+	huma.Register(h, operation("export-accounts", http.MethodGet, "/v1/account-export", access.MayAdmin, "Accounts as PUT takes them back, with their keys sealed: only a server with the same master key can open them."),
+		func(ctx context.Context, in *struct {
+			Caller
+			AccountQuery
+		}) (*answer[client.AccountPage], error) {
+			if err := a.exporting(ctx, &in.Caller, "accounts"); err != nil {
+				return nil, err
+			}
+			return a.listAccounts(ctx, &in.AccountQuery, true)
+		})
+	batch := operation("put-accounts", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 accounts. A wrong one does not stop the others; the same again changes nothing.")
+	batch.MaxBodyBytes, batch.SkipValidateBody = int64(a.maxBatch)+1, true
+	huma.Register(h, batch, a.putAccounts)
+	huma.Register(h, operation("rotate-account-secrets", http.MethodPost, one+"/secrets", access.MayAdmin, "Give an account new keys. Former ones that decrypt notices or verify answers stay valid for the overlap; requests are signed with the new private key at once."),
+		func(ctx context.Context, in *struct {
+			Caller
+			AccountName
+			Body client.RotateAccount
+		}) (*answer[client.Account], error) {
+			overlap, refused := overlapOf(in.Body.Overlap)
+			if refused != nil {
+				return nil, refused
+			}
+			return onAccount(a, in.AccountName.Account, func() (client.Account, error) {
+				return a.accounts.Rotate(ctx, in.AccountName.Account, in.Body, overlap, in.by(in.Body.Reason))
+			})
+		})
+}
+
+// exporting writes the audit record of an export: once a minute, not for each of many pages.
+func (a *API) exporting(ctx context.Context, by *Caller, what string) error {
+	if _, ok := a.exports.Enter(by.who + " " + by.from + " " + what); !ok {
+		return nil
+	}
+	if err := a.record(ctx, store.AuditOf(by.by(""), time.Now(), "export", what)); err != nil {
+		return a.fail(err)
+	}
+	return nil
+}
+
+func noAccounts() *client.Problem {
+	return newProblem(http.StatusNotImplemented, "this server keeps no accounts")
+}
+
+// onAccount converts the result of an action on one account.
+func onAccount[T any](a *API, name string, do func() (T, error)) (*answer[T], error) {
+	if a.accounts == nil {
+		return nil, noAccounts()
+	}
+	out, err := do()
+	if err != nil {
+		return nil, a.fail(missing(err, fmt.Sprintf("account %q", cut(name))))
+	}
+	return ok(out)
+}
+
+func (a *API) putAccount(ctx context.Context, in *struct {
+	Caller
+	AccountName
+	Body sent[client.PutAccount]
+}) (*stated[client.Account], error) {
+	if a.accounts == nil {
+		return nil, noAccounts()
+	}
+	asked, faulty, refused := accountChecker.read(in.Body.raw, "body", "")
+	if refused != nil {
+		return nil, refused
+	}
+	name := in.AccountName.Account
+	if asked.Account != "" && asked.Account != name {
+		faulty = append(faulty, bellman.FieldError{Field: "account", Problem: "is another one than the path names: leave it out"})
+	}
+	asked.Account = name
+	out, isNew, err := a.accounts.Put(ctx, account.Wanted{PutAccount: asked, Wrong: faulty}, in.by(asked.Reason))
+	if err != nil {
+		return nil, a.fail(a.overtaken(err, "body."))
+	}
+	return put(out, isNew), nil
+}
+
+func (a *API) listAccounts(ctx context.Context, q *AccountQuery, sealed bool) (*answer[client.AccountPage], error) {
+	if a.accounts == nil {
+		return nil, noAccounts()
+	}
+	after, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
+	if err != nil {
+		return nil, badCursor()
+	}
+	page, next, err := a.accounts.List(ctx, client.AccountSearch{Account: q.Account, Name: q.Name, Limit: q.Limit, Sealed: sealed}, string(after))
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	if page == nil {
+		page = []client.Account{}
+	}
+	return ok(client.AccountPage{Accounts: page, NextCursor: base64.RawURLEncoding.EncodeToString([]byte(next))})
+}
+
+func (a *API) putAccounts(ctx context.Context, in *struct {
+	Caller
+	Body sent[client.AccountBatch]
+}) (*answer[client.AccountBatched], error) {
+	if a.accounts == nil {
+		return nil, noAccounts()
+	}
+	asked, faulty, refused := accountsChecker.read(in.Body.raw, "body", "accounts")
+	if refused = unreadBatch(faulty, refused); refused != nil {
+		return nil, refused
+	}
+	all := make([]account.Wanted, len(asked.Accounts))
+	unread := make([]*client.Problem, len(all))
+	for i, data := range asked.Accounts {
+		all[i].PutAccount, all[i].Wrong, unread[i] = accountChecker.read(data, fmt.Sprintf("body.accounts[%d]", i), "")
+		if unread[i] != nil {
+			all[i].Wrong = []bellman.FieldError{{Problem: unread[i].Detail}}
+		}
+	}
+	results, err := a.accounts.Import(ctx, all, asked.DryRun, in.by(asked.Reason))
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	out := client.AccountBatched{Results: make([]client.AccountResult, len(results))}
+	for i, r := range results {
+		out.Results[i].Account = r.ID
+		out.Results[i].Status, out.Results[i].Error = a.imported(&r, unread[i], fmt.Sprintf("body.accounts[%d].", i))
+	}
+	return ok(out)
+}
+
+// unreadBatch returns why a batch as a whole cannot be read; nil: it can.
+func unreadBatch(faulty []bellman.FieldError, refused *client.Problem) *client.Problem {
+	if refused == nil && faulty != nil {
+		return newProblem(http.StatusUnprocessableEntity, wrong(len(faulty)), faultsAt(faulty, "body.")...)
+	}
+	return refused
+}

@@ -1,0 +1,112 @@
+package order
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// registered are accounts by their names.
+type registered map[string]Account[Channel]
+
+func (r registered) get(_ context.Context, name string) (Account[Channel], error) {
+	at, ok := r[name]
+	if !ok {
+		return at, fmt.Errorf("account %s: %w", name, bellman.ErrNotFound)
+	}
+	return at, nil
+}
+
+func account(identity string, c Channel) Account[Channel] {
+	return Account[Channel]{Channel: c, Identity: identity, Endpoint: strings.Join(strings.Split(identity, ":")[:2], ":")}
+}
+
+// Each order is asked about at its own account, under the account's alias and endpoint. An order that names
+// none is one of the default account, and stays so.
+func TestOrdersOfAccounts(t *testing.T) {
+	first, second := &fake{query: reads(Paid)}, &fake{query: reads(Pending)}
+	all := registered{"shop1": account("wechatpay:1:7", first), "shop2": account("wechatpay:1:8", second)}
+	h := newHouse(t, func(r *Rules) { r.Then.Default[0].HasURL, r.Accounts, r.Default = true, all.get, "shop2" })
+	one := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"account":"shop1"}`)})
+	two := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O2"})
+	if one.Alias() != "wechatpay:1:7/payment:O1" || one.Endpoint != "wechatpay:1" || two.Alias() != "wechatpay:1:8/payment:O2" || two.Endpoint != "wechatpay:1" {
+		t.Errorf("aliases %q and %q, endpoints %q and %q; want those of the accounts", one.Alias(), two.Alias(), one.Endpoint, two.Endpoint)
+	}
+	h.handler.rules.Default = "shop1"
+	h.attempt(one)
+	h.attempt(two)
+	if len(first.asked) != 1 || first.asked[0].OrderNo != "O1" || first.asked[0].Account != "shop1" || len(second.asked) != 1 || second.asked[0].OrderNo != "O2" || len(h.channel.asked) != 0 {
+		t.Errorf("shop1 was asked %+v, shop2 %+v, the queue's own %+v", first.asked, second.asked, h.channel.asked)
+	}
+	task := bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O3", Body: []byte(`{"account":"shop9"}`)}
+	wrong := new(bellman.Invalid)
+	if err := h.handler.Check(&task); !errors.As(err, &wrong) || len(wrong.Fields) != 1 || wrong.Fields[0].Field != "account" {
+		t.Errorf("an order of an account that is not registered: %v; want account refused alone", err)
+	}
+}
+
+// An order whose account has gone, or is another one under the same name, waits: nobody is asked, every
+// attempt says why, and the order is not decided. It goes on when the account is back.
+func TestAccountThatHasGone(t *testing.T) {
+	shop, other := &fake{query: reads(Pending)}, &fake{query: reads(NotFound), close: closes(CloseNotExist)}
+	all := registered{"shop": account("wechatpay:1:7", shop)}
+	h := newHouse(t, func(r *Rules) { r.Then.Default[0].HasURL, r.Accounts, r.ChannelExpires = true, all.get, true })
+	task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s*20", Body: []byte(`{"account":"shop","expires":"30m"}`)})
+	for name, at := range map[string]*Account[Channel]{"has gone": nil, "is another one": {Channel: other, Identity: "wechatpay:2", Endpoint: "wechatpay:2"}} {
+		delete(all, "shop")
+		if at != nil {
+			all["shop"] = *at
+		}
+		for end := h.now.Add(time.Hour); h.now.Before(end); { // past the order's expiry
+			v := h.attempt(task)
+			if v.Next != bellman.Again || v.Result != bellman.Blocked || !strings.Contains(v.Error, `account "shop"`) {
+				t.Fatalf("the account %s: %+v; want an attempt that says so", name, v)
+			}
+		}
+	}
+	if len(shop.asked) != 0 || len(other.asked) != 0 || StandingOf(task).State != Pending.String() {
+		t.Fatalf("asked %d and %d times, the order is %s; want nobody asked, and it PENDING", len(shop.asked), len(other.asked), StandingOf(task).State)
+	}
+	all["shop"], shop.query = account("wechatpay:1:7", shop), reads(Paid)
+	if h.attempt(task); StandingOf(task).State != Paid.String() {
+		t.Errorf("the order is %s when the account is back; want PAID", StandingOf(task).State)
+	}
+}
+
+// The watch after a close goes on at the order's account, and is added although the account has gone.
+func TestWatchOfAnAccount(t *testing.T) {
+	shop := &fake{query: reads(Closed)}
+	all := registered{"shop": account("wechatpay:1:7", shop)}
+	h := newHouse(t, func(r *Rules) { r.Then.Default[0].HasURL, r.Accounts = true, all.get })
+	task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"account":"shop"}`)})
+	v := h.handler.Attempt(t.Context(), task, 1)
+	if len(v.Follow) != 2 {
+		t.Fatalf("%d tasks follow a close; want the notification and a watch", len(v.Follow))
+	}
+	watch := v.Follow[1]
+	delete(all, "shop")
+	if err := h.handler.Check(&watch); err != nil {
+		t.Fatalf("a watch of an account that has gone: %v", err)
+	}
+	all["shop"] = account("wechatpay:1:8", shop)
+	asked := len(shop.asked)
+	if v := h.handler.Attempt(t.Context(), &watch, 1); len(shop.asked) != asked || !strings.Contains(v.Error, "another one now") {
+		t.Errorf("another account under the name was asked %d times: %q", len(shop.asked)-asked, v.Error)
+	}
+	all["shop"] = account("wechatpay:1:7", shop)
+	if h.handler.Attempt(t.Context(), &watch, 1); len(shop.asked) != asked+1 || watch.Endpoint != "wechatpay:1" {
+		t.Errorf("the account was asked %d times by the watch, whose endpoint is %q", len(shop.asked)-asked, watch.Endpoint)
+	}
+}
+
+// An order's number never has the alias of a refund.
+func TestAliasesOfOrdersAndRefunds(t *testing.T) {
+	if a, b := Alias("wechatpay:1", OfPayment, "refund:R1"), Alias("wechatpay:1", OfRefund, "R1"); a == b {
+		t.Errorf("the order refund:R1 and the refund R1 have the alias %q", a)
+	}
+}
