@@ -71,7 +71,7 @@ func TestBrokerMistakes(t *testing.T) {
 		{connections + "sources: [{connection: main, queue: q, into: default, prefetch: 0}]", `sources[0].prefetch: "0": want a whole number from 1 to 20000`},
 		{connections + "sources: [{connection: main, queue: q, into: default}, {connection: main, queue: q, into: default}]", `sources[1]: "main/q" is taken from by another source`},
 		{connections + "sources: [{connection: main, queue: q, into: default, map: {}}]", "sources[0].map: is empty: want fields"},
-		{connections + "sources: [{connection: main, queue: q, into: default, map: {kee: json.a}}]", "line 2:61: sources[0].map.kee: is no field of a task: want amount, body, channel_order_no, code_life, currency, delay"},
+		{connections + "sources: [{connection: main, queue: q, into: default, map: {kee: json.a}}]", "line 2:61: sources[0].map.kee: is no field of a task: want account, amount, body, channel_order_no, code_life, currency, delay"},
 		{connections + "sources: [{connection: main, queue: q, into: default, map: {key: jsn.a}}]", "line 2:66: sources[0].map.key: rule: "},
 		{connections + "sources: [{connection: main, queue: q, into: default, map: {key: status}}]", "known are headers, json, body, message_id, subject"},
 		{connections + "sources: [{connection: main, queue: q, map: {kee: json.a}}, {connection: mian, queue: q, into: default}]", `sources[1].connection: "mian" is no connection: want bus, main or ref`},

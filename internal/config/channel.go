@@ -148,8 +148,7 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 	if q.Kind == "poll" {
 		of = pollChannelFields
 	}
-	registered := r.names(n, path)["account"] && !slices.Contains(gateway.Providers(), r.kindOf(n, path)) // Stripe's account is a field of its own
-	if registered {
+	if r.names(n, path)["account"] {
 		fill(r, n, path, slices.Concat(accountFields, of), c)
 		return
 	}

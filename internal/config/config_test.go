@@ -52,7 +52,7 @@ func TestFull(t *testing.T) {
 			PerEndpoint: PerEndpoint{Concurrency: 32, Rate: 200},
 			Sign:        sign.Config{Scheme: "standard_webhooks", Secrets: []sign.Secret{sign.NewSecret("env:MERCHANT_SECRET")}},
 			Connections: []string{"main"}, PropagateTrace: true, RequireMerchantURL: true, OnEnd: OnEnd{Succeeded: "told", Failed: "told", Cancelled: "told"},
-		}, told, slow, slower, fullOrders(), fullWechat(), fullAlipay()}, fullProviders(), []Queue{fullRefunds(), fullTransfers()}),
+		}, told, slow, slower, fullOrders(), fullWechat(), fullAlipay(), fullShops()}, fullProviders(), []Queue{fullRefunds(), fullTransfers()}),
 		Connections: []Connection{
 			{Name: "main", URL: sign.NewSecret("env:RABBITMQ_URL")},
 			{Name: "bus", URL: sign.NewSecret("nats://bellman:geheim@10.0.0.7:4222,nats://bellman:geheim@10.0.0.8:4222"), CA: "/etc/bellman/bus.pem", Credentials: "/etc/bellman/bus.creds"},

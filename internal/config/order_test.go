@@ -252,6 +252,13 @@ func fullAlipay() Queue {
 	return q
 }
 
+func fullShops() Queue {
+	q := DefaultOrderQueue("shops")
+	q.Order.OnExhausted, q.Order.ChannelExpiry, q.Order.MinCloseAge = "close", true, 5*time.Minute
+	q.Order.Channel = Channel{Kind: "wechatpay", Account: "shop1"}
+	return q
+}
+
 // One mistake hides no other: each field is reported once, whether it is missing or wrong.
 func TestEveryMistakeOfAnOrder(t *testing.T) {
 	tests := []struct{ text, want string }{
@@ -264,6 +271,8 @@ func TestEveryMistakeOfAnOrder(t *testing.T) {
 			"query.url query.headers.A,B query.headers.Host query.body close.url on_exhausted"},
 		{"{kind: order, on_exhausted: alert, states: nothing, close_states: nothing, query: {method: GET, url: 'http://h'}, close: {url: 'http://h/{order_no'}}",
 			"states close_states query close.url"},
+		{"{kind: order, on_exhausted: close, channel: {account: shop1, mch_id: '1'}, query: {method: GET, url: 'http://h/{order_no}'}, reconcile: {at: 10:30 UTC}}", "channel.mch_id query reconcile"},
+		{"{kind: poll, channel: {account: ''}}", "channel.account"},
 		{"{kind: order, kind: order, on_exhausted: alert}", "kind query close states close_states"},
 	}
 	for _, tt := range tests {

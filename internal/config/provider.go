@@ -56,7 +56,7 @@ var providerFields = map[string][]field[Channel]{
 		{name: "pay_timeout", set: func(c *Channel, s string) error { return atLeast(&c.Provider.PayTimeout, s, time.Second) }},
 	},
 	gateway.Stripe: {
-		kindField, urlField, merchantIDField("account"),
+		kindField, urlField, merchantIDField("stripe_account"),
 		{name: "secret_key", read: func(r *reader, path string, n ast.Node, c *Channel) {
 			c.Provider.Keys = []sign.Secret{r.secret(n, path)}
 		}},

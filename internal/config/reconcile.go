@@ -49,8 +49,8 @@ func checkReconcile(r *reader, n ast.Node, path string, o *Order) {
 	if o.Reconcile.Zone == nil {
 		r.note(n, at+".at", "is missing: want a time of day such as 10:30 Asia/Shanghai")
 	}
-	if o.Channel.Kind != "wechatpay" && o.Channel.Kind != "alipay" {
-		r.note(n, at, "needs the channel wechatpay or alipay, whose bills are known: compare a file by bellman reconcile instead")
+	if kind := o.Channel.Kind; kind != "wechatpay" && kind != "alipay" || o.Channel.Account != "" {
+		r.note(n, at, "needs the channel wechatpay or alipay, with an account of its own, whose bills are known: compare a file by bellman reconcile instead")
 	}
 }
 

@@ -249,7 +249,7 @@ func TestProviderOptions(t *testing.T) {
 		{gateway.Stripe, func(o *gateway.ProviderOptions) { o.BaseURL = "http://api.stripe.example" }, "url: want https"},
 		{gateway.Stripe, func(o *gateway.ProviderOptions) { o.Keys = secrets("pk_test_1") }, "secret_key: want a secret"},
 		{gateway.Stripe, func(o *gateway.ProviderOptions) { o.Keys = nil }, "secret_key"},
-		{gateway.Stripe, func(o *gateway.ProviderOptions) { o.MerchantID = "1" }, "account: want acct_"},
+		{gateway.Stripe, func(o *gateway.ProviderOptions) { o.MerchantID = "1" }, "stripe_account: want acct_"},
 		{gateway.Stripe, func(o *gateway.ProviderOptions) { o.NoticeSecrets = secrets("") }, "webhook_secrets"},
 		{gateway.Antom, func(o *gateway.ProviderOptions) { o.MerchantID = "" }, "client_id"},
 		{gateway.Antom, func(o *gateway.ProviderOptions) { o.PublicKeys = nil }, "antom_public_keys"},

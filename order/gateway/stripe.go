@@ -50,7 +50,7 @@ func newStripe(base *url.URL, o ProviderOptions) (protocol, error) {
 	case len(o.Keys) != 1:
 		return nil, errors.New("secret_key: want one, sk_… or rk_…")
 	case s.account != "" && !strings.HasPrefix(s.account, "acct_"):
-		return nil, errors.New("account: want acct_…")
+		return nil, errors.New("stripe_account: want acct_…")
 	}
 	key, err := o.Keys[0].Resolve()
 	if err != nil {

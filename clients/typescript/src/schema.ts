@@ -72,6 +72,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/account-export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Accounts as PUT takes them back, with their keys sealed: only a server with the same master key can open them.
+         * @description Needs the role admin.
+         */
+        get: operations["export-accounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Accounts: by the name for people where one is searched by, by the name in orders otherwise.
+         * @description Needs the role read, operate, decide or admin.
+         */
+        get: operations["list-accounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Register or change up to 1,000 accounts. A wrong one does not stop the others; the same again changes nothing.
+         * @description Needs the role admin.
+         */
+        post: operations["put-accounts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{account}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An account, without its keys.
+         * @description Needs the role read, operate, decide or admin.
+         */
+        get: operations["get-account"];
+        /**
+         * Register an account at a payment channel, or change all of it. The channel is made once to check the keys. The answer has no key.
+         * @description Needs the role admin.
+         */
+        put: operations["put-account"];
+        post?: never;
+        /**
+         * Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.
+         * @description Needs the role admin.
+         */
+        delete: operations["delete-account"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{account}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an account new keys. Former ones that decrypt notices or verify answers stay valid for the overlap; requests are signed with the new private key at once.
+         * @description Needs the role admin.
+         */
+        post: operations["rotate-account-secrets"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/alarms": {
         parameters: {
             query?: never;
@@ -326,7 +434,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Seal all secrets under the newest master key, so that older ones can be taken out of the configuration.
+         * Seal all secrets of merchants and accounts under the newest master key, so that older ones can be taken out of the configuration.
          * @description Needs the role admin.
          */
         post: operations["reseal-merchants"];
@@ -1140,6 +1248,92 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        Account: {
+            account: string;
+            /** @description alipay: the public keys or certificates that verify answers. All of them, or none to leave them. */
+            alipay_public_keys?: string[] | null;
+            /** @description wechatpay: decrypts notices; without it none can be read. */
+            api_v3_key?: string;
+            /** @description alipay: of a merchant that authorised another one's application. */
+            app_auth_token?: string;
+            /** @description alipay: of an application with certificates. */
+            app_certificate?: string;
+            app_id?: string;
+            channel: string;
+            /** Format: date-time */
+            created: string;
+            /** @description What the channel's limits count. Accounts with the same one share a rate and a pace, and are paused together. */
+            endpoint: string;
+            /** @description Keys that a rotation replaced, and that stay valid for a while. */
+            former?: {
+                [key: string]: string[] | null;
+            };
+            /** @description Which account it is at the channel: a channel_order_no is unique within it. */
+            identity: string;
+            /** @description All keys with their times. */
+            keys: components["schemas"]["AccountKey"][];
+            mch_id?: string;
+            name: string;
+            /** @description wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. */
+            platform_keys?: {
+                [key: string]: string;
+            };
+            /** @description The merchant's or the application's private key, which signs requests. */
+            private_key?: string;
+            /** @description Why the channel cannot be asked now: a master key is missing, or the keys cannot be opened. */
+            problem?: string;
+            rate?: string;
+            /** @description alipay: of an application with certificates. */
+            root_certificates?: string;
+            seller_id?: string;
+            serial?: string;
+            /** @description The smallest rate of all accounts with this endpoint. Absent if none has one. */
+            shared_rate?: string;
+            sub_mch_id?: string;
+            /** Format: date-time */
+            updated: string;
+            url?: string;
+            /** @description Changes with each change of the account. */
+            version: string;
+        };
+        AccountBatch: {
+            accounts: components["schemas"]["PutAccount"][];
+            /** @description Dry run: nothing is changed. */
+            dry_run?: boolean;
+            reason?: string;
+        };
+        AccountBatched: {
+            results: components["schemas"]["AccountResult"][];
+        };
+        AccountKey: {
+            /** Format: date-time */
+            added: string;
+            /** @description private_key, platform_keys.ID, … */
+            field: string;
+            /** @description Empty of a key in PEM, and of one so short that this would reveal too much of it. */
+            last_four: string;
+            /** @description Id of the master key that seals it. */
+            master_key: string;
+            /**
+             * Format: date-time
+             * @description End of its validity; null: no end.
+             */
+            until: string | null;
+        };
+        AccountPage: {
+            accounts: components["schemas"]["Account"][];
+            /** @description Cursor of the next page; empty only at the end. */
+            next_cursor: string;
+        };
+        AccountResult: {
+            account: string;
+            error?: components["schemas"]["Problem"];
+            /**
+             * Format: int32
+             * @description 201: created. 200: changed. 204: unchanged. Otherwise see error.
+             */
+            status: number;
+        };
         Alarm: {
             /** Format: double */
             above: number;
@@ -1401,6 +1595,8 @@ export interface components {
             succeeded: number;
         };
         CreateTask: {
+            /** @description Order or poll: the registered account at the channel; default: the queue's own. */
+            account?: string;
             /**
              * Format: int64
              * @description Order: what it costs, in the smallest unit of currency. A payment of another amount makes the order UNKNOWN, never PAID. Default: any amount is accepted.
@@ -1854,18 +2050,18 @@ export interface components {
         MerchantReseal: {
             /**
              * Format: int32
-             * @description Merchants.
+             * @description Merchants and accounts.
              */
             examined: number;
             first_error?: string;
             /**
              * Format: int32
-             * @description Merchants whose secrets are under the newest master key now.
+             * @description Those whose secrets are under the newest master key now.
              */
             resealed: number;
             /**
              * Format: int32
-             * @description Merchants whose secrets cannot be opened; they stay unchanged.
+             * @description Those whose secrets cannot be opened; they stay unchanged.
              */
             unreadable: number;
         };
@@ -2131,6 +2327,66 @@ export interface components {
             /** @description Absent: about:blank; the status says everything. */
             type?: string;
         };
+        PutAccount: {
+            account?: string;
+            /** @description alipay: the public keys or certificates that verify answers. All of them, or none to leave them. */
+            alipay_public_keys?: string[] | null;
+            /** @description wechatpay: decrypts notices; without it none can be read. */
+            api_v3_key?: string;
+            /** @description alipay: of a merchant that authorised another one's application. */
+            app_auth_token?: string;
+            /** @description alipay: of an application with certificates. */
+            app_certificate?: string;
+            /** @description The application. Required for alipay, where it cannot be changed. */
+            app_id?: string;
+            /**
+             * @description It cannot be changed.
+             * @enum {string}
+             */
+            channel: "wechatpay" | "alipay";
+            /** @description Keys that a rotation replaced, and that stay valid for a while, as an export has them. Default: they stay. */
+            former?: {
+                [key: string]: string[] | null;
+            };
+            /**
+             * @description wechatpay: the number of the merchant, or of the service provider. It cannot be changed.
+             * @example 1900000001
+             */
+            mch_id?: string;
+            /** @description A name for people. The search matches its beginning. */
+            name?: string;
+            /** @description wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. */
+            platform_keys?: {
+                [key: string]: string;
+            };
+            /** @description The merchant's or the application's private key, which signs requests. */
+            private_key?: string;
+            /**
+             * @description Most requests per s, m or h, from 1/h to 1000000/s. All accounts of one mch_id, or of one app_id of alipay, share the smallest of their rates. Default: no limit but the queue's.
+             * @example 300/s
+             */
+            rate?: string;
+            /** @description Written to the audit record. */
+            reason?: string;
+            /** @description alipay: of an application with certificates. */
+            root_certificates?: string;
+            /** @description alipay: whose notices are read; default: those of every seller of the application. With app_auth_token it is required, and cannot be changed. */
+            seller_id?: string;
+            /** @description wechatpay: the serial number of the merchant's certificate. */
+            serial?: string;
+            /** @description wechatpay: the sub-merchant of a service provider. It cannot be changed. */
+            sub_mch_id?: string;
+            /**
+             * @description The provider's address; default: the usual one.
+             * @example https://openapi-sandbox.dl.alipaydev.com/gateway.do
+             */
+            url?: string;
+            /**
+             * @description The version of an earlier answer: if the account has another version now, the answer is 409 and nothing changes. none: the account must not exist. Default: no check.
+             * @example b5bb9d8014a0f9b1
+             */
+            version?: string;
+        };
         PutMerchant: {
             merchant_no?: string;
             /** @description A name for people. The search matches its beginning. */
@@ -2308,6 +2564,8 @@ export interface components {
             reconciliations: components["schemas"]["Reconciliation"][];
         };
         Request: {
+            /** @description Order or poll: the account at the channel; absent: the queue's own. */
+            account?: string;
             /**
              * Format: int64
              * @description Order: what it costs, in the smallest unit of currency.
@@ -2440,6 +2698,32 @@ export interface components {
              * @description When the last of these attempts began.
              */
             last: string;
+        };
+        RotateAccount: {
+            /** @description alipay: the public keys or certificates that verify answers. All of them, or none to leave them. */
+            alipay_public_keys?: string[] | null;
+            /** @description wechatpay: decrypts notices; without it none can be read. */
+            api_v3_key?: string;
+            /** @description alipay: of a merchant that authorised another one's application. */
+            app_auth_token?: string;
+            /** @description alipay: of an application with certificates. */
+            app_certificate?: string;
+            /**
+             * @description How long the former keys stay valid, at most 90d; default 24h.
+             * @example 24h
+             */
+            overlap?: string;
+            /** @description wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. */
+            platform_keys?: {
+                [key: string]: string;
+            };
+            /** @description The merchant's or the application's private key, which signs requests. */
+            private_key?: string;
+            reason?: string;
+            /** @description alipay: of an application with certificates. */
+            root_certificates?: string;
+            /** @description wechatpay: of the certificate that belongs to the new private_key. */
+            serial?: string;
         };
         RotateMerchant: {
             /**
@@ -2917,6 +3201,259 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "export-accounts": {
+        parameters: {
+            query?: {
+                /** @description Beginning of the account's name in orders. */
+                account?: string;
+                /** @description Beginning of the name for people, in upper or lower case. */
+                name?: string;
+                limit?: number;
+                /** @description The next_cursor of a page of the same search; default: the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountPage"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-accounts": {
+        parameters: {
+            query?: {
+                /** @description Beginning of the account's name in orders. */
+                account?: string;
+                /** @description Beginning of the name for people, in upper or lower case. */
+                name?: string;
+                limit?: number;
+                /** @description The next_cursor of a page of the same search; default: the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountPage"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "put-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountBatch"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountBatched"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's name in orders, escaped. */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "put-account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's name in orders, escaped. */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutAccount"];
+            };
+        };
+        responses: {
+            /** @description It was there already. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description It is new. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-account": {
+        parameters: {
+            query?: {
+                /** @description Written to the audit record. */
+                reason?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The account's name in orders, escaped. */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "rotate-account-secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's name in orders, escaped. */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateAccount"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
                 };
             };
             /** @description A refusal. */

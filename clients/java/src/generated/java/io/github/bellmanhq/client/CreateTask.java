@@ -9,6 +9,7 @@ import java.util.Map;
  * CreateTask, as the API has it. What is null is left out.
  *
  * @param queue The queue, whose rules hold for the task.
+ * @param account Order or poll: the registered account at the channel; default: the queue's own.
  * @param amount Order: what it costs, in the smallest unit of currency. A payment of another amount makes the order UNKNOWN, never PAID. Default: any amount is accepted.
  * @param body Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json.
  * @param channelOrderNo Order: the number by which the channel knows the order (out_trade_no), unique within its account; default: order_no.
@@ -41,6 +42,7 @@ import java.util.Map;
  */
 public record CreateTask(
         String queue,
+        String account,
         Long amount,
         String body,
         String channelOrderNo,
@@ -74,6 +76,7 @@ public record CreateTask(
     public Map<String, Object> asMap() {
         return Shape.fields(
                 "queue", queue,
+                "account", account,
                 "amount", amount,
                 "body", body,
                 "channel_order_no", channelOrderNo,
@@ -113,6 +116,7 @@ public record CreateTask(
     /** Gathers what a CreateTask has. It is of one thread. */
     public static final class Builder {
         private final String queue;
+        private String account;
         private Long amount;
         private String body;
         private String channelOrderNo;
@@ -145,6 +149,12 @@ public record CreateTask(
 
         private Builder(String queue) {
             this.queue = queue;
+        }
+
+        /** Order or poll: the registered account at the channel; default: the queue's own. */
+        public Builder account(String account) {
+            this.account = account;
+            return this;
         }
 
         /** Order: what it costs, in the smallest unit of currency. A payment of another amount makes the order UNKNOWN, never PAID. Default: any amount is accepted. */
@@ -319,7 +329,7 @@ public record CreateTask(
         }
 
         public CreateTask build() {
-            return new CreateTask(queue, amount, body, channelOrderNo, codeLife, currency, delay, due, event, expires, expiresAt, headers, json, key, maxAge, merchantNo, method, notification, orderCreated, orderNo, orderingKey, refNo, repeat, resume, schedule, success, supersedes, timeout, url, vars);
+            return new CreateTask(queue, account, amount, body, channelOrderNo, codeLife, currency, delay, due, event, expires, expiresAt, headers, json, key, maxAge, merchantNo, method, notification, orderCreated, orderNo, orderingKey, refNo, repeat, resume, schedule, success, supersedes, timeout, url, vars);
         }
     }
 }

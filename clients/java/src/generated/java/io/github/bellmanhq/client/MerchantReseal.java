@@ -8,9 +8,9 @@ import java.util.Map;
 /**
  * MerchantReseal, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param examined Merchants.
- * @param resealed Merchants whose secrets are under the newest master key now.
- * @param unreadable Merchants whose secrets cannot be opened; they stay unchanged.
+ * @param examined Merchants and accounts.
+ * @param resealed Those whose secrets are under the newest master key now.
+ * @param unreadable Those whose secrets cannot be opened; they stay unchanged.
  * @param firstError see the API
  */
 public record MerchantReseal(

@@ -45,6 +45,74 @@ public abstract class Operations {
     }
 
     /**
+     * Accounts as PUT takes them back, with their keys sealed: only a server with the same master key can open them.
+     *
+     * <p>Needs the role admin.
+     */
+    public AccountPage exportAccounts(ExportAccountsQuery query) {
+        return send("GET", "/v1/account-export", query == null ? null : query.asMap(), null, (status, json) -> AccountPage.of(json)).body();
+    }
+
+    /**
+     * Accounts: by the name for people where one is searched by, by the name in orders otherwise.
+     *
+     * <p>Needs the role read, operate, decide or admin.
+     */
+    public AccountPage listAccounts(ListAccountsQuery query) {
+        return send("GET", "/v1/accounts", query == null ? null : query.asMap(), null, (status, json) -> AccountPage.of(json)).body();
+    }
+
+    /**
+     * Register or change up to 1,000 accounts. A wrong one does not stop the others; the same again changes nothing.
+     *
+     * <p>Needs the role admin.
+     */
+    public AccountBatched putAccounts(AccountBatch body) {
+        return send("POST", "/v1/accounts/batch", null, body, (status, json) -> AccountBatched.of(json)).body();
+    }
+
+    /**
+     * An account, without its keys.
+     *
+     * <p>Needs the role read, operate, decide or admin.
+     */
+    public Account getAccount(String account) {
+        return send("GET", "/v1/accounts/" + segment(account), null, null, (status, json) -> Account.of(json)).body();
+    }
+
+    /**
+     * Register an account at a payment channel, or change all of it. The channel is made once to check the keys. The answer has no key.
+     *
+     * <p>Needs the role admin.
+     */
+    public Answer<Account> putAccount(String account, PutAccount body) {
+        return send("PUT", "/v1/accounts/" + segment(account), null, body, (status, json) -> Account.of(json));
+    }
+
+    /**
+     * Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.
+     *
+     * <p>Needs the role admin.
+     */
+    public void deleteAccount(String account, String reason) {
+        send("DELETE", "/v1/accounts/" + segment(account), Shape.fields("reason", reason), null, (status, json) -> null);
+    }
+
+    /** Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again. */
+    public void deleteAccount(String account) {
+        deleteAccount(account, null);
+    }
+
+    /**
+     * Give an account new keys. Former ones that decrypt notices or verify answers stay valid for the overlap; requests are signed with the new private key at once.
+     *
+     * <p>Needs the role admin.
+     */
+    public Account rotateAccountSecrets(String account, RotateAccount body) {
+        return send("POST", "/v1/accounts/" + segment(account) + "/secrets", null, body, (status, json) -> Account.of(json)).body();
+    }
+
+    /**
      * Alarms that are raised, or ended within a day, and the rules by which they are.
      *
      * <p>Needs the role read, operate, decide or admin.
@@ -178,7 +246,7 @@ public abstract class Operations {
     }
 
     /**
-     * Seal all secrets under the newest master key, so that older ones can be taken out of the configuration.
+     * Seal all secrets of merchants and accounts under the newest master key, so that older ones can be taken out of the configuration.
      *
      * <p>Needs the role admin.
      */
@@ -186,7 +254,7 @@ public abstract class Operations {
         return send("POST", "/v1/merchants/reseal", null, body, (status, json) -> MerchantReseal.of(json)).body();
     }
 
-    /** Seal all secrets under the newest master key, so that older ones can be taken out of the configuration. */
+    /** Seal all secrets of merchants and accounts under the newest master key, so that older ones can be taken out of the configuration. */
     public MerchantReseal resealMerchants() {
         return resealMerchants(null);
     }

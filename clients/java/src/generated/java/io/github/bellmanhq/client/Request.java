@@ -12,6 +12,7 @@ import java.util.Map;
  * @param headers The sent headers. *** replaces the values of Authorization, Proxy-Authorization, Cookie, Set-Cookie and of headers whose names contain token, secret, password, api-key or apikey.
  * @param method see the API
  * @param url see the API
+ * @param account Order or poll: the account at the channel; absent: the queue's own.
  * @param amount Order: what it costs, in the smallest unit of currency.
  * @param channelOrderNo Order: the number by which the channel knows it.
  * @param codeLife Order: as requested.
@@ -26,6 +27,7 @@ public record Request(
         Map<String, String> headers,
         String method,
         String url,
+        String account,
         Long amount,
         String channelOrderNo,
         String codeLife,
@@ -41,6 +43,7 @@ public record Request(
                 r.map("headers", String.class::cast),
                 r.text("method"),
                 r.text("url"),
+                r.text("account"),
                 r.int64("amount"),
                 r.text("channel_order_no"),
                 r.text("code_life"),

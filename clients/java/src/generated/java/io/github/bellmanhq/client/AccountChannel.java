@@ -1,0 +1,29 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+/** A value of the API, or {@link #UNRECOGNIZED}. */
+public enum AccountChannel implements Value {
+    WECHATPAY("wechatpay"),
+    ALIPAY("alipay"),
+    /** What a newer server says that this client does not know. It cannot be sent. */
+    UNRECOGNIZED("");
+
+    private final String value;
+
+    AccountChannel(String value) {
+        this.value = value;
+    }
+
+    /** As it stands in JSON; empty: UNRECOGNIZED. */
+    @Override
+    public String value() {
+        return value;
+    }
+
+    static AccountChannel of(Object json) {
+        for (var v : values()) {
+            if (v.value.equals(json)) return v;
+        }
+        return UNRECOGNIZED;
+    }
+}

@@ -1,0 +1,282 @@
+package account_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/account"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/registry"
+	"github.com/bellmanhq/bellman/order/alipay"
+	"github.com/bellmanhq/bellman/order/wechatpay"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// A counted store counts the documents that are read from it.
+type counted struct {
+	*memory.Store
+	read atomic.Int64
+}
+
+func (c *counted) Docs(ctx context.Context, f store.DocFilter, limit int) ([]store.Doc, error) {
+	docs, err := c.Store.Docs(ctx, f, limit)
+	c.read.Add(int64(len(docs)))
+	return docs, err
+}
+
+func masters(t testing.TB) *registry.Masters {
+	t.Helper()
+	key := make([]byte, 32)
+	rand.Read(key)
+	m, err := registry.NewMasters([]byte(base64.StdEncoding.EncodeToString(key)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// pair returns a private key and its public key in PEM.
+func pair(t testing.TB) (private, public string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return text("PRIVATE KEY", own), text("PUBLIC KEY", theirs)
+}
+
+// channel makes the channel of an account.
+func channel(c *config.Channel) (any, error) {
+	if c.Kind == "alipay" {
+		return alipay.New(alipay.Options{AppID: c.AppID, PrivateKey: c.PrivateKey, AlipayPublicKeys: c.AlipayKeys, AppAuthToken: c.AuthToken, SellerID: c.SellerID})
+	}
+	return wechatpay.New(wechatpay.Options{MchID: c.MchID, SubMchID: c.SubMchID, SerialNo: c.Serial, PrivateKey: c.PrivateKey, PlatformKeys: c.PlatformKeys, APIv3Keys: c.APIv3Keys})
+}
+
+func open(t testing.TB, s registry.Store, m *registry.Masters) *account.Registry {
+	return account.New(account.Options{
+		Options: registry.Options{Store: s, Masters: m, Alone: true},
+		Check:   func(c *config.Channel) error { _, err := channel(c); return err },
+	})
+}
+
+func wechat(private, public, name, sub string) client.PutAccount {
+	return client.PutAccount{
+		Account: name, Channel: "wechatpay", MchID: "1900000001", SubMchID: sub, Serial: "AB",
+		AccountKeys: client.AccountKeys{PrivateKey: private, APIv3Key: strings.Repeat("k", 32), PlatformKeys: map[string]string{"PUB_KEY_ID_1": public}},
+	}
+}
+
+// What is wrong with an account is said with the name of its field.
+func TestWhatIsWrongWithAnAccount(t *testing.T) {
+	private, public := pair(t)
+	r := open(t, memory.New(), masters(t))
+	ours := client.PutAccount{Account: "A", Channel: "alipay", AppID: "2021", AccountKeys: client.AccountKeys{PrivateKey: private, AlipayPublicKeys: []string{public}}}
+	tests := []struct {
+		in     client.PutAccount
+		change func(*client.PutAccount)
+		want   string // the fields
+	}{
+		{wechat(private, public, "A", ""), func(a *client.PutAccount) {}, ""},
+		{ours, func(a *client.PutAccount) {}, ""},
+		{wechat(private, public, "", ""), func(a *client.PutAccount) { a.Rate = "much" }, "account rate"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.Channel = "stripe" }, "channel"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.MchID = "x" }, "mch_id"},
+		{wechat(private, public, "B", "x"), func(a *client.PutAccount) {}, "sub_mch_id"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.Serial = "" }, "serial"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PrivateKey = "" }, "private_key"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PrivateKey = public }, "private_key"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PrivateKey = "file:/etc/passwd" }, "private_key"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.APIv3Key = "short" }, "api_v3_key"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PlatformKeys = nil }, "platform_keys"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PlatformKeys = map[string]string{"PUB_KEY_ID_1": "none"} }, `platform_keys["PUB_KEY_ID_1"]`},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.SellerID, a.AlipayPublicKeys = "1", []string{public} }, "seller_id alipay_public_keys"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.Former = map[string][]string{"private_key": {private}, "api_v3_key": {"x"}} }, "former.api_v3_key[0] former.private_key[0]"},
+		{ours, func(a *client.PutAccount) { a.Account, a.AppID = "C", "" }, "app_id"},
+		{ours, func(a *client.PutAccount) { a.Account, a.AppAuthToken = "C", "token" }, "seller_id"},
+		{ours, func(a *client.PutAccount) { a.Account, a.MchID = "C", "1" }, "mch_id"},
+	}
+	for _, tt := range tests {
+		tt.change(&tt.in)
+		_, _, err := r.Put(t.Context(), account.Wanted{PutAccount: tt.in}, bellman.By{})
+		wrong := new(bellman.Invalid)
+		var fields []string
+		if errors.As(err, &wrong) {
+			for _, f := range wrong.Fields {
+				fields = append(fields, f.Field)
+			}
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(fields)
+		want := strings.Fields(tt.want)
+		slices.Sort(want)
+		if tt.in.Channel == "alipay" && tt.in.Account == "A" { // is of wechatpay already
+			want = []string{"channel"}
+		}
+		if !slices.Equal(fields, want) {
+			t.Errorf("%+v: wrong fields %q (%v); want %q", tt.in.Account, fields, err, want)
+		}
+	}
+}
+
+// Ten thousand accounts cost no more memory than those that were used last, and the rate that they share is read with
+// one document.
+func TestTenThousandAccounts(t *testing.T) {
+	const accounts = 10_000
+	private, public := pair(t)
+	db := &counted{Store: memory.New()}
+	quick := account.New(account.Options{Options: registry.Options{Store: db, Masters: masters(t), Alone: true}}) // makes no channel to check
+	for from := 0; from < accounts; from += client.MaxBatch {
+		all := make([]account.Wanted, client.MaxBatch)
+		for i := range all {
+			all[i].PutAccount = wechat(private, public, fmt.Sprint("shop", from+i), fmt.Sprint(1900100000+from+i))
+			all[i].Rate = fmt.Sprintf("%d/s", 100+from+i)
+		}
+		results, err := quick.Import(t.Context(), all, false, bellman.By{})
+		if err != nil || !results[0].Created {
+			t.Fatal(err, results[0].Err)
+		}
+	}
+	made := 0
+	use := func(name string) {
+		t.Helper()
+		k, err := quick.Get(t.Context(), name)
+		if err != nil || k == nil {
+			t.Fatal(k, err)
+		}
+		_, err = account.Make(k, "orders", func(c *config.Channel) (any, error) { made++; return channel(c) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range accounts {
+		use(fmt.Sprint("shop", i))
+	}
+	if n := quick.Known(); n > 512 {
+		t.Errorf("%d accounts are in memory; want 512 at most", n)
+	}
+	before := made
+	for range 100 {
+		use("shop9999")
+	}
+	if made > before+1 {
+		t.Errorf("the channel of one account was made %d times", made-before)
+	}
+	read := db.read.Load()
+	for range 100 {
+		if rate, err := quick.RateOf(t.Context(), "wechatpay:1900000001"); err != nil || rate != 100 {
+			t.Fatalf("the shared rate is %v, %v; want 100", rate, err)
+		}
+	}
+	if n := db.read.Load() - read; n != 1 {
+		t.Errorf("%d documents were read for the rate of ten thousand accounts; want 1", n)
+	}
+	if err := quick.Delete(t.Context(), "shop0", bellman.By{}); err != nil {
+		t.Fatal(err)
+	}
+	if rate, err := quick.RateOf(t.Context(), "wechatpay:1900000001"); err != nil || rate != 101 {
+		t.Errorf("the shared rate is %v, %v after the smallest has gone; want 101", rate, err)
+	}
+}
+
+// A server without the master key knows whose the account is, and cannot ask the channel.
+func TestAccountWithoutMasterKey(t *testing.T) {
+	private, public := pair(t)
+	db := memory.New()
+	if _, _, err := open(t, db, masters(t)).Put(t.Context(), account.Wanted{PutAccount: wechat(private, public, "A", "7")}, bellman.By{}); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, db, masters(t))
+	k, err := r.Get(t.Context(), "A")
+	if err != nil || k.Identity != "wechatpay:1900000001:7" || !registry.IsMissingMaster(k.Unable) {
+		t.Errorf("%+v, %v; want it known, and unable", k, err)
+	}
+	if _, err := account.Make(k, "orders", channel); !registry.IsMissingMaster(err) {
+		t.Errorf("its channel: %v; want none for lack of the key", err)
+	}
+	if err := r.Ready(t.Context()); !registry.IsMissingMaster(err) {
+		t.Errorf("ready: %v; want the missing key named", err)
+	}
+}
+
+// Keys that verify overlap, and the former ones are gone at the end; the fields of a rotation that are left out stay.
+func TestRotate(t *testing.T) {
+	private, public := pair(t)
+	_, second := pair(t)
+	r := open(t, memory.New(), masters(t))
+	if _, _, err := r.Put(t.Context(), account.Wanted{PutAccount: wechat(private, public, "A", "")}, bellman.By{}); err != nil {
+		t.Fatal(err)
+	}
+	in := client.RotateAccount{AccountKeys: client.AccountKeys{PlatformKeys: map[string]string{"PUB_KEY_ID_2": second}}}
+	a, err := r.Rotate(t.Context(), "A", &in, time.Hour, bellman.By{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := r.Shown(&a, false)
+	if len(shown.PlatformKeys) != 1 || shown.PlatformKeys["PUB_KEY_ID_2"] == "" || len(shown.Former["platform_keys.PUB_KEY_ID_1"]) != 1 || shown.APIv3Key == "" || shown.PrivateKey == "" {
+		t.Errorf("keys %+v, formerly %q", shown.AccountKeys, shown.Former)
+	}
+	k, err := r.Get(t.Context(), "A")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := 0
+	account.Make(k, "keys", func(c *config.Channel) (int, error) { keys = len(c.PlatformKeys); return keys, nil })
+	if keys != 2 {
+		t.Errorf("%d platform keys verify during the overlap; want 2", keys)
+	}
+	for _, wrong := range []client.RotateAccount{{}, {AccountKeys: client.AccountKeys{APIv3Key: strings.Repeat("k", 32)}}, {AccountKeys: client.AccountKeys{PrivateKey: "none"}}} {
+		if _, err := r.Rotate(t.Context(), "A", &wrong, 0, bellman.By{}); !errors.As(err, new(*bellman.Invalid)) {
+			t.Errorf("a rotation of nothing, of the same, or of what is no key: %v", err)
+		}
+	}
+	if _, err := r.Rotate(t.Context(), "B", &in, 0, bellman.By{}); !errors.Is(err, bellman.ErrNotFound) {
+		t.Errorf("a rotation of an account that there is not: %v", err)
+	}
+}
+
+func BenchmarkFirstUse(b *testing.B) {
+	private, public := pair(b)
+	r := account.New(account.Options{Options: registry.Options{Store: memory.New(), Masters: masters(b), Alone: true, Keep: 1}})
+	for i := range 2 {
+		if _, _, err := r.Put(b.Context(), account.Wanted{PutAccount: wechat(private, public, fmt.Sprint(i), "")}, bellman.By{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ { // each use evicts the other
+		k, err := r.Get(b.Context(), fmt.Sprint(i%2))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := account.Make(k, "orders", channel); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
