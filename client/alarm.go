@@ -33,7 +33,7 @@ type Alarm struct {
 	Expires    *Time  `json:"expires,omitempty" format:"date-time" doc:"When the credential expires."`
 
 	Decision *Decision  `json:"decision,omitempty" doc:"Only of order_decided_by_hand."`
-	Case     *AlarmCase `json:"case,omitempty" doc:"Only of an order, refund or transfer that needs a person."`
+	Affected *AlarmCase `json:"affected,omitempty" doc:"Only of an order, refund or transfer that needs a person."`
 }
 
 // A Decision is an order that a person decided.

@@ -44,7 +44,7 @@ func TestOrdersNeedPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		return len(all.Alarms) == 2 && !slices.ContainsFunc(all.Alarms, func(a client.Alarm) bool {
-			return a.Case == nil || a.Case.MerchantNo != "M1" || a.Case.State != "UNKNOWN" || a.Case.Why == "" || a.Until != nil || a.Queue != "orders"
+			return a.Affected == nil || a.Affected.MerchantNo != "M1" || a.Affected.State != "UNKNOWN" || a.Affected.Why == "" || a.Until != nil || a.Queue != "orders"
 		})
 	})
 }

@@ -34,7 +34,7 @@ type Alarm struct {
 	Expires    time.Time `json:"expires,omitzero"`     // when it does
 
 	Decision *Decision `json:"decision,omitempty"` // only of order_decided_by_hand
-	Case     *Case     `json:"case,omitempty"`     // of an order, refund or transfer that needs a person
+	Affected *Case     `json:"affected,omitempty"` // of an order, refund or transfer that needs a person
 }
 
 // Raised reports whether the alarm has not ended.

@@ -36,12 +36,12 @@ func (w *Watch) Needed(when string, t *bellman.Task, c Case, at time.Time) (task
 		}
 		a := Alarm{
 			ID: identify(r.Name, c.Task), Name: r.Name, When: r.When, Queue: t.Queue, Value: 1,
-			Since: at.UTC().Truncate(time.Millisecond), To: r.To, Case: &c,
+			Since: at.UTC().Truncate(time.Millisecond), To: r.To, Affected: &c,
 		}
 		hour := a.Since.Truncate(time.Hour)
 		n := w.count(r.Name, hour)
 		if n > mostNeeded { // the same task for each of them: its key is there already
-			a.ID, a.Since, a.Value, a.Case, a.Queue = identify(r.Name, more), hour, mostNeeded, nil, r.Queue
+			a.ID, a.Since, a.Value, a.Affected, a.Queue = identify(r.Name, more), hour, mostNeeded, nil, r.Queue
 		}
 		if task, ok := w.momentary(&a); ok {
 			tasks = append(tasks, task)

@@ -52,13 +52,13 @@ func TestNeeded(t *testing.T) {
 				Data struct {
 					Queue, Text string
 					ZH          string `json:"text_zh"`
-					Case        alarm.Case
+					Affected    alarm.Case
 				}
 			}
 			if err := json.Unmarshal(told[0].Body, &event); err != nil {
 				t.Fatal(err)
 			}
-			if d := event.Data; !strings.HasPrefix(d.Text, want) || !strings.Contains(d.ZH, "M1") || d.Queue != "wx" || d.Case.RefNo != refNo || d.Case.OrderNo != "O1" || d.Case.Task == "" {
+			if d := event.Data; !strings.HasPrefix(d.Text, want) || !strings.Contains(d.ZH, "M1") || d.Queue != "wx" || d.Affected.RefNo != refNo || d.Affected.OrderNo != "O1" || d.Affected.Task == "" {
 				t.Errorf("told %+v", d)
 			}
 		}

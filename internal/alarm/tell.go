@@ -41,7 +41,7 @@ type data struct {
 	Expires    string `json:"expires,omitempty"`
 
 	Decision *Decision `json:"decision,omitempty"`
-	Case     *Case     `json:"case,omitempty"`
+	Affected *Case     `json:"affected,omitempty"`
 }
 
 // event returns the event that reports an alarm: its type, its key and its body. One key is reported once.
@@ -50,7 +50,7 @@ func event(a *Alarm) (typed, key string, body []byte) {
 	d := data{
 		Name: a.Name, When: a.When, Queue: a.Queue, Endpoint: a.Endpoint, Above: a.Above, Value: a.Value,
 		Since: stamp(a.Since), Reason: a.Reason, Date: a.Date, Counts: a.Counts, Text: text(a), TextZH: textZH(a), Decision: a.Decision,
-		Credential: a.Credential, Case: a.Case,
+		Credential: a.Credential, Affected: a.Affected,
 	}
 	if !a.Expires.IsZero() {
 		d.Expires = stamp(a.Expires)
@@ -134,7 +134,7 @@ func text(a *Alarm) string {
 		}
 	case OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction:
 		what = fmt.Sprintf("more than %s cases of %s within an hour, which are not told one by one", count(a.Value), a.When)
-		if c := a.Case; c != nil && c.RefNo != "" {
+		if c := a.Affected; c != nil && c.RefNo != "" {
 			what = fmt.Sprintf("refund or transfer %s of order %s of merchant %s in queue %s is %s: %s", c.RefNo, c.OrderNo, c.MerchantNo, a.Queue, c.State, c.Why)
 		} else if c != nil {
 			what = fmt.Sprintf("order %s of merchant %s in queue %s is %s: %s", c.OrderNo, c.MerchantNo, a.Queue, c.State, c.Why)
@@ -191,7 +191,7 @@ func textZH(a *Alarm) string {
 		}
 	case OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction:
 		what = fmt.Sprintf("一小时内 %s 超过 %s 件，不再逐件告警", a.When, count(a.Value))
-		if c := a.Case; c != nil && c.RefNo != "" {
+		if c := a.Affected; c != nil && c.RefNo != "" {
 			what = fmt.Sprintf("队列 %s 中商户 %s 订单 %s 的退款或转账 %s 状态为 %s：%s", a.Queue, c.MerchantNo, c.OrderNo, c.RefNo, c.State, c.Why)
 		} else if c != nil {
 			what = fmt.Sprintf("队列 %s 中商户 %s 的订单 %s 状态为 %s：%s", a.Queue, c.MerchantNo, c.OrderNo, c.State, c.Why)

@@ -45,8 +45,8 @@ func (a *API) listAlarms(ctx context.Context, _ *struct{ Caller }) (*answer[clie
 			Since: client.At(one.Since), Until: optional(one.Until), Reason: one.Reason, To: one.To, Untold: one.Untold,
 		}
 		shown.Credential, shown.Expires = one.Credential, optional(one.Expires)
-		if one.Case != nil {
-			shown.Case = new(client.AlarmCase(*one.Case))
+		if one.Affected != nil {
+			shown.Affected = new(client.AlarmCase(*one.Affected))
 		}
 		if one.Decision != nil {
 			shown.Decision = new(client.Decision(*one.Decision))

@@ -1338,7 +1338,7 @@ export interface components {
             /** Format: double */
             above: number;
             /** @description Only of an order, refund or transfer that needs a person. */
-            case?: components["schemas"]["AlarmCase"];
+            affected?: components["schemas"]["AlarmCase"];
             /** @description Only of credential_expires: the certificate or key, by its place in the configuration. */
             credential?: string;
             /** @description Only of order_decided_by_hand. */

@@ -19,7 +19,7 @@ import java.util.Map;
  * @param untold Why no task reports the latest change; empty: a task does.
  * @param value Value when the alarm was raised.
  * @param when see the API
- * @param case Only of an order, refund or transfer that needs a person.
+ * @param affected Only of an order, refund or transfer that needs a person.
  * @param credential Only of credential_expires: the certificate or key, by its place in the configuration.
  * @param decision Only of order_decided_by_hand.
  * @param expires When the credential expires.
@@ -36,7 +36,7 @@ public record Alarm(
         String untold,
         double value,
         String when,
-        AlarmCase case,
+        AlarmCase affected,
         String credential,
         Decision decision,
         Instant expires) {
@@ -54,7 +54,7 @@ public record Alarm(
                 r.text("untold"),
                 r.number("value", 0.0),
                 r.text("when"),
-                r.shape("case", AlarmCase::of),
+                r.shape("affected", AlarmCase::of),
                 r.text("credential"),
                 r.shape("decision", Decision::of),
                 r.time("expires"));
