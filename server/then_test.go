@@ -38,7 +38,7 @@ type till struct {
 
 // heard is one request that a shop got.
 type heard struct {
-	method, path, media, event string
+	method, path, media string
 	fields                     url.Values // of query and form, as a servlet's getParameter reads them
 	body                       string
 }
