@@ -38,9 +38,9 @@ type till struct {
 
 // heard is one request that a shop got.
 type heard struct {
-	method, path, media, event string
-	fields                     url.Values // of query and form, as a servlet's getParameter reads them
-	body                       string
+	method, path, media string
+	fields              url.Values // of query and form, as a servlet's getParameter reads them
+	body                string
 }
 
 func newTill(t *testing.T, answer string) *till {
