@@ -349,8 +349,8 @@ func TestNew(t *testing.T) {
 		{func(o *gateway.Options) { o.Sign = sign.Config{Scheme: "none"} }, "gateway: sign: scheme"},
 		{func(o *gateway.Options) {
 			o.Sign = sign.Config{Scheme: sign.MD5Params, Secrets: []sign.Secret{sign.NewSecret("hush")}}
-			o.Close.Body = "order {order_no}"
-		}, "gateway: close: cannot be signed: parameters are signed in a JSON object"},
+			o.Close.Body = "<a>{order_no}</a>"
+		}, "gateway: close: cannot be signed: the body is no XML document of one root"},
 		{func(o *gateway.Options) {
 			o.Sign = sign.Config{Scheme: sign.StandardWebhooks, Secrets: []sign.Secret{sign.NewSecret("whsec_aHVzaGh1c2hodXNoaHVzaGh1c2hodXNo")}}
 			o.Query.Headers = map[string]string{"webhook-id": "hush"}
