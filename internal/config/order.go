@@ -83,36 +83,6 @@ type Channel struct {
 	SellerID         string // whose notices are read; empty: those of the application
 }
 
-// builtIn reports whether the channel is WeChat Pay or Alipay.
-func (c *Channel) builtIn() bool {
-	return c.Kind == "wechatpay" || c.Kind == "alipay" || c.Account != ""
-}
-
-// Identity says which account it is at its provider; empty: no built-in channel.
-func (c *Channel) Identity() string {
-	switch endpoint := c.Endpoint(); {
-	case c.SubMchID != "":
-		return endpoint + ":" + c.SubMchID
-	case c.Kind == "alipay" && c.AuthToken != sign.Secret{} && c.SellerID != "": // one application acts for many sellers
-		return endpoint + ":" + c.SellerID
-	default:
-		return endpoint
-	}
-}
-
-// Endpoint names what the provider's limits count; empty: no built-in channel. WeChat Pay counts the requests of
-// a service provider and all its sub-merchants together. That Alipay counts those of an application together
-// could not be confirmed.
-func (c *Channel) Endpoint() string {
-	switch c.Kind {
-	case "wechatpay":
-		return "wechatpay:" + c.MchID
-	case "alipay":
-		return "alipay:" + c.AppID
-	}
-	return ""
-}
-
 // A Notice says how the notices of a gateway are verified and read.
 type Notice struct {
 	Verify   sign.VerifyConfig
@@ -340,12 +310,6 @@ var alipayFields = []field[Channel]{
 	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
 	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
 	{name: "seller_id", set: func(c *Channel, s string) error { return filled(&c.SellerID, s) }},
-}
-
-// accountFields are the fields of a channel that is a registered account.
-var accountFields = []field[Channel]{
-	{name: "kind", set: func(c *Channel, s string) error { return choice(&c.Kind, s, "wechatpay", "alipay") }},
-	{name: "account", set: func(c *Channel, s string) error { return filled(&c.Account, s) }},
 }
 
 func channelKind(c *Channel, s string) error {
