@@ -30,8 +30,12 @@ type Account[C any] struct {
 // should answer from memory.
 type Accounts[C any] func(ctx context.Context, name string) (Account[C], error)
 
-// Accept returns the account that a new task names. If there is none, it adds to bad why.
-func (f Accounts[C]) Accept(bad *bellman.Invalid, name string) (at Account[C], err error) {
+// Accept returns the account that a new task names, or own if it names none or f is nil. If there is none of that
+// name, or can says no, it adds to bad why. can reports whether a channel does what the queue needs.
+func (f Accounts[C]) Accept(bad *bellman.Invalid, name string, own Account[C], can func(C) error) (at Account[C], err error) {
+	if name == "" || f == nil {
+		return own, nil
+	}
 	wrong := new(bellman.Invalid)
 	switch at, err = f(context.Background(), name); { // f bounds its time
 	case errors.As(err, &wrong):
@@ -40,6 +44,10 @@ func (f Accounts[C]) Accept(bad *bellman.Invalid, name string) (at Account[C], e
 		bad.Note("account", coded.Errorf("order.no_account", "%.128q is not registered: want the name of an account", name))
 	case err != nil:
 		return at, fmt.Errorf("account %.128q: %w", name, err)
+	default:
+		if err := can(at.Channel); err != nil {
+			bad.Note("account", err)
+		}
 	}
 	return at, nil
 }
@@ -104,20 +112,14 @@ func (h *Handler) RateOf(ctx context.Context, endpoint string) (float64, error) 
 // accept returns the account of a new order, and writes its name into ask.
 func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (Account[Channel], error) {
 	name := cmp.Or(ask.Account, h.rules.Default)
-	at := Account[Channel]{Channel: h.channel, Identity: cmp.Or(name, h.Account(queue)), Endpoint: h.rules.Endpoint}
-	if name == "" || h.rules.Accounts == nil {
-		return at, nil
-	}
+	own := Account[Channel]{Channel: h.channel, Identity: cmp.Or(name, h.Account(queue)), Endpoint: h.rules.Endpoint}
 	ask.Account = name
-	noted := len(bad.Fields)
-	at, err := h.rules.Accounts.Accept(bad, name)
-	if err != nil || len(bad.Fields) > noted {
-		return at, err
-	}
-	if _, reverses := at.Channel.(Reverser); h.reverses && !reverses {
-		bad.Note("account", coded.Errorf("order.no_reverse", "%.128q cannot reverse orders, as this queue does", name))
-	}
-	return at, nil
+	return h.rules.Accounts.Accept(bad, name, own, func(c Channel) error {
+		if _, reverses := c.(Reverser); h.reverses && !reverses {
+			return coded.Errorf("order.no_reverse", "%.128q cannot reverse orders, as this queue does", name)
+		}
+		return nil
+	})
 }
 
 // channelOf returns the channel of an order: its account's, or the queue's own. If it cannot be asked, it

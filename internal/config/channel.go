@@ -1,10 +1,8 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -47,38 +45,6 @@ type Channel struct {
 	Provider gateway.ProviderOptions
 }
 
-// builtIn reports whether bellman knows the channel's protocol by itself.
-func (c *Channel) builtIn() bool {
-	return c.Kind != "" && c.Kind != "program" || c.Account != ""
-}
-
-// Identity says which account it is at its provider; empty: no built-in channel. Stripe's numbers are unique over
-// all accounts.
-func (c *Channel) Identity() string {
-	sub := cmp.Or(c.SubMchID, c.Provider.SubMerchantID)
-	if c.Kind == "alipay" && c.AuthToken != (sign.Secret{}) {
-		sub = c.SellerID // one application acts for many sellers
-	}
-	return strings.TrimSuffix(c.Endpoint()+":"+sub, ":")
-}
-
-// Endpoint names what the provider's limits count; empty: no built-in channel. WeChat Pay counts the requests of
-// a service provider and all its sub-merchants together, and both versions of its API know an order by the same
-// number. That Alipay counts those of an application together could not be confirmed.
-func (c *Channel) Endpoint() string {
-	switch c.Kind {
-	case "wechatpay":
-		return "wechatpay:" + c.MchID
-	case gateway.WeChatV2:
-		return "wechatpay:" + c.Provider.MerchantID
-	case "alipay":
-		return "alipay:" + c.AppID
-	case "", "program":
-		return ""
-	}
-	return strings.TrimSuffix(c.Kind+":"+c.Provider.MerchantID, ":")
-}
-
 var wechatFields = []field[Channel]{
 	{name: "kind", set: channelKind},
 	{name: "url", set: func(c *Channel, s string) error { return target(&c.URL, s) }},
@@ -104,12 +70,6 @@ var alipayFields = []field[Channel]{
 	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
 	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
 	{name: "seller_id", set: func(c *Channel, s string) error { return filled(&c.SellerID, s) }},
-}
-
-// accountFields are the fields of a channel that is a registered account.
-var accountFields = []field[Channel]{
-	{name: "kind", set: func(c *Channel, s string) error { return choice(&c.Kind, s, "wechatpay", "alipay") }},
-	{name: "account", set: func(c *Channel, s string) error { return filled(&c.Account, s) }},
 }
 
 // readPlatformKeys reads the word fetch, or keys by their serial numbers and ids. Among the keys,

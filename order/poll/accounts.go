@@ -37,20 +37,14 @@ func (h *Handler) RateOf(ctx context.Context, endpoint string) (float64, error) 
 // accept returns the account of a new task, and writes its name into ask.
 func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (order.Account[Channel], error) {
 	name := cmp.Or(ask.Account, h.rules.Default)
-	at := order.Account[Channel]{Channel: h.channel, Identity: cmp.Or(name, h.rules.Account, "queue:"+queue), Endpoint: h.rules.Endpoint}
-	if name == "" || h.rules.Accounts == nil {
-		return at, nil
-	}
+	own := order.Account[Channel]{Channel: h.channel, Identity: cmp.Or(name, h.rules.Account, "queue:"+queue), Endpoint: h.rules.Endpoint}
 	ask.Account = name
-	noted := len(bad.Fields)
-	at, err := h.rules.Accounts.Accept(bad, name)
-	if err != nil || len(bad.Fields) > noted {
-		return at, err
-	}
-	if _, requests := at.Channel.(Requester); h.rules.Request && !requests {
-		bad.Note("account", coded.Errorf("order.no_request", "%.128q cannot request this, as the queue does", name))
-	}
-	return at, nil
+	return h.rules.Accounts.Accept(bad, name, own, func(c Channel) error {
+		if _, requests := c.(Requester); h.rules.Request && !requests {
+			return coded.Errorf("order.no_request", "%.128q cannot request this, as the queue does", name)
+		}
+		return nil
+	})
 }
 
 // channelOf returns the channel of a task: its account's, or the queue's own. If it cannot be asked, it is

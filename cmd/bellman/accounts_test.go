@@ -1,0 +1,73 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// An account is registered, changed, rotated, exported and imported by the command line, with keys in files.
+func TestAccounts(t *testing.T) {
+	p := start(t, []string{"MASTER=" + strings.Repeat("0f", 32), "BELLMAN_MASTER_KEY=env:MASTER"}, "--store", "pebble:"+t.TempDir())
+	defer p.stop()
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := file("private.pem", string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})))
+	platform := "PUB_KEY_ID_1=" + file("public.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})))
+	v3 := file("v3", strings.Repeat("k", 28)+"last\n")
+	accounts := func(args ...string) string {
+		t.Helper()
+		return must(t, append(append([]string{"accounts"}, args...), "--server", p.url)...)
+	}
+	says := func(out string, wants ...string) {
+		t.Helper()
+		for _, want := range wants {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is missing in\n%s", want, out)
+			}
+		}
+	}
+	put := []string{"put", "shop1", "--channel", "wechatpay", "--mch-id", "1900000001", "--serial", "AB", "--private-key", private, "--api-v3-key", v3, "--platform-key", platform, "--rate", "300/s"}
+	says(accounts(put...), "wechatpay:1900000001", "300/s", "api_v3_key, platform_keys.PUB_KEY_ID_1, private_key")
+	says(accounts("put", "shop1", "--name", "Tea"), "Tea", "300/s", "private_key") // the rest stays
+	says(accounts("list", "--name", "te"), "shop1")
+	says(accounts("rotate", "shop1", "--api-v3-key", file("next", strings.Repeat("n", 32)), "--overlap", "1h"), "api_v3_key until ")
+	says(accounts("get", "shop1", "-o", "json"), `"***nnnn"`, `"***last"`)
+
+	lines := file("accounts.ndjson", accounts("export", "--secrets"))
+	says(accounts("import", lines), "1      0        0        1          0")
+	accounts("delete", "shop1", "--reason", "moves")
+	says(accounts("import", lines), "1      1        0        0          0")
+	says(accounts("get", "shop1"), "api_v3_key until ")
+	if out := accounts("export"); strings.Contains(out, "sealed:") {
+		t.Errorf("an export without secrets has them:\n%s", out)
+	}
+	for want, args := range map[string][]string{
+		"want ID=FILE":           {"put", "shop1", "--platform-key", "none"},
+		"--private-key: ":        {"put", "shop1", "--private-key", "/no/such/file"},
+		"body.mch_id: cannot be": {"put", "shop1", "--mch-id", "1900000002"},
+	} {
+		if r := run(t, append(append([]string{"accounts"}, args...), "--server", p.url)...); r.status == 0 || !strings.Contains(r.errors, want) {
+			t.Errorf("accounts %q: status %d, %s; want %q", args, r.status, r.errors, want)
+		}
+	}
+}
