@@ -59,6 +59,7 @@ type watched struct {
 	life  Life
 	plan  *plan
 	order Order
+	given bool // a person or a service says what is applied now, not the channel
 }
 
 func (h *Handler) read(task *bellman.Task, now time.Time) (*watched, error) {
@@ -154,7 +155,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 		m.tell = tellUndecided // the queue wants every UNKNOWN told
 	}
 	if taken != nil && m.tell != tellDuplicate && (m.tell != "" || m.reason == "amount_mismatch") {
-		w.life.Taken = h.encodeTaken(w, taken)
+		w.life.Taken, w.life.Given = h.encodeTaken(w, taken), w.given
 	}
 	if m.tell != "" {
 		of := json.RawMessage(w.life.Taken)

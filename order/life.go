@@ -61,6 +61,7 @@ type Life struct {
 
 	DecidedAt int64           `json:"decided_at,omitempty"` // Unix ms
 	Taken     json.RawMessage `json:"taken,omitempty"`      // fields of the payment, from the answer: an object
+	Given     bool            `json:"given,omitempty"`      // Taken is what a person or a service said, not the channel
 	Late      string          `json:"late_payment,omitempty"`
 
 	// Payments are the hashes of the numbers of duplicate payments. The first payment's number is in Taken.

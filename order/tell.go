@@ -71,7 +71,8 @@ func (w *watched) news(m move, taken json.RawMessage, now time.Time) News {
 	case tellDuplicate:
 		n.Decision, n.Event = DuplicatePayment, EventDuplicatePayment
 		n.What += "/" + hashed(m.payment)
-		n.Fields["duplicate_payment"], n.NoRefund = m.reading.String(), m.reading != Paid
+		n.Fields["duplicate_payment"] = m.reading.String()
+		n.NoRefund = m.reading != Paid || w.given || l.Given // another number may be the same payment
 	default:
 		return n
 	}

@@ -91,7 +91,8 @@ type News struct {
 	Fields map[string]any
 
 	// NoRefund says that no refund is requested: the channel refunded the payment already, or nobody
-	// was told that the order failed, since it is UNKNOWN.
+	// was told that the order failed, since it is UNKNOWN, or not the channel but a caller named one of two
+	// payments.
 	NoRefund bool
 }
 

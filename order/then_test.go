@@ -224,6 +224,42 @@ func TestRefundOfALatePayment(t *testing.T) {
 	}
 }
 
+// Only the channel's own words cause the refund of a second payment: a caller of Complete may know the
+// first one by another number.
+func TestRefundOfADuplicatePayment(t *testing.T) {
+	refund := Recipient{Queue: "refunds", Refund: func(queue string, n *News) bellman.Task {
+		return bellman.Task{Queue: queue, Key: "R " + n.Order.OrderNo, Body: n.Taken}
+	}}
+	paid := func(id string) Taken {
+		return Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": id}
+	}
+	notice := func(id string) bellman.Completion {
+		return bellman.Completion{Detail: &Told{Of: OfPayment, Reading: "PAID", Taken: paid(id)}}
+	}
+	byHand := func(id string) bellman.Completion { return bellman.Completion{Outcome: "PAID", Detail: paid(id)} }
+	for _, tt := range []struct {
+		name          string
+		first, second bellman.Completion
+		want          []string
+	}{
+		{"two notices", notice("T1"), notice("T2"), []string{"refunds "}},
+		{"a notice after a caller", byHand("mine"), notice("T2"), nil},
+		{"a caller after a notice", notice("T1"), byHand("mine"), nil},
+	} {
+		h := newHouse(t, func(r *Rules) { r.Then.For = map[string][]Recipient{DuplicatePayment: {refund}} })
+		task := h.priced()
+		v, err := h.handler.Complete(task, tt.first, h.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task.Data = v.Data
+		v, err = h.handler.Complete(task, tt.second, h.now)
+		if got := follows(v.Follow); err != nil || !slices.Equal(got, tt.want) || len(h.alerts) != 1 {
+			t.Errorf("%s: %q, %v, alerts %q; want %q", tt.name, got, err, h.alerts, tt.want)
+		}
+	}
+}
+
 // unaddressed is priced without an address.
 func (h *house) unaddressed() *bellman.Task {
 	return h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s*20", Body: []byte(`{"amount":8800,"currency":"CNY"}`)})

@@ -150,6 +150,7 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
 			Field: "taken.amount", Problem: fmt.Sprintf("is missing: the order costs %d %s, so want which amount was paid, and taken.currency", w.order.Amount, w.order.Currency)}}}
 	}
+	w.given = true
 	v, result, err := h.outcome(w, r, taken, now)
 	if result != NoticeMismatch {
 		v.Reason = "" // the caller's

@@ -137,6 +137,7 @@ func TestOrderMistakes(t *testing.T) {
 		{strings.Replace(whole, "then: merchant-notify", "then: {PAID: [merchant-notify, {queue: merchant-notify, ordered: true}]}", 1), `names queue "merchant-notify" twice`},
 		{strings.Replace(whole, "then: merchant-notify", "then: {PAID: {ordered: true}}", 1), "wechat-orders.then.PAID: want queue, the name of a queue of kind notify, or refund"},
 		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, default: none}", 1), "wechat-orders.then: has queue and default"},
+		{strings.Replace(whole, "then: merchant-notify", "notice: {verify: {scheme: hmac_sha256, header: X-S, secrets: [\"a-secret-of-32-characters-at-least\"]}, order: json.no, states: alipay}\n    then: {duplicate_payment: {refund: merchant-notify}}", 1), "wechat-orders.then.duplicate_payment: the query and the notice may name one payment by different transaction_ids"},
 		{strings.Replace(whole, "then: merchant-notify", "then: {PAID: {refund: merchant-notify}}", 1), "wechat-orders.then.PAID: refund is for late_payment and duplicate_payment alone"},
 		{strings.Replace(whole, "then: merchant-notify", "then: {late_payment: {refund: merchant-notify}}", 1), `wechat-orders.then.late_payment: "merchant-notify" is of kind notify: want a queue of kind poll with a request`},
 		{strings.Replace(whole, "then: merchant-notify", "then: {late_payment: {refund: refunds}}", 1), `wechat-orders.then.late_payment: "refunds" is no queue: want the name of a queue of kind poll`},

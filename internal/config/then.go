@@ -256,27 +256,37 @@ func readTemplate(r *reader, path string, n ast.Node) *order.Template {
 func checkThen(r *reader, path string, queues []Queue) {
 	for _, q := range queues {
 		at := within(within(path, q.Name), "then")
-		check := func(at string, told []Told, payment bool) {
+		check := func(at string, told []Told, payment, duplicate bool) {
 			if _, there := r.places[at]; !there {
 				at = within(within(path, q.Name), "then")
 			}
 			for _, to := range told {
 				wrong := ""
-				if to.Refund {
-					wrong = noRefund(queues, to.Queue, payment)
-				} else {
+				switch {
+				case !to.Refund:
 					wrong = notNotify(queues, to.Queue, "")
+				case duplicate && !q.Order.namesPaymentsAlike():
+					wrong = "the query and the notice may name one payment by different transaction_ids, and it would be refunded as a second one: want the same preset as states and as notice.states"
+				default:
+					wrong = noRefund(queues, to.Queue, payment)
 				}
 				if wrong != "" {
 					r.problems = append(r.problems, r.places[at].problem(at, wrong))
 				}
 			}
 		}
-		check(within(at, "default"), q.Order.Then.Default, false)
+		check(within(at, "default"), q.Order.Then.Default, false, false)
 		for _, decision := range slices.Concat(order.Decisions(), poll.Decisions()) {
-			check(within(at, decision), q.Order.Then.For[decision], decision == order.LatePayment || decision == order.DuplicatePayment)
+			duplicate := decision == order.DuplicatePayment
+			check(within(at, decision), q.Order.Then.For[decision], duplicate || decision == order.LatePayment, duplicate)
 		}
 	}
+}
+
+// namesPaymentsAlike reports whether a query and a notice have the same transaction_id for one payment. A
+// gateway's must be read by one preset.
+func (o *Order) namesPaymentsAlike() bool {
+	return o.Notice == nil || o.States.Preset != "" && o.States.Preset == o.Notice.States.Preset
 }
 
 // noRefund returns why the queue named to cannot request the refund of a payment; empty: it can.
