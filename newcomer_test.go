@@ -27,7 +27,7 @@ import (
 // "# needs Docker". Each has the number of such blocks, so that a new one is seen here.
 var reasons = map[string]int{
 	"a gateway that sends notices":        1,
-	"an account at WeChat Pay or Alipay":  3,
+	"an account at WeChat Pay or Alipay":  6,
 	"another machine":                     5,
 	"Docker":                              1,
 	"Kubernetes":                          1,
