@@ -415,6 +415,12 @@ func TestAccountsOfOneMerchantAreOneEndpoint(t *testing.T) {
 	if n := asked(); n != 1 { // the second is half an hour later
 		t.Errorf("%d requests to both accounts at 2/h", n)
 	}
+	if names, err := api.PauseEndpoint(t.Context(), "wechatpay:1900000002", client.Because{Reason: "r"}); err != nil || !slices.Equal(names, []string{"wechatpay:1900000002"}) {
+		t.Errorf("a pause of the endpoint: %q, %v", names, err)
+	}
+	if names, err := api.ResumeEndpoint(t.Context(), "wechatpay:1900000002", client.Because{Reason: "r"}); err != nil || !slices.Equal(names, []string{"wechatpay:1900000002"}) {
+		t.Errorf("the end of the pause: %q, %v", names, err)
+	}
 	in := two.put()
 	in.Rate = "1000/s"
 	register(t, api, "shop2", in)
