@@ -35,7 +35,8 @@ type PutAccount struct {
 type AccountKeys struct {
 	PrivateKey       string            `json:"private_key,omitempty" maxLength:"65536" doc:"The merchant's or the application's private key, which signs requests."`
 	APIv3Key         string            `json:"api_v3_key,omitempty" maxLength:"65536" doc:"wechatpay: decrypts notices; without it none can be read."`
-	PlatformKeys     map[string]string `json:"platform_keys,omitempty" doc:"wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them."`
+	PlatformKeys     map[string]string `json:"platform_keys,omitempty" doc:"wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. {\"certificates\": \"fetch\"}: the certificates are fetched from WeChat Pay and renewed."`
+	Certificate      string            `json:"certificate,omitempty" maxLength:"65536" doc:"wechatpay: the merchant's certificate. It says serial and when it expires."`
 	AlipayPublicKeys []string          `json:"alipay_public_keys,omitempty" doc:"alipay: the public keys or certificates that verify answers. All of them, or none to leave them."`
 	AppAuthToken     string            `json:"app_auth_token,omitempty" maxLength:"65536" doc:"alipay: of a merchant that authorised another one's application."`
 	AppCertificate   string            `json:"app_certificate,omitempty" maxLength:"65536" doc:"alipay: of an application with certificates."`

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/account"
+	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/registry"
@@ -22,12 +25,43 @@ func (s *Server) openAccounts(o registry.Options) {
 	o.Tell = func() { s.engine.Tell(account.Kind) }
 	s.accounts = account.New(account.Options{
 		Options: o, CheckURL: s.client.CheckURL,
-		Check: func(c *config.Channel) error {
-			_, err := s.channel(registered(new(config.Queue), "", c))
-			return err
+		Check: func(c *config.Channel) (map[string]time.Time, error) {
+			made, err := s.channel(registered(new(config.Queue), "", c))
+			if err != nil {
+				return nil, err
+			}
+			return made.(interface{ Certificates() map[string]time.Time }).Certificates(), nil
 		},
 		Limited: func(endpoint string) { s.engine.Relimited(endpoint) }, // the engine is set before the first rate is asked for
 	})
+}
+
+// expiring returns a source of the accounts' certificates that expire within the first time of warnings. It asks
+// the store once a minute at most, and keeps the last answer while the store gives none.
+func (s *Server) expiring() credentialSource {
+	var mu sync.Mutex
+	var asked time.Time
+	var last []alarm.Credential
+	return func() []alarm.Credential {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(asked) < time.Minute {
+			return last
+		}
+		asked = time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+		defer cancel()
+		certificates, err := s.accounts.Certificates(ctx, time.Now().Add(slices.Max(warnings)))
+		if err != nil {
+			s.log.Warn("it is not known which certificates of accounts expire", "err", err)
+			return last
+		}
+		last = nil
+		for _, c := range certificates {
+			last = append(last, alarm.Credential{Name: "accounts." + c.Account + "." + c.Name, Expires: c.Expires})
+		}
+		return last
+	}
 }
 
 // registered returns a queue whose channel is a registered account.

@@ -194,6 +194,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, &ConfigError{err}
 	}
 	s.credentials.set(queues, c.Keys)
+	s.credentials.add(s.expiring())
 	noticed, err := s.receivers(queues, c)
 	if err != nil {
 		return nil, &ConfigError{err}

@@ -141,20 +141,21 @@ func (k *keyFiles) flags(c *cobra.Command) {
 	for _, flag := range [...][2]string{
 		{"private-key", "file with the private key; - is standard input"},
 		{"api-v3-key", "wechatpay: file with the APIv3 key"},
+		{"certificate", "wechatpay: file with the merchant's certificate, in place of --serial"},
 		{"app-auth-token", "alipay: file with the token of a merchant that authorised the application"},
 		{"app-certificate", "alipay: file with the application's certificate"},
 		{"root-certificates", "alipay: file with Alipay's root certificates"},
 	} {
 		k.one[flag[0]] = f.String(flag[0], "", flag[1])
 	}
-	f.StringArrayVar(&k.platform, "platform-key", nil, "wechatpay: ID=FILE of a key or certificate of WeChat Pay; all of them")
+	f.StringArrayVar(&k.platform, "platform-key", nil, "wechatpay: ID=FILE of a key or certificate of WeChat Pay, or fetch: its certificates are fetched; all of them")
 	f.StringArrayVar(&k.alipay, "alipay-public-key", nil, "alipay: file with a key or certificate of Alipay; all of them")
 }
 
 // read sets the keys that flags name.
 func (k *keyFiles) read(to *client.AccountKeys) error {
 	for flag, key := range map[string]*string{
-		"private-key": &to.PrivateKey, "api-v3-key": &to.APIv3Key, "app-auth-token": &to.AppAuthToken,
+		"private-key": &to.PrivateKey, "api-v3-key": &to.APIv3Key, "certificate": &to.Certificate, "app-auth-token": &to.AppAuthToken,
 		"app-certificate": &to.AppCertificate, "root-certificates": &to.RootCertificates,
 	} {
 		if err := readKey(flag, *k.one[flag], key); err != nil {
@@ -163,12 +164,16 @@ func (k *keyFiles) read(to *client.AccountKeys) error {
 	}
 	for _, text := range k.platform {
 		id, file, ok := strings.Cut(text, "=")
-		if !ok || id == "" {
-			return wrong{fmt.Errorf("--platform-key %s: want ID=FILE", text)}
-		}
-		var key string
-		if err := readKey("platform-key", file, &key); err != nil {
-			return err
+		key := "fetch"
+		switch {
+		case text == "fetch":
+			id = "certificates"
+		case !ok || id == "":
+			return wrong{fmt.Errorf("--platform-key %s: want ID=FILE, or the word fetch", text)}
+		default:
+			if err := readKey("platform-key", file, &key); err != nil {
+				return err
+			}
 		}
 		if to.PlatformKeys == nil {
 			to.PlatformKeys = map[string]string{}

@@ -30,12 +30,16 @@ type Account struct {
 
 	// Token says that there is an app_auth_token: it is a part of the identity.
 	Token bool `json:"token,omitempty"`
+
+	// Ends is when the certificates among the keys expire, by their names at the channel.
+	Ends map[string]registry.Stamp `json:"ends,omitempty"`
 }
 
 // The fields of keys. Those of platform keys are followed by a dot and the id.
 const (
 	privateKey       = "private_key"
 	apiV3Key         = "api_v3_key"
+	certificate      = "certificate"
 	platformKeys     = "platform_keys"
 	alipayPublicKeys = "alipay_public_keys"
 	appAuthToken     = "app_auth_token"
@@ -44,6 +48,12 @@ const (
 )
 
 const platformKey = platformKeys + "."
+
+// fetched is the platform key that stands for the certificates that are fetched from WeChat Pay. Its text is fetch.
+const (
+	fetched = platformKey + "certificates"
+	fetch   = "fetch"
+)
 
 // lasts reports whether a former key of a field stays valid beside a newer one: keys that decrypt or verify do.
 func lasts(field string) bool {
@@ -62,6 +72,7 @@ func given(k *client.AccountKeys) (keys []key) {
 	}
 	one(privateKey, k.PrivateKey)
 	one(apiV3Key, k.APIv3Key)
+	one(certificate, k.Certificate)
 	for _, id := range slices.Sorted(maps.Keys(k.PlatformKeys)) {
 		keys = append(keys, key{platformKey + id, k.PlatformKeys[id]})
 	}
@@ -114,11 +125,16 @@ func (a *Account) opened(masters *registry.Masters, secrets []registry.Secret) (
 			c.AlipayKeys = append(c.AlipayKeys, secret)
 		case appAuthToken:
 			c.AuthToken = secret
+		case certificate:
+			c.Certificate = secret
 		case appCertificate:
 			c.AppCertificate = secret
 		case rootCertificates:
 			c.RootCertificates = secret
 		default:
+			if c.FetchKeys = c.FetchKeys || s.Field == fetched; s.Field == fetched {
+				continue
+			}
 			if id, is := strings.CutPrefix(s.Field, platformKey); is {
 				if c.PlatformKeys == nil {
 					c.PlatformKeys = map[string]sign.Secret{}
@@ -185,7 +201,7 @@ func recorded(a *Account) [][2]string {
 		{"name", a.Name}, {"channel", a.Channel}, {"url", a.URL}, {"mch_id", a.MchID}, {"sub_mch_id", a.SubMchID},
 		{"app_id", a.AppID}, {"seller_id", a.SellerID}, {"serial", a.Serial}, {"rate", schedule.FormatRate(a.Rate)},
 	}
-	for _, field := range []string{privateKey, apiV3Key, alipayPublicKeys, appAuthToken, appCertificate, rootCertificates} {
+	for _, field := range []string{privateKey, apiV3Key, certificate, alipayPublicKeys, appAuthToken, appCertificate, rootCertificates} {
 		fields = append(fields, [2]string{field, registry.Recorded(registry.Of(field, a.Secrets))})
 	}
 	var platform []string
@@ -210,8 +226,11 @@ func (r *Registry) Shown(a *Account, sealed bool) client.Account {
 	for i := range active {
 		s := &active[i]
 		text := s.Shown()
-		if sealed {
+		switch {
+		case sealed:
 			text = s.Exported()
+		case s.Field == fetched:
+			text = fetch
 		}
 		show(&out, s, text)
 		id, _ := registry.SealedUnder(s.Sealed) // stored secrets were checked
@@ -246,6 +265,8 @@ func show(out *client.Account, s *registry.Secret, text string) {
 		out.AlipayPublicKeys = append(out.AlipayPublicKeys, text)
 	case appAuthToken:
 		out.AppAuthToken = text
+	case certificate:
+		out.Certificate = text
 	case appCertificate:
 		out.AppCertificate = text
 	case rootCertificates:

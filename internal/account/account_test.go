@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -75,13 +76,23 @@ func channel(c *config.Channel) (any, error) {
 	if c.Kind == "alipay" {
 		return alipay.New(alipay.Options{AppID: c.AppID, PrivateKey: c.PrivateKey, AlipayPublicKeys: c.AlipayKeys, AppAuthToken: c.AuthToken, SellerID: c.SellerID})
 	}
-	return wechatpay.New(wechatpay.Options{MchID: c.MchID, SubMchID: c.SubMchID, SerialNo: c.Serial, PrivateKey: c.PrivateKey, PlatformKeys: c.PlatformKeys, APIv3Keys: c.APIv3Keys})
+	o := wechatpay.Options{MchID: c.MchID, SubMchID: c.SubMchID, SerialNo: c.Serial, Certificate: c.Certificate, PrivateKey: c.PrivateKey, PlatformKeys: c.PlatformKeys, APIv3Keys: c.APIv3Keys}
+	if c.FetchKeys {
+		o.Platform = new(wechatpay.Platform)
+	}
+	return wechatpay.New(o)
 }
 
 func open(t testing.TB, s registry.Store, m *registry.Masters) *account.Registry {
 	return account.New(account.Options{
 		Options: registry.Options{Store: s, Masters: m, Alone: true},
-		Check:   func(c *config.Channel) error { _, err := channel(c); return err },
+		Check: func(c *config.Channel) (map[string]time.Time, error) {
+			made, err := channel(c)
+			if err != nil {
+				return nil, err
+			}
+			return made.(interface{ Certificates() map[string]time.Time }).Certificates(), nil
+		},
 	})
 }
 
@@ -260,6 +271,75 @@ func TestRotate(t *testing.T) {
 	}
 	if _, err := r.Rotate(t.Context(), "B", &in, 0, bellman.By{}); !errors.Is(err, bellman.ErrNotFound) {
 		t.Errorf("a rotation of an account that there is not: %v", err)
+	}
+}
+
+// Accounts whose certificates expire are found by when they do, also after the certificate was replaced.
+func TestCertificates(t *testing.T) {
+	r := open(t, memory.New(), masters(t))
+	private, _ := pair(t)
+	block, _ := pem.Decode([]byte(private))
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued := func(serial int64, end time.Time) string {
+		c := &x509.Certificate{SerialNumber: big.NewInt(serial), NotBefore: end.AddDate(-5, 0, 0), NotAfter: end}
+		der, err := x509.CreateCertificate(rand.Reader, c, c, key.(*rsa.PrivateKey).Public(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	put := func(name string, end time.Time) account.Account {
+		in := wechat(private, "", name, "")
+		in.Serial, in.Certificate, in.PlatformKeys = "", issued(0x1234, end), map[string]string{"certificates": "fetch"}
+		a, _, err := r.Put(t.Context(), account.Wanted{PutAccount: in}, bellman.By{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	want := func(names ...string) {
+		t.Helper()
+		all, err := r.Certificates(t.Context(), now.AddDate(0, 0, 30))
+		var got []string
+		for _, c := range all {
+			got = append(got, c.Account+" "+c.Name+" "+c.Expires.Format(time.DateOnly))
+		}
+		if err != nil || !slices.Equal(got, names) {
+			t.Errorf("%q, %v; want %q", got, err, names)
+		}
+	}
+	a := put("A", now.AddDate(0, 0, 20))
+	put("B", now.AddDate(0, 0, 3))
+	put("C", now.AddDate(0, 0, 40))
+	want("B certificate "+now.AddDate(0, 0, 3).Format(time.DateOnly), "A certificate "+now.AddDate(0, 0, 20).Format(time.DateOnly))
+	put("B", now.AddDate(5, 0, 0))
+	want("A certificate " + now.AddDate(0, 0, 20).Format(time.DateOnly))
+	if err := r.Delete(t.Context(), "A", bellman.By{}); err != nil {
+		t.Fatal(err)
+	}
+	want()
+
+	shown := r.Shown(&a, false)
+	k, err := r.Get(t.Context(), "B")
+	if err != nil || shown.PlatformKeys["certificates"] != "fetch" || strings.Contains(shown.Certificate, "BEGIN") {
+		t.Errorf("%v, shown %+v; want the word fetch and no certificate", err, shown.AccountKeys)
+	}
+	if _, err := account.Make(k, "orders", func(c *config.Channel) (any, error) {
+		if !c.FetchKeys || len(c.PlatformKeys) > 0 {
+			t.Errorf("the channel fetches %t, and has %d keys", c.FetchKeys, len(c.PlatformKeys))
+		}
+		return channel(c)
+	}); err != nil {
+		t.Error(err)
+	}
+	wrong := wechat(private, "", "D", "")
+	wrong.PlatformKeys = map[string]string{"certificates": "none"}
+	if _, _, err := r.Put(t.Context(), account.Wanted{PutAccount: wrong}, bellman.By{}); err == nil || !strings.Contains(err.Error(), "want the word fetch") {
+		t.Errorf("%v; want the word fetch asked for", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -25,13 +26,17 @@ const Kind = "account"
 // attempts per 10^6 seconds with twenty digits, 0x1f, ACCOUNT. The value is the rate.
 const rateKind = "account-rate"
 
+// certificateKind is the kind of documents that find what expires: TIME in Unix ms with fifteen digits, 0x1f,
+// ACCOUNT, 0x1f, the certificate's name at the channel.
+const certificateKind = "account-certificate"
+
 // Options of a registry.
 type Options struct {
 	registry.Options // Keep: default 512 accounts with their channels
 
 	// Check makes the channel of an account, with open keys, and returns why it cannot be made: an error of
-	// package wechatpay or alipay.
-	Check func(*config.Channel) error
+	// package wechatpay or alipay. It also returns when the channel's certificates expire, by their names.
+	Check func(*config.Channel) (expires map[string]time.Time, err error)
 
 	// CheckURL returns why an address is not allowed; nil: every address is.
 	CheckURL func(url string) error
@@ -63,7 +68,7 @@ func New(o Options) *Registry {
 	r.Registry = registry.New[Account, *Account](registry.Kind[Account, *Known]{
 		Name: Kind, IDField: "account", Recorded: recorded,
 		Know:    func(a *Account, active []registry.Secret) *Known { return know(a, active, o.Masters) },
-		Index:   rated,
+		Index:   func(a *Account) []store.Doc { return append(rated(a), ending(a)...) },
 		Touched: func(a *Account) []string { return []string{a.reach().Endpoint()} },
 	}, o.Options)
 	return r
@@ -152,6 +157,44 @@ func rated(a *Account) []store.Doc {
 		return nil
 	}
 	return []store.Doc{{Kind: rateKind, Name: fmt.Sprintf("%s\x1f%020d\x1f%s", a.reach().Endpoint(), int64(a.Rate*1e6), a.ID), Value: fmt.Appendf(nil, "%g", a.Rate)}}
+}
+
+// ending returns the documents that find an account's certificates by when they expire.
+func ending(a *Account) (docs []store.Doc) {
+	for _, name := range slices.Sorted(maps.Keys(a.Ends)) {
+		docs = append(docs, store.Doc{Kind: certificateKind, Name: fmt.Sprintf("%015d\x1f%s\x1f%s", a.Ends[name].UnixMilli(), a.ID, name)})
+	}
+	return docs
+}
+
+// A Certificate of an account expires.
+type Certificate struct {
+	Account, Name string
+	Expires       time.Time
+}
+
+// maxCertificates limits the answer of Certificates.
+const maxCertificates = 200
+
+// Certificates returns what has expired or expires before a time, what expires first at first: 200 at most.
+func (r *Registry) Certificates(ctx context.Context, before time.Time) (all []Certificate, err error) {
+	docs, err := r.options.Store.Docs(ctx, store.DocFilter{Kind: certificateKind}, maxCertificates)
+	if err != nil {
+		return nil, fmt.Errorf("read which certificates of accounts expire: %w", err)
+	}
+	for _, doc := range docs {
+		parts := strings.Split(doc.Name, "\x1f")
+		ms, err := strconv.ParseInt(parts[0], 10, 64)
+		if err != nil || len(parts) != 3 {
+			return nil, fmt.Errorf("the document %.80q of a certificate cannot be read", doc.Name)
+		}
+		end := time.UnixMilli(ms).UTC()
+		if !end.Before(before) {
+			break
+		}
+		all = append(all, Certificate{parts[1], parts[2], end})
+	}
+	return all, nil
 }
 
 // rates are the smallest rates of endpoints, as far as they were asked for lately.

@@ -29,7 +29,7 @@ type Wanted struct {
 // A request is a Wanted with what its check needs.
 type request struct {
 	Wanted
-	check    func(*config.Channel) error
+	check    func(*config.Channel) (map[string]time.Time, error)
 	checkURL func(string) error
 }
 
@@ -40,7 +40,7 @@ func (w *request) Names() (id, version string, wrong []bellman.FieldError) {
 
 // fieldOrder is the order of reported errors: that of the document.
 var fieldOrder = []string{
-	"account", "name", "channel", "url", "mch_id", "sub_mch_id", "app_id", "seller_id", "serial", privateKey, apiV3Key, platformKeys,
+	"account", "name", "channel", "url", "mch_id", "sub_mch_id", "app_id", "seller_id", "serial", privateKey, apiV3Key, certificate, platformKeys,
 	alipayPublicKeys, appAuthToken, appCertificate, rootCertificates, "former", "rate",
 }
 
@@ -91,7 +91,7 @@ func (w *request) known(field string) bool {
 func (w *request) fits(bad *bellman.Invalid) {
 	others := map[string][]string{
 		"wechatpay": {"seller_id", alipayPublicKeys, appAuthToken, appCertificate, rootCertificates},
-		"alipay":    {"mch_id", "sub_mch_id", "serial", apiV3Key, platformKeys},
+		"alipay":    {"mch_id", "sub_mch_id", "serial", apiV3Key, certificate, platformKeys},
 	}
 	other, ok := others[w.Channel]
 	if !ok {
@@ -142,6 +142,10 @@ func (w *request) sealed(bad *bellman.Invalid, was *Account, masters *registry.M
 	changed := map[string]bool{} // groups
 	add := func(field, place, text string, present []registry.Secret) {
 		changed[group(field)] = true
+		if field == fetched && text != fetch && !strings.HasPrefix(text, "sealed:") {
+			bad.Note(place, coded.Errorf("account.fetch", "want the word fetch, or keys by their ids"))
+			return
+		}
 		if !registry.Text(bad, place, field, 2*bellman.MaxName) {
 			return
 		}
@@ -201,15 +205,22 @@ func tooMany(bad *bellman.Invalid, secrets []registry.Secret) []registry.Secret 
 var options = map[string]string{
 	"MchID": "mch_id", "SubMchID": "sub_mch_id", "SerialNo": "serial", "PrivateKey": privateKey, "PlatformKeys": platformKeys,
 	"APIv3Keys": apiV3Key, "AppID": "app_id", "BaseURL": "url", "GatewayURL": "url", "AlipayPublicKeys": alipayPublicKeys,
-	"AppCertificate": appCertificate, "RootCertificates": rootCertificates, "AppAuthToken": appAuthToken,
+	"Certificate": certificate, "AppCertificate": appCertificate, "RootCertificates": rootCertificates, "AppAuthToken": appAuthToken,
 }
 
-// usable makes the account's channel, and reports why it cannot be made.
-func usable(bad *bellman.Invalid, a *Account, masters *registry.Masters, now time.Time, check func(*config.Channel) error) {
+// usable makes the account's channel, and reports why it cannot be made. It notes when certificates expire.
+func usable(bad *bellman.Invalid, a *Account, masters *registry.Masters, now time.Time, check func(*config.Channel) (map[string]time.Time, error)) {
 	active, _ := a.Active(now)
 	c, err := a.opened(masters, active)
+	var ends map[string]time.Time
 	if err == nil && check != nil {
-		err = check(c)
+		ends, err = check(c)
+	}
+	if a.Ends = nil; len(ends) > 0 {
+		a.Ends = make(map[string]registry.Stamp, len(ends))
+	}
+	for name, end := range ends {
+		a.Ends[name] = registry.Stamp{Time: end.UTC().Truncate(time.Millisecond)}
 	}
 	if err == nil {
 		return

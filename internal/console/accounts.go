@@ -124,7 +124,7 @@ func (q *request) rotateAccount(name string, overlap time.Duration, by bellman.B
 func (q *request) keys(present map[string]string) (k client.AccountKeys) {
 	get := func(name string) string { return strings.TrimSpace(q.r.PostForm.Get(name)) }
 	k = client.AccountKeys{
-		PrivateKey: get("private_key"), APIv3Key: get("api_v3_key"), AlipayPublicKeys: secretsOf(get("alipay_public_keys")),
+		PrivateKey: get("private_key"), APIv3Key: get("api_v3_key"), Certificate: get("certificate"), AlipayPublicKeys: secretsOf(get("alipay_public_keys")),
 		AppAuthToken: get("app_auth_token"), AppCertificate: get("app_certificate"), RootCertificates: get("root_certificates"),
 	}
 	if id, key := get("platform_id"), get("platform_key"); id != "" || key != "" {
@@ -211,7 +211,7 @@ func (q *request) putAccount() {
 
 // keysGiven are the key fields that the form fills.
 func (q *request) keysGiven() (names []string) {
-	for _, name := range []string{"private_key", "api_v3_key", "platform_key", "alipay_public_keys", "app_auth_token", "app_certificate", "root_certificates"} {
+	for _, name := range []string{"private_key", "api_v3_key", "certificate", "platform_key", "alipay_public_keys", "app_auth_token", "app_certificate", "root_certificates"} {
 		if q.r.PostForm.Get(name) != "" {
 			names = append(names, name)
 		}

@@ -17,7 +17,7 @@ var labels = map[string]string{
 	"sign.scheme": "merchant.sign", "sign.secrets": "merchant.keys", "sign.serial": "merchant.serial", "sign.params": "merchant.params", "sign.header": "merchant.header", "secret": "merchant.secret", "overlap": "merchant.overlap",
 	"account": "field.account", "channel": "account.channel", "url": "account.url", "mch_id": "account.mch_id", "sub_mch_id": "account.sub_mch_id", "app_id": "account.app_id",
 	"seller_id": "account.seller_id", "serial": "account.serial", "account.rate": "account.rate", "private_key": "account.private_key", "api_v3_key": "account.api_v3_key", "platform_keys": "account.platform_key",
-	"alipay_public_keys": "account.alipay_public_keys", "app_auth_token": "account.app_auth_token", "app_certificate": "account.app_certificate", "root_certificates": "account.root_certificates",
+	"alipay_public_keys": "account.alipay_public_keys", "app_auth_token": "account.app_auth_token", "app_certificate": "account.app_certificate", "certificate": "account.certificate", "root_certificates": "account.root_certificates",
 	"schedule": "field.schedule", "success": "field.success", "timeout": "field.timeout",
 	"per_endpoint.concurrency": "queue.concurrency", "per_endpoint.rate": "queue.rate",
 }
