@@ -24,7 +24,7 @@ type PutAccount struct {
 	Rate     string `json:"rate,omitempty" maxLength:"32" example:"300/s" doc:"Most requests per s, m or h, from 1/h to 1000000/s. All accounts of one mch_id, or of one app_id of alipay, share the smallest of their rates. Default: no limit but the queue's."`
 
 	AccountKeys
-	Former map[string][]string `json:"former,omitempty" doc:"Keys that a rotation replaced, and that stay valid for a while, as an export has them. Default: they stay."`
+	Former []FormerKey `json:"former,omitempty" doc:"Keys that a rotation replaced, and that stay valid for a while, as an export has them. Default: they stay."`
 
 	Version string `json:"version,omitempty" maxLength:"32" example:"b5bb9d8014a0f9b1" doc:"The version of an earlier answer: if the account has another version now, the answer is 409 and nothing changes. none: the account must not exist. Default: no check."`
 	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record."`
@@ -43,6 +43,12 @@ type AccountKeys struct {
 	RootCertificates string            `json:"root_certificates,omitempty" maxLength:"65536" doc:"alipay: of an application with certificates."`
 }
 
+// A FormerKey is a key that a rotation replaced.
+type FormerKey struct {
+	Field string `json:"field" maxLength:"300" example:"api_v3_key" doc:"api_v3_key, alipay_public_keys or platform_keys.ID."`
+	Key   string `json:"key" maxLength:"65536" doc:"Masked, or sealed:… until TIME in an export."`
+}
+
 // An Account is an account in answers. Its keys are masked, or sealed in an export.
 type Account struct {
 	Account  string `json:"account"`
@@ -57,8 +63,8 @@ type Account struct {
 	Rate     string `json:"rate,omitempty"`
 
 	AccountKeys
-	Former map[string][]string `json:"former,omitempty" doc:"Keys that a rotation replaced, and that stay valid for a while."`
-	Keys   []AccountKey        `json:"keys" nullable:"false" doc:"All keys with their times."`
+	Former []FormerKey  `json:"former,omitempty" doc:"Keys that a rotation replaced, and that stay valid for a while."`
+	Keys   []AccountKey `json:"keys" nullable:"false" doc:"All keys with their times."`
 
 	Identity string `json:"identity" doc:"Which account it is at the channel: a channel_order_no is unique within it."`
 	Endpoint string `json:"endpoint" doc:"What the channel's limits count. Accounts with the same one share a rate and a pace, and are paused together."`

@@ -250,10 +250,7 @@ func (r *Registry) Shown(a *Account, sealed bool) client.Account {
 // show puts the text of a secret where it belongs.
 func show(out *client.Account, s *registry.Secret, text string) {
 	if !s.Until.IsZero() {
-		if out.Former == nil {
-			out.Former = map[string][]string{}
-		}
-		out.Former[s.Field] = append(out.Former[s.Field], text)
+		out.Former = append(out.Former, client.FormerKey{Field: s.Field, Key: text})
 		return
 	}
 	switch s.Field {

@@ -128,8 +128,8 @@ func TestWhatIsWrongWithAnAccount(t *testing.T) {
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PlatformKeys = map[string]string{"PUB_KEY_ID_1": "none"} }, `platform_keys["PUB_KEY_ID_1"]`},
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.SellerID, a.AlipayPublicKeys = "1", []string{public} }, "seller_id alipay_public_keys"},
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) {
-			a.Former = map[string][]string{"private_key": {private}, "api_v3_key": {"x"}}
-		}, "former.api_v3_key[0] former.private_key[0]"},
+			a.Former = []client.FormerKey{{Field: "private_key", Key: private}, {Field: "api_v3_key", Key: "x"}}
+		}, "former[0] former[1]"},
 		{ours, func(a *client.PutAccount) { a.Account, a.AppID = "C", "" }, "app_id"},
 		{ours, func(a *client.PutAccount) { a.Account, a.AppAuthToken = "C", "token" }, "seller_id"},
 		{ours, func(a *client.PutAccount) { a.Account, a.MchID = "C", "1" }, "mch_id"},
@@ -252,7 +252,7 @@ func TestRotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := r.Shown(&a, false)
-	if len(shown.PlatformKeys) != 1 || shown.PlatformKeys["PUB_KEY_ID_2"] == "" || len(shown.Former["platform_keys.PUB_KEY_ID_1"]) != 1 || shown.APIv3Key == "" || shown.PrivateKey == "" {
+	if len(shown.PlatformKeys) != 1 || shown.PlatformKeys["PUB_KEY_ID_2"] == "" || len(shown.Former) != 1 || shown.Former[0].Field != "platform_keys.PUB_KEY_ID_1" || shown.APIv3Key == "" || shown.PrivateKey == "" {
 		t.Errorf("keys %+v, formerly %q", shown.AccountKeys, shown.Former)
 	}
 	k, err := r.Get(t.Context(), "A")

@@ -154,7 +154,7 @@ func (w *request) sealed(bad *bellman.Invalid, was *Account, masters *registry.M
 			bad.Note(place, err)
 			return
 		}
-		if strings.HasPrefix(place, "former.") && s.Until.IsZero() {
+		if strings.HasPrefix(place, "former[") && s.Until.IsZero() {
 			bad.Note(place, coded.Errorf("account.unended", "has no end: want sealed:… until TIME, as an export has it"))
 			return
 		}
@@ -171,15 +171,13 @@ func (w *request) sealed(bad *bellman.Invalid, was *Account, masters *registry.M
 	if w.Former == nil {
 		return tooMany(bad, append(secrets, former...))
 	}
-	for field, texts := range w.Former {
-		for i, text := range texts {
-			place := registry.Place("former."+field, i)
-			if !lasts(field) {
-				bad.Note(place, coded.Errorf("account.former", "no former key of this field is used: leave it out"))
-				continue
-			}
-			add(field, place, text, former)
+	for i, k := range w.Former {
+		place := registry.Place("former", i)
+		if !lasts(k.Field) {
+			bad.Note(place, coded.Errorf("account.former", "no former key of this field is used: leave it out"))
+			continue
 		}
+		add(k.Field, place, k.Key, former)
 	}
 	return tooMany(bad, secrets)
 }

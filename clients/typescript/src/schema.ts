@@ -1265,9 +1265,7 @@ export interface components {
             /** @description What the channel's limits count. Accounts with the same one share a rate and a pace, and are paused together. */
             endpoint: string;
             /** @description Keys that a rotation replaced, and that stay valid for a while. */
-            former?: {
-                [key: string]: string[] | null;
-            };
+            former?: components["schemas"]["FormerKey"][] | null;
             /** @description Which account it is at the channel: a channel_order_no is unique within it. */
             identity: string;
             /** @description All keys with their times. */
@@ -1873,6 +1871,15 @@ export interface components {
             /** @description Host, or host:port, of the task's URL. */
             url_host?: string;
         };
+        FormerKey: {
+            /**
+             * @description api_v3_key, alipay_public_keys or platform_keys.ID.
+             * @example api_v3_key
+             */
+            field: string;
+            /** @description Masked, or sealed:… until TIME in an export. */
+            key: string;
+        };
         HandIn: {
             /** @description The body exactly as the channel sent it. */
             body: string;
@@ -2345,9 +2352,7 @@ export interface components {
              */
             channel: "wechatpay" | "alipay";
             /** @description Keys that a rotation replaced, and that stay valid for a while, as an export has them. Default: they stay. */
-            former?: {
-                [key: string]: string[] | null;
-            };
+            former?: components["schemas"]["FormerKey"][] | null;
             /**
              * @description wechatpay: the number of the merchant, or of the service provider. It cannot be changed.
              * @example 1900000001

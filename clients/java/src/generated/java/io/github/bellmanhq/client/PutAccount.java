@@ -37,7 +37,7 @@ public record PutAccount(
         String appAuthToken,
         String appCertificate,
         String appId,
-        Map<String, List<String>> former,
+        List<FormerKey> former,
         String mchId,
         String name,
         Map<String, String> platformKeys,
@@ -89,7 +89,7 @@ public record PutAccount(
         private String appAuthToken;
         private String appCertificate;
         private String appId;
-        private Map<String, List<String>> former;
+        private List<FormerKey> former;
         private String mchId;
         private String name;
         private Map<String, String> platformKeys;
@@ -143,7 +143,7 @@ public record PutAccount(
         }
 
         /** Keys that a rotation replaced, and that stay valid for a while, as an export has them. Default: they stay. */
-        public Builder former(Map<String, List<String>> former) {
+        public Builder former(List<FormerKey> former) {
             this.former = former;
             return this;
         }
