@@ -249,7 +249,7 @@ func (r recorded) Backup(ctx context.Context, dir string, by bellman.By) error {
 // copies them.
 func Documents() []string {
 	return slices.Concat([]string{"alarm", "console-ended", "console-sent", "link", "pause", "probe", "resend", "resend-cancel", secretKind},
-		registry.Documents("merchant"), registry.Documents("account"), []string{"account-rate", "account-certificate"})
+		registry.Documents("merchant"), registry.Documents("account"), []string{"account-rate", "account-certificate", "reconciliation", "reconciliation-page"})
 }
 
 // unmoved returns an error if the store's tasks were moved to another store, or are being moved.

@@ -162,7 +162,7 @@ func rated(a *Account) []store.Doc {
 // ending returns the documents that find an account's certificates by when they expire.
 func ending(a *Account) (docs []store.Doc) {
 	for _, name := range slices.Sorted(maps.Keys(a.Ends)) {
-		docs = append(docs, store.Doc{Kind: certificateKind, Name: fmt.Sprintf("%015d\x1f%s\x1f%s", a.Ends[name].UnixMilli(), a.ID, name)})
+		docs = append(docs, store.Doc{Kind: certificateKind, Name: fmt.Sprintf("%015d\x1f%s\x1f%s", a.Ends[name].UnixMilli(), a.ID, name), Value: []byte("{}")})
 	}
 	return docs
 }
