@@ -1259,6 +1259,8 @@ export interface components {
             /** @description alipay: of an application with certificates. */
             app_certificate?: string;
             app_id?: string;
+            /** @description wechatpay: the merchant's certificate. It says serial and when it expires. */
+            certificate?: string;
             channel: string;
             /** Format: date-time */
             created: string;
@@ -1272,7 +1274,7 @@ export interface components {
             keys: components["schemas"]["AccountKey"][];
             mch_id?: string;
             name: string;
-            /** @description wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. */
+            /** @description wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. {"certificates": "fetch"}: the certificates are fetched from WeChat Pay and renewed. */
             platform_keys?: {
                 [key: string]: string;
             };
@@ -2346,6 +2348,8 @@ export interface components {
             app_certificate?: string;
             /** @description The application. Required for alipay, where it cannot be changed. */
             app_id?: string;
+            /** @description wechatpay: the merchant's certificate. It says serial and when it expires. */
+            certificate?: string;
             /**
              * @description It cannot be changed.
              * @enum {string}
@@ -2360,7 +2364,7 @@ export interface components {
             mch_id?: string;
             /** @description A name for people. The search matches its beginning. */
             name?: string;
-            /** @description wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. */
+            /** @description wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. {"certificates": "fetch"}: the certificates are fetched from WeChat Pay and renewed. */
             platform_keys?: {
                 [key: string]: string;
             };
@@ -2713,12 +2717,14 @@ export interface components {
             app_auth_token?: string;
             /** @description alipay: of an application with certificates. */
             app_certificate?: string;
+            /** @description wechatpay: the merchant's certificate. It says serial and when it expires. */
+            certificate?: string;
             /**
              * @description How long the former keys stay valid, at most 90d; default 24h.
              * @example 24h
              */
             overlap?: string;
-            /** @description wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. */
+            /** @description wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. {"certificates": "fetch"}: the certificates are fetched from WeChat Pay and renewed. */
             platform_keys?: {
                 [key: string]: string;
             };

@@ -22,9 +22,10 @@ import java.util.Map;
  * @param appAuthToken alipay: of a merchant that authorised another one's application.
  * @param appCertificate alipay: of an application with certificates.
  * @param appId see the API
+ * @param certificate wechatpay: the merchant's certificate. It says serial and when it expires.
  * @param former Keys that a rotation replaced, and that stay valid for a while.
  * @param mchId see the API
- * @param platformKeys wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them.
+ * @param platformKeys wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. {"certificates": "fetch"}: the certificates are fetched from WeChat Pay and renewed.
  * @param privateKey The merchant's or the application's private key, which signs requests.
  * @param problem Why the channel cannot be asked now: a master key is missing, or the keys cannot be opened.
  * @param rate see the API
@@ -50,6 +51,7 @@ public record Account(
         String appAuthToken,
         String appCertificate,
         String appId,
+        String certificate,
         List<FormerKey> former,
         String mchId,
         Map<String, String> platformKeys,
@@ -79,6 +81,7 @@ public record Account(
                 r.text("app_auth_token"),
                 r.text("app_certificate"),
                 r.text("app_id"),
+                r.text("certificate"),
                 r.list("former", FormerKey::of),
                 r.text("mch_id"),
                 r.map("platform_keys", String.class::cast),

@@ -15,10 +15,11 @@ import java.util.Map;
  * @param appAuthToken alipay: of a merchant that authorised another one's application.
  * @param appCertificate alipay: of an application with certificates.
  * @param appId The application. Required for alipay, where it cannot be changed.
+ * @param certificate wechatpay: the merchant's certificate. It says serial and when it expires.
  * @param former Keys that a rotation replaced, and that stay valid for a while, as an export has them. Default: they stay.
  * @param mchId wechatpay: the number of the merchant, or of the service provider. It cannot be changed.
  * @param name A name for people. The search matches its beginning.
- * @param platformKeys wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them.
+ * @param platformKeys wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. {"certificates": "fetch"}: the certificates are fetched from WeChat Pay and renewed.
  * @param privateKey The merchant's or the application's private key, which signs requests.
  * @param rate Most requests per s, m or h, from 1/h to 1000000/s. All accounts of one mch_id, or of one app_id of alipay, share the smallest of their rates. Default: no limit but the queue's.
  * @param reason Written to the audit record.
@@ -37,6 +38,7 @@ public record PutAccount(
         String appAuthToken,
         String appCertificate,
         String appId,
+        String certificate,
         List<FormerKey> former,
         String mchId,
         String name,
@@ -60,6 +62,7 @@ public record PutAccount(
                 "app_auth_token", appAuthToken,
                 "app_certificate", appCertificate,
                 "app_id", appId,
+                "certificate", certificate,
                 "former", former,
                 "mch_id", mchId,
                 "name", name,
@@ -89,6 +92,7 @@ public record PutAccount(
         private String appAuthToken;
         private String appCertificate;
         private String appId;
+        private String certificate;
         private List<FormerKey> former;
         private String mchId;
         private String name;
@@ -142,6 +146,12 @@ public record PutAccount(
             return this;
         }
 
+        /** wechatpay: the merchant's certificate. It says serial and when it expires. */
+        public Builder certificate(String certificate) {
+            this.certificate = certificate;
+            return this;
+        }
+
         /** Keys that a rotation replaced, and that stay valid for a while, as an export has them. Default: they stay. */
         public Builder former(List<FormerKey> former) {
             this.former = former;
@@ -160,7 +170,7 @@ public record PutAccount(
             return this;
         }
 
-        /** wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. */
+        /** wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. {"certificates": "fetch"}: the certificates are fetched from WeChat Pay and renewed. */
         public Builder platformKeys(Map<String, String> platformKeys) {
             this.platformKeys = platformKeys;
             return this;
@@ -221,7 +231,7 @@ public record PutAccount(
         }
 
         public PutAccount build() {
-            return new PutAccount(channel, account, alipayPublicKeys, apiV3Key, appAuthToken, appCertificate, appId, former, mchId, name, platformKeys, privateKey, rate, reason, rootCertificates, sellerId, serial, subMchId, url, version);
+            return new PutAccount(channel, account, alipayPublicKeys, apiV3Key, appAuthToken, appCertificate, appId, certificate, former, mchId, name, platformKeys, privateKey, rate, reason, rootCertificates, sellerId, serial, subMchId, url, version);
         }
     }
 }

@@ -12,8 +12,9 @@ import java.util.Map;
  * @param apiV3Key wechatpay: decrypts notices; without it none can be read.
  * @param appAuthToken alipay: of a merchant that authorised another one's application.
  * @param appCertificate alipay: of an application with certificates.
+ * @param certificate wechatpay: the merchant's certificate. It says serial and when it expires.
  * @param overlap How long the former keys stay valid, at most 90d; default 24h.
- * @param platformKeys wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them.
+ * @param platformKeys wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. {"certificates": "fetch"}: the certificates are fetched from WeChat Pay and renewed.
  * @param privateKey The merchant's or the application's private key, which signs requests.
  * @param reason see the API
  * @param rootCertificates alipay: of an application with certificates.
@@ -24,6 +25,7 @@ public record RotateAccount(
         String apiV3Key,
         String appAuthToken,
         String appCertificate,
+        String certificate,
         String overlap,
         Map<String, String> platformKeys,
         String privateKey,
@@ -37,6 +39,7 @@ public record RotateAccount(
                 "api_v3_key", apiV3Key,
                 "app_auth_token", appAuthToken,
                 "app_certificate", appCertificate,
+                "certificate", certificate,
                 "overlap", overlap,
                 "platform_keys", platformKeys,
                 "private_key", privateKey,
@@ -56,6 +59,7 @@ public record RotateAccount(
         private String apiV3Key;
         private String appAuthToken;
         private String appCertificate;
+        private String certificate;
         private String overlap;
         private Map<String, String> platformKeys;
         private String privateKey;
@@ -90,13 +94,19 @@ public record RotateAccount(
             return this;
         }
 
+        /** wechatpay: the merchant's certificate. It says serial and when it expires. */
+        public Builder certificate(String certificate) {
+            this.certificate = certificate;
+            return this;
+        }
+
         /** How long the former keys stay valid, at most 90d; default 24h. */
         public Builder overlap(String overlap) {
             this.overlap = overlap;
             return this;
         }
 
-        /** wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. */
+        /** wechatpay: the public keys and certificates that verify answers, by their ids. All of them, or none to leave them. {"certificates": "fetch"}: the certificates are fetched from WeChat Pay and renewed. */
         public Builder platformKeys(Map<String, String> platformKeys) {
             this.platformKeys = platformKeys;
             return this;
@@ -126,7 +136,7 @@ public record RotateAccount(
         }
 
         public RotateAccount build() {
-            return new RotateAccount(alipayPublicKeys, apiV3Key, appAuthToken, appCertificate, overlap, platformKeys, privateKey, reason, rootCertificates, serial);
+            return new RotateAccount(alipayPublicKeys, apiV3Key, appAuthToken, appCertificate, certificate, overlap, platformKeys, privateKey, reason, rootCertificates, serial);
         }
     }
 }
