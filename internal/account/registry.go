@@ -185,8 +185,11 @@ func (r *Registry) Certificates(ctx context.Context, before time.Time) (all []Ce
 	for _, doc := range docs {
 		parts := strings.Split(doc.Name, "\x1f")
 		ms, err := strconv.ParseInt(parts[0], 10, 64)
-		if err != nil || len(parts) != 3 {
-			return nil, fmt.Errorf("the document %.80q of a certificate cannot be read", doc.Name)
+		if err == nil && len(parts) != 3 {
+			err = strconv.ErrSyntax
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read when a certificate expires, %.80q: %w", doc.Name, err)
 		}
 		end := time.UnixMilli(ms).UTC()
 		if !end.Before(before) {
