@@ -8,6 +8,7 @@ FUZZTIME ?= 60s
 BENCH    ?= .
 COUNT    ?= 1
 SEEDS    ?= 400
+LIVES    ?= 20000
 DIST     ?= $(CURDIR)/dist
 COVER    ?= cover.out
 PICTURES ?= $(CURDIR)/screenshots
@@ -78,15 +79,16 @@ test-plain:
 
 test-full:
 	$(TEST) $(FULL) -timeout 60m
-	$(TEST) ./server -run 'TestFlood|TestNoticeLives' -lives=100000 -timeout 60m
+	$(TEST) ./server -run 'TestFlood|TestNoticeLives' -lives=$(LIVES) -timeout 60m
 	$(TEST) ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
 	$(TEST) -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
 
 test-slow: ## the tests of WAITING, three times each, beside four endless loops that end with it
 	scripts/test-env scripts/slow $(TEST) $(RACE) -shuffle=on -count 3 -timeout 90m $(WAITING)
 
-torture: ## 1,000 simulated clusters; processes and databases that fail, each kind of database for LONG; then figures of ROUNDS
+torture: ## 1,000 simulated clusters and 100,000 lives of orders with notices; processes and databases that fail, each kind of database for LONG; then figures of ROUNDS
 	CGO_ENABLED=0 $(TEST) ./internal/sim -run TestSim -sim.seeds=1000 -timeout 60m
+	CGO_ENABLED=0 $(TEST) ./server -run TestNoticeLives -lives=100000 -timeout 60m
 	scripts/torture-env go test -v -count 1 -timeout 0 ./internal/torture -long $(LONG) -rounds $(ROUNDS)
 
 lint: ## format, vet, staticcheck, and a build without cgo
