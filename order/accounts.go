@@ -103,7 +103,7 @@ func AccountOf(task *bellman.Task) string {
 
 // RateOf returns the rate of an account's endpoint, which makes a Handler a [bellman.Limiter].
 func (h *Handler) RateOf(ctx context.Context, endpoint string) (float64, error) {
-	if h.rules.Rate == nil || endpoint == h.rules.Endpoint {
+	if h.rules.Rate == nil {
 		return 0, nil
 	}
 	return h.rules.Rate(ctx, endpoint)

@@ -110,7 +110,6 @@ func (h *Handler) checkNotice(task *bellman.Task) error {
 		bad.Add("body.notice", "is missing: a task with the event "+EventNotice+" is the record of a channel's notice")
 		return bad.Err()
 	}
-	task.Endpoint = h.rules.Endpoint
 	switch ask.Notice.Result {
 	case NoticeHeld:
 		if h.rules.Tell == nil {

@@ -155,7 +155,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 		m.tell = tellUndecided // the queue wants every UNKNOWN told
 	}
 	if taken != nil && m.tell != tellDuplicate && (m.tell != "" || m.reason == "amount_mismatch") {
-		w.life.Taken, w.life.Given = h.encodeTaken(w, taken), w.given
+		w.life.Taken, w.life.Given = h.encodeTaken(w, taken), w.given && paymentOf(taken) != ""
 	}
 	if m.tell != "" {
 		of := json.RawMessage(w.life.Taken)

@@ -61,10 +61,11 @@ type Life struct {
 
 	DecidedAt int64           `json:"decided_at,omitempty"` // Unix ms
 	Taken     json.RawMessage `json:"taken,omitempty"`      // fields of the payment, from the answer: an object
-	Given     bool            `json:"given,omitempty"`      // Taken is what a person or a service said, not the channel
+	Given     bool            `json:"given,omitempty"`      // the payment's number in Taken is what a person or a service said, not the channel
 	Late      string          `json:"late_payment,omitempty"`
 
-	// Payments are the hashes of the numbers of duplicate payments. The first payment's number is in Taken.
+	// Payments are the hashes of the numbers of duplicate payments. The first payment's number is in Taken; if Taken has
+	// none, its hash is the first here.
 	Payments []string `json:"duplicate_payments,omitempty"`
 
 	// Mismatch says which payment of another amount was found; empty: none.
@@ -146,15 +147,29 @@ const maxPayments = 20
 // paidAgain reports whether an answer after the decision is about another payment than those that are
 // known. Only the channel's number tells payments apart: without it nothing is told.
 func (l *Life) paidAgain(a answer) bool {
-	if !a.reading.IsPaid() || !l.isPaid() && l.Late == "" || a.payment == "" || len(l.Payments) >= maxPayments {
-		return false
-	}
+	known := l.firstPayment()
+	return l.namesPayment(a) && len(l.Payments) < maxPayments && (known != "" || len(l.Payments) > 0) &&
+		known != a.payment && !slices.Contains(l.Payments, hashed(a.payment))
+}
+
+// paidFirst reports whether an answer after the decision is the first one with the payment's number.
+func (l *Life) paidFirst(a answer) bool {
+	return l.namesPayment(a) && a.mismatch == "" && l.firstPayment() == "" && len(l.Payments) == 0
+}
+
+// namesPayment reports whether an answer has the number of a payment, and the order is known as paid.
+func (l *Life) namesPayment(a answer) bool {
+	return a.reading.IsPaid() && (l.isPaid() || l.Late != "") && a.payment != ""
+}
+
+// firstPayment returns the number of the payment in Taken; empty: it has none.
+func (l *Life) firstPayment() string {
 	var first struct {
 		ID any `json:"transaction_id"`
 	}
 	json.Unmarshal(l.Taken, &first) // check has read it; otherwise nothing is known
 	known, _ := first.ID.(string)
-	return known != "" && known != a.payment && !slices.Contains(l.Payments, hashed(a.payment))
+	return known
 }
 
 func (l *Life) isPaid() bool {

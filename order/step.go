@@ -256,6 +256,8 @@ func retry(p *plan, l Life, a answer, now time.Time) (Life, move) {
 func look(l Life, a answer) (Life, move) {
 	m := move{next: bellman.Succeed, reason: l.reason()} // for a task that was restarted; an ended one stays ended
 	switch wrong := a.reading.IsPaid() && a.mismatch != ""; {
+	case l.paidFirst(a):
+		l.Payments = []string{hashed(a.payment)}
 	case l.paidAgain(a):
 		l.Payments = append(slices.Clone(l.Payments), hashed(a.payment))
 		m.reading = a.reading

@@ -67,7 +67,7 @@ func (w *watched) news(m move, taken json.RawMessage, now time.Time) News {
 	case tellLate:
 		n.Decision, n.Event = LatePayment, EventLatePayment
 		n.Fields["late_payment"] = l.Late
-		n.NoRefund = l.Late != Paid.String() || l.State == StateUnknown || l.State == StatePending
+		n.NoRefund = w.given || l.Late != Paid.String() || l.State == StateUnknown || l.State == StatePending
 	case tellDuplicate:
 		n.Decision, n.Event = DuplicatePayment, EventDuplicatePayment
 		n.What += "/" + hashed(m.payment)

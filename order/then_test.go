@@ -237,23 +237,30 @@ func TestRefundOfADuplicatePayment(t *testing.T) {
 		return bellman.Completion{Detail: &Told{Of: OfPayment, Reading: "PAID", Taken: paid(id)}}
 	}
 	byHand := func(id string) bellman.Completion { return bellman.Completion{Outcome: "PAID", Detail: paid(id)} }
+	unnamed := byHand("")
 	for _, tt := range []struct {
-		name          string
-		first, second bellman.Completion
-		want          []string
+		name    string
+		applied []bellman.Completion
+		want    []string
 	}{
-		{"two notices", notice("T1"), notice("T2"), []string{"refunds "}},
-		{"a notice after a caller", byHand("mine"), notice("T2"), nil},
-		{"a caller after a notice", notice("T1"), byHand("mine"), nil},
+		{"two notices", []bellman.Completion{notice("T1"), notice("T2")}, []string{"refunds "}},
+		{"a notice after a caller", []bellman.Completion{byHand("mine"), notice("T2")}, nil},
+		{"a caller after a notice", []bellman.Completion{notice("T1"), byHand("mine")}, nil},
+		{"two notices after a caller without a number", []bellman.Completion{unnamed, notice("T1"), notice("T1"), notice("T2")}, []string{"refunds "}},
 	} {
 		h := newHouse(t, func(r *Rules) { r.Then.For = map[string][]Recipient{DuplicatePayment: {refund}} })
 		task := h.priced()
-		v, err := h.handler.Complete(task, tt.first, h.now)
-		if err != nil {
-			t.Fatal(err)
+		var v bellman.Verdict
+		var err error
+		for _, c := range tt.applied {
+			if v, err = h.handler.Complete(task, c, h.now); err != nil {
+				t.Fatal(err)
+			}
+			if v.Data != nil {
+				task.Data = v.Data
+			}
 		}
-		task.Data = v.Data
-		v, err = h.handler.Complete(task, tt.second, h.now)
+		v.Follow = slices.DeleteFunc(v.Follow, func(f bellman.Task) bool { return f.Event == EventNotice })
 		if got := follows(v.Follow); err != nil || !slices.Equal(got, tt.want) || len(h.alerts) != 1 {
 			t.Errorf("%s: %q, %v, alerts %q; want %q", tt.name, got, err, h.alerts, tt.want)
 		}

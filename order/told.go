@@ -79,6 +79,14 @@ func NewTold(n *Notice, account string, came time.Time) *Told {
 	return t
 }
 
+// Alias returns the alias of the task that asks the channel about the same.
+func (t *Told) Alias() string {
+	if t.Of == OfPayment {
+		return Alias(t.Account, t.Of, t.OrderNo)
+	}
+	return Alias(t.Account, t.Of, t.RefNo)
+}
+
 // Held returns the task that keeps a notice until its order exists. A repeat of the notice has the
 // same key, so that it is kept once.
 func (t *Told) Held(queue string) bellman.Task {
@@ -124,7 +132,8 @@ type Vouched struct{}
 // Told is its Reading.
 //
 // After the decision a payment is a late payment, and the same outcome again changes nothing. Any
-// other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome. A
+// other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome, but if a
+// payment of it is known, only PAID and PAID_REFUNDED. A notice of its payment leaves it UNKNOWN. A
 // payment of another amount than the order's makes it UNKNOWN.
 //
 // A notice leaves a record, whatever it changes, and gets its Result. A refused notice causes one query about its order;
@@ -164,22 +173,26 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	if r.IsPaid() {
 		a.mismatch, a.payment = mismatch(&w.order, taken), paymentOf(taken)
 	}
-	was := l.Mismatch
+	was, payments := l.Mismatch, len(l.Payments)
 	over := l.over() || w.task.State.Ended()
 	var m move
 	switch {
 	case r.IsPaid() && l.watches():
 		*l, m = watch(w.plan, *l, a, now)
-	case r.IsPaid() && over:
+	case r.IsPaid() && over && !(w.given && l.State == StateUnknown && a.mismatch == ""):
 		*l, m = look(*l, a)
 	case r.IsPaid() && a.mismatch != "":
 		*l, m = mismatched(*l, a, now)
 	case r.String() == l.State:
 		return v, NoticeDuplicate, nil
+	case !r.IsPaid() && (l.Late != "" || l.Mismatch != ""):
+		return v, NoticeDuplicate, coded.Errorf("order.paid", "%w: a payment of the order is known", bellman.ErrConflict)
 	case l.watches(), l.over() && l.State != StateUnknown:
 		return v, NoticeDuplicate, coded.Errorf("order.decided", "%w: the order is %s", bellman.ErrConflict, l.State)
 	default:
-		*l, m = decide(w.plan, *l, r, now)
+		if *l, m = decide(w.plan, *l, r, now); r.IsPaid() {
+			l.Late = "" // a payment that was known of an UNKNOWN order is the one that decides now
+		}
 	}
 	result = NoticeApplied
 	switch settled := over || l.watches(); {
@@ -188,6 +201,9 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	case a.mismatch != "":
 		result = NoticeMismatch
 	case settled && m.tell == "":
+		if len(l.Payments) > payments { // its number is new
+			v.Data = l.encode()
+		}
 		return v, NoticeDuplicate, nil // the notification was sent before
 	}
 	if v.Next, v.Reason = m.next, m.reason; w.task.State.Ended() {

@@ -33,6 +33,7 @@ import (
 type seller struct {
 	*provider
 	mch, sub string
+	app      string // of its notices; empty: they name none
 	v3       string // APIv3 key
 	url      string
 }
@@ -74,6 +75,9 @@ func (s *seller) trade(no, state string) string {
 	ids := fmt.Sprintf(`"mchid":%q`, s.mch)
 	if s.sub != "" {
 		ids = fmt.Sprintf(`"sp_mchid":%q,"sub_mchid":%q`, s.mch, s.sub)
+	}
+	if s.app != "" {
+		ids += fmt.Sprintf(`,"appid":%q`, s.app)
 	}
 	return fmt.Sprintf(`{%s,"out_trade_no":%q,"trade_state":%q,"transaction_id":"4200001","amount":{"total":1299,"currency":"CNY"}}`, ids, no, state)
 }
@@ -273,6 +277,12 @@ func TestNoticesOfAccounts(t *testing.T) {
 	for name, shop := range map[string]*seller{"shop1": one, "shop2": two, "shop3": &other} {
 		register(t, api, name, shop.put())
 	}
+	app := newSeller(t, "1900000003", "")
+	ours := app.put()
+	ours.AppID = "wx1"
+	register(t, api, "shop4", ours)
+	theirs := *app
+	app.app, theirs.app = "wx1", "wx2"
 	for i, tt := range []struct {
 		from          *seller
 		path, account string
@@ -286,6 +296,8 @@ func TestNoticesOfAccounts(t *testing.T) {
 		{two, "/notices/orders", "shop2", 500, "sign"},
 		{two, "/notices/orders/shop1", "shop2", 500, "sign"},
 		{&other, "/notices/orders/shop2", "shop3", 500, `the notice is for the merchant \"1900000002/1900000110\"`},
+		{app, "/notices/orders/shop4", "shop4", 204, ""},
+		{&theirs, "/notices/orders/shop4", "shop4", 500, `the notice is for the application \"wx2\"`},
 		{one, "/notices/orders/shop9", "", 404, "not registered"},
 		{one, "/notices/tell/shop1", "", 404, "no notices are received here"},
 	} {

@@ -238,7 +238,7 @@ func (l *life) receive(s *says, raw *order.RawNotice) (accepted bool) {
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), noticeWithin)
 	defer cancel()
-	told, err := l.world.server.notices.Receive(ctx, l.account.queue, "", raw)
+	told, err := l.world.server.notices.Receive(ctx, l.account.queue, "", nil, raw)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var results []string

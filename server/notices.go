@@ -187,7 +187,7 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("the notice cannot be read, or is larger than %d bytes", maxNotice), http.StatusRequestEntityTooLarge)
 		return
 	}
-	_, err = n.receive(ctx, queue, to, &order.RawNotice{Header: r.Header, Body: body, At: time.Now()})
+	_, err = n.receive(ctx, queue, to, nil, &order.RawNotice{Header: r.Header, Body: body, At: time.Now()})
 	why := ""
 	if err != nil {
 		why = err.Error()
@@ -210,8 +210,9 @@ func (n *notices) receiver(ctx context.Context, queue, account string) (*receive
 }
 
 // Receive verifies a notice for an account of a queue, or for the queue's own, and applies each of its items. When
-// it returns nil, all is committed.
-func (n *notices) Receive(ctx context.Context, queue, account string, raw *order.RawNotice) ([]*order.Told, error) {
+// it returns nil, all is committed. about says which aliases it may be about; if one of its items is about another,
+// nothing is applied.
+func (n *notices) Receive(ctx context.Context, queue, account string, about func(alias string) bool, raw *order.RawNotice) ([]*order.Told, error) {
 	if to := (*n.receivers.Load())[queue]; to != nil && to.accounts == nil {
 		account = "" // it is for the channel alone
 	}
@@ -219,18 +220,30 @@ func (n *notices) Receive(ctx context.Context, queue, account string, raw *order
 	if err != nil {
 		return nil, err
 	}
-	return n.receive(ctx, queue, to, raw)
+	return n.receive(ctx, queue, to, about, raw)
 }
 
-func (n *notices) receive(ctx context.Context, queue string, to *receiver, raw *order.RawNotice) (told []*order.Told, err error) {
+// errOtherOrder refuses a notice that was handed in as one of another order.
+var errOtherOrder = &order.RefusedNotice{Why: errors.New("the notice is about another order")}
+
+func (n *notices) receive(ctx context.Context, queue string, to *receiver, about func(alias string) bool, raw *order.RawNotice) (told []*order.Told, err error) {
 	items, hint, err := to.reader.ReadNotice(raw)
 	if err != nil {
+		if about != nil && !about(order.Alias(to.account, order.OfPayment, hint)) {
+			hint = "" // the caller may not have that order queried
+		}
 		n.refuse(ctx, queue, to, hint, raw, err)
 		return nil, &order.RefusedNotice{Why: err}
 	}
+	var all []*order.Told
 	for i := range items {
 		t := order.NewTold(&items[i], to.account, raw.At)
-		t.Queue = queue
+		if t.Queue = queue; about != nil && !about(t.Alias()) {
+			return nil, errOtherOrder
+		}
+		all = append(all, t)
+	}
+	for _, t := range all {
 		if wrong := n.apply(ctx, queue, t); wrong != nil {
 			err = errors.Join(err, wrong)
 			continue
@@ -263,8 +276,11 @@ func (n *notices) apply(ctx context.Context, queue string, t *order.Told) error 
 	found, err := n.tell(ctx, t)
 	switch {
 	case t.Result == order.NoticeRefused && (!found && err == nil || errors.Is(err, bellman.ErrConflict)):
-		// The channel's, but unreadable: to send it again would help nobody.
+		// The channel's, but unreadable: to send it again would help nobody, once its order was queried.
 		n.server.log.Warn("a signed notice cannot be used", "queue", queue, "channel_order_no", fmt.Sprintf("%.64s", t.OrderNo), "why", t.Why)
+		if t.OrderNo == "" { // perhaps the queue's notice reads it wrongly
+			return &order.RefusedNotice{Why: errors.New(t.Why)}
+		}
 		return nil
 	case found, err != nil:
 		return err
@@ -281,11 +297,7 @@ func (n *notices) apply(ctx context.Context, queue string, t *order.Told) error 
 // tell applies a notice to the task that asks the channel about the same. found is false if there is
 // none.
 func (n *notices) tell(ctx context.Context, t *order.Told) (found bool, err error) {
-	number := t.RefNo
-	if t.Of == order.OfPayment {
-		number = t.OrderNo
-	}
-	id, err := store.Lookup(ctx, n.server.store, "", order.Alias(t.Account, t.Of, number))
+	id, err := store.Lookup(ctx, n.server.store, "", t.Alias())
 	if errors.Is(err, bellman.ErrNotFound) {
 		return false, nil
 	}

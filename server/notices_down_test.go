@@ -24,7 +24,7 @@ func TestNonceIsNotBurnedWhileTheStoreIsDown(t *testing.T) {
 			raw := a.notice(&says{no: l.no, state: "SUCCESS", amount: price})
 			w.store.down.Store(true)
 			for range 2 {
-				if told, err := w.server.notices.Receive(t.Context(), a.queue, "", raw); err == nil {
+				if told, err := w.server.notices.Receive(t.Context(), a.queue, "", nil, raw); err == nil {
 					t.Errorf("%s: accepted while the store is down: %+v", a.queue, told)
 				}
 				if state := order.StateOf(l.task()); state != order.StatePending {
@@ -34,7 +34,7 @@ func TestNonceIsNotBurnedWhileTheStoreIsDown(t *testing.T) {
 			w.store.down.Store(false)
 			time.Sleep(15 * time.Second) // until the channel sends it again
 			for i, want := range []order.NoticeResult{order.NoticeApplied, order.NoticeDuplicate} {
-				told, err := w.server.notices.Receive(t.Context(), a.queue, "", raw)
+				told, err := w.server.notices.Receive(t.Context(), a.queue, "", nil, raw)
 				if err != nil || len(told) != 1 || told[0].Result != want || order.StateOf(l.task()) != "PAID" {
 					t.Errorf("%s, repeat %d: %+v, %v, %s; want %s, PAID", a.queue, i, told, err, order.StateOf(l.task()), want)
 				}

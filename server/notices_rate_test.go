@@ -64,7 +64,7 @@ func TestForgedNoticesKeepTheRateOfTheAccount(t *testing.T) {
 			for n := range each {
 				for _, q := range queues {
 					i := (second*2*maxHints + n) % each // others than those that were asked about before
-					if _, err := s.notices.Receive(ctx, q.Name, "", &order.RawNotice{Body: fmt.Append(nil, q.Name, i), At: time.Now()}); err == nil {
+					if _, err := s.notices.Receive(ctx, q.Name, "", nil, &order.RawNotice{Body: fmt.Append(nil, q.Name, i), At: time.Now()}); err == nil {
 						t.Fatal("a forged notice was accepted")
 					}
 				}

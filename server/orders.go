@@ -45,7 +45,8 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 		GiveUp:         o.GiveUp,
 		ChannelExpires: o.ChannelExpiry,
 		CodeLife:       orNever(o.CodeLife),
-		Account:        q.Order.Channel.Identity(),
+		Endpoint:       o.Channel.Endpoint(),
+		Account:        o.Channel.Identity(),
 		Accounts:       s.orderAccounts(q),
 		Default:        o.Channel.Account,
 		Rate:           s.accounts.RateOf,
@@ -133,7 +134,7 @@ func (s *Server) transport(q *config.Queue) http.RoundTripper {
 func (s *Server) wechat(q *config.Queue) wechatpay.Options {
 	c := &q.Order.Channel
 	o := wechatpay.Options{
-		MchID: c.MchID, SubMchID: c.SubMchID, SerialNo: c.Serial, Certificate: c.Certificate, PrivateKey: c.PrivateKey,
+		MchID: c.MchID, SubMchID: c.SubMchID, AppID: c.AppID, SerialNo: c.Serial, Certificate: c.Certificate, PrivateKey: c.PrivateKey,
 		PlatformKeys: c.PlatformKeys, APIv3Keys: c.APIv3Keys, BaseURL: c.URL, Transport: s.transport(q), Log: s.log.With("queue", q.Name),
 	}
 	if c.FetchKeys {

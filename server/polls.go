@@ -33,6 +33,7 @@ func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellm
 	return poll.New(channel, poll.Rules{
 		Request:   q.Poll.BuiltIn || q.Poll.Request.URL != "",
 		Of:        order.NoticeOf(account.Of),
+		Endpoint:  account.Endpoint(),
 		Account:   account.Identity(),
 		Accounts:  s.pollAccounts(q),
 		Default:   account.Account,

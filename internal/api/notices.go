@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -20,7 +21,7 @@ type Notices interface {
 	// Receive verifies a notice for the orders of an account of a queue, or of the queue's own if account is
 	// empty, and applies each of its items. When it returns nil, all is committed. An error of the notice itself, such as a wrong signature, is an
 	// [order.RefusedNotice].
-	Receive(ctx context.Context, queue, account string, raw *order.RawNotice) ([]*order.Told, error)
+	Receive(ctx context.Context, queue, account string, about func(alias string) bool, raw *order.RawNotice) ([]*order.Told, error)
 }
 
 func (a *API) registerNotices(h huma.API) {
@@ -116,7 +117,10 @@ func (a *API) handIn(ctx context.Context, in *struct {
 	for name, value := range in.Body.Headers {
 		raw.Header.Set(name, value)
 	}
-	told, err := a.notices.Receive(ctx, own[0].Queue, order.AccountOf(own[0]), raw)
+	about := func(alias string) bool {
+		return slices.ContainsFunc(tasks, func(t *bellman.Task) bool { return t.Alias() == alias })
+	}
+	told, err := a.notices.Receive(ctx, own[0].Queue, order.AccountOf(own[0]), about, raw)
 	if refused := new(order.RefusedNotice); errors.As(err, &refused) {
 		return nil, wrongField("body.body", refused.Error())
 	}

@@ -28,7 +28,7 @@ func (a *API) askPoll(in *client.CreateTask, f *faults) *bellman.Task {
 	notForPolls(in, f)
 	bounded(f, "schedule", in.Schedule, bellman.MaxRule)
 	askTimes(in, f, t)
-	ask := poll.Ask{RefNo: in.RefNo, Account: in.Account, Vars: in.Vars}
+	ask := poll.Ask{RefNo: in.RefNo, Account: in.Account, ChannelOrderNo: in.ChannelOrderNo, Vars: in.Vars}
 	if vars(f, in.Vars); f.has("vars") {
 		ask.Vars = nil // the rest is checked without it
 	}
@@ -55,7 +55,6 @@ func notForPolls(in *client.CreateTask, f *faults) {
 		misplaced{"expires", in.Expires != "", untilTold},
 		misplaced{"expires_at", !in.ExpiresAt.IsZero(), untilTold},
 		misplaced{"code_life", in.CodeLife != "", untilTold},
-		misplaced{"channel_order_no", in.ChannelOrderNo != "", "the channel is asked by ref_no; give what else it needs as vars"},
 		misplaced{"amount", in.Amount != 0, "what the channel needs is vars"},
 		misplaced{"currency", in.Currency != "", "what the channel needs is vars"},
 		misplaced{"order_created", !in.OrderCreated.IsZero(), "when its schedule begins is due or delay"})...)
