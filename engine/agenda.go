@@ -264,10 +264,20 @@ func (h *agenda) begin(it *item) bool {
 
 // flying reports whether a task is being attempted, or its outcome being committed.
 func (h *agenda) flying(id bellman.ID) bool {
+	_, flying := h.flight(id)
+	return flying
+}
+
+// flight returns how many attempts a task had when the one that is in flight was loaded. flying is false
+// if none is in flight. Until a moment after its outcome was stored, an attempt is still in flight.
+func (h *agenda) flight(id bellman.ID) (attempts uint32, flying bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	it, ok := h.items[id]
-	return ok && it.place == inFlight && !it.deferral
+	if !ok || it.place != inFlight || it.deferral {
+		return 0, false
+	}
+	return it.Attempts, true
 }
 
 // advance takes out at most most items that are due, and appends them to due. more means that there

@@ -14,8 +14,15 @@ import (
 // maxSettle bounds the tasks of one call.
 const maxSettle = 1000
 
-// errNothing means that a task needs no attempt to be settled.
-var errNothing = errors.New("nothing to settle")
+// errNothing means that a task needs no attempt to be settled. errLanding means that the outcome of its attempt
+// is stored, and the task will be free in a moment.
+var (
+	errNothing = errors.New("nothing to settle")
+	errLanding = errors.New("an attempt has just ended")
+)
+
+// landing is how long hurry waits for an attempt that has just ended.
+const landing = 5 * time.Millisecond
 
 // A Settled is the result of settling one task.
 type Settled struct {
@@ -56,7 +63,7 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 	events, cancel := a.watch.subscribe(max(8*len(ids), 256))
 	defer cancel()
 	settled := make([]Settled, len(ids))
-	waiting := make(map[bellman.ID]int32) // attempts of each task before
+	waiting := make(map[bellman.ID]*bellman.Task) // each task as it was before
 	look := time.Second                   // poll interval, because an event may be lost
 	var mu sync.Mutex
 	var asking sync.WaitGroup
@@ -67,7 +74,7 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 			defer mu.Unlock()
 			switch settled[i].ID = id; {
 			case err == nil:
-				waiting[id] = t.Attempts
+				waiting[id] = t
 				if !a.leases.Holds(t.Shard) { // there will be no event here
 					look = time.Second / 4
 				}
@@ -89,7 +96,7 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 		t, readErr := a.store.Task(ctx, s.ID)
 		if s.Task = t; readErr != nil {
 			s.Err = readErr
-		} else if n, ok := left[s.ID]; ok && s.Err == nil && !over(t, n) {
+		} else if was, ok := left[s.ID]; ok && s.Err == nil && !over(t, was) {
 			s.Err = waits(err)
 		}
 	}
@@ -109,8 +116,10 @@ func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted
 			audit = new(store.AuditOf(*by, now, "settle", id.String()))
 			c.Audit = audit
 		}
-		switch {
-		case a.agenda.flying(id):
+		switch began, flying := a.agenda.flight(id); {
+		case flying && uint32(t.Attempts) > began: // it asked before this call, so its answer may be old
+			return errLanding
+		case flying:
 			return underway
 		case !wanted(t, now), t.WasSuperseded():
 			return errNothing
@@ -126,6 +135,13 @@ func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted
 	switch {
 	case err == nil:
 		return t, nil
+	case errors.Is(err, errLanding):
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(landing):
+			return a.hurry(ctx, id, by, wanted)
+		}
 	case !errors.Is(err, underway):
 		return nil, err
 	case audit != nil: // no change of the task carries the record, so it is written alone
@@ -136,17 +152,20 @@ func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted
 	return t, nil
 }
 
-// over reports whether a task has more attempts than before, or has ended.
-func over(t *bellman.Task, attempts int32) bool { return t.State.Ended() || t.Attempts > attempts }
+// over reports whether a task has more attempts than it had, or has ended since. An event of an earlier change may
+// come late, and says neither.
+func over(t, was *bellman.Task) bool {
+	return t.Version > was.Version && (t.State.Ended() || t.Attempts > was.Attempts)
+}
 
 // untilSettled waits until every task is over, or until ctx or the engine ends; then it returns the
 // remaining tasks and the cause. It checks after each event and at intervals.
-func (a *Admin) untilSettled(ctx context.Context, waiting map[bellman.ID]int32, events <-chan Event, every time.Duration) (left map[bellman.ID]int32, err error) {
-	left = make(map[bellman.ID]int32, len(waiting))
+func (a *Admin) untilSettled(ctx context.Context, waiting map[bellman.ID]*bellman.Task, events <-chan Event, every time.Duration) (left map[bellman.ID]*bellman.Task, err error) {
+	left = make(map[bellman.ID]*bellman.Task, len(waiting))
 	look := func() {
-		for id, n := range waiting {
-			if t, err := a.store.Task(ctx, id); err == nil && !over(t, n) || err != nil && !errors.Is(err, bellman.ErrNotFound) {
-				left[id] = n
+		for id, was := range waiting {
+			if t, err := a.store.Task(ctx, id); err == nil && !over(t, was) || err != nil && !errors.Is(err, bellman.ErrNotFound) {
+				left[id] = was
 			} else {
 				delete(left, id)
 			}
@@ -165,7 +184,7 @@ func (a *Admin) untilSettled(ctx context.Context, waiting map[bellman.ID]int32, 
 			if !ok {
 				return left, bellman.ErrClosed
 			}
-			if n, ok := left[ev.Task.ID]; ok && over(ev.Task, n) {
+			if was, ok := left[ev.Task.ID]; ok && over(ev.Task, was) {
 				delete(left, ev.Task.ID)
 			}
 		}
