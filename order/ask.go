@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -242,10 +241,15 @@ func object(bad *bellman.Invalid, name string, raw []byte, known ...string) map[
 		bad.Add(name, problem)
 		return nil
 	}
-	for _, field := range slices.Sorted(maps.Keys(fields)) {
+	var unknown []string
+	for field := range fields {
 		if !slices.Contains(known, field) {
-			bad.Add(within(name, field), fmt.Sprintf("there is no such field: want one of %s", strings.Join(known, ", ")))
+			unknown = append(unknown, field)
 		}
+	}
+	slices.Sort(unknown)
+	for _, field := range unknown {
+		bad.Add(within(name, field), fmt.Sprintf("there is no such field: want one of %s", strings.Join(known, ", ")))
 	}
 	return fields
 }

@@ -16,15 +16,22 @@ import (
 func (s *Server) checkMerchantURL(t *bellman.Task) error {
 	in := s.facts.Load()
 	queues, url, field := []string{t.Queue}, t.URL, "url"
-	if in.kinds[t.Queue] == "order" {
+	ofOrder := in.kinds[t.Queue] == "order"
+	if ofOrder {
+		queues = in.then[t.Queue]
+	}
+	i := slices.IndexFunc(queues, func(queue string) bool { return in.strict[queue] })
+	if i < 0 {
+		return nil
+	}
+	if ofOrder {
 		ask, err := order.ParseAsk(t.Body)
 		if err != nil {
 			return nil // the queue's handler reports it
 		}
-		queues, url, field = in.then[t.Queue], ask.Notify.URL, "notify.url"
+		url, field = ask.Notify.URL, "notify.url"
 	}
-	i := slices.IndexFunc(queues, func(queue string) bool { return in.strict[queue] })
-	if url == "" || i < 0 {
+	if url == "" {
 		return nil
 	}
 	queue := queues[i]

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -176,10 +177,18 @@ func (l *Lane[O]) take(buf []O) (ops []O, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	for ; ; now = time.Now() {
+	for yielded := false; ; now = time.Now() {
 		wait := l.untilReady()
-		if wait <= 0 {
+		if wait <= 0 && (yielded || l.closed) {
 			break
+		}
+		if wait <= 0 {
+			// On a busy machine others are about to put their ops, and one transaction costs less than two.
+			yielded = true
+			l.mu.Unlock()
+			runtime.Gosched()
+			l.mu.Lock()
+			continue
 		}
 		if l.retry {
 			for _, a := range l.apart {
