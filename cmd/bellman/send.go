@@ -64,6 +64,8 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		{"task-key", "idempotency key, unique within the queue", func(t *client.CreateTask) *string { return &t.Key }},
 		{"merchant-no", "the merchant", func(t *client.CreateTask) *string { return &t.MerchantNo }},
 		{"order-no", "the order", func(t *client.CreateTask) *string { return &t.OrderNo }},
+		{"channel-order-no", "order or poll: number of the order at the channel (default: order-no)", func(t *client.CreateTask) *string { return &t.ChannelOrderNo }},
+		{"currency", "order: currency of the amount: CNY", func(t *client.CreateTask) *string { return &t.Currency }},
 		{"account", "order or poll: the registered account at the channel", func(t *client.CreateTask) *string { return &t.Account }},
 		{"ref-no", "poll: number of the refund, transfer or profit sharing at the channel", func(t *client.CreateTask) *string { return &t.RefNo }},
 		{"event", "the event: payment.succeeded", func(t *client.CreateTask) *string { return &t.Event }},
@@ -85,6 +87,8 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	}
 	flags.StringVar(&data, "json", "", "the body, as JSON")
 	flags.BoolVar(&supersedes, "supersedes", false, "ends the waiting earlier tasks of its ordering key")
+	amount := flags.Int64("amount", 0, "order: what it costs, in the smallest unit of the currency: 8800")
+	expiresAt := flags.String("expires-at", "", "order: as --expires, as a time: 2026-11-20T15:34:05Z")
 	flags.StringVar(&due, "due", "", "time of the first attempt: 2026-11-20T15:04:05Z")
 	flags.StringVar(&created, "order-created", "", "order: creation time at the channel: 2026-11-20T15:04:05Z")
 	flags.StringArrayVar(&headers, "header", nil, `a header, "Name: value"; may be repeated`)
@@ -100,6 +104,9 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		}
 		if supersedes {
 			t.Supersedes = true
+		}
+		if *amount != 0 {
+			t.Amount = *amount
 		}
 		if t.Queue == "" {
 			t.Queue = "default"
@@ -118,6 +125,11 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		if flags.Changed("order-created") {
 			if err := t.OrderCreated.UnmarshalText([]byte(created)); err != nil {
 				return wrong{fmt.Errorf("--order-created %q: want a time such as 2026-11-20T15:04:05Z", created)}
+			}
+		}
+		if flags.Changed("expires-at") {
+			if err := t.ExpiresAt.UnmarshalText([]byte(*expiresAt)); err != nil {
+				return wrong{fmt.Errorf("--expires-at %q: want a time such as 2026-11-20T15:34:05Z", *expiresAt)}
 			}
 		}
 		for _, h := range headers {

@@ -1605,7 +1605,7 @@ export interface components {
             amount?: number;
             /** @description Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json. */
             body?: string;
-            /** @description Order: the number by which the channel knows the order (out_trade_no), unique within its account; default: order_no. */
+            /** @description Order or poll: the number by which the channel knows the order (out_trade_no); default: order_no. Of an order it is unique within its account; give it to the refund of an order that has one. */
             channel_order_no?: string;
             /**
              * @description Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's.
