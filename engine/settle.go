@@ -64,7 +64,7 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 	defer cancel()
 	settled := make([]Settled, len(ids))
 	waiting := make(map[bellman.ID]*bellman.Task) // each task as it was before
-	look := time.Second                   // poll interval, because an event may be lost
+	look := time.Second                           // poll interval, because an event may be lost
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for i, id := range ids {
