@@ -29,7 +29,7 @@ AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # Packages that run without the race detector. The tests of the first read pages or run programs as processes, which are
 # built without it. The others have no goroutine, and no state that two share.
 PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site ./internal/torture \
-	./client ./order ./order/alipay ./order/gateway ./order/internal/... ./order/states ./rule ./schedule ./store ./internal/bill ./internal/cause ./internal/coded ./internal/nearest ./internal/config ./internal/endpoints \
+	./client ./order ./order/alipay ./order/gateway ./order/internal/... ./order/poll ./order/states ./rule ./schedule ./store ./internal/account ./internal/bill ./internal/cause ./internal/coded ./internal/nearest ./internal/config ./internal/endpoints \
 	./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/money ./internal/pack ./internal/results
 RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list ./...))
 # Packages of RACED whose tests have a tenth of their size with the race detector, and run without it too.

@@ -127,7 +127,7 @@ func (l *life) play(all *sync.WaitGroup) {
 		at(l.added, l.add)
 	}
 	if l.pays >= 0 {
-		at(l.pays, func() { l.pass(); l.notices(all) })
+		at(l.pays, func() { l.notices(all) })
 	}
 	for _, e := range l.events {
 		at(e.at, func() {
@@ -149,7 +149,7 @@ func (l *life) play(all *sync.WaitGroup) {
 func (l *life) notices(all *sync.WaitGroup) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.paid.IsZero() {
+	if !l.pass() {
 		return
 	}
 	later := func(after time.Duration, s says) {

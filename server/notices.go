@@ -244,7 +244,11 @@ func (n *notices) receive(ctx context.Context, queue string, to *receiver, about
 		all = append(all, t)
 	}
 	for _, t := range all {
-		if wrong := n.apply(ctx, queue, t); wrong != nil {
+		wrong := n.apply(ctx, queue, t)
+		if refused := new(order.RefusedNotice); len(all) > 1 && errors.As(wrong, &refused) {
+			wrong = nil // the other items count
+		}
+		if wrong != nil {
 			err = errors.Join(err, wrong)
 			continue
 		}
