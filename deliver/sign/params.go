@@ -22,9 +22,8 @@ import (
 
 // params signs parameters.
 //
-// The parameters are the members of a body that is a JSON object, the elements of one that is flat XML,
-// or those of a form body, or, where there is no body, those of the query. Names and values are taken
-// decoded. A JSON string counts as its text; a number, true, false, an array or an object as it is
+// The parameters are those of the body: the members of a JSON object, the elements of flat XML, or the
+// fields of a form. Without a body they are those of the query. Names and values are taken decoded. A JSON string counts as its text; a number, true, false, an array or an object as it is
 // written in the body, without white space between its tokens; null as empty. What is signed is written
 // name=value, joined with &, and Key and the secret are put behind it. MD5 of that, or HMAC-SHA256 with
 // the secret as its key, in hex, becomes the last parameter of the same body or query, in place of one
