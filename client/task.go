@@ -42,7 +42,7 @@ type CreateTask struct {
 
 	OrderCreated Time `json:"order_created,omitzero" format:"date-time" doc:"Order: creation time at the channel. expires, code_life and the age from which the channel allows closing count from it. At most 31 days ago and a minute ahead, by the server's clock. Default: when bellman received the order."`
 
-	ChannelOrderNo string `json:"channel_order_no,omitempty" maxLength:"128" doc:"Order or poll: the number by which the channel knows the order (out_trade_no); default: order_no. Of an order it is unique within its account; give it to the refund of an order that has one."`
+	ChannelOrderNo string `json:"channel_order_no,omitempty" maxLength:"128" doc:"Order or poll: the number by which the channel knows the order (out_trade_no). Of an order it is unique within its account; default: order_no. Of a refund the default is the number of the order that bellman knows under merchant_no and order_no in the same account, or else order_no."`
 	Account        string `json:"account,omitempty" maxLength:"128" doc:"Order or poll: the registered account at the channel; default: the queue's own."`
 	Amount         int64  `json:"amount,omitempty" minimum:"1" example:"8800" doc:"Order: what it costs, in the smallest unit of currency. A payment of another amount makes the order UNKNOWN, never PAID. Default: any amount is accepted."`
 	Currency       string `json:"currency,omitempty" minLength:"3" maxLength:"3" example:"CNY" doc:"Order: the ISO 4217 code of amount. Required with amount."`

@@ -93,6 +93,18 @@ func Alias(account string, of NoticeOf, number string) string {
 	return account + "/" + string(of) + ":" + number
 }
 
+// KnownAs returns the account and the number by which the channel knows the order of a task, as its alias has them. ok is
+// false if the task is no order's own.
+func KnownAs(task *bellman.Task) (account, number string, ok bool) {
+	ask, err := ParseAsk(task.Body)
+	if err != nil {
+		return "", "", false
+	}
+	number = ask.channelNo(task)
+	account, ok = strings.CutSuffix(task.Alias(), Alias("", OfPayment, number))
+	return account, number, ok && task.Event != EventNotice
+}
+
 // sampleTaken are fields of a payment of an order, for checks.
 func sampleTaken(ask *Ask) []byte {
 	taken, _ := encodeTaken(Taken{"transaction_id": "1", "amount": max(ask.Amount, 1), "currency": cmp.Or(ask.Currency, "CNY")})

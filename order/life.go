@@ -71,7 +71,7 @@ type Life struct {
 	// Mismatch says which payment of another amount was found; empty: none.
 	Mismatch string `json:"amount_mismatch,omitempty"`
 
-	// Hinted says that a notice which could not be verified has caused a query. It causes one at most.
+	// Hinted says that a refused notice is recorded, and has caused a query. There is one of each at most.
 	Hinted bool `json:"hinted,omitempty"`
 }
 

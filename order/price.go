@@ -25,6 +25,14 @@ func mismatch(o *Order, taken Taken) string {
 	return ""
 }
 
+// unpriced reports whether the order has a price, and a payment does not say its amount or currency. Such a payment is not
+// known to be the right one, nor to be another.
+func unpriced(o *Order, taken Taken) bool {
+	_, said := amountOf(taken["amount"])
+	currency, _ := taken["currency"].(string)
+	return o.Amount > 0 && (!said || currency == "")
+}
+
 // amountOf returns an amount in the smallest unit. An expression or JSON may give it in several
 // types of numbers, but always whole.
 func amountOf(value any) (amount int64, ok bool) {

@@ -51,7 +51,7 @@ const (
 	NoticeDuplicate NoticeResult = "duplicate" // it said what was known
 	NoticeHeld      NoticeResult = "held"      // its order did not exist yet: it was kept for HoldNotices
 	NoticeMismatch  NoticeResult = "mismatch"  // it told of another amount than the order's
-	NoticeRefused   NoticeResult = "refused"   // it is not the channel's, or cannot be read
+	NoticeRefused   NoticeResult = "refused"   // it is not the channel's, cannot be read, or does not say enough: it decides nothing
 )
 
 // HoldNotices is how long a notice is kept whose order does not exist yet.
@@ -136,8 +136,9 @@ type Vouched struct{}
 // payment of it is known, only PAID and PAID_REFUNDED. A notice of its payment leaves it UNKNOWN. A
 // payment of another amount than the order's makes it UNKNOWN.
 //
-// A notice leaves a record, whatever it changes, and gets its Result. A refused notice causes one query about its order;
-// a second one is an ErrConflict.
+// A notice leaves a record, whatever it changes, and gets its Result. A refused notice causes one query about its order,
+// unless that has ended, and a second one is an ErrConflict. A notice of a payment that does not say which amount was paid
+// is refused if the order has an Amount.
 func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Time) (bellman.Verdict, error) {
 	w, err := h.read(task, now)
 	if err != nil {
@@ -172,6 +173,9 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	l, a := &w.life, answer{act: askQuery, reading: r, started: now}
 	if r.IsPaid() {
 		a.mismatch, a.payment = mismatch(&w.order, taken), paymentOf(taken)
+	}
+	if l.isPaid() && unpriced(&w.order, taken) {
+		a.mismatch = "" // which amount was paid is known
 	}
 	was, payments := l.Mismatch, len(l.Payments)
 	over := l.over() || w.task.State.Ended()
@@ -215,22 +219,28 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 
 // told applies a notice, records it, and sets its Result and Why.
 func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, err error) {
-	record := *t
 	r, parsed := ParseReading(t.Reading)
+	decides, taken := parsed == nil && r.Decides(), t.Taken
+	if decides && h.rules.Then.Taken != nil {
+		said := QueryAnswer{Answer: Answer{Status: 200, Body: []byte(t.Content)}, Reading: r, Taken: t.Taken}
+		taken = h.taken(w, &said)
+	}
+	over := w.life.over() || w.life.watches() || w.task.State.Ended()
+	lacks := decides && r.IsPaid() && !over && unpriced(&w.order, taken)
+	if lacks { // a query may say it
+		t.Result, t.Why = NoticeRefused, mismatch(&w.order, taken)
+	}
+	record := *t
 	switch {
-	case t.Result == NoticeRefused && (w.life.Hinted || w.life.over() || w.life.watches() || w.task.State.Ended()):
-		return v, coded.Errorf("order.hinted", "%w: the order was queried after such a notice, or has ended", bellman.ErrConflict)
-	case t.Result == NoticeRefused:
+	case t.Result == NoticeRefused && !w.life.Hinted:
 		w.life.Hinted = true
-		if v.Data = w.life.encode(); w.life.Stage == Polling || w.life.Stage == Closing {
+		if v.Data = w.life.encode(); !over && (w.life.Stage == Polling || w.life.Stage == Closing) {
 			v.Due = now
 		}
-	case parsed == nil && r.Decides():
-		taken := t.Taken
-		if take := h.rules.Then.Taken; take != nil {
-			said := QueryAnswer{Answer: Answer{Status: 200, Body: []byte(t.Content)}, Reading: r, Taken: t.Taken}
-			taken = h.taken(w, &said)
-		}
+	case lacks: // it is the channel's, and recorded each time
+	case t.Result == NoticeRefused:
+		return v, coded.Errorf("order.hinted", "%w: the order has the record of such a notice", bellman.ErrConflict)
+	case decides:
 		if v, record.Result, err = h.outcome(w, r, taken, now); record.Result == NoticeMismatch {
 			record.Why = mismatch(&w.order, taken)
 		}

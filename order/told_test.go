@@ -64,15 +64,20 @@ func TestSecondNoticeWithAnotherAmount(t *testing.T) {
 			t.Errorf("%s: %s %s, follow %v, alerts %q; want UNKNOWN, amount_mismatch, one alert", name, v.Reason, StateOf(task), v.Follow, h.alerts)
 		}
 
-		// The same as a notice after the order was paid changes nothing but the record, and alerts once.
+		// The same as a notice after the order was paid changes nothing but the record. It alerts once, unless it does not
+		// say which amount was paid.
 		h = newHouse(t)
 		task = h.priced()
 		h.channel.query = pays(right)
 		h.attempt(task)
 		for i := range 2 {
 			got := h.tell(task, &Told{Of: OfPayment, Reading: "PAID", Taken: taken})
-			if want := []string{"order.notice mismatch"}; !slices.Equal(got, want) || StateOf(task) != "PAID" || len(h.alerts) != 1 {
-				t.Errorf("%s, notice %d after PAID: %q, %s, alerts %q; want %q, PAID, one alert", name, i, got, StateOf(task), h.alerts, want)
+			want, alerts := []string{"order.notice mismatch"}, 1
+			if unpriced(&Order{Amount: 8800, Currency: "CNY"}, taken) {
+				want, alerts = []string{"order.notice duplicate"}, 0
+			}
+			if !slices.Equal(got, want) || StateOf(task) != "PAID" || len(h.alerts) != alerts {
+				t.Errorf("%s, notice %d after PAID: %q, %s, alerts %q; want %q, PAID, %d alerts", name, i, got, StateOf(task), h.alerts, want, alerts)
 			}
 		}
 	}
@@ -131,6 +136,64 @@ func TestRefusedNoticeCausesOneQuery(t *testing.T) {
 	h.until(task)
 	if v, err := h.handler.Complete(task, bellman.Completion{Detail: forged}, h.now); !errors.Is(err, bellman.ErrConflict) {
 		t.Errorf("after the decision: %+v, %v; want ErrConflict", v, err)
+	}
+
+	// The first one after the decision leaves a record, and causes no query.
+	h = newHouse(t)
+	task = h.priced()
+	h.until(task)
+	was := StateOf(task)
+	v, err = h.handler.Complete(task, bellman.Completion{Detail: forged}, h.now)
+	if err != nil || v.Next != bellman.Again || !v.Due.IsZero() || len(v.Follow) != 1 {
+		t.Fatalf("first after the decision: %+v, %v; want a record alone", v, err)
+	}
+	if task.Data = v.Data; StateOf(task) != was {
+		t.Errorf("the order is %s; want %s", StateOf(task), was)
+	}
+	if v, err := h.handler.Complete(task, bellman.Completion{Detail: forged}, h.now); !errors.Is(err, bellman.ErrConflict) {
+		t.Errorf("second after the decision: %+v, %v; want ErrConflict", v, err)
+	}
+}
+
+// A notice that does not say which amount was paid decides nothing of an order with a price. It causes one query, whose answer
+// does: only one that names no amount either makes the order UNKNOWN.
+func TestNoticeWithoutAmount(t *testing.T) {
+	right := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
+	for name, tt := range map[string]struct {
+		says QueryAnswer // to the query
+		is   string
+	}{
+		"the right amount": {QueryAnswer{Reading: Paid, Taken: right}, "PAID"},
+		"another":          {QueryAnswer{Reading: Paid, Taken: Taken{"amount": int64(1), "currency": "CNY"}}, StateUnknown},
+		"none":             {QueryAnswer{Reading: Paid}, StateUnknown},
+		"not paid":         {QueryAnswer{Reading: Pending}, StatePending},
+	} {
+		h := newHouse(t)
+		task := h.priced()
+		h.attempt(task)
+		h.now = h.now.Add(time.Second)
+		for i, told := range []*Told{{Of: OfPayment, Reading: "PAID", Result: NoticeApplied}, {Of: OfPayment, Reading: "PAID", Result: NoticeApplied, Taken: Taken{"amount": int64(8800)}}} {
+			v, err := h.handler.Complete(task, bellman.Completion{Detail: told}, h.now)
+			if i == 1 {
+				if err != nil || !v.Due.IsZero() || len(v.Follow) != 1 || told.Result != NoticeRefused {
+					t.Errorf("%s: a second notice: %+v, %v, %s; want a record alone", name, v, err, told.Result)
+				}
+				continue
+			}
+			if err != nil || !v.Due.Equal(h.now) || v.Next != bellman.Again || len(v.Follow) != 1 || told.Result != NoticeRefused || !strings.HasPrefix(told.Why, "the channel does not say which amount was paid") {
+				t.Fatalf("%s: %+v, %v, %s: %s; want a query now, and a record", name, v, err, told.Result, told.Why)
+			}
+			task.Data, task.Due = v.Data, v.Due
+		}
+		h.channel.query = func(*Order) QueryAnswer { a := tt.says; a.Answer = said("said"); return a }
+		if h.attempt(task); StateOf(task) != tt.is {
+			t.Errorf("%s: the order is %s; want %s", name, StateOf(task), tt.is)
+		}
+	}
+	h := newHouse(t) // an order without a price takes every amount
+	task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"notify":{"url":"https://m.example/n"}}`)})
+	if got := h.tell(task, &Told{Of: OfPayment, Reading: "PAID", Result: NoticeApplied}); !slices.Equal(got, []string{"order.paid", "order.notice applied"}) {
+		t.Errorf("without a price: %q; want it paid", got)
 	}
 }
 

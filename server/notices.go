@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +32,9 @@ const (
 
 	// Notices that cannot be verified may cause this many queries of one account in a second, at one node.
 	maxHints = 10
+
+	// Refused notices of one account may leave this many records in a minute, at one node, beside one for each order.
+	maxRefused = 10
 )
 
 // notices takes what payment channels tell by themselves: it verifies a notice, applies it to its
@@ -40,14 +44,14 @@ type notices struct {
 	receivers atomic.Pointer[map[string]*receiving] // by queue
 	listener  net.Listener                          // nil: notices are received by the API alone
 	http      *http.Server
-	hints     hints
+	limits    noticeLimits
 }
 
 // A receiver reads the notices for the orders of one account of a queue.
 type receiver struct {
 	account string // its identity
 	reader  order.NoticeReader
-	hints   *access.Seldom // of the account
+	limits  *limits // of the account
 }
 
 // receiving is how a queue receives notices.
@@ -55,30 +59,36 @@ type receiving struct {
 	own      *receiver                     // of the queue's own channel; nil: there is none, or it sends no notices
 	accounts order.Accounts[order.Channel] // that orders may name; nil: none
 	fallback string                        // the account of a notice that names none; empty: own
-	hints    *hints                        // of all queues
+	limits   *noticeLimits                 // of all queues
 }
 
-// hints limit the queries that notices of each account cause.
-type hints struct {
+// limits bound what refused notices of one account cause.
+type limits struct {
+	hints   access.Seldom // queries, and lines in the log
+	records access.Seldom
+}
+
+// noticeLimits are the limits of all accounts.
+type noticeLimits struct {
 	mu sync.Mutex
-	of map[string]*access.Seldom // by identity
+	of map[string]*limits // by identity
 }
 
-// maxHinted is of how many accounts the limits are kept.
-const maxHinted = 512
+// maxLimited is of how many accounts the limits are kept.
+const maxLimited = 512
 
-func (h *hints) account(identity string) *access.Seldom {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.of[identity]
-	if s == nil {
-		if h.of == nil || len(h.of) >= maxHinted {
-			h.of = make(map[string]*access.Seldom)
+func (n *noticeLimits) account(identity string) *limits {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.of[identity]
+	if l == nil {
+		if n.of == nil || len(n.of) >= maxLimited {
+			n.of = make(map[string]*limits)
 		}
-		s = &access.Seldom{Every: time.Second, Most: maxHints}
-		h.of[identity] = s
+		l = &limits{access.Seldom{Every: time.Second, Most: maxHints}, access.Seldom{Every: time.Minute, Most: maxRefused}}
+		n.of[identity] = l
 	}
-	return s
+	return l
 }
 
 // errNoReceiver refuses a notice for a queue or account whose channel sends none.
@@ -106,7 +116,7 @@ func (to *receiving) account(ctx context.Context, name string) (*receiver, error
 	if !is {
 		return nil, fmt.Errorf("account %.128q cannot read notices now", name) // its keys cannot be opened
 	}
-	return &receiver{account: at.Identity, reader: reader, hints: to.hints.account(at.Identity)}, nil
+	return &receiver{account: at.Identity, reader: reader, limits: to.limits.account(at.Identity)}, nil
 }
 
 // set replaces the queues that receive notices.
@@ -121,7 +131,7 @@ func (s *Server) receivers(queues []engine.Queue, c *config.Config) (map[string]
 		if !is {
 			continue
 		}
-		to := &receiving{hints: &s.notices.hints, fallback: c.Queues[i].Order.Channel.Account}
+		to := &receiving{limits: &s.notices.limits, fallback: c.Queues[i].Order.Channel.Account}
 		if kind := c.Queues[i].Order.Channel.Kind; kind != "" && kind != programChannel || to.fallback != "" {
 			to.accounts = s.orderAccounts(&c.Queues[i])
 		}
@@ -135,7 +145,7 @@ func (s *Server) receivers(queues []engine.Queue, c *config.Config) (map[string]
 		}
 		if is {
 			account := h.Account(q.Name)
-			to.own = &receiver{account: account, reader: reader, hints: to.hints.account(account)}
+			to.own = &receiver{account: account, reader: reader, limits: to.limits.account(account)}
 		}
 		if is || to.accounts != nil {
 			receivers[q.Name] = to
@@ -173,6 +183,10 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	to, err := n.receiver(ctx, queue, account)
 	if refused := new(order.RefusedNotice); errors.As(err, &refused) {
+		if n.server.kind(queue) == "order" {
+			nobody := "queue:" + queue
+			n.refuse(ctx, queue, &receiver{account: nobody, limits: n.limits.account(nobody)}, "", time.Now(), refused)
+		}
 		http.Error(w, refused.Error(), http.StatusNotFound)
 		return
 	}
@@ -183,8 +197,9 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxNotice))
 	if err != nil {
-		n.server.metrics.Noticed(queue, string(order.NoticeRefused))
-		http.Error(w, fmt.Sprintf("the notice cannot be read, or is larger than %d bytes", maxNotice), http.StatusRequestEntityTooLarge)
+		err = fmt.Errorf("the notice cannot be read, or is larger than %d bytes", maxNotice)
+		n.refuse(ctx, queue, to, "", time.Now(), err)
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
 	_, err = n.receive(ctx, queue, to, nil, &order.RawNotice{Header: r.Header, Body: body, At: time.Now()})
@@ -232,7 +247,7 @@ func (n *notices) receive(ctx context.Context, queue string, to *receiver, about
 		if about != nil && !about(order.Alias(to.account, order.OfPayment, hint)) {
 			hint = "" // the caller may not have that order queried
 		}
-		n.refuse(ctx, queue, to, hint, raw, err)
+		n.refuse(ctx, queue, to, hint, raw.At, err)
 		return nil, &order.RefusedNotice{Why: err}
 	}
 	var all []*order.Told
@@ -244,7 +259,7 @@ func (n *notices) receive(ctx context.Context, queue string, to *receiver, about
 		all = append(all, t)
 	}
 	for _, t := range all {
-		wrong := n.apply(ctx, queue, t)
+		wrong := n.apply(ctx, queue, to, t)
 		if refused := new(order.RefusedNotice); len(all) > 1 && errors.As(wrong, &refused) {
 			wrong = nil // the other items count
 		}
@@ -258,30 +273,52 @@ func (n *notices) receive(ctx context.Context, queue string, to *receiver, about
 	return told, err
 }
 
-// refuse handles a notice that is not the channel's. If it names an order, that order is queried, once.
-func (n *notices) refuse(ctx context.Context, queue string, to *receiver, hint string, raw *order.RawNotice, why error) {
+// refuse handles a notice that is not the channel's, or cannot be read. If it names an order, that order is queried, once.
+func (n *notices) refuse(ctx context.Context, queue string, to *receiver, hint string, came time.Time, why error) {
 	n.server.metrics.Noticed(queue, string(order.NoticeRefused))
-	left, ok := to.hints.Enter(hint)
+	left, ok := to.limits.hints.Enter(cmp.Or(hint, why.Error()))
 	if !ok {
 		return
 	}
 	n.server.log.Warn("a notice was refused", "queue", queue, "channel_order_no", fmt.Sprintf("%.64s", hint), "err", why, "others", left)
-	if hint == "" {
+	t := &order.Told{Result: order.NoticeRefused, Why: why.Error(), Account: to.account, OrderNo: hint, Came: came.UTC().Truncate(time.Millisecond)}
+	if hint != "" {
+		t.Of = order.OfPayment
+		if found, err := n.tell(ctx, t); found || err != nil {
+			if err != nil && !errors.Is(err, bellman.ErrConflict) {
+				n.server.log.Error("the order of a refused notice cannot be queried", "queue", queue, "err", err)
+			}
+			return
+		}
+	}
+	n.keep(ctx, queue, to, t)
+}
+
+// keep adds the record of a refused notice that is about no order here, so that an operator sees why it was refused.
+func (n *notices) keep(ctx context.Context, queue string, to *receiver, t *order.Told) {
+	if _, ok := to.limits.records.Enter(t.OrderNo + "\x00" + t.Why); !ok {
 		return
 	}
-	t := &order.Told{Result: order.NoticeRefused, Why: why.Error(), Of: order.OfPayment, Account: to.account, OrderNo: hint, Came: raw.At.UTC().Truncate(time.Millisecond)}
-	if _, err := n.tell(ctx, t); err != nil && !errors.Is(err, bellman.ErrConflict) {
-		n.server.log.Error("the order of a refused notice cannot be queried", "queue", queue, "err", err)
+	of := bellman.Task{Queue: queue}
+	if len(t.OrderNo) <= bellman.MaxName && !strings.ContainsFunc(t.OrderNo, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		of.OrderNo = t.OrderNo // which nobody may have signed
+	}
+	record := t.Record(&of)
+	if err := n.server.engine.Add(ctx, &record)[0].Err; err != nil {
+		n.server.log.Error("a refused notice has no record", "queue", queue, "err", err)
 	}
 }
 
 // apply applies a verified notice to its task, or holds it until that exists.
-func (n *notices) apply(ctx context.Context, queue string, t *order.Told) error {
+func (n *notices) apply(ctx context.Context, queue string, to *receiver, t *order.Told) error {
 	found, err := n.tell(ctx, t)
 	switch {
 	case t.Result == order.NoticeRefused && (!found && err == nil || errors.Is(err, bellman.ErrConflict)):
 		// The channel's, but unreadable: to send it again would help nobody, once its order was queried.
 		n.server.log.Warn("a signed notice cannot be used", "queue", queue, "channel_order_no", fmt.Sprintf("%.64s", t.OrderNo), "why", t.Why)
+		if !found {
+			n.keep(ctx, queue, to, t)
+		}
 		if t.OrderNo == "" { // perhaps the queue's notice reads it wrongly
 			return &order.RefusedNotice{Why: errors.New(t.Why)}
 		}

@@ -71,8 +71,9 @@ func TestForgedNoticesFlood(t *testing.T) {
 			t.Errorf("order %s is %s, %s", task.OrderNo, task.State, task.OrderState)
 		}
 	}
-	if tasks["order.watch"] != orders || tasks["order.notice"] > asked || len(tasks) != 2 || d.notices() > 0 {
-		t.Errorf("tasks %v after %d queries, %d told; want %d orders, a record for each query, nothing told", tasks, asked, d.notices(), orders)
+	strangers := 10 * (int(took/time.Minute) + 2) // records of notices about no order
+	if tasks["order.watch"] != orders || tasks["order.notice"] > asked+strangers || len(tasks) != 2 || d.notices() > 0 {
+		t.Errorf("tasks %v after %d queries, %d told; want %d orders, a record for each query and %d more at most, nothing told", tasks, asked, d.notices(), orders, strangers)
 	}
 	// The store's own tables in memory grow for a while; 9,000 notices of 200 bytes and their orders would be 10 MB.
 	if grown := heap[9] - heap[0]; grown > 4<<20 {

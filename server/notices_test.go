@@ -249,4 +249,12 @@ func TestUnreadableNotice(t *testing.T) {
 	if o, err := api.Order(t.Context(), ref, 0); err != nil || o.OrderState != "PENDING" || !slices.Equal(results(t, api, ref), []string{"refused"}) {
 		t.Errorf("%+v, %v, notices %q; want PENDING, refused once", o, err, results(t, api, ref))
 	}
+	page, err := api.ListNotices(t.Context(), client.NoticeFilter{Result: "refused"})
+	named := map[string]string{}
+	for _, n := range page.Notices {
+		named[n.ChannelOrderNo] = n.Why
+	}
+	if err != nil || len(page.Notices) > 9 || len(named) != 3 || named["A1"] == "" || named["nobody's"] == "" || !strings.HasPrefix(named[""], "order: ") {
+		t.Errorf("refused notices %+v, %v; want all three with their reasons", page.Notices, err)
+	}
 }

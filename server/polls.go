@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/order/states"
 	"github.com/bellmanhq/bellman/order/wechatpay"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // poll makes the handler of a queue of kind poll. notify are the handlers of the queues that may report how a
@@ -38,12 +40,30 @@ func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellm
 		Accounts:  s.pollAccounts(q),
 		Default:   account.Account,
 		Rate:      s.accounts.RateOf,
+		Orders:    s.tasksOf,
 		Then:      then,
 		Alert:     s.pollAlert,
 		Log:       s.log,
 		Schedules: &s.schedules,
 		Now:       func() time.Time { return s.engine.Now() }, // the engine is set before the first task
 	})
+}
+
+// tasksOf returns all tasks of an order.
+func (s *Server) tasksOf(ctx context.Context, merchantNo, orderNo string) (all []*bellman.Task, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var before bellman.ID
+	for {
+		page, next, err := s.store.List(ctx, store.Filter{MerchantNo: merchantNo, OrderNo: orderNo}, before, 200)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); next.IsZero() {
+			return all, nil
+		}
+		before = next
+	}
 }
 
 // pollAlert reports a refund or transfer that needs manual action, as alert does.

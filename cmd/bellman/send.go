@@ -64,7 +64,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		{"task-key", "idempotency key, unique within the queue", func(t *client.CreateTask) *string { return &t.Key }},
 		{"merchant-no", "the merchant", func(t *client.CreateTask) *string { return &t.MerchantNo }},
 		{"order-no", "the order", func(t *client.CreateTask) *string { return &t.OrderNo }},
-		{"channel-order-no", "order or poll: number of the order at the channel (default: order-no)", func(t *client.CreateTask) *string { return &t.ChannelOrderNo }},
+		{"channel-order-no", "order or poll: number of the order at the channel (default: order-no, or of a refund that of its order)", func(t *client.CreateTask) *string { return &t.ChannelOrderNo }},
 		{"currency", "order: currency of the amount: CNY", func(t *client.CreateTask) *string { return &t.Currency }},
 		{"account", "order or poll: the registered account at the channel", func(t *client.CreateTask) *string { return &t.Account }},
 		{"ref-no", "poll: number of the refund, transfer or profit sharing at the channel", func(t *client.CreateTask) *string { return &t.RefNo }},

@@ -316,6 +316,7 @@ type row struct {
 	*bellman.Task
 	Order *order.Standing // nil: the task is not an order
 	Poll  *poll.Standing  // nil: the task is not a poll
+	Told  *order.Told     // nil: the task does not keep a channel's notice
 	To    string          // where the task is sent now: its own or its merchant's address; empty: its queue's
 	Held  string          // which of its queue, merchant and endpoint is paused, named as in audit records; empty: none
 }
@@ -332,6 +333,7 @@ func (q *request) rows(tasks []*bellman.Task) []row {
 	rows := make([]row, len(tasks))
 	for i, t := range tasks {
 		rows[i] = row{Task: t}
+		rows[i].Told = order.ToldOf(t)
 		if o, is := q.order(t); is {
 			rows[i].Order = &o
 		} else if p, is := q.poll(t); is {

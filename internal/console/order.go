@@ -108,6 +108,9 @@ func (q *request) findOrder(v *orderForm) {
 		return
 	}
 	v.Rows = ofMerchants(q.rows(tasks))
+	if len(v.Rows) > 1 { // a notice about nobody's order may name any number
+		v.Rows = slices.DeleteFunc(v.Rows, func(r row) bool { return r.Told != nil && r.MerchantNo == "" })
+	}
 	switch {
 	case len(v.Rows) == 0:
 		v.Missing = true

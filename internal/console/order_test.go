@@ -118,3 +118,26 @@ func TestNoticesAreOnTheOrdersPage(t *testing.T) {
 		t.Error("the page in Chinese does not say what became of the notice")
 	}
 }
+
+// A refused notice about no order here is in the list of tasks with its reason, and does not come between an order's number
+// and its page.
+func TestRefusedNoticesOfNobodysOrder(t *testing.T) {
+	s := open(t)
+	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "named"}, order.Standing{State: "PENDING"}, order.Ask{}), t0)
+	for _, no := range []string{"named", "nobody's"} {
+		told := &order.Told{Result: order.NoticeRefused, Why: "the signature is wrong", OrderNo: no}
+		record := told.Record(&bellman.Task{Queue: "orders", OrderNo: no})
+		s.fake.add(t, &record, t0.Add(time.Second))
+	}
+	if got := s.get(t, "/tasks?event=order.notice", "Accept-Language: en").body; strings.Count(got, "notice refused") != 2 || !strings.Contains(got, "the signature is wrong") || strings.Contains(got, "attempts") {
+		t.Error("the list of tasks does not say why a notice was refused, or speaks of its attempts")
+	}
+	if got := s.get(t, "/orders", "Accept-Language: en").body; !strings.Contains(got, `href="/tasks?event=order.notice&amp;state=failed">Refused notices`) {
+		t.Error("the page of orders does not lead to refused notices")
+	}
+	for no, want := range map[string]string{"named": "/orders?merchant_no=M1&order_no=named", "nobody%27s": "/tasks?order_no=nobody%27s"} {
+		if got := s.get(t, "/orders?order_no="+no); got.Header.Get("Location") != want {
+			t.Errorf("the number %s: %d, to %q; want %s", no, got.StatusCode, got.Header.Get("Location"), want)
+		}
+	}
+}

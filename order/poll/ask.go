@@ -23,7 +23,9 @@ type Ask struct {
 	// ChannelOrderNo is the number by which the channel knows the order. Empty: the task's OrderNo.
 	ChannelOrderNo string `json:"channel_order_no,omitempty"`
 
-	Vars    map[string]string `json:"vars,omitempty"`   // values for the channel
+	// Vars are values for the channel. An amount must be a whole number of the smallest unit: an answer that the money
+	// arrived counts only if it says the same amount, or none.
+	Vars    map[string]string `json:"vars,omitempty"`
 	Notify  order.Notify      `json:"notify,omitzero"`  // how the merchant is notified
 	Created time.Time         `json:"created,omitzero"` // zero: when the task was added
 }

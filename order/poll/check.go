@@ -14,7 +14,7 @@ import (
 
 // Check fills in the RefNo of the Body where the queue requests the refund, and Key
 // (MERCHANT/ORDER/REF), Event and Endpoint if they are empty. It returns an *[bellman.Invalid] that
-// names every wrong field.
+// names every wrong field. The ChannelOrderNo of a refund is filled in as [Rules] says.
 func (h *Handler) Check(task *bellman.Task) error {
 	bad := new(bellman.Invalid)
 	if task.MerchantNo == "" {
@@ -52,10 +52,18 @@ func (h *Handler) Check(task *bellman.Task) error {
 		return err
 	}
 	task.Endpoint = cmp.Or(task.Endpoint, at.Endpoint)
+	if err := h.findOrder(bad, task, &ask, at.Identity); err != nil {
+		return err
+	}
 	h.rules.Then.CheckNotify(bad, ask.Notify, func() order.News {
 		return (&polled{task: task, ask: ask, life: Life{Stage: Decided, State: StateDone}}).news()
 	})
 	h.checkRef(bad, at.Channel, task, &ask)
+	if o := ask.order(task); o.Vars["amount"] != "" && !names(bad, "vars.amount") {
+		if _, err := AmountVar(&o, "amount"); err != nil {
+			bad.Add("vars.amount", err.Error())
+		}
+	}
 	if ask.RefNo != "" && task.Alias() == "" {
 		task.SetAlias(order.Alias(at.Identity, h.rules.Of, ask.RefNo))
 	}
@@ -68,6 +76,11 @@ func (h *Handler) Check(task *bellman.Task) error {
 		}
 	}
 	return bad.Err()
+}
+
+// names reports whether a field is wrong already.
+func names(bad *bellman.Invalid, field string) bool {
+	return slices.ContainsFunc(bad.Fields, func(f bellman.FieldError) bool { return f.Field == field })
 }
 
 // checkRef checks that the channel can be queried, and requested where the queue does so.

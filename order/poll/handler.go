@@ -116,8 +116,32 @@ func (h *Handler) ask(ctx context.Context, w *polled) (v bellman.Verdict, a answ
 	if said.Reading > FailedThere { // not a valid reading
 		said.Reading = QueryError
 	}
+	if why := h.otherAmount(w, &said); why != "" {
+		said = Answer{Answer: said.Answer}
+		said.Result, said.Error = bellman.Refused, why
+	}
 	a = answer{act: actQuery, reading: said.Reading, throttled: said.Throttled, retryAfter: max(said.RetryAfter, 0), wait: max(said.Wait, 0), person: said.Person}
 	return said.Verdict(a.act, a.reading.String()), a, said
+}
+
+// otherAmount says why money that arrived is not what the task is about: the answer, or the queue's Then, takes another
+// amount from it than vars.amount. Empty: it is, or one of the two is not said.
+func (h *Handler) otherAmount(w *polled, said *Answer) string {
+	want, err := AmountVar(&w.ref, "amount")
+	if said.Reading != Done || err != nil {
+		return ""
+	}
+	taken, _ := h.rules.Then.Fields(&w.ref, &order.QueryAnswer{Answer: said.Answer, Taken: said.Taken}, StateDone) // an error is logged when it decides
+	var got struct {
+		Amount json.Number `json:"amount"`
+	}
+	if json.Unmarshal(taken, &got) != nil {
+		return ""
+	}
+	if amount, err := got.Amount.Int64(); err == nil && amount != want {
+		return fmt.Sprintf("the answer is about the amount %d, not %d", amount, want)
+	}
+	return ""
 }
 
 // safely calls a method of the channel. If the channel panics, there is no answer, and the life goes

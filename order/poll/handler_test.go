@@ -455,3 +455,42 @@ func count(list []string, s string) (n int) {
 	}
 	return n
 }
+
+// An answer that money of another amount arrived decides nothing, whether the channel or the queue's Then takes the amount
+// from it. An answer that says no amount, or that it failed, decides.
+func TestAmountOfAnother(t *testing.T) {
+	text := func(amount any) func(*order.Order, *order.QueryAnswer, string) (map[string]any, error) {
+		return func(*order.Order, *order.QueryAnswer, string) (map[string]any, error) {
+			return map[string]any{"amount": amount}, nil
+		}
+	}
+	for name, tt := range map[string]struct {
+		says  Answer
+		taken func(*order.Order, *order.QueryAnswer, string) (map[string]any, error)
+		want  string
+	}{
+		"the same":           {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, nil, StateDone},
+		"another":            {Answer{Reading: Done, Taken: Taken{"amount": int64(99)}}, nil, "QUERY_ERROR"},
+		"none":               {Answer{Reading: Done}, nil, StateDone},
+		"another, failed":    {Answer{Reading: FailedThere, Taken: Taken{"amount": int64(0)}}, nil, StateFailedThere},
+		"taken, the same":    {Answer{Reading: Done}, text(100.), StateDone},
+		"taken, another":     {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, text(int64(1)), "QUERY_ERROR"},
+		"taken, not so read": {Answer{Reading: Done}, text("1.00 CNY"), StateDone},
+	} {
+		h := newHouse(t, func(r *Rules) { r.Then.Taken = tt.taken })
+		h.channel.query = func(*order.Order) Answer { a := tt.says; a.Answer = said("read"); return a }
+		task := h.refund("") // of 100
+		v := h.attempt(task)
+		if v.Reading != tt.want || task.State.Ended() != (tt.want != "QUERY_ERROR") {
+			t.Errorf("%s: %s, %s, %s; want %s", name, v.Reading, task.State, v.Error, tt.want)
+		}
+		if tt.want == "QUERY_ERROR" && (v.Result != bellman.Refused || !strings.Contains(v.Error, "the answer is about the amount ") || len(h.told) > 0) {
+			t.Errorf("%s: %+v, told %v", name, v, h.told)
+		}
+	}
+	h := newHouse(t)
+	err := h.handler.Check(&bellman.Task{Queue: "q", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"ref_no":"R1","vars":{"amount":"1.00"},"notify":{"url":"https://m.example"}}`)})
+	if err == nil || !strings.Contains(err.Error(), "vars.amount: want a whole number above 0") {
+		t.Errorf("an amount that nothing can be compared with: %v", err)
+	}
+}

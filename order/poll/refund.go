@@ -31,9 +31,6 @@ func RequestRefund(notify bool) func(queue string, n *order.News) bellman.Task {
 		if n.Decision == order.DuplicatePayment {
 			ask.RefNo = deriveRefNo(n.Order.OrderNo, "-D"+hashed(paid.TransactionID)[:8])
 		}
-		if ask.ChannelOrderNo == n.Of.OrderNo {
-			ask.ChannelOrderNo = ""
-		}
 		for name, value := range n.Order.Vars {
 			ask.Vars[name] = value
 		}

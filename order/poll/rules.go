@@ -35,6 +35,11 @@ type Rules struct {
 	Default  string
 	Rate     func(ctx context.Context, endpoint string) (float64, error)
 
+	// Orders returns all tasks of an order of a merchant, in any queue. Check asks it for a refund without a
+	// ChannelOrderNo, and gives the refund the number by which the channel knows the order. It must bound its time. Nil:
+	// the channel is asked about the task's OrderNo.
+	Orders func(ctx context.Context, merchantNo, orderNo string) ([]*bellman.Task, error)
+
 	// Then says who is notified how it ended. Its Taken gets the fields of a query's answer; its
 	// state is DONE or FAILED_THERE.
 	Then order.Then

@@ -1605,7 +1605,7 @@ export interface components {
             amount?: number;
             /** @description Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json. */
             body?: string;
-            /** @description Order or poll: the number by which the channel knows the order (out_trade_no); default: order_no. Of an order it is unique within its account; give it to the refund of an order that has one. */
+            /** @description Order or poll: the number by which the channel knows the order (out_trade_no). Of an order it is unique within its account; default: order_no. Of a refund the default is the number of the order that bellman knows under merchant_no and order_no in the same account, or else order_no. */
             channel_order_no?: string;
             /**
              * @description Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's.
@@ -2187,7 +2187,7 @@ export interface components {
             channel_order_no?: string;
             /** @description The verified and decrypted content, for the roles operate and admin. */
             content?: string;
-            /** @description Empty while the order does not exist. */
+            /** @description Empty while the order does not exist, and if the notice is about none here. */
             merchant_no?: string;
             /**
              * @description What the notice is about.
@@ -2199,7 +2199,7 @@ export interface components {
             /** @description The number of the refund or transfer. */
             ref_no?: string;
             /**
-             * @description applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, or unreadable; the order was queried instead.
+             * @description applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, unreadable, or without the amount of an order that has one; it decides nothing, and the order that it names is queried once.
              * @enum {string}
              */
             result: "applied" | "duplicate" | "held" | "mismatch" | "refused" | (string & {});

@@ -12,7 +12,7 @@ import java.util.Map;
  * @param account Order or poll: the registered account at the channel; default: the queue's own.
  * @param amount Order: what it costs, in the smallest unit of currency. A payment of another amount makes the order UNKNOWN, never PAID. Default: any amount is accepted.
  * @param body Body of the request as text: at most 262,144 bytes of UTF-8 after unescaping the JSON; more is 413. Not together with json.
- * @param channelOrderNo Order or poll: the number by which the channel knows the order (out_trade_no); default: order_no. Of an order it is unique within its account; give it to the refund of an order that has one.
+ * @param channelOrderNo Order or poll: the number by which the channel knows the order (out_trade_no). Of an order it is unique within its account; default: order_no. Of a refund the default is the number of the order that bellman knows under merchant_no and order_no in the same account, or else order_no.
  * @param codeLife Order: how long after its creation the payer can use the code or page. If the channel did not know the order when it was closed, a late payment is polled for until then; default: the queue's.
  * @param currency Order: the ISO 4217 code of amount. Required with amount.
  * @param delay Delay before the schedule begins, at most 3650d. 0s means now, whatever the queue's delay. A schedule whose first item is not 0s adds that item before the first attempt.
@@ -169,7 +169,7 @@ public record CreateTask(
             return this;
         }
 
-        /** Order or poll: the number by which the channel knows the order (out_trade_no); default: order_no. Of an order it is unique within its account; give it to the refund of an order that has one. */
+        /** Order or poll: the number by which the channel knows the order (out_trade_no). Of an order it is unique within its account; default: order_no. Of a refund the default is the number of the order that bellman knows under merchant_no and order_no in the same account, or else order_no. */
         public Builder channelOrderNo(String channelOrderNo) {
             this.channelOrderNo = channelOrderNo;
             return this;

@@ -9,12 +9,12 @@ import java.util.Map;
  * Notice, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param queue see the API
- * @param result applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, or unreadable; the order was queried instead.
+ * @param result applied: it decided, or said something new. duplicate: it said what was known. held: it came before its order, and is kept for 24 hours. mismatch: of another amount than the order's. refused: not the channel's, unreadable, or without the amount of an order that has one; it decides nothing, and the order that it names is queried once.
  * @param account The account at the channel.
  * @param came see the API
  * @param channelOrderNo The order's number at the channel.
  * @param content The verified and decrypted content, for the roles operate and admin.
- * @param merchantNo Empty while the order does not exist.
+ * @param merchantNo Empty while the order does not exist, and if the notice is about none here.
  * @param of What the notice is about.
  * @param orderNo see the API
  * @param refNo The number of the refund or transfer.

@@ -1,0 +1,90 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// refusals are the reasons of the refused notices of a page, each with its account, without repeats.
+func refusals(t *testing.T, api *client.Client) (all []string) {
+	t.Helper()
+	page, err := api.ListNotices(t.Context(), client.NoticeFilter{Queue: "orders", Result: "refused", Limit: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range page.Notices {
+		if n.Task == "" || n.Came.IsZero() || n.Content != "" {
+			t.Errorf("a refused notice is listed as %+v; want its task and time, and no content", n)
+		}
+		all = append(all, strings.TrimSpace(n.Account+": "+n.ChannelOrderNo+": "+n.Why))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Notices that are about no order here leave a record that says why they were refused: of another account, not signed, to an
+// account that is not registered, too large.
+func TestRefusedNoticesAreListed(t *testing.T) {
+	d := newDesk(t)
+	api, s, _ := d.serveAccounts(t, t.TempDir(), "1h*")
+	shop := newSeller(t, "1900000002", "1900000109")
+	other := *shop // of the same service provider
+	other.sub = "1900000110"
+	register(t, api, "shop2", shop.put())
+	if status, _ := other.tell(t, s, "/notices/orders/shop2", "NOBODY"); status != 500 {
+		t.Errorf("a notice of another account: %d", status)
+	}
+	if status, _ := newSeller(t, "1900000002", "1900000109").tell(t, s, "/notices/orders/shop2", "NOBODY"); status != 500 {
+		t.Errorf("a notice that somebody else signed: %d", status)
+	}
+	if status, _ := shop.tell(t, s, "/notices/orders/shop9", "NOBODY"); status != 404 {
+		t.Errorf("a notice to an account that is not registered: %d", status)
+	}
+	if status, _ := shop.tell(t, s, "/notices/tell/shop2", "NOBODY"); status != 404 {
+		t.Errorf("a notice to a queue of notifications: %d", status)
+	}
+	if got := callNotice(t, s, "orders/shop2", strings.Repeat(" ", 256<<10+1), nil); !strings.HasPrefix(got, fmt.Sprint(http.StatusRequestEntityTooLarge)) {
+		t.Errorf("a notice that is too large: %s", got)
+	}
+	const account = "wechatpay:1900000002:1900000109: "
+	want := []string{
+		`queue:orders: : account "shop9" is not registered`,
+		account + ": the notice cannot be read, or is larger than 262144 bytes",
+		account + `: the notice is for the merchant "1900000002/1900000110"`,
+		account + "NOBODY: the notice's signature is wrong",
+	}
+	if got := refusals(t, api); !slices.Equal(got, want) {
+		t.Errorf("refused notices:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	page, err := api.ListNotices(t.Context(), client.NoticeFilter{OrderNo: "NOBODY"})
+	if err != nil || len(page.Notices) != 1 || page.Notices[0].MerchantNo != "" {
+		t.Errorf("the notice that names an order: %+v, %v", page, err)
+	}
+}
+
+// However many notices of another account come, they leave ten records in a minute.
+func TestRefusedNoticesAreBounded(t *testing.T) {
+	d := newDesk(t)
+	api, s, _ := d.serveAccounts(t, t.TempDir(), "1h*")
+	shop := newSeller(t, "1900000002", "1900000109")
+	register(t, api, "shop2", shop.put())
+	began, sent := time.Now(), 0
+	passes(t, "more than 20 are noted in the log", func() bool {
+		for range 10 {
+			sent++
+			other := *shop
+			other.sub = fmt.Sprint(1900000110 + sent)
+			other.tell(t, s, "/notices/orders/shop2", "NOBODY")
+		}
+		return strings.Count(d.log.String(), `msg="a notice was refused"`) > 20
+	})
+	if rows, most := len(refusals(t, api)), 10*(1+int(time.Since(began)/time.Minute)); rows == 0 || rows > most {
+		t.Errorf("%d records of %d notices in %v; want 1 to %d", rows, sent, time.Since(began), most)
+	}
+}
