@@ -41,6 +41,7 @@ type notices struct {
 	listener  net.Listener                          // nil: notices are received by the API alone
 	http      *http.Server
 	hints     hints
+	refused   refusals
 }
 
 // A receiver reads the notices for the orders of one account of a queue.
@@ -261,6 +262,7 @@ func (n *notices) receive(ctx context.Context, queue string, to *receiver, about
 // refuse handles a notice that is not the channel's. If it names an order, that order is queried, once.
 func (n *notices) refuse(ctx context.Context, queue string, to *receiver, hint string, raw *order.RawNotice, why error) {
 	n.server.metrics.Noticed(queue, string(order.NoticeRefused))
+	n.refused.note(queue, why.Error(), time.Now())
 	left, ok := to.hints.Enter(hint)
 	if !ok {
 		return
@@ -281,6 +283,7 @@ func (n *notices) apply(ctx context.Context, queue string, t *order.Told) error 
 	switch {
 	case t.Result == order.NoticeRefused && (!found && err == nil || errors.Is(err, bellman.ErrConflict)):
 		// The channel's, but unreadable: to send it again would help nobody, once its order was queried.
+		n.refused.note(queue, t.Why, time.Now())
 		n.server.log.Warn("a signed notice cannot be used", "queue", queue, "channel_order_no", fmt.Sprintf("%.64s", t.OrderNo), "why", t.Why)
 		if t.OrderNo == "" { // perhaps the queue's notice reads it wrongly
 			return &order.RefusedNotice{Why: errors.New(t.Why)}
