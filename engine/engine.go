@@ -136,12 +136,12 @@ func connect(o Options) *Engine {
 	e.shares = &shares{clock: c, rules: e.rules, leases: e.leases, dispatch: e.dispatch, outcomes: e.committer.outcomes, ticker: tick}
 	*h = host{
 		agenda: e.agenda, loader: e.loader, dispatch: e.dispatch, contents: content, shares: e.shares, announcer: announced, pauses: paused,
-		handover: &handover{c, life, e.agenda, e.committer, life.patience, o.StopTimeout}, runner: e.runner,
+		handover: &handover{c, life, e.agenda, e.committer, life.patience, o.StopTimeout}, runner: e.runner, leases: e.leases, watch: e.watch,
 	}
 	e.Monitor = &Monitor{
 		store: o.Store, log: o.Logger, clock: c, rules: e.rules, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, committer: e.committer,
 		pauses: paused, unknownQueues: e.unknownQueues, intake: e.intake, ticker: tick, watch: e.watch,
-		page: limits.Page, ask: o.Ask, failing: o.Failing,
+		page: limits.Page, ask: o.Ask, failing: o.Failing, refused: o.Refused,
 	}
 	return e
 }

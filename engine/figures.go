@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A Report holds the figures that only one node knows. Nodes exchange it as JSON.
@@ -41,13 +42,23 @@ func (m *Monitor) Report(ctx context.Context, ask figures.Ask) Report {
 		if m.failing != nil {
 			r.Failing = m.failing(ctx)
 		}
+		if m.refused != nil {
+			r.Refused = m.refused()
+		}
 	}
 	for _, window := range ask.Windows {
 		r.Windows = append(r.Windows, h.Window(now, window))
 	}
-	r.Minutes = h.Minutes(now, ask.Minutes)
+	r.Minutes = h.Minutes(now, &ask)
+	if ask.Recent != nil {
+		of := figures.RecentAsk{Endpoints: most(ask.Recent.Endpoints), Merchants: most(ask.Recent.Merchants)}
+		r.RecentEndpoints, r.RecentMerchants = m.watch.health.Named(now, &of)
+	}
+	r.Wall = time.Now()
 	return r
 }
+
+func most(names []string) []string { return names[:min(len(names), figures.MostRecent)] }
 
 // figuresWithin is how long the other nodes have to answer, and so how long a reader waits for a
 // node that is down.
@@ -56,10 +67,12 @@ const figuresWithin = 300 * time.Millisecond
 // Figures returns the sums over all nodes that answer within 300 ms, and names the others. The
 // error is the store's.
 func (m *Monitor) Figures(ctx context.Context, ask figures.Ask) (figures.Figures, error) {
-	others, silent := m.reports(ctx, ask)
-	own := m.Report(ctx, figures.Ask{Endpoints: ask.Endpoints, Gauges: ask.Gauges, Windows: ask.Windows, Minutes: ask.Minutes})
-	f := figures.Sum(append([]Report{own}, others...), len(ask.Windows))
-	f.Nodes, f.Silent = 1+len(others), silent
+	others, silent, skewed := m.reports(ctx, ask)
+	mine := ask
+	mine.Queues = false // Queues below knows more of them
+	own := m.Report(ctx, mine)
+	f := figures.Sum(append([]Report{own}, others...), &ask)
+	f.Nodes, f.Silent, f.Skewed = 1+len(others), silent, skewed
 	if !ask.Queues {
 		return f, nil
 	}
@@ -74,19 +87,27 @@ func (m *Monitor) Figures(ctx context.Context, ask figures.Ask) (figures.Figures
 }
 
 // reports requests the reports of all other nodes concurrently. silent names the nodes that did not
-// answer.
-func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Report, silent []string) {
+// answer, skewed those whose clock is off. The difference of a clock is known up to half the time that the
+// answer took.
+func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Report, silent []string, skewed []figures.Skew) {
 	ctx, cancel := context.WithTimeout(ctx, figuresWithin)
 	defer cancel()
 	nodes := m.leases.Peers()
-	answers := make([]Report, len(nodes))
+	answers, ahead := make([]Report, len(nodes)), make([]time.Duration, len(nodes))
 	var asking sync.WaitGroup
 	for i, n := range nodes {
 		if m.ask == nil || n.Addr == "" {
 			continue
 		}
 		asking.Go(func() {
+			began := time.Now()
 			r, err := m.ask(ctx, n.Addr, ask)
+			if took := time.Since(began); err == nil && !r.Wall.IsZero() {
+				ahead[i] = r.Wall.Sub(began.Round(0).Add(took / 2))
+				if off := max(ahead[i], -ahead[i]) - took/2; off <= store.MaxSkew {
+					ahead[i] = 0
+				}
+			}
 			if err != nil {
 				m.log.Debug("a node did not report its figures", "node", n.Name, "addr", n.Addr, "err", err)
 				return
@@ -101,8 +122,11 @@ func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Repor
 			continue
 		}
 		reports = append(reports, answers[i])
+		if ahead[i] != 0 {
+			skewed = append(skewed, figures.Skew{Node: n.Name, Ahead: ahead[i].Round(time.Millisecond)})
+		}
 	}
-	return reports, silent
+	return reports, silent, skewed
 }
 
 // Stats sums up the attempts of this node in the last window, which is a day at most.
@@ -113,7 +137,7 @@ func (m *Monitor) Stats(window time.Duration) figures.Stats {
 // Minutes returns the figures of this node for each of the last n minutes, the oldest first. n is a
 // day at most. The last minute is not over. Minutes before the start of the node are empty.
 func (m *Monitor) Minutes(n int) []figures.Stats {
-	tallies := m.watch.history.Minutes(m.clock.Now(), n)
+	tallies := m.watch.history.Minutes(m.clock.Now(), &figures.Ask{Minutes: n})
 	all := make([]figures.Stats, len(tallies))
 	for i := range tallies {
 		all[i] = figures.Total(tallies[i])

@@ -231,6 +231,7 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	t := it.task
 	now := r.clock.Now()
 	f := &flight{item: it, seen: t, task: t, route: s.route}
+	_, f.routed = routerOf(&s.queue, t)
 	f.attempt = bellman.Attempt{
 		Number:  int(t.Attempts) + 1,
 		Trigger: t.Trigger,

@@ -18,6 +18,7 @@ type flight struct {
 	seen     *bellman.Task // the task when the attempt began
 	task     *bellman.Task // the task as last known
 	route    bellman.Route
+	routed   bool // it is an attempt to the task's merchant
 	attempt  bellman.Attempt
 	verdict  bellman.Verdict
 	follow   []store.Add // follow-ups of the verdict, if it counts

@@ -38,6 +38,7 @@ type Monitor struct {
 	page          int                                                                             // entries read at once
 	ask           func(ctx context.Context, addr string, ask figures.Ask) (figures.Report, error) // may be nil
 	failing       func(ctx context.Context) []figures.FailingMerchant                             // may be nil
+	refused       func() []figures.Refusal                                                        // may be nil
 }
 
 // Queues describes every configured queue and every other queue that has tasks, by name.
@@ -93,10 +94,16 @@ func (m *Monitor) Queues(ctx context.Context) ([]figures.Queue, error) {
 	return sorted, nil
 }
 
-// Endpoints describes endpoints that had tasks lately and endpoints that are paused, by name.
+// Endpoints describes, by name, endpoints that had tasks lately, those whose last attempt failed
+// within a day, and those that are paused.
 func (m *Monitor) Endpoints() []figures.Endpoint {
 	var infos []figures.Endpoint
 	seen := make(map[string]bool)
+	hours := make(map[string]*figures.Recent)
+	recent := m.watch.health.Endpoints(m.clock.Now())
+	for i := range recent {
+		hours[recent[i].Name] = &recent[i]
+	}
 	for _, d := range m.dispatch.Endpoints() {
 		seen[d.Name] = true
 		success := d.Success
@@ -118,7 +125,16 @@ func (m *Monitor) Endpoints() []figures.Endpoint {
 			Attempts:    d.Attempts,
 			Breaker:     d.Breaker.String(),
 			Pause:       m.pauses.get(target),
+			Hour:        hours[d.Name],
 		})
+	}
+	for i := range recent { // between two attempts nothing waits, and the dispatcher forgets an endpoint
+		r := &recent[i]
+		if _, queue := m.rules.queue(r.Name); seen[r.Name] || queue && !r.Fails() {
+			continue
+		}
+		seen[r.Name] = true
+		infos = append(infos, figures.Endpoint{Endpoint: r.Name, SuccessRate: r.Rate(), Attempts: int(min(r.Attempts, 100)), Breaker: "closed", Pause: m.pauses.get("endpoint/" + r.Name), Hour: r})
 	}
 	for target, p := range m.pauses.all() {
 		name, ok := strings.CutPrefix(target, "endpoint/")

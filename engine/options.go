@@ -60,6 +60,10 @@ type Options struct {
 	// nodes. Nil: none.
 	Failing func(context.Context) []figures.FailingMerchant
 
+	// Refused returns what this process refused within an hour, for the figures of all nodes. Nil:
+	// nothing.
+	Refused func() []figures.Refusal
+
 	// Decided returns tasks that tell of a decision by hand, see [Admin.Decide]. They are added in the
 	// transaction of the decision. by.Reason is the reason, a colon and the outcome. Nil: none.
 	Decided func(t *bellman.Task, by bellman.By, now time.Time) []bellman.Task

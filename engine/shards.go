@@ -21,6 +21,8 @@ type host struct {
 	handover  *handover
 	pauses    *pauses
 	runner    *runner
+	leases    *cluster.Member
+	watch     *watch
 }
 
 var _ cluster.Host = (*host)(nil)
@@ -30,6 +32,15 @@ func (h *host) Gained(shards []uint16) {
 	h.loader.rescans.all(shards)
 	h.loader.wake()
 	h.shares.apply()
+	dead := 0
+	for _, s := range shards {
+		if h.leases.Death(s) != (cluster.Death{}) {
+			dead++
+		}
+	}
+	if dead > 0 {
+		h.watch.history.Claimed(h.watch.clock.Now(), dead)
+	}
 }
 
 func (h *host) Left(shards ...uint16) {

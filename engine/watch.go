@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,7 @@ type watch struct {
 	closed      bool
 
 	history *figures.History
+	health  figures.Health
 }
 
 func newWatch(o Observer, c *clock.Clock) *watch {
@@ -102,7 +104,13 @@ func (w *watch) attempted(f *flight) {
 	if was := underlying(f.task.Status); was.State == to.State && was.Finished.Equal(to.Finished) {
 		ended = bellman.Pending // the task had ended before
 	}
-	w.history.Attempted(w.clock.Now(), f.task.Queue, a, ended)
+	now := w.clock.Now()
+	w.history.Attempted(now, f.task.Queue, a, ended)
+	merchantNo := ""
+	if f.routed {
+		merchantNo = f.task.MerchantNo
+	}
+	w.health.Attempted(now, cmp.Or(goes(f.task, &f.route), f.task.Queue), merchantNo, f.task.ID, a)
 	if w.observer != nil {
 		w.observer.Attempted(f.task.Queue, a.Result, a.Lateness(), a.Took)
 		if ended.Ended() {

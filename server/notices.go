@@ -45,6 +45,7 @@ type notices struct {
 	listener  net.Listener                          // nil: notices are received by the API alone
 	http      *http.Server
 	limits    noticeLimits
+	refused   refusals
 }
 
 // A receiver reads the notices for the orders of one account of a queue.
@@ -276,6 +277,7 @@ func (n *notices) receive(ctx context.Context, queue string, to *receiver, about
 // refuse handles a notice that is not the channel's, or cannot be read. If it names an order, that order is queried, once.
 func (n *notices) refuse(ctx context.Context, queue string, to *receiver, hint string, came time.Time, why error) {
 	n.server.metrics.Noticed(queue, string(order.NoticeRefused))
+	n.refused.note(queue, why.Error(), time.Now())
 	left, ok := to.limits.hints.Enter(cmp.Or(hint, why.Error()))
 	if !ok {
 		return
@@ -315,6 +317,7 @@ func (n *notices) apply(ctx context.Context, queue string, to *receiver, t *orde
 	switch {
 	case t.Result == order.NoticeRefused && (!found && err == nil || errors.Is(err, bellman.ErrConflict)):
 		// The channel's, but unreadable: to send it again would help nobody, once its order was queried.
+		n.refused.note(queue, t.Why, time.Now())
 		n.server.log.Warn("a signed notice cannot be used", "queue", queue, "channel_order_no", fmt.Sprintf("%.64s", t.OrderNo), "why", t.Why)
 		if !found {
 			n.keep(ctx, queue, to, t)

@@ -24,7 +24,7 @@ func (s *Server) console(c *config.Config, engine front) (*console.Console, erro
 		Nodes:     s.engine,
 		Intake:    s.engine.Intake,
 		Sources:   s.sourceInfos,
-		Alarms:    s.alarms,
+		Attention: s.attention,
 		Resends:   s.resends,
 		Links:     s.links,
 		PublicURL: c.PublicURL,

@@ -31,6 +31,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/api"
+	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/console"
@@ -88,6 +89,7 @@ type Server struct {
 	taking      []*source.Source
 	resends     *resend.Jobs
 	alarms      *alarm.Watch
+	attention   *attention.Desk
 	reconciles  *reconcile.Runs
 	billed      atomic.Pointer[[]reconcile.Queue] // the queues of orders
 	links       *sharelink.Links
@@ -239,6 +241,7 @@ func Open(o Options) (_ *Server, err error) {
 		Schedules:   &s.schedules,
 		Spare:       s.client.Spare,
 		Failing:     s.failing,
+		Refused:     func() []figures.Refusal { return s.notices.refused.all(time.Now()) },
 		Decided: func(t *bellman.Task, by bellman.By, at time.Time) []bellman.Task {
 			return s.alarms.Decided(t, by, at) // the alarms are set before the first decision
 		},
@@ -267,12 +270,17 @@ func Open(o Options) (_ *Server, err error) {
 	}
 	s.metrics.Watch(s.sources())
 	ready := front{s.engine, s, &probe{store: s.store, secrets: []secrets{s.merchants, s.accounts}, log: s.log}}
+	s.attention = attention.New(attention.Options{
+		Engine: s.engine, Store: s.store, Alarms: s.alarms, Nodes: s.engine, Reconciliations: s.reconciles, Credentials: s.credentials.all,
+		Sources: s.sourceInfos, Queues: s.queueNames, Kind: s.kind,
+	})
 	s.api, err = api.New(api.Options{
 		Engine:    ready,
 		Reader:    s.store,
 		Schedules: &s.schedules,
 		Resends:   s.resends,
 		Alarms:    s.alarms,
+		Attention: s.attention,
 		Merchants: merchants{s.merchants, s},
 		Accounts:  accounts{s.accounts, s},
 		Links:     s.links,

@@ -62,6 +62,15 @@ type FailingMerchant struct {
 	Since      time.Time `json:"since"` // the first of the attempts in a row that a node knows
 }
 
+// A Refusal counts what a queue's callers sent in vain within the last hour.
+type Refusal struct {
+	Queue string    `json:"queue"`
+	Count int       `json:"count"`
+	Since time.Time `json:"since"` // the first of them
+	Last  time.Time `json:"last"`
+	Why   string    `json:"why"` // of the last
+}
+
 // Counts are the events of a period.
 type Counts struct {
 	Added     int64
@@ -82,6 +91,7 @@ type Endpoint struct {
 	Attempts    int       // number of these attempts, at most a hundred for each node
 	Breaker     string    // closed, open, half_open
 	Pause       *Pause    // nil unless paused
+	Hour        *Recent   // attempts of the last hour, without minutes; nil: none, and the last one before did not fail
 }
 
 // Stats are figures over a period that ends now.
@@ -90,6 +100,7 @@ type Stats struct {
 	Counts   Counts
 	Lateness Percentiles
 	Took     Percentiles
+	Claimed  int64 // shards that nodes took over from dead nodes
 }
 
 // Percentiles of durations; all zero when Count is.
@@ -105,7 +116,18 @@ type Ask struct {
 	Gauges    bool            `json:"gauges,omitempty"`
 	Windows   []time.Duration `json:"windows,omitempty"` // of Stats; a day at most
 	Minutes   int             `json:"minutes,omitempty"` // number of latest minutes to return one by one
+	Every     int             `json:"every,omitempty"`   // minutes that are summed up to one of Minutes; default 1
+	Recent    *RecentAsk      `json:"recent,omitempty"`
 }
+
+// A RecentAsk names the endpoints and merchants whose last hour is asked for, at most MostRecent of each.
+type RecentAsk struct {
+	Endpoints []string `json:"endpoints,omitempty"`
+	Merchants []string `json:"merchants,omitempty"`
+}
+
+// MostRecent bounds the names of a RecentAsk. Further ones are ignored.
+const MostRecent = 200
 
 // Figures are the sums over all nodes of a cluster that answered.
 type Figures struct {
@@ -113,10 +135,29 @@ type Figures struct {
 	Endpoints []Endpoint
 	Gauges    Gauges
 	Failing   []FailingMerchant // the longest first, if Gauges were asked for
+	Refused   []Refusal         // by queue, if Gauges were asked for
 	Windows   []Stats           // one for each requested window
 	Minutes   []Stats           // the oldest first
 	Nodes     int               // number of nodes that answered
 	Silent    []string          // names of nodes that did not answer
+	Skewed    []Skew            // nodes whose clock differs by more than store.MaxSkew from that of this node
+
+	RecentEndpoints, RecentMerchants []Recent // of Ask.Recent, by name
+}
+
+// Fails reports whether the endpoint accepted none of its latest attempts, at least three.
+func (e *Endpoint) Fails() bool {
+	latest := e.Attempts >= fails && e.SuccessRate == 0
+	hour := e.Hour != nil && e.Hour.Fails() && e.Hour.Accepted == 0 && e.Hour.Failed >= fails
+	return latest || hour
+}
+
+const fails = 3 // attempts that nothing was accepted of make an endpoint a failing one
+
+// A Skew is the clock of another node, as seen from this one.
+type Skew struct {
+	Node  string
+	Ahead time.Duration // negative: it is behind
 }
 
 // Gauges are current figures.

@@ -38,6 +38,8 @@ type minute struct {
 	counts counts
 	late   Histogram
 	took   Histogram
+
+	claimed int64
 }
 
 const sliceSeconds = 5
@@ -85,6 +87,13 @@ func (h *History) Attempted(now time.Time, queue string, a *bellman.Attempt, end
 	}
 }
 
+// Claimed counts shards that the node took over from dead nodes.
+func (h *History) Claimed(now time.Time, shards int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.minute(now).claimed += int64(shards)
+}
+
 // Committed counts a commit and its duration.
 func (h *History) Committed(now time.Time, took time.Duration) {
 	h.mu.Lock()
@@ -104,9 +113,7 @@ func (h *History) Window(now time.Time, window time.Duration) Tally {
 		if m == nil || m.at < first || m.at > last {
 			continue
 		}
-		sum.counts.add(&m.counts)
-		sum.late.Add(&m.late)
-		sum.took.Add(&m.took)
+		sum.add(m)
 	}
 	since := time.Unix(first*60, 0).UTC()
 	if started := h.started.Truncate(time.Millisecond); started.After(since) {
@@ -115,22 +122,35 @@ func (h *History) Window(now time.Time, window time.Duration) Tally {
 	return sum.tally(since)
 }
 
-// Minutes returns each of the latest n minutes, the oldest first. n is a day at most. The last
-// minute is not over. Minutes before the history began are missing.
-func (h *History) Minutes(now time.Time, n int) []Tally {
+// Minutes returns the latest minutes that an Ask selects, the oldest first. The last of them is not
+// over. Minutes before the history began are missing.
+func (h *History) Minutes(now time.Time, ask *Ask) []Tally {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	last := now.Unix() / 60
-	first := max(last-int64(min(n, len(h.minutes)))+1, h.started.Unix()/60)
+	last, every := now.Unix()/60, ask.every()
+	first := max(last-int64(min(ask.Minutes, len(h.minutes)))+1, h.started.Unix()/60)
 	var all []Tally
-	for at := first; at <= last; at++ {
-		m := h.minutes[at%int64(len(h.minutes))]
-		if m == nil || m.at != at {
-			m = new(minute)
+	for at := first; at <= last; {
+		var sum minute
+		since := at
+		for end := (at/every + 1) * every; at < end && at <= last; at++ { // the bounds are those of other nodes
+			if m := h.minutes[at%int64(len(h.minutes))]; m != nil && m.at == at {
+				sum.add(m)
+			}
 		}
-		all = append(all, m.tally(time.Unix(at*60, 0).UTC()))
+		all = append(all, sum.tally(time.Unix(since*60, 0).UTC()))
 	}
 	return all
+}
+
+// every is the default of Ask.Every applied.
+func (a *Ask) every() int64 { return int64(max(a.Every, 1)) }
+
+func (m *minute) add(o *minute) {
+	m.counts.add(&o.counts)
+	m.late.Add(&o.late)
+	m.took.Add(&o.took)
+	m.claimed += o.claimed
 }
 
 // LastMinute sums up a queue's latest minute.
@@ -214,7 +234,7 @@ func latest[T any](ring []slice[T], at int64, n int) func(yield func(*T) bool) {
 }
 
 func (m *minute) tally(since time.Time) Tally {
-	return Tally{Since: since, Counts: m.counts.public(), Late: m.late.durations(), Took: m.took.durations()}
+	return Tally{Since: since, Counts: m.counts.public(), Late: m.late.durations(), Took: m.took.durations(), Claimed: m.claimed}
 }
 
 func (c *counts) add(o *counts) {

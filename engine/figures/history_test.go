@@ -63,7 +63,7 @@ func TestMinutes(t *testing.T) {
 	h.Attempted(start.Add(2*time.Minute), "q", &bellman.Attempt{Result: bellman.Accepted, Took: time.Second}, bellman.Succeeded)
 	now := start.Add(2*time.Minute + 10*time.Second)
 
-	all := h.Minutes(now, 60)
+	all := h.Minutes(now, &Ask{Minutes: 60})
 	if len(all) != 3 {
 		t.Fatalf("%d minutes since the start; want 3: %+v", len(all), all)
 	}
@@ -76,10 +76,10 @@ func TestMinutes(t *testing.T) {
 			t.Errorf("minute %d: %+v; want %+v", i, got, want)
 		}
 	}
-	if got := h.Minutes(now, 2); len(got) != 2 || got[1].Counts.Succeeded != 1 {
+	if got := h.Minutes(now, &Ask{Minutes: 2}); len(got) != 2 || got[1].Counts.Succeeded != 1 {
 		t.Errorf("the latest 2 minutes: %+v", got)
 	}
-	if got := h.Minutes(now.Add(48*time.Hour), 1<<30); len(got) != 24*60 || got[0].Counts.Added != 0 {
+	if got := h.Minutes(now.Add(48*time.Hour), &Ask{Minutes: 1 << 30}); len(got) != 24*60 || got[0].Counts.Added != 0 {
 		t.Errorf("after two days: %d minutes, the first with %d added; want 1440 and 0", len(got), got[0].Counts.Added)
 	}
 }

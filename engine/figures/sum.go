@@ -17,8 +17,13 @@ type Report struct {
 	Endpoints []Endpoint        `json:"endpoints,omitempty"`
 	Gauges    Gauges            `json:"gauges"`
 	Failing   []FailingMerchant `json:"failing,omitempty"`
+	Refused   []Refusal         `json:"refused,omitempty"`
 	Windows   []Tally           `json:"windows,omitempty"` // one for each requested window
 	Minutes   []Tally           `json:"minutes,omitempty"` // the oldest first
+	Wall      time.Time         `json:"wall,omitzero"`     // the wall clock of the node when it answered
+
+	RecentEndpoints []Recent `json:"recent_endpoints,omitempty"`
+	RecentMerchants []Recent `json:"recent_merchants,omitempty"`
 }
 
 // A QueueReport holds one node's figures of a queue.
@@ -38,6 +43,8 @@ type Tally struct {
 	Counts Counts    `json:"counts"`
 	Late   Durations `json:"late"`
 	Took   Durations `json:"took"`
+
+	Claimed int64 `json:"claimed,omitempty"` // shards taken over from dead nodes
 }
 
 // Total sums up tallies of several nodes, from the earliest moment on.
@@ -47,6 +54,7 @@ func Total(tallies ...Tally) Stats {
 	for _, t := range tallies {
 		s.Since = Sooner(s.Since, t.Since)
 		s.Counts = sumCounts(s.Counts, t.Counts)
+		s.Claimed += t.Claimed
 		late.count(t.Late)
 		took.count(t.Took)
 	}
@@ -54,15 +62,19 @@ func Total(tallies ...Tally) Stats {
 	return s
 }
 
-// Sum adds the reports of all nodes. Each has the same number of windows. It leaves the queues to
-// AddQueue, because the store knows more about them.
-func Sum(reports []Report, windows int) (f Figures) {
+// Sum adds the reports of all nodes to an Ask. It leaves the queues to AddQueue, because the store knows
+// more about them.
+func Sum(reports []Report, ask *Ask) (f Figures) {
 	f.Endpoints = sumEndpoints(reports)
 	f.Failing = sumFailing(reports)
+	f.Refused = sumRefused(reports)
+	var endpoints, merchants [][]Recent
 	for _, r := range reports {
 		f.Gauges = sumGauges(f.Gauges, r.Gauges)
+		endpoints, merchants = append(endpoints, r.RecentEndpoints), append(merchants, r.RecentMerchants)
 	}
-	for i := range windows {
+	f.RecentEndpoints, f.RecentMerchants = sumRecent(endpoints...), sumRecent(merchants...)
+	for i := range ask.Windows {
 		var tallies []Tally
 		for _, r := range reports {
 			if i < len(r.Windows) {
@@ -74,7 +86,7 @@ func Sum(reports []Report, windows int) (f Figures) {
 	minutes := make(map[int64][]Tally)
 	for _, r := range reports {
 		for _, t := range r.Minutes {
-			at := t.Since.Unix() / 60
+			at := t.Since.Unix() / 60 / ask.every()
 			minutes[at] = append(minutes[at], t)
 		}
 	}
@@ -175,6 +187,13 @@ func sumEndpoints(reports []Report) []Endpoint {
 			if s.Pause == nil {
 				s.Pause = o.Pause
 			}
+			switch {
+			case s.Hour == nil:
+				s.Hour = o.Hour
+			case o.Hour != nil:
+				hour := s.Hour.plus(o.Hour)
+				s.Hour = &hour
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b Endpoint) int { return strings.Compare(a.Endpoint, b.Endpoint) })
@@ -195,5 +214,25 @@ func sumFailing(reports []Report) (all []FailingMerchant) {
 	})
 	all = slices.CompactFunc(all, func(a, b FailingMerchant) bool { return a.MerchantNo == b.MerchantNo })
 	slices.SortStableFunc(all, func(a, b FailingMerchant) int { return a.Since.Compare(b.Since) })
+	return all
+}
+
+// sumRefused adds the refusals of each queue, by name.
+func sumRefused(reports []Report) (all []Refusal) {
+	for _, r := range reports {
+		for _, o := range r.Refused {
+			i := slices.IndexFunc(all, func(s Refusal) bool { return s.Queue == o.Queue })
+			if i < 0 {
+				all = append(all, o)
+				continue
+			}
+			s := &all[i]
+			s.Count, s.Since = s.Count+o.Count, Sooner(s.Since, o.Since)
+			if o.Last.After(s.Last) {
+				s.Last, s.Why = o.Last, o.Why
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Refusal) int { return strings.Compare(a.Queue, b.Queue) })
 	return all
 }

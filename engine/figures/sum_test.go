@@ -14,7 +14,7 @@ func TestSumFailing(t *testing.T) {
 		{Failing: []FailingMerchant{{"M2", at(3)}, {"M1", at(5)}}},
 		{},
 		{Failing: []FailingMerchant{{"M1", at(1)}, {"M3", at(3)}}},
-	}, 0)
+	}, &Ask{})
 	if want := []FailingMerchant{{"M1", at(1)}, {"M2", at(3)}, {"M3", at(3)}}; !slices.Equal(f.Failing, want) {
 		t.Errorf("failing: %v; want %v", f.Failing, want)
 	}

@@ -104,9 +104,10 @@ type Options struct {
 	Backup  Backuper     // nil: the store is a database, and backups are answered with 501
 	Metrics http.Handler // served at /metrics; nil: 404
 
-	Alarms  Alarms                // nil: there are none
-	Sources func() []source.Info  // nil: there are none
-	Intake  func() figures.Intake // whether new tasks are accepted; nil: always
+	Alarms    Alarms                // nil: there are none
+	Attention Attention             // nil: nothing needs anybody
+	Sources   func() []source.Info  // nil: there are none
+	Intake    func() figures.Intake // whether new tasks are accepted; nil: always
 
 	// Kinds returns the kind of a queue, notify or order; empty: there is no such queue. nil: all are notify.
 	Kinds func(queue string) string
@@ -155,6 +156,7 @@ type API struct {
 	accounts  account.Desk
 	backup    Backuper
 	alarms    Alarms
+	attention Attention
 	sources   func() []source.Info
 	intake    func() figures.Intake
 	kinds     func(string) string
@@ -189,7 +191,7 @@ type API struct {
 func New(o Options) (*API, error) {
 	a := &API{
 		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, notices: o.Notices, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, accounts: o.Accounts, backup: o.Backup,
-		alarms: o.Alarms, sources: o.Sources, intake: o.Intake, kinds: o.Kinds, proxies: o.Proxies, log: cmp.Or(o.Log, slog.Default()),
+		alarms: o.Alarms, attention: o.Attention, sources: o.Sources, intake: o.Intake, kinds: o.Kinds, proxies: o.Proxies, log: cmp.Or(o.Log, slog.Default()),
 		maxTask:   cmp.Or(o.MaxTaskBytes, 256<<10),
 		maxBatch:  cmp.Or(o.MaxBatchBytes, 16<<20),
 		mux:       http.NewServeMux(),

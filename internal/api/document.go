@@ -22,7 +22,7 @@ var groups = []struct{ name, description, parts string }{
 	{"orders", "Everything about one order; decide it, settle many; compare them with the channel's bill.", "orders reconciliations"},
 	{"accounts", "Accounts at payment channels: whose they are, their keys and rates.", "accounts account-export"},
 	{"merchants", "Addresses, keys, rules and pauses of merchants; links that show them their notices.", "merchants merchant-export links"},
-	{"operation", "Queues, endpoints, nodes, figures, records.", "queues endpoints nodes sources alarms stats events audit backup"},
+	{"operation", "Queues, endpoints, nodes, figures, records.", "queues endpoints nodes sources alarms attention stats events audit backup"},
 	{"server", "Whether it is alive, and this document.", "healthz readyz metrics openapi.json"},
 }
 

@@ -209,6 +209,7 @@ func (a *API) register(o Options) error {
 	a.registerNodes(h)
 	a.registerSources(h)
 	a.registerAlarms(h)
+	a.registerAttention(h)
 	a.registerMerchants(h)
 	a.registerAccounts(h)
 	a.registerProbes(h, o.Metrics != nil)

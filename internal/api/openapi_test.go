@@ -34,7 +34,7 @@ var documented = []string{
 	"POST /v1/merchants/{merchant_no}/pause", "POST /v1/merchants/{merchant_no}/resume",
 	"PUT /v1/accounts/{account}", "GET /v1/accounts/{account}", "DELETE /v1/accounts/{account}", "GET /v1/accounts", "GET /v1/account-export",
 	"POST /v1/accounts/batch", "POST /v1/accounts/{account}/secrets",
-	"GET /v1/nodes", "GET /v1/sources", "GET /v1/alarms", "GET /v1/stats", "GET /v1/events", "GET /v1/audit", "POST /v1/backup",
+	"GET /v1/nodes", "GET /v1/sources", "GET /v1/alarms", "GET /v1/attention", "GET /v1/stats", "GET /v1/events", "GET /v1/audit", "POST /v1/backup",
 	"POST /v1/links", "GET /v1/links", "POST /v1/links/{id}/revoke",
 	"GET /healthz", "GET /readyz", "GET /metrics", "GET /openapi.json",
 }

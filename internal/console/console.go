@@ -16,6 +16,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/account"
+	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/schedule"
@@ -34,8 +35,8 @@ type Options struct {
 	// Proxies are trusted to set X-Forwarded-For and X-Forwarded-Proto.
 	Proxies []netip.Prefix
 
-	// Alarms are the server's alarms. nil: none.
-	Alarms Alarms
+	// Attention lists what needs a person. nil: unknown.
+	Attention Attention
 
 	Reconciliations Reconciliations // nil: they are not available
 
@@ -100,7 +101,7 @@ type Console struct {
 	kinds      func(string) string
 	queueNames func() []string
 	nodes      Nodes
-	alarms     Alarms
+	attention  Attention
 	resends    Resends
 	reconciles Reconciliations
 	keys       atomic.Pointer[[]access.Key]
@@ -133,6 +134,7 @@ type Console struct {
 
 	now      shared[*snapshot]
 	slow     shared[*slowFigures]
+	needs    shared[attention.List]
 	patience time.Duration              // how long a page waits for slow figures
 	parts    map[string]*shared[string] // by language and template
 }
@@ -140,7 +142,7 @@ type Console struct {
 // New returns a console. It returns an error if the keys are invalid.
 func New(o Options) (*Console, error) {
 	c := &Console{
-		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, nodes: o.Nodes, alarms: o.Alarms, resends: o.Resends, reconciles: o.Reconciliations,
+		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, nodes: o.Nodes, attention: o.Attention, resends: o.Resends, reconciles: o.Reconciliations,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
 		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: access.Limit{Most: maxAttempts, Window: attemptWindow}, views: access.Limit{Most: maxViews, Window: viewWindow}, refused: o.Refused,
 		links: o.Links, merchants: o.Merchants, accounts: o.Accounts, tells: o.Tells, publicURL: o.PublicURL,

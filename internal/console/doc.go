@@ -1,6 +1,6 @@
 // Package console serves bellman's pages for operations staff: present figures, the history of a task or an
-// order, and a few manual actions. Pages are rendered on the server and can be read without JavaScript. A
-// small script, htmx and uPlot update them live.
+// order, and a few manual actions. Pages and charts are rendered on the server and can be read without JavaScript.
+// A small script and htmx update them live.
 //
 // It uses the narrow interfaces of ports.go and makes no decision about tasks itself. Each page reads a
 // bounded number of rows from a store. If it finds nothing in them, it offers to look further back.

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,9 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/attention"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -45,6 +49,10 @@ type fake struct {
 	nodes     []engine.NodeInfo
 	unowned   []store.Lease
 	silent    []string
+	sources   []source.Info
+	refused   []figures.Refusal
+	skewed    []figures.Skew
+	recent    []figures.Recent
 	held      map[string]*figures.Pause // by queue
 	guided    map[string]bellman.Route  // by merchant
 }
@@ -117,8 +125,11 @@ func (f *fake) ResumeEndpoint(_ context.Context, name string, by bellman.By) err
 
 func (f *fake) PausedMerchants() []figures.MerchantPause { return f.pausedMerchants }
 
+// named are the sources of the fake.
+func (f *fake) named() []source.Info { return f.sources }
+
 func (f *fake) Figures(_ context.Context, ask figures.Ask) (figures.Figures, error) {
-	out := figures.Figures{Gauges: f.gauges, Failing: f.failing, Nodes: 1, Silent: f.silent}
+	out := figures.Figures{Gauges: f.gauges, Failing: f.failing, Nodes: 1, Silent: f.silent, Refused: f.refused, Skewed: f.skewed}
 	if ask.Queues {
 		out.Queues = f.queues
 	}
@@ -127,6 +138,16 @@ func (f *fake) Figures(_ context.Context, ask figures.Ask) (figures.Figures, err
 	}
 	for range ask.Windows {
 		out.Windows = append(out.Windows, f.stats)
+	}
+	if ask.Recent != nil {
+		for _, r := range f.recent {
+			if slices.Contains(ask.Recent.Merchants, r.Name) {
+				out.RecentMerchants = append(out.RecentMerchants, r)
+			}
+			if slices.Contains(ask.Recent.Endpoints, r.Name) {
+				out.RecentEndpoints = append(out.RecentEndpoints, r)
+			}
+		}
 	}
 	if ask.Minutes > 0 {
 		out.Minutes = f.minutes
@@ -204,10 +225,21 @@ func kinds(queue string) string {
 	return map[string]string{"orders": "order", "pay": "notify"}[queue]
 }
 
+// raised are alarms as they are given, and rules.
+type raised struct {
+	alarms []alarm.Alarm
+	rules  []alarm.Rule
+}
+
+func (r *raised) List(context.Context) ([]alarm.Alarm, error) { return r.alarms, nil }
+
+func (r *raised) Rules() []alarm.Rule { return r.rules }
+
 // A site is a console that a browser looks at: one that keeps cookies.
 type site struct {
 	*Console
 	fake   *fake
+	raised *raised
 	server *httptest.Server
 	client *http.Client
 	log    *bytes.Buffer
@@ -221,12 +253,13 @@ func open(t testing.TB, keys ...access.Key) *site {
 // openWith is open over a store that there is already, with more options.
 func openWith(t testing.TB, f *fake, more Options) *site {
 	t.Helper()
-	s := &site{fake: f, log: &bytes.Buffer{}}
+	s := &site{fake: f, raised: &raised{}, log: &bytes.Buffer{}}
+	queues := func() []string { return []string{"orders", "pay"} }
 	c, err := New(Options{
 		Engine: s.fake, Reader: s.fake, Records: s.fake, Nodes: s.fake, Kinds: kinds, Keys: more.Keys, Version: "test",
 		Secret: more.Secret, Proxies: more.Proxies, Links: more.Links, Resends: more.Resends, Reconciliations: more.Reconciliations, Merchants: more.Merchants, Tells: more.Tells, PublicURL: more.PublicURL,
-		Queues: func() []string { return []string{"orders", "pay"} },
-		Log:    slog.New(slog.NewTextHandler(s.log, nil)),
+		Queues: queues, Attention: attention.New(attention.Options{Engine: f, Store: f, Nodes: f, Alarms: s.raised, Kind: kinds, Queues: queues, Reconciliations: bills(more.Reconciliations), Sources: f.named}),
+		Log: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -237,6 +270,14 @@ func openWith(t testing.TB, f *fake, more Options) *site {
 	t.Cleanup(func() { c.Stop(); s.server.Close() })
 	s.client = s.browser(t)
 	return s
+}
+
+// bills are the reconciliations of which the list tells; nil: there are none.
+func bills(r Reconciliations) attention.Reconciliations {
+	if r == nil {
+		return nil
+	}
+	return r
 }
 
 // browser is one that has no cookies yet, and does not follow redirects.

@@ -12,6 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/attention"
+	"github.com/bellmanhq/bellman/internal/mask"
+	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -38,6 +41,16 @@ func functions(l *language) template.FuncMap {
 		"tone":   tone,
 		"share":  func(rate *float64) float64 { return *rate },
 		"rate":   perSecond,
+		"sum":    moneyText,
+		"marks":  (*chart).Kinds,
+		"said":   func(answer string) string { return bounded(plain(mask.Body(answer, "")), 80) },
+		"ahead":  func(d time.Duration) string { return took(max(d, -d)) },
+		"affected": func(kind string) string {
+			if name := affected[kind]; name != "" {
+				return name
+			}
+			return "need.tasks"
+		},
 		"actions": func() []string {
 			return []string{"resend", "restart", "cancel", "reschedule", "complete", "decide", "settle", "reconcile", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"}
 		},
@@ -119,6 +132,26 @@ func grouped(n any) string {
 		b.WriteRune(d)
 	}
 	return b.String()
+}
+
+// affected are the texts for the number of what an item affects, if that is not tasks.
+var affected = map[string]string{
+	attention.OrdersUnknown: "need.orders", attention.AmountMismatch: "need.orders", attention.LatePayment: "need.orders",
+	attention.PollNeedsAction: "need.refunds", attention.BillDiffers: "need.differences", attention.NoticesRefused: "need.notices", attention.ShardsUnowned: "need.shards",
+}
+
+// moneyText formats a sum in main units, such as CNY 1,234.50.
+func moneyText(a attention.Amount) string {
+	decimals, _ := money.Decimals(a.Currency)
+	digits := strconv.FormatInt(a.Amount, 10)
+	if len(digits) <= decimals {
+		digits = strings.Repeat("0", decimals-len(digits)+1) + digits
+	}
+	text := grouped(digits[:len(digits)-decimals])
+	if decimals > 0 {
+		text += "." + digits[len(digits)-decimals:]
+	}
+	return strings.TrimSpace(plain(bounded(a.Currency, 8)) + " " + text)
 }
 
 // plain replaces control characters, and characters that change the direction of text, by their numbers.

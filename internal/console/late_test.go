@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -80,6 +81,7 @@ func TestOverviewWaitsForNothing(t *testing.T) {
 	s := open(t)
 	stuck := &stuckStore{s.fake, make(chan struct{})}
 	s.reader, s.patience = stuck, time.Millisecond
+	s.attention = attention.New(attention.Options{Engine: s.fake, Store: stuck})
 	first := s.get(t, "/", "Accept-Language: en").body
 	if !strings.Contains(first, "Still being read") || strings.Contains(first, `class="calm"`) {
 		t.Error("a page without what takes long does not say so, or says that all is well")

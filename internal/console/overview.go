@@ -2,17 +2,14 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"slices"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
-	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -22,8 +19,8 @@ const (
 	backlogLimit  = 2000            // largest number of due tasks counted in each period; beyond it the page says "or more"
 	aheadPages    = 3               // a period is counted by reading at most this many pages of tasks
 	maxHeld       = 20_000          // largest number of tasks on hold that the count of overdue tasks skips
-	troubleTasks  = 8               // failed tasks, and orders, that are shown
 	troubleWindow = time.Hour
+	needsAge      = 2 * time.Second // how old the list of what needs a person may be
 
 	slowAge  = 10 * time.Second      // how old slow figures may be …
 	slowWait = 50 * time.Millisecond // … unless reading them takes longer than this
@@ -31,28 +28,28 @@ const (
 
 // A snapshot holds the present figures.
 type snapshot struct {
-	At         time.Time
-	Last       figures.Counts // of the last minute, all queues
-	Attempts   int64          // of the last minute
-	Near       figures.Stats  // of the last few minutes
-	Hour       figures.Stats
-	Gauges     figures.Gauges
-	Queues     []figures.Queue
-	Intake     *figures.Intake    // of this node; nil: unknown
-	Sources    []source.Info      // of this node
-	Breakers   []figures.Endpoint // endpoints whose breaker is not closed, or that are paused or throttled
-	OpenMore   int                // number of endpoints that are not shown
-	Paused     []figures.MerchantPause
-	MorePaused int // number of pauses that are not shown
-	Failing    []figures.FailingMerchant
-	MoreFail   int // number of merchants that are not shown
-	Nodes      []engine.NodeInfo
-	Unowned    int
-	Alarms     []alarm.Alarm // raised alarms
-	Of         int           // number of nodes that reported
-	Silent     []string      // nodes that did not report
-	Chart      string        // JSON for the charts
-	Slow       *slowFigures
+	At       time.Time
+	Last     figures.Counts // of the last minute, all queues
+	Attempts int64          // of the last minute
+	Near     figures.Stats  // of the last few minutes
+	Hour     figures.Stats
+	Gauges   figures.Gauges
+	Queues   []figures.Queue
+	Intake   *figures.Intake // of this node; nil: unknown
+	Sources  []source.Info   // of this node
+	Nodes    []engine.NodeInfo
+	Of       int             // number of nodes that reported
+	Silent   []string        // nodes that did not report
+	Minutes  []figures.Stats // the latest hour
+	Slow     *slowFigures
+	Needs    needs
+	Hot      map[string]bool // tiles whose figures are beyond the threshold of an alarm
+}
+
+// needs are what needs a person.
+type needs struct {
+	attention.List
+	Late bool // it is being read for the first time
 }
 
 // slowFigures are figures that take long to read. They are read less often, and no page waits long for
@@ -60,8 +57,6 @@ type snapshot struct {
 type slowFigures struct {
 	Late    bool // they are being read for the first time
 	Backlog []backlog
-	Failed  []row // the newest failures among recently ended tasks
-	Unknown []row // orders that were given up without a decision and for which no payment was found since
 }
 
 // A backlog is the number of tasks due in a period.
@@ -75,6 +70,8 @@ type backlog struct {
 type overview struct {
 	*view
 	*snapshot
+	Charts   [][]*chart // each in two widths
+	PeriodIs string     // what is wrong with the range; empty: nothing
 }
 
 func (q *request) home() {
@@ -83,7 +80,70 @@ func (q *request) home() {
 		q.refuse(err)
 		return
 	}
-	q.render(http.StatusOK, "overview", &overview{view: q.view("page.overview"), snapshot: f})
+	v := &overview{view: q.view("page.overview"), snapshot: f}
+	if v.Period.Wrong != nil {
+		_, v.PeriodIs = q.wrong(v.Period.Wrong)
+	}
+	if v.Charts, err = q.charts(&v.Period, f); err != nil {
+		q.refuse(err)
+		return
+	}
+	q.render(http.StatusOK, "overview", v)
+}
+
+// charts draws the figures of a range, as far as nodes remember them.
+func (q *request) charts(p *period, f *snapshot) ([][]*chart, error) {
+	now := time.Now()
+	from, to := p.From, p.End(now)
+	if since := now.Add(-mostPeriod); from.Before(since) {
+		from = since
+	}
+	every := everyFor(to.Sub(from))
+	minutes := f.Minutes
+	if p.Kind != "hour" && from.Before(to) {
+		all, err := q.engine.Figures(q.r.Context(), figures.Ask{Minutes: int(now.Sub(from)/time.Minute) + 2, Every: int(every / time.Minute)})
+		if err != nil {
+			return nil, err
+		}
+		minutes = all.Minutes
+	}
+	events, err := q.events(from, to, minutes, f)
+	if err != nil {
+		return nil, err
+	}
+	c := newCanvas(from, to, now, every, p.zone, minutes, events)
+	return [][]*chart{
+		c.draw("chart.counts", countSeries(every), wholes, perMinuteText),
+		c.draw("chart.lateness", latenessSeries(), durations, shortTook),
+	}, nil
+}
+
+// eventRows is the number of audit records in which pauses are looked for.
+const eventRows = 200
+
+// events returns what happened in a range: pauses and their ends, take-overs and starts of nodes.
+func (q *request) events(from, to time.Time, minutes []figures.Stats, f *snapshot) (all []chartMark, err error) {
+	records, err := q.reader.Audits(q.r.Context(), to, eventRows)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		if r.At.Before(from) {
+			break
+		}
+		if r.Action == "pause" || r.Action == "resume" {
+			all = append(all, chartMark{Kind: r.Action, What: maskURL(r.Target), At: r.At})
+		}
+	}
+	for _, m := range minutes {
+		if m.Claimed > 0 {
+			all = append(all, chartMark{Kind: "takeover", What: q.visitor.lang.say("node.shards", "n", m.Claimed), At: m.Since.Add(time.Second)})
+		}
+	}
+	for _, n := range f.Nodes {
+		all = append(all, chartMark{Kind: "joined", What: plain(n.Name + " " + n.Version), At: n.Joined})
+	}
+	return all, nil
 }
 
 // figures returns the present figures. Requests within a short time share one reading.
@@ -105,7 +165,7 @@ func (c *Console) figures(ctx context.Context) (*snapshot, error) {
 			all.Windows = make([]figures.Stats, 2)
 		}
 		f := &snapshot{At: time.Now(), Near: all.Windows[0], Hour: all.Windows[1], Gauges: all.Gauges, Queues: all.Queues, Slow: slow,
-			Chart: chart(all.Minutes), Of: all.Nodes, Silent: all.Silent}
+			Minutes: all.Minutes, Of: all.Nodes, Silent: all.Silent}
 		if c.intake != nil {
 			i := c.intake()
 			f.Intake = &i
@@ -122,86 +182,47 @@ func (c *Console) figures(ctx context.Context) (*snapshot, error) {
 				f.Attempts += n
 			}
 		}
-		for _, e := range all.Endpoints {
-			if trouble(&e) > 0 {
-				f.Breakers = append(f.Breakers, e)
-			}
-		}
-		slices.SortStableFunc(f.Breakers, func(a, b figures.Endpoint) int { return b.Waiting - a.Waiting })
-		if f.OpenMore = len(f.Breakers) - troubleTasks; f.OpenMore > 0 {
-			f.Breakers = f.Breakers[:troubleTasks]
-		}
-		f.Paused = c.engine.PausedMerchants()
-		if f.MorePaused = len(f.Paused) - troubleTasks; f.MorePaused > 0 {
-			f.Paused = f.Paused[:troubleTasks]
-		}
-		f.Failing = all.Failing
-		if f.MoreFail = len(f.Failing) - troubleTasks; f.MoreFail > 0 {
-			f.Failing = f.Failing[:troubleTasks]
-		}
 		if c.nodes != nil {
-			var unowned []store.Lease
-			if f.Nodes, unowned, err = c.nodes.Nodes(ctx); err != nil {
+			if f.Nodes, _, err = c.nodes.Nodes(ctx); err != nil {
 				return nil, err
 			}
-			f.Unowned = len(unowned)
 		}
-		if c.alarms != nil {
-			alarms, err := c.alarms.List(ctx)
-			if err != nil {
-				return nil, err
-			}
-			over := slices.IndexFunc(alarms, func(a alarm.Alarm) bool { return !a.Raised() })
-			if over >= 0 {
-				alarms = alarms[:over]
-			}
-			f.Alarms = alarms[:min(len(alarms), troubleTasks)]
+		if c.attention == nil {
+			return f, nil
 		}
+		list, has, err := c.needs.soon(ctx, needsAge, c.patience, c.attention.List)
+		if err != nil {
+			return nil, err
+		}
+		f.Needs = needs{list, !has}
+		f.Hot = hot(f, c.attention.Rules())
 		return f, nil
 	})
 }
 
+// hot returns the tiles whose figures are beyond the threshold of an alarm.
+func hot(f *snapshot, rules []alarm.Rule) map[string]bool {
+	late := alarm.Above(rules, alarm.Overdue, "")
+	tiles := map[string]bool{
+		"overdue":  !f.Gauges.OldestOverdue.IsZero() && f.At.Sub(f.Gauges.OldestOverdue).Seconds() > late,
+		"lateness": f.Near.Lateness.P99.Seconds() > late,
+	}
+	for i := range f.Queues {
+		q := &f.Queues[i]
+		when := alarm.TasksFailed
+		if q.Kind == "order" {
+			when = alarm.OrdersUnknown
+		}
+		if float64(q.FailedHour) > alarm.Above(rules, when, q.Name) {
+			tiles["failed"] = true
+		}
+	}
+	return tiles
+}
+
 func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
-	var f slowFigures
-	var err error
-	if f.Backlog, err = c.backlog(ctx, time.Now()); err != nil {
-		return nil, err
-	}
-	q := &request{Console: c, r: (&http.Request{}).WithContext(ctx)}
-	failed := bellman.Failed
-	tasks, _, err := q.read(&wish{Pick: resend.Pick{Filter: store.Filter{State: &failed}}}, bellman.ID{}, 4*troubleTasks)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range q.rows(tasks) {
-		switch {
-		case r.Order != nil:
-			if r.Order.Open() && len(f.Unknown) < troubleTasks {
-				f.Unknown = append(f.Unknown, r)
-			}
-		case len(f.Failed) < troubleTasks && time.Since(r.Finished) < troubleWindow:
-			f.Failed = append(f.Failed, r)
-		}
-	}
-	if c.queueNames == nil || c.kinds == nil {
-		return &f, nil
-	}
-	for _, name := range c.queueNames() {
-		if c.kinds(name) != "order" || len(f.Unknown) == troubleTasks {
-			continue
-		}
-		tasks, _, err := q.read(&wish{Pick: resend.Pick{Filter: store.Filter{Queue: name, State: &failed}}}, bellman.ID{}, 4*troubleTasks)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range q.rows(tasks) {
-			known := slices.ContainsFunc(f.Unknown, func(u row) bool { return u.ID == r.ID })
-			if !known && r.Order != nil && r.Order.Open() && len(f.Unknown) < troubleTasks {
-				f.Unknown = append(f.Unknown, r)
-			}
-		}
-	}
-	return &f, nil
+	backlog, err := c.backlog(ctx, time.Now())
+	return &slowFigures{Backlog: backlog}, err
 }
 
 // backlog counts due tasks, as far as that is quick. A due task that is held back, in a line or deferred,
@@ -283,48 +304,4 @@ func (c *Console) countAhead(ctx context.Context, shards []uint16, from store.Po
 		from = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
 	}
 	return ahead, aside, true, nil
-}
-
-// chart returns the data of the charts: times in Unix seconds, and a number or null for each. It omits the
-// present minute, which is incomplete and would look like a fall.
-func chart(minutes []figures.Stats) string {
-	if len(minutes) > 0 {
-		minutes = minutes[:len(minutes)-1]
-	}
-	var data struct {
-		At        []int64    `json:"at"`
-		Added     []int64    `json:"added"`
-		Attempts  []int64    `json:"attempts"`
-		Succeeded []int64    `json:"succeeded"`
-		Failed    []int64    `json:"failed"`
-		P50       []*float64 `json:"p50"` // milliseconds; null: there was no attempt
-		P99       []*float64 `json:"p99"`
-	}
-	for i := range minutes {
-		m := &minutes[i]
-		var attempts int64
-		for _, n := range m.Counts.Attempts {
-			attempts += n
-		}
-		data.At = append(data.At, m.Since.Unix())
-		data.Added = append(data.Added, m.Counts.Added)
-		data.Attempts = append(data.Attempts, attempts)
-		data.Succeeded = append(data.Succeeded, m.Counts.Succeeded)
-		data.Failed = append(data.Failed, m.Counts.Failed)
-		var p50, p99 *float64
-		if m.Lateness.Count > 0 {
-			p50, p99 = milliseconds(m.Lateness.P50), milliseconds(m.Lateness.P99)
-		}
-		data.P50, data.P99 = append(data.P50, p50), append(data.P99, p99)
-	}
-	text, err := json.Marshal(data)
-	if err != nil {
-		panic(err) // cannot happen: the values are numbers
-	}
-	return string(text)
-}
-
-func milliseconds(d time.Duration) *float64 {
-	ms := float64(d.Microseconds()) / 1000
-	return &ms
 }

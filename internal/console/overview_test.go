@@ -1,8 +1,9 @@
 package console
 
 import (
-	"context"
 	"fmt"
+	"html"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
@@ -21,7 +23,7 @@ func TestOverviewSaysNoDataWhereThereIsNone(t *testing.T) {
 	if !strings.Contains(got, `Lateness, 5 min</dt><dd><span class="none">no data`) {
 		t.Error("without an attempt the lateness is not said to be no data")
 	}
-	if !strings.Contains(got, "Nothing: no breaker is open") {
+	if !strings.Contains(got, "Nothing needs a person now") {
 		t.Error("without trouble the page does not say so")
 	}
 }
@@ -42,61 +44,119 @@ func TestFiguresThatAreNotWhole(t *testing.T) {
 	}
 }
 
+// entries are the entries of the list of what needs a person, without markup and with single blanks, in order.
+func entries(t *testing.T, page string) (all []string) {
+	t.Helper()
+	_, page, found := strings.Cut(page, `class="panel needs"`)
+	if !found {
+		t.Fatal("the page has no list of what needs a person")
+	}
+	page, _, _ = strings.Cut(page, "</section>")
+	for _, entry := range strings.Split(page, "<li")[1:] {
+		text := regexp.MustCompile(`(?s)<[^>]*>`).ReplaceAllString("<li"+entry, " ")
+		all = append(all, html.UnescapeString(strings.Join(strings.Fields(text), " ")))
+	}
+	return all
+}
+
+// What needs a person stands above all figures, what affects most money first: with the time, the number, the
+// sum, the last error and what to do.
 func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 	s := open(t)
+	now := time.Now()
 	s.fake.endpoints = []figures.Endpoint{
-		{Endpoint: "https://down.example:443", Breaker: "open", Waiting: 7, SuccessRate: 0},
+		{Endpoint: "https://down.example:443", Breaker: "open", Waiting: 7, Attempts: 10, Hour: &figures.Recent{Since: now, Failure: &figures.Failure{Result: bellman.Unreachable, Error: "connection refused"}}},
 		{Endpoint: "https://fine.example:443", Breaker: "closed", SuccessRate: 1},
 	}
 	s.fake.unowned = []store.Lease{{Shard: 3}}
+	failed := bellman.Status{State: bellman.Failed, Finished: now}
+	lost := func(no, state string, amount int64) *bellman.Task {
+		return s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: no, MerchantNo: "M1", OrderNo: no, Status: failed}, order.Standing{State: "UNKNOWN", Late: state}, order.Ask{Amount: amount, Currency: "CNY"}),
+			now, bellman.Attempt{Started: now, Result: bellman.TimedOut, Error: "no answer within 5s"})
+	}
+	lost("lost-1", "", 123450)
+	lost("lost-2", "", 50)
+	lost("found", "PAID", 100)
+	s.fake.queues = []figures.Queue{{Name: "pay", Kind: "notify", FailedHour: 1}, {Name: "orders", Kind: "order", FailedHour: 3}}
+	s.fake.add(t, &bellman.Task{Queue: "pay", Key: "f", URL: "http://m.example/", Status: failed}, now, bellman.Attempt{Started: now, Result: bellman.ErrorStatus, Status: 502})
+	page := s.get(t, "/", "Accept-Language: en").body
+	got := entries(t, page)
+	for i, want := range [][]string{
+		{"Shards without a node", "1 shards", "See nodes"},
+		{"Order UNKNOWN", "orders", "CNY 1,235.00", "2 orders", "since", "no answer within 5s", "Ask the channel"},
+		{"Endpoint fails", "https://down.example:443", "7 tasks", "since", "Unreachable · connection refused", "See or pause the endpoint"},
+		{"Tasks failed in the last hour", "pay", "1 tasks", "HTTP 502", "Resend them"},
+	} {
+		for _, w := range want {
+			if i >= len(got) || !strings.Contains(got[i], w) {
+				t.Errorf("entry %d does not say %q: %q", i+1, w, got)
+			}
+		}
+	}
+	if len(got) != 4 || strings.Contains(strings.Join(got, " "), "fine.example") {
+		t.Errorf("the list has %d entries; want 4: %q", len(got), got)
+	}
+	if list, tiles := strings.Index(page, "panel needs"), strings.Index(page, `class="tiles"`); list > tiles {
+		t.Error("the list stands below the figures")
+	}
+	if strings.Contains(page, "Nothing needs a person") {
+		t.Error("the page says that all is well")
+	}
+}
+
+// One order is named itself, and its link leads to its page.
+func TestOverviewNamesOneOrder(t *testing.T) {
+	s := open(t)
 	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "u", MerchantNo: "M1", OrderNo: "lost", Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, order.Standing{State: "UNKNOWN"}, order.Ask{}), time.Now(), bellman.Attempt{Started: time.Now()})
-	for i := range troubleTasks + 1 {
-		s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: fmt.Sprint("found", i), MerchantNo: "M1", OrderNo: fmt.Sprint("found-paid-", i), Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, order.Standing{State: "UNKNOWN", Late: "PAID"}, order.Ask{}), time.Now(), bellman.Attempt{Started: time.Now()})
-	}
-	s.fake.add(t, &bellman.Task{Queue: "pay", Key: "f", OrderNo: "failed-now", URL: "http://m.example/", Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, time.Now(), bellman.Attempt{Started: time.Now()})
-	s.fake.add(t, &bellman.Task{Queue: "pay", Key: "g", OrderNo: "failed-long-ago", URL: "http://m.example/", Status: bellman.Status{State: bellman.Failed, Finished: t0}}, t0, bellman.Attempt{Started: t0})
-	got := s.get(t, "/").body
-	for _, want := range []string{"down.example", "lost", "failed-now", "1 shards have no node"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the page does not say %q", want)
-		}
-	}
-	for _, not := range []string{"fine.example", "failed-long-ago", "Nothing: no breaker", "found-paid"} {
-		if strings.Contains(got, not) {
-			t.Errorf("the page says %q", not)
-		}
+	if got := s.get(t, "/").body; !strings.Contains(got, `href="/orders?merchant_no=M1&amp;order_no=lost"`) {
+		t.Error("the entry does not lead to the order")
 	}
 }
 
 func TestTheOverviewLeavesOutAnOrderFoundPaid(t *testing.T) {
 	s := open(t)
 	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "u", MerchantNo: "M1", OrderNo: "found", Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, order.Standing{State: "UNKNOWN", Late: "PAID"}, order.Ask{}), time.Now(), bellman.Attempt{Started: time.Now()})
-	if got := s.get(t, "/").body; strings.Contains(got, "found") || !strings.Contains(got, "Nothing: no breaker") {
+	if got := s.get(t, "/").body; strings.Contains(got, "found") || !strings.Contains(got, "Nothing needs a person") {
 		t.Errorf("the overview lists it: %s", got)
 	}
 }
 
-// listed are alarms as they are given.
-type listed []alarm.Alarm
-
-func (l listed) List(context.Context) ([]alarm.Alarm, error) { return l, nil }
+// Whether a queue is late, and a tile hot, is for the rules of the alarms to say.
+func TestTheThresholdsAreThoseOfTheAlarms(t *testing.T) {
+	s := open(t)
+	due := time.Now().Add(-90 * time.Second)
+	s.fake.queues = []figures.Queue{{Name: "pay", Kind: "notify", OldestOverdue: due, Waiting: 5}}
+	s.fake.gauges.OldestOverdue = due
+	hot := `class="tile hot"><dt>Oldest overdue`
+	page := s.get(t, "/", "Accept-Language: en").body
+	if got := entries(t, page); len(got) != 1 || !strings.Contains(got[0], "Queue late pay 5 tasks") || !strings.Contains(page, hot) {
+		t.Errorf("90 s late without a rule: %q, tile hot: %t; want the queue, and the tile hot, after a minute", got, strings.Contains(page, hot))
+	}
+	s.raised.rules = []alarm.Rule{{Name: "late", When: alarm.Overdue, Above: 120}}
+	s.now.forget()
+	s.needs.forget()
+	if page := s.get(t, "/").body; strings.Contains(page, hot) || !strings.Contains(page, "Nothing needs a person") {
+		t.Error("90 s late, with a rule above 2m: the page is alarmed all the same")
+	}
+	s.raised.rules = append(s.raised.rules, alarm.Rule{Name: "pay", When: alarm.Overdue, Queue: "pay", Above: 30})
+	s.needs.forget()
+	s.now.forget()
+	if got := entries(t, s.get(t, "/").body); len(got) != 1 {
+		t.Errorf("90 s late, with a rule of the queue above 30s: %q; want the queue", got)
+	}
+}
 
 func TestOverviewSaysWhatIsRaised(t *testing.T) {
 	s := open(t)
-	s.alarms = listed{
+	s.fake.queues = []figures.Queue{{Name: "pay", Kind: "notify", OldestOverdue: time.Now().Add(-time.Hour)}}
+	s.raised.alarms = []alarm.Alarm{
 		{Name: "late-payments", When: "overdue", Queue: "pay", Since: t0, Untold: "there is no queue ops"},
+		{Name: "decided", When: "order_decided_by_hand", Since: t0, Decision: &alarm.Decision{MerchantNo: "M1", OrderNo: "B-9", Who: "wang", Reason: "the bank says so: PAID"}},
 		{Name: "calm-again", When: "overdue", Since: t0, Until: t0.Add(time.Minute)},
 	}
-	got := s.get(t, "/").body
-	for _, want := range []string{"late-payments", "not told: there is no queue ops"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the page does not say %q", want)
-		}
-	}
-	for _, not := range []string{"calm-again", "Nothing: no breaker"} {
-		if strings.Contains(got, not) {
-			t.Errorf("the page says %q", not)
-		}
+	got := entries(t, s.get(t, "/", "Accept-Language: en").body)
+	if len(got) != 2 || !strings.Contains(got[0], "Queue late pay") || !strings.Contains(got[0], "late-payments · not told: there is no queue ops") || !strings.Contains(got[1], "wang · the bank says so: PAID") {
+		t.Errorf("the list is %q; want the queue with its alarm, and the decision", got)
 	}
 }
 
@@ -107,15 +167,14 @@ func TestIntakeIsSeen(t *testing.T) {
 	s.intake = func() figures.Intake {
 		return figures.Intake{Waiting: 200_001, High: 200_000, Low: 150_000, Heap: 900 << 20, HeapHigh: 800 << 20}
 	}
-	s.sources = func() []source.Info {
-		return []source.Info{
-			{Name: "main/order.paid", Into: "pay", State: "paused", Since: t0, Why: "overloaded: 200001 tasks wait", Stored: 7, Dead: 1},
-			{Name: "main/order.closed", Into: "pay", State: "consuming", Since: t0},
-		}
+	s.fake.sources = []source.Info{
+		{Name: "main/order.paid", Into: "pay", State: "paused", Since: t0, Why: "overloaded: 200001 tasks wait", Stored: 7, Dead: 1},
+		{Name: "main/order.closed", Into: "pay", State: "consuming", Since: t0},
 	}
+	s.sources = s.fake.named
 	s.fake.gauges.Refusing = 1
 	for path, wants := range map[string][]string{
-		"/": {"Nothing is taken in", "answer creates with 429, and whose sources wait: 1", "200,001 wait; it stops above 200,000, and goes on below 150,000 · heap 900 of 800 MiB", "main/order.paid", "overloaded: 200001 tasks wait"},
+		"/": {"No new tasks accepted", "200,001 wait; it stops above 200,000, and goes on below 150,000 · heap 900 of 800 MiB", "main/order.paid", "overloaded: 200001 tasks wait"},
 		"/queues": {"Nothing is taken in", "200,001 wait; it stops above 200,000", "main/order.paid", "overloaded: 200001 tasks wait", "main/order.closed", "Consuming",
 			`<th scope="col">State</th><th scope="col">Source</th>`},
 	} {
@@ -125,19 +184,19 @@ func TestIntakeIsSeen(t *testing.T) {
 				t.Errorf("%s does not say %q", path, want)
 			}
 		}
-		if strings.Contains(got, "Nothing: no breaker") || path == "/" && strings.Contains(got, "main/order.closed") {
+		if strings.Contains(got, "Nothing needs a person") || path == "/" && strings.Contains(got, "main/order.closed") {
 			t.Errorf("%s says that nothing needs anybody, or names a source that is well", path)
 		}
 	}
 	s = open(t)
 	s.fake.gauges.Refusing = 2 // others, of which this node knows no more
-	if got := s.get(t, "/").body; !strings.Contains(got, "whose sources wait: 2") || strings.Contains(got, "Nothing: no breaker") {
+	if got := s.get(t, "/").body; !strings.Contains(got, "No new tasks accepted") || strings.Contains(got, "Nothing needs a person") {
 		t.Error("the overview does not say that other nodes take nothing in")
 	}
 	s = open(t)
 	s.fake.queues = []figures.Queue{{Name: "pay", Kind: "notify"}}
 	s.intake = func() figures.Intake { return figures.Intake{Open: true, Waiting: 3, High: 10, Low: 5} }
-	if got := s.get(t, "/").body; strings.Contains(got, "taken in") || !strings.Contains(got, "Nothing: no breaker") {
+	if got := s.get(t, "/").body; strings.Contains(got, "taken in") || !strings.Contains(got, "Nothing needs a person") {
 		t.Error("the overview speaks of flow control while tasks are taken in")
 	}
 	if got := s.get(t, "/queues").body; !strings.Contains(got, "Tasks are taken in") || strings.Contains(got, "MiB") {
@@ -176,25 +235,31 @@ func TestOnHoldIsNotOverdue(t *testing.T) {
 	}
 }
 
-// A merchant that somebody paused, and a host that is sent less than waits for it, need a
-// person: the first page names them, the latter with its rate and not as normal.
-// Merchants that accept nothing need somebody, and are named, the longest first.
+// Merchants that accept nothing need somebody, and are named with their last failure.
 func TestOverviewNamesMerchantsThatFail(t *testing.T) {
 	s := open(t)
-	for i := range troubleTasks + 3 {
-		s.fake.failing = append(s.fake.failing, figures.FailingMerchant{MerchantNo: fmt.Sprintf("F%02d", i), Since: t0})
+	for i := range attention.MostItems + 3 {
+		s.fake.failing = append(s.fake.failing, figures.FailingMerchant{MerchantNo: fmt.Sprintf("F%03d", i), Since: t0})
 	}
-	got := s.get(t, "/").body
-	for _, want := range []string{`/merchants/show?no=F00"`, "Failing", "F07", "and 3 more merchants are failing"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the first page does not say %q", want)
+	s.fake.add(t, &bellman.Task{Queue: "pay", Key: "waits", MerchantNo: "F007", Event: "order.paid", OrderNo: "A-7", Body: []byte(`{"amount":700,"currency":"JPY"}`)}, time.Now())
+	s.fake.recent = []figures.Recent{{Name: "F007", Failure: &figures.Failure{Result: bellman.Refused, Status: 200, Response: `{"code":"FAIL","token":"abcdef"}`}}}
+	page := s.get(t, "/", "Accept-Language: en").body
+	got := entries(t, page)
+	if len(got) != attention.MostItems || !strings.Contains(page, "and 3 more") {
+		t.Fatalf("%d entries; want %d, and that there are 3 more", len(got), attention.MostItems)
+	}
+	for _, want := range []string{"Merchant accepts nothing", "F007", "JPY 700", "1 tasks", `Refused · HTTP 200 · {"code":"FAIL"`} {
+		if !strings.Contains(got[0], want) {
+			t.Errorf("the first entry does not say %q: %q", want, got[0])
 		}
 	}
-	if strings.Contains(got, "F08") || strings.Contains(got, "Nothing: no breaker") {
-		t.Error("the first page names too many, or says that nothing needs anybody")
+	if strings.Contains(got[0], "abcdef") {
+		t.Error("a token of the answer is shown")
 	}
 }
 
+// A merchant that somebody paused, and a host that is sent less than waits for it, need a
+// person: the first page names them, the latter with its rate and not as normal.
 func TestOverviewNamesThePausedAndTheThrottled(t *testing.T) {
 	s := open(t)
 	s.fake.pausedMerchants = []figures.MerchantPause{{MerchantNo: "M1005", Pause: figures.Pause{At: t0, Who: "wang", Reason: "their holiday"}}}
@@ -203,12 +268,12 @@ func TestOverviewNamesThePausedAndTheThrottled(t *testing.T) {
 		{Endpoint: "https://deaf.example:443", Breaker: "closed", Attempts: 3},
 	}
 	got := s.get(t, "/").body
-	for _, want := range []string{"M1005", "wang · their holiday", "slow.example", "Throttled · 1.25/s"} {
+	for _, want := range []string{"M1005", "wang · their holiday", "slow.example", "Endpoint throttled · 1.25/s"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the first page does not say %q", want)
 		}
 	}
-	if strings.Contains(got, "Nothing: no breaker") {
+	if strings.Contains(got, "Nothing needs a person") {
 		t.Error("the first page says that nothing needs anybody")
 	}
 	if got := s.get(t, "/endpoints").body; !strings.Contains(got, "Throttled · 1.25/s") || !strings.Contains(got, "Failing<") || strings.Contains(got, "Normal<") {

@@ -321,38 +321,18 @@ func TestOverviewIsLive(t *testing.T) {
 	}
 }
 
-// The vertical axis of a chart says what it counts, and its numbers have units and are whole, however large.
-func TestChartsHaveLabels(t *testing.T) {
+// The range of the first page is chosen by a click and is in the viewer's zone. Other pages keep it.
+func TestTheRangeIsKept(t *testing.T) {
 	w := open(t)
 	b := w.tab(t)
 	b.open("/")
-	b.ready()
-	eval[bool](b, `(() => {
-		const parse = JSON.parse, fill = CanvasRenderingContext2D.prototype.fillText;
-		JSON.parse = (text) => {
-			const was = parse(text);
-			if (!was || was.p99 === undefined) return was;
-			const each = (v) => [v, v, v], at = Math.floor(Date.now() / 60000) * 60;
-			return { at: [at - 120, at - 60, at], added: each(1234567), attempts: each(0), succeeded: each(0), failed: each(0), p50: each(20), p99: each(150000) };
-		};
-		window.drawn = [];
-		CanvasRenderingContext2D.prototype.fillText = function(text, x, y, ...more) {
-			const turned = this.getTransform().b !== 0;
-			const left = this.textAlign === 'right' ? x - this.measureText(text).width : x;
-			window.drawn.push({ chart: this.canvas.closest('[data-chart]').dataset.chart, text: String(text), cut: !turned && this.textAlign === 'right' && left < 0 });
-			fill.call(this, text, x, y, ...more);
-		};
-		return true;
-	})()`)
-	b.colours("dark") // draws them anew
-	for _, want := range []struct{ chart, text string }{
-		{"counts", "per minute"}, {"counts", "1,000,000"}, {"lateness", "lateness"}, {"lateness", "2 min"}, {"lateness", "0 ms"},
-	} {
-		b.until(fmt.Sprintf(`window.drawn.some(d => d.chart === %q && d.text === %q)`, want.chart, want.text))
-	}
-	if cut := eval[string](b, `window.drawn.filter(d => d.cut).map(d => d.text).join()`); cut != "" {
-		t.Errorf("numbers are cut at the edge: %s", cut)
-	}
+	b.click(`button[value=today]`)
+	b.until(`location.search.includes("range=today") && location.search.includes("zone=Asia%2FShanghai")`)
+	b.click(`.tabs a[href^="/tasks"]`)
+	midnight := time.Now().UTC().Add(8 * time.Hour).Format("2006-01-02T00:00")
+	b.until(fmt.Sprintf(`location.pathname === "/tasks" && document.querySelector("input[name=from]")?.value.startsWith(%q)`, midnight))
+	b.click(`.tabs a[href^="/?"]`)
+	b.until(`location.pathname === "/" && document.querySelector("button[value=today]")?.ariaPressed === "true"`)
 }
 
 func TestPauseAndResume(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -79,8 +80,11 @@ type Nodes interface {
 	Nodes(ctx context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
 }
 
-// Alarms are the alarms of the server.
-type Alarms interface {
-	// List returns the raised alarms, then those that ended lately.
-	List(ctx context.Context) ([]alarm.Alarm, error)
+// Attention lists what needs a person.
+type Attention interface {
+	// List returns what needs a person now, what affects most first.
+	List(ctx context.Context) (attention.List, error)
+
+	// Rules returns the rules of the alarms, whose thresholds colour the figures.
+	Rules() []alarm.Rule
 }

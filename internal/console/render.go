@@ -95,6 +95,8 @@ type view struct {
 	Query    string // content of the search box
 	Done     string // what was just done; empty: nothing
 	did      string // name of the text of Done
+	Path     string // the path of Here
+	Period   period // the time range of the address
 }
 
 // dones are the names of actions that the next page can report as done.
@@ -107,10 +109,12 @@ func (q *request) view(title string, values ...any) *view {
 	v := &view{
 		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
 		Title: q.visitor.lang.say(title, values...), Tab: first, Here: "/",
+		Path: q.r.URL.Path, Period: readPeriod(url.Values{}, time.Now()),
 		Open: q.open(), Bulk: q.resends != nil, Bills: q.reconciles != nil, Links: q.links != nil, Known: q.merchants != nil, Accounts: q.accounts != nil, Version: q.version,
 	}
 	if q.r.Method == http.MethodGet {
 		v.Here = q.r.URL.RequestURI()
+		v.Period = readPeriod(q.r.URL.Query(), time.Now())
 		v.Query = bounded(strings.TrimSpace(q.r.URL.Query().Get("q")), 400)
 		if v.did = q.did(); dones[v.did] {
 			v.Done = q.visitor.lang.say("done." + v.did)

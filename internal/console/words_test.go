@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/attention"
 )
 
 // families are the words that pages look up with a value of bellman's: {{named
@@ -48,6 +49,9 @@ var families = map[string][]string{
 	"link.state":      {"good", "expired", "revoked"},
 	"told":            append(names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled), "completed"),
 	"life":            lives,
+	"need":            attention.Kinds,
+	"event.mark":      {"pause", "resume", "takeover", "joined"},
+	"need.do":         attention.Kinds,
 	"field":           append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read
 }
 

@@ -7,6 +7,7 @@
   root.classList.add('js');
   const lang = root.lang;
   const full = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' }); // 2026-11-20 15:04:05
+  const clock = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'short' }); // 15:04, in charts
   const relative = new Intl.RelativeTimeFormat(lang, { numeric: 'auto', style: 'short' });
   const units = [['day', 86400], ['hour', 3600], ['minute', 60], ['second', 1]];
 
@@ -20,6 +21,7 @@
   // Times stand in the page as UTC; hovering shows that.
   function times(within) {
     for (const el of within.querySelectorAll('time[datetime]')) show(el);
+    for (const el of within.querySelectorAll('[data-clock]')) el.textContent = el.textContent.replace(/^\d\d:\d\d( UTC)?/, clock.format(new Date(el.dataset.clock)));
   }
   function show(el) {
     const at = new Date(el.getAttribute('datetime'));
@@ -87,7 +89,7 @@
     }
     if ('zone' in form.dataset) { // times are typed as the viewer's clock shows them
       const zone = form.elements.zone;
-      if (zone && !zone.value && ['from', 'to', 'when'].some((name) => form.elements[name]?.value)) {
+      if (zone && !zone.value && (by?.value === 'today' || ['from', 'to', 'when'].some((name) => form.elements[name]?.value))) {
         zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
       }
       if (form.method === 'get') {
@@ -121,75 +123,9 @@
       if (el.contains(document.activeElement) && document.activeElement !== el) return; // somebody is at it
       el.innerHTML = e.data;
       times(el);
-      charts();
     });
     source.addEventListener('over', () => location.reload());
   }
-  // Charts: uPlot draws what the server put into the page.
-  const drawn = new Map();
-  function charts() {
-    const points = document.querySelector('[data-points]');
-    if (!points || typeof uPlot === 'undefined') return;
-    const d = JSON.parse(points.dataset.points);
-    const sets = { counts: [d.at, d.added, d.attempts, d.succeeded, d.failed], lateness: [d.at, d.p50, d.p99] };
-    for (const el of document.querySelectorAll('[data-chart]')) {
-      const data = sets[el.dataset.chart];
-      const empty = !data[0]?.length || data.slice(1).every((s) => s.every((v) => v === null));
-      el.hidden = empty;
-      el.parentElement.querySelector('.nodata').hidden = !empty;
-      if (empty) continue;
-      if (drawn.has(el)) { drawn.get(el).setData(data); continue; }
-      draw(el, data);
-    }
-  }
-  const whole = Array.from({ length: 12 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
-  const lasting = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 10e3, 15e3, 30e3, ...[1, 2, 5, 10, 15, 30, 60, 120, 360, 720, 1440, 2880, 7200, 14400].map((m) => m * 60e3)];
-  function duration(ms) {
-    const [unit, length] = [['hour', 3600e3], ['minute', 60e3], ['second', 1e3]].find(([, length]) => ms >= length) ?? ['millisecond', 1];
-    return (ms / length).toLocaleString(lang, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 });
-  }
-  function draw(el, data) {
-    const css = getComputedStyle(root);
-    const ink = (name) => { // what a canvas understands
-      const probe = document.createElement('i');
-      probe.style.color = css.getPropertyValue(name);
-      document.body.append(probe);
-      const colour = getComputedStyle(probe).color;
-      probe.remove();
-      return colour;
-    };
-    const colours = el.dataset.chart === 'counts' ? ['--gone', '--accent', '--ok', '--bad'] : ['--accent', '--warn'];
-    const axis = { stroke: ink('--muted'), grid: { stroke: ink('--rule'), width: 1 }, ticks: { stroke: ink('--rule'), width: 1 }, font: '11px system-ui, sans-serif' };
-    const [time, ...labels] = el.dataset.labels.split('|');
-    const clock = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'short' }); // 15:04
-    const amounts = el.dataset.chart === 'counts' ? { incrs: whole, values: (u, at) => at.map((n) => n.toLocaleString(lang)) } : { incrs: lasting, values: (u, at) => at.map(duration) };
-    const wide = (u, texts, axis, cycle) => { // as the longest number needs it
-      if (cycle > 1) return u.axes[axis]._size;
-      u.ctx.font = u.axes[axis].font[0];
-      return Math.ceil(18 + Math.max(12, ...(texts ?? []).map((text) => u.ctx.measureText(text).width / devicePixelRatio)));
-    };
-    const hour = 3600;
-    drawn.set(el, new uPlot({
-      width: el.clientWidth, height: 160,
-      cursor: { drag: { x: false, y: false } },
-      scales: {
-        x: { range: (u) => [u.data[0].at(-1) - hour, u.data[0].at(-1) + 60] }, // always an hour, however much of it there is
-        y: { range: (u, low, high) => [0, Math.max(high, 1) * 1.08] },
-      },
-      series: [{ label: time, value: (u, at) => at == null ? '–' : clock.format(at * 1000) }, ...labels.map((label, i) => ({
-        label, stroke: ink(colours[i]), width: 1.5, dash: i === 0 && labels.length === 4 ? [4, 3] : undefined,
-        value: (u, v) => v == null ? '–' : el.dataset.chart === 'counts' ? v.toLocaleString(lang) : duration(v), points: { show: data[0].length < 20, size: 5 },
-      }))],
-      axes: [{ ...axis, incrs: [600, 900, 1200], values: (u, at) => at.map((s) => clock.format(s * 1000)) }, { ...axis, ...amounts, size: wide, label: el.dataset.axis, labelSize: 18, labelFont: axis.font, labelGap: 2 }],
-    }, data, el));
-  }
-  function redraw() {
-    for (const [el, chart] of drawn) { chart.destroy(); drawn.delete(el); }
-    charts();
-  }
-  addEventListener('resize', () => { for (const [el, chart] of drawn) chart.setSize({ width: el.clientWidth, height: 160 }); });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-
   // What does not fit is there to be scrolled to: first the tab that is open.
   function reveal() {
     const tab = document.querySelector('.tabs [aria-current]');
@@ -204,7 +140,6 @@
   });
   document.addEventListener('htmx:afterSettle', (e) => { times(document); reveal(); listen(); });
   times(document);
-  charts();
   reveal();
   listen();
 })();

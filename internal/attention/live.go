@@ -1,0 +1,198 @@
+package attention
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/alarm"
+)
+
+// A maker makes one list.
+type maker struct {
+	*Desk
+	f     *figures.Figures
+	rows  *rows
+	now   time.Time
+	rules []alarm.Rule
+	items []Item
+}
+
+func (m *maker) add(i Item) { m.items = append(m.items, i) }
+
+// server adds what concerns every task.
+func (m *maker) server() {
+	if n := m.f.Gauges.Refusing; n > 0 {
+		m.add(Item{Kind: Overloaded, Tasks: m.f.Gauges.Waiting, Urgent: true})
+	}
+	if slow := m.f.Gauges.SlowCommit; slow.Seconds() > alarm.Above(m.rules, alarm.StoreSlow, "") {
+		m.add(Item{Kind: StoreSlow, Late: slow, Urgent: true})
+	}
+	if m.o.Sources == nil {
+		return
+	}
+	for _, s := range m.o.Sources() {
+		if s.Why != "" && s.State != "stopped" {
+			m.add(Item{Kind: SourceStopped, Name: s.Name, Queue: s.Into, Since: s.Since, Why: s.Why, Urgent: s.State != "connecting"})
+		}
+	}
+}
+
+func (m *maker) nodes(ctx context.Context) error {
+	for _, name := range m.f.Silent {
+		m.add(Item{Kind: NodeSilent, Name: name})
+	}
+	for _, s := range m.f.Skewed {
+		m.add(Item{Kind: NodeClock, Name: s.Node, Late: s.Ahead, Urgent: true})
+	}
+	if m.o.Nodes == nil {
+		return nil
+	}
+	nodes, unowned, err := m.o.Nodes.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if !n.Alive {
+			m.add(Item{Kind: NodeGone, Name: n.Name, Since: n.Beat, Urgent: len(n.Shards) > 0})
+		}
+	}
+	if len(unowned) > 0 {
+		m.add(Item{Kind: ShardsUnowned, Tasks: len(unowned), Urgent: true})
+	}
+	return nil
+}
+
+func (m *maker) endpoints() {
+	failing := alarm.Failing(m.f)
+	for i := range m.f.Endpoints {
+		e := &m.f.Endpoints[i]
+		of := in(m.rows.endpoints, e.Endpoint)
+		item := Item{Name: e.Endpoint, Since: e.Oldest, Tasks: max(e.Waiting, of.tasks), More: of.more(m.rows), Amounts: of.amounts()}
+		if e.Hour != nil {
+			item.Failure = e.Hour.Failure
+		}
+		switch {
+		case e.Pause != nil:
+			item.Kind, item.Since, item.Who, item.Why, item.Failure = EndpointPaused, e.Pause.At, e.Pause.Who, e.Pause.Reason, nil
+		case failing[e.Endpoint], e.Fails():
+			item.Kind, item.Urgent = EndpointFailing, true
+			if e.Hour != nil && e.Hour.Fails() {
+				item.Since = e.Hour.Since
+			}
+		case e.Rate > 0 && e.Waiting > 0:
+			item.Kind, item.Rate = EndpointThrottled, e.Rate
+		default:
+			continue
+		}
+		m.add(item)
+	}
+}
+
+func (m *maker) merchants() {
+	for _, p := range m.o.Engine.PausedMerchants() {
+		of := in(m.rows.merchants, p.MerchantNo)
+		m.add(Item{Kind: MerchantPaused, Name: p.MerchantNo, MerchantNo: p.MerchantNo, Since: p.At, Who: p.Who, Why: p.Reason, Tasks: of.tasks, More: of.cut, Amounts: of.amounts()})
+	}
+	for _, f := range m.f.Failing {
+		of := in(m.rows.merchants, f.MerchantNo)
+		m.add(Item{Kind: MerchantFailing, Name: f.MerchantNo, MerchantNo: f.MerchantNo, Since: f.Since, Urgent: true, Tasks: of.tasks, More: of.cut, Amounts: of.amounts(), Failure: m.rows.failures[f.MerchantNo]})
+	}
+}
+
+func (m *maker) queues() {
+	for i := range m.f.Queues {
+		q := &m.f.Queues[i]
+		of := in(m.rows.queues, q.Name)
+		if q.Pause != nil {
+			m.add(Item{Kind: QueuePaused, Name: q.Name, Queue: q.Name, Since: q.Pause.At, Who: q.Pause.Who, Why: q.Pause.Reason,
+				Tasks: max(q.Waiting, of.tasks), More: of.more(m.rows), Amounts: of.amounts()})
+			continue
+		}
+		late := m.now.Sub(q.OldestOverdue)
+		if !q.OldestOverdue.IsZero() && late.Seconds() > alarm.Above(m.rules, alarm.Overdue, q.Name) {
+			m.add(Item{Kind: QueueLate, Name: q.Name, Queue: q.Name, Since: q.OldestOverdue, Late: late, Urgent: true,
+				Tasks: max(q.Waiting-q.Held, of.free), More: of.more(m.rows), Amounts: of.amounts()})
+		}
+		if q.Kind != "order" && float64(q.FailedHour) > alarm.Above(m.rules, alarm.TasksFailed, q.Name) {
+			failed := m.rows.failed[q.Name]
+			m.add(Item{Kind: TasksFailed, Name: q.Name, Queue: q.Name, Since: failed.since, Tasks: int(q.FailedHour), Failure: failed.last, Urgent: true})
+		}
+	}
+}
+
+func (m *maker) notices() {
+	for _, r := range m.f.Refused {
+		m.add(Item{Kind: NoticesRefused, Name: r.Queue, Queue: r.Queue, Since: r.Since, Tasks: r.Count, Why: r.Why})
+	}
+}
+
+func (m *maker) credentials() {
+	if m.o.Credentials == nil {
+		return
+	}
+	all, within := alarm.Expiring(m.o.Credentials(), m.now)
+	for i, c := range all {
+		m.add(Item{Kind: CredentialExpires, Name: c.Name, Queue: c.Queue, Since: c.Expires.Add(-within[i]), Expires: c.Expires, Urgent: within[i] <= 24*time.Hour})
+	}
+}
+
+// kindOf are the kinds of items that the alarms of a condition are about.
+var kindOf = map[string][]string{
+	alarm.Overdue: {QueueLate}, alarm.EndpointFailing: {EndpointFailing, EndpointPaused}, alarm.OrdersUnknown: {OrdersUnknown, AmountMismatch}, alarm.TasksFailed: {TasksFailed},
+	alarm.StoreSlow: {StoreSlow}, alarm.Overloaded: {Overloaded}, alarm.NodeSilent: {NodeSilent}, alarm.CredentialExpires: {CredentialExpires},
+	alarm.OrderNeedsAction: {OrdersUnknown}, alarm.AmountMismatch: {AmountMismatch}, alarm.LatePayment: {LatePayment}, alarm.PollNeedsAction: {PollNeedsAction},
+}
+
+// alarms names the raised alarm of each item, and adds the alarms that no item is about.
+func (m *maker) alarms(ctx context.Context) error {
+	if m.o.Alarms == nil {
+		return nil
+	}
+	all, err := m.o.Alarms.List(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		a := &all[i]
+		if !a.Raised() || m.named(a) {
+			continue
+		}
+		item := Item{Kind: Alarm, Name: a.Name, Queue: a.Queue, Since: a.Since, Why: a.When, Alarm: a.Name, Untold: a.Untold, Urgent: !alarm.Momentary(a.When)}
+		item.Expires = a.Expires
+		if d := a.Decision; d != nil {
+			item.MerchantNo, item.OrderNo, item.Task, item.Who, item.Why = d.MerchantNo, d.OrderNo, d.Task, d.Who, d.Reason
+		}
+		if a.Affected != nil {
+			continue // it was settled meanwhile
+		}
+		m.add(item)
+	}
+	return nil
+}
+
+// named notes an alarm at the items that it is about, and reports whether there are any.
+func (m *maker) named(a *alarm.Alarm) (found bool) {
+	for _, kind := range kindOf[a.When] {
+		for i := range m.items {
+			item := &m.items[i]
+			if item.Kind != kind || !about(a, item) {
+				continue
+			}
+			found = true
+			item.Alarm, item.Untold = cmp.Or(item.Alarm, a.Name), cmp.Or(item.Untold, a.Untold)
+		}
+	}
+	return found
+}
+
+func about(a *alarm.Alarm, i *Item) bool {
+	switch {
+	case a.Credential != "":
+		return a.Credential == i.Name
+	case a.Endpoint != "" && a.Endpoint != "*":
+		return a.Endpoint == i.Name
+	}
+	return a.Queue == "" || a.Queue == i.Queue
+}

@@ -1,0 +1,411 @@
+package attention
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// The bounds of one reading.
+const (
+	dueRows      = 1000 // overdue tasks, and as many deferred ones
+	loadRows     = 200
+	merchantRows = 200 // pending tasks of one merchant
+	mostLooked   = 20  // merchants, and queues, whose tasks are read
+	failedRows   = 200 // failed tasks of one queue
+	billRuns     = 50
+	billRows     = 200 // differences of one reconciliation
+)
+
+// beyondTasks is later than every task's time. Later entries of the due index are deferred
+// (engine/DESIGN.md).
+const beyondTasks = 1 << 50 // Unix ms
+
+// rows are what the store says.
+type rows struct {
+	dueMore, deferredMore bool // there are more tasks than were read
+
+	queues, endpoints map[string]*group // of the overdue and deferred tasks
+	merchants         map[string]*group // of the pending tasks of merchants in trouble
+	failures          map[string]*figures.Failure
+	failed            map[string]failedTasks // of queues
+	orders, bills     []Item
+	paused            []figures.MerchantPause // when it was read
+}
+
+// A group of tasks.
+type group struct {
+	tasks, free int // free: not deferred
+	cut         bool
+	purse
+}
+
+type failedTasks struct {
+	since time.Time
+	last  *figures.Failure
+}
+
+func (g *group) count(t *bellman.Task, deferred bool) {
+	g.tasks++
+	if !deferred {
+		g.free++
+	}
+	if amount, currency := price(t); amount > 0 {
+		g.add(t.MerchantNo+"\x00"+t.OrderNo, currency, amount)
+	}
+}
+
+// in returns a group of tasks, which may be empty.
+func in(groups map[string]*group, name string) *group {
+	if g := groups[name]; g != nil {
+		return g
+	}
+	return &group{}
+}
+
+// more reports whether the group may have more tasks than were read.
+func (g *group) more(r *rows) bool { return g.tasks > 0 && (r.dueMore || r.deferredMore) }
+
+// has reports whether the reading covers the paused merchants of now.
+func (r *rows) has(_ *figures.Figures, paused []figures.MerchantPause) bool {
+	return slices.Equal(r.paused, paused)
+}
+
+func (d *Desk) readRows(ctx context.Context, f *figures.Figures) (*rows, error) {
+	r := &rows{queues: map[string]*group{}, endpoints: map[string]*group{}, merchants: map[string]*group{}, failures: map[string]*figures.Failure{}, failed: map[string]failedTasks{}}
+	r.paused = d.o.Engine.PausedMerchants()
+	for _, read := range []func(context.Context, *rows, *figures.Figures) error{d.readDue, d.readMerchants, d.readFailed, d.readOrders, d.readBills} {
+		if err := read(ctx, r, f); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// readDue reads overdue tasks, the longest overdue first, and deferred ones.
+func (d *Desk) readDue(ctx context.Context, r *rows, f *figures.Figures) error {
+	waiting := f.Gauges.Waiting > 0 || !f.Gauges.OldestOverdue.IsZero()
+	state, err := d.o.Store.State(ctx, "")
+	if err != nil {
+		return err
+	}
+	var shards []uint16
+	for _, s := range state.Shards {
+		shards = append(shards, s.Shard)
+	}
+	of := func(groups map[string]*group, name string) *group {
+		if groups[name] == nil {
+			groups[name] = &group{}
+		}
+		return groups[name]
+	}
+	for _, part := range []struct {
+		from     int64
+		to       int64
+		deferred bool
+		more     *bool
+	}{{0, time.Now().UnixMilli(), false, &r.dueMore}, {beyondTasks, store.MaxTime, true, &r.deferredMore}} {
+		if !part.deferred && !waiting {
+			continue
+		}
+		entries, err := d.o.Store.Due(ctx, shards, store.Position{VisibleAt: part.from}, part.to, dueRows, nil)
+		if err != nil {
+			return err
+		}
+		*part.more = len(entries) == dueRows
+		for chunk := range slices.Chunk(entries, loadRows) {
+			tasks, err := d.o.Store.Load(ctx, chunk)
+			if err != nil {
+				return err
+			}
+			for _, t := range tasks {
+				if t == nil { // it changed meanwhile
+					continue
+				}
+				of(r.queues, t.Queue).count(t, part.deferred)
+				of(r.endpoints, cmp.Or(d.o.Engine.Route(t).Endpoint, t.Endpoint, t.Queue)).count(t, part.deferred)
+			}
+		}
+	}
+	return nil
+}
+
+// readMerchants reads the pending tasks of merchants that fail or are paused.
+func (d *Desk) readMerchants(ctx context.Context, r *rows, f *figures.Figures) error {
+	var failing, names []string
+	for _, one := range f.Failing[:min(len(f.Failing), mostLooked)] {
+		failing = append(failing, one.MerchantNo)
+	}
+	for _, p := range r.paused[:min(len(r.paused), mostLooked)] {
+		names = append(names, p.MerchantNo)
+	}
+	if len(failing) > 0 {
+		recent, err := d.o.Engine.Figures(ctx, figures.Ask{Recent: &figures.RecentAsk{Merchants: failing}})
+		if err != nil {
+			return err
+		}
+		for _, one := range recent.RecentMerchants {
+			r.failures[one.Name] = one.Failure
+		}
+	}
+	pending := bellman.Pending
+	for _, no := range append(names, failing...) {
+		tasks, next, err := d.o.Store.List(ctx, store.Filter{MerchantNo: no, State: &pending}, bellman.ID{}, merchantRows)
+		if err != nil {
+			return err
+		}
+		g := &group{cut: !next.IsZero()}
+		for _, t := range tasks {
+			if t.Kind != bellman.KindOrder && t.Kind != bellman.KindPoll { // those ask a channel
+				g.count(t, false)
+			}
+		}
+		r.merchants[no] = g
+	}
+	return nil
+}
+
+// readFailed reads why the tasks of queues failed within the last hour.
+func (d *Desk) readFailed(ctx context.Context, r *rows, f *figures.Figures) error {
+	state := bellman.Failed
+	rules, looked := d.Rules(), 0
+	for i := range f.Queues {
+		q := &f.Queues[i]
+		if q.Kind == "order" || float64(q.FailedHour) <= alarm.Above(rules, alarm.TasksFailed, q.Name) {
+			continue
+		}
+		if looked++; looked > mostLooked {
+			return nil
+		}
+		tasks, _, err := d.o.Store.List(ctx, store.Filter{Queue: q.Name, State: &state}, bellman.ID{}, failedRows)
+		if err != nil {
+			return err
+		}
+		var of failedTasks
+		var newest time.Time
+		for _, t := range tasks {
+			if time.Since(t.Finished) > time.Hour {
+				continue
+			}
+			of.since = figures.Sooner(of.since, t.Finished)
+			if t.Last != nil && t.Finished.After(newest) {
+				newest = t.Finished
+				of.last = &figures.Failure{At: t.Last.Started, Task: t.ID, Result: t.Last.Result, Status: t.Last.Status, Error: t.Last.Error, Response: t.Last.Response}
+			}
+		}
+		r.failed[q.Name] = of
+	}
+	return nil
+}
+
+// A gathering makes one item of the orders of each kind and queue.
+type gathering struct {
+	seen  map[string]bool // ids of tasks
+	items []*gathered
+}
+
+type gathered struct {
+	Item
+	purse
+}
+
+func (g *gathering) add(kind string, t *bellman.Task, since time.Time, refNo, why string) {
+	if g.seen[t.ID.String()] {
+		return
+	}
+	g.seen[t.ID.String()] = true
+	i := slices.IndexFunc(g.items, func(o *gathered) bool { return o.Kind == kind && o.Queue == t.Queue })
+	if i < 0 {
+		i = len(g.items)
+		g.items = append(g.items, &gathered{Item: Item{Kind: kind, Name: cmp.Or(refNo, t.OrderNo), Queue: t.Queue, Why: why, Urgent: true, MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, RefNo: refNo, Task: t.ID.String()}})
+	}
+	of := g.items[i]
+	if of.Tasks++; of.Tasks > 1 {
+		of.Name, of.MerchantNo, of.OrderNo, of.RefNo, of.Task = t.Queue, "", "", "", ""
+	}
+	of.Since = figures.Sooner(of.Since, since)
+	if amount, currency := price(t); amount > 0 {
+		of.purse.add(t.MerchantNo+"\x00"+t.OrderNo+"\x00"+refNo, currency, amount)
+	}
+}
+
+// readOrders reads the orders that were given up, and for which no payment was found since.
+func (d *Desk) readOrders(ctx context.Context, r *rows, f *figures.Figures) error {
+	if d.o.Queues == nil || d.o.Kind == nil {
+		return d.readCases(ctx, r, &gathering{seen: map[string]bool{}})
+	}
+	g := &gathering{seen: map[string]bool{}}
+	state := bellman.Failed
+	for _, name := range d.o.Queues() {
+		if d.o.Kind(name) != "order" {
+			continue
+		}
+		tasks, next, err := d.o.Store.List(ctx, store.Filter{Queue: name, State: &state}, bellman.ID{}, failedRows)
+		if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			if kind, why := unsettled(t); kind != "" {
+				g.add(kind, t, t.Finished, "", why)
+			}
+		}
+		for _, of := range g.items {
+			of.More = of.More || of.Queue == name && !next.IsZero()
+		}
+	}
+	return d.readCases(ctx, r, g)
+}
+
+// unsettled returns the kind of item of an order that was given up; empty: it is none.
+func unsettled(t *bellman.Task) (kind, why string) {
+	if t.Kind != bellman.KindOrder {
+		return "", ""
+	}
+	if s := order.StandingOf(t); !s.Open() {
+		return "", ""
+	}
+	if l, err := order.ParseLife(t.Data); err == nil && l.Mismatch != "" {
+		return AmountMismatch, l.Mismatch
+	}
+	if t.Last != nil {
+		why = t.Last.Error
+	}
+	return OrdersUnknown, cmp.Or(why, t.Reason)
+}
+
+// readCases adds the orders, refunds and transfers that alarms are about, unless they were settled since.
+func (d *Desk) readCases(ctx context.Context, r *rows, g *gathering) error {
+	var all []alarm.Alarm
+	var err error
+	if d.o.Alarms != nil {
+		if all, err = d.o.Alarms.List(ctx); err != nil {
+			return err
+		}
+	}
+	for i := range all {
+		a := &all[i]
+		if !a.Raised() || a.Affected == nil {
+			continue
+		}
+		id, err := bellman.ParseID(a.Affected.Task)
+		if err != nil {
+			continue
+		}
+		t, err := d.o.Store.Task(ctx, id)
+		switch {
+		case errors.Is(err, bellman.ErrNotFound):
+			continue
+		case err != nil:
+			return err
+		}
+		switch a.When {
+		case alarm.LatePayment:
+			g.add(LatePayment, t, a.Since, "", a.Affected.Why)
+		case alarm.PollNeedsAction:
+			if poll.StandingOf(t).Alerted {
+				g.add(PollNeedsAction, t, a.Since, a.Affected.RefNo, a.Affected.Why)
+			}
+		default:
+			if s := order.StandingOf(t); !s.Decided.IsZero() && !s.Open() {
+				continue
+			}
+			kind, _ := unsettled(t)
+			g.add(cmp.Or(kind, OrdersUnknown), t, a.Since, "", a.Affected.Why)
+		}
+	}
+	for _, of := range g.items {
+		of.Amounts = of.amounts()
+		r.orders = append(r.orders, of.Item)
+	}
+	return nil
+}
+
+// readBills reads the comparisons of the last day that found differences, or failed.
+func (d *Desk) readBills(ctx context.Context, r *rows, _ *figures.Figures) error {
+	if d.o.Reconciliations == nil {
+		return nil
+	}
+	runs, err := d.o.Reconciliations.List(ctx, billRuns)
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		run := &runs[i]
+		item := Item{Queue: run.Queue, Name: run.Queue + " " + run.Date, Run: run.ID, Since: run.Finished, Urgent: true}
+		switch left := run.Total() - run.Settling.Settled; {
+		case run.State == reconcile.Failed:
+			if time.Since(run.Created) > alarm.Keep {
+				continue
+			}
+			item.Kind, item.Since, item.Why = BillMissing, run.Created, run.Error
+		case run.Finished.IsZero() || time.Since(run.Finished) > alarm.Keep || left <= 0:
+			continue
+		default:
+			item.Kind, item.Tasks = BillDiffers, left
+			var of purse
+			differences, _, err := d.o.Reconciliations.Differences(ctx, run.ID, "", 0, billRows)
+			if err != nil {
+				return err
+			}
+			for k := range differences {
+				differs(&of, &differences[k])
+			}
+			item.Amounts = of.amounts()
+		}
+		r.bills = append(r.bills, item)
+	}
+	return nil
+}
+
+// price returns what the order of a task costs; 0: that is not known. A notification of the order's end has
+// the amount in its body.
+func price(t *bellman.Task) (amount int64, currency string) {
+	switch {
+	case t.Kind == bellman.KindOrder:
+		if ask, err := order.ParseAsk(t.Body); err == nil {
+			return ask.Amount, ask.Currency
+		}
+	case strings.HasPrefix(t.Event, "order."):
+		var said struct {
+			Amount   int64  `json:"amount"`
+			Currency string `json:"currency"`
+		}
+		if json.Unmarshal(t.Body, &said) == nil && said.Currency != "" {
+			return said.Amount, said.Currency
+		}
+	}
+	return 0, ""
+}
+
+// differs adds the amount about which a bill and bellman differ.
+func differs(of *purse, i *reconcile.Item) {
+	if i.Asked != nil && i.Asked.Settled {
+		return
+	}
+	var amount int64
+	var currency string
+	key := i.ChannelOrderNo
+	if there := i.There; there != nil {
+		amount, currency = cmp.Or(there.RefundAmount, there.Amount), there.Currency
+		key += "\x00" + there.RefundNo
+	}
+	if here := i.Here; here != nil {
+		if amount -= here.Amount; amount == 0 || i.There == nil {
+			amount = here.Amount
+		}
+		currency = cmp.Or(currency, here.Currency)
+	}
+	of.add(key, currency, max(amount, -amount))
+}
