@@ -62,6 +62,16 @@ func (c *Client) AttemptsAfter(ctx context.Context, ref Ref, after int) ([]Attem
 	return d.AttemptLog, nil
 }
 
+// Attempt reads one attempt of a task, with its request. A [*Problem] with status 404: the task has no such
+// attempt.
+func (c *Client) Attempt(ctx context.Context, ref Ref, number int) (*Attempt, error) {
+	d, err := one[TaskDetail](ctx, c, http.MethodGet, ref.path, url.Values{"attempt": {strconv.Itoa(number)}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &d.AttemptLog[0], nil
+}
+
 // Resend makes one attempt now, in any state of the task.
 func (c *Client) Resend(ctx context.Context, ref Ref, in ResendTask) (*Task, error) {
 	return one[Task](ctx, c, http.MethodPost, ref.path+"/resend", nil, in)

@@ -167,6 +167,24 @@ type Attempt struct {
 	Response   string `json:"response" doc:"The answer, cut at 600 characters."`
 	Error      string `json:"error"`
 	Node       string `json:"node"`
+	Sent       *Sent  `json:"sent,omitempty" doc:"Only if the attempt was asked for by its number."`
+}
+
+// A Sent is the request of an attempt of a notification, built again from its task and the rules that hold now.
+// Requests are not kept. Secrets are masked as in Request.
+type Sent struct {
+	Method  string            `json:"method,omitempty" doc:"Absent: a message to a broker."`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty" doc:"Those of the signature have the value ***, because signatures are not kept."`
+	Body    string            `json:"body,omitempty"`
+
+	Success string `json:"success,omitempty" doc:"The rule that judges the answer."`
+	Accepts string `json:"accepts,omitempty" doc:"The answers that the rule accepts, in words; absent: the rule is an expression."`
+
+	SignScheme string `json:"sign_scheme,omitempty" doc:"The scheme of the signature; absent: the request is not signed."`
+	Signed     string `json:"signed,omitempty" doc:"The text that is signed. *** stands for the secret, and NONCE for a random part. Its time is the second in which the attempt started; the attempt may have signed in the next."`
+
+	Missing string `json:"missing,omitempty" doc:"Why the request cannot be built again; then the other fields are absent."`
 }
 
 // Timing is how long the parts of making a connection took, to the microsecond. A

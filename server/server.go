@@ -99,6 +99,7 @@ type Server struct {
 	platform    wechatpay.Platform
 	schedules   schedule.Cache // of the engine, orders, API and console
 	facts       atomic.Pointer[queueFacts]
+	rebuilders  atomic.Pointer[rebuilders]
 	held        []access.Key // API keys of the last configuration
 	listener    net.Listener
 	http        *http.Server
@@ -195,6 +196,7 @@ func Open(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
+	s.rebuilders.Store(rebuildersOf(queues))
 	s.credentials.set(queues, c.Keys)
 	s.credentials.add(s.expiring())
 	noticed, err := s.receivers(queues, c)
@@ -292,6 +294,7 @@ func Open(o Options) (_ *Server, err error) {
 		Intake:    s.engine.Intake,
 		Kinds:     s.kind,
 		CheckURL:  s.checkMerchantURL,
+		Sent:      s.sent,
 		Backup:    s.backup(),
 		Metrics:   s.metrics.Handler(),
 		Refused:   func() { s.metrics.Refused("api") },
@@ -438,6 +441,7 @@ func (s *Server) Reload(c *Config) error {
 	if err := s.engine.SetQueues(queues); err != nil {
 		return err
 	}
+	s.rebuilders.Store(rebuildersOf(queues))
 	if err := s.engine.SetPool(c.Pool.Floor, c.Pool.Ceiling); err != nil {
 		return err
 	}

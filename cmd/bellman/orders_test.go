@@ -77,6 +77,8 @@ queues:
 		}
 	}
 
+	fails(2, "--attempt 0: want 1 or more", "get", "orders", "M1/open", "--attempt", "0")
+
 	bill := filepath.Join(dir, "bill.csv")
 	write(t, bill, "\ufeffmerchant_no,order_no\r\n# of yesterday\r\nM1,paid\r\n\r\nM1, a/b\r\nM1 open\r\n")
 	out = operate("settle", bill, "--wait", "30s")

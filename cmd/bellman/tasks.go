@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,15 @@ func getCommand() *cobra.Command {
 		Short: "Show a task with its request and its attempts",
 		Args:  oneTask,
 	}
+	number := c.Flags().Int("attempt", 0, "show only this attempt, with its request and the text that is signed")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+		if c.Flags().Changed("attempt") {
+			if *number < 1 {
+				return wrong{fmt.Errorf("--attempt %d: want 1 or more", *number)}
+			}
+			a, err := to.Attempt(ctx, ref(args), *number)
+			return show(to, a, err, (*rows).opened)
+		}
 		task, err := wholeTask(ctx, to.Client, ref(args))
 		return show(to, task, err, func(t *rows, task *client.TaskDetail) {
 			t.detail(task)
@@ -97,6 +106,32 @@ func (t *rows) attempts(log []client.Attempt) {
 			cells = slices.Insert(cells, 1, any(a.Action), any(a.Reading))
 		}
 		t.row(cells...)
+	}
+}
+
+// opened writes one attempt with its request.
+func (t *rows) opened(a *client.Attempt) {
+	t.attempts([]client.Attempt{*a})
+	if a.Sent == nil {
+		return
+	}
+	t.row(" ")
+	for _, f := range [][2]string{{"request", strings.TrimSpace(a.Sent.Method + " " + a.Sent.URL)}, {"not shown", a.Sent.Missing}} {
+		if f[1] != "" {
+			t.row(f[0], f[1])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Sent.Headers)) {
+		t.row("header", name+": "+a.Sent.Headers[name])
+	}
+	wanted := a.Sent.Success
+	if a.Sent.Accepts != "" {
+		wanted += ": " + a.Sent.Accepts
+	}
+	for _, f := range [][2]string{{"body", cut(a.Sent.Body, 200)}, {"wanted", wanted}, {"signed as", a.Sent.SignScheme}, {"signed text", cut(a.Sent.Signed, 400)}} {
+		if f[1] != "" {
+			t.row(f[0], f[1])
+		}
 	}
 }
 

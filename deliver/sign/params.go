@@ -30,12 +30,16 @@ import (
 // that was there. The others are sent byte for byte as given.
 type params struct {
 	Params
+	scheme string
 
 	// also are parameters that are added before the signature, and not signed.
 	also []param
 
 	// drop says that parameters without a value are not sent.
 	drop bool
+
+	// keyed says that Key and the secret stand behind the parameters that are signed.
+	keyed bool
 
 	// sum returns the signature of the parameters, to which it may append. A function, so that nothing
 	// that prints a params can show the key.
@@ -51,12 +55,8 @@ func newParams(secrets [][]byte, scheme string, p Params) (*params, error) {
 		return nil, fmt.Errorf("params: %w", err)
 	}
 	secret := secrets[0]
-	return &params{Params: p, sum: func(text []byte) (string, error) {
-		key := p.Key
-		if len(text) == 0 {
-			key = strings.TrimPrefix(key, "&")
-		}
-		text = append(append(text, key...), secret...)
+	return &params{Params: p, scheme: scheme, keyed: true, sum: func(text []byte) (string, error) {
+		text = append(p.appendKey(text), secret...)
 		var sum []byte
 		if scheme == HMACParams {
 			h := hmac.New(sha256.New, secret)
@@ -73,6 +73,14 @@ func newParams(secrets [][]byte, scheme string, p Params) (*params, error) {
 	}}, nil
 }
 
+// appendKey appends what stands between the parameters and the secret.
+func (p *Params) appendKey(text []byte) []byte {
+	if len(text) == 0 {
+		return append(text, strings.TrimPrefix(p.Key, "&")...)
+	}
+	return append(text, p.Key...)
+}
+
 // A param is one parameter, and how it stands in the message.
 type param struct {
 	name, value string // decoded
@@ -80,13 +88,10 @@ type param struct {
 }
 
 func (p *params) Sign(m *Message) error {
-	list, form, err := parseParams(m)
+	list, form, err := p.parse(m)
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(one param) bool {
-		return one.name == p.Name || p.drop && one.value == "" || slices.ContainsFunc(p.also, func(a param) bool { return a.name == one.name })
-	})
 	signature, err := p.sum(p.text(list))
 	if err != nil {
 		return err
@@ -105,10 +110,34 @@ func (p *params) Sign(m *Message) error {
 	return nil
 }
 
+// parse reads the parameters of a message that are sent beside those that Sign adds.
+func (p *params) parse(m *Message) (list []param, in place, err error) {
+	list, in, err = parseParams(m)
+	return slices.DeleteFunc(list, func(one param) bool {
+		return one.name == p.Name || p.drop && one.value == "" || slices.ContainsFunc(p.also, func(a param) bool { return a.name == one.name })
+	}), in, err
+}
+
+// Text returns the parameters as they are signed, with Key and [Hidden] behind them where Key and the secret
+// are signed too.
+func (p *params) Text(m *Message) ([]byte, error) {
+	list, _, err := p.parse(m)
+	if err != nil {
+		return nil, err
+	}
+	text := p.text(list)
+	if p.keyed {
+		text = append(p.appendKey(text), Hidden...)
+	}
+	return text, nil
+}
+
 func (p *params) Check(m *Message) error {
 	_, _, err := parseParams(m)
 	return err
 }
+
+func (p *params) Scheme() string { return p.scheme }
 
 func (p *params) Headers() []string { return nil }
 

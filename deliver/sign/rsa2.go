@@ -7,7 +7,7 @@ import "github.com/bellmanhq/bellman/internal/coded"
 // leaves it out), so none is sent. https://opendocs.alipay.com/common/02mse7
 func newRSA2(secrets []Secret) (*params, error) {
 	p := &params{
-		Params: Params{Name: "sign", Order: "sorted", Empty: "keep"}, drop: true,
+		Params: Params{Name: "sign", Order: "sorted", Empty: "keep"}, scheme: RSA2, drop: true,
 		also: []param{{name: "sign_type", value: "RSA2"}},
 	}
 	for i, secret := range secrets {

@@ -67,6 +67,9 @@ type Message struct {
 	Body   []byte      // Sign replaces it, and never changes its bytes
 }
 
+// Hidden stands for a secret in a text that people see.
+const Hidden = "***"
+
 // A Signer signs messages. It is safe for concurrent use.
 type Signer interface {
 	// Sign adds the signature to m. An error says what in m cannot be signed, and contains no value
@@ -79,6 +82,13 @@ type Signer interface {
 	// Headers returns the canonical names of the headers that Sign sets. The caller must not change
 	// the slice.
 	Headers() []string
+
+	// Scheme returns the name of the scheme.
+	Scheme() string
+
+	// Text returns what Sign signs of m, for people who compare it with a receiver's. [Hidden] stands
+	// for the secret if that is a part of it, and NONCE for a random part.
+	Text(m *Message) ([]byte, error)
 }
 
 // New returns the signer of c; nil for the zero Config. The secrets are read now. An error names

@@ -124,7 +124,14 @@ func (s *standard) Sign(m *Message) error {
 	return nil
 }
 
+// Text returns "id.timestamp.body".
+func (s *standard) Text(m *Message) ([]byte, error) {
+	return append([]byte(m.ID+"."+strconv.FormatInt(m.Time.Unix(), 10)+"."), m.Body...), nil
+}
+
 func (s *standard) Check(*Message) error { return nil }
+
+func (s *standard) Scheme() string { return StandardWebhooks }
 
 func (s *standard) Headers() []string { return standardHeaders }
 

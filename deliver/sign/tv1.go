@@ -40,7 +40,7 @@ func newTV1(secrets [][]byte, header string) (*tv1, error) {
 
 func (s *tv1) Sign(m *Message) error {
 	stamp := strconv.FormatInt(m.Time.Unix(), 10)
-	text := append([]byte(stamp+"."), m.Body...)
+	text, _ := s.Text(m) // has no error
 	value := "t=" + stamp
 	for _, sum := range s.sums {
 		value += ",v1=" + sum(text)
@@ -49,6 +49,13 @@ func (s *tv1) Sign(m *Message) error {
 	return nil
 }
 
+// Text returns "TIME.body".
+func (s *tv1) Text(m *Message) ([]byte, error) {
+	return append([]byte(strconv.FormatInt(m.Time.Unix(), 10)+"."), m.Body...), nil
+}
+
 func (s *tv1) Check(*Message) error { return nil }
+
+func (s *tv1) Scheme() string { return TV1 }
 
 func (s *tv1) Headers() []string { return s.headers }

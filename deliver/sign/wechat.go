@@ -138,7 +138,15 @@ func (w *wechat) Sign(m *Message) error {
 	return nil
 }
 
+// Text returns "timestamp\nNONCE\nbody\n": each signature has a nonce of its own, which nobody keeps.
+func (w *wechat) Text(m *Message) ([]byte, error) {
+	text := append([]byte(strconv.FormatInt(m.Time.Unix(), 10)+"\nNONCE\n"), m.Body...)
+	return append(text, '\n'), nil
+}
+
 func (w *wechat) Check(*Message) error { return nil }
+
+func (w *wechat) Scheme() string { return WechatRSA }
 
 func (w *wechat) Headers() []string { return wechatHeaders }
 

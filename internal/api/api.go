@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
@@ -116,6 +117,9 @@ type Options struct {
 	// are allowed.
 	CheckURL func(t *bellman.Task) error
 
+	// Sent builds the request of an attempt again; see [client.Sent]. nil: attempts are shown without.
+	Sent func(ctx context.Context, t *bellman.Task, a *bellman.Attempt, reveal bool) (deliver.Sent, error)
+
 	// Keys are the keys of the API. Without any, every caller may do everything: then listen only on a
 	// loopback address.
 	Keys []access.Key
@@ -161,6 +165,7 @@ type API struct {
 	intake    func() figures.Intake
 	kinds     func(string) string
 	checkURL  func(*bellman.Task) error
+	sent      func(context.Context, *bellman.Task, *bellman.Attempt, bool) (deliver.Sent, error)
 	keys      atomic.Pointer[keyring]
 	proxies   access.Proxies
 	log       *slog.Logger
@@ -202,6 +207,7 @@ func New(o Options) (*API, error) {
 	if a.refused == nil {
 		a.refused = func() {}
 	}
+	a.sent = o.Sent
 	if a.checkURL = o.CheckURL; a.checkURL == nil {
 		a.checkURL = func(*bellman.Task) error { return nil }
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
@@ -41,13 +40,7 @@ func orderAsk(t *bellman.Task) order.Ask {
 // request returns what a task sends; for an order or poll, what was requested.
 func (a *API) request(t *bellman.Task) client.Request {
 	if !queries(t) {
-		contentType := ""
-		for name, value := range t.Header {
-			if strings.EqualFold(name, "Content-Type") {
-				contentType = value
-			}
-		}
-		return client.Request{Method: method(t), URL: mask.URL(t.URL), Headers: client.MaskHeaders(t.Header), Body: mask.Body(string(t.Body), contentType)}
+		return client.Request{Method: method(t), URL: mask.URL(t.URL), Headers: client.MaskHeaders(t.Header), Body: mask.Body(string(t.Body), mask.ContentType(t.Header))}
 	}
 	ask := orderAsk(t)
 	out := client.Request{

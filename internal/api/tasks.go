@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,6 +16,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/mask"
+	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -198,6 +202,7 @@ func (a *API) get(ctx context.Context, in *struct {
 	Caller
 	ID
 	After  int  `query:"attempts_after" minimum:"0" maximum:"2147483647" doc:"Shows up to 200 attempts with numbers above this one; default: the newest 200."`
+	Number int  `query:"attempt" minimum:"0" maximum:"2147483647" doc:"Shows only the attempt with this number, with its request; default: all, without their requests."`
 	Reveal bool `query:"reveal" doc:"Shows the request, addresses and answers without masks. Needs the role admin and writes an audit record."`
 }) (*answer[*client.TaskDetail], error) {
 	id, err := parseID(in.ID.ID)
@@ -211,15 +216,26 @@ func (a *API) get(ctx context.Context, in *struct {
 	if !in.sees(t) {
 		return nil, in.outside("this task is outside this key's scope")
 	}
-	after := in.After
-	if after == 0 {
+	after, limit := in.After, newestAttempts
+	switch {
+	case in.Number > 0 && after > 0:
+		return nil, wrongField("query.attempt", "give either attempt or attempts_after")
+	case in.Number > 0:
+		after, limit = in.Number-1, 1
+	case after == 0:
 		after = max(int(t.Attempts)-newestAttempts, 0)
 	}
-	log, err := a.reader.Attempts(ctx, id, after, newestAttempts)
+	log, err := a.reader.Attempts(ctx, id, after, limit)
 	if err != nil {
 		return nil, a.fail(err)
 	}
+	if in.Number > 0 && (len(log) == 0 || log[0].Number != in.Number) {
+		return nil, a.fail(missing(bellman.ErrNotFound, fmt.Sprintf("attempt %d of task %v", in.Number, id)))
+	}
 	shown := a.detail(t, log)
+	if in.Number > 0 {
+		shown.AttemptLog[0].Sent = a.shownSent(ctx, t, &log[0], in.Reveal && in.may&access.MayAdmin != 0) // otherwise reveal is refused below
+	}
 	if in.Reveal {
 		if err := a.reveal(ctx, &in.Caller, t, log, shown); err != nil {
 			return nil, err
@@ -248,6 +264,33 @@ func (a *API) reveal(ctx context.Context, by *Caller, t *bellman.Task, log []bel
 	a.unmask(t, log, shown)
 	maps.Copy(shown.Request.Headers, t.Header) // an order has none
 	return nil
+}
+
+// shownSent returns the request of an attempt, built again.
+func (a *API) shownSent(ctx context.Context, t *bellman.Task, attempt *bellman.Attempt, reveal bool) *client.Sent {
+	if a.sent == nil {
+		return nil
+	}
+	s, err := a.sent(ctx, t, attempt, reveal)
+	if err != nil {
+		return &client.Sent{Missing: err.Error()}
+	}
+	out := &client.Sent{Method: s.Method, URL: s.URL, Headers: map[string]string{}, Body: string(s.Body), Success: s.Success, SignScheme: s.Scheme, Signed: string(s.Signed)}
+	if !reveal {
+		out.URL = mask.URL(s.URL)
+	}
+	for name, values := range s.Header {
+		out.Headers[name] = strings.Join(values, ", ")
+	}
+	for _, name := range s.Signature {
+		out.Headers[name] = client.Masked
+	}
+	for _, p := range rule.Presets() {
+		if p.Name == s.Success {
+			out.Accepts = p.Accepts
+		}
+	}
+	return out
 }
 
 // unmask replaces masked addresses, bodies and answers.

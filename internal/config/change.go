@@ -23,6 +23,8 @@ func (c *Config) Restarts(other *Config) []string {
 		{"node", c.Node == other.Node},
 		{"trusted_proxies", slices.Equal(c.TrustedProxies, other.TrustedProxies)},
 		{"public_url", c.PublicURL == other.PublicURL},
+		{"console.name", c.Console.Name == other.Console.Name},
+		{"console.colour", c.Console.Colour == other.Console.Colour},
 		{"notices.listen", c.Notices.Listen == other.Notices.Listen},
 		{"notices.public_url", c.Notices.PublicURL == other.Notices.PublicURL},
 		{"log_level", c.LogLevel == other.LogLevel},

@@ -34,6 +34,7 @@ type Config struct {
 	// optional port. Empty: the address that the creator of a link uses.
 	PublicURL string
 
+	Console Console
 	Notices Notices
 
 	LogLevel    slog.Level
@@ -100,6 +101,12 @@ type Queue struct {
 type PerEndpoint struct {
 	Concurrency int     // most attempts in flight, below which the limit adapts; 0: 64 for all nodes together
 	Rate        float64 // attempts a second; 0: no limit
+}
+
+// Console says which environment the pages belong to.
+type Console struct {
+	Name   string // shown at the top of each page; empty: nothing is shown
+	Colour string // of Name: grey, blue, green, orange or red; empty: grey
 }
 
 // Notices is where payment channels reach this server with what they tell by themselves.

@@ -52,7 +52,7 @@ func TestCheckNames(t *testing.T) {
 // the keys and the pool.
 func TestRestarts(t *testing.T) {
 	other := map[string]string{
-		"listen": "127.0.0.1:1", "store": "pebble:elsewhere", "advertise": "n9:2355", "node": "n9", "log_level": "debug", "stop_timeout": "3s",
+		"listen": "127.0.0.1:1", "store": "pebble:elsewhere", "advertise": "n9:2355", "console.name": "staging", "console.colour": "blue", "node": "n9", "log_level": "debug", "stop_timeout": "3s",
 		"keys": "[{name: ci, role: admin, sha256: " + hashA + "}]", "queues": "{a: {}, b: {}}",
 		"master_key": "env:MASTER", "master_keys": "env:NEWER, env:FORMER",
 		"alarms":      "[{when: overloaded, to: default}]",

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -32,6 +33,8 @@ var configFields = []field[Config]{
 		set:  func(c *Config, s string) error { return setPrefixes(&c.TrustedProxies, s) },
 		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.TrustedProxies) }},
 	{name: "public_url", set: func(c *Config, s string) error { return origin(&c.PublicURL, s) }},
+	{name: "console.name", set: func(c *Config, s string) error { return title(&c.Console.Name, s) }},
+	{name: "console.colour", set: func(c *Config, s string) error { return colour(&c.Console.Colour, s) }},
 	{name: "notices.listen", set: func(c *Config, s string) error { return address(&c.Notices.Listen, s) }},
 	{name: "notices.public_url", set: func(c *Config, s string) error { return origin(&c.Notices.PublicURL, s) }},
 	{name: "log_level", set: func(c *Config, s string) error { return level(&c.LogLevel, s) }},
@@ -380,6 +383,23 @@ func appendPrefix(to *[]netip.Prefix, s string) error {
 }
 
 // origin reads the address of a server: only scheme and host.
+// title reads a name that stands at the top of pages.
+func title(to *string, s string) error {
+	*to = strings.TrimSpace(s)
+	if utf8.RuneCountInString(*to) > 30 || oneLine(to, *to) != nil {
+		return fmt.Errorf("%.80q is too long for the top of a page, or no text: want one line of at most 30 letters, such as production", s)
+	}
+	return nil
+}
+
+func colour(to *string, s string) error {
+	all := []string{"grey", "blue", "green", "orange", "red"}
+	if *to = s; s != "" && !slices.Contains(all, s) {
+		return fmt.Errorf("%.40q is no colour: want one of %s", s, strings.Join(all, ", "))
+	}
+	return nil
+}
+
 func origin(to *string, s string) error {
 	*to = strings.TrimSuffix(s, "/")
 	if s == "" {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/mask"
 )
 
 func TestShowBody(t *testing.T) {
@@ -85,16 +86,16 @@ func TestCurl(t *testing.T) {
   -H 'Authorization: ***' \
   -H 'X-B: ***' \
   --data-binary '{"a":"it'\''s"}'`
-	if got := curl(task, task.URL, "POST", showBody(task.Body, contentType(task))); got != want {
+	if got := curl(task, task.URL, "POST", showBody(task.Body, mask.ContentType(task.Header))); got != want {
 		t.Errorf("curl:\n%s\nwant:\n%s", got, want)
 	}
 	task.Body = []byte("\x00")
-	if got := curl(task, task.URL, "POST", showBody(task.Body, contentType(task))); !strings.HasSuffix(got, "--data-binary @body") {
+	if got := curl(task, task.URL, "POST", showBody(task.Body, mask.ContentType(task.Header))); !strings.HasSuffix(got, "--data-binary @body") {
 		t.Errorf("a body that is no text: %s", got)
 	}
 	for _, address := range []string{"", "amqp://main/orders/paid", "nats://bus/orders.paid"} {
 		task.URL = address
-		if got := curl(task, task.URL, "POST", showBody(task.Body, contentType(task))); got != "" {
+		if got := curl(task, task.URL, "POST", showBody(task.Body, mask.ContentType(task.Header))); got != "" {
 			t.Errorf("a task to %q, which is no request: %s", address, got)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/account"
@@ -55,9 +56,16 @@ type Options struct {
 	// Accounts is the registry of accounts. nil: it is not available.
 	Accounts account.Desk
 
+	// Sent builds the request of an attempt again. nil: attempts are shown without.
+	Sent func(ctx context.Context, t *bellman.Task, a *bellman.Attempt, reveal bool) (deliver.Sent, error)
+
 	// PublicURL is the address at which merchants reach this server, in the form scheme://host. Empty: the
 	// address by which the link's author reached it.
 	PublicURL string
+
+	// Name is the environment that each page shows at its top, in Colour: grey, blue, green, orange or red;
+	// empty: grey. An empty Name shows nothing.
+	Name, Colour string
 
 	// Intake describes whether this node accepts new tasks, and Sources the brokers that it takes tasks
 	// from. nil: unknown, or none.
@@ -124,7 +132,10 @@ type Console struct {
 	merchants merchant.Desk
 	accounts  account.Desk
 	tells     func(*bellman.Task) bool
+	rebuild   func(context.Context, *bellman.Task, *bellman.Attempt, bool) (deliver.Sent, error)
 	publicURL string
+	env       environment
+	used      atomic.Bool  // the store had a task
 	listeners access.Crowd // open streams
 	stopping  chan struct{}
 	stop      sync.Once
@@ -145,7 +156,7 @@ func New(o Options) (*Console, error) {
 		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, nodes: o.Nodes, attention: o.Attention, resends: o.Resends, reconciles: o.Reconciliations,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
 		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: access.Limit{Most: maxAttempts, Window: attemptWindow}, views: access.Limit{Most: maxViews, Window: viewWindow}, refused: o.Refused,
-		links: o.Links, merchants: o.Merchants, accounts: o.Accounts, tells: o.Tells, publicURL: o.PublicURL,
+		links: o.Links, merchants: o.Merchants, accounts: o.Accounts, tells: o.Tells, rebuild: o.Sent, publicURL: o.PublicURL, env: environment{o.Name, o.Colour},
 		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
 		patience:  slowWait,
 		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
@@ -190,9 +201,14 @@ func (c *Console) route() {
 	c.page("GET /{$}", access.Read, (*request).home)
 	c.page("GET /live", access.Read, (*request).live)
 	c.page("GET /search", access.Read, (*request).search)
+	c.page("GET /search/typed", access.Read, (*request).searchTyped)
+	c.page("POST /search/forget", access.Read, (*request).forgetRecent)
 	c.page("GET /tasks", access.Read, (*request).taskList)
 	c.page("GET /tasks.csv", access.Read, (*request).export)
+	c.page("GET "+pickedPath, access.Operate, (*request).pickPage)
+	c.page("POST "+pickedPath, access.Operate, (*request).pickAction)
 	c.page("GET /tasks/{id}", access.Read, (*request).taskPage)
+	c.page("GET /tasks/{id}/attempts/{number}", access.Read, (*request).attemptPage)
 	c.page("GET /tasks/{id}/live", access.Read, (*request).taskLive)
 	c.pageOf("POST /tasks/{id}", handed, (*request).taskAction)
 	c.page("GET /orders", access.Read, (*request).orderPage)

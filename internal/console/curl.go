@@ -46,13 +46,3 @@ func curl(t *bellman.Task, to, method string, shown shownBody) string {
 func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
-
-// contentType returns the content type that a task declares for its body.
-func contentType(t *bellman.Task) string {
-	for name, value := range t.Header {
-		if strings.EqualFold(name, "Content-Type") {
-			return value
-		}
-	}
-	return ""
-}

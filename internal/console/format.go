@@ -39,6 +39,7 @@ func functions(l *language) template.FuncMap {
 		"stamp":  stamp,
 		"shift":  func(x, by float64) string { return strconv.FormatFloat(x+by, 'f', 1, 64) },
 		"tone":   tone,
+		"wants":  l.wants,
 		"share":  func(rate *float64) float64 { return *rate },
 		"rate":   perSecond,
 		"sum":    moneyText,
@@ -68,6 +69,7 @@ func functions(l *language) template.FuncMap {
 		"outcomes":  func() []string { return outcomes },
 		"pollclass": func(state string) string { return cmp.Or(pollClasses[state], state) },
 		"ends":      func() []string { return pollOutcomes },
+		"queried":   func() []string { return keptFields },
 		"kinds":     func() []string { return kindNames },
 		"results":   func() []string { return resultNames },
 	}

@@ -190,6 +190,11 @@ func (q *request) publicAddress() string {
 	if q.publicURL != "" {
 		return q.publicURL
 	}
+	return q.reached()
+}
+
+// reached returns the address at which the visitor reached this server.
+func (q *request) reached() string {
 	scheme := "http://"
 	if q.proxies.Secure(q.r) {
 		scheme = "https://"

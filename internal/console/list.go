@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/order"
@@ -304,6 +305,7 @@ type listView struct {
 	Export string    // address of the export
 	Limit  int       // most rows of the export
 	Queues []string
+	Quick  []quickFilter
 
 	Registered bool   // the merchant of the filter is registered
 	Strange    bool   // the queue of the filter is not configured
@@ -318,6 +320,7 @@ type row struct {
 	Poll  *poll.Standing  // nil: the task is not a poll
 	Told  *order.Told     // nil: the task does not keep a channel's notice
 	To    string          // where the task is sent now: its own or its merchant's address; empty: its queue's
+	Pick  bool            // the row can be ticked, for actions on some of the list
 	Held  string          // which of its queue, merchant and endpoint is paused, named as in audit records; empty: none
 }
 
@@ -353,7 +356,11 @@ func (q *request) rows(tasks []*bellman.Task) []row {
 func (q *request) taskList() {
 	in := q.r.URL.Query()
 	w := readWish(in)
-	v := &listView{view: q.view("page.tasks"), Wish: w, Limit: maxExport, Export: w.Address("/tasks.csv")}
+	if to := w.quickly(in.Get("quick"), time.Now()); to != "" {
+		q.goTo(to)
+		return
+	}
+	v := &listView{view: q.view("page.tasks"), Wish: w, Quick: quickFilters, Limit: maxExport, Export: w.Address("/tasks.csv")}
 	var before bellman.ID
 	if at := in.Get("before"); at != "" {
 		var err error
@@ -378,6 +385,9 @@ func (q *request) taskList() {
 		}
 	}
 	v.Rows = q.rows(tasks)
+	for i := range v.Rows {
+		v.Rows[i].Pick = q.visitor.May(access.Operate)
+	}
 	if !next.IsZero() {
 		values := url.Values{"before": {next.String()}}
 		for name, value := range w.values {

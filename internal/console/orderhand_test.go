@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	rowOf   = regexp.MustCompile(`(?s)<tr[^>]*>\s*<td>(<time.*?)</tr>`)
+	rowOf   = regexp.MustCompile(`(?s)<tr[^>]*>\s*<td>((?:<a [^>]*>)?<time.*?)</tr>`)
 	tagOf   = regexp.MustCompile(`(?s)<[^>]*>`)
 	blankOf = regexp.MustCompile(`\s+`)
 )

@@ -92,16 +92,27 @@ type view struct {
 	Known    bool   // the registry of merchants is available
 	Accounts bool   // the registry of accounts is available
 	Version  string
-	Query    string // content of the search box
-	Done     string // what was just done; empty: nothing
-	did      string // name of the text of Done
 	Path     string // the path of Here
 	Period   period // the time range of the address
+	Env      environment
+	Begin    *beginning // on the pages of a server without any task; nil: it has tasks
+	Recent   []string   // what this browser searched for, newest first
+	Query    string     // content of the search box
+	Done     string     // what was just done; empty: nothing
+	did      string     // name of the text of Done
+}
+
+// An environment is what the top of each page says about the server.
+type environment struct{ Name, Colour string }
+
+// Tone returns the tone that the colour stands for.
+func (e environment) Tone() string {
+	return map[string]string{"blue": "wait", "green": "ok", "orange": "warn", "red": "bad"}[e.Colour]
 }
 
 // dones are the names of actions that the next page can report as done.
 var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true, "link": true, "revoke": true, "put": true, "rotate": true, "delete": true, "test": true,
-	"pause": true, "resume": true, "resend": true, "asking": true, "comparing": true, "stop": true, "over": true, "unpaused": true, "before": true}
+	"pause": true, "resume": true, "resend": true, "asking": true, "comparing": true, "stop": true, "over": true, "unpaused": true, "before": true, "picked": true}
 
 // view returns the common fields of a page whose title has this name.
 func (q *request) view(title string, values ...any) *view {
@@ -110,7 +121,13 @@ func (q *request) view(title string, values ...any) *view {
 		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
 		Title: q.visitor.lang.say(title, values...), Tab: first, Here: "/",
 		Path: q.r.URL.Path, Period: readPeriod(url.Values{}, time.Now()),
-		Open: q.open(), Bulk: q.resends != nil, Bills: q.reconciles != nil, Links: q.links != nil, Known: q.merchants != nil, Accounts: q.accounts != nil, Version: q.version,
+		Open: q.open(), Bulk: q.resends != nil, Bills: q.reconciles != nil, Links: q.links != nil, Known: q.merchants != nil, Accounts: q.accounts != nil, Version: q.version, Env: q.env,
+	}
+	if q.visitor.Role != "" {
+		v.Recent = q.recent()
+		if first == "" || first == "tasks" {
+			v.Begin = q.beginning()
+		}
 	}
 	if q.r.Method == http.MethodGet {
 		v.Here = q.r.URL.RequestURI()

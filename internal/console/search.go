@@ -15,6 +15,7 @@ import (
 type searchView struct {
 	*view
 	Found []finding
+	Begun *begun // what begins with the text, if nothing equals it; nil: something does
 	Wrong string // why nothing was searched; empty: something was
 }
 
@@ -35,12 +36,17 @@ func (q *request) search() {
 	text := strings.TrimSpace(q.r.URL.Query().Get("q"))
 	switch {
 	case text == "":
-		q.goTo("/tasks")
+		if len(q.recent()) == 0 {
+			q.goTo("/tasks")
+			return
+		}
+		q.render(http.StatusOK, "search", &searchView{view: q.view("page.search")})
 		return
 	case len(text) > maxWish:
 		q.render(http.StatusOK, "search", &searchView{view: q.view("page.search"), Wrong: q.visitor.lang.problem(tooLong(text))})
 		return
 	}
+	q.remember(text)
 	if id, err := bellman.ParseID(strings.ToLower(text)); err == nil {
 		if _, err := q.reader.Task(q.r.Context(), id); err == nil {
 			q.goTo("/tasks/" + id.String())
@@ -69,9 +75,17 @@ func (q *request) search() {
 			return
 		}
 	}
-	if host := hostOf(text); host != "" && len(v.Found) == 0 {
-		q.goTo(query("/tasks", "url_host", host)) // hosts have no index: that page searches step by step
-		return
+	if len(v.Found) == 0 {
+		begun, err := q.beginningWith(text)
+		if err != nil {
+			q.refuse(err)
+			return
+		}
+		if host := hostOf(text); host != "" && (len(begun.Names) == 0 && len(begun.Rows) == 0 || begun.hosts(host)) {
+			q.goTo(query("/tasks", "url_host", host)) // hosts have no index: that page searches step by step
+			return
+		}
+		v.Begun = begun
 	}
 	if len(v.Found) == 1 {
 		f := &v.Found[0]

@@ -26,8 +26,12 @@ func TestSearchShowsWhatATextMayMean(t *testing.T) {
 	if got := s.get(t, "/search?q="+strings.Repeat("x", 401)); got.StatusCode != http.StatusOK || !strings.Contains(got.body, "is 401 bytes long: want at most 400") {
 		t.Errorf("a text that is too long: %d", got.StatusCode)
 	}
+	if got := s.get(t, "/search?q="); !strings.Contains(got.body, "Recent searches") || !strings.Contains(got.body, `<button name="q" value="X">X</button>`) {
+		t.Errorf("no text after a search: %s; want what was searched for", got.body)
+	}
+	s.client = s.browser(t)
 	if got := s.get(t, "/search?q="); got.Header.Get("Location") != "/tasks" {
-		t.Errorf("no text leads to %q", got.Header.Get("Location"))
+		t.Errorf("no text in a new browser leads to %q", got.Header.Get("Location"))
 	}
 }
 

@@ -169,6 +169,7 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
 		c.record(r.Context(), store.AuditOf(q.by(""), time.Now(), "sign_out", "console"))
 	}
 	c.setCookie(w, r, sessionCookie, "", 0)
+	c.setCookie(w, r, recentCookie, "", 0)
 	http.Redirect(w, r, "/signin", http.StatusSeeOther)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/store"
@@ -112,6 +113,11 @@ func (v *taskView) InStep() bool {
 	return t.Attempts == t.Step
 }
 
+// Unwanted reports whether the last attempt got an answer that the rule does not accept.
+func (v *taskView) Unwanted() bool {
+	return v.Success != "" && len(v.Log) > 0 && v.Log[0].Status > 0 && v.Log[0].Result != bellman.Accepted
+}
+
 // A field is a name and its value.
 type field struct{ Name, Value string }
 
@@ -166,7 +172,7 @@ func (q *request) taskView() *taskView {
 		ask, _ := poll.ParseAsk(t.Body) // as above
 		v.Ask = order.Ask{Created: ask.Created, Vars: ask.Vars, Notify: ask.Notify}
 	} else {
-		v.Body = showBody(t.Body, contentType(t))
+		v.Body = showBody(t.Body, mask.ContentType(t.Header))
 		v.Curl = curl(t, v.To, v.Method, v.Body)
 		if s, err := q.schedules.Parse(v.Schedule); err == nil {
 			v.MaxAttempts, _ = s.Attempts()
@@ -321,7 +327,7 @@ func (q *request) taskAction() {
 	if action == "complete" {
 		how = outcome
 	}
-	err := q.actOn(t, action, reason, how, zone)
+	err := q.actOn(t, action, reason, how, zone, "")
 	if err == nil {
 		q.goDone("/tasks/"+t.ID.String(), action)
 		return
@@ -399,9 +405,10 @@ func (q *request) wrong(err error) (status int, text string) {
 }
 
 // actOn performs an action on a task. how is the time of the next attempt in the given zone, or the
-// outcome.
-func (q *request) actOn(t *bellman.Task, action, reason, how, zone string) error {
+// outcome; job is the batch that the action belongs to, or empty.
+func (q *request) actOn(t *bellman.Task, action, reason, how, zone, job string) error {
 	ctx, by := q.r.Context(), q.by(reason)
+	by.Job = job
 	if action == "complete" {
 		return q.complete(t.ID, how, by)
 	}

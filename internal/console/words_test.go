@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/attention"
+	"github.com/bellmanhq/bellman/rule"
 )
 
 // families are the words that pages look up with a value of bellman's: {{named
@@ -42,6 +43,8 @@ var families = map[string][]string{
 	"reconcile.from":  {"channel", "file"},
 	"reconcile.kind":  {"missing_here", "missing_there", "amount", "state", "refund", "duplicate"},
 	"scheme":          sign.Schemes(),
+	"wants":           presets(),
+	"quick":           quicks(),
 	"imported":        {"created", "changed", "same", "refused"},
 	"import.got":      {"string", "number", "bool", "array", "object"},
 	"import.want":     {"string", "int", "slice", "struct"},
@@ -53,6 +56,21 @@ var families = map[string][]string{
 	"event.mark":      {"pause", "resume", "takeover", "joined"},
 	"need.do":         attention.Kinds,
 	"field":           append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read
+}
+
+// presets are the names of the rules that have words of their own.
+func presets() (all []string) {
+	for _, p := range rule.Presets() {
+		all = append(all, p.Name)
+	}
+	return all
+}
+
+func quicks() (all []string) {
+	for _, f := range quickFilters {
+		all = append(all, f.Name)
+	}
+	return all
 }
 
 func names[T interface{ String() string }](values ...T) []string {

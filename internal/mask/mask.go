@@ -94,6 +94,16 @@ func Body(body, contentType string) string {
 	return text
 }
 
+// ContentType returns the content type that the header of a task declares for its body; empty: none.
+func ContentType(header map[string]string) string {
+	for name, value := range header {
+		if strings.EqualFold(name, "Content-Type") {
+			return value
+		}
+	}
+	return ""
+}
+
 // object masks the secret fields of valid JSON.
 func object(text []byte) string {
 	w := walk{text: text, in: json.NewDecoder(bytes.NewReader(text))}

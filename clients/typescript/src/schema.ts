@@ -1440,6 +1440,8 @@ export interface components {
             response: string;
             /** @enum {string} */
             result: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown" | (string & {});
+            /** @description Only if the attempt was asked for by its number. */
+            sent?: components["schemas"]["Sent"];
             /** Format: date-time */
             started: string;
             /**
@@ -2267,6 +2269,8 @@ export interface components {
             response: string;
             /** @enum {string} */
             result: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown" | (string & {});
+            /** @description Only if the attempt was asked for by its number. */
+            sent?: components["schemas"]["Sent"];
             /** Format: date-time */
             started: string;
             /**
@@ -2745,6 +2749,26 @@ export interface components {
             reason?: string;
             /** @description The new key itself. */
             secret: string;
+        };
+        Sent: {
+            /** @description The answers that the rule accepts, in words; absent: the rule is an expression. */
+            accepts?: string;
+            body?: string;
+            /** @description Those of the signature have the value ***, because signatures are not kept. */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description Absent: a message to a broker. */
+            method?: string;
+            /** @description Why the request cannot be built again; then the other fields are absent. */
+            missing?: string;
+            /** @description The scheme of the signature; absent: the request is not signed. */
+            sign_scheme?: string;
+            /** @description The text that is signed. *** stands for the secret, and NONCE for a random part. Its time is the second in which the attempt started; the attempt may have signed in the next. */
+            signed?: string;
+            /** @description The rule that judges the answer. */
+            success?: string;
+            url?: string;
         };
         SettleOrders: {
             orders: components["schemas"]["OrderRef"][];
@@ -4559,6 +4583,8 @@ export interface operations {
             query?: {
                 /** @description Shows up to 200 attempts with numbers above this one; default: the newest 200. */
                 attempts_after?: number;
+                /** @description Shows only the attempt with this number, with its request; default: all, without their requests. */
+                attempt?: number;
                 /** @description Shows the request, addresses and answers without masks. Needs the role admin and writes an audit record. */
                 reveal?: boolean;
             };
@@ -5363,6 +5389,8 @@ export interface operations {
             query?: {
                 /** @description Shows up to 200 attempts with numbers above this one; default: the newest 200. */
                 attempts_after?: number;
+                /** @description Shows only the attempt with this number, with its request; default: all, without their requests. */
+                attempt?: number;
                 /** @description Shows the request, addresses and answers without masks. Needs the role admin and writes an audit record. */
                 reveal?: boolean;
             };

@@ -447,13 +447,8 @@ public abstract class Operations {
      *
      * <p>Needs the role submit, read, operate, decide or admin. The key's slashes may be escaped (%2F), which is always exact, or not.
      */
-    public TaskDetail getTaskByKey(String queue, String key, Integer attemptsAfter, Boolean reveal) {
-        return send("GET", "/v1/queues/" + segment(queue) + "/keys/" + segment(key), Shape.fields("attempts_after", attemptsAfter, "reveal", reveal), null, (status, json) -> TaskDetail.of(json)).body();
-    }
-
-    /** A task with its request and its log of attempts. */
-    public TaskDetail getTaskByKey(String queue, String key) {
-        return getTaskByKey(queue, key, null, null);
+    public TaskDetail getTaskByKey(String queue, String key, GetTaskByKeyQuery query) {
+        return send("GET", "/v1/queues/" + segment(queue) + "/keys/" + segment(key), query == null ? null : query.asMap(), null, (status, json) -> TaskDetail.of(json)).body();
     }
 
     /**
@@ -684,13 +679,8 @@ public abstract class Operations {
      *
      * <p>Needs the role submit, read, operate, decide or admin.
      */
-    public TaskDetail getTask(String id, Integer attemptsAfter, Boolean reveal) {
-        return send("GET", "/v1/tasks/" + segment(id), Shape.fields("attempts_after", attemptsAfter, "reveal", reveal), null, (status, json) -> TaskDetail.of(json)).body();
-    }
-
-    /** A task with its request and its log of attempts. */
-    public TaskDetail getTask(String id) {
-        return getTask(id, null, null);
+    public TaskDetail getTask(String id, GetTaskQuery query) {
+        return send("GET", "/v1/tasks/" + segment(id), query == null ? null : query.asMap(), null, (status, json) -> TaskDetail.of(json)).body();
     }
 
     /**

@@ -136,7 +136,7 @@ final class Check {
         same(attempt.trigger(), AttemptTrigger.MANUAL);
         same(attempt.response(), "success");
         same(sent.last().status(), 200);
-        same(b.getTask(task.id(), 1, null).attemptLog(), List.of());
+        same(b.getTask(task.id(), GetTaskQuery.builder().attemptsAfter(1).build()).attemptLog(), List.of());
 
         var other = b.createTask(notice(UUID.randomUUID().toString()).build()).body();
         same(b.cancelTaskByKey("default", other.key(), new Because("no")).state(), TaskState.CANCELLED);

@@ -1,0 +1,120 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/internal/mask"
+)
+
+// An attemptView is the page of one attempt of a task.
+type attemptView struct {
+	*view
+	Task    *bellman.Task
+	Attempt *bellman.Attempt
+	Answer  shownBody
+	Parts   []timePart
+	Reused  bool // the connection was there already
+
+	Sent    *deliver.Sent // the request, built again; nil: see Missing
+	Missing string        // why the request cannot be built again
+	Header  []field       // of Sent, with *** for values that are not kept
+	Body    shownBody     // of Sent
+	Signed  shownBody     // of Sent
+
+	Before, After int // the numbers of the attempts beside this one; 0: there is none
+}
+
+// A timePart is a part of the time that an attempt took.
+type timePart struct {
+	Name string // of its text
+	Took time.Duration
+}
+
+func (q *request) attemptPage() {
+	t := q.task()
+	if t == nil {
+		return
+	}
+	number, err := strconv.Atoi(q.r.PathValue("number"))
+	if err != nil || number < 1 || number > int(t.Attempts) {
+		q.fail(http.StatusNotFound, "error.no_attempt", "n", t.Attempts)
+		return
+	}
+	log, err := q.reader.Attempts(q.r.Context(), t.ID, number-1, 1)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	if len(log) == 0 || log[0].Number != number {
+		q.fail(http.StatusNotFound, "error.no_attempt", "n", t.Attempts)
+		return
+	}
+	a := &log[0]
+	v := &attemptView{view: q.view("page.attempt"), Task: t, Attempt: a, Answer: showBody([]byte(a.Response), "")}
+	v.Title = strconv.Itoa(number) + " · " + v.Title
+	v.Parts, v.Reused = partsOf(a)
+	if v.Before = number - 1; number < int(t.Attempts) {
+		v.After = number + 1
+	}
+	q.addSent(v)
+	q.render(http.StatusOK, "attempt", v)
+}
+
+// partsOf returns the parts of the time that an attempt took. The last part is all that followed the
+// connection: when the first byte of the answer came is not kept.
+func partsOf(a *bellman.Attempt) (parts []timePart, reused bool) {
+	rest := a.Took
+	for _, p := range []timePart{{"attempt.dns", a.Timing.DNS}, {"attempt.connect", a.Timing.Connect}, {"attempt.tls", a.Timing.TLS}} {
+		if p.Took > 0 {
+			parts = append(parts, p)
+			rest -= p.Took
+		}
+	}
+	return append(parts, timePart{"attempt.rest", max(rest, 0)}), len(parts) == 0 && a.Status > 0
+}
+
+// addSent adds the request of an attempt.
+func (q *request) addSent(v *attemptView) {
+	if q.rebuild == nil {
+		v.Missing = q.visitor.lang.say("attempt.unknown")
+		return
+	}
+	s, err := q.rebuild(q.r.Context(), v.Task, v.Attempt, false)
+	if err != nil {
+		v.Missing = q.visitor.lang.problem(err)
+		return
+	}
+	s.URL = mask.URL(s.URL)
+	v.Sent = &s
+	header := make(map[string]string, len(s.Header)+len(s.Signature))
+	for name, values := range s.Header {
+		header[name] = strings.Join(values, ", ")
+	}
+	for _, name := range s.Signature {
+		header[name] = client.Masked
+	}
+	v.Header = sorted(header)
+	v.Body = showBody(s.Body, s.Header.Get("Content-Type"))
+	v.Signed = shownBody{Text: plain(cutBytes(string(s.Signed), maxShown)), Cut: len(s.Signed) > maxShown}
+}
+
+// Masked reports whether the request was masked, so that the signed text differs from the real one.
+func (v *attemptView) Masked() bool {
+	return strings.Contains(string(v.Sent.Body)+v.Sent.URL, client.Masked) ||
+		slices.ContainsFunc(v.Header, func(f field) bool { return f.Value == client.Masked && !slices.Contains(v.Sent.Signature, f.Name) })
+}
+
+// wants returns which answers a rule accepts, in words; the rule itself if it is an expression.
+func (l *language) wants(rule string) string {
+	if text, known := l.texts["wants."+rule]; known {
+		return text
+	}
+	return l.say("wants", "rule", plain(rule))
+}

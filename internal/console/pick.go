@@ -1,0 +1,115 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/access"
+)
+
+// pickedPath is the page on which an operator acts on some tasks of a list.
+const pickedPath = "/tasks/picked"
+
+// A pickView is the page of some tasks of a list, with the actions on all of them.
+type pickView struct {
+	*view
+	Rows  []row
+	Left  map[string]bool // ids on which the action was not performed
+	Tasks int             // on which it was performed; 0: nothing was done yet
+	Batch string          // address of the audit records of the action
+
+	Reason, When string
+	Wrong        string // why the form was refused; empty: it was not refused
+}
+
+// pickPage shows the tasks that were ticked in a list.
+func (q *request) pickPage() { q.showPicked(http.StatusOK, q.r.URL.Query(), pickView{}) }
+
+func (q *request) showPicked(status int, in url.Values, v pickView) {
+	tasks := make([]*bellman.Task, 0, pageRows)
+	for _, text := range in["id"] {
+		id, err := bellman.ParseID(text)
+		if err != nil || len(tasks) == pageRows {
+			q.fail(http.StatusNotFound, "error.no_page")
+			return
+		}
+		t, err := q.reader.Task(q.r.Context(), id)
+		if err != nil {
+			q.refuse(err)
+			return
+		}
+		if !slices.ContainsFunc(tasks, func(o *bellman.Task) bool { return o.ID == t.ID }) {
+			tasks = append(tasks, t)
+		}
+	}
+	v.view, v.Rows, v.Left = q.view("page.picked"), q.rows(tasks), map[string]bool{}
+	if batch := in.Get("batch"); batch != "" {
+		v.Batch, v.Tasks = query("/audit", "job", "batch/"+batch), len(tasks)
+		for _, id := range in["left"] {
+			if !v.Left[id] {
+				v.Left[id] = true
+				v.Tasks--
+			}
+		}
+	}
+	q.render(status, "picked", &v)
+}
+
+// pickAction performs an action on the ticked tasks, one after the other, and shows on which it could not be
+// performed. It is refused as a whole if the form is wrong.
+func (q *request) pickAction() {
+	in := q.r.PostForm
+	action, when, zone := in.Get("action"), strings.TrimSpace(in.Get("when")), in.Get("zone")
+	reason := strings.TrimSpace(in.Get("reason"))
+	if !q.visitor.May(access.Operate) {
+		q.fail(http.StatusForbidden, "error.role", "role", string(access.Operate))
+		return
+	}
+	batch := bellman.NewID().String()
+	to := url.Values{"id": in["id"], "batch": {batch}}
+	var first error
+	for i, text := range in["id"] {
+		id, err := bellman.ParseID(text)
+		if err != nil || i == pageRows {
+			q.fail(http.StatusNotFound, "error.no_page")
+			return
+		}
+		t, err := q.reader.Task(q.r.Context(), id)
+		if err == nil {
+			err = q.actOn(t, action, reason, when, zone, "batch/"+batch)
+		}
+		if err == nil {
+			continue
+		}
+		if formWrong(err) { // no other task would fare better
+			status, wrong := q.wrong(err)
+			q.showPicked(status, in, pickView{Reason: reason, When: when, Wrong: wrong})
+			return
+		}
+		to.Add("left", text)
+		if first == nil {
+			first = err
+		}
+	}
+	switch {
+	case len(in["id"]) == 0:
+		q.showPicked(http.StatusUnprocessableEntity, in, pickView{Reason: reason, When: when, Wrong: q.visitor.lang.say("pick.none")})
+	case len(to["left"]) == len(in["id"]): // nothing was done
+		status, wrong := q.wrong(first)
+		q.showPicked(status, in, pickView{Reason: reason, When: when, Wrong: wrong})
+	default:
+		q.goDone(pickedPath+"?"+to.Encode(), "picked")
+	}
+}
+
+// formWrong reports whether an error is about the form and not about a task.
+func formWrong(err error) bool {
+	all, is := err.(mistakes)
+	if !is {
+		all = mistakes{err}
+	}
+	return slices.ContainsFunc(all, func(one error) bool { _, is := one.(formError); return is })
+}
