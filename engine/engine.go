@@ -140,7 +140,7 @@ func connect(o Options) *Engine {
 	}
 	e.Monitor = &Monitor{
 		store: o.Store, log: o.Logger, clock: c, rules: e.rules, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, committer: e.committer,
-		pauses: paused, unknownQueues: e.unknownQueues, intake: e.intake, ticker: tick, watch: e.watch,
+		loader: e.loader, pauses: paused, unknownQueues: e.unknownQueues, intake: e.intake, ticker: tick, watch: e.watch,
 		page: limits.Page, ask: o.Ask, failing: o.Failing, refused: o.Refused,
 	}
 	return e

@@ -29,6 +29,7 @@ type Monitor struct {
 	agenda        *agenda
 	dispatch      *dispatch.D[*item]
 	committer     *committer
+	loader        *loader
 	pauses        *pauses
 	unknownQueues *unknownQueues
 	intake        *intake
@@ -181,8 +182,8 @@ func (m *Monitor) Gauges(ctx context.Context) figures.Gauges {
 		inLine = figures.Sooner(inLine, atNs(q.OldestDue))
 	}
 	oldest, known := m.oldestOverdue(ctx)
-	if !known {
-		oldest = inLine
+	if !known || m.loader.swept.floor.Load() > 0 {
+		oldest = figures.Sooner(oldest, inLine)
 	}
 	g.OldestOverdue = oldest
 	return g
@@ -195,9 +196,10 @@ const (
 
 // oldestOverdue returns the due time of the first overdue task that is not held by a pause of its
 // queue, endpoint or merchant, or by a breaker. It returns zero if there is none. known is false if
-// the store does not answer, or if more held tasks come first than are read.
+// the store does not answer, or if more held tasks come first than are read. If reads from the
+// beginning of the due index take long, it reads from where the last sweep found tasks: see sweep.
 func (m *Monitor) oldestOverdue(ctx context.Context) (due time.Time, known bool) {
-	var from store.Position
+	from := store.Position{VisibleAt: m.loader.swept.floor.Load()}
 	now := m.clock.Now().UnixMilli()
 	held := make(map[store.Line]bool)
 	var page, free []store.Entry

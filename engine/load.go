@@ -22,7 +22,7 @@ func (l *loader) load(ctx context.Context) error {
 		switch {
 		case now.Sub(deep) >= deepSweep:
 			fast, deep = now, now
-			l.lookBack(0)
+			l.lookBack(l.swept.deep(now))
 			clear(l.fullSince)
 			if l.shelves.takeFull() || now.Sub(shelves) >= shelfSweep {
 				shelves = now
@@ -31,7 +31,7 @@ func (l *loader) load(ctx context.Context) error {
 		case now.Sub(fast) >= fastSweep:
 			fast = now
 			if !l.sole {
-				l.lookBack(now.Add(-recentPast).UnixMilli())
+				l.lookBack(l.swept.fast(now))
 			}
 		}
 		l.lookAgain(now)
@@ -140,7 +140,11 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		clear(l.out)
 	}
 	l.agenda.beginRead(0)
+	began := l.clock.Now()
 	l.page, err = l.store.Due(ctx, l.leases.Shards(), l.back, now.UnixMilli()+1, l.limits.Page, l.page[:0])
+	if err == nil {
+		l.swept.read(l.back, l.page, began, l.clock.Now())
+	}
 	taken := make(map[peers]int)
 	past := l.skipped != nowhere
 	due := l.agenda.endRead(l.page, 0, now.UnixMilli(), func(en *store.Entry, before store.Position) bool {

@@ -61,6 +61,8 @@ type loader struct {
 	ahead  int64 // tasks due before it were read; Unix ms
 	partly store.Position
 
+	swept sweep // how deep the next deep sweep goes
+
 	back      store.Position // cursor of overdue tasks; nowhere: all were read
 	skipped   store.Position // just before the first task that was skipped because its line had its share
 	out       map[peers]bool // lines whose tasks were skipped

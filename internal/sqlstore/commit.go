@@ -101,7 +101,7 @@ func newStage(s *Store, tx Sender, slot int64, by how) *stage {
 
 // run decides the outcome of each item and returns the remaining writes.
 func (g *stage) run(ctx context.Context, b *store.Batch) ([]*Statement, error) {
-	fence, err := fence(b.Leases)
+	fence, err := fence(b.Leases, g.s.d.LockFences())
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,10 @@ func pointers[T any](list []T) func(yield func(*T) bool) {
 // fence is the statement that fails unless each lease is the newest lease of its shard; nil if
 // there are no leases. The mark of a lease is the node that claimed it. A released shard still
 // accepts commits under its newest lease.
-func fence(leases []store.Lease) (*Statement, error) {
+//
+// The fence holds the rows of the shards until the commit ends, so that a claim waits for it. With
+// locks it locks the rows and makes no new versions of them: see Driver.LockFences.
+func fence(leases []store.Lease, locks bool) (*Statement, error) {
 	if len(leases) == 0 {
 		return nil, nil
 	}
@@ -177,9 +180,8 @@ func fence(leases []store.Lease) (*Statement, error) {
 		return cmp.Or(strings.Compare(a.Mark, b.Mark), cmp.Compare(a.Shard, b.Shard))
 	})
 	epochs := map[uint16]store.Lease{}
-	var text strings.Builder
+	var newest strings.Builder // the condition that a row has the epoch and the owner of its lease
 	var args []any
-	text.WriteString(`UPDATE bellman_shard SET fence = fence + CASE WHEN `)
 	for i, l := range leases {
 		if other, twice := epochs[l.Shard]; twice && other != l {
 			return nil, fmt.Errorf("%w: shard %d at epochs %d of %q and %d of %q", bellman.ErrFenced, l.Shard, other.Epoch, other.Mark, l.Epoch, l.Mark)
@@ -188,38 +190,46 @@ func fence(leases []store.Lease) (*Statement, error) {
 		}
 		switch { // usually one owner has all shards
 		case i == 0:
-			text.WriteString(`owner IN (?, ?) AND (`)
+			newest.WriteString(`owner IN (?, ?) AND (`)
 			args = append(args, []byte(l.Mark), []byte(given(l.Mark)))
 		case l.Mark != leases[i-1].Mark:
-			text.WriteString(`) OR owner IN (?, ?) AND (`)
+			newest.WriteString(`) OR owner IN (?, ?) AND (`)
 			args = append(args, []byte(l.Mark), []byte(given(l.Mark)))
 		default:
-			text.WriteString(` OR `)
+			newest.WriteString(` OR `)
 		}
-		text.WriteString(`(shard = ? AND epoch = ?)`)
+		newest.WriteString(`(shard = ? AND epoch = ?)`)
 		args = append(args, int64(l.Shard), l.Epoch)
 		epochs[l.Shard] = l
 	}
-	text.WriteString(`) THEN 1 ELSE 9223372036854775807 END WHERE shard IN (??)`)
+	newest.WriteString(`)`)
 	shards := make([]int64, 0, len(epochs))
 	for _, shard := range slices.Sorted(maps.Keys(epochs)) {
 		shards = append(shards, int64(shard))
 	}
-	return &Statement{Name: "fence", Text: text.String(), Args: append(args, shards), Want: int64(len(shards))}, nil
+	text := `UPDATE bellman_shard SET fence = fence + CASE WHEN ` + newest.String() + ` THEN 1 ELSE 9223372036854775807 END WHERE shard IN (??)`
+	if locks {
+		text = `SELECT shard FROM bellman_shard WHERE (` + newest.String() + `) AND shard IN (??) ORDER BY shard FOR NO KEY UPDATE`
+	}
+	return &Statement{Name: "fence", Text: text, Args: append(args, shards), Want: int64(len(shards))}, nil
 }
 
-// fenced returns ErrFenced if err comes from the fence: an overflow, or a shard that does not
-// exist.
+// fenced returns ErrFenced if err comes from the fence: an overflow, or fewer rows than shards.
 func (s *Store) fenced(err error, fence *Statement) error {
 	var failed *Failed
 	if fence == nil || !errors.As(err, &failed) || failed.Statement != fence {
 		return err
 	}
-	if errors.Is(err, ErrRaced) || s.d.Kind(err) == Overflow {
+	if s.refused(err) {
 		s.count.fenced.Add(1)
 		return fmt.Errorf("%w: %v", bellman.ErrFenced, err)
 	}
 	return err
+}
+
+// refused reports whether an error of the fence means that a lease is not the newest.
+func (s *Store) refused(err error) bool {
+	return errors.Is(err, ErrRaced) || s.d.Kind(err) == Overflow
 }
 
 // readVersions reads unknown versions of the pending tasks in changes; nil if all versions are

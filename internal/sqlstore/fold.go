@@ -7,10 +7,15 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Interval and batch size of folding the counts of callers' transactions into the counters.
+// Folding adds the counts of callers' transactions to the counters. Usually it reads only the rows
+// of the last foldPast: while a long transaction keeps PostgreSQL from removing folded rows, a read
+// passes those of that time only. The rows of callers' transactions that take longer are folded
+// every siftEvery.
 const (
 	foldEvery = time.Second
 	foldMost  = 1000
+	foldPast  = time.Minute
+	siftEvery = 10 * time.Minute
 )
 
 // ownCounts are the counts of a caller's transaction, as separate rows. Commits and callers'
@@ -38,10 +43,15 @@ func (s *Store) fold(ctx context.Context, slot int64) {
 	g := s.newStage(nil, slot)
 	var ids []bellman.ID
 	var tasks []int64
+	first := bellman.FirstID(time.Unix(0, now).Add(-foldPast))
+	sifts := now-s.sifted.Load() >= int64(siftEvery)
+	if sifts {
+		first = bellman.ID{}
+	}
 	if err := s.read(ctx, func() []*Statement {
 		ids, tasks = nil, nil
 		clear(g.depths)
-		return []*Statement{{Name: "read counts", Text: `SELECT id, queue, state, tasks FROM bellman_count ORDER BY id LIMIT ?`, Args: []any{int64(foldMost)},
+		return []*Statement{{Name: "read counts", Text: `SELECT id, queue, state, tasks FROM bellman_count WHERE id >= ? ORDER BY id LIMIT ?`, Args: []any{first, int64(foldMost)},
 			Each: func(r Row) error {
 				var id bellman.ID
 				var queue []byte
@@ -53,7 +63,13 @@ func (s *Store) fold(ctx context.Context, slot int64) {
 				g.count(string(queue), bellman.State(state), n)
 				return nil
 			}}}
-	}); err != nil || len(ids) == 0 {
+	}); err != nil {
+		return
+	}
+	if sifts && len(ids) < foldMost {
+		s.sifted.Store(now)
+	}
+	if len(ids) == 0 {
 		return
 	}
 	// Each row is deleted by its own key, so that no row of an open transaction is locked. If only

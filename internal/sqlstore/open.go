@@ -59,11 +59,16 @@ func New(ctx context.Context, d Driver) (*Store, error) {
 	return s, s.probe(ctx)
 }
 
-func open(ctx context.Context, d Driver) (*Store, error) {
+func newStore(d Driver) *Store {
 	s := &Store{d: d}
 	for _, slot := range rand.Perm(slots) {
 		s.slots = append(s.slots, int64(slot))
 	}
+	return s
+}
+
+func open(ctx context.Context, d Driver) (*Store, error) {
+	s := newStore(d)
 	version, err := schemaVersion(ctx, d)
 	if err != nil {
 		return nil, err

@@ -23,13 +23,29 @@ func (s *Store) probe(ctx context.Context) error {
 		return err
 	}
 	if err := s.probeWrites(ctx); err != nil {
-		return fmt.Errorf("a commit was tried, and would fail: %w: the user needs SELECT, INSERT, UPDATE and DELETE on all tables that begin with bellman_", err)
+		return fmt.Errorf("a commit was tried, and would fail: %w: %s", err, needsRights)
 	}
 	return nil
 }
 
-// probeClock compares the clocks. The round-trip time does not count as skew.
+// needsRights says which rights a commit needs.
+const needsRights = "the user needs SELECT, INSERT, UPDATE and DELETE on all tables that begin with bellman_"
+
+// probeClock rejects clocks that differ too much.
 func (s *Store) probeClock(ctx context.Context) error {
+	skew, err := s.skew(ctx)
+	if err == nil && skew > store.MaxSkew {
+		err = fmt.Errorf("%s: want at most %v; set both by NTP", apart(skew), store.MaxSkew)
+	}
+	return err
+}
+
+func apart(skew time.Duration) string {
+	return fmt.Sprintf("the clocks of this machine and of the database are %v apart", skew.Round(time.Millisecond))
+}
+
+// skew compares the clocks. The round-trip time does not count as skew.
+func (s *Store) skew(ctx context.Context) (time.Duration, error) {
 	best := time.Duration(math.MaxInt64)
 	for range 3 {
 		var ms int64
@@ -39,18 +55,15 @@ func (s *Store) probeClock(ctx context.Context) error {
 			return []*Statement{{Name: "read clock", Text: `SELECT {now}`, Each: func(r Row) error { return r.Scan(&ms) }}}
 		})
 		if err != nil {
-			return err
+			return 0, err
 		}
 		at := time.UnixMilli(ms)
-		skew := max(sent.Sub(at)-time.Millisecond, time.Until(at), 0)
-		if best = min(best, skew); best == 0 {
-			return nil
+		best = min(best, max(sent.Sub(at)-time.Millisecond, time.Until(at), 0))
+		if best == 0 {
+			break
 		}
 	}
-	if best > store.MaxSkew {
-		return fmt.Errorf("the clocks of this machine and of the database are %v apart: want at most %v; set both by NTP", best.Round(time.Millisecond), store.MaxSkew)
-	}
-	return nil
+	return best, nil
 }
 
 // probeFence tries the fence with the newest lease of a shard, and with stale leases.
@@ -63,18 +76,18 @@ func (s *Store) probeFence(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			fence, err := fence([]store.Lease{{Shard: 0, Epoch: epoch + change, Mark: string(owner)}})
+			fence, err := fence([]store.Lease{{Shard: 0, Epoch: epoch + change, Mark: string(owner)}}, s.d.LockFences())
 			if err != nil {
 				return err
 			}
 			err = tx.Send(ctx, fence)
 			kind := s.d.Kind(err)
 			switch {
-			case change == 0 && kind == Overflow:
+			case change == 0 && s.refused(err):
 				return fmt.Errorf("it refuses the newest lease: %w", ErrRaced) // or a node took the shard at this moment
 			case change == 0, kind == Lost, kind == Retry, kind == Blocked:
 				return err
-			case kind != Overflow:
+			case !s.refused(err):
 				return fmt.Errorf("it answers a lease that is not the newest with: %v", err)
 			}
 			return nil

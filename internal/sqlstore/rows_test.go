@@ -86,17 +86,17 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestFence(t *testing.T) {
-	if s, err := fence(nil); s != nil || err != nil {
+	if s, err := fence(nil, false); s != nil || err != nil {
 		t.Errorf("fence() of no leases = %+v, %v; want none", s, err)
 	}
-	s, err := fence([]store.Lease{{Shard: 7, Epoch: 2, Mark: "b"}, {Shard: 3, Epoch: 5, Mark: "b"}, {Shard: 7, Epoch: 2, Mark: "b"}, {Shard: 9, Epoch: 1, Mark: "a"}})
+	s, err := fence([]store.Lease{{Shard: 7, Epoch: 2, Mark: "b"}, {Shard: 3, Epoch: 5, Mark: "b"}, {Shard: 7, Epoch: 2, Mark: "b"}, {Shard: 9, Epoch: 1, Mark: "a"}}, false)
 	if err != nil || s.Want != 3 || !reflect.DeepEqual(s.Args, []any{[]byte("a"), []byte(given("a")), int64(9), int64(1), []byte("b"), []byte(given("b")), int64(3), int64(5), int64(7), int64(2), []int64{3, 7, 9}}) {
 		t.Errorf("fence() = %+v, %v; want shard 9 of a, and 3 and 7 of b, once each", s, err)
 	}
-	if _, err := fence([]store.Lease{{Shard: 7, Epoch: 2, Mark: "a"}, {Shard: 7, Epoch: 2, Mark: "b"}}); err == nil {
+	if _, err := fence([]store.Lease{{Shard: 7, Epoch: 2, Mark: "a"}, {Shard: 7, Epoch: 2, Mark: "b"}}, false); err == nil {
 		t.Error("fence() with two owners of a shard: no error")
 	}
-	if _, err := fence([]store.Lease{{Shard: 7, Epoch: 2}, {Shard: 7, Epoch: 3}}); err == nil {
+	if _, err := fence([]store.Lease{{Shard: 7, Epoch: 2}, {Shard: 7, Epoch: 3}}, false); err == nil {
 		t.Error("fence() with two epochs of a shard: no error")
 	}
 }

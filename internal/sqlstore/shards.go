@@ -46,23 +46,23 @@ func (s *Store) unbroken(shards []store.Shard) error {
 const epochAnew = 1 << 40
 
 // State reads nodes, shards and documents in one statement, because idle nodes call State again and
-// again.
+// again. It reads each node once: a join would pass the old versions of a node's row for each shard.
 func (s *Store) State(ctx context.Context, kind string) (st store.State, err error) {
 	if err := s.enter(); err != nil {
 		return st, err
 	}
 	defer s.leave()
 	const aNode, aShard, aDoc = 0, 1, 2
-	text, args := `SELECT 0 AS what, name, addr AS body, version, joined AS n1, beat AS n2, 0 AS n3 FROM bellman_node
-			UNION ALL SELECT 1, s.owner, NULL, NULL, s.shard, s.epoch, CASE WHEN n.expires > {now} THEN 1 ELSE 0 END
-				FROM bellman_shard s LEFT JOIN bellman_node n ON n.name = s.owner`, []any(nil)
+	text, args := `SELECT 0 AS what, name, addr AS body, version, joined AS n1, beat AS n2, CASE WHEN expires > {now} THEN 1 ELSE 0 END AS n3 FROM bellman_node
+			UNION ALL SELECT 1, owner, NULL, NULL, shard, epoch, 0 FROM bellman_shard`, []any(nil)
 	if kind != "" {
 		text += `
 			UNION ALL SELECT 2, name, value, NULL, 0, 0, 0 FROM bellman_doc WHERE kind = ?`
 		args = []any{[]byte(kind)}
 	}
+	var alive map[string]bool
 	err = s.read(ctx, func() []*Statement {
-		st = store.State{}
+		st, alive = store.State{}, map[string]bool{}
 		return []*Statement{{Name: "read state", Text: text, Args: args, Each: func(r Row) error {
 			var what, n1, n2, n3 int64
 			var name, body, version []byte
@@ -71,10 +71,11 @@ func (s *Store) State(ctx context.Context, kind string) (st store.State, err err
 			}
 			switch what {
 			case aNode:
+				alive[string(name)] = n3 == 1
 				st.Nodes = append(st.Nodes, store.Node{Name: string(name), Addr: string(body), Version: string(version), Joined: pack.FromMilli(n1), Beat: pack.FromMilli(n2)})
 			case aShard:
 				mark, free := strings.CutPrefix(string(name), given(""))
-				shard := store.Shard{Lease: store.Lease{Shard: uint16(n1), Epoch: n2, Mark: mark}, Owner: mark, Alive: n3 == 1}
+				shard := store.Shard{Lease: store.Lease{Shard: uint16(n1), Epoch: n2, Mark: mark}, Owner: mark}
 				if free {
 					shard.Owner = ""
 				}
@@ -85,6 +86,9 @@ func (s *Store) State(ctx context.Context, kind string) (st store.State, err err
 			return nil
 		}}}
 	})
+	for i := range st.Shards {
+		st.Shards[i].Alive = alive[st.Shards[i].Owner]
+	}
 	slices.SortFunc(st.Nodes, func(a, b store.Node) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(st.Shards, func(a, b store.Shard) int { return cmp.Compare(a.Shard, b.Shard) })
 	slices.SortFunc(st.Docs, func(a, b store.Doc) int { return strings.Compare(a.Name, b.Name) })
@@ -162,8 +166,8 @@ func (s *Store) Leave(ctx context.Context, name string) error {
 }
 
 // Release releases one shard. ErrFenced: the lease is not the newest, or the node does not own the
-// shard. Release waits for commits in flight under that lease, because they write the shard's row
-// too.
+// shard. Release waits for commits in flight under that lease, because their fence holds the shard's
+// row.
 func (s *Store) Release(ctx context.Context, name string, l store.Lease) error {
 	if err := s.enter(); err != nil {
 		return err

@@ -37,7 +37,7 @@ func (s *Store) short(ctx context.Context, b *store.Batch, slot int64) (done boo
 	if !can {
 		return false, nil
 	}
-	fence, err := fence(b.Leases)
+	fence, err := fence(b.Leases, s.d.LockFences())
 	if err != nil {
 		return true, err
 	}

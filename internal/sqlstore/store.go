@@ -23,12 +23,13 @@ type Store struct {
 
 	wary   atomic.Int32 // number of commits that skip the short way
 	folded atomic.Int64 // time of the last fold, Unix ns
+	sifted atomic.Int64 // time of the last fold of all rows, Unix ns
 	count  counters
 
 	loads loads
 
 	mu    sync.Mutex
-	slots []int64 // free slots of the counters
+	slots []int64 // free slots of the counters, the longest unused first
 }
 
 var _ store.Store = (*Store)(nil)
@@ -158,16 +159,17 @@ func (s *Store) attempt(ctx context.Context, f func(tx Tx) ([]*Statement, error)
 	return errors.Is(err, ErrRaced), err
 }
 
-// takeSlot takes a slot of the counters for one commit.
+// takeSlot takes a slot of the counters for one commit. The slots are used in turn: while a long
+// transaction keeps PostgreSQL from removing old versions of rows, a counter's update passes those
+// of its own slot only.
 func (s *Store) takeSlot() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := len(s.slots)
-	if n == 0 {
+	if len(s.slots) == 0 {
 		return rand.Int64N(slots) // more commits at once than slots: two wait for one another
 	}
-	slot := s.slots[n-1]
-	s.slots = s.slots[:n-1]
+	slot := s.slots[0]
+	s.slots = s.slots[1:]
 	return slot
 }
 

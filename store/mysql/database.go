@@ -39,6 +39,9 @@ func (d *database) Close() error { return errors.Join(d.db().Close(), d.slow.Clo
 // db is the present pool. A connection belongs to the pool from which it came.
 func (d *database) db() *sql.DB { return d.pool.Load() }
 
+// LockFences is false: members of Galera see the writes of other members alone.
+func (d *database) LockFences() bool { return false }
+
 // CountsInserts is false: with clientFoundRows a row that existed counts too.
 func (d *database) CountsInserts() bool { return false }
 

@@ -15,8 +15,9 @@ import (
 
 // A database is PostgreSQL as a sqlstore.Driver.
 type database struct {
-	pool *pgxpool.Pool
-	log  *slog.Logger
+	pool  *pgxpool.Pool
+	log   *slog.Logger
+	locks bool // see LockFences
 
 	stopped time.Duration // Options.Stopped
 	answer  time.Duration // Options.Answer
@@ -33,6 +34,13 @@ func (d *database) Close() error {
 	d.pool.Close()
 	return nil
 }
+
+// LockFences is true for PostgreSQL itself: FOR NO KEY UPDATE waits for a claim and makes it wait,
+// reads the newest version of the row after a wait, and changes no row. An UPDATE would leave a dead
+// version of each shard's row at each commit, and a long transaction of any session keeps these from
+// being removed. FOR SHARE would do too, but several of its holders need a MultiXact. Other databases
+// that use the protocol may hold locks less strictly.
+func (d *database) LockFences() bool { return d.locks }
 
 func (d *database) CountsInserts() bool { return true }
 

@@ -161,9 +161,18 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := pool.Ping(ctx); err != nil {
+	var version string
+	if err := pool.QueryRow(ctx, "SELECT version()").Scan(&version); err != nil {
 		pool.Close()
 		return nil, err
 	}
-	return &database{pool: pool, stopped: stopped, answer: cmp.Or(o.Answer, 15*time.Second), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}, nil
+	return &database{pool: pool, locks: itself(version), stopped: stopped, answer: cmp.Or(o.Answer, 15*time.Second), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}, nil
+}
+
+// itself reports whether the text of version() is PostgreSQL's own. YugabyteDB writes "PostgreSQL
+// 15.12-YB-2025.2.0.0-b0 on ...", CockroachDB "CockroachDB CCL v25.1.0 ...".
+func itself(version string) bool {
+	number, is := strings.CutPrefix(version, "PostgreSQL ")
+	number, _, _ = strings.Cut(number, " ")
+	return is && !strings.Contains(number, "-YB-")
 }

@@ -46,14 +46,17 @@ func render(s *sqlstore.Statement) (string, []any) {
 	return text, s.Args
 }
 
-// guarded is a statement that divides by zero unless it affects as many rows as
+// guarded is a statement that divides by zero unless it affects, or locks, as many rows as
 // one more parameter says.
 func guarded(text string, args int) string {
 	id := guardID(text)
 	if known, is := texts.Load(id); is {
 		return known.(string)
 	}
-	whole := fmt.Sprintf("WITH affected AS (%s RETURNING 1) SELECT 1 / (CASE WHEN count(*) = $%d::bigint THEN 1 ELSE 0 END) FROM affected", text, args+1)
+	if !strings.HasPrefix(text, "SELECT") {
+		text += " RETURNING 1"
+	}
+	whole := fmt.Sprintf("WITH affected AS (%s) SELECT 1 / (CASE WHEN count(*) = $%d::bigint THEN 1 ELSE 0 END) FROM affected", text, args+1)
 	texts.Store(id, whole)
 	return whole
 }
