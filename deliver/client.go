@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/bellmanhq/bellman/deliver/internal/http1"
 	"github.com/bellmanhq/bellman/rule"
 )
 
@@ -53,9 +54,11 @@ type Options struct {
 	// IdleTimeout is how long a connection is kept for the next request. Default 15s, which is
 	// shorter than common servers keep one (Tomcat 20s, Jetty 30s, load balancers 60s). So no
 	// request is sent on a connection that the server is closing.
-	IdleTimeout        time.Duration
-	MaxIdle            int // idle connections to addresses of tasks, and as many to addresses of queues; default 2,048
-	MaxIdlePerEndpoint int // idle connections to one endpoint; default 1,024
+	IdleTimeout time.Duration
+	// Idle connections: HTTP/1.1 to addresses of tasks, and as many to addresses of queues. Each may
+	// have as many again for HTTP/2 and for requests of more than 16 KiB. Defaults 2,048 and 1,024.
+	MaxIdle            int
+	MaxIdlePerEndpoint int // to one endpoint
 
 	RootCAs  *x509.CertPool // certificate authorities that are trusted; nil: the system's
 	Resolver *net.Resolver  // nil: net.DefaultResolver
@@ -119,12 +122,12 @@ func NewClient(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.trusted, c.timed = transport(o, nil, nil), true
+	c.trusted, c.timed = http1.New(transport(o, nil, nil)), true
 	switch c.proxied = proxy != nil; c.proxied {
 	case true:
 		c.guarded = transport(o, nil, proxy) // dials the proxy, and nothing else
 	default:
-		c.guarded = transport(o, c.guard.control, nil)
+		c.guarded = http1.New(transport(o, c.guard.control, nil))
 	}
 	return c, nil
 }

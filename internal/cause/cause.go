@@ -99,7 +99,7 @@ func Of(ctx context.Context, err error) (bellman.Result, string) {
 	case strings.Contains(text, "response headers exceeded"), strings.Contains(text, "header list larger"):
 		return bellman.Unreachable, "http: the answer's header is longer than 64 KiB"
 	}
-	return bellman.Unreachable, strings.TrimPrefix(text, "net/http: ")
+	return bellman.Unreachable, strings.TrimPrefix(strings.TrimPrefix(text, "net/http: "), "HTTP/1.x transport connection broken: ")
 }
 
 func timeout(err error) bool {

@@ -45,6 +45,7 @@ func TestOf(t *testing.T) {
 		{live, &net.DNSError{Name: "gw", IsNotFound: true}, bellman.Unreachable, "dns: no such host: gw"},
 		{live, &net.DNSError{Name: "gw", IsTimeout: true}, bellman.TimedOut, "dns: no answer about gw"},
 		{live, errors.New("net/http: odd"), bellman.Unreachable, "odd"},
+		{live, errors.New("net/http: HTTP/1.x transport connection broken: malformed HTTP response \"220\""), bellman.Unreachable, "malformed HTTP response \"220\""},
 	}
 	for _, tt := range tests {
 		if got, text := cause.Of(tt.ctx, tt.err); got != tt.want || text != tt.text {

@@ -1,0 +1,211 @@
+package http1
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+)
+
+// past is a deadline that ends whatever waits for a connection.
+var past = time.Unix(1, 0)
+
+// A conn is one connection. It belongs to a request, or to the pool.
+type conn struct {
+	net.Conn // TLS, or socket itself
+	t        *Transport
+	host     *host
+	socket   net.Conn
+	control  syscall.RawConn // of socket; nil: it cannot be examined, so the connection is used once
+	tls      *tls.ConnectionState
+
+	in       *bufio.Reader // nil while no answer is awaited
+	limit    int64         // bytes of header that may still be read
+	failed   error         // of the last read; nil: none
+	reused   bool          // it has had a request before
+	idleFrom time.Time
+
+	before, after *conn // in the list of idle connections
+}
+
+// Read reads from the server, up to the limit.
+func (c *conn) Read(p []byte) (int, error) {
+	if c.limit <= 0 {
+		return 0, errLongHeader
+	}
+	n, err := c.Conn.Read(p[:min(int64(len(p)), c.limit)])
+	c.limit -= int64(n)
+	c.failed = err
+	return n, err
+}
+
+// interrupt ends reads and writes of c now and in the future.
+func (c *conn) interrupt() { c.socket.SetDeadline(past) }
+
+// close ends the connection. For TLS it says so to the server, which may take a moment.
+func (c *conn) close() {
+	c.Conn.Close()
+	c.t.release(c.host)
+}
+
+// abort ends the connection at once.
+func (c *conn) abort() {
+	c.socket.Close()
+	c.t.release(c.host)
+}
+
+// roundTrip sends a request, given as it is sent too, and reads the header of its answer. again says that the request can
+// be sent on another connection. If there is no answer, the connection is closed.
+func (c *conn) roundTrip(ctx context.Context, req *http.Request, message []byte) (resp *http.Response, again bool, err error) {
+	stop := context.AfterFunc(ctx, c.interrupt)
+	c.in = c.t.readers.Get().(*bufio.Reader)
+	c.in.Reset(c)
+	c.limit = c.t.std.MaxResponseHeaderBytes
+	defer func() {
+		if err == nil {
+			return
+		}
+		stop()
+		c.abort()
+		c.free()
+		if ctx.Err() != nil {
+			again, err = false, context.Cause(ctx)
+		}
+	}()
+	if n, err := c.Write(message); err != nil {
+		return nil, c.reused && n == 0, fmt.Errorf("write: %w", err)
+	}
+	if d := c.t.std.ResponseHeaderTimeout; d > 0 {
+		c.socket.SetReadDeadline(time.Now().Add(d))
+	}
+	if _, err := c.in.Peek(1); err != nil {
+		return nil, c.reused && isReplayable(req), c.late(err)
+	}
+	for {
+		if resp, err = http.ReadResponse(c.in, req); err != nil {
+			if c.limit <= 0 {
+				err = errLongHeader
+			}
+			return nil, false, c.late(err)
+		}
+		if resp.StatusCode >= 200 || resp.StatusCode < 100 || resp.StatusCode == http.StatusSwitchingProtocols {
+			break
+		}
+	}
+	c.limit = math.MaxInt64
+	if c.t.std.ResponseHeaderTimeout > 0 {
+		c.socket.SetReadDeadline(time.Time{})
+		if ctx.Err() != nil { // the interruption may have come before
+			c.interrupt()
+		}
+	}
+	resp.TLS = c.tls
+	b := &body{Reader: resp.Body, c: c, ctx: ctx, stop: stop, keep: !resp.Close && resp.StatusCode >= 200}
+	if resp.ContentLength == 0 || req.Method == http.MethodHead || resp.Body == http.NoBody {
+		b.end(io.EOF)
+		resp.Body = http.NoBody
+	} else {
+		resp.Body = b
+	}
+	return resp, false, nil
+}
+
+// late returns the error of an answer whose header did not come in time, or err.
+func (c *conn) late(err error) error {
+	if c.t.std.ResponseHeaderTimeout > 0 && errors.Is(c.failed, os.ErrDeadlineExceeded) {
+		return errHeaderTimeout
+	}
+	return err
+}
+
+// free gives the reader of an answer back.
+func (c *conn) free() {
+	c.in.Reset(nil)
+	c.t.readers.Put(c.in)
+	c.in = nil
+}
+
+// isReplayable reports whether net/http sends a request again if no byte of an answer came.
+func isReplayable(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	_, key := r.Header["Idempotency-Key"]
+	_, xkey := r.Header["X-Idempotency-Key"]
+	return key || xkey
+}
+
+// A body is that of an answer. At its end the connection goes back to the pool, or is closed.
+type body struct {
+	io.Reader
+	c    *conn
+	ctx  context.Context // of the request
+	stop func() bool     // of the interruption by ctx
+	keep bool            // the answer allows another request
+	err  error           // of all further reads; nil: none
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.Reader.Read(p)
+	if err != nil {
+		b.end(err)
+	}
+	return n, b.err
+}
+
+// Close closes the connection if the body was not read to its end.
+func (b *body) Close() error {
+	if b.err == nil {
+		b.end(errClosed)
+	}
+	return nil
+}
+
+// end ends the answer: io.EOF says that it is complete.
+func (b *body) end(err error) {
+	b.err = err
+	live := b.stop() // else the connection was interrupted, or is about to be
+	left := b.c.in.Buffered()
+	b.c.free()
+	switch {
+	case err != io.EOF:
+		b.c.abort()
+		if err != errClosed && b.ctx.Err() != nil {
+			b.err = context.Cause(b.ctx)
+		}
+	case !live || !b.keep || left > 0:
+		b.c.close()
+	default:
+		b.c.t.put(b.c)
+	}
+}
+
+// A timeoutError is the error of a step that took too long.
+type timeoutError string
+
+func (e timeoutError) Error() string { return string(e) }
+func (e timeoutError) Timeout() bool { return true }
+
+// Temporary implements net.Error.
+func (e timeoutError) Temporary() bool { return true }
+
+// Errors with the words of net/http, by which package cause knows them.
+var (
+	errHeaderTimeout    = timeoutError("http1: timeout awaiting response headers")
+	errHandshakeTimeout = timeoutError("http1: TLS handshake timeout")
+	errLongHeader       = errors.New("http1: server response headers exceeded the limit")
+	errClosed           = errors.New("http1: read of a closed body")
+)
