@@ -160,8 +160,10 @@ type Verdict struct {
 	// of the attempt after that.
 	RetryAfter time.Duration
 
-	Data   []byte // replaces the task's Data; nil leaves it
-	Follow []Task // tasks to add in the same transaction
+	Data []byte // replaces the task's Data; nil leaves it
+	// Follow are tasks to add in the same transaction. If a task has a State other than Pending, it is
+	// added as ended, with its Reason, as a record of something that has happened. Checker does not check it.
+	Follow []Task
 }
 
 // Next is what happens to a task after an attempt.

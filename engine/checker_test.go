@@ -1,12 +1,15 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -45,6 +48,49 @@ func TestCheckerSetsLatestStart(t *testing.T) {
 				time.Sleep(max(3*time.Hour/fewer, tt.want+time.Minute))
 				if got := h.times(); len(got) != 1 || got[0].Sub(start) != tt.want {
 					t.Errorf("%d attempts, the first at %v; want one at %v", len(got), at(got, 0, start), tt.want)
+				}
+			})
+		})
+	}
+}
+
+// A witness is a handler that refuses every task but its first, and whose attempt leaves a record.
+type witness struct{ state bellman.State }
+
+func (w *witness) Check(t *bellman.Task) error {
+	if t.Key != "first" {
+		return errors.New("refused")
+	}
+	return nil
+}
+
+func (w *witness) Attempt(context.Context, *bellman.Task, int) bellman.Verdict {
+	return bellman.Verdict{Next: bellman.Succeed, Follow: []bellman.Task{
+		{Queue: "q", Key: "record", Status: bellman.Status{State: w.state, Reason: "seen", Attempts: 7, Due: time.Now()}}}}
+}
+
+// A follow-up that has ended is added as it is, unchecked and never attempted. The caller of Add cannot do the same.
+func TestFollowUpThatHasEnded(t *testing.T) {
+	for state, want := range map[bellman.State]bool{bellman.Pending: false, bellman.Succeeded: true, bellman.Failed: true} {
+		t.Run(state.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := memory.New()
+				e, stop := run(t, s, engine.Queue{Name: "q", Handler: &witness{state}})
+				defer stop()
+				add(t, e, &bellman.Task{Queue: "q", Key: "first"})
+				time.Sleep(time.Minute)
+				id, err := store.Lookup(t.Context(), s, "q", "record")
+				if (err == nil) != want {
+					t.Fatalf("the record: %v; want it to exist: %t", err, want)
+				}
+				if want {
+					if got := get(t, s, id); got.State != state || got.Reason != "seen" || got.Attempts != 0 || got.Finished.IsZero() {
+						t.Errorf("%+v; want it as the handler left it", got.Status)
+					}
+				}
+				own := &bellman.Task{Queue: "q", Key: "own", Status: bellman.Status{State: state}}
+				if added := e.Add(t.Context(), own)[0]; added.Err == nil {
+					t.Error("Add of a task that has ended was not checked")
 				}
 			})
 		})

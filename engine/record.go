@@ -84,7 +84,7 @@ func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Atte
 	for i := range tasks {
 		tasks[i].SetTrace(cmp.Or(tasks[i].Trace(), under, t.Trace()))
 		tasks[i].SetCreatedBy(cmp.Or(tasks[i].CreatedBy(), t.CreatedBy()))
-		add, err := r.rules.accept(&tasks[i], r.clock.Now())
+		add, err := r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
 		if err != nil {
 			r.committer.refusedFollows.Add(1)
 			r.log.Error("follow-up task cannot be added", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)

@@ -87,6 +87,12 @@ func (r *Rules) prepare(tasks []*bellman.Task, now time.Time) []store.Add {
 // accept validates a task and fills in a copy of it. The given task stays unchanged, because the
 // caller may add it again.
 func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
+	return r.acceptAs(bellman.Status{}, given, now)
+}
+
+// acceptAs is accept for a task that a handler follows up with. If the state of as has ended, the task is
+// a record of something that has happened, and its handler does not check it.
+func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) (store.Add, error) {
 	var invalid bellman.Invalid
 	if given == nil {
 		invalid.Add("task", "is nil: want a task")
@@ -151,8 +157,8 @@ func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	if t.Resume() != nil {
 		checkResume(t, s, now, &invalid)
 	}
-	t.Status = bellman.Status{}
-	if c, ok := q.Handler.(bellman.Checker); ok {
+	t.Status = bellman.Status{State: as.State, Reason: as.Reason}
+	if c, ok := q.Handler.(bellman.Checker); ok && !as.State.Ended() {
 		if err := c.Check(t); err != nil {
 			var more *bellman.Invalid
 			if !errors.As(err, &more) {

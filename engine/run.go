@@ -32,22 +32,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		return errors.New("engine: Run was called before")
 	}
 	outlive := context.WithoutCancel(ctx)
-	if err := e.start(outlive); err != nil {
-		e.life.stopping.Store(true)
-		close(e.life.started)
-		e.committer.close()
-		e.watch.close()
-		return fmt.Errorf("engine: %w", err)
-	}
-	var commits sync.WaitGroup
-	e.committer.run(outlive, &commits)
-	for range chainWorkers {
-		commits.Go(e.chains.passAll)
-	}
-
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var loops, beats sync.WaitGroup
+	var loops, beats, commits sync.WaitGroup
 	keep := func(g *sync.WaitGroup, ctx context.Context, loop func(context.Context) error) {
 		g.Go(func() {
 			if err := loop(ctx); err != nil {
@@ -57,7 +44,19 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	beating, still := context.WithCancel(outlive) // attempts in flight outlive ctx, and need their leases
 	defer still()
-	keep(&beats, beating, e.leases.KeepAlive)
+	if err := e.start(outlive, func() { keep(&beats, beating, e.leases.KeepAlive) }); err != nil {
+		still()
+		beats.Wait()
+		e.life.stopping.Store(true)
+		close(e.life.started)
+		e.committer.close()
+		e.watch.close()
+		return fmt.Errorf("engine: %w", err)
+	}
+	e.committer.run(outlive, &commits)
+	for range chainWorkers {
+		commits.Go(e.chains.passAll)
+	}
 	for _, loop := range []func(context.Context) error{e.runner.tick, e.loader.load, e.keepHouse, e.leases.Rebalance, e.leases.KeepShards} {
 		keep(&loops, ctx, loop)
 	}
@@ -96,8 +95,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// start joins the cluster, claims shards and counts the pending work.
-func (e *Engine) start(ctx context.Context) error {
+// start joins the cluster, claims shards and counts the pending work. All of that may take longer than a lease, so it
+// calls joined when heartbeats must begin.
+func (e *Engine) start(ctx context.Context, joined func()) error {
 	state, err := e.store.State(ctx, "")
 	if err != nil {
 		return fmt.Errorf("read shards: %w", err)
@@ -109,6 +109,7 @@ func (e *Engine) start(ctx context.Context) error {
 	if err := e.leases.Rejoin(ctx); err != nil {
 		return err
 	}
+	joined()
 	if err := e.leases.Look(ctx, true); err != nil {
 		return err
 	}

@@ -88,12 +88,7 @@ func (a *Ask) Encode() ([]byte, error) {
 		w.Decided, w.Until = w.Decided.UTC(), w.Until.UTC()
 		in.Watch = &w
 	}
-	var out struct {
-		Expires  string `json:"expires,omitempty"`
-		CodeLife string `json:"code_life,omitempty"`
-		Ask
-	}
-	out.Ask = in
+	out := encoded{Ask: in}
 	if a.Expires > 0 {
 		out.Expires = schedule.FormatDuration(a.Expires)
 	}
@@ -103,6 +98,13 @@ func (a *Ask) Encode() ([]byte, error) {
 	return wire.Marshal(out)
 }
 
+// An encoded Ask has its durations as text.
+type encoded struct {
+	Expires  string `json:"expires,omitempty"`
+	CodeLife string `json:"code_life,omitempty"`
+	Ask
+}
+
 // encode is Encode for an Ask that ParseAsk has read: it cannot fail.
 func (a *Ask) encode() []byte {
 	body, err := a.Encode()
@@ -110,6 +112,30 @@ func (a *Ask) encode() []byte {
 		panic(err)
 	}
 	return body
+}
+
+// accepted reads the Body of a task as Check has left it. It does not repeat the checks of ParseAsk, and takes a fraction of
+// the time.
+func accepted(body []byte) (Ask, error) {
+	var in encoded
+	if len(bytes.TrimSpace(body)) == 0 {
+		return in.Ask, nil
+	}
+	a, err := &in.Ask, json.Unmarshal(body, &in)
+	if err == nil && in.Expires != "" {
+		a.Expires, err = schedule.ParseDuration(in.Expires)
+	}
+	if err == nil && in.CodeLife != "" {
+		a.CodeLife, err = schedule.ParseDuration(in.CodeLife)
+	}
+	if err != nil {
+		return Ask{}, err
+	}
+	a.Created, a.ExpiresAt = a.Created.UTC(), a.ExpiresAt.UTC()
+	if w := a.Watch; w != nil {
+		w.Decided, w.Until = w.Decided.UTC(), w.Until.UTC()
+	}
+	return *a, nil
 }
 
 // ParseAsk reads the Body of an order's task. An empty Body is the zero Ask. An error is an

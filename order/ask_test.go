@@ -76,6 +76,9 @@ func FuzzAsk(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s, written %s: %v", body, first, err)
 		}
+		if quick, err := accepted(first); err != nil || !reflect.DeepEqual(quick, again) {
+			t.Errorf("%s is %+v; accepted returns %+v, %v", first, again, quick, err)
+		}
 		if second, err := again.Encode(); err != nil || !bytes.Equal(first, second) {
 			t.Errorf("%s, written %s, and again %s, %v", body, first, second, err)
 		}

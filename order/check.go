@@ -128,10 +128,7 @@ func (h *Handler) checkNotice(task *bellman.Task) error {
 			bad.Add("body.notice", "cannot be held: the queue receives no notices")
 		}
 	case NoticeApplied, NoticeDuplicate, NoticeMismatch, NoticeRefused:
-		task.State, task.Reason = bellman.Succeeded, string(ask.Notice.Result)
-		if ask.Notice.Result == NoticeRefused || ask.Notice.Result == NoticeMismatch {
-			task.State = bellman.Failed
-		}
+		task.Status = ask.Notice.Result.ended()
 	default:
 		bad.Add("body.notice", fmt.Sprintf("%.40q is no result of a notice", ask.Notice.Result))
 	}

@@ -65,7 +65,7 @@ type watched struct {
 func (h *Handler) read(task *bellman.Task, now time.Time) (*watched, error) {
 	w := &watched{task: task}
 	var err error
-	if w.ask, err = ParseAsk(task.Body); err != nil {
+	if w.ask, err = accepted(task.Body); err != nil {
 		return nil, fmt.Errorf("the task's body cannot be read: %w", err)
 	}
 	if w.life, err = ParseLife(task.Data); err != nil {

@@ -54,6 +54,15 @@ const (
 	NoticeRefused   NoticeResult = "refused"   // it is not the channel's, cannot be read, or does not say enough: it decides nothing
 )
 
+// ended returns the status of the record of a notice.
+func (r NoticeResult) ended() bellman.Status {
+	s := bellman.Status{State: bellman.Succeeded, Reason: string(r)}
+	if r == NoticeRefused || r == NoticeMismatch {
+		s.State = bellman.Failed
+	}
+	return s
+}
+
 // HoldNotices is how long a notice is kept whose order does not exist yet.
 const HoldNotices = 24 * time.Hour
 
@@ -106,7 +115,8 @@ func (t *Told) Record(of *bellman.Task) bellman.Task {
 	record := *t
 	return bellman.Task{
 		Queue: cmp.Or(t.Queue, of.Queue), MerchantNo: of.MerchantNo, OrderNo: of.OrderNo, Event: EventNotice,
-		Body: (&Ask{Notice: &record}).encode(),
+		Body:   (&Ask{Notice: &record}).encode(),
+		Status: t.Result.ended(),
 	}
 }
 

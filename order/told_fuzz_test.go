@@ -33,7 +33,8 @@ func FuzzHeld(f *testing.F) {
 			t.Fatalf("%+v is held as %+v", told, back)
 		}
 		record := told.Record(&bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1"})
-		if err := h.handler.Check(&record); err != nil || !record.State.Ended() || record.Reason != string(told.Result) {
+		made := record.Status
+		if err := h.handler.Check(&record); err != nil || !record.State.Ended() || record.Reason != string(told.Result) || record.State != made.State || record.Reason != made.Reason {
 			t.Fatalf("%+v cannot be recorded: %v", told, err)
 		}
 	})

@@ -102,8 +102,8 @@ type Position struct {
 // A node sends a heartbeat every LeaseBeat. If its last heartbeat is older than LeaseTTL, the node is
 // dead for the others, and they may claim its shards.
 const (
-	LeaseTTL  = 6 * time.Second
-	LeaseBeat = 2 * time.Second
+	LeaseTTL  = 2700 * time.Millisecond
+	LeaseBeat = 800 * time.Millisecond
 )
 
 // MaxSkew is the largest difference between the clocks of a process and its database. A store with a

@@ -13,8 +13,9 @@ import (
 
 // A move holds the shards of a store like a node.
 const (
-	silent  = store.LeaseTTL + 2*time.Second // a node without a heartbeat for this long is dead
+	silent  = holdFor + 2*time.Second // a node without a heartbeat for this long is dead
 	lookAge = 500 * time.Millisecond
+	holdFor = 6 * time.Second // without a heartbeat; nobody waits for a move that died
 )
 
 // A holder owns all shards of a store until leave.
@@ -31,7 +32,7 @@ type holder struct {
 // node's name and tries again; without wait it gives up after a while.
 func hold(ctx context.Context, s store.Store, name string, wait func(owner string)) (_ *holder, err error) {
 	h := &holder{store: s, node: name + "/" + bellman.NewID().String()}
-	if err := s.Join(ctx, store.Node{Name: h.node, Version: "move"}, store.LeaseTTL); err != nil {
+	if err := s.Join(ctx, store.Node{Name: h.node, Version: "move"}, holdFor); err != nil {
 		return nil, err
 	}
 	h.lost, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -116,7 +117,7 @@ func (h *holder) during(ctx context.Context) context.Context {
 func (h *holder) leave() {
 	h.stop(nil)
 	h.beats.Wait()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.lost), store.LeaseTTL)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.lost), holdFor)
 	defer cancel()
 	// An error changes little: the shards become free when the lease expires.
 	_ = h.store.Leave(ctx, h.node)

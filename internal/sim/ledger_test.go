@@ -338,6 +338,8 @@ func (g *ledger) claimed(l *life, node string, n uint16, seen int64, lease store
 		g.wrong(bellman.ID{}, "%s claimed shard %d as %s, which had expired", l, n, node)
 	case was.node != node && g.alive(was.node):
 		g.wrong(bellman.ID{}, "%s claimed shard %d of %s, which is alive", l, n, was.node)
+	case was.life != nil && was.life != l && time.Since(l.begun) > patience && l.world.unharmed(was.life): // one that has just begun knows nothing of trouble before
+		g.wrong(bellman.ID{}, "%s took over shard %d of %s, which runs, and of which the database heard nothing only because it heard nothing of anybody", l, n, was.life)
 	}
 	if of, ok := g.leases[lease]; ok && of != node { // by a claim that a fail-over lost
 		g.wrong(bellman.ID{}, "%s claimed shard %d as %s, and got a lease that %s has: %+v", l, n, node, of, lease)

@@ -16,7 +16,7 @@ const (
 	mostHang    = 3 * time.Second        // that outcomes are on their way when an attempt begins: it waits for a turn of 1 s, then for its content
 	mostPause   = 2 * time.Second        // until a pause holds at all nodes (docs/databases.md)
 	mostResume  = 10 * time.Second       // after the end of a pause, until what waited for that is sent
-	someTrouble = 6 * time.Second        // more, where the database cannot be reached: until a node trusts nothing
+	someTrouble = store.LeaseTTL         // more, where the database cannot be reached: until a node trusts nothing
 	patience    = 15 * time.Second       // that trouble has effects after it is over
 	muchLate    = 20 * time.Second       // more, where much is due at once and little fits
 	slack       = 150 * time.Millisecond // for what nodes do beside waiting

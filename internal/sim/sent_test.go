@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // sent notes a request that leaves a node, and returns how many of its task did
@@ -85,7 +86,7 @@ const (
 const maxStill = time.Second
 
 // maxTaken is how long a node goes on that the database takes for dead while it trusts its leases.
-const maxTaken = 6 * time.Second
+const maxTaken = store.LeaseTTL
 
 // arrived notes a request at its receiver, and returns the how manieth of its
 // task it is.

@@ -318,6 +318,24 @@ func (w *world) cutShort(n *node) bool {
 	return false
 }
 
+// unharmed reports whether a process runs, and nothing befell it alone lately: if its node has expired, so have others.
+func (w *world) unharmed(l *life) bool {
+	const within = mostSilence + patience
+	now, n := time.Now(), l.node
+	l.mu.Lock()
+	stops := !l.stopped.IsZero() || !l.over.IsZero()
+	l.mu.Unlock()
+	if stops || !l.alive() || now.Sub(l.begun) < within || now.Sub(n.freezing()) < within || now.Sub(n.takenAt()) < within {
+		return false
+	}
+	if w.truth.replica != nil { // after a fail-over the database may know nothing of it
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !slices.ContainsFunc(w.storms, func(s storm) bool { return s.node == n.index && s.to.After(now.Add(-within)) })
+}
+
 // heal ends all trouble, and waits until what was going on has ended.
 func (w *world) heal() {
 	w.note(func(g *ledger) { g.tell(bellman.ID{}, "now: calm") })

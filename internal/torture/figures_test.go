@@ -12,8 +12,8 @@ import (
 
 // Limits that the figures must not exceed.
 const (
-	takeoverMost   = 8 * time.Second
-	takeoverMedian = 6500 * time.Millisecond
+	takeoverMost   = 5 * time.Second
+	takeoverMedian = 3500 * time.Millisecond
 	rollingMost    = 500 * time.Millisecond
 )
 

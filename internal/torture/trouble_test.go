@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A trouble makes something go wrong, and repairs it before it returns. Its length is chosen by the
@@ -85,14 +87,11 @@ func (c *cluster) freeze(t *testing.T, length time.Duration) {
 	defer c.give(n)
 	over := c.journal.begin(t, "SIGSTOP", n.number)
 	n.signal(syscall.SIGSTOP)
-	wait(ttl + 500*time.Millisecond + 2*length)
+	wait(store.LeaseTTL + 500*time.Millisecond + 2*length)
 	n.signal(syscall.SIGCONT)
 	over()
 	c.awaitReady(t, n)
 }
-
-// ttl is how long a node stays registered without a heartbeat.
-const ttl = 6 * time.Second
 
 // restart stops a node in an orderly way and starts it again. This excuses nothing.
 func (c *cluster) restart(t *testing.T, length time.Duration) {
@@ -164,11 +163,11 @@ func (c *cluster) outage(kind string, end, start func()) trouble {
 // usual returns the troubles that every cluster meets.
 func (c *cluster) usual() []trouble {
 	return []trouble{
-		c.kill(0), c.kill(ttl), c.freeze, c.restart,
+		c.kill(0), c.kill(store.LeaseTTL), c.freeze, c.restart,
 		c.network("cut", refused, 0, time.Second),
 		c.network("slow network", slow, 60*time.Millisecond, time.Second),
 		c.network("black hole", blackHole, 0, time.Second),
-		c.network("long black hole", blackHole, 0, ttl+2*time.Second),
+		c.network("long black hole", blackHole, 0, store.LeaseTTL+2*time.Second),
 		c.commits("lost reply to COMMIT", replyLost, 0),
 		c.commits("late COMMIT", replyLost, 1500*time.Millisecond),
 		c.commits("lost COMMIT", notSent, 0),

@@ -16,14 +16,15 @@ import (
 // How often a node reads the state of the others, and how long it waits for another node to claim a
 // shard that is assigned to that node.
 const (
-	lookEvery   = leaseBeat
-	aloneEvery  = 2 * leaseBeat
+	lookEvery   = 2 * time.Second
+	aloneEvery  = 2 * lookEvery
 	expirySlack = 20 * time.Millisecond // after the expiry of a node
 	deadGrace   = 500 * time.Millisecond
-	freeGrace   = 2 * leaseBeat
+	freeGrace   = 2 * lookEvery
 
 	// lookWithin bounds a look. Rejected commits wait for it.
-	lookWithin = 4 * time.Second
+	lookWithin      = 4 * time.Second
+	firstLookWithin = 12 * time.Second
 )
 
 // A roster is what this node knows of the others. It is guarded by Member.claiming.
@@ -91,7 +92,7 @@ func (m *Member) untilLook() time.Duration {
 func (m *Member) Look(ctx context.Context, first bool) error {
 	within := lookWithin
 	if first {
-		within = 2 * leaseTTL
+		within = firstLookWithin
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -183,6 +184,7 @@ func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map
 	r := &m.roster
 	now := time.Now()
 	self := m.Name()
+	steady, regained := m.steady()
 	var lost, surplus []uint16
 	since := make(map[uint16]time.Time)
 	owners := r.division.among(r.live, len(shards))
@@ -190,6 +192,7 @@ func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map
 	addrs := make(map[uint16]string) // of the shards left to others
 	for i, s := range shards {
 		should, h := owners[s.Shard], holdings[i]
+		free := !s.Alive && (s.Owner == "" || h.ours || steady)
 		if h.held && !h.mine {
 			lost = append(lost, s.Shard)
 		}
@@ -199,18 +202,21 @@ func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map
 				surplus = append(surplus, s.Shard)
 			}
 			continue
-		case h.mine, should == self && !s.Alive, offered[s.Shard] && !s.Alive:
+		case h.mine, should == self && free, offered[s.Shard] && free:
 		case s.Alive:
 			addrs[s.Shard] = r.addr(s.Owner)
 			continue
-		default: // another node should take it; wait a moment for that
+		default: // another node should take it, or its owner may join again; wait a moment for that
 			grace := freeGrace
-			if s.Owner != "" {
+			if s.Owner != "" && free {
 				grace = deadGrace
 			}
 			seen, ok := r.since[s.Shard]
-			if !ok {
+			switch {
+			case !ok:
 				seen = now
+			case !free && seen.Before(regained):
+				seen = regained
 			}
 			if now.Sub(seen) < grace {
 				since[s.Shard] = seen

@@ -26,11 +26,17 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Times of leases. A node stops trusting its leases a margin before it is dead for the others.
+// Times of leases. A node stops trusting its leases a margin before it is dead for the others. Two
+// heartbeats in a row may be lost: the third is sent 300 ms before the registration expires.
 const (
 	leaseTTL    = store.LeaseTTL
 	leaseBeat   = store.LeaseBeat
-	leaseMargin = time.Second
+	leaseMargin = 500 * time.Millisecond
+
+	// beatGap is how long a node is without an answered heartbeat until it no longer believes that
+	// another node is dead, because both may miss the same answers. It is less than the least time
+	// between the begin of such trouble and the expiry of a node, leaseTTL - leaseBeat.
+	beatGap = 2 * leaseBeat
 )
 
 // NoEpoch is an epoch that no shard ever has.
@@ -67,6 +73,7 @@ type Member struct {
 	addrs     map[uint16]string    // address of the owner of other shards, if known
 	beat      time.Time            // when the last answered heartbeat was sent, on the monotonic clock
 	unsure    bool                 // the node joined again and has not read its shards since
+	regained  time.Time            // when a heartbeat was last answered after a gap, or the node joined again, on the monotonic clock
 	trusted   time.Time            // until when the shards are this node's for sure, on the monotonic clock
 
 	// The monotonic clock stands still while a virtual machine is paused, and the wall clock is
@@ -167,6 +174,7 @@ func (m *Member) joined(node store.Node, sent time.Time) {
 	defer m.mu.Unlock()
 	if m.node.Name != "" {
 		m.former = append(m.former, m.node.Name)
+		m.regained = time.Now()
 	}
 	m.note(sent)
 	m.node, m.beat, m.unsure = node, sent, true
@@ -190,6 +198,9 @@ func (m *Member) trust(name string, sent time.Time) {
 		return
 	}
 	m.note(sent)
+	if sent.Sub(m.beat) > beatGap {
+		m.regained = time.Now()
+	}
 	m.beat = sent
 	if !m.unsure {
 		m.trusted = sent.Add(leaseTTL - leaseMargin)
@@ -202,6 +213,14 @@ func (m *Member) Trusting() bool {
 	defer m.mu.RUnlock()
 	now := time.Now()
 	return now.Before(m.trusted) && m.gained(now) < m.trusted.Sub(now)
+}
+
+// steady reports whether the heartbeats of this node were answered without a gap for a while, and when the last gap ended.
+// If they were not, the store may have accepted none of any node: a node that expired may be alive, and join again soon.
+func (m *Member) steady() (steady bool, regained time.Time) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return time.Since(m.beat) < beatGap && time.Since(m.regained) >= freeGrace, m.regained
 }
 
 // gained returns how far the wall clock was set forward since the last heartbeat. The caller holds

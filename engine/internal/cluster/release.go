@@ -16,6 +16,7 @@ import (
 const (
 	rebalanceEvery  = 200 * time.Millisecond
 	rebalanceAtOnce = 4
+	freeWithin      = 6 * time.Second // bounds a release, which waits for the commits in flight
 	drainFor        = 2 * time.Second // for attempts that cannot be handed over; then the shard stays until they have ended
 )
 
@@ -113,7 +114,7 @@ func (m *Member) takeBack(shard uint16) {
 // free releases a shard of which nothing is in flight, and tells the node that
 // should own it.
 func (m *Member) free(ctx context.Context, shard uint16, h Hint) {
-	ctx, cancel := context.WithTimeout(ctx, leaseTTL)
+	ctx, cancel := context.WithTimeout(ctx, freeWithin)
 	defer cancel()
 	m.claiming.Lock()
 	defer m.claiming.Unlock()
