@@ -167,7 +167,7 @@ func TestOrderMistakes(t *testing.T) {
 		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: \"10:30\", alarm: ops}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
 			`queues.a.reconcile.alarm: "ops" is no queue`},
 		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: 25 o'clock}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
-			`is no time of day: want one such as 10:30 Asia/Shanghai`},
+			`"25 o'clock": want a time of day such as 10:30 Asia/Shanghai`},
 		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: \"10:30 Mars\"}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
 			`"Mars" is no time zone: want one such as Asia/Shanghai`},
 		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: \"10:30\", fund_flow: true}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",

@@ -34,7 +34,7 @@ func (to *Reconcile) at(s string) error {
 	clock, zone, named := strings.Cut(s, " ")
 	t, err := time.Parse("15:04", clock)
 	if err != nil {
-		return fmt.Errorf("%.40q is no time of day: want one such as 10:30 Asia/Shanghai", s)
+		return fmt.Errorf("%.40q: want a time of day such as 10:30 Asia/Shanghai", s)
 	}
 	to.At, to.Zone = time.Duration(t.Hour())*time.Hour+time.Duration(t.Minute())*time.Minute, billZone
 	if named {
