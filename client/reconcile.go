@@ -14,17 +14,21 @@ import (
 // A StartReconciliation compares the orders of a queue with the bill of its channel.
 type StartReconciliation struct {
 	Queue     string `json:"queue" maxLength:"128" doc:"A queue of kind order whose channel is wechatpay or alipay."`
-	Date      string `json:"date" maxLength:"10" doc:"Day of the bill in UTC+8, such as 2026-11-21."`
+	Account   string `json:"account,omitempty" maxLength:"128" doc:"A registered account; default: the queue's own and every registered account that its orders name."`
+	Bill      string `json:"bill,omitempty" enum:"trade,fund_flow" doc:"trade (the default): the bill of payments and refunds. fund_flow: WeChat Pay's bill of what reached and left the account; amounts that are smaller than the order's agree, because a coupon may have been taken off."`
+	Date      string `json:"date" maxLength:"10" doc:"Day of the bill in UTC+8, such as 2026-11-21. The day must be over there."`
 	NoRefunds bool   `json:"no_refunds,omitempty" doc:"Refunds are not compared."`
 	Reason    string `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record."`
 }
 
 // A Reconciliation is the comparison of the orders of a queue with the bill of a day.
 type Reconciliation struct {
-	ID        string `json:"id" doc:"The same for the same queue, date and source: a new request replaces the result."`
+	ID        string `json:"id" doc:"The same for the same queue, account, bill, date and source: a new request replaces the result."`
 	Queue     string `json:"queue"`
+	Account   string `json:"account" doc:"The registered account that was asked for; empty: all accounts of the queue, or for a file that of orders that name none."`
 	Date      string `json:"date"`
 	Source    string `json:"source" enum:"channel,file"`
+	Bill      string `json:"bill" enum:"trade,fund_flow"`
 	NoRefunds bool   `json:"no_refunds"`
 	Daily     bool   `json:"daily" doc:"The queue's daily job started it."`
 	Who       string `json:"who"`
@@ -37,6 +41,8 @@ type Reconciliation struct {
 	Tries    int    `json:"tries" doc:"Failed tries since created."`
 	Error    string `json:"error,omitempty" doc:"Error of the last try."`
 
+	Bills       int               `json:"bills" doc:"Accounts whose bill was compared."`
+	Left        []AccountLeft     `json:"left" nullable:"false" doc:"Accounts whose bill could not be had. The result is without them until they are compared."`
 	Payments    int               `json:"payments" doc:"Payments in the bill."`
 	Refunds     int               `json:"refunds" doc:"Refunds in the bill."`
 	Compared    int               `json:"compared" doc:"Orders and refunds that were compared."`
@@ -50,6 +56,12 @@ type Reconciliation struct {
 	Settling *Settling `json:"settling" doc:"null: nobody has requested that the channel is asked about each difference."`
 }
 
+// An AccountLeft is an account whose bill could not be had.
+type AccountLeft struct {
+	Account string `json:"account" doc:"Empty: the queue's own."`
+	Error   string `json:"error" doc:"Why; only the first 100 accounts have it."`
+}
+
 // DifferencesByKind counts differences.
 type DifferencesByKind struct {
 	MissingHere  int `json:"missing_here" doc:"Payments or refunds of orders that bellman does not have."`
@@ -57,7 +69,7 @@ type DifferencesByKind struct {
 	Amount       int `json:"amount" doc:"Another amount or currency."`
 	State        int `json:"state" doc:"Paid on one side only."`
 	Refund       int `json:"refund" doc:"Refunds on one side only, or with another amount or outcome."`
-	Duplicate    int `json:"duplicate" doc:"A second payment of an order, or a repeated line."`
+	Duplicate    int `json:"duplicate" doc:"Another payment of an order than the one that is known, or a repeated line."`
 }
 
 // Settling is the progress of asking the channel once about each order that differs.
@@ -81,6 +93,7 @@ type Reconciliations struct {
 type Difference struct {
 	Number         int           `json:"number"`
 	Kind           string        `json:"kind" enum:"missing_here,missing_there,amount,state,refund,duplicate"`
+	Account        string        `json:"account" doc:"Whose bill it is, as the channel knows the account, such as wechatpay:1900000001."`
 	ChannelOrderNo string        `json:"channel_order_no"`
 	Edge           bool          `json:"edge" doc:"The order was paid near midnight, and may be in the bill of the next or previous day."`
 	Bill           *BillLine     `json:"bill" doc:"null: the bill has no line."`
@@ -129,7 +142,7 @@ type DifferencePage struct {
 	NextCursor  string       `json:"next_cursor" doc:"Empty: there are no more."`
 }
 
-// Reconcile requests a comparison with the bill of the queue's channel. The server makes it later.
+// Reconcile requests a comparison with the bills of the queue's accounts, or of one. The server makes it later.
 func (c *Client) Reconcile(ctx context.Context, in StartReconciliation) (*Reconciliation, error) {
 	return one[Reconciliation](ctx, c, http.MethodPost, "/v1/reconciliations", nil, in)
 }
@@ -139,7 +152,7 @@ func (c *Client) Reconcile(ctx context.Context, in StartReconciliation) (*Reconc
 // a bill as the queue's channel makes it.
 func (c *Client) ReconcileFile(ctx context.Context, in StartReconciliation, mapping string, file io.Reader) (*Reconciliation, error) {
 	query := url.Values{"queue": {in.Queue}, "date": {in.Date}}
-	for name, value := range map[string]string{"map": mapping, "reason": in.Reason} {
+	for name, value := range map[string]string{"account": in.Account, "bill": in.Bill, "map": mapping, "reason": in.Reason} {
 		if value != "" {
 			query.Set(name, value)
 		}

@@ -105,6 +105,18 @@ func KnownAs(task *bellman.Task) (account, number string, ok bool) {
 	return account, number, ok && task.Event != EventNotice
 }
 
+// AccountIn returns the account of an alias that [Alias] made of a payment, refund or transfer; empty: it is
+// another text.
+func AccountIn(alias string) string {
+	end := -1
+	for _, of := range []NoticeOf{OfPayment, OfRefund, OfTransfer} {
+		if i := strings.Index(alias, "/"+string(of)+":"); i >= 0 && (end < 0 || i < end) {
+			end = i
+		}
+	}
+	return alias[:max(end, 0)]
+}
+
 // sampleTaken are fields of a payment of an order, for checks.
 func sampleTaken(ask *Ask) []byte {
 	taken, _ := encodeTaken(Taken{"transaction_id": "1", "amount": max(ask.Amount, 1), "currency": cmp.Or(ask.Currency, "CNY")})

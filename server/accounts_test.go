@@ -36,6 +36,7 @@ type seller struct {
 	app      string // of its notices; empty: they name none
 	v3       string // APIv3 key
 	url      string
+	bill     *tradeBill // nil: it has none
 }
 
 func newSeller(t *testing.T, mch, sub string) *seller {
@@ -56,6 +57,10 @@ func (s *seller) serve(w http.ResponseWriter, r *http.Request) {
 	m := ofMerchant.FindStringSubmatch(r.Header.Get("Authorization"))
 	if m == nil || m[1] != s.mch || !s.signed(r.Method+"\n"+r.RequestURI+"\n"+m[4]+"\n"+m[2]+"\n"+string(body)+"\n", m[3]) {
 		s.t.Errorf("%s %s is not signed by merchant %s: %s", r.Method, r.RequestURI, s.mch, r.Header.Get("Authorization"))
+	}
+	if strings.HasPrefix(r.URL.Path, "/v3/bill") {
+		s.serveBill(w, r)
+		return
 	}
 	if no, is := strings.CutPrefix(r.URL.Path, "/v3/refund/domestic/refunds/"); is {
 		s.act(no, "refund")

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/config"
@@ -19,57 +20,97 @@ import (
 
 // setBilled replaces the queues that can be reconciled.
 func (s *Server) setBilled(queues []engine.Queue, c *config.Config) {
-	all := billed(queues, c)
+	var all []reconcile.Queue
+	for i := range queues {
+		if h, is := queues[i].Handler.(*order.Handler); is {
+			all = append(all, s.billedQueue(h, &c.Queues[i], c))
+		}
+	}
 	s.billed.Store(&all)
 }
 
-// billed returns the queues of orders as reconciliations need them.
-func billed(queues []engine.Queue, c *config.Config) []reconcile.Queue {
-	var all []reconcile.Queue
-	for i := range queues {
-		h, is := queues[i].Handler.(*order.Handler)
-		if !is {
-			continue
-		}
-		o := &c.Queues[i].Order
-		// A payment comes before the order expires, or late: within the watch, or while the code can be paid.
-		q := reconcile.Queue{
-			Name: queues[i].Name, Account: h.Account(queues[i].Name),
-			Window: max(o.Expires+o.Grace+max(o.LateWatch, o.CodeLife), 24*time.Hour),
-		}
-		for k := range c.Queues {
-			of := &c.Queues[k]
-			if of.Kind == "poll" && of.Order.Channel.Of == string(order.OfRefund) && of.Order.Channel.Identity() == q.Account {
-				q.Refunds = append(q.Refunds, of.Name)
-			}
-		}
-		q.Lines, q.Read = linesOf(h.Channel())
-		if r := o.Reconcile; r != nil {
-			q.Daily = &reconcile.Daily{At: r.At, Zone: r.Zone, Alarm: r.Alarm, NoRefunds: !r.Refunds}
-		}
-		all = append(all, q)
+// billedQueue returns a queue of orders as reconciliations need it.
+func (s *Server) billedQueue(h *order.Handler, of *config.Queue, c *config.Config) reconcile.Queue {
+	o := &of.Order
+	kind := o.Channel.Kind
+	// A payment comes before the order expires, or late: within the watch, or while the code can be paid.
+	q := reconcile.Queue{
+		Name: of.Name, Account: reconcile.Account{Name: o.Channel.Account, Identity: h.Account(of.Name)},
+		Window: max(o.Expires+o.Grace+max(o.LateWatch, o.CodeLife), 24*time.Hour),
 	}
-	return all
+	if kind == "wechatpay" || kind == "alipay" || kind == "" && o.Channel.Account != "" {
+		q.Registry = billedAccounts{s, s.orderAccounts(of)}
+	}
+	for k := range c.Queues {
+		other := &c.Queues[k].Order.Channel
+		registered := q.Registry != nil && (other.Account != "" || other.Kind == "wechatpay" || other.Kind == "alipay")
+		if c.Queues[k].Kind == "poll" && other.Of == string(order.OfRefund) && (registered || other.Identity() == q.Identity) {
+			q.Refunds = append(q.Refunds, c.Queues[k].Name)
+		}
+	}
+	setBills(&q.Account, h.Channel())
+	if r := o.Reconcile; r != nil {
+		q.Daily = &reconcile.Daily{At: r.At, Zone: r.Zone, Alarm: r.Alarm, NoRefunds: !r.Refunds, FundFlow: r.FundFlow}
+	}
+	return q
 }
 
-// linesOf returns how the bill of a channel is asked for, and how it is read from a file; nil: it has none.
-func linesOf(channel order.Channel) (lines func(context.Context, string) iter.Seq2[bill.Line, error], read func(io.Reader) iter.Seq2[bill.Line, error]) {
-	var download func(ctx context.Context, date string, w io.Writer) error
+// billedAccounts are the registered accounts of a queue as reconciliations need them.
+type billedAccounts struct {
+	*Server
+	of order.Accounts[order.Channel]
+}
+
+// Any implements [reconcile.Registry].
+func (b billedAccounts) Any(ctx context.Context) (bool, error) {
+	some, _, err := b.accounts.List(ctx, client.AccountSearch{Limit: 1}, "")
+	return len(some) > 0, err
+}
+
+// Get implements [reconcile.Registry].
+func (b billedAccounts) Get(ctx context.Context, name string) (reconcile.Account, error) {
+	at, err := b.of(ctx, name)
+	if err != nil {
+		return reconcile.Account{}, err
+	}
+	k, err := b.accounts.Get(ctx, name)
+	if err == nil && k != nil && k.Unable != nil {
+		err = k.Unable
+	}
+	if err != nil {
+		return reconcile.Account{}, err
+	}
+	rate, err := b.accounts.RateOf(ctx, at.Endpoint)
+	if err != nil {
+		return reconcile.Account{}, err
+	}
+	a := reconcile.Account{Name: name, Identity: at.Identity}
+	if setBills(&a, at.Channel); rate > 0 {
+		a.Pace = time.Duration(billRequests / rate * float64(time.Second))
+	}
+	return a, nil
+}
+
+// billRequests is the number of requests that a bill costs: one asks where it is, and one downloads it.
+const billRequests = 2
+
+// setBills sets how the bills of an account's channel are asked for, and how they are read from files.
+func setBills(a *reconcile.Account, channel order.Channel) {
 	switch c := channel.(type) {
 	case interface {
 		DownloadBill(context.Context, wechatpay.Bill, string, io.Writer) error
 	}:
-		read = bill.ReadWeChatTrade
-		download = func(ctx context.Context, date string, w io.Writer) error {
-			return c.DownloadBill(ctx, wechatpay.TradeBill, date, w)
+		of := func(kind wechatpay.Bill, read func(io.Reader) iter.Seq2[bill.Line, error]) reconcile.Statement {
+			return statement(read, func(ctx context.Context, date string, w io.Writer) error { return c.DownloadBill(ctx, kind, date, w) })
 		}
+		a.Statement, a.FundFlow = of(wechatpay.TradeBill, bill.ReadWeChatTrade), of(wechatpay.FundFlowBill, bill.ReadWeChatFundFlow)
 	case *alipay.Channel:
-		read = func(r io.Reader) iter.Seq2[bill.Line, error] { return bill.ReadAlipay(r, "") }
-		download = c.DownloadBill
-	default:
-		return nil, nil
+		a.Statement = statement(func(r io.Reader) iter.Seq2[bill.Line, error] { return bill.ReadAlipay(r, "") }, c.DownloadBill)
 	}
-	return func(ctx context.Context, date string) iter.Seq2[bill.Line, error] {
+}
+
+func statement(read func(io.Reader) iter.Seq2[bill.Line, error], download func(context.Context, string, io.Writer) error) reconcile.Statement {
+	return reconcile.Statement{Read: read, Lines: func(ctx context.Context, date string) iter.Seq2[bill.Line, error] {
 		return bill.Downloaded("", func(w io.Writer) error {
 			err := download(ctx, date, w)
 			if errors.Is(err, order.ErrNoBill) {
@@ -77,7 +118,7 @@ func linesOf(channel order.Channel) (lines func(context.Context, string) iter.Se
 			}
 			return err
 		}, read)
-	}, read
+	}}
 }
 
 // reconciled returns the differences of the newest results, for the metrics; nil if the store does not
@@ -91,7 +132,7 @@ func (s *Server) reconciled(ctx context.Context) []metrics.Reconciled {
 	var all []metrics.Reconciled
 	seen := map[string]bool{}
 	for _, r := range runs {
-		if r.Finished.IsZero() || seen[r.Queue] {
+		if r.Finished.IsZero() || r.Account != "" || r.Bill == reconcile.FundFlow || seen[r.Queue] {
 			continue
 		}
 		seen[r.Queue] = true

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -19,14 +20,17 @@ func reconcileCommand() *cobra.Command {
 		Use:   "reconcile --queue QUEUE --date DATE",
 		Short: "Compare the orders of a queue with the bill of a day",
 		Long: `Compare the orders of a queue with the bill of a day, and show each difference. The
-server asks the queue's channel for the bill (WeChat Pay, Alipay); with --file the bill
-is a file, as the channel makes it, or with the columns that --map names.
+server asks the queue's channel for the bill (WeChat Pay, Alipay): the bill of the queue's
+own account, and of every registered account that its orders name. --account selects one
+of them. With --file the bill is a file, as the channel makes it, or with the columns that
+--map names; it is compared with the orders of one account.
 
-The same queue, date and source again replace the result. --settle asks the channel once
+The same queue, account, date and source again replace the result. --settle asks the channel once
 about each order that differs, before the differences are shown.
 
 The exit status is 1 if there are differences, or if the bill is not ready.`,
 		Example: `  bellman reconcile --queue wechat-orders --date 2026-11-21
+  bellman reconcile --queue shops --account shop2 --date 2026-11-21
   bellman reconcile --queue bank --date 2026-11-21 --file bill.csv \
     --map channel_order_no=order --map amount=fee --map units=main -o csv`,
 		Args: flagsAlone,
@@ -35,6 +39,8 @@ The exit status is 1 if there are differences, or if the bill is not ready.`,
 	r.flags(c)
 	f := c.Flags()
 	queue := f.String("queue", "", "a queue of kind order")
+	account := f.String("account", "", "a registered account (default: all that the queue's orders name)")
+	kind := f.String("bill", "trade", "trade, or fund_flow: WeChat Pay's bill of what reached and left the account")
 	date := f.String("date", "", "day of the bill in UTC+8, such as 2026-11-21")
 	file := f.String("file", "", "the bill, or - for standard input (default: the channel's)")
 	mapping := f.StringArray("map", nil, "FIELD=COLUMN of the file: channel_order_no, amount, time, state, refund_no, …")
@@ -47,6 +53,8 @@ The exit status is 1 if there are differences, or if the bill is not ready.`,
 		switch {
 		case *queue == "" || *date == "":
 			return wrong{fmt.Errorf("want --queue and --date")}
+		case *kind != "trade" && *kind != "fund_flow":
+			return wrong{fmt.Errorf("--bill %q: want trade or fund_flow", *kind)}
 		case *output != "table" && *output != "json" && *output != "csv":
 			return wrong{fmt.Errorf("--output %q: want table, json or csv", *output)}
 		case len(*mapping) > 0 && *file == "":
@@ -59,7 +67,7 @@ The exit status is 1 if there are differences, or if the bill is not ready.`,
 		ctx, cancel := context.WithTimeout(c.Context(), *wait)
 		defer cancel()
 		to := &reconciling{call: &call{Client: server, out: c.OutOrStdout(), err: c.ErrOrStderr(), json: *output == "json", at: r.address()}, csv: *output == "csv"}
-		in := client.StartReconciliation{Queue: *queue, Date: *date, NoRefunds: *noRefunds, Reason: *reason}
+		in := client.StartReconciliation{Queue: *queue, Account: *account, Bill: *kind, Date: *date, NoRefunds: *noRefunds, Reason: *reason}
 		run, err := to.compare(ctx, in, *file, strings.Join(*mapping, ","))
 		if err == nil && *settle && run.Kept > 0 {
 			run, err = to.settle(ctx, run.ID, *reason)
@@ -98,6 +106,8 @@ func (to *reconciling) compare(ctx context.Context, in client.StartReconciliatio
 	switch {
 	case err != nil:
 		return nil, err
+	case len(run.Left) > 0 && run.Bills > 0: // the others have a result
+		return run, nil
 	case run.State == "failed":
 		return nil, fmt.Errorf("the bill could not be had: %s", run.Error)
 	case run.State == "waiting" && run.Next != nil:
@@ -157,14 +167,27 @@ func (to *reconciling) show(ctx context.Context, run *client.Reconciliation) err
 	if run.Kept < run.Total {
 		fmt.Fprintf(to.err, "bellman: the first %d of %d differences are kept\n", run.Kept, run.Total)
 	}
-	if run.Total > 0 {
+	for _, l := range run.Left {
+		fmt.Fprintf(to.err, "bellman: account %s has no bill: %s\n", cmp.Or(l.Account, "of the queue"), l.Error)
+	}
+	switch {
+	case run.Total > 0:
 		return fmt.Errorf("%d differences", run.Total)
+	case len(run.Left) > 0:
+		return fmt.Errorf("%d accounts have no bill", len(run.Left))
 	}
 	return nil
 }
 
 func (t *rows) reconciled(run *client.Reconciliation, all []client.Difference) {
-	t.row("bill", fmt.Sprintf("%s of %s (%s): %d payments, %d refunds", run.Date, run.Queue, run.Source, run.Payments, run.Refunds))
+	of := run.Queue
+	if run.Account != "" {
+		of += ", account " + run.Account
+	}
+	if run.Bill != "trade" {
+		of += ", " + run.Bill
+	}
+	t.row("bill", fmt.Sprintf("%s of %s (%s): %d payments, %d refunds", run.Date, of, run.Source, run.Payments, run.Refunds))
 	t.row("agree", run.Matched)
 	t.row("differ", fmt.Sprintf("%d, of which %d near midnight", run.Total, run.Edge))
 	if s := run.Settling; s != nil {
@@ -173,7 +196,7 @@ func (t *rows) reconciled(run *client.Reconciliation, all []client.Difference) {
 	if len(all) == 0 {
 		return
 	}
-	t.heads("KIND", "CHANNEL ORDER", "BILL", "AMOUNT", "ORDER", "STATE", "AMOUNT", "ASKED")
+	t.heads("KIND", "ACCOUNT", "CHANNEL ORDER", "BILL", "AMOUNT", "TRANSACTION", "ORDER", "STATE", "AMOUNT", "TRANSACTION", "ASKED")
 	for i := range all {
 		c := cells(&all[i])
 		bill := c["bill_state"]
@@ -181,14 +204,15 @@ func (t *rows) reconciled(run *client.Reconciliation, all []client.Difference) {
 			bill += " refund " + refund
 		}
 		order := strings.Trim(c["merchant_no"]+"/"+c["order_no"], "/")
-		t.row(c["kind"], shown(c["channel_order_no"]), shown(bill), shown(c["bill_amount"]), shown(order), shown(c["state"]), shown(c["amount"]), shown(c["asked_reading"]))
+		t.row(c["kind"], shown(c["account"]), shown(c["channel_order_no"]), shown(bill), shown(c["bill_amount"]), shown(c["bill_transaction_id"]),
+			shown(order), shown(c["state"]), shown(c["amount"]), shown(c["transaction_id"]), shown(c["asked_reading"]))
 	}
 }
 
 // differenceColumns are the columns of the CSV.
-var differenceColumns = []string{"number", "kind", "channel_order_no", "edge",
+var differenceColumns = []string{"number", "kind", "account", "channel_order_no", "edge",
 	"bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
-	"merchant_no", "order_no", "task", "state", "amount", "currency", "paid_at",
+	"merchant_no", "order_no", "task", "state", "amount", "currency", "transaction_id", "paid_at",
 	"asked_at", "asked_state", "asked_reading", "asked_error", "settled"}
 
 func differencesCSV(w io.Writer, all []client.Difference) error {
@@ -212,7 +236,7 @@ func differencesCSV(w io.Writer, all []client.Difference) error {
 
 // cells returns a difference by differenceColumns. Columns without a value are missing.
 func cells(d *client.Difference) map[string]string {
-	c := map[string]string{"number": strconv.Itoa(d.Number), "kind": d.Kind, "channel_order_no": d.ChannelOrderNo, "edge": strconv.FormatBool(d.Edge)}
+	c := map[string]string{"number": strconv.Itoa(d.Number), "kind": d.Kind, "account": d.Account, "channel_order_no": d.ChannelOrderNo, "edge": strconv.FormatBool(d.Edge)}
 	stamp := func(name string, at *client.Time) {
 		if at != nil {
 			c[name] = at.String()
@@ -228,6 +252,7 @@ func cells(d *client.Difference) map[string]string {
 		if h.Amount != 0 {
 			c["amount"], c["currency"] = strconv.FormatInt(h.Amount, 10), h.Currency
 		}
+		c["transaction_id"] = h.TransactionID
 		stamp("paid_at", h.PaidAt)
 	}
 	if a := d.Asked; a != nil {

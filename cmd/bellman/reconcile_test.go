@@ -36,7 +36,7 @@ queues:
 		t.Errorf("table: status %d, %q, printed\n%s", table.status, table.errors, table.out)
 	}
 	sheet := run(t, append(args, "-o", "csv")...)
-	if lines := strings.Split(strings.TrimSpace(sheet.out), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[1], "1,missing_here,A1,false,2,,,1299,CNY,") {
+	if lines := strings.Split(strings.TrimSpace(sheet.out), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[1], "1,missing_here,queue:orders,A1,false,2,,,1299,CNY,") {
 		t.Errorf("csv printed\n%s", sheet.out)
 	}
 	var both struct {

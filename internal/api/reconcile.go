@@ -59,6 +59,8 @@ func (a *API) registerReconciliations(h huma.API) {
 	}
 	file.Parameters = []*huma.Param{
 		text("queue", "A queue of kind order.", bellman.MaxName, true),
+		text("account", "A registered account; default: that of orders that name none.", bellman.MaxName, false),
+		{Name: "bill", In: "query", Description: "trade, the default, or fund_flow: which bill of the channel the file is.", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"trade", "fund_flow"}}},
 		text("date", "Day of the bill in UTC+8, such as 2026-11-21.", 10, true),
 		text("map", "Which columns the file has: channel_order_no=order,amount=fee,units=main. Default: the file is a bill as the queue's channel makes it.", 2000, false),
 		text("reason", "Written to the audit record.", 500, false),
@@ -118,7 +120,7 @@ func (a *API) startReconciliation(ctx context.Context, in *struct {
 		return nil, noReconciliations()
 	}
 	b := &in.Body
-	run, err := a.reconciliations.Start(ctx, reconcile.Request{Queue: b.Queue, Date: b.Date, NoRefunds: b.NoRefunds, By: in.by(b.Reason)})
+	run, err := a.reconciliations.Start(ctx, reconcile.Request{Queue: b.Queue, Account: b.Account, Bill: reconcile.BillKind(b.Bill), Date: b.Date, NoRefunds: b.NoRefunds, By: in.by(b.Reason)})
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -193,7 +195,7 @@ func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
 		return nil, err
 	}
 	by := bellman.By{Who: w.who, From: w.from, Reason: q.Get("reason")}
-	run, err := a.reconciliations.File(r.Context(), reconcile.Request{Queue: q.Get("queue"), Date: q.Get("date"), NoRefunds: noRefunds, By: by}, m, f)
+	run, err := a.reconciliations.File(r.Context(), reconcile.Request{Queue: q.Get("queue"), Account: q.Get("account"), Bill: reconcile.BillKind(q.Get("bill")), Date: q.Get("date"), NoRefunds: noRefunds, By: by}, m, f)
 	if err != nil {
 		return nil, inQuery(err)
 	}
@@ -266,14 +268,18 @@ func (a *API) listDifferences(ctx context.Context, in *struct {
 func reconciliation(r *reconcile.Run) client.Reconciliation {
 	n := r.Counts.Differences
 	out := client.Reconciliation{
-		ID: r.ID, Queue: r.Queue, Date: r.Date, Source: r.Source, NoRefunds: r.NoRefunds, Daily: r.Daily, Who: r.Who, Reason: r.Reason,
+		ID: r.ID, Queue: r.Queue, Account: r.Account, Bill: string(r.Bill), Date: r.Date, Source: r.Source, NoRefunds: r.NoRefunds, Daily: r.Daily, Who: r.Who, Reason: r.Reason,
 		State: string(r.State), Created: client.At(r.Created), Finished: optional(r.Finished), Next: optional(r.Next), Tries: r.Tries, Error: r.Error,
+		Bills: r.Bills, Left: make([]client.AccountLeft, len(r.Left)),
 		Payments: r.Counts.Payments, Refunds: r.Counts.Refunds, Compared: r.Counts.Decided, Matched: r.Counts.Matched,
 		Total: r.Total(), Edge: r.Edge, Deferred: r.Counts.Deferred, Kept: r.Kept,
 		Differences: client.DifferencesByKind{
 			MissingHere: n[bill.MissingHere], MissingThere: n[bill.MissingThere], Amount: n[bill.AmountDiffers],
 			State: n[bill.StateDiffers], Refund: n[bill.RefundDiffers], Duplicate: n[bill.Duplicate],
 		},
+	}
+	for i, l := range r.Left {
+		out.Left[i] = client.AccountLeft(l)
 	}
 	if s := &r.Settling; s.State != "" {
 		out.Settling = &client.Settling{
@@ -285,7 +291,7 @@ func reconciliation(r *reconcile.Run) client.Reconciliation {
 }
 
 func difference(i *reconcile.Item) client.Difference {
-	out := client.Difference{Number: i.Number, Kind: string(i.Kind), ChannelOrderNo: i.ChannelOrderNo, Edge: i.Edge}
+	out := client.Difference{Number: i.Number, Kind: string(i.Kind), Account: i.Account, ChannelOrderNo: i.ChannelOrderNo, Edge: i.Edge}
 	if l := i.There; l != nil {
 		out.Bill = &client.BillLine{
 			Number: l.Number, ChannelOrderNo: l.ChannelOrderNo, TransactionID: l.TransactionID, RefundNo: l.RefundNo,

@@ -26,7 +26,7 @@ type fakeReconciliations struct {
 
 func (f *fakeReconciliations) run() reconcile.Run {
 	return reconcile.Run{
-		ID: reconciliationID, Queue: "orders", Date: "2026-11-19", Source: "channel", Who: "ops", Reason: "why", State: reconcile.Done,
+		ID: reconciliationID, Queue: "orders", Date: "2026-11-19", Source: "channel", Bill: reconcile.TradeBill, Who: "ops", Reason: "why", State: reconcile.Done,
 		Created: t0, Finished: t0, Edge: 1, Kept: 2,
 		Counts:   bill.Counts{Payments: 5, Refunds: 1, Decided: 6, Matched: 4, Differences: map[bill.DifferenceKind]int{bill.AmountDiffers: 1, bill.MissingThere: 1}},
 		Settling: reconcile.Settling{State: reconcile.Running, Created: t0, Asked: 1},
@@ -73,12 +73,12 @@ func (f *fakeReconciliations) Differences(_ context.Context, id string, of bill.
 func TestReconcileFile(t *testing.T) {
 	f := &fakeReconciliations{}
 	m := make1(t, Options{Reconciliations: f})
-	const path = "/v1/reconciliations/file?queue=orders&date=2026-11-19"
+	const path = "/v1/reconciliations/file?queue=orders&account=shop2&bill=fund_flow&date=2026-11-19"
 	text := strings.Repeat("order,fee\n1,2\n", 100_000) // larger than other bodies may be
 	if w := m.do("POST", path+"&map=channel_order_no%3Dorder,amount%3Dfee&no_refunds=true&reason=why", text); w.Code != 200 {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
-	if f.file != text || f.asked.Queue != "orders" || f.asked.Date != "2026-11-19" || !f.asked.NoRefunds || f.asked.By.Reason != "why" || f.mapping == nil || f.mapping.Amount != "fee" {
+	if f.file != text || f.asked.Queue != "orders" || f.asked.Account != "shop2" || f.asked.Bill != reconcile.FundFlow || f.asked.Date != "2026-11-19" || !f.asked.NoRefunds || f.asked.By.Reason != "why" || f.mapping == nil || f.mapping.Amount != "fee" {
 		t.Errorf("asked for %+v, %+v, with %d bytes; want all that was said, and %d bytes", f.asked, f.mapping, len(f.file), len(text))
 	}
 	if w := m.do("POST", path, "x"); w.Code != 200 || f.mapping != nil {

@@ -2,6 +2,7 @@ package bill
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,7 +19,7 @@ const (
 	AmountDiffers DifferenceKind = "amount"        // of the payment, or its currency
 	StateDiffers  DifferenceKind = "state"         // paid there and not here, or failed there and paid here
 	RefundDiffers DifferenceKind = "refund"        // a refund is on one side only, failed on one side only, or has another amount
-	Duplicate     DifferenceKind = "duplicate"     // a second payment of an order, or a line or order a second time
+	Duplicate     DifferenceKind = "duplicate"     // a payment of an order that has another one here or in the bill, or a line or order a second time
 )
 
 // Kinds returns all kinds of differences.
@@ -29,6 +30,7 @@ func Kinds() []DifferenceKind {
 // A Difference is one fact about which the bill and bellman differ. An order can have several.
 type Difference struct {
 	Kind           DifferenceKind
+	Account        string   `json:",omitempty"` // whose bill it is, as [Bill] says
 	ChannelOrderNo string   // empty: the bill does not say
 	There          *Line    // nil: the bill has none
 	Here           *Decided // nil: bellman has none
@@ -50,27 +52,51 @@ type Counts struct {
 	Differences map[DifferenceKind]int // without kinds of which there are none
 }
 
-// Options of Compare. From and To are required.
-type Options struct {
-	From, To time.Time // the period of the bill, without To; see Day
+// Add adds the counts of another comparison. n.Differences must not be nil.
+func (n *Counts) Add(more *Counts) {
+	n.Payments += more.Payments
+	n.Refunds += more.Refunds
+	n.Decided += more.Decided
+	n.Matched += more.Matched
+	n.Outside += more.Outside
+	n.Deferred += more.Deferred
+	for kind, of := range more.Differences {
+		n.Differences[kind] += of
+	}
+}
 
-	// Edge is how far the times of the channel and of bellman may differ; default 1h.
-	Edge time.Duration
+// A Bill is the bill of one account at a channel.
+type Bill struct {
+	Account string // as in [Decided]
+	Lines   iter.Seq2[Line, error]
 
 	// Before is the bill of the period before; nil: none. A sequence without lines says that the
 	// channel had none. With it, the comparison is one of a series: it reports missing orders that were
 	// paid in the period [From-Edge, To-Edge).
 	Before iter.Seq2[Line, error]
+}
 
-	// Find returns the items of orders by their channel_order_no: each order, whatever its state, and
-	// its refunds. It is asked about orders of the bill that the sequence does not contain, or does not
-	// explain, at most 500 in one call, and each once. nil: the sequence contains everything.
-	Find func(ctx context.Context, channelOrderNos []string) ([]Decided, error)
+// Options of Compare. From and To are required.
+type Options struct {
+	From, To time.Time // the period of the bills, without To; see Day
+
+	// Edge is how far the times of the channel and of bellman may differ; default 1h.
+	Edge time.Duration
+
+	// Find returns the items of orders of an account by their channel_order_no: each order, whatever its
+	// state, and its refunds. It is asked about orders of the bill that the sequence does not contain, or
+	// does not explain, at most 500 in one call, and each once. nil: the sequence contains everything.
+	Find func(ctx context.Context, account string, channelOrderNos []string) ([]Decided, error)
 
 	NoRefunds bool // refunds are not compared, because bellman does not know of them
 
+	// Received says that the bills state what reached the account, as [ReadWeChatFundFlow] yields it. A payment or
+	// refund of less than bellman knows is then no difference: a coupon was taken off. Refunds are compared
+	// by their own numbers alone.
+	Received bool
+
 	Dir    string // for temporary files, about 200 bytes a line and order; empty: the system's
-	Memory int    // bytes of the sort buffer; default 16 MiB, at most 1 GiB
+	Memory int    // bytes of the sort buffer; default 8 MiB, at most 1 GiB
 }
 
 const (
@@ -81,42 +107,63 @@ const (
 // ErrOtherDay says that a bill has lines, and none of them is of the period.
 var ErrOtherDay = errors.New("is it the bill of another day?")
 
-// Compare compares a bill with decided orders, and calls report for each difference, in no particular
-// order. Both sequences may be in any order. They are read to their ends before the first call of
-// report, so that an incomplete bill reports nothing. The comparison stops at the first error of a
-// sequence, of Find or of report, or when ctx is cancelled; the temporary file is removed in any case.
-func Compare(ctx context.Context, lines iter.Seq2[Line, error], decided iter.Seq2[Decided, error], o Options, report func(Difference) error) (Counts, error) {
+// A Failure says why the bill of an account could not be read.
+type Failure struct {
+	Account string
+	Err     error
+}
+
+// Compare compares bills with decided orders, and calls report for each difference, in no particular
+// order. Orders of an account without a bill are left out. All sequences may be in any order. They are
+// read to their ends, the bills first, before the first call of report. An account whose bill cannot be
+// read is in failed, and is left out; if no bill can be read, decided is not read. The comparison stops at the
+// first error of decided, of Find or of report, or when ctx is cancelled. The temporary file is removed
+// in any case.
+func Compare(ctx context.Context, bills []Bill, decided iter.Seq2[Decided, error], o Options, report func(Difference) error) (counts Counts, failed []Failure, err error) {
 	if o.Edge == 0 {
 		o.Edge = time.Hour
 	}
 	if o.Memory == 0 {
-		o.Memory = 16 << 20
+		o.Memory = 8 << 20
 	}
 	if !o.From.Before(o.To) || o.Edge < 0 || o.Memory < 0 {
-		return Counts{}, errors.New("bill: From is not before To, or Edge or Memory is negative")
+		return Counts{}, nil, errors.New("bill: From is not before To, or Edge or Memory is negative")
 	}
-	c := &comparison{ctx: ctx, Options: o, report: report, spool: newSpool(o.Dir, min(o.Memory, 1<<30))}
-	c.Differences = make(map[DifferenceKind]int)
+	c := &comparison{ctx: ctx, Options: o, report: report, spool: newSpool(o.Dir, min(o.Memory, 1<<30)), parties: map[string]*party{}}
+	c.counts.Differences = make(map[DifferenceKind]int)
 	defer c.spool.close()
-	if err := c.collect(lines, decided); err != nil {
-		return c.Counts, fmt.Errorf("bill: %w", err)
+	if failed, err = c.readBills(bills); err == nil && len(failed) < len(bills) {
+		if err = c.readDecided(decided); err == nil {
+			err = c.judgeAll()
+		}
 	}
-	if err := c.judgeAll(); err != nil {
-		return c.Counts, fmt.Errorf("bill: %w", err)
+	if err != nil {
+		return Counts{}, failed, fmt.Errorf("bill: %w", err)
 	}
-	return c.Counts, nil
+	return c.counts, failed, nil
 }
 
 // A comparison is one call of Compare.
 type comparison struct {
 	ctx context.Context
 	Options
-	Counts
-	report func(Difference) error
-	spool  *spool
-	steps  int
-	near   bool     // a line outside the period is within Edge of it
-	asked  []*group // orders that wait for Find
+	counts  Counts
+	report  func(Difference) error
+	spool   *spool
+	steps   int
+	parties map[string]*party // those whose bills were read, by account
+	byOrder []*party          // by their numbers
+	asked   []*group          // orders of one party that wait for Find
+}
+
+// A party is an account whose bill is compared.
+type party struct {
+	account string
+	key     string // that all its records begin with
+	before  bool   // the bill of the period before was read
+	failed  bool
+	counts  Counts
+	near    bool // a line outside the period is within Edge of it
 }
 
 // step returns the error of ctx now and then.
@@ -127,23 +174,95 @@ func (c *comparison) step() error {
 	return nil
 }
 
-// collect puts both sides into the spool.
-func (c *comparison) collect(lines iter.Seq2[Line, error], decided iter.Seq2[Decided, error]) error {
-	if err := c.ctx.Err(); err != nil {
-		return err
+// readBills puts the lines of all bills into the spool.
+func (c *comparison) readBills(bills []Bill) (failed []Failure, err error) {
+	for i, b := range bills {
+		if err := c.ctx.Err(); err != nil {
+			return failed, err
+		}
+		p := &party{account: b.Account, before: b.Before != nil}
+		if len(bills) > 1 {
+			p.key = string(binary.BigEndian.AppendUint32(nil, uint32(i)))
+		}
+		c.byOrder = append(c.byOrder, p)
+		wrong, err := c.readBill(p, &b)
+		if err == nil && wrong != nil {
+			err = c.ctx.Err()
+		}
+		if err != nil {
+			return failed, err
+		}
+		if p.failed = wrong != nil; p.failed {
+			failed = append(failed, Failure{b.Account, fmt.Errorf("bill: %w", wrong)})
+			continue
+		}
+		c.parties[b.Account] = p
+		c.counts.Payments += p.counts.Payments
+		c.counts.Refunds += p.counts.Refunds
+		c.counts.Outside += p.counts.Outside
 	}
-	if err := c.collectLines(lines, ofBill); err != nil {
-		return err
+	return failed, nil
+}
+
+// readBill reads a bill. wrong is what is wrong with the bill; err ends the comparison.
+func (c *comparison) readBill(p *party, b *Bill) (wrong, err error) {
+	if wrong, err = c.readLines(p, b.Lines, ofBill); wrong != nil || err != nil {
+		return wrong, err
 	}
-	if n := c.Payments + c.Refunds; n > 0 && c.Outside == n && !c.near {
+	if n := p.counts.Payments + p.counts.Refunds; n > 0 && p.counts.Outside == n && !p.near {
 		return fmt.Errorf("none of its %d lines is of the period from %s to %s: %w",
-			n, c.From.Format(time.RFC3339), c.To.Format(time.RFC3339), ErrOtherDay)
+			n, c.From.Format(time.RFC3339), c.To.Format(time.RFC3339), ErrOtherDay), nil
 	}
-	if c.Before != nil {
-		if err := c.collectLines(c.Before, ofBefore); err != nil {
-			return fmt.Errorf("the period before: %w", err)
+	if b.Before == nil {
+		return nil, nil
+	}
+	if wrong, err = c.readLines(p, b.Before, ofBefore); wrong != nil {
+		wrong = fmt.Errorf("the period before: %w", wrong)
+	}
+	return wrong, err
+}
+
+func (c *comparison) readLines(p *party, lines iter.Seq2[Line, error], source byte) (wrong, err error) {
+	var value coder
+	for l, err := range lines {
+		if err != nil {
+			return err, nil
+		}
+		if err := c.step(); err != nil {
+			return nil, err
+		}
+		if source == ofBill {
+			c.count(p, &l)
+		} else if !l.Time.IsZero() && l.Time.Before(c.From.Add(-2*c.Edge)) {
+			continue // too early for any order that this comparison reports
+		}
+		if l.Kind == Refund && c.NoRefunds {
+			continue
+		}
+		value = l.encode(source, value[:0])
+		if err := c.spool.add(p.key, l.key(), value); err != nil {
+			return nil, err
 		}
 	}
+	return nil, nil
+}
+
+func (c *comparison) count(p *party, l *Line) {
+	n := &p.counts
+	if !l.Failed && l.Kind == Payment {
+		n.Payments++
+	}
+	if !l.Failed && l.Kind == Refund {
+		n.Refunds++
+	}
+	if !l.Failed && !l.Time.IsZero() && (l.Time.Before(c.From) || !l.Time.Before(c.To)) {
+		n.Outside++
+		p.near = p.near || !l.Time.Before(c.From.Add(-c.Edge)) && l.Time.Before(c.To.Add(c.Edge))
+	}
+}
+
+// readDecided puts the items of the accounts into the spool whose bills were read.
+func (c *comparison) readDecided(decided iter.Seq2[Decided, error]) error {
 	var value coder
 	for d, err := range decided {
 		if err == nil {
@@ -152,53 +271,25 @@ func (c *comparison) collect(lines iter.Seq2[Line, error], decided iter.Seq2[Dec
 		if err != nil {
 			return err
 		}
-		if d.RefundNo != "" && c.NoRefunds {
+		p := c.parties[d.Account]
+		if p == nil || d.RefundNo != "" && c.NoRefunds {
 			continue
 		}
+		d = c.numbered(d)
 		value = d.encode(value[:0])
-		if err := c.spool.add(d.key(), value); err != nil {
+		if err := c.spool.add(p.key, d.key(), value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *comparison) collectLines(lines iter.Seq2[Line, error], source byte) error {
-	var value coder
-	for l, err := range lines {
-		if err == nil {
-			err = c.step()
-		}
-		if err != nil {
-			return err
-		}
-		if source == ofBill {
-			c.count(&l)
-		} else if !l.Time.IsZero() && l.Time.Before(c.From.Add(-2*c.Edge)) {
-			continue // too early for any order that this comparison reports
-		}
-		if l.Kind == Refund && c.NoRefunds {
-			continue
-		}
-		value = l.encode(source, value[:0])
-		if err := c.spool.add(l.key(), value); err != nil {
-			return err
-		}
+// numbered returns an item as the bill names it.
+func (c *comparison) numbered(d Decided) Decided {
+	if c.Received && d.RefundNo != "" {
+		d.ChannelOrderNo = ""
 	}
-	return nil
-}
-
-func (c *comparison) count(l *Line) {
-	if !l.Failed && l.Kind == Payment {
-		c.Payments++
-	}
-	if !l.Failed && l.Kind == Refund {
-		c.Refunds++
-	}
-	if !l.Failed && !l.Time.IsZero() && (l.Time.Before(c.From) || !l.Time.Before(c.To)) {
-		c.Outside++
-		c.near = c.near || !l.Time.Before(c.From.Add(-c.Edge)) && l.Time.Before(c.To.Add(c.Edge))
-	}
+	return d
 }
 
 // judgeAll reads the spool and judges order after order.
@@ -211,11 +302,14 @@ func (c *comparison) judgeAll() error {
 		if err != nil {
 			return err
 		}
-		if string(r.key) != g.key {
+		if g.party == nil || string(r.key) != g.at {
 			if err := c.finish(g); err != nil {
 				return err
 			}
-			g = &group{key: string(r.key)}
+			g = c.group(string(r.key))
+		}
+		if g.party.failed {
+			continue
 		}
 		if err := g.add(r.value); err != nil {
 			return err
@@ -227,6 +321,14 @@ func (c *comparison) judgeAll() error {
 	return c.find()
 }
 
+// group begins the group of the records that have a key.
+func (c *comparison) group(at string) *group {
+	if len(c.byOrder) == 1 {
+		return &group{party: c.byOrder[0], at: at, key: at}
+	}
+	return &group{party: c.byOrder[binary.BigEndian.Uint32([]byte(at))], at: at, key: at[4:]}
+}
+
 // finish judges an order, or puts it off until Find was asked about it.
 func (c *comparison) finish(g *group) error {
 	if g.empty() {
@@ -234,6 +336,11 @@ func (c *comparison) finish(g *group) error {
 	}
 	verdict := g.judge(&c.Options)
 	if name := g.orderNo(); verdict.unexplained && c.Find != nil && name != "" {
+		if len(c.asked) > 0 && c.asked[0].party != g.party {
+			if err := c.find(); err != nil {
+				return err
+			}
+		}
 		if c.asked = append(c.asked, g); len(c.asked) >= findBatch {
 			return c.find()
 		}
@@ -247,22 +354,23 @@ func (c *comparison) find() error {
 	if len(c.asked) == 0 {
 		return nil
 	}
+	account := c.asked[0].party.account
 	groups := make(map[string]*group, len(c.asked))
 	names := make([]string, 0, len(c.asked))
 	for _, g := range c.asked {
 		groups[g.orderNo()] = g
 		names = append(names, g.orderNo())
 	}
-	found, err := c.Find(c.ctx, names)
+	found, err := c.Find(c.ctx, account, names)
 	if err != nil {
 		return fmt.Errorf("find orders of the bill: %w", err)
 	}
 	for _, d := range found {
 		g := groups[d.ChannelOrderNo]
-		if g == nil || d.RefundNo != "" && c.NoRefunds {
+		if g == nil || d.Account != account || d.RefundNo != "" && c.NoRefunds {
 			continue
 		}
-		g.decided = append(g.decided, d)
+		g.decided = append(g.decided, c.numbered(d))
 	}
 	for _, g := range c.asked {
 		if err := c.conclude(g.judge(&c.Options)); err != nil {
@@ -275,11 +383,11 @@ func (c *comparison) find() error {
 
 // conclude counts and reports.
 func (c *comparison) conclude(v verdict) error {
-	c.Decided += v.decided
-	c.Matched += v.matched
-	c.Deferred += v.deferred
+	c.counts.Decided += v.decided
+	c.counts.Matched += v.matched
+	c.counts.Deferred += v.deferred
 	for _, d := range v.differences {
-		c.Differences[d.Kind]++
+		c.counts.Differences[d.Kind]++
 		if err := c.report(d); err != nil {
 			return err
 		}

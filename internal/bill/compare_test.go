@@ -52,12 +52,21 @@ func compareFindings(a, b finding) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.order, b.order))
 }
 
+// compareOne compares one bill. It returns the error of the comparison, or of the bill.
+func compareOne(ctx context.Context, b Bill, decided iter.Seq2[Decided, error], o Options, report func(Difference) error) (Counts, error) {
+	counts, failed, err := Compare(ctx, []Bill{b}, decided, o, report)
+	if err == nil && len(failed) > 0 {
+		err = failed[0].Err
+	}
+	return counts, err
+}
+
 // compare returns the sorted findings of a comparison.
 func compare(t testing.TB, lines []Line, decided []Decided, o Options) ([]finding, Counts) {
 	t.Helper()
 	o.From, o.To, o.Dir = from, to, t.TempDir()
 	var got []finding
-	counts, err := Compare(t.Context(), sequence(lines), sequence(decided), o, func(d Difference) error {
+	counts, err := compareOne(t.Context(), Bill{Lines: sequence(lines)}, sequence(decided), o, func(d Difference) error {
 		got = append(got, d.finding())
 		return nil
 	})
@@ -190,12 +199,12 @@ func (w *world) agree(r *rand.Rand, l Line, d Decided, rl Line, rd Decided) ([]L
 	return []Line{l}, []Decided{d}
 }
 
-func (w *world) find(t testing.TB, seen map[string]bool) func(context.Context, []string) ([]Decided, error) {
+func (w *world) find(t testing.TB, seen map[string]bool) func(context.Context, string, []string) ([]Decided, error) {
 	items := map[string][]Decided{}
 	for _, d := range append(slices.Clone(w.hidden), w.decided...) {
 		items[d.ChannelOrderNo] = append(items[d.ChannelOrderNo], d)
 	}
-	return func(_ context.Context, names []string) (found []Decided, err error) {
+	return func(_ context.Context, _ string, names []string) (found []Decided, err error) {
 		if len(names) == 0 || len(names) > 500 {
 			t.Errorf("Find was asked about %d orders", len(names))
 		}
@@ -309,6 +318,8 @@ func TestDifference(t *testing.T) {
 	wrong.Amount = 1
 	again := paid
 	again.Number, again.TransactionID = 2, "4200another" // before the line of the payment that bellman knows
+	unnumbered := paid
+	unnumbered.TransactionID = ""
 	named, failed := refund(paid, order, "r1", 40)
 	failed.Paid = false
 	inState := func(l Line, state string, number int) Line {
@@ -326,6 +337,8 @@ func TestDifference(t *testing.T) {
 		{"amount and state", []Line{wrong}, []Decided{unknown}, Options{}, []finding{{AmountDiffers, "order-00000001"}, {StateDiffers, "order-00000001"}}, []int{3, 3}},
 		{"the payment that bellman knows is not the second", []Line{again, paid}, []Decided{order}, Options{}, []finding{{Duplicate, "order-00000001"}}, []int{2}},
 		{"two payments of an order that is missing here", []Line{paid, again}, nil, Options{}, []finding{{Duplicate, "order-00000001"}, {MissingHere, "order-00000001"}}, []int{3, 2}},
+		{"another payment of an order than bellman knows", []Line{again}, []Decided{order}, Options{}, []finding{{Duplicate, "order-00000001"}}, []int{2}},
+		{"a payment without its number at the channel", []Line{unnumbered}, []Decided{order}, Options{}, nil, nil},
 		{"a refund of an order that is missing here", []Line{named}, nil, Options{}, []finding{{MissingHere, "order-00000001"}}, []int{3}},
 		{"a refund that failed in the end", []Line{paid, inState(named, "FAIL", 9), inState(named, "PROCESSING", 8)}, []Decided{order, failed}, Options{}, nil, nil},
 		{"a refund that failed in the end, in another order", []Line{paid, inState(named, "FAIL", 8), inState(named, "PROCESSING", 9)}, []Decided{order, failed}, Options{}, nil, nil},
@@ -336,7 +349,7 @@ func TestDifference(t *testing.T) {
 	for _, tt := range tests {
 		tt.o.From, tt.o.To, tt.o.Dir = from, to, t.TempDir()
 		var got []Difference
-		if _, err := Compare(t.Context(), sequence(tt.lines), sequence(tt.items), tt.o, func(d Difference) error {
+		if _, err := compareOne(t.Context(), Bill{Lines: sequence(tt.lines)}, sequence(tt.items), tt.o, func(d Difference) error {
 			got = append(got, d)
 			return nil
 		}); err != nil {
@@ -363,9 +376,18 @@ func TestDifference(t *testing.T) {
 func TestRefundsByNumber(t *testing.T) {
 	paid, order := pair(1, from.Add(time.Hour), 100)
 	line, item := refund(paid, order, "r1", 40)
-	line.ChannelOrderNo, item.ChannelOrderNo = "", ""
-	if got, counts := compare(t, []Line{paid, line}, []Decided{order, item}, Options{}); len(got) > 0 || counts.Matched != 2 {
+	line.ChannelOrderNo, paid.Amount, line.RefundAmount = "", 95, 39 // a coupon was taken off
+	if got, counts := compare(t, []Line{paid, line}, []Decided{order, item}, Options{Received: true}); len(got) > 0 || counts.Matched != 2 {
 		t.Errorf("differences %v, counts %+v; want none, 2 matched", got, counts)
+	}
+	paid.Amount, line.RefundAmount = 101, 41
+	want := []finding{{AmountDiffers, order.ChannelOrderNo}, {RefundDiffers, ""}}
+	if got, _ := compare(t, []Line{paid, line}, []Decided{order, item}, Options{Received: true}); !slices.Equal(got, want) {
+		t.Errorf("more than bellman knows: %v; want %v", got, want)
+	}
+	paid.Amount = 99
+	if got, _ := compare(t, []Line{paid}, []Decided{order}, Options{}); len(got) != 1 {
+		t.Errorf("less, in a trade bill: %v; want a difference", got)
 	}
 }
 
@@ -379,22 +401,23 @@ func TestErrors(t *testing.T) {
 	}
 	boom := errors.New("boom")
 	quiet := func(Difference) error { return nil }
-	noFind := func(context.Context, []string) ([]Decided, error) { return nil, boom }
+	noFind := func(context.Context, string, []string) ([]Decided, error) { return nil, boom }
 	tests := []struct {
 		name   string
 		lines  iter.Seq2[Line, error]
+		before iter.Seq2[Line, error]
 		items  iter.Seq2[Decided, error]
 		o      Options
 		report func(Difference) error
 		want   error
 	}{
-		{"bill", failing(lines, boom), sequence(items), Options{}, quiet, boom},
-		{"orders", sequence(lines), failing(items, boom), Options{}, quiet, boom},
-		{"bill before", sequence(lines), sequence(items), Options{Before: failing(lines, boom)}, quiet, boom},
-		{"find", sequence(lines), sequence(items[:10]), Options{Find: noFind}, quiet, boom},
-		{"report", sequence(lines), sequence(items), Options{}, func(Difference) error { return boom }, boom},
-		{"cancelled", sequence(lines), sequence(items), Options{}, nil, context.Canceled},
-		{"directory", sequence(lines), sequence(items), Options{Dir: "/nowhere/at/all"}, quiet, os.ErrNotExist},
+		{"bill", failing(lines, boom), nil, sequence(items), Options{}, quiet, boom},
+		{"orders", sequence(lines), nil, failing(items, boom), Options{}, quiet, boom},
+		{"bill before", sequence(lines), failing(lines, boom), sequence(items), Options{}, quiet, boom},
+		{"find", sequence(lines), nil, sequence(items[:10]), Options{Find: noFind}, quiet, boom},
+		{"report", sequence(lines), nil, sequence(items), Options{}, func(Difference) error { return boom }, boom},
+		{"cancelled", sequence(lines), nil, sequence(items), Options{}, nil, context.Canceled},
+		{"directory", sequence(lines), nil, sequence(items), Options{Dir: "/nowhere/at/all"}, quiet, os.ErrNotExist},
 	}
 	for _, tt := range tests {
 		dir := t.TempDir()
@@ -408,7 +431,7 @@ func TestErrors(t *testing.T) {
 			tt.o.Dir = dir
 		}
 		reported := false
-		_, err := Compare(ctx, tt.lines, tt.items, tt.o, func(d Difference) error {
+		_, err := compareOne(ctx, Bill{Lines: tt.lines, Before: tt.before}, tt.items, tt.o, func(d Difference) error {
 			reported = true
 			return tt.report(d)
 		})
@@ -426,7 +449,7 @@ func TestErrors(t *testing.T) {
 
 func TestWrongDay(t *testing.T) {
 	l, d := pair(1, from.AddDate(0, 0, 1).Add(2*time.Hour), 1)
-	_, err := Compare(t.Context(), sequence([]Line{l}), sequence([]Decided{d}), Options{From: from, To: to}, func(Difference) error { return nil })
+	_, err := compareOne(t.Context(), Bill{Lines: sequence([]Line{l})}, sequence([]Decided{d}), Options{From: from, To: to}, func(Difference) error { return nil })
 	if err == nil || err.Error() != "bill: none of its 1 lines is of the period from 2026-11-21T00:00:00+08:00 to 2026-11-22T00:00:00+08:00: is it the bill of another day?" {
 		t.Errorf("Compare = %v", err)
 	}

@@ -161,7 +161,7 @@ func FuzzSpool(f *testing.F) {
 		var want []string
 		for i, key := range keys[:min(len(keys), 300)] {
 			value := strconv.Itoa(i)
-			if err := s.add(key, []byte(value)); err != nil {
+			if err := s.add("", key, []byte(value)); err != nil {
 				t.Fatal(err)
 			}
 			want = append(want, key+" "+value)

@@ -9,6 +9,8 @@ import (
 
 // A group is everything about one order: its key is the order's number, or what stands for it.
 type group struct {
+	party   *party // nil: the group is empty
+	at      string // key in the spool
 	key     string
 	before  []Line
 	lines   []Line
@@ -32,6 +34,7 @@ func (g *group) add(value []byte) (err error) {
 	case ofDecided:
 		var d Decided
 		d, err = decodeDecided(value[1:])
+		d.Account = g.party.account
 		g.decided = append(g.decided, d)
 	default:
 		l, err = decodeLine(value[1:])
@@ -49,13 +52,14 @@ func (g *group) add(value []byte) (err error) {
 
 // A verdict is what came of one order.
 type verdict struct {
+	account                    string
 	differences                []Difference
 	decided, matched, deferred int
 	unexplained                bool // lines have no order or refund here: ask whether bellman has one
 }
 
 func (v *verdict) differ(kind DifferenceKind, there *Line, here *Decided) {
-	d := Difference{Kind: kind, There: there, Here: here}
+	d := Difference{Kind: kind, Account: v.account, There: there, Here: here}
 	if here != nil {
 		d.ChannelOrderNo = here.ChannelOrderNo
 	} else {
@@ -66,7 +70,7 @@ func (v *verdict) differ(kind DifferenceKind, there *Line, here *Decided) {
 
 // judge compares the two sides of one order.
 func (g *group) judge(o *Options) verdict {
-	v := verdict{}
+	v := verdict{account: g.party.account}
 	slices.SortStableFunc(g.lines, func(a, b Line) int { return cmp.Compare(a.Number, b.Number) })
 	g.decided = once(g.decided)
 	var orders, refunds []*Decided
@@ -128,7 +132,7 @@ func (g *group) judgePayment(o *Options, here *Decided, v *verdict) {
 		v.unexplained = true
 		v.differ(MissingHere, paid[0], nil)
 	case len(paid) > 0:
-		g.comparePayment(paid[0], here, v)
+		g.comparePayment(o, paid[0], here, v)
 	case here == nil || !here.Paid:
 	case failed != nil:
 		v.differ(StateDiffers, failed, here)
@@ -158,13 +162,22 @@ func (g *group) payments(here *Decided) (paid []*Line, failed *Line) {
 	return paid, failed
 }
 
-func (g *group) comparePayment(there *Line, here *Decided, v *verdict) {
+// differs reports whether an amount that bellman knows, or does not know, differs from the one of the bill.
+func (o *Options) differs(here, there int64) bool {
+	return here != 0 && here != there && (!o.Received || here < there)
+}
+
+func (g *group) comparePayment(o *Options, there *Line, here *Decided, v *verdict) {
 	same := true
 	if !here.Paid {
 		same = false
 		v.differ(StateDiffers, there, here)
 	}
-	if here.Amount != 0 && here.Amount != there.Amount || here.Currency != "" && there.Currency != "" && here.Currency != there.Currency {
+	if there.TransactionID != "" && here.TransactionID != "" && there.TransactionID != here.TransactionID {
+		same = false
+		v.differ(Duplicate, there, here) // the order has another payment here
+	}
+	if o.differs(here.Amount, there.Amount) || here.Currency != "" && there.Currency != "" && here.Currency != there.Currency {
 		same = false
 		v.differ(AmountDiffers, there, here)
 	}
@@ -181,7 +194,7 @@ func (g *group) missing(kind DifferenceKind, o *Options, here *Decided, stated b
 		return
 	}
 	from, to := o.From, o.To
-	if o.Before != nil {
+	if g.party.before {
 		from, to = from.Add(-o.Edge), to.Add(-o.Edge)
 		if !at.Before(to) && at.Before(o.To) {
 			v.deferred++
@@ -192,7 +205,7 @@ func (g *group) missing(kind DifferenceKind, o *Options, here *Decided, stated b
 	}
 	v.differ(kind, nil, here)
 	near := func(border time.Time) bool { return at.Sub(border).Abs() < o.Edge }
-	v.differences[len(v.differences)-1].Edge = o.Before == nil && (near(o.From) || near(o.To))
+	v.differences[len(v.differences)-1].Edge = !g.party.before && (near(o.From) || near(o.To))
 }
 
 // judgeRefunds compares the refunds of an order. here is nil if bellman does not have the order.
@@ -209,7 +222,7 @@ func (g *group) judgeRefunds(o *Options, here *Decided, refunds []*Decided, v *v
 		case i >= 0:
 			r := refunds[i]
 			found[r] = true
-			if l.Failed == r.Paid || !l.Failed && r.Amount != 0 && r.Amount != l.RefundAmount {
+			if l.Failed == r.Paid || !l.Failed && o.differs(r.Amount, l.RefundAmount) {
 				v.differ(RefundDiffers, l, r)
 			} else if !l.Failed {
 				v.matched++

@@ -40,6 +40,7 @@ type Line struct {
 // A Decided is an order or a refund as bellman knows it. An order that bellman still watches is one
 // too: its Paid is false.
 type Decided struct {
+	Account        string // whose bill has it, as in [Bill]; empty if one bill alone is compared
 	ChannelOrderNo string // as in [Line]
 	MerchantNo     string
 	OrderNo        string // the merchant's number

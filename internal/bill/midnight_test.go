@@ -58,17 +58,17 @@ func TestMidnight(t *testing.T) {
 				l.Time = tt.there
 				lines = append(lines, l)
 			}
-			o := Options{From: from, To: to, Dir: t.TempDir()}
+			b, o := Bill{Lines: sequence(lines)}, Options{From: from, To: to, Dir: t.TempDir()}
 			if tt.series {
 				var before []Line
 				if !tt.before.IsZero() {
 					l.Time = tt.before
 					before = append(before, l)
 				}
-				o.Before = sequence(before)
+				b.Before = sequence(before)
 			}
 			var got []Difference
-			counts, err := Compare(t.Context(), sequence(lines), sequence(items), o, func(d Difference) error {
+			counts, err := compareOne(t.Context(), b, sequence(items), o, func(d Difference) error {
 				got = append(got, d)
 				return nil
 			})
@@ -105,11 +105,11 @@ func TestMidnightIsReportedOnce(t *testing.T) {
 				}
 				reported := 0
 				for n := -1; n <= 1; n++ {
-					o := Options{From: day(n), To: day(n + 1), Dir: t.TempDir()}
+					b, o := Bill{Lines: sequence(bills[n])}, Options{From: day(n), To: day(n + 1), Dir: t.TempDir()}
 					if series {
-						o.Before = sequence(bills[n-1])
+						b.Before = sequence(bills[n-1])
 					}
-					_, err := Compare(t.Context(), sequence(bills[n]), sequence([]Decided{d}), o, func(d Difference) error {
+					_, err := compareOne(t.Context(), b, sequence([]Decided{d}), o, func(d Difference) error {
 						if d.Kind == MissingThere {
 							reported++
 						}

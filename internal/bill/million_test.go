@@ -83,7 +83,7 @@ func BenchmarkMillion(b *testing.B) {
 	for b.Loop() {
 		reset()
 		o := Options{From: from, To: to, Dir: b.TempDir()}
-		counts, err := Compare(b.Context(), ReadWeChatTrade(generated(n)), generatedOrders(n), o, func(Difference) error { return nil })
+		counts, err := compareOne(b.Context(), Bill{Lines: ReadWeChatTrade(generated(n))}, generatedOrders(n), o, func(Difference) error { return nil })
 		if err != nil || counts.Matched != n-n/1000 || counts.Differences[AmountDiffers] != n/1000 {
 			b.Fatalf("%+v, %v", counts, err)
 		}
@@ -101,7 +101,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	measure := func(n int) float64 {
 		reset()
-		_, err := Compare(t.Context(), ReadWeChatTrade(generated(n)), generatedOrders(n), Options{From: from, To: to, Dir: t.TempDir(), Memory: 4 << 20}, func(Difference) error { return nil })
+		_, err := compareOne(t.Context(), Bill{Lines: ReadWeChatTrade(generated(n))}, generatedOrders(n), Options{From: from, To: to, Dir: t.TempDir(), Memory: 4 << 20}, func(Difference) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

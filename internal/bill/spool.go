@@ -40,24 +40,25 @@ const entryBytes = 24
 // newSpool returns a spool that keeps temporary data in dir and uses about limit bytes of memory.
 func newSpool(dir string, limit int) *spool { return &spool{dir: dir, limit: limit} }
 
-// add adds a record.
-func (s *spool) add(key string, value []byte) error {
-	if len(s.index) > 0 && len(s.buffer)+len(key)+len(value)+2*binary.MaxVarintLen32+entryBytes*(len(s.index)+1) > s.limit {
+// add adds a record. Its key has two parts.
+func (s *spool) add(first, key string, value []byte) error {
+	if len(s.index) > 0 && len(s.buffer)+len(first)+len(key)+len(value)+2*binary.MaxVarintLen32+entryBytes*(len(s.index)+1) > s.limit {
 		if err := s.flush(); err != nil {
 			return err
 		}
 	}
 	e := entry{at: uint32(len(s.buffer))}
-	s.buffer = binary.AppendUvarint(s.buffer, uint64(len(key)))
+	s.buffer = binary.AppendUvarint(s.buffer, uint64(len(first)+len(key)))
 	s.buffer = binary.AppendUvarint(s.buffer, uint64(len(value)))
 	e.key = uint32(len(s.buffer))
+	s.buffer = append(s.buffer, first...)
 	s.buffer = append(s.buffer, key...)
 	e.value = uint32(len(s.buffer))
 	s.buffer = append(s.buffer, value...)
 	e.end = uint32(len(s.buffer))
-	var first [8]byte
-	copy(first[:], key)
-	e.prefix = binary.BigEndian.Uint64(first[:])
+	var begin [8]byte
+	copy(begin[:], s.buffer[e.key:e.value])
+	e.prefix = binary.BigEndian.Uint64(begin[:])
 	s.index = append(s.index, e)
 	return nil
 }

@@ -132,6 +132,7 @@ var orderFields = []field[Queue]{
 	{name: "reconcile.at", set: func(q *Queue, s string) error { return q.Order.reconcile().at(s) }},
 	{name: "reconcile.alarm", set: func(q *Queue, s string) error { return name(&q.Order.reconcile().Alarm, s) }},
 	{name: "reconcile.refunds", set: func(q *Queue, s string) error { return boolean(&q.Order.reconcile().Refunds, s) }},
+	{name: "reconcile.fund_flow", set: func(q *Queue, s string) error { return boolean(&q.Order.reconcile().FundFlow, s) }},
 	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
 	{name: "expires", set: func(q *Queue, s string) error { return atLeast(&q.Order.Expires, s, time.Second) }},
 	{name: "grace", set: func(q *Queue, s string) error { return atLeast(&q.Order.Grace, s, 0) }},

@@ -167,9 +167,11 @@ func TestOrderMistakes(t *testing.T) {
 		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: \"10:30\", alarm: ops}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
 			`queues.a.reconcile.alarm: "ops" is no queue`},
 		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: 25 o'clock}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
-			`is no time of day: want one such as 10:30 Asia/Shanghai`},
+			`"25 o'clock": want a time of day such as 10:30 Asia/Shanghai`},
 		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: \"10:30 Mars\"}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
 			`"Mars" is no time zone: want one such as Asia/Shanghai`},
+		{"queues: {a: {kind: order, on_exhausted: alert, reconcile: {at: \"10:30\", fund_flow: true}, channel: {kind: alipay, app_id: x, private_key: 'env:K', alipay_public_keys: [y]}}}",
+			"queues.a.reconcile.fund_flow: is a bill of the channel wechatpay: leave it out"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {}}}", "queues.a.channel.kind: is missing: want wechatpay, alipay, wechatpay_v2, unionpay, stripe, antom or program"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: wechatpay}}", "queues.a.channel: want fields"},
 		{"queues: {a: {kind: order, on_exhausted: alert, channel: {kind: paypal}}}", `queues.a.channel.kind: "paypal" does not exist: want wechatpay, alipay, wechatpay_v2, unionpay, stripe, antom or program`},
@@ -257,6 +259,7 @@ func fullShops() Queue {
 	q := DefaultOrderQueue("shops")
 	q.Order.OnExhausted, q.Order.ChannelExpiry, q.Order.MinCloseAge = "close", true, 5*time.Minute
 	q.Order.Channel = Channel{Kind: "wechatpay", Account: "shop1"}
+	q.Order.Reconcile = &Reconcile{At: 10*time.Hour + 30*time.Minute, Zone: billZone, Refunds: true, FundFlow: true}
 	return q
 }
 
@@ -272,7 +275,7 @@ func TestEveryMistakeOfAnOrder(t *testing.T) {
 			"query.url query.headers.A,B query.headers.Host query.body close.url on_exhausted"},
 		{"{kind: order, on_exhausted: alert, states: nothing, close_states: nothing, query: {method: GET, url: 'http://h'}, close: {url: 'http://h/{order_no'}}",
 			"states close_states query close.url"},
-		{"{kind: order, on_exhausted: close, channel: {account: shop1, mch_id: '1'}, query: {method: GET, url: 'http://h/{order_no}'}, reconcile: {at: 10:30 UTC}}", "channel.mch_id query reconcile"},
+		{"{kind: order, on_exhausted: close, channel: {account: shop1, mch_id: '1'}, query: {method: GET, url: 'http://h/{order_no}'}, reconcile: {at: 10:30 Mars}}", "channel.mch_id query reconcile.at"},
 		{"{kind: poll, channel: {account: ''}}", "channel.account"},
 		{"{kind: order, kind: order, on_exhausted: alert}", "kind query close states close_states"},
 	}

@@ -14,6 +14,8 @@ type Reconcile struct {
 	Zone    *time.Location // nil: at is missing
 	Alarm   string         // the queue of kind notify whose tasks report differences; empty: nobody is told
 	Refunds bool           // refunds are compared; default true
+
+	FundFlow bool // WeChat Pay's fund flow bill is compared, too; default false
 }
 
 // billZone is the zone of WeChat Pay's and Alipay's bills.
@@ -32,7 +34,7 @@ func (to *Reconcile) at(s string) error {
 	clock, zone, named := strings.Cut(s, " ")
 	t, err := time.Parse("15:04", clock)
 	if err != nil {
-		return fmt.Errorf("%.40q is no time of day: want one such as 10:30 Asia/Shanghai", s)
+		return fmt.Errorf("%.40q: want a time of day such as 10:30 Asia/Shanghai", s)
 	}
 	to.At, to.Zone = time.Duration(t.Hour())*time.Hour+time.Duration(t.Minute())*time.Minute, billZone
 	if named {
@@ -46,11 +48,12 @@ func (to *Reconcile) at(s string) error {
 // checkReconcile reports a daily comparison that has no time, or whose channel has no bill.
 func checkReconcile(r *reader, n ast.Node, path string, o *Order) {
 	at := within(path, "reconcile")
-	if o.Reconcile.Zone == nil {
-		r.note(n, at+".at", "is missing: want a time of day such as 10:30 Asia/Shanghai")
+	r.need(n, at+".at", o.Reconcile.Zone != nil, "a time of day such as 10:30 Asia/Shanghai")
+	if o.Reconcile.FundFlow && o.Channel.Kind != "wechatpay" && o.Channel.Account == "" {
+		r.note(n, at+".fund_flow", "is a bill of the channel wechatpay: leave it out")
 	}
-	if kind := o.Channel.Kind; kind != "wechatpay" && kind != "alipay" || o.Channel.Account != "" {
-		r.note(n, at, "needs the channel wechatpay or alipay, with an account of its own, whose bills are known: compare a file by bellman reconcile instead")
+	if kind := o.Channel.Kind; kind != "wechatpay" && kind != "alipay" && o.Channel.Account == "" {
+		r.note(n, at, "needs the channel wechatpay or alipay, or an account that is registered, whose bills are known: compare a file by bellman reconcile instead")
 	}
 }
 

@@ -49,11 +49,13 @@ const maxFaultDepth = 5
 
 // fault translates the reason of a failed attempt as far as its words are bellman's. Other texts stay as
 // they are.
-func (l *language) fault(text string) string { return plain(l.faultIn(text, l.faults, maxFaultDepth)) }
+func (l *language) fault(text string) string {
+	return plain(l.faultIn(text, l.faults(), maxFaultDepth))
+}
 
 // within is fault for a text that is embedded in another text.
 func (l *language) within(text string) string {
-	return plain(l.faultIn(text, l.faultParts, maxFaultDepth))
+	return plain(l.faultIn(text, l.faultParts(), maxFaultDepth))
 }
 
 func (l *language) faultIn(text string, known []faultText, depth int) string {
@@ -71,7 +73,7 @@ func (l *language) faultIn(text string, known []faultText, depth int) string {
 		}
 		var values []string
 		for i, at := range f.holes {
-			values = append(values, at, l.faultIn(found[i+1], l.faultParts, depth-1))
+			values = append(values, at, l.faultIn(found[i+1], l.faultParts(), depth-1))
 		}
 		return strings.NewReplacer(values...).Replace(l.texts[f.name])
 	}

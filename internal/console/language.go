@@ -25,14 +25,14 @@ const (
 	themeCookie = "bellman_theme"
 )
 
-// A language is one catalogue of texts and the pages in it. It never changes.
+// A language is one catalogue of texts and the pages in it.
 type language struct {
 	code  string // en or zh
 	tag   string // en or zh-CN, for the page's lang attribute
 	texts map[string]string
-	pages map[string]*template.Template
+	pages map[string]func() *template.Template
 
-	faults, faultParts []faultText // of English, and with nested ones; nil: this is English
+	faults, faultParts func() []faultText // of English, and with nested ones; empty: this is English
 }
 
 func readTexts(code string) (map[string]string, error) {

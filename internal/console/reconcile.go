@@ -140,8 +140,8 @@ func (q *request) exportReconcile() {
 	control := http.NewResponseController(q.w)
 	out := &sheet{w: q.w}
 	q.w.Write([]byte("\ufeff")) // tells spreadsheets that the file is UTF-8
-	out.Write([]string{"number", "kind", "channel_order_no", "edge", "bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
-		"merchant_no", "order_no", "task", "state", "amount", "currency", "paid_at", "asked_at", "asked_state", "asked_reading", "asked_error", "settled"})
+	out.Write([]string{"number", "kind", "account", "channel_order_no", "edge", "bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
+		"merchant_no", "order_no", "task", "state", "amount", "currency", "transaction_id", "paid_at", "asked_at", "asked_state", "asked_reading", "asked_error", "settled"})
 	for after := 0; ; {
 		items, next, err := q.reconciles.Differences(q.r.Context(), run.ID, "", after, 1000)
 		if err != nil {
@@ -170,16 +170,16 @@ func exportedDifference(i *reconcile.Item) []string {
 		return t.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
 	l, d, a := i.There, i.Here, i.Asked
-	cells := []string{strconv.Itoa(i.Number), string(i.Kind), i.ChannelOrderNo, strconv.FormatBool(i.Edge)}
+	cells := []string{strconv.Itoa(i.Number), string(i.Kind), i.Account, i.ChannelOrderNo, strconv.FormatBool(i.Edge)}
 	if l != nil {
 		cells = append(cells, strconv.Itoa(l.Number), l.TransactionID, l.RefundNo, strconv.FormatInt(l.Amount+l.RefundAmount, 10), l.Currency, l.State, stamp(l.Time)) // one of the amounts is 0
 	} else {
 		cells = append(cells, make([]string, 7)...)
 	}
 	if d != nil {
-		cells = append(cells, d.MerchantNo, d.OrderNo, d.TaskID, d.State, strconv.FormatInt(d.Amount, 10), d.Currency, stamp(d.PaidAt))
+		cells = append(cells, d.MerchantNo, d.OrderNo, d.TaskID, d.State, strconv.FormatInt(d.Amount, 10), d.Currency, d.TransactionID, stamp(d.PaidAt))
 	} else {
-		cells = append(cells, make([]string, 7)...)
+		cells = append(cells, make([]string, 8)...)
 	}
 	if a != nil {
 		cells = append(cells, stamp(a.At), a.State, a.Reading, a.Error, strconv.FormatBool(a.Settled))

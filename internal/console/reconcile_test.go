@@ -50,7 +50,7 @@ func (o *oneReconcile) Get(_ context.Context, id string) (reconcile.Run, error) 
 		return reconcile.Run{}, bellman.ErrNotFound
 	}
 	return reconcile.Run{
-		ID: id, Queue: "orders", Date: "2026-11-19", Source: "channel", State: reconcile.Done, Created: t0, Finished: t0, Kept: 51,
+		ID: id, Queue: "orders", Date: "2026-11-19", Source: "channel", Bill: reconcile.FundFlow, Bills: 2, State: reconcile.Done, Created: t0, Finished: t0, Kept: 51,
 		Counts: bill.Counts{Payments: 9, Matched: 4, Differences: map[bill.DifferenceKind]int{bill.AmountDiffers: 1, bill.MissingThere: 50}},
 	}, nil
 }
@@ -70,7 +70,8 @@ func (o *oneReconcile) Differences(_ context.Context, _ string, of bill.Differen
 		d := bill.Difference{Kind: bill.MissingThere, ChannelOrderNo: "=C" + strings.Repeat("x", n%7)}
 		d.Here = &bill.Decided{MerchantNo: "M1", OrderNo: "O1", TaskID: bellman.FirstID(t0).String(), State: "PAID", Amount: 100, Currency: "CNY", PaidAt: t0}
 		if n == 1 {
-			d.Kind, d.There = bill.AmountDiffers, &bill.Line{TransactionID: "T1", Amount: 99, Currency: "CNY", State: "SUCCESS", Time: t0, Number: 7}
+			d.Kind, d.Account, d.Here.TransactionID = bill.AmountDiffers, "wechatpay:19", "T2"
+			d.There = &bill.Line{TransactionID: "T1", Amount: 99, Currency: "CNY", State: "SUCCESS", Time: t0, Number: 7}
 		}
 		if of != "" && of != d.Kind {
 			continue
@@ -89,7 +90,7 @@ func TestReconciliations(t *testing.T) {
 	const page = "/reconciliations/" + reconcileID
 	for path, want := range map[string][]string{
 		"/reconciliations":                 {page, "2026-11-19", "51", "the channel"},
-		page:                               {"Missing in the bill", "SUCCESS 99", "PAID 100 CNY", "kind=&amp;after=50", page + "/export", "Ask the channel about each once"},
+		page:                               {"Missing in the bill", "SUCCESS 99", "<small>T1</small>", "<small>T2</small>", "wechatpay:19", "fund flow (WeChat Pay)", "Bills of accounts", "PAID 100 CNY", "kind=&amp;after=50", page + "/export", "Ask the channel about each once"},
 		page + "?kind=amount":              {"SUCCESS 99"},
 		page + "?kind=missing_there":       {"PAID 100 CNY"},
 		page + "?kind=&after=50":           {"To the first page"},
@@ -109,7 +110,7 @@ func TestReconciliations(t *testing.T) {
 		t.Error("the amount is among the orders that the bill lacks")
 	}
 	sheet := s.get(t, page+"/export")
-	if lines := strings.Split(strings.TrimSpace(sheet.body), "\n"); len(lines) != 52 || !strings.Contains(lines[1], `"1","amount","'=C`) || !strings.Contains(lines[1], `"99","CNY","SUCCESS"`) || strings.Count(lines[2], ",") != strings.Count(lines[0], ",") {
+	if lines := strings.Split(strings.TrimSpace(sheet.body), "\n"); len(lines) != 52 || !strings.Contains(lines[1], `"1","amount","wechatpay:19","'=C`) || !strings.Contains(lines[1], `"99","CNY","SUCCESS"`) || strings.Count(lines[2], ",") != strings.Count(lines[0], ",") {
 		t.Errorf("the export has %d lines, the first two are %.400q; want 52", len(lines), lines[:2])
 	}
 	if got := s.post(t, page, page, "reason", ""); got.StatusCode != http.StatusUnprocessableEntity || len(o.settled) != 0 {
@@ -182,8 +183,8 @@ func TestStartReconciliation(t *testing.T) {
 			t.Errorf("%v: %d, %v; want 422 that says %q", fields, got.StatusCode, o.asked, want)
 		}
 	}
-	if got := send(token, "", "from", "channel", "reason", "why", "no_refunds", "1"); got.StatusCode != http.StatusSeeOther || got.Header.Get("Location") != "/reconciliations/"+reconcileID ||
-		len(o.asked) != 1 || o.asked[0].Queue != "orders" || o.asked[0].Date != "2026-11-19" || !o.asked[0].NoRefunds || o.asked[0].By.Reason != "why" || o.asked[0].By.Who != "ops" {
+	if got := send(token, "", "account", " shop2", "bill", "fund_flow", "from", "channel", "reason", "why", "no_refunds", "1"); got.StatusCode != http.StatusSeeOther || got.Header.Get("Location") != "/reconciliations/"+reconcileID ||
+		len(o.asked) != 1 || o.asked[0].Queue != "orders" || o.asked[0].Date != "2026-11-19" || o.asked[0].Account != "shop2" || o.asked[0].Bill != reconcile.FundFlow || !o.asked[0].NoRefunds || o.asked[0].By.Reason != "why" || o.asked[0].By.Who != "ops" {
 		t.Errorf("the channel's bill: %d, %+v", got.StatusCode, o.asked)
 	}
 	text := strings.Repeat("order,fee\n1,2\n", 500_000) // most of it is on disk meanwhile

@@ -21,6 +21,8 @@ type newReconcileView struct {
 	*view
 	Queues    []string // of kind order
 	Queue     string
+	Account   string
+	Bill      string // trade or fund_flow
 	Date      string
 	From      string // channel or file
 	Mapping   string
@@ -33,7 +35,7 @@ var billZone = time.FixedZone("UTC+8", 8*60*60)
 
 func (q *request) newReconcile() {
 	q.showNewReconcile(http.StatusOK, &newReconcileView{
-		Queue: q.r.URL.Query().Get("queue"), From: reconcile.FromChannel,
+		Queue: q.r.URL.Query().Get("queue"), Account: q.r.URL.Query().Get("account"), From: reconcile.FromChannel,
 		Date: time.Now().In(billZone).AddDate(0, 0, -1).Format(time.DateOnly),
 	})
 }
@@ -54,7 +56,7 @@ func (q *request) showNewReconcile(status int, v *newReconcileView) {
 func (q *request) startReconcile() {
 	in := q.r.PostForm
 	v := &newReconcileView{
-		Queue: in.Get("queue"), Date: strings.TrimSpace(in.Get("date")), From: in.Get("from"), Mapping: strings.TrimSpace(in.Get("map")),
+		Queue: in.Get("queue"), Account: strings.TrimSpace(in.Get("account")), Bill: in.Get("bill"), Date: strings.TrimSpace(in.Get("date")), From: in.Get("from"), Mapping: strings.TrimSpace(in.Get("map")),
 		NoRefunds: in.Get("no_refunds") != "", pauseForm: pauseForm{Reason: strings.TrimSpace(in.Get("reason"))},
 	}
 	run, err := q.compared(v)
@@ -72,7 +74,7 @@ func (q *request) compared(v *newReconcileView) (run reconcile.Run, err error) {
 	if err := unreasoned(v.Reason); err != nil {
 		return run, err
 	}
-	wanted := reconcile.Request{Queue: v.Queue, Date: v.Date, NoRefunds: v.NoRefunds, By: q.by(v.Reason)}
+	wanted := reconcile.Request{Queue: v.Queue, Account: v.Account, Bill: reconcile.BillKind(v.Bill), Date: v.Date, NoRefunds: v.NoRefunds, By: q.by(v.Reason)}
 	if v.From != reconcile.FromFile {
 		return q.reconciles.Start(q.r.Context(), wanted)
 	}

@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"embed"
-	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -17,54 +16,46 @@ import (
 //go:embed pages/*.html
 var pageFiles embed.FS
 
-// allLanguages is the result of readPages, which all consoles of a process share.
-var allLanguages = sync.OnceValues(readPages)
+// allLanguages is the result of readLanguages, which all consoles of a process share.
+var allLanguages = sync.OnceValues(readLanguages)
 
-// readPages parses every catalogue, and every page in each language.
-func readPages() (map[string]*language, error) {
+// readLanguages reads every catalogue. A page is parsed when it is first shown, because all of them take more
+// memory than most servers use otherwise.
+func readLanguages() (map[string]*language, error) {
+	names, err := fs.Glob(pageFiles, "pages/*.html")
+	if err != nil {
+		return nil, err
+	}
 	all := make(map[string]*language, len(languages))
 	for _, known := range languages {
 		texts, err := readTexts(known.code)
 		if err != nil {
 			return nil, err
 		}
-		l := &language{code: known.code, tag: known.tag, texts: texts, pages: map[string]*template.Template{}}
+		l := &language{code: known.code, tag: known.tag, texts: texts, pages: map[string]func() *template.Template{}}
 		all[known.code] = l
+		l.faults, l.faultParts = noFaults, noFaults
 		if english := all[languages[0].code]; l != english {
-			l.faults, l.faultParts = faultTexts(english.texts, false), faultTexts(english.texts, true)
+			l.faults = sync.OnceValue(func() []faultText { return faultTexts(english.texts, false) })
+			l.faultParts = sync.OnceValue(func() []faultText { return faultTexts(english.texts, true) })
 		}
-	}
-	// Parsed once; the copy for each language gets its own functions.
-	base, err := template.New("").Funcs(functions(all[languages[0].code])).ParseFS(pageFiles, "pages/layout.html", "pages/bare.html", "pages/part.*.html")
-	if err != nil {
-		return nil, err
-	}
-	names, err := fs.Glob(pageFiles, "pages/*.html")
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range names {
-		name := strings.TrimSuffix(path.Base(file), ".html")
-		if name == "layout" || name == "bare" || strings.HasPrefix(name, "part.") {
-			continue
-		}
-		page, err := base.Clone()
-		if err == nil {
-			page, err = page.ParseFS(pageFiles, file)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("page %s: %w", name, err)
-		}
-		for _, l := range all {
-			own, err := page.Clone()
-			if err != nil {
-				return nil, err
+		base := sync.OnceValue(func() *template.Template {
+			return template.Must(template.New("").Funcs(functions(l)).ParseFS(pageFiles, "pages/layout.html", "pages/bare.html", "pages/part.*.html"))
+		})
+		for _, file := range names {
+			name := strings.TrimSuffix(path.Base(file), ".html")
+			if name == "layout" || name == "bare" || strings.HasPrefix(name, "part.") {
+				continue
 			}
-			l.pages[name] = own.Funcs(functions(l))
+			l.pages[name] = sync.OnceValue(func() *template.Template {
+				return template.Must(template.Must(base().Clone()).ParseFS(pageFiles, file))
+			})
 		}
 	}
 	return all, nil
 }
+
+func noFaults() []faultText { return nil }
 
 // A request is one request for a page, with its visitor.
 type request struct {
@@ -150,7 +141,7 @@ func (q *request) render(status int, name string, data any) {
 func (q *request) renderIn(layout string, status int, name string, data any) {
 	var page bytes.Buffer
 	q.status = status
-	if err := q.visitor.lang.pages[name].ExecuteTemplate(&page, layout, data); err != nil {
+	if err := q.visitor.lang.pages[name]().ExecuteTemplate(&page, layout, data); err != nil {
 		q.log.Error("console: a page could not be rendered", "page", name, "err", err)
 		q.status = http.StatusInternalServerError
 		http.Error(q.w, q.visitor.lang.say("error.inside"), http.StatusInternalServerError)

@@ -111,7 +111,7 @@ func (q *request) livePart(p part, pace time.Duration) {
 				return "", err
 			}
 			var b bytes.Buffer
-			if err := q.visitor.lang.pages["overview"].ExecuteTemplate(&b, p.name, data); err != nil {
+			if err := q.visitor.lang.pages["overview"]().ExecuteTemplate(&b, p.name, data); err != nil {
 				return "", err
 			}
 			return strings.ReplaceAll(strings.TrimSpace(b.String()), "\n", "\ndata: "), nil

@@ -3,48 +3,70 @@ package reconcile
 import (
 	"context"
 	"fmt"
-	"iter"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/store"
 )
 
-// compare compares a bill with the orders of a queue and writes the pages of differences. before is the bill of
-// the day before; nil: there is none. Then it sets the result of run, which the caller saves. It ends with errLost
-// when still returns false.
-func (r *Runs) compare(ctx context.Context, run *Run, q *Queue, lines, before iter.Seq2[bill.Line, error], still func() bool) error {
-	from, to, err := bill.Day(run.Date, nil)
-	if err != nil {
-		return err
-	}
-	w := &writer{runs: r, id: run.ID, token: bellman.NewID().String(), still: still}
-	counts, err := bill.Compare(ctx, lines, r.orders(ctx, q, from, to, still), bill.Options{
-		From: from, To: to, Before: before, NoRefunds: run.NoRefunds, Dir: r.dir,
-		Find: func(ctx context.Context, numbers []string) ([]bill.Decided, error) { return r.find(ctx, q, numbers) },
-	}, func(d bill.Difference) error { return w.add(ctx, d) })
-	if err == nil {
-		err = w.flush(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	run.State, run.Finished, run.Error = Done, now(), ""
-	run.Counts, run.Edge, run.Kept = counts, w.edge, w.kept
-	run.Token, run.Pages, run.Settling = w.token, w.pages, Settling{}
-	return nil
-}
-
-// A writer writes differences in pages.
+// A writer makes the result of a run: it counts what was compared, and writes the differences in pages.
 type writer struct {
-	runs        *Runs
-	id, token   string
-	still       func() bool
-	items       []Item
-	pages, kept int
-	edge        int
+	*Runs
+	run    *Run
+	still  func() bool // whether this process may go on; the work ends with errLost when it may not
+	items  []Item      // of the page that is not full
+	counts bill.Counts
+	bills  int
+	token  string
+	pages  int // full pages that were written
+	kept   int
+	edge   int
+	asked  time.Time // when a bill was asked for last
 }
 
+// writer begins a new result of a run.
+func (r *Runs) writer(run *Run, still func() bool) *writer {
+	return &writer{Runs: r, run: run, still: still, token: bellman.NewID().String(), counts: bill.Counts{Differences: map[bill.DifferenceKind]int{}}}
+}
+
+// resume goes on with the result that a run has.
+func (w *writer) resume(ctx context.Context) error {
+	run := w.run
+	w.counts, w.bills, w.token, w.kept, w.edge = run.Counts, run.Bills, run.Token, run.Kept, run.Edge
+	if w.counts.Differences == nil {
+		w.counts.Differences = map[bill.DifferenceKind]int{}
+	}
+	if w.pages = run.Kept / pageSize; run.Kept%pageSize == 0 {
+		return nil
+	}
+	items, err := w.page(ctx, run, w.pages)
+	w.items = items[:min(len(items), run.Kept%pageSize)] // a try that did not end may have added others
+	return err
+}
+
+// compare compares bills with the orders of a queue and writes full pages of differences. failed are the bills that
+// could not be read; they change nothing.
+func (w *writer) compare(ctx context.Context, q *Queue, bills []bill.Bill) (failed []bill.Failure, err error) {
+	from, to, err := bill.Day(w.run.Date, nil)
+	if err != nil {
+		return nil, err
+	}
+	counts, failed, err := bill.Compare(ctx, bills, w.orders(ctx, q, from, to, w.still), bill.Options{
+		From: from, To: to, NoRefunds: w.run.NoRefunds, Received: w.run.Bill == FundFlow, Dir: w.dir,
+		Find: func(ctx context.Context, account string, numbers []string) ([]bill.Decided, error) {
+			return w.find(ctx, q, account, numbers)
+		},
+	}, func(d bill.Difference) error { return w.add(ctx, d) })
+	if err != nil {
+		return nil, err
+	}
+	w.counts.Add(&counts)
+	w.bills += len(bills) - len(failed)
+	return failed, nil
+}
+
+// add keeps a difference.
 func (w *writer) add(ctx context.Context, d bill.Difference) error {
 	if d.Edge {
 		w.edge++
@@ -57,22 +79,38 @@ func (w *writer) add(ctx context.Context, d bill.Difference) error {
 	if len(w.items) < pageSize {
 		return nil
 	}
-	return w.flush(ctx)
-}
-
-func (w *writer) flush(ctx context.Context) error {
-	if len(w.items) == 0 {
-		return nil
-	}
-	if !w.still() {
-		return errLost
-	}
-	doc := pageDoc(w.id, w.token, w.pages, w.items)
-	if err := w.runs.store.Commit(ctx, &store.Batch{Docs: []store.Doc{doc}}); err != nil {
-		return fmt.Errorf("keep differences: %w", err)
+	if err := w.write(ctx); err != nil {
+		return err
 	}
 	w.pages++
 	w.items = w.items[:0]
+	return nil
+}
+
+func (w *writer) write(ctx context.Context) error {
+	if !w.still() {
+		return errLost
+	}
+	doc := pageDoc(w.run.ID, w.token, w.pages, w.items)
+	if err := w.store.Commit(ctx, &store.Batch{Docs: []store.Doc{doc}}); err != nil {
+		return fmt.Errorf("keep differences: %w", err)
+	}
+	return nil
+}
+
+// finish writes the last page, and sets the result of the run, which the caller saves.
+func (w *writer) finish(ctx context.Context) error {
+	pages := w.pages
+	if len(w.items) > 0 {
+		if err := w.write(ctx); err != nil {
+			return err
+		}
+		pages++
+	}
+	run := w.run
+	run.Finished, run.Error, run.Left, run.Partial = now(), "", nil, false
+	run.Counts, run.Edge, run.Kept, run.Bills = w.counts, w.edge, w.kept, w.bills
+	run.Token, run.Pages, run.Settling = w.token, pages, Settling{}
 	return nil
 }
 

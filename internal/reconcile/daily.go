@@ -23,24 +23,30 @@ const (
 func (r *Runs) daily(ctx context.Context, heads []*head) (started bool, err error) {
 	var errs []error
 	for _, q := range r.queues() {
-		if q.Daily == nil || q.Lines == nil {
+		if q.Daily == nil || q.Lines == nil && q.Registry == nil {
 			continue
 		}
-		runs := map[string]*head{} // of the queue's channel, by date
-		last := ""                 // date of its newest daily job
-		for _, h := range heads {
-			if h.Queue == q.Name && h.Source == FromChannel {
-				runs[h.Date] = h
-				if h.Daily {
-					last = max(last, h.Date)
+		kinds := []BillKind{TradeBill}
+		if q.Daily.FundFlow {
+			kinds = append(kinds, FundFlow)
+		}
+		for _, kind := range kinds {
+			runs := map[string]*head{} // of the queue's channel, by date
+			last := ""                 // date of its newest daily job
+			for _, h := range heads {
+				if h.Queue == q.Name && h.Account == "" && h.Bill == kind && h.Source == FromChannel {
+					runs[h.Date] = h
+					if h.Daily {
+						last = max(last, h.Date)
+					}
 				}
 			}
-		}
-		for _, date := range q.Daily.due(time.Now(), runs, last) {
-			in := Request{Queue: q.Name, Date: date, NoRefunds: q.Daily.NoRefunds, By: bellman.By{Reason: "daily"}}
-			_, err := r.start(ctx, in, q.Daily)
-			if started = started || err == nil; err != nil && !errors.Is(err, bellman.ErrConflict) {
-				errs = append(errs, fmt.Errorf("queue %s: start the daily reconciliation of %s: %w", q.Name, date, err))
+			for _, date := range q.Daily.due(time.Now(), runs, last) {
+				in := Request{Queue: q.Name, Bill: kind, Date: date, NoRefunds: q.Daily.NoRefunds, By: bellman.By{Reason: "daily"}}
+				_, err := r.start(ctx, in, q.Daily)
+				if started = started || err == nil; err != nil && !errors.Is(err, bellman.ErrConflict) {
+					errs = append(errs, fmt.Errorf("queue %s: start the daily reconciliation of %s: %w", q.Name, date, err))
+				}
 			}
 		}
 	}

@@ -25,8 +25,8 @@ const edge = time.Hour
 func (r *Runs) orders(ctx context.Context, q *Queue, from, to time.Time, still func() bool) iter.Seq2[bill.Decided, error] {
 	return func(yield func(bill.Decided, error) bool) {
 		for i, queue := range append([]string{q.Name}, q.Refunds...) {
-			f := store.Filter{Queue: queue, CreatedFrom: from.Add(-edge - q.Window), CreatedTo: to.Add(After)}
-			if i > 0 {
+			f := q.around(from, to)
+			if f.Queue = queue; i > 0 {
 				f.CreatedFrom = from.Add(-edge - refundWindow)
 			}
 			for d, err := range r.items(ctx, q, f, still) {
@@ -38,28 +38,48 @@ func (r *Runs) orders(ctx context.Context, q *Queue, from, to time.Time, still f
 	}
 }
 
+// around selects the orders of a queue that are looked for in the bill of a period.
+func (q *Queue) around(from, to time.Time) store.Filter {
+	return store.Filter{Queue: q.Name, CreatedFrom: from.Add(-edge - q.Window), CreatedTo: to.Add(After)}
+}
+
 // items yields the items of the tasks that a filter selects.
 func (r *Runs) items(ctx context.Context, q *Queue, f store.Filter, still func() bool) iter.Seq2[bill.Decided, error] {
 	return func(yield func(bill.Decided, error) bool) {
+		for t, err := range r.tasksOf(ctx, f, still) {
+			d, ok := bill.Decided{}, false
+			if err == nil {
+				d, ok, err = r.item(ctx, q, t)
+			}
+			if err != nil {
+				yield(bill.Decided{}, err)
+				return
+			}
+			if ok && !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+// tasksOf yields the tasks that a filter selects, without the records of notices about payments. It ends with
+// errLost when still returns false.
+func (r *Runs) tasksOf(ctx context.Context, f store.Filter, still func() bool) iter.Seq2[*bellman.Task, error] {
+	return func(yield func(*bellman.Task, error) bool) {
 		for before := (bellman.ID{}); ; {
 			tasks, next, err := r.store.List(ctx, f, before, pageSize)
 			if err == nil && !still() {
 				err = errLost
 			}
 			if err != nil {
-				yield(bill.Decided{}, fmt.Errorf("list orders: %w", err))
+				yield(nil, fmt.Errorf("list orders: %w", err))
 				return
 			}
 			for _, t := range tasks {
 				if t.Event == order.EventNotice && !bytes.Contains(t.Body, ofRefund) {
 					continue // most records are of payments, and to read each takes as long as to compare an order
 				}
-				d, ok, err := r.item(ctx, q, t)
-				if err != nil {
-					yield(bill.Decided{}, err)
-					return
-				}
-				if ok && !yield(d, nil) {
+				if !yield(t, nil) {
 					return
 				}
 			}
@@ -70,12 +90,12 @@ func (r *Runs) items(ctx context.Context, q *Queue, f store.Filter, still func()
 	}
 }
 
-// find returns the items of orders by the channel's numbers. An order may belong to another queue of the
-// same account.
-func (r *Runs) find(ctx context.Context, q *Queue, numbers []string) (items []bill.Decided, err error) {
+// find returns the items of orders of an account by the channel's numbers. An order may belong to another queue of
+// the same account.
+func (r *Runs) find(ctx context.Context, q *Queue, account string, numbers []string) (items []bill.Decided, err error) {
 	keys := make([]store.Key, len(numbers))
 	for i, no := range numbers {
-		keys[i].Key = order.Alias(q.Account, order.OfPayment, no)
+		keys[i].Key = order.Alias(account, order.OfPayment, no)
 	}
 	found, err := r.store.Find(ctx, keys)
 	if err != nil {
@@ -126,24 +146,31 @@ func (r *Runs) item(ctx context.Context, q *Queue, t *bellman.Task) (d bill.Deci
 	default:
 		return d, false, nil
 	}
-	ask, err := order.ParseAsk(t.Body)
-	if err != nil {
+	// Its fields were checked when the order was added, and to check them again takes longer than all else here.
+	var ask order.Ask
+	if err := json.Unmarshal(t.Body, &ask); err != nil && len(t.Body) > 0 {
 		r.log.Warn("an order cannot be read and is not reconciled", "task", t.ID, "err", err)
 		return d, false, nil
 	}
-	if ask.Account != "" && ask.Account != q.Account {
-		return d, false, nil
-	}
 	if told := ask.Notice; told != nil {
-		return refund(t, told)
+		d, ok = refund(t, told)
+		d.Account = cmp.Or(told.Account, q.Identity)
+		return d, ok, nil
+	}
+	account := q.accountOf(ask.Account, t.Alias(), ask.Watch)
+	if account == "" {
+		return d, false, nil
 	}
 	life, err := order.ParseLife(t.Data)
 	if err != nil {
 		life = order.Life{State: order.StateUnknown}
 	}
 	d = bill.Decided{
-		ChannelOrderNo: cmp.Or(ask.ChannelOrderNo, t.OrderNo), MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, TaskID: t.ID.String(),
-		State: order.StateOf(t), Amount: ask.Amount, Currency: ask.Currency,
+		Account: account, ChannelOrderNo: cmp.Or(ask.ChannelOrderNo, t.OrderNo), MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, TaskID: t.ID.String(),
+		State: life.State, Amount: ask.Amount, Currency: ask.Currency,
+	}
+	if life.State == order.StatePending {
+		d.State = order.StateOf(t) // a task that ended leaves its order UNKNOWN
 	}
 	if w := ask.Watch; w != nil {
 		if life.Late == "" {
@@ -162,6 +189,20 @@ func (r *Runs) item(ctx context.Context, q *Queue, t *bellman.Task) (d bill.Deci
 	return d, true, nil
 }
 
+// accountOf returns the account of an order or refund that names an account, or none; empty: it is not known.
+func (q *Queue) accountOf(name, alias string, w *order.Watch) string {
+	if w != nil {
+		alias = w.Alias
+	}
+	if account := order.AccountIn(alias); account != "" {
+		return account
+	}
+	if name != "" {
+		return "" // it was added before orders had an alias
+	}
+	return q.Identity
+}
+
 // pay adds what the life of an order says about its payment.
 func pay(d *bill.Decided, life *order.Life) {
 	reversed := life.State == order.Revoked.String() && life.Close == order.CloseRefunded.String()
@@ -172,21 +213,19 @@ func pay(d *bill.Decided, life *order.Life) {
 	if life.Late != "" {
 		d.State = life.Late
 	}
-	taken := map[string]any{}
-	reader := json.NewDecoder(bytes.NewReader(life.Taken))
-	reader.UseNumber()
-	if len(life.Taken) > 0 && reader.Decode(&taken) != nil {
-		clear(taken)
+	// What a channel of the platform's own took may have other types: such a field is left out.
+	var taken struct {
+		TransactionID string `json:"transaction_id"`
+		Amount        int64  `json:"amount"`
+		Currency      string `json:"currency"`
+		PaidAt        string `json:"paid_at"`
 	}
-	d.TransactionID, _ = taken["transaction_id"].(string)
-	if amount, is := taken["amount"].(json.Number); is && d.Amount == 0 {
-		if n, err := amount.Int64(); err == nil && n > 0 {
-			d.Amount = n
-			d.Currency, _ = taken["currency"].(string)
-		}
+	json.Unmarshal(life.Taken, &taken)
+	d.TransactionID = taken.TransactionID
+	if taken.Amount > 0 && d.Amount == 0 {
+		d.Amount, d.Currency = taken.Amount, taken.Currency
 	}
-	text, _ := taken["paid_at"].(string)
-	switch at, err := time.Parse(time.RFC3339, text); {
+	switch at, err := time.Parse(time.RFC3339, taken.PaidAt); {
 	case err == nil:
 		d.PaidAt = at.UTC()
 	case !reversed && life.DecidedAt != 0:
@@ -199,9 +238,9 @@ func pay(d *bill.Decided, life *order.Life) {
 
 // refund returns the refund that a notice told of. WeChat Pay says its state and amount; a channel that says
 // neither tells of refunds that were made.
-func refund(t *bellman.Task, told *order.Told) (d bill.Decided, ok bool, err error) {
+func refund(t *bellman.Task, told *order.Told) (d bill.Decided, ok bool) {
 	if told.Of != order.OfRefund || told.Result == order.NoticeRefused || told.RefNo == "" {
-		return d, false, nil
+		return d, false
 	}
 	d = bill.Decided{ChannelOrderNo: told.OrderNo, MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, RefundNo: told.RefNo, State: "refunded", Paid: true}
 	var said struct {
@@ -213,7 +252,7 @@ func refund(t *bellman.Task, told *order.Told) (d bill.Decided, ok bool, err err
 	if json.Unmarshal([]byte(told.Content), &said) == nil && said.State != "" {
 		d.State, d.Paid, d.Amount = said.State, said.State == "SUCCESS" || said.State == "PROCESSING", max(said.Amount.Refund, 0)
 	}
-	return d, true, nil
+	return d, true
 }
 
 // ofRefund is in the body of each record of a notice about a refund.

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,6 +58,7 @@ func parse(doc store.Doc) (*head, error) {
 	if err := json.Unmarshal(doc.Value, &h.Run); err != nil {
 		return nil, fmt.Errorf("read reconciliation %s: %w", doc.Name, err)
 	}
+	h.Bill = cmp.Or(h.Bill, TradeBill)
 	return h, nil
 }
 

@@ -89,8 +89,16 @@ func TestRequestIsChecked(t *testing.T) {
 				t.Errorf("Start(%+v) = %v; want %s invalid", in, err, field)
 			}
 		}
-		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: "2000-01-03"}); err == nil {
-			t.Error("the bill of a day that is not over was asked for")
+		// Noon of the 3rd in UTC+8, which is 04:00 UTC; the 2nd is over there since 16:00 UTC.
+		_, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: "2000-01-03"})
+		if err == nil || !strings.Contains(err.Error(), "2000-01-03 is not over in the channel's time zone, UTC+8: want a day before 2000-01-03") {
+			t.Errorf("a day that is not over: %v", err)
+		}
+		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Bill: "all", Date: date}); err == nil || !strings.Contains(err.Error(), "want trade or fund_flow") {
+			t.Errorf("a bill that there is not: %v", err)
+		}
+		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Bill: reconcile.FundFlow, Date: date}); err == nil || !strings.Contains(err.Error(), "queue") {
+			t.Errorf("a fund flow bill of a channel that has none: %v", err)
 		}
 		w.queue.Lines = nil
 		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date}); err == nil {

@@ -8,12 +8,15 @@ import (
 	"github.com/bellmanhq/bellman/internal/bill"
 )
 
-// A Run is the comparison of a queue's orders with the bill of one day. Its JSON is the stored document.
+// A Run is the comparison of a queue's orders with the bills of one day. Its JSON is the stored document.
 type Run struct {
-	ID     string `json:"id"` // the date and a hash of the queue, date and source
-	Queue  string `json:"queue"`
-	Date   string `json:"date"` // such as 2026-11-21, UTC+8
-	Source string `json:"source"`
+	ID      string `json:"id"` // the date and a hash of the queue, account, date and source
+	Queue   string `json:"queue"`
+	Account string `json:"account,omitempty"` // the registered account that is compared; empty: all of the queue, or those of a file
+	Date    string `json:"date"`              // such as 2026-11-21, UTC+8
+	Source  string `json:"source"`
+
+	Bill BillKind `json:"bill"`
 
 	NoRefunds bool   `json:"no_refunds,omitempty"` // refunds are not compared
 	Daily     bool   `json:"daily,omitempty"`      // the queue's daily job started it
@@ -28,6 +31,12 @@ type Run struct {
 	Next     time.Time `json:"next,omitzero"`     // of a waiting run: when the bill is asked for again
 	Tries    int       `json:"tries,omitempty"`   // in vain, since Created
 	Error    string    `json:"error,omitempty"`   // of the last try; empty: none
+
+	Bills int    `json:"bills,omitempty"` // that were compared for the newest result
+	Left  []Left `json:"left,omitempty"`  // accounts whose bill could not be had since Created
+
+	// Partial says that the newest result is of the newest request, and lacks the accounts of Left.
+	Partial bool `json:"partial,omitempty"`
 
 	Counts bill.Counts `json:"counts"`         // of the newest result
 	Edge   int         `json:"edge,omitempty"` // differences that may be in the neighbouring bill
@@ -46,6 +55,24 @@ func (r *Run) Total() (n int) {
 	}
 	return n
 }
+
+// A Left is an account whose bill could not be had.
+type Left struct {
+	Account string `json:"account"` // its name; empty: the queue's own
+	Error   string `json:"error"`
+}
+
+// current reports whether the result is of the newest request.
+func (r *Run) current() bool { return r.State == Done || r.Partial }
+
+// A BillKind is a kind of bill. Empty is TradeBill in a request.
+type BillKind string
+
+// The kinds of bills.
+const (
+	TradeBill BillKind = "trade"     // payments and refunds
+	FundFlow  BillKind = "fund_flow" // what reached and left the account: WeChat Pay alone has it
+)
 
 // The sources of bills.
 const (
@@ -111,9 +138,16 @@ const (
 )
 
 // runID returns the id of a run.
-func runID(queue, date, source string) string {
-	sum := sha256.Sum256([]byte(queue + "\x00" + date + "\x00" + source))
-	return date + "-" + hex.EncodeToString(sum[:8])
+func runID(in *Request, source string) string {
+	text := in.Queue + "\x00" + in.Date + "\x00" + source
+	if in.Account != "" {
+		text += "\x00" + in.Account
+	}
+	if in.Bill == FundFlow {
+		text += "\x00\x00" + string(FundFlow) // no account has this name
+	}
+	sum := sha256.Sum256([]byte(text))
+	return in.Date + "-" + hex.EncodeToString(sum[:8])
 }
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,18 +57,52 @@ type Options struct {
 // A Queue is a queue of orders.
 type Queue struct {
 	Name    string
-	Account string        // of the queue at its channel
-	Refunds []string      // queues of kind poll that ask about refunds of the same account
+	Account               // of orders that name none; its Name is empty if it is the queue's own channel
+	Refunds []string      // queues of kind poll that ask about refunds of accounts of the queue
 	Window  time.Duration // how long before its payment an order of the queue is created, at most
 
+	Registry Registry // has the accounts that orders of the queue may name; nil: they can name none
+	Daily    *Daily   // nil: the queue has no daily job
+}
+
+// An Account is an account at a channel.
+type Account struct {
+	Name     string // under which it is registered; empty: the queue's own
+	Identity string // by which the channel knows it, as in package order
+
+	Statement           // the bill of payments and refunds
+	FundFlow  Statement // the bill of what reached and left the account; its functions are nil if there is none
+
+	// Pace is the shortest time between two bills that are asked for, because of the account's rate; 0: none.
+	Pace time.Duration
+}
+
+// A Statement is a kind of bill.
+type Statement struct {
 	// Lines yields the bill of a date that the channel makes. An error may be an order.ErrBillNotReady. nil:
 	// the channel has no bills that can be asked for.
 	Lines func(ctx context.Context, date string) iter.Seq2[bill.Line, error]
 
 	// Read reads a bill of the channel that was saved to a file. nil: only files with a mapping can be read.
 	Read func(r io.Reader) iter.Seq2[bill.Line, error]
+}
 
-	Daily *Daily // nil: the queue has no daily job
+// of returns a kind of bill of an account.
+func (a *Account) of(kind BillKind) *Statement {
+	if kind == FundFlow {
+		return &a.FundFlow
+	}
+	return &a.Statement
+}
+
+// A Registry has the accounts of a queue. Its methods may be called concurrently.
+type Registry interface {
+	// Any reports whether an account is registered at all.
+	Any(ctx context.Context) (bool, error)
+
+	// Get returns an account by its name. It returns bellman.ErrNotFound if there is none, and *bellman.Invalid if it
+	// is no account for the queue.
+	Get(ctx context.Context, name string) (Account, error)
 }
 
 // Daily is the daily job of a queue: it reconciles the day before, in UTC+8, and the days that were missed since
@@ -77,6 +112,7 @@ type Daily struct {
 	Zone      *time.Location
 	Alarm     string // the queue whose tasks report differences, and bills that could not be had; empty: none
 	NoRefunds bool   // refunds are not compared
+	FundFlow  bool   // the fund flow bill is compared, too
 }
 
 // Runs keeps the runs of a store, and works on them while Run runs. All methods are safe for concurrent use.
@@ -108,19 +144,21 @@ func New(o Options) (*Runs, error) {
 // A Request says what is compared.
 type Request struct {
 	Queue     string
+	Account   string // a registered one; empty: all accounts of the queue, and for a file that of orders that name none
+	Bill      BillKind
 	Date      string // such as 2026-11-21
 	NoRefunds bool
 	By        bellman.By
 }
 
-// Start requests a comparison with the bill of the queue's channel. It is durable when Start returns. If the
+// Start requests a comparison with the bills of the queue's accounts. It is durable when Start returns. If the
 // same is waiting or running, Start returns that. Errors: *bellman.Invalid, or the store's.
 func (r *Runs) Start(ctx context.Context, in Request) (Run, error) {
-	q, err := r.check(&in)
+	q, at, err := r.check(ctx, &in)
 	if err != nil {
 		return Run{}, err
 	}
-	if q.Lines == nil {
+	if at.of(in.Bill).Lines == nil && (q.Registry == nil || at.Lines != nil || in.Account != "") {
 		return Run{}, invalid("queue", coded.Errorf("reconcile.no_bill", "the channel of %.60q has no bill that can be asked for: upload a file", in.Queue))
 	}
 	return r.start(ctx, in, nil)
@@ -150,7 +188,7 @@ func (r *Runs) start(ctx context.Context, in Request, daily *Daily) (Run, error)
 // begin returns the stored run of a request, which is zero if there is none, and the run as the request
 // changes it. The result before it stays.
 func (r *Runs) begin(ctx context.Context, in Request, source string) (*head, Run, error) {
-	id := runID(in.Queue, in.Date, source)
+	id := runID(&in, source)
 	h, err := r.read(ctx, id)
 	if errors.Is(err, bellman.ErrNotFound) {
 		h, err = &head{}, nil
@@ -159,18 +197,20 @@ func (r *Runs) begin(ctx context.Context, in Request, source string) (*head, Run
 		return nil, Run{}, err
 	}
 	run := h.Run
-	run.ID, run.Queue, run.Date, run.Source, run.NoRefunds = id, in.Queue, in.Date, source, in.NoRefunds
+	run.ID, run.Queue, run.Account, run.Bill, run.Date, run.Source, run.NoRefunds = id, in.Queue, in.Account, in.Bill, in.Date, source, in.NoRefunds
 	run.Who, run.Reason, run.From = in.By.Who, in.By.Reason, in.By.From
-	run.State, run.Created, run.Next, run.Tries, run.Error = Waiting, now(), time.Time{}, 0, ""
+	run.State, run.Created, run.Next, run.Tries, run.Error, run.Left, run.Partial = Waiting, now(), time.Time{}, 0, "", nil, false
 	if h.State == Done { // otherwise the daily job still owes its report
 		run.Alarm = ""
 	}
 	return h, run, nil
 }
 
-// check returns the queue of a request, or its mistakes.
-func (r *Runs) check(in *Request) (q Queue, err error) {
+// check returns the queue of a request and its account, or its mistakes. Without an account in the request it is that
+// of orders that name none.
+func (r *Runs) check(ctx context.Context, in *Request) (q Queue, at Account, err error) {
 	var wrong bellman.Invalid
+	in.Bill = cmp.Or(in.Bill, TradeBill)
 	all := r.queues()
 	i := slices.IndexFunc(all, func(q Queue) bool { return q.Name == in.Queue })
 	if i < 0 {
@@ -179,17 +219,41 @@ func (r *Runs) check(in *Request) (q Queue, err error) {
 			names = append(names, q.Name)
 		}
 		wrong.Note("queue", coded.Errorf("reconcile.no_queue", "no queue %.60q of kind order is configured: want one of %s", in.Queue, strings.Join(names, ", ")))
+	} else {
+		q = all[i]
+		if at, err = q.account(ctx, in.Account); err != nil {
+			problem := new(bellman.Invalid)
+			switch {
+			case errors.As(err, &problem):
+				wrong.Fields = append(wrong.Fields, problem.Fields...)
+			case errors.Is(err, bellman.ErrNotFound):
+				wrong.Note("account", coded.Errorf("order.no_account", "%.128q is not registered: want the name of an account", in.Account))
+			default:
+				return q, at, err
+			}
+		}
+	}
+	if in.Bill != TradeBill && in.Bill != FundFlow {
+		wrong.Note("bill", coded.Errorf("reconcile.bill", "%.40q is no kind of bill: want trade or fund_flow", in.Bill))
 	}
 	switch from, to, err := bill.Day(in.Date, nil); {
 	case err != nil || from.Year() < 2000:
 		wrong.Note("date", coded.Errorf("reconcile.date", "%.40q is no date: want one such as 2026-11-21", in.Date))
 	case to.After(time.Now()):
-		wrong.Note("date", coded.Errorf("reconcile.future", "%s is not over in UTC+8: want a day before", in.Date))
+		wrong.Note("date", coded.Errorf("reconcile.future", "%s is not over in the channel's time zone, UTC+8: want a day before %s", in.Date, time.Now().In(zone).Format(time.DateOnly)))
 	}
-	if err := wrong.Err(); err != nil {
-		return q, err
+	return q, at, wrong.Err()
+}
+
+// account returns an account of the queue by its name; an empty name is the one of orders that name none.
+func (q *Queue) account(ctx context.Context, name string) (Account, error) {
+	switch {
+	case name == "" && q.Account.Name == "":
+		return q.Account, nil
+	case q.Registry == nil:
+		return Account{}, invalid("account", coded.Errorf("reconcile.no_accounts", "is given, but queue %.60q has no registered accounts: leave it out", q.Name))
 	}
-	return all[i], nil
+	return q.Registry.Get(ctx, cmp.Or(name, q.Account.Name))
 }
 
 func invalid(field string, err error) error {
@@ -201,39 +265,35 @@ func invalid(field string, err error) error {
 // File compares a file with the orders of a queue, and returns when the result is stored. A nil mapping means
 // that the file is a bill of the queue's channel. An error of the file is a *bellman.Invalid of the field file.
 func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Reader) (Run, error) {
-	q, err := r.check(&in)
+	q, at, err := r.check(ctx, &in)
 	if err != nil {
 		return Run{}, err
 	}
-	if m == nil && q.Read == nil {
+	if m == nil && at.of(in.Bill).Read == nil {
 		return Run{}, invalid("map", coded.Errorf("reconcile.no_reader", "is missing: the channel of %.60q has no bill that is known; say which columns the file has", in.Queue))
 	}
-	read := q.Read
+	read := at.of(in.Bill).Read
 	if m != nil {
 		read = func(r io.Reader) iter.Seq2[bill.Line, error] { return bill.ReadCSV(r, *m) }
-	}
-	var badFile error
-	lines := func(yield func(bill.Line, error) bool) {
-		for l, err := range read(file) {
-			badFile = err
-			if !yield(l, err) {
-				return
-			}
-		}
 	}
 	h, run, err := r.begin(ctx, in, FromFile)
 	if err != nil {
 		return Run{}, err
 	}
-	err = r.compare(ctx, &run, &q, lines, nil, func() bool { return true })
+	w := r.writer(&run, func() bool { return true })
+	failed, err := w.compare(ctx, &q, []bill.Bill{{Account: at.Identity, Lines: read(file)}})
 	switch {
-	case badFile != nil && ctx.Err() == nil:
-		return Run{}, invalid("file", badFile)
-	case errors.Is(err, bill.ErrOtherDay):
-		return Run{}, invalid("file", err)
-	case err != nil:
+	case err == nil && ctx.Err() != nil:
+		err = ctx.Err()
+	case err == nil && len(failed) > 0:
+		err = invalid("file", failed[0].Err)
+	case err == nil:
+		err = w.finish(ctx)
+	}
+	if err != nil {
 		return Run{}, err
 	}
+	run.State = Done
 	if err := r.save(ctx, h, run, store.AuditOf(in.By, run.Created, "reconcile", target(run.ID))); err != nil {
 		return Run{}, err
 	}
@@ -273,7 +333,7 @@ func (r *Runs) Settle(ctx context.Context, id string, by bellman.By) (Run, error
 	if err != nil {
 		return Run{}, err
 	}
-	if h.State != Done {
+	if !h.current() || h.State != Done && h.State != Failed {
 		return Run{}, coded.Errorf("reconcile.unfinished", "%w: the reconciliation is %s: settle it when it is done", bellman.ErrConflict, h.State)
 	}
 	if h.Settling.State == Running {

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/alarm"
-	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -86,7 +84,7 @@ func (r *Runs) round(ctx context.Context) error {
 
 // try makes one try of a run.
 func (r *Runs) try(ctx context.Context, h *head) error {
-	run := h.Run
+	run, before := h.Run, h.Token
 	run.State, run.Next = Running, time.Time{}
 	if err := r.save(ctx, h, run); err != nil {
 		return err
@@ -106,6 +104,9 @@ func (r *Runs) try(ctx context.Context, h *head) error {
 		}
 		r.log.Warn("an order queue cannot be reconciled", "reconciliation", run.ID, "queue", run.Queue, "next", run.Next, "err", err)
 	}
+	if err == nil {
+		run.State = Done
+	}
 	if err := r.report(ctx, &run); err != nil {
 		return err
 	}
@@ -113,68 +114,47 @@ func (r *Runs) try(ctx context.Context, h *head) error {
 		return err
 	}
 	if run.State == Done {
-		r.log.Info("an order queue is reconciled", "reconciliation", run.ID, "queue", run.Queue, "matched", run.Counts.Matched, "differences", run.Total())
+		r.log.Info("an order queue is reconciled", "reconciliation", run.ID, "queue", run.Queue, "bill", run.Bill, "bills", run.Bills, "matched", run.Counts.Matched, "differences", run.Total())
+	}
+	if run.Token != before {
 		r.swept(ctx, &run)
 	}
 	return nil
 }
 
-// patientBefore is the number of tries for which a comparison waits for the bill of the day before.
-const patientBefore = 3
-
-// once asks for the bill and compares it. What is missing near midnight is looked for in the bill of the day
-// before. If that one does not come in several tries, the comparison is made without it, and marks what is near
-// midnight.
-func (r *Runs) once(ctx context.Context, run *Run) error {
-	all := r.queues()
-	i := slices.IndexFunc(all, func(q Queue) bool { return q.Name == run.Queue && q.Lines != nil })
-	if i < 0 {
-		return fmt.Errorf("the queue %s is not configured any more, or its channel has no bill that can be asked for", run.Queue)
-	}
-	q := &all[i]
-	from, _, err := bill.Day(run.Date, nil)
-	if err != nil {
-		return err
-	}
-	var failed error // of the bill of the day before
-	before := func(yield func(bill.Line, error) bool) {
-		for l, err := range q.Lines(ctx, from.AddDate(0, 0, -1).Format(time.DateOnly)) {
-			failed = err
-			if !yield(l, err) {
-				return
-			}
-		}
-	}
-	err = r.compare(ctx, run, q, q.Lines(ctx, run.Date), before, r.leading)
-	if failed == nil || run.Tries+1 < patientBefore || ctx.Err() != nil {
-		return err
-	}
-	r.log.Warn("the bill of the day before is missing: differences near midnight are marked", "reconciliation", run.ID, "queue", run.Queue, "err", failed)
-	return r.compare(ctx, run, q, q.Lines(ctx, run.Date), nil, r.leading)
-}
-
-// report reports the end of a run that has an Alarm: differences, or that there is no bill. It comes before
+// report reports the end of a run that has an Alarm: differences, and that there is no bill. It comes before
 // the save, so that a crash between the two cannot lose it; the alarm's id and time make a repeat harmless.
 func (r *Runs) report(ctx context.Context, run *Run) error {
+	if run.Alarm == "" || run.State != Failed && run.State != Done {
+		return nil
+	}
 	a := alarm.Alarm{
 		ID: "reconcile/" + run.Queue + "/" + run.Date, Name: "reconcile-" + run.Queue, Queue: run.Queue, To: run.Alarm,
 		Date: run.Date, Since: run.Created,
 	}
-	switch {
-	case run.Alarm == "":
-		return nil
-	case run.State == Failed:
-		a.When, a.Value = alarm.ReconcileFailed, float64(run.Tries)
-	case run.State == Done && run.Total() > run.Edge: // the others may be in the bill of the day before or after
+	if run.Bill == FundFlow {
+		a.ID += "/" + string(FundFlow)
+	}
+	var all []alarm.Alarm
+	if run.State == Failed {
+		failed := a
+		failed.When, failed.Value = alarm.ReconcileFailed, float64(run.Tries)
+		all = append(all, failed)
+	}
+	if run.current() && run.Total() > run.Edge { // the others may be in the bill of the day before or after
+		if len(all) > 0 {
+			a.ID += "/differences"
+		}
 		a.When, a.Value, a.Counts = alarm.ReconcileDifferences, float64(run.Total()), map[string]int{}
 		for of, n := range run.Counts.Differences {
 			a.Counts[string(of)] = n
 		}
-	default:
-		return nil
+		all = append(all, a)
 	}
-	if err := r.alarms.Report(ctx, a); err != nil {
-		return fmt.Errorf("report reconciliation %s: %w", run.ID, err)
+	for _, a := range all {
+		if err := r.alarms.Report(ctx, a); err != nil {
+			return fmt.Errorf("report reconciliation %s: %w", run.ID, err)
+		}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{Store: memory.New(), t: t, leads: true, paid: map[bellman.ID]bool{}}
-	w.queue = reconcile.Queue{Name: "pay", Account: account, Window: 24 * time.Hour, Lines: w.bill}
+	w.queue = reconcile.Queue{Name: "pay", Account: reconcile.Account{Identity: account, Statement: reconcile.Statement{Lines: w.bill}}, Window: 24 * time.Hour}
 	return w
 }
 

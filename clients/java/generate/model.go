@@ -55,7 +55,7 @@ var shared = map[string]string{
 	"PENDING,PAID,PAID_REFUNDED": "OrderState", "PAID,PAID_REFUNDED": "LatePayment", "PAID,PAID_REFUNDED,CLOSED": "OrderOutcome", "once,restart": "ResendMode", "payment,refund,transfer": "NoticeSubject", "applied,duplicate,held": "NoticeResult",
 	"schedule,manual,settle": "AttemptTrigger", "notify,order,poll": "TaskKind", "PENDING,DONE,FAILED_THERE": "PollState", "closed,open,half_open": "BreakerState", "ok,full": "HealthStatus",
 	"standard_webhooks,wechat_rsa,md5_params": "SignScheme", "overdue,endpoint_failing,orders_unknown": "AlarmCondition", "connecting,consuming,paused": "SourceState",
-	"missing_here,missing_there,amount": "DifferenceKind", "channel,file": "BillSource", "wechatpay,alipay": "AccountChannel", "waiting,running,done": "ReconciliationState", "running,done": "SettlingState",
+	"missing_here,missing_there,amount": "DifferenceKind", "channel,file": "BillSource", "trade,fund_flow": "BillKind", "wechatpay,alipay": "AccountChannel", "waiting,running,done": "ReconciliationState", "running,done": "SettlingState",
 }
 
 // renamed are fields that Java has other plans for.

@@ -1320,6 +1320,12 @@ export interface components {
              */
             until: string | null;
         };
+        AccountLeft: {
+            /** @description Empty: the queue's own. */
+            account: string;
+            /** @description Why; only the first 100 accounts have it. */
+            error: string;
+        };
         AccountPage: {
             accounts: components["schemas"]["Account"][];
             /** @description Cursor of the next page; empty only at the end. */
@@ -1736,6 +1742,8 @@ export interface components {
             succeeded: number;
         };
         Difference: {
+            /** @description Whose bill it is, as the channel knows the account, such as wechatpay:1900000001. */
+            account: string;
             /** @description null: the channel was not asked about the order since. */
             asked: components["schemas"]["AskedOfOrder"];
             /** @description null: the bill has no line. */
@@ -1763,7 +1771,7 @@ export interface components {
             amount: number;
             /**
              * Format: int32
-             * @description A second payment of an order, or a repeated line.
+             * @description Another payment of an order than the one that is known, or a repeated line.
              */
             duplicate: number;
             /**
@@ -2491,6 +2499,15 @@ export interface components {
             silent: string[];
         };
         Reconciliation: {
+            /** @description The registered account that was asked for; empty: all accounts of the queue, or for a file that of orders that name none. */
+            account: string;
+            /** @enum {string} */
+            bill: "trade" | "fund_flow" | (string & {});
+            /**
+             * Format: int32
+             * @description Accounts whose bill was compared.
+             */
+            bills: number;
             /**
              * Format: int32
              * @description Orders and refunds that were compared.
@@ -2522,13 +2539,15 @@ export interface components {
              * @description Time of the newest result; null: there is none.
              */
             finished: string | null;
-            /** @description The same for the same queue, date and source: a new request replaces the result. */
+            /** @description The same for the same queue, account, bill, date and source: a new request replaces the result. */
             id: string;
             /**
              * Format: int32
              * @description Differences that can be read, at most 100000. The numbers above are exact beyond that.
              */
             kept: number;
+            /** @description Accounts whose bill could not be had. The result is without them until they are compared. */
+            left: components["schemas"]["AccountLeft"][];
             /**
              * Format: int32
              * @description Lines of the bill that agree with bellman.
@@ -2905,7 +2924,14 @@ export interface components {
             sources: components["schemas"]["Source"][];
         };
         StartReconciliation: {
-            /** @description Day of the bill in UTC+8, such as 2026-11-21. */
+            /** @description A registered account; default: the queue's own and every registered account that its orders name. */
+            account?: string;
+            /**
+             * @description trade (the default): the bill of payments and refunds. fund_flow: WeChat Pay's bill of what reached and left the account; amounts that are smaller than the order's agree, because a coupon may have been taken off.
+             * @enum {string}
+             */
+            bill?: "trade" | "fund_flow";
+            /** @description Day of the bill in UTC+8, such as 2026-11-21. The day must be over there. */
             date: string;
             /** @description Refunds are not compared. */
             no_refunds?: boolean;
@@ -4898,6 +4924,10 @@ export interface operations {
             query: {
                 /** @description A queue of kind order. */
                 queue: string;
+                /** @description A registered account; default: that of orders that name none. */
+                account?: string;
+                /** @description trade, the default, or fund_flow: which bill of the channel the file is. */
+                bill?: "trade" | "fund_flow";
                 /** @description Day of the bill in UTC+8, such as 2026-11-21. */
                 date: string;
                 /** @description Which columns the file has: channel_order_no=order,amount=fee,units=main. Default: the file is a bill as the queue's channel makes it. */

@@ -8,6 +8,7 @@ import java.util.Map;
 /**
  * Difference, as the API has it. Nulls are what the answer left out, or says to be null.
  *
+ * @param account Whose bill it is, as the channel knows the account, such as wechatpay:1900000001.
  * @param asked null: the channel was not asked about the order since.
  * @param bill null: the bill has no line.
  * @param channelOrderNo see the API
@@ -17,6 +18,7 @@ import java.util.Map;
  * @param number see the API
  */
 public record Difference(
+        String account,
         AskedOfOrder asked,
         BillLine bill,
         String channelOrderNo,
@@ -27,6 +29,7 @@ public record Difference(
     static Difference of(Object json) {
         var r = Shape.Reader.of("Difference", json);
         return new Difference(
+                r.text("account"),
                 r.shape("asked", AskedOfOrder::of),
                 r.shape("bill", BillLine::of),
                 r.text("channel_order_no"),

@@ -9,7 +9,7 @@ import java.util.Map;
  * DifferencesByKind, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param amount Another amount or currency.
- * @param duplicate A second payment of an order, or a repeated line.
+ * @param duplicate Another payment of an order than the one that is known, or a repeated line.
  * @param missingHere Payments or refunds of orders that bellman does not have.
  * @param missingThere Paid orders that the bill does not have.
  * @param refund Refunds on one side only, or with another amount or outcome.

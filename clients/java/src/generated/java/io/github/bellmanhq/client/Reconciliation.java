@@ -8,6 +8,9 @@ import java.util.Map;
 /**
  * Reconciliation, as the API has it. Nulls are what the answer left out, or says to be null.
  *
+ * @param account The registered account that was asked for; empty: all accounts of the queue, or for a file that of orders that name none.
+ * @param bill trade, fund_flow.
+ * @param bills Accounts whose bill was compared.
  * @param compared Orders and refunds that were compared.
  * @param created Time of the newest request.
  * @param daily The queue's daily job started it.
@@ -16,8 +19,9 @@ import java.util.Map;
  * @param differences see the API
  * @param edge Differences near midnight, whose orders may be in the bill of the next or previous day.
  * @param finished Time of the newest result; null: there is none.
- * @param id The same for the same queue, date and source: a new request replaces the result.
+ * @param id The same for the same queue, account, bill, date and source: a new request replaces the result.
  * @param kept Differences that can be read, at most 100000. The numbers above are exact beyond that.
+ * @param left Accounts whose bill could not be had. The result is without them until they are compared.
  * @param matched Lines of the bill that agree with bellman.
  * @param next When the bill is asked for again; null: it is not.
  * @param noRefunds see the API
@@ -34,6 +38,9 @@ import java.util.Map;
  * @param error Error of the last try.
  */
 public record Reconciliation(
+        String account,
+        BillKind bill,
+        int bills,
         int compared,
         Instant created,
         boolean daily,
@@ -44,6 +51,7 @@ public record Reconciliation(
         Instant finished,
         String id,
         int kept,
+        List<AccountLeft> left,
         int matched,
         Instant next,
         boolean noRefunds,
@@ -61,6 +69,9 @@ public record Reconciliation(
     static Reconciliation of(Object json) {
         var r = Shape.Reader.of("Reconciliation", json);
         return new Reconciliation(
+                r.text("account"),
+                r.shape("bill", BillKind::of),
+                r.int32("bills", 0),
                 r.int32("compared", 0),
                 r.time("created"),
                 r.bool("daily", false),
@@ -71,6 +82,7 @@ public record Reconciliation(
                 r.time("finished"),
                 r.text("id"),
                 r.int32("kept", 0),
+                r.list("left", AccountLeft::of),
                 r.int32("matched", 0),
                 r.time("next"),
                 r.bool("no_refunds", false),

@@ -1,0 +1,29 @@
+// Code generated from clients/openapi.json by clients/java/generate. DO NOT EDIT.
+package io.github.bellmanhq.client;
+
+/** A value of the API, or {@link #UNRECOGNIZED}. */
+public enum BillKind implements Value {
+    TRADE("trade"),
+    FUND_FLOW("fund_flow"),
+    /** What a newer server says that this client does not know. It cannot be sent. */
+    UNRECOGNIZED("");
+
+    private final String value;
+
+    BillKind(String value) {
+        this.value = value;
+    }
+
+    /** As it stands in JSON; empty: UNRECOGNIZED. */
+    @Override
+    public String value() {
+        return value;
+    }
+
+    static BillKind of(Object json) {
+        for (var v : values()) {
+            if (v.value.equals(json)) return v;
+        }
+        return UNRECOGNIZED;
+    }
+}

@@ -1,0 +1,218 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/bill"
+	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// shops are registered accounts of a world: shop1 to shop3, and again, which is shop1 by another name.
+type shops struct {
+	*world
+	fails map[string]error // of the bills, by identity
+	asked []string         // identities whose bill of date was asked for
+	at    []time.Time      // when any bill was asked for
+	pace  time.Duration
+}
+
+const shop = "wechatpay:190000000"
+
+func (s *shops) Any(context.Context) (bool, error) { return true, nil }
+
+func (s *shops) Get(_ context.Context, name string) (reconcile.Account, error) {
+	n := strings.TrimPrefix(name, "shop")
+	if name == "again" {
+		n = "1"
+	}
+	if n != "1" && n != "2" && n != "3" {
+		return reconcile.Account{}, fmt.Errorf("account %s: %w", name, bellman.ErrNotFound)
+	}
+	identity := shop + n
+	return reconcile.Account{Name: name, Identity: identity, Pace: s.pace, Statement: reconcile.Statement{Lines: func(_ context.Context, day string) iter.Seq2[bill.Line, error] {
+		return func(yield func(bill.Line, error) bool) {
+			s.at = append(s.at, time.Now())
+			if day != date {
+				return
+			}
+			s.asked = append(s.asked, name)
+			if err := s.fails[identity]; err != nil {
+				yield(bill.Line{}, err)
+				return
+			}
+			// The same number in each account; that of shop2 has another amount, and shop3 an order that bellman lacks.
+			l := bill.Line{ChannelOrderNo: "N1", TransactionID: "T" + n, Amount: 100, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: 1}
+			if n == "2" {
+				l.Amount = 99
+			}
+			if yield(l, nil) && n == "3" {
+				l.ChannelOrderNo, l.Number = "N2", 2
+				yield(l, nil)
+			}
+		}
+	}}}, nil
+}
+
+// newShops returns a world whose queue has a channel of its own, and orders of accounts.
+func newShops(t *testing.T) *shops {
+	s := &shops{world: newWorld(t), fails: map[string]error{}}
+	s.queue.Registry = s
+	s.world.order("own", "PAID")
+	s.line("own", 100)
+	for i, name := range []string{"shop1", "again", "shop2", "shop3"} {
+		n := map[string]string{"shop1": "1", "again": "1", "shop2": "2", "shop3": "3"}[name]
+		no, at := "N1", noon
+		if name == "again" {
+			no, at = "N9", noon.AddDate(0, 0, 3) // of another day
+		}
+		s.add(&bellman.Task{
+			Key: name + "/" + no, Origin: &bellman.Origin{Alias: order.Alias(shop+n, order.OfPayment, no)}, MerchantNo: fmt.Sprint("M", i), OrderNo: no, Event: order.EventWatch,
+			Body: fmt.Appendf(nil, `{"amount":100,"currency":"CNY","account":%q}`, name),
+			Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","order_state":"PAID","decided_at":1,"taken":{"transaction_id":"T%s","amount":100,"currency":"CNY","paid_at":%q}}`,
+				n, at.UTC().Format(time.RFC3339))},
+		})
+	}
+	return s
+}
+
+// found are the differences of a run with their accounts.
+func (s *shops) found(r *reconcile.Runs, id string) (found []string) {
+	s.t.Helper()
+	_, items := differences(s.t, r, id)
+	for i, item := range items {
+		if item.Number != i+1 {
+			s.t.Errorf("difference %d has the number %d", i+1, item.Number)
+		}
+		found = append(found, fmt.Sprint(item.Account, " ", item.Kind, " ", item.ChannelOrderNo))
+	}
+	slices.Sort(found)
+	return found
+}
+
+var ofShops = []string{shop + "2 amount N1", shop + "3 missing_here N2"}
+
+// The daily job compares the bill of every account that orders name, each once. A bill that cannot be had holds up no
+// other, and is asked for alone until it comes.
+func TestDailyOfAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShops(t)
+		s.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location(), Alarm: "ops"}
+		s.fails[shop+"2"] = fmt.Errorf("%w: ask later", order.ErrBillNotReady)
+		time.Sleep(time.Until(noon.Add(22*time.Hour + time.Minute)))
+		r := s.runs()
+		work(t, r, time.Minute)
+		run, err := r.Get(t.Context(), mustID(t, r))
+		if err != nil || run.State != reconcile.Waiting || run.Bills != 3 || len(run.Left) != 1 || run.Left[0].Account != "shop2" || !strings.Contains(run.Error, "1 of 4 accounts have no bill; shop2: ") || !strings.Contains(run.Error, "not ready") {
+			t.Fatalf("%+v, %v; want three bills compared, and shop2 left", run, err)
+		}
+		if got := s.found(r, run.ID); !slices.Equal(got, ofShops[1:]) || run.Counts.Payments != 4 || run.Counts.Matched != 3 {
+			t.Errorf("%q, %+v; want the result of the others", got, run.Counts)
+		}
+		if len(s.asked) != 3 || s.world.asked != 1 || len(s.alarms) != 0 {
+			t.Errorf("asked for the bills of %q, %d of its own, alarms %+v; want each of the four once, and no alarm yet", s.asked, s.world.asked, s.alarms)
+		}
+		s.asked = nil
+		delete(s.fails, shop+"2")
+		r = s.runs() // another leader goes on
+		work(t, r, time.Hour)
+		run, err = r.Get(t.Context(), run.ID)
+		if got := s.found(r, run.ID); err != nil || run.State != reconcile.Done || run.Bills != 4 || len(run.Left) != 0 || !slices.Equal(got, ofShops) || run.Counts.Payments != 5 {
+			t.Errorf("%+v, %v, %q; want it done, with %q", run, err, got, ofShops)
+		}
+		if !slices.Equal(s.asked, []string{"shop2"}) || s.world.asked != 1 {
+			t.Errorf("asked for the bills of %q; want that of shop2 alone", s.asked)
+		}
+		if len(s.alarms) != 1 || s.alarms[0].When != alarm.ReconcileDifferences || s.alarms[0].Value != 2 {
+			t.Errorf("alarms %+v; want one of both differences", s.alarms)
+		}
+	})
+}
+
+// An account that never has a bill is reported at the end, and so is what the others differ in. These can be settled.
+func TestAccountWithoutABill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShops(t)
+		s.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location(), Alarm: "ops"}
+		s.fails[shop+"3"] = errors.New("boom")
+		s.add(&bellman.Task{Key: "gone", Origin: &bellman.Origin{Alias: order.Alias(shop+"7", order.OfPayment, "N7")}, MerchantNo: "M7", OrderNo: "N7", Event: order.EventWatch,
+			Body: []byte(`{"account":"shop7"}`)})
+		time.Sleep(time.Until(noon.Add(22*time.Hour + time.Minute)))
+		r := s.runs()
+		work(t, r, 11*time.Hour)
+		run, err := r.Get(t.Context(), mustID(t, r))
+		if err != nil || run.State != reconcile.Failed || run.Bills != 3 || len(run.Left) != 2 || !slices.Equal(s.found(r, run.ID), ofShops[:1]) {
+			t.Fatalf("%+v, %v; want it failed for two accounts, with the result of three", run, err)
+		}
+		for _, l := range run.Left {
+			if want := map[string]string{"shop3": "boom", "shop7": "not registered any more"}[l.Account]; want == "" || !strings.Contains(l.Error, want) {
+				t.Errorf("left: %+v", l)
+			}
+		}
+		if len(s.alarms) != 2 || s.alarms[0].When != alarm.ReconcileFailed || s.alarms[1].When != alarm.ReconcileDifferences || s.alarms[0].ID == s.alarms[1].ID {
+			t.Errorf("alarms %+v; want one of the accounts without a bill, and one of the difference", s.alarms)
+		}
+		if _, err := r.Settle(t.Context(), run.ID, bellman.By{}); err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, time.Minute)
+		if run, err = r.Get(t.Context(), run.ID); err != nil || run.Settling.State != reconcile.Done || run.Settling.Asked != 1 {
+			t.Errorf("%+v, %v; want the one order asked about", run.Settling, err)
+		}
+	})
+}
+
+// One account can be compared alone, at the pace of its rate, and from a file.
+func TestOneAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		s := newShops(t)
+		s.pace = 2 * time.Second
+		r := s.runs()
+		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Account: "shop2", Date: date})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, time.Minute)
+		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Done || run.Account != "shop2" || run.Bills != 1 || !slices.Equal(s.found(r, run.ID), ofShops[:1]) {
+			t.Errorf("%+v, %v; want shop2 alone", run, err)
+		}
+		if len(s.at) != 2 || s.at[1].Sub(s.at[0]) != s.pace || s.world.asked != 0 {
+			t.Errorf("bills were asked for at %v; want that of the day and the one before, %s apart", s.at, s.pace)
+		}
+		all, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+		if err != nil || all.ID == run.ID {
+			t.Errorf("%+v, %v; want all accounts to be another reconciliation", all, err)
+		}
+		m, err := reconcile.ParseMapping("channel_order_no=no,amount=fee,time=at")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := r.File(t.Context(), reconcile.Request{Queue: "pay", Account: "shop1", Date: date}, m, strings.NewReader("no,fee,at\nN1,101,2000-01-02 12:00:00\n"))
+		if got := s.found(r, file.ID); err != nil || !slices.Equal(got, []string{shop + "1 amount N1"}) {
+			t.Errorf("the file: %+v, %v, %q; want the orders of shop1", file, err, got)
+		}
+		for _, tt := range []struct {
+			account string
+			none    bool
+		}{{"shop9", false}, {"shop1", true}} {
+			if s.queue.Registry = s; tt.none {
+				s.queue.Registry = nil
+			}
+			_, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Account: tt.account, Date: date})
+			if wrong := new(bellman.Invalid); !errors.As(err, &wrong) || len(wrong.Fields) != 1 || wrong.Fields[0].Field != "account" {
+				t.Errorf("account %s: %v; want account invalid", tt.account, err)
+			}
+		}
+	})
+}
