@@ -116,6 +116,7 @@ type merchantView struct {
 	*view
 	Merchant client.Merchant
 	Stats    client.MerchantStats
+	Health   merchantRow
 	Queues   []string // queues of kind notify, for a test notification
 	Overlap  string
 	Refused  string // which form was refused, and shows its error: rotate, delete or another; empty: none
@@ -140,7 +141,12 @@ func (q *request) showMerchant(status int, no string, form pauseForm) {
 		q.refuse(err)
 		return
 	}
-	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Stats: stats, Queues: q.notifyQueues(), pauseForm: form}
+	health, err := q.merchantRows([]client.Merchant{m})
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Health: health[0], Stats: stats, Queues: q.notifyQueues(), pauseForm: form}
 	v.Overlap, v.Refused = cmp.Or(q.r.PostForm.Get("overlap"), "24h"), q.r.PostForm.Get("action")
 	v.Title = bounded(plain(no), 40) + " · " + v.Title
 	q.render(status, "merchant", v)
