@@ -100,7 +100,9 @@ func (v *auditView) wants(r *store.Audit) bool {
 }
 
 // Filtered reports whether the page has a filter.
-func (v *auditView) Filtered() bool { return v.By+v.Action+v.Target+v.Address+v.Job != "" || v.Period.Kind != "hour" }
+func (v *auditView) Filtered() bool {
+	return v.By+v.Action+v.Target+v.Address+v.Job != "" || v.Period.Kind != "hour"
+}
 
 // auditJob returns the address and the name of the job that an action belongs to; empty: none.
 func auditJob(job string) (a struct{ To, Key string }) {
