@@ -168,9 +168,17 @@ func TestPagesAreQuick(t *testing.T) {
 	}
 }
 
-// overdue adds ten thousand notices to a host that is down: they are overdue, and wait for its breaker.
+// overdue registers merchants, and adds ten thousand notices to a host that is down: they are overdue, and wait
+// for its breaker.
 func (w *world) overdue(t testing.TB) {
 	t.Helper()
+	var merchants client.MerchantBatch
+	for i := range 200 {
+		merchants.Merchants = append(merchants.Merchants, client.PutMerchant{MerchantNo: fmt.Sprintf("M%d", i), NotifyURL: "https://m.example/notify"}, client.PutMerchant{MerchantNo: fmt.Sprintf("D%d", i)})
+	}
+	if _, err := w.api.PutMerchants(t.Context(), merchants); err != nil {
+		t.Fatal(err)
+	}
 	for first := 0; first < 10_000; first += 1000 {
 		batch := make([]client.CreateTask, 1000)
 		for i := range batch {
