@@ -51,9 +51,11 @@ type Merchant struct {
 	Updated     Time               `json:"updated" format:"date-time"`
 	Version     string             `json:"version" doc:"Changes with each change of the merchant. A PUT with this version changes the merchant only if nobody else has changed it."`
 
-	Paused  *Pause `json:"paused,omitempty" doc:"Absent unless it is paused."`
-	Failing bool   `json:"failing,omitempty" doc:"true if none of the newest attempts of its newest tasks was accepted, of three or more within a day; otherwise absent."`
-	Problem string `json:"problem,omitempty" doc:"Why nothing can be sent to this merchant now: a master key is missing, or the secrets cannot be opened."`
+	Paused  *Pause   `json:"paused,omitempty" doc:"Absent unless it is paused."`
+	Failing bool     `json:"failing,omitempty" doc:"true if none of the newest attempts of its newest tasks was accepted, of three or more within a day; otherwise absent."`
+	Hour    *Hour    `json:"last_hour,omitempty" doc:"Attempts of notifications of the last hour; absent: none is known."`
+	Backlog *Backlog `json:"backlog,omitempty" doc:"Notifications that have not ended; absent in an export."`
+	Problem string   `json:"problem,omitempty" doc:"Why nothing can be sent to this merchant now: a master key is missing, or the secrets cannot be opened."`
 }
 
 // Wanted returns the PutMerchant that would make a merchant equal to m, without a Version. Its
@@ -71,6 +73,13 @@ func (m *Merchant) Wanted() PutMerchant {
 		in.Sign = &MerchantSign{Scheme: m.Sign.Scheme, Serial: m.Sign.Serial, Params: m.Sign.Params, Header: m.Sign.Header, Secrets: m.Sign.Secrets}
 	}
 	return in
+}
+
+// A Backlog counts the pending notifications of a merchant.
+type Backlog struct {
+	Pending int   `json:"pending" doc:"The newest 100 are counted."`
+	More    bool  `json:"more" doc:"There are more."`
+	Oldest  *Time `json:"oldest_overdue" format:"date-time" doc:"Due time of the one among them that has waited longest; null: none is overdue."`
 }
 
 // A ShownMerchantSign is a MerchantSign with masked secrets.
@@ -191,6 +200,7 @@ type MerchantSearch struct {
 	MerchantNo string // beginning of the number
 	Name       string // beginning of the name, in upper or lower case
 	Paused     bool   // only paused merchants
+	State      string // only merchants that are failing, late or paused; empty: all
 	Sealed     bool   // with sealed secrets, for an export; needs the role admin
 	Limit      int    // 1 to 200; default 50
 	Cursor     string // a page's NextCursor
@@ -201,6 +211,9 @@ func (c *Client) Merchants(ctx context.Context, s MerchantSearch) (*MerchantPage
 	q := search(map[string]string{"merchant_no": s.MerchantNo, "name": s.Name, "cursor": s.Cursor}, s.Limit)
 	if s.Paused {
 		q.Set("paused", "true")
+	}
+	if s.State != "" {
+		q.Set("state", s.State)
 	}
 	path := "/v1/merchants"
 	if s.Sealed {

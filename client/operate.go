@@ -76,6 +76,15 @@ type Endpoint struct {
 	SuccessRate *float64 `json:"success_rate" doc:"Share of accepted latest attempts, 0 to 1; null before the first."`
 	Breaker     string   `json:"breaker" enum:"closed,open,half_open"`
 	Paused      *Pause   `json:"paused" doc:"null if it is not paused."`
+	Hour        *Hour    `json:"last_hour" doc:"null: no attempt within an hour, and none that failed within a day."`
+}
+
+// An Hour describes the attempts of the last hour, by all nodes since their start.
+type Hour struct {
+	Attempts     int64             `json:"attempts"`
+	SuccessRate  *float64          `json:"success_rate" doc:"Share of them that were accepted, 0 to 1; null: there were none."`
+	FailingSince *Time             `json:"failing_since" format:"date-time" doc:"First of the latest failures in a row; null: the last attempt was accepted."`
+	LastFailure  *AttentionFailure `json:"last_failure" doc:"The last failed attempt, also before that hour; null: none is known."`
 }
 
 // Endpoints is the list of all endpoints that the server knows.

@@ -20,6 +20,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // openRegistries makes the registries of merchants and accounts, with the configured master keys.
@@ -92,16 +94,40 @@ func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, 
 	return merchant.Look(ctx, s.store, no, time.Now(), s.api.Shown)
 }
 
-// lately sets whether a merchant is failing, by its newest tasks.
+// lately sets whether a merchant is failing, by its newest tasks, and its backlog.
 func (s merchants) lately(ctx context.Context, m *client.Merchant) error {
 	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now())
-	m.Failing = recent.Failing()
+	if m.Failing = recent.Failing(); err != nil {
+		return err
+	}
+	m.Backlog, err = merchant.LookBacklog(ctx, s.store, m.MerchantNo, time.Now())
 	return err
 }
 
 func (s merchants) List(ctx context.Context, q client.MerchantSearch, after string) ([]client.Merchant, string, error) {
-	if q.Paused {
-		return s.listPaused(ctx, &q, after)
+	switch {
+	case q.Paused, q.State == "paused":
+		var names []string
+		for _, p := range s.engine.PausedMerchants() {
+			names = append(names, p.MerchantNo)
+		}
+		return s.listNamed(ctx, names, &q, after)
+	case q.State == "failing":
+		f, err := s.engine.Figures(ctx, figures.Ask{Gauges: true})
+		if err != nil {
+			return nil, "", err
+		}
+		var names []string
+		for _, one := range f.Failing {
+			names = append(names, one.MerchantNo)
+		}
+		return s.listNamed(ctx, names, &q, after)
+	case q.State == "late":
+		names, err := s.attention.Late(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		return s.listNamed(ctx, names, &q, after)
 	}
 	page, next, err := s.Registry.List(ctx, q, after)
 	if err != nil {
@@ -110,28 +136,40 @@ func (s merchants) List(ctx context.Context, q client.MerchantSearch, after stri
 	out := make([]client.Merchant, len(page))
 	for i := range page {
 		out[i] = s.shown(&page[i], q.Sealed)
-		if q.Sealed {
-			continue
-		}
-		if err := s.lately(ctx, &out[i]); err != nil {
-			return nil, "", err
-		}
 	}
-	return out, next, nil
+	if q.Sealed {
+		return out, next, nil
+	}
+	return out, next, s.allLately(ctx, out)
 }
 
-// listPaused lists the paused merchants by number. A deleted merchant has only its number.
-func (s merchants) listPaused(ctx context.Context, q *client.MerchantSearch, after string) (out []client.Merchant, next string, err error) {
-	paused := s.engine.PausedMerchants()
-	slices.SortFunc(paused, func(a, b figures.MerchantPause) int { return strings.Compare(a.MerchantNo, b.MerchantNo) })
-	for _, p := range paused {
-		if p.MerchantNo <= after || !strings.HasPrefix(p.MerchantNo, q.MerchantNo) {
+// latelyAtOnce is how many merchants of a list are looked at concurrently.
+const latelyAtOnce = 8
+
+func (s merchants) allLately(ctx context.Context, all []client.Merchant) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(latelyAtOnce)
+	for i := range all {
+		g.Go(func() error { return s.lately(ctx, &all[i]) })
+	}
+	return g.Wait()
+}
+
+// listNamed lists merchants by number. A merchant that is not registered has only its number if it is
+// paused, and is left out otherwise.
+func (s merchants) listNamed(ctx context.Context, names []string, q *client.MerchantSearch, after string) (out []client.Merchant, next string, err error) {
+	slices.Sort(names)
+	for _, no := range names {
+		if no <= after || !strings.HasPrefix(no, q.MerchantNo) {
 			continue
 		}
-		m, err := s.Read(ctx, p.MerchantNo)
+		m, err := s.Read(ctx, no)
 		switch {
 		case errors.Is(err, bellman.ErrNotFound):
-			m = merchant.Merchant{Head: registry.Head{ID: p.MerchantNo}}
+			if s.engine.MerchantPause(no) == nil {
+				continue
+			}
+			m = merchant.Merchant{Head: registry.Head{ID: no}}
 		case err != nil:
 			return nil, "", err
 		}
@@ -139,15 +177,12 @@ func (s merchants) listPaused(ctx context.Context, q *client.MerchantSearch, aft
 			continue
 		}
 		if len(out) == q.Limit {
-			return out, out[len(out)-1].MerchantNo, nil
+			next = out[len(out)-1].MerchantNo
+			break
 		}
-		shown := s.shown(&m, q.Sealed)
-		if err := s.lately(ctx, &shown); err != nil {
-			return nil, "", err
-		}
-		out = append(out, shown)
+		out = append(out, s.shown(&m, q.Sealed))
 	}
-	return out, "", nil
+	return out, next, s.allLately(ctx, out)
 }
 
 const (

@@ -57,6 +57,7 @@ func merchantListCommand() *cobra.Command {
 	c.Flags().StringVar(&s.MerchantNo, "merchant-no", "", "beginning of the number")
 	c.Flags().StringVar(&s.Name, "name", "", "beginning of the name")
 	c.Flags().BoolVar(&s.Paused, "paused", false, "only paused merchants")
+	c.Flags().StringVar(&s.State, "state", "", "only merchants in this state: failing, late or paused")
 	most := c.Flags().Int("limit", 50, "most merchants")
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
 		all, next, err := upTo(*most, func(limit int, cursor string) ([]client.Merchant, string, error) {
@@ -80,7 +81,7 @@ func merchantListCommand() *cobra.Command {
 }
 
 func (t *rows) merchantHeads() {
-	t.heads("MERCHANT", "NAME", "ADDRESS", "SIGN", "SECRETS", "SCHEDULE", "SUCCESS", "STATE", "PAUSED")
+	t.heads("MERCHANT", "NAME", "ADDRESS", "SIGN", "SECRETS", "SCHEDULE", "SUCCESS", "STATE", "LAST HOUR", "PENDING", "PAUSED")
 }
 
 // merchantState returns the most serious state of a merchant.
@@ -101,7 +102,25 @@ func (t *rows) merchant(m *client.Merchant) {
 	if m.Sign != nil {
 		scheme, secrets = m.Sign.Scheme, strings.Join(m.Sign.Secrets, ", ")
 	}
-	t.row(m.MerchantNo, m.Name, m.NotifyURL, scheme, secrets, cut(m.Schedule, 30), cut(m.Success, 30), merchantState(m), paused(m.Paused))
+	t.row(m.MerchantNo, m.Name, m.NotifyURL, scheme, secrets, cut(m.Schedule, 30), cut(m.Success, 30), merchantState(m), lastHour(m.Hour), pendingOf(m.Backlog), paused(m.Paused))
+}
+
+// lastHour writes the share of accepted attempts, and their number.
+func lastHour(h *client.Hour) string {
+	if h == nil || h.SuccessRate == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.1f%% of %d", *h.SuccessRate*100, h.Attempts)
+}
+
+func pendingOf(b *client.Backlog) string {
+	switch {
+	case b == nil:
+		return ""
+	case b.More:
+		return fmt.Sprintf("%d+", b.Pending)
+	}
+	return fmt.Sprint(b.Pending)
 }
 
 func (to *call) printMerchant(m *client.Merchant) error {

@@ -46,7 +46,7 @@ func endpointsCommand() *cobra.Command {
 		}
 		to.note(endpoints.Whole)
 		return to.print(endpoints, func(t *rows) {
-			t.heads("ENDPOINT", "IN FLIGHT", "LIMIT", "RATE", "WAITING", "OLDEST", "SUCCESS", "STATE", "PAUSED")
+			t.heads("ENDPOINT", "IN FLIGHT", "LIMIT", "RATE", "WAITING", "OLDEST", "SUCCESS", "LAST HOUR", "STATE", "PAUSED")
 			for _, e := range endpoints.Endpoints {
 				rate := ""
 				if e.SuccessRate != nil {
@@ -66,7 +66,7 @@ func endpointsCommand() *cobra.Command {
 						state = "throttled"
 					}
 				}
-				t.row(e.Endpoint, e.InFlight, e.Limit, pace, e.Waiting, when(e.Oldest), rate, state, paused(e.Paused))
+				t.row(e.Endpoint, e.InFlight, e.Limit, pace, e.Waiting, when(e.Oldest), rate, lastHour(e.Hour), state, paused(e.Paused))
 			}
 		})
 	})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/internal/registry"
@@ -70,7 +71,15 @@ func (a *API) registerMerchants(h huma.API) {
 			Caller
 			MerchantNo
 		}) (*answer[client.Merchant], error) {
-			return onMerchant(a, &in.Caller, in.MerchantNo.MerchantNo, false, func() (client.Merchant, error) { return a.merchants.Get(ctx, in.MerchantNo.MerchantNo) })
+			return onMerchant(a, &in.Caller, in.MerchantNo.MerchantNo, false, func() (client.Merchant, error) {
+				m, err := a.merchants.Get(ctx, in.MerchantNo.MerchantNo)
+				if err != nil {
+					return m, err
+				}
+				one := []client.Merchant{m}
+				err = a.hours(ctx, one)
+				return one[0], err
+			})
 		})
 	huma.Register(h, scoped(operation("merchant-stats", http.MethodGet, one+"/stats", access.MayRead, "How a merchant's newest tasks went: success rate, backlog, last failures.")),
 		func(ctx context.Context, in *struct {
@@ -217,6 +226,7 @@ type MerchantQuery struct {
 	MerchantNo string `query:"merchant_no" maxLength:"128" doc:"Beginning of the number."`
 	Name       string `query:"name" maxLength:"100" doc:"Beginning of the name, in upper or lower case."`
 	Paused     bool   `query:"paused" doc:"true: only paused ones."`
+	State      string `query:"state" enum:"failing,late,paused" doc:"Only merchants in this state. failing: they accept nothing. late: a notification is overdue by more than the alarm overdue allows, among the 1,000 tasks that are overdue the longest."`
 	Limit      int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	Cursor     string `query:"cursor" maxLength:"2000" doc:"The next_cursor of a page of the same search; default: the first page."`
 }
@@ -225,7 +235,7 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 	if a.merchants == nil {
 		return nil, noMerchants()
 	}
-	search := client.MerchantSearch{MerchantNo: q.MerchantNo, Name: q.Name, Paused: q.Paused, Limit: q.Limit, Sealed: sealed}
+	search := client.MerchantSearch{MerchantNo: q.MerchantNo, Name: q.Name, Paused: q.Paused, State: q.State, Limit: q.Limit, Sealed: sealed}
 	only, refused := by.narrowMerchants(&search)
 	if refused != nil {
 		return nil, refused
@@ -248,7 +258,32 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 	if page == nil {
 		page = []client.Merchant{}
 	}
+	if !sealed {
+		if err := a.hours(ctx, page); err != nil {
+			return nil, a.fail(err)
+		}
+	}
 	return ok(client.MerchantPage{Merchants: page, NextCursor: base64.RawURLEncoding.EncodeToString([]byte(next))})
+}
+
+// hours sets how the attempts of the last hour to merchants went.
+func (a *API) hours(ctx context.Context, of []client.Merchant) error {
+	ask := figures.RecentAsk{}
+	for i := range of {
+		ask.Merchants = append(ask.Merchants, of[i].MerchantNo)
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	f, err := a.engine.Figures(ctx, figures.Ask{Recent: &ask})
+	for i := range f.RecentMerchants {
+		r := &f.RecentMerchants[i]
+		at := slices.IndexFunc(of, func(m client.Merchant) bool { return m.MerchantNo == r.Name })
+		if at >= 0 {
+			of[at].Hour = hour(r)
+		}
+	}
+	return err
 }
 
 func (a *API) putMerchants(ctx context.Context, in *struct {

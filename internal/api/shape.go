@@ -141,6 +141,18 @@ func endpoint(e *figures.Endpoint) client.Endpoint {
 	if e.SuccessRate >= 0 {
 		out.SuccessRate = &e.SuccessRate
 	}
+	out.Hour = hour(e.Hour)
+	return out
+}
+
+func hour(r *figures.Recent) *client.Hour {
+	if r == nil {
+		return nil
+	}
+	out := &client.Hour{Attempts: r.Attempts, FailingSince: optional(r.Since), LastFailure: failure(r.Failure)}
+	if rate := r.Rate(); rate >= 0 {
+		out.SuccessRate = &rate
+	}
 	return out
 }
 

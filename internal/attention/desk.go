@@ -2,6 +2,7 @@ package attention
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -125,6 +126,27 @@ func (d *Desk) List(ctx context.Context) (List, error) {
 	list := List{At: m.now, Nodes: f.Nodes, Silent: f.Silent, More: max(len(m.items)-MostItems, 0)}
 	list.Items = m.items[:min(len(m.items), MostItems)]
 	return list, nil
+}
+
+// Late returns the merchants with a notification that is overdue by more than the alarms allow, among the
+// tasks that are overdue the longest.
+func (d *Desk) Late(ctx context.Context) (merchants []string, err error) {
+	f, err := d.o.Engine.Figures(ctx, figures.Ask{Queues: true, Gauges: true})
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.rowsFor(ctx, &f)
+	if err != nil {
+		return nil, err
+	}
+	rules, now := d.Rules(), time.Now()
+	for of, due := range r.late {
+		if now.Sub(due).Seconds() > alarm.Above(rules, alarm.Overdue, of.queue) && !slices.Contains(merchants, of.merchant) {
+			merchants = append(merchants, of.merchant)
+		}
+	}
+	slices.Sort(merchants)
+	return merchants, nil
 }
 
 // rowsFor returns rows of the store, read within rowsAge.

@@ -91,11 +91,16 @@ func (m *maker) endpoints() {
 }
 
 func (m *maker) merchants() {
+	paused := map[string]bool{}
 	for _, p := range m.o.Engine.PausedMerchants() {
+		paused[p.MerchantNo] = true
 		of := in(m.rows.merchants, p.MerchantNo)
 		m.add(Item{Kind: MerchantPaused, Name: p.MerchantNo, MerchantNo: p.MerchantNo, Since: p.At, Who: p.Who, Why: p.Reason, Tasks: of.tasks, More: of.cut, Amounts: of.amounts()})
 	}
 	for _, f := range m.f.Failing {
+		if paused[f.MerchantNo] {
+			continue
+		}
 		of := in(m.rows.merchants, f.MerchantNo)
 		m.add(Item{Kind: MerchantFailing, Name: f.MerchantNo, MerchantNo: f.MerchantNo, Since: f.Since, Urgent: true, Tasks: of.tasks, More: of.cut, Amounts: of.amounts(), Failure: m.rows.failures[f.MerchantNo]})
 	}

@@ -43,7 +43,10 @@ type rows struct {
 	failed            map[string]failedTasks // of queues
 	orders, bills     []Item
 	paused            []figures.MerchantPause // when it was read
+	late              map[lateOf]time.Time    // due time of the notification that has waited longest
 }
+
+type lateOf struct{ merchant, queue string }
 
 // A group of tasks.
 type group struct {
@@ -84,7 +87,7 @@ func (r *rows) has(_ *figures.Figures, paused []figures.MerchantPause) bool {
 }
 
 func (d *Desk) readRows(ctx context.Context, f *figures.Figures) (*rows, error) {
-	r := &rows{queues: map[string]*group{}, endpoints: map[string]*group{}, merchants: map[string]*group{}, failures: map[string]*figures.Failure{}, failed: map[string]failedTasks{}}
+	r := &rows{queues: map[string]*group{}, endpoints: map[string]*group{}, merchants: map[string]*group{}, failures: map[string]*figures.Failure{}, failed: map[string]failedTasks{}, late: map[lateOf]time.Time{}}
 	r.paused = d.o.Engine.PausedMerchants()
 	for _, read := range []func(context.Context, *rows, *figures.Figures) error{d.readDue, d.readMerchants, d.readFailed, d.readOrders, d.readBills} {
 		if err := read(ctx, r, f); err != nil {
@@ -135,6 +138,9 @@ func (d *Desk) readDue(ctx context.Context, r *rows, f *figures.Figures) error {
 					continue
 				}
 				of(r.queues, t.Queue).count(t, part.deferred)
+				if to := (lateOf{t.MerchantNo, t.Queue}); t.MerchantNo != "" && !part.deferred && !asks(t) {
+					r.late[to] = figures.Sooner(r.late[to], t.Due)
+				}
 				of(r.endpoints, cmp.Or(d.o.Engine.Route(t).Endpoint, t.Endpoint, t.Queue)).count(t, part.deferred)
 			}
 		}
@@ -168,7 +174,7 @@ func (d *Desk) readMerchants(ctx context.Context, r *rows, f *figures.Figures) e
 		}
 		g := &group{cut: !next.IsZero()}
 		for _, t := range tasks {
-			if t.Kind != bellman.KindOrder && t.Kind != bellman.KindPoll { // those ask a channel
+			if !asks(t) {
 				g.count(t, false)
 			}
 		}
@@ -176,6 +182,9 @@ func (d *Desk) readMerchants(ctx context.Context, r *rows, f *figures.Figures) e
 	}
 	return nil
 }
+
+// asks reports whether a task asks a channel: the merchant gets no request by it.
+func asks(t *bellman.Task) bool { return t.Kind == bellman.KindOrder || t.Kind == bellman.KindPoll }
 
 // readFailed reads why the tasks of queues failed within the last hour.
 func (d *Desk) readFailed(ctx context.Context, r *rows, f *figures.Figures) error {

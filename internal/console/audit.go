@@ -19,7 +19,8 @@ const (
 // An auditView is the page of audit records.
 type auditView struct {
 	*view
-	By, Action, Target, From, Job string // the filter; empty: all
+	By, Action, Target, Address, Job string // the filter, beside the page's range; empty: all
+	PeriodIs                         string // what is wrong with the range; empty: nothing
 
 	Rows  []store.Audit
 	Next  string // address of the next page; empty: this is the last
@@ -31,14 +32,21 @@ type auditView struct {
 // applied to as many as can be read quickly.
 func (q *request) auditPage() {
 	in := q.r.URL.Query()
-	v := &auditView{view: q.view("page.audit"), By: in.Get("by"), Action: in.Get("action"), Target: strings.TrimSpace(in.Get("target")), From: strings.TrimSpace(in.Get("from")), Job: in.Get("job")}
+	v := &auditView{view: q.view("page.audit"), By: in.Get("by"), Action: in.Get("action"), Target: strings.TrimSpace(in.Get("target")), Address: strings.TrimSpace(in.Get("address")), Job: in.Get("job")}
 	values := url.Values{}
-	for name, value := range map[string]string{"by": v.By, "action": v.Action, "target": v.Target, "from": v.From, "job": v.Job} {
+	for name, value := range map[string]string{"by": v.By, "action": v.Action, "target": v.Target, "address": v.Address, "job": v.Job, "from": v.Period.At("from"), "to": v.Period.At("to")} {
 		if value != "" {
 			values.Set(name, value)
 		}
 	}
-	var before time.Time
+	before, after := v.Period.To, time.Time{}
+	switch {
+	case v.Period.Wrong != nil:
+		_, v.PeriodIs = q.wrong(v.Period.Wrong)
+	case v.Period.Kind != "hour":
+		after = v.Period.From
+		values.Set("zone", v.Period.zone.String())
+	}
 	if at := in.Get("before"); at != "" {
 		ms, err := strconv.ParseInt(at, 10, 64)
 		if err != nil || ms <= 0 {
@@ -56,8 +64,12 @@ func (q *request) auditPage() {
 			return
 		}
 		// A page ends between two milliseconds, so that records of one millisecond stay together.
-		full := false
+		full, done := false, len(records) < auditRead
 		for i, r := range records {
+			if r.At.Before(after) {
+				done = true
+				break
+			}
 			if len(v.Rows) >= auditRows && !r.At.Equal(records[max(i-1, 0)].At) {
 				full = true
 				break
@@ -67,7 +79,7 @@ func (q *request) auditPage() {
 				v.Rows = append(v.Rows, r)
 			}
 		}
-		if !full && len(records) < auditRead {
+		if !full && done {
 			break
 		}
 		if full || time.Since(began) > searchTime {
@@ -84,11 +96,13 @@ func (q *request) auditPage() {
 
 func (v *auditView) wants(r *store.Audit) bool {
 	return (v.By == "" || r.Who == v.By) && (v.Action == "" || r.Action == v.Action) && (v.Target == "" || strings.Contains(r.Target, v.Target)) &&
-		(v.From == "" || r.From == v.From) && (v.Job == "" || r.Job == v.Job)
+		(v.Address == "" || r.From == v.Address) && (v.Job == "" || r.Job == v.Job)
 }
 
 // Filtered reports whether the page has a filter.
-func (v *auditView) Filtered() bool { return v.By+v.Action+v.Target+v.From+v.Job != "" }
+func (v *auditView) Filtered() bool {
+	return v.By+v.Action+v.Target+v.Address+v.Job != "" || v.Period.Kind != "hour"
+}
 
 // auditJob returns the address and the name of the job that an action belongs to; empty: none.
 func auditJob(job string) (a struct{ To, Key string }) {

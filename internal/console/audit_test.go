@@ -42,8 +42,8 @@ func TestByHandIsFound(t *testing.T) {
 		t.Error("it is not said where what was done by hand came from")
 	}
 	for filter, want := range map[string]int{"198.51.100.7": 1, "198.51.100": 0} {
-		if one := s.get(t, "/audit?from="+filter).body; strings.Count(one, `>198.51.100.7</td>`) != want {
-			t.Errorf("from=%s: %d rows; want %d", filter, strings.Count(one, `>198.51.100.7</td>`), want)
+		if one := s.get(t, "/audit?address="+filter).body; strings.Count(one, `>198.51.100.7</td>`) != want {
+			t.Errorf("address=%s: %d rows; want %d", filter, strings.Count(one, `>198.51.100.7</td>`), want)
 		}
 	}
 	if one := s.get(t, "/audit?action=pause").body; strings.Count(one, "<tr>") != 1+1 || !strings.Contains(one, `href="/queues?name=pay"`) {
@@ -101,5 +101,26 @@ func TestAuditGoesOn(t *testing.T) {
 	}
 	if len(seen) != 250 {
 		t.Errorf("%d records; want 250", len(seen))
+	}
+}
+
+// The page keeps to the range of the address: what was done before or after it is left out.
+func TestAuditsOfARange(t *testing.T) {
+	s := open(t)
+	b := store.Batch{}
+	for i, reason := range []string{"too early", "within it", "too late"} {
+		b.Audits = append(b.Audits, store.Audit{At: t0.Add(time.Duration(i) * time.Hour), Who: "wang", Action: "pause", Target: "queue/pay", Reason: reason})
+	}
+	if err := s.fake.Commit(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	shanghai := time.FixedZone("", 8*3600)
+	at := func(d time.Duration) string { return t0.Add(d).In(shanghai).Format("2006-01-02T15:04") }
+	page := s.get(t, "/audit?zone=Asia%2FShanghai&from="+at(30*time.Minute)+"&to="+at(90*time.Minute)).body
+	if !strings.Contains(page, "within it") || strings.Contains(page, "too early") || strings.Contains(page, "too late") {
+		t.Error("the page does not keep to its range")
+	}
+	if page := s.get(t, "/audit?from=soon", "Accept-Language: en").body; !strings.Contains(page, "is no time") || !strings.Contains(page, "too early") {
+		t.Error("a wrong range is taken without a word, or hides everything")
 	}
 }

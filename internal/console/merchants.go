@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine/figures"
 )
 
 // merchantRows is the number of merchants on a page.
@@ -16,8 +19,9 @@ const merchantRows = 50
 type merchantsView struct {
 	*view
 	Search client.MerchantSearch
-	Rows   []client.Merchant
-	Next   string // address of the next page; empty: this is the last
+	Rows   []merchantRow
+	States []choice // quick filters
+	Next   string   // address of the next page; empty: this is the last
 	First  string
 }
 
@@ -25,8 +29,12 @@ func (q *request) merchantList() {
 	in := q.r.URL.Query()
 	v := &merchantsView{view: q.view("page.merchants"), Search: client.MerchantSearch{
 		MerchantNo: bounded(strings.TrimSpace(in.Get("merchant_no")), 400), Name: bounded(strings.TrimSpace(in.Get("name")), 400), Limit: merchantRows}}
+	if state := in.Get("state"); slices.Contains(troubles, state) {
+		v.Search.State = state
+	}
+	v.States = choices("/merchants", v.Search.State, "merchant_no", v.Search.MerchantNo, "name", v.Search.Name)
 	values := url.Values{}
-	for name, value := range map[string]string{"merchant_no": v.Search.MerchantNo, "name": v.Search.Name} {
+	for name, value := range map[string]string{"merchant_no": v.Search.MerchantNo, "name": v.Search.Name, "state": v.Search.State} {
 		if value != "" {
 			values.Set(name, value)
 		}
@@ -35,9 +43,11 @@ func (q *request) merchantList() {
 	if after != "" {
 		v.First = "/merchants?" + values.Encode()
 	}
-	var next string
-	var err error
-	if v.Rows, next, err = q.merchants.List(q.r.Context(), v.Search, after); err != nil {
+	page, next, err := q.merchants.List(q.r.Context(), v.Search, after)
+	if err == nil {
+		v.Rows, err = q.merchantRows(page)
+	}
+	if err != nil {
 		q.refuse(err)
 		return
 	}
@@ -48,11 +58,65 @@ func (q *request) merchantList() {
 	q.render(http.StatusOK, "merchants", v)
 }
 
+// A merchantRow is a merchant in the list, with its attempts of the last hour.
+type merchantRow struct {
+	client.Merchant
+	Hour  *figures.Recent // nil: no attempt is known
+	Spark *spark          // nil: there was no attempt in the last hour
+}
+
+// merchantRows adds the last hour to a page of merchants.
+func (q *request) merchantRows(page []client.Merchant) ([]merchantRow, error) {
+	rows, ask := make([]merchantRow, len(page)), figures.RecentAsk{}
+	for i := range page {
+		rows[i].Merchant = page[i]
+		ask.Merchants = append(ask.Merchants, page[i].MerchantNo)
+	}
+	if len(page) == 0 {
+		return rows, nil
+	}
+	f, err := q.engine.Figures(q.r.Context(), figures.Ask{Recent: &ask})
+	now := time.Now()
+	for i := range rows {
+		if r := recentOf(f.RecentMerchants, rows[i].MerchantNo); r != nil {
+			rows[i].Hour, rows[i].Spark = r, newSpark(r, now)
+		}
+	}
+	return rows, err
+}
+
+func recentOf(all []figures.Recent, name string) *figures.Recent {
+	if i := slices.IndexFunc(all, func(r figures.Recent) bool { return r.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// troubles are the states by which merchants and endpoints are filtered.
+var troubles = []string{"failing", "late", "paused"}
+
+// A choice is one of several links.
+type choice struct {
+	Name string // of its text
+	To   string
+	Is   bool // it is chosen
+}
+
+// choices returns the links of a quick filter, which keep the other values of the address.
+func choices(path, chosen string, values ...string) []choice {
+	all := []choice{{Name: "all", To: query(path, values...), Is: chosen == ""}}
+	for _, state := range troubles {
+		all = append(all, choice{Name: state, To: query(path, append([]string{"state", state}, values...)...), Is: chosen == state})
+	}
+	return all
+}
+
 // A merchantView is the page of one merchant.
 type merchantView struct {
 	*view
 	Merchant client.Merchant
 	Stats    client.MerchantStats
+	Health   merchantRow
 	Queues   []string // queues of kind notify, for a test notification
 	Overlap  string
 	Refused  string // which form was refused, and shows its error: rotate, delete or another; empty: none
@@ -77,7 +141,12 @@ func (q *request) showMerchant(status int, no string, form pauseForm) {
 		q.refuse(err)
 		return
 	}
-	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Stats: stats, Queues: q.notifyQueues(), pauseForm: form}
+	health, err := q.merchantRows([]client.Merchant{m})
+	if err != nil {
+		q.refuse(err)
+		return
+	}
+	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Health: health[0], Stats: stats, Queues: q.notifyQueues(), pauseForm: form}
 	v.Overlap, v.Refused = cmp.Or(q.r.PostForm.Get("overlap"), "24h"), q.r.PostForm.Get("action")
 	v.Title = bounded(plain(no), 40) + " · " + v.Title
 	q.render(status, "merchant", v)

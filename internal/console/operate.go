@@ -8,11 +8,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/endpoints"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -116,11 +118,19 @@ func (q *request) pauseOrResume(page string, nameless formError, pause, resume f
 type endpointsView struct {
 	*view
 	pauseForm
-	Part   string             // the part of a name by which the list is filtered; empty: all
-	Rows   []figures.Endpoint // endpoints in trouble first
-	More   int                // number of endpoints that are not shown
-	One    *figures.Endpoint  // the endpoint of the form; nil: none, or it had no tasks lately
-	Silent []string           // nodes that did not report their endpoints
+	Part   string            // the part of a name by which the list is filtered; empty: all
+	State  string            // failing, late or paused; empty: all
+	States []choice          // quick filters
+	Rows   []endpointRow     // endpoints in trouble first
+	More   int               // number of endpoints that are not shown
+	One    *figures.Endpoint // the endpoint of the form; nil: none, or it had no tasks lately
+	Silent []string          // nodes that did not report their endpoints
+}
+
+// An endpointRow is an endpoint in the list.
+type endpointRow struct {
+	figures.Endpoint
+	Spark *spark // nil: there was no attempt in the last hour
 }
 
 // endpointRows is the largest number of endpoints shown.
@@ -132,7 +142,14 @@ func (q *request) endpointPage() {
 
 func (q *request) showEndpoints(status int, form pauseForm) {
 	form.Name = bounded(form.Name, 400)
-	v := &endpointsView{view: q.view("page.endpoints"), pauseForm: form, Part: bounded(strings.TrimSpace(q.r.URL.Query().Get("part")), 400)}
+	in := q.r.URL.Query()
+	v := &endpointsView{view: q.view("page.endpoints"), pauseForm: form, Part: bounded(strings.TrimSpace(in.Get("part")), 400)}
+	if state := in.Get("state"); slices.Contains(troubles, state) {
+		v.State = state
+	}
+	v.States = choices("/endpoints", v.State, "part", v.Part)
+	late := alarm.Above(q.alarmRules(), alarm.Overdue, "")
+	now := time.Now()
 	all, err := q.engine.Figures(q.r.Context(), figures.Ask{Endpoints: true})
 	if err != nil {
 		q.refuse(err)
@@ -144,17 +161,40 @@ func (q *request) showEndpoints(status int, form pauseForm) {
 			one := e
 			v.One = &one
 		}
-		if strings.Contains(e.Endpoint, strings.ToLower(v.Part)) {
-			v.Rows = append(v.Rows, e)
+		is := map[string]bool{"": true, "failing": trouble(&e) >= 2, "paused": e.Pause != nil,
+			"late": !e.Oldest.IsZero() && now.Sub(e.Oldest).Seconds() > late}
+		if strings.Contains(e.Endpoint, strings.ToLower(v.Part)) && is[v.State] {
+			v.Rows = append(v.Rows, endpointRow{Endpoint: e})
 		}
 	}
-	slices.SortStableFunc(v.Rows, func(a, b figures.Endpoint) int {
-		return cmp.Or(trouble(&b)-trouble(&a), b.Waiting-a.Waiting, b.InFlight-a.InFlight)
+	slices.SortStableFunc(v.Rows, func(a, b endpointRow) int {
+		return cmp.Or(trouble(&b.Endpoint)-trouble(&a.Endpoint), b.Waiting-a.Waiting, b.InFlight-a.InFlight)
 	})
 	if v.More = len(v.Rows) - endpointRows; v.More > 0 {
 		v.Rows = v.Rows[:endpointRows]
 	}
+	ask := figures.RecentAsk{}
+	for i := range v.Rows {
+		ask.Endpoints = append(ask.Endpoints, v.Rows[i].Endpoint.Endpoint)
+	}
+	if len(v.Rows) > 0 {
+		if all, err = q.engine.Figures(q.r.Context(), figures.Ask{Recent: &ask}); err != nil {
+			q.refuse(err)
+			return
+		}
+	}
+	for i := range v.Rows {
+		v.Rows[i].Spark = newSpark(recentOf(all.RecentEndpoints, v.Rows[i].Endpoint.Endpoint), now)
+	}
 	q.render(status, "endpoints", v)
+}
+
+// alarmRules returns the rules of the alarms.
+func (c *Console) alarmRules() []alarm.Rule {
+	if c.attention == nil {
+		return nil
+	}
+	return c.attention.Rules()
 }
 
 // trouble returns a larger number for an endpoint that needs attention first.
@@ -162,7 +202,7 @@ func trouble(e *figures.Endpoint) int {
 	switch {
 	case e.Breaker == "open":
 		return 3
-	case e.Breaker != "closed":
+	case e.Breaker != "closed", e.Fails():
 		return 2
 	case e.Pause != nil, e.Rate > 0:
 		return 1

@@ -290,3 +290,36 @@ func TestListSaysWhyATaskDoesNotMove(t *testing.T) {
 		t.Errorf("the list does not say that the queue is paused")
 	}
 }
+
+// Endpoints lead with their health: the share of accepted attempts of the last hour, the last failure, and a
+// picture of the hour. Filters are in the address.
+func TestEndpointsLeadWithTheirHealth(t *testing.T) {
+	s := open(t)
+	now := time.Now()
+	bad := figures.Recent{Name: "https://bad.example:443", Attempts: 8, Accepted: 2, Since: now, Failed: 5, Failure: &figures.Failure{At: now, Result: bellman.Unreachable, Error: "connection refused"}}
+	s.fake.endpoints = []figures.Endpoint{
+		{Endpoint: "https://bad.example:443", Breaker: "open", Hour: &bad, Waiting: 3, Oldest: now.Add(-time.Hour)},
+		{Endpoint: "https://still.example:443", Breaker: "closed", Pause: &figures.Pause{At: t0, Who: "wang", Reason: "moves"}, SuccessRate: -1},
+		{Endpoint: "https://well.example:443", Breaker: "closed", SuccessRate: 1, Attempts: 5},
+	}
+	minutes := bad
+	minutes.Minutes = []figures.Minute{{At: now.Unix()/60 - 4, Attempts: 6, Accepted: 2}, {At: now.Unix() / 60, Attempts: 2}}
+	s.fake.recent = []figures.Recent{minutes}
+	page := s.get(t, "/endpoints", "Accept-Language: en").body
+	for _, want := range []string{"25.0 %", "of 8", "Unreachable · connection refused", "Last hour: 8 attempts, 2 accepted", `class="of-ok"`, `href="/endpoints?state=late"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if n := strings.Count(page, `class="of-bad"`); n != 2 {
+		t.Errorf("%d columns of the picture have failures; want 2", n)
+	}
+	for state, want := range map[string]string{"failing": "bad.example", "late": "bad.example", "paused": "still.example", "": "well.example"} {
+		page := s.get(t, "/endpoints?state="+state).body
+		for _, name := range []string{"bad.example", "still.example", "well.example"} {
+			if strings.Contains(page, name) != (name == want || state == "") {
+				t.Errorf("with the filter %q the list has %s: %t", state, name, strings.Contains(page, name))
+			}
+		}
+	}
+}

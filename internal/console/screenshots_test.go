@@ -80,11 +80,10 @@ func (b *tab) ofREADME(dir string, c *cast) {
 	}
 }
 
-// busy lets some minutes' figures be there: what is drawn needs a minute that is
-// over, so that this waits for the next one.
+// busy lets some minutes' figures be there: a chart needs two minutes that are over.
 func (w *world) busy(t testing.TB) {
 	t.Helper()
-	for end := time.Now().Truncate(time.Minute).Add(61 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Truncate(time.Minute).Add(121 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		w.create(t, client.CreateTask{Queue: "quick", URL: w.merchant.URL + "/ok", MerchantNo: "M1004", Event: "payment.succeeded"})
 	}
 }

@@ -53,6 +53,7 @@ var families = map[string][]string{
 	"told":            append(names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled), "completed"),
 	"life":            lives,
 	"need":            attention.Kinds,
+	"choice":          append([]string{"all", "label"}, troubles...),
 	"event.mark":      {"pause", "resume", "takeover", "joined"},
 	"need.do":         attention.Kinds,
 	"field":           append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read

@@ -71,6 +71,29 @@ func LookRecent(ctx context.Context, tasks Lister, no string, now time.Time) (r 
 	return r, nil
 }
 
+// backlogTasks is how many pending tasks of a merchant LookBacklog counts.
+const backlogTasks = 100
+
+// LookBacklog counts the newest pending tasks of a merchant, without orders and polls.
+func LookBacklog(ctx context.Context, tasks Lister, no string, now time.Time) (*client.Backlog, error) {
+	pending := bellman.Pending
+	page, next, err := tasks.List(ctx, store.Filter{MerchantNo: no, State: &pending}, bellman.ID{}, backlogTasks)
+	if err != nil {
+		return nil, fmt.Errorf("list pending tasks of merchant %s: %w", no, err)
+	}
+	b := &client.Backlog{More: !next.IsZero()}
+	for _, t := range page {
+		if asks(t) {
+			continue
+		}
+		b.Pending++
+		if due := client.At(t.Due); t.Due.Before(now) && (b.Oldest == nil || due.Before(b.Oldest.Time)) {
+			b.Oldest = &due
+		}
+	}
+	return b, nil
+}
+
 // The bounds of Look.
 const (
 	maxFigures = 1000

@@ -51,6 +51,7 @@ type method struct {
 
 // shared names the enums that several schemas have: by their first values.
 var shared = map[string]string{
+	"overloaded,store_slow,shards_unowned": "AttentionKind", "failing,late,paused": "MerchantTrouble",
 	"pending,succeeded,failed": "TaskState", "running,done,cancelled": "ResendState", "accepted,refused,error_status": "AttemptResult",
 	"PENDING,PAID,PAID_REFUNDED": "OrderState", "PAID,PAID_REFUNDED": "LatePayment", "PAID,PAID_REFUNDED,CLOSED": "OrderOutcome", "once,restart": "ResendMode", "payment,refund,transfer": "NoticeSubject", "applied,duplicate,held": "NoticeResult",
 	"schedule,manual,settle": "AttemptTrigger", "notify,order,poll": "TaskKind", "PENDING,DONE,FAILED_THERE": "PollState", "closed,open,half_open": "BreakerState", "ok,full": "HealthStatus",

@@ -200,6 +200,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What needs a person now: endpoints, merchants and queues in trouble, orders without a decision, differences of the bill, nodes, certificates; what affects most first.
+         * @description Needs the role read, operate, decide or admin.
+         */
+        get: operations["list-attention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -1468,6 +1488,108 @@ export interface components {
              */
             trigger: "schedule" | "manual" | "settle" | "takeover" | (string & {});
         };
+        Attention: {
+            /** @description The raised alarm about it; empty: none. */
+            alarm: string;
+            /** @description Sums of the affected orders, as far as known: of at most 1,000 overdue and 1,000 deferred tasks, 200 pending tasks of a merchant, and 200 failed orders of a queue. */
+            amounts: components["schemas"]["AttentionAmount"][];
+            /**
+             * Format: date-time
+             * @description Only of credential_expires.
+             */
+            expires: string | null;
+            /** @description The last failed attempt; null: none is known. */
+            failure: components["schemas"]["AttentionFailure"];
+            /** @enum {string} */
+            kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "alarm" | (string & {});
+            /** @description Of one merchant or order; empty: it is about none, or about several. */
+            merchant_no: string;
+            /** @description There may be more of them. */
+            more: boolean;
+            /** @description What it is about: an endpoint, merchant, queue, node, source, credential, order or alarm; empty: the server as a whole. */
+            name: string;
+            /** @description Of queue_late: how long its oldest task is overdue. Of store_slow: how long a commit takes. Of node_clock: how far the clock is ahead, or with a minus sign behind. Otherwise empty. */
+            off: string;
+            order_no: string;
+            /** @description Path of the console's page on which a person deals with it. */
+            page: string;
+            /** @description Empty: no queue, or several. */
+            queue: string;
+            /**
+             * Format: double
+             * @description Only of endpoint_throttled: attempts a second.
+             */
+            rate: number;
+            /** @description Number of the refund or transfer. */
+            ref_no: string;
+            /**
+             * Format: date-time
+             * @description null: not known.
+             */
+            since: string | null;
+            /** @description Id of the task of one order, refund or transfer; empty: it is about none, or about several. */
+            task: string;
+            /**
+             * Format: int32
+             * @description Tasks, orders, differences or notices that are affected; 0: not known.
+             */
+            tasks: number;
+            /** @description Why no task reports that alarm; empty: a task does. */
+            untold: string;
+            /** @description Money or tasks are stuck. Otherwise somebody chose it, or it will get worse. */
+            urgent: boolean;
+            /** @description Who paused it, or decided it; empty: nobody, or authentication is off. */
+            who: string;
+            /** @description Reason, in English; empty: the kind says it. */
+            why: string;
+        };
+        AttentionAmount: {
+            /**
+             * Format: int64
+             * @description In the currency's smallest unit.
+             */
+            amount: number;
+            /** @description ISO 4217. */
+            currency: string;
+            /**
+             * Format: int32
+             * @description Orders, refunds or differences that it is the sum of.
+             */
+            orders: number;
+        };
+        AttentionFailure: {
+            error: string;
+            /** @description The first 200 bytes of the answer, with secrets masked. */
+            response: string;
+            /** @enum {string} */
+            result: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown" | (string & {});
+            /** Format: date-time */
+            started: string;
+            /**
+             * Format: int32
+             * @description HTTP status; 0: no answer.
+             */
+            status: number;
+            task: string;
+        };
+        Attentions: {
+            /** Format: date-time */
+            at: string;
+            /** @description What stops every task, then what affects most money, then most tasks. Amounts of different currencies are compared in main units. At most 100. */
+            items: components["schemas"]["Attention"][];
+            /**
+             * Format: int32
+             * @description Items that are left out.
+             */
+            more: number;
+            /**
+             * Format: int32
+             * @description Number of nodes that these figures cover.
+             */
+            nodes: number;
+            /** @description Nodes that did not answer in time, whose figures are missing here. Empty: the figures cover all nodes. */
+            silent: string[];
+        };
         Audit: {
             action: string;
             /** Format: date-time */
@@ -1488,6 +1610,20 @@ export interface components {
             audits: components["schemas"]["Audit"][];
             /** @description Cursor of the next page; empty at the end. */
             next_cursor: string;
+        };
+        Backlog: {
+            /** @description There are more. */
+            more: boolean;
+            /**
+             * Format: date-time
+             * @description Due time of the one among them that has waited longest; null: none is overdue.
+             */
+            oldest_overdue: string | null;
+            /**
+             * Format: int32
+             * @description The newest 100 are counted.
+             */
+            pending: number;
         };
         Backup: {
             /** @description An absolute path on the server, of a directory that does not exist. */
@@ -1802,6 +1938,8 @@ export interface components {
             endpoint: string;
             /** Format: int32 */
             in_flight: number;
+            /** @description null: no attempt within an hour, and none that failed within a day. */
+            last_hour: components["schemas"]["Hour"];
             /**
              * Format: int32
              * @description Present limit of attempts in flight; it adapts.
@@ -1910,6 +2048,22 @@ export interface components {
              */
             status: "ok" | "full" | (string & {});
         };
+        Hour: {
+            /** Format: int64 */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description First of the latest failures in a row; null: the last attempt was accepted.
+             */
+            failing_since: string | null;
+            /** @description The last failed attempt, also before that hour; null: none is known. */
+            last_failure: components["schemas"]["AttentionFailure"];
+            /**
+             * Format: double
+             * @description Share of them that were accepted, 0 to 1; null: there were none.
+             */
+            success_rate: number | null;
+        };
         Intake: {
             /**
              * Format: int64
@@ -2000,10 +2154,14 @@ export interface components {
             reason: string;
         };
         Merchant: {
+            /** @description Notifications that have not ended; absent in an export. */
+            backlog?: components["schemas"]["Backlog"];
             /** Format: date-time */
             created: string;
             /** @description true if none of the newest attempts of its newest tasks was accepted, of three or more within a day; otherwise absent. */
             failing?: boolean;
+            /** @description Attempts of notifications of the last hour; absent: none is known. */
+            last_hour?: components["schemas"]["Hour"];
             merchant_no: string;
             name: string;
             notify_url: string;
@@ -3557,6 +3715,35 @@ export interface operations {
             };
         };
     };
+    "list-attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attentions"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-audits": {
         parameters: {
             query?: {
@@ -3866,6 +4053,8 @@ export interface operations {
                 name?: string;
                 /** @description true: only paused ones. */
                 paused?: boolean;
+                /** @description Only merchants in this state. failing: they accept nothing. late: a notification is overdue by more than the alarm overdue allows, among the 1,000 tasks that are overdue the longest. */
+                state?: "failing" | "late" | "paused";
                 limit?: number;
                 /** @description The next_cursor of a page of the same search; default: the first page. */
                 cursor?: string;
@@ -3905,6 +4094,8 @@ export interface operations {
                 name?: string;
                 /** @description true: only paused ones. */
                 paused?: boolean;
+                /** @description Only merchants in this state. failing: they accept nothing. late: a notification is overdue by more than the alarm overdue allows, among the 1,000 tasks that are overdue the longest. */
+                state?: "failing" | "late" | "paused";
                 limit?: number;
                 /** @description The next_cursor of a page of the same search; default: the first page. */
                 cursor?: string;

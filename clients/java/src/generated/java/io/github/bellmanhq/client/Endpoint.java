@@ -11,6 +11,7 @@ import java.util.Map;
  * @param breaker closed, open, half_open.
  * @param endpoint see the API
  * @param inFlight see the API
+ * @param lastHour null: no attempt within an hour, and none that failed within a day.
  * @param limit Present limit of attempts in flight; it adapts.
  * @param oldest Due time of the task that has waited longest; null: none waits.
  * @param paused null if it is not paused.
@@ -22,6 +23,7 @@ public record Endpoint(
         BreakerState breaker,
         String endpoint,
         int inFlight,
+        Hour lastHour,
         int limit,
         Instant oldest,
         Pause paused,
@@ -34,6 +36,7 @@ public record Endpoint(
                 r.shape("breaker", BreakerState::of),
                 r.text("endpoint"),
                 r.int32("in_flight", 0),
+                r.shape("last_hour", Hour::of),
                 r.int32("limit", 0),
                 r.time("oldest"),
                 r.shape("paused", Pause::of),

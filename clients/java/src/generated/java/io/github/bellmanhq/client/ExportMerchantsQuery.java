@@ -11,6 +11,7 @@ import java.util.Map;
  * @param merchantNo Beginning of the number.
  * @param name Beginning of the name, in upper or lower case.
  * @param paused true: only paused ones.
+ * @param state Only merchants in this state. failing: they accept nothing. late: a notification is overdue by more than the alarm overdue allows, among the 1,000 tasks that are overdue the longest.
  * @param limit see the API
  * @param cursor The next_cursor of a page of the same search; default: the first page.
  */
@@ -18,6 +19,7 @@ public record ExportMerchantsQuery(
         String merchantNo,
         String name,
         Boolean paused,
+        MerchantTrouble state,
         Integer limit,
         String cursor) implements Shape {
     @Override
@@ -26,6 +28,7 @@ public record ExportMerchantsQuery(
                 "merchant_no", merchantNo,
                 "name", name,
                 "paused", paused,
+                "state", state,
                 "limit", limit,
                 "cursor", cursor);
     }
@@ -40,6 +43,7 @@ public record ExportMerchantsQuery(
         private String merchantNo;
         private String name;
         private Boolean paused;
+        private MerchantTrouble state;
         private Integer limit;
         private String cursor;
 
@@ -64,6 +68,12 @@ public record ExportMerchantsQuery(
             return this;
         }
 
+        /** Only merchants in this state. failing: they accept nothing. late: a notification is overdue by more than the alarm overdue allows, among the 1,000 tasks that are overdue the longest. */
+        public Builder state(MerchantTrouble state) {
+            this.state = state;
+            return this;
+        }
+
         public Builder limit(Integer limit) {
             this.limit = limit;
             return this;
@@ -76,7 +86,7 @@ public record ExportMerchantsQuery(
         }
 
         public ExportMerchantsQuery build() {
-            return new ExportMerchantsQuery(merchantNo, name, paused, limit, cursor);
+            return new ExportMerchantsQuery(merchantNo, name, paused, state, limit, cursor);
         }
     }
 }

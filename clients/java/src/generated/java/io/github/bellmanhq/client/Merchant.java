@@ -18,7 +18,9 @@ import java.util.Map;
  * @param timeout see the API
  * @param updated see the API
  * @param version Changes with each change of the merchant. A PUT with this version changes the merchant only if nobody else has changed it.
+ * @param backlog Notifications that have not ended; absent in an export.
  * @param failing true if none of the newest attempts of its newest tasks was accepted, of three or more within a day; otherwise absent.
+ * @param lastHour Attempts of notifications of the last hour; absent: none is known.
  * @param paused Absent unless it is paused.
  * @param problem Why nothing can be sent to this merchant now: a master key is missing, or the secrets cannot be opened.
  * @param sign Default: the queue's signature.
@@ -34,7 +36,9 @@ public record Merchant(
         String timeout,
         Instant updated,
         String version,
+        Backlog backlog,
         Boolean failing,
+        Hour lastHour,
         Pause paused,
         String problem,
         ShownMerchantSign sign) {
@@ -51,7 +55,9 @@ public record Merchant(
                 r.text("timeout"),
                 r.time("updated"),
                 r.text("version"),
+                r.shape("backlog", Backlog::of),
                 r.bool("failing"),
+                r.shape("last_hour", Hour::of),
                 r.shape("paused", Pause::of),
                 r.text("problem"),
                 r.shape("sign", ShownMerchantSign::of));

@@ -122,6 +122,15 @@ public abstract class Operations {
     }
 
     /**
+     * What needs a person now: endpoints, merchants and queues in trouble, orders without a decision, differences of the bill, nodes, certificates; what affects most first.
+     *
+     * <p>Needs the role read, operate, decide or admin.
+     */
+    public Attentions listAttention() {
+        return send("GET", "/v1/attention", null, null, (status, json) -> Attentions.of(json)).body();
+    }
+
+    /**
      * Who did what by hand, when and why; newest first.
      *
      * <p>Needs the role read, operate, decide or admin.

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// bellman attention shows a queue whose tasks failed, with the last error and the page.
+func TestAttention(t *testing.T) {
+	p := start(t, []string{"BELLMAN_QUEUES={once: {schedule: 0s}}"}, "--store", "pebble:"+t.TempDir())
+	must(t, "send", "--url", "http://127.0.0.1:9/", "--queue", "once", "--body", "x", "--server", p.url)
+	var table string
+	eventually(t, "the failure is listed", func() bool {
+		table = must(t, "attention", "--server", p.url)
+		return strings.Contains(table, "tasks_failed")
+	})
+	for _, want := range []string{"once", "blocked", "/tasks?queue=once&state=failed"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("attention:\n%s\nwant %q in it", table, want)
+		}
+	}
+}
