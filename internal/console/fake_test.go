@@ -33,8 +33,9 @@ type fake struct {
 	failing         []figures.FailingMerchant
 	*memory.Store
 	mu    sync.Mutex
-	fail  error // of every call, if not nil
-	ends  error // of every pause that is to end, if not nil
+	fail  error  // of every call, if not nil
+	ended string // the id of a task that cannot be cancelled, because it has ended
+	ends  error  // of every pause that is to end, if not nil
 	calls []string
 
 	queues    []figures.Queue
@@ -66,7 +67,14 @@ func (f *fake) called() string {
 }
 
 func (f *fake) Cancel(_ context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
-	return nil, f.note("cancel %s %q %q", id, by.Who, by.Reason)
+	job := ""
+	if by.Job != "" {
+		job = " " + by.Job
+	}
+	if err := f.note("cancel %s %q %q%s", id, by.Who, by.Reason, job); err != nil || id.String() != f.ended {
+		return nil, err
+	}
+	return nil, bellman.ErrConflict
 }
 
 func (f *fake) Complete(_ context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {

@@ -51,7 +51,7 @@ var families = map[string][]string{
 	"link.state":      {"good", "expired", "revoked"},
 	"told":            append(names(bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled), "completed"),
 	"life":            lives,
-	"field":           append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read
+	"field":           append(append(slices.Clone(wishes), orderFields...), "id"), // wishes by name, where one could not be read
 }
 
 // presets are the names of the rules that have words of their own.
