@@ -139,7 +139,9 @@ func (f *fake) Figures(_ context.Context, ask figures.Ask) (figures.Figures, err
 	if ask.Minutes > 0 {
 		out.Minutes = f.minutes
 	}
-	return out, f.note("figures")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return out, f.fail
 }
 
 func (f *fake) Nodes(context.Context) ([]engine.NodeInfo, []store.Lease, error) {

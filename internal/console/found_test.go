@@ -256,3 +256,16 @@ func TestEnvironment(t *testing.T) {
 		c.Stop()
 	}
 }
+
+// The page of an overdue task says that its endpoint delays it.
+func TestWhyATaskIsLate(t *testing.T) {
+	s := open(t)
+	s.fake.endpoints = []figures.Endpoint{{Endpoint: "https://other.example:443", Breaker: "closed"}, {Endpoint: "https://m.example:443", Breaker: "open", Waiting: 7, SuccessRate: -1}}
+	task := s.fake.add(t, &bellman.Task{Queue: "pay", URL: "https://m.example/", Endpoint: "https://m.example:443"}, t0)
+	s.get(t, "/tasks/"+task.ID.String()).has(t, []string{"Late because of its endpoint:", "https://m.example:443"})
+	fine := s.fake.add(t, &bellman.Task{Queue: "pay", URL: "https://other.example/", Endpoint: "https://other.example:443"}, t0.Add(time.Second))
+	s.get(t, "/tasks/"+fine.ID.String()).has(t, nil, "Late because of its endpoint:")
+	of := s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1", Endpoint: "merchant:M1"}, t0.Add(2*time.Second))
+	s.fake.guided = map[string]bellman.Route{"M1": {URL: "https://m.example/", Endpoint: "https://m.example:443"}}
+	s.get(t, "/tasks/"+of.ID.String()).has(t, []string{"Late because of its endpoint:"})
+}
