@@ -21,6 +21,7 @@ func (s *Server) console(c *config.Config, engine front) (*console.Console, erro
 		Proxies:   c.TrustedProxies,
 		Kinds:     s.kind,
 		Queues:    s.queueNames,
+		Channels:  s.channelKind,
 		Nodes:     s.engine,
 		Intake:    s.engine.Intake,
 		Sources:   s.sourceInfos,

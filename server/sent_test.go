@@ -46,7 +46,7 @@ func TestAnAttemptIsOpened(t *testing.T) {
 	for path, wants := range map[string][]string{
 		"/v1/tasks/" + task.ID + "?attempt=1&reveal=true":      {`s3cr3t\"}`, "/n?token=s3cr3t"},
 		"/v1/tasks/" + task.ID + "?attempt=1&attempts_after=1": {"either attempt or attempts_after"},
-		"/tasks/" + task.ID + "/attempts/1":                    {"Wanted", "the body, trimmed, cut at 600 characters", "Standard Webhooks", "Webhook-Signature: ***", task.ID + ".", "&#34;code&#34;: &#34;FAIL&#34;"},
+		"/tasks/" + task.ID + "/attempts/1":                    {"Wanted", "with the body &#34;success&#34;", "Standard Webhooks", "Webhook-Signature: ***", task.ID + ".", "&#34;code&#34;: &#34;FAIL&#34;"},
 		"/tasks/" + task.ID + "/attempts/99":                   {"no attempt of that number"},
 	} {
 		r, err := http.Get("http://" + s.Addr() + path)

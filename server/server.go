@@ -463,5 +463,8 @@ func (s *Server) Reload(c *Config) error {
 // kind returns the kind of a queue; empty: there is no such queue.
 func (s *Server) kind(queue string) string { return s.facts.Load().kinds[queue] }
 
+// channelKind returns the channel of the orders or polls of a queue; empty: request templates, or another kind.
+func (s *Server) channelKind(queue string) string { return s.facts.Load().channels[queue] }
+
 // queueNames returns the names of the configured queues, sorted.
 func (s *Server) queueNames() []string { return slices.Sorted(maps.Keys(s.facts.Load().kinds)) }

@@ -10,18 +10,22 @@ import (
 
 // queueFacts say what the queues of a configuration are for.
 type queueFacts struct {
-	kinds   map[string]string   // by the name of the queue
-	results map[string]bool     // queues that get completion events or alarms
-	home    map[string]bool     // queues with a url, for tasks that name none
-	strict  map[string]bool     // queues with require_merchant_url
-	then    map[string][]string // of order queues: the queues that notify the merchant at the order's address
+	kinds    map[string]string   // by the name of the queue
+	channels map[string]string   // of queues of kind order and poll, without those of request templates
+	results  map[string]bool     // queues that get completion events or alarms
+	home     map[string]bool     // queues with a url, for tasks that name none
+	strict   map[string]bool     // queues with require_merchant_url
+	then     map[string][]string // of order queues: the queues that notify the merchant at the order's address
 }
 
 func factsOf(c *config.Config) *queueFacts {
-	in := &queueFacts{kinds: map[string]string{}, results: map[string]bool{}, home: map[string]bool{}, strict: map[string]bool{}, then: map[string][]string{}}
+	in := &queueFacts{kinds: map[string]string{}, channels: map[string]string{}, results: map[string]bool{}, home: map[string]bool{}, strict: map[string]bool{}, then: map[string][]string{}}
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		in.kinds[q.Name], in.home[q.Name] = q.Kind, q.URL != ""
+		if kind := q.Order.Channel.Kind; kind != "" {
+			in.channels[q.Name] = kind
+		}
 		in.strict[q.Name] = q.RequireMerchantURL
 		for _, name := range q.OnEnd.Each() {
 			in.results[name] = true

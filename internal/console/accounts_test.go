@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/client"
 )
 
 // An account is registered, shown, changed, rotated and deleted on pages, which say what is wrong and never show
@@ -73,4 +75,45 @@ func TestAccountPages(t *testing.T) {
 	says(f.send(t, edit, "/accounts", "", url.Values{"account": {"shop1"}, "name": {"改名"}, "channel": {"wechatpay"}, "mch_id": {"1900000001"}, "serial": {"AB"}, "reason": {"r"}, "version": {a.Version}}), "改名", "***next", "***WXYZ", "private_key")
 	says(get("/audit"), show)
 	says(f.send(t, show, "/accounts/show", "", url.Values{"account": {"shop1"}, "action": {"delete"}, "reason": {"关店"}}), "尚未登记渠道账户")
+}
+
+// Accounts are exported with sealed keys, and such a file is imported again: first as a preview.
+func TestAccountsAreExportedAndImported(t *testing.T) {
+	w := open(t)
+	f := w.forms(t)
+	key := "0123456789abcdef0123456789abWXYZ"
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	if _, _, err := w.api.PutAccount(t.Context(), "shop1", client.PutAccount{Channel: "wechatpay", MchID: "1900000001", Serial: "AB", Name: "第一家店", AccountKeys: client.AccountKeys{
+		PrivateKey: text("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(private)), APIv3Key: key, PlatformKeys: map[string]string{"PUB_KEY_ID_01": text("PUBLIC KEY", public)}}}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", w.URL+"/accounts/export", nil)
+	file := f.do(t, r, err)
+	if !strings.Contains(file, `"account":"shop1"`) || !strings.Contains(file, "sealed:") || strings.Contains(file, key) || strings.Count(file, "\n") != 1 {
+		t.Fatalf("exported: %s; want one line with a sealed key", file)
+	}
+	renamed := strings.ReplaceAll(file, "第一家店", "改名")
+	for _, tt := range []struct{ file, dry, want string }{
+		{renamed + `{"account":"bad","channel":"paypal"}` + "\n" + "no json\n", "1", "预览结果"},
+		{renamed, "", "导入结果"},
+	} {
+		page := f.send(t, "/accounts/import", "/accounts/import", tt.file, url.Values{"dry": {tt.dry}, "reason": {"搬家"}})
+		if !strings.Contains(page, tt.want) || !strings.Contains(page, "/accounts/show?account=shop1") {
+			t.Errorf("imported: %s", page)
+		}
+		a, err := w.api.Account(t.Context(), "shop1")
+		if want := map[string]string{"1": "第一家店", "": "改名"}[tt.dry]; err != nil || a.Name != want {
+			t.Errorf("the account is called %q, %v; want %q", a.Name, err, want)
+		}
+	}
 }

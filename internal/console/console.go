@@ -76,6 +76,10 @@ type Options struct {
 	// are notify.
 	Kinds func(queue string) string
 
+	// Channels returns the channel that the orders of a queue are at, such as wechatpay; empty: one of
+	// request templates, or unknown. nil: unknown.
+	Channels func(queue string) string
+
 	// Queues returns the configured queues, for lists to choose from. nil: none.
 	Queues func() []string
 
@@ -107,6 +111,7 @@ type Console struct {
 	intake     func() figures.Intake
 	sources    func() []source.Info
 	kinds      func(string) string
+	channels   func(string) string
 	queueNames func() []string
 	nodes      Nodes
 	attention  Attention
@@ -153,7 +158,7 @@ type Console struct {
 // New returns a console. It returns an error if the keys are invalid.
 func New(o Options) (*Console, error) {
 	c := &Console{
-		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, queueNames: o.Queues, nodes: o.Nodes, attention: o.Attention, resends: o.Resends, reconciles: o.Reconciliations,
+		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, channels: o.Channels, queueNames: o.Queues, nodes: o.Nodes, attention: o.Attention, resends: o.Resends, reconciles: o.Reconciliations,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
 		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: access.Limit{Most: maxAttempts, Window: attemptWindow}, views: access.Limit{Most: maxViews, Window: viewWindow}, refused: o.Refused,
 		links: o.Links, merchants: o.Merchants, accounts: o.Accounts, tells: o.Tells, rebuild: o.Sent, publicURL: o.PublicURL, env: environment{o.Name, o.Colour},
@@ -242,6 +247,9 @@ func (c *Console) route() {
 		c.page("GET /accounts/show", access.Read, (*request).accountPage)
 		c.page("POST /accounts/show", access.Admin, (*request).accountAction)
 		c.page("GET /accounts/edit", access.Admin, (*request).editAccount)
+		c.page("GET "+importAccountPath, access.Admin, (*request).importPage)
+		c.page("POST "+importAccountPath, access.Admin, (*request).importAccounts)
+		c.page("GET /accounts/export", access.Admin, (*request).exportAccounts)
 	}
 	if c.merchants != nil {
 		c.page("GET /merchants", access.Read, (*request).merchantList)

@@ -37,8 +37,9 @@ type fake struct {
 	failing         []figures.FailingMerchant
 	*memory.Store
 	mu    sync.Mutex
-	fail  error // of every call, if not nil
-	ends  error // of every pause that is to end, if not nil
+	fail  error  // of every call, if not nil
+	ended string // the id of a task that cannot be cancelled, because it has ended
+	ends  error  // of every pause that is to end, if not nil
 	calls []string
 
 	queues    []figures.Queue
@@ -74,7 +75,14 @@ func (f *fake) called() string {
 }
 
 func (f *fake) Cancel(_ context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
-	return nil, f.note("cancel %s %q %q", id, by.Who, by.Reason)
+	job := ""
+	if by.Job != "" {
+		job = " " + by.Job
+	}
+	if err := f.note("cancel %s %q %q%s", id, by.Who, by.Reason, job); err != nil || id.String() != f.ended {
+		return nil, err
+	}
+	return nil, bellman.ErrConflict
 }
 
 func (f *fake) Complete(_ context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
@@ -152,7 +160,9 @@ func (f *fake) Figures(_ context.Context, ask figures.Ask) (figures.Figures, err
 	if ask.Minutes > 0 {
 		out.Minutes = f.minutes
 	}
-	return out, f.note("figures")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return out, f.fail
 }
 
 func (f *fake) Nodes(context.Context) ([]engine.NodeInfo, []store.Lease, error) {

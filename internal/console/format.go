@@ -39,6 +39,7 @@ func functions(l *language) template.FuncMap {
 		"stamp":  stamp,
 		"shift":  func(x, by float64) string { return strconv.FormatFloat(x+by, 'f', 1, 64) },
 		"tone":   tone,
+		"price":  price,
 		"wants":  l.wants,
 		"share":  func(rate *float64) float64 { return *rate },
 		"rate":   perSecond,
@@ -61,17 +62,18 @@ func functions(l *language) template.FuncMap {
 		"percent": func(share float64) string {
 			return strconv.FormatFloat(100*share, 'f', 1, 64) + " %"
 		},
-		"megabytes": func(bytes int64) string { return grouped(bytes >> 20) },
-		"down":      func(y, by int) int { return y + by },
-		"states":    func() []string { return stateNames },
-		"schemes":   sign.Schemes,
-		"lives":     func() []string { return lives },
-		"outcomes":  func() []string { return outcomes },
-		"pollclass": func(state string) string { return cmp.Or(pollClasses[state], state) },
-		"ends":      func() []string { return pollOutcomes },
-		"queried":   func() []string { return keptFields },
-		"kinds":     func() []string { return kindNames },
-		"results":   func() []string { return resultNames },
+		"megabytes":   func(bytes int64) string { return grouped(bytes >> 20) },
+		"down":        func(y, by int) int { return y + by },
+		"states":      func() []string { return stateNames },
+		"schemes":     sign.Schemes,
+		"lives":       func() []string { return lives },
+		"outcomes":    func() []string { return outcomes },
+		"pollclass":   func(state string) string { return cmp.Or(pollClasses[state], state) },
+		"ends":        func() []string { return pollOutcomes },
+		"orderstates": func() []string { return orderStates },
+		"queried":     func() []string { return keptFields },
+		"kinds":       func() []string { return kindNames },
+		"results":     func() []string { return resultNames },
 	}
 }
 

@@ -36,7 +36,7 @@ func (c *Console) visit(w http.ResponseWriter, r *http.Request) string {
 func readForm(w http.ResponseWriter, r *http.Request) error {
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
 		switch r.URL.Path {
-		case importPath:
+		case importPath, importAccountPath:
 			r.Body = http.MaxBytesReader(w, r.Body, maxImport+maxForm)
 			return r.ParseMultipartForm(maxImport + maxForm)
 		case reconcilesPath:

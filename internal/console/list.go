@@ -56,6 +56,8 @@ type wish struct {
 	values url.Values      // the given values, without invalid and empty ones
 	zone   *time.Location  // zone of the given times; nil: unknown
 	Wrong  bellman.Invalid // the invalid fields, which are left out
+
+	also func(*bellman.Task) bool // a further condition, compared task by task; nil: none
 }
 
 // wishes are the names of a wish's fields in an address, in the order of the form.
@@ -270,7 +272,7 @@ func (w *wish) Address(path string) string {
 func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
 	for s := newSearch(); ; {
 		ask := limit - len(tasks)
-		if w.Picky() {
+		if w.Picky() || w.also != nil {
 			ask = s.rows
 		}
 		page, after, err := q.reader.List(q.r.Context(), w.Filter, before, ask)
@@ -278,7 +280,7 @@ func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.
 			return nil, next, err
 		}
 		for _, t := range page {
-			if !w.Takes(t) {
+			if !w.Takes(t) || w.also != nil && !w.also(t) {
 				continue
 			}
 			if len(tasks) == limit { // the rest belongs to the next page
@@ -319,9 +321,12 @@ type row struct {
 	Order *order.Standing // nil: the task is not an order
 	Poll  *poll.Standing  // nil: the task is not a poll
 	Told  *order.Told     // nil: the task does not keep a channel's notice
-	To    string          // where the task is sent now: its own or its merchant's address; empty: its queue's
-	Pick  bool            // the row can be ticked, for actions on some of the list
-	Held  string          // which of its queue, merchant and endpoint is paused, named as in audit records; empty: none
+	Ask   order.Ask       // of an order in a list of orders
+
+	Channel string // of an order in a list of orders; empty: unknown
+	To      string // where the task is sent now: its own or its merchant's address; empty: its queue's
+	Pick    bool   // the row can be ticked, for actions on some of the list
+	Held    string // which of its queue, merchant and endpoint is paused, named as in audit records; empty: none
 }
 
 // to returns where a task is sent now: its own address, or else its merchant's; empty: its queue's.

@@ -35,6 +35,8 @@ type orderView struct {
 	Live                string      // the state that the page shows, for the live stream
 	Unsettled           bool        // the channel was queried just now, and its answer is pending
 	HandMore            bool        // there may be older manual actions
+	Notice              bellman.ID  // the newest notification of the merchant; zero: there is none
+	orderFacts
 	orderAct
 }
 
@@ -62,6 +64,24 @@ type orderForm struct {
 	Several             bool   // several merchants have an order of this number, and none was named
 	Rows                []row  // the orders of these merchants, or the newest orders
 	All                 string // address of the complete list; empty: all are shown
+
+	Wish     *wish        // merchant and time of the listed orders; nil: nothing was listed
+	Filter   *orderFilter // the rest of the filter; nil: nothing was listed
+	Filtered bool
+	Channels []string  // to choose from
+	Next     string    // address of the next page; empty: this is the last
+	Back     time.Time // the search went back to this time, if it found little or nothing and there is more
+	First    string    // address of the first page; empty: this is it
+}
+
+// Sifted reports whether the list has a filter beside the merchant.
+func (v *orderForm) Sifted() bool {
+	return v.Filtered && (v.Rare() || v.Filter.OrderState+v.Filter.Channel != "")
+}
+
+// Rare reports whether fields have values that the form shows only on request.
+func (v *orderForm) Rare() bool {
+	return v.Filter != nil && (v.Filter.Account+v.Filter.Least+v.Filter.Most != "" || v.Wish.Get("from")+v.Wish.Get("to") != "")
 }
 
 func (q *request) orderPage() {
@@ -73,24 +93,8 @@ func (q *request) orderPage() {
 	case v.OrderNo != "":
 		q.findOrder(v)
 	default:
-		q.newestOrders(v)
+		q.listOrders(v, in)
 	}
-}
-
-// newestOrders reads the newest orders, of all merchants or of one.
-func (q *request) newestOrders(v *orderForm) {
-	w := readWish(url.Values{"kind": {"order"}, "merchant_no": {v.MerchantNo}})
-	status := http.StatusUnprocessableEntity
-	if v.Wrong = q.visitor.lang.invalid(w.wrong()); v.Wrong == "" {
-		tasks, _, err := q.read(w, bellman.ID{}, pageRows)
-		if err != nil {
-			q.refuse(err)
-			return
-		}
-		status, v.Rows = http.StatusOK, slices.DeleteFunc(q.rows(tasks), func(r row) bool { return r.Order == nil || r.Order.Beside })
-	}
-	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
-	q.render(status, "orderform", v)
 }
 
 // findOrder finds an order by its number alone. If one merchant has it, the browser goes to its page; if
@@ -107,7 +111,7 @@ func (q *request) findOrder(v *orderForm) {
 		q.refuse(err)
 		return
 	}
-	v.Rows = ofMerchants(q.rows(tasks))
+	v.Rows = ofMerchants(q.orderRows(tasks))
 	if len(v.Rows) > 1 { // a notice about nobody's order may name any number
 		v.Rows = slices.DeleteFunc(v.Rows, func(r row) bool { return r.Told != nil && r.MerchantNo == "" })
 	}
@@ -178,6 +182,14 @@ func (q *request) orderView(merchant, order string) (*orderView, error) {
 	v := &orderView{view: q.view("page.order"), MerchantNo: merchant, OrderNo: order, More: more, Rows: q.rows(tasks), Live: versions(tasks)}
 	v.Title = bounded(plain(order), 40) + " · " + v.Title
 	v.stand()
+	if v.orderFacts, err = q.factsOf(v.Rows); err != nil {
+		return nil, err
+	}
+	for i := range v.Rows {
+		if r := &v.Rows[i]; v.Notice.IsZero() && r.Kind == bellman.KindNotify {
+			v.Notice = r.ID
+		}
+	}
 	for i := range slices.Backward(v.Rows) {
 		r := &v.Rows[i]
 		if err := q.addSteps(v, r); err != nil {

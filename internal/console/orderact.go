@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/coded"
 	"github.com/bellmanhq/bellman/order"
@@ -64,10 +65,14 @@ func (q *request) orderAction() {
 		}
 	case "complete":
 		err = q.complete(ids[0], form.Outcome, by)
+	case "once":
+		err = q.resendNotice(merchant, order, by)
 	default:
 		err = errAction
 	}
 	switch {
+	case errors.Is(err, errMayNot):
+		q.fail(http.StatusForbidden, "error.role", "role", string(access.Operate))
 	case err == nil:
 		q.goDone(orderAddress(merchant, order), done)
 	case errors.Is(err, bellman.ErrWaiting):
@@ -77,6 +82,29 @@ func (q *request) orderAction() {
 		status, form.Wrong = q.wrong(err)
 		q.showOrder(status, merchant, order, form)
 	}
+}
+
+// errMayNot is the error for an action that the visitor's role does not allow.
+var errMayNot = errors.New("console: the role does not allow it")
+
+// resendNotice makes one attempt of the newest notification of an order's merchant.
+func (q *request) resendNotice(merchant, order string, by bellman.By) error {
+	if !q.visitor.May(access.Operate) {
+		return errMayNot
+	}
+	if err := unreasoned(by.Reason); err != nil {
+		return err
+	}
+	tasks, _, err := q.tasksOf(merchant, order)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(tasks, func(t *bellman.Task) bool { return t.Kind == bellman.KindNotify })
+	if i < 0 {
+		return errAction
+	}
+	_, err = q.engine.Resend(q.r.Context(), tasks[i].ID, engine.ResendOnce, by)
+	return err
 }
 
 // orderIDs returns the order's own tasks, newest first: those that query the channel.

@@ -111,7 +111,7 @@ func TestPagesAreQuick(t *testing.T) {
 		"/", "/?range=today", "/merchants", "/merchants?state=late", "/endpoints?state=failing", "/tasks", "/tasks?state=failed", "/tasks?state=pending", "/tasks?queue=merchant-notify", "/tasks?merchant_no=M7", "/tasks?order_no=O" + last,
 		"/tasks?status=500", "/tasks?result=timeout", "/tasks?event=nothing", "/tasks?url_host=" + url.QueryEscape("m1.example"), "/tasks?url_host=nowhere.example",
 		"/tasks/" + sample.String(), "/search?q=nothing", "/search?q=nowhere.example", "/search?q=K" + last,
-		"/orders?merchant_no=M7&order_no=O7", "/queues", "/endpoints", "/audit", "/nodes", "/resends", "/resends/new?merchant_no=M7",
+		"/orders?merchant_no=M7&order_no=O7", "/orders", "/orders?order_state=UNKNOWN", "/orders?account=nobody&least=5", "/search?q=O" + last[:1], "/search?q=nobod", "/search/typed?q=M4", "/tasks/" + sample.String() + "/attempts/1", "/queues", "/endpoints", "/audit", "/nodes", "/resends", "/resends/new?merchant_no=M7",
 	} {
 		var times []time.Duration
 		before := processorTime(t)

@@ -33,8 +33,9 @@ type taskView struct {
 	Poll  *poll.Standing  // nil: the task is not a poll
 	Ask   order.Ask       // of an order or poll
 
-	Held     *held      // the pause that applies to it; nil: none
-	WaitsFor bellman.ID // the first task of its ordering key, which must end first; zero: none
+	Slowed   *figures.Endpoint // an endpoint that delays the overdue task; nil: none
+	Held     *held             // the pause that applies to it; nil: none
+	WaitsFor bellman.ID        // the first task of its ordering key, which must end first; zero: none
 
 	rules       // hold for the task now
 	Method      string
@@ -194,6 +195,9 @@ func (q *request) taskView() *taskView {
 			}
 		}
 	}
+	if v.Held == nil && !t.State.Ended() && t.Due.Before(now) {
+		v.Slowed = q.slowed(t)
+	}
 	if t.OrderingKey != "" && !t.State.Ended() {
 		chain, err := q.reader.Chain(q.r.Context(), t.Queue, t.OrderingKey, t.ID, 1)
 		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // the task has just ended
@@ -219,6 +223,25 @@ func (q *request) taskView() *taskView {
 		v.Lines = append(v.Lines, v.lang.line(width, t, log, restarts, planned, more, now))
 	}
 	return v
+}
+
+// slowed returns the endpoint of a task if it gets fewer attempts than it could: its breaker is not closed, it
+// asked for fewer requests, or it is paused. nil: it gets all, or no figures can be read.
+func (q *request) slowed(t *bellman.Task) *figures.Endpoint {
+	name := t.Endpoint
+	if bellman.ToMerchant(name) {
+		name = q.engine.Route(t).Endpoint
+	}
+	all, err := q.engine.Figures(q.r.Context(), figures.Ask{Endpoints: true})
+	if err != nil {
+		return nil // the page is right without it
+	}
+	for i := range all.Endpoints {
+		if e := &all.Endpoints[i]; e.Endpoint == name && trouble(e) > 0 {
+			return e
+		}
+	}
+	return nil
 }
 
 // order returns the state of a task's order. is is false for other tasks.

@@ -56,7 +56,7 @@ var families = map[string][]string{
 	"choice":          append([]string{"all", "label"}, troubles...),
 	"event.mark":      {"pause", "resume", "takeover", "joined"},
 	"need.do":         attention.Kinds,
-	"field":           append(slices.Clone(wishes), "id"), // wishes by name, where one could not be read
+	"field":           append(append(slices.Clone(wishes), orderFields...), "id"), // wishes by name, where one could not be read
 }
 
 // presets are the names of the rules that have words of their own.

@@ -75,6 +75,24 @@ func Parse(text, code string) (n int64, ok bool) {
 	return Smallest(whole + fraction + strings.Repeat("0", decimals-len(fraction)))
 }
 
+// Format writes an amount of the smallest unit in whole units: 8888 of CNY as "88.88". It returns an empty text
+// if Code does not return code.
+func Format(n int64, code string) string {
+	decimals, known := Decimals(code)
+	if !known {
+		return ""
+	}
+	sign, digits := "", strconv.FormatInt(n, 10)
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	if decimals == 0 {
+		return sign + digits
+	}
+	digits = strings.Repeat("0", max(decimals+1-len(digits), 0)) + digits
+	return sign + digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:]
+}
+
 // Smallest reads an amount that is already a number of the smallest unit. ok is false for anything but digits, and for
 // more than an int64.
 func Smallest(text string) (n int64, ok bool) {

@@ -33,6 +33,20 @@ func TestDecimals(t *testing.T) {
 	}
 }
 
+func TestFormat(t *testing.T) {
+	for _, tt := range []struct {
+		n          int64
+		code, want string
+	}{
+		{8888, "CNY", "88.88"}, {1, "CNY", "0.01"}, {10, "CNY", "0.10"}, {0, "CNY", "0.00"}, {500, "JPY", "500"}, {5124, "KWD", "5.124"},
+		{-5, "CNY", "-0.05"}, {math.MaxInt64, "CNY", "92233720368547758.07"}, {math.MinInt64, "JPY", "-9223372036854775808"}, {1, "XAU", ""},
+	} {
+		if got := money.Format(tt.n, tt.code); got != tt.want {
+			t.Errorf("Format(%d, %s) = %q; want %q", tt.n, tt.code, got, tt.want)
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	const none = -1
 	tests := []struct {

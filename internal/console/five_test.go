@@ -1,0 +1,151 @@
+package console_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+// A hand counts what a person does: a paste with Enter, a click, a text typed into a field, an answered dialog.
+type hand struct {
+	*tab
+	did []string
+}
+
+func (h *hand) paste(text string) {
+	h.t.Helper()
+	h.fill(`[data-search]`, text)
+	h.until(found(`[data-search]`, "found.focus()"))
+	h.press(kb.Enter)
+	h.did = append(h.did, "paste "+text)
+}
+
+func (h *hand) push(selector string) {
+	h.t.Helper()
+	h.click(selector)
+	h.did = append(h.did, "click "+selector)
+}
+
+func (h *hand) typed(selector, text string, keys ...string) {
+	h.t.Helper()
+	h.fill(selector, text)
+	h.until(found(selector, "found.focus()"))
+	h.press(keys...)
+	h.did = append(h.did, "type "+text)
+}
+
+// within fails the test if the person needed more actions than wanted, and begins to count anew.
+func (h *hand) within(most int, what string) {
+	h.t.Helper()
+	if len(h.did) > most {
+		h.t.Errorf("%s takes %d actions: %s; want %d", what, len(h.did), strings.Join(h.did, ", "), most)
+	}
+	h.t.Logf("%s: %d actions: %s", what, len(h.did), strings.Join(h.did, ", "))
+	h.did = nil
+}
+
+// The five tasks of somebody on call, counted in actions, in both languages.
+func TestFiveTasks(t *testing.T) {
+	w := open(t, "ops")
+	for _, in := range []struct {
+		lang, once, scheduled string
+		phone                 bool
+	}{
+		{"en", "One attempt is being made now.", "10/s", false},
+		{"zh-CN", "正在立即尝试一次", "10/s", true},
+	} {
+		b := w.tab(t)
+		b.language(in.lang)
+		if in.phone {
+			b.phone()
+		}
+		b.answerYes()
+		merchant, late := "M-"+in.lang, "L-"+in.lang
+		var ids []string
+		for i := range 3 {
+			ids = append(ids, w.create(t, client.CreateTask{Queue: "quick", MerchantNo: merchant, OrderNo: fmt.Sprintf("%s-%d", in.lang, i), URL: w.merchant.URL + "/broken"}))
+			w.create(t, client.CreateTask{Queue: "merchant-notify", MerchantNo: late, OrderNo: fmt.Sprintf("late-%s-%d", in.lang, i), URL: w.merchant.URL + "/ok", Delay: "1s"})
+		}
+		for _, id := range ids {
+			w.until(t, id, ended)
+		}
+		if err := w.api.PauseQueue(t.Context(), "merchant-notify", client.Because{Reason: "the bank has maintenance"}); err != nil {
+			t.Fatal(err)
+		}
+		b.signIn("ops")
+		h := &hand{tab: b}
+
+		h.paste(in.lang + "-0")
+		h.at("/tasks/" + ids[0])
+		h.says("HTTP 500")
+		h.says("系统繁忙")
+		h.within(1, "did you send it, what did we answer")
+
+		h.typed(`input[name=reason]`, "the merchant asks")
+		h.push(`button[value=once]`)
+		h.says(in.once)
+		h.within(2, "resend it")
+		w.until(t, ids[0], attempted(4))
+
+		h.paste(merchant)
+		h.at("/tasks?merchant_no=" + merchant)
+		h.push(`button[value=failed_today]`)
+		h.until(`location.search.includes("state=failed") && location.search.includes("Shanghai") && document.readyState === "complete"`)
+		h.push(`.actions a[href^="/resends/new"]`)
+		h.typed(`input[name=reason]`, "its server was down")
+		h.typed(`input[name=rate]`, "10", kb.Enter)
+		h.did = append(h.did, "answer the dialog")
+		h.at("/resends/")
+		h.says(in.scheduled)
+		h.within(6, "resend all that failed for a merchant today, at 10/s")
+		for _, id := range ids[1:] {
+			w.until(t, id, attempted(4))
+		}
+
+		h.paste(late)
+		h.at("/tasks?merchant_no=" + late)
+		h.push(`[data-rows] .what a`)
+		h.at("/tasks/")
+		h.says("the bank has maintenance")
+		h.within(2, "why is this merchant late")
+
+		h.paste("late-" + in.lang + "-0")
+		h.at("/tasks/")
+		h.says("root")
+		h.says("the bank has maintenance")
+		h.within(2, "who paused this, and why")
+	}
+}
+
+// Ticked rows are acted on together, and the search box offers what begins with the text as one types.
+func TestSomeAreTickedAndTypedResultsCome(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	b.answerYes()
+	var ids []string
+	for i := range 3 {
+		ids = append(ids, w.create(t, client.CreateTask{Queue: "merchant-notify", MerchantNo: "M1", OrderNo: fmt.Sprintf("tick-%d", i), URL: w.merchant.URL + "/busy", Delay: "1h"}))
+	}
+	b.open("/tasks")
+	b.click(`input[value="` + ids[0] + `"]`)
+	b.click(`input[value="` + ids[2] + `"]`)
+	b.click(`#pick button`)
+	b.at("/tasks/picked")
+	b.says("Act on these 2")
+	b.accessible()
+	b.fill(`aside input[name=reason]`, "of no use")
+	b.click(`button[value=cancel]`)
+	b.says("Done for all 2.")
+	for i, want := range []string{"cancelled", "pending", "cancelled"} {
+		if got := w.until(t, ids[i], func(*client.TaskDetail) bool { return true }); got.State != want {
+			t.Errorf("task %d is %s; want %s", i, got.State, want)
+		}
+	}
+	b.fill(`[data-search]`, "tick-")
+	b.until(found(`[data-search]`, "found.dispatchEvent(new Event('input', {bubbles: true}))"))
+	b.until(`document.querySelectorAll('#finds option[value^="tick-"]').length === 3`)
+}

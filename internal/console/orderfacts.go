@@ -1,0 +1,101 @@
+package console
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// orderFacts are what an order's page says about it beside its life.
+type orderFacts struct {
+	Ask        order.Ask
+	Channel    string // empty: unknown, or one of request templates
+	ChannelNo  string // the number by which the channel knows the order
+	Notices    int    // of the channel
+	Newest     *order.Told
+	Polls      []row // refunds and transfers
+	Duplicates []row // notifications of further payments
+
+	Differences []difference // of the bills of the days around the order
+	Unsearched  bool         // some bills were not searched, because that takes too long
+}
+
+// A difference is one between an order and a bill.
+type difference struct {
+	Run  reconcile.Run
+	Item reconcile.Item
+}
+
+// factsOf returns the facts of an order from its tasks, newest first.
+func (q *request) factsOf(rows []row) (f orderFacts, err error) {
+	var own *row
+	for i := range rows {
+		r := &rows[i]
+		switch told := order.ToldOf(r.Task); {
+		case told != nil:
+			if f.Notices++; f.Newest == nil {
+				f.Newest = told
+			}
+		case r.Poll != nil:
+			f.Polls = append(f.Polls, *r)
+		case r.Event == order.EventDuplicatePayment:
+			f.Duplicates = append(f.Duplicates, *r)
+		case r.Order != nil && !r.Order.Beside && own == nil:
+			own = r
+		}
+	}
+	if own == nil {
+		return f, nil
+	}
+	f.Ask, _ = order.ParseAsk(own.Body) // the body was validated when the task was added
+	f.Channel, f.ChannelNo = q.channel(own.Queue), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)
+	f.Differences, f.Unsearched, err = q.differencesOf(own.Task, f.ChannelNo)
+	return f, err
+}
+
+const (
+	billDays    = 4                     // bills from the day before an order's creation on that are searched
+	billsWithin = 20 * time.Millisecond // how long one page searches in bills
+)
+
+// differencesOf finds the differences of an order in the bills of its queue and of the days around its
+// creation. It stops after a while: more means that some were not searched.
+func (q *request) differencesOf(t *bellman.Task, channelNo string) (found []difference, more bool, err error) {
+	if q.reconciles == nil {
+		return nil, false, nil
+	}
+	began := time.Now()
+	runs, err := q.reconciles.List(q.r.Context(), newestReconciles)
+	if err != nil {
+		return nil, false, err
+	}
+	utc8 := time.FixedZone("UTC+8", 8*60*60)
+	first := t.Created().In(utc8).AddDate(0, 0, -1).Format(time.DateOnly)
+	last := t.Created().In(utc8).AddDate(0, 0, billDays-1).Format(time.DateOnly)
+	for _, run := range runs {
+		if run.Queue != t.Queue || run.Date < first || run.Date > last || run.Kept == 0 {
+			continue
+		}
+		for after := 0; ; {
+			if time.Since(began) > billsWithin {
+				return found, true, nil
+			}
+			items, next, err := q.reconciles.Differences(q.r.Context(), run.ID, "", after, shownDifferences)
+			if err != nil {
+				return nil, false, err
+			}
+			for _, item := range items {
+				if item.ChannelOrderNo == channelNo {
+					found = append(found, difference{run, item})
+				}
+			}
+			if after = next; next == 0 {
+				break
+			}
+		}
+	}
+	return found, false, nil
+}
