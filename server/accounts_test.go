@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
@@ -60,6 +61,19 @@ func (s *seller) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if strings.HasPrefix(r.URL.Path, "/v3/bill") {
 		s.serveBill(w, r)
+		return
+	}
+	if s.refuses() {
+		w.Header().Set("Retry-After", "600")
+		s.wechatSays(w, http.StatusTooManyRequests, `{"code":"FREQUENCY_LIMITED","message":"频率超限"}`)
+		return
+	}
+	if r.URL.Path == "/v3/certificates" {
+		s.act("certificates", "download")
+		s.mu.Lock()
+		listed := s.listed
+		s.mu.Unlock()
+		s.wechatSays(w, http.StatusOK, listed)
 		return
 	}
 	if no, is := strings.CutPrefix(r.URL.Path, "/v3/refund/domestic/refunds/"); is {
@@ -125,7 +139,7 @@ func (s *seller) tell(t *testing.T, at *server.Server, path, no string) (status 
 		t.Fatal(err)
 	}
 	stamp := strconv.FormatInt(time.Now().Unix(), 10)
-	for name, value := range map[string]string{"Timestamp": stamp, "Nonce": "n1", "Serial": "PUB_KEY_ID_01", "Signature": s.sign(stamp + "\nn1\n" + body + "\n")} {
+	for name, value := range map[string]string{"Timestamp": stamp, "Nonce": "n1", "Serial": cmp.Or(s.serial, "PUB_KEY_ID_01"), "Signature": s.sign(stamp + "\nn1\n" + body + "\n")} {
 		req.Header.Set("Wechatpay-"+name, value)
 	}
 	resp, err := http.DefaultClient.Do(req)

@@ -39,6 +39,10 @@ type provider struct {
 	paid   map[string]bool // beside those whose number begins with paid
 	paidAt time.Time       // of all payments; zero: it is not said
 	serial string          // of the key that signs; empty: PUB_KEY_ID_01
+
+	listed    string // the answer to a download of certificates; empty: there is none
+	throttled bool   // it wants no requests
+	refused   int    // requests while it was throttled
 }
 
 func newProvider(t *testing.T) *provider {
@@ -67,7 +71,10 @@ func (p *provider) keys() (private, public []byte) {
 
 func (p *provider) sign(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	signature, err := rsa.SignPKCS1v15(nil, p.own, crypto.SHA256, sum[:])
+	p.mu.Lock()
+	own := p.own
+	p.mu.Unlock()
+	signature, err := rsa.SignPKCS1v15(nil, own, crypto.SHA256, sum[:])
 	if err != nil {
 		p.t.Error(err)
 	}

@@ -1,0 +1,80 @@
+package server_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/server"
+)
+
+// Two nodes on one database share the rate of an account, in two queues, whichever of them takes the orders and refunds in.
+func TestTwoNodesShareTheRateOfAnAccount(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db database) {
+		if db.kind != "postgres" {
+			t.Skip("one kind of database is enough: the nodes share nothing but its leases")
+		}
+		const perSecond, orders, asked = 4, 30, 24
+		d := newDesk(t)
+		queues := d.parse(t, strings.ReplaceAll(accountQueues, "SCHEDULE", "200ms*")) // 75 times the rate
+		a, b := serveNode(t, db.url, "a", queues), serveNode(t, db.url, "b", queues)
+		eventually(t, "both nodes have shards", func() bool {
+			nodes, err := a.Nodes(t.Context())
+			return err == nil && len(nodes.Nodes) == 2 && len(nodes.Nodes[0].Shards) > 0 && len(nodes.Nodes[1].Shards) > 0
+		})
+		shop := newSeller(t, "1900000002", "1900000109")
+		in := shop.put()
+		in.Rate = fmt.Sprint(perSecond, "/s")
+		register(t, a, "shop1", in)
+		for i := range orders {
+			api := []*client.Client{a, b}[i%2]
+			create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: fmt.Sprint("ORDER", i)})
+			create(t, api, client.CreateTask{Queue: "refunds", MerchantNo: "M1", OrderNo: fmt.Sprint("ORDER", i), RefNo: fmt.Sprint("REFUND", i)})
+		}
+		began, before := time.Now(), shop.requests()
+		passesSlowly(t, "asked often", 5*time.Millisecond, func() bool { return shop.requests() >= before+asked })
+		took := time.Since(began).Seconds()
+		t.Logf("%d requests in %.1fs", asked, took)
+		if rate := asked / took; rate > 1.4*perSecond { // twice as many if each node had the whole rate
+			t.Errorf("%d requests in %.1fs, %.0f/s; want %d/s of both nodes", asked, took, rate, perSecond)
+		}
+	})
+}
+
+// serveNode runs a node with a master key on a database, until the test is over.
+func serveNode(t *testing.T, url, node string, queues []config.Queue) *client.Client {
+	t.Helper()
+	c := config.Default()
+	c.Listen, c.Store, c.Node, c.Queues = "127.0.0.1:0", url, node, queues
+	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	c.MasterKeys = []sign.Secret{sign.NewSecret(base64.StdEncoding.EncodeToString(make([]byte, 32)))}
+	s, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("%s: %v", node, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: %v", node, err)
+		}
+	})
+	api, err := client.New(client.Options{Server: "http://" + s.Addr()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
