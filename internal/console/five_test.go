@@ -149,3 +149,28 @@ func TestSomeAreTickedAndTypedResultsCome(t *testing.T) {
 	b.until(found(`[data-search]`, "found.dispatchEvent(new Event('input', {bubbles: true}))"))
 	b.until(`document.querySelectorAll('#finds option[value^="tick-"]').length === 3`)
 }
+
+// The name of the environment can be read in each of its colours, in both themes, and fits a phone.
+func TestEnvironmentIsRead(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	b.phone()
+	b.open("/audit")
+	b.ready()
+	for _, tone := range []string{"", "wait", "ok", "warn", "bad"} {
+		for _, scheme := range []string{"light", "dark"} {
+			b.colours(scheme)
+			eval[bool](b, fmt.Sprintf(`(() => {
+				const top = document.querySelector(".top"), brand = document.querySelector(".brand");
+				top.className = "top env %[1]s";
+				brand.querySelector(".chip")?.remove();
+				brand.insertAdjacentHTML("beforeend", ' <span class="chip %[2]s">a name with thirty letters, yes</span>');
+				return true;
+			})()`, tone, map[bool]string{true: "tone-" + tone}[tone != ""]))
+			b.accessible()
+			if over := eval[int](b, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
+				t.Errorf("a long name in %q sticks out by %d pixels", tone, over)
+			}
+		}
+	}
+}
