@@ -150,6 +150,30 @@ func TestSomeAreTickedAndTypedResultsCome(t *testing.T) {
 	b.until(`document.querySelectorAll('#finds option[value^="tick-"]').length === 3`)
 }
 
+// The pages of a server without tasks can be read, in both themes and languages, and on a phone.
+func TestFirstRunIsRead(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	for _, look := range []struct {
+		lang, scheme, says string
+		size               func()
+	}{{"en", "light", "Send the first notification", b.wide}, {"zh-CN", "dark", "发送第一条通知", b.phone}} {
+		b.language(look.lang)
+		b.colours(look.scheme)
+		look.size()
+		for _, path := range []string{"/", "/tasks"} {
+			b.open(path)
+			b.ready()
+			b.says(look.says)
+			b.says(w.URL + "/v1/tasks")
+			b.accessible()
+			if over := eval[int](b, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
+				t.Errorf("%s in %s sticks out by %d pixels", path, look.lang, over)
+			}
+		}
+	}
+}
+
 // The name of the environment can be read in each of its colours, in both themes, and fits a phone.
 func TestEnvironmentIsRead(t *testing.T) {
 	w := open(t)
