@@ -149,3 +149,52 @@ func TestSomeAreTickedAndTypedResultsCome(t *testing.T) {
 	b.until(found(`[data-search]`, "found.dispatchEvent(new Event('input', {bubbles: true}))"))
 	b.until(`document.querySelectorAll('#finds option[value^="tick-"]').length === 3`)
 }
+
+// The pages of a server without tasks can be read, in both themes and languages, and on a phone.
+func TestFirstRunIsRead(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	for _, look := range []struct {
+		lang, scheme, says string
+		size               func()
+	}{{"en", "light", "Send the first notification", b.wide}, {"zh-CN", "dark", "发送第一条通知", b.phone}} {
+		b.language(look.lang)
+		b.colours(look.scheme)
+		look.size()
+		for _, path := range []string{"/", "/tasks"} {
+			b.open(path)
+			b.ready()
+			b.says(look.says)
+			b.says(w.URL + "/v1/tasks")
+			b.accessible()
+			if over := eval[int](b, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
+				t.Errorf("%s in %s sticks out by %d pixels", path, look.lang, over)
+			}
+		}
+	}
+}
+
+// The name of the environment can be read in each of its colours, in both themes, and fits a phone.
+func TestEnvironmentIsRead(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	b.phone()
+	b.open("/audit")
+	b.ready()
+	for _, tone := range []string{"", "wait", "ok", "warn", "bad"} {
+		for _, scheme := range []string{"light", "dark"} {
+			b.colours(scheme)
+			eval[bool](b, fmt.Sprintf(`(() => {
+				const top = document.querySelector(".top"), brand = document.querySelector(".brand");
+				top.className = "top env %[1]s";
+				brand.querySelector(".chip")?.remove();
+				brand.insertAdjacentHTML("beforeend", ' <span class="chip %[2]s">a name with thirty letters, yes</span>');
+				return true;
+			})()`, tone, map[bool]string{true: "tone-" + tone}[tone != ""]))
+			b.accessible()
+			if over := eval[int](b, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
+				t.Errorf("a long name in %q sticks out by %d pixels", tone, over)
+			}
+		}
+	}
+}

@@ -101,7 +101,9 @@ func (q *request) pickAction() {
 		status, wrong := q.wrong(first)
 		q.showPicked(status, in, pickView{Reason: reason, When: when, Wrong: wrong})
 	default:
-		q.goDone(pickedPath+"?"+to.Encode(), "picked")
+		address := pickedPath + "?" + to.Encode() // too long for the cookie of goDone, and the page says what was done
+		q.led(address, action)
+		q.goTo(address)
 	}
 }
 

@@ -103,7 +103,7 @@ func (e environment) Tone() string {
 
 // dones are the names of actions that the next page can report as done.
 var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "reschedule": true, "settle": true, "complete": true, "link": true, "revoke": true, "put": true, "rotate": true, "delete": true, "test": true,
-	"pause": true, "resume": true, "resend": true, "asking": true, "comparing": true, "stop": true, "over": true, "unpaused": true, "before": true, "picked": true}
+	"pause": true, "resume": true, "resend": true, "asking": true, "comparing": true, "stop": true, "over": true, "unpaused": true, "before": true}
 
 // view returns the common fields of a page whose title has this name.
 func (q *request) view(title string, values ...any) *view {

@@ -50,9 +50,10 @@ func (m method) Arguments(all bool) string {
 		out = append(out, "String "+s)
 	}
 	switch {
+	case !all: // the query may be left out
 	case m.QueryType != "":
 		out = append(out, m.QueryType+" query")
-	case all:
+	default:
 		for _, f := range m.Query {
 			out = append(out, f.Type+" "+f.Name)
 		}
@@ -72,6 +73,9 @@ func (m method) Shortened() string {
 	out := slices.Clone(m.Segments)
 	for range m.Query {
 		out = append(out, "null")
+		if m.QueryType != "" {
+			break
+		}
 	}
 	if m.Body != "" {
 		if m.BodyOptional {

@@ -53,6 +53,11 @@ public abstract class Operations {
         return send("GET", "/v1/account-export", query == null ? null : query.asMap(), null, (status, json) -> AccountPage.of(json)).body();
     }
 
+    /** Accounts as PUT takes them back, with their keys sealed: only a server with the same master key can open them. */
+    public AccountPage exportAccounts() {
+        return exportAccounts(null);
+    }
+
     /**
      * Accounts: by the name for people where one is searched by, by the name in orders otherwise.
      *
@@ -60,6 +65,11 @@ public abstract class Operations {
      */
     public AccountPage listAccounts(ListAccountsQuery query) {
         return send("GET", "/v1/accounts", query == null ? null : query.asMap(), null, (status, json) -> AccountPage.of(json)).body();
+    }
+
+    /** Accounts: by the name for people where one is searched by, by the name in orders otherwise. */
+    public AccountPage listAccounts() {
+        return listAccounts(null);
     }
 
     /**
@@ -236,6 +246,11 @@ public abstract class Operations {
         return send("GET", "/v1/merchant-export", query == null ? null : query.asMap(), null, (status, json) -> MerchantPage.of(json)).body();
     }
 
+    /** Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them. */
+    public MerchantPage exportMerchants() {
+        return exportMerchants(null);
+    }
+
     /**
      * Merchants: by name where one is searched by, by number otherwise.
      *
@@ -243,6 +258,11 @@ public abstract class Operations {
      */
     public MerchantPage listMerchants(ListMerchantsQuery query) {
         return send("GET", "/v1/merchants", query == null ? null : query.asMap(), null, (status, json) -> MerchantPage.of(json)).body();
+    }
+
+    /** Merchants: by name where one is searched by, by number otherwise. */
+    public MerchantPage listMerchants() {
+        return listMerchants(null);
     }
 
     /**
@@ -378,6 +398,11 @@ public abstract class Operations {
         return send("GET", "/v1/notices", query == null ? null : query.asMap(), null, (status, json) -> Notices.of(json)).body();
     }
 
+    /** What payment channels told by themselves, the newest first. */
+    public Notices listNotices() {
+        return listNotices(null);
+    }
+
     /**
      * Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands.
      *
@@ -458,6 +483,11 @@ public abstract class Operations {
      */
     public TaskDetail getTaskByKey(String queue, String key, GetTaskByKeyQuery query) {
         return send("GET", "/v1/queues/" + segment(queue) + "/keys/" + segment(key), query == null ? null : query.asMap(), null, (status, json) -> TaskDetail.of(json)).body();
+    }
+
+    /** A task with its request and its log of attempts. */
+    public TaskDetail getTaskByKey(String queue, String key) {
+        return getTaskByKey(queue, key, null);
     }
 
     /**
@@ -575,6 +605,11 @@ public abstract class Operations {
         return send("GET", "/v1/reconciliations/" + segment(id) + "/differences", query == null ? null : query.asMap(), null, (status, json) -> DifferencePage.of(json)).body();
     }
 
+    /** The differences of a reconciliation, by page. */
+    public DifferencePage listDifferences(String id) {
+        return listDifferences(id, null);
+    }
+
     /**
      * Ask the channel once about each order that differs.
      *
@@ -665,6 +700,11 @@ public abstract class Operations {
         return send("GET", "/v1/tasks", query == null ? null : query.asMap(), null, (status, json) -> TaskPage.of(json)).body();
     }
 
+    /** Tasks that fit, newest first. */
+    public TaskPage listTasks() {
+        return listTasks(null);
+    }
+
     /**
      * Create a task. It is durable when 201 is answered.
      *
@@ -690,6 +730,11 @@ public abstract class Operations {
      */
     public TaskDetail getTask(String id, GetTaskQuery query) {
         return send("GET", "/v1/tasks/" + segment(id), query == null ? null : query.asMap(), null, (status, json) -> TaskDetail.of(json)).body();
+    }
+
+    /** A task with its request and its log of attempts. */
+    public TaskDetail getTask(String id) {
+        return getTask(id, null);
     }
 
     /**
