@@ -184,6 +184,7 @@ type crew struct {
 
 	mu      sync.Mutex
 	members map[string]*member
+	ahead   map[string]time.Duration // of the wall clocks that nodes report, by address
 }
 
 func newCrew(t *testing.T) *crew {
@@ -245,7 +246,9 @@ func (c *crew) ask(ctx context.Context, addr string, ask figures.Ask) (engine.Re
 		<-ctx.Done()
 		return engine.Report{}, ctx.Err()
 	}
-	return m.Report(ctx, ask), nil
+	r := m.Report(ctx, ask)
+	r.Wall = r.Wall.Add(c.ahead[addr])
+	return r, nil
 }
 
 // owns returns the number of shards by node. The name "" stands for shards without an owner.

@@ -54,7 +54,7 @@ func (m *Monitor) Report(ctx context.Context, ask figures.Ask) Report {
 		of := figures.RecentAsk{Endpoints: most(ask.Recent.Endpoints), Merchants: most(ask.Recent.Merchants)}
 		r.RecentEndpoints, r.RecentMerchants = m.watch.health.Named(now, &of)
 	}
-	r.Wall = time.Now()
+	r.Wall = m.clock.Wall()
 	return r
 }
 
@@ -100,10 +100,10 @@ func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Repor
 			continue
 		}
 		asking.Go(func() {
-			began := time.Now()
+			began, wall := time.Now(), m.clock.Wall()
 			r, err := m.ask(ctx, n.Addr, ask)
 			if took := time.Since(began); err == nil && !r.Wall.IsZero() {
-				ahead[i] = r.Wall.Sub(began.Round(0).Add(took / 2))
+				ahead[i] = r.Wall.Sub(wall.Round(0).Add(took / 2))
 				if off := max(ahead[i], -ahead[i]) - took/2; off <= store.MaxSkew {
 					ahead[i] = 0
 				}

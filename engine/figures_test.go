@@ -61,6 +61,15 @@ func TestFigures(t *testing.T) {
 				t.Errorf("%s: endpoints %+v; want 3 in flight at slow, and 10 of 10 accepted", m.name, f.Endpoints)
 			}
 		}
+		recent := figures.Ask{Recent: &figures.RecentAsk{Endpoints: []string{"quick1", "nobody"}}}
+		c.ahead = map[string]time.Duration{"b": 900 * time.Millisecond}
+		if f, err := a.Figures(t.Context(), recent); err != nil || len(f.Skewed) != 0 || len(f.RecentEndpoints) != 1 || f.RecentEndpoints[0].Accepted != 10 || len(f.RecentEndpoints[0].Minutes) != 1 {
+			t.Errorf("the last hour: %+v, %v; want 10 accepted of quick1, and no clock that is off", f, err)
+		}
+		c.ahead["b"] = -1500 * time.Millisecond
+		if f, err := a.Figures(t.Context(), recent); err != nil || len(f.Skewed) != 1 || !strings.HasPrefix(f.Skewed[0].Node, "b/") || f.Skewed[0].Ahead > -1490*time.Millisecond || f.Skewed[0].Ahead < -1510*time.Millisecond {
+			t.Errorf("the clocks: %+v, %v; want b 1.5 s behind", f.Skewed, err)
+		}
 		b.store.cut.Store(true)
 		began := time.Now()
 		f, err := a.Figures(t.Context(), ask)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -186,6 +187,17 @@ func TestTakeover(t *testing.T) {
 			time.Sleep(time.Second)
 			if r, ok := e.Resumed(); !ok || r.Crashed != died || r.Pending != 1 || r.Due != 1 {
 				t.Errorf("died %t: Resumed = %+v, %t; want 1 pending, 1 due", died, r, ok)
+			}
+			f, err := e.Figures(t.Context(), figures.Ask{Minutes: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var claimed int64
+			for _, m := range f.Minutes {
+				claimed += m.Claimed
+			}
+			if died != (claimed > 0) {
+				t.Errorf("died %t: %d shards count as taken over", died, claimed)
 			}
 			stop()
 			want := bellman.BySchedule

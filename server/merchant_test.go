@@ -398,6 +398,22 @@ func TestMerchantThatFailsIsSeen(t *testing.T) {
 	if !strings.Contains(text, "bellman_merchants_failing 1\n") {
 		t.Error("more merchants fail than the one that does")
 	}
+	failing, err := api.Merchants(t.Context(), client.MerchantSearch{State: "failing"})
+	if err != nil || len(failing.Merchants) != 1 || failing.Merchants[0].MerchantNo != "M-bad" {
+		t.Fatalf("failing are %+v, %v; want M-bad alone", failing, err)
+	}
+	if m := failing.Merchants[0]; m.Backlog == nil || m.Backlog.Pending != 1 || m.Hour == nil || m.Hour.FailingSince == nil || *m.Hour.SuccessRate != 0 || m.Hour.LastFailure.Status != 500 {
+		t.Errorf("M-bad has the backlog %+v and the last hour %+v; want one task, and 500 each time", m.Backlog, m.Hour)
+	}
+	if good, err := api.Merchant(t.Context(), "M-good"); err != nil || good.Hour == nil || good.Hour.Attempts != 5 || *good.Hour.SuccessRate != 1 || good.Hour.FailingSince != nil {
+		t.Errorf("M-good has the last hour %+v, %v; want 5 accepted", good.Hour, err)
+	}
+	needs, err := api.Attention(t.Context())
+	if err != nil || !slices.ContainsFunc(needs.Items, func(a client.Attention) bool {
+		return a.Kind == "merchant_failing" && a.Name == "M-bad" && a.Tasks == 1 && a.Failure != nil && a.Failure.Status == 500
+	}) {
+		t.Errorf("what needs a person is %+v, %v; want M-bad with its last failure", needs, err)
+	}
 	passesSlowly(t, "on the first page", again, func() bool { return strings.Contains(page(), `/merchants/show?no=M-bad"`) })
 	passesSlowly(t, "on its own page", again, func() bool {
 		text := pageAt("/merchants/show?no=M-bad")

@@ -126,6 +126,10 @@ func TestNoticeOfAnotherAmount(t *testing.T) {
 	if o.OrderState != "UNKNOWN" || len(told) > 0 || !slices.Equal(results(t, api, ref), []string{"mismatch"}) {
 		t.Errorf("%s, told %s, notices %q; want UNKNOWN, nothing told, mismatch", o.OrderState, events(told), results(t, api, ref))
 	}
+	needs, err := api.Attention(t.Context())
+	if err != nil || len(needs.Items) != 1 || needs.Items[0].Kind != "amount_mismatch" || needs.Items[0].OrderNo != "A1" || needs.Items[0].Amounts[0].Amount != 1299 {
+		t.Errorf("what needs a person is %+v, %v; want the order, of 1299", needs, err)
+	}
 }
 
 // Forged notices complete nothing, and cause one query of the order in all.
@@ -139,6 +143,10 @@ func TestForgedNotices(t *testing.T) {
 		}
 	}
 	passes(t, "queried", func() bool { return d.was("A1") != "" })
+	needs, err := api.Attention(t.Context())
+	if err != nil || len(needs.Items) != 1 || needs.Items[0].Kind != "notices_refused" || needs.Items[0].Tasks != 20 || needs.Items[0].Queue != "orders" || needs.Items[0].Why == "" {
+		t.Errorf("what needs a person is %+v, %v; want 20 refused notices of the queue", needs, err)
+	}
 	costly(t, api, "A2") // whatever else were to happen to A1 has happened when this one is decided
 	notify(t, s, paidNotice("A2", 1299), gatewayKey)
 	d.ends(t, api, client.OrderRef{MerchantNo: "M1", OrderNo: "A2"})

@@ -14,7 +14,7 @@ func TestAttention(t *testing.T) {
 		table = must(t, "attention", "--server", p.url)
 		return strings.Contains(table, "tasks_failed")
 	})
-	for _, want := range []string{"once", "blocked", "/tasks?queue=once&state=failed"} {
+	for _, want := range []string{"once", "unreachable", "/tasks?queue=once&state=failed"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("attention:\n%s\nwant %q in it", table, want)
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// mostHealth bounds the endpoints, and the merchants, that one node remembers. An entry takes about 700
-	// bytes. Beyond the bound an entry that does well is forgotten first, the one attempted longest ago.
+	// mostHealth bounds the endpoints, and the merchants, that one node remembers. An entry takes about 1 kB,
+	// so all of them 8 MB. Beyond the bound an entry that does well is forgotten first, the one attempted longest ago.
 	mostHealth = 4096
 
 	// failsFor is how long an entry is kept after its last attempt, if that failed: the waits between the
@@ -81,8 +81,11 @@ type ward struct {
 
 type patient struct {
 	Recent
-	counts [healthMinutes]Minute // a ring by minute
+	last   int64                // the newest minute of counts, since 1970
+	counts [healthMinutes]tries // a ring by minute: last and the 59 before it
 }
+
+type tries struct{ n, accepted uint32 }
 
 // Attempted counts an attempt. merchantNo is empty if it was none to a merchant. A result that is not known
 // does not count.
@@ -129,14 +132,15 @@ func (w *ward) attempted(now time.Time, name string, task bellman.ID, a *bellman
 		w.of(p).Remove(el)
 	}
 	at := now.Unix() / 60
-	m := &p.counts[at%healthMinutes]
-	if m.At != at {
-		*m = Minute{At: at}
+	for ; p.last < at; p.last++ {
+		p.last = max(p.last, at-healthMinutes)
+		p.counts[(p.last+1)%healthMinutes] = tries{}
 	}
-	m.Attempts++
+	m := &p.counts[at%healthMinutes]
+	m.n++
 	p.LastAttempt = a.Started
 	if a.Result == bellman.Accepted {
-		m.Accepted++
+		m.accepted++
 		p.LastSuccess, p.Since, p.Failed = a.Started, time.Time{}, 0
 	} else {
 		if p.Since.IsZero() {
@@ -202,13 +206,13 @@ func (p *patient) recent(now time.Time, minutes bool) Recent {
 	last := now.Unix() / 60
 	for at := last - healthMinutes + 1; at <= last; at++ {
 		m := &p.counts[at%healthMinutes]
-		if m.At != at || m.Attempts == 0 {
+		if at > p.last || at <= p.last-healthMinutes || m.n == 0 {
 			continue
 		}
-		r.Attempts += int64(m.Attempts)
-		r.Accepted += int64(m.Accepted)
+		r.Attempts += int64(m.n)
+		r.Accepted += int64(m.accepted)
 		if minutes {
-			r.Minutes = append(r.Minutes, *m)
+			r.Minutes = append(r.Minutes, Minute{At: at, Attempts: m.n, Accepted: m.accepted})
 		}
 	}
 	return r
