@@ -32,6 +32,7 @@ type role struct {
 	Profile  string // file for the server's CPU profile; empty: none
 
 	PostTo string        // URL that the bare loop posts to; empty: the child is a server
+	Others []string      // more URLs, to which it posts in turn
 	For    time.Duration // how long the loop posts; 0: it receives notices instead, and posts once for each
 	Verify *verify       // what the loop verifies before each post; nil: nothing
 }

@@ -4,12 +4,16 @@ import (
 	"time"
 )
 
-// endpoints compares the same load to one address and to many.
+// endpoints compares the same load to one address and to many. A bare loop over the same addresses shows how
+// much of the difference is that of the machine and the receiver.
 func (r *run) endpoints() {
 	one := r.spreadOver([]string{r.url}, "one")
-	many := r.spreadOver(must(r.receiver.listen(r.sizes.addresses, false)), "many")
+	urls := must(r.receiver.listen(r.sizes.addresses, false))
+	many := r.spreadOver(urls, "many")
 	r.figure("to one address", one, "/s")
 	r.require(r.figure("to many addresses", many, "/s").against("one address", one), atLeast(0.8))
+	bare := r.loop(role{PostTo: urls[0], Others: urls[1:], For: r.sizes.raw})
+	r.figure("a bare loop, to many addresses", bare, "/s").against("raw", r.raw())
 }
 
 func (r *run) spreadOver(urls []string, store string) float64 {

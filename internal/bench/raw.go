@@ -47,11 +47,15 @@ func (r *run) loop(as role) float64 {
 	return must(strconv.ParseFloat(strings.TrimSpace(string(out)), 64))
 }
 
-// postFor posts to a URL for some time and prints the number of posts a second.
+// postFor posts to one URL or several for some time and prints the number of posts a second.
 func postFor(as role) error {
-	u, err := url.Parse(as.PostTo)
-	if err != nil {
-		return err
+	var urls []*url.URL
+	for _, text := range append(as.Others, as.PostTo) {
+		u, err := url.Parse(text)
+		if err != nil {
+			return err
+		}
+		urls = append(urls, u)
 	}
 	verified, err := as.Verify.next()
 	if err != nil {
@@ -59,13 +63,14 @@ func postFor(as role) error {
 	}
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: rawClients}
 	body := appendBody(nil, 0, 0)
-	var posts atomic.Int64
+	var posts, next atomic.Int64
 	g, ctx := errgroup.WithContext(context.Background())
 	begun := time.Now()
 	for range rawClients {
 		g.Go(func() error {
-			p := &poster{transport: transport, url: u}
+			p := &poster{transport: transport}
 			for time.Since(begun) < as.For {
+				p.url = urls[int(next.Add(1))%len(urls)]
 				if err := verified(); err != nil {
 					return err
 				}
