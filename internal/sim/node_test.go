@@ -124,6 +124,7 @@ type life struct {
 
 	committing map[*store.Batch]time.Time // outcomes on their way, since when; belongs to the ledger
 	joins      int                        // how often it joined; belongs to the ledger
+	joined     time.Time                  // for the first time; belongs to the ledger
 
 	hand hand // of its clock; belongs to the ledger
 }

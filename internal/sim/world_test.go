@@ -328,7 +328,7 @@ func (w *world) unharmed(l *life) bool {
 	if stops || !l.alive() || now.Sub(l.begun) < within || now.Sub(n.freezing()) < within || now.Sub(n.takenAt()) < within {
 		return false
 	}
-	if w.truth.replica != nil { // after a fail-over the database may know nothing of it
+	if slices.ContainsFunc(w.plan.incidents, func(i incident) bool { return i.what == failOver }) { // its last heartbeats may be lost
 		return false
 	}
 	w.mu.Lock()

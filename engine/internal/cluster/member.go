@@ -220,7 +220,7 @@ func (m *Member) Trusting() bool {
 func (m *Member) steady() (steady bool, regained time.Time) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return time.Since(m.beat) < beatGap && time.Since(m.regained) >= freeGrace, m.regained
+	return m.sole || time.Since(m.beat) < beatGap && time.Since(m.regained) >= freeGrace, m.regained
 }
 
 // gained returns how far the wall clock was set forward since the last heartbeat. The caller holds
