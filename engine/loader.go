@@ -20,7 +20,6 @@ const (
 	fastSweep  = time.Second      // interval at which it reads again what was due in the last recentPast
 	deepSweep  = time.Minute      // interval at which it reads again everything overdue
 	shelfSweep = 10 * time.Minute // interval at which it searches for shelves, because a database that failed over may have lost outcomes
-	recentPast = 30 * time.Second
 
 	pastPages = 5 // pages it reads beyond the tasks of a line that has its share of Limits.Pending
 	pastAgain = time.Second

@@ -40,7 +40,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 	group(root, "run", serveCommand(), demoCommand())
 	group(root, "operate", sendCommand(), getCommand(), listCommand(), resendCommand(), resendsCommand(), linkCommand(), cancelCommand(), rescheduleCommand(),
 		completeCommand(), decideCommand(), orderCommand(), settleCommand(), reconcileCommand(), pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand(), merchantsCommand(), accountsCommand(), nodesCommand(), sourcesCommand(), alarmsCommand(), attentionCommand(), auditCommand())
-	group(root, "store", backupCommand(), exportCommand(), checkCommand(), migrateCommand(), moveCommand(), importCommand())
+	group(root, "store", backupCommand(), exportCommand(), checkCommand(), doctorCommand(), migrateCommand(), moveCommand(), importCommand())
 	group(root, "look", benchCommand(), benchChildCommand(), scheduleCommand(), keyCommand(), checkConfigCommand(), openapiCommand(), versionCommand())
 
 	root.InitDefaultHelpCmd()

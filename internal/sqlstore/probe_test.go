@@ -1,12 +1,14 @@
 package sqlstore_test
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // An Altered driver changes the texts of statements, so that the database behaves like another one.
@@ -85,5 +87,41 @@ func testProbe(t *testing.T, kind database) {
 	}
 	if audits, err := s.Audits(ctx, time.Time{}, 10); err != nil || len(audits) != 0 {
 		t.Errorf("Audits() = %v, %v; want none", audits, err)
+	}
+}
+
+// TestExamine finds what a start rejects, and clocks that differ by less.
+func TestExamine(t *testing.T) { each(t, testExamine) }
+
+func testExamine(t *testing.T, kind database) {
+	d := kind.driver(t)
+	tests := []struct {
+		name, old, new string
+		found, what    string
+		level          store.Level
+	}{
+		{"nothing", "", "", "", "", ""},
+		{"a clock that is a little ahead", "SELECT {now}", "SELECT {now} + 500", "clock", "apart", store.Warning},
+		{"a clock that is far behind", "SELECT {now}", "SELECT {now} - 5000", "clock", "apart", store.Error},
+		{"a fence that lets all pass", "AND epoch = ?", "AND epoch = epoch + 0 * ?", "fence", "fence", store.Error},
+		{"a commit that fails", "SELECT id, version, queue, line FROM bellman_live", "SELECT id, version + 1, queue, line FROM bellman_live", "writes", "rolled back", store.Error},
+		{"an older schema", "MAX(version)", "MAX(version) - 1", "tables", "this bellman needs", store.Error},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var found []store.Finding
+			for _, f := range sqlstore.Examine(t.Context(), &Altered{d, cmp.Or(tt.old, "no such text"), tt.new}) {
+				if f.Name == "clock" && tt.found != "clock" {
+					continue // a busy machine may delay the comparison
+				}
+				found = append(found, f)
+			}
+			if tt.found == "" && len(found) == 0 {
+				return
+			}
+			if len(found) != 1 || found[0].Name != tt.found || found[0].Level != tt.level || !strings.Contains(found[0].What, tt.what) || found[0].Do == "" {
+				t.Errorf("Examine() = %+v; want one %s %q with %q and what to do", found, tt.level, tt.found, tt.what)
+			}
+		})
 	}
 }

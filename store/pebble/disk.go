@@ -58,12 +58,16 @@ func (d *disk) low() bool {
 		d.short.Store(false)
 		return false
 	}
-	reserve := uint64(d.reserve)
-	if reserve == 0 {
-		reserve = min(256<<20, use.TotalBytes/20)
-	}
-	d.short.Store(use.AvailBytes < reserve)
+	d.short.Store(use.AvailBytes < reserveOf(d.reserve, use))
 	return d.short.Load()
+}
+
+// reserveOf returns the reserve of a disk for a value of Options.ReserveBytes that is not negative.
+func reserveOf(bytes int64, use vfs.DiskUsage) uint64 {
+	if bytes == 0 {
+		return min(256<<20, use.TotalBytes/20)
+	}
+	return uint64(bytes)
 }
 
 func abs(n int64) int64 { return max(n, -n) }

@@ -54,12 +54,7 @@ func read(ctx context.Context, c asker) (settings, error) {
 	if err != nil {
 		return settings{}, err
 	}
-	info := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {
-			info[name] = value
-		}
-	}
+	info := infoOf(text)
 	s := settings{version: info["redis_version"], mode: info["redis_mode"], role: info["role"], run: info["run_id"], aof: info["aof_enabled"] == "1", evicts: info["maxmemory_policy"]}
 	s.partial = s.aof && info["aof_base_size"] == "0" && (info["aof_rewrite_in_progress"] == "1" || info["aof_rewrite_scheduled"] == "1")
 	if info["loading"] == "1" {

@@ -180,8 +180,21 @@ func (s *Store) about(ctx context.Context) ([]any, error) {
 	return have, err
 }
 
-// clock compares the clocks. The round-trip time does not count as skew.
+// clock rejects clocks that differ too much.
 func (s *Store) clock(ctx context.Context) error {
+	skew, err := s.skew(ctx)
+	if err == nil && skew > store.MaxSkew {
+		err = fmt.Errorf("%s: want at most %v; set both by NTP", apart(skew), store.MaxSkew)
+	}
+	return err
+}
+
+func apart(skew time.Duration) string {
+	return fmt.Sprintf("the clocks of this machine and of Redis are %v apart", skew.Round(time.Millisecond))
+}
+
+// skew compares the clocks. The round-trip time does not count as skew.
+func (s *Store) skew(ctx context.Context) (time.Duration, error) {
 	best := time.Duration(math.MaxInt64)
 	for range 3 {
 		sent := time.Now()
@@ -190,17 +203,14 @@ func (s *Store) clock(ctx context.Context) error {
 			return c.Time(ctx).Result()
 		})
 		if err != nil {
-			return err
+			return 0, err
 		}
 		at := reply.(time.Time)
 		if best = min(best, max(sent.Sub(at)-time.Millisecond, time.Until(at), 0)); best == 0 {
-			return nil
+			break
 		}
 	}
-	if best > store.MaxSkew {
-		return fmt.Errorf("the clocks of this machine and of Redis are %v apart: want at most %v; set both by NTP", best.Round(time.Millisecond), store.MaxSkew)
-	}
-	return nil
+	return best, nil
 }
 
 // master is the server that has the store now.

@@ -1,0 +1,194 @@
+//go:build unix
+
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/store"
+)
+
+// ownServer starts a MariaDB with more settings and returns the address of a new database. Without
+// mariadbd the test is skipped.
+func ownServer(t *testing.T, settings ...string) string {
+	t.Helper()
+	find := func(name string) string {
+		for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/usr/local/sbin") {
+			if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+				return path
+			}
+		}
+		t.Skipf("no %s on this machine", name)
+		return ""
+	}
+	install, daemon := find("mariadb-install-db"), find("mariadbd")
+	dir, err := os.MkdirTemp("", "bellman-doctor") // t.TempDir is closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	as := &syscall.SysProcAttr{}
+	if os.Getuid() == 0 { // the server does not run as root
+		u, err := user.Lookup("mysql")
+		if err != nil {
+			t.Skip("no user mysql on this machine")
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		if err := os.Chown(dir, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	run := func(program string, args ...string) *exec.Cmd {
+		cmd := exec.Command(program, append([]string{"--no-defaults", "--tmpdir=" + dir, "--datadir=" + filepath.Join(dir, "data")}, args...)...)
+		cmd.Dir, cmd.SysProcAttr = dir, as
+		return cmd
+	}
+	if out, err := run(install, "--auth-root-authentication-method=normal").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	l.Close()
+	server := run(daemon, append([]string{"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"), "--port=" + port,
+		"--bind-address=127.0.0.1", "--innodb-buffer-pool-size=64M"}, settings...)...)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Process.Kill()
+		server.Wait()
+	})
+	db, err := sql.Open("mysql", "root@tcp(127.0.0.1:"+port+")/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if _, err = db.ExecContext(t.Context(), "CREATE DATABASE bellman"); err == nil {
+			return "mysql://root@127.0.0.1:" + port + "/bellman"
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestExamine makes each condition that hurts, and sees it found with who and what to do.
+func TestExamine(t *testing.T) {
+	ctx := t.Context()
+	address := ownServer(t, "--innodb-flush-log-at-trx-commit=2", "--log-bin=log", "--server-id=1", "--sync-binlog=0", "--innodb-doublewrite=0", "--max-allowed-packet=1M", "--max-connections=40")
+	// examine looks with limits at which everything counts.
+	examine := func(user string, o Options, used float64) map[string]store.Finding {
+		t.Helper()
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.User(user)
+		d, err := connect(ctx, u.String(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		e := newExaminer(d)
+		e.transaction, e.used = 0, used
+		list, err := e.all(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]store.Finding{}
+		for _, f := range list {
+			found[f.Name] = f
+		}
+		return found
+	}
+	want := func(found map[string]store.Finding, name string, level store.Level, what, do string) {
+		t.Helper()
+		f, is := found[name]
+		if !is || f.Level != level || !strings.Contains(f.What, what) || !strings.Contains(f.Do, do) {
+			t.Errorf("%s = %+v; want level %s, %q, %q; all: %v", name, f, level, what, do, found)
+		}
+	}
+
+	want(examine("root", Options{}, 1), "tables", store.Error, "bellman_schema", "bellman migrate")
+	if err := Migrate(ctx, address, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	found := examine("root", Options{}, 1)
+	want(found, "innodb_flush_log_at_trx_commit", store.Error, "is 2", "= 1")
+	want(found, "sync_binlog", store.Error, "is 0", "= 1")
+	want(found, "innodb_doublewrite", store.Error, "is off", "= ON")
+	want(found, "max_allowed_packet", store.Warning, "1024 KiB", "16777216")
+	if len(found) != 4 {
+		t.Errorf("%d findings %v; want the four settings", len(found), found)
+	}
+	found = examine("root", Options{Connections: 2}, 0)
+	want(found, "connections", store.Warning, "of at most 40 connections", "raise max_connections")
+	want(found, "pool", store.Warning, "2 connections", "connections")
+
+	db := raw(t, address)
+	if _, err := db.ExecContext(ctx, "CREATE USER reader@localhost; GRANT SELECT ON bellman.* TO reader@localhost"); err != nil {
+		t.Fatal(err)
+	}
+	found = examine("reader", Options{}, 1)
+	want(found, "hidden_sessions", store.Warning, "other users", "GRANT PROCESS")
+	want(found, "writes", store.Error, "denied", "SELECT, INSERT, UPDATE and DELETE")
+
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var id int64
+	if _, err := conn.ExecContext(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT; INSERT INTO bellman_doc (kind, name, value) VALUES ('a', 'b', '')"); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) { // the server lists transactions a little later
+		if found = examine("root", Options{}, 1); found["old_transaction"].What != "" || time.Now().After(end) {
+			break
+		}
+	}
+	want(found, "old_transaction", store.Warning, fmt.Sprintf("connection %d, user root, from ", id), fmt.Sprintf("KILL %d", id))
+	if _, err := conn.ExecContext(ctx, "ROLLBACK; XA START 'half'; INSERT INTO bellman_doc (kind, name, value) VALUES ('a', 'c', ''); XA END 'half'; XA PREPARE 'half'"); err != nil {
+		t.Fatal(err)
+	}
+	want(examine("root", Options{}, 1), "prepared_transaction", store.Warning, `"half"`, "XA ROLLBACK")
+
+	// Old rows that a transaction keeps are counted.
+	d, err := connect(ctx, address, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.Close(); err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}()
+	e := newExaminer(d)
+	e.history = 0
+	if list, err := e.purge(ctx); err != nil || len(list) != 1 || list[0].Name != "history" {
+		t.Errorf("purge() = %v, %v; want history", list, err)
+	}
+}

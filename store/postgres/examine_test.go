@@ -1,0 +1,214 @@
+//go:build unix
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/bellmanhq/bellman/store"
+)
+
+// ownServer starts a PostgreSQL with bad settings and returns its address. Without initdb the test is skipped.
+func ownServer(t *testing.T, settings ...string) string {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	initdb, _ := exec.LookPath("initdb")
+	if found = append(found, initdb); err != nil || slices.Max(found) == "" {
+		t.Skip("no PostgreSQL server on this machine")
+	}
+	bin := filepath.Dir(slices.Max(found))
+	dir, err := os.MkdirTemp("", "bellman-doctor") // t.TempDir is closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	as := &syscall.SysProcAttr{}
+	if os.Getuid() == 0 { // the server does not run as root
+		u, err := user.Lookup("postgres")
+		if err != nil {
+			t.Skip("no user postgres on this machine")
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		if err := os.Chown(dir, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	run := func(name string, args ...string) *exec.Cmd {
+		cmd := exec.Command(filepath.Join(bin, name), args...)
+		cmd.Dir, cmd.SysProcAttr = dir, as
+		return cmd
+	}
+	data := filepath.Join(dir, "data")
+	if out, err := run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	l.Close()
+	args := []string{"-D", data, "-p", port, "-k", dir, "-c", "listen_addresses=127.0.0.1", "-c", "shared_buffers=16MB"}
+	for _, s := range settings {
+		args = append(args, "-c", s)
+	}
+	server := run("postgres", args...)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Process.Signal(syscall.SIGQUIT)
+		server.Wait()
+	})
+	address := "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	for end := time.Now().Add(patient); ; time.Sleep(50 * time.Millisecond) {
+		conn, err := pgx.Connect(t.Context(), address)
+		if err == nil {
+			conn.Close(t.Context())
+			return address
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestExamine makes each condition that hurts, and sees it found with who and what to do.
+func TestExamine(t *testing.T) {
+	ctx := t.Context()
+	address := ownServer(t, "fsync=off", "full_page_writes=off", "autovacuum=off", "max_prepared_transactions=5", "max_connections=40")
+	as := func(user string) string {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.User(user)
+		return u.String()
+	}
+	connectAs := func(user, application string) *pgx.Conn {
+		t.Helper()
+		conn, err := pgx.Connect(ctx, as(user)+"&application_name="+application)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close(context.Background()) })
+		return conn
+	}
+	do := func(conn *pgx.Conn, text string) {
+		t.Helper()
+		if _, err := conn.Exec(ctx, text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	// examine looks with limits at which everything counts.
+	examine := func(user string, o Options) map[string]store.Finding {
+		t.Helper()
+		d, err := connect(ctx, as(user), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		e := newExaminer(d)
+		e.transaction, e.lock, e.dead = 0, 0, 500
+		list, err := e.all(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]store.Finding{}
+		for _, f := range list {
+			found[f.Name] = f
+		}
+		return found
+	}
+	want := func(found map[string]store.Finding, name string, level store.Level, what, do string) {
+		t.Helper()
+		f, is := found[name]
+		if !is || f.Level != level || !strings.Contains(f.What, what) || !strings.Contains(f.Do, do) {
+			t.Errorf("%s = %+v; want level %s, %q, %q; all: %v", name, f, level, what, do, found)
+		}
+	}
+
+	admin := connectAs("postgres", "admin")
+	want(examine("postgres", Options{}), "tables", store.Error, "bellman_schema", "bellman migrate")
+	if err := Migrate(ctx, address, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	found := examine("postgres", Options{})
+	want(found, "fsync", store.Error, "fsync is off", "fsync = on")
+	want(found, "full_page_writes", store.Error, "full_page_writes is off", "full_page_writes = on")
+	want(found, "autovacuum", store.Warning, "autovacuum is off", "autovacuum = on")
+	if len(found) != 3 {
+		t.Errorf("%d findings %v; want the three settings", len(found), found)
+	}
+
+	do(admin, "ALTER ROLE postgres SET synchronous_commit = off; CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader; CREATE ROLE limited LOGIN SUPERUSER CONNECTION LIMIT 4")
+	found = examine("postgres", Options{Connections: 2})
+	want(found, "synchronous_commit", store.Warning, "synchronous_commit is off", "synchronous_commit = on")
+	want(found, "pool", store.Warning, "2 connections", "connections")
+	found = examine("reader", Options{})
+	want(found, "hidden_sessions", store.Warning, "reader", "GRANT pg_read_all_stats TO reader")
+	want(found, "writes", store.Error, "permission denied", "SELECT, INSERT, UPDATE and DELETE")
+	for range 3 {
+		connectAs("limited", "crowd")
+	}
+	want(examine("limited", Options{}), "connections", store.Warning, "4 of at most 4 connections of the user", "raise that limit")
+
+	idle := connectAs("postgres", "report")
+	do(idle, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+	want(examine("postgres", Options{}), "old_transaction", store.Warning, fmt.Sprintf("pid %d, user postgres, application \"report\", from 127.0.0.1, idle in transaction", idle.PgConn().PID()),
+		fmt.Sprintf("pg_terminate_backend(%d)", idle.PgConn().PID()))
+	do(idle, "COMMIT; BEGIN; LOCK TABLE bellman_audit")
+	waiting := connectAs("postgres", "waits")
+	waited := make(chan error, 1)
+	go func() {
+		_, err := waiting.Exec(ctx, "SELECT count(*) FROM bellman_audit")
+		waited <- err
+	}()
+	waitForLocked(t, address)
+	want(examine("postgres", Options{Answer: time.Second}), "lock", store.Error, fmt.Sprintf("pid %d, ", idle.PgConn().PID()), fmt.Sprintf("pg_terminate_backend(%d)", idle.PgConn().PID()))
+	do(idle, "COMMIT")
+	if err := <-waited; err != nil {
+		t.Fatal(err)
+	}
+
+	do(admin, "CREATE TABLE paid (id INTEGER); BEGIN; INSERT INTO paid VALUES (1); PREPARE TRANSACTION 'half'; SELECT pg_create_physical_replication_slot('forgotten', true)")
+	do(admin, "INSERT INTO bellman_audit SELECT i, '00000000-0000-7000-8000-000000000000', '', '', '', '' FROM generate_series(1, 1000) i; DELETE FROM bellman_audit")
+	for end := time.Now().Add(patient); ; time.Sleep(50 * time.Millisecond) { // the server counts dead rows a little later
+		if found = examine("postgres", Options{}); found["dead_rows"].What != "" || time.Now().After(end) {
+			break
+		}
+	}
+	// The commits that were tried added some.
+	want(found, "dead_rows", store.Warning, "bellman_audit has 10", "VACUUM bellman_audit")
+	want(found, "prepared_transaction", store.Warning, `transaction "half" of user postgres`, "ROLLBACK PREPARED 'half'")
+	want(found, "replication_slot", store.Warning, `replication slot "forgotten" has no consumer`, "pg_drop_replication_slot('forgotten')")
+
+	d, err := connect(ctx, address, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	e := newExaminer(d)
+	e.xids = 1
+	list, err := e.tables(ctx)
+	if err != nil || len(list) == 0 || list[0].Name != "wraparound" || list[0].Level != store.Error {
+		t.Errorf("tables() = %v, %v; want wraparound", list, err)
+	}
+}
