@@ -38,6 +38,14 @@ func limitFor(store string) int64 {
 	return memoryLimit - outsideBytes
 }
 
+// cacheFor returns the bytes of the embedded store's cache for a memory limit of the runtime: a third of it, from 16 to
+// 64 MiB. On a small machine GOMEMLIMIT alone then bounds the server.
+func cacheFor(limit int64) int64 {
+	const least, most = 16 << 20, 64 << 20
+	third := (min(limit, memoryLimit) + outsideBytes) / 3 // a process that is no server has no limit
+	return min(max(third, least), most)
+}
+
 // GiveBackMemory returns unused heap to the operating system whenever a quiet second follows much
 // allocation, until ctx ends. Without it the runtime keeps that heap for the next burst. Call it in
 // a server process only.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,21 @@ func TestLimitForStore(t *testing.T) {
 	} {
 		if got := limitFor(store); got != want {
 			t.Errorf("limitFor(%q) = %d; want %d", store, got, want)
+		}
+	}
+}
+
+func TestCacheForLimit(t *testing.T) {
+	for limit, want := range map[int64]int64{
+		math.MaxInt64:              64 << 20, // no server
+		192<<20 - outsideBytes:     64 << 20, // the default
+		84<<20 - outsideBytes:      28 << 20,
+		20 << 20:                   max(16<<20, (20<<20+outsideBytes)/3),
+		1<<30 - outsideBytes:       64 << 20,
+		48<<20 - outsideBytes - 99: 16 << 20,
+	} {
+		if got := cacheFor(limit); got != want {
+			t.Errorf("cacheFor(%d) = %d; want %d", limit, got, want)
 		}
 	}
 }
