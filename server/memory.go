@@ -11,12 +11,8 @@ import (
 )
 
 // Most of a server's memory is the store's cache, which lives long. All other memory is garbage soon.
-// Collecting less often saves an eighth of the CPU time under load. The memory limit bounds the total
-// for a small machine.
-const (
-	gcPercent   = 300
-	memoryLimit = 192 << 20
-)
+// Collecting less often saves an eighth of the CPU time under load. The memory limit bounds the total.
+const gcPercent = 300
 
 // TuneMemory configures the garbage collector for a process that is a server with this kind of
 // store and does little else. store is the setting of that name. GOGC and GOMEMLIMIT in the
