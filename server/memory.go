@@ -11,12 +11,8 @@ import (
 )
 
 // Most of a server's memory is the store's cache, which lives long. All other memory is garbage soon.
-// Collecting less often saves an eighth of the CPU time under load. The memory limit bounds the total
-// for a small machine.
-const (
-	gcPercent   = 300
-	memoryLimit = 192 << 20
-)
+// Collecting less often saves an eighth of the CPU time under load. The memory limit bounds the total.
+const gcPercent = 300
 
 // TuneMemory configures the garbage collector for a process that is a server with this kind of
 // store and does little else. store is the setting of that name. GOGC and GOMEMLIMIT in the
@@ -36,6 +32,14 @@ func limitFor(store string) int64 {
 		return memoryLimit
 	}
 	return memoryLimit - outsideBytes
+}
+
+// cacheFor returns the bytes of the embedded store's cache for a memory limit of the runtime: a third of it, from 16 to
+// 64 MiB. On a small machine GOMEMLIMIT alone then bounds the server.
+func cacheFor(limit int64) int64 {
+	const least, most = 16 << 20, 64 << 20
+	third := (min(limit, memoryLimit) + outsideBytes) / 3 // a process that is no server has no limit
+	return min(max(third, least), most)
 }
 
 // GiveBackMemory returns unused heap to the operating system whenever a quiet second follows much

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,13 +37,28 @@ func TestRest(t *testing.T) {
 
 func TestLimitForStore(t *testing.T) {
 	for store, want := range map[string]int64{
-		"pebble:bellman-data":                   192<<20 - outsideBytes,
-		"postgres://postgres@127.0.0.1/bellman": 192 << 20,
-		"redis://127.0.0.1:6379/0":              192 << 20,
-		"nothing":                               192<<20 - outsideBytes, // Open says what is wrong
+		"pebble:bellman-data":                   memoryLimit - outsideBytes,
+		"postgres://postgres@127.0.0.1/bellman": memoryLimit,
+		"redis://127.0.0.1:6379/0":              memoryLimit,
+		"nothing":                               memoryLimit - outsideBytes, // Open says what is wrong
 	} {
 		if got := limitFor(store); got != want {
 			t.Errorf("limitFor(%q) = %d; want %d", store, got, want)
+		}
+	}
+}
+
+func TestCacheForLimit(t *testing.T) {
+	for limit, want := range map[int64]int64{
+		math.MaxInt64:              memoryLimit / 3, // no server
+		memoryLimit - outsideBytes: memoryLimit / 3, // the default
+		84<<20 - outsideBytes:      28 << 20,
+		20 << 20:                   max(16<<20, (20<<20+outsideBytes)/3),
+		1<<30 - outsideBytes:       memoryLimit / 3,
+		48<<20 - outsideBytes - 99: 16 << 20,
+	} {
+		if got := cacheFor(limit); got != want {
+			t.Errorf("cacheFor(%d) = %d; want %d", limit, got, want)
 		}
 	}
 }

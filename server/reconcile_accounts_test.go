@@ -17,16 +17,37 @@ import (
 // serveBill answers for the bill of the shop's day: other days have none.
 func (s *seller) serveBill(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query()
+	text, token := "", "trade"
+	switch {
+	case s.bill == nil:
+	case r.URL.Path == "/v3/bill/fundflowbill" || asked.Get("token") == "funds":
+		text, token = s.bill.funds(), "funds"
+	default:
+		text = s.bill.text()
+	}
 	switch {
 	case r.URL.Path == "/v3/billdownload/file":
-		io.WriteString(w, s.bill.text())
+		io.WriteString(w, text)
 	case s.bill == nil:
 		s.wechatSays(w, http.StatusForbidden, `{"code":"NO_AUTH","message":"no bills"}`)
 	case asked.Get("bill_date") != s.bill.day || asked.Get("sub_mchid") != s.sub:
 		s.wechatSays(w, http.StatusBadRequest, `{"code":"NO_STATEMENT_EXIST","message":"none"}`)
 	default:
-		s.wechatSays(w, http.StatusOK, fmt.Sprintf(`{"download_url":"http://%s/v3/billdownload/file?token=x","hash_type":"SHA1","hash_value":"%x"}`, r.Host, sha1.Sum([]byte(s.bill.text()))))
+		s.wechatSays(w, http.StatusOK, fmt.Sprintf(`{"download_url":"http://%s/v3/billdownload/file?token=%s","hash_type":"SHA1","hash_value":"%x"}`, r.Host, token, sha1.Sum([]byte(text))))
 	}
+}
+
+// funds is the fund flow bill of a day on which a coupon of 0.10 was taken off each of the payments, and a fee was paid.
+func (b *tradeBill) funds() string {
+	head := "记账时间,微信支付业务单号,资金流水单号,业务名称,业务类型,收支类型,收支金额(元),账户结余(元),资金变更提交申请人,备注,业务凭证号\r\n"
+	var lines strings.Builder
+	n, sum := 0, 0
+	for _, p := range b.payments {
+		fmt.Fprintf(&lines, "`%s 12:00:00,`%s,`1,`交易,`交易,`收入,`%s,`0.00,`system,`x,`%s\r\n", b.day, p.transaction, yuan(p.cents-10), p.no)
+		n, sum = n+1, sum+p.cents-10
+	}
+	fmt.Fprintf(&lines, "`%s 13:00:00,`9,`1,`交易,`扣除交易手续费,`支出,`0.05,`0.00,`system,`x,`9\r\n", b.day)
+	return head + lines.String() + "资金流水总笔数,收入笔数,收入金额,支出笔数,支出金额\r\n" + fmt.Sprintf("`%d,`%d,`%s,`1,`0.05\r\n", n+1, n, yuan(sum))
 }
 
 // The bills of registered accounts are compared with the orders that name them: all at once, where one without a bill
@@ -81,6 +102,10 @@ func TestReconcileAccounts(t *testing.T) {
 	alone, found := settled(client.StartReconciliation{Queue: "orders", Account: "shop2", Date: date})
 	if alone.State != "done" || alone.Account != "shop2" || !slices.Equal(found, ofTwo) {
 		t.Errorf("shop2: %+v, %q; want it done, with %q", alone, found, ofTwo)
+	}
+	funds, found := settled(client.StartReconciliation{Queue: "orders", Account: "shop1", Bill: "fund_flow", Date: date})
+	if funds.State != "done" || funds.Bill != "fund_flow" || funds.ID == alone.ID || funds.Payments != 1 || !slices.Equal(found, ofOne) {
+		t.Errorf("the fund flow bill of shop1: %+v, %q; want the coupon to be no difference", funds, found)
 	}
 	file, err := api.ReconcileFile(t.Context(), client.StartReconciliation{Queue: "orders", Account: "shop1", Date: date}, "", strings.NewReader(one.bill.text()))
 	if err != nil || file.Account != "shop1" || file.Total != 1 || file.Differences.Duplicate != 1 {

@@ -29,12 +29,19 @@ type tradeBill struct {
 	day             string
 	lines           strings.Builder
 	n, paid, repaid int
+	payments        []billedPayment
+}
+
+type billedPayment struct {
+	no, transaction string
+	cents           int
 }
 
 func yuan(cents int) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }
 
 func (b *tradeBill) payment(no, transaction string, cents int) {
 	b.n, b.paid = b.n+1, b.paid+cents
+	b.payments = append(b.payments, billedPayment{no, transaction, cents})
 	fmt.Fprintf(&b.lines, "`%s 12:00:00,`wx1,`1230000109,`0,`,`%s,`%s,`u,`JSAPI,`SUCCESS,`OTHERS,`CNY,`%[4]s,`0.00,`0,`0,`0.00,`0.00,`,`,`x,`,`0.00000,`0.00%%,`%[4]s,`0.00,`\r\n", b.day, transaction, no, yuan(cents))
 }
 

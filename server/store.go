@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -56,7 +57,8 @@ func OpenStore(ctx context.Context, text string, o StoreOptions) (store.Store, e
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	switch s.Kind {
 	case config.Pebble:
-		store, err := pebble.Open(s.Dir, pebble.Options{MustExist: o.Existing, Logger: log})
+		cache := cacheFor(debug.SetMemoryLimit(-1))
+		store, err := pebble.Open(s.Dir, pebble.Options{CacheBytes: cache, MemTableBytes: cache / 4, MustExist: o.Existing, Logger: log})
 		if errors.Is(err, pebble.ErrNoStore) {
 			err = fmt.Errorf("%w in %s", err, s.Dir)
 		}

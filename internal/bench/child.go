@@ -30,6 +30,7 @@ type role struct {
 	Store    string // of the server
 	Settings string // of the server, as YAML; empty: the default
 	Profile  string // file for the server's CPU profile; empty: none
+	Memory   string // GOMEMLIMIT of the server; empty: the server's own
 
 	PostTo string        // URL that the bare loop posts to; empty: the child is a server
 	Others []string      // more URLs, to which it posts in turn

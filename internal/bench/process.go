@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -62,7 +63,7 @@ func (r *run) launch(store, settings string) (*process, error) {
 	if r.o.Profile != "" {
 		profile = fmt.Sprintf("%s.%s.%d", r.o.Profile, r.scenario, len(r.servers)+1)
 	}
-	return r.spawn(role{Store: store, Settings: settings, Profile: profile})
+	return r.spawn(role{Store: store, Settings: settings, Profile: profile, Memory: r.limit})
 }
 
 // spawn starts a child that listens, and waits until it does.
@@ -72,6 +73,9 @@ func (r *run) spawn(as role) (_ *process, err error) {
 		return nil, err
 	}
 	p.cmd.Stderr = p.log
+	if as.Memory != "" {
+		p.cmd.Env = append(os.Environ(), "GOMEMLIMIT="+as.Memory)
+	}
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
