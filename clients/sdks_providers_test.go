@@ -82,8 +82,8 @@ func stripeNotice(t *testing.T, dir string) {
 	const body = `{"id":"evt_1","object":"event","type":"payment_intent.succeeded","livemode":false,"created":1763640000,"api_version":"2026-01-01",` +
 		`"data":{"object":{"id":"pi_1","object":"payment_intent","amount_received":8888,"currency":"usd","status":"succeeded"}}}`
 	var made struct{ Header string }
-	sdk(t, dir, map[string]any{"do": "stripe_make", "secrets": []string{"whsec_other", "whsec_ours"}, "body": body, "timestamp": fmt.Sprint(sdkNow.Unix())}, &made)
-	channel := sdkProvider(t, gateway.ProviderOptions{Provider: gateway.Stripe, Keys: sdkSecrets("sk_test_1"), NoticeSecrets: sdkSecrets("whsec_ours")})
+	sdk(t, dir, map[string]any{"do": "stripe_make", "secrets": []string{"whsec_other", "whsec_of_this_account"}, "body": body, "timestamp": fmt.Sprint(sdkNow.Unix())}, &made)
+	channel := sdkProvider(t, gateway.ProviderOptions{Provider: gateway.Stripe, Keys: sdkSecrets("sk_test_1"), NoticeSecrets: sdkSecrets("whsec_of_this_account")})
 	checkRead(t, channel, &order.RawNotice{Header: http.Header{"Stripe-Signature": {made.Header}}, Body: []byte(body), At: sdkNow},
 		`{"amount":8888,"currency":"USD","transaction_id":"pi_1"}`)
 }

@@ -203,8 +203,8 @@ func alipayReads(t *testing.T, dir string, k sdkKeys) {
 func stripeMakes(t *testing.T, dir string) {
 	const body = `{"id":"evt_1","object":"event","type":"payment_intent.succeeded","data":{"object":{"id":"pi_1","amount_received":8888}}}`
 	var made struct{ Header string }
-	sdk(t, dir, map[string]any{"do": "stripe_make", "secrets": []string{"whsec_other", "whsec_ours"}, "body": body, "timestamp": fmt.Sprint(sdkNow.Unix())}, &made)
-	checkVerify(t, sign.VerifyConfig{Scheme: sign.Stripe, Secrets: []sign.Secret{sign.NewSecret("whsec_ours")}}, http.Header{"Stripe-Signature": {made.Header}}, body)
+	sdk(t, dir, map[string]any{"do": "stripe_make", "secrets": []string{"whsec_other", "whsec_of_this_account"}, "body": body, "timestamp": fmt.Sprint(sdkNow.Unix())}, &made)
+	checkVerify(t, sign.VerifyConfig{Scheme: sign.Stripe, Secrets: []sign.Secret{sign.NewSecret("whsec_of_this_account")}}, http.Header{"Stripe-Signature": {made.Header}}, body)
 }
 
 func standardMakes(t *testing.T, dir string) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/order/internal/wire"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -190,18 +191,13 @@ func readPrice(bad *bellman.Invalid, fields map[string]json.RawMessage, a *Ask) 
 		read(bad, fields, "currency", "a text such as CNY", &a.Currency); {
 	case amount && a.Amount <= 0:
 		bad.Add("amount", fmt.Sprintf("is %d: want what the order costs, in the currency's smallest unit", a.Amount))
-	case currency && !isCurrency(a.Currency):
-		bad.Add("currency", fmt.Sprintf("%.10q is no ISO 4217 code: want one such as CNY", a.Currency))
+	case currency && (a.Currency == "" || money.Code(a.Currency) != a.Currency):
+		bad.Add("currency", fmt.Sprintf("%.10q is no currency of ISO 4217: want a code such as CNY", a.Currency))
 	case priced && !named:
 		bad.Add("currency", "is missing: an amount needs its currency, such as CNY")
 	case named && !priced:
 		bad.Add("amount", "is missing: a currency needs an amount, in its smallest unit")
 	}
-}
-
-// isCurrency reports whether a text has the form of an ISO 4217 code.
-func isCurrency(code string) bool {
-	return len(code) == 3 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // readSpan reads a duration above 0s. want describes the duration for the error.

@@ -88,3 +88,16 @@ func TestRefusedNoticesAreBounded(t *testing.T) {
 		t.Errorf("%d records of %d notices in %v; want 1 to %d", rows, sent, time.Since(began), most)
 	}
 }
+
+// A queue that reads a gateway's notices, of which nothing listens for them, is told of at the start.
+func TestNoticesWithoutListener(t *testing.T) {
+	d := newDesk(t)
+	d.serve(t, d.settings(t, noticed...))
+	if log := d.log.String(); !strings.Contains(log, "no notices come in") || !strings.Contains(log, "queues.orders.notice: notices.listen is not set") {
+		t.Errorf("the start says %s", log)
+	}
+	heard := newDesk(t)
+	if heard.serveNoticed(t); strings.Contains(heard.log.String(), "no notices come in") {
+		t.Error("the start of a server with a listener says that no notices come in")
+	}
+}

@@ -82,7 +82,7 @@ func TestStripeServer(t *testing.T) {
 	api, s := d.serveProviders(t, `
 queues:
   tell: {url: "MERCHANT/notify"}
-  orders: {kind: order, schedule: 1h*, on_exhausted: close, then: tell, channel: {kind: stripe, url: CHANNEL, secret_key: sk_test_1, webhook_secrets: whsec_1}}
+  orders: {kind: order, schedule: 1h*, on_exhausted: close, then: tell, channel: {kind: stripe, url: CHANNEL, secret_key: sk_test_1, webhook_secrets: whsec_test_secret}}
   refunds: {kind: poll, schedule: "0s, 1h*", then: tell, channel: {kind: stripe, of: refund, url: CHANNEL, secret_key: sk_test_1}}
 `)
 	signed := func(secret, body string) map[string]string {
@@ -98,7 +98,7 @@ queues:
 		t.Errorf("a forged notice: %s", got)
 	}
 	for range 2 {
-		if got := callNotice(t, s, "orders", paid, signed("whsec_1", paid)); got != "200 success" {
+		if got := callNotice(t, s, "orders", paid, signed("whsec_test_secret", paid)); got != "200 success" {
 			t.Fatalf("a notice: %s", got)
 		}
 	}
@@ -114,7 +114,7 @@ queues:
 	passes(t, "asked once", func() bool { return d.requests() == 1 })
 	refunded.Store(true)
 	event := `{"id":"evt_2","object":"event","type":"refund.updated","livemode":false,"data":{"object":{"id":"re_1","object":"refund","status":"succeeded","payment_intent":"pi_1"}}}`
-	if got := callNotice(t, s, "orders", event, signed("whsec_1", event)); got != "200 success" {
+	if got := callNotice(t, s, "orders", event, signed("whsec_test_secret", event)); got != "200 success" {
 		t.Fatalf("the notice of a refund: %s", got)
 	}
 	until(t, api, task.ID, func(k *client.TaskDetail) bool { return k.PollState == "DONE" })

@@ -204,6 +204,9 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, &ConfigError{err}
 	}
 	s.notices.set(noticed)
+	if err := c.CheckNotices(); err != nil {
+		s.log.Warn("no notices come in", "err", err)
+	}
 	if err := s.notices.listen(c); err != nil {
 		return nil, err
 	}

@@ -61,6 +61,8 @@ func TestAccounts(t *testing.T) {
 	if out := accounts("export"); strings.Contains(out, "sealed:") {
 		t.Errorf("an export without secrets has them:\n%s", out)
 	}
+	says(accounts("put", "shop2", "--channel", "wechatpay", "--mch-id", "1900000002", "--serial", "AB", "--private-key", private, "--api-v3-key", v3, "--platform-key", "fetch"), "platform_keys.certificates")
+	says(accounts("get", "shop2", "-o", "json"), `"certificates": "fetch"`)
 	for want, args := range map[string][]string{
 		"want ID=FILE":           {"put", "shop1", "--platform-key", "none"},
 		"--private-key: ":        {"put", "shop1", "--private-key", "/no/such/file"},

@@ -20,7 +20,8 @@ func checkConfigCommand() *cobra.Command {
 variables are reported too. Every mistake is printed with its line, and the exit
 status is 2. A secret (env: or file:), or the ca or credentials of a connection, that
 does not exist here is a warning on standard error: it may exist on the server's machine.
-So is a channel of kind program, which a program of your own has.`,
+So is a channel of kind program, which a program of your own has, and a notice without
+notices.listen.`,
 		Args: arguments(1, 1, "a FILE: bellman check-config bellman.yaml"),
 		RunE: func(c *cobra.Command, args []string) error {
 			none := func(string) (string, bool) { return "", false }
@@ -31,7 +32,7 @@ So is a channel of kind program, which a program of your own has.`,
 			if err := settings.CheckNames(os.Environ()); err != nil {
 				return wrong{err}
 			}
-			for _, err := range []error{settings.CheckSecrets(), settings.CheckFiles(), settings.CheckPrograms()} {
+			for _, err := range []error{settings.CheckSecrets(), settings.CheckFiles(), settings.CheckPrograms(), settings.CheckNotices()} {
 				var missing config.Problems
 				errors.As(err, &missing)
 				for _, p := range missing {

@@ -189,6 +189,19 @@ queues:
 			t.Errorf("%s with a misspelt environment variable: status %d, %q; want an error", command[0], r.status, r.errors)
 		}
 	}
+	write(t, filepath.Join(dir, "deaf.yaml"), `queues:
+  orders:
+    kind: order
+    query: {url: "http://h/{order_no}"}
+    close: {url: "http://h/{order_no}"}
+    states: wechat_v3
+    close_states: wechat_v3
+    on_exhausted: close
+    notice: {verify: {scheme: hmac_sha256, header: X, secrets: [secret-of-sixteen]}, order: json.no, states: wechat_v3}
+`)
+	if r := runIn(t, dir, nil, "", "check-config", "deaf.yaml"); r.status != 0 || !strings.Contains(r.errors, "warning: deaf.yaml:9:13: queues.orders.notice: notices.listen is not set") {
+		t.Errorf("notices that nothing listens for: status %d, %q; want a warning", r.status, r.errors)
+	}
 	r := runIn(t, dir, nil, "", "check-config", "bad.yaml")
 	if r.status != 2 || r.out != "" {
 		t.Errorf("check-config: status %d, output %q; want 2 and no output", r.status, r.out)

@@ -138,14 +138,14 @@ func TestParamsMistakes(t *testing.T) {
 func TestTV1(t *testing.T) {
 	at := time.Unix(1795187045, 0)
 	m := &Message{Time: at, Header: http.Header{}, Body: []byte(body)}
-	if err := newSigner(t, TV1, "whsec_new", "whsec_old").Sign(m); err != nil {
+	if err := newSigner(t, TV1, "whsec_new_secret", "whsec_old_secret").Sign(m); err != nil {
 		t.Fatal(err)
 	}
-	const want = "t=1795187045,v1=7dead9356f956e71be9280530a559535edfd3dbd23d972e4a12568c0a8fab771,v1=0c69cf29c60114119a265926c0bf1c6c38468694f63611e8bae885a7bba7666f"
+	const want = "t=1795187045,v1=90c806b40cabb31a09dd8e8e6f9643c062f59dc9b3df49bca44352fb9010cdea,v1=5bb4f064170d79e4824be45c9af2a80dd255c34fa580d11012ec738d81b128ae"
 	if got := m.Header.Get("Stripe-Signature"); got != want {
 		t.Errorf("signed %s; want %s", got, want)
 	}
-	for _, secret := range []string{"whsec_new", "whsec_old"} {
+	for _, secret := range []string{"whsec_new_secret", "whsec_old_secret"} {
 		if err := newVerifier(t, Stripe, "", secret).Verify(m.Header, m.Body, at.Add(time.Minute)); err != nil {
 			t.Errorf("with %s: %v", secret, err)
 		}

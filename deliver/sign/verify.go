@@ -35,7 +35,7 @@ type VerifyConfig struct {
 	Header string
 
 	// Secrets are valid at the same time, so that they can rotate. hmac_sha256 and stripe: the key
-	// as the sender shows it. rsa_sha256: a certificate or a public key. standard_webhooks: whsec_…
+	// as the sender shows it, of 16 bytes or more. rsa_sha256: a certificate or a public key. standard_webhooks: whsec_…
 	// or, for ed25519, whpk_….
 	Secrets []Secret
 
@@ -46,6 +46,9 @@ type VerifyConfig struct {
 
 const (
 	defaultTolerance = 5 * time.Minute
+
+	// minKey is the least length of a key of HMAC-SHA256, in bytes. Whoever guesses it can sign notices.
+	minKey = 16
 
 	// maxSignatures bounds the work for one message.
 	maxSignatures = 10
@@ -139,6 +142,8 @@ func newCheck(scheme string, secret Secret) (check, error) {
 		return nil, errors.New("is empty")
 	case scheme == StandardWebhooks:
 		return newStandardCheck(key)
+	case len(key) < minKey:
+		return nil, fmt.Errorf("has %d bytes: want %d or more, such as those that `openssl rand -hex 32` writes", len(key), minKey)
 	}
 	return func(text []byte, signature string) bool {
 		sum, err := readSum(signature)

@@ -70,26 +70,27 @@ func runVerify(t *testing.T, v *Verifier, rows []verifyRow) {
 const wrongSignature = "signature is wrong"
 
 func TestVerifyHMAC(t *testing.T) {
-	v := newVerifier(t, HMACBody, "x-signature", "new", "old")
-	sum := base64.StdEncoding.EncodeToString(sumOf("new", body))
-	long := strings.Repeat(hexOf("stranger", body)+",", 10) + hexOf("new", body)
+	const newer, older = "the newer secret", "the older secret"
+	v := newVerifier(t, HMACBody, "x-signature", newer, older)
+	sum := base64.StdEncoding.EncodeToString(sumOf(newer, body))
+	long := strings.Repeat(hexOf("stranger", body)+",", 10) + hexOf(newer, body)
 	runVerify(t, v, []verifyRow{
-		{"hex", headers("X-Signature", hexOf("new", body)), body, ""},
-		{"capitals", headers("X-Signature", strings.ToUpper(hexOf("new", body))), body, ""},
+		{"hex", headers("X-Signature", hexOf(newer, body)), body, ""},
+		{"capitals", headers("X-Signature", strings.ToUpper(hexOf(newer, body))), body, ""},
 		{"base64", headers("X-Signature", sum), body, ""},
-		{"the older secret", headers("X-Signature", hexOf("old", body)), body, ""},
-		{"as GitHub writes it", headers("X-Signature", "sha256="+hexOf("new", body)), body, ""},
+		{"the older secret", headers("X-Signature", hexOf(older, body)), body, ""},
+		{"as GitHub writes it", headers("X-Signature", "sha256="+hexOf(newer, body)), body, ""},
 		{"several, the last is right", headers("X-Signature", hexOf("stranger", body)+", "+sum), body, ""},
 		{"several headers", headers("X-Signature", hexOf("stranger", body), "X-Signature", sum), body, ""},
-		{"an empty body", headers("X-Signature", hexOf("new", "")), "", ""},
+		{"an empty body", headers("X-Signature", hexOf(newer, "")), "", ""},
 		{"a stranger's", headers("X-Signature", hexOf("stranger", body)), body, wrongSignature},
-		{"another body", headers("X-Signature", hexOf("new", body)), body + " ", wrongSignature},
-		{"cut off", headers("X-Signature", hexOf("new", body)[:62]), body, wrongSignature},
+		{"another body", headers("X-Signature", hexOf(newer, body)), body + " ", wrongSignature},
+		{"cut off", headers("X-Signature", hexOf(newer, body)[:62]), body, wrongSignature},
 		{"no sum", headers("X-Signature", "?"), body, wrongSignature},
 		{"64 characters that are no hex", headers("X-Signature", strings.Repeat("z", 64)), body, wrongSignature},
 		{"too many", headers("X-Signature", long), body, "11 signatures"},
 		{"empty", headers("X-Signature", " , "), body, "not signed"},
-		{"another header", headers("X-Other", hexOf("new", body)), body, "not signed: it has no header X-Signature"},
+		{"another header", headers("X-Other", hexOf(newer, body)), body, "not signed: it has no header X-Signature"},
 	})
 }
 
@@ -191,14 +192,14 @@ func TestVerifyStandardWebhooks(t *testing.T) {
 }
 
 func TestVerifyStripe(t *testing.T) {
-	v := newVerifier(t, Stripe, "", "whsec_new", "whsec_old")
+	v := newVerifier(t, Stripe, "", "whsec_new_secret", "whsec_old_secret")
 	stamp := fmt.Sprint(verifyNow.Unix())
 	header := func(text string) http.Header { return headers("Stripe-Signature", text) }
 	at := func(d time.Duration) http.Header {
 		stamp := fmt.Sprint(verifyNow.Add(d).Unix())
-		return header("t=" + stamp + ",v1=" + hexOf("whsec_new", stamp+"."+body))
+		return header("t=" + stamp + ",v1=" + hexOf("whsec_new_secret", stamp+"."+body))
 	}
-	right, old, wrong := hexOf("whsec_new", stamp+"."+body), hexOf("whsec_old", stamp+"."+body), hexOf("stranger", stamp+"."+body)
+	right, old, wrong := hexOf("whsec_new_secret", stamp+"."+body), hexOf("whsec_old_secret", stamp+"."+body), hexOf("stranger", stamp+"."+body)
 	runVerify(t, v, []verifyRow{
 		{"as it is", at(0), body, ""},
 		{"several signatures, of which one is right", header("t=" + stamp + ",v1=" + wrong + ",v1=" + old + ",v0=6ffbb59b"), body, ""},
@@ -214,7 +215,7 @@ func TestVerifyStripe(t *testing.T) {
 		{"no header", headers(), body, "not signed"},
 		{"another body", at(0), body + " ", wrongSignature},
 	})
-	short, err := NewVerifier(VerifyConfig{Scheme: Stripe, Header: "X-Sig", Secrets: []Secret{NewSecret("whsec_new")}, Tolerance: time.Second})
+	short, err := NewVerifier(VerifyConfig{Scheme: Stripe, Header: "X-Sig", Secrets: []Secret{NewSecret("whsec_new_secret")}, Tolerance: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,17 +239,19 @@ func TestVerifierRefuses(t *testing.T) {
 		want   string
 	}{
 		{VerifyConfig{}, `scheme: "" is not one of hmac_sha256, rsa_sha256, standard_webhooks, stripe`},
-		{VerifyConfig{Scheme: MD5Params, Secrets: secrets("s3cret")}, "scheme: "},
+		{VerifyConfig{Scheme: MD5Params, Secrets: secrets("s3cret-of-sixteen")}, "scheme: "},
 		{VerifyConfig{Scheme: HMACBody, Header: "X"}, "secrets: hmac_sha256 needs at least one"},
-		{VerifyConfig{Scheme: HMACBody, Header: "X", Secrets: secrets("s3cret", "")}, "secrets[1]: is empty"},
+		{VerifyConfig{Scheme: HMACBody, Header: "X", Secrets: secrets("s3cret-of-sixteen", "")}, "secrets[1]: is empty"},
+		{VerifyConfig{Scheme: HMACBody, Header: "X", Secrets: secrets("s")}, "secrets[0]: has 1 bytes: want 16 or more"},
+		{VerifyConfig{Scheme: Stripe, Secrets: secrets("s3cret-of-sixteen", "s3cret-of-15-b.")}, "secrets[1]: has 15 bytes: want 16 or more"},
 		{VerifyConfig{Scheme: HMACBody, Header: "X", Secrets: secrets("env:BELLMAN_TEST_NONE")}, "secrets[0]: environment variable BELLMAN_TEST_NONE"},
-		{VerifyConfig{Scheme: HMACBody, Secrets: secrets("s3cret")}, "header: hmac_sha256 needs"},
-		{VerifyConfig{Scheme: RSABody, Secrets: secrets("s3cret")}, "header: rsa_sha256 needs"},
-		{VerifyConfig{Scheme: RSABody, Header: "X", Secrets: secrets("s3cret")}, "secrets[0]: want a certificate or an RSA public key"},
-		{VerifyConfig{Scheme: HMACBody, Header: "X", Secrets: secrets("s3cret"), Tolerance: time.Minute}, "tolerance: hmac_sha256 signs no time"},
-		{VerifyConfig{Scheme: Stripe, Secrets: secrets("s3cret"), Tolerance: -time.Minute}, "tolerance: want"},
-		{VerifyConfig{Scheme: StandardWebhooks, Header: "X", Secrets: secrets("s3cret")}, "header: standard_webhooks has"},
-		{VerifyConfig{Scheme: StandardWebhooks, Secrets: secrets("s3cret")}, "secrets[0]: want whsec_"},
+		{VerifyConfig{Scheme: HMACBody, Secrets: secrets("s3cret-of-sixteen")}, "header: hmac_sha256 needs"},
+		{VerifyConfig{Scheme: RSABody, Secrets: secrets("s3cret-of-sixteen")}, "header: rsa_sha256 needs"},
+		{VerifyConfig{Scheme: RSABody, Header: "X", Secrets: secrets("s3cret-of-sixteen")}, "secrets[0]: want a certificate or an RSA public key"},
+		{VerifyConfig{Scheme: HMACBody, Header: "X", Secrets: secrets("s3cret-of-sixteen"), Tolerance: time.Minute}, "tolerance: hmac_sha256 signs no time"},
+		{VerifyConfig{Scheme: Stripe, Secrets: secrets("s3cret-of-sixteen"), Tolerance: -time.Minute}, "tolerance: want"},
+		{VerifyConfig{Scheme: StandardWebhooks, Header: "X", Secrets: secrets("s3cret-of-sixteen")}, "header: standard_webhooks has"},
+		{VerifyConfig{Scheme: StandardWebhooks, Secrets: secrets("s3cret-of-sixteen")}, "secrets[0]: want whsec_"},
 		{VerifyConfig{Scheme: StandardWebhooks, Secrets: secrets("whsk_s3cret")}, "secrets[0]: is the sender's private key"},
 		{VerifyConfig{Scheme: StandardWebhooks, Secrets: secrets("whpk_AAAA")}, "secrets[0]: want whpk_"},
 	} {

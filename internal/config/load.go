@@ -131,6 +131,11 @@ func (c *Config) Check() error {
 	if len(c.MasterKeys) > 0 && !c.MasterKey.Equal(sign.Secret{}) {
 		ps = append(ps, c.places["master_key"].problem("master_key", "stands beside master_keys: want one of the two"))
 	}
+	for _, q := range c.Queues {
+		if at := "queues." + q.Name + ".channel.account"; q.Order.Channel.Account != "" && len(c.Masters()) == 0 {
+			ps = append(ps, c.places[at].problem(at, "there is no master key, which seals and opens the keys of registered accounts: set master_key, such as env:MASTER_KEY"))
+		}
+	}
 	if c.Flow.Low >= c.Flow.High {
 		text := fmt.Sprintf("is %d and flow.high is %d: want low below high, such as %d", c.Flow.Low, c.Flow.High, c.Flow.High/2)
 		ps = append(ps, c.problem("flow.low", text, c.places["flow.high"]))

@@ -1,6 +1,10 @@
 package config
 
 import (
+	"errors"
+	"slices"
+	"strings"
+
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
@@ -21,11 +25,7 @@ var noticeAnswerFields = []field[NoticeAnswer]{
 }
 
 var noticeFields = []field[Notice]{
-	{name: "verify", read: func(r *reader, path string, n ast.Node, to *Notice) {
-		if fill(r, n, path, verifyFields, &to.Verify) && to.Verify.Scheme == "" {
-			r.note(n, path+".scheme", "is missing: a notice that nobody signed decides nothing")
-		}
-	}},
+	{name: "verify", read: readVerify},
 	{name: "items", set: func(to *Notice, s string) error { return filled(&to.Items, s) }},
 	{name: "order", set: func(to *Notice, s string) error {
 		to.Order = s
@@ -48,6 +48,43 @@ var noticeFields = []field[Notice]{
 	{name: "answer.refused", read: func(r *reader, path string, n ast.Node, to *Notice) {
 		fill(r, n, path, noticeAnswerFields, &to.Refused)
 	}},
+}
+
+// readVerify reads who signs a gateway's notices. The secrets are tried out: those in the file now, others in CheckSecrets.
+func readVerify(r *reader, path string, n ast.Node, to *Notice) {
+	kept := len(r.kept)
+	switch c := &to.Verify; {
+	case !fill(r, n, path, verifyFields, c):
+	case c.Scheme == "":
+		r.note(n, path+".scheme", "is missing: a notice that nobody signed decides nothing")
+	case !slices.ContainsFunc(c.Secrets, elsewhere):
+		if _, err := sign.NewVerifier(*c); err != nil {
+			r.note(n, path, err.Error())
+		}
+	}
+	for i := range r.kept[kept:] {
+		r.kept[kept+i].fits = func(text string) error {
+			c := to.Verify
+			c.Secrets = []sign.Secret{sign.NewSecret(text)}
+			_, err := sign.NewVerifier(c)
+			if err != nil {
+				return errors.New(strings.TrimPrefix(err.Error(), "secrets[0]: "))
+			}
+			return nil
+		}
+	}
+}
+
+// CheckNotices returns Problems for queues that read a gateway's notices, if nothing listens for notices. A server starts all
+// the same: another program may hand them in.
+func (c *Config) CheckNotices() error {
+	var ps Problems
+	for _, q := range c.Queues {
+		if at := "queues." + q.Name + ".notice"; q.Order.Notice != nil && c.Notices.Listen == "" {
+			ps = append(ps, c.places[at].problem(at, "notices.listen is not set: the gateway can send no notices, and only those that another program hands in are read"))
+		}
+	}
+	return ps.err()
 }
 
 // readNotice reads how a gateway's notices are verified and read.

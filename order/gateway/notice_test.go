@@ -220,12 +220,12 @@ func TestNoticeSchemes(t *testing.T) {
 func TestSeveralSignaturesInOneHeader(t *testing.T) {
 	const body = `{"no":"A1","state":"paid"}`
 	o := noticeOptions(t, "json.no")
-	o.Verify.Secrets = []sign.Secret{sign.NewSecret("the new secret"), sign.NewSecret("the old secret")}
+	o.Verify.Secrets = []sign.Secret{sign.NewSecret("the newer secret"), sign.NewSecret("the older secret")}
 	n := noticesOf(t, o)
 	for _, signature := range []string{
-		hmacOf("the old secret", body), hmacOf("the new secret", body),
-		hmacOf("a later secret", body) + "," + hmacOf("the new secret", body),
-		hmacOf("the old secret", body) + ", " + hmacOf("an earlier secret", body),
+		hmacOf("the older secret", body), hmacOf("the newer secret", body),
+		hmacOf("a later secret", body) + "," + hmacOf("the newer secret", body),
+		hmacOf("the older secret", body) + ", " + hmacOf("an earlier secret", body),
 	} {
 		if got, _, err := n.ReadNotice(&order.RawNotice{Header: http.Header{"X-Signature": {signature}}, Body: []byte(body), At: noticed}); err != nil || summary(got) != "A1 PAID" {
 			t.Errorf("%s: %v, %v", signature, got, err)

@@ -216,14 +216,14 @@ func TestProviderOptions(t *testing.T) {
 	good := map[string]gateway.ProviderOptions{
 		gateway.WeChatV2: {MerchantID: "10000100", AppID: "wx1", Keys: secrets(wechatKey)},
 		gateway.UnionPay: {MerchantID: "777290058110048", PrivateKey: sign.NewSecret(own.private), Certificate: sign.NewSecret(own.text), Roots: sign.NewSecret(root.text)},
-		gateway.Stripe:   {Keys: secrets("sk_test_key"), NoticeSecrets: secrets("whsec_1")},
+		gateway.Stripe:   {Keys: secrets("sk_test_key"), NoticeSecrets: secrets("whsec_test_secret")},
 		gateway.Antom:    {MerchantID: "SANDBOX_1", PrivateKey: sign.NewSecret(own.private), PublicKeys: secrets(own.public)},
 	}
 	for _, name := range gateway.Providers() {
 		o := good[name]
 		o.Provider = name
 		p := providerOf(t, o)
-		if shown := fmt.Sprintf("%+v %#v", p, p); strings.Contains(shown, wechatKey) || strings.Contains(shown, "sk_test_key") || strings.Contains(shown, "whsec_1") || strings.Contains(shown, own.key.D.String()) {
+		if shown := fmt.Sprintf("%+v %#v", p, p); strings.Contains(shown, wechatKey) || strings.Contains(shown, "sk_test_key") || strings.Contains(shown, "whsec_test_secret") || strings.Contains(shown, own.key.D.String()) {
 			t.Errorf("%s shows a key: %s", name, shown)
 		}
 	}

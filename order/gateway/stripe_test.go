@@ -21,7 +21,7 @@ const (
 )
 
 func stripeOptions(url string) gateway.ProviderOptions {
-	return gateway.ProviderOptions{Provider: gateway.Stripe, BaseURL: url, Keys: secrets(stripeKey), NoticeSecrets: secrets("whsec_newer", stripeSecret)}
+	return gateway.ProviderOptions{Provider: gateway.Stripe, BaseURL: url, Keys: secrets(stripeKey), NoticeSecrets: secrets("whsec_newer_secret", stripeSecret)}
 }
 
 // replaced replaces a part of a text that is there.
@@ -131,7 +131,7 @@ func TestStripeNotices(t *testing.T) {
 		want               string
 	}{
 		{"paid", paid, stripeSecret, "evt_1 " + pi + " PAID" + taken},
-		{"paid, newer secret", paid, "whsec_newer", "evt_1 " + pi + " PAID" + taken},
+		{"paid, newer secret", paid, "whsec_newer_secret", "evt_1 " + pi + " PAID" + taken},
 		{"canceled", stripeEvent("payment_intent.canceled", replaced(stripePaid, "succeeded", "canceled")), stripeSecret, "evt_1 " + pi + " CLOSED null"},
 		// After a payment that failed the payer can pay again.
 		{"failed", stripeEvent("payment_intent.payment_failed", replaced(stripePaid, "succeeded", "requires_payment_method")), stripeSecret, "evt_1 " + pi + " PENDING null"},

@@ -1,0 +1,85 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// gated is a queue of orders whose gateway sends notices that are verified so.
+func gated(verify string) string {
+	return `queues:
+  orders:
+    kind: order
+    query: {url: "http://h/{order_no}"}
+    close: {url: "http://h/{order_no}"}
+    states: wechat_v3
+    close_states: wechat_v3
+    on_exhausted: close
+    notice: {verify: ` + verify + `, order: json.no, states: wechat_v3}
+`
+}
+
+// The secrets of notices are tried out: those in the file at once, the others where the server is. None is shown.
+func TestSecretsOfNotices(t *testing.T) {
+	t.Setenv("BELLMAN_TEST_SHORT", "geheim")
+	t.Setenv("BELLMAN_TEST_LONG", "geheim-of-sixteen")
+	for verify, want := range map[string]string{
+		`{scheme: hmac_sha256, header: X, secrets: [geheim-of-sixteen]}`:                           "",
+		`{scheme: hmac_sha256, header: X, secrets: [geheim]}`:                                      "line 9:22: queues.orders.notice.verify: secrets[0]: has 6 bytes: want 16 or more",
+		`{scheme: stripe, secrets: [geheim]}`:                                                      "secrets[0]: has 6 bytes: want 16 or more",
+		`{scheme: hmac_sha256, secrets: [geheim-of-sixteen]}`:                                      "queues.orders.notice.verify: header: hmac_sha256 needs",
+		`{scheme: hmac_sha256, header: X}`:                                                         "queues.orders.notice.verify: secrets: hmac_sha256 needs at least one",
+		`{scheme: hmac_sha256, header: X, secrets: ["env:BELLMAN_TEST_LONG"]}`:                     "",
+		`{scheme: hmac_sha256, header: X, secrets: [geheim-of-sixteen, "env:BELLMAN_TEST_SHORT"]}`: "queues.orders.notice.verify.secrets[1]: env:BELLMAN_TEST_SHORT: has 6 bytes: want 16 or more",
+		`{scheme: standard_webhooks, secrets: ["env:BELLMAN_TEST_LONG"]}`:                          "env:BELLMAN_TEST_LONG: want whsec_",
+	} {
+		c, err := Parse([]byte(gated(verify)))
+		if err == nil {
+			err = c.CheckSecrets()
+		}
+		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) || strings.Contains(got, "geheim") {
+			t.Errorf("%s: %v; want %q, and no secret", verify, err, want)
+		}
+	}
+}
+
+// A gateway's notices that nothing listens for are told of, with the line.
+func TestNoticesWithoutListener(t *testing.T) {
+	const verify = `{scheme: hmac_sha256, header: X, secrets: [geheim-of-sixteen]}`
+	for text, want := range map[string]string{
+		gated(verify): "line 9:13: queues.orders.notice: notices.listen is not set",
+		"notices: {listen: 127.0.0.1:2380}\n" + gated(verify): "",
+		"queues: {a: {}}": "",
+	} {
+		c, err := Parse([]byte(text))
+		if err == nil {
+			err = c.Check()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.CheckNotices(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", text, err, want)
+		}
+	}
+}
+
+// A queue of registered accounts needs a master key, by which their keys are opened.
+func TestAccountsWithoutMasterKey(t *testing.T) {
+	const orders, refunds = "queues:\n  orders: {kind: order, on_exhausted: close, channel: {account: shop1}}\n", "queues:\n  refunds: {kind: poll, channel: {kind: alipay, account: shop1, of: refund}}\n"
+	for text, want := range map[string]string{
+		orders:                               "line 2:65: queues.orders.channel.account: there is no master key",
+		refunds:                              "queues.refunds.channel.account: there is no master key",
+		"master_key: env:KEY\n" + orders:     "",
+		"master_keys: [env:KEY]\n" + refunds: "",
+	} {
+		c, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", text, err, want)
+		}
+	}
+}
