@@ -62,9 +62,9 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("an export without secrets has them:\n%s", out)
 	}
 	for want, args := range map[string][]string{
-		"want ID=FILE":           {"put", "shop1", "--platform-key", "none"},
-		"--private-key: ":        {"put", "shop1", "--private-key", "/no/such/file"},
-		"body.mch_id: cannot be": {"put", "shop1", "--mch-id", "1900000002"},
+		"want ID=FILE":      {"put", "shop1", "--platform-key", "none"},
+		"--private-key: ":   {"put", "shop1", "--private-key", "/no/such/file"},
+		"mch_id: cannot be": {"put", "shop1", "--mch-id", "1900000002"},
 	} {
 		if r := run(t, append(append([]string{"accounts"}, args...), "--server", p.url)...); r.status == 0 || !strings.Contains(r.errors, want) {
 			t.Errorf("accounts %q: status %d, %s; want %q", args, r.status, r.errors, want)

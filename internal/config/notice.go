@@ -54,7 +54,6 @@ var noticeFields = []field[Notice]{
 func readNotice(r *reader, path string, n ast.Node, q *Queue) {
 	to := new(Notice)
 	q.Order.Notice = to
-	r.places[path] = r.place(n)
 	noted := len(r.problems)
 	fill(r, n, path, noticeFields, to)
 	if len(r.problems) > noted {

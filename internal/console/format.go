@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -26,6 +27,7 @@ func functions(l *language) template.FuncMap {
 		"took":   took,
 		"gap":    schedule.FormatDuration,
 		"number": grouped,
+		"money":  money.Format,
 		"plain":  plain,
 		"fault":  l.fault,
 		"within": l.within,
