@@ -26,7 +26,7 @@ import (
 // reasons are the reasons that the first line of a block can give for not being run here, as in "#
 // needs Docker". Each has the number of its blocks, so that a new one is noticed.
 var reasons = map[string]int{
-	"a gateway that sends notices":        1,
+	"a gateway that sends notices":        2,
 	"an account at WeChat Pay or Alipay":  6,
 	"another machine":                     5,
 	"Docker":                              1,

@@ -69,40 +69,42 @@ type Handler struct {
 	attempted func(merchantNo string, accepted bool) // nil: nobody is told
 }
 
-// Handler returns the handler of a queue with these rules. The secrets are read now. An error names
-// the rule that is wrong, and contains no secret.
+// Handler returns the handler of a queue with these rules. The secrets are read now. An error
+// wraps a *[bellman.Invalid] that names every wrong rule as the configuration does, and contains no secret.
 func (c *Client) Handler(r Rules) (*Handler, error) {
 	h := &Handler{
 		client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"),
 		schemes: r.Schemes, connections: r.Connections, own: r.Own,
 		merchants: r.Merchants, propagate: r.PropagateTrace, attempted: r.Attempted,
 	}
+	bad := new(bellman.Invalid)
 	if !isMethod(h.method) {
-		return nil, fmt.Errorf("deliver: method: %s", wantMethod)
+		bad.Add("method", wantMethod)
 	}
+	var err error
 	switch {
 	case h.schemes.Has(r.URL):
-		home, err := h.schemes.Parse(r.URL)
-		if err == nil {
+		home, wrong := h.schemes.Parse(r.URL)
+		if err = wrong; err == nil {
 			_, err = h.find(&home)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("deliver: url: %w", err)
 		}
 		h.homeBroker = &home
 	case r.URL != "":
-		a, err := parseAddress(r.URL)
-		if err != nil {
-			return nil, fmt.Errorf("deliver: url: %w", err)
-		}
+		var a address
+		a, err = parseAddress(r.URL)
 		h.home = &a
 	}
-	var err error
+	if err != nil {
+		bad.Note("url", err)
+	}
 	if h.rule, err = c.rules.Compile(h.text); err != nil {
-		return nil, fmt.Errorf("deliver: success: %w", err)
+		bad.Note("success", err)
 	}
 	if h.signer, err = sign.New(r.Sign); err != nil {
-		return nil, fmt.Errorf("deliver: sign: %w", err)
+		bad.Note("sign", err)
+	}
+	if err := bad.Err(); err != nil {
+		return nil, fmt.Errorf("deliver: %w", err)
 	}
 	return h, nil
 }

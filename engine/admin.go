@@ -130,7 +130,7 @@ func (a *Admin) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by
 
 // ended is the error for a change of a task that has ended.
 func ended(s bellman.State) error {
-	return coded.Errorf("task.ended", "%w: the task is %v already", bellman.ErrConflict, s)
+	return coded.Errorf("task.ended", "%w: the task is %v already: only a resend attempts it again", bellman.ErrConflict, s)
 }
 
 // change commits a change of a task together with an audit record.

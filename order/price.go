@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/bellmanhq/bellman/internal/money"
 )
 
 // mismatch says why a payment is not the one that an order waits for: its amount or currency
@@ -16,11 +18,11 @@ func mismatch(o *Order, taken Taken) string {
 	currency, _ := taken["currency"].(string)
 	switch {
 	case !said:
-		return fmt.Sprintf("the channel does not say which amount was paid: want %d %s", o.Amount, o.Currency)
+		return "the channel does not say which amount was paid: want " + money.Format(o.Amount, o.Currency)
 	case currency == "":
-		return fmt.Sprintf("the channel does not say in which currency %d was paid: want %d %s", amount, o.Amount, o.Currency)
+		return fmt.Sprintf("the channel does not say in which currency %d of the smallest unit was paid: want %s", amount, money.Format(o.Amount, o.Currency))
 	case amount != o.Amount || currency != o.Currency:
-		return fmt.Sprintf("%d %.10s was paid: want %d %s", amount, currency, o.Amount, o.Currency)
+		return fmt.Sprintf("%s was paid: want %s", money.Format(amount, fmt.Sprintf("%.10s", currency)), money.Format(o.Amount, o.Currency))
 	}
 	return ""
 }

@@ -160,19 +160,20 @@ var (
 )
 
 // New returns the handler of a queue of orders at the channel c, which may be nil if there is a Default
-// account. An error names the rule that is wrong.
+// account. An error wraps a *[bellman.Invalid] that names every wrong rule as the configuration does.
 func New(c Channel, r Rules) (*Handler, error) {
 	if c == nil && (r.Accounts == nil || r.Default == "") {
 		return nil, errors.New("order: there is no channel to ask")
 	}
 	h := &Handler{channel: c, rules: r.withDefaults(), polls: cmp.Or(r.Schedules, new(schedule.Cache))}
 	r = h.rules
+	bad := new(bellman.Invalid)
 	for _, span := range []struct {
 		name string
 		d    time.Duration
 	}{{"expires", r.Expires}, {"grace", r.Grace}, {"min_close_age", r.MinCloseAge}, {"give_up", r.GiveUp}} {
 		if span.d < 0 {
-			return nil, fmt.Errorf("order: %s: %v is negative", span.name, span.d)
+			bad.Add(span.name, fmt.Sprintf("%v is negative", span.d))
 		}
 	}
 	switch r.OnExhausted {
@@ -180,21 +181,23 @@ func New(c Channel, r Rules) (*Handler, error) {
 	case OnExhaustedReverse:
 		h.reverses = true
 		if _, ok := c.(Reverser); !ok && c != nil {
-			return nil, errors.New("order: on_exhausted: the channel cannot reverse: want close, callback or alert")
+			bad.Add("on_exhausted", "the channel cannot reverse: want close, callback or alert")
 		}
 	case OnExhaustedCallback:
 		if len(r.Then.recipients(StateUnknown)) == 0 {
-			return nil, errors.New("order: on_exhausted: callback tells the queue of then, and there is none")
+			bad.Add("on_exhausted", "callback tells the queue of then, and there is none")
 		}
 	default:
-		return nil, fmt.Errorf("order: on_exhausted: %q: want close, reverse, callback or alert", r.OnExhausted)
+		bad.Add("on_exhausted", fmt.Sprintf("%q: want close, reverse, callback or alert", r.OnExhausted))
 	}
 	var err error
 	if h.confirm, err = schedule.Parse(r.Confirm); err != nil {
-		return nil, fmt.Errorf("order: confirm: %w", err)
+		bad.Note("confirm", err)
+	} else if n, finite := h.confirm.Attempts(); !finite || n == 0 {
+		bad.Add("confirm", fmt.Sprintf("%q: want a schedule that ends", r.Confirm))
 	}
-	if n, finite := h.confirm.Attempts(); !finite || n == 0 {
-		return nil, fmt.Errorf("order: confirm: %q: want a schedule that ends", r.Confirm)
+	if err := bad.Err(); err != nil {
+		return nil, fmt.Errorf("order: %w", err)
 	}
 	watch, err := h.polls.Parse(r.WatchSchedule)
 	if err != nil {

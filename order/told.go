@@ -13,6 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/money"
 )
 
 // A Told is what a channel told about an order by itself, and what became of it. The Detail of a
@@ -168,7 +169,7 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 	}
 	if _, said := amountOf(taken["amount"]); r.IsPaid() && w.order.Amount > 0 && !said {
 		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
-			Field: "taken.amount", Problem: fmt.Sprintf("is missing: the order costs %d %s, so want which amount was paid, and taken.currency", w.order.Amount, w.order.Currency)}}}
+			Field: "taken.amount", Problem: fmt.Sprintf("is missing: the order costs %s, so want the amount that was paid in the smallest unit, such as %d, and taken.currency", money.Format(w.order.Amount, w.order.Currency), w.order.Amount)}}}
 	}
 	w.given = true
 	v, result, err := h.outcome(w, r, taken, now)
@@ -200,9 +201,9 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	case r.String() == l.State:
 		return v, NoticeDuplicate, nil
 	case !r.IsPaid() && (l.Late != "" || l.Mismatch != ""):
-		return v, NoticeDuplicate, coded.Errorf("order.paid", "%w: a payment of the order is known", bellman.ErrConflict)
+		return v, NoticeDuplicate, coded.Errorf("order.paid", "%w: a payment of the order is known: want PAID or PAID_REFUNDED", bellman.ErrConflict)
 	case l.watches(), l.over() && l.State != StateUnknown:
-		return v, NoticeDuplicate, coded.Errorf("order.decided", "%w: the order is %s", bellman.ErrConflict, l.State)
+		return v, NoticeDuplicate, coded.Errorf("order.decided", "%w: the order is %s and stays so: only a payment, PAID or PAID_REFUNDED, can still be reported", bellman.ErrConflict, l.State)
 	default:
 		if *l, m = decide(w.plan, *l, r, now); r.IsPaid() {
 			l.Late = "" // a payment that was known of an UNKNOWN order is the one that decides now

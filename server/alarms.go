@@ -9,13 +9,14 @@ import (
 
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/console"
 	"github.com/bellmanhq/bellman/internal/metrics"
 	"github.com/bellmanhq/bellman/internal/results"
 )
 
 // openAlarms makes the evaluation of alarms, by the rules of a configuration.
 func (s *Server) openAlarms(c *config.Config, every time.Duration) (err error) {
-	if s.alarms, err = alarm.New(alarm.Options{Engine: s.engine, Store: s.store, Logger: s.log, Every: every, Credentials: s.credentials.all}); err != nil {
+	if s.alarms, err = alarm.New(alarm.Options{Engine: s.engine, Store: s.store, Logger: s.log, Every: every, Credentials: s.credentials.all, Chinese: console.Chinese}); err != nil {
 		return err
 	}
 	return s.setAlarms(c)

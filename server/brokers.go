@@ -20,20 +20,21 @@ import (
 
 // openConnections makes the publishers of the configured brokers. They connect later, so a broker
 // that is down does not delay the start.
-func (s *Server) openConnections(c *config.Config) error {
+func (s *Server) openConnections(c *config.Config) (wrong config.Problems) {
 	s.connections = make(map[string]deliver.Connection, len(c.Connections))
 	for _, connection := range c.Connections {
 		kind, url, err := connection.Resolve()
-		if err != nil {
-			return &ConfigError{err}
+		var to brokers.Connection
+		if err == nil {
+			to, err = brokers.Open(kind, brokers.Options{URL: url, Client: s.known(), CA: connection.CA, Credentials: connection.Credentials})
 		}
-		to, err := brokers.Open(kind, brokers.Options{URL: url, Client: s.known(), CA: connection.CA, Credentials: connection.Credentials})
 		if err != nil {
-			return &ConfigError{err}
+			wrong = append(wrong, c.Refused("connections."+connection.Name, err)...)
+			continue
 		}
 		s.connections[connection.Name], s.senders = to, append(s.senders, to)
 	}
-	return nil
+	return wrong
 }
 
 // known is the name of this node in the broker's own tools.
@@ -50,7 +51,7 @@ func (s *Server) openSources(c *config.Config, ready front) error {
 		kind, url, err := connections[from.Connection].Resolve()
 		switch {
 		case err != nil:
-			return &ConfigError{err}
+			return &ConfigError{c.Refused("connections."+from.Connection, err).Err()}
 		case kind != from.Kind():
 			return &ConfigError{fmt.Errorf("sources[%d]: connection %s is of another kind of broker", i, from.Connection)}
 		}

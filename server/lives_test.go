@@ -129,8 +129,8 @@ func startEngine(t testing.TB, s *Server, queues []engine.Queue, c *config.Confi
 	if s.engine, err = engine.New(engine.Options{Store: s.store, Queues: queues, Node: "n", Process: "1", Logger: s.log}); err != nil {
 		t.Fatal(err)
 	}
-	readers, err := s.receivers(queues, c)
-	if err != nil {
+	readers, wrong := s.receivers(queues, c)
+	if err := wrong.Err(); err != nil {
 		t.Fatal(err)
 	}
 	s.notices.set(readers)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -25,26 +24,29 @@ import (
 )
 
 // openRegistries makes the registries of merchants and accounts, with the configured master keys.
-func (s *Server) openRegistries(c *config.Config) error {
-	held := c.Masters()
+func (s *Server) openRegistries(c *config.Config) (wrong config.Problems) {
+	held, field := c.Masters(), "master_key"
+	if len(c.MasterKeys) > 0 {
+		field = "master_keys"
+	}
 	keys := make([][]byte, len(held))
 	for i, k := range held {
-		key, err := k.Resolve()
-		if err != nil {
-			return fmt.Errorf("master key %d: %w", i+1, err)
-		}
-		keys[i] = key
+		var err error
+		keys[i], err = k.Resolve()
+		wrong = append(wrong, c.Refused(registry.Place(field, i), err)...)
 	}
-	masters, err := registry.NewMasters(keys...)
-	if err != nil {
-		return fmt.Errorf("master %w", err)
+	var masters *registry.Masters
+	if len(wrong) == 0 {
+		var err error
+		masters, err = registry.NewMasters(keys...)
+		wrong = c.Refused(field, err)
 	}
 	o := registry.Options{Store: s.store, Masters: masters, Alone: store.UseOf(s.store).Exclusive, Logger: s.log}
 	s.openAccounts(o)
 	o.Changed = func(no string) { s.engine.Rerouted(no) } // the engine is set before the first merchant changes
 	o.Tell = func() { s.engine.Tell(merchant.Kind) }
 	s.merchants = merchant.New(merchant.Options{Options: o, CheckURL: s.client.CheckURL})
-	return nil
+	return wrong
 }
 
 // merchants is the registry of a server, together with the pauses and the tasks of its engine.

@@ -123,9 +123,9 @@ func (to *receiving) account(ctx context.Context, name string) (*receiver, error
 // set replaces the queues that receive notices.
 func (n *notices) set(receivers map[string]*receiving) { n.receivers.Store(&receivers) }
 
-// receivers returns the queues that receive notices. An error names the setting that is wrong.
-func (s *Server) receivers(queues []engine.Queue, c *config.Config) (map[string]*receiving, error) {
-	receivers := make(map[string]*receiving)
+// receivers returns the queues that receive notices, and everything that is refused.
+func (s *Server) receivers(queues []engine.Queue, c *config.Config) (receivers map[string]*receiving, wrong config.Problems) {
+	receivers = make(map[string]*receiving)
 	for i := range queues {
 		q := &queues[i]
 		h, is := q.Handler.(*order.Handler)
@@ -140,7 +140,8 @@ func (s *Server) receivers(queues []engine.Queue, c *config.Config) (map[string]
 		if own := c.Queues[i].Order.Notice; own != nil {
 			var err error
 			if reader, err = noticeReader(own); err != nil {
-				return nil, fmt.Errorf("queue %s: %w", q.Name, err)
+				wrong = append(wrong, c.Refused("queues."+q.Name+".notice", err)...)
+				continue
 			}
 			is = true
 		}
@@ -152,7 +153,7 @@ func (s *Server) receivers(queues []engine.Queue, c *config.Config) (map[string]
 			receivers[q.Name] = to
 		}
 	}
-	return receivers, nil
+	return receivers, wrong
 }
 
 // noticeReader makes the reader of a gateway's notices.
@@ -164,7 +165,7 @@ func noticeReader(c *config.Notice) (order.NoticeReader, error) {
 	}
 	var err error
 	if o.Order, err = rule.CompileValue(c.Order); err != nil {
-		return nil, fmt.Errorf("notice.order: %w", err)
+		return nil, fmt.Errorf("order: %w", err)
 	}
 	if c.State != "" {
 		o.States, err = states.CompileQueryValue(c.State)
@@ -172,7 +173,7 @@ func noticeReader(c *config.Notice) (order.NoticeReader, error) {
 		o.States, err = readings(c.States, states.CompileQuery, states.CompileQueryRules)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("notice.states: %w", err)
+		return nil, fmt.Errorf("states: %w", err)
 	}
 	return gateway.NewNotices(o)
 }

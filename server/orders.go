@@ -3,8 +3,10 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -26,7 +28,7 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 	if o.Channel.Account == "" {
 		var err error
 		if channel, err = s.channel(q); err != nil {
-			return nil, err
+			return nil, ofChannel(o.Channel.Kind, err)
 		}
 	}
 	then, err := s.thenOf(&o.Then, c, notify)
@@ -116,6 +118,20 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 		Query: o.Query, Close: o.Close, Reverse: o.Reverse,
 		States: query, CloseStates: closing, About: about, Sign: q.Sign, Transport: s.transport(q),
 	})
+}
+
+// ofChannel returns an error about the options of a channel as one about the fields of its queue. kind is empty for a
+// gateway, whose options are fields of the queue.
+func ofChannel(kind string, err error) error {
+	wrong := new(bellman.Invalid)
+	if kind == "" || !errors.As(err, &wrong) {
+		return err
+	}
+	of := &bellman.Invalid{Fields: slices.Clone(wrong.Fields)}
+	for i := range of.Fields {
+		of.Fields[i].Field = "channel." + of.Fields[i].Field
+	}
+	return of
 }
 
 // transport returns the way to the channel of a queue. A provider's default address is on the internet, and is

@@ -60,7 +60,7 @@ func checkOwn(c *Config, handlers map[string]bellman.Handler, channels map[strin
 		case q.Order.Channel.Kind == programChannel:
 			program[q.Name] = true
 			if channels[q.Name] == nil {
-				return fmt.Errorf("queues.%s.channel: this program has no channel for the queue: want the kind wechatpay or alipay, or query and close", q.Name)
+				return c.Refused("queues."+q.Name+".channel.kind", errors.New("this program has no channel for the queue: want the kind wechatpay or alipay, or query and close")).Err()
 			}
 		}
 	}

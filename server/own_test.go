@@ -29,7 +29,7 @@ func TestOwnHandlersAndChannels(t *testing.T) {
 	}{
 		{"both", map[string]bellman.Handler{"notify": handler}, map[string]order.Channel{"pay": noChannel{}}, ""},
 		{"no handler", nil, map[string]order.Channel{"pay": noChannel{}}, ""},
-		{"no channel", nil, nil, "queues.pay.channel: this program has no channel"},
+		{"no channel", nil, nil, "queues.pay.channel.kind: this program has no channel"},
 		{"a channel of another queue", nil, map[string]order.Channel{"pay": noChannel{}, "pya": noChannel{}}, `Options.Channels has "pya"`},
 		{"a channel of a notify queue", nil, map[string]order.Channel{"pay": noChannel{}, "notify": noChannel{}}, `Options.Channels has "notify"`},
 		{"a handler of another queue", map[string]bellman.Handler{"notfy": handler}, map[string]order.Channel{"pay": noChannel{}}, `Options.Handlers has "notfy"`},

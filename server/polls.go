@@ -25,7 +25,7 @@ func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellm
 	if account.Account == "" {
 		var err error
 		if channel, err = s.pollChannel(q); err != nil {
-			return nil, err
+			return nil, ofChannel(account.Kind, err)
 		}
 	}
 	then, err := s.thenOf(&q.Order.Then, c, notify)

@@ -17,9 +17,13 @@ import (
 // weakScheme is the warning about a scheme that signs with MD5.
 const weakScheme = "signatures are made with MD5, from which a short secret can be found: use hmac_sha256_params or standard_webhooks where the receiver can check them"
 
-// queues makes the engine's queues, each with its handler.
-func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
-	queues := make([]engine.Queue, len(c.Queues))
+// queues makes the engine's queues, each with its handler. wrong is everything that is refused; a queue
+// that is refused may have no handler.
+func (s *Server) queues(c *config.Config) (queues []engine.Queue, wrong config.Problems) {
+	refused := func(q *config.Queue, field string, err error) {
+		wrong = append(wrong, c.Refused("queues."+q.Name+field, err)...)
+	}
+	queues = make([]engine.Queue, len(c.Queues))
 	notify := make(map[string]bellman.Handler, len(c.Queues))
 	for i := range c.Queues {
 		q := &c.Queues[i]
@@ -39,10 +43,12 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 			EndpointRate:        q.PerEndpoint.Rate,
 		}
 		if err := queues[i].Kind.UnmarshalText([]byte(q.Kind)); err != nil {
-			return nil, fmt.Errorf("queue %s: kind: %w", q.Name, err)
+			refused(q, ".kind", err)
+			continue
 		}
+		var err error
 		if queues[i].Ended, err = s.ended(q, c.Queues); err != nil {
-			return nil, err
+			refused(q, "", err)
 		}
 		if q.Kind != "notify" {
 			continue
@@ -50,7 +56,8 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 		h, own := s.handlers[q.Name]
 		if !own {
 			if h, err = s.notifier(q); err != nil {
-				return nil, fmt.Errorf("queue %s: %w", q.Name, err)
+				refused(q, "", err)
+				continue
 			}
 		}
 		queues[i].Handler, notify[q.Name] = h, h
@@ -63,20 +70,28 @@ func (s *Server) queues(c *config.Config) (_ []engine.Queue, err error) {
 				continue
 			}
 			var h bellman.Handler
+			var err error
 			if kind == "poll" {
 				h, err = s.poll(q, c, notify)
 			} else {
 				h, err = s.watch(q, c, notify)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("queue %s: %w", q.Name, err)
+				refused(q, "", err)
+				continue
 			}
 			queues[i].Handler, queues[i].YoungFirst = h, true
 			queues[i].EndpointConcurrency = orderConcurrency(q)
 			notify[q.Name] = h
 		}
 	}
-	return queues, nil
+	for i := range queues {
+		if queues[i].Handler != nil { // else it is refused already
+			_, err := engine.NewRules(queues[i])
+			refused(&c.Queues[i], "", err)
+		}
+	}
+	return queues, wrong
 }
 
 // notifier makes the handler of a queue of kind notify.

@@ -9,7 +9,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,17 +133,14 @@ func Open(o Options) (_ *Server, err error) {
 	if o.Config == nil {
 		return nil, errors.New("server: Options.Config is required")
 	}
-	s := &Server{
-		config: o.Config, held: o.Config.Keys, handlers: o.Handlers, channels: o.Channels,
-		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Logger, slog.Default()),
-	}
+	s := newServer(o)
 	defer func() {
 		if err != nil {
 			s.Close()
 		}
 	}()
 	c := o.Config
-	if err := checkOwn(c, o.Handlers, o.Channels); err != nil {
+	if err := Check(o); err != nil { // before anything is written
 		return nil, &ConfigError{err}
 	}
 	// An address that is in use is found before a new store is created. The server does not listen on it
@@ -169,40 +165,13 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, &ConfigError{fmt.Errorf("store: %w", err)}
 	}
 	keep := c.RetentionIn(kind.Kind)
-	s.client, err = deliver.NewClient(deliver.Options{
-		AllowPrivate: c.Egress.AllowPrivate,
-		Allow:        c.Egress.Allow,
-		Deny:         c.Egress.Deny,
-		HTTPSOnly:    c.Egress.HTTPSOnly,
-		Proxy:        c.Egress.Proxy,
-		Version:      s.version,
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.metrics = metrics.New(s.version)
-	if s.traces, err = s.openTraces(c); err != nil {
-		return nil, &ConfigError{err}
-	}
-	s.facts.Store(factsOf(c))
-	if err := s.openRegistries(c); err != nil {
-		return nil, &ConfigError{err}
-	}
-	if err := s.openConnections(c); err != nil {
-		return nil, err
-	}
-	s.notices = &notices{server: s}
-	queues, err := s.queues(c)
+	queues, noticed, err := s.configure(c)
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
 	s.rebuilders.Store(rebuildersOf(queues))
 	s.credentials.set(queues, c.Keys)
 	s.credentials.add(s.expiring())
-	noticed, err := s.receivers(queues, c)
-	if err != nil {
-		return nil, &ConfigError{err}
-	}
 	s.notices.set(noticed)
 	if err := c.CheckNotices(); err != nil {
 		s.log.Warn("no notices come in", "err", err)
@@ -430,12 +399,8 @@ func (s *Server) Reload(c *Config) error {
 	if len(c.Keys) == 0 && !config.Loopback(s.config.Listen) {
 		return fmt.Errorf("keys: want at least one, for this server listens on %s: without keys only loopback may be listened on", s.config.Listen)
 	}
-	queues, err := s.queues(c)
-	if err != nil {
-		return err
-	}
-	noticed, err := s.receivers(queues, c)
-	if err != nil {
+	queues, noticed, wrong := s.rules(c)
+	if err := wrong.Err(); err != nil {
 		return err
 	}
 	if err := access.Check(c.Keys); err != nil {

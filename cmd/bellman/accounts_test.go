@@ -64,9 +64,9 @@ func TestAccounts(t *testing.T) {
 	says(accounts("put", "shop2", "--channel", "wechatpay", "--mch-id", "1900000002", "--serial", "AB", "--private-key", private, "--api-v3-key", v3, "--platform-key", "fetch"), "platform_keys.certificates")
 	says(accounts("get", "shop2", "-o", "json"), `"certificates": "fetch"`)
 	for want, args := range map[string][]string{
-		"want ID=FILE":           {"put", "shop1", "--platform-key", "none"},
-		"--private-key: ":        {"put", "shop1", "--private-key", "/no/such/file"},
-		"body.mch_id: cannot be": {"put", "shop1", "--mch-id", "1900000002"},
+		"want ID=FILE":      {"put", "shop1", "--platform-key", "none"},
+		"--private-key: ":   {"put", "shop1", "--private-key", "/no/such/file"},
+		"mch_id: cannot be": {"put", "shop1", "--mch-id", "1900000002"},
 	} {
 		if r := run(t, append(append([]string{"accounts"}, args...), "--server", p.url)...); r.status == 0 || !strings.Contains(r.errors, want) {
 			t.Errorf("accounts %q: status %d, %s; want %q", args, r.status, r.errors, want)

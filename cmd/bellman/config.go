@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -16,12 +18,14 @@ func checkConfigCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-config FILE",
 		Short: "Validate a configuration file",
-		Long: `Validate a configuration file without the environment. Names of unknown BELLMAN_
-variables are reported too. Every mistake is printed with its line, and the exit
-status is 2. A secret (env: or file:), or the ca or credentials of a connection, that
-does not exist here is a warning on standard error: it may exist on the server's machine.
-So is a channel of kind program, which a program of your own has, and a notice without
-notices.listen.`,
+		Long: `Validate a configuration file as bellman serve does, without its environment: no store is
+opened. Names of unknown BELLMAN_ variables are reported too. Every mistake is printed
+with its line, and the exit status is 2.
+
+A secret (env: or file:), or the ca or credentials of a connection, that does not exist
+here is a warning on standard error: it may exist on the server's machine. Another
+warning says what could not be checked without it. A channel of kind program, which a
+program of your own has, and a notice without notices.listen are warnings too.`,
 		Args: arguments(1, 1, "a FILE: bellman check-config bellman.yaml"),
 		RunE: func(c *cobra.Command, args []string) error {
 			none := func(string) (string, bool) { return "", false }
@@ -32,12 +36,15 @@ notices.listen.`,
 			if err := settings.CheckNames(os.Environ()); err != nil {
 				return wrong{err}
 			}
-			for _, err := range []error{settings.CheckSecrets(), settings.CheckFiles(), settings.CheckPrograms(), settings.CheckNotices()} {
-				var missing config.Problems
-				errors.As(err, &missing)
-				for _, p := range missing {
-					fmt.Fprintln(c.ErrOrStderr(), "warning: "+p.String())
-				}
+			refused, absent := split(server.Check(server.Options{Config: settings, Channels: stands(settings)}))
+			for i := range absent {
+				absent[i].Text += ": its content is not checked"
+			}
+			for _, p := range slices.Concat(absent, problems(settings.CheckFiles()), problems(settings.CheckPrograms()), problems(settings.CheckNotices())) {
+				fmt.Fprintln(c.ErrOrStderr(), "warning: "+p.String())
+			}
+			if err := refused.Err(); err != nil {
+				return wrong{err}
 			}
 			names := make([]string, len(settings.Queues))
 			for i, q := range settings.Queues {
@@ -47,4 +54,35 @@ notices.listen.`,
 			return err
 		},
 	}
+}
+
+// stands returns what stands for the channels of kind program, of which CheckPrograms warns.
+func stands(c *config.Config) map[string]order.Channel {
+	channels := map[string]order.Channel{}
+	for _, q := range c.Queues {
+		if q.Order.Channel.Kind == "program" {
+			channels[q.Name] = order.Unavailable(errors.New("a program of your own has it"))
+		}
+	}
+	return channels
+}
+
+// split returns the mistakes in an error, and the secrets that are absent.
+func split(err error) (refused, absent config.Problems) {
+	for _, p := range problems(err) {
+		if p.Absent {
+			absent = append(absent, p)
+		} else {
+			refused = append(refused, p)
+		}
+	}
+	return refused, absent
+}
+
+// problems returns an error as problems; none: it is nil.
+func problems(err error) (all config.Problems) {
+	if err != nil && !errors.As(err, &all) {
+		return config.Problems{{Text: err.Error()}}
+	}
+	return all
 }

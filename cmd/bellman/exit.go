@@ -53,6 +53,11 @@ func report(w io.Writer, err error) {
 		return
 	}
 	text := strings.TrimPrefix(err.Error(), "bellman: ")
+	if p := new(client.Problem); errors.As(err, &p) { // a command has flags, and no body
+		for _, f := range p.Errors {
+			text = strings.Replace(text, "; "+f.Location+": ", "; "+strings.TrimPrefix(f.Location, "body.")+": ", 1)
+		}
+	}
 	text, more, _ := strings.Cut(text, "\n")
 	if _, like, found := strings.Cut(more, "Did you mean this?"); found { // cobra's list of similar commands
 		text += ": did you mean " + strings.Join(strings.Fields(like), ", ") + "?"

@@ -68,8 +68,8 @@ queues:
 			t.Errorf("send printed\n%s", out)
 		}
 	}
-	fails(1, "body.url: the queue is of kind order", "send", "--queue", "orders", "--merchant-no", "M1", "--order-no", "x", "--url", merchant)
-	fails(1, "body.expires: the queue is not of kind order", "send", "--url", merchant, "--expires", "1h")
+	fails(1, "url: the queue is of kind order", "send", "--queue", "orders", "--merchant-no", "M1", "--order-no", "x", "--url", merchant)
+	fails(1, "expires: the queue is not of kind order", "send", "--url", merchant, "--expires", "1h")
 	out := operate("get", "orders", "M1/open")
 	for _, want := range []string{"PENDING", "2h", placed + ".000Z", "shop=7", `"url":"` + merchant} {
 		if !strings.Contains(out, want) {
@@ -118,7 +118,7 @@ queues:
 		t.Errorf("order printed\n%s", out)
 	}
 	fails(1, "there is no order", "order", "M1", "none")
-	fails(1, "body.outcome", "complete", "--merchant-no", "M1", "--order-no", "a/b")
+	fails(1, "outcome", "complete", "--merchant-no", "M1", "--order-no", "a/b")
 	if out := operate("complete", "--merchant-no", "M1", "--order-no", "a/b", "--outcome", "PAID"); !strings.Contains(out, "succeeded") {
 		t.Errorf("complete printed\n%s", out)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/money"
 )
 
 func reconcileCommand() *cobra.Command {
@@ -198,14 +199,21 @@ func (t *rows) reconciled(run *client.Reconciliation, all []client.Difference) {
 	}
 	t.heads("KIND", "ACCOUNT", "CHANNEL ORDER", "BILL", "AMOUNT", "TRANSACTION", "ORDER", "STATE", "AMOUNT", "TRANSACTION", "ASKED")
 	for i := range all {
-		c := cells(&all[i])
-		bill := c["bill_state"]
+		d := &all[i]
+		c := cells(d)
+		bill, there, here := c["bill_state"], "", ""
+		if d.Bill != nil {
+			there = money.Format(d.Bill.Amount+d.Bill.RefundAmount, d.Bill.Currency) // one of the two is 0
+		}
+		if d.Here != nil && d.Here.Amount != 0 {
+			here = money.Format(d.Here.Amount, d.Here.Currency)
+		}
 		if refund := c["bill_refund_no"]; refund != "" {
 			bill += " refund " + refund
 		}
 		order := strings.Trim(c["merchant_no"]+"/"+c["order_no"], "/")
-		t.row(c["kind"], shown(c["account"]), shown(c["channel_order_no"]), shown(bill), shown(c["bill_amount"]), shown(c["bill_transaction_id"]),
-			shown(order), shown(c["state"]), shown(c["amount"]), shown(c["transaction_id"]), shown(c["asked_reading"]))
+		t.row(c["kind"], shown(c["account"]), shown(c["channel_order_no"]), shown(bill), shown(there), shown(c["bill_transaction_id"]),
+			shown(order), shown(c["state"]), shown(here), shown(c["transaction_id"]), shown(c["asked_reading"]))
 	}
 }
 

@@ -32,7 +32,7 @@ queues:
 	args := []string{"reconcile", "--queue", "orders", "--date", date, "--file", bill, "--map", "channel_order_no=no", "--map", "amount=fee,units=main,time=at", "--server", p.url}
 
 	table := run(t, args...)
-	if table.status != 1 || !strings.Contains(table.out, "missing_here") || !strings.Contains(table.out, "1299") || !strings.Contains(table.errors, "1 differences") {
+	if table.status != 1 || !strings.Contains(table.out, "missing_here") || !strings.Contains(table.out, "12.99 CNY") || !strings.Contains(table.errors, "1 differences") {
 		t.Errorf("table: status %d, %q, printed\n%s", table.status, table.errors, table.out)
 	}
 	sheet := run(t, append(args, "-o", "csv")...)

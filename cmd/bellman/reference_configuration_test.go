@@ -188,10 +188,10 @@ func defaultOf(in reflect.Value, name string) string {
 	return ""
 }
 
-var yamlLine = regexp.MustCompile(`^( *)(- )?("?[\w.-]+"?):(?: |$)(.*)`)
+var yamlLine = regexp.MustCompile(`^( *)(- |# )?("?[\w.-]+"?):(?: |$)(.*)`)
 
 // commentsOf returns the comments of a YAML file by the path of their lines. Elements of a list
-// have the list's path.
+// have the list's path. A field that excludes another one stands behind "# ".
 func commentsOf(t *testing.T, file string) map[string]string {
 	text, err := os.ReadFile(file)
 	if err != nil {

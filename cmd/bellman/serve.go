@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
 )
@@ -61,16 +60,8 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 		if err == nil {
 			err = settings.CheckNames(os.Environ())
 		}
-		if err == nil {
-			err = settings.CheckSecrets()
-		}
 		if err != nil {
 			return wrong{err}
-		}
-		for _, q := range settings.Queues {
-			if _, err := sign.New(q.Sign); err != nil {
-				return wrong{fmt.Errorf("queue %s: sign: %w", q.Name, err)}
-			}
 		}
 		return serve(c.Context(), c.OutOrStdout(), settings, *noMigrate, read)
 	}

@@ -18,8 +18,6 @@ func TestExitStatus(t *testing.T) {
 	write(t, unset, "queues: {pay: {sign: {scheme: md5_params, secrets: ['env:BELLMAN_NO_SUCH_SECRET']}}}\n")
 	badStore := filepath.Join(dir, "store.txt")
 	write(t, badStore, "oracle://u:secret@h\n")
-	badKey := filepath.Join(dir, "key.yaml")
-	write(t, badKey, "queues: {wx: {kind: order, on_exhausted: close, channel: {kind: wechatpay, mch_id: '1', serial: '5157F09EFDC096DE15EBE81A47057A7232F1B8E1', private_key: no key, platform_keys: {K: no key}}}}\n")
 	empty := filepath.Join(dir, "empty.json")
 	write(t, empty, "")
 	odd := filepath.Join(dir, "odd.json")
@@ -45,7 +43,6 @@ func TestExitStatus(t *testing.T) {
 		{"serve --config " + unset, 2, "", unset + ":1:53: queues.pay.sign.secrets[0]: environment variable BELLMAN_NO_SUCH_SECRET is not set"},
 		{"serve --store env:BELLMAN_NO_STORE", 2, "", "--store: environment variable BELLMAN_NO_STORE is not set"},
 		{"serve --store file:" + badStore, 2, "", "--store: file:" + badStore + ": \"oracle\" names no store"},
-		{"serve --store pebble:…/k --config " + badKey, 2, "", "queue wx: wechatpay: PrivateKey"},
 		{"check-config " + unset, 0, "is in order: queues pay", ""},
 		{"check-config " + away, 0, "is in order", "warning: " + away + ":2:33: connections.main.ca: open /no/such/ca.pem: "},
 		{"doctor --store pebble:…/none", 1, "", "there is no store in"},

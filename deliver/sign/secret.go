@@ -12,6 +12,14 @@ import (
 
 const maxSecret = 64 << 10 // bytes of a secret's file
 
+// ErrAbsent is wrapped by the errors of a [Secret] whose variable or file does not exist on this machine, or is empty.
+var ErrAbsent = errors.New("the secret is absent")
+
+// absent is an error that wraps ErrAbsent and has a text of its own.
+type absent struct{ error }
+
+func (a absent) Unwrap() []error { return []error{ErrAbsent, a.error} }
+
 // A Secret is a key or the place of a key: env:NAME is an environment variable, file:PATH is a file
 // (white space at its ends is removed), any other text is the key itself. Printing or encoding a
 // Secret shows the place, or stars, never the whole key. The zero Secret is empty.
@@ -73,7 +81,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // Resolve returns the key, and nil for the zero Secret. It is the only way to read the key. It
 // reads the variable or file at each call. An error names what is missing, and contains nothing of
-// the key.
+// the key; see [ErrAbsent].
 func (s Secret) Resolve() ([]byte, error) {
 	if s.text == nil {
 		return nil, nil
@@ -81,10 +89,10 @@ func (s Secret) Resolve() ([]byte, error) {
 	if name, ok := strings.CutPrefix(*s.text, "env:"); ok {
 		key, set := os.LookupEnv(name)
 		if !set {
-			return nil, fmt.Errorf("environment variable %s is not set", name)
+			return nil, absent{fmt.Errorf("environment variable %s is not set", name)}
 		}
 		if key = strings.TrimSpace(key); key == "" {
-			return nil, fmt.Errorf("environment variable %s is empty", name)
+			return nil, absent{fmt.Errorf("environment variable %s is empty", name)}
 		}
 		return []byte(key), nil
 	}
@@ -97,7 +105,7 @@ func (s Secret) Resolve() ([]byte, error) {
 func readKey(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err // names the path
+		return nil, absent{err} // names the path
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
@@ -109,7 +117,7 @@ func readKey(path string) ([]byte, error) {
 	case len(b) > maxSecret:
 		return nil, fmt.Errorf("%s: longer than %d bytes, which no key is", path, maxSecret)
 	case key == "":
-		return nil, errors.New(path + ": is empty")
+		return nil, absent{errors.New(path + ": is empty")}
 	}
 	return []byte(key), nil
 }

@@ -121,11 +121,12 @@ func TestWhatIsWrongWithAnAccount(t *testing.T) {
 		{wechat(private, public, "B", "x"), func(a *client.PutAccount) {}, "sub_mch_id"},
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.Serial = "" }, "serial"},
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PrivateKey = "" }, "private_key"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.AccountKeys = client.AccountKeys{} }, "private_key"}, // as an export without secrets has it
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PrivateKey = public }, "private_key"},
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PrivateKey = "file:/etc/passwd" }, "private_key"},
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.APIv3Key = "short" }, "api_v3_key"},
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PlatformKeys = nil }, "platform_keys"},
-		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PlatformKeys = map[string]string{"PUB_KEY_ID_1": "none"} }, `platform_keys["PUB_KEY_ID_1"]`},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.PlatformKeys = map[string]string{"PUB_KEY_ID_1": "none"} }, "platform_keys.PUB_KEY_ID_1"},
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.SellerID, a.AlipayPublicKeys = "1", []string{public} }, "seller_id alipay_public_keys"},
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) {
 			a.Former = []client.FormerKey{{Field: "private_key", Key: private}, {Field: "api_v3_key", Key: "x"}}

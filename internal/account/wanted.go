@@ -2,6 +2,7 @@ package account
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,6 +76,9 @@ func (w *request) Make(was *Account, masters *registry.Masters, now time.Time) (
 		bad.Note("seller_id", coded.Errorf("account.seller", "is missing: with app_auth_token it says which of the application's sellers this is"))
 	}
 	w.stays(bad, &a, was)
+	if len(bad.Fields) == 0 && len(a.Secrets) == 0 {
+		bad.Note(privateKey, coded.Errorf("account.keyless", "is missing, as is every other key: give the keys; an export has them only with --secrets"))
+	}
 	if len(bad.Fields) == 0 {
 		usable(bad, &a, masters, now, w.check)
 	}
@@ -199,13 +203,6 @@ func tooMany(bad *bellman.Invalid, secrets []registry.Secret) []registry.Secret 
 	return secrets
 }
 
-// options are the fields of an account by the names of a channel's options.
-var options = map[string]string{
-	"MchID": "mch_id", "SubMchID": "sub_mch_id", "SerialNo": "serial", "PrivateKey": privateKey, "PlatformKeys": platformKeys,
-	"APIv3Keys": apiV3Key, "AppID": "app_id", "BaseURL": "url", "GatewayURL": "url", "AlipayPublicKeys": alipayPublicKeys,
-	"Certificate": certificate, "AppCertificate": appCertificate, "RootCertificates": rootCertificates, "AppAuthToken": appAuthToken,
-}
-
 // usable makes the account's channel, and reports why it cannot be made. It notes when certificates expire.
 func usable(bad *bellman.Invalid, a *Account, masters *registry.Masters, now time.Time, check func(*config.Channel) (map[string]time.Time, error)) {
 	active, _ := a.Active(now)
@@ -223,19 +220,15 @@ func usable(bad *bellman.Invalid, a *Account, masters *registry.Masters, now tim
 	if err == nil {
 		return
 	}
-	text := err.Error() // of a channel: "wechatpay: PrivateKey: …"
-	if _, rest, ok := strings.Cut(text, a.Channel+": "); ok {
-		text = rest
-	}
-	option, problem, ok := strings.Cut(text, ": ")
-	name, index, _ := strings.Cut(option, "[")
-	field, known := options[name]
-	if !ok || !known {
-		bad.Fields = append(bad.Fields, bellman.FieldError{Field: "channel", Problem: text, Why: err})
+	wrong := new(bellman.Invalid)
+	if !errors.As(err, &wrong) {
+		bad.Note("channel", err)
 		return
 	}
-	if index != "" && field != apiV3Key {
-		field += "[" + index
+	for _, f := range wrong.Fields {
+		if group, _, _ := strings.Cut(f.Field, "["); group == apiV3Key { // of an account it is one text
+			f.Field = group
+		}
+		bad.Fields = append(bad.Fields, f)
 	}
-	bad.Fields = append(bad.Fields, bellman.FieldError{Field: field, Problem: problem, Why: err})
 }

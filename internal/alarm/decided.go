@@ -59,7 +59,7 @@ func (w *Watch) Decided(t *bellman.Task, by bellman.By, at time.Time) (tasks []b
 
 // momentary returns the task that reports an event. ok is false if there is no queue for it, which is logged.
 func (w *Watch) momentary(a *Alarm) (task bellman.Task, ok bool) {
-	typed, key, body := event(a)
+	typed, key, body := event(a, w.chinese)
 	w.mu.Lock()
 	to, known := w.queues[a.To]
 	w.mu.Unlock()

@@ -18,7 +18,9 @@ import (
 func TestNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		watch, err := alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler)})
+		watch, err := alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler), Chinese: func(why string) string {
+			return map[string]string{"a payment came late": "关单后收到支付"}[why]
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +60,7 @@ func TestNeeded(t *testing.T) {
 			if err := json.Unmarshal(told[0].Body, &event); err != nil {
 				t.Fatal(err)
 			}
-			if d := event.Data; !strings.HasPrefix(d.Text, want) || !strings.Contains(d.ZH, "M1") || d.Queue != "wx" || d.Affected.RefNo != refNo || d.Affected.OrderNo != "O1" || d.Affected.Task == "" {
+			if d := event.Data; !strings.HasPrefix(d.Text, want) || !strings.Contains(d.ZH, "M1") || !strings.Contains(d.ZH, "CLOSED：关单后收到支付") || d.Queue != "wx" || d.Affected.RefNo != refNo || d.Affected.OrderNo != "O1" || d.Affected.Task == "" {
 				t.Errorf("told %+v", d)
 			}
 		}

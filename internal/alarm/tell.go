@@ -44,12 +44,13 @@ type data struct {
 	Affected *Case     `json:"affected,omitempty"`
 }
 
-// event returns the event that reports an alarm: its type, its key and its body. One key is reported once.
-func event(a *Alarm) (typed, key string, body []byte) {
+// event returns the event that reports an alarm: its type, its key and its body. One key is reported once. chinese
+// translates why a case needs action.
+func event(a *Alarm, chinese func(string) string) (typed, key string, body []byte) {
 	typed, at, moment := began, a.Since, "began"
 	d := data{
 		Name: a.Name, When: a.When, Queue: a.Queue, Endpoint: a.Endpoint, Above: a.Above, Value: a.Value,
-		Since: stamp(a.Since), Reason: a.Reason, Date: a.Date, Counts: a.Counts, Text: text(a), TextZH: textZH(a), Decision: a.Decision,
+		Since: stamp(a.Since), Reason: a.Reason, Date: a.Date, Counts: a.Counts, Text: text(a), TextZH: textZH(a, chinese), Decision: a.Decision,
 		Credential: a.Credential, Affected: a.Affected,
 	}
 	if !a.Expires.IsZero() {
@@ -154,7 +155,7 @@ func text(a *Alarm) string {
 }
 
 // textZH is text in Chinese.
-func textZH(a *Alarm) string {
+func textZH(a *Alarm, chinese func(string) string) string {
 	of := "全部队列"
 	if a.Queue != "" {
 		of = "队列 " + a.Queue + " "
@@ -192,9 +193,9 @@ func textZH(a *Alarm) string {
 	case OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction:
 		what = fmt.Sprintf("一小时内 %s 超过 %s 件，不再逐件告警", a.When, count(a.Value))
 		if c := a.Affected; c != nil && c.RefNo != "" {
-			what = fmt.Sprintf("队列 %s 中商户 %s 订单 %s 的退款或转账 %s 状态为 %s：%s", a.Queue, c.MerchantNo, c.OrderNo, c.RefNo, c.State, c.Why)
+			what = fmt.Sprintf("队列 %s 中商户 %s 订单 %s 的退款或转账 %s 状态为 %s：%s", a.Queue, c.MerchantNo, c.OrderNo, c.RefNo, c.State, chinese(c.Why))
 		} else if c != nil {
-			what = fmt.Sprintf("队列 %s 中商户 %s 的订单 %s 状态为 %s：%s", a.Queue, c.MerchantNo, c.OrderNo, c.State, c.Why)
+			what = fmt.Sprintf("队列 %s 中商户 %s 的订单 %s 状态为 %s：%s", a.Queue, c.MerchantNo, c.OrderNo, c.State, chinese(c.Why))
 		}
 	case ReconcileDifferences:
 		what = fmt.Sprintf("%s与 %s 的账单有 %s 处差异（%s）", of, a.Date, count(a.Value), listed(a.Counts, kindsZH))

@@ -39,6 +39,9 @@ type Options struct {
 	// evaluation, by the node that evaluates. nil: there are none.
 	Credentials func() []Credential
 
+	// Chinese translates why a case needs action, for the Chinese text of an alarm. nil: it stays as it is.
+	Chinese func(why string) string
+
 	// Every is the interval between evaluations; default 5 s. An alarm ends when its condition has not held
 	// for twelve intervals, or for the rule's For if that is longer.
 	Every time.Duration
@@ -53,6 +56,7 @@ type Watch struct {
 	judge  *judge
 
 	credentials func() []Credential
+	chinese     func(string) string
 
 	mu     sync.Mutex
 	needed []Alarm          // of Needed, to be stored
@@ -73,9 +77,12 @@ func New(o Options) (*Watch, error) {
 	if o.Credentials == nil {
 		o.Credentials = func() []Credential { return nil }
 	}
+	if o.Chinese == nil {
+		o.Chinese = func(why string) string { return why }
+	}
 	o.Every = cmp.Or(o.Every, 5*time.Second)
 	return &Watch{
-		engine: o.Engine, store: o.Store, log: o.Logger, every: o.Every, judge: newJudge(o.Every), credentials: o.Credentials, told: map[string]spate{},
+		engine: o.Engine, store: o.Store, log: o.Logger, every: o.Every, judge: newJudge(o.Every), credentials: o.Credentials, chinese: o.Chinese, told: map[string]spate{},
 	}, nil
 }
 
@@ -172,7 +179,7 @@ func (w *Watch) rest(idle bool) {
 // alone.
 func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Queue) error {
 	a := &s.alarm
-	typed, key, body := event(a)
+	typed, key, body := event(a, w.chinese)
 	if s.once {
 		a.Until, a.Ended, a.Reason = a.Since, time.Now().UTC().Truncate(time.Millisecond), "reported"
 	}

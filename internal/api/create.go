@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // create serves POST /v1/tasks.
@@ -101,7 +102,7 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 func (a *API) outcome(ctx context.Context, t *bellman.Task, added bellman.Added, f *faults) (int, *bellman.Task, *client.Problem) {
 	switch {
 	case added.Err != nil:
-		return 0, nil, a.notAdded(ctx, added, f)
+		return 0, nil, a.notAdded(ctx, t, added, f)
 	case !added.Existing:
 		return http.StatusCreated, t, nil
 	case added.ID.IsZero(): // a key that occurred earlier in a dry run of the batch
@@ -114,14 +115,24 @@ func (a *API) outcome(ctx context.Context, t *bellman.Task, added bellman.Added,
 	return http.StatusOK, t, nil
 }
 
-func (a *API) notAdded(ctx context.Context, added bellman.Added, f *faults) *client.Problem {
+func (a *API) notAdded(ctx context.Context, t *bellman.Task, added bellman.Added, f *faults) *client.Problem {
 	if invalid, ok := asInvalid(added.Err); ok {
 		f.take(invalid)
 		return f.problem()
 	}
 	p := a.refuse(added.Err)
 	if errors.Is(added.Err, bellman.ErrAliasTaken) {
-		f.add("channel_order_no", "the number is already used in this account"+a.usedBy(ctx, added.ID))
+		field, problem := "channel_order_no", "the number is already used in this account"
+		switch a.kindOf(t.Queue) {
+		case "poll":
+			field = "ref_no"
+			p.Detail = "another refund or transfer has this number in this account"
+		case "order":
+			if ask, err := order.ParseAsk(t.Body); err == nil && ask.ChannelOrderNo == "" {
+				field, problem = "order_no", "is the number at the channel too, since channel_order_no is missing; it is already used in this account"
+			}
+		}
+		f.add(field, problem+a.usedBy(ctx, added.ID))
 		p.Errors = f.list
 	}
 	if p.Status == http.StatusConflict && !added.ID.IsZero() {

@@ -106,6 +106,25 @@ func TestAliasTaken(t *testing.T) {
 	}
 }
 
+// What the caller of an order or refund did not write is not named: the number at the channel is order_no or ref_no then.
+func TestAliasTakenNamesWhatWasWritten(t *testing.T) {
+	kind := "order"
+	m := make1(t, Options{Kinds: func(string) string { return kind }})
+	m.fake.alias = func(*bellman.Task) string { return "account/1" }
+	m.fake.Add(t.Context(), &bellman.Task{Queue: "orders", Key: "k", MerchantNo: "M1", OrderNo: "O1"})
+	for _, tt := range []struct{ kind, fields, want string }{
+		{"order", ``, "body.order_no"},
+		{"order", `,"channel_order_no":"O1"`, "body.channel_order_no"},
+		{"poll", `,"ref_no":"R1"`, "body.ref_no"},
+	} {
+		kind = tt.kind
+		w := m.do("POST", "/v1/tasks", `{"queue":"orders","merchant_no":"M2","order_no":"O1"`+tt.fields+`}`)
+		if _, at := problemOf(t, w); w.Code != 409 || !slices.Equal(at, []string{tt.want}) || !strings.Contains(w.Body.String(), "by order M1/O1") {
+			t.Errorf("%s%s: %d %s; want 409 that names %s", tt.kind, tt.fields, w.Code, w.Body, tt.want)
+		}
+	}
+}
+
 func TestPanicIsAnswered(t *testing.T) {
 	m := make1(t, Options{})
 	m.fake.panics = true

@@ -56,7 +56,11 @@ func (a *API) refuse(err error) *client.Problem {
 	case errors.Is(err, bellman.ErrAliasTaken):
 		return newProblem(http.StatusConflict, "another order has this channel order number in this account")
 	case errors.Is(err, bellman.ErrConflict):
-		return newProblem(http.StatusConflict, said(err))
+		text := said(err)
+		if text == said(bellman.ErrConflict) {
+			text += ": it was changed meanwhile: read it again, and repeat the request if it still holds"
+		}
+		return newProblem(http.StatusConflict, text)
 	case errors.Is(err, bellman.ErrOverloaded):
 		return later(http.StatusTooManyRequests, time.Second, "more is waiting than can be kept up with: nothing was accepted, try again")
 	case errors.Is(err, bellman.ErrFull):

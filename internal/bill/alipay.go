@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/encoding/simplifiedchinese"
+
+	"github.com/bellmanhq/bellman/internal/money"
 )
 
 // The first lines of the files in Alipay's archive.
@@ -186,7 +188,7 @@ func (b *alipayBill) line(row string) (Line, error) {
 	case l.State == "退款" && amount <= 0:
 		l.Kind, l.RefundAmount, l.RefundNo = Refund, -amount, cell(values, t.column("退款批次号/请求号"))
 	default:
-		return Line{}, fmt.Errorf("业务类型 is %.40q with %s: want 交易, or 退款 with a negative amount", l.State, inYuan(amount))
+		return Line{}, fmt.Errorf("业务类型 is %.40q with %s: want 交易, or 退款 with a negative amount", l.State, money.Format(amount, "CNY"))
 	}
 	if b.sums[Payment].stated || b.sums[Refund].stated {
 		return Line{}, errors.New("follows the totals: want no more lines")
@@ -239,7 +241,11 @@ func (b *alipayBill) compare(comment string) error {
 	}
 	received, err := parseAmount(m[3], "CNY")
 	if err != nil || abs(received) != abs(s.received) {
-		return fmt.Errorf("%s合计 is %s, and the lines add up to %s: the bill is not complete, download it again", m[1], m[3], inYuan(s.received))
+		stated := m[3]
+		if err == nil {
+			stated = money.Format(received, "CNY")
+		}
+		return fmt.Errorf("%s合计 is %s, and the lines add up to %s: the bill is not complete, download it again", m[1], stated, money.Format(s.received, "CNY"))
 	}
 	return nil
 }

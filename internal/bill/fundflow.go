@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+
+	"github.com/bellmanhq/bellman/internal/money"
 )
 
 // ReadWeChatFundFlow yields the payments and refunds of WeChat Pay's fund flow bill (资金账单). Lines
@@ -53,7 +55,7 @@ func newFundFlow(t *table) func([]string) (Line, bool, error) {
 		}
 		in := cell(values, way)
 		if in != "收入" && in != "支出" || n < 0 {
-			return Line{}, false, fmt.Errorf("收支类型 is %.40q with %s: want 收入 or 支出, and no negative amount", in, inYuan(n))
+			return Line{}, false, fmt.Errorf("收支类型 is %.40q with %s: want 收入 or 支出, and no negative amount", in, money.Format(n, "CNY"))
 		}
 		switch l.State + in {
 		case "交易收入":

@@ -37,6 +37,9 @@ type Line struct {
 	Number int       // line in the file, from 1
 }
 
+// Sum returns the amount of the payment or refund.
+func (l *Line) Sum() int64 { return l.Amount + l.RefundAmount } // one of the two is 0
+
 // A Decided is an order or a refund as bellman knows it. An order that bellman still watches is one
 // too: its Paid is false.
 type Decided struct {

@@ -115,3 +115,6 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Logf("200,000 lines took %.0f MiB, and 20,000 took %.0f", large, small)
 	}
 }
+
+// inYuan writes an amount as a bill has it.
+func inYuan(n int64) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }

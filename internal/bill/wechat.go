@@ -6,7 +6,10 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/bellmanhq/bellman/internal/money"
 )
 
 // ReadWeChatTrade yields the lines of WeChat Pay's trade bill (交易账单) of any type: ALL, SUCCESS or
@@ -250,18 +253,13 @@ func (c *totals) compare(names *table, values []string) error {
 			is *= 100 // numbers of lines are read as if they were yuan: examples have 20.0
 		}
 		if is != want {
+			shown := func(n int64) string { return money.Format(n, "CNY") }
+			if s.column == nil {
+				shown = func(n int64) string { return strconv.FormatInt(n/100, 10) }
+			}
 			return fmt.Errorf("%s is %s, and the lines add up to %s: the bill is not complete, download it again",
-				names.names[column], inYuan(want), inYuan(is))
+				names.names[column], shown(want), shown(is))
 		}
 	}
 	return nil
-}
-
-// inYuan writes an amount in fen for people.
-func inYuan(n int64) string {
-	sign := ""
-	if n < 0 {
-		sign = "-"
-	}
-	return fmt.Sprintf("%s%d.%02d", sign, abs(n)/100, abs(n)%100)
 }

@@ -76,15 +76,15 @@ func (s *Source) Kind() string {
 func (c Connection) Resolve() (kind, text string, err error) {
 	b, err := c.URL.Resolve()
 	if err != nil {
-		return "", "", fmt.Errorf("connections.%s.url: %w", c.Name, err)
+		return "", "", fmt.Errorf("url: %w", err)
 	}
 	if kind, err = broker(string(b)); err != nil {
-		return "", "", fmt.Errorf("connections.%s.url: %w", c.Name, err)
+		return "", "", fmt.Errorf("url: %w", err)
 	}
 	if kind == RabbitMQ && c.CA != "" {
 		u, err := url.Parse(string(b))
 		if err != nil {
-			return "", "", fmt.Errorf("connections.%s.url: is no URL of a broker: %s", c.Name, wantBroker)
+			return "", "", fmt.Errorf("url: is no URL of a broker: %s", wantBroker)
 		}
 		query := u.Query()
 		query.Set("cacertfile", c.CA) // as the AMQP URL specification says

@@ -112,7 +112,7 @@ func TestConnections(t *testing.T) {
 	}
 	t.Setenv("BROKER_URL", "http://u:geheim@h/")
 	c := Connection{Name: "main", URL: sign.NewSecret("env:BROKER_URL")}
-	if _, _, err := c.Resolve(); err == nil || !strings.HasPrefix(err.Error(), "connections.main.url: is no URL of a broker") || strings.Contains(err.Error(), "geheim") {
+	if _, _, err := c.Resolve(); err == nil || !strings.HasPrefix(err.Error(), "url: is no URL of a broker") || strings.Contains(err.Error(), "geheim") {
 		t.Errorf("a URL elsewhere that is none: %v", err)
 	}
 	if c.String() != "env:BROKER_URL" {

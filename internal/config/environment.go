@@ -59,5 +59,5 @@ func (c *Config) CheckNames(environ []string) error {
 				", or, for a secret, a name that the configuration has as env:NAME"})
 		}
 	}
-	return ps.err()
+	return ps.Err()
 }

@@ -136,6 +136,7 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 	}
 	c.Queues, c.kept = nil, nil
 	for _, e := range entries {
+		r.places[e.at] = r.place(e.value)
 		q := DefaultQueue(e.name)
 		if err := name(&q.Name, e.name); err != nil {
 			r.note(e.key, e.at, err.Error())

@@ -117,7 +117,7 @@ func (c *Config) readYAML(text, source string, read func(*reader, ast.Node)) err
 		read(r, body)
 	}
 	c.kept = append(c.kept, r.kept...)
-	return r.problems.err()
+	return r.problems.Err()
 }
 
 // Check examines values that depend on one another. Call it when all are set.
@@ -148,7 +148,7 @@ func (c *Config) Check() error {
 	ps = append(ps, c.checkBrokers()...)
 	ps = append(ps, c.checkAlarms()...)
 	ps = append(ps, c.checkTracing()...)
-	return ps.err()
+	return ps.Err()
 }
 
 // problem returns a problem of a setting, at otherwise if the setting was not read.

@@ -84,14 +84,13 @@ func (c *Config) CheckNotices() error {
 			ps = append(ps, c.places[at].problem(at, "notices.listen is not set: the gateway can send no notices, and only those that another program hands in are read"))
 		}
 	}
-	return ps.err()
+	return ps.Err()
 }
 
 // readNotice reads how a gateway's notices are verified and read.
 func readNotice(r *reader, path string, n ast.Node, q *Queue) {
 	to := new(Notice)
 	q.Order.Notice = to
-	r.places[path] = r.place(n)
 	noted := len(r.problems)
 	fill(r, n, path, noticeFields, to)
 	if len(r.problems) > noted {

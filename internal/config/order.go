@@ -176,7 +176,6 @@ var requestFields = []field[Request]{
 func requestField(of func(*Queue) *Request) func(*reader, string, ast.Node, *Queue) {
 	return func(r *reader, path string, n ast.Node, q *Queue) {
 		to := of(q)
-		r.places[path] = r.place(n)
 		if fill(r, n, path, requestFields, to) && to.URL == "" {
 			r.note(n, path+".url", "is missing: want http://HOST/… or https://HOST/…")
 		}
@@ -261,14 +260,7 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 
 // noteRequest reports a mistake that the gateway found, such as "query: url: …", at its place in the file.
 func (r *reader) noteRequest(n ast.Node, path, text string) {
-	at := path
-	for {
-		name, rest, more := strings.Cut(text, ": ")
-		if _, there := r.places[within(at, name)]; !more || !there {
-			break
-		}
-		at, text = within(at, name), rest
-	}
+	at, text := locate(r.places, path, text)
 	if at == path {
 		r.note(n, path, text)
 		return

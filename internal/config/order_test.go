@@ -204,9 +204,9 @@ func fullOrders() Queue {
 			"closed": "status == 204", "paid_hint": `json_field("code", "eq", "ORDERPAID")`}},
 		About: "json.out_trade_no",
 		Notice: &Notice{
-			Verify: sign.VerifyConfig{Scheme: "hmac_sha256", Header: "X-Signature", Secrets: []sign.Secret{sign.NewSecret("env:GATEWAY_SECRET")}},
-			Order:  "json.out_trade_no", States: Readings{Preset: "wechat_v3"},
-			Accepted: NoticeAnswer{200, "success"}, Refused: NoticeAnswer{400, "fail"},
+			Verify: sign.VerifyConfig{Scheme: "stripe", Header: "X-Signature", Secrets: []sign.Secret{sign.NewSecret("env:GATEWAY_SECRET")}, Tolerance: 10 * time.Minute},
+			Items:  "data.items", Order: "json.out_trade_no", States: Readings{Preset: "wechat_v3"},
+			Accepted: NoticeAnswer{201, "ok"}, Refused: NoticeAnswer{500, "failed"},
 		},
 		Expires: 15 * time.Minute, Grace: 10 * time.Second, OnExhausted: "reverse",
 		MinCloseAge: 5 * time.Minute, MinReverseAge: 20 * time.Second, Confirm: "1s, 5s",

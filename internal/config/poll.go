@@ -62,7 +62,6 @@ func readPollRequest(r *reader, path string, n ast.Node, q *Queue) {
 		requestField(func(q *Queue) *Request { return &q.Poll.Request })(r, path, n, q)
 		return
 	}
-	r.places[path] = r.place(n)
 	if text, ok := r.scalar(n, path); ok && text != "channel" {
 		r.note(n, path, "want {method: POST, url: …}, or the word channel: the channel's own request")
 	}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
 // A Problem is one mistake in the configuration.
@@ -15,6 +18,9 @@ type Problem struct {
 	Column int    // in characters, from 1
 	Field  string // "queues.pay.timeout"; empty: the whole text
 	Text   string // what is wrong, and what would be right
+
+	// Absent means that a secret is not on this machine. It may be on the server's.
+	Absent bool
 }
 
 // String formats the problem as compilers do: file:line:column: field: text.
@@ -53,8 +59,8 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// err returns the problems in the order of the text, or nil if there are none.
-func (ps Problems) err() error {
+// Err returns the problems in the order of the text, or nil if there are none.
+func (ps Problems) Err() error {
 	if len(ps) == 0 {
 		return nil
 	}
@@ -81,6 +87,51 @@ func join(errs ...error) error {
 		return nil
 	}
 	return all
+}
+
+// Refused returns why a part of the configuration cannot be used, each mistake at its place. at is the path of the
+// part, such as "queues.pay". The fields of a *[bellman.Invalid], and names before a colon in a text, are looked for
+// below it. nil: err is nil.
+func (c *Config) Refused(at string, err error) (ps Problems) {
+	if err == nil {
+		return nil
+	}
+	wrong := new(bellman.Invalid)
+	if !errors.As(err, &wrong) {
+		return Problems{c.refused(at, err.Error(), err)}
+	}
+	for _, f := range wrong.Fields {
+		ps = append(ps, c.refused(within(at, f.Field), f.Problem, f.Why))
+	}
+	return ps
+}
+
+// refused returns a problem of a field that may have no place of its own, but is part of one that has.
+func (c *Config) refused(field, text string, why error) Problem {
+	field, text = locate(c.places, field, text)
+	if single, first := strings.CutSuffix(field, "[0]"); first { // a list of one may be written without brackets
+		if _, there := c.places[field]; !there {
+			field = single
+		}
+	}
+	at, there := c.places[field]
+	for path := field; !there && path != ""; at, there = c.places[path] {
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+	p := at.problem(field, text)
+	p.Absent = errors.Is(why, sign.ErrAbsent)
+	return p
+}
+
+// locate follows the names before a colon in a text, such as "query: url: …", as far as they have places below a field.
+func locate(places map[string]place, field, text string) (at, rest string) {
+	for {
+		name, rest, more := strings.Cut(text, ": ")
+		if _, there := places[within(field, name)]; !more || !there {
+			return field, text
+		}
+		field, text = within(field, name), rest
+	}
 }
 
 // A place is where a setting was read.

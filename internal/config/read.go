@@ -93,6 +93,7 @@ func fill[T any](r *reader, n ast.Node, path string, fields []field[T], into *T)
 func fillGroup[T any](r *reader, n ast.Node, path, group string, fields []field[T], into *T) {
 	for _, e := range r.entries(n, path) {
 		name, at := group+e.name, e.at
+		r.places[at] = r.place(e.value)
 		f, isGroup := find(fields, name)
 		switch {
 		case f == nil && isGroup:
@@ -107,7 +108,6 @@ func fillGroup[T any](r *reader, n ast.Node, path, group string, fields []field[
 			f.read(r, at, e.value, into)
 		default:
 			if text, ok := r.scalar(e.value, at); ok {
-				r.places[at] = r.place(e.value)
 				if err := f.set(into, text); err != nil {
 					r.note(e.value, at, err.Error())
 				}

@@ -25,6 +25,7 @@ type keptSecret struct {
 // keep remembers a secret that is elsewhere, for CheckSecrets.
 func (r *reader) keep(n ast.Node, path, text string) sign.Secret {
 	s := sign.NewSecret(text)
+	r.places[path] = r.place(n)
 	if elsewhere(s) {
 		r.kept = append(r.kept, keptSecret{path, r.place(n), s, nil})
 	}
@@ -74,7 +75,6 @@ func readRecipient(r *reader, path string, n ast.Node, q *Queue) {
 	if !ok {
 		return
 	}
-	r.places[path] = r.place(n)
 	q.URL = text
 	if elsewhere(r.keep(n, path, text)) {
 		r.kept[len(r.kept)-1].fits = recipient
@@ -84,7 +84,7 @@ func readRecipient(r *reader, path string, n ast.Node, q *Queue) {
 }
 
 // CheckSecrets looks up every env:NAME and file:PATH of the configuration, and returns Problems for those that
-// are missing. Call it on the machine of the server.
+// are absent, which have Absent, and for those that are not what their field wants.
 func (c *Config) CheckSecrets() error {
 	kept := c.kept
 	if store := sign.NewSecret(c.Store); elsewhere(store) {
@@ -102,10 +102,12 @@ func (c *Config) CheckSecrets() error {
 			}
 		}
 		if err != nil {
-			ps = append(ps, k.at.problem(k.field, err.Error()))
+			p := k.at.problem(k.field, err.Error())
+			p.Absent = errors.Is(err, sign.ErrAbsent)
+			ps = append(ps, p)
 		}
 	}
-	return ps.err()
+	return ps.Err()
 }
 
 // CheckFiles checks the files of connections. It returns Problems if one cannot be read, or if a ca has no
@@ -129,7 +131,7 @@ func (c *Config) CheckFiles() error {
 			}
 		}
 	}
-	return ps.err()
+	return ps.Err()
 }
 
 // Masters returns the master keys; the first one seals.

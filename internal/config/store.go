@@ -256,5 +256,5 @@ func (c *Config) CheckPrograms() error {
 			ps = append(ps, c.places[at].problem(at, "program is a channel in Go: bellman serve refuses the queue, and a program with server.Options.Channels runs it"))
 		}
 	}
-	return ps.err()
+	return ps.Err()
 }

@@ -169,7 +169,6 @@ func readThen(r *reader, path string, n ast.Node, q *Queue) {
 	if q.Kind == "poll" {
 		t.decisions = poll.Decisions()
 	}
-	r.places[path] = r.place(n)
 	defer func() { q.Order.Then = t.Then }()
 	if !r.isMapping(n, path) {
 		if text, _ := r.scalar(n, path); text != nobody {

@@ -34,7 +34,7 @@ func (t *Tracing) Header() (http.Header, error) {
 			err = headerValue(string(value))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("tracing.headers.%s: %w", name, err)
+			return nil, fmt.Errorf("headers.%s: %w", name, err)
 		}
 		header.Set(name, string(value))
 	}

@@ -57,8 +57,8 @@ func TestTracingSecretIsMissing(t *testing.T) {
 	if err := c.CheckSecrets(); err == nil || !strings.Contains(err.Error(), "tracing.headers.a") {
 		t.Errorf("CheckSecrets() = %v; want one that names tracing.headers.a", err)
 	}
-	if _, err := c.Tracing.Header(); err == nil || !strings.Contains(err.Error(), "tracing.headers.a") {
-		t.Errorf("Header() = %v; want an error that names tracing.headers.a", err)
+	if _, err := c.Tracing.Header(); err == nil || !strings.HasPrefix(err.Error(), "headers.a: ") {
+		t.Errorf("Header() = %v; want an error that names headers.a", err)
 	}
 }
 

@@ -53,6 +53,16 @@ func (l *language) fault(text string) string {
 	return plain(l.faultIn(text, l.faults(), maxFaultDepth))
 }
 
+// Chinese returns a reason of a failed attempt, or why an order needs action, in Chinese, as far as its words are
+// bellman's.
+func Chinese(why string) string {
+	all, err := allLanguages()
+	if err != nil {
+		return why // New reports the error
+	}
+	return all["zh"].fault(why)
+}
+
 // within is fault for a text that is embedded in another text.
 func (l *language) within(text string) string {
 	return plain(l.faultIn(text, l.faultParts(), maxFaultDepth))

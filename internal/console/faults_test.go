@@ -37,11 +37,15 @@ func TestFaultsInTheVisitorsWords(t *testing.T) {
 		"10.0.0.1 is a private address (RFC 1918), refused by the egress guard":               "10.0.0.1 是私有地址（RFC 1918），被出口策略拦截",
 		"m.example is at 127.0.0.1, which is a loopback address, refused by the egress guard": "m.example 的 IP 是 127.0.0.1，即环回地址，被出口策略拦截",
 		"tls: certificate not accepted: x509: certificate signed by unknown authority":        "TLS：对方的证书不可信：证书由未知的颁发机构签发",
-		"not sent: merchant: sign.secrets[0]: is sealed under master key 12345678, which is not configured: add it to master_keys": "未发送：商户的设置无法使用：密钥 sign.secrets[0]：密钥由主密钥 12345678 加密，而此处未配置它：请加入 master_keys",
-		"not sent: url: required: the task names none, and its queue has none":                                                     "未发送：没有可用的地址：任务没有地址，队列也没有",
-		"success: rule: no such key: code (the answer has no such field)":                                                          "成功条件无法判断此应答：规则：没有字段 code（应答没有此字段）",
-		"the answer broke off after 12 bytes: connection: closed before the answer was whole":                                      "应答在 12 字节处中断：连接：应答未完即被关闭",
-		`the answer is not signed; it says "SYSTEM_ERROR", "{b} of theirs"`:                                                        `应答没有签名；对方说 "SYSTEM_ERROR"，"{b} of theirs"`,
+		"not sent: merchant: sign.secrets[0]: is sealed under master key 12345678, which is not configured: add it to master_keys":                             "未发送：商户的设置无法使用：密钥 sign.secrets[0]：密钥由主密钥 12345678 加密，而此处未配置它：请加入 master_keys",
+		"not sent: url: required: the task names none, and its queue has none":                                                                                 "未发送：没有可用的地址：任务没有地址，队列也没有",
+		"success: rule: no such key: code (the answer has no such field)":                                                                                      "成功条件无法判断此应答：规则：没有字段 code（应答没有此字段）",
+		"the answer broke off after 12 bytes: connection: closed before the answer was whole":                                                                  "应答在 12 字节处中断：连接：应答未完即被关闭",
+		`the answer is not signed; it says "SYSTEM_ERROR", "{b} of theirs"`:                                                                                    `应答没有签名；对方说 "SYSTEM_ERROR"，"{b} of theirs"`,
+		"another amount was paid: 87.99 CNY was paid: want 88.00 CNY":                                                                                          "支付金额不符：实付 87.99 CNY，应为 88.00 CNY",
+		"the notice cannot be trusted: it is not signed: it has no header X-Sign":                                                                              "通知不可信：它没有签名：没有请求头 X-Sign",
+		"wechatpay: bill of 2026-11-20: the file has the hash ab, and WeChat Pay announced cd: the file is damaged, and a new reconciliation fetches it again": "wechatpay：2026-11-20 的账单：文件的摘要为 ab，而微信支付公布的是 cd：文件已损坏，重新对账会再次下载",
+		"trade bill of WeChat Pay: line 7: 交易状态 is \"X\": want SUCCESS, REFUND or REVOKED":                                                                     "微信支付的交易账单：第 7 行：交易状态为 \"X\"：应为 SUCCESS、REFUND 或 REVOKED",
 		"busy, says somebody else": "busy, says somebody else",
 		"refused":                  "refused",
 		"":                         "",
@@ -113,10 +117,14 @@ func TestPagesSayFaultsInTheirLanguage(t *testing.T) {
 // faulters are the sources of the reasons that bellman gives of attempts.
 var faulters = []string{"internal/cause/cause.go", "deliver/fault.go", "deliver/guard.go", "deliver/handler.go", "engine/announce.go",
 	"order/internal/exchange/exchange.go", "order/gateway/about.go", "order/wechatpay/channel.go", "order/wechatpay/verify.go", "order/alipay/channel.go", "order/alipay/certificate.go",
-	"order/alipay/envelope.go", "order/states/*.go", "deliver/broker.go", "internal/brokers/link/link.go", "internal/brokers/*/dial.go", "internal/brokers/*/publisher.go", "internal/brokers/*/sender.go", "rule/evaluate.go", "server/brokers.go", "internal/flatxml/flatxml.go"}
+	"order/alipay/envelope.go", "order/states/*.go", "deliver/broker.go", "internal/brokers/link/link.go", "internal/brokers/*/dial.go", "internal/brokers/*/publisher.go", "internal/brokers/*/sender.go", "rule/evaluate.go", "server/brokers.go", "internal/flatxml/flatxml.go",
+	"order/price.go", "order/step.go", "order/poll/step.go", "deliver/sign/verify.go", "order/wechatpay/notice.go", "order/wechatpay/poll.go", "order/wechatpay/decrypt.go", "order/wechatpay/bill.go",
+	"order/alipay/notice.go", "order/alipay/form.go", "order/alipay/poll.go", "order/alipay/bill.go", "order/gateway/notice.go", "order/gateway/providerpoll.go", "order/gateway/provider.go", "order/gateway/wechatv2.go",
+	"order/gateway/unionpay.go", "order/gateway/stripe.go", "order/gateway/antom.go", "internal/bill/wechat.go", "internal/bill/alipay.go", "internal/bill/mapping.go", "internal/bill/text.go", "internal/bill/fundflow.go", "internal/reconcile/settle.go"}
 
 // alsoFaulters have some among much else.
-var alsoFaulters = []string{"engine/fire.go", "engine/record.go", "order/handler.go", "deliver/client.go", "deliver/merchant.go", "internal/merchant/*.go", "internal/registry/*.go", "internal/resend/runner.go"}
+var alsoFaulters = []string{"engine/fire.go", "engine/record.go", "order/handler.go", "deliver/client.go", "deliver/merchant.go", "internal/merchant/*.go", "internal/registry/*.go", "internal/resend/runner.go",
+	"order/told.go", "order/accounts.go", "order/gateway/poll.go", "order/bill.go", "order/poll/handler.go", "order/internal/exchange/open.go", "server/notices.go", "internal/bill/*.go", "internal/reconcile/*.go"}
 
 // written calls do with each text that is written in these files, and where: with 7 for
 // what is put into it.
@@ -163,7 +171,10 @@ func TestEveryFaultIsKnown(t *testing.T) {
 		`(error\.)?code 7|REFUND (true|false)$|\[(off|comm|unconfirmed)\] |7 is no reading: want |7 is 7$|respCode 7|resultStatus 7|status (cancelled|processing)$|stream 7 has it|7 (7|sends)$|bellman 7$|` +
 		`a message to a broker has none|not a header's name|names that begin with Bellman-|would tell the broker|its value has a control|cannot be signed: |` +
 		`7 7, refused by the egress guard|its (name|value) is |longer than 7 bytes|not a URL: want 7|want 7$|names (an address|no connection): |has a query or a fragment|` +
-		`WeChat Pay is queried at its other address|want alipayRootCert|the certificate's issuer|too much to match|no such attribute|[^a-z]*$)`)
+		`WeChat Pay is queried at its other address|want alipayRootCert|` +
+		`gateway: |order: 7$|want |7: want |7 is not one of |is missing: |is a public key: |belongs to another key|has (7 (bytes|characters): want|a block that)|cannot be used$|is empty$|is the sender's private key|is more than vars|` +
+		`(WeChat Pay|Alipay|UnionPay|Antom|Stripe) (takes|asks for|knows)|a transfer is of the merchant|(scheme|secrets|tolerance|header|secrets\[7\]): |text/|; charset=|application/|Bearer 7$|7; charset=|keep |ask about orders: |temporary file: |bill: |` +
+		`the certificate's issuer|too much to match|no such attribute|[^a-z]*$)`)
 	english, err := readTexts("en")
 	if err != nil {
 		t.Fatal(err)
@@ -176,12 +187,12 @@ func TestEveryFaultIsKnown(t *testing.T) {
 	seen, everything := 0, ""
 	written(t, faulters, func(text, where string) {
 		text = strings.Replace(text, "the 7", "the answer", 1) // verify of wechatpay says it of answers and notices
-		everything += text + "\n"
+		everything += text + "\n" + strings.Replace(text, "the answer", "the notice", 1) + "\n"
 		if !strings.Contains(strings.TrimSpace(text), " ") || others.MatchString(text) {
 			return
 		}
 		seen++
-		for _, sample := range []string{text, text + "x", "x" + text, strings.Trim(text, "7"), "not sent: " + text} {
+		for _, sample := range []string{text, strings.Replace(text, "the answer", "the notice", 1), text + "x", "x" + text, strings.Trim(text, "7"), "not sent: " + text} {
 			for i := range all {
 				if all[i].look.MatchString(sample) && (all[i].name != "fault.unsent" || sample == text) { // it fits all that was not sent
 					return

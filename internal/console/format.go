@@ -29,6 +29,7 @@ func functions(l *language) template.FuncMap {
 		"took":   took,
 		"gap":    schedule.FormatDuration,
 		"number": grouped,
+		"money":  money.Format,
 		"plain":  plain,
 		"fault":  l.fault,
 		"within": l.within,
@@ -39,11 +40,9 @@ func functions(l *language) template.FuncMap {
 		"stamp":  stamp,
 		"shift":  func(x, by float64) string { return strconv.FormatFloat(x+by, 'f', 1, 64) },
 		"tone":   tone,
-		"price":  price,
 		"wants":  l.wants,
 		"share":  func(rate *float64) float64 { return *rate },
 		"rate":   perSecond,
-		"sum":    moneyText,
 		"marks":  (*chart).Kinds,
 		"said":   func(answer string) string { return bounded(plain(mask.Body(answer, "")), 80) },
 		"ahead":  func(d time.Duration) string { return took(max(d, -d)) },
@@ -142,20 +141,6 @@ func grouped(n any) string {
 var affected = map[string]string{
 	attention.OrdersUnknown: "need.orders", attention.AmountMismatch: "need.orders", attention.LatePayment: "need.orders",
 	attention.PollNeedsAction: "need.refunds", attention.BillDiffers: "need.differences", attention.NoticesRefused: "need.notices", attention.ShardsUnowned: "need.shards",
-}
-
-// moneyText formats a sum in main units, such as CNY 1,234.50.
-func moneyText(a attention.Amount) string {
-	decimals, _ := money.Decimals(a.Currency)
-	digits := strconv.FormatInt(a.Amount, 10)
-	if len(digits) <= decimals {
-		digits = strings.Repeat("0", decimals-len(digits)+1) + digits
-	}
-	text := grouped(digits[:len(digits)-decimals])
-	if decimals > 0 {
-		text += "." + digits[len(digits)-decimals:]
-	}
-	return strings.TrimSpace(plain(bounded(a.Currency, 8)) + " " + text)
 }
 
 // plain replaces control characters, and characters that change the direction of text, by their numbers.

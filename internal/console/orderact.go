@@ -146,12 +146,12 @@ func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	case isPoll && !slices.Contains(pollOutcomes, outcome):
 		wrong[1] = errOutcome
 	case isPoll && wrong[0] != nil && p.Refuses(outcome):
-		wrong[1] = coded.Errorf("poll.decided", "%w: the refund or transfer is %s", bellman.ErrConflict, p.State)
+		wrong[1] = coded.Errorf("poll.decided", "%w: the refund or transfer is %s and stays so", bellman.ErrConflict, p.State)
 	case isPoll:
 	case is != slices.Contains(outcomes, outcome) || !is && outcome != "":
 		wrong[1] = errOutcome
 	case is && wrong[0] != nil && o.Refuses(outcome): // otherwise the order's handler returns the error
-		wrong[1] = coded.Errorf("order.decided", "%w: the order is %s", bellman.ErrConflict, o.State)
+		wrong[1] = coded.Errorf("order.decided", "%w: the order is %s and stays so: only a payment, PAID or PAID_REFUNDED, can still be reported", bellman.ErrConflict, o.State)
 	}
 	if err := wrong.err(); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"math/big"
 	"net/http"
 	"net/url"
@@ -78,7 +77,9 @@ func (f *orderFilter) takes(c *Console, t *bellman.Task) bool {
 
 // costs reports whether an amount, in whole units of whatever currency, is within the bounds.
 func (f *orderFilter) costs(ask *order.Ask) bool {
-	amount, known := new(big.Rat).SetString(money.Format(ask.Amount, ask.Currency))
+	decimals, known := money.Decimals(ask.Currency)
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)
+	amount := new(big.Rat).SetFrac(big.NewInt(ask.Amount), unit)
 	for _, bound := range []struct {
 		text string
 		sign int
@@ -178,9 +179,4 @@ func (q *request) orderRows(tasks []*bellman.Task) []row {
 		}
 	}
 	return rows
-}
-
-// price formats an amount with its currency, such as 88.88 CNY.
-func price(amount int64, currency string) string {
-	return cmp.Or(money.Format(amount, currency), "?") + " " + plain(currency)
 }

@@ -83,7 +83,7 @@ func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 	got := entries(t, page)
 	for i, want := range [][]string{
 		{"Shards without a node", "1 shards", "See nodes"},
-		{"Order UNKNOWN", "orders", "CNY 1,235.00", "2 orders", "since", "no answer within 5s", "Ask the channel"},
+		{"Order UNKNOWN", "orders", "1235.00 CNY", "2 orders", "since", "no answer within 5s", "Ask the channel"},
 		{"Endpoint fails", "https://down.example:443", "7 tasks", "since", "Unreachable · connection refused", "See or pause the endpoint"},
 		{"Tasks failed in the last hour", "pay", "1 tasks", "HTTP 502", "Resend them"},
 	} {

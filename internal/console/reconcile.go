@@ -172,7 +172,7 @@ func exportedDifference(i *reconcile.Item) []string {
 	l, d, a := i.There, i.Here, i.Asked
 	cells := []string{strconv.Itoa(i.Number), string(i.Kind), i.Account, i.ChannelOrderNo, strconv.FormatBool(i.Edge)}
 	if l != nil {
-		cells = append(cells, strconv.Itoa(l.Number), l.TransactionID, l.RefundNo, strconv.FormatInt(l.Amount+l.RefundAmount, 10), l.Currency, l.State, stamp(l.Time)) // one of the amounts is 0
+		cells = append(cells, strconv.Itoa(l.Number), l.TransactionID, l.RefundNo, strconv.FormatInt(l.Sum(), 10), l.Currency, l.State, stamp(l.Time))
 	} else {
 		cells = append(cells, make([]string, 7)...)
 	}

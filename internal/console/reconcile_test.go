@@ -90,11 +90,11 @@ func TestReconciliations(t *testing.T) {
 	const page = "/reconciliations/" + reconcileID
 	for path, want := range map[string][]string{
 		"/reconciliations":                 {page, "2026-11-19", "51", "the channel"},
-		page:                               {"Missing in the bill", "SUCCESS 99", "<small>T1</small>", "<small>T2</small>", "wechatpay:19", "fund flow (WeChat Pay)", "Bills of accounts", "PAID 100 CNY", "kind=&amp;after=50", page + "/export", "Ask the channel about each once"},
-		page + "?kind=amount":              {"SUCCESS 99"},
-		page + "?kind=missing_there":       {"PAID 100 CNY"},
+		page:                               {"Missing in the bill", "SUCCESS 0.99 CNY", "<small>T1</small>", "<small>T2</small>", "wechatpay:19", "fund flow (WeChat Pay)", "Bills of accounts", "PAID 1.00 CNY", "kind=&amp;after=50", page + "/export", "Ask the channel about each once"},
+		page + "?kind=amount":              {"SUCCESS 0.99 CNY"},
+		page + "?kind=missing_there":       {"PAID 1.00 CNY"},
 		page + "?kind=&after=50":           {"To the first page"},
-		page + "?kind=colour&after=nobody": {"SUCCESS 99"},
+		page + "?kind=colour&after=nobody": {"SUCCESS 0.99 CNY"},
 	} {
 		got := s.get(t, path)
 		for _, text := range want {
@@ -106,7 +106,7 @@ func TestReconciliations(t *testing.T) {
 	if got := s.get(t, "/reconciliations/none-of-these"); got.StatusCode != http.StatusNotFound {
 		t.Errorf("another id: %d; want 404", got.StatusCode)
 	}
-	if body := s.get(t, page+"?kind=missing_there").body; strings.Contains(body, "SUCCESS 99") {
+	if body := s.get(t, page+"?kind=missing_there").body; strings.Contains(body, "SUCCESS 0.99 CNY") {
 		t.Error("the amount is among the orders that the bill lacks")
 	}
 	sheet := s.get(t, page+"/export")

@@ -444,7 +444,7 @@ func (q *request) actOn(t *bellman.Task, action, reason, how, zone, job string) 
 		}
 	}
 	if (action == "cancel" || action == "reschedule") && !reasoned(reason) && t.State.Ended() { // otherwise the engine returns the error
-		err = coded.Errorf("task.ended", "%w: the task is %v already", bellman.ErrConflict, t.State)
+		err = coded.Errorf("task.ended", "%w: the task is %v already: only a resend attempts it again", bellman.ErrConflict, t.State)
 	}
 	if err := (mistakes{unreasoned(reason), err}).err(); err != nil {
 		return err

@@ -1,8 +1,9 @@
-// Package money reads amounts of money: whole numbers of a currency's smallest unit, with an ISO 4217 code. An amount that
+// Package money reads and writes amounts of money: whole numbers of a currency's smallest unit, with an ISO 4217 code. An amount that
 // cannot be written so is an error to its caller, never rounded.
 package money
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -75,24 +76,6 @@ func Parse(text, code string) (n int64, ok bool) {
 	return Smallest(whole + fraction + strings.Repeat("0", decimals-len(fraction)))
 }
 
-// Format writes an amount of the smallest unit in whole units: 8888 of CNY as "88.88". It returns an empty text
-// if Code does not return code.
-func Format(n int64, code string) string {
-	decimals, known := Decimals(code)
-	if !known {
-		return ""
-	}
-	sign, digits := "", strconv.FormatInt(n, 10)
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	if decimals == 0 {
-		return sign + digits
-	}
-	digits = strings.Repeat("0", max(decimals+1-len(digits), 0)) + digits
-	return sign + digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:]
-}
-
 // Smallest reads an amount that is already a number of the smallest unit. ok is false for anything but digits, and for
 // more than an int64.
 func Smallest(text string) (n int64, ok bool) {
@@ -101,4 +84,32 @@ func Smallest(text string) (n int64, ok bool) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil
+}
+
+// Format writes an amount for people: 8799 of CNY as "87.99 CNY", 8799 of JPY as "8799 JPY". An amount whose decimals are
+// not known stays a number of the smallest unit: "8799 XYZ", or "8799" without a code.
+func Format(n int64, code string) string {
+	if code == "" {
+		return strconv.FormatInt(n, 10)
+	}
+	decimals, _ := Decimals(code)
+	digits, minus := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
+	if short := decimals + 1 - len(digits); short > 0 {
+		digits = strings.Repeat("0", short) + digits
+	}
+	if decimals > 0 {
+		digits = digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:]
+	}
+	if minus {
+		digits = "-" + digits
+	}
+	return digits + " " + code
+}
+
+// Shown is Format of an amount that is text. A text that Smallest does not read stays as it is, in quotes and cut off.
+func Shown(text, code string) string {
+	if n, ok := Smallest(text); ok {
+		return Format(n, code)
+	}
+	return fmt.Sprintf("%.20q", text)
 }

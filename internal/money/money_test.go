@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/bellmanhq/bellman/internal/money"
 )
 
@@ -29,20 +31,6 @@ func TestDecimals(t *testing.T) {
 		n, known := money.Decimals(code)
 		if got := fmt.Sprint(n, known); got != want {
 			t.Errorf("Decimals(%q) = %s; want %s", code, got, want)
-		}
-	}
-}
-
-func TestFormat(t *testing.T) {
-	for _, tt := range []struct {
-		n          int64
-		code, want string
-	}{
-		{8888, "CNY", "88.88"}, {1, "CNY", "0.01"}, {10, "CNY", "0.10"}, {0, "CNY", "0.00"}, {500, "JPY", "500"}, {5124, "KWD", "5.124"},
-		{-5, "CNY", "-0.05"}, {math.MaxInt64, "CNY", "92233720368547758.07"}, {math.MinInt64, "JPY", "-9223372036854775808"}, {1, "XAU", ""},
-	} {
-		if got := money.Format(tt.n, tt.code); got != tt.want {
-			t.Errorf("Format(%d, %s) = %q; want %q", tt.n, tt.code, got, tt.want)
 		}
 	}
 }
@@ -129,4 +117,51 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("Parse(%q, %q) = %t; want %t", text, code, ok, fits && plain)
 		}
 	})
+}
+
+func TestFormat(t *testing.T) {
+	for _, tt := range []struct {
+		n          int64
+		code, want string
+	}{
+		{8799, "CNY", "87.99 CNY"}, {5, "CNY", "0.05 CNY"}, {50, "CNY", "0.50 CNY"}, {0, "CNY", "0.00 CNY"}, {-5, "CNY", "-0.05 CNY"},
+		{8799, "JPY", "8799 JPY"}, {1, "KWD", "0.001 KWD"}, {1234, "KWD", "1.234 KWD"}, {10001, "CLF", "1.0001 CLF"},
+		{math.MaxInt64, "CNY", "92233720368547758.07 CNY"}, {math.MinInt64, "CNY", "-92233720368547758.08 CNY"},
+		{8799, "XYZ", "8799 XYZ"}, {8799, "", "8799"}, {8799, "cny", "8799 cny"},
+	} {
+		if got := money.Format(tt.n, tt.code); got != tt.want {
+			t.Errorf("Format(%d, %q) = %q; want %q", tt.n, tt.code, got, tt.want)
+		}
+	}
+	for text, want := range map[string]string{"8799": "87.99 CNY", "": `""`, "-1": `"-1"`, "many": `"many"`} {
+		if got := money.Shown(text, "CNY"); got != want {
+			t.Errorf("Shown(%q) = %s; want %s", text, got, want)
+		}
+	}
+}
+
+// What Format writes of any amount in any currency, Parse reads.
+func TestFormatIsRead(t *testing.T) {
+	codes := 0
+	for a := 'A'; a <= 'Z'; a++ {
+		for b := 'A'; b <= 'Z'; b++ {
+			for c := 'A'; c <= 'Z'; c++ {
+				code := string([]rune{a, b, c})
+				if money.Code(code) == "" {
+					continue
+				}
+				codes++
+				rapid.Check(t, func(t *rapid.T) {
+					n := rapid.Int64Min(0).Draw(t, "amount")
+					text, suffix, _ := strings.Cut(money.Format(n, code), " ")
+					if got, ok := money.Parse(text, code); got != n || !ok || suffix != code {
+						t.Fatalf("Parse(Format(%d, %s) = %q) = %d, %t", n, code, text+" "+suffix, got, ok)
+					}
+				})
+			}
+		}
+	}
+	if codes < 150 {
+		t.Errorf("only %d currencies were tried", codes)
+	}
 }

@@ -95,9 +95,11 @@ func Bounded(bad *bellman.Invalid, field, s string, most int) bool {
 // InOrder sorts errors by the order of the fields in a document.
 func InOrder(fields []bellman.FieldError, order []string) {
 	at := func(f bellman.FieldError) int {
-		name, _, _ := strings.Cut(f.Field, "[")
-		if i := slices.Index(order, name); i >= 0 {
-			return i
+		for _, mark := range []string{"[", "."} { // secrets[0], platform_keys.ID
+			name, _, _ := strings.Cut(f.Field, mark)
+			if i := slices.Index(order, name); i >= 0 {
+				return i
+			}
 		}
 		return len(order)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
@@ -19,37 +20,50 @@ import (
 // place of bare keys (公钥证书模式): the numbers of its own certificate and of the
 // root go with every request, and an answer says the number of the one that it is
 // signed with.
-func (c *Channel) readCertificates(app, root sign.Secret) error {
-	own, err := sign.NewRSAVerifier(app)
-	if err != nil {
-		return fmt.Errorf("alipay: AppCertificate: %w", err)
+func (c *Channel) readCertificates(bad *bellman.Invalid, app, root sign.Secret) {
+	if err := c.readOwn(app); err != nil {
+		bad.Note("app_certificate", err)
 	}
-	if own.Certificate == nil {
-		return errors.New("alipay: AppCertificate: is a public key: want appCertPublicKey_….crt")
-	}
-	probe, err := c.sign([]byte("probe"))
-	if err != nil || !own.Verify([]byte("probe"), probe) {
-		return errors.New("alipay: AppCertificate: belongs to another key than PrivateKey")
-	}
-	if c.appCertSN, err = certificateSN(own.Certificate); err != nil {
-		return fmt.Errorf("alipay: AppCertificate: %w", err)
-	}
+	var err error
 	if c.rootCertSN, err = rootSN(root); err != nil {
-		return fmt.Errorf("alipay: RootCertificates: %w", err)
+		bad.Note("root_certificates", err)
 	}
-	c.appCertificate = own.Certificate
 	c.byNumber = make(map[string]*sign.RSAVerifier, len(c.keys))
 	for i, key := range c.keys {
-		if key.Certificate == nil {
-			return fmt.Errorf("alipay: AlipayPublicKeys[%d]: is a public key: with AppCertificate want alipayCertPublicKey_RSA2.crt", i)
+		if key == nil {
+			continue // which is reported already
 		}
-		number, err := certificateSN(key.Certificate)
+		number, err := "", error(nil)
+		if key.Certificate == nil {
+			err = errors.New("is a public key: with app_certificate want alipayCertPublicKey_RSA2.crt")
+		} else {
+			number, err = certificateSN(key.Certificate)
+		}
 		if err != nil {
-			return fmt.Errorf("alipay: AlipayPublicKeys[%d]: %w", i, err)
+			bad.Note(fmt.Sprintf("alipay_public_keys[%d]", i), err)
 		}
 		c.byNumber[number] = key
 	}
-	return nil
+}
+
+// readOwn takes the number of the application's certificate.
+func (c *Channel) readOwn(app sign.Secret) error {
+	own, err := sign.NewRSAVerifier(app)
+	if err != nil {
+		return err
+	}
+	if own.Certificate == nil {
+		return errors.New("is a public key: want appCertPublicKey_….crt")
+	}
+	if c.sign != nil { // else the private key is wrong already
+		probe, err := c.sign([]byte("probe"))
+		if err != nil || !own.Verify([]byte("probe"), probe) {
+			return errors.New("belongs to another key than private_key")
+		}
+	}
+	c.appCertificate = own.Certificate
+	c.appCertSN, err = certificateSN(own.Certificate)
+	return err
 }
 
 // Certificates returns the end of validity of each certificate, by its option's name. It leaves out
@@ -74,7 +88,7 @@ func (c *Channel) candidates(e envelope) ([]*sign.RSAVerifier, error) {
 	}
 	key := c.byNumber[e.certSN]
 	if key == nil {
-		return nil, fmt.Errorf("the answer is signed with the certificate %.40q, which is not among AlipayPublicKeys", e.certSN)
+		return nil, fmt.Errorf("the answer is signed with the certificate %.40q, which is not among alipay_public_keys", e.certSN)
 	}
 	return []*sign.RSAVerifier{key}, nil
 }

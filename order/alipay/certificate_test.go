@@ -99,7 +99,7 @@ func TestCertificates(t *testing.T) {
 		{"the first", p, numberOf(t, old), ""},
 		{"the next", next, numberOf(t, young), ""},
 		{"one under the other's number", next, numberOf(t, old), "signature is wrong"},
-		{"a stranger's", strange, numberOf(t, stranger), "is not among AlipayPublicKeys"},
+		{"a stranger's", strange, numberOf(t, stranger), "is not among alipay_public_keys"},
 		{"a stranger's under a known number", strange, numberOf(t, old), "signature is wrong"},
 		{"no number", p, "", `the certificate "", which is not among`},
 	} {
@@ -129,12 +129,12 @@ func TestCertificates(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{"no root", set(func(o *Options) { o.RootCertificates = sign.Secret{} }), "RootCertificates: want alipayRootCert.crt"},
-		{"a root without RSA", set(func(o *Options) { o.RootCertificates = secret(unreadable) }), "RootCertificates: want alipayRootCert.crt"},
-		{"no certificate of its own", set(func(o *Options) { o.AppCertificate = sign.Secret{} }), "AppCertificate: want a certificate"},
-		{"a bare key of its own", set(func(o *Options) { o.AppCertificate = secret(barePublic(t, p.app)) }), "AppCertificate: is a public key"},
-		{"another's certificate", set(func(o *Options) { o.AppCertificate = secret(old) }), "AppCertificate: belongs to another key"},
-		{"a bare key of Alipay's", set(func(o *Options) { o.AlipayPublicKeys[1] = secret(p.public) }), "AlipayPublicKeys[1]: is a public key"},
+		{"no root", set(func(o *Options) { o.RootCertificates = sign.Secret{} }), "root_certificates: want alipayRootCert.crt"},
+		{"a root without RSA", set(func(o *Options) { o.RootCertificates = secret(unreadable) }), "root_certificates: want alipayRootCert.crt"},
+		{"no certificate of its own", set(func(o *Options) { o.AppCertificate = sign.Secret{} }), "app_certificate: want a certificate"},
+		{"a bare key of its own", set(func(o *Options) { o.AppCertificate = secret(barePublic(t, p.app)) }), "app_certificate: is a public key"},
+		{"another's certificate", set(func(o *Options) { o.AppCertificate = secret(old) }), "app_certificate: belongs to another key"},
+		{"a bare key of Alipay's", set(func(o *Options) { o.AlipayPublicKeys[1] = secret(p.public) }), "alipay_public_keys[1]: is a public key"},
 	} {
 		if _, err := New(tt.options); err == nil || !strings.HasPrefix(err.Error(), "alipay: "+tt.want) {
 			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)

@@ -418,15 +418,15 @@ func TestNewRefuses(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{"no application", set(func(o *Options) { o.AppID = "" }), "alipay: AppID: want"},
-		{"no key", set(func(o *Options) { o.PrivateKey = sign.Secret{} }), "alipay: PrivateKey: want an RSA private key"},
-		{"a key that is none", set(func(o *Options) { o.PrivateKey = sign.NewSecret("s3cret") }), "alipay: PrivateKey: want an RSA private key"},
-		{"no key of Alipay's", set(func(o *Options) { o.AlipayPublicKeys = nil }), "alipay: AlipayPublicKeys: want at least one"},
-		{"a key of Alipay's that is none", set(func(o *Options) { o.AlipayPublicKeys = []sign.Secret{sign.NewSecret("s3cret")} }), "alipay: AlipayPublicKeys[0]: want"},
-		{"a token that is missing", set(func(o *Options) { o.AppAuthToken = sign.NewSecret("env:BELLMAN_TEST_UNSET") }), "alipay: AppAuthToken: environment variable BELLMAN_TEST_UNSET"},
-		{"no address", set(func(o *Options) { o.GatewayURL = "openapi.alipay.com" }), "alipay: GatewayURL: want"},
-		{"an address with a query", set(func(o *Options) { o.GatewayURL = Gateway + "?charset=gbk" }), "alipay: GatewayURL: want"},
-		{"an address with a password", set(func(o *Options) { o.GatewayURL = "https://a:s3cret@openapi.alipay.com/" }), "alipay: GatewayURL: want"},
+		{"no application", set(func(o *Options) { o.AppID = "" }), "alipay: app_id: want"},
+		{"no key", set(func(o *Options) { o.PrivateKey = sign.Secret{} }), "alipay: private_key: want an RSA private key"},
+		{"a key that is none", set(func(o *Options) { o.PrivateKey = sign.NewSecret("s3cret") }), "alipay: private_key: want an RSA private key"},
+		{"no key of Alipay's", set(func(o *Options) { o.AlipayPublicKeys = nil }), "alipay: alipay_public_keys: want at least one"},
+		{"a key of Alipay's that is none", set(func(o *Options) { o.AlipayPublicKeys = []sign.Secret{sign.NewSecret("s3cret")} }), "alipay: alipay_public_keys[0]: want"},
+		{"a token that is missing", set(func(o *Options) { o.AppAuthToken = sign.NewSecret("env:BELLMAN_TEST_UNSET") }), "alipay: app_auth_token: environment variable BELLMAN_TEST_UNSET"},
+		{"no address", set(func(o *Options) { o.GatewayURL = "openapi.alipay.com" }), "alipay: url: want"},
+		{"an address with a query", set(func(o *Options) { o.GatewayURL = Gateway + "?charset=gbk" }), "alipay: url: want"},
+		{"an address with a password", set(func(o *Options) { o.GatewayURL = "https://a:s3cret@openapi.alipay.com/" }), "alipay: url: want"},
 	}
 	for _, tt := range tests {
 		_, err := New(tt.options)

@@ -2,12 +2,12 @@ package alipay
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/order/states"
 )
@@ -54,8 +54,9 @@ type Options struct {
 	Now       func() time.Time  // nil: time.Now
 }
 
-// New returns the channel of one application. The keys are read now. An error names the option that
-// is wrong, and contains no key.
+// New returns the channel of one application. The keys are read now. An error wraps a
+// *[bellman.Invalid] that names every wrong option as the configuration does (private_key for PrivateKey), and
+// contains no key.
 func New(o Options) (*Channel, error) {
 	c := &Channel{appID: o.AppID, sellerID: o.SellerID, gateway: cmp.Or(o.GatewayURL, Gateway), transport: o.Transport, downloads: o.Downloads, now: o.Now}
 	if c.transport == nil {
@@ -67,33 +68,36 @@ func New(o Options) (*Channel, error) {
 	if c.now == nil {
 		c.now = time.Now
 	}
+	bad := new(bellman.Invalid)
+	if o.AppID == "" {
+		bad.Add("app_id", "want the application's id")
+	}
 	u, err := url.Parse(c.gateway)
-	switch {
-	case o.AppID == "":
-		return nil, errors.New("alipay: AppID: want the application's id")
-	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Host == "", u.User != nil, u.RawQuery != "", u.Fragment != "":
-		return nil, errors.New("alipay: GatewayURL: want an address without a query, such as " + Gateway)
-	case len(o.AlipayPublicKeys) == 0:
-		return nil, errors.New("alipay: AlipayPublicKeys: want at least one, for no answer counts unverified")
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		bad.Add("url", "want an address without a query, such as "+Gateway)
 	}
 	if c.sign, err = sign.RSASigner(o.PrivateKey); err != nil {
-		return nil, fmt.Errorf("alipay: PrivateKey: %w", err)
+		bad.Note("private_key", err)
+	}
+	if len(o.AlipayPublicKeys) == 0 {
+		bad.Add("alipay_public_keys", "want at least one, for no answer counts unverified")
 	}
 	for i, secret := range o.AlipayPublicKeys {
 		key, err := sign.NewRSAVerifier(secret)
 		if err != nil {
-			return nil, fmt.Errorf("alipay: AlipayPublicKeys[%d]: %w", i, err)
+			bad.Note(fmt.Sprintf("alipay_public_keys[%d]", i), err)
 		}
 		c.keys = append(c.keys, key)
 	}
 	if o.AppCertificate.String() != "" || o.RootCertificates.String() != "" {
-		if err := c.readCertificates(o.AppCertificate, o.RootCertificates); err != nil {
-			return nil, err
-		}
+		c.readCertificates(bad, o.AppCertificate, o.RootCertificates)
 	}
 	token, err := o.AppAuthToken.Resolve()
 	if err != nil {
-		return nil, fmt.Errorf("alipay: AppAuthToken: %w", err)
+		bad.Note("app_auth_token", err)
+	}
+	if err := bad.Err(); err != nil {
+		return nil, fmt.Errorf("alipay: %w", err)
 	}
 	c.token = func() string { return string(token) }
 	if c.query, err = states.CompileQuery(preset); err != nil {

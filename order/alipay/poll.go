@@ -44,7 +44,7 @@ var (
 // it is a Refunds.
 func NewPoll(of order.NoticeOf, o Options) (poll.Channel, error) {
 	if of != order.OfRefund && of != order.OfTransfer {
-		return nil, fmt.Errorf("alipay: of: %q: want refund or transfer", of)
+		return nil, fmt.Errorf("alipay: %w", wrong("of", fmt.Sprintf("%q: want refund or transfer", of)))
 	}
 	c, err := New(o)
 	if err != nil {

@@ -42,26 +42,26 @@ type antomPay struct {
 	keys       []*sign.RSAVerifier
 }
 
-func newAntom(base *url.URL, o ProviderOptions) (protocol, error) {
+func newAntom(base *url.URL, o ProviderOptions, bad *bellman.Invalid) protocol {
 	n := &antomPay{base: base, clientID: o.MerchantID, keyVersion: cmp.Or(o.KeyVersion, 1), noticePath: o.NoticePath}
-	switch {
-	case n.clientID == "":
-		return nil, errors.New("client_id: want the Client-Id")
-	case len(o.PublicKeys) == 0:
-		return nil, errors.New("antom_public_keys: want at least one, for no answer counts unverified")
+	if n.clientID == "" {
+		bad.Add("client_id", "want the Client-Id")
+	}
+	if len(o.PublicKeys) == 0 {
+		bad.Add("antom_public_keys", "want at least one, for no answer counts unverified")
 	}
 	var err error
 	if n.sign, err = sign.RSASigner(o.PrivateKey); err != nil {
-		return nil, fmt.Errorf("private_key: %w", err)
+		bad.Note("private_key", err)
 	}
 	for i, secret := range o.PublicKeys {
 		key, err := sign.NewRSAVerifier(secret)
 		if err != nil {
-			return nil, fmt.Errorf("antom_public_keys[%d]: %w", i, err)
+			bad.Note(fmt.Sprintf("antom_public_keys[%d]", i), err)
 		}
 		n.keys = append(n.keys, key)
 	}
-	return n, nil
+	return n
 }
 
 var antomNo = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)

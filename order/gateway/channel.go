@@ -30,7 +30,6 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -84,19 +83,20 @@ var (
 )
 
 // New compiles the templates and reads the secrets. The channel is an
-// [order.Reverser] if and only if Reverse is given. An error names the request
-// and the part of it that is wrong, and shows nothing of a header or body.
+// [order.Reverser] if and only if Reverse is given. An error wraps a *[bellman.Invalid]
+// that names every wrong part of a request, and shows nothing of a header or body.
 func New(o Options) (order.Channel, error) {
 	c := &Channel{states: o.States, closeStates: o.CloseStates, about: o.About, transport: o.Transport}
 	if c.transport == nil {
 		c.transport = http.DefaultTransport
 	}
+	bad := new(bellman.Invalid)
 	if o.States == nil || o.CloseStates == nil {
-		return nil, errors.New("gateway: states and close_states are needed: without them no answer means anything")
+		bad.Add("states", "is needed, as is close_states: without them no answer means anything")
 	}
 	var err error
 	if c.signer, err = sign.New(o.Sign); err != nil {
-		return nil, fmt.Errorf("gateway: sign: %w", err)
+		bad.Note("sign", err)
 	}
 	for _, r := range []struct {
 		name   string
@@ -109,19 +109,37 @@ func New(o Options) (order.Channel, error) {
 		{"reverse", o.Reverse, http.MethodPost, &c.reverse},
 	} {
 		if r.to == &c.reverse && r.from.URL == "" && r.from.Method == "" && r.from.Body == "" && r.from.Headers == nil {
-			return c, nil
+			break
 		}
-		if *r.to, err = compile(r.from, r.method); err == nil {
-			err = c.checkSigned(*r.to)
-		}
-		if err == nil && slices.Contains((*r.to).names(), "ref_no") {
-			err = errors.New("{ref_no} is for queues of kind poll")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("gateway: %s: %w", r.name, err)
+		*r.to = c.compile(bad, r.name, r.from, r.method)
+		if *r.to != nil && slices.Contains((*r.to).names(), "ref_no") {
+			bad.Add(r.name, "{ref_no} is for queues of kind poll")
 		}
 	}
+	if err := bad.Err(); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	if c.reverse == nil {
+		return c, nil
+	}
 	return reversing{c}, nil
+}
+
+// compile compiles a request and notes every mistake; nil: there is one.
+func (c *Channel) compile(bad *bellman.Invalid, name string, from Request, method string) *request {
+	r, wrong := compile(from, method)
+	if len(wrong) == 0 {
+		if err := c.checkSigned(r); err != nil {
+			wrong = []error{err}
+		}
+	}
+	for _, err := range wrong {
+		bad.Note(name, err)
+	}
+	if len(wrong) > 0 {
+		return nil
+	}
+	return r
 }
 
 // checkSigned returns an error if requests of this form cannot be signed.

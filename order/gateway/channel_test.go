@@ -344,8 +344,8 @@ func TestNew(t *testing.T) {
 		{func(o *gateway.Options) { o.Close = gateway.Request{} }, "gateway: close: url: want http://HOST/"},
 		{func(o *gateway.Options) { o.Reverse.Body = "{}" }, "gateway: reverse: url: want http://HOST/"},
 		{func(o *gateway.Options) { o.Close.Body = `{"a":"{vars.Ä}"}` }, "gateway: close: body: {vars.Ä} is unknown"},
-		{func(o *gateway.Options) { o.States = nil }, "gateway: states and close_states are needed"},
-		{func(o *gateway.Options) { o.CloseStates = nil }, "gateway: states and close_states are needed"},
+		{func(o *gateway.Options) { o.States = nil }, "gateway: states: is needed, as is close_states"},
+		{func(o *gateway.Options) { o.CloseStates = nil }, "gateway: states: is needed, as is close_states"},
 		{func(o *gateway.Options) { o.Sign = sign.Config{Scheme: "none"} }, "gateway: sign: scheme"},
 		{func(o *gateway.Options) {
 			o.Sign = sign.Config{Scheme: sign.MD5Params, Secrets: []sign.Secret{sign.NewSecret("hush")}}

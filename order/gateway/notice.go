@@ -56,7 +56,8 @@ type Notices struct {
 
 var _ order.NoticeReader = (*Notices)(nil)
 
-// NewNotices reads the secrets. An error names the option that is wrong, and contains no secret.
+// NewNotices reads the secrets. An error wraps a *[bellman.Invalid] that names every wrong option, and contains no
+// secret.
 func NewNotices(o NoticeOptions) (*Notices, error) {
 	if o.Order == nil || o.States == nil {
 		return nil, errors.New("gateway: notice: order and states are needed: without them no notice means anything")
@@ -65,17 +66,21 @@ func NewNotices(o NoticeOptions) (*Notices, error) {
 	if o.Items != "" {
 		n.items = strings.Split(o.Items, ".")
 	}
+	bad := new(bellman.Invalid)
 	var err error
 	if n.verifier, err = sign.NewVerifier(o.Verify); err != nil {
-		return nil, fmt.Errorf("gateway: notice: verify: %w", err)
+		bad.Note("verify", err)
 	}
 	const text = "text/plain; charset=utf-8"
 	n.accepted = withDefaults(o.Accepted, order.NoticeAnswer{Status: http.StatusOK, ContentType: text, Body: "success"})
 	n.refused = withDefaults(o.Refused, order.NoticeAnswer{Status: http.StatusBadRequest, ContentType: text, Body: "fail"})
 	for name, a := range map[string]order.NoticeAnswer{"accepted": n.accepted, "refused": n.refused} {
 		if a.Status < 200 || a.Status > 599 {
-			return nil, fmt.Errorf("gateway: notice: %s: status %d: want 200 to 599", name, a.Status)
+			bad.Add("answer."+name+".status", fmt.Sprintf("%d: want 200 to 599", a.Status))
 		}
+	}
+	if err := bad.Err(); err != nil {
+		return nil, fmt.Errorf("gateway: notice: %w", err)
 	}
 	return n, nil
 }

@@ -268,8 +268,8 @@ func TestNoticeOptions(t *testing.T) {
 		{change(func(o *NoticeOptions) { o.Order = nil }), "order and states are needed"},
 		{change(func(o *NoticeOptions) { o.States = nil }), "order and states are needed"},
 		{change(func(o *NoticeOptions) { o.Verify = sign.VerifyConfig{} }), "verify: scheme: "},
-		{change(func(o *NoticeOptions) { o.Accepted.Status = 99 }), "accepted: status 99: want 200 to 599"},
-		{change(func(o *NoticeOptions) { o.Refused.Status = 600 }), "refused: status 600"},
+		{change(func(o *NoticeOptions) { o.Accepted.Status = 99 }), "answer.accepted.status: 99: want 200 to 599"},
+		{change(func(o *NoticeOptions) { o.Refused.Status = 600 }), "answer.refused.status: 600"},
 	} {
 		if _, err := NewNotices(tt.options); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v; want %s", err, tt.want)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -49,43 +48,36 @@ var (
 )
 
 // NewPoll compiles the templates and reads the secrets. The channel is a [poll.Requester] if and
-// only if Request is given. An error names the request and the part of it that is wrong.
+// only if Request is given. An error wraps a *[bellman.Invalid] that names every wrong part of a request.
 func NewPoll(o PollOptions) (poll.Channel, error) {
 	p := &Poll{channel: Channel{about: o.About, transport: o.Transport}, states: o.States}
 	if p.channel.transport == nil {
 		p.channel.transport = http.DefaultTransport
 	}
+	bad := new(bellman.Invalid)
 	if o.States == nil {
-		return nil, errors.New("gateway: states are needed: without them no answer means anything")
+		bad.Add("states", "is needed: without it no answer means anything")
 	}
 	var err error
 	if p.channel.signer, err = sign.New(o.Sign); err != nil {
-		return nil, fmt.Errorf("gateway: sign: %w", err)
+		bad.Note("sign", err)
 	}
-	if p.query, err = p.compile("query", o.Query, http.MethodGet); err != nil {
-		return nil, err
+	p.query = p.channel.compile(bad, "query", o.Query, http.MethodGet)
+	requests := o.Request.URL != "" || o.Request.Method != "" || o.Request.Body != "" || o.Request.Headers != nil
+	if requests {
+		p.request = p.channel.compile(bad, "request", o.Request, http.MethodPost)
 	}
-	if o.Request.URL == "" && o.Request.Method == "" && o.Request.Body == "" && o.Request.Headers == nil {
+	if p.request != nil && !slices.Contains(p.request.names(), "ref_no") {
+		bad.Add("request", "names no refund: want {ref_no} in its url, headers or body, so that the channel knows a repeat of it")
+	}
+	switch err := bad.Err(); {
+	case err != nil:
+		return nil, fmt.Errorf("gateway: %w", err)
+	case requests:
+		return requesting{p}, nil
+	default:
 		return p, nil
 	}
-	if p.request, err = p.compile("request", o.Request, http.MethodPost); err != nil {
-		return nil, err
-	}
-	if !slices.Contains(p.request.names(), "ref_no") {
-		return nil, errors.New("gateway: request: names no refund: want {ref_no} in its url, headers or body, so that the channel knows a repeat of it")
-	}
-	return requesting{p}, nil
-}
-
-func (p *Poll) compile(name string, from Request, method string) (*request, error) {
-	r, err := compile(from, method)
-	if err == nil {
-		err = p.channel.checkSigned(r)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("gateway: %s: %w", name, err)
-	}
-	return r, nil
 }
 
 // CheckRef returns an *[bellman.Invalid] that names ref_no, order_no, merchant_no or vars.NAME if a

@@ -110,7 +110,7 @@ func TestNewPoll(t *testing.T) {
 		o    gateway.PollOptions
 		want string
 	}{
-		{gateway.PollOptions{Query: query}, "states are needed"},
+		{gateway.PollOptions{Query: query}, "states: is needed"},
 		{gateway.PollOptions{States: pollStates(t)}, "query: url: "},
 		{gateway.PollOptions{States: pollStates(t), Query: gateway.Request{URL: "http://gw.internal/x"}}, "names no order"},
 		{gateway.PollOptions{States: pollStates(t), Query: query, Request: gateway.Request{URL: "http://gw.internal/{order_no}"}}, "request: names no refund"},

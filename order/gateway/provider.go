@@ -138,8 +138,9 @@ var providers = map[string]struct{ base, states, refund string }{
 	Antom:    {"https://open-sea-global.alipay.com", "antom", "antom_refund"},
 }
 
-// NewProvider returns the channel of one account. The keys are read now. An error names the option that is
-// wrong, and contains no key.
+// NewProvider returns the channel of one account. The keys are read now. An error wraps a
+// *[bellman.Invalid] that names every wrong option as the configuration does (mch_id for MerchantID of WeChat Pay), and
+// contains no key.
 func NewProvider(o ProviderOptions) (*Provider, error) {
 	known, is := providers[o.Provider]
 	if !is {
@@ -152,36 +153,40 @@ func NewProvider(o ProviderOptions) (*Provider, error) {
 	if p.now == nil {
 		p.now = time.Now
 	}
+	bad := new(bellman.Invalid)
 	base, err := baseOf(cmp.Or(o.BaseURL, known.base))
-	if err == nil {
-		p.protocol, err = protocolOf(base, o)
+	if err != nil {
+		bad.Note("url", err)
+		base = new(url.URL)
 	}
+	p.protocol = protocolOf(base, o, bad)
 	preset := known.states
 	if o.Provider == UnionPay && o.PayTimeout != 0 {
 		preset += " " + o.PayTimeout.String()
 	}
-	if err == nil {
-		p.query, err = states.CompileQuery(preset)
+	if p.query, err = states.CompileQuery(preset); err != nil {
+		bad.Note("pay_timeout", err)
 	}
-	if err == nil {
-		p.close, err = states.CompileClose(known.states)
+	if p.close, err = states.CompileClose(known.states); err != nil {
+		return nil, fmt.Errorf("gateway: %s: %w", o.Provider, err)
 	}
-	if err != nil {
+	if err := bad.Err(); err != nil {
 		return nil, fmt.Errorf("gateway: %s: %w", o.Provider, err)
 	}
 	return p, nil
 }
 
-func protocolOf(base *url.URL, o ProviderOptions) (protocol, error) {
+// protocolOf returns the protocol of a provider, and notes every wrong option.
+func protocolOf(base *url.URL, o ProviderOptions, bad *bellman.Invalid) protocol {
 	switch o.Provider {
 	case WeChatV2:
-		return newWeChatV2(base, o)
+		return newWeChatV2(base, o, bad)
 	case UnionPay:
-		return newUnionPay(base, o)
+		return newUnionPay(base, o, bad)
 	case Stripe:
-		return newStripe(base, o)
+		return newStripe(base, o, bad)
 	default:
-		return newAntom(base, o)
+		return newAntom(base, o, bad)
 	}
 }
 
@@ -189,7 +194,7 @@ func protocolOf(base *url.URL, o ProviderOptions) (protocol, error) {
 func baseOf(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(text, "/"))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("url: want an address without a query, such as https://api.example.com")
+		return nil, errors.New("want an address without a query, such as https://api.example.com")
 	}
 	return u, nil
 }

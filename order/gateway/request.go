@@ -52,21 +52,12 @@ type header struct {
 // Check returns all mistakes of a template. Each error names the part that is wrong, such as "url: …".
 // method is the default method.
 func (from Request) Check(method string) []error {
-	_, wrong := compileAll(from, method)
+	_, wrong := compile(from, method)
 	return wrong
 }
 
-// compile parses a template. An error names the first part that is wrong.
-func compile(from Request, method string) (*request, error) {
-	r, wrong := compileAll(from, method)
-	if len(wrong) > 0 {
-		return nil, wrong[0]
-	}
-	return r, nil
-}
-
-// compileAll is compile with all mistakes.
-func compileAll(from Request, method string) (*request, []error) {
+// compile parses a template. The errors name every part that is wrong.
+func compile(from Request, method string) (*request, []error) {
 	r := &request{method: cmp.Or(from.Method, method)}
 	var wrong []error
 	if !slices.Contains(methods, r.method) {

@@ -42,26 +42,21 @@ type stripePay struct {
 // stripeVersion is the shape of the answers that is asked for, whatever the account's default is.
 const stripeVersion = "2024-06-20"
 
-func newStripe(base *url.URL, o ProviderOptions) (protocol, error) {
+func newStripe(base *url.URL, o ProviderOptions, bad *bellman.Invalid) protocol {
 	s := &stripePay{base: base, account: o.MerchantID}
-	switch {
-	case !private(base):
-		return nil, errors.New("url: want https, because only TLS says that an answer is Stripe's")
-	case len(o.Keys) != 1:
-		return nil, errors.New("secret_key: want one, sk_… or rk_…")
-	case s.account != "" && !strings.HasPrefix(s.account, "acct_"):
-		return nil, errors.New("stripe_account: want acct_…")
+	if !private(base) && base.Host != "" {
+		bad.Add("url", "want https, because only TLS says that an answer is Stripe's")
 	}
-	key, err := o.Keys[0].Resolve()
+	if s.account != "" && !strings.HasPrefix(s.account, "acct_") {
+		bad.Add("stripe_account", "want acct_…")
+	}
+	text, err := stripeKey(o.Keys)
 	if err != nil {
-		return nil, fmt.Errorf("secret_key: %w", err)
-	}
-	text := string(key)
-	if !strings.HasPrefix(text, "sk_") && !strings.HasPrefix(text, "rk_") || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("secret_key: want a secret or restricted key, sk_… or rk_…")
+		bad.Note("secret_key", err)
 	}
 	s.key = func() string { return text }
-	switch kind, _, _ := strings.Cut(text[3:], "_"); kind {
+	_, kind, _ := strings.Cut(text, "_")
+	switch kind, _, _ := strings.Cut(kind, "_"); kind {
 	case "live":
 		s.live = "true"
 	case "test":
@@ -69,10 +64,26 @@ func newStripe(base *url.URL, o ProviderOptions) (protocol, error) {
 	}
 	if len(o.NoticeSecrets) > 0 {
 		if s.verifier, err = sign.NewVerifier(sign.VerifyConfig{Scheme: sign.Stripe, Secrets: o.NoticeSecrets}); err != nil {
-			return nil, fmt.Errorf("webhook_secrets: %w", err)
+			bad.Note("webhook_secrets", err)
 		}
 	}
-	return s, nil
+	return s
+}
+
+// stripeKey returns the only key of several secrets.
+func stripeKey(secrets []sign.Secret) (string, error) {
+	if len(secrets) != 1 {
+		return "", errors.New("want one, sk_… or rk_…")
+	}
+	key, err := secrets[0].Resolve()
+	if err != nil {
+		return "", err
+	}
+	text := string(key)
+	if !strings.HasPrefix(text, "sk_") && !strings.HasPrefix(text, "rk_") || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", errors.New("want a secret or restricted key, sk_… or rk_…")
+	}
+	return text, nil
 }
 
 var (

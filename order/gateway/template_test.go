@@ -53,7 +53,7 @@ func TestURL(t *testing.T) {
 		{"several in one value", host + "/?no=x-{order_no}.{merchant_no}&b=1", "a&", "", "/?no=x-a%26.m&b=1", ""},
 	}
 	for _, tt := range tests {
-		r, err := compile(Request{URL: tt.url}, "GET")
+		r, err := compileOne(Request{URL: tt.url}, "GET")
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -110,7 +110,7 @@ func TestBody(t *testing.T) {
 		if tt.mediaType != "" {
 			from.Headers = map[string]string{"content-type": tt.mediaType}
 		}
-		r, err := compile(from, "POST")
+		r, err := compileOne(from, "POST")
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -127,7 +127,7 @@ func TestBody(t *testing.T) {
 }
 
 func TestHeader(t *testing.T) {
-	r, err := compile(Request{URL: host + "/{order_no}", Headers: map[string]string{
+	r, err := compileOne(Request{URL: host + "/{order_no}", Headers: map[string]string{
 		"authorization": "Bearer {vars.token}", "X-Fixed": "ä", "user-agent": "shop"}}, "GET")
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestCompile(t *testing.T) {
 		{body("<?a?>{order_no}"), "is no XML"},
 	}
 	for _, tt := range tests {
-		if _, err := compile(tt.from, "GET"); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := compileOne(tt.from, "GET"); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("compile(%+v) = %v; want %q", tt.from, err, tt.want)
 		}
 	}
@@ -266,7 +266,7 @@ func FuzzFill(f *testing.F) {
 	}
 	var compiled []*request
 	for _, from := range templates {
-		r, err := compile(from, "GET")
+		r, err := compileOne(from, "GET")
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -409,7 +409,7 @@ func blank(v any) any {
 // placeholders.
 func TestHeaderFromElsewhere(t *testing.T) {
 	t.Setenv("GATEWAY_TOKEN", "Bearer {order_no}")
-	r, err := compile(Request{URL: host + "/{order_no}", Headers: map[string]string{"Authorization": "env:GATEWAY_TOKEN"}}, "GET")
+	r, err := compileOne(Request{URL: host + "/{order_no}", Headers: map[string]string{"Authorization": "env:GATEWAY_TOKEN"}}, "GET")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -417,8 +417,17 @@ func TestHeaderFromElsewhere(t *testing.T) {
 	if got := r.fill(&order.Order{OrderNo: "7"}, bad).header.Get("Authorization"); got != "Bearer {order_no}" || bad.Err() != nil {
 		t.Errorf("Authorization = %q, %v; want the variable's text as it is", got, bad.Err())
 	}
-	_, err = compile(Request{URL: host + "/{order_no}", Headers: map[string]string{"Authorization": "env:GATEWAY_NO_TOKEN"}}, "GET")
+	_, err = compileOne(Request{URL: host + "/{order_no}", Headers: map[string]string{"Authorization": "env:GATEWAY_NO_TOKEN"}}, "GET")
 	if err == nil || !strings.Contains(err.Error(), "GATEWAY_NO_TOKEN is not set") {
 		t.Errorf("with a variable that is not set: %v", err)
 	}
+}
+
+// compileOne is compile with the first mistake.
+func compileOne(from Request, method string) (*request, error) {
+	r, wrong := compile(from, method)
+	if len(wrong) > 0 {
+		return nil, wrong[0]
+	}
+	return r, nil
 }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -54,41 +53,58 @@ const (
 	unionPayTest = "00040000:SIGN" // in the test environment
 )
 
-func newUnionPay(base *url.URL, o ProviderOptions) (protocol, error) {
+func newUnionPay(base *url.URL, o ProviderOptions, bad *bellman.Invalid) protocol {
 	u := &unionPay{base: base, merID: o.MerchantID, roots: x509.NewCertPool(), middle: x509.NewCertPool()}
 	if base.Hostname() != "gateway.95516.com" {
 		u.name = unionPayTest
 	}
 	if u.merID == "" {
-		return nil, errors.New("mer_id: want the merchant's number")
+		bad.Add("mer_id", "want the merchant's number")
 	}
-	own, err := sign.NewRSAVerifier(o.Certificate)
-	if err != nil || own.Certificate == nil {
-		return nil, fmt.Errorf("certificate: %w", cmp.Or(err, errors.New("is a public key: want the merchant's signing certificate, whose serial number is certId")))
+	var err error
+	if u.sign, err = sign.RSASigner(o.PrivateKey); err != nil {
+		bad.Note("private_key", err)
+	}
+	if err := u.readOwn(o.Certificate); err != nil {
+		bad.Note("certificate", err)
+	}
+	if err := u.trust(o.Roots); err != nil {
+		bad.Note("root_certificates", err)
+	}
+	return u
+}
+
+// readOwn takes the number and the end of the merchant's certificate.
+func (u *unionPay) readOwn(secret sign.Secret) error {
+	own, err := sign.NewRSAVerifier(secret)
+	if err != nil {
+		return err
+	}
+	if own.Certificate == nil {
+		return errors.New("is a public key: want the merchant's signing certificate, whose serial number is certId")
+	}
+	if u.sign != nil { // else the private key is wrong already
+		probe, err := u.sign([]byte("probe"))
+		if err != nil || !own.Verify([]byte("probe"), probe) {
+			return errors.New("belongs to another key than private_key")
+		}
 	}
 	u.certID, u.expires = own.Certificate.SerialNumber.String(), own.Certificate.NotAfter
-	if u.sign, err = sign.RSASigner(o.PrivateKey); err != nil {
-		return nil, fmt.Errorf("private_key: %w", err)
-	}
-	probe, err := u.sign([]byte("probe"))
-	if err != nil || !own.Verify([]byte("probe"), probe) {
-		return nil, errors.New("certificate: belongs to another key than private_key")
-	}
-	return u, u.trust(o.Roots)
+	return nil
 }
 
 // trust reads the certificates that answers must lead to.
 func (u *unionPay) trust(roots sign.Secret) error {
 	text, err := roots.Resolve()
 	if err != nil {
-		return fmt.Errorf("root_certificates: %w", err)
+		return err
 	}
 	found := 0
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		c, err := x509.ParseCertificate(block.Bytes)
 		switch {
 		case err != nil:
-			return errors.New("root_certificates: has a block that is no certificate")
+			return errors.New("has a block that is no certificate")
 		case !c.IsCA:
 			u.pinned = append(u.pinned, c.Raw)
 			found++
@@ -100,7 +116,7 @@ func (u *unionPay) trust(roots sign.Secret) error {
 		}
 	}
 	if found == 0 {
-		return errors.New("root_certificates: want UnionPay's root and middle certificate in PEM, one behind the other")
+		return errors.New("want UnionPay's root and middle certificate in PEM, one behind the other")
 	}
 	return nil
 }

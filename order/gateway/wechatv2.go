@@ -52,31 +52,33 @@ const (
 	wechatMD5  = "MD5"
 )
 
-func newWeChatV2(base *url.URL, o ProviderOptions) (protocol, error) {
+func newWeChatV2(base *url.URL, o ProviderOptions, bad *bellman.Invalid) protocol {
 	w := &wechatV2{base: base, appID: o.AppID, mchID: o.MerchantID, subMchID: o.SubMerchantID, signType: cmp.Or(o.SignType, wechatHMAC)}
-	switch {
-	case w.mchID == "":
-		return nil, errors.New("mch_id: want the merchant's number")
-	case w.appID == "":
-		return nil, errors.New("app_id: want the application's id")
-	case w.signType != wechatHMAC && w.signType != wechatMD5:
-		return nil, fmt.Errorf("sign_type: %.20q: want %s or %s", w.signType, wechatHMAC, wechatMD5)
-	case len(o.Keys) == 0:
-		return nil, errors.New("api_key: want the API key (API密钥) of v2, for no answer counts unverified")
+	if w.mchID == "" {
+		bad.Add("mch_id", "want the merchant's number")
+	}
+	if w.appID == "" {
+		bad.Add("app_id", "want the application's id")
+	}
+	if w.signType != wechatHMAC && w.signType != wechatMD5 {
+		bad.Add("sign_type", fmt.Sprintf("%.20q: want %s or %s", w.signType, wechatHMAC, wechatMD5))
+	}
+	if len(o.Keys) == 0 {
+		bad.Add("api_key", "want the API key (API密钥) of v2, for no answer counts unverified")
 	}
 	keys := make([][]byte, len(o.Keys))
 	for i, secret := range o.Keys {
 		key, err := secret.Resolve()
-		if err != nil {
-			return nil, fmt.Errorf("api_key[%d]: %w", i, err)
+		if err == nil && len(key) != 32 {
+			err = fmt.Errorf("has %d characters: want the 32 of the API key of v2", len(key))
 		}
-		if len(key) != 32 {
-			return nil, fmt.Errorf("api_key[%d]: has %d characters: want the 32 of the API key of v2", i, len(key))
+		if err != nil {
+			bad.Note(fmt.Sprintf("api_key[%d]", i), err)
 		}
 		keys[i] = key
 	}
 	w.keys = func() [][]byte { return keys }
-	return w, nil
+	return w
 }
 
 // What WeChat Pay takes as out_trade_no and out_refund_no.

@@ -33,7 +33,7 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 	case w.life.State == outcome:
 		return bellman.Verdict{}, nil
 	case w.life.over():
-		return bellman.Verdict{}, coded.Errorf("poll.decided", "%w: the refund or transfer is %s", bellman.ErrConflict, w.life.State)
+		return bellman.Verdict{}, coded.Errorf("poll.decided", "%w: the refund or transfer is %s and stays so", bellman.ErrConflict, w.life.State)
 	}
 	var m move
 	w.life, m = decide(w.life, answer{reading: r}, now)

@@ -77,7 +77,7 @@ var (
 )
 
 // New returns the handler of a queue of polls at the channel c, which may be nil if there is a Default
-// account. An error names the rule that is wrong.
+// account. An error wraps a *[bellman.Invalid] that names the wrong rule as the configuration does.
 func New(c Channel, r Rules) (*Handler, error) {
 	if c == nil && (r.Accounts == nil || r.Default == "") {
 		return nil, errors.New("poll: there is no channel to ask")
@@ -85,14 +85,14 @@ func New(c Channel, r Rules) (*Handler, error) {
 	h := &Handler{channel: c, schedules: cmp.Or(r.Schedules, new(schedule.Cache))}
 	if r.Request && c != nil {
 		if _, ok := c.(Requester); !ok {
-			return nil, errors.New("poll: request: the channel cannot request, only query")
+			return nil, fmt.Errorf("poll: %w", wrong("request", "the channel cannot request, only query"))
 		}
 	}
 	r.Of = cmp.Or(r.Of, order.OfRefund)
 	switch r.Of {
 	case order.OfRefund, order.OfTransfer, OfProfitSharing:
 	default:
-		return nil, fmt.Errorf("poll: of: %q: want refund, transfer or profitsharing", r.Of)
+		return nil, fmt.Errorf("poll: %w", wrong("of", fmt.Sprintf("%q: want refund, transfer or profitsharing", r.Of)))
 	}
 	r.Log = cmp.Or(r.Log, slog.Default())
 	if r.Now == nil {
@@ -107,6 +107,10 @@ func New(c Channel, r Rules) (*Handler, error) {
 	}
 	h.rules = r
 	return h, nil
+}
+
+func wrong(field, problem string) error {
+	return &bellman.Invalid{Fields: []bellman.FieldError{{Field: field, Problem: problem}}}
 }
 
 func (h *Handler) plan(t *bellman.Task) (*plan, error) {

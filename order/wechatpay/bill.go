@@ -133,7 +133,7 @@ func (c *Channel) fetch(ctx context.Context, file billFile, w io.Writer) error {
 		return err
 	}
 	if got := hash.Sum(nil); string(got) != string(want) {
-		return fmt.Errorf("the file has the hash %x, and WeChat Pay announced %x: download it again", got, want)
+		return fmt.Errorf("the file has the hash %x, and WeChat Pay announced %x: the file is damaged, and a new reconciliation fetches it again", got, want)
 	}
 	return nil
 }

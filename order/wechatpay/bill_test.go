@@ -153,7 +153,7 @@ func TestDownloadBillRefuses(t *testing.T) {
 		{"not encrypted", file("http://api.mch.weixin.qq.com/x", "SHA1", right), nil, nil, "nothing was requested there"},
 		{"another hash", file("SERVER"+tokenURI, "MD5", right), nil, nil, "want one of SHA1"},
 		{"no hash", file("SERVER"+tokenURI, "SHA1", ""), nil, nil, "want one of SHA1"},
-		{"a wrong hash", file("SERVER"+tokenURI, "SHA1", strings.Repeat("00", 20)), nil, nil, "WeChat Pay announced 0000000000000000000000000000000000000000: download it again"},
+		{"a wrong hash", file("SERVER"+tokenURI, "SHA1", strings.Repeat("00", 20)), nil, nil, "WeChat Pay announced 0000000000000000000000000000000000000000: the file is damaged"},
 		{"cut off", nil, func(s *billServer, o *Options) { s.file = s.file[:len(s.file)-9] }, nil, "the file broke off: unexpected EOF"},
 		{"an error instead of the file", nil, func(s *billServer, o *Options) { s.status, s.file = 403, []byte(`{"code":"NO_AUTH"}`) }, nil, `HTTP status 403: "{\"code\":\"NO_AUTH\"}"`},
 	}

@@ -117,7 +117,7 @@ func TestForged(t *testing.T) {
 		{"too old", at(-5 * time.Minute), "signed -5m0s from now"},
 		{"too new", at(5 * time.Minute), "signed 5m0s from now"},
 		{"a stranger's key", stranger, "signature is wrong"},
-		{"an unknown serial", bent(set("Wechatpay-Serial", "ABCDEF")), `"ABCDEF", which is not among PlatformKeys`},
+		{"an unknown serial", bent(set("Wechatpay-Serial", "ABCDEF")), `"ABCDEF", which is not among platform_keys`},
 		{"another nonce", bent(set("Wechatpay-Nonce", "x")), "signature is wrong"},
 		{"another time", bent(set("Wechatpay-Timestamp", fmt.Sprint(now.Unix()+1))), "signature is wrong"},
 		{"no time", bent(set("Wechatpay-Timestamp", "yesterday")), "is no time"},

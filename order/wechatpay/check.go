@@ -14,10 +14,10 @@ import (
 // (wechatpay-go, docs/lovefeast/MerchantOrder.md).
 func (c *Channel) CheckOrder(o *order.Order) error {
 	if n := len(o.OrderNo); n < 6 || n > 32 {
-		return wrong(fmt.Sprintf("WeChat Pay takes 6 to 32 characters, not %d", n))
+		return wrong("order_no", fmt.Sprintf("WeChat Pay takes 6 to 32 characters, not %d", n))
 	}
 	if strings.ContainsFunc(o.OrderNo, outside) {
-		return wrong("WeChat Pay takes letters, digits and _-|* alone")
+		return wrong("order_no", "WeChat Pay takes letters, digits and _-|* alone")
 	}
 	return nil
 }
@@ -30,6 +30,6 @@ func outside(r rune) bool {
 	return true
 }
 
-func wrong(problem string) error {
-	return &bellman.Invalid{Fields: []bellman.FieldError{{Field: "order_no", Problem: problem}}}
+func wrong(field, problem string) error {
+	return &bellman.Invalid{Fields: []bellman.FieldError{{Field: field, Problem: problem}}}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
@@ -27,32 +28,39 @@ type resource struct {
 type opener func(nonce, ciphertext, data []byte) ([]byte, error)
 
 // newOpeners reads the APIv3 keys.
-func newOpeners(secrets []sign.Secret) ([]opener, error) {
-	var openers []opener
+func newOpeners(bad *bellman.Invalid, secrets []sign.Secret) (openers []opener) {
 	for i, secret := range secrets {
-		key, err := secret.Resolve()
+		open, err := newOpener(secret)
 		if err != nil {
-			return nil, fmt.Errorf("wechatpay: APIv3Keys[%d]: %w", i, err)
+			bad.Note(fmt.Sprintf("api_v3_key[%d]", i), err)
 		}
-		if len(key) != 32 {
-			return nil, fmt.Errorf("wechatpay: APIv3Keys[%d]: has %d bytes: want 32", i, len(key))
-		}
-		block, err := aes.NewCipher(key)
-		if err != nil {
-			return nil, fmt.Errorf("wechatpay: APIv3Keys[%d]: cannot be used", i)
-		}
-		gcm, err := cipher.NewGCM(block)
-		if err != nil {
-			return nil, fmt.Errorf("wechatpay: APIv3Keys[%d]: cannot be used", i)
-		}
-		openers = append(openers, func(nonce, ciphertext, data []byte) ([]byte, error) {
-			if len(nonce) != gcm.NonceSize() { // of which Open panics
-				return nil, errors.New("nonce")
-			}
-			return gcm.Open(nil, nonce, ciphertext, data)
-		})
+		openers = append(openers, open)
 	}
-	return openers, nil
+	return openers
+}
+
+func newOpener(secret sign.Secret) (opener, error) {
+	key, err := secret.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	if len(key) != 32 {
+		return nil, fmt.Errorf("has %d bytes: want 32", len(key))
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, errors.New("cannot be used")
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, errors.New("cannot be used")
+	}
+	return func(nonce, ciphertext, data []byte) ([]byte, error) {
+		if len(nonce) != gcm.NonceSize() { // of which Open panics
+			return nil, errors.New("nonce")
+		}
+		return gcm.Open(nil, nonce, ciphertext, data)
+	}, nil
 }
 
 // open decrypts a resource with the key that fits. what is "notice" or "certificate".
@@ -69,5 +77,5 @@ func (c *Channel) open(what string, r *resource) ([]byte, error) {
 			return text, nil
 		}
 	}
-	return nil, fmt.Errorf("the %s's content cannot be decrypted with any of APIv3Keys", what)
+	return nil, fmt.Errorf("the %s's content cannot be decrypted with any api_v3_key", what)
 }

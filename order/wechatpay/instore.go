@@ -2,7 +2,7 @@ package wechatpay
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/bellmanhq/bellman/order"
@@ -20,7 +20,7 @@ type InStore struct {
 // application (应用 ID), which may be empty if there is a SubMchID.
 func NewInStore(appID string, o Options) (*InStore, error) {
 	if appID == "" && o.SubMchID == "" {
-		return nil, errors.New("wechatpay: app id: want the application's, which a reverse names")
+		return nil, fmt.Errorf("wechatpay: %w", wrong("app_id", "want the application's id, which a reverse names"))
 	}
 	c, err := New(o)
 	if err != nil {

@@ -58,8 +58,8 @@ func TestReverse(t *testing.T) {
 		{appID, direct, ""},
 		{appID, partner, ""},
 		{"", partner, ""},
-		{"", direct, "wechatpay: app id: want"},
-		{appID, Options{}, "wechatpay: MchID: want"},
+		{"", direct, "wechatpay: app_id: want"},
+		{appID, Options{}, "wechatpay: mch_id: want"},
 	} {
 		_, err := NewInStore(tt.appID, tt.options)
 		if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {

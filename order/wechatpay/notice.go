@@ -50,7 +50,7 @@ const noticePatience = 3 * time.Second
 // https://pay.weixin.qq.com/doc/v3/merchant/4012791861
 func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint string, err error) {
 	if len(c.decrypt) == 0 {
-		return nil, "", errors.New("notices cannot be read without APIv3Keys")
+		return nil, "", errors.New("notices cannot be read without api_v3_key")
 	}
 	if len(raw.Body) > order.MaxBody {
 		return nil, "", fmt.Errorf("the notice has more than %d bytes", order.MaxBody)

@@ -202,14 +202,14 @@ func TestNoticeIsRefused(t *testing.T) {
 		{"a stranger's key", stranger, "signature is wrong", orderNo},
 		{"a probe", set("Wechatpay-Signature", "WECHATPAY/SIGNTEST/c2ln"), "probing", orderNo},
 		{"another nonce", set("Wechatpay-Nonce", "x"), "signature is wrong", orderNo},
-		{"an unknown serial", set("Wechatpay-Serial", "ABCDEF"), "not among PlatformKeys", orderNo},
+		{"an unknown serial", set("Wechatpay-Serial", "ABCDEF"), "not among platform_keys", orderNo},
 		{"too old", at(-5 * time.Minute), "signed -5m0s from now", orderNo},
 		{"too new", at(5 * time.Minute), "signed 5m0s from now", orderNo},
 		{"not signed, with a key of somebody else", answer{status: 200, body: notice{event: good.event, content: good.content, key: newAPIV3Key}.body(t)}, "not signed", ""},
 		{"not signed, for another merchant", answer{status: 200, body: payment(strings.Replace(good.content, mchID, "1999999999", 1)).body(t)}, "not signed", ""},
 		{"not signed, of an order that cannot be", answer{status: 200, body: payment(strings.Replace(good.content, orderNo, "x y", 1)).body(t)}, "not signed", ""},
 		{"not signed, no JSON", answer{status: 200, body: "x"}, "not signed", ""},
-		{"another APIv3 key", of(notice{event: good.event, content: good.content, key: newAPIV3Key}), "cannot be decrypted with any of APIv3Keys", ""},
+		{"another APIv3 key", of(notice{event: good.event, content: good.content, key: newAPIV3Key}), "cannot be decrypted with any api_v3_key", ""},
 		{"another algorithm", of(notice{event: good.event, content: good.content, algorithm: "AEAD_SM4_GCM"}), `encrypted with "AEAD_SM4_GCM"`, ""},
 		{"another nonce of the content", of(notice{event: good.event, content: good.content, nonce: "fdasflkja485"}), "cannot be decrypted", ""},
 		{"a nonce that is too short", of(notice{event: good.event, content: good.content, nonce: "short"}), "cannot be decrypted", ""},
@@ -230,12 +230,12 @@ func TestNoticeIsRefused(t *testing.T) {
 
 func TestNoticesNeedAPIv3Keys(t *testing.T) {
 	_, _, err := read(t, options(t), payment(trade("SUCCESS")))
-	if err == nil || !strings.Contains(err.Error(), "without APIv3Keys") {
-		t.Errorf("no key: %v; want an error that names APIv3Keys", err)
+	if err == nil || !strings.Contains(err.Error(), "without api_v3_key") {
+		t.Errorf("no key: %v; want an error that names api_v3_key", err)
 	}
 	o := readerOptions(t)
 	o.APIv3Keys = append(o.APIv3Keys, sign.NewSecret("s3cret"))
-	if _, err := New(o); err == nil || err.Error() != "wechatpay: APIv3Keys[1]: has 6 bytes: want 32" {
+	if _, err := New(o); err == nil || err.Error() != "wechatpay: api_v3_key[1]: has 6 bytes: want 32" {
 		t.Errorf("a short key: %v", err)
 	}
 }

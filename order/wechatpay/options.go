@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/order/states"
 )
@@ -62,8 +65,8 @@ type Options struct {
 	Now       func() time.Time  // nil: time.Now
 }
 
-// New returns the channel of one account. The keys are read now. An error names the option that is
-// wrong, and contains no key.
+// New returns the channel of one account. The keys are read now. An error wraps a *[bellman.Invalid] that names every
+// wrong option as the configuration does (private_key for PrivateKey), and contains no key.
 func New(o Options) (*Channel, error) {
 	c := &Channel{mchID: o.MchID, subMchID: o.SubMchID, appID: o.AppID, serial: o.SerialNo, transport: o.Transport, now: o.Now, log: cmp.Or(o.Log, slog.Default())}
 	if c.transport == nil {
@@ -72,43 +75,46 @@ func New(o Options) (*Channel, error) {
 	if c.now == nil {
 		c.now = time.Now
 	}
-	switch {
-	case !isNumber(o.MchID):
-		return nil, errors.New("wechatpay: MchID: want the merchant's number, of digits")
-	case o.SubMchID != "" && !isNumber(o.SubMchID):
-		return nil, errors.New("wechatpay: SubMchID: want the sub-merchant's number, of digits")
-	case !isHex(o.SerialNo) && (o.SerialNo != "" || o.Certificate == sign.Secret{}):
-		return nil, errors.New("wechatpay: SerialNo: want the serial number of the merchant's API certificate, in hex")
-	case len(o.PlatformKeys) == 0 && o.Platform == nil:
-		return nil, errors.New("wechatpay: PlatformKeys: want at least one, for no answer counts unverified")
-	case len(o.APIv3Keys) == 0 && o.Platform != nil:
-		return nil, errors.New("wechatpay: APIv3Keys: want the APIv3 key, with which WeChat Pay encrypts the platform certificates that are fetched")
+	bad := new(bellman.Invalid)
+	if !isNumber(o.MchID) {
+		bad.Add("mch_id", "want the merchant's number, of digits")
+	}
+	if o.SubMchID != "" && !isNumber(o.SubMchID) {
+		bad.Add("sub_mch_id", "want the sub-merchant's number, of digits")
+	}
+	if !isHex(o.SerialNo) && (o.SerialNo != "" || o.Certificate == sign.Secret{}) {
+		bad.Add("serial", "want the serial number of the merchant's API certificate, in hex")
+	}
+	if len(o.PlatformKeys) == 0 && o.Platform == nil {
+		bad.Add("platform_keys", "want at least one, for no answer counts unverified")
+	}
+	if len(o.APIv3Keys) == 0 && o.Platform != nil {
+		bad.Add("api_v3_key", "want the APIv3 key, with which WeChat Pay encrypts the platform certificates that are fetched")
 	}
 	var err error
 	c.domains = &domains{first: Domestic, second: Backup}
 	if o.BaseURL != "" {
 		c.domains.second = ""
 		if c.domains.first, err = parseBase(o.BaseURL); err != nil {
-			return nil, err
+			bad.Note("url", err)
 		}
 	}
 	if c.sign, err = sign.RSASigner(o.PrivateKey); err != nil {
-		return nil, fmt.Errorf("wechatpay: PrivateKey: %w", err)
+		bad.Note("private_key", err)
 	}
 	if (o.Certificate != sign.Secret{}) {
 		if err := c.readCertificate(o.Certificate); err != nil {
-			return nil, fmt.Errorf("wechatpay: Certificate: %w", err)
+			bad.Note("certificate", err)
 		}
 	}
-	if c.keys, c.publicKey, err = readKeys(o.PlatformKeys); err != nil {
-		return nil, err
-	}
-	if c.decrypt, err = newOpeners(o.APIv3Keys); err != nil {
-		return nil, err
+	c.keys, c.publicKey = readKeys(bad, o.PlatformKeys)
+	c.decrypt = newOpeners(bad, o.APIv3Keys)
+	if err := bad.Err(); err != nil {
+		return nil, fmt.Errorf("wechatpay: %w", err)
 	}
 	if o.Platform != nil {
 		if c.fetched, err = o.Platform.of(c, o.APIv3Keys); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("wechatpay: %w", err)
 		}
 	}
 	if c.query, err = states.CompileQuery(preset); err != nil {
@@ -129,12 +135,14 @@ func (c *Channel) readCertificate(secret sign.Secret) error {
 	if own.Certificate == nil {
 		return errors.New("is a public key: want apiclient_cert.pem")
 	}
-	probe, err := c.sign([]byte("probe"))
-	if err != nil || !own.Verify([]byte("probe"), probe) {
-		return errors.New("belongs to another key than PrivateKey")
+	if c.sign != nil { // else the private key is wrong already
+		probe, err := c.sign([]byte("probe"))
+		if err != nil || !own.Verify([]byte("probe"), probe) {
+			return errors.New("belongs to another key than private_key")
+		}
 	}
 	if c.serial != "" && serialKey(c.serial) != serialKey(own.Serial()) {
-		return fmt.Errorf("has the serial number %s, and SerialNo is another", own.Serial())
+		return fmt.Errorf("has the serial number %s, and serial is another", own.Serial())
 	}
 	c.serial, c.ends = own.Serial(), own.Certificate.NotAfter
 	return nil
@@ -163,33 +171,35 @@ func (c *Channel) Certificates() map[string]time.Time {
 
 // readKeys returns the keys by the names that answers give, and which of them is
 // WeChat Pay's public key; empty: none.
-func readKeys(secrets map[string]sign.Secret) (keys map[string]*sign.RSAVerifier, publicKey string, err error) {
+func readKeys(bad *bellman.Invalid, secrets map[string]sign.Secret) (keys map[string]*sign.RSAVerifier, publicKey string) {
 	keys = make(map[string]*sign.RSAVerifier, len(secrets))
-	for name, secret := range secrets {
-		key, err := sign.NewRSAVerifier(secret)
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		field := "platform_keys." + fmt.Sprintf("%.60s", name)
+		key, err := sign.NewRSAVerifier(secrets[name])
 		if err != nil {
-			return nil, "", fmt.Errorf("wechatpay: PlatformKeys[%.60q]: %w", name, err)
+			bad.Note(field, err)
+			continue
 		}
 		switch isID := strings.HasPrefix(name, publicKeyPrefix); {
 		case isID && key.Certificate != nil:
-			return nil, "", fmt.Errorf("wechatpay: PlatformKeys[%.60q]: is a certificate: name it by its serial number, %s", name, key.Serial())
+			bad.Add(field, "is a certificate: name it by its serial number, "+key.Serial())
 		case isID:
 			publicKey = max(publicKey, name)
 		case key.Certificate == nil:
-			return nil, "", fmt.Errorf("wechatpay: PlatformKeys[%.60q]: is a public key: name it by its id, %s…", name, publicKeyPrefix)
+			bad.Add(field, "is a public key: name it by its id, "+publicKeyPrefix+"…")
 		case serialKey(key.Serial()) != serialKey(name):
-			return nil, "", fmt.Errorf("wechatpay: PlatformKeys[%.60q]: the certificate has the serial number %s", name, key.Serial())
+			bad.Add(field, "the certificate has the serial number "+key.Serial())
 		}
 		keys[serialKey(name)] = key
 	}
-	return keys, publicKey, nil
+	return keys, publicKey
 }
 
 func parseBase(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", errors.New("wechatpay: BaseURL: want scheme and host alone, such as " + Domestic)
+		return "", errors.New("want scheme and host alone, such as " + Domestic)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }

@@ -46,7 +46,7 @@ func (p *Platform) of(c *Channel, secrets []sign.Secret) (*platformKeys, error) 
 	for i, secret := range secrets {
 		key, err := secret.Resolve()
 		if err != nil {
-			return nil, fmt.Errorf("wechatpay: APIv3Keys[%d]: %w", i, err)
+			return nil, fmt.Errorf("api_v3_key[%d]: %w", i, err)
 		}
 		fmt.Fprintf(name, "%x\n", sha256.Sum256(key))
 	}

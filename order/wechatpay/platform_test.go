@@ -186,7 +186,7 @@ func TestPlatformIsNotFlooded(t *testing.T) {
 	for i := range 200 {
 		group.Go(func() {
 			forged := answer{status: 200, body: notice{event: "TRANSACTION.SUCCESS", content: trade("SUCCESS")}.body(t), by: strangersKey, serial: fmt.Sprintf("ABC%d", i), at: now}
-			if _, _, err := c.ReadNotice(raw(forged)); err == nil || !strings.Contains(err.Error(), "not among PlatformKeys") {
+			if _, _, err := c.ReadNotice(raw(forged)); err == nil || !strings.Contains(err.Error(), "not among platform_keys") {
 				t.Errorf("a forged notice: %v", err)
 			}
 		})
@@ -259,7 +259,7 @@ func TestPlatformAndPublicKey(t *testing.T) {
 	p.change(func() { p.by, p.serial = certificateKey, firstSerial })
 	p.reads(c, order.Paid, 1)
 	o.APIv3Keys = nil
-	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "APIv3Keys") {
+	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "api_v3_key: ") {
 		t.Errorf("without an APIv3 key: %v", err)
 	}
 }
@@ -282,9 +282,9 @@ func TestMerchantCertificate(t *testing.T) {
 		t.Errorf("the certificate ends at %v; want %v", got, end)
 	}
 	for want, bad := range map[string]func(*Options){
-		"belongs to another key":  func(o *Options) { o.Certificate = made(strangersKey) },
-		"and SerialNo is another": func(o *Options) { o.SerialNo = secondSerial },
-		"is a public key":         func(o *Options) { o.Certificate = publicPEM(t, merchantKey) },
+		"belongs to another key": func(o *Options) { o.Certificate = made(strangersKey) },
+		"and serial is another":  func(o *Options) { o.SerialNo = secondSerial },
+		"is a public key":        func(o *Options) { o.Certificate = publicPEM(t, merchantKey) },
 	} {
 		wrong := o
 		bad(&wrong)

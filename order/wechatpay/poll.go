@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/order/states"
@@ -38,10 +39,10 @@ var (
 // For refunds it is a Refunds.
 func NewPoll(of order.NoticeOf, o Options) (poll.Channel, error) {
 	if of != order.OfRefund && of != order.OfTransfer && of != poll.OfProfitSharing {
-		return nil, fmt.Errorf("wechatpay: of: %q: want refund, transfer or profitsharing", of)
+		return nil, fmt.Errorf("wechatpay: %w", wrong("of", fmt.Sprintf("%q: want refund, transfer or profitsharing", of)))
 	}
 	if of == order.OfTransfer && o.SubMchID != "" {
-		return nil, errors.New("wechatpay: SubMchID: a transfer is of the merchant itself: leave it out")
+		return nil, fmt.Errorf("wechatpay: %w", wrong("sub_mch_id", "a transfer is of the merchant itself: leave it out"))
 	}
 	c, err := New(o)
 	if err != nil {
@@ -182,7 +183,8 @@ func (p *Poll) about(o *order.Order, a *order.Answer) error {
 	case p.of == order.OfTransfer && t.MchID != p.channel.mchID:
 		return fmt.Errorf("the answer is about a transfer of the merchant %.40q", t.MchID)
 	case p.of == order.OfRefund && amount != "" && t.Amount.Refund.String() != amount:
-		return fmt.Errorf("the answer is about a refund of %.20q, not of %.20q", t.Amount.Refund, amount)
+		currency := cmp.Or(o.Vars["currency"], "CNY")
+		return fmt.Errorf("the answer is about a refund of %s, not of %s", money.Shown(t.Amount.Refund.String(), currency), money.Shown(amount, currency))
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func TestPollQuery(t *testing.T) {
 		{order.OfRefund, refund, askRefund, answer{status: 404, body: `{"code":"RESOURCE_NOT_EXISTS"}`}, poll.QueryError, `not signed; it says "RESOURCE_NOT_EXISTS"`},
 		{order.OfRefund, refund, askRefund, signedBy(200, strings.Replace(refundAnswer("SUCCESS"), "-R1", "-R2", 1)), poll.QueryError, "about the refund"},
 		{order.OfRefund, refund, askRefund, signedBy(200, strings.Replace(refundAnswer("SUCCESS"), `"out_trade_no":"1`, `"out_trade_no":"2`, 1)), poll.QueryError, "a refund of the order"},
-		{order.OfRefund, refund, askRefund, signedBy(200, strings.Replace(refundAnswer("SUCCESS"), `"refund":888`, `"refund":88`, 1)), poll.QueryError, `a refund of "88", not of "888"`},
+		{order.OfRefund, refund, askRefund, signedBy(200, strings.Replace(refundAnswer("SUCCESS"), `"refund":888`, `"refund":88`, 1)), poll.QueryError, "a refund of 0.88 CNY, not of 8.88 CNY"},
 		{order.OfRefund, refund, askRefund, signedBy(200, `[]`), poll.QueryError, "not the JSON object"},
 		{order.OfTransfer, transfer, askTransfer, signedBy(200, transferAnswer("SUCCESS")), poll.Done, ""},
 		{order.OfTransfer, transfer, askTransfer, signedBy(200, transferAnswer("WAIT_USER_CONFIRM")), poll.Waiting, ""},
@@ -198,7 +198,7 @@ func TestNewPoll(t *testing.T) {
 		of   order.NoticeOf
 		o    Options
 		want string
-	}{{"payment", options(t), "want refund"}, {order.OfTransfer, sub, "of the merchant itself"}, {order.OfRefund, Options{}, "MchID"}} {
+	}{{"payment", options(t), "want refund"}, {order.OfTransfer, sub, "of the merchant itself"}, {order.OfRefund, Options{}, "mch_id"}} {
 		if _, err := NewPoll(tt.of, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("NewPoll(%s) = %v; want %q", tt.of, err, tt.want)
 		}

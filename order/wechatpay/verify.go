@@ -63,7 +63,7 @@ func verify(what string, header func(name string) string, body []byte, now time.
 	}
 	key := find(serialKey(serial))
 	if key == nil {
-		return fmt.Errorf("the %s is signed with the key %.60q, which is not among PlatformKeys", what, serial)
+		return fmt.Errorf("the %s is signed with the key %.60q, which is not among platform_keys", what, serial)
 	}
 	text := append([]byte(stamp+"\n"+nonce+"\n"), body...)
 	if !key.Verify(append(text, '\n'), signature) {
