@@ -40,6 +40,7 @@ var families = map[string][]string{
 	"event": {"order.watch", "order.notice", "order.undecided", "order.late_watch", "order.late_payment", "order.duplicate_payment",
 		"order.paid", "order.paid_refunded", "order.closed", "order.revoked", "order.failed", "poll.watch", "poll.done", "poll.failed"},
 	"reconcile.state": {"waiting", "running", "done", "failed"},
+	"reconcile.bill":  {"trade", "fund_flow"},
 	"reconcile.from":  {"channel", "file"},
 	"reconcile.kind":  {"missing_here", "missing_there", "amount", "state", "refund", "duplicate"},
 	"scheme":          sign.Schemes(),
