@@ -123,14 +123,13 @@ func (w *ward) attempted(now time.Time, name string, task bellman.ID, a *bellman
 		w.by = make(map[string]*list.Element)
 	}
 	el := w.by[name]
-	var p *patient
 	if el == nil {
 		w.discharge(mostHealth - 1)
-		p = &patient{Recent: Recent{Name: name}}
-	} else {
-		p = el.Value.(*patient)
-		w.of(p).Remove(el)
+		el = w.well.PushBack(&patient{Recent: Recent{Name: name}})
+		w.by[name] = el
 	}
+	p := el.Value.(*patient)
+	was := w.of(p)
 	at := now.Unix() / 60
 	for ; p.last < at; p.last++ {
 		p.last = max(p.last, at-healthMinutes)
@@ -149,7 +148,12 @@ func (w *ward) attempted(now time.Time, name string, task bellman.ID, a *bellman
 		p.Failed++
 		p.Failure = &Failure{At: a.Started, Task: task, Result: a.Result, Status: a.Status, Error: cut(a.Error), Response: cut(a.Response)}
 	}
-	w.by[name] = w.of(p).PushBack(p)
+	if to := w.of(p); to == was {
+		to.MoveToBack(el)
+	} else {
+		was.Remove(el)
+		w.by[name] = to.PushBack(p)
+	}
 }
 
 // of returns the list in which an entry belongs.

@@ -100,3 +100,26 @@ func TestMinutesInSteps(t *testing.T) {
 		t.Errorf("%d shards claimed in the first step; want 6", f.Minutes[0].Claimed)
 	}
 }
+
+// What each attempt costs: an endpoint and a merchant of a thousand.
+func BenchmarkHealth(b *testing.B) {
+	var h Health
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = fmt.Sprintf("https://merchant-%d.example:443", i)
+	}
+	a := attempt(h0, bellman.Accepted)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		h.Attempted(h0, names[i%1000], names[i%1000], bellman.ID{}, a)
+	}
+}
+
+func BenchmarkHistory(b *testing.B) {
+	h := NewHistory(h0)
+	a := attempt(h0, bellman.Accepted)
+	b.ReportAllocs()
+	for b.Loop() {
+		h.Attempted(h0, "q", a, bellman.Succeeded)
+	}
+}

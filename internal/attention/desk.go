@@ -153,7 +153,7 @@ func (d *Desk) Late(ctx context.Context) (merchants []string, err error) {
 func (d *Desk) rowsFor(ctx context.Context, f *figures.Figures) (*rows, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.rows != nil && time.Since(d.read) < rowsAge && d.rows.has(f, d.o.Engine.PausedMerchants()) {
+	if d.rows != nil && time.Since(d.read) < rowsAge && slices.Equal(d.rows.paused, d.o.Engine.PausedMerchants()) {
 		return d.rows, nil
 	}
 	r, err := d.readRows(ctx, f)

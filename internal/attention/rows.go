@@ -81,11 +81,6 @@ func in(groups map[string]*group, name string) *group {
 // more reports whether the group may have more tasks than were read.
 func (g *group) more(r *rows) bool { return g.tasks > 0 && (r.dueMore || r.deferredMore) }
 
-// has reports whether the reading covers the paused merchants of now.
-func (r *rows) has(_ *figures.Figures, paused []figures.MerchantPause) bool {
-	return slices.Equal(r.paused, paused)
-}
-
 func (d *Desk) readRows(ctx context.Context, f *figures.Figures) (*rows, error) {
 	r := &rows{queues: map[string]*group{}, endpoints: map[string]*group{}, merchants: map[string]*group{}, failures: map[string]*figures.Failure{}, failed: map[string]failedTasks{}, late: map[lateOf]time.Time{}}
 	r.paused = d.o.Engine.PausedMerchants()

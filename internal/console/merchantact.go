@@ -31,6 +31,7 @@ func (q *request) merchantAction() {
 		q.showMerchant(status, no, form)
 		return
 	}
+	q.needs.forget()
 	q.goDone(to, action)
 }
 

@@ -102,6 +102,7 @@ func (q *request) pauseOrResume(page string, nameless formError, pause, resume f
 		err = do(q.r.Context(), form.Name, q.by(form.Reason))
 	}
 	q.now.forget()
+	q.needs.forget()
 	switch {
 	case errors.Is(err, bellman.ErrNotPaused):
 		q.goDone(page, "unpaused")

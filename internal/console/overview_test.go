@@ -23,7 +23,7 @@ func TestOverviewSaysNoDataWhereThereIsNone(t *testing.T) {
 	if !strings.Contains(got, `Lateness, 5 min</dt><dd><span class="none">no data`) {
 		t.Error("without an attempt the lateness is not said to be no data")
 	}
-	if !strings.Contains(got, "Nothing needs a person now") {
+	if !strings.Contains(got, "Nothing needs attention now") {
 		t.Error("without trouble the page does not say so")
 	}
 }
@@ -99,7 +99,7 @@ func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 	if list, tiles := strings.Index(page, "panel needs"), strings.Index(page, `class="tiles"`); list > tiles {
 		t.Error("the list stands below the figures")
 	}
-	if strings.Contains(page, "Nothing needs a person") {
+	if strings.Contains(page, "Nothing needs attention") {
 		t.Error("the page says that all is well")
 	}
 }
@@ -116,7 +116,7 @@ func TestOverviewNamesOneOrder(t *testing.T) {
 func TestTheOverviewLeavesOutAnOrderFoundPaid(t *testing.T) {
 	s := open(t)
 	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "u", MerchantNo: "M1", OrderNo: "found", Status: bellman.Status{State: bellman.Failed, Finished: time.Now()}}, order.Standing{State: "UNKNOWN", Late: "PAID"}, order.Ask{}), time.Now(), bellman.Attempt{Started: time.Now()})
-	if got := s.get(t, "/").body; strings.Contains(got, "found") || !strings.Contains(got, "Nothing needs a person") {
+	if got := s.get(t, "/").body; strings.Contains(got, "found") || !strings.Contains(got, "Nothing needs attention") {
 		t.Errorf("the overview lists it: %s", got)
 	}
 }
@@ -135,7 +135,7 @@ func TestTheThresholdsAreThoseOfTheAlarms(t *testing.T) {
 	s.raised.rules = []alarm.Rule{{Name: "late", When: alarm.Overdue, Above: 120}}
 	s.now.forget()
 	s.needs.forget()
-	if page := s.get(t, "/").body; strings.Contains(page, hot) || !strings.Contains(page, "Nothing needs a person") {
+	if page := s.get(t, "/").body; strings.Contains(page, hot) || !strings.Contains(page, "Nothing needs attention") {
 		t.Error("90 s late, with a rule above 2m: the page is alarmed all the same")
 	}
 	s.raised.rules = append(s.raised.rules, alarm.Rule{Name: "pay", When: alarm.Overdue, Queue: "pay", Above: 30})
@@ -184,19 +184,19 @@ func TestIntakeIsSeen(t *testing.T) {
 				t.Errorf("%s does not say %q", path, want)
 			}
 		}
-		if strings.Contains(got, "Nothing needs a person") || path == "/" && strings.Contains(got, "main/order.closed") {
+		if strings.Contains(got, "Nothing needs attention") || path == "/" && strings.Contains(got, "main/order.closed") {
 			t.Errorf("%s says that nothing needs anybody, or names a source that is well", path)
 		}
 	}
 	s = open(t)
 	s.fake.gauges.Refusing = 2 // others, of which this node knows no more
-	if got := s.get(t, "/").body; !strings.Contains(got, "No new tasks accepted") || strings.Contains(got, "Nothing needs a person") {
+	if got := s.get(t, "/").body; !strings.Contains(got, "No new tasks accepted") || strings.Contains(got, "Nothing needs attention") {
 		t.Error("the overview does not say that other nodes take nothing in")
 	}
 	s = open(t)
 	s.fake.queues = []figures.Queue{{Name: "pay", Kind: "notify"}}
 	s.intake = func() figures.Intake { return figures.Intake{Open: true, Waiting: 3, High: 10, Low: 5} }
-	if got := s.get(t, "/").body; strings.Contains(got, "taken in") || !strings.Contains(got, "Nothing needs a person") {
+	if got := s.get(t, "/").body; strings.Contains(got, "taken in") || !strings.Contains(got, "Nothing needs attention") {
 		t.Error("the overview speaks of flow control while tasks are taken in")
 	}
 	if got := s.get(t, "/queues").body; !strings.Contains(got, "Tasks are taken in") || strings.Contains(got, "MiB") {
@@ -273,7 +273,7 @@ func TestOverviewNamesThePausedAndTheThrottled(t *testing.T) {
 			t.Errorf("the first page does not say %q", want)
 		}
 	}
-	if strings.Contains(got, "Nothing needs a person") {
+	if strings.Contains(got, "Nothing needs attention") {
 		t.Error("the first page says that nothing needs anybody")
 	}
 	if got := s.get(t, "/endpoints").body; !strings.Contains(got, "Throttled · 1.25/s") || !strings.Contains(got, "Failing<") || strings.Contains(got, "Normal<") {
