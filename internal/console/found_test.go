@@ -23,7 +23,7 @@ func (r *reply) has(t *testing.T, wants []string, not ...string) {
 	t.Helper()
 	for _, want := range wants {
 		if !strings.Contains(r.body, want) {
-			t.Errorf("%s lacks %q: %s", r.Request.URL, want, r.body[strings.Index(r.body, "<main"):])
+			t.Errorf("%s lacks %q: %s", r.Request.URL, want, r.body[max(strings.Index(r.body, "<main"), 0):])
 		}
 	}
 	for _, unwanted := range not {
