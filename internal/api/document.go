@@ -81,7 +81,7 @@ func document(doc *huma.OpenAPI) ([]byte, error) {
 	delete(schemas.Map(), "ErrorModel")
 	delete(schemas.Map(), "ErrorDetail")
 	for _, field := range []struct{ schema, name string }{
-		{"Task", "last"}, {"TaskDetail", "last"}, {"Queue", "paused"}, {"Endpoint", "paused"},
+		{"Task", "last"}, {"TaskDetail", "last"}, {"Queue", "paused"}, {"Endpoint", "paused"}, {"Endpoint", "last_hour"}, {"Hour", "last_failure"}, {"Attention", "failure"},
 	} {
 		s := schemas.Map()[field.schema]
 		if s == nil || s.Properties[field.name] == nil {

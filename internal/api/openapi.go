@@ -258,7 +258,7 @@ func ours(_ huma.Context, _ string, v any) (any, error) {
 
 // bounds are the ranges of numbers, by field: huma's message names only one bound.
 var bounds = map[string]string{
-	"limit": "want 1 to 200", "status": "want 100 to 599", "concurrency": "want 1 to 100000", "attempts": "want 1 or more", "amount": "want 1 or more", "attempts_after": "want 0 to 2147483647",
+	"limit": "want 1 to 200", "status": "want 100 to 599", "concurrency": "want 1 to 100000", "attempts": "want 1 or more", "amount": "want 1 or more", "attempts_after": "want 0 to 2147483647", "attempt": "want 0 to 2147483647",
 }
 
 var outOfBounds = regexp.MustCompile(`^expected number [<>]= `)

@@ -248,7 +248,7 @@ func TestOverviewNamesMerchantsThatFail(t *testing.T) {
 	if len(got) != attention.MostItems || !strings.Contains(page, "and 3 more") {
 		t.Fatalf("%d entries; want %d, and that there are 3 more", len(got), attention.MostItems)
 	}
-	for _, want := range []string{"Merchant accepts nothing", "F007", "JPY 700", "1 tasks", `Refused · HTTP 200 · {"code":"FAIL"`} {
+	for _, want := range []string{"Merchant accepts nothing", "F007", "700 JPY", "1 tasks", `Refused · HTTP 200 · {"code":"FAIL"`} {
 		if !strings.Contains(got[0], want) {
 			t.Errorf("the first entry does not say %q: %q", want, got[0])
 		}

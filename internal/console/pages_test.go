@@ -482,7 +482,7 @@ func TestLookIsKept(t *testing.T) {
 	b := w.tab(t)
 	b.open("/tasks?state=failed")
 	b.click(`button[value=zh]`)
-	b.says("没有符合条件的任务")
+	b.says("发送第一条通知")
 	if got := b.path(); got != "/tasks?state=failed" {
 		t.Errorf("after the language was chosen the page is %s", got)
 	}

@@ -321,7 +321,7 @@ func TestAllThatIsWrongAtOnce(t *testing.T) {
 		{"/tasks/" + c.waiting, "/tasks/" + c.waiting, url.Values{"action": {"complete"}, "outcome": {"PAID"}}, []string{"请填写原因", "请选择"}},
 		{"/orders?merchant_no=M1001&order_no=paid-1", "/orders", url.Values{"merchant_no": {"M1001"}, "order_no": {"paid-1"}, "action": {"complete"}, "outcome": {"WON"}}, []string{"请填写原因", "请选择"}},
 		{"/tasks/" + c.failed, "/tasks/" + c.failed, url.Values{"action": {"cancel"}}, []string{"请填写原因", "任务已经结束"}},
-		{"/orders?merchant_no=M1001&order_no=paid-1", "/orders", url.Values{"merchant_no": {"M1001"}, "order_no": {"paid-1"}, "action": {"complete"}, "outcome": {"FAILED"}}, []string{"请填写原因", "订单已有其他结果"}},
+		{"/orders?merchant_no=M1001&order_no=paid-1", "/orders", url.Values{"merchant_no": {"M1001"}, "order_no": {"paid-1"}, "action": {"complete"}, "outcome": {"FAILED"}}, []string{"请填写原因", "订单已是 PAID，不再改变"}},
 		{"/links/new", "/links", url.Values{"merchant_no": {"M1001"}, "order_no": {"watched"}, "life": {"24h"}}, []string{"请填写原因", "这个订单没有通知"}},
 		{"/endpoints?name=x", "/endpoints", url.Values{"action": {"pause"}}, []string{"请填写原因", "请填写端点"}},
 		{"/links/new", "/links", url.Values{"merchant_no": {"M1001"}, "order_no": {"watched"}, "life": {"24h"}, "reason": {"r"}}, []string{"这个订单没有通知"}},

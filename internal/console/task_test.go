@@ -41,7 +41,7 @@ func TestActions(t *testing.T) {
 	}
 	s.fake.fail = coded.Errorf("task.ended", "%w: the task is succeeded already", bellman.ErrConflict)
 	if got := s.post(t, page, page, "action", "cancel", "reason", "why not"); got.StatusCode != http.StatusConflict ||
-		!strings.Contains(got.body, "The task has ended already.") || !strings.Contains(got.body, `value="why not"`) {
+		!strings.Contains(got.body, "only a resend attempts it again") || !strings.Contains(got.body, `value="why not"`) {
 		t.Errorf("what the engine refuses: %d; want 409, why, and the form as it was", got.StatusCode)
 	}
 	s.fake.fail = fmt.Errorf("secret of the inside")

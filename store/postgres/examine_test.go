@@ -196,7 +196,7 @@ func TestExamine(t *testing.T) {
 		}
 	}
 	// The commits that were tried added some.
-	want(found, "dead_rows", store.Warning, "bellman_audit has 10", "VACUUM bellman_audit")
+	want(found, "dead_rows", store.Warning, "bellman_audit has 1", "VACUUM bellman_audit")
 	want(found, "prepared_transaction", store.Warning, `transaction "half" of user postgres`, "ROLLBACK PREPARED 'half'")
 	want(found, "replication_slot", store.Warning, `replication slot "forgotten" has no consumer`, "pg_drop_replication_slot('forgotten')")
 

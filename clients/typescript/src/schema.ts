@@ -1499,7 +1499,7 @@ export interface components {
              */
             expires: string | null;
             /** @description The last failed attempt; null: none is known. */
-            failure: components["schemas"]["AttentionFailure"];
+            failure: components["schemas"]["AttentionFailure"] | null;
             /** @enum {string} */
             kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "alarm" | (string & {});
             /** @description Of one merchant or order; empty: it is about none, or about several. */
@@ -1939,7 +1939,7 @@ export interface components {
             /** Format: int32 */
             in_flight: number;
             /** @description null: no attempt within an hour, and none that failed within a day. */
-            last_hour: components["schemas"]["Hour"];
+            last_hour: components["schemas"]["Hour"] | null;
             /**
              * Format: int32
              * @description Present limit of attempts in flight; it adapts.
@@ -2057,7 +2057,7 @@ export interface components {
              */
             failing_since: string | null;
             /** @description The last failed attempt, also before that hour; null: none is known. */
-            last_failure: components["schemas"]["AttentionFailure"];
+            last_failure: components["schemas"]["AttentionFailure"] | null;
             /**
              * Format: double
              * @description Share of them that were accepted, 0 to 1; null: there were none.
