@@ -50,11 +50,11 @@ func TestEndpointsCommand(t *testing.T) {
 		got = append(got, strings.Join(strings.Fields(line), " "))
 	}
 	want := []string{
-		"ENDPOINT IN FLIGHT LIMIT RATE WAITING OLDEST SUCCESS STATE PAUSED",
-		"https://quick.example:443 0 64 - 0 - 100.0% normal -",
-		"https://slow.example:443 0 64 1.25/s 1089 - 68.7% throttled -",
-		"https://deaf.example:443 0 64 - 0 - 0.0% failing -",
-		"https://gone.example:443 0 1 0.5/s 3 - 0.0% breaker open -",
+		"ENDPOINT IN FLIGHT LIMIT RATE WAITING OLDEST SUCCESS LAST HOUR STATE PAUSED",
+		"https://quick.example:443 0 64 - 0 - 100.0% - normal -",
+		"https://slow.example:443 0 64 1.25/s 1089 - 68.7% - throttled -",
+		"https://deaf.example:443 0 64 - 0 - 0.0% - failing -",
+		"https://gone.example:443 0 1 0.5/s 3 - 0.0% - breaker open -",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)

@@ -12,6 +12,9 @@ import (
 	"testing"
 )
 
+// heard is the listener without which check-config warns of a notice.
+const heard = "notices: {listen: '127.0.0.1:2380'}\n"
+
 // What serve refuses in a configuration, check-config refuses with the same text: the file, the line, the field by its
 // name in the file, and never a key. serve has created no store by then.
 func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
@@ -69,7 +72,7 @@ func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
 			"11:26: queues.ali.channel.root_certificates: want alipayRootCert.crt: there is no certificate that is signed with RSA"}},
 		{"an API key of v2", provider("kind: wechatpay_v2\nmch_id: '1900000001'\napp_id: wx1\napi_key: geheim\n"),
 			[]string{"9:16: queues.p.channel.api_key: has 6 characters: want the 32 of the API key of v2"}},
-		{"Stripe's keys", provider("kind: stripe\nsecret_key: pk_1\nstripe_account: '1'\nwebhook_secrets: whsec_1\n"), []string{
+		{"Stripe's keys", provider("kind: stripe\nsecret_key: pk_1\nstripe_account: '1'\nwebhook_secrets: whsec_of_sixteen\n"), []string{
 			"7:19: queues.p.channel.secret_key: want a secret or restricted key, sk_… or rk_…",
 			"8:23: queues.p.channel.stripe_account: want acct_…"}},
 		{"UnionPay's keys", provider("kind: unionpay\nmer_id: '1'\nprivate_key: geheim\ncertificate: geheim\nroot_certificates: geheim\n"), []string{
@@ -81,11 +84,15 @@ func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
 			"9:26: queues.p.channel.antom_public_keys: want a certificate or an RSA public key, in PEM"}},
 		{"a header from a variable of two lines", gateway("reverse: {url: 'http://h/{order_no}', headers: {Authorization: env:TWO_LINES}}\n"),
 			[]string{"9:68: queues.gw.reverse.headers.Authorization: its value has a control character, or white space at an end"}},
-		{"a notice without the header of its signature", gateway("notice: {verify: {scheme: hmac_sha256, secrets: [geheim-geheim-geheim-geheim]}, order: json.no, states: wechat_v3}\n"),
+		{"a notice without the header of its signature", gateway("notice: {verify: {scheme: hmac_sha256, secrets: [geheim-geheim-geheim-geheim]}, order: json.no, states: wechat_v3}\n") + heard,
 			[]string{"9:22: queues.gw.notice.verify: header: hmac_sha256 needs the name of the header with the signature"}},
-		{"a notice whose key is none", gateway("notice: {verify: {scheme: rsa_sha256, header: X, secrets: [geheim]}, order: json.no, states: wechat_v3}\n"),
+		{"a notice whose key is none", gateway("notice: {verify: {scheme: rsa_sha256, header: X, secrets: [geheim]}, order: json.no, states: wechat_v3}\n") + heard,
 			[]string{"9:64: queues.gw.notice.verify.secrets[0]: want a certificate or an RSA public key, in PEM"}},
-		{"a tolerance without a time", gateway("notice: {verify: {scheme: hmac_sha256, header: X, tolerance: 1m, secrets: [geheim-geheim-geheim-geheim]}, order: json.no, states: wechat_v3}\n"),
+		{"a notice with a short key", gateway("notice: {verify: {scheme: hmac_sha256, header: X, secrets: [geheim]}, order: json.no, states: wechat_v3}\n") + heard,
+			[]string{"9:65: queues.gw.notice.verify.secrets[0]: has 6 bytes: want 16 or more"}},
+		{"a notice without any key", gateway("notice: {verify: {scheme: hmac_sha256, header: X}, order: json.no, states: wechat_v3}\n") + heard,
+			[]string{"9:22: queues.gw.notice.verify: secrets: hmac_sha256 needs at least one"}},
+		{"a tolerance without a time", gateway("notice: {verify: {scheme: hmac_sha256, header: X, tolerance: 1m, secrets: [geheim-geheim-geheim-geheim]}, order: json.no, states: wechat_v3}\n") + heard,
 			[]string{"9:66: queues.gw.notice.verify.tolerance: hmac_sha256 signs no time"}},
 		{"a callback that nobody hears of", strings.Replace(gateway(""), "on_exhausted: close", "on_exhausted: callback", 1),
 			[]string{"4:19: queues.gw.on_exhausted: callback tells the queue of then, and there is none"}},

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -50,17 +49,11 @@ var noticeFields = []field[Notice]{
 	}},
 }
 
-// readVerify reads who signs a gateway's notices. The secrets are tried out: those in the file now, others in CheckSecrets.
+// readVerify reads who signs a gateway's notices. Secrets outside the file are tried out in CheckSecrets.
 func readVerify(r *reader, path string, n ast.Node, to *Notice) {
 	kept := len(r.kept)
-	switch c := &to.Verify; {
-	case !fill(r, n, path, verifyFields, c):
-	case c.Scheme == "":
+	if fill(r, n, path, verifyFields, &to.Verify) && to.Verify.Scheme == "" {
 		r.note(n, path+".scheme", "is missing: a notice that nobody signed decides nothing")
-	case !slices.ContainsFunc(c.Secrets, elsewhere):
-		if _, err := sign.NewVerifier(*c); err != nil {
-			r.note(n, path, err.Error())
-		}
 	}
 	for i := range r.kept[kept:] {
 		r.kept[kept+i].fits = func(text string) error {
