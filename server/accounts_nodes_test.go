@@ -25,7 +25,11 @@ func TestTwoNodesShareTheRateOfAnAccount(t *testing.T) {
 		const perSecond, orders, asked = 4, 30, 24
 		d := newDesk(t)
 		queues := d.parse(t, strings.ReplaceAll(accountQueues, "SCHEDULE", "200ms*")) // 75 times the rate
-		a, b := serveNode(t, db.url, "a", queues), serveNode(t, db.url, "b", queues)
+		shared := func(c *config.Config) {
+			c.Queues = queues
+			c.MasterKeys = []sign.Secret{sign.NewSecret(base64.StdEncoding.EncodeToString(make([]byte, 32)))}
+		}
+		a, b := serveNode(t, db.url, "a", shared), serveNode(t, db.url, "b", shared)
 		eventually(t, "both nodes have shards", func() bool {
 			nodes, err := a.Nodes(t.Context())
 			return err == nil && len(nodes.Nodes) == 2 && len(nodes.Nodes[0].Shards) > 0 && len(nodes.Nodes[1].Shards) > 0
@@ -49,13 +53,13 @@ func TestTwoNodesShareTheRateOfAnAccount(t *testing.T) {
 	})
 }
 
-// serveNode runs a node with a master key on a database, until the test is over.
-func serveNode(t *testing.T, url, node string, queues []config.Queue) *client.Client {
+// serveNode runs a node on a database until the test is over. It may deliver to 127.0.0.1.
+func serveNode(t *testing.T, url, node string, with func(*config.Config)) *client.Client {
 	t.Helper()
 	c := config.Default()
-	c.Listen, c.Store, c.Node, c.Queues = "127.0.0.1:0", url, node, queues
+	c.Listen, c.Store, c.Node = "127.0.0.1:0", url, node
 	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-	c.MasterKeys = []sign.Secret{sign.NewSecret(base64.StdEncoding.EncodeToString(make([]byte, 32)))}
+	with(c)
 	s, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

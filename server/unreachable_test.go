@@ -1,12 +1,9 @@
 package server_test
 
 import (
-	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,7 +11,6 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/config"
-	"github.com/bellmanhq/bellman/server"
 )
 
 // Two servers whose advertise is wrong, so that no hint arrives: of tasks that wait in line
@@ -32,34 +28,11 @@ func TestCancelledWhereNoHintArrives(t *testing.T) {
 			io.WriteString(w, "success")
 		}))
 		defer merchant.Close()
-		open := func(node string) *client.Client {
-			c := config.Default()
-			c.Listen, c.Store, c.Node, c.Advertise = "127.0.0.1:0", d.url, node, "127.0.0.1:1"
+		unreachable := func(c *config.Config) {
+			c.Advertise = "127.0.0.1:1"
 			c.Queues[0].Concurrency = 1
-			c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-			s, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			ended := make(chan error, 1)
-			go func() { ended <- s.Run(ctx) }()
-			t.Cleanup(func() {
-				cancel()
-				if err := <-ended; err != nil {
-					t.Errorf("%s: %v", node, err)
-				}
-				if err := s.Close(); err != nil {
-					t.Errorf("%s: %v", node, err)
-				}
-			})
-			api, err := client.New(client.Options{Server: "http://" + s.Addr()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return api
 		}
-		a, b := open("a"), open("b")
+		a, b := serveNode(t, d.url, "a", unreachable), serveNode(t, d.url, "b", unreachable)
 		eventually(t, "shared", func() bool {
 			nodes, err := a.Nodes(t.Context())
 			return err == nil && len(nodes.Nodes) == 2 && len(nodes.Nodes[0].Shards) > 0 && len(nodes.Nodes[1].Shards) > 0

@@ -7,18 +7,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -36,55 +34,21 @@ func ownServer(t *testing.T, settings ...string) string {
 		return ""
 	}
 	install, daemon := find("mariadb-install-db"), find("mariadbd")
-	dir, err := os.MkdirTemp("", "bellman-doctor") // t.TempDir is closed to other users
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	as := &syscall.SysProcAttr{}
-	if os.Getuid() == 0 { // the server does not run as root
-		u, err := user.Lookup("mysql")
-		if err != nil {
-			t.Skip("no user mysql on this machine")
-		}
-		uid, _ := strconv.Atoi(u.Uid)
-		gid, _ := strconv.Atoi(u.Gid)
-		if err := os.Chown(dir, uid, gid); err != nil {
-			t.Fatal(err)
-		}
-		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	}
-	run := func(program string, args ...string) *exec.Cmd {
-		cmd := exec.Command(program, append([]string{"--no-defaults", "--tmpdir=" + dir, "--datadir=" + filepath.Join(dir, "data")}, args...)...)
-		cmd.Dir, cmd.SysProcAttr = dir, as
-		return cmd
-	}
-	if out, err := run(install, "--auth-root-authentication-method=normal").CombinedOutput(); err != nil {
+	own := sqltest.NewOwn(t, "mysql")
+	first := []string{"--no-defaults", "--tmpdir=" + own.Dir, "--datadir=" + filepath.Join(own.Dir, "data")}
+	if out, err := own.Command(install, append(first, "--auth-root-authentication-method=normal")...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	l.Close()
-	server := run(daemon, append([]string{"--socket=" + filepath.Join(dir, "socket"), "--pid-file=" + filepath.Join(dir, "pid"), "--port=" + port,
-		"--bind-address=127.0.0.1", "--innodb-buffer-pool-size=64M"}, settings...)...)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		server.Process.Kill()
-		server.Wait()
-	})
-	db, err := sql.Open("mysql", "root@tcp(127.0.0.1:"+port+")/")
+	own.Start(t, os.Kill, daemon, slices.Concat(first, []string{"--socket=" + filepath.Join(own.Dir, "socket"), "--pid-file=" + filepath.Join(own.Dir, "pid"),
+		"--port=" + own.Port, "--bind-address=127.0.0.1", "--innodb-buffer-pool-size=64M"}, settings)...)
+	db, err := sql.Open("mysql", "root@tcp(127.0.0.1:"+own.Port+")/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if _, err = db.ExecContext(t.Context(), "CREATE DATABASE bellman"); err == nil {
-			return "mysql://root@127.0.0.1:" + port + "/bellman"
+			return "mysql://root@127.0.0.1:" + own.Port + "/bellman"
 		}
 		if time.Now().After(end) {
 			t.Fatal(err)

@@ -5,14 +5,10 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/url"
-	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -32,52 +29,17 @@ func ownServer(t *testing.T, settings ...string) string {
 		t.Skip("no PostgreSQL server on this machine")
 	}
 	bin := filepath.Dir(slices.Max(found))
-	dir, err := os.MkdirTemp("", "bellman-doctor") // t.TempDir is closed to other users
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	as := &syscall.SysProcAttr{}
-	if os.Getuid() == 0 { // the server does not run as root
-		u, err := user.Lookup("postgres")
-		if err != nil {
-			t.Skip("no user postgres on this machine")
-		}
-		uid, _ := strconv.Atoi(u.Uid)
-		gid, _ := strconv.Atoi(u.Gid)
-		if err := os.Chown(dir, uid, gid); err != nil {
-			t.Fatal(err)
-		}
-		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	}
-	run := func(name string, args ...string) *exec.Cmd {
-		cmd := exec.Command(filepath.Join(bin, name), args...)
-		cmd.Dir, cmd.SysProcAttr = dir, as
-		return cmd
-	}
-	data := filepath.Join(dir, "data")
-	if out, err := run("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync").CombinedOutput(); err != nil {
+	own := sqltest.NewOwn(t, "postgres")
+	data := filepath.Join(own.Dir, "data")
+	if out, err := own.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	l.Close()
-	args := []string{"-D", data, "-p", port, "-k", dir, "-c", "listen_addresses=127.0.0.1", "-c", "shared_buffers=16MB"}
+	args := []string{"-D", data, "-p", own.Port, "-k", own.Dir, "-c", "listen_addresses=127.0.0.1", "-c", "shared_buffers=16MB"}
 	for _, s := range settings {
 		args = append(args, "-c", s)
 	}
-	server := run("postgres", args...)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		server.Process.Signal(syscall.SIGQUIT)
-		server.Wait()
-	})
-	address := "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	own.Start(t, syscall.SIGQUIT, filepath.Join(bin, "postgres"), args...)
+	address := "postgres://postgres@127.0.0.1:" + own.Port + "/postgres?sslmode=disable"
 	for end := time.Now().Add(patient); ; time.Sleep(50 * time.Millisecond) {
 		conn, err := pgx.Connect(t.Context(), address)
 		if err == nil {
