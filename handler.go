@@ -86,6 +86,10 @@ func (g *Route) TimeoutOf(t *Task) time.Duration {
 // there. The engine asks for a task with an Endpoint, when it is added and before each attempt, so the
 // answer should come from memory.
 type Limiter interface {
+	// Limits reports whether an endpoint may have a limit at all. The answer stays the same. The limits
+	// of all queues with such endpoints are placed on the same nodes of a cluster.
+	Limits() bool
+
 	// RateOf returns how many attempts an endpoint takes in a second; 0: as the queue says. After an
 	// error the engine uses the queue's rule.
 	RateOf(ctx context.Context, endpoint string) (float64, error)

@@ -18,6 +18,8 @@ type limited struct {
 	hourly *atomic.Int64
 }
 
+func (l limited) Limits() bool { return true }
+
 func (l limited) RateOf(_ context.Context, endpoint string) (float64, error) {
 	if endpoint != "account" {
 		return 0, nil

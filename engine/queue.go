@@ -42,12 +42,27 @@ type Queue struct {
 	perEndpoint bool // limits of one endpoint were given, and hold for the whole cluster
 	slots       bool // one of these limits is EndpointConcurrency
 
+	common *common // of all queues whose endpoints may have rates; nil: this queue's have none
+	rated  bool    // the endpoint has a rate that holds for all these queues
+
 	// Ended returns the tasks to add when a task of this queue ends. They are added in the same
 	// transaction. Ended receives the ended task, with Last, and must not change it. It is called
 	// again if a person revives the task and it ends again. For a task that repeats, it is called
 	// only when the task is cancelled. Ended may be called more than once for one end, of which one
 	// counts: give its tasks keys. Nil: nothing follows.
 	Ended func(task *bellman.Task) []bellman.Task
+}
+
+// Common parts are for the queues whose endpoints may have rates of their own ([bellman.Limiter]).
+// An endpoint's rate holds for the tasks of all these queues, so they must agree which shards have
+// its parts. A queue with limits of its own must have parts of them in the same shards. Therefore
+// the limits of all these queues are divided into the same parts, which start at the same shard.
+type common struct {
+	first, of uint16  // the parts of each queue's own limits; without any, all parts
+	slots     int     // the least EndpointConcurrency that a queue was given; 0: none was
+	most      int     // the least EndpointConcurrency, given or not: parts of an endpoint, at most
+	least     float64 // parts of an endpoint that leave room for the EndpointConcurrency of each queue
+	ratePart  bool    // a queue has a rate of its own
 }
 
 func (q Queue) withDefaults() Queue {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/bellmanhq/bellman"
@@ -30,10 +31,53 @@ func (q *Queue) whole() bool { return q.Concurrency > 0 || q.Rate > 0 }
 
 // own returns the first part of a queue's own limits, and their number.
 func (q *Queue) own() (first, n uint16) {
+	if q.common != nil && (q.rated || q.whole()) {
+		return q.common.first, q.common.of
+	}
 	if n = count(q.Concurrency, q.Rate); n == quotaParts {
 		return 0, n // then the parts of an endpoint are the same for all such queues
 	}
 	return begin("queue", q.Name), n
+}
+
+// setCommon gives queues their common parts.
+func setCommon(queues map[string]Queue) {
+	c := &common{of: quotaParts, most: math.MaxInt, least: 1}
+	first := "" // the queue that determines where the parts start: of those with limits, the first by name
+	for name, q := range queues {
+		if l, ok := q.Handler.(bellman.Limiter); !ok || !l.Limits() {
+			continue
+		}
+		q.common = c
+		queues[name] = q
+		c.most = min(c.most, q.EndpointConcurrency)
+		if q.slots {
+			c.slots = min(cmp.Or(c.slots, q.EndpointConcurrency), q.EndpointConcurrency)
+		}
+		if !q.whole() {
+			continue
+		}
+		if first == "" || name < first {
+			first = name
+		}
+		c.of = min(c.of, count(q.Concurrency, q.Rate))
+		c.ratePart = c.ratePart || q.Rate > 0
+		if q.slots && q.Concurrency > 0 {
+			c.least = max(c.least, math.Ceil(float64(q.EndpointConcurrency)/partAttempts))
+		}
+	}
+	if c.of < quotaParts {
+		c.first = begin("queue", first)
+	}
+}
+
+// partsOf returns the number of parts of an endpoint with a rate.
+func (c *common) partsOf(rate float64) uint16 {
+	least := c.least
+	if c.ratePart {
+		least = max(least, math.Ceil(rate/partRate))
+	}
+	return uint16(min(max(float64(count(c.slots, rate)), least), float64(c.most), float64(c.of)))
 }
 
 // count returns the number of parts of a limit; 0 means no limit.
@@ -53,6 +97,9 @@ func count(atOnce int, rate float64) uint16 {
 func (q *Queue) line(endpoint string, of uint16) (first, n uint16) {
 	if !q.perEndpoint {
 		return 0, of
+	}
+	if q.rated {
+		return begin("endpoint", endpoint) % of, q.common.partsOf(q.EndpointRate)
 	}
 	atOnce := 0 // as configured
 	if q.slots {
@@ -164,7 +211,7 @@ func (q Queue) rules(queue, endpoint string, p quota) dispatch.Rules {
 	slots, mine := p.share(q.Concurrency, of, own)
 	part := float64(mine) / float64(of)
 	switch {
-	case mine == 0:
+	case mine == 0 && q.whole():
 		r.QueueConcurrency, r.QueueRate = 1, 0
 		return r
 	case q.Concurrency > 0:

@@ -33,7 +33,7 @@ func (q Queue) under(l dispatch.Limits) Queue {
 		q.EndpointConcurrency, q.slots, q.perEndpoint = l.Concurrency, true, true
 	}
 	if l.Rate > 0 {
-		q.EndpointRate, q.perEndpoint = l.Rate, true
+		q.EndpointRate, q.perEndpoint, q.rated = l.Rate, true, q.common != nil
 	}
 	return q
 }

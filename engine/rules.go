@@ -60,6 +60,7 @@ func (r *Rules) setQueues(queues []Queue) error {
 		}
 		named[q.Name] = q
 	}
+	setCommon(named)
 	r.queues.Store(&named)
 	return nil
 }

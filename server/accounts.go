@@ -128,6 +128,14 @@ func (s *Server) pollAccounts(q *config.Queue) order.Accounts[poll.Channel] {
 	return accountsOf(s, q, poll.Unavailable, s.pollChannel)
 }
 
+// ratesOf returns the rates of the endpoints of a queue's accounts; nil: it has no accounts.
+func (s *Server) ratesOf(q *config.Queue) func(context.Context, string) (float64, error) {
+	if !q.Order.Channel.HasAccount() {
+		return nil
+	}
+	return s.accounts.RateOf
+}
+
 // accounts is the registry of a server, as the API and the console have it.
 type accounts struct {
 	*account.Registry

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"strings"
 	"testing"
@@ -16,15 +17,26 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// Two nodes on one database share the rate of an account, in two queues, whichever of them takes the orders and refunds in.
+// Two nodes on one database share the rate of an account, in several queues, whichever of them takes the orders and refunds
+// in. Each queue may have limits of its own.
 func TestTwoNodesShareTheRateOfAnAccount(t *testing.T) {
+	t.Run("queues without limits", func(t *testing.T) { shareTheRate(t, accountQueues, "orders", "refunds") })
+	own, names := "\nqueues:\n  tell: {url: \"MERCHANT/notify\"}\n", []string(nil)
+	for i := range 8 { // so many that they would hardly all be placed at one node by chance
+		names = append(names, fmt.Sprint("refunds", i))
+		own += fmt.Sprintf("  %s: {kind: poll, channel: {account: shop1, kind: wechatpay, of: refund}, schedule: SCHEDULE, then: tell, rate: %d/s, concurrency: %d}\n", names[i], 20+i, 10+i)
+	}
+	t.Run("queues with limits of their own", func(t *testing.T) { shareTheRate(t, own, names...) })
+}
+
+func shareTheRate(t *testing.T, yaml string, names ...string) {
 	eachDatabase(t, func(t *testing.T, db database) {
 		if db.kind != "postgres" {
 			t.Skip("one kind of database is enough: the nodes share nothing but its leases")
 		}
-		const perSecond, orders, asked = 4, 30, 24
+		const perSecond, tasks, asked = 4, 60, 24
 		d := newDesk(t)
-		queues := d.parse(t, strings.ReplaceAll(accountQueues, "SCHEDULE", "200ms*")) // 75 times the rate
+		queues := d.parse(t, strings.ReplaceAll(yaml, "SCHEDULE", "200ms*")) // 75 times the rate
 		shared := func(c *config.Config) {
 			c.Queues = queues
 			c.MasterKeys = []sign.Secret{sign.NewSecret(base64.StdEncoding.EncodeToString(make([]byte, 32)))}
@@ -38,10 +50,12 @@ func TestTwoNodesShareTheRateOfAnAccount(t *testing.T) {
 		in := shop.put()
 		in.Rate = fmt.Sprint(perSecond, "/s")
 		register(t, a, "shop1", in)
-		for i := range orders {
-			api := []*client.Client{a, b}[i%2]
-			create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: fmt.Sprint("ORDER", i)})
-			create(t, api, client.CreateTask{Queue: "refunds", MerchantNo: "M1", OrderNo: fmt.Sprint("ORDER", i), RefNo: fmt.Sprint("REFUND", i)})
+		for i := range tasks {
+			task := client.CreateTask{Queue: names[i%len(names)], MerchantNo: "M1", OrderNo: fmt.Sprint("ORDER", i)}
+			if task.Queue != "orders" {
+				task.RefNo = fmt.Sprint("REFUND", i)
+			}
+			create(t, []*client.Client{a, b}[rand.IntN(2)], task)
 		}
 		began, before := time.Now(), shop.requests()
 		passesSlowly(t, "asked often", 5*time.Millisecond, func() bool { return shop.requests() >= before+asked })

@@ -51,7 +51,7 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 		Account:        o.Channel.Identity(),
 		Accounts:       s.orderAccounts(q),
 		Default:        o.Channel.Account,
-		Rate:           s.accounts.RateOf,
+		Rate:           s.ratesOf(q),
 		Then:           then,
 		Tell:           s.tellHeld,
 		Alert:          s.alert,

@@ -39,7 +39,7 @@ func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellm
 		Account:   account.Identity(),
 		Accounts:  s.pollAccounts(q),
 		Default:   account.Account,
-		Rate:      s.accounts.RateOf,
+		Rate:      s.ratesOf(q),
 		Orders:    s.tasksOf,
 		Then:      then,
 		Alert:     s.pollAlert,

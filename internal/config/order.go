@@ -95,7 +95,7 @@ func DefaultOrder() Order {
 // the file.
 func (o *Order) defaults(stated map[string]bool) {
 	if !stated["channel_expiry"] {
-		o.ChannelExpiry = o.Channel.ofWeChat() || o.Channel.Kind == "alipay" || o.Channel.Account != ""
+		o.ChannelExpiry = o.Channel.HasAccount()
 	}
 	if (o.Channel.ofWeChat() || o.Channel.Account != "" && o.Channel.Kind == "") && !stated["min_close_age"] {
 		o.MinCloseAge = 5 * time.Minute // pay.weixin.qq.com/wiki/doc/apiv3, chapter 3_4_3; of v2, chapter 9_3

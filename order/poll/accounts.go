@@ -26,7 +26,10 @@ func (u unavailable) Request(context.Context, *order.Order) RequestAnswer {
 	return RequestAnswer{Answer: u.answer()}
 }
 
-// RateOf returns the rate of an account's endpoint, which makes a Handler a [bellman.Limiter].
+// Limits reports whether the queue has accounts with rates, which makes a Handler a [bellman.Limiter].
+func (h *Handler) Limits() bool { return h.rules.Rate != nil }
+
+// RateOf returns the rate of an account's endpoint.
 func (h *Handler) RateOf(ctx context.Context, endpoint string) (float64, error) {
 	if h.rules.Rate == nil {
 		return 0, nil
