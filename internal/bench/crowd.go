@@ -28,7 +28,7 @@ func (r *run) ordersCrowd() {
 	r.settle(c.await(r.ctx))
 	r.settle(p.awaitPending(r.ctx, 0))
 	r.figure("all paid, decided and told after", time.Since(from).Seconds(), "s")
-	r.peak(p, "server memory, most", atMost(256))
+	r.peak(p, "server memory, most", mostMemory())
 	r.checkChannel(c)
 	r.checkPaid(p, c)
 	try(p.stop())

@@ -11,7 +11,7 @@ func (r *run) endpoints() {
 	urls := must(r.receiver.listen(r.sizes.addresses, false))
 	many := r.spreadOver(urls, "many")
 	r.figure("to one address", one, "/s")
-	r.require(r.figure("to many addresses", many, "/s").against("one address", one), atLeast(0.8))
+	r.require(r.figure("to many addresses", many, "/s").against("one address", one), atLeast(0.9))
 	bare := r.loop(role{PostTo: urls[0], Others: urls[1:], For: r.sizes.raw})
 	r.figure("a bare loop, to many addresses", bare, "/s").against("raw", r.raw())
 }

@@ -20,6 +20,9 @@ func atLeast(ratio float64) goal     { return goal{config.Pebble, true, true, ra
 func timesAtMost(ratio float64) goal { return goal{config.Pebble, false, true, ratio} }
 func atMost(value float64) goal      { return goal{config.Pebble, false, false, value} }
 
+// mostMemory is the goal for the resident memory of a server under full load, in MiB.
+func mostMemory() goal { return atMost(160) }
+
 // inPostgres returns the goal for PostgreSQL instead of the embedded store.
 func inPostgres(g goal) goal {
 	g.store = config.Postgres

@@ -92,7 +92,7 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 	}
 	if r.busy > 0 {
 		r.scenario = "all"
-		r.require(r.figure("server memory, most of all", mib(r.busy), "MiB"), atMost(256))
+		r.require(r.figure("server memory, most of all", mib(r.busy), "MiB"), mostMemory())
 	}
 	r.report.Took = time.Since(r.report.Started)
 	r.report.Others = others()

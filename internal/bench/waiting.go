@@ -58,7 +58,7 @@ func (r *run) memory() {
 	r.figure("in batches beside tasks waiting", r.timed(p, r.sizes.batches, r.stored, func(l *load) {
 		try(createInBatches(r.ctx, to(l, r.url), p))
 	}), "/s")
-	r.peak(p, "under full load beside tasks waiting", atMost(256))
+	r.peak(p, "under full load beside tasks waiting", mostMemory())
 	try(p.stop())
 }
 
