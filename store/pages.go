@@ -31,7 +31,8 @@ type Pages interface {
 	Audits(ctx context.Context, before time.Time, limit int) ([]Audit, error)
 
 	// Prune deletes tasks, and their attempts, that ended in state and finished before a time, at
-	// most limit. It returns how many it deleted. Fewer than limit: no more are left. Pending is
+	// most limit. It returns how many it deleted. Fewer than limit: no more are left, except for up
+	// to ten minutes tasks that finished before others that were deleted already. Pending is
 	// an error. The keys and aliases of deleted tasks are free again.
 	Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error)
 }

@@ -43,14 +43,18 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 			high = to
 		}
 	}
+	by, err := s.narrowest(ctx, f, low, high)
+	if err != nil {
+		return nil, next, err
+	}
 	seen, step, began := 0, min(max(limit, 64), listStep), time.Now()
 	for compareID(low, high) < 0 {
 		n, stepped := step, time.Now()
-		ids, err := s.candidates(ctx, f, low, high, n)
+		ids, err := s.candidates(ctx, f, by, low, high, n)
 		if err != nil {
 			return nil, next, err
 		}
-		chosen, err := s.choose(ctx, f, ids)
+		chosen, err := s.choose(ctx, f, by, ids)
 		if err != nil {
 			return nil, next, err
 		}
@@ -86,9 +90,55 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 	return tasks, bellman.ID{}, nil
 }
 
-// candidates returns the ids from the narrowest index, newest first.
-func (s *Store) candidates(ctx context.Context, f store.Filter, low, high bellman.ID, limit int) (ids []bellman.ID, err error) {
-	if f.Key != "" {
+// An index is the one that a list scans.
+type index int
+
+const (
+	byID index = iota
+	byState
+	byHost
+	byMerchant
+	byOrder
+	byTaskKey
+)
+
+// fewPending is the number of pending tasks below which a list reads them all, instead of all tasks
+// of a merchant or a host.
+const fewPending = listStep
+
+// narrowest returns the narrowest index for f. Of a merchant's or a host's many tasks few may be
+// pending, and no index has both. If few tasks are pending at all, their index is the narrowest.
+func (s *Store) narrowest(ctx context.Context, f store.Filter, low, high bellman.ID) (index, error) {
+	switch {
+	case f.Key != "":
+		return byTaskKey, nil
+	case f.OrderNo != "":
+		return byOrder, nil
+	case f.MerchantNo == "" && f.URLHost == "" && f.State == nil:
+		return byID, nil
+	case f.MerchantNo == "" && f.URLHost == "":
+		return byState, nil
+	}
+	if f.State != nil && !f.State.Ended() {
+		var pending int64
+		err := s.read(ctx, func() []*Statement {
+			return []*Statement{{Name: "count pending tasks", Args: []any{low, high, int64(fewPending)},
+				Text: `SELECT COUNT(*) FROM (SELECT 1 FROM bellman_live WHERE id >= ? AND id < ? LIMIT ?) l`,
+				Each: func(r Row) error { return r.Scan(&pending) }}}
+		})
+		if err != nil || pending < fewPending {
+			return byState, err
+		}
+	}
+	if f.MerchantNo != "" {
+		return byMerchant, nil
+	}
+	return byHost, nil
+}
+
+// candidates returns the ids from an index, newest first.
+func (s *Store) candidates(ctx context.Context, f store.Filter, by index, low, high bellman.ID, limit int) (ids []bellman.ID, err error) {
+	if by == byTaskKey {
 		return s.keyed(ctx, f, low, high)
 	}
 	text, args := `SELECT id FROM bellman_task WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?`, []any{low, high}
@@ -96,19 +146,21 @@ func (s *Store) candidates(ctx context.Context, f store.Filter, low, high bellma
 		text = `SELECT id FROM bellman_task {by ` + column + `} WHERE {within ` + column + `} ORDER BY ` + column + ` DESC, id DESC LIMIT ?`
 		args = []any{[]byte(value), low, []byte(value), high}
 	}
-	switch {
-	case f.OrderNo != "":
+	switch by {
+	case byOrder:
 		of("order_no", f.OrderNo)
-	case f.MerchantNo != "":
+	case byMerchant:
 		of("merchant_no", f.MerchantNo)
-	case f.URLHost != "":
+	case byHost:
 		// The index has host names only, so the port is removed.
 		of("url_host", cmp.Or(hostOf("//"+f.URLHost), f.URLHost))
-	case f.State != nil && f.State.Ended():
-		text = `SELECT id FROM bellman_ended WHERE state = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?`
-		args = []any{int64(*f.State), low, high}
-	case f.State != nil:
-		text = `SELECT id FROM bellman_live WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?`
+	case byState:
+		if f.State.Ended() {
+			text = `SELECT id FROM bellman_ended WHERE state = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?`
+			args = []any{int64(*f.State), low, high}
+		} else {
+			text = `SELECT id FROM bellman_live WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT ?`
+		}
 	}
 	args = append(args, int64(limit))
 	err = s.read(ctx, func() []*Statement {
@@ -168,10 +220,9 @@ func (s *Store) queues(ctx context.Context) (names [][]byte, err error) {
 
 // choose returns the ids whose tasks match f, in the same order. It skips conditions that the index
 // has checked.
-func (s *Store) choose(ctx context.Context, f store.Filter, ids []bellman.ID) ([]bellman.ID, error) {
-	byIndex := f.Key != "" || f.OrderNo != "" || f.MerchantNo != "" || f.URLHost != ""
+func (s *Store) choose(ctx context.Context, f store.Filter, by index, ids []bellman.ID) ([]bellman.ID, error) {
 	var err error
-	if f.State != nil && byIndex && len(ids) > 0 {
+	if f.State != nil && by != byState && len(ids) > 0 {
 		// Checked first, because an index answers it.
 		inState := &Statement{Name: "filter tasks by state", Text: `SELECT id FROM bellman_live WHERE id IN (??)`, Args: []any{ids}}
 		if f.State.Ended() {
@@ -188,13 +239,13 @@ func (s *Store) choose(ctx context.Context, f store.Filter, ids []bellman.ID) ([
 			fits.Args = append(fits.Args, []byte(want))
 		}
 	}
-	if f.Key == "" {
+	if by != byTaskKey {
 		and("queue", f.Queue)
 	}
-	if f.Key != "" || f.OrderNo != "" {
+	if by != byMerchant {
 		and("merchant_no", f.MerchantNo)
 	}
-	if f.Key != "" {
+	if by != byOrder {
 		and("order_no", f.OrderNo)
 	}
 	and("event", f.Event)

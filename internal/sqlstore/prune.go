@@ -46,50 +46,73 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 }
 
 // prune deletes up to limit tasks in one transaction.
-func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time, limit int, slot int64) (n int, err error) {
-	err = s.write(ctx, func(tx Tx) ([]*Statement, error) {
-		g := s.newStage(tx, slot)
-		var ids []bellman.ID
-		var versions []int64
-		var queues, aliases [][]byte
-		var aliased []bellman.ID
-		err := tx.Send(ctx, &Statement{Name: "find tasks", Args: []any{int64(state), before.UnixMilli(), int64(limit)},
-			Text: `SELECT id, version, queue, (SELECT a.alias FROM bellman_alias a WHERE a.id = e.id LIMIT 1) FROM bellman_ended e
-				WHERE state = ? AND finished < ? ORDER BY finished, id LIMIT ?`,
-			Each: func(r Row) error {
-				var id bellman.ID
-				var version int64
-				var queue, alias []byte
-				if err := r.Scan(&id, &version, &queue, &alias); err != nil {
-					return err
-				}
-				if alias != nil {
-					aliases, aliased = append(aliases, bytes.Clone(alias)), append(aliased, id)
-				}
-				ids, versions = append(ids, id), append(versions, version)
-				queues = append(queues, bytes.Clone(queue))
-				g.count(string(queue), state, -1)
-				return nil
-			}})
-		n = len(ids)
-		if err != nil || n == 0 {
+func (s *Store) prune(ctx context.Context, state bellman.State, before time.Time, limit int, slot int64) (int, error) {
+	start := &s.prunes[state]
+	var from int64
+	var old oldTasks
+	err := s.write(ctx, func(tx Tx) ([]*Statement, error) {
+		from, old = start.at(time.Now()), oldTasks{last: earliest}
+		if err := old.read(ctx, tx, state, from, before, limit); err != nil || len(old.ids) == 0 {
 			return nil, err
 		}
-		writes := []*Statement{
-			{Name: "delete statuses of ended tasks", Text: `DELETE FROM bellman_ended WHERE state = ? AND (id, version) IN (???)`,
-				Args: []any{int64(state), ids, versions}, Want: int64(n)},
-			{Name: "delete attempts", Text: `DELETE FROM bellman_attempt WHERE task_id IN (??)`, Args: []any{ids}},
-			// Each row is deleted by its own key, so that no row of a caller's transaction is
-			// locked: see fold.
-			{Name: "delete tasks", Text: deleteTasks, Args: []any{ids, queues}},
+		g := s.newStage(tx, slot)
+		for _, queue := range old.queues {
+			g.count(string(queue), state, -1)
 		}
-		if len(aliases) > 0 {
-			writes = append(writes, &Statement{Name: "delete aliases", Text: `DELETE FROM bellman_alias WHERE (alias, id) IN (???)`, Args: []any{aliases, aliased}})
-		}
-		return append(writes, g.depthWrites()...), nil
+		return append(old.deletes(state), g.depthWrites()...), nil
 	})
 	if err != nil {
-		n = 0
+		return 0, err
 	}
-	return n, err
+	start.searched(from, &old)
+	return len(old.ids), nil
+}
+
+// oldTasks are the tasks that one transaction deletes.
+type oldTasks struct {
+	ids             []bellman.ID
+	versions        []int64
+	queues, aliases [][]byte
+	aliased         []bellman.ID // the tasks of aliases
+	last            int64        // when the last of ids finished, Unix ms
+	began           time.Time    // of the search
+	took            time.Duration
+}
+
+// read finds up to limit tasks that finished at from or later.
+func (o *oldTasks) read(ctx context.Context, tx Tx, state bellman.State, from int64, before time.Time, limit int) error {
+	o.began = time.Now()
+	err := tx.Send(ctx, &Statement{Name: "find tasks", Args: []any{int64(state), from, before.UnixMilli(), int64(limit)},
+		Text: `SELECT id, version, finished, queue, (SELECT a.alias FROM bellman_alias a WHERE a.id = e.id LIMIT 1) FROM bellman_ended e
+			WHERE state = ? AND finished >= ? AND finished < ? ORDER BY finished, id LIMIT ?`,
+		Each: func(r Row) error {
+			var id bellman.ID
+			var version int64
+			var queue, alias []byte
+			if err := r.Scan(&id, &version, &o.last, &queue, &alias); err != nil {
+				return err
+			}
+			if alias != nil {
+				o.aliases, o.aliased = append(o.aliases, bytes.Clone(alias)), append(o.aliased, id)
+			}
+			o.ids, o.versions, o.queues = append(o.ids, id), append(o.versions, version), append(o.queues, bytes.Clone(queue))
+			return nil
+		}})
+	o.took = time.Since(o.began)
+	return err
+}
+
+// deletes are the statements that delete the tasks. Each cold row is deleted by its own key, so that
+// no row of a caller's transaction is locked: see fold.
+func (o *oldTasks) deletes(state bellman.State) []*Statement {
+	writes := []*Statement{
+		{Name: "delete statuses of ended tasks", Text: `DELETE FROM bellman_ended WHERE state = ? AND (id, version) IN (???)`,
+			Args: []any{int64(state), o.ids, o.versions}, Want: int64(len(o.ids))},
+		{Name: "delete attempts", Text: `DELETE FROM bellman_attempt WHERE task_id IN (??)`, Args: []any{o.ids}},
+		{Name: "delete tasks", Text: deleteTasks, Args: []any{o.ids, o.queues}},
+	}
+	if len(o.aliases) > 0 {
+		writes = append(writes, &Statement{Name: "delete aliases", Text: `DELETE FROM bellman_alias WHERE (alias, id) IN (???)`, Args: []any{o.aliases, o.aliased}})
+	}
+	return writes
 }

@@ -28,6 +28,8 @@ type Store struct {
 
 	loads loads
 
+	prunes [bellman.Cancelled + 1]pruneStart // by state
+
 	mu    sync.Mutex
 	slots []int64 // free slots of the counters, the longest unused first
 }

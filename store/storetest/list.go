@@ -25,6 +25,8 @@ var lists = []promise{
 			{State: &pending}, {State: &failed}, {State: &failed, Queue: "q1"},
 			{MerchantNo: "m1"}, {MerchantNo: "m"}, {MerchantNo: "m1", State: &failed}, {OrderNo: "o2"}, {OrderNo: "o2", MerchantNo: "m2"},
 			{OrderNo: "o2", MerchantNo: "m1"}, {Event: "paid"}, {Event: "paid", Queue: "q0", State: &pending},
+			{MerchantNo: "m1", State: &pending}, {MerchantNo: "m1", State: &pending, Event: "paid", Queue: "q0", URLHost: "merchant.example"},
+			{URLHost: "merchant.example", State: &pending}, {OrderNo: "o2", MerchantNo: "m2", State: &pending}, {Key: keyed(0), State: &pending},
 			{URLHost: "merchant.example"}, {URLHost: "merchant.example:8443"}, {URLHost: "merchant"},
 			{CreatedFrom: t0.Add(10 * time.Second)}, {CreatedTo: t0.Add(10 * time.Second)},
 			{CreatedFrom: t0.Add(5 * time.Second), CreatedTo: t0.Add(8 * time.Second), MerchantNo: "m0"},

@@ -163,7 +163,8 @@ func Everything(tb testing.TB, s store.Store) {
 	t := batch.Adds[0].Task
 	pending, succeeded := bellman.Pending, bellman.Succeeded
 	for _, f := range []store.Filter{{}, {Queue: t.Queue}, {Key: t.Key}, {MerchantNo: t.MerchantNo}, {OrderNo: t.OrderNo}, {URLHost: "m0.example"},
-		{URLHost: "m0.example:8443", State: &pending}, {State: &pending}, {State: &succeeded}, {Event: "none"}} {
+		{URLHost: "m0.example:8443", State: &pending}, {State: &pending}, {State: &succeeded}, {Event: "none"},
+		{MerchantNo: t.MerchantNo, State: &pending, CreatedFrom: now}} { // few are pending since now
 		_, _, err := s.List(ctx, f, bellman.ID{}, 50)
 		must(tb, err)
 	}
