@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/order"
@@ -30,6 +32,7 @@ var (
 
 const (
 	filledSpan   = 30 * 24 * time.Hour // the tasks of a filled store were created in this period
+	filledBatch  = 5000                // tasks in one transaction
 	filledAudits = 40                  // a filled store has an audit record for each so many tasks
 )
 
@@ -64,7 +67,7 @@ func filled(t testing.TB, address string, n int) *stock {
 			t.Error(err)
 		}
 	}()
-	newest, _, err := s.List(t.Context(), store.Filter{Key: fmt.Sprint("K", n-1)}, bellman.ID{}, 1)
+	newest, _, err := s.List(t.Context(), store.Filter{Key: key(n - 1)}, bellman.ID{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,19 +76,26 @@ func filled(t testing.TB, address string, n int) *stock {
 	}
 	began := time.Now()
 	of := &stock{n, began.UTC().Truncate(time.Millisecond)}
-	for first := 0; first < n; first += 1000 {
-		of.fill(t, s, first, min(first+1000, n))
+	var all errgroup.Group
+	all.SetLimit(3)
+	for first := 0; first < n; first += filledBatch {
+		all.Go(func() error { return of.fill(t, s, first, min(first+filledBatch, n)) })
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
 	}
 	t.Logf("%d tasks in %v", n, time.Since(began).Round(time.Second))
 	return of
 }
 
 // fill adds the tasks with these numbers, and ends most of them.
-func (s *stock) fill(t testing.TB, to store.Store, first, end int) {
-	t.Helper()
+func (s *stock) fill(t testing.TB, to store.Store, first, end int) error {
 	var adds, ends store.Batch
 	for i := first; i < end; i++ {
-		task := s.task(t, i)
+		task, err := s.task(i)
+		if err != nil {
+			return err
+		}
 		adds.Adds = append(adds.Adds, store.Add{Task: task})
 		if i%filledAudits == 0 {
 			ends.Audits = append(ends.Audits, store.Audit{At: s.at(i), Who: fmt.Sprint("person-", i/filledAudits%20), Action: "resend", Target: task.ID.String(), Reason: "the merchant asks", From: "192.0.2.1"})
@@ -96,52 +106,58 @@ func (s *stock) fill(t testing.TB, to store.Store, first, end int) {
 	}
 	for _, b := range []*store.Batch{&adds, &ends} {
 		if err := to.Commit(t.Context(), b); err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
 	for i := range adds.Adds {
 		if err := adds.Adds[i].Err; err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
 	for i := range ends.Changes {
 		if err := ends.Changes[i].Err; err != nil {
-			t.Fatal(err)
+			return err
 		}
 	}
+	return nil
 }
 
-func (s *stock) task(t testing.TB, i int) *bellman.Task {
-	t.Helper()
+func (s *stock) task(i int) (*bellman.Task, error) {
 	at := s.at(i)
 	due := s.newest.Add(20*time.Hour + time.Duration(i%86400)*time.Second)
-	merchant := fmt.Sprintf("M%d", i%5000)
-	if i%3 == 0 {
-		merchant = "BIG"
-	}
 	task := &bellman.Task{
-		ID: s.id(i), Queue: "merchant-notify", Kind: bellman.KindNotify, Key: fmt.Sprint("K", i), MerchantNo: merchant, OrderNo: fmt.Sprint("O", i),
+		ID: s.id(i), Queue: "merchant-notify", Kind: bellman.KindNotify, Key: key(i), MerchantNo: merchantOf(i), OrderNo: orderNo(i),
 		Event: "payment.succeeded", URL: fmt.Sprintf("https://m%d.example/notify", i%5000), Method: "POST", Schedule: "wechat_notify", Success: "success_text", Endpoint: "https://m.example:443",
-		Body:   fmt.Appendf(nil, `{"order_no":"O%d","transaction_id":"42000%d","amount":{"total":%d,"currency":"CNY"},"state":"SUCCESS","paid_at":%q}`, i, i*7919, i%100_000+1, at.Format(time.RFC3339)),
+		Body:   fmt.Appendf(nil, `{"order_no":"O%09d","transaction_id":"42000%d","amount":{"total":%d,"currency":"CNY"},"state":"SUCCESS","paid_at":%q}`, i, i*7919, i%100_000+1, at.Format(time.RFC3339)),
 		Status: bellman.Status{Began: at, Due: due, VisibleAt: due, Updated: at, Shard: uint16(i % 64)},
 	}
 	if i%20 != 5 {
-		return task
+		return task, nil
 	}
-	task.Queue, task.Kind, task.Event, task.URL, task.Method, task.Success, task.Key = "orders", bellman.KindOrder, "", "", "", "", fmt.Sprint("K", i)
+	task.Queue, task.Kind, task.Event, task.URL, task.Method, task.Success, task.Key = "orders", bellman.KindOrder, "", "", "", "", key(i)
 	ask := order.Ask{Created: at, Account: fmt.Sprint("shop", i%7), Amount: int64(i%100_000 + 1), Currency: "CNY"}
 	var err error
 	if task.Body, err = ask.Encode(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	state := "PAID"
 	if i%2000 == 5 {
 		state = order.StateUnknown
 	}
-	if task.Data, err = json.Marshal(order.Life{Stage: order.Decided, State: state, DecidedAt: at.UnixMilli()}); err != nil {
-		t.Fatal(err)
+	task.Data, err = json.Marshal(order.Life{Stage: order.Decided, State: state, DecidedAt: at.UnixMilli()})
+	return task, err
+}
+
+// key and orderNo increase, as those of platforms do.
+func key(i int) string     { return fmt.Sprintf("K%09d", i) }
+func orderNo(i int) string { return fmt.Sprintf("O%09d", i) }
+
+// merchantOf returns the merchant of a task.
+func merchantOf(i int) string {
+	if i%3 == 0 {
+		return "BIG"
 	}
-	return task
+	return fmt.Sprint("M", i%5000)
 }
 
 func (s *stock) end(task *bellman.Task, i int) store.Change {
@@ -154,11 +170,11 @@ func (s *stock) end(task *bellman.Task, i int) store.Change {
 	case i%1000 == 7:
 		to.State, to.Reason = bellman.Cancelled, "cancelled"
 	}
-	return store.Change{ID: task.ID, Version: 1, To: to, Attempt: &bellman.Attempt{Number: 1, Due: at, Started: at, Took: time.Millisecond, Result: result, Status: status, Response: "success"}}
+	return store.Change{ID: task.ID, Version: 1, Of: task, To: to, Attempt: &bellman.Attempt{Number: 1, Due: at, Started: at, Took: time.Millisecond, Result: result, Status: status, Response: "success"}}
 }
 
 // pages returns the addresses of all pages, with each filter, and of lists the first, a middle and the last page.
-func (s *stock) pages(t testing.TB) (all []string) {
+func (s *stock) pages() (all []string) {
 	add := func(path string, fields ...string) { all = append(all, path+joined(fields)) }
 	middle, last := s.n/2, min(20, s.n-1)
 	zone := "zone=Asia%2FShanghai"
@@ -182,19 +198,18 @@ func (s *stock) pages(t testing.TB) (all []string) {
 			add(list.path, filter, list.before(last))
 		}
 	}
-	newest := fmt.Sprint(s.n - 1)
 	for _, i := range []int{s.n - 1, middle / 20 * 20, 0} {
 		add(fmt.Sprint("/tasks/", s.id(i)))
 		add(fmt.Sprint("/tasks/", s.id(i), "/attempts/1"))
-		add("/tasks", fmt.Sprint("order_no=O", i))
-		add("/tasks", fmt.Sprint("key=K", i))
-		add("/search", fmt.Sprint("q=K", i))
-		add("/search", fmt.Sprint("q=O", i))
+		add("/tasks", "order_no="+orderNo(i))
+		add("/tasks", "key="+key(i))
+		add("/search", "q="+key(i))
+		add("/search", "q="+orderNo(i))
 	}
 	for _, of := range []int{5, middle/20*20 + 5} {
-		add("/orders", "merchant_no="+s.task(t, of).MerchantNo, fmt.Sprint("order_no=O", of))
+		add("/orders", "merchant_no="+merchantOf(of), "order_no="+orderNo(of))
 	}
-	for _, text := range []string{"nothing", "nobod", "nowhere.example", "m1.example", "M4", "BIG", "O" + newest[:1], "O" + newest[:3], "K"} {
+	for _, text := range []string{"nothing", "nobod", "nowhere.example", "m1.example", "M4", "BIG", orderNo(s.n - 1)[:3], orderNo(s.n - 1)[:8], "K"} {
 		add("/search", "q="+text)
 		add("/search/typed", "q="+text)
 	}
@@ -236,7 +251,7 @@ func TestPagesOfAFilledStore(t *testing.T) {
 	s := filled(t, address, 5000)
 	w := openOn(t, address)
 	w.registry(t)
-	for _, path := range s.pages(t) {
+	for _, path := range s.pages() {
 		w.seen(t, path)
 	}
 }
@@ -245,7 +260,7 @@ func TestPagesOfAFilledStore(t *testing.T) {
 // and -benchtime 100x it is the benchmark of docs/performance.md.
 func BenchmarkPages(b *testing.B) {
 	w, s := benched(b)
-	for _, path := range s.pages(b) {
+	for _, path := range s.pages() {
 		b.Run(path, func(b *testing.B) {
 			var times []time.Duration
 			before := processorTime(b)
@@ -269,7 +284,7 @@ func BenchmarkPages(b *testing.B) {
 // same process. Each iteration is a second.
 func BenchmarkOpenConsoles(b *testing.B) {
 	w, s := benched(b)
-	for _, path := range []string{"", "/live?part=figures", "/live?part=queues", "/tasks/" + s.id(s.n-1).String() + "/live", "/orders/live?merchant_no=" + s.task(b, 5).MerchantNo + "&order_no=O5"} {
+	for _, path := range []string{"", "/live?part=figures", "/live?part=queues", "/tasks/" + s.id(s.n-1).String() + "/live", "/orders/live?merchant_no=" + merchantOf(5) + "&order_no=" + orderNo(5)} {
 		b.Run("of "+path, func(b *testing.B) {
 			ctx, cancel := context.WithCancel(b.Context())
 			var all sync.WaitGroup
@@ -343,7 +358,7 @@ func (w *world) overdue(t testing.TB) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(list.Items) > 0 && list.Items[0].Kind == "endpoint_failing" && list.Items[0].Tasks > 900 {
+		if slices.ContainsFunc(list.Items, func(i client.Attention) bool { return i.Kind == "endpoint_failing" && i.Tasks > 900 }) {
 			return
 		}
 		if time.Now().After(end) {
