@@ -148,11 +148,14 @@ type Console struct {
 	mux       *http.ServeMux
 	schedules *schedule.Cache
 
-	now      shared[*snapshot]
-	slow     shared[*slowFigures]
-	needs    shared[attention.List]
-	patience time.Duration              // how long a page waits for slow figures
-	parts    map[string]*shared[string] // by language and template
+	now   shared[*snapshot]
+	slow  shared[*slowFigures]
+	needs shared[attention.List]
+
+	endpoints shared[[]string]           // their names
+	typing    chan struct{}              // one element for each running search as somebody types
+	patience  time.Duration              // how long a page waits for slow figures
+	parts     map[string]*shared[string] // by language and template
 }
 
 // New returns a console. It returns an error if the keys are invalid.
@@ -162,7 +165,7 @@ func New(o Options) (*Console, error) {
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
 		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: access.Limit{Most: maxAttempts, Window: attemptWindow}, views: access.Limit{Most: maxViews, Window: viewWindow}, refused: o.Refused,
 		links: o.Links, merchants: o.Merchants, accounts: o.Accounts, tells: o.Tells, rebuild: o.Sent, publicURL: o.PublicURL, env: environment{o.Name, o.Colour},
-		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}),
+		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}), typing: make(chan struct{}, mostTyped),
 		patience:  slowWait,
 		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
 	}

@@ -26,20 +26,23 @@ const (
 // A search limits the time that one page looks for tasks. One reading of the store is bounded by itself;
 // another is made only if there is time for one as long.
 type search struct {
+	most         time.Duration
 	began, asked time.Time
 	rows         int // number of rows of the next reading
 }
 
-func newSearch() *search {
+func newSearch() *search { return newSearchFor(searchTime) }
+
+func newSearchFor(most time.Duration) *search {
 	now := time.Now()
-	return &search{began: now, asked: now, rows: pageRows}
+	return &search{most: most, began: now, asked: now, rows: pageRows}
 }
 
 // again reports whether there is time for another reading: of twice as many rows, or of as many as there is
 // time for.
 func (s *search) again() bool {
 	now := time.Now()
-	took, left := now.Sub(s.asked), searchTime-now.Sub(s.began)
+	took, left := now.Sub(s.asked), s.most-now.Sub(s.began)
 	s.asked = now
 	if left < took {
 		return false

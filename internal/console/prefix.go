@@ -1,7 +1,6 @@
 package console
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -50,30 +48,36 @@ func (q *request) beginningWith(text string) (*begun, error) {
 	if hostOf(text) != "" { // the list of tasks searches for hosts, for as long as a page may take
 		return b, nil
 	}
+	tasks, back, err := q.newestWith(text, 2*foundRows, newSearch())
+	b.Rows, b.Back = q.rows(tasks), back
+	return b, err
+}
+
+// newestWith searches the newest tasks for an order number, key or merchant number that begins with a text. It
+// returns up to limit tasks, and back to which time it looked; zero: at all tasks.
+func (q *request) newestWith(text string, limit int, s *search) (found []*bellman.Task, back time.Time, err error) {
 	before := bellman.ID{}
-	for s := newSearch(); ; {
+	for {
 		tasks, next, err := q.reader.List(q.r.Context(), store.Filter{}, before, s.rows)
 		if err != nil {
-			return nil, err
+			return nil, back, err
 		}
 		for _, t := range tasks {
-			if len(b.Rows) < 2*foundRows && (strings.HasPrefix(t.OrderNo, text) || strings.HasPrefix(t.Key, text) || strings.HasPrefix(t.MerchantNo, text)) {
-				b.Rows = append(b.Rows, q.rows([]*bellman.Task{t})...)
+			if len(found) < limit && (strings.HasPrefix(t.OrderNo, text) || strings.HasPrefix(t.Key, text) || strings.HasPrefix(t.MerchantNo, text)) {
+				found = append(found, t)
 			}
 		}
 		switch {
 		case next.IsZero():
-			return b, nil
-		case len(b.Rows) == 2*foundRows || !s.again():
-			b.Back = next.Time()
-			return b, nil
+			return found, back, nil
+		case len(found) == limit || !s.again():
+			return found, next.Time(), nil
 		}
 		before = next
 	}
 }
 
-// namesWith returns the names that begin with a text. Those of endpoints may contain it anywhere in their
-// host.
+// namesWith returns the names that begin with a text. Those of endpoints and queues may contain it anywhere.
 func (q *request) namesWith(text string) (names []begunName, err error) {
 	if q.merchants != nil {
 		found, _, err := q.merchants.List(q.r.Context(), client.MerchantSearch{MerchantNo: text, Limit: begunNames}, "")
@@ -95,39 +99,23 @@ func (q *request) namesWith(text string) (names []begunName, err error) {
 	}
 	if q.queueNames != nil {
 		for _, name := range q.queueNames() {
-			if strings.HasPrefix(name, text) {
+			if strings.Contains(name, text) {
 				names = append(names, begunName{"field.queue", name, "", query("/tasks", "queue", name)})
 			}
 		}
 	}
-	all, err := q.engine.Figures(q.r.Context(), figures.Ask{Endpoints: true})
+	endpoints, err := q.endpointNames(q.r.Context())
 	if err != nil {
 		return nil, err
 	}
 	n := 0
-	for _, e := range all.Endpoints {
-		if n < begunNames && strings.Contains(e.Endpoint, strings.ToLower(text)) {
-			names = append(names, begunName{"col.endpoint", e.Endpoint, "", query("/endpoints", "name", e.Endpoint)})
+	for _, name := range endpoints {
+		if n < begunNames && strings.Contains(name, strings.ToLower(text)) {
+			names = append(names, begunName{"col.endpoint", name, "", query("/endpoints", "name", name)})
 			n++
 		}
 	}
 	return names, nil
-}
-
-// searchTyped returns what the search box offers while somebody types: recent searches, and names that begin
-// with the text. It needs the script; without it the box offers recent searches.
-func (q *request) searchTyped() {
-	text := strings.TrimSpace(q.r.URL.Query().Get("q"))
-	v := &searchView{view: q.view("page.search"), Begun: &begun{}}
-	if text != "" && len(text) <= maxWish {
-		b, err := q.beginningWith(text)
-		if err != nil {
-			q.refuse(err)
-			return
-		}
-		v.Begun = b
-	}
-	q.renderIn("part.finds", http.StatusOK, "search", v)
 }
 
 const (

@@ -57,6 +57,7 @@ var families = map[string][]string{
 	"choice":          append([]string{"all", "label"}, troubles...),
 	"event.mark":      {"pause", "resume", "takeover", "joined"},
 	"need.do":         attention.Kinds,
+	"finds":           {"recent", "orders", "tasks", "notices", "merchants", "accounts", "endpoints", "queues"},
 	"field":           append(append(slices.Clone(wishes), orderFields...), "id"), // wishes by name, where one could not be read
 }
 

@@ -108,6 +108,56 @@
     }
   });
 
+  // The search box offers results as somebody types: arrows choose, Enter opens, Escape closes. htmx fetches
+  // them. Without an arrow Enter searches, as it does without this script.
+  const box = document.querySelector('[data-search]');
+  const finds = document.getElementById('finds');
+  let chosen = null;
+  function choose(option) {
+    chosen?.setAttribute('aria-selected', 'false');
+    chosen = option || null;
+    chosen?.setAttribute('aria-selected', 'true');
+    chosen?.scrollIntoView({ block: 'nearest' });
+    if (chosen) box.setAttribute('aria-activedescendant', chosen.id);
+    else box.removeAttribute('aria-activedescendant');
+  }
+  function offer(open) {
+    if (!open) choose(null);
+    finds.hidden = !open;
+    box.setAttribute('aria-expanded', open);
+  }
+  if (box) {
+    box.removeAttribute('list'); // the recent searches of those without this script
+    box.type = 'text'; // a search field cannot be a combobox
+    for (const [name, value] of [['role', 'combobox'], ['aria-autocomplete', 'list'], ['aria-controls', 'finds'], ['aria-expanded', 'false']]) box.setAttribute(name, value);
+    box.addEventListener('keydown', (e) => {
+      const options = [...finds.querySelectorAll('[role=option]')];
+      if (e.isComposing || e.ctrlKey || e.metaKey || e.altKey) return;
+      if ((e.key === 'ArrowDown' || e.key === 'ArrowUp') && options.length) {
+        e.preventDefault();
+        offer(true);
+        const to = options.indexOf(chosen) + (e.key === 'ArrowDown' ? 1 : chosen ? -1 : options.length);
+        choose(options[to]); // beyond the first and the last is the text itself
+      } else if (e.key === 'Escape' && !finds.hidden) {
+        e.preventDefault();
+        e.stopPropagation();
+        offer(false);
+      }
+    });
+    box.form.addEventListener('submit', (e) => {
+      if (!chosen) return;
+      e.preventDefault();
+      chosen.click();
+    });
+    box.addEventListener('input', () => choose(null)); // it was about another text
+    box.addEventListener('blur', () => offer(false));
+    finds.addEventListener('mousedown', (e) => e.preventDefault()); // the box keeps the focus until the click
+    finds.addEventListener('htmx:afterSwap', () => {
+      chosen = null;
+      offer(document.activeElement === box && finds.querySelector('[role=option]') !== null);
+    });
+  }
+
   // What changes by itself: the server says when, htmx fetches the part.
   let source = null;
   function listen() {
