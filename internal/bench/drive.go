@@ -19,20 +19,15 @@ import (
 type poster struct {
 	transport *http.Transport
 	url       *url.URL
-	header    http.Header // nil: of JSON
-	answer    []byte      // of the last post; reused
+	answer    []byte // of the last post; reused
 }
 
 var jsonHeader = http.Header{"Content-Type": {"application/json"}}
 
 // post sends one body and reads the whole answer.
 func (p *poster) post(ctx context.Context, body []byte) (status int, header http.Header, err error) {
-	sent := p.header
-	if sent == nil {
-		sent = jsonHeader
-	}
 	req := (&http.Request{
-		Method: "POST", URL: p.url, Host: p.url.Host, Header: sent,
+		Method: "POST", URL: p.url, Host: p.url.Host, Header: jsonHeader,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}).WithContext(ctx)
 	resp, err := p.transport.RoundTrip(req)

@@ -3,9 +3,6 @@ package bench
 import (
 	"context"
 	"crypto/x509"
-	"fmt"
-	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -39,22 +36,9 @@ func (r *run) notices() {
 	placed := time.Now()
 	sleepUntil(placed.Add(r.sizes.settle))
 
-	send := func(p *process) func(ctx context.Context, i int) error {
-		from := poster{transport: p.http, url: &url.URL{Scheme: "http", Host: p.notice, Path: "/notices/orders"}}
-		return func(ctx context.Context, i int) error {
-			from.header = all[i].Header
-			c.placed[i].sent = time.Now()
-			status, _, err := from.post(ctx, all[i].Body)
-			if c.placed[i].kept = time.Now(); err == nil && status != http.StatusNoContent {
-				err = fmt.Errorf("notice: %d %.300s", status, from.answer)
-			}
-			return err
-		}
-	}
-	fast := func(p *process, from, n int) {
+	fast := func(to *sender, from, n int) {
 		try(inSteps(r.ctx, n, 1, noticeClients, func(ctx context.Context) func(i, n int) error {
-			do := send(p)
-			return func(i, _ int) error { return do(ctx, from+i) }
+			return func(i, _ int) error { return c.notify(ctx, to, from+i, &all[from+i]) }
 		}))
 	}
 	untilTold := func(n int) {
@@ -65,19 +49,20 @@ func (r *run) notices() {
 		// Orders that wait for their notice are all that is left.
 		r.settle(p.awaitPending(r.ctx, int64(len(all)-n)))
 	}
-	fast(p, 0, noticeClients) // connections
+	to := newSender(p.notice)
+	defer to.close()
+	fast(to, 0, noticeClients) // connections
 	untilTold(noticeClients)
 	from := noticeClients
 	try(atRate(r.ctx, steady, perSecond, func() func(context.Context, int) error {
-		do := send(p)
-		return func(ctx context.Context, i int) error { return do(ctx, from+i) }
+		return func(ctx context.Context, i int) error { return c.notify(ctx, to, from+i, &all[from+i]) }
 	}))
 	from += steady
 	untilTold(from)
 	r.noticeLatency(c.placed[noticeClients:from])
 
 	spent, begun := r.used(p), time.Now()
-	fast(p, from, r.sizes.notices)
+	fast(to, from, r.sizes.notices)
 	untilTold(len(all))
 	took := time.Since(begun)
 	perSecond := float64(r.sizes.notices) / took.Seconds()
@@ -98,12 +83,23 @@ func (r *run) notices() {
 	bare.For = 0
 	other := must(r.spawn(bare))
 	r.servers = append(r.servers, other)
-	fast(other, 0, noticeClients)
+	another := newSender(other.notice)
+	defer another.close()
+	fast(another, 0, noticeClients)
 	begun = time.Now()
-	fast(other, from, r.sizes.notices)
+	fast(another, from, r.sizes.notices)
 	r.figure("the same, beside a bare loop that also receives", perSecond, "/s").
 		against("receive, verify and post", float64(r.sizes.notices)/time.Since(begun).Seconds())
 	try(other.stop())
+}
+
+// notify sends the notice of an order.
+func (c *channel) notify(ctx context.Context, to *sender, order int, n *notice) error {
+	p := &c.placed[order]
+	p.sent = time.Now()
+	err := to.send(ctx, n)
+	p.kept = time.Now()
+	return err
 }
 
 // noticeLatency reports how long notices took until they were answered, and until the merchant was told.

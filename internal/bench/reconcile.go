@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -102,10 +100,9 @@ func (r *run) fillOrders(at, settings string, c *channel, b *billed) {
 	cr := p.creator("/v1/tasks/batch")
 	try(cr.batch(r.ctx, 2, func(into []byte, k int) []byte { return c.appendOrder(into, []int{waits, paid}[k]) }))
 	n := must(b.wechat.notice(b.no(paid), b.noon))
-	from := poster{transport: p.http, url: &url.URL{Scheme: "http", Host: p.notice, Path: "/notices/orders"}, header: n.Header}
-	if status, _, err := from.post(r.ctx, n.Body); err != nil || status != http.StatusNoContent {
-		try(fmt.Errorf("notice: %d %.300s, %w", status, from.answer, err))
-	}
+	to := newSender(p.notice)
+	defer to.close()
+	try(to.send(r.ctx, &n))
 	r.settle(p.awaitPending(r.ctx, 1))
 	try(p.stop())
 
