@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // Each node shows the same figures, summed over all nodes. A node that does not answer is named,
@@ -77,5 +78,26 @@ func TestFigures(t *testing.T) {
 			t.Errorf("figures of %d nodes, silent %v, %v, after %v; want b silent, after 300ms", f.Nodes, f.Silent, err, took)
 		}
 		b.store.cut.Store(false)
+	})
+}
+
+// An attempt that sent nothing, such as that of a notice whose order does not exist yet, says nothing about its endpoint.
+func TestFiguresOfUnsentAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		attempts := 0
+		queue := engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
+			attempts++
+			return bellman.Verdict{Result: bellman.Refused, Unsent: true, Due: time.Now().Add(time.Second)}
+		})}
+		e, stop := run(t, memory.New(), queue)
+		defer stop()
+		add(t, e, &bellman.Task{Queue: "q"})
+		add(t, e, &bellman.Task{Queue: "q", Endpoint: "http://a"})
+		time.Sleep(10 * time.Second)
+		for _, info := range e.Endpoints() {
+			if info.Hour != nil || info.Attempts != 0 || attempts < 10 {
+				t.Errorf("after %d attempts that sent nothing: %+v of the last hour, %d attempts of %s; want none", attempts, info.Hour, info.Attempts, info.Endpoint)
+			}
+		}
 	})
 }

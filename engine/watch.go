@@ -110,7 +110,11 @@ func (w *watch) attempted(f *flight) {
 	if f.routed {
 		merchantNo = f.task.MerchantNo
 	}
-	w.health.Attempted(now, cmp.Or(goes(f.task, &f.route), f.task.Queue), merchantNo, f.task.ID, a)
+	endpoint := cmp.Or(goes(f.task, &f.route), f.task.Queue)
+	if f.verdict.Unsent {
+		endpoint = "" // nothing was sent to it
+	}
+	w.health.Attempted(now, endpoint, merchantNo, f.task.ID, a)
 	if w.observer != nil {
 		w.observer.Attempted(f.task.Queue, a.Result, a.Lateness(), a.Took)
 		if ended.Ended() {

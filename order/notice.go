@@ -23,6 +23,7 @@ type Notice struct {
 	Answer  Answer   // the decrypted content as Body, for rules, the log and pages
 	Taken   Taken    // of a payment: the fields that a query's answer has
 	Err     error    // why this item cannot be used, although the notice is the channel's; nil: it can
+	Other   bool     // Err is that it is about something else than payments, refunds and transfers: a repeat would not help
 }
 
 // Taken are the fields of a payment, in one shape for every channel. A field that the channel does

@@ -318,7 +318,7 @@ func TestNoticesOfAccounts(t *testing.T) {
 		{app, "/notices/orders/shop4", "shop4", 204, ""},
 		{&theirs, "/notices/orders/shop4", "shop4", 500, `the notice is for the application \"wx2\"`},
 		{one, "/notices/orders/shop9", "", 404, "not registered"},
-		{one, "/notices/tell/shop1", "", 404, "no notices are received here"},
+		{one, "/notices/tell/shop1", "", 404, `no notices are received at "/notices/tell/shop1"`},
 	} {
 		no := fmt.Sprint("NOTICE", i)
 		create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: no, Account: tt.account})

@@ -92,17 +92,24 @@ func (n *noticeLimits) account(identity string) *limits {
 	return l
 }
 
-// errNoReceiver refuses a notice for a queue or account whose channel sends none.
-var errNoReceiver = &order.RefusedNotice{Why: errors.New("no notices are received here: want a queue of orders with a built-in channel, or with notice, or a registered account")}
+// noReceiver refuses a notice for a queue or account whose channel sends none.
+func noReceiver(queue, account string) error {
+	at := "/notices/" + queue
+	if account != "" {
+		at += "/" + account
+	}
+	return &order.RefusedNotice{Why: fmt.Errorf("no notices are received at %.160q: want a queue of orders with a built-in channel, or with notice, or a registered account", at)}
+}
 
 // account returns the receiver of an account by its name; empty: of the queue.
-func (to *receiving) account(ctx context.Context, name string) (*receiver, error) {
+func (to *receiving) account(ctx context.Context, queue, name string) (*receiver, error) {
 	if name == "" && to.own != nil {
 		return to.own, nil
 	}
-	if name = cmp.Or(name, to.fallback); name == "" || to.accounts == nil {
-		return nil, errNoReceiver
+	if to.accounts == nil || name == "" && to.fallback == "" {
+		return nil, noReceiver(queue, name)
 	}
+	name = cmp.Or(name, to.fallback)
 	at, err := to.accounts(ctx, name)
 	wrong := new(bellman.Invalid)
 	switch {
@@ -185,10 +192,7 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	to, err := n.receiver(ctx, queue, account)
 	if refused := new(order.RefusedNotice); errors.As(err, &refused) {
-		if n.server.kind(queue) == "order" {
-			nobody := "queue:" + queue
-			n.refuse(ctx, queue, &receiver{account: nobody, limits: n.limits.account(nobody)}, "", time.Now(), refused)
-		}
+		n.misdirected(ctx, queue, refused)
 		http.Error(w, refused.Error(), http.StatusNotFound)
 		return
 	}
@@ -217,13 +221,26 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, answer.Body) // an error means that the channel has gone
 }
 
+// misdirected handles a notice whose address nobody reads. Only a queue of orders can have a record of it.
+func (n *notices) misdirected(ctx context.Context, queue string, why error) {
+	if n.server.kind(queue) == "order" {
+		nobody := "queue:" + queue
+		n.refuse(ctx, queue, &receiver{account: nobody, limits: n.limits.account(nobody)}, "", time.Now(), why)
+		return
+	}
+	n.server.metrics.Noticed("", string(order.NoticeRefused)) // whoever calls may invent names of queues
+	if left, ok := n.limits.account("").hints.Enter(why.Error()); ok {
+		n.server.log.Warn("a notice was refused", "queue", fmt.Sprintf("%.64s", queue), "err", why, "others", left)
+	}
+}
+
 // receiver returns who reads the notices for an account of a queue; an empty name: of the queue.
 func (n *notices) receiver(ctx context.Context, queue, account string) (*receiver, error) {
 	to := (*n.receivers.Load())[queue]
 	if to == nil {
-		return nil, errNoReceiver
+		return nil, noReceiver(queue, account)
 	}
-	return to.account(ctx, account)
+	return to.account(ctx, queue, account)
 }
 
 // Receive verifies a notice for an account of a queue, or for the queue's own, and applies each of its items. When
@@ -260,10 +277,10 @@ func (n *notices) receive(ctx context.Context, queue string, to *receiver, about
 		}
 		all = append(all, t)
 	}
-	for _, t := range all {
+	for i, t := range all {
 		wrong := n.apply(ctx, queue, to, t)
-		if refused := new(order.RefusedNotice); len(all) > 1 && errors.As(wrong, &refused) {
-			wrong = nil // the other items count
+		if refused := new(order.RefusedNotice); (len(all) > 1 || items[i].Other) && errors.As(wrong, &refused) {
+			wrong = nil // the other items count, or a repeat would say the same
 		}
 		if wrong != nil {
 			err = errors.Join(err, wrong)

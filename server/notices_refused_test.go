@@ -49,6 +49,14 @@ func TestRefusedNoticesAreListed(t *testing.T) {
 	if status, _ := shop.tell(t, s, "/notices/tell/shop2", "NOBODY"); status != 404 {
 		t.Errorf("a notice to a queue of notifications: %d", status)
 	}
+	if status, _ := shop.tell(t, s, "/notices/nowhere", "NOBODY"); status != 404 {
+		t.Errorf("a notice to a queue that does not exist: %d", status)
+	}
+	for _, want := range []string{`queue=tell err="no notices are received at \"/notices/tell/shop2\": want`, `queue=nowhere err="no notices are received at \"/notices/nowhere\": want`} {
+		if log := d.log.String(); !strings.Contains(log, want) {
+			t.Errorf("the log lacks %s:\n%s", want, log)
+		}
+	}
 	if got := callNotice(t, s, "orders/shop2", strings.Repeat(" ", 256<<10+1), nil); !strings.HasPrefix(got, fmt.Sprint(http.StatusRequestEntityTooLarge)) {
 		t.Errorf("a notice that is too large: %s", got)
 	}
@@ -56,7 +64,7 @@ func TestRefusedNoticesAreListed(t *testing.T) {
 	want := []string{
 		`queue:orders: : account "shop9" is not registered`,
 		account + ": the notice cannot be read, or is larger than 262144 bytes",
-		account + `: the notice is for the merchant "1900000002/1900000110"`,
+		account + `: the notice is for the merchant "1900000002/1900000110": want "1900000002/1900000109"`,
 		account + "NOBODY: the notice's signature is wrong",
 	}
 	if got := refusals(t, api); !slices.Equal(got, want) {

@@ -118,6 +118,28 @@ queues:
 		t.Fatalf("the notice of a refund: %s", got)
 	}
 	until(t, api, task.ID, func(k *client.TaskDetail) bool { return k.PollState == "DONE" })
+
+	event = `{"id":"evt_3","object":"event","type":"customer.created","livemode":false,"data":{"object":{"id":"cus_1","object":"customer"}}}`
+	if got := callNotice(t, s, "orders", event, signed("whsec_test_secret", event)); got != "200 success" {
+		t.Errorf("an event about something else: %s; want it accepted: Stripe repeats a refused one for days", got)
+	}
+	const want = `stripe: : the notice is of "customer.created", and not of a payment or refund`
+	if got := said(t, api, "refused"); !slices.Contains(got, want) {
+		t.Errorf("refused notices %q; want %s", got, want)
+	}
+}
+
+// said are the accounts, numbers and reasons of the notices with a result.
+func said(t *testing.T, api *client.Client, result string) (all []string) {
+	t.Helper()
+	page, err := api.ListNotices(t.Context(), client.NoticeFilter{Result: result})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range page.Notices {
+		all = append(all, n.Account+": "+n.ChannelOrderNo+": "+n.Why)
+	}
+	return all
 }
 
 // Antom signs the path that it calls: that of the queue.

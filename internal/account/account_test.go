@@ -275,6 +275,36 @@ func TestRotate(t *testing.T) {
 	}
 }
 
+// A rotation replaces what the account has: keys of another channel, and a token that would change who the account is, are refused.
+func TestRotationOfOtherFields(t *testing.T) {
+	private, public := pair(t)
+	r := open(t, memory.New(), masters(t))
+	alipay := client.PutAccount{Account: "Z", Channel: "alipay", AppID: "2021000000000001", AccountKeys: client.AccountKeys{PrivateKey: private, AlipayPublicKeys: []string{public}}}
+	for _, in := range []client.PutAccount{wechat(private, public, "W", ""), alipay} {
+		if _, _, err := r.Put(t.Context(), account.Wanted{PutAccount: in}, bellman.By{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		account, field string
+		in             client.RotateAccount
+	}{
+		{"W", "alipay_public_keys", client.RotateAccount{AccountKeys: client.AccountKeys{AlipayPublicKeys: []string{public}}}},
+		{"W", "app_auth_token", client.RotateAccount{AccountKeys: client.AccountKeys{AppAuthToken: "token"}}},
+		{"W", "platform_keys.certificates", client.RotateAccount{AccountKeys: client.AccountKeys{PlatformKeys: map[string]string{"certificates": "fetched"}}}},
+		{"Z", "api_v3_key", client.RotateAccount{AccountKeys: client.AccountKeys{APIv3Key: strings.Repeat("k", 32)}}},
+		{"Z", "platform_keys", client.RotateAccount{AccountKeys: client.AccountKeys{PlatformKeys: map[string]string{"PUB_KEY_ID_1": public}}}},
+		{"Z", "serial", client.RotateAccount{AccountKeys: client.AccountKeys{PrivateKey: private}, Serial: "5157F09E"}},
+		{"Z", "app_auth_token", client.RotateAccount{AccountKeys: client.AccountKeys{AppAuthToken: "token"}}},
+	} {
+		_, err := r.Rotate(t.Context(), tt.account, &tt.in, 0, bellman.By{})
+		wrong := new(bellman.Invalid)
+		if !errors.As(err, &wrong) || len(wrong.Fields) != 1 || wrong.Fields[0].Field != tt.field {
+			t.Errorf("rotate %s of %s: %v; want this field refused, and no other", tt.field, tt.account, err)
+		}
+	}
+}
+
 // Accounts whose certificates expire are found by when they do, also after the certificate was replaced.
 func TestCertificates(t *testing.T) {
 	r := open(t, memory.New(), masters(t))

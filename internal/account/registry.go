@@ -117,6 +117,16 @@ func (r *Registry) rotate(a *Account, active []registry.Secret, in *client.Rotat
 		bad.Note(privateKey, coded.Errorf("account.no_key", "is missing, as is every other key: want those to replace"))
 		return bad
 	}
+	otherChannel(bad, a.Channel, map[string]bool{"serial": in.Serial != ""}, keys)
+	if in.AppAuthToken != "" && !a.Token && a.Channel == "alipay" {
+		bad.Note(appAuthToken, coded.Errorf("account.identity", "cannot be changed: the orders of this account are known by it, as %s; register another account", a.reach().Identity()))
+	}
+	for _, k := range keys {
+		checkFetch(bad, k.field, k)
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
 	replaced := map[string]bool{} // groups
 	var secrets []registry.Secret
 	for _, k := range keys {

@@ -93,24 +93,30 @@ func (w *request) known(field string) bool {
 
 // fits reports fields that the account's channel does not have.
 func (w *request) fits(bad *bellman.Invalid) {
-	others := map[string][]string{
-		"wechatpay": {"seller_id", alipayPublicKeys, appAuthToken, appCertificate, rootCertificates},
-		"alipay":    {"mch_id", "sub_mch_id", "serial", apiV3Key, certificate, platformKeys},
-	}
-	other, ok := others[w.Channel]
-	if !ok {
+	if _, ok := otherFields[w.Channel]; !ok {
 		if !w.known("channel") {
 			bad.Note("channel", coded.Errorf("account.channel", "%.40q is no channel: want wechatpay or alipay", w.Channel))
 		}
 		return
 	}
 	has := map[string]bool{"seller_id": w.SellerID != "", "mch_id": w.MchID != "", "sub_mch_id": w.SubMchID != "", "serial": w.Serial != ""}
-	for _, k := range given(&w.AccountKeys) {
+	otherChannel(bad, w.Channel, has, given(&w.AccountKeys))
+}
+
+// otherFields are the fields that an account of a channel does not have.
+var otherFields = map[string][]string{
+	"wechatpay": {"seller_id", alipayPublicKeys, appAuthToken, appCertificate, rootCertificates},
+	"alipay":    {"mch_id", "sub_mch_id", "serial", apiV3Key, certificate, platformKeys},
+}
+
+// otherChannel reports the given fields and keys that an account of a channel does not have.
+func otherChannel(bad *bellman.Invalid, channel string, has map[string]bool, keys []key) {
+	for _, k := range keys {
 		has[group(k.field)] = true
 	}
-	for _, field := range other {
+	for _, field := range otherFields[channel] {
 		if has[field] {
-			bad.Note(field, coded.Errorf("account.other_channel", "is not of the channel %s: leave it out", w.Channel))
+			bad.Note(field, coded.Errorf("account.other_channel", "is not of the channel %s: leave it out", channel))
 		}
 	}
 }
@@ -146,8 +152,7 @@ func (w *request) sealed(bad *bellman.Invalid, was *Account, masters *registry.M
 	changed := map[string]bool{} // groups
 	add := func(field, place, text string, present []registry.Secret) {
 		changed[group(field)] = true
-		if field == fetched && text != fetch && !strings.HasPrefix(text, "sealed:") {
-			bad.Note(place, coded.Errorf("account.fetch", "want the word fetch, or keys by their ids"))
+		if !strings.HasPrefix(text, "sealed:") && !checkFetch(bad, place, key{field, text}) {
 			return
 		}
 		if !registry.Text(bad, place, field, 2*bellman.MaxName) {
@@ -184,6 +189,15 @@ func (w *request) sealed(bad *bellman.Invalid, was *Account, masters *registry.M
 		add(k.Field, place, k.Key, former)
 	}
 	return tooMany(bad, secrets)
+}
+
+// checkFetch reports platform_keys.certificates with another text than the word fetch.
+func checkFetch(bad *bellman.Invalid, place string, k key) bool {
+	if k.field != fetched || k.text == fetch {
+		return true
+	}
+	bad.Note(place, coded.Errorf("account.fetch", "want the word fetch, or keys by their ids"))
+	return false
 }
 
 // tooMany reports too many keys. It returns them by field, and of each field the newest first.

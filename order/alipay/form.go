@@ -58,9 +58,9 @@ func (c *Channel) verifyForm(form url.Values) error {
 func (c *Channel) ours(form url.Values) error {
 	switch {
 	case form.Get("app_id") != c.appID:
-		return fmt.Errorf("the notice is for the application %.40q", form.Get("app_id"))
+		return fmt.Errorf("the notice is for the application %.40q: want %.40q", form.Get("app_id"), c.appID)
 	case c.sellerID != "" && form.Get("seller_id") != c.sellerID:
-		return fmt.Errorf("the notice is for the seller %.40q", form.Get("seller_id"))
+		return fmt.Errorf("the notice is for the seller %.40q: want %.40q", form.Get("seller_id"), c.sellerID)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 func (c *Channel) notice(fields map[string]string) order.Notice {
 	n := order.Notice{ID: fields["notify_id"], Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: asAnswer(fields)}}
 	if fields["trade_status"] == "" {
-		n.Err = fmt.Errorf("the notice is of %.60q, and not of a trade", cmp.Or(fields["msg_method"], fields["notify_type"]))
+		n.Other, n.Err = true, fmt.Errorf("the notice is of %.60q, and not of a trade", cmp.Or(fields["msg_method"], fields["notify_type"]))
 		return n
 	}
 	n.Of, n.OrderNo = order.OfPayment, fields["out_trade_no"]

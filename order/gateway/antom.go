@@ -128,7 +128,7 @@ func (n *antomPay) verify(path, clientID, at, header string, body []byte) error 
 	case signature == "" || at == "":
 		return errors.New("it is not signed: it needs a time and Signature: algorithm=RSA256,keyVersion=…,signature=…")
 	case clientID != n.clientID:
-		return fmt.Errorf("it is for the Client-Id %.60q", clientID)
+		return fmt.Errorf("it is for the Client-Id %.60q: want %.60q", clientID, n.clientID)
 	}
 	if strings.Contains(signature, "%") {
 		decoded, err := url.QueryUnescape(signature)
@@ -186,7 +186,7 @@ func (n *antomPay) notice(raw *order.RawNotice) (t telling, hint string, err err
 	case t.orderNo != "":
 		t.ask = fmt.Sprintf("notifyType %.40q, resultStatus %.10q: only an answer to a query says how the order stands", kind, result)
 	default:
-		t.err = fmt.Errorf("the notice is of %.60q, and not of a payment or refund", kind)
+		t.err, t.other = fmt.Errorf("the notice is of %.60q, and not of a payment or refund", kind), true
 	}
 	if status != "" { // as the answer to a query of the same payment
 		fields = maps.Clone(fields)

@@ -108,8 +108,9 @@ type telling struct {
 	// the same rules read both.
 	body []byte
 
-	ask string // why a payment's notice decides nothing and causes a query; empty: body is read
-	err error  // why it cannot be used, although the provider sent it
+	ask   string // why a payment's notice decides nothing and causes a query; empty: body is read
+	err   error  // why it cannot be used, although the provider sent it
+	other bool   // err is that it is about something else
 }
 
 // errNoCall says that a provider has no such call.
@@ -277,7 +278,7 @@ func (p *Provider) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint 
 	if err != nil {
 		return nil, asHint(hint), fmt.Errorf("the notice cannot be trusted: %w", err)
 	}
-	n := order.Notice{ID: t.id, Of: t.of, OrderNo: t.orderNo, RefNo: t.refNo, Err: t.err,
+	n := order.Notice{ID: t.id, Of: t.of, OrderNo: t.orderNo, RefNo: t.refNo, Err: t.err, Other: t.other,
 		Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: t.body}}
 	switch {
 	case t.err != nil:

@@ -144,7 +144,7 @@ func (s *stripePay) open(c call, o *order.Order, a *order.Answer, _ time.Time) e
 // mode says why an object is not of the key's mode; nil: it is. A refund does not say.
 func (s *stripePay) mode(fields map[string]any) error {
 	if said, is := fields["livemode"].(bool); is && s.live != "" && fmt.Sprint(said) != s.live {
-		return fmt.Errorf("its livemode is %v", said)
+		return fmt.Errorf("its livemode is %v: want %s, the mode of secret_key", said, s.live)
 	}
 	return nil
 }
@@ -166,8 +166,12 @@ func (s *stripePay) notice(raw *order.RawNotice) (t telling, hint string, err er
 		}
 		return t, hint, err
 	}
-	if said := textAt(event, "account"); said != s.account {
-		return t, "", fmt.Errorf("it is for the account %.40q", said)
+	switch said := textAt(event, "account"); {
+	case said == s.account:
+	case s.account == "":
+		return t, "", fmt.Errorf("it is for the connected account %.40q: without stripe_account, want the account of secret_key alone", said)
+	default:
+		return t, "", fmt.Errorf("it is for the account %.40q: want %.40q", said, s.account)
 	}
 	if err := s.mode(event); err != nil {
 		return t, "", err
@@ -184,7 +188,7 @@ func (s *stripePay) notice(raw *order.RawNotice) (t telling, hint string, err er
 	case "refund":
 		t.of, t.orderNo, t.refNo = order.OfRefund, textAt(object, "payment_intent"), id
 	default:
-		t.err = fmt.Errorf("the notice is of %.60q, and not of a payment or refund", textAt(event, "type"))
+		t.err, t.other = fmt.Errorf("the notice is of %.60q, and not of a payment or refund", textAt(event, "type")), true
 	}
 	if t.body, err = wire.Marshal(object); err != nil {
 		t.err = err

@@ -70,7 +70,7 @@ func TestStripeAnswers(t *testing.T) {
 		{"query", "", 401, `{"error":{"type":"invalid_request_error","message":"Invalid API Key provided"}}`, "QUERY_ERROR", "null", "error.code"},
 		{"query", "", 500, stripePaid, "QUERY_ERROR", "null", "HTTP status 500"},
 		{"query", "", 200, replaced(stripePaid, "28a3tqPa", "28a3tqPb"), "QUERY_ERROR", "null", "about the PaymentIntent"},
-		{"query", "", 200, replaced(stripePaid, `"livemode":false`, `"livemode":true`), "QUERY_ERROR", "null", "its livemode is true"},
+		{"query", "", 200, replaced(stripePaid, `"livemode":false`, `"livemode":true`), "QUERY_ERROR", "null", "its livemode is true: want false, the mode of secret_key"},
 		{"query", "", 200, replaced(stripePaid, `"currency"`, `"status":"canceled","currency"`), "QUERY_ERROR", "null", "there twice"},
 		{"query", "", 200, stripePaid[:80], "QUERY_ERROR", "null", "not JSON"},
 
@@ -144,8 +144,8 @@ func TestStripeNotices(t *testing.T) {
 		{"refund, older name", stripeEvent("charge.refund.updated", stripeBack), stripeSecret, "refund re_1Nispe2eZvKYlo2Cd31jOCgZ"},
 		{"a customer", stripeEvent("customer.created", `{"object":"customer","id":"cus_1"}`), stripeSecret, `unreadable: the notice is of "customer.created", and not of a payment or refund`},
 		{"wrong secret", paid, "whsec_other", "refused, hint " + pi + ": the notice cannot be trusted: its signature is wrong"},
-		{"test mode", replaced(paid, `"livemode":false,"data"`, `"livemode":true,"data"`), stripeSecret, "refused, hint : the notice cannot be trusted: its livemode is true"},
-		{"a connected account", replaced(paid, `"object":"event"`, `"object":"event","account":"acct_2"`), stripeSecret, `refused, hint : the notice cannot be trusted: it is for the account "acct_2"`},
+		{"test mode", replaced(paid, `"livemode":false,"data"`, `"livemode":true,"data"`), stripeSecret, "refused, hint : the notice cannot be trusted: its livemode is true: want false, the mode of secret_key"},
+		{"a connected account", replaced(paid, `"object":"event"`, `"object":"event","account":"acct_2"`), stripeSecret, `refused, hint : the notice cannot be trusted: it is for the connected account "acct_2": without stripe_account, want the account of secret_key alone`},
 		{"no JSON", "paid", stripeSecret, "refused, hint : the notice cannot be trusted: the body is not JSON: invalid character 'p' looking for beginning of value"},
 	} {
 		if got := noticeOf(channel, stripeSigned(tt.secret, tt.body), tt.body); got != tt.want {
@@ -154,7 +154,7 @@ func TestStripeNotices(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		replaced(paid, `"object":"event"`, `"object":"event","account":"acct_1"`): "evt_1 " + pi + " PAID" + taken,
-		paid: `refused, hint : the notice cannot be trusted: it is for the account ""`,
+		paid: `refused, hint : the notice cannot be trusted: it is for the account "": want "acct_1"`,
 	} {
 		if got := noticeOf(providerOf(t, connected), stripeSigned(stripeSecret, body), body); got != want {
 			t.Errorf("connected account: %s\n  = %s\nwant %s", body, got, want)

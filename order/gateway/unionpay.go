@@ -270,7 +270,7 @@ func (u *unionPay) notice(raw *order.RawNotice) (t telling, hint string, err err
 	case untrusted != nil:
 		return t, "", untrusted
 	case !ours:
-		return t, "", fmt.Errorf("it is for the merchant %.40q", fields["merId"])
+		return t, "", fmt.Errorf("it is for the merchant %.40q: want %.40q", fields["merId"], u.merID)
 	}
 	t = telling{id: fields["queryId"]}
 	switch fields["txnType"] {
@@ -280,7 +280,7 @@ func (u *unionPay) notice(raw *order.RawNotice) (t telling, hint string, err err
 	case "04", "31": // a refund, a cancellation of the same day: each has an orderId of its own
 		t.of, t.refNo = order.OfRefund, fields["orderId"]
 	default:
-		t.err = fmt.Errorf("the notice is of txnType %.10q, and not of a payment or refund", fields["txnType"])
+		t.err, t.other = fmt.Errorf("the notice is of txnType %.10q, and not of a payment or refund", fields["txnType"]), true
 	}
 	delete(fields, "signPubKeyCert")
 	delete(fields, "signature")

@@ -199,7 +199,7 @@ func TestUnionPayNotices(t *testing.T) {
 		{"not signed", unionPayForm(told), "refused, hint 20261120000001: the notice cannot be trusted: it is not signed"},
 		{"another signer", unionPayForm(b.signed(t, b.stranger, told)), `refused, hint 20261120000001: the notice cannot be trusted: its certificate is of "041@Z12@某某有限公司@Z12-001", not of UnionPay`},
 		{"changed", unionPayForm(with(b.signed(t, b.signer, told), "txnAmt", "1")), "refused, hint 20261120000001: the notice cannot be trusted: its signature is wrong"},
-		{"another merchant", unionPayForm(b.signed(t, b.signer, with(told, "merId", "1"))), `refused, hint : the notice cannot be trusted: it is for the merchant "1"`},
+		{"another merchant", unionPayForm(b.signed(t, b.signer, with(told, "merId", "1"))), `refused, hint : the notice cannot be trusted: it is for the merchant "1": want "777290058110048"`},
 		{"another merchant, not signed", unionPayForm(with(told, "merId", "1")), "refused, hint : the notice cannot be trusted: it is not signed"},
 		{"twice", unionPayForm(b.signed(t, b.signer, told)) + "&txnAmt=1", `refused, hint : the notice cannot be trusted: the notice has the field "txnAmt" twice`},
 		{"no form", "%", "refused, hint : the notice cannot be trusted: the notice is not a form"},

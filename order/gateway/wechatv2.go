@@ -185,7 +185,7 @@ func (w *wechatV2) verify(fields map[string]any) error {
 func (w *wechatV2) ours(fields map[string]any) error {
 	for name, want := range map[string]string{"mch_id": w.mchID, "appid": w.appID, "sub_mch_id": w.subMchID} {
 		if said := textAt(fields, name); said != want {
-			return fmt.Errorf("it is for the %s %.40q", name, said)
+			return fmt.Errorf("it is for the %s %.40q: want %.40q", name, said, want)
 		}
 	}
 	return nil

@@ -99,7 +99,7 @@ func (c *Channel) ours(n *content) error {
 	case n.CombineMchID != "":
 		return errors.New("the notice is about a combined payment (合单), which bellman does not query")
 	case merchant != own:
-		return fmt.Errorf("the notice is for the merchant %.70q", merchant)
+		return fmt.Errorf("the notice is for the merchant %.70q: want %.70q", merchant, own)
 	case c.appID == "":
 		return nil
 	}
@@ -113,7 +113,7 @@ func (c *Channel) ours(n *content) error {
 	if named == "" && n.TradeState == "" { // of a refund or transfer, which names no application
 		return nil
 	}
-	return fmt.Errorf("the notice is for the application %.40q", cmp.Or(apps...))
+	return fmt.Errorf("the notice is for the application %.40q: want %.40q", cmp.Or(apps...), c.appID)
 }
 
 // hint is the number of the order that a notice names which cannot be trusted. An order that WeChat
@@ -142,7 +142,7 @@ func (c *Channel) notice(e *envelope, known *content, text []byte) order.Notice 
 		n.Of, n.RefNo = order.OfTransfer, known.OutBillNo
 		n.Err = cmp.Or(missing("out_bill_no", n.RefNo), missing("state", known.State))
 	default: // a notice of profit sharing is TRANSACTION.SUCCESS too, with another original_type
-		n.Err = fmt.Errorf("the notice is %.60q of a %.40q, which bellman does not read", e.EventType, e.Resource.OriginalType)
+		n.Err, n.Other = fmt.Errorf("the notice is %.60q of a %.40q, which bellman does not read", e.EventType, e.Resource.OriginalType), true
 	}
 	return n
 }
