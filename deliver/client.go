@@ -56,7 +56,8 @@ type Options struct {
 	// request is sent on a connection that the server is closing.
 	IdleTimeout time.Duration
 	// Idle connections: HTTP/1.1 to addresses of tasks, and as many to addresses of queues. Each may
-	// have as many again for HTTP/2 and for requests of more than 16 KiB. Defaults 2,048 and 1,024.
+	// have as many again for HTTP/2 and for requests of more than 16 KiB. Defaults 4,096 and 1,024.
+	// With TLS an idle connection takes 7 KiB or more.
 	MaxIdle            int
 	MaxIdlePerEndpoint int // to one endpoint
 
@@ -89,7 +90,7 @@ func NewClient(o Options) (*Client, error) {
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 3*time.Second)
 	o.TLSTimeout = cmp.Or(o.TLSTimeout, 5*time.Second)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, 15*time.Second)
-	o.MaxIdle = cmp.Or(o.MaxIdle, 2048)
+	o.MaxIdle = cmp.Or(o.MaxIdle, 4096)
 	o.MaxIdlePerEndpoint = cmp.Or(o.MaxIdlePerEndpoint, 1024)
 	o.Resolver = cmp.Or(o.Resolver, net.DefaultResolver)
 	if min(o.ConnectTimeout, o.TLSTimeout, o.HeaderTimeout, o.IdleTimeout) < 0 || min(o.MaxIdle, o.MaxIdlePerEndpoint) < 0 {

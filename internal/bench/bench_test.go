@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 // those that share them.
 var tiny = sizes{
 	raw: 50 * time.Millisecond, batch: 80, drain: 100, batches: 100, singles: 50, creates: 50,
-	addresses: 20, spread: 100,
+	addresses: 20, spread: 100, hosts: 100, paced: 300, abroad: time.Second,
 	latency: 200 * time.Millisecond, late: 100, over: 300 * time.Millisecond,
 	waiting: 800, overdue: 50, settle: 50 * time.Millisecond, idle: 50 * time.Millisecond,
 	orders: 50, crowd: 200, gap: 100 * time.Millisecond, polls: 3, ramp: 300 * time.Millisecond, steady: 500 * time.Millisecond,

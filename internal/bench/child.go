@@ -30,12 +30,14 @@ type role struct {
 	Store    string // of the server
 	Settings string // of the server, as YAML; empty: the default
 	Profile  string // file for the server's CPU profile; empty: none
-	Memory   string // GOMEMLIMIT of the server; empty: the server's own
+	Env      string // a variable of the environment, as NAME=VALUE; empty: none
 
 	PostTo string        // URL that the bare loop posts to; empty: the child is a server
 	Others []string      // more URLs, to which it posts in turn
 	For    time.Duration // how long the loop posts; 0: it receives notices instead, and posts once for each
 	Verify *verify       // what the loop verifies before each post; nil: nothing
+
+	Posts []duePost // what a bare client posts, each when it is due; empty: the child is another one
 }
 
 func childCommand(ctx context.Context) (*exec.Cmd, error) {
@@ -51,6 +53,8 @@ func Child() error {
 		return fmt.Errorf("%s is started by bench alone: %w", ChildCommand, err)
 	}
 	switch {
+	case len(r.Posts) > 0:
+		return postWhenDue(r.Posts)
 	case r.PostTo != "" && r.For == 0:
 		return relay(r)
 	case r.PostTo != "":

@@ -19,6 +19,7 @@ type goal struct {
 func atLeast(ratio float64) goal     { return goal{config.Pebble, true, true, ratio} }
 func timesAtMost(ratio float64) goal { return goal{config.Pebble, false, true, ratio} }
 func atMost(value float64) goal      { return goal{config.Pebble, false, false, value} }
+func noLess(value float64) goal      { return goal{config.Pebble, true, false, value} }
 
 // mostMemory is the goal for the resident memory of a server under full load, in MiB.
 func mostMemory() goal { return atMost(160) }

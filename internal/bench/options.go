@@ -40,6 +40,7 @@ func Scenarios() []Scenario {
 		{Name: "creates", About: "created one by one over HTTP, due tomorrow", run: (*run).creates},
 		{Name: "endpoints", About: "many receivers' addresses instead of one, in batches", run: (*run).endpoints},
 		{Name: "hanging", About: "a tenth of the endpoints hangs until the timeout", run: (*run).hanging},
+		{Name: "internet", About: "2,000 hosts over TLS that take their time, beside a bare net/http client", run: (*run).internet},
 		{Name: "latency", About: "from create to arrival at 500 a second", run: (*run).latency},
 		{Name: "lateness", About: "tasks due at random: arrival minus due", run: (*run).lateness},
 		{Name: "latency-waiting", About: "latency while many tasks wait for tomorrow", run: (*run).latencyWaiting},
@@ -99,6 +100,9 @@ type sizes struct {
 	creates   int
 	addresses int // of receivers
 	spread    int // tasks over many addresses
+	hosts     int // on the Internet, in hundreds
+	paced     int // deliveries a second to them
+	abroad    time.Duration
 	latency   time.Duration
 	late      int // tasks for lateness
 	over      time.Duration
@@ -131,7 +135,7 @@ func (s sizes) ahead(tasks int) time.Duration {
 
 var full = sizes{
 	raw: 3 * time.Second, batch: 1000, drain: 100_000, batches: 100_000, singles: 50_000, creates: 80_000,
-	addresses: 1000, spread: 100_000,
+	addresses: 1000, spread: 100_000, hosts: 2000, paced: 3000, abroad: 30 * time.Second,
 	latency: 20 * time.Second, late: 20_000, over: 20 * time.Second,
 	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
 	orders: 20_000, crowd: 100_000, gap: 3 * time.Second, polls: 20, ramp: 15 * time.Second, steady: 30 * time.Second,
@@ -141,7 +145,7 @@ var full = sizes{
 
 var quick = sizes{
 	raw: time.Second, batch: 1000, drain: 20_000, batches: 20_000, singles: 10_000, creates: 10_000,
-	addresses: 200, spread: 20_000,
+	addresses: 200, spread: 20_000, hosts: 200, paced: 1000, abroad: 5 * time.Second,
 	latency: 4 * time.Second, late: 4_000, over: 4 * time.Second,
 	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
 	orders: 2_000, crowd: 30_000, gap: time.Second, polls: 5, ramp: 3 * time.Second, steady: 6 * time.Second,

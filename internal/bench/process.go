@@ -63,7 +63,7 @@ func (r *run) launch(store, settings string) (*process, error) {
 	if r.o.Profile != "" {
 		profile = fmt.Sprintf("%s.%s.%d", r.o.Profile, r.scenario, len(r.servers)+1)
 	}
-	return r.spawn(role{Store: store, Settings: settings, Profile: profile, Memory: r.limit})
+	return r.spawn(role{Store: store, Settings: settings, Profile: profile, Env: r.env})
 }
 
 // spawn starts a child that listens, and waits until it does.
@@ -73,8 +73,8 @@ func (r *run) spawn(as role) (_ *process, err error) {
 		return nil, err
 	}
 	p.cmd.Stderr = p.log
-	if as.Memory != "" {
-		p.cmd.Env = append(os.Environ(), "GOMEMLIMIT="+as.Memory)
+	if as.Env != "" {
+		p.cmd.Env = append(os.Environ(), as.Env)
 	}
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -38,26 +38,35 @@ func newReceiver() *receiver {
 // their URLs.
 func (r *receiver) listen(n int, hang bool) ([]string, error) {
 	urls := make([]string, 0, n)
+	s := r.server
+	if hang {
+		s = r.hanging
+	}
 	for i := range n {
-		host := "127.0.0.1"
-		if n > 1 {
-			host = fmt.Sprintf("127.0.%d.%d", 1+i/250, 1+i%250)
-		}
-		l, err := net.Listen("tcp", host+":0")
-		if err != nil { // not Linux: one host, many ports
-			l, err = net.Listen("tcp", "127.0.0.1:0")
-		}
+		l, err := listenAt(i, n)
 		if err != nil {
-			return nil, fmt.Errorf("receiver: %w", err)
+			return nil, err
 		}
 		urls = append(urls, "http://"+l.Addr().String()+"/notify")
-		s := r.server
-		if hang {
-			s = r.hanging
-		}
 		r.serving.Go(func() { s.Serve(l) }) // until close
 	}
 	return urls, nil
+}
+
+// listenAt opens address i of n.
+func listenAt(i, n int) (net.Listener, error) {
+	host := "127.0.0.1"
+	if n > 1 {
+		host = fmt.Sprintf("127.0.%d.%d", 1+i/250, 1+i%250)
+	}
+	l, err := net.Listen("tcp", host+":0")
+	if err != nil { // not Linux: one host, many ports
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("receiver: %w", err)
+	}
+	return l, nil
 }
 
 func (r *receiver) close() {

@@ -31,9 +31,9 @@ func (r *run) reconcile() {
 	at := r.store("")
 	r.fillOrders(at, settings, c, b)
 
-	r.limit = smallMachine
+	r.env = "GOMEMLIMIT=" + smallMachine
 	p := r.startWith(at, settings)
-	r.limit = ""
+	r.env = ""
 	before, begun := r.used(p), time.Now()
 	run := must(p.client.Reconcile(r.ctx, client.StartReconciliation{Queue: "orders", Date: b.date}))
 	for run.State == "waiting" || run.State == "running" {

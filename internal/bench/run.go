@@ -34,7 +34,7 @@ type run struct {
 	loads    []*load    // of the scenario
 	rawAt    time.Time  // when raw was measured last
 	busy     int64      // most memory of any server, in bytes
-	limit    string     // GOMEMLIMIT of the servers that are started; empty: their own
+	env      string     // a variable for the servers that are started, as NAME=VALUE; empty: none
 	waiting  string     // the store with many tasks due tomorrow; empty: not made yet
 	stored   int        // tasks in that store
 }

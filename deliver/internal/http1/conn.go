@@ -23,17 +23,45 @@ type conn struct {
 	net.Conn // TLS, or socket itself
 	t        *Transport
 	host     *host
-	socket   net.Conn
-	control  syscall.RawConn // of socket; nil: it cannot be examined, so the connection is used once
+	socket   *socket
 	tls      *tls.ConnectionState
 
 	in       *bufio.Reader // nil while no answer is awaited
 	limit    int64         // bytes of header that may still be read
 	failed   error         // of the last read; nil: none
-	reused   bool          // it has had a request before
+	reused   bool          // it has had a request before, or has waited for one
 	idleFrom time.Time
 
 	before, after *conn // in the list of idle connections
+}
+
+// A socket is what a connection reads from and writes to, below TLS.
+type socket struct {
+	net.Conn
+	control syscall.RawConn // nil: the socket cannot be examined, so its connection is used once
+	now     bool            // reads do not wait
+	one     [1]byte
+}
+
+// Read reads from the server. It waits for data, unless now is set.
+func (s *socket) Read(p []byte) (int, error) {
+	if s.now {
+		return s.readNow(p)
+	}
+	return s.Conn.Read(p)
+}
+
+// silent reports whether the server has neither answered anything since its last answer nor closed the connection. It
+// reads without waiting. TLS takes in its own messages, such as session tickets. Other data is lost: a connection that
+// is not silent must be closed.
+func (c *conn) silent() bool {
+	if c.socket.control == nil {
+		return false
+	}
+	c.socket.now = true
+	n, err := c.Conn.Read(c.socket.one[:])
+	c.socket.now = false
+	return n == 0 && err == errNothing
 }
 
 // Read reads from the server, up to the limit.
@@ -202,8 +230,9 @@ func (e timeoutError) Timeout() bool { return true }
 // Temporary implements net.Error.
 func (e timeoutError) Temporary() bool { return true }
 
-// Errors with the words of net/http, by which package cause knows them.
+// Errors. Package cause knows those of an attempt by the words of net/http.
 var (
+	errNothing          = timeoutError("http1: nothing has come") // a timeout, after which TLS goes on
 	errHeaderTimeout    = timeoutError("http1: timeout awaiting response headers")
 	errHandshakeTimeout = timeoutError("http1: TLS handshake timeout")
 	errLongHeader       = errors.New("http1: server response headers exceeded the limit")

@@ -174,21 +174,22 @@ func (t *Transport) dial(ctx context.Context, h *host, w *waiter) {
 
 // connect makes a connection, for TLS with its handshake.
 func (t *Transport) connect(ctx context.Context, h *host) (*conn, error) {
-	socket, err := t.std.DialContext(ctx, "tcp", h.address)
+	dialed, err := t.std.DialContext(ctx, "tcp", h.address)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: socket, t: t, host: h, socket: socket}
-	if s, is := socket.(syscall.Conn); is {
-		if c.control, err = s.SyscallConn(); err != nil {
-			socket.Close()
+	s := &socket{Conn: dialed}
+	if raw, is := dialed.(syscall.Conn); is {
+		if s.control, err = raw.SyscallConn(); err != nil {
+			s.Close()
 			return nil, err
 		}
 	}
+	c := &conn{Conn: s, t: t, host: h, socket: s}
 	if h.tls == nil {
 		return c, nil
 	}
-	secured, err := t.handshake(ctx, socket, h.tls)
+	secured, err := t.handshake(ctx, s, h.tls)
 	if err != nil {
 		return nil, err
 	}

@@ -3,38 +3,28 @@
 package http1
 
 import (
-	"crypto/tls"
-	"errors"
-	"os"
+	"io"
 	"syscall"
-	"time"
 )
 
 // supported says that a connection can be examined before it is used again.
 const supported = true
 
-// silent reports whether the server has neither sent anything since its last answer nor closed the connection. It reads
-// without waiting, and what it read is lost: a connection that is not silent must be closed.
-func (c *conn) silent() bool {
-	if c.control == nil {
-		return false
-	}
-	var n int
-	var err error
-	var one [1]byte
-	if c.control.Read(func(fd uintptr) bool {
-		n, err = syscall.Read(int(fd), one[:])
+// readNow reads what has come, without waiting. The error is errNothing if nothing has.
+func (s *socket) readNow(p []byte) (n int, err error) {
+	failed := s.control.Read(func(fd uintptr) bool {
+		n, err = syscall.Read(int(fd), p)
 		return true
-	}) != nil || n > 0 || err != syscall.EAGAIN {
-		return false
+	})
+	switch {
+	case failed != nil:
+		return 0, failed
+	case err == syscall.EAGAIN:
+		return 0, errNothing
+	case err != nil:
+		return 0, err
+	case n == 0:
+		return 0, io.EOF
 	}
-	secured, is := c.Conn.(*tls.Conn)
-	if !is {
-		return true
-	}
-	// The last read from the socket may have had more than the answer.
-	c.socket.SetReadDeadline(past)
-	n, err = secured.Read(one[:])
-	c.socket.SetReadDeadline(time.Time{})
-	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
+	return n, nil
 }

@@ -1,8 +1,10 @@
 package http1
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -69,6 +71,101 @@ func TestTLSRest(t *testing.T) {
 			t.Errorf("with %q after the answer: idle %v, and silent is wrong", extra, c != nil)
 		}
 	}
+}
+
+// Servers other than Go's send session tickets after the handshake. A connection that has waited with tickets unread is
+// used all the same, and the tickets serve the next connection.
+func TestTLSTickets(t *testing.T) {
+	made := make(chan bool, 2) // handshakes: whether each resumed a session
+	server := httptest.NewUnstartedServer(nil)
+	server.StartTLS() // only its certificate is used
+	server.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	config := &tls.Config{Certificates: server.TLS.Certificates, MinVersion: tls.VersionTLS13}
+	config.ClientAuth = tls.RequestClientCert // so tickets follow the client's part of the handshake
+	go func() {
+		for {
+			socket, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conn := tls.Server(socket, config)
+			go func() {
+				defer conn.Close()
+				if conn.Handshake() == nil { // tickets are sent when it returns
+					made <- conn.ConnectionState().DidResume
+					answerAll(conn)
+				}
+			}()
+		}
+	}()
+	rt, dials := newTransport(t)
+	rt.std.TLSClientConfig.InsecureSkipVerify = true
+	rt.std.TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(2)
+	dial, begin, gone := rt.std.DialContext, make(chan struct{}, 2), make(chan struct{})
+	rt.std.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		begin <- struct{}{}
+		<-gone
+		return dial(ctx, network, address)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, "GET", "https://"+l.Addr().String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-begin
+		cancel()
+	}()
+	if _, err := rt.RoundTrip(req); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a request that was cancelled while its connection was made: %v", err)
+	}
+	close(gone)
+	<-made
+	for deadline := time.Now().Add(patience); idle(rt) == 0; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("the connection does not wait for another request")
+		}
+	}
+	for range 2 {
+		if got, err := send(t, rt, "POST", "https://"+l.Addr().String(), "body"); err != nil || got != "success" {
+			t.Fatalf("%q, %v", got, err)
+		}
+		if n := dials.Load(); n != 1 {
+			t.Fatalf("%d connections; want 1", n)
+		}
+	}
+	rt.CloseIdleConnections()
+	if _, err := send(t, rt, "POST", "https://"+l.Addr().String(), "body"); err != nil {
+		t.Fatal(err)
+	}
+	if !<-made {
+		t.Error("the next connection does not resume the session; want the tickets kept")
+	}
+}
+
+// answerAll answers success to every request on a connection.
+func answerAll(conn net.Conn) {
+	in := bufio.NewReader(conn)
+	for {
+		req, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, req.Body)
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nsuccess")
+	}
+}
+
+// idle returns the number of idle connections.
+func idle(rt *Transport) int {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return rt.idle.n
 }
 
 // Requests that meet before the host's choice of HTTP/2 is known end up on one connection.

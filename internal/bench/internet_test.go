@@ -1,0 +1,32 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestInternet(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	report, err := runSized(t.Context(), Options{Scenarios: []string{"internet"}, Dir: t.TempDir()}, tiny, &out)
+	t.Log(out.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Failures {
+		t.Error(f)
+	}
+	if f, _ := report.Figure("internet", "arrived at healthy hosts"); f.Value != 100 {
+		t.Errorf("%g %% arrived at healthy hosts; want all", f.Value)
+	}
+	for _, who := range []string{"", "net/http: "} {
+		for _, name := range []string{"arrived at healthy hosts", "requests on a connection used before", "requests in flight, most"} {
+			if f, _ := report.Figure("internet", who+name); f.Value <= 0 {
+				t.Errorf("%s%s is %g; want more than 0", who, name, f.Value)
+			}
+		}
+	}
+	if f, _ := report.Figure("internet", "handshakes"); f.Value >= float64(tiny.paced) {
+		t.Errorf("%g handshakes for %d tasks; want connections used again", f.Value, tiny.paced)
+	}
+}
