@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -28,6 +29,7 @@ import (
 // Limits of notices.
 const (
 	maxNotice    = 256 << 10       // bytes of a body
+	usualNotice  = 4 << 10         // bytes that are allocated before a body arrives, at most
 	noticeWithin = 4 * time.Second // WeChat Pay waits 5 s for the answer
 
 	// Notices that cannot be verified may cause this many queries of one account in a second, at one node.
@@ -201,14 +203,15 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the notice cannot be read now", http.StatusServiceUnavailable)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxNotice))
-	if err != nil {
+	var body bytes.Buffer
+	body.Grow(int(min(max(r.ContentLength, 0), usualNotice)) + bytes.MinRead)
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxNotice)); err != nil {
 		err = fmt.Errorf("the notice cannot be read, or is larger than %d bytes", maxNotice)
 		n.refuse(ctx, queue, to, "", time.Now(), err)
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
-	_, err = n.receive(ctx, queue, to, nil, &order.RawNotice{Header: r.Header, Body: body, At: time.Now()})
+	_, err = n.receive(ctx, queue, to, nil, &order.RawNotice{Header: r.Header, Body: body.Bytes(), At: time.Now()})
 	why := ""
 	if err != nil {
 		why = err.Error()

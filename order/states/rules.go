@@ -38,7 +38,7 @@ func CompileQueryRules(rules map[string]string) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Query{func(a *order.Answer, _ time.Duration) finding {
+	return &Query{read: func(a *order.Answer, _ time.Duration) finding {
 		matched, err := match(a, mappings)
 		if err != nil {
 			return unclear("%s", err)
@@ -58,7 +58,7 @@ func CompileQueryValue(text string) (*Query, error) {
 	if err != nil {
 		return nil, fmt.Errorf("states: %w", err)
 	}
-	return &Query{func(a *order.Answer, _ time.Duration) finding {
+	return &Query{read: func(a *order.Answer, _ time.Duration) finding {
 		if len(a.Body) > order.MaxBody {
 			return unclear("%s", errTooLong)
 		}

@@ -62,7 +62,8 @@ import (
 // A Query reads answers to queries. It is safe for concurrent use. Get one from
 // CompileQuery or CompileQueryRules.
 type Query struct {
-	read func(a *order.Answer, age time.Duration) finding
+	read   func(a *order.Answer, age time.Duration) finding
+	parsed func(r reply, age time.Duration) finding // of a preset; nil: read alone
 }
 
 // A finding is what an answer to a query says by itself.
@@ -86,13 +87,14 @@ func CompileQuery(name string) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Query{func(a *order.Answer, age time.Duration) finding {
-		r := read(a, p.parse)
+	q := &Query{parsed: func(r reply, age time.Duration) finding {
 		if r.unread != nil && !p.unread {
 			return unclear("%s", r.unread)
 		}
 		return p.query(r, age >= timeout)
-	}}, nil
+	}}
+	q.read = func(a *order.Answer, age time.Duration) finding { return q.parsed(read(a, p.parse), age) }
+	return q, nil
 }
 
 // Read says what a means: a itself, with the reading, and with Error where that
@@ -103,7 +105,17 @@ func (q *Query) Read(a order.Answer, age time.Duration) order.QueryAnswer {
 	if unanswered(&a) {
 		return order.QueryAnswer{Answer: a}
 	}
-	f := q.read(&a, age)
+	return judged(a, q.read(&a, age))
+}
+
+// ReadFields is Read for a notice whose body ParseJSON has read: fields and unread are what it returned. The Query must be
+// of a preset.
+func (q *Query) ReadFields(a order.Answer, fields map[string]any, unread error) order.QueryAnswer {
+	return judged(a, q.parsed(reply{a.Status, fields, unread}, 0))
+}
+
+// judged returns an answer with what was found in it.
+func judged(a order.Answer, f finding) order.QueryAnswer {
 	switch {
 	case !allowed(f.reading, a.Status):
 		f = finding{throttled: f.throttled, wait: f.wait, why: fmt.Sprintf("HTTP status %d decides nothing, though the body reads %s", a.Status, f.reading)}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/states"
 )
 
 // An envelope is the body of a notice. Its resource holds the content.
@@ -22,24 +23,17 @@ type envelope struct {
 	Resource  resource `json:"resource"`
 }
 
-// A content is what bellman reads of a notice's content, whatever it is about.
+// A content is the decrypted content of a notice, whatever it is about.
 type content struct {
-	MchID        string `json:"mchid"`
-	OtherMchID   string `json:"mch_id"` // of a transfer, in some of WeChat Pay's documents
-	SpMchID      string `json:"sp_mchid"`
-	SubMchID     string `json:"sub_mchid"`
-	CombineMchID string `json:"combine_mchid"`
-	AppID        string `json:"appid"`
-	SpAppID      string `json:"sp_appid"`
-	SubAppID     string `json:"sub_appid"`
+	text   []byte // as it was encrypted
+	fields map[string]any
+	unread error // why the fields say nothing of a payment: one is there twice
+}
 
-	OutTradeNo  string `json:"out_trade_no"`
-	OutRefundNo string `json:"out_refund_no"`
-	OutBillNo   string `json:"out_bill_no"`
-
-	TradeState   string `json:"trade_state"`
-	RefundStatus string `json:"refund_status"`
-	State        string `json:"state"` // of a transfer
+// field returns the text of a field; empty: there is none.
+func (n *content) field(name string) string {
+	text, _ := n.fields[name].(string)
+	return text
 }
 
 // noticePatience is how long a notice waits for platform certificates: WeChat Pay waits 5 s for its answer.
@@ -58,7 +52,7 @@ func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 	ctx, cancel := context.WithTimeout(context.Background(), noticePatience)
 	defer cancel()
 	signed := c.verify(ctx, "notice", raw.Header.Get, raw.Body, raw.At)
-	e, known, text, err := c.decode(raw.Body)
+	e, known, err := c.decode(raw.Body)
 	switch {
 	case signed != nil && err == nil:
 		return nil, c.hint(known), signed
@@ -67,50 +61,48 @@ func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 	case err != nil:
 		return nil, "", err
 	}
-	return []order.Notice{c.notice(e, known, text)}, "", nil
+	return []order.Notice{c.notice(e, known)}, "", nil
 }
 
-// decode decrypts a notice and checks that it is for this account. text is the content as it was
-// encrypted.
-func (c *Channel) decode(body []byte) (e *envelope, known *content, text []byte, err error) {
+// decode decrypts a notice and checks that it is for this account.
+func (c *Channel) decode(body []byte) (e *envelope, known *content, err error) {
 	e, known = new(envelope), new(content)
 	if err := json.Unmarshal(body, e); err != nil {
-		return nil, nil, nil, errors.New("the notice is not the JSON object that WeChat Pay sends")
+		return nil, nil, errors.New("the notice is not the JSON object that WeChat Pay sends")
 	}
-	if text, err = c.open("notice", &e.Resource); err != nil {
-		return nil, nil, nil, err
+	if known.text, err = c.open("notice", &e.Resource); err != nil {
+		return nil, nil, err
 	}
-	if err := json.Unmarshal(text, known); err != nil {
-		return nil, nil, nil, errors.New("the notice's content is not a JSON object")
+	if known.fields, known.unread = states.ParseJSON(known.text); known.unread != nil {
+		if json.Unmarshal(known.text, &known.fields) != nil {
+			return nil, nil, errors.New("the notice's content is not a JSON object")
+		}
 	}
-	if err := c.ours(known); err != nil {
-		return nil, nil, nil, err
-	}
-	return e, known, text, nil
+	return e, known, c.ours(known)
 }
 
 // ours says why a content is not for this account; nil: it is.
 func (c *Channel) ours(n *content) error {
-	merchant, own := cmp.Or(n.MchID, n.OtherMchID), c.mchID
+	merchant, own := cmp.Or(n.field("mchid"), n.field("mch_id")), c.mchID // mch_id: of a transfer, in some of WeChat Pay's documents
 	if c.subMchID != "" {
-		merchant, own = n.SpMchID+"/"+n.SubMchID, c.mchID+"/"+c.subMchID
+		merchant, own = n.field("sp_mchid")+"/"+n.field("sub_mchid"), c.mchID+"/"+c.subMchID
 	}
 	switch {
-	case n.CombineMchID != "":
+	case n.field("combine_mchid") != "":
 		return errors.New("the notice is about a combined payment (合单), which bellman does not query")
 	case merchant != own:
 		return fmt.Errorf("the notice is for the merchant %.70q: want %.70q", merchant, own)
 	case c.appID == "":
 		return nil
 	}
-	apps := []string{n.AppID, n.SpAppID, n.SubAppID}
+	apps := []string{n.field("appid"), n.field("sp_appid"), n.field("sub_appid")}
 	named := strings.Join(apps, "")
 	for _, app := range apps {
 		if app == c.appID {
 			return nil
 		}
 	}
-	if named == "" && n.TradeState == "" { // of a refund or transfer, which names no application
+	if named == "" && n.field("trade_state") == "" { // of a refund or transfer, which names no application
 		return nil
 	}
 	return fmt.Errorf("the notice is for the application %.40q: want %.40q", cmp.Or(apps...), c.appID)
@@ -119,28 +111,29 @@ func (c *Channel) ours(n *content) error {
 // hint is the number of the order that a notice names which cannot be trusted. An order that WeChat
 // Pay cannot have is not worth a query.
 func (c *Channel) hint(n *content) string {
-	if c.CheckOrder(&order.Order{OrderNo: n.OutTradeNo}) != nil {
+	no := n.field("out_trade_no")
+	if c.CheckOrder(&order.Order{OrderNo: no}) != nil {
 		return ""
 	}
-	return n.OutTradeNo
+	return no
 }
 
 // notice reads a notice that is WeChat Pay's, and for this account.
-func (c *Channel) notice(e *envelope, known *content, text []byte) order.Notice {
-	n := order.Notice{ID: e.ID, Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: text}}
+func (c *Channel) notice(e *envelope, known *content) order.Notice {
+	n := order.Notice{ID: e.ID, Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: known.text}}
 	kind, _, _ := strings.Cut(e.EventType, ".")
 	switch {
 	case kind == "TRANSACTION" && (e.Resource.OriginalType == "transaction" || e.Resource.OriginalType == ""):
-		n.Of, n.OrderNo = order.OfPayment, known.OutTradeNo
-		read := c.query.Read(n.Answer, 0)
+		n.Of, n.OrderNo = order.OfPayment, known.field("out_trade_no")
+		read := c.query.ReadFields(n.Answer, known.fields, known.unread)
 		n.Answer, n.Reading, n.Taken = read.Answer, read.Reading, read.Taken
 		n.Err = missing("out_trade_no", n.OrderNo)
 	case kind == "REFUND":
-		n.Of, n.OrderNo, n.RefNo = order.OfRefund, known.OutTradeNo, known.OutRefundNo
-		n.Err = cmp.Or(missing("out_refund_no", n.RefNo), missing("refund_status", known.RefundStatus))
+		n.Of, n.OrderNo, n.RefNo = order.OfRefund, known.field("out_trade_no"), known.field("out_refund_no")
+		n.Err = cmp.Or(missing("out_refund_no", n.RefNo), missing("refund_status", known.field("refund_status")))
 	case kind == "MCHTRANSFER":
-		n.Of, n.RefNo = order.OfTransfer, known.OutBillNo
-		n.Err = cmp.Or(missing("out_bill_no", n.RefNo), missing("state", known.State))
+		n.Of, n.RefNo = order.OfTransfer, known.field("out_bill_no")
+		n.Err = cmp.Or(missing("out_bill_no", n.RefNo), missing("state", known.field("state")))
 	default: // a notice of profit sharing is TRANSACTION.SUCCESS too, with another original_type
 		n.Err, n.Other = fmt.Errorf("the notice is %.60q of a %.40q, which bellman does not read", e.EventType, e.Resource.OriginalType), true
 	}

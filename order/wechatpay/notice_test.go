@@ -387,15 +387,15 @@ func FuzzReadNotice(f *testing.F) {
 				t.Errorf("%q is read: %v", forged, items)
 			}
 		}
-		if _, _, _, err := c.decode([]byte(forged)); err == nil && forged != body && !strings.Contains(forged, "ciphertext") {
+		if _, _, err := c.decode([]byte(forged)); err == nil && forged != body && !strings.Contains(forged, "ciphertext") {
 			t.Errorf("%q is decrypted", forged)
 		}
-		e, known, text, err := c.decode([]byte(notice{event: event, original: original, content: content}.body(t)))
+		e, known, err := c.decode([]byte(notice{event: event, original: original, content: content}.body(t)))
 		if err != nil {
 			return
 		}
-		n := c.notice(e, known, text)
-		if string(text) != content || (n.Reading.Decides() || n.Taken != nil) && n.Of != order.OfPayment || n.Of == "" && n.Err == nil {
+		n := c.notice(e, known)
+		if string(known.text) != content || (n.Reading.Decides() || n.Taken != nil) && n.Of != order.OfPayment || n.Of == "" && n.Err == nil {
 			t.Errorf("%q %q %q: %+v", event, original, content, n)
 		}
 		if n.Err == nil && n.OrderNo == "" && n.RefNo == "" {

@@ -65,8 +65,9 @@ func verify(what string, header func(name string) string, body []byte, now time.
 	if key == nil {
 		return fmt.Errorf("the %s is signed with the key %.60q, which is not among platform_keys", what, serial)
 	}
-	text := append([]byte(stamp+"\n"+nonce+"\n"), body...)
-	if !key.Verify(append(text, '\n'), signature) {
+	text := append(make([]byte, 0, len(stamp)+len(nonce)+len(body)+3), stamp...)
+	text = append(append(append(text, '\n'), nonce...), '\n')
+	if !key.Verify(append(append(text, body...), '\n'), signature) {
 		return fmt.Errorf("the %s's signature is wrong", what)
 	}
 	return nil

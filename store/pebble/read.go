@@ -90,6 +90,17 @@ func (s *Store) Task(_ context.Context, id bellman.ID) (*bellman.Task, error) {
 		return nil, err
 	}
 	defer s.leave()
+	// A pending task that was not attempted is one row beside the cold one, and needs no snapshot.
+	var st status
+	err := get(s.db, statusKey(nil, bellman.Pending, id), func(row []byte) error { return parseStatus(row, id, &st) })
+	if err == nil && st.Attempts == 0 {
+		t, err := s.cold(s.db, id)
+		if err != nil {
+			return nil, err
+		}
+		t.Status = st.Status
+		return t, nil
+	}
 	snapshot := s.db.NewSnapshot() // a task that ends moves between tables
 	defer snapshot.Close()
 	return s.task(snapshot, id)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,53 +24,66 @@ func Marshal(v any) ([]byte, error) {
 //
 // It writes what Marshal writes of a map, in a fraction of the time, because each decision of an order is written by it.
 func Join(fields map[string]any, raw ...json.RawMessage) []byte {
-	all := make(map[string][]byte, len(fields)+8)
+	all := make([]member, 0, len(fields)+16)
 	size := 2
 	for _, one := range raw {
 		size += len(one)
 		if object := bytes.TrimSpace(one); len(object) > 0 && object[0] == '{' {
-			members(object[1:], all)
+			all = members(object[1:], all)
 		}
 	}
 	for name, value := range fields {
-		all[name] = appendJSON(nil, value)
-		size += len(name) + len(all[name]) + 4
+		all = append(all, member{name: name, value: value})
+		size += len(name) + 24
 	}
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	slices.SortStableFunc(all, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	body := append(make([]byte, 0, size), '{')
-	for i, name := range names {
-		if i > 0 {
+	for i, m := range all {
+		if i+1 < len(all) && all[i+1].name == m.name {
+			continue // overridden
+		}
+		if len(body) > 1 {
 			body = append(body, ',')
 		}
-		body = append(appendJSON(body, name), ':')
-		if value := all[name]; bytes.ContainsAny(value, " \t\r\n") {
-			body = appendJSON(body, json.RawMessage(value)) // without white space
-		} else {
-			body = append(body, value...)
+		body = append(appendText(body, m.name), ':')
+		switch {
+		case m.text == nil:
+			body = appendJSON(body, m.value)
+		case bytes.ContainsAny(m.text, " \t\r\n"):
+			body = appendJSON(body, json.RawMessage(m.text)) // without white space
+		default:
+			body = append(body, m.text...)
 		}
 	}
 	return append(body, '}')
 }
 
-// members adds the names and values of a valid object, of which the text begins after its brace.
-func members(text []byte, all map[string][]byte) {
+// A member is one of an object.
+type member struct {
+	name  string
+	text  []byte // JSON; nil: value
+	value any
+}
+
+// members appends the members of a valid object, of which the text begins after its brace.
+func members(text []byte, all []member) []member {
 	for {
 		text = bytes.TrimLeft(text, ", \t\r\n")
 		if len(text) == 0 || text[0] == '}' {
-			return
+			return all
 		}
 		end := valueEnd(text)
 		name := string(text[1 : end-1])
-		if !plain(name) && json.Unmarshal(text[:end], &name) != nil {
-			return
+		if !plain(name) {
+			var unquoted string // name stays off the heap
+			if json.Unmarshal(text[:end], &unquoted) != nil {
+				return all
+			}
+			name = unquoted
 		}
 		text = bytes.TrimLeft(text[end:], ": \t\r\n")
 		end = valueEnd(text)
-		all[name], text = text[:end], text[end:]
+		all, text = append(all, member{name: name, text: text[:end]}), text[end:]
 	}
 }
 
@@ -106,13 +120,21 @@ func valueEnd(text []byte) int {
 // appendJSON appends a value as JSON.
 func appendJSON(to []byte, value any) []byte {
 	if text, is := value.(string); is && plain(text) {
-		return append(append(append(to, '"'), text...), '"')
+		return appendText(to, text)
 	}
 	body, err := Marshal(value)
 	if err != nil { // cannot happen: valid JSON, texts and numbers
 		panic(err)
 	}
 	return append(to, body...)
+}
+
+// appendText appends a text as JSON.
+func appendText(to []byte, text string) []byte {
+	if plain(text) {
+		return append(append(append(to, '"'), text...), '"')
+	}
+	return appendJSON(to, text)
 }
 
 // plain reports whether a text stands in JSON as it is.
