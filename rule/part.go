@@ -159,15 +159,23 @@ func zoneProblem(zone string) error {
 	return nil
 }
 
+// currencyProblem says why a text is no currency; nil: it is one.
+func currencyProblem(code string) error {
+	if _, known := money.Decimals(code); !known {
+		return fmt.Errorf("major: there is no currency %.10q: want one of ISO 4217 such as CNY", code)
+	}
+	return nil
+}
+
 func major(amount, currency ref.Val) ref.Val {
 	n, code := int64(amount.(types.Int)), string(currency.(types.String))
-	decimals, known := money.Decimals(code)
-	switch {
-	case !known:
-		return types.NewErr("major: there is no currency %.10q", code)
-	case n < 0:
+	if err := currencyProblem(code); err != nil {
+		return types.WrapErr(err)
+	}
+	if n < 0 {
 		return types.NewErr("major: the amount %d is negative", n)
 	}
+	decimals, _ := money.Decimals(code)
 	digits := strconv.FormatInt(n, 10)
 	if decimals == 0 {
 		return types.String(digits)

@@ -58,7 +58,7 @@ func TestParts(t *testing.T) {
 func TestPartsFail(t *testing.T) {
 	for text, missing := range map[string]bool{
 		`fail_reason`: true, `order_currency`: true, `string(refunded)`: true, `json.none`: true, `vars.none`: true, `unix_ms(found_at)`: true, `fail_reason + "x"`: true,
-		`unix_ms(order_no)`: false, `major(amount, "XYZ")`: false, `major(-1, "CNY")`: false, `local_time(paid_at, order_no, "yyyy")`: false, `amount + "x"`: false,
+		`unix_ms(order_no)`: false, `major(amount, order_no)`: false, `major(-1, "CNY")`: false, `local_time(paid_at, order_no, "yyyy")`: false, `amount + "x"`: false,
 	} {
 		p, err := rule.CompilePart(text)
 		if err != nil {
@@ -70,7 +70,7 @@ func TestPartsFail(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		``: "no text", `orderno`: "known are json, event", `status`: "undeclared reference", `major(amount)`: "major", `local_time(paid_at, "Mars/Base", "yyyy")`: "no time zone", `order_no +`: "column",
+		``: "no text", `orderno`: "known are json, event", `status`: "undeclared reference", `major(amount)`: "major", `local_time(paid_at, "Mars/Base", "yyyy")`: "no time zone", `major(amount, "XYZ")`: "no currency", `order_no +`: "column",
 	} {
 		if _, err := rule.CompilePart(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("CompilePart(%q): %v; want %q", text, err, want)

@@ -140,6 +140,10 @@ func (x *expression) restrictCall(checked *ast.AST, call ast.CallExpr) error {
 		if zone, constant := textOf(args[1]); constant {
 			return zoneProblem(zone)
 		}
+	case "major":
+		if code, constant := textOf(args[1]); constant {
+			return currencyProblem(code)
+		}
 	case "matches":
 		pattern, constant := textOf(args[1])
 		if !constant {

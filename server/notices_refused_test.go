@@ -101,11 +101,11 @@ func TestRefusedNoticesAreBounded(t *testing.T) {
 func TestNoticesWithoutListener(t *testing.T) {
 	d := newDesk(t)
 	d.serve(t, d.settings(t, noticed...))
-	if log := d.log.String(); !strings.Contains(log, "no notices come in") || !strings.Contains(log, "queues.orders.notice: notices.listen is not set") {
+	if log := d.log.String(); !strings.Contains(log, "a setting has no effect") || !strings.Contains(log, "queues.orders.notice: notices.listen is not set") {
 		t.Errorf("the start says %s", log)
 	}
 	heard := newDesk(t)
-	if heard.serveNoticed(t); strings.Contains(heard.log.String(), "no notices come in") {
-		t.Error("the start of a server with a listener says that no notices come in")
+	if heard.serveNoticed(t); strings.Contains(heard.log.String(), "a setting has no effect") {
+		t.Error("the start of a server with a listener says that a setting has no effect")
 	}
 }

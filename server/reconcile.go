@@ -99,11 +99,15 @@ func setBills(a *reconcile.Account, channel order.Channel) {
 	switch c := channel.(type) {
 	case interface {
 		DownloadBill(context.Context, wechatpay.Bill, string, io.Writer) error
+		HasBill(wechatpay.Bill) bool
 	}:
 		of := func(kind wechatpay.Bill, read func(io.Reader) iter.Seq2[bill.Line, error]) reconcile.Statement {
 			return statement(read, func(ctx context.Context, date string, w io.Writer) error { return c.DownloadBill(ctx, kind, date, w) })
 		}
 		a.Statement, a.FundFlow = of(wechatpay.TradeBill, bill.ReadWeChatTrade), of(wechatpay.FundFlowBill, bill.ReadWeChatFundFlow)
+		if !c.HasBill(wechatpay.FundFlowBill) {
+			a.FundFlow.Lines = nil
+		}
 	case *alipay.Channel:
 		a.Statement = statement(func(r io.Reader) iter.Seq2[bill.Line, error] { return bill.ReadAlipay(r, "") }, c.DownloadBill)
 	}

@@ -173,8 +173,8 @@ func Open(o Options) (_ *Server, err error) {
 	s.credentials.set(queues, c.Keys)
 	s.credentials.add(s.expiring())
 	s.notices.set(noticed)
-	if err := c.CheckNotices(); err != nil {
-		s.log.Warn("no notices come in", "err", err)
+	if err := c.Warnings(); err != nil {
+		s.log.Warn("a setting has no effect", "err", err)
 	}
 	if err := s.notices.listen(c); err != nil {
 		return nil, err

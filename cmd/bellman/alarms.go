@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +30,7 @@ that reports them, or why no queue reports them.`,
 				}
 				return
 			}
-			t.heads("ALARM", "WHEN", "QUEUE", "ENDPOINT", "STATE", "SINCE", "UNTIL", "VALUE", "ABOVE", "TOLD BY")
+			t.heads("ALARM", "WHEN", "QUEUE", "ENDPOINT", "STATE", "SINCE", "UNTIL", "VALUE", "ABOVE", "TOLD BY", "ABOUT")
 			for _, a := range all.Alarms {
 				state, until := "raised", ""
 				if a.Until != nil {
@@ -38,8 +40,25 @@ that reports them, or why no queue reports them.`,
 				if a.Untold != "" {
 					by = fmt.Sprintf("nobody: %s", a.Untold)
 				}
-				t.row(a.Name, a.When, a.Queue, a.Endpoint, state, a.Since, until, a.Value, a.Above, by)
+				t.row(a.Name, a.When, a.Queue, a.Endpoint, state, a.Since, until, math.Round(a.Value*100)/100, a.Above, by, about(&a))
 			}
 		})
 	})
+}
+
+// about writes what an alarm is about beside its queue and endpoint.
+func about(a *client.Alarm) string {
+	switch {
+	case a.Credential != "" && a.Expires != nil:
+		return a.Credential + " expires at " + a.Expires.String()
+	case a.Decision != nil:
+		return fmt.Sprintf("order %s of merchant %s by %s: %s", a.Decision.OrderNo, a.Decision.MerchantNo, cmp.Or(a.Decision.Who, "somebody"), a.Decision.Reason)
+	case a.Affected != nil:
+		what := "order " + a.Affected.OrderNo
+		if a.Affected.RefNo != "" {
+			what = "refund or transfer " + a.Affected.RefNo + " of " + what
+		}
+		return fmt.Sprintf("%s of merchant %s is %s: %s", what, a.Affected.MerchantNo, a.Affected.State, a.Affected.Why)
+	}
+	return a.Credential
 }

@@ -67,6 +67,9 @@ func reason(a *client.Attention) string {
 		}
 		out = append(out, said)
 	}
+	if a.Expires != nil {
+		out = append(out, "expires at "+a.Expires.String())
+	}
 	if a.Off != "" {
 		out = append(out, a.Off)
 	}

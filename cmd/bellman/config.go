@@ -40,7 +40,7 @@ program of your own has, and a notice without notices.listen are warnings too.`,
 			for i := range absent {
 				absent[i].Text += ": its content is not checked"
 			}
-			for _, p := range slices.Concat(absent, problems(settings.CheckFiles()), problems(settings.CheckPrograms()), problems(settings.CheckNotices())) {
+			for _, p := range slices.Concat(absent, problems(settings.CheckFiles()), problems(settings.CheckPrograms()), problems(settings.Warnings())) {
 				fmt.Fprintln(c.ErrOrStderr(), "warning: "+p.String())
 			}
 			if err := refused.Err(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,10 +55,14 @@ is no such limit.`,
 			hash := sha256.Sum256([]byte(key))
 			k.sha256 = hex.EncodeToString(hash[:])
 			yaml := "keys:\n  - " + k.yaml() + "\n"
-			if _, err := config.Parse([]byte(yaml)); err != nil {
+			parsed, err := config.Parse([]byte(yaml))
+			if err != nil {
 				return wrong{flagged(err)}
 			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "key:    %s\nsha256: %s\n\n%s", key, k.sha256, yaml)
+			if end := parsed.Keys[0].Expires; !end.IsZero() && !end.After(time.Now()) {
+				c.PrintErrf("bellman: warning: --expires: %s has passed: this key is never valid\n", k.expires)
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "key:    %s\nsha256: %s\n\n%s", key, k.sha256, yaml)
 			return err
 		},
 	}

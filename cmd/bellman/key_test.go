@@ -68,6 +68,11 @@ func TestKeyNewLines(t *testing.T) {
 			t.Errorf("%s: key %s printed as %s; want %s", tt.args, got, out, tt.want)
 		}
 	}
+	for args, want := range map[string]bool{"--expires 2020-01-31": true, "--expires 2999-01-31": false} {
+		if out, err := run(strings.Fields(args)...); err != nil || strings.Contains(out, "has passed: this key is never valid") != want {
+			t.Errorf("%s: %v, %q; want a warning: %t", args, err, out, want)
+		}
+	}
 	for args, want := range map[string]string{
 		"--role boss":      `--role: "boss" does not exist: want submit, read, operate, decide or admin`,
 		"--merchants M*1":  "--merchants: ",

@@ -206,13 +206,16 @@ func completeCommand() *cobra.Command {
 		Long: `End a task as succeeded, because the answer came another way. For an order,
 --outcome is its state: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED. The merchant
 is then notified as after an answer of the channel. An order needs a key with the role
-submit; a person decides an order with bellman decide.`,
-		Example: "  bellman complete --merchant-no M1001 --order-no 20261120000001 --outcome PAID",
+submit; a person decides an order with bellman decide. An order with an amount becomes
+PAID only with the --amount and --currency that were paid.`,
+		Example: "  bellman complete --merchant-no M1001 --order-no 20261120000001 --outcome PAID --amount 8800 --currency CNY",
 		Args:    arguments(0, 2, "a task's id, or its queue and key; or --merchant-no and --order-no"),
 	}
 	var in client.CompleteTask
 	c.Flags().StringVar(&in.Reason, "reason", "", "why, for the task and the audit record (default callback)")
 	c.Flags().StringVar(&in.Outcome, "outcome", "", "the answer; for an order: PAID, CLOSED, ...; for a poll: DONE or FAILED_THERE")
+	var paid payment
+	paid.flags(c)
 	order := orderFlags(c)
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		if err := oneOf(c.Name(), args, order); err != nil {
@@ -220,6 +223,9 @@ submit; a person decides an order with bellman decide.`,
 		}
 		var task *client.Task
 		var err error
+		if in.Taken, err = paid.taken(); err != nil {
+			return err
+		}
 		if len(args) == 0 {
 			task, err = to.CompleteOrder(ctx, *order, in)
 		} else {
@@ -227,6 +233,28 @@ submit; a person decides an order with bellman decide.`,
 		}
 		return show(to, task, err, (*rows).oneTask)
 	})
+}
+
+// A payment is what was paid of an order. Its JSON is the field taken of a completion.
+type payment struct {
+	Amount        int64  `json:"amount,omitempty"`
+	Currency      string `json:"currency,omitempty"`
+	TransactionID string `json:"transaction_id,omitempty"`
+}
+
+// flags declares the flags of a payment.
+func (p *payment) flags(c *cobra.Command) {
+	c.Flags().Int64Var(&p.Amount, "amount", 0, "order: the amount that was paid, in the smallest unit of the currency: 8800")
+	c.Flags().StringVar(&p.Currency, "currency", "", "order: currency of the amount: CNY")
+	c.Flags().StringVar(&p.TransactionID, "transaction-id", "", "order: the channel's number of the payment")
+}
+
+// taken returns the field taken; nil: no flag was given.
+func (p *payment) taken() (json.RawMessage, error) {
+	if *p == (payment{}) {
+		return nil, nil
+	}
+	return json.Marshal(p)
 }
 
 func decideCommand() *cobra.Command {

@@ -31,7 +31,7 @@ func configurationPage(p *sheet) {
 		{"Server", "%", []string{""}, *config.Default()},
 		{"keys: keys of the API", "keys: [{%}]", []string{"keys."}, nil},
 		{"queues: a queue of notifications", "queues: {q: {%}}", []string{"queues.merchant-notify.", "queues.told."}, config.DefaultQueue("q")},
-		{"queues: a queue of orders", "queues: {q: {kind: order, %}}", []string{"queues.orders.", "queues.wechat."}, order},
+		{"queues: a queue of orders", "queues: {q: {kind: order, %}}", []string{"queues.orders.", "queues.wechat.", "queues.alipay.", "queues.shops."}, order},
 		{"queues: a queue of refunds and transfers", "queues: {q: {kind: poll, %}}", []string{"queues.refunds.", "queues.wechat-transfers.", "queues.told."}, config.DefaultPollQueue("q")},
 		{"queues.NAME.sign", "queues: {q: {sign: {%}}}", []string{"queues.merchant-notify.sign.", "queues.told.sign.", "queues.slow.sign."}, nil},
 		{"queues.NAME.sign.params", "queues: {q: {sign: {params: {%}}}}", []string{"queues.told.sign.params."}, nil},

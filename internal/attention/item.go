@@ -139,7 +139,7 @@ func (i *Item) Page() string {
 		}
 		return "/audit"
 	case NoticesRefused:
-		return at("/orders")
+		return at("/tasks", "queue", i.Name, "event", "order.notice", "state", "failed")
 	}
 	if i.OrderNo != "" {
 		return order()

@@ -196,6 +196,9 @@ func (m *mapped) money(values []string, column int, currency string) (int64, err
 		return 0, nil
 	}
 	n, err := parseWhole(s)
+	if err != nil && strings.Contains(s, ".") {
+		err = fmt.Errorf("%w, or units=main for amounts such as 88.80", err)
+	}
 	if m.MainUnits {
 		n, err = parseAmount(s, currency)
 	}

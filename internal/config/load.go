@@ -128,6 +128,9 @@ func (c *Config) Check() error {
 		ps = append(ps, c.places["listen"].problem("listen",
 			fmt.Sprintf("%.80q can be reached from beyond this machine, and there are no keys: add keys, or listen on 127.0.0.1", c.Listen)))
 	}
+	if sameListener(c.Listen, c.Notices.Listen) {
+		ps = append(ps, c.problem("notices.listen", fmt.Sprintf("%.80q is the address of the API, too: want a port of its own", c.Notices.Listen), c.places["listen"]))
+	}
 	if len(c.MasterKeys) > 0 && !c.MasterKey.Equal(sign.Secret{}) {
 		ps = append(ps, c.places["master_key"].problem("master_key", "stands beside master_keys: want one of the two"))
 	}

@@ -68,18 +68,6 @@ func readVerify(r *reader, path string, n ast.Node, to *Notice) {
 	}
 }
 
-// CheckNotices returns Problems for queues that read a gateway's notices, if nothing listens for notices. A server starts all
-// the same: another program may hand them in.
-func (c *Config) CheckNotices() error {
-	var ps Problems
-	for _, q := range c.Queues {
-		if at := "queues." + q.Name + ".notice"; q.Order.Notice != nil && c.Notices.Listen == "" {
-			ps = append(ps, c.places[at].problem(at, "notices.listen is not set: the gateway can send no notices, and only those that another program hands in are read"))
-		}
-	}
-	return ps.Err()
-}
-
 // readNotice reads how a gateway's notices are verified and read.
 func readNotice(r *reader, path string, n ast.Node, q *Queue) {
 	to := new(Notice)

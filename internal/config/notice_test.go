@@ -40,13 +40,21 @@ func TestSecretsOfNotices(t *testing.T) {
 	}
 }
 
-// A gateway's notices that nothing listens for are told of, with the line.
-func TestNoticesWithoutListener(t *testing.T) {
-	const verify = `{scheme: hmac_sha256, header: X, secrets: [geheim-of-sixteen]}`
+// Settings that have no effect are warned of, with the line.
+func TestWarnings(t *testing.T) {
+	const (
+		verify   = `{scheme: hmac_sha256, header: X, secrets: [geheim-of-sixteen]}`
+		accounts = "master_key: env:KEY\nqueues: {orders: {kind: order, on_exhausted: close, channel: {account: shop1}, reconcile: "
+		service  = `queues: {orders: {kind: order, on_exhausted: close, channel: {kind: wechatpay, mch_id: "1900000001", SUB serial: 5157F09E, private_key: "env:A", platform_keys: {A: "env:B"}}, reconcile: `
+	)
 	for text, want := range map[string]string{
 		gated(verify): "line 9:13: queues.orders.notice: notices.listen is not set",
 		"notices: {listen: 127.0.0.1:2380}\n" + gated(verify): "",
 		"queues: {a: {}}": "",
+		"notices: {listen: 127.0.0.1:2380}\nqueues: {a: {}}":                                                                                 "line 1:19: notices.listen: no queue receives notices",
+		"notices: {listen: 127.0.0.1:2380}\n" + accounts + "{at: 10:30, fund_flow: true}}}\n":                                                "",
+		"notices: {listen: 127.0.0.1:2380}\n" + strings.Replace(service, "SUB", "", 1) + "{at: 10:30, fund_flow: true}}}\n":                  "",
+		"notices: {listen: 127.0.0.1:2380}\n" + strings.Replace(service, "SUB", `sub_mch_id: "19",`, 1) + "{at: 10:30, fund_flow: true}}}\n": "queues.orders.reconcile.fund_flow: WeChat Pay makes no fund flow bill of a sub-merchant",
 	} {
 		c, err := Parse([]byte(text))
 		if err == nil {
@@ -55,7 +63,7 @@ func TestNoticesWithoutListener(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.CheckNotices(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := c.Warnings(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)
 		}
 	}
@@ -76,6 +84,26 @@ func TestAccountsWithoutMasterKey(t *testing.T) {
 		}
 		if err := c.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", text, err, want)
+		}
+	}
+}
+
+// The API and the notices cannot share an address.
+func TestNoticesListener(t *testing.T) {
+	for text, same := range map[string]bool{
+		"listen: 127.0.0.1:2380\nnotices: {listen: 127.0.0.1:2380}":     true,
+		"notices: {listen: 0.0.0.0:2355}":                               true, // the API listens at 127.0.0.1:2355
+		"listen: 127.0.0.1:2380\nnotices: {listen: \":2380\"}":          true,
+		"listen: 127.0.0.1:2380\nnotices: {listen: \"127.0.0.1:2381\"}": false,
+		"listen: 127.0.0.1:0\nnotices: {listen: \"127.0.0.1:0\"}":       false,
+		"listen: 127.0.0.1:2380\nnotices: {listen: \"10.0.0.1:2380\"}":  false,
+	} {
+		c, err := Parse([]byte(text + "\nqueues: {a: {}}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Check(); (err != nil) != same || same && !strings.Contains(err.Error(), "is the address of the API, too") {
+			t.Errorf("%s: %v; want an error: %t", text, err, same)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 // before, or all that the queue's orders have. failures are of accounts that cannot be asked.
 func (w *writer) accounts(ctx context.Context, q *Queue) (all []Account, failures []bill.Failure, err error) {
 	var names []string
+	unused := false // the first name is that of the default account, which no order names
 	switch {
 	case w.run.Account != "":
 		names = []string{w.run.Account}
@@ -33,19 +34,27 @@ func (w *writer) accounts(ctx context.Context, q *Queue) (all []Account, failure
 		if err != nil {
 			return nil, nil, err
 		}
+		unused = q.Account.Name != "" && !slices.Contains(more, q.Account.Name)
 		names = append(names, slices.DeleteFunc(more, func(name string) bool { return name == q.Account.Name })...)
 	}
 	seen := map[string]bool{}
 	for _, name := range names {
 		at, err := q.account(ctx, name)
-		switch {
-		case errors.Is(err, bellman.ErrNotFound):
-			err = fmt.Errorf("account %.128q is not registered any more", name)
-		case err == nil && at.of(w.run.Bill).Lines == nil:
-			err = errors.New("its channel has no such bill that can be asked for")
-		}
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
+		}
+		switch missing := errors.Is(err, bellman.ErrNotFound); {
+		case missing && unused:
+			w.log.Warn("a queue's default account is not registered, and no order names it", "reconciliation", w.run.ID, "queue", q.Name, "account", name)
+			unused = false
+			continue
+		case missing:
+			err = fmt.Errorf("account %.128q is not registered", name)
+		case err == nil && at.of(w.run.Bill).Lines == nil && w.run.Bill == FundFlow && w.run.Account == "":
+			w.log.Warn("an account has no fund flow bill, and is left out", "reconciliation", w.run.ID, "queue", q.Name, "account", cmp.Or(name, at.Identity))
+			continue
+		case err == nil && at.of(w.run.Bill).Lines == nil:
+			err = errors.New("its channel has no such bill that can be asked for")
 		}
 		if err != nil {
 			failures = append(failures, bill.Failure{Account: name, Err: err})

@@ -155,7 +155,7 @@ func TestAccountWithoutABill(t *testing.T) {
 			t.Fatalf("%+v, %v; want it failed for two accounts, with the result of three", run, err)
 		}
 		for _, l := range run.Left {
-			if want := map[string]string{"shop3": "boom", "shop7": "not registered any more"}[l.Account]; want == "" || !strings.Contains(l.Error, want) {
+			if want := map[string]string{"shop3": "boom", "shop7": "is not registered"}[l.Account]; want == "" || !strings.Contains(l.Error, want) {
 				t.Errorf("left: %+v", l)
 			}
 		}
@@ -168,6 +168,46 @@ func TestAccountWithoutABill(t *testing.T) {
 		work(t, r, time.Minute)
 		if run, err = r.Get(t.Context(), run.ID); err != nil || run.Settling.State != reconcile.Done || run.Settling.Asked != 1 {
 			t.Errorf("%+v, %v; want the one order asked about", run.Settling, err)
+		}
+	})
+}
+
+// The daily job leaves out accounts that have no fund flow bill, such as Alipay's and those of sub-merchants: that is no failure.
+func TestDailyFundFlowOfAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShops(t)
+		s.queue.FundFlow.Lines = s.queue.Lines
+		s.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location(), Alarm: "ops", FundFlow: true}
+		time.Sleep(time.Until(noon.Add(22*time.Hour + time.Minute)))
+		r := s.runs()
+		work(t, r, 11*time.Hour)
+		all, err := r.List(t.Context(), 10)
+		if err != nil || len(all) != 2 {
+			t.Fatalf("%+v, %v; want the bills of both kinds compared", all, err)
+		}
+		for _, run := range all {
+			if want := map[reconcile.BillKind]int{reconcile.TradeBill: 4, reconcile.FundFlow: 1}[run.Bill]; run.State != reconcile.Done || run.Bills != want || len(run.Left) != 0 {
+				t.Errorf("%s: %s with %d bills, left %+v, %s; want it done with %d", run.Bill, run.State, run.Bills, run.Left, run.Error, want)
+			}
+		}
+		_, err = r.Start(t.Context(), reconcile.Request{Queue: "pay", Account: "shop1", Bill: reconcile.FundFlow, Date: date})
+		if wrong := new(bellman.Invalid); !errors.As(err, &wrong) || wrong.Fields[0].Field != "bill" {
+			t.Errorf("the fund flow bill of an account that has none: %v; want bill invalid", err)
+		}
+	})
+}
+
+// A queue's default account that is not registered yet, and that no order names, has nothing to compare.
+func TestDefaultAccountOfNoOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShops(t)
+		s.queue.Account = reconcile.Account{Name: "shop8"}
+		s.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location(), Alarm: "ops"}
+		time.Sleep(time.Until(noon.Add(22*time.Hour + time.Minute)))
+		r := s.runs()
+		work(t, r, time.Hour)
+		if run, err := r.Get(t.Context(), mustID(t, r)); err != nil || run.State != reconcile.Done || run.Bills != 3 {
+			t.Errorf("%+v, %v; want the three accounts that orders name compared", run, err)
 		}
 	})
 }

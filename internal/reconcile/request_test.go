@@ -97,7 +97,7 @@ func TestRequestIsChecked(t *testing.T) {
 		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Bill: "all", Date: date}); err == nil || !strings.Contains(err.Error(), "want trade or fund_flow") {
 			t.Errorf("a bill that there is not: %v", err)
 		}
-		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Bill: reconcile.FundFlow, Date: date}); err == nil || !strings.Contains(err.Error(), "queue") {
+		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Bill: reconcile.FundFlow, Date: date}); err == nil || !strings.Contains(err.Error(), "only WeChat Pay makes this bill") {
 			t.Errorf("a fund flow bill of a channel that has none: %v", err)
 		}
 		w.queue.Lines = nil

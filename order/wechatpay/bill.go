@@ -31,6 +31,12 @@ const (
 // maxBill bounds the bytes of a bill: about ten million lines.
 const maxBill = 4 << 30
 
+// HasBill reports whether WeChat Pay makes a kind of bill for the account. A service provider gets no fund flow bill of a
+// sub-merchant.
+func (c *Channel) HasBill(of Bill) bool {
+	return of == TradeBill || of == FundFlowBill && c.subMchID == ""
+}
+
 // DownloadBill writes the bill of a date, such as 2026-11-21 (UTC+8), to w: CSV in UTF-8. What was
 // written counts only if the error is nil: the bill's hash is known at its end. WeChat Pay keeps bills
 // for three months. The error is an [order.ErrBillNotReady] if the bill is made later, and an
@@ -51,7 +57,7 @@ func (c *Channel) DownloadBill(ctx context.Context, of Bill, date string, w io.W
 		}
 	case of != FundFlowBill:
 		return fmt.Errorf("wechatpay: %.20q is no bill: want tradebill or fundflowbill", of)
-	case c.subMchID != "":
+	case !c.HasBill(of):
 		return errors.New("wechatpay: a service provider gets no fund flow bill of a sub-merchant: use an account of the sub-merchant's own")
 	}
 	a, err := c.send(ctx, http.MethodGet, "/v3/bill/"+string(of)+"?"+query.Encode(), nil)

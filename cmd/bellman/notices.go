@@ -1,0 +1,49 @@
+package main
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bellmanhq/bellman/client"
+)
+
+func noticesCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "notices",
+		Short: "List notices of payment channels, and why one was refused",
+		Long: `List what payment channels told by themselves, the newest first: what followed from
+each notice, and why one was refused or is about another amount. ORDER is the
+channel's number while bellman has no such order.`,
+		Example: "  bellman notices --result refused\n  bellman notices --merchant-no M1001 --order-no 20261120000001",
+		Args:    flagsAlone,
+	}
+	var f client.NoticeFilter
+	c.Flags().StringVar(&f.Queue, "queue", "", "only notices to this queue")
+	c.Flags().StringVar(&f.MerchantNo, "merchant-no", "", "only notices about orders of this merchant")
+	c.Flags().StringVar(&f.OrderNo, "order-no", "", "only notices about this order")
+	c.Flags().StringVar(&f.Result, "result", "", "only notices with this result: applied, duplicate, held, mismatch or refused")
+	limit := c.Flags().Int("limit", 50, "number of notices, the newest first")
+	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+		all := client.Notices{Notices: []client.Notice{}}
+		for {
+			page, err := to.ListNotices(ctx, f)
+			if err != nil {
+				return err
+			}
+			all.Notices = append(all.Notices, page.Notices...)
+			if f.Cursor = page.NextCursor; f.Cursor == "" || len(all.Notices) >= *limit {
+				break
+			}
+		}
+		all.Notices = all.Notices[:min(len(all.Notices), max(*limit, 0))]
+		return to.print(all, func(t *rows) {
+			t.heads("CAME", "RESULT", "QUEUE", "ACCOUNT", "OF", "MERCHANT", "ORDER", "REF NO", "STATE", "WHY")
+			for i := range all.Notices {
+				n := &all.Notices[i]
+				t.row(n.Came, n.Result, n.Queue, n.Account, n.Of, n.MerchantNo, cmp.Or(n.OrderNo, n.ChannelOrderNo), n.RefNo, n.State, n.Why)
+			}
+		})
+	})
+}

@@ -1,0 +1,35 @@
+package config
+
+import "net"
+
+// Warnings returns Problems for settings that have no effect. A server starts all the same.
+func (c *Config) Warnings() error {
+	var ps Problems
+	received := false // by any queue
+	for i := range c.Queues {
+		q := &c.Queues[i]
+		o := &q.Order
+		received = received || q.Kind == "order" && (o.Notice != nil || o.Channel.Kind != "" || o.Channel.Account != "")
+		if at := "queues." + q.Name + ".notice"; o.Notice != nil && c.Notices.Listen == "" { // another program may hand them in
+			ps = append(ps, c.places[at].problem(at, "notices.listen is not set: the gateway can send no notices, and only those that another program hands in are read"))
+		}
+		if at := "queues." + q.Name + ".reconcile.fund_flow"; o.Reconcile != nil && o.Reconcile.FundFlow && o.Channel.SubMchID != "" {
+			ps = append(ps, c.places[at].problem(at, "WeChat Pay makes no fund flow bill of a sub-merchant for its service provider: orders of this channel are left out"))
+		}
+	}
+	if c.Notices.Listen != "" && !received {
+		ps = append(ps, c.places["notices.listen"].problem("notices.listen", "no queue receives notices: want a queue of orders with a built-in channel, or with notice"))
+	}
+	return ps.Err()
+}
+
+// sameListener reports whether two addresses cannot be listened on at once.
+func sameListener(a, b string) bool {
+	host, port, err := net.SplitHostPort(a)
+	other, same, wrong := net.SplitHostPort(b)
+	if err != nil || wrong != nil || port != same || port == "0" {
+		return false
+	}
+	every := func(host string) bool { ip := net.ParseIP(host); return host == "" || ip != nil && ip.IsUnspecified() }
+	return host == other || every(host) || every(other)
+}
