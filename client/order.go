@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,6 +21,54 @@ type Order struct {
 	Tasks    []Task         `json:"tasks" nullable:"false" doc:"All tasks with these numbers, in any queue, by creation time: the newest 200."`
 	Attempts []OrderAttempt `json:"attempts" nullable:"false" doc:"Attempts of these tasks by start time: the newest 200 of each task, the newest 1,000 in all."`
 	More     bool           `json:"more" doc:"There are more tasks or attempts than shown. Each task's own page shows all of its attempts."`
+}
+
+// A ListedOrder is an order in a list.
+type ListedOrder struct {
+	Task
+	Channel  string `json:"channel,omitempty" doc:"Channel of the order, such as wechatpay; absent for a gateway of your own."`
+	Account  string `json:"account,omitempty" doc:"Name of the registered account that the order has."`
+	Amount   int64  `json:"amount,omitempty" doc:"Expected amount in the smallest unit of its currency; absent if it is unknown."`
+	Currency string `json:"currency,omitempty" doc:"Of the amount: ISO 4217."`
+}
+
+// An OrderPage is a page of a list of orders, newest first.
+type OrderPage struct {
+	Orders     []ListedOrder `json:"orders" nullable:"false"`
+	NextCursor string        `json:"next_cursor" doc:"Cursor of the next page; empty only at the end. A page with few orders, or none, may be followed by another."`
+}
+
+// An OrderFilter selects orders. Empty fields select all. Only the queue, the merchant and the time have an index:
+// every order that matches these is examined.
+type OrderFilter struct {
+	Queue, MerchantNo      string
+	OrderState             string // PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN
+	Channel                string // such as wechatpay
+	Account                string // name of a registered account
+	AmountMin, AmountMax   string // bounds of the amount, which belong to it, in whole units of whatever currency: 88.88
+	CreatedFrom, CreatedTo Time   // inclusive; exclusive
+}
+
+// ListOrders reads one page of the orders that match f, the newest first: up to limit orders (1 to 200; 0: 50)
+// from cursor (NextCursor of a page; empty: the newest).
+func (c *Client) ListOrders(ctx context.Context, f OrderFilter, limit int, cursor string) (*OrderPage, error) {
+	q := search(map[string]string{
+		"queue": f.Queue, "merchant_no": f.MerchantNo, "order_state": f.OrderState, "channel": f.Channel, "account": f.Account,
+		"amount_min": f.AmountMin, "amount_max": f.AmountMax, "created_from": f.CreatedFrom.String(), "created_to": f.CreatedTo.String(), "cursor": cursor,
+	}, limit)
+	return one[OrderPage](ctx, c, http.MethodGet, "/v1/orders", q, nil)
+}
+
+// Orders iterates over all orders that match f, the newest first, page by page. It yields an error with a zero
+// ListedOrder and ends.
+func (c *Client) Orders(ctx context.Context, f OrderFilter) iter.Seq2[ListedOrder, error] {
+	return pages(func(cursor string) ([]ListedOrder, string, error) {
+		p, err := c.ListOrders(ctx, f, 200, cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		return p.Orders, p.NextCursor, nil
+	})
 }
 
 // An OrderAttempt is an attempt of one of an order's tasks.

@@ -65,6 +65,7 @@ func calls(ctx context.Context, c *client.Client) map[string]func() error {
 		"list-queues":            func() error { _, err := c.Queues(ctx); return err },
 		"pause-queue":            func() error { return c.PauseQueue(ctx, "q", why) },
 		"resume-queue":           func() error { return c.ResumeQueue(ctx, "q", why) },
+		"list-orders":            func() error { return ended(c.Orders(ctx, client.OrderFilter{})) },
 		"list-notices":           func() error { _, err := c.ListNotices(ctx, client.NoticeFilter{}); return err },
 		"hand-in-notice":         func() error { _, err := c.HandInNotice(ctx, order, client.HandIn{}); return err },
 		"start-reconciliation":   func() error { _, err := c.Reconcile(ctx, client.StartReconciliation{}); return err },

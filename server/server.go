@@ -265,6 +265,7 @@ func Open(o Options) (_ *Server, err error) {
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
 		Kinds:     s.kind,
+		Channels:  s.channelKind,
 		CheckURL:  s.checkMerchantURL,
 		Sent:      s.sent,
 		Backup:    s.backup(),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/resend"
 )
 
 // completionPatience is how long a shell waits for names from a server.
@@ -22,6 +23,8 @@ var values = map[string][]string{
 	"mode":   {"once", "restart"},
 	"output": {"table", "json"},
 	"scheme": sign.Schemes(),
+
+	"order-state": resend.OrderStates,
 }
 
 // complete adds shell completion of flags and arguments to a command and its subcommands. Names of queues

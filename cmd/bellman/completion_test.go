@@ -28,6 +28,7 @@ func TestCompletion(t *testing.T) {
 		{"list --state ", []string{"pending", "succeeded", "failed", "cancelled"}},
 		{"resend --mode ", []string{"once", "restart"}},
 		{"export --result ", []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"}},
+		{"orders --order-state ", []string{"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN"}},
 		{"list --kind ", []string{"notify", "order", "poll"}},
 		{"queues --output ", []string{"table", "json"}},
 		{"merchants put M1 --scheme ", []string{"standard_webhooks", "wechat_rsa", "md5_params", "hmac_sha256_params", "jeepay_md5", "roncoo_md5", "md5_key", "rsa2", "t_v1"}},

@@ -39,7 +39,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 		&cobra.Group{ID: "store", Title: "Look after a store:"}, &cobra.Group{ID: "look", Title: "Look up:"})
 	group(root, "run", serveCommand(), demoCommand())
 	group(root, "operate", sendCommand(), getCommand(), listCommand(), resendCommand(), resendsCommand(), linkCommand(), cancelCommand(), rescheduleCommand(),
-		completeCommand(), decideCommand(), orderCommand(), settleCommand(), noticesCommand(), reconcileCommand(), pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand(), merchantsCommand(), accountsCommand(), nodesCommand(), sourcesCommand(), alarmsCommand(), attentionCommand(), auditCommand())
+		completeCommand(), decideCommand(), ordersCommand(), orderCommand(), settleCommand(), noticesCommand(), reconcileCommand(), pauseCommand(), resumeCommand(), queuesCommand(), endpointsCommand(), merchantsCommand(), accountsCommand(), nodesCommand(), sourcesCommand(), alarmsCommand(), attentionCommand(), auditCommand())
 	group(root, "store", backupCommand(), exportCommand(), checkCommand(), doctorCommand(), migrateCommand(), moveCommand(), importCommand())
 	group(root, "look", benchCommand(), benchChildCommand(), scheduleCommand(), keyCommand(), checkConfigCommand(), openapiCommand(), versionCommand())
 

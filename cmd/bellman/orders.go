@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -72,6 +73,65 @@ func (t *rows) order(o *client.Order) {
 		t.row(a.Started, a.Queue, a.Number, a.Action, a.Reading, a.Trigger, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS),
 			a.Result, a.Status, cut(answer, 60), a.Task)
 	}
+}
+
+func ordersCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "orders",
+		Short: "List orders, the newest first",
+		Long: `List orders, the newest first: by state, channel, account, amount and time. With
+-o json each order is one line. The server examines every order of the queue, merchant
+and time.`,
+		Example: "  bellman orders --order-state UNKNOWN --amount-min 1000 --created-from 24h",
+		Args:    flagsAlone,
+	}
+	var f client.OrderFilter
+	var within created
+	flags := c.Flags()
+	flags.StringVar(&f.Queue, "queue", "", "only of this queue")
+	flags.StringVar(&f.MerchantNo, "merchant-no", "", "only of this merchant")
+	flags.StringVar(&f.OrderState, "order-state", "", "only in this state: PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN")
+	flags.StringVar(&f.Channel, "channel", "", "only at this channel, such as wechatpay")
+	flags.StringVar(&f.Account, "account", "", "only of this registered account")
+	flags.StringVar(&f.AmountMin, "amount-min", "", "smallest amount, in whole units of whatever currency: 88.88")
+	flags.StringVar(&f.AmountMax, "amount-max", "", "largest amount")
+	within.flags(flags)
+	limit := flags.Int("limit", 50, "most orders; 0: all")
+	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+		if err := within.read(time.Now(), &f.CreatedFrom, &f.CreatedTo); err != nil {
+			return err
+		}
+		if *limit < 0 {
+			return wrong{fmt.Errorf("--limit %d: want 0 or more", *limit)}
+		}
+		t, lines := newRows(to.out), newLines(to.out)
+		if !to.json {
+			t.heads("MERCHANT", "ORDER", "STATE", "AMOUNT", "CHANNEL", "ACCOUNT", "QUEUE", "CREATED", "TASK")
+		}
+		n := 0
+		for o, err := range to.Orders(ctx, f) {
+			if err != nil {
+				return err
+			}
+			if !to.json {
+				t.row(o.MerchantNo, o.OrderNo, o.OrderState, amountOf(&o), o.Channel, o.Account, o.Queue, o.Created, o.ID)
+			} else if err := lines.Encode(o); err != nil {
+				return err
+			}
+			if n++; n == *limit {
+				break
+			}
+		}
+		return t.end()
+	})
+}
+
+// amountOf returns the amount of an order for people; empty: it is unknown.
+func amountOf(o *client.ListedOrder) string {
+	if o.Amount == 0 {
+		return ""
+	}
+	return money.Format(o.Amount, o.Currency)
 }
 
 func settleCommand() *cobra.Command {

@@ -77,6 +77,15 @@ queues:
 		}
 	}
 
+	operate("send", "--queue", "orders", "--merchant-no", "M2", "--order-no", "dear", "--var", "shop=7", "--notify-url", merchant, "--amount", "8888", "--currency", "CNY")
+	if out := operate("orders", "--order-state", "PENDING", "--amount-min", "88", "--created-from", "1h"); !strings.Contains(out, "88.88 CNY") || strings.Count(out, "PENDING") != 1 {
+		t.Errorf("orders of 88 and more printed\n%s", out)
+	}
+	if out := operate("orders", "--limit", "2", "-o", "json"); strings.Count(out, `"order_state":"PENDING"`) != 2 || strings.Count(out, "\n") != 2 {
+		t.Errorf("two orders printed\n%s", out)
+	}
+	fails(1, "is no amount", "orders", "--amount-max", "much")
+	fails(2, "--limit -1: want 0 or more", "orders", "--limit", "-1")
 	fails(2, "--attempt 0: want 1 or more", "get", "orders", "M1/open", "--attempt", "0")
 
 	bill := filepath.Join(dir, "bill.csv")

@@ -202,7 +202,7 @@ func listCommand() *cobra.Command {
 // A filter is a client's filter as flags state it.
 type filter struct {
 	client.Filter
-	from, to string
+	created
 }
 
 func (f *filter) flags(to *pflag.FlagSet) {
@@ -216,27 +216,39 @@ func (f *filter) flags(to *pflag.FlagSet) {
 	to.StringVar(&f.Kind, "kind", "", "only of this kind: notify or order")
 	to.StringVar(&f.Result, "result", "", "only with this result of the last attempt: accepted, refused, error_status, unreachable, timeout, blocked or unknown")
 	to.IntVar(&f.Status, "status", 0, "only with this HTTP status of the last answer")
-	to.StringVar(&f.from, "created-from", "", `created at this time or later: 2026-11-20T15:04:05Z, or "2h" ago`)
-	to.StringVar(&f.to, "created-to", "", "created before this time")
+	f.created.flags(to)
 }
 
 // filter returns the filter that the flags state. Durations count back from now.
 func (f *filter) filter(now time.Time) (client.Filter, error) {
 	out := f.Filter
+	return out, f.created.read(now, &out.CreatedFrom, &out.CreatedTo)
+}
+
+// A created is the range of creation times as flags state it.
+type created struct{ from, to string }
+
+func (c *created) flags(to *pflag.FlagSet) {
+	to.StringVar(&c.from, "created-from", "", `created at this time or later: 2026-11-20T15:04:05Z, or "2h" ago`)
+	to.StringVar(&c.to, "created-to", "", "created before this time")
+}
+
+// read reads the range. Durations count back from now.
+func (c *created) read(now time.Time, from, to *client.Time) error {
 	for _, bound := range []struct {
 		flag, text string
 		to         *client.Time
-	}{{"--created-from", f.from, &out.CreatedFrom}, {"--created-to", f.to, &out.CreatedTo}} {
+	}{{"--created-from", c.from, from}, {"--created-to", c.to, to}} {
 		if bound.text == "" {
 			continue
 		}
 		if ago, err := schedule.ParseDuration(bound.text); err == nil {
 			*bound.to = client.At(now.Add(-ago))
 		} else if err := bound.to.UnmarshalText([]byte(bound.text)); err != nil {
-			return out, wrong{fmt.Errorf("%s %q: want a time such as 2026-11-20T15:04:05Z, or a duration such as 2h", bound.flag, bound.text)}
+			return wrong{fmt.Errorf("%s %q: want a time such as 2026-11-20T15:04:05Z, or a duration such as 2h", bound.flag, bound.text)}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 func cancelCommand() *cobra.Command {

@@ -113,6 +113,9 @@ type Options struct {
 	// Kinds returns the kind of a queue, notify or order; empty: there is no such queue. nil: all are notify.
 	Kinds func(queue string) string
 
+	// Channels returns the channel of a queue's orders, such as wechatpay; empty: unknown. nil: all are.
+	Channels func(queue string) string
+
 	// CheckURL returns an *bellman.Invalid for a new task whose address its queue does not allow. nil: all
 	// are allowed.
 	CheckURL func(t *bellman.Task) error
@@ -164,6 +167,7 @@ type API struct {
 	sources   func() []source.Info
 	intake    func() figures.Intake
 	kinds     func(string) string
+	channels  func(string) string
 	checkURL  func(*bellman.Task) error
 	sent      func(context.Context, *bellman.Task, *bellman.Attempt, bool) (deliver.Sent, error)
 	keys      atomic.Pointer[keyring]
@@ -208,6 +212,9 @@ func New(o Options) (*API, error) {
 		a.refused = func() {}
 	}
 	a.sent = o.Sent
+	if a.channels = o.Channels; a.channels == nil {
+		a.channels = func(string) string { return "" }
+	}
 	if a.checkURL = o.CheckURL; a.checkURL == nil {
 		a.checkURL = func(*bellman.Task) error { return nil }
 	}

@@ -33,6 +33,7 @@ var calls = []struct{ method, path, body, may string }{
 	{"POST", "/v1/orders/settle", `{"orders":[{"merchant_no":"M1","order_no":"1"}]}`, "soda"},
 	{"POST", "/v1/orders/M1/1/notice", `{"body":"x"}`, "sa"},
 	{"GET", "/v1/notices", "", "roda"},
+	{"GET", "/v1/orders", "", "roda"},
 	{"GET", "/v1/tasks", "", "roda"},
 	{"GET", "/v1/resends", "", "roda"},
 	{"GET", "/v1/resends/{id}", "", "roda"},

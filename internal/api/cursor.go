@@ -15,14 +15,14 @@ import (
 // A cursor is the place where a page ended, encoded so that nobody builds one: the id of its last task and a
 // mark of the filter, or the time of its last audit record.
 
-func taskCursor(id bellman.ID, f *client.Filter) string {
+func taskCursor(id bellman.ID, f any) string {
 	if id.IsZero() {
 		return ""
 	}
 	return base64.RawURLEncoding.EncodeToString(append(id[:], filterMark(f)...))
 }
 
-func parseTaskCursor(text string, f *client.Filter) (id bellman.ID, _ *client.Problem) {
+func parseTaskCursor(text string, f any) (id bellman.ID, _ *client.Problem) {
 	if text == "" {
 		return id, nil
 	}
@@ -38,12 +38,12 @@ func parseTaskCursor(text string, f *client.Filter) (id bellman.ID, _ *client.Pr
 
 const markBytes = 4
 
-// filterMark returns a hash of a filter, so that a cursor is not used with another filter. Two filters have
+// filterMark returns a hash of a filter of tasks or orders, so that a cursor is not used with another filter. Two filters have
 // the same mark once in 2^32.
-func filterMark(f *client.Filter) []byte {
+func filterMark(f any) []byte {
 	text, err := json.Marshal(f)
 	if err != nil {
-		panic(err) // cannot fail: texts and times
+		panic(err) // cannot fail: texts, numbers and times
 	}
 	sum := sha256.Sum256(text)
 	return sum[:markBytes]

@@ -85,37 +85,52 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 		return nil, wrongField("query."+wrong.name, wrong.problem)
 	}
 	if f.Backwards() {
-		return nil, wrongField("query.created_from", "is not before created_to, or not before now: want an earlier time") // as bulk resends report it
+		return nil, wrongField("query.created_from", backwards)
 	}
-	page := client.TaskPage{Tasks: []client.Task{}}
-	began := time.Now()
-	for range maxReads {
-		ask := in.Limit - len(page.Tasks)
-		if f.Picky() {
-			ask = readRows
-		}
-		tasks, next, err := a.reader.List(ctx, f.Filter, before, ask)
-		if err != nil {
-			return nil, a.fail(err)
-		}
-		for _, t := range tasks {
-			if !f.Takes(t) || !in.sees(t) {
-				continue
-			}
-			page.Tasks = append(page.Tasks, a.task(t))
-			if len(page.Tasks) == in.Limit && f.Picky() { // the rest belongs to the next page
-				next = t.ID
-				break
-			}
-		}
-		page.NextCursor = taskCursor(next, &wanted)
-		if next.IsZero() || len(page.Tasks) >= in.Limit || time.Since(began) >= readTime {
-			break
-		}
-		before = next
+	tasks, next, err := a.page(ctx, &f, before, in.Limit, in.sees)
+	if err != nil {
+		return nil, a.fail(err)
+	}
+	page := client.TaskPage{Tasks: make([]client.Task, len(tasks)), NextCursor: taskCursor(next, &wanted)}
+	for i, t := range tasks {
+		page.Tasks[i] = a.task(t)
 	}
 	if len(page.Tasks) == 0 && page.NextCursor == "" && in.Cursor == "" && wanted.Queue != "" && a.kindOf(wanted.Queue) == "" {
 		page.Warning = fmt.Sprintf("there is no queue %q, and no task of one of that name fits", cut(wanted.Queue))
 	}
 	return ok(page)
+}
+
+// backwards is what is wrong with created_from, as bulk resends report it.
+const backwards = "is not before created_to, or not before now: want an earlier time"
+
+// page reads up to limit tasks of a filter that takes accepts, the newest first. It stops after a while: next is
+// where to continue; zero: at the end.
+func (a *API) page(ctx context.Context, f *resend.Pick, before bellman.ID, limit int, takes func(*bellman.Task) bool) (tasks []*bellman.Task, next bellman.ID, err error) {
+	began := time.Now()
+	for range maxReads {
+		ask := limit - len(tasks)
+		if f.Picky() {
+			ask = readRows
+		}
+		var some []*bellman.Task
+		if some, next, err = a.reader.List(ctx, f.Filter, before, ask); err != nil {
+			return nil, next, err
+		}
+		for _, t := range some {
+			if !f.Takes(t) || !takes(t) {
+				continue
+			}
+			tasks = append(tasks, t)
+			if len(tasks) == limit && f.Picky() { // the rest belongs to the next page
+				next = t.ID
+				break
+			}
+		}
+		if next.IsZero() || len(tasks) >= limit || time.Since(began) >= readTime {
+			break
+		}
+		before = next
+	}
+	return tasks, next, nil
 }

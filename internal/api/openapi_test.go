@@ -27,7 +27,7 @@ var documented = []string{
 	"GET /v1/queues", "POST /v1/queues/{queue}/pause", "POST /v1/queues/{queue}/resume",
 	"GET /v1/endpoints", "POST /v1/endpoints/{host}/pause", "POST /v1/endpoints/{host}/resume",
 	"GET /v1/orders/{merchant_no}/{order_no}", "POST /v1/orders/{merchant_no}/{order_no}/complete", "POST /v1/orders/{merchant_no}/{order_no}/cancel",
-	"POST /v1/orders/{merchant_no}/{order_no}/decide", "POST /v1/orders/settle", "POST /v1/orders/{merchant_no}/{order_no}/notice", "GET /v1/notices",
+	"POST /v1/orders/{merchant_no}/{order_no}/decide", "GET /v1/orders", "POST /v1/orders/settle", "POST /v1/orders/{merchant_no}/{order_no}/notice", "GET /v1/notices",
 	"PUT /v1/merchants/{merchant_no}", "GET /v1/merchants/{merchant_no}", "DELETE /v1/merchants/{merchant_no}",
 	"GET /v1/merchants", "GET /v1/merchant-export", "POST /v1/merchants/batch", "POST /v1/merchants/reseal",
 	"GET /v1/merchants/{merchant_no}/stats", "POST /v1/merchants/{merchant_no}/secrets", "POST /v1/merchants/{merchant_no}/test",

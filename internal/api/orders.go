@@ -27,6 +27,7 @@ const (
 
 // registerOrders registers the calls on orders by number.
 func (a *API) registerOrders(h huma.API) {
+	huma.Register(h, scoped(operation("list-orders", http.MethodGet, "/v1/orders", access.MayRead, "Orders that fit, newest first, without what belongs to them: notifications, refunds, notices.")), a.listOrders)
 	huma.Register(h, scoped(operation("get-order", http.MethodGet, orderPath, access.MayGet, "Everything about one order: how it stands, its tasks, and their attempts in time order.")), a.getOrder)
 	huma.Register(h, scoped(operation("complete-order", http.MethodPost, orderPath+"/complete", access.MayReport, "Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one.")),
 		func(ctx context.Context, in *struct {

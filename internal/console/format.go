@@ -15,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/internal/money"
+	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -69,7 +70,7 @@ func functions(l *language) template.FuncMap {
 		"outcomes":    func() []string { return outcomes },
 		"pollclass":   func(state string) string { return cmp.Or(pollClasses[state], state) },
 		"ends":        func() []string { return pollOutcomes },
-		"orderstates": func() []string { return orderStates },
+		"orderstates": func() []string { return resend.OrderStates },
 		"queried":     func() []string { return keptFields },
 		"kinds":       func() []string { return kindNames },
 		"results":     func() []string { return resultNames },

@@ -76,7 +76,7 @@ type orderForm struct {
 
 // Sifted reports whether the list has a filter beside the merchant.
 func (v *orderForm) Sifted() bool {
-	return v.Filtered && (v.Rare() || v.Filter.OrderState+v.Filter.Channel != "")
+	return v.Filtered && (v.Rare() || v.Filter.State+v.Filter.Channel != "")
 }
 
 // Rare reports whether fields have values that the form shows only on request.

@@ -632,6 +632,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Orders that fit, newest first, without what belongs to them: notifications, refunds, notices.
+         * @description Needs the role read, operate, decide or admin.
+         */
+        get: operations["list-orders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/orders/settle": {
         parameters: {
             query?: never;
@@ -2141,6 +2161,94 @@ export interface components {
         Links: {
             links: components["schemas"]["Link"][];
         };
+        ListedOrder: {
+            /** @description Name of the registered account that the order has. */
+            account?: string;
+            /**
+             * Format: int64
+             * @description Expected amount in the smallest unit of its currency; absent if it is unknown.
+             */
+            amount?: number;
+            /**
+             * Format: int32
+             * @description Attempts so far, with any trigger.
+             */
+            attempts: number;
+            /** @description Channel of the order, such as wechatpay; absent for a gateway of your own. */
+            channel?: string;
+            /** Format: date-time */
+            created: string;
+            /** @description Name of the API key that created the task; absent for follow-up tasks and tasks from a broker. */
+            created_by?: string;
+            /** @description Of the amount: ISO 4217. */
+            currency?: string;
+            /**
+             * Format: date-time
+             * @description Earliest time of the next attempt; null when it ended.
+             */
+            due: string | null;
+            event: string;
+            /**
+             * Format: date-time
+             * @description null while it is pending.
+             */
+            finished: string | null;
+            /** Format: uuid */
+            id: string;
+            key: string;
+            /** @description Kind of the queue's tasks: notify, order or poll. */
+            kind: string;
+            /** @description The newest attempt; null before the first. */
+            last: components["schemas"]["LastAttempt"];
+            /**
+             * @description Order: a payment after the order was decided otherwise, as the channel reports it. The decided state stays.
+             * @enum {string}
+             */
+            late_payment?: "PAID" | "PAID_REFUNDED" | (string & {});
+            max_age?: string;
+            /**
+             * Format: int32
+             * @description Number of attempts that the schedule allows; null if it has no end, and for an order or poll, which is polled until it is decided.
+             */
+            max_attempts: number | null;
+            merchant_no: string;
+            /** @description Empty for an order or poll. */
+            method: string;
+            order_no: string;
+            /**
+             * @description Order: its state. UNKNOWN: the channel never decided it, and an alert was sent.
+             * @enum {string}
+             */
+            order_state?: "PENDING" | "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED" | "UNKNOWN" | (string & {});
+            /** @description It is attempted after the earlier tasks of its queue with the same ordering key. */
+            ordering_key?: string;
+            /**
+             * @description Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before.
+             * @enum {string}
+             */
+            poll_state?: "PENDING" | "DONE" | "FAILED_THERE" | "UNKNOWN" | (string & {});
+            queue: string;
+            /** @description Why it ended: accepted, attempts_used_up, max_age, gave_up, callback, superseded, …; empty while it is pending. */
+            reason: string;
+            /** @description Poll: the number of the refund, transfer or profit sharing at the channel. */
+            ref_no?: string;
+            repeat?: string;
+            schedule: string;
+            /** @enum {string} */
+            state: "pending" | "succeeded" | "failed" | "cancelled" | (string & {});
+            /**
+             * Format: int32
+             * @description Attempts that count for the schedule since it began. Manual attempts do not count, and neither does the attempt that ended the task.
+             */
+            step: number;
+            success?: string;
+            /** @description It ends waiting tasks of its ordering key instead of waiting for them. */
+            supersedes?: boolean;
+            timeout?: string;
+            /** Format: date-time */
+            updated: string;
+            url: string;
+        };
         MakeLink: {
             /**
              * @description Lifetime of the link, 1h to 30d; default 24h.
@@ -2458,6 +2566,11 @@ export interface components {
              * @enum {string}
              */
             trigger: "schedule" | "manual" | "settle" | "takeover" | (string & {});
+        };
+        OrderPage: {
+            /** @description Cursor of the next page; empty only at the end. A page with few orders, or none, may be followed by another. */
+            next_cursor: string;
+            orders: components["schemas"]["ListedOrder"][];
         };
         OrderRef: {
             merchant_no: string;
@@ -4531,6 +4644,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Notices"];
+                };
+            };
+            /** @description A refusal. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-orders": {
+        parameters: {
+            query?: {
+                queue?: string;
+                merchant_no?: string;
+                /** @description Every order is examined for this and the following fields, so a page may have few orders, or none, and be followed by more. */
+                order_state?: "PENDING" | "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED" | "UNKNOWN";
+                /** @description Channel of the order: wechatpay, alipay, … */
+                channel?: string;
+                /** @description Name of the registered account that the order has. */
+                account?: string;
+                /** @description Smallest amount, in whole units of whatever currency. */
+                amount_min?: string;
+                /** @description Largest amount, in whole units of whatever currency. */
+                amount_max?: string;
+                /** @description Inclusive. */
+                created_from?: string;
+                /** @description Exclusive. */
+                created_to?: string;
+                limit?: number;
+                /** @description The next_cursor of a page of the same filter; default: the newest. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderPage"];
                 };
             };
             /** @description A refusal. */

@@ -404,6 +404,20 @@ public abstract class Operations {
     }
 
     /**
+     * Orders that fit, newest first, without what belongs to them: notifications, refunds, notices.
+     *
+     * <p>Needs the role read, operate, decide or admin.
+     */
+    public OrderPage listOrders(ListOrdersQuery query) {
+        return send("GET", "/v1/orders", query == null ? null : query.asMap(), null, (status, json) -> OrderPage.of(json)).body();
+    }
+
+    /** Orders that fit, newest first, without what belongs to them: notifications, refunds, notices. */
+    public OrderPage listOrders() {
+        return listOrders(null);
+    }
+
+    /**
      * Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands.
      *
      * <p>Needs the role submit, operate, decide or admin.
