@@ -44,6 +44,9 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 		}
 	}
 	seen, step, began := 0, min(max(limit, 64), listStep), time.Now()
+	if f.State != nil && byIndex(f) {
+		step = listStep / 2 // most of a merchant's tasks have another state
+	}
 	for compareID(low, high) < 0 {
 		n, stepped := step, time.Now()
 		ids, err := s.candidates(ctx, f, low, high, n)
@@ -84,6 +87,11 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 		step = min(2*step, listStep, max(listLeast, int(float64(step)*float64(left)/float64(max(took, 1)))))
 	}
 	return tasks, bellman.ID{}, nil
+}
+
+// byIndex reports whether candidates come from an index that has no states.
+func byIndex(f store.Filter) bool {
+	return f.Key != "" || f.OrderNo != "" || f.MerchantNo != "" || f.URLHost != ""
 }
 
 // candidates returns the ids from the narrowest index, newest first.
@@ -169,9 +177,8 @@ func (s *Store) queues(ctx context.Context) (names [][]byte, err error) {
 // choose returns the ids whose tasks match f, in the same order. It skips conditions that the index
 // has checked.
 func (s *Store) choose(ctx context.Context, f store.Filter, ids []bellman.ID) ([]bellman.ID, error) {
-	byIndex := f.Key != "" || f.OrderNo != "" || f.MerchantNo != "" || f.URLHost != ""
 	var err error
-	if f.State != nil && byIndex && len(ids) > 0 {
+	if f.State != nil && byIndex(f) && len(ids) > 0 {
 		// Checked first, because an index answers it.
 		inState := &Statement{Name: "filter tasks by state", Text: `SELECT id FROM bellman_live WHERE id IN (??)`, Args: []any{ids}}
 		if f.State.Ended() {
