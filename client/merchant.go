@@ -54,7 +54,7 @@ type Merchant struct {
 	Paused  *Pause   `json:"paused,omitempty" doc:"Absent unless it is paused."`
 	Failing bool     `json:"failing,omitempty" doc:"true if none of the newest attempts of its newest tasks was accepted, of three or more within a day; otherwise absent."`
 	Hour    *Hour    `json:"last_hour,omitempty" doc:"Attempts of notifications of the last hour; absent: none is known."`
-	Backlog *Backlog `json:"backlog,omitempty" doc:"Notifications that have not ended; absent in an export."`
+	Backlog *Backlog `json:"backlog,omitempty" doc:"Notifications that have not ended; absent in an export, and if a list had no time to count them."`
 	Problem string   `json:"problem,omitempty" doc:"Why nothing can be sent to this merchant now: a master key is missing, or the secrets cannot be opened."`
 }
 

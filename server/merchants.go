@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -142,19 +143,41 @@ func (s merchants) List(ctx context.Context, q client.MerchantSearch, after stri
 	if q.Sealed {
 		return out, next, nil
 	}
-	return out, next, s.allLately(ctx, out)
+	return out, next, s.allLately(ctx, out, latelyTime)
 }
 
-// latelyAtOnce is how many merchants of a list are looked at concurrently.
-const latelyAtOnce = 8
+const (
+	latelyAtOnce = 8                     // merchants of a list that are looked at concurrently
+	latelyTime   = 40 * time.Millisecond // after that no other merchant of a list is looked at
+)
 
-func (s merchants) allLately(ctx context.Context, all []client.Merchant) error {
-	g, ctx := errgroup.WithContext(ctx)
+// allLately is lately for a list, as far as there is time. Merchants that are left have no backlog, and are failing if
+// the nodes say so.
+func (s merchants) allLately(ctx context.Context, all []client.Merchant, most time.Duration) error {
+	began := time.Now()
+	var left atomic.Bool
+	g, of := errgroup.WithContext(ctx)
 	g.SetLimit(latelyAtOnce)
 	for i := range all {
-		g.Go(func() error { return s.lately(ctx, &all[i]) })
+		g.Go(func() error {
+			if time.Since(began) > most {
+				left.Store(true)
+				return nil
+			}
+			return s.lately(of, &all[i])
+		})
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil || !left.Load() {
+		return err
+	}
+	f, err := s.engine.Figures(ctx, figures.Ask{Gauges: true})
+	for i := range all {
+		m := &all[i]
+		if m.Backlog == nil {
+			m.Failing = slices.ContainsFunc(f.Failing, func(one figures.FailingMerchant) bool { return one.MerchantNo == m.MerchantNo })
+		}
+	}
+	return err
 }
 
 // listNamed lists merchants by number. A merchant that is not registered has only its number if it is
@@ -184,7 +207,7 @@ func (s merchants) listNamed(ctx context.Context, names []string, q *client.Merc
 		}
 		out = append(out, s.shown(&m, q.Sealed))
 	}
-	return out, next, s.allLately(ctx, out)
+	return out, next, s.allLately(ctx, out, latelyTime)
 }
 
 const (

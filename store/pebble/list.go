@@ -60,6 +60,8 @@ type lister struct {
 	words    [][]byte // texts that the row of each matching task contains
 	host     []byte   // like words, unless the host contains an escape
 	beside   beside
+	inState  *back  // tasks in the state of the filter, beside an index by order or merchant; nil: not needed
+	jump     []byte // where the scan continues; empty: at the next row
 }
 
 // byKey finds the task with the key in each queue.
@@ -140,10 +142,19 @@ func (l *lister) scan(ctx context.Context, limit int) (tasks []*bellman.Task, ne
 	}
 	defer iter.Close()
 	defer l.beside.close()
-	all := bounds.LowerBound[0] == tableCold
+	ok := iter.Last()
+	if !ok {
+		return nil, next, iter.Error()
+	}
+	if err := l.openState(iter.Key()); err != nil {
+		return nil, next, err
+	}
+	if l.inState != nil {
+		defer l.inState.iter.Close()
+	}
 	began, seen := time.Now(), 0
 	var id bellman.ID
-	for ok := iter.Last(); ok; ok = iter.Prev() {
+	for ; ok; ok = l.older(iter) {
 		if len(tasks) == limit || seen == listRows || seen > 0 && seen%16 == 0 && time.Since(began) >= listTime {
 			return tasks, id, nil
 		}
@@ -151,25 +162,12 @@ func (l *lister) scan(ctx context.Context, limit int) (tasks []*bellman.Task, ne
 			return nil, next, ctx.Err()
 		}
 		id = idOf(iter.Key())
-		row, err := iter.ValueAndErr()
-		if err != nil {
-			return nil, next, err
+		if in, more := l.hasState(iter.Key()); !in && !more {
+			return tasks, next, l.inState.iter.Error()
+		} else if !in {
+			continue
 		}
-		if l.oneQueue {
-			other, err := l.otherQueue(iter.Key()[0], row)
-			if err != nil {
-				return nil, next, fmt.Errorf("task %s: %w", id, err)
-			}
-			if other {
-				continue
-			}
-		}
-		var t *bellman.Task
-		if all {
-			t, err = l.fits(id, row, true)
-		} else {
-			t, err = l.one(id)
-		}
+		t, err := l.take(iter, id)
 		if err != nil {
 			return nil, next, err
 		}
@@ -178,6 +176,74 @@ func (l *lister) scan(ctx context.Context, limit int) (tasks []*bellman.Task, ne
 		}
 	}
 	return tasks, next, iter.Error()
+}
+
+// take returns the task of a row; nil: the filter does not match.
+func (l *lister) take(iter *lsm.Iterator, id bellman.ID) (*bellman.Task, error) {
+	row, err := iter.ValueAndErr()
+	if err != nil {
+		return nil, err
+	}
+	table := iter.Key()[0]
+	if l.oneQueue {
+		other, err := l.otherQueue(table, row)
+		if err != nil {
+			return nil, fmt.Errorf("task %s: %w", id, err)
+		}
+		if other {
+			return nil, nil
+		}
+	}
+	if table == tableCold {
+		return l.fits(id, row, true)
+	}
+	return l.one(id)
+}
+
+// openState opens the table of the filter's state, if the scan is of an index by order or merchant. key is where
+// the scan begins.
+func (l *lister) openState(key []byte) error {
+	if table := key[0]; l.filter.State == nil || table != tableOrder && table != tableMerchant {
+		return nil
+	}
+	prefix := []byte{tableHot}
+	if state := *l.filter.State; state.Ended() {
+		prefix = []byte{tableEnded, byte(state)}
+	}
+	iter, err := l.r.NewIter(within(prefix))
+	if err != nil {
+		return err
+	}
+	l.inState = &back{iter, iter.SeekLT(append(statusKey(nil, *l.filter.State, idOf(key)), 0))}
+	return nil
+}
+
+// hasState reports whether the task of an index's row has the filter's state. If it has not, the scan jumps to the
+// newest older task that has it, because both are in order of ids; more is false if there is none.
+func (l *lister) hasState(key []byte) (has, more bool) {
+	if l.inState == nil {
+		return true, true
+	}
+	var scratch [32]byte
+	if l.inState.to(statusKey(scratch[:0], *l.filter.State, idOf(key))) {
+		return true, true
+	}
+	if !l.inState.ok {
+		return false, false
+	}
+	to := idOf(l.inState.iter.Key())
+	l.jump = append(append(append(l.jump[:0], key[:len(key)-len(to)]...), to[:]...), 0)
+	return false, true
+}
+
+// older moves the scan on.
+func (l *lister) older(iter *lsm.Iterator) bool {
+	if len(l.jump) == 0 {
+		return iter.Prev()
+	}
+	ok := iter.SeekLT(l.jump)
+	l.jump = l.jump[:0]
+	return ok
 }
 
 // otherQueue reports whether the row alone shows that the task is in another queue. The rest need

@@ -56,7 +56,7 @@ func TestListAsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	failed := bellman.Failed
+	failed, pending := bellman.Failed, bellman.Pending
 	for _, tt := range []struct {
 		filter store.Filter
 		fits   func(*bellman.Task) bool
@@ -66,6 +66,7 @@ func TestListAsRead(t *testing.T) {
 		{store.Filter{URLHost: "h1.example"}, func(t *bellman.Task) bool { return t.URL == "https://h1.example/" }},
 		{store.Filter{Queue: "q1", State: &failed}, func(t *bellman.Task) bool { return t.Queue == "q1" && t.State == failed }},
 		{store.Filter{MerchantNo: "M1", State: &failed}, func(t *bellman.Task) bool { return t.MerchantNo == "M1" && t.State == failed }},
+		{store.Filter{MerchantNo: "M1", State: &pending}, func(t *bellman.Task) bool { return t.MerchantNo == "M1" && t.State == pending }},
 	} {
 		var want []*bellman.Task
 		for i := n - 1; i >= 0; i-- {
@@ -92,6 +93,36 @@ func TestListAsRead(t *testing.T) {
 			if !reflect.DeepEqual(got[i], want[i]) {
 				t.Fatalf("List(%+v) has\n%+v, with last attempt %+v; read alone the task is\n%+v, %+v", tt.filter, got[i], got[i].Last, want[i], want[i].Last)
 			}
+		}
+	}
+}
+
+// A merchant's tasks in a state are found without reading all its others: List passes over them.
+func TestListPassesOverOtherStates(t *testing.T) {
+	s, err := Open(t.TempDir(), Options{MemTableBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	add := func(merchant string, n int, state bellman.State) {
+		var b store.Batch
+		for range n {
+			b.Adds = append(b.Adds, store.Add{Task: &bellman.Task{ID: bellman.NewID(), Queue: "q", MerchantNo: merchant, Status: bellman.Status{State: state, Due: now, VisibleAt: now, Updated: now, Finished: now}}})
+		}
+		if err := s.Commit(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("M", 1, bellman.Failed)
+	add("M", listRows, bellman.Succeeded)
+	add("other", 3, bellman.Failed)
+	add("M", listRows, bellman.Succeeded)
+	failed, pending, cancelled := bellman.Failed, bellman.Pending, bellman.Cancelled
+	for state, want := range map[*bellman.State]int{&failed: 1, &pending: 0, &cancelled: 0} {
+		page, next, err := s.List(t.Context(), store.Filter{MerchantNo: "M", State: state}, bellman.ID{}, 100)
+		if err != nil || len(page) != want || !next.IsZero() {
+			t.Errorf("List of state %v gave %d tasks and continues at %v, %v; want %d, and all at once", *state, len(page), next, err, want)
 		}
 	}
 }

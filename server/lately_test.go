@@ -1,0 +1,37 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/config"
+)
+
+// A list of merchants has their backlogs, as far as there is time to count them.
+func TestALongListOfMerchantsIsCountedInPart(t *testing.T) {
+	c, err := config.Parse([]byte("store: pebble:" + t.TempDir() + "\nqueues: {notify: {}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Options{Config: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for most, want := range map[time.Duration]bool{time.Hour: true, -1: false} {
+		all := []client.Merchant{{MerchantNo: "M1"}, {MerchantNo: "M2"}}
+		if err := (merchants{s.merchants, s}).allLately(t.Context(), all, most); err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			if counted := all[i].Backlog != nil; counted != want {
+				t.Errorf("within %v the backlog of %s is counted: %t; want %t", most, all[i].MerchantNo, counted, want)
+			}
+		}
+	}
+}
