@@ -3,6 +3,7 @@ package attention
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/figures"
@@ -74,6 +75,8 @@ func (m *maker) endpoints() {
 			item.Failure = e.Hour.Failure
 		}
 		switch {
+		case e.Pause != nil && m.pausedAsQueue(e):
+			continue
 		case e.Pause != nil:
 			item.Kind, item.Since, item.Who, item.Why, item.Failure = EndpointPaused, e.Pause.At, e.Pause.Who, e.Pause.Reason, nil
 		case failing[e.Endpoint], e.Fails():
@@ -88,6 +91,14 @@ func (m *maker) endpoints() {
 		}
 		m.add(item)
 	}
+}
+
+// pausedAsQueue reports whether an endpoint is paused because its queue is. The tasks of a queue without addresses have
+// an endpoint of the queue's name.
+func (m *maker) pausedAsQueue(e *figures.Endpoint) bool {
+	return slices.ContainsFunc(m.f.Queues, func(q figures.Queue) bool {
+		return q.Name == e.Endpoint && q.Pause != nil && q.Pause.At.Equal(e.Pause.At)
+	})
 }
 
 func (m *maker) merchants() {

@@ -34,6 +34,7 @@ type chart struct {
 	Steps  []chartStep
 	Marks  []chartMark
 	Few    bool // there is too little to draw
+	Past   bool // the range has ended: there will be no more
 }
 
 // Phone reports whether the chart is drawn for phones.
@@ -110,6 +111,7 @@ type canvas struct {
 	from, to time.Time
 	every    time.Duration
 	zone     *time.Location
+	past     bool            // the range has ended
 	steps    []figures.Stats // steps that are over, the oldest first
 	events   []chartMark     // without X
 }
@@ -127,7 +129,7 @@ func everyFor(long time.Duration) time.Duration {
 // newCanvas takes the steps of a range that are over. A range that begins before the figures do is drawn from
 // their beginning.
 func newCanvas(from, to, now time.Time, every time.Duration, zone *time.Location, all []figures.Stats, events []chartMark) *canvas {
-	c := &canvas{from: from, to: to, every: every, zone: zone}
+	c := &canvas{from: from, to: to, every: every, zone: zone, past: to.Before(now.Add(-every))}
 	for _, s := range all {
 		end := s.Since.Truncate(every).Add(every)
 		if end.After(from) && s.Since.Before(to) && !end.After(now) {
@@ -155,7 +157,7 @@ func (c *canvas) x(ch *chart, at time.Time) float64 {
 func (c *canvas) draw(name string, all []series, scale func(top float64) []float64, say func(float64) string) []*chart {
 	var out []*chart
 	for _, width := range []float64{wideChart, phoneChart} {
-		ch := &chart{Name: name, Width: width}
+		ch := &chart{Name: name, Width: width, Past: c.past}
 		top, known := 0.0, 0
 		for i := range c.steps {
 			any := false

@@ -126,3 +126,12 @@ func TestReadPeriod(t *testing.T) {
 		t.Error("the page does not say what is wrong with its range")
 	}
 }
+
+// A range that has ended does not promise figures in two minutes.
+func TestARangeWithoutFigures(t *testing.T) {
+	s := open(t)
+	now := time.Now().UTC()
+	s.get(t, "/").has(t, []string{"Too little to draw"}, "No figures for this range")
+	past := url.Values{"from": {now.Add(-3 * time.Hour).Format("2006-01-02T15:04")}, "to": {now.Add(-2 * time.Hour).Format("2006-01-02T15:04")}, "zone": {"UTC"}}
+	s.get(t, "/?"+past.Encode()).has(t, []string{"No figures for this range"}, "Too little to draw")
+}

@@ -31,7 +31,7 @@ var (
 )
 
 const (
-	filledSpan   = 30 * 24 * time.Hour // the tasks of a filled store were created in this period
+	filledSpan   = 20 * 24 * time.Hour // the tasks of a filled store were created in this period, within the default retention
 	filledBatch  = 5000                // tasks in one transaction
 	filledAudits = 40                  // a filled store has an audit record for each so many tasks
 )
@@ -256,8 +256,8 @@ func TestPagesOfAFilledStore(t *testing.T) {
 	}
 }
 
-// BenchmarkPages reports how long each page takes, and its share of the processor's time. With -tasks 5000000
-// and -benchtime 100x it is the benchmark of docs/performance.md.
+// BenchmarkPages reports how long each page takes, and its processor time. docs/performance.md has the flags for a
+// large store.
 func BenchmarkPages(b *testing.B) {
 	w, s := benched(b)
 	for _, path := range s.pages() {

@@ -31,6 +31,7 @@ type typedView struct {
 type typedGroup struct {
 	Name  string // of its text, below finds
 	Finds []find
+	Full  bool // there may be more
 }
 
 // A find is one result.
@@ -76,6 +77,7 @@ func (v *typedView) add(group string, f find) {
 	g := &v.Groups[i]
 	if most := max(typedRows, len(v.Recent)); len(g.Finds) < most && !slices.ContainsFunc(g.Finds, func(is find) bool { return is.Address == f.Address }) {
 		g.Finds = append(g.Finds, f)
+		g.Full = len(g.Finds) == typedRows && group != "recent"
 		v.N++
 	}
 }

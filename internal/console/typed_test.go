@@ -50,6 +50,11 @@ func TestTypedResultsHaveTypes(t *testing.T) {
 		}
 	}
 	s.get(t, "/search/typed?q=A1").has(t, []string{`href="/orders?merchant_no=M1&amp;order_no=A1"`, `href="/tasks/` + told.ID.String() + `"`, `href="/tasks/` + task.ID.String() + `"`, "M1 · Paid", "Results: 4", `hx-swap-oob`}, "<html")
+	for i := range typedRows {
+		s.get(t, "/search/typed?q=many").has(t, nil, "the newest 5")
+		s.fake.add(t, &bellman.Task{Queue: "pay", OrderNo: "many", URL: "http://m.example/"}, t0.Add(time.Duration(10+i)*time.Second))
+	}
+	s.get(t, "/search/typed?q=many").has(t, []string{"Tasks · the newest 5"})
 	s.get(t, "/search?q=B7")
 	if groups := offered(s.get(t, "/search/typed?q=").body); strings.Join(groups, "|") != "recent: B7" {
 		t.Errorf("without a text: %q; want what was searched for", groups)

@@ -98,16 +98,17 @@ func LookBacklog(ctx context.Context, tasks Lister, no string, now time.Time) (*
 const (
 	maxFigures = 1000
 	maxFailed  = 10
-	maxPages   = 20 // some may be short
+	maxPages   = 20                    // some may be short
+	lookTime   = 50 * time.Millisecond // after that no other page is read
 )
 
-// Look summarizes the newest thousand tasks of a merchant, without orders and polls. Its time does not grow with the
-// number of tasks. show converts a task to the API's form.
+// Look summarizes the newest thousand tasks of a merchant, without orders and polls, or as many as there is time for.
+// Its time does not grow with the number of tasks. show converts a task to the API's form.
 func Look(ctx context.Context, tasks Lister, no string, now time.Time, show func(*bellman.Task) client.Task) (client.MerchantStats, error) {
 	f := client.MerchantStats{MerchantNo: no, Results: make(map[string]int), LastFailed: []client.Task{}}
 	var recent Recent
 	var before bellman.ID
-	examined := 0
+	began, examined := time.Now(), 0
 	for range maxPages {
 		page, next, err := tasks.List(ctx, store.Filter{MerchantNo: no}, before, min(200, maxFigures-examined))
 		if err != nil {
@@ -128,7 +129,7 @@ func Look(ctx context.Context, tasks Lister, no string, now time.Time, show func
 			}
 		}
 		before = next
-		if next.IsZero() || examined >= maxFigures {
+		if next.IsZero() || examined >= maxFigures || time.Since(began) > lookTime {
 			break
 		}
 	}

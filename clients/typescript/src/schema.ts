@@ -2262,7 +2262,7 @@ export interface components {
             reason: string;
         };
         Merchant: {
-            /** @description Notifications that have not ended; absent in an export. */
+            /** @description Notifications that have not ended; absent in an export, and if a list had no time to count them. */
             backlog?: components["schemas"]["Backlog"];
             /** Format: date-time */
             created: string;

@@ -18,7 +18,7 @@ import java.util.Map;
  * @param timeout see the API
  * @param updated see the API
  * @param version Changes with each change of the merchant. A PUT with this version changes the merchant only if nobody else has changed it.
- * @param backlog Notifications that have not ended; absent in an export.
+ * @param backlog Notifications that have not ended; absent in an export, and if a list had no time to count them.
  * @param failing true if none of the newest attempts of its newest tasks was accepted, of three or more within a day; otherwise absent.
  * @param lastHour Attempts of notifications of the last hour; absent: none is known.
  * @param paused Absent unless it is paused.
