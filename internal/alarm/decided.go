@@ -37,7 +37,7 @@ func (w *Watch) decided(t *bellman.Task, by bellman.By, at time.Time) []Alarm {
 			continue
 		}
 		alarms = append(alarms, Alarm{
-			ID: identify(r.Name, t.ID.String()), Name: r.Name, When: r.When, Queue: t.Queue, Value: 1,
+			ID: identify(r.Name, fmt.Sprintf("%s/%d", t.ID, at.UnixMilli())), Name: r.Name, When: r.When, Queue: t.Queue, Value: 1,
 			Since: at.UTC().Truncate(time.Millisecond), To: r.To,
 			Decision: &Decision{Task: t.ID.String(), MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Who: by.Who, From: by.From, Reason: by.Reason},
 		})

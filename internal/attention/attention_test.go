@@ -140,7 +140,7 @@ func TestMoneyComesFirst(t *testing.T) {
 	}
 	w.nodes = []engine.NodeInfo{{Name: "vm/9", Beat: now}}
 	w.runs = []reconcile.Run{
-		{ID: "r", Queue: "orders", Date: "2026-11-20", State: reconcile.Done, Finished: now, Counts: bill.Counts{Differences: map[bill.DifferenceKind]int{"amount": 2}}},
+		{ID: "r", Queue: "orders", Account: "shop1", Bill: reconcile.FundFlow, Date: "2026-11-20", State: reconcile.Done, Finished: now, Counts: bill.Counts{Differences: map[bill.DifferenceKind]int{"amount": 2}}},
 		{ID: "s", Queue: "orders", Date: "2026-11-21", State: reconcile.Failed, Created: now, Error: "404"},
 		{ID: "old", Queue: "orders", Date: "2026-11-01", State: reconcile.Done, Finished: now.Add(-25 * time.Hour), Counts: bill.Counts{Differences: map[bill.DifferenceKind]int{"amount": 2}}},
 	}
@@ -150,7 +150,7 @@ func TestMoneyComesFirst(t *testing.T) {
 		"overloaded  3 [] ",
 		"amount_mismatch CCC 1 [90000 CNY of 1] another amount",
 		"orders_unknown orders 2 [1200 CNY of 2] no answer",
-		"bill_differs orders 2026-11-20 2 [600 CNY of 1] ",
+		"bill_differs orders 2026-11-20 2 [600 CNY of 1] fund_flow, account shop1: 2 amount",
 		"endpoint_failing http://a:80 50 [] ",
 		"queue_late pay 9 [] ",
 		"notices_refused orders 4 [] wrong signature",

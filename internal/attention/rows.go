@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
@@ -366,11 +368,34 @@ func (d *Desk) readBills(ctx context.Context, r *rows, _ *figures.Figures) error
 			for k := range differences {
 				differs(&of, &differences[k])
 			}
-			item.Amounts = of.amounts()
+			item.Amounts, item.Why = of.amounts(), differing(run)
 		}
 		r.bills = append(r.bills, item)
 	}
 	return nil
+}
+
+// differing says which bill differs, and in what, in the words of the API: fund_flow, account shop1: 2 missing_here, 1 amount.
+func differing(run *reconcile.Run) string {
+	var which, kinds []string
+	if run.Bill == reconcile.FundFlow {
+		which = append(which, string(run.Bill))
+	}
+	if run.Source == reconcile.FromFile {
+		which = append(which, run.Source)
+	}
+	if run.Account != "" {
+		which = append(which, "account "+run.Account)
+	}
+	for _, kind := range bill.Kinds() {
+		if n := run.Counts.Differences[kind]; n > 0 {
+			kinds = append(kinds, fmt.Sprint(n, " ", kind))
+		}
+	}
+	if len(which) == 0 {
+		return strings.Join(kinds, ", ")
+	}
+	return strings.Join(which, ", ") + ": " + strings.Join(kinds, ", ")
 }
 
 // price returns what the order of a task costs; 0: that is not known. A notification of the order's end has

@@ -46,9 +46,15 @@ func TestFaultsInTheVisitorsWords(t *testing.T) {
 		"the notice cannot be trusted: it is not signed: it has no header X-Sign":                                                                              "通知不可信：它没有签名：没有请求头 X-Sign",
 		"wechatpay: bill of 2026-11-20: the file has the hash ab, and WeChat Pay announced cd: the file is damaged, and a new reconciliation fetches it again": "wechatpay：2026-11-20 的账单：文件的摘要为 ab，而微信支付公布的是 cd：文件已损坏，重新对账会再次下载",
 		"trade bill of WeChat Pay: line 7: 交易状态 is \"X\": want SUCCESS, REFUND or REVOKED":                                                                     "微信支付的交易账单：第 7 行：交易状态为 \"X\"：应为 SUCCESS、REFUND 或 REVOKED",
-		"busy, says somebody else": "busy, says somebody else",
-		"refused":                  "refused",
-		"":                         "",
+		`the notice is for the merchant "1900000777": want "1900000001"`:                                                                                       `通知属于商户 "1900000777"，应为 "1900000001"`,
+		`the notice cannot be trusted: it is for the mch_id "1": want "1900000109"`:                                                                            `通知不可信：它的 mch_id 为 "1"，应为 "1900000109"`,
+		`the notice cannot be trusted: its livemode is true: want false, the mode of secret_key`:                                                               `通知不可信：它的 livemode 为 true，应为 false，即 secret_key 的模式`,
+		`the notice cannot be trusted: it is for the connected account "acct_2": without stripe_account, want the account of secret_key alone`:                 `通知不可信：它属于关联账户 "acct_2"：没有 stripe_account 时，应为 secret_key 自己的账户`,
+		`no notices are received at "/notices/tell/shop1": want a queue of orders with a built-in channel, or with notice, or a registered account`:            `"/notices/tell/shop1" 不接收通知：应为有内置渠道或 notice 的订单队列，或已登记的账户`,
+		`account "shop9" is not registered`:                                                                                                                    `账户 "shop9" 未登记`,
+		"busy, says somebody else":                                                                                                                             "busy, says somebody else",
+		"refused":                                                                                                                                              "refused",
+		"":                                                                                                                                                     "",
 	} {
 		if got := all["zh"].fault(text); got != want {
 			t.Errorf("fault(%q) = %q; want %q", text, got, want)

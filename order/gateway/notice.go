@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -132,6 +133,9 @@ func (n *Notices) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 func (n *Notices) split(raw *order.RawNotice) ([][]byte, error) {
 	body := raw.Body
 	if media, _, err := mime.ParseMediaType(raw.Header.Get("Content-Type")); err == nil && media == typeForm {
+		if json.Valid(body) && bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
+			return nil, errors.New("the notice is JSON, and its Content-Type says that it is a form: want application/json")
+		}
 		if body, err = formAsJSON(body); err != nil {
 			return nil, err
 		}

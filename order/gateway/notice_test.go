@@ -168,6 +168,7 @@ func TestNoticeForm(t *testing.T) {
 		{"application/x-www-form-urlencoded; charset=utf-8", "no=A%201&state=paid", "A 1 PAID"},
 		{"application/x-www-form-urlencoded", "no=A1&no=A2&state=paid", `QUERY_ERROR (the notice has the field "no" twice)`},
 		{"application/x-www-form-urlencoded", "no=%zz", "QUERY_ERROR (the notice is not a form)"},
+		{"application/x-www-form-urlencoded", ` {"no":"A1"}`, "QUERY_ERROR (the notice is JSON, and its Content-Type says that it is a f)"},
 		{"application/json", `{"no":"A1","state":"paid"}`, "A1 PAID"},
 	} {
 		if got := read(tt.kind, tt.body); got != tt.want {

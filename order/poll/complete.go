@@ -3,6 +3,7 @@ package poll
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -24,7 +25,7 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 	r := Reading(max(slices.Index(readingNames, outcome), 0))
 	if !r.Decides() {
 		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
-			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %v", outcome, readingNames[Done:])}}}
+			Field: "outcome", Problem: fmt.Sprintf("%.40q: want one of %s", outcome, strings.Join(readingNames[Done:], ", "))}}}
 	}
 	w, err := h.read(task)
 	switch {
