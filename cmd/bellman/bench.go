@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -44,6 +45,8 @@ idle and waiting-5m. The exit status is 1 if a promise was not kept.`,
 	c.Flags().StringVar(&o.Dir, "dir", "", "directory of the stores, whose disk is measured (default: for temporary files)")
 	c.Flags().StringVar(&o.Profile, "profile", "", "write CPU profiles of the servers to files that begin with this name")
 	asJSON := c.Flags().Bool("json", false, "the report as JSON; progress and table on standard error")
+	asMarkdown := c.Flags().Bool("markdown", false, "the report as Markdown, with machine, date, commit and command; progress and table on standard error")
+	c.MarkFlagsMutuallyExclusive("json", "markdown")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
@@ -52,7 +55,8 @@ idle and waiting-5m. The exit status is 1 if a promise was not kept.`,
 		}
 		o.Scenarios = args
 		progress := c.OutOrStdout()
-		if *asJSON {
+		o.Command = benchLine(args, o)
+		if *asJSON || *asMarkdown {
 			progress = c.ErrOrStderr()
 		}
 		report, err := bench.Run(ctx, o, progress)
@@ -63,6 +67,11 @@ idle and waiting-5m. The exit status is 1 if a promise was not kept.`,
 			e := json.NewEncoder(c.OutOrStdout())
 			e.SetIndent("", "  ")
 			if err := e.Encode(report); err != nil {
+				return err
+			}
+		}
+		if *asMarkdown {
+			if err := report.WriteMarkdown(c.OutOrStdout()); err != nil {
 				return err
 			}
 		}
@@ -83,6 +92,18 @@ func benchChildCommand() *cobra.Command {
 		Args:   flagsAlone,
 		RunE:   func(*cobra.Command, []string) error { return bench.Child() },
 	}
+}
+
+// benchLine returns the command line without passwords. Where stores and profiles are is left out.
+func benchLine(scenarios []string, o bench.Options) string {
+	line := []string{"bellman", "bench"}
+	if o.Quick {
+		line = append(line, "--quick")
+	}
+	if u, err := url.Parse(o.Store); err == nil && o.Store != "" {
+		line = append(line, "--store", "'"+u.Redacted()+"'")
+	}
+	return strings.Join(append(line, scenarios...), " ")
 }
 
 func knownScenarios(names []string, store string) error {

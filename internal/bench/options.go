@@ -16,6 +16,7 @@ type Options struct {
 	Store     string   // URL of a database server, in which databases are created and dropped; empty: the embedded store
 	Quick     bool     // small sizes: everything in about two minutes, with rough figures
 	Dir       string   // directory of the stores, which selects the disk; default: the directory for temporary files
+	Command   string   // command line that runs the bench, for the report, without passwords
 	Profile   string   // prefix of files for CPU profiles of the servers; the scenario's name is added, as in "cpu.drain"; empty: none
 }
 
@@ -47,7 +48,7 @@ func Scenarios() []Scenario {
 		{Name: "lateness-waiting", About: "lateness while many tasks wait for tomorrow", run: (*run).latenessWaiting},
 		{Name: "memory", About: "resident memory with many waiting, at start and under load; idle CPU", run: (*run).memory},
 		{Name: "restart", About: "start with many waiting and some overdue, after a kill", run: (*run).restart},
-		{Name: "bytes", About: "what a task takes in the store: one that waits, one that was delivered", run: (*run).bytes},
+		{Name: "bytes", About: "what a task takes in the store, waiting and delivered; the cost of a million", run: (*run).bytes},
 		{Name: "orders", About: "orders polled at their schedule's pace: what the channel is asked when", run: (*run).orders},
 		{Name: "orders-crowd", About: "more orders than this machine can poll in time: late evenly, none lost", run: (*run).ordersCrowd},
 		{Name: "orders-waiting", About: "resident memory with many orders waiting for half an hour", run: (*run).ordersWaiting},

@@ -11,6 +11,7 @@ import (
 // A Report holds the figures of a run.
 type Report struct {
 	Machine  Machine       `json:"machine"`
+	Command  string        `json:"command"` // as [Options.Command]
 	Started  time.Time     `json:"started"`
 	Took     time.Duration `json:"took_ns"`
 	Quick    bool          `json:"quick"`

@@ -63,7 +63,7 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 		return Report{}, err
 	}
 	r := &run{ctx: ctx, o: o, sizes: s, out: out}
-	r.report = Report{Machine: machine(), Started: time.Now().UTC(), Quick: s != full, Figures: []Figure{}, Failures: []string{}}
+	r.report = Report{Machine: machine(), Command: o.Command, Started: time.Now().UTC(), Quick: s != full, Figures: []Figure{}, Failures: []string{}}
 	if r.dir, err = os.MkdirTemp(o.Dir, "bellman-bench-"); err != nil {
 		return r.report, err
 	}

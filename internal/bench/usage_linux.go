@@ -47,6 +47,24 @@ func cpuOfTree(pid int) (sum time.Duration, err error) {
 	return sum, err
 }
 
+// writtenBy returns the bytes that a process and its children have sent to disks.
+func writtenBy(pid int) (sum int64) {
+	all, err := procfs.AllProcs()
+	if err != nil {
+		return 0
+	}
+	for _, p := range all {
+		s, err := p.Stat()
+		if err != nil || s.PID != pid && s.PPID != pid {
+			continue
+		}
+		if io, err := p.IO(); err == nil { // else it has ended, or is another user's
+			sum += int64(io.WriteBytes) - io.CancelledWriteBytes
+		}
+	}
+	return sum
+}
+
 // cpuOfAll returns two CPU times since some time in the past: of all programs, including time that the host
 // gave to other machines, and of this process with its ended children.
 func cpuOfAll() (all, ours time.Duration, err error) {

@@ -14,6 +14,8 @@ func memoryOf(int) (now, peak int64, err error) { return 0, 0, errors.ErrUnsuppo
 
 func cpuOf(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 
+func writtenBy(int) int64 { return 0 }
+
 func cpuOfTree(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 
 func cpuOfAll() (all, ours time.Duration, err error) { return 0, 0, errors.ErrUnsupported }

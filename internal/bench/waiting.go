@@ -89,11 +89,11 @@ func (r *run) restart() {
 	try(p.stop())
 }
 
-// bytes measures the disk space of a waiting task, and of one that was delivered at its first attempt. The
-// size of an empty store is subtracted. Space that the store has not freed yet, such as old rows, counts.
+// bytes measures the disk space of a waiting task, and of one that was delivered at its first attempt, and what a
+// million of the latter cost. The size of an empty store is subtracted. Space that the store has not freed yet, such as
+// old rows, counts.
 func (r *run) bytes() {
-	tasks := max(r.sizes.waiting/4, 1)
-	measure := func(name string, put func(*process)) {
+	measure := func(name string, tasks int, put func(*process)) (each float64) {
 		store := r.store(name)
 		try(r.start(store).stop())
 		empty := r.diskOf(store)
@@ -104,15 +104,43 @@ func (r *run) bytes() {
 		if full <= empty {
 			try(fmt.Errorf("the store has %d bytes with %d tasks, and had %d without", full, tasks, empty))
 		}
-		r.figure("a "+name+" task", float64(full-empty)/float64(tasks), "B")
+		each = float64(full-empty) / float64(tasks)
+		r.figure("a "+name+" task", each, "B")
+		return each
 	}
-	measure("waiting", func(p *process) {
+	tasks := max(r.sizes.waiting/4, 1)
+	measure("waiting", tasks, func(p *process) {
 		try(createInBatches(r.ctx, r.never(tasks), p))
 		r.kept(p, tasks)
 	})
-	measure("delivered", func(p *process) {
+	tasks = r.sizes.waiting
+	million := 1e6 / float64(tasks)
+	kept := measure("delivered", tasks, func(p *process) {
+		before, written := r.used(p), r.written(p)
 		r.timed(p, tasks, 0, func(l *load) { try(createInBatches(r.ctx, to(l, r.url), p)) })
+		now := r.used(p)
+		if now.server > 0 {
+			r.figure("a million delivered: processor time of the server", million*(now.server-before.server).Seconds(), "s")
+		}
+		if now.database > 0 {
+			r.figure("a million delivered: processor time of the database", million*(now.database-before.database).Seconds(), "s")
+		}
+		if written = r.written(p) - written; written > 0 {
+			r.figure("a million delivered: written to disk", million*mib(written), "MiB")
+		}
 	})
+	r.figure("a million delivered: kept on disk", kept*1e6/(1<<20), "MiB")
+}
+
+// written returns the bytes that the store has written so far; 0: unknown.
+func (r *run) written(p *process) int64 {
+	if r.server == nil {
+		return writtenBy(p.cmd.Process.Pid)
+	}
+	if r.databasePid == 0 {
+		return 0
+	}
+	return writtenBy(r.databasePid)
 }
 
 // diskOf returns the size of a store on disk.

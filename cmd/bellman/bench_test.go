@@ -1,0 +1,14 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/bellmanhq/bellman/internal/bench"
+)
+
+func TestBenchLine(t *testing.T) {
+	got := benchLine([]string{"drain", "batches"}, bench.Options{Quick: true, Store: "postgres://user:secret@db/name?sslmode=disable"})
+	if want := "bellman bench --quick --store 'postgres://user:xxxxx@db/name?sslmode=disable' drain batches"; got != want {
+		t.Errorf("benchLine = %s; want %s", got, want)
+	}
+}
