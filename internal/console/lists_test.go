@@ -1,0 +1,40 @@
+package console
+
+import (
+	"strings"
+	"testing"
+)
+
+// What a list offers stands above it: below, it is as far away as the list is long.
+func TestActionsStandAboveLists(t *testing.T) {
+	names, err := pageFiles.ReadDir("pages")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d pages, %v", len(names), err)
+	}
+	for _, name := range names {
+		text, err := pageFiles.ReadFile("pages/" + name.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pager := range strings.Split(string(text), `class="pager"`)[1:] {
+			pager, _, _ = strings.Cut(pager, "</div>")
+			for _, address := range strings.Split(pager, `href="`)[1:] {
+				if address, _, _ = strings.Cut(address, `"`); address != "{{.First}}" && address != "{{.Next}}" && address != "{{.Address}}" && address != "/tasks" { // back to the list
+					t.Errorf("%s has %s below its list; want it above", name.Name(), address)
+				}
+			}
+		}
+	}
+}
+
+// Only the charts of the overview follow its range, and the page says so once another range is chosen.
+func TestOverviewSaysWhatFollowsItsRange(t *testing.T) {
+	s := open(t)
+	const says = "The charts show this range."
+	for _, query := range []string{"range=today", "from=2026-11-20T00:00&to=2026-11-20T12:00"} {
+		s.get(t, "/?"+query).has(t, []string{says})
+	}
+	for _, query := range []string{"", "range=hour"} {
+		s.get(t, "/?"+query).has(t, nil, says)
+	}
+}
