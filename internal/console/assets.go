@@ -39,9 +39,10 @@ func asset(name string) string { return assetsPath + name }
 
 // contentTypes are the types of the assets. The table of the operating system is not used.
 var contentTypes = map[string]string{
-	".css": "text/css; charset=utf-8",
-	".js":  "text/javascript; charset=utf-8",
-	".svg": "image/svg+xml",
+	".css":   "text/css; charset=utf-8",
+	".js":    "text/javascript; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".woff2": "font/woff2",
 }
 
 func serveAsset(w http.ResponseWriter, r *http.Request) {

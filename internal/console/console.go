@@ -228,6 +228,7 @@ func (c *Console) route() {
 	c.page("POST /endpoints", access.Operate, (*request).endpointAction)
 	c.page("GET /nodes", access.Read, (*request).nodePage)
 	c.page("GET /audit", access.Read, (*request).auditPage)
+	c.page("GET /design", access.Read, (*request).designPage)
 	if c.resends != nil {
 		c.page("GET /resends", access.Read, (*request).resendList)
 		c.page("POST /resends", access.Operate, (*request).startResend)
@@ -278,7 +279,7 @@ func (c *Console) route() {
 // paths are the first segments of the console's paths; see Serves.
 var paths = map[string]bool{
 	"": true, "assets": true, "signin": true, "signout": true, "look": true, "live": true, "search": true, "tasks": true, "tasks.csv": true, "orders": true,
-	"queues": true, "endpoints": true, "nodes": true, "audit": true, "resends": true, "reconciliations": true, "links": true, "shared": true, "merchants": true, "accounts": true,
+	"queues": true, "endpoints": true, "nodes": true, "audit": true, "design": true, "resends": true, "reconciliations": true, "links": true, "shared": true, "merchants": true, "accounts": true,
 }
 
 // Serves reports whether a request's path belongs to the console.

@@ -50,6 +50,7 @@ type fake struct {
 	nodes     []engine.NodeInfo
 	unowned   []store.Lease
 	silent    []string
+	answered  int // nodes; 0: one
 	sources   []source.Info
 	refused   []figures.Refusal
 	skewed    []figures.Skew
@@ -137,7 +138,7 @@ func (f *fake) PausedMerchants() []figures.MerchantPause { return f.pausedMercha
 func (f *fake) named() []source.Info { return f.sources }
 
 func (f *fake) Figures(_ context.Context, ask figures.Ask) (figures.Figures, error) {
-	out := figures.Figures{Gauges: f.gauges, Failing: f.failing, Nodes: 1, Silent: f.silent, Refused: f.refused, Skewed: f.skewed}
+	out := figures.Figures{Gauges: f.gauges, Failing: f.failing, Nodes: max(f.answered, 1), Silent: f.silent, Refused: f.refused, Skewed: f.skewed}
 	if ask.Queues {
 		out.Queues = f.queues
 	}

@@ -47,11 +47,12 @@ func functions(l *language) template.FuncMap {
 		"marks":  (*chart).Kinds,
 		"said":   func(answer string) string { return bounded(plain(mask.Body(answer, "")), 80) },
 		"ahead":  func(d time.Duration) string { return took(max(d, -d)) },
-		"affected": func(kind string) string {
-			if name := affected[kind]; name != "" {
-				return name
+		"affected": func(kind string, n int) string {
+			name := cmp.Or(affected[kind], "need.tasks")
+			if n == 1 {
+				return singular[name]
 			}
-			return "need.tasks"
+			return name
 		},
 		"actions": func() []string {
 			return []string{"resend", "restart", "cancel", "reschedule", "complete", "decide", "settle", "reconcile", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"}
@@ -142,6 +143,11 @@ func grouped(n any) string {
 var affected = map[string]string{
 	attention.OrdersUnknown: "need.orders", attention.AmountMismatch: "need.orders", attention.LatePayment: "need.orders",
 	attention.PollNeedsAction: "need.refunds", attention.BillDiffers: "need.differences", attention.NoticesRefused: "need.notices", attention.ShardsUnowned: "need.shards",
+}
+
+// singular are the texts for the number 1.
+var singular = map[string]string{
+	"need.tasks": "need.task", "need.orders": "need.order", "need.refunds": "need.refund", "need.differences": "need.difference", "need.notices": "need.notice", "need.shards": "need.shard",
 }
 
 // plain replaces control characters, and characters that change the direction of text, by their numbers.

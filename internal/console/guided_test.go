@@ -19,7 +19,7 @@ func TestPagesShowTheMerchantsAddress(t *testing.T) {
 	id := w.create(t, client.CreateTask{Queue: "merchant-notify", MerchantNo: "M1001", Delay: "1h"})
 	to := w.merchant.URL + "/ok"
 	page := html.UnescapeString(w.page(t, "/tasks/"+id))
-	for _, want := range []string{"<b>POST</b> " + to, "its merchant’s address, as it stands now", "curl -i -X 'POST' '" + to + "'"} {
+	for _, want := range []string{"<b>POST</b> " + to, "the merchant’s present address", "curl -i -X 'POST' '" + to + "'"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the task's page does not say %q", want)
 		}

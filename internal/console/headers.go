@@ -5,7 +5,7 @@ import (
 )
 
 // policy is the Content-Security-Policy of every page: only resources of this server are loaded.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func setHeaders(h http.Header) {

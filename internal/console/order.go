@@ -32,6 +32,7 @@ type orderView struct {
 	More                bool        // there is more than is shown
 	Lines               []*timeline // one for each width of page
 	Next                time.Time   // time of the next attempt; zero: none
+	NextLate            bool        // the next attempt looks for a payment after the decision
 	Live                string      // the state that the page shows, for the live stream
 	Unsettled           bool        // the channel was queried just now, and its answer is pending
 	HandMore            bool        // there may be older manual actions
@@ -39,6 +40,10 @@ type orderView struct {
 	orderFacts
 	orderAct
 }
+
+// HasNext reports whether the time of the next attempt is still to come. A time that passed, during a pause for
+// example, is not shown.
+func (v *orderView) HasNext() bool { return v.Next.After(time.Now()) }
 
 // A step is an event of an order: an attempt, several equal attempts in a row, the creation or decision of
 // a task, or a manual action.
@@ -196,7 +201,7 @@ func (q *request) orderView(merchant, order string) (*orderView, error) {
 			return nil, err
 		}
 		if !r.State.Ended() && (v.Next.IsZero() || r.Due.Before(v.Next)) {
-			v.Next = r.Due
+			v.Next, v.NextLate = r.Due, v.State != "PENDING" && r.Order != nil
 		}
 	}
 	if err := q.addByHand(v); err != nil {
@@ -359,16 +364,22 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 		switch {
 		case st.What == "query":
 			m := made(s, st.Attempt, q.visitor.lang.outcome(st.Attempt))
-			m.Number = ""
+			if m.Number = ""; m.Class == "wait" {
+				m.Label = "" // the legend says it
+			}
 			channel.Marks = append(channel.Marks, m)
 		case st.What == "told":
 			channel.Marks = append(channel.Marks, mark{X: s.place(st.At), Class: "end", Label: q.visitor.lang.named("reason", string(st.Told.Result)), At: st.At})
 		case st.What == "notice":
-			m := made(s, st.Attempt, outcome(st.Attempt))
+			m := made(s, st.Attempt, q.visitor.lang.answered(st.Attempt))
 			m.Number = ""
 			merchant.Marks = append(merchant.Marks, m)
 		case st.What == "decided":
-			channel.Marks = append(channel.Marks, mark{X: s.place(st.At), Class: "end", Label: q.visitor.lang.named(st.Task.Kind.String(), st.State), At: st.At})
+			class := "end"
+			if st.State == "UNKNOWN" {
+				class = "odd"
+			}
+			channel.Marks = append(channel.Marks, mark{X: s.place(st.At), Class: class, Label: q.visitor.lang.named(st.Task.Kind.String(), st.State), At: st.At})
 		}
 	}
 	for i := range v.Rows {

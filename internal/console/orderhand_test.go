@@ -63,26 +63,26 @@ func TestAnOrdersPageShowsWhatWasDoneByHand(t *testing.T) {
 		"decided": {order.Standing{State: "PAID", Decided: late}, bellman.Status{State: bellman.Succeeded, Finished: late},
 			[]store.Audit{{At: t0.Add(6900 * time.Millisecond), Who: "ann", Action: "settle", Reason: "the shop asks"}, {At: late, Who: "ben", Action: "complete", Reason: "seen at the bank: PAID"}},
 			[]string{
-				"2026-11-20 15:04:12 UTC asked the channel By hand · ann the shop asks orders",
+				"2026-11-20 15:04:12 UTC asked the channel Manual · ann the shop asks orders",
 				"2026-11-20 15:04:12 UTC query Settle Not decided 200 orders",
-				"2026-11-20 15:16:14 UTC decided By hand · ben Paid seen at the bank: PAID orders",
+				"2026-11-20 15:16:14 UTC decided Manual · ben Paid seen at the bank: PAID orders",
 			}},
 		"given up before": {order.Standing{State: "CLOSED", Decided: late}, bellman.Status{State: bellman.Failed, Finished: gaveUp},
 			[]store.Audit{{At: late, Who: "ben", Action: "complete", Reason: "callback: CLOSED"}},
 			[]string{
 				"2026-11-20 15:04:13 UTC decided Unknown orders",
-				"2026-11-20 15:16:14 UTC decided By hand · ben Closed callback: CLOSED orders",
+				"2026-11-20 15:16:14 UTC decided Manual · ben Closed callback: CLOSED orders",
 			}},
 		"given up, and paid": {order.Standing{State: "UNKNOWN", Late: "PAID", Decided: gaveUp}, bellman.Status{State: bellman.Failed, Finished: gaveUp},
 			[]store.Audit{{At: late, Who: "ben", Action: "complete", Reason: "on the bill: PAID"}},
 			[]string{
 				"2026-11-20 15:04:13 UTC decided Unknown orders",
-				"2026-11-20 15:16:14 UTC completed By hand · ben on the bill: PAID orders",
+				"2026-11-20 15:16:14 UTC completed Manual · ben on the bill: PAID orders",
 			}},
 		"cancelled": {order.Standing{State: "UNKNOWN"}, bellman.Status{State: bellman.Cancelled, Finished: late},
 			[]store.Audit{{At: late, Who: "ben", Action: "cancel", Reason: "of no use"}},
 			[]string{
-				"2026-11-20 15:16:14 UTC cancelled By hand · ben of no use orders",
+				"2026-11-20 15:16:14 UTC cancelled Manual · ben of no use orders",
 				"2026-11-20 15:16:14 UTC decided Unknown orders",
 			}},
 	} {

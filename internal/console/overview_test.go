@@ -82,10 +82,10 @@ func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 	page := s.get(t, "/", "Accept-Language: en").body
 	got := entries(t, page)
 	for i, want := range [][]string{
-		{"Shards without a node", "1 shards", "See nodes"},
+		{"Shards without a node", "1 shard", "See nodes"},
 		{"Order UNKNOWN", "orders", "1235.00 CNY", "2 orders", "since", "no answer within 5s", "Ask the channel"},
 		{"Endpoint fails", "https://down.example:443", "7 tasks", "since", "Unreachable · connection refused", "See or pause the endpoint"},
-		{"Tasks failed in the last hour", "pay", "1 tasks", "HTTP 502", "Resend them"},
+		{"Tasks failed in the last hour", "pay", "1 task", "HTTP 502", "Resend them"},
 	} {
 		for _, w := range want {
 			if i >= len(got) || !strings.Contains(got[i], w) {
@@ -174,8 +174,8 @@ func TestIntakeIsSeen(t *testing.T) {
 	s.sources = s.fake.named
 	s.fake.gauges.Refusing = 1
 	for path, wants := range map[string][]string{
-		"/": {"No new tasks accepted", "200,001 wait; it stops above 200,000, and goes on below 150,000 · heap 900 of 800 MiB", "main/order.paid", "overloaded: 200001 tasks wait"},
-		"/queues": {"Nothing is taken in", "200,001 wait; it stops above 200,000", "main/order.paid", "overloaded: 200001 tasks wait", "main/order.closed", "Consuming",
+		"/": {"No new tasks accepted", "200,001 tasks wait. Above 200,000, new tasks are rejected until fewer than 150,000 wait. · heap 900 of 800 MiB", "main/order.paid", "overloaded: 200001 tasks wait"},
+		"/queues": {"New tasks are rejected", "200,001 tasks wait. Above 200,000", "main/order.paid", "overloaded: 200001 tasks wait", "main/order.closed", "Consuming",
 			`<th scope="col">State</th><th scope="col">Source</th>`},
 	} {
 		got := s.get(t, path).body
@@ -196,11 +196,11 @@ func TestIntakeIsSeen(t *testing.T) {
 	s = open(t)
 	s.fake.queues = []figures.Queue{{Name: "pay", Kind: "notify"}}
 	s.intake = func() figures.Intake { return figures.Intake{Open: true, Waiting: 3, High: 10, Low: 5} }
-	if got := s.get(t, "/").body; strings.Contains(got, "taken in") || !strings.Contains(got, "Nothing needs attention") {
-		t.Error("the overview speaks of flow control while tasks are taken in")
+	if got := s.get(t, "/").body; strings.Contains(got, "New tasks are") || !strings.Contains(got, "Nothing needs attention") {
+		t.Error("the overview speaks of flow control while new tasks are accepted")
 	}
-	if got := s.get(t, "/queues").body; !strings.Contains(got, "Tasks are taken in") || strings.Contains(got, "MiB") {
-		t.Error("the page of the queues does not say that tasks are taken in")
+	if got := s.get(t, "/queues").body; !strings.Contains(got, "New tasks are accepted") || strings.Contains(got, "MiB") {
+		t.Error("the page of the queues does not say that new tasks are accepted")
 	}
 }
 
@@ -248,7 +248,7 @@ func TestOverviewNamesMerchantsThatFail(t *testing.T) {
 	if len(got) != attention.MostItems || !strings.Contains(page, "and 3 more") {
 		t.Fatalf("%d entries; want %d, and that there are 3 more", len(got), attention.MostItems)
 	}
-	for _, want := range []string{"Merchant accepts nothing", "F007", "700 JPY", "1 tasks", `Refused · HTTP 200 · {"code":"FAIL"`} {
+	for _, want := range []string{"Merchant accepts nothing", "F007", "700 JPY", "1 task", `Refused · HTTP 200 · {"code":"FAIL"`} {
 		if !strings.Contains(got[0], want) {
 			t.Errorf("the first entry does not say %q: %q", want, got[0])
 		}

@@ -169,7 +169,7 @@ func TestResendIsSeenWithoutLoadingAnew(t *testing.T) {
 	b.fill(`input[name=reason]`, "the merchant asks")
 	b.click(`button[value=once]`)
 	b.says("One attempt is being made now.")
-	b.says("By hand")
+	b.says("Manual")
 	b.says("the merchant asks")
 	b.until(`document.querySelector("table.log").tBodies[0].rows.length === 4`)
 
@@ -490,7 +490,7 @@ func TestLookIsKept(t *testing.T) {
 	b.until(`document.documentElement.dataset.theme === "light"`)
 	b.click(`button[name=theme]`)
 	b.until(`document.documentElement.dataset.theme === "dark"`)
-	if got := eval[string](b, `getComputedStyle(document.body).backgroundColor`); got != "rgb(14, 17, 22)" {
+	if got := eval[string](b, `getComputedStyle(document.body).backgroundColor`); got != "rgb(12, 15, 20)" {
 		t.Errorf("the ground is %s in the dark", got)
 	}
 	b.click(`button[name=theme]`)

@@ -34,8 +34,8 @@ func TestProblemsInTheVisitorsWords(t *testing.T) {
 		why    error
 		en, zh string
 	}{
-		{"schedule", why(schedule.Parse("")), "Schedule: Want a preset’s name, or delays such as 0s, 15s*2, 30s.", "计划: 应为预设名称，或间隔，如 0s, 15s*2, 30s。"},
-		{"schedule", why(schedule.Parse("0s, 15x")), `Schedule: Item 2, "15x": want a duration such as 15s or 1h30m, with units ms, s, m, h, d.`, `计划: 第 2 项 "15x"：应为时长，如 15s 或 1h30m，单位 ms、s、m、h、d。`},
+		{"schedule", why(schedule.Parse("")), "Schedule: Want a preset’s name, or delays such as 0s, 15s*2, 30s.", "时间表: 应为预设名称，或间隔，如 0s, 15s*2, 30s。"},
+		{"schedule", why(schedule.Parse("0s, 15x")), `Schedule: Item 2, "15x": want a duration such as 15s or 1h30m, with units ms, s, m, h, d.`, `时间表: 第 2 项 "15x"：应为时长，如 15s 或 1h30m，单位 ms、s、m、h、d。`},
 		{"timeout", why(schedule.ParseDuration("-1s")), `Timeout: "-1s": want a duration that is not negative.`, `超时: "-1s"：应为不为负的时长。`},
 		{"success", fmt.Errorf("rule: %w", coded.Errorf("rule.at", "column %d: %w", 3, coded.Errorf("rule.list", "a list may hold constants only"))),
 			"Accepted if: At character 3: A list may hold constants only.", "成功条件: 第 3 个字符：列表中只能有常量。"},

@@ -302,7 +302,7 @@ func TestAllThatIsWrongAtOnce(t *testing.T) {
 		}
 		return v
 	}
-	fields := []string{"通知地址: ", "计划: ", "超时: ", "速率: "}
+	fields := []string{"通知地址: ", "时间表: ", "超时: ", "速率: "}
 	for _, tt := range []struct {
 		page, to string
 		form     url.Values

@@ -1,103 +1,60 @@
 package console_test
 
 import (
-	"context"
+	"bytes"
+	"image/png"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/chromedp/chromedp"
+	"github.com/chromedp/cdproto/page"
 
-	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/console"
 )
 
-// TestScreenshots writes a picture of each page, wide and narrow, in both themes
-// and languages, into the directory that BELLMAN_SCREENSHOTS names: make
-// screenshots. For people to look at; without the variable it does nothing.
+// TestScreenshots writes a picture of each page of the scene into the directory that BELLMAN_SCREENSHOTS names, wide
+// and narrow, in both themes and languages, and those of the README: make screenshots. For people to look at; without
+// the variable it does nothing.
 func TestScreenshots(t *testing.T) {
 	dir := os.Getenv("BELLMAN_SCREENSHOTS")
 	if dir == "" {
 		t.Skip("BELLMAN_SCREENSHOTS names no directory")
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	w := open(t)
-	b := w.tab(t)
-	c := w.decent(t)
-	w.busy(t)
-	b.ofREADME(dir, c)
-	w.villains(t, c)
-	pages := w.pages(t, c)
-	if err := w.api.PauseQueue(t.Context(), "merchant-notify", client.Because{Reason: "the merchants' bank has maintenance until 6"}); err != nil {
-		t.Fatal(err)
+	g := hang(t, console.References(t))
+	for _, p := range []struct{ name, page, theme string }{{"overview", "overview", "light"}, {"task", "task-waiting", "dark"}, {"order", "order-closed", "light"}} {
+		g.colours(p.theme)
+		g.open("/en/" + p.page)
+		g.ready()
+		g.picture(filepath.Join(dir, "readme-"+p.name+".png"), page.CaptureScreenshotParams{Clip: &page.Viewport{Width: 1280, Height: 860, Scale: 1}})
 	}
 	for _, look := range []struct {
-		name, lang, scheme string
-		size               func()
+		name, lang, theme string
+		size              func()
 	}{
-		{"light", "en", "light", b.wide},
-		{"dark", "zh-CN", "dark", b.wide},
-		{"phone", "zh-CN", "light", b.phone},
+		{"light", "en", "light", g.wide},
+		{"dark", "zh-CN", "dark", g.wide},
+		{"phone", "zh-CN", "light", g.phone},
 	} {
-		b.language(look.lang)
-		b.colours(look.scheme)
+		g.colours(look.theme)
 		look.size()
-		for _, p := range pages {
-			b.open(p.path)
-			b.ready()
-			b.picture(filepath.Join(dir, p.name+"-"+look.name+".png"))
-		}
-	}
-	signs := open(t, "reader")
-	b = signs.tab(t)
-	b.open("/signin")
-	b.ready()
-	b.picture(filepath.Join(dir, "signin-light.png"))
-}
-
-// ofREADME makes the pictures that the README has, which are no longer than a
-// window.
-func (b *tab) ofREADME(dir string, c *cast) {
-	b.t.Helper()
-	b.language("en")
-	for _, p := range []struct{ name, path, scheme string }{
-		{"overview", "/", "light"}, {"task", "/tasks/" + c.waiting, "dark"}, {"order", "/orders?merchant_no=M1001&order_no=never-1", "light"},
-	} {
-		b.colours(p.scheme)
-		b.open(p.path)
-		b.ready()
-		ctx, cancel := context.WithTimeout(b, patience)
-		png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-		cancel()
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "readme-"+p.name+".png"), png, 0o644); err != nil {
-			b.t.Fatal(err)
+		for _, p := range g.pages {
+			if p.Lang == look.lang {
+				g.open("/" + p.Lang + "/" + p.Name)
+				g.ready()
+				size := eval[[]float64](g.tab, `[document.documentElement.scrollWidth, document.documentElement.scrollHeight]`)
+				g.picture(filepath.Join(dir, p.Name+"-"+look.name+".png"), page.CaptureScreenshotParams{CaptureBeyondViewport: new(true), Clip: &page.Viewport{Width: size[0], Height: size[1], Scale: 1}})
+			}
 		}
 	}
 }
 
-// busy lets some minutes' figures be there: a chart needs two minutes that are over.
-func (w *world) busy(t testing.TB) {
-	t.Helper()
-	for end := time.Now().Truncate(time.Minute).Add(121 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		w.create(t, client.CreateTask{Queue: "quick", URL: w.merchant.URL + "/ok", MerchantNo: "M1004", Event: "payment.succeeded"})
-	}
-}
-
-// picture writes what the whole page looks like.
-func (b *tab) picture(file string) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b, patience)
-	defer cancel()
-	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+// picture writes what the page looks like.
+func (g *gallery) picture(file string, as page.CaptureScreenshotParams) {
+	g.t.Helper()
+	eval[bool](g.tab, `document.fonts.ready.then(() => { document.activeElement?.blur(); return true })`)
+	picture, err := png.Decode(bytes.NewReader(call(g.tab, page.CaptureScreenshot, as).Data))
 	if err != nil {
-		b.t.Fatal(err)
+		g.t.Fatal(err)
 	}
-	if err := os.WriteFile(file, png, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	keepPicture(g.t, file, picture)
 }

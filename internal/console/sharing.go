@@ -30,7 +30,7 @@ const (
 )
 
 // sharedPolicy is the Content-Security-Policy of pages of shared links.
-const sharedPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const sharedPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // A sharedView is the page of a shared link. It shows nothing of other merchants and nothing internal: no
 // internal addresses, nodes, names of people or headers.

@@ -190,7 +190,7 @@ func (l *language) line(width float64, t *bellman.Task, log []bellman.Attempt, r
 			on.Name = l.say("line.round", "n", first+i)
 		}
 		for i := range r.log {
-			on.Marks = append(on.Marks, made(s, &r.log[i], outcome(&r.log[i])))
+			on.Marks = append(on.Marks, made(s, &r.log[i], l.answered(&r.log[i])))
 		}
 		if r == last {
 			for i, at := range planned {
@@ -261,15 +261,12 @@ func ageText(d time.Duration) string {
 	return schedule.FormatDuration(d)
 }
 
-// outcome describes the result of an attempt in a few letters.
-func outcome(a *bellman.Attempt) string {
-	switch {
-	case a.Status != 0:
+// answered describes the answer to an attempt: its status, or why there is none.
+func (l *language) answered(a *bellman.Attempt) string {
+	if a.Status != 0 {
 		return strconv.Itoa(a.Status)
-	case a.Result == bellman.TimedOut:
-		return "…"
 	}
-	return "–"
+	return l.named("result", a.Result)
 }
 
 // outcome describes how the answer to a query or close was interpreted, or else the result of the attempt.

@@ -158,6 +158,13 @@
     });
   }
 
+  // The icon of the tab shows whether something on the overview is urgent.
+  function alarm() {
+    const icon = document.querySelector('link[data-alarmed]');
+    const needs = document.querySelector('.needs');
+    if (icon && needs) icon.href = needs.querySelector('.bad') ? icon.dataset.alarmed : icon.dataset.calm;
+  }
+
   // What changes by itself: the server says when, htmx fetches the part.
   let source = null;
   function listen() {
@@ -173,6 +180,7 @@
       if (el.contains(document.activeElement) && document.activeElement !== el) return; // somebody is at it
       el.innerHTML = e.data;
       times(el);
+      alarm();
     });
     source.addEventListener('over', () => location.reload());
   }
@@ -188,8 +196,9 @@
     if (el) htmx.trigger(el, 'changed'); // it may have changed meanwhile
     listen();
   });
-  document.addEventListener('htmx:afterSettle', (e) => { times(document); reveal(); listen(); });
+  document.addEventListener('htmx:afterSettle', (e) => { times(document); reveal(); alarm(); listen(); });
   times(document);
+  alarm();
   reveal();
   listen();
 })();
