@@ -89,6 +89,7 @@ func (w *world) pages(t testing.TB, c *cast) []struct{ name, path string } {
 		{"resend-new", "/resends/new?merchant_no=M1004"},
 		{"audit", "/audit"},
 		{"nodes", "/nodes"},
+		{"design", "/design"},
 		{"search-none", "/search?q=nothing-like-this"},
 		{"missing", "/tasks/0192f3a4-5b6c-7d8e-9f01-23456789abcd"},
 	}
