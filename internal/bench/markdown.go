@@ -14,7 +14,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	switch {
 	case len(m.Code) == 40:
 		about = append(about, "commit "+m.Code[:8])
-	case m.Code != "":
+	case m.Code != "" && m.Code != "(devel)":
 		about = append(about, "version "+m.Code)
 	}
 	if r.Quick {
