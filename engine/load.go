@@ -43,7 +43,7 @@ func (l *loader) load(ctx context.Context) error {
 		moved := l.place(ctx, now)
 		l.backMs.Store(l.back.VisibleAt)
 		switch {
-		case more || moved > 0:
+		case more || moved >= enoughMoved || moved > 0 && len(l.pending) == 0:
 		case len(l.pending) > 0 || l.back != nowhere || len(l.ready) > 0:
 			l.rest(ctx, 2*time.Millisecond, nil)
 		default:
@@ -53,6 +53,10 @@ func (l *loader) load(ctx context.Context) error {
 	}
 	return nil
 }
+
+// enoughMoved is how many tasks must have left the pending ones for another look at once. After
+// fewer, the lines get some time to make room: each look reads all lines.
+const enoughMoved = 256
 
 // rest naps without the mutex, so that others may look at the loader's state.
 func (l *loader) rest(ctx context.Context, d time.Duration, wake <-chan struct{}) {

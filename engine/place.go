@@ -24,10 +24,15 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	deferring := l.deferrals.count()
 	var late []*item
 	rest := l.pending[:0]
+	stuck := 0    // lines in full that will have room soon
 	read := 0     // contents were read up to here
 	var run peers // items without room often come in runs
 	var long, known bool
 	for i, it := range l.pending {
+		if stuck == len(l.share) { // no other item has room
+			rest = append(rest, l.pending[i:]...)
+			break
+		}
 		if it.peers != run {
 			run = it.peers
 			long, known = full[run]
@@ -41,6 +46,9 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 			if long, known = full[run]; !known && !l.lines.offer(ctx, it, now) {
 				long, known = l.fullForLong(run, now, patience), true
 				full[run] = long
+				if !long {
+					stuck++
+				}
 			}
 		}
 		switch {

@@ -225,7 +225,7 @@ func (s *Store) tuning(o Options) *lsm.Options {
 		CacheSize:                   o.CacheBytes,
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
-		L0CompactionThreshold:       4,
+		L0CompactionThreshold:       12, // six overlapping flushes; with two, twice as much is compacted
 		L0StopWritesThreshold:       1000,
 		LBaseMaxBytes:               64 << 20,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
@@ -236,6 +236,9 @@ func (s *Store) tuning(o Options) *lsm.Options {
 	// Row-oriented blocks: columnar blocks cost a seventh more CPU per task here, and reads are no
 	// faster.
 	opts.Experimental.EnableColumnarBlocks = func() bool { return false }
+	// No compactions for the sake of tombstones: most flushed rows of ended tasks are tombstones, and the
+	// next compaction of their level drops them. Scans skip them by the front and by the marks of Prune.
+	opts.Experimental.TombstoneDenseCompactionThreshold = -1
 	for i := range opts.Levels {
 		opts.Levels[i].BlockSize = 16 << 10
 		opts.Levels[i].IndexBlockSize = 64 << 10
