@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // WriteMarkdown prints the report as a section of docs/performance.md has it: machine, date, commit and command, then
 // each figure with its goal.
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	m := r.Machine
-	about := []string{fmt.Sprintf("%d × %s, %s/%s, %s; %s", m.CPUs, m.CPU, m.OS, m.Arch, m.Go, m.Store), r.Started.Format("2 January 2006")}
+	about := []string{fmt.Sprintf("%d × %s, %s/%s, %s; %s", m.CPUs, m.CPU, m.OS, m.Arch, m.Go, m.Store), r.Started.Format(time.DateOnly)}
 	switch {
 	case len(m.Code) == 40:
 		about = append(about, "commit "+m.Code[:8])

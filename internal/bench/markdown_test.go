@@ -19,7 +19,7 @@ func TestMarkdown(t *testing.T) {
 		},
 		Failures: []string{"drain: 1 of 2 tasks lost"},
 	}
-	const want = "2 × AMD EPYC, linux/amd64, go1.26.8; pebble, every commit synced; 26 November 2026; commit 474e08e2; " +
+	const want = "2 × AMD EPYC, linux/amd64, go1.26.8; pebble, every commit synced; 2026-11-26; commit 474e08e2; " +
 		"while other programs took 20 % of the processors: `bellman bench drain`\n" + `
 | what | goal | measured |
 | --- | --- | --- |
