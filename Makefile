@@ -80,6 +80,7 @@ test-plain:
 test-full:
 	$(TEST) $(FULL) -timeout 60m
 	$(TEST) ./server -run 'TestFlood|TestNoticeLives' -lives=$(LIVES) -timeout 60m
+	$(TEST) ./internal/console -run TestReferencePictures -timeout 60m
 	$(TEST) ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
 	$(TEST) -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
 

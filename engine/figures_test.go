@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,9 +85,9 @@ func TestFigures(t *testing.T) {
 // An attempt that sent nothing, such as that of a notice whose order does not exist yet, says nothing about its endpoint.
 func TestFiguresOfUnsentAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		attempts := 0
+		var attempts atomic.Int64
 		queue := engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
-			attempts++
+			attempts.Add(1)
 			return bellman.Verdict{Result: bellman.Refused, Unsent: true, Due: time.Now().Add(time.Second)}
 		})}
 		e, stop := run(t, memory.New(), queue)
@@ -95,8 +96,8 @@ func TestFiguresOfUnsentAttempts(t *testing.T) {
 		add(t, e, &bellman.Task{Queue: "q", Endpoint: "http://a"})
 		time.Sleep(10 * time.Second)
 		for _, info := range e.Endpoints() {
-			if info.Hour != nil || info.Attempts != 0 || attempts < 10 {
-				t.Errorf("after %d attempts that sent nothing: %+v of the last hour, %d attempts of %s; want none", attempts, info.Hour, info.Attempts, info.Endpoint)
+			if info.Hour != nil || info.Attempts != 0 || attempts.Load() < 10 {
+				t.Errorf("after %d attempts that sent nothing: %+v of the last hour, %d attempts of %s; want none", attempts.Load(), info.Hour, info.Attempts, info.Endpoint)
 			}
 		}
 	})

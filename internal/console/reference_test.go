@@ -1,3 +1,5 @@
+//go:build !race // comparing pictures has no goroutines to check, and make test does it in a step of its own
+
 package console_test
 
 import (
