@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,11 +68,11 @@ var browser = sync.OnceValues(func() (context.Context, func()) {
 	return ctx, func() { cancel(); stop() }
 })
 
-var started bool // a test has asked for the browser
+var started atomic.Bool // a test has asked for the browser
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if started {
+	if started.Load() {
 		_, stop := browser()
 		stop()
 	}
@@ -84,7 +85,7 @@ func (w *world) tab(t testing.TB) *tab {
 	if testing.Short() {
 		t.Skip("a browser is not for short tests")
 	}
-	started = true
+	started.Store(true)
 	parent, _ := browser()
 	if parent == nil {
 		t.Skip("no chromium here: install it, or name it in BELLMAN_TEST_CHROMIUM; make test does")

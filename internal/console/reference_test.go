@@ -1,4 +1,6 @@
-//go:build !race // comparing pictures has no goroutines to check, and make test does it in a step of its own
+//go:build !race
+
+// Comparing pictures has no goroutines to check, and make test does it in a step of its own.
 
 package console_test
 
