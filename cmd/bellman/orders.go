@@ -93,7 +93,7 @@ and time.`,
 	flags.StringVar(&f.OrderState, "order-state", "", "only in this state: PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN")
 	flags.StringVar(&f.Channel, "channel", "", "only at this channel, such as wechatpay")
 	flags.StringVar(&f.Account, "account", "", "only of this registered account")
-	flags.StringVar(&f.AmountMin, "amount-min", "", "smallest amount, in whole units of whatever currency: 88.88")
+	flags.StringVar(&f.AmountMin, "amount-min", "", "smallest amount, in the currency's main unit, such as 88.88")
 	flags.StringVar(&f.AmountMax, "amount-max", "", "largest amount")
 	within.flags(flags)
 	limit := flags.Int("limit", 50, "most orders; 0: all")
