@@ -45,7 +45,7 @@ type OrderFilter struct {
 	OrderState             string // PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN
 	Channel                string // such as wechatpay
 	Account                string // name of a registered account
-	AmountMin, AmountMax   string // bounds of the amount, which belong to it, in whole units of whatever currency: 88.88
+	AmountMin, AmountMax   string // bounds of the amount, which belong to it, in the main unit of any currency, such as 88.88
 	CreatedFrom, CreatedTo Time   // inclusive; exclusive
 }
 

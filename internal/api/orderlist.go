@@ -17,8 +17,8 @@ type orderListing struct {
 	OrderState  string      `query:"order_state" enum:"PENDING,PAID,PAID_REFUNDED,CLOSED,REVOKED,FAILED,UNKNOWN" doc:"Every order is examined for this and the following fields, so a page may have few orders, or none, and be followed by more."`
 	Channel     string      `query:"channel" maxLength:"128" doc:"Channel of the order: wechatpay, alipay, …"`
 	Account     string      `query:"account" maxLength:"128" doc:"Name of the registered account that the order has."`
-	AmountMin   string      `query:"amount_min" maxLength:"40" example:"88.88" doc:"Smallest amount, in whole units of whatever currency."`
-	AmountMax   string      `query:"amount_max" maxLength:"40" example:"88.88" doc:"Largest amount, in whole units of whatever currency."`
+	AmountMin   string      `query:"amount_min" maxLength:"40" example:"88.88" doc:"Smallest amount, in the main unit of any currency, such as 88.88."`
+	AmountMax   string      `query:"amount_max" maxLength:"40" example:"88.88" doc:"Largest amount, in the main unit of any currency, such as 88.88."`
 	CreatedFrom client.Time `query:"created_from" format:"date-time" doc:"Inclusive."`
 	CreatedTo   client.Time `query:"created_to" format:"date-time" doc:"Exclusive."`
 	Limit       int         `query:"limit" minimum:"1" maximum:"200" default:"50"`

@@ -63,7 +63,7 @@ func (p *OrderPick) Takes(t *bellman.Task, channels func(queue string) string) b
 	return p.Least == "" && p.Most == "" || ask.Amount > 0 && p.costs(&ask)
 }
 
-// costs reports whether an amount, in whole units of whatever currency, is within the bounds.
+// costs reports whether an amount, in the main unit of any currency, such as 88.88, is within the bounds.
 func (p *OrderPick) costs(ask *order.Ask) bool {
 	decimals, known := money.Decimals(ask.Currency)
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)

@@ -4668,9 +4668,9 @@ export interface operations {
                 channel?: string;
                 /** @description Name of the registered account that the order has. */
                 account?: string;
-                /** @description Smallest amount, in whole units of whatever currency. */
+                /** @description Smallest amount, in the main unit of any currency, such as 88.88. */
                 amount_min?: string;
-                /** @description Largest amount, in whole units of whatever currency. */
+                /** @description Largest amount, in the main unit of any currency, such as 88.88. */
                 amount_max?: string;
                 /** @description Inclusive. */
                 created_from?: string;

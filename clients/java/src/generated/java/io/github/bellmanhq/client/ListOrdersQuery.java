@@ -13,8 +13,8 @@ import java.util.Map;
  * @param orderState Every order is examined for this and the following fields, so a page may have few orders, or none, and be followed by more.
  * @param channel Channel of the order: wechatpay, alipay, …
  * @param account Name of the registered account that the order has.
- * @param amountMin Smallest amount, in whole units of whatever currency.
- * @param amountMax Largest amount, in whole units of whatever currency.
+ * @param amountMin Smallest amount, in the main unit of any currency, such as 88.88.
+ * @param amountMax Largest amount, in the main unit of any currency, such as 88.88.
  * @param createdFrom Inclusive.
  * @param createdTo Exclusive.
  * @param limit see the API
@@ -98,13 +98,13 @@ public record ListOrdersQuery(
             return this;
         }
 
-        /** Smallest amount, in whole units of whatever currency. */
+        /** Smallest amount, in the main unit of any currency, such as 88.88. */
         public Builder amountMin(String amountMin) {
             this.amountMin = amountMin;
             return this;
         }
 
-        /** Largest amount, in whole units of whatever currency. */
+        /** Largest amount, in the main unit of any currency, such as 88.88. */
         public Builder amountMax(String amountMax) {
             this.amountMax = amountMax;
             return this;
