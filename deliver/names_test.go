@@ -211,12 +211,11 @@ func TestProxyConnect(t *testing.T) {
 	n := newNames(t, map[string]netip.Addr{})
 	n.set("example.com", "93.184.216.34")
 	n.set("example.org", "93.184.216.34")
-	dead := httptest.NewServer(nil)
-	dead.Close()
+	const dead = "http://127.0.0.1:1" // nothing listens on this port
 	for _, tt := range []struct{ proxy, url, want string }{
 		{proxy.URL, "https://example.com/", ""},
 		{proxy.URL, "https://example.org/", "proxy: refused to connect, with status 403"},
-		{strings.Replace(dead.URL, "http://", "http://user:p4ss@", 1), "https://example.com/", "proxy: refused"},
+		{strings.Replace(dead, "http://", "http://user:p4ss@", 1), "https://example.com/", "proxy: refused"},
 	} {
 		c := newClient(t, Options{Proxy: tt.proxy, Resolver: n.resolver(), RootCAs: pool})
 		h, err := c.Handler(Rules{})

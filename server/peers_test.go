@@ -157,11 +157,10 @@ func TestHintIsLost(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer hangs.Close()
-	gone := httptest.NewServer(nil)
-	gone.Close()
+	const gone = "http://127.0.0.1:1" // nothing listens on this port
 	began := time.Now()
 	for _, addr := range []string{strings.TrimPrefix(leads.URL, "http://"), strings.TrimPrefix(hangs.URL, "http://"),
-		strings.TrimPrefix(gone.URL, "http://"), "", "nowhere", "127.0.0.1", "a/b:1", "user@127.0.0.1:1/x?", "http://127.0.0.1:80"} {
+		strings.TrimPrefix(gone, "http://"), "", "nowhere", "127.0.0.1", "a/b:1", "user@127.0.0.1:1/x?", "http://127.0.0.1:80"} {
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			a.tell(ctx, addr, engine.Hint{From: "a/1"})

@@ -236,12 +236,11 @@ func TestTracesKept(t *testing.T) {
 
 // A collector that is away holds nothing up, is told of once, and its losses are counted.
 func TestTracesCollectorAway(t *testing.T) {
-	away := httptest.NewServer(nil)
-	away.Close()
+	const away = "http://127.0.0.1:1" // nothing listens on this port
 	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "success") }))
 	defer merchant.Close()
 	var log lines
-	api, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)), func(c *config.Config) { c.Tracing.Endpoint = away.URL })
+	api, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)), func(c *config.Config) { c.Tracing.Endpoint = away })
 	for range 3 {
 		task := create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL})
 		until(t, api, task.ID, func(t *client.TaskDetail) bool { return t.State == "succeeded" })
