@@ -194,7 +194,7 @@ func encodeTaken(fields Taken) (json.RawMessage, error) {
 	if len(fields) == 0 {
 		return nil, nil
 	}
-	text, err := wire.Marshal(fields)
+	text, err := wire.Object(fields)
 	if err == nil && len(text) > maxTaken {
 		return nil, fmt.Errorf("%d bytes of JSON: want %d at most", len(text), maxTaken)
 	}

@@ -37,11 +37,25 @@ func FuzzJoin(f *testing.F) {
 				return
 			}
 		}
-		fields := map[string]any{name: text, "refunded": true, "amount": int64(8800)}
+		fields := map[string]any{name: text, "refunded": true, "amount": int64(-8800)}
 		if got, want := Join(fields, first, second), reference(t, fields, first, second); !bytes.Equal(got, want) {
 			t.Errorf("Join of %q, %s and %s:\n%s; want\n%s", fields, first, second, got, want)
 		}
 	})
+}
+
+// Object writes what Marshal writes, and refuses what it refuses: a channel of the program may take any value.
+func TestObject(t *testing.T) {
+	for _, fields := range []map[string]any{
+		{}, {"amount": int64(1<<63 - 1), "note": "<单>", "a b": nil, "nested": map[string]any{"b": 1.5, "a": json.Number("12")}, "raw": json.RawMessage(` [1, 2] `)},
+		{"raw": json.RawMessage(`{`)}, {"number": json.Number("1x")}, {"never": make(chan int)},
+	} {
+		got, err := Object(fields)
+		want, refused := Marshal(fields)
+		if !bytes.Equal(got, want) || (err == nil) != (refused == nil) {
+			t.Errorf("Object(%v) = %s, %v; want %s, %v", fields, got, err, want, refused)
+		}
+	}
 }
 
 func BenchmarkJoin(b *testing.B) {
