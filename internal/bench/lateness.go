@@ -49,7 +49,7 @@ func (r *run) measureLatency(p *process, rest int) (p50, p99 *Figure) {
 	l := r.newLoad(int(r.sizes.latency.Seconds() * perSecond))
 	sent, answered := make([]int64, len(l.at)), make([]int64, len(l.at))
 	plan := to(l, r.url)
-	try(atRate(r.ctx, len(l.at), perSecond, func() func(context.Context, int) error {
+	try(atRate(r.ctx, len(l.at), perSecond, rateClients, func() func(context.Context, int) error {
 		c := p.creator("/v1/tasks")
 		return func(ctx context.Context, i int) error {
 			sent[i] = time.Now().UnixNano()

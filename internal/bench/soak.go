@@ -116,7 +116,7 @@ func (s *soak) offer(ctx context.Context) (*load, error) {
 	}
 	s.r.receiver.begin(l)
 	plan := to(l, s.r.url)
-	return l, atRate(ctx, len(l.at), s.rate, func() func(context.Context, int) error {
+	return l, atRate(ctx, len(l.at), s.rate, keptOpen, func() func(context.Context, int) error {
 		c := s.p.creator("/v1/tasks")
 		return func(ctx context.Context, i int) error { return c.one(ctx, &plan, i) }
 	})
