@@ -44,7 +44,7 @@ func Scenarios() []Scenario {
 		{Name: "endpoints", About: "many receivers' addresses instead of one, in batches", run: (*run).endpoints},
 		{Name: "hanging", About: "a tenth of the endpoints hangs until the timeout", run: (*run).hanging},
 		{Name: "internet", About: "2,000 hosts over TLS that take their time, beside a bare net/http client", run: (*run).internet},
-		{Name: "latency", About: "from create to arrival at 500 a second", run: (*run).latency},
+		{Name: "latency", About: "from create to arrival at 500 a second, beside bare posts", run: (*run).latency},
 		{Name: "lateness", About: "tasks due at random: arrival minus due", run: (*run).lateness},
 		{Name: "latency-waiting", About: "latency while many tasks wait for tomorrow", run: (*run).latencyWaiting},
 		{Name: "lateness-waiting", About: "lateness while many tasks wait for tomorrow", run: (*run).latenessWaiting},
@@ -58,7 +58,7 @@ func Scenarios() []Scenario {
 		{Name: "reconcile", About: "the bill of a day against as many orders, with planted differences", run: (*run).reconcile},
 		{Name: "memory-10m", About: "resident memory with ten times as many waiting", optional: true, run: (*run).memoryTenfold},
 		{Name: "soak", About: "half of the capacity for two hours: whether disk, lateness and CPU stay the same", optional: true, run: (*run).soak},
-		{Name: "nodes", About: "three servers on one database against one, same load", database: true, run: (*run).nodes},
+		{Name: "nodes", About: "three servers on one database against one, same load; take-over of one that is killed", database: true, run: (*run).nodes},
 		{Name: "waiting-5m", About: "throughput, lateness and pages with five million waiting", database: true, sql: true, optional: true, run: (*run).waitingMillions},
 	}
 }
@@ -129,6 +129,8 @@ type sizes struct {
 
 	soak time.Duration
 
+	kills int // of nodes, in turn
+
 	nodes  int
 	filled int // waiting tasks that are copied within the database
 }
@@ -146,7 +148,7 @@ var full = sizes{
 	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
 	orders: 20_000, crowd: 100_000, gap: 3 * time.Second, polls: 20, ramp: 15 * time.Second, steady: 30 * time.Second,
 	notices: 50_000, noticed: 90 * time.Second, billed: 1_000_000, planted: 1_000,
-	soak: 2 * time.Hour, nodes: 3, filled: 5_000_000,
+	soak: 2 * time.Hour, nodes: 3, kills: 8, filled: 5_000_000,
 }
 
 var quick = sizes{
@@ -156,5 +158,5 @@ var quick = sizes{
 	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
 	orders: 2_000, crowd: 30_000, gap: time.Second, polls: 5, ramp: 3 * time.Second, steady: 6 * time.Second,
 	notices: 10_000, noticed: 30 * time.Second, billed: 50_000, planted: 100,
-	soak: time.Minute, nodes: 3, filled: 200_000,
+	soak: time.Minute, nodes: 3, kills: 2, filled: 200_000,
 }
