@@ -133,8 +133,8 @@ func soakFlags(c *cobra.Command, scenarios []string, length string, o *bench.Opt
 		if o.For, err = schedule.ParseDuration(length); err != nil {
 			return fmt.Errorf("--for: %w", err)
 		}
-		if o.For < time.Second {
-			return fmt.Errorf("--for %s: want at least 1s", length)
+		if o.For < 3*time.Second {
+			return fmt.Errorf("--for %s: want at least 3s", length)
 		}
 	}
 	if o.Rate < 0 || o.Rate == 0 && c.Flags().Changed("rate") {
