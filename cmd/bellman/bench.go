@@ -6,12 +6,16 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/internal/bench"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 func benchCommand() *cobra.Command {
@@ -29,8 +33,8 @@ func benchCommand() *cobra.Command {
 		Long: `Measure this machine and the embedded store, or a database with --store. The command
 starts its own servers, receiver and payment channel on loopback. Meanwhile it checks
 that nothing is lost, sent twice or early.
-Without arguments it runs all scenarios except memory-10m and waiting-5m. Scenarios
-marked * need --store:
+Without arguments it runs all scenarios except memory-10m, soak and waiting-5m.
+Scenarios marked * need --store:
 
 ` + about.String() + `
 The whole takes about a quarter of an hour and 2 GiB of disk; waiting-5m takes 10 GiB. On a
@@ -40,9 +44,12 @@ unchanged. In Redis the bench uses keys that begin so, and does not measure stat
 idle and waiting-5m. The exit status is 1 if a promise was not kept.`,
 	}
 	var o bench.Options
+	var length string
 	c.Flags().StringVar(&o.Store, "store", "", "measure a database server: databases are made in it and dropped, as postgres://USER:PASSWORD@HOST/DATABASE mysql://… or redis://HOST:6379 (default: the embedded store)")
 	c.Flags().BoolVar(&o.Quick, "quick", false, "small sizes: about two minutes, figures a rough idea")
 	c.Flags().StringVar(&o.Dir, "dir", "", "directory of the stores, whose disk is measured (default: for temporary files)")
+	c.Flags().StringVar(&length, "for", "", "how long soak offers its load, such as 10m (default: 2h)")
+	c.Flags().IntVar(&o.Rate, "rate", 0, "tasks a second that soak offers (default: half of the capacity that it measures)")
 	c.Flags().StringVar(&o.Profile, "profile", "", "write CPU profiles of the servers to files that begin with this name")
 	asJSON := c.Flags().Bool("json", false, "the report as JSON; progress and table on standard error")
 	asMarkdown := c.Flags().Bool("markdown", false, "the report as Markdown, with machine, date, commit and command; progress and table on standard error")
@@ -51,6 +58,9 @@ idle and waiting-5m. The exit status is 1 if a promise was not kept.`,
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		if err := knownScenarios(args, o.Store); err != nil {
+			return wrong{err}
+		}
+		if err := soakFlags(c, args, length, &o); err != nil {
 			return wrong{err}
 		}
 		o.Scenarios = args
@@ -103,7 +113,34 @@ func benchLine(scenarios []string, o bench.Options) string {
 	if u, err := url.Parse(o.Store); err == nil && o.Store != "" {
 		line = append(line, "--store", "'"+u.Redacted()+"'")
 	}
+	if o.For > 0 {
+		line = append(line, "--for", schedule.FormatDuration(o.For))
+	}
+	if o.Rate > 0 {
+		line = append(line, "--rate", strconv.Itoa(o.Rate))
+	}
 	return strings.Join(append(line, scenarios...), " ")
+}
+
+// soakFlags sets the options of the scenario soak, which has to be named.
+func soakFlags(c *cobra.Command, scenarios []string, length string, o *bench.Options) (err error) {
+	for _, name := range []string{"for", "rate"} {
+		if c.Flags().Changed(name) && !slices.Contains(scenarios, "soak") {
+			return fmt.Errorf("--%s is of the scenario soak alone: name it", name)
+		}
+	}
+	if length != "" {
+		if o.For, err = schedule.ParseDuration(length); err != nil {
+			return fmt.Errorf("--for: %w", err)
+		}
+		if o.For < 3*time.Second {
+			return fmt.Errorf("--for %s: want at least 3s", length)
+		}
+	}
+	if o.Rate < 0 || o.Rate == 0 && c.Flags().Changed("rate") {
+		return fmt.Errorf("--rate %d: want at least 1", o.Rate)
+	}
+	return nil
 }
 
 func knownScenarios(names []string, store string) error {

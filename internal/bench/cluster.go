@@ -2,7 +2,9 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"time"
@@ -113,4 +115,63 @@ func (r *run) nodes() {
 	r.require(r.figure("three nodes, in batches", sharedBatches, "/s").against("one node", batches), goal)
 	r.figure("one node, due at once", due, "/s")
 	r.require(r.figure("three nodes, due at once", sharedDue, "/s").against("one node", due), goal)
+	r.takeovers()
+}
+
+// The load of a take-over, and when the node dies after its first task was due: at any moment between two heartbeats.
+const (
+	takeoverRate = 300 // tasks a second
+	takeoverSpan = 4 * time.Second
+	deathAfter   = time.Second
+	deathWithin  = time.Second
+)
+
+// takeovers kills one node after another and reports how long its due tasks waited for another node.
+func (r *run) takeovers() {
+	store := r.store("takeovers")
+	c := r.cluster(r.sizes.nodes, store)
+	waits := newDurations()
+	for i := range r.sizes.kills {
+		l := newLoad(r.nextLoad(), takeoverRate*int(takeoverSpan.Seconds()))
+		r.receiver.begin(l)
+		begin := time.Now().Add(r.sizes.ahead(len(l.at)))
+		l.dueWithin(begin, takeoverSpan)
+		try(createInBatches(r.ctx, to(l, r.url), c.nodes...))
+		sleepUntil(begin.Add(deathAfter + rand.N(deathWithin)))
+		victim := i % len(c.nodes)
+		death := time.Now()
+		c.nodes[victim].kill()
+		r.arrive(l)
+		for task := range l.at {
+			due, at := time.UnixMilli(l.due[task]), time.Unix(0, l.at[task].Load())
+			if wait, is := takenOver(due, at, death); is {
+				waits.add(int64(wait))
+			}
+		}
+		if lost := int64(len(l.at)) - l.arrived.Load(); lost > 0 {
+			r.fail("%d of %d tasks lost when a node was killed", lost, len(l.at))
+		}
+		r.failAny(count{l.early.Load(), "%d deliveries before their task was due"}) // one in flight may arrive twice
+		c.nodes[victim] = r.start(store)
+		c.balanced()
+		r.settle(c.nodes[0].awaitPending(r.ctx, 0))
+	}
+	c.stop()
+	if waits.h.TotalCount() == 0 {
+		try(errors.New("no task waited for a take-over"))
+	}
+	r.require(r.figure("take-over after kill -9, p50", waits.ms(50), "ms"), inPostgres(atMost(2500)))
+	r.require(r.figure("take-over after kill -9, most", waits.ms(100), "ms"), inPostgres(atMost(3500)))
+}
+
+// takenOver returns how long a task waited for its take-over, from its due time or the death, whichever was later. Such
+// a task was due within a second of the death, and arrived more than 1.5 s late.
+func takenOver(due, at, death time.Time) (wait time.Duration, is bool) {
+	if due.Sub(death).Abs() >= time.Second || at.Sub(due) <= 1500*time.Millisecond {
+		return 0, false
+	}
+	if death.After(due) {
+		due = death
+	}
+	return at.Sub(due), true
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // PostgreSQL runs the scenarios about databases and those of every store that query the database.
-// MySQL runs only what differs there: filling, and the bytes on disk.
+// MySQL runs only what differs there: filling, and the bytes on disk. Redis runs what measures its memory.
 func TestRunOnDatabases(t *testing.T) {
 	t.Parallel()
 	var all []string
@@ -24,8 +24,9 @@ func TestRunOnDatabases(t *testing.T) {
 		name, variable, url string
 		scenarios           []string
 	}{
-		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", append(all, "drain", "memory", "bytes")},
-		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", []string{"memory", "bytes", "waiting-5m"}},
+		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", append(all, "drain", "memory", "bytes", "soak")},
+		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", []string{"memory", "bytes", "waiting-5m", "soak"}},
+		{"redis", "BELLMAN_TEST_REDIS", "redis://127.0.0.1:6379/0?durability=none", []string{"soak"}},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +54,7 @@ func TestRunOnDatabases(t *testing.T) {
 			for _, f := range report.Failures {
 				t.Error(f)
 			}
-			for _, name := range []string{"PostgreSQL", "MariaDB", "MySQL"} {
+			for _, name := range []string{"PostgreSQL", "MariaDB", "MySQL", "Redis"} {
 				if strings.HasPrefix(report.Machine.Store, name) {
 					return
 				}

@@ -144,12 +144,16 @@ func createInBatches(ctx context.Context, plan plan, servers ...*process) error 
 	})
 }
 
+// rateClients is the most clients of a fixed rate, unless a rate needs fewer.
+const rateClients = 1024
+
 // atRate calls the function of a client for 0 to n−1 at a fixed rate, whether or not earlier calls have
-// returned. Idle clients are used again.
-func atRate(ctx context.Context, n, perSecond int, client func() func(ctx context.Context, i int) error) error {
+// returned. Idle clients are used again. While all clients are busy it waits, and then catches up.
+func atRate(ctx context.Context, n, perSecond, clients int, client func() func(ctx context.Context, i int) error) error {
 	gap := time.Second / time.Duration(perSecond)
-	idle := make(chan func(context.Context, int) error, 1024)
+	idle := make(chan func(context.Context, int) error, clients)
 	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(clients)
 	begun := time.Now().Add(10 * time.Millisecond)
 	for i := range n {
 		sleepUntil(begun.Add(time.Duration(i) * gap))

@@ -1,31 +1,23 @@
 package bench
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 )
 
-// perSecond is the rate of the latency scenario.
-const perSecond = 500
-
-// latency and lateness are measured on an empty store, latencyWaiting and latenessWaiting on one with many
+// lateness and latency are measured on an empty store, latencyWaiting and latenessWaiting on one with many
 // tasks due tomorrow, and compared with the former.
-func (r *run) latency() { r.onEmpty(r.measureLatency, 0.8, 3) }
-
-func (r *run) lateness() { r.onEmpty(r.measureLateness, 0.8, 2.5) }
+func (r *run) lateness() {
+	p := r.start(r.store(""))
+	p50, p99 := r.measureLateness(p, 0)
+	r.require(p50, atMost(0.8))
+	r.require(p99, atMost(2.5))
+	try(p.stop())
+}
 
 func (r *run) latencyWaiting() { r.onWaiting(r.measureLatency, "latency") }
 
 func (r *run) latenessWaiting() { r.onWaiting(r.measureLateness, "lateness") }
-
-func (r *run) onEmpty(measure func(*process, int) (p50, p99 *Figure), most50, most99 float64) {
-	p := r.start(r.store(""))
-	p50, p99 := measure(p, 0)
-	r.require(p50, atMost(most50))
-	r.require(p99, atMost(most99))
-	try(p.stop())
-}
 
 func (r *run) onWaiting(measure func(*process, int) (p50, p99 *Figure), without string) {
 	p := r.startWaiting()
@@ -40,35 +32,6 @@ func (r *run) onWaiting(measure func(*process, int) (p50, p99 *Figure), without 
 // warm sends some tasks through a server that has just started.
 func (r *run) warm(p *process, rest int) {
 	r.timed(p, 256, rest, func(l *load) { try(p.createSingly(r.ctx, to(l, r.url), 16)) })
-}
-
-// measureLatency creates tasks at a fixed rate, whether or not earlier creates are answered, and measures
-// each from just before its create is sent to its arrival, while rest other tasks wait.
-func (r *run) measureLatency(p *process, rest int) (p50, p99 *Figure) {
-	r.warm(p, rest)
-	l := r.newLoad(int(r.sizes.latency.Seconds() * perSecond))
-	sent, answered := make([]int64, len(l.at)), make([]int64, len(l.at))
-	plan := to(l, r.url)
-	try(atRate(r.ctx, len(l.at), perSecond, func() func(context.Context, int) error {
-		c := p.creator("/v1/tasks")
-		return func(ctx context.Context, i int) error {
-			sent[i] = time.Now().UnixNano()
-			err := c.one(ctx, &plan, i)
-			answered[i] = time.Now().UnixNano()
-			return err
-		}
-	}))
-	r.finish(p, l, int64(rest))
-	took, durable := newDurations(), newDurations()
-	for i := range l.at {
-		durable.add(answered[i] - sent[i])
-		if at := l.at[i].Load(); at > 0 {
-			took.add(at - sent[i])
-		}
-	}
-	r.figure("create to answer, p50", durable.ms(50), "ms")
-	r.figure("create to answer, p99", durable.ms(99), "ms")
-	return r.percentiles("create to arrival", took)
 }
 
 // measureLateness creates tasks due at random times and measures how late they arrive, while rest other

@@ -8,7 +8,7 @@ import (
 )
 
 // WriteMarkdown prints the report as a section of docs/performance.md has it: machine, date, commit and command, then
-// each figure with its goal.
+// each figure with its goal, and a chart of each series.
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	m := r.Machine
 	about := []string{fmt.Sprintf("%d × %s, %s/%s, %s; %s", m.CPUs, m.CPU, m.OS, m.Arch, m.Go, m.Store), r.Started.Format(time.DateOnly)}
@@ -35,6 +35,17 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 			measured += ", missed"
 		}
 		fmt.Fprintf(&b, "| `%s`: %s | %s | %s |\n", f.Scenario, f.Name, f.Required, measured)
+	}
+	fence := "\n```text"
+	for _, f := range r.Figures {
+		if f.Series != nil {
+			b.WriteString(fence)
+			chart(&b, f)
+			fence = ""
+		}
+	}
+	if fence == "" {
+		b.WriteString("```\n")
 	}
 	for i, broken := range r.Failures {
 		fmt.Fprintf(&b, "%s- **Promise not kept:** %s\n", map[bool]string{true: "\n"}[i == 0], broken)

@@ -14,7 +14,7 @@ func TestMarkdown(t *testing.T) {
 		Started: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC), Command: "bellman bench drain", Others: 0.2,
 		Figures: []Figure{
 			{Scenario: "drain", Name: "delivered", Value: 31_712, Unit: "/s", Base: 56_000, BaseName: "raw", Ratio: 0.566, Required: "≥ 0.75 × raw", Met: &no},
-			{Scenario: "drain", Name: "server CPU a task", Value: 39, Unit: "µs"},
+			{Scenario: "drain", Name: "server CPU a task", Value: 39, Unit: "µs", Series: &Series{Name: "server CPU a task", EverySeconds: 60, Values: []float64{20, 40}}},
 			{Scenario: "restart", Name: "ready after", Value: 1234567, Unit: "ms", Required: "≤ 1000 ms", Met: &yes},
 		},
 		Failures: []string{"drain: 1 of 2 tasks lost"},
@@ -26,6 +26,14 @@ func TestMarkdown(t *testing.T) {
 | ` + "`drain`" + `: delivered | ≥ 0.75 × raw | 31,712/s, 0.57 × raw, missed |
 | ` + "`drain`" + `: server CPU a task |  | 39.0 µs |
 | ` + "`restart`" + `: ready after | ≤ 1000 ms | 1,234,567 ms |
+
+` + "```text" + `
+drain: server CPU a task: 20.0 µs to 40.0 µs; a column is 1m0s
+  │ █
+  │ █
+  │██
+  │██
+` + "```" + `
 
 - **Promise not kept:** drain: 1 of 2 tasks lost
 `

@@ -54,7 +54,7 @@ func (r *run) notices() {
 	fast(to, 0, noticeClients) // connections
 	untilTold(noticeClients)
 	from := noticeClients
-	try(atRate(r.ctx, steady, perSecond, func() func(context.Context, int) error {
+	try(atRate(r.ctx, steady, perSecond, rateClients, func() func(context.Context, int) error {
 		return func(ctx context.Context, i int) error { return c.notify(ctx, to, from+i, &all[from+i]) }
 	}))
 	from += steady

@@ -12,12 +12,14 @@ import (
 // Options select what to measure. The zero value measures everything on the embedded store at full size,
 // which takes about a quarter of an hour and 2 GiB of disk.
 type Options struct {
-	Scenarios []string // names of [Scenarios]; none: all but memory-10m and waiting-5m
-	Store     string   // URL of a database server, in which databases are created and dropped; empty: the embedded store
-	Quick     bool     // small sizes: everything in about two minutes, with rough figures
-	Dir       string   // directory of the stores, which selects the disk; default: the directory for temporary files
-	Command   string   // command line that runs the bench, for the report, without passwords
-	Profile   string   // prefix of files for CPU profiles of the servers; the scenario's name is added, as in "cpu.drain"; empty: none
+	Scenarios []string      // names of [Scenarios]; none: all but memory-10m, soak and waiting-5m
+	Store     string        // URL of a database server, in which databases are created and dropped; empty: the embedded store
+	Quick     bool          // small sizes: everything in about two minutes, with rough figures
+	Dir       string        // directory of the stores, which selects the disk; default: the directory for temporary files
+	Command   string        // command line that runs the bench, for the report, without passwords
+	For       time.Duration // how long the scenario soak offers its load; default: two hours
+	Rate      int           // tasks a second of soak; default: half of what it measures
+	Profile   string        // prefix of files for CPU profiles of the servers; the scenario's name is added, as in "cpu.drain"; empty: none
 }
 
 // A Scenario is a measurement.
@@ -42,7 +44,7 @@ func Scenarios() []Scenario {
 		{Name: "endpoints", About: "many receivers' addresses instead of one, in batches", run: (*run).endpoints},
 		{Name: "hanging", About: "a tenth of the endpoints hangs until the timeout", run: (*run).hanging},
 		{Name: "internet", About: "2,000 hosts over TLS that take their time, beside a bare net/http client", run: (*run).internet},
-		{Name: "latency", About: "from create to arrival at 500 a second", run: (*run).latency},
+		{Name: "latency", About: "from create to arrival at 500 a second, beside bare posts", run: (*run).latency},
 		{Name: "lateness", About: "tasks due at random: arrival minus due", run: (*run).lateness},
 		{Name: "latency-waiting", About: "latency while many tasks wait for tomorrow", run: (*run).latencyWaiting},
 		{Name: "lateness-waiting", About: "lateness while many tasks wait for tomorrow", run: (*run).latenessWaiting},
@@ -55,7 +57,8 @@ func Scenarios() []Scenario {
 		{Name: "notices", About: "orders that the channel's notices decide: verified, told, recorded", run: (*run).notices},
 		{Name: "reconcile", About: "the bill of a day against as many orders, with planted differences", run: (*run).reconcile},
 		{Name: "memory-10m", About: "resident memory with ten times as many waiting", optional: true, run: (*run).memoryTenfold},
-		{Name: "nodes", About: "three servers on one database against one, same load", database: true, run: (*run).nodes},
+		{Name: "soak", About: "half of the capacity for two hours: whether disk, lateness and CPU stay the same", optional: true, run: (*run).soak},
+		{Name: "nodes", About: "three servers on one database against one, same load; take-over of one that is killed", database: true, run: (*run).nodes},
 		{Name: "waiting-5m", About: "throughput, lateness and pages with five million waiting", database: true, sql: true, optional: true, run: (*run).waitingMillions},
 	}
 }
@@ -124,6 +127,10 @@ type sizes struct {
 	planted int           // differences of each kind
 	noticed time.Duration // from an order's creation to its first query, had it no notice
 
+	soak time.Duration
+
+	kills int // of nodes, in turn
+
 	nodes  int
 	filled int // waiting tasks that are copied within the database
 }
@@ -141,7 +148,7 @@ var full = sizes{
 	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
 	orders: 20_000, crowd: 100_000, gap: 3 * time.Second, polls: 20, ramp: 15 * time.Second, steady: 30 * time.Second,
 	notices: 50_000, noticed: 90 * time.Second, billed: 1_000_000, planted: 1_000,
-	nodes: 3, filled: 5_000_000,
+	soak: 2 * time.Hour, nodes: 3, kills: 8, filled: 5_000_000,
 }
 
 var quick = sizes{
@@ -151,5 +158,5 @@ var quick = sizes{
 	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
 	orders: 2_000, crowd: 30_000, gap: time.Second, polls: 5, ramp: 3 * time.Second, steady: 6 * time.Second,
 	notices: 10_000, noticed: 30 * time.Second, billed: 50_000, planted: 100,
-	nodes: 3, filled: 200_000,
+	soak: time.Minute, nodes: 3, kills: 2, filled: 200_000,
 }

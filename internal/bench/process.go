@@ -37,6 +37,9 @@ type process struct {
 	refused atomic.Int64 // creates that were answered with 429
 }
 
+// keptOpen is the most idle connections to a server.
+const keptOpen = 128
+
 // patience is the longest time without progress.
 const patience = 30 * time.Second
 
@@ -100,7 +103,7 @@ func (r *run) spawn(as role) (_ *process, err error) {
 		return nil, fmt.Errorf("the server did not start: %s", cmp.Or(strings.TrimSpace(p.log.String()), err.Error()))
 	}
 	p.addr, p.notice, _ = strings.Cut(strings.TrimSpace(line), " ")
-	p.http = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128,
+	p.http = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: keptOpen,
 		DialContext: (&net.Dialer{}).DialContext}
 	p.client, err = client.New(client.Options{Server: "http://" + p.addr, HTTP: &http.Client{Transport: p.http}})
 	return p, err

@@ -79,6 +79,9 @@ func (r *receiver) close() {
 // begin registers a load. It replaces the one that is slots before it.
 func (r *receiver) begin(l *load) { r.loads[l.id%slots].Store(l) }
 
+// forget ends a load that has arrived.
+func (r *receiver) forget(l *load) { r.loads[l.id%slots].CompareAndSwap(l, nil) }
+
 var (
 	bodies    = sync.Pool{New: func() any { return new([2 * bodyBytes]byte) }}
 	plainText = []string{"text/plain"}

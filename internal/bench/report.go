@@ -47,6 +47,14 @@ type Figure struct {
 	Met      *bool  `json:"met,omitempty"`      // whether the goal was reached; nil: there is none, or the sizes are not the goal's
 
 	Histogram []Bucket `json:"histogram,omitempty"` // of the durations, if Value is a percentile of them
+	Series    *Series  `json:"series,omitempty"`    // the samples from which Value is calculated; nil: there are none
+}
+
+// A Series holds samples in the order of time.
+type Series struct {
+	Name         string    `json:"name"`
+	EverySeconds float64   `json:"every_seconds"`
+	Values       []float64 `json:"values"` // in the figure's unit
 }
 
 // A Bucket counts the values up to a limit.

@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -28,6 +30,11 @@ func (r *Report) WriteTable(w io.Writer) error {
 	for _, f := range r.Figures {
 		if len(f.Histogram) > 0 {
 			histogram(w, f)
+		}
+	}
+	for _, f := range r.Figures {
+		if f.Series != nil {
+			chart(w, f)
 		}
 	}
 	m := r.Machine
@@ -72,5 +79,33 @@ func histogram(w io.Writer, f Figure) {
 	for _, b := range f.Histogram {
 		bar := strings.Repeat("▇", int(b.Count*40/most))
 		fmt.Fprintf(w, "  ≤ %7g ms  %6.2f %%  %s\n", b.AtMostMS, 100*float64(b.Count)/float64(all), bar)
+	}
+}
+
+// The size of a chart. A bar has eight steps in each row.
+const (
+	chartColumns = 60
+	chartRows    = 4
+)
+
+// chart draws a series as bars from zero up. Each column is one sample, or the mean of several.
+func chart(w io.Writer, f Figure) {
+	values := f.Series.Values
+	each := (len(values) + chartColumns - 1) / chartColumns
+	var columns []float64
+	for some := range slices.Chunk(values, each) {
+		columns = append(columns, mean(some))
+	}
+	least, most := slices.Min(columns), slices.Max(columns)
+	column := time.Duration(float64(each) * f.Series.EverySeconds * float64(time.Second))
+	fmt.Fprintf(w, "\n%s: %s: %s to %s; a column is %s\n", f.Scenario, f.Series.Name, number(least, f.Unit), number(most, f.Unit), column)
+	const steps = 8
+	for row := chartRows - 1; row >= 0; row-- {
+		line := "  │"
+		for _, v := range columns {
+			above := int(math.Round(v/most*chartRows*steps)) - row*steps
+			line += string([]rune(" ▁▂▃▄▅▆▇█")[min(max(above, 0), steps)])
+		}
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 }
