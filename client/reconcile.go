@@ -19,6 +19,10 @@ type StartReconciliation struct {
 	Date      string `json:"date" maxLength:"10" doc:"Day of the bill in UTC+8, such as 2026-11-21. The day must be over there."`
 	NoRefunds bool   `json:"no_refunds,omitempty" doc:"Refunds are not compared."`
 	Reason    string `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record."`
+
+	// Unknown is of ReconcileFile alone: a file that does not say whose bill it is, and of which nothing is known to
+	// the server, is compared, and not refused.
+	Unknown bool `json:"-"`
 }
 
 // A Reconciliation is the comparison of the orders of a queue with the bill of a day.
@@ -45,6 +49,7 @@ type Reconciliation struct {
 	Left        []AccountLeft     `json:"left" nullable:"false" doc:"Accounts whose bill could not be had. The result is without them until they are compared."`
 	Payments    int               `json:"payments" doc:"Payments in the bill."`
 	Refunds     int               `json:"refunds" doc:"Refunds in the bill."`
+	Others      int               `json:"others" doc:"Lines of other merchants in the bill, such as a service provider's other sub-merchants. They were left out."`
 	Compared    int               `json:"compared" doc:"Orders and refunds that were compared."`
 	Matched     int               `json:"matched" doc:"Lines of the bill that agree with bellman."`
 	Total       int               `json:"total" doc:"Number of differences."`
@@ -157,8 +162,10 @@ func (c *Client) ReconcileFile(ctx context.Context, in StartReconciliation, mapp
 			query.Set(name, value)
 		}
 	}
-	if in.NoRefunds {
-		query.Set("no_refunds", "true")
+	for name, is := range map[string]bool{"no_refunds": in.NoRefunds, "unknown": in.Unknown} {
+		if is {
+			query.Set(name, "true")
+		}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.server+"/v1/reconciliations/file?"+query.Encode(), file)
 	if err != nil {

@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/bill"
@@ -33,9 +35,10 @@ func (s *Server) setBilled(queues []engine.Queue, c *config.Config) {
 func (s *Server) billedQueue(h *order.Handler, of *config.Queue, c *config.Config) reconcile.Queue {
 	o := &of.Order
 	kind := o.Channel.Kind
+	no, sub := o.Channel.Owner()
 	// A payment comes before the order expires, or late: within the watch, or while the code can be paid.
 	q := reconcile.Queue{
-		Name: of.Name, Account: reconcile.Account{Name: o.Channel.Account, Identity: h.Account(of.Name)},
+		Name: of.Name, Account: reconcile.Account{Name: o.Channel.Account, Identity: h.Account(of.Name), Owner: bill.Owner{No: no, Sub: sub}},
 		Window: max(o.Expires+o.Grace+max(o.LateWatch, o.CodeLife), 24*time.Hour),
 	}
 	if kind == "wechatpay" || kind == "alipay" || kind == "" && o.Channel.Account != "" {
@@ -74,17 +77,19 @@ func (b billedAccounts) Get(ctx context.Context, name string) (reconcile.Account
 		return reconcile.Account{}, err
 	}
 	k, err := b.accounts.Get(ctx, name)
-	if err == nil && k != nil && k.Unable != nil {
-		err = k.Unable
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return reconcile.Account{}, err
+	case k == nil: // deleted meanwhile
+		return reconcile.Account{}, fmt.Errorf("account %s: %w", name, bellman.ErrNotFound)
+	case k.Unable != nil:
+		return reconcile.Account{}, k.Unable
 	}
 	rate, err := b.accounts.RateOf(ctx, at.Endpoint)
 	if err != nil {
 		return reconcile.Account{}, err
 	}
-	a := reconcile.Account{Name: name, Identity: at.Identity}
+	a := reconcile.Account{Name: name, Identity: at.Identity, Owner: bill.Owner{No: k.Owner, Sub: k.Sub}}
 	if setBills(&a, at.Channel); rate > 0 {
 		a.Pace = time.Duration(billRequests / rate * float64(time.Second))
 	}

@@ -57,7 +57,8 @@ func TestReconcileAccounts(t *testing.T) {
 	api, _, _ := d.serveAccounts(t, t.TempDir(), "50ms*")
 	date := time.Now().In(time.FixedZone("", 8*60*60)).AddDate(0, 0, -1).Format(time.DateOnly)
 	one, two, three := newSeller(t, "1900000001", ""), newSeller(t, "1900000002", "1900000109"), newSeller(t, "1900000003", "")
-	one.bill, two.bill = &tradeBill{day: date}, &tradeBill{day: date}
+	one.bill = &tradeBill{day: date, mch: "1900000001"}
+	two.bill = &tradeBill{day: date, mch: "1900000002", sub: "1900000109"}
 	for name, shop := range map[string]*seller{"shop1": one, "shop2": two, "shop3": three} {
 		register(t, api, name, shop.put())
 		no := "paid-" + name
@@ -110,6 +111,17 @@ func TestReconcileAccounts(t *testing.T) {
 	file, err := api.ReconcileFile(t.Context(), client.StartReconciliation{Queue: "orders", Account: "shop1", Date: date}, "", strings.NewReader(one.bill.text()))
 	if err != nil || file.Account != "shop1" || file.Total != 1 || file.Differences.Duplicate != 1 {
 		t.Errorf("the file of shop1: %+v, %v; want its difference", file, err)
+	}
+	// The provider's bill of all its sub-merchants, and the bill of another merchant.
+	two.bill.sub = "1900000110"
+	two.bill.payment("paid-elsewhere", "4200001", 1299)
+	whole, err := api.ReconcileFile(t.Context(), client.StartReconciliation{Queue: "orders", Account: "shop2", Date: date}, "", strings.NewReader(two.bill.text()))
+	if err != nil || whole.Payments != 2 || whole.Others != 1 || whole.Total != 2 {
+		t.Errorf("the provider's whole bill: %+v, %v; want the account's two payments, and one left out", whole, err)
+	}
+	_, err = api.ReconcileFile(t.Context(), client.StartReconciliation{Queue: "orders", Account: "shop2", Date: date}, "", strings.NewReader(one.bill.text()))
+	if client.StatusOf(err) != 422 || !strings.Contains(err.Error(), "none of its 1 lines is of 1900000002:1900000109: the first is of 1900000001") {
+		t.Errorf("the bill of shop1 for shop2: %v; want 422, and both numbers", err)
 	}
 	_, err = api.Reconcile(t.Context(), client.StartReconciliation{Queue: "orders", Account: "shop9", Date: date})
 	if p := new(client.Problem); !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "body.account" {

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"crypto/sha1"
 	"encoding/pem"
 	"fmt"
@@ -24,9 +25,15 @@ const (
 	billFoot = "总交易单数,应结订单总金额,退款总金额,充值券退款总金额,手续费总金额,订单总金额,申请退款总金额\r\n"
 )
 
+// owner is the start of a line up to the sub-merchant.
+func (b *tradeBill) owner() string {
+	return fmt.Sprintf("`%s 12:00:00,`wx1,`%s,`%s", b.day, cmp.Or(b.mch, "1230000109"), cmp.Or(b.sub, "0"))
+}
+
 // A tradeBill is a bill of WeChat Pay of one day. All payments have the transaction 4200001.
 type tradeBill struct {
 	day             string
+	mch, sub        string // whose it is; empty: 1230000109, and no sub-merchant
 	lines           strings.Builder
 	n, paid, repaid int
 	payments        []billedPayment
@@ -42,12 +49,12 @@ func yuan(cents int) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100
 func (b *tradeBill) payment(no, transaction string, cents int) {
 	b.n, b.paid = b.n+1, b.paid+cents
 	b.payments = append(b.payments, billedPayment{no, transaction, cents})
-	fmt.Fprintf(&b.lines, "`%s 12:00:00,`wx1,`1230000109,`0,`,`%s,`%s,`u,`JSAPI,`SUCCESS,`OTHERS,`CNY,`%[4]s,`0.00,`0,`0,`0.00,`0.00,`,`,`x,`,`0.00000,`0.00%%,`%[4]s,`0.00,`\r\n", b.day, transaction, no, yuan(cents))
+	fmt.Fprintf(&b.lines, "%s,`,`%s,`%s,`u,`JSAPI,`SUCCESS,`OTHERS,`CNY,`%[4]s,`0.00,`0,`0,`0.00,`0.00,`,`,`x,`,`0.00000,`0.00%%,`%[4]s,`0.00,`\r\n", b.owner(), transaction, no, yuan(cents))
 }
 
 func (b *tradeBill) refund(no, refundNo string, cents int) {
 	b.n, b.repaid = b.n+1, b.repaid+cents
-	fmt.Fprintf(&b.lines, "`%s 12:00:00,`wx1,`1230000109,`0,`,`4200001,`%s,`u,`JSAPI,`REFUND,`OTHERS,`CNY,`0.00,`0.00,`5030,`%s,`%[4]s,`0.00,`ORIGINAL,`SUCCESS,`x,`,`0.00000,`0.00%%,`0.00,`%[4]s,`\r\n", b.day, no, refundNo, yuan(cents))
+	fmt.Fprintf(&b.lines, "%s,`,`4200001,`%s,`u,`JSAPI,`REFUND,`OTHERS,`CNY,`0.00,`0.00,`5030,`%s,`%[4]s,`0.00,`ORIGINAL,`SUCCESS,`x,`,`0.00000,`0.00%%,`0.00,`%[4]s,`\r\n", b.owner(), no, refundNo, yuan(cents))
 }
 
 func (b *tradeBill) text() string {
@@ -216,6 +223,10 @@ queues:
 	mapped, err := api.ReconcileFile(t.Context(), in, "channel_order_no=no,amount=fee,time=at,units=main", strings.NewReader(own))
 	if err != nil || mapped.ID != fromFile.ID || mapped.Matched != 1 || mapped.Differences.MissingThere != 5 {
 		t.Errorf("the file with a mapping: %+v, %v; want one line that agrees and 5 orders missing there", mapped, err)
+	}
+	others := strings.ReplaceAll(b.text(), "1230000109", "1900000001")
+	if _, err := api.ReconcileFile(t.Context(), in, "", strings.NewReader(others)); client.StatusOf(err) != 422 || !strings.Contains(err.Error(), "none of its 8 lines is of 1230000109: the first is of 1900000001") {
+		t.Errorf("the bill of another merchant: %v; want status 422, and both numbers", err)
 	}
 	if _, err := api.ReconcileFile(t.Context(), in, "", strings.NewReader(own)); client.StatusOf(err) != 422 {
 		t.Errorf("a file that is no bill: %v; want status 422", err)

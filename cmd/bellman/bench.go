@@ -37,11 +37,12 @@ Without arguments it runs all scenarios except memory-10m, soak and waiting-5m.
 Scenarios marked * need --store:
 
 ` + about.String() + `
-The whole takes about a quarter of an hour and 2 GiB of disk; waiting-5m takes 10 GiB. On a
-database server the bench creates databases named bellman_bench_..., and drops them at
-the end: the user needs the right to create databases. The database of the URL stays
-unchanged. In Redis the bench uses keys that begin so, and does not measure statements,
-idle and waiting-5m. The exit status is 1 if a promise was not kept.`,
+The whole takes about a quarter of an hour and 2 GiB of disk; waiting-5m takes 10 GiB,
+and soak two hours unless --for says otherwise. On a database server the bench creates
+databases named bellman_bench_..., and drops them at the end: the user needs the right
+to create databases. The database of the URL stays unchanged. In Redis the bench uses
+keys that begin so, soak measures memory instead of disk, and there is no waiting-5m.
+The exit status is 1 if a promise was not kept.`,
 	}
 	var o bench.Options
 	var length string

@@ -26,6 +26,10 @@ own account, and of every registered account that its orders name. --account sel
 of them. With --file the bill is a file, as the channel makes it, or with the columns that
 --map names; it is compared with the orders of one account.
 
+A bill of another merchant is refused. A file that does not say whose bill it is, such as WeChat
+Pay's fund flow bill, is refused if it has 100 lines or more and none of them agrees: --unknown
+compares it all the same.
+
 The same queue, account, date and source again replace the result. --settle asks the channel once
 about each order that differs, before the differences are shown.
 
@@ -46,6 +50,7 @@ The exit status is 1 if there are differences, or if the bill is not ready.`,
 	file := f.String("file", "", "the bill, or - for standard input (default: the channel's)")
 	mapping := f.StringArray("map", nil, "FIELD=COLUMN of the file: channel_order_no, amount, time, state, refund_no, …")
 	noRefunds := f.Bool("no-refunds", false, "refunds are not compared")
+	unknown := f.Bool("unknown", false, "compare a file even if it does not say whose bill it is and nothing in it is known")
 	settle := f.Bool("settle", false, "ask the channel once about each order that differs")
 	reason := f.String("reason", "", "why, for the audit record")
 	wait := f.Duration("wait", 10*time.Minute, "longest wait for the result")
@@ -60,6 +65,8 @@ The exit status is 1 if there are differences, or if the bill is not ready.`,
 			return wrong{fmt.Errorf("--output %q: want table, json or csv", *output)}
 		case len(*mapping) > 0 && *file == "":
 			return wrong{fmt.Errorf("--map: want --file too")}
+		case *unknown && *file == "":
+			return wrong{fmt.Errorf("--unknown: want --file too")}
 		}
 		server, err := r.client()
 		if err != nil {
@@ -68,7 +75,7 @@ The exit status is 1 if there are differences, or if the bill is not ready.`,
 		ctx, cancel := context.WithTimeout(c.Context(), *wait)
 		defer cancel()
 		to := &reconciling{call: &call{Client: server, out: c.OutOrStdout(), err: c.ErrOrStderr(), json: *output == "json", at: r.address()}, csv: *output == "csv"}
-		in := client.StartReconciliation{Queue: *queue, Account: *account, Bill: *kind, Date: *date, NoRefunds: *noRefunds, Reason: *reason}
+		in := client.StartReconciliation{Queue: *queue, Account: *account, Bill: *kind, Date: *date, NoRefunds: *noRefunds, Reason: *reason, Unknown: *unknown}
 		run, err := to.compare(ctx, in, *file, strings.Join(*mapping, ","))
 		if err == nil && *settle && run.Kept > 0 {
 			run, err = to.settle(ctx, run.ID, *reason)
@@ -189,6 +196,9 @@ func (t *rows) reconciled(run *client.Reconciliation, all []client.Difference) {
 		of += ", " + run.Bill
 	}
 	t.row("bill", fmt.Sprintf("%s of %s (%s): %d payments, %d refunds", run.Date, of, run.Source, run.Payments, run.Refunds))
+	if run.Others > 0 {
+		t.row("left out", fmt.Sprintf("%d lines of other merchants", run.Others))
+	}
 	t.row("agree", run.Matched)
 	t.row("differ", fmt.Sprintf("%d, of which %d near midnight", run.Total, run.Edge))
 	if s := run.Settling; s != nil {

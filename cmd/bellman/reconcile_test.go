@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,7 +52,20 @@ queues:
 	if same := run(t, args...); same.status != 0 || !strings.Contains(same.out, "0 payments") {
 		t.Errorf("a bill without lines: status %d, %q\n%s\nwant 0, and 0 payments", same.status, same.errors, same.out)
 	}
+	var many strings.Builder
+	many.WriteString("no,fee,at\n")
+	for i := range 100 {
+		fmt.Fprintf(&many, "X%d,1.00,%s 12:00:00\n", i, date)
+	}
+	write(t, bill, many.String())
+	if r := run(t, args...); r.status != 1 || !strings.Contains(r.errors, "100 of 100 are missing here") || !strings.Contains(r.errors, "--unknown") {
+		t.Errorf("a bill of which nothing is known: status %d, %q; want it refused", r.status, r.errors)
+	}
+	if r := run(t, append(args, "--unknown")...); r.status != 1 || !strings.Contains(r.errors, "100 differences") {
+		t.Errorf("the same with --unknown: status %d, %q; want 100 differences", r.status, r.errors)
+	}
 	for _, wrong := range [][]string{
+		{"reconcile", "--queue", "orders", "--date", date, "--unknown"},
 		{"reconcile", "--queue", "orders"},
 		{"reconcile", "--queue", "orders", "--date", date, "--map", "amount=fee"},
 		{"reconcile", "--queue", "orders", "--date", date, "-o", "xml"},

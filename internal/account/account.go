@@ -154,6 +154,8 @@ type Known struct {
 	Kind     string // wechatpay or alipay
 	Identity string // as [config.Channel.Identity]
 	Endpoint string // as [config.Channel.Endpoint]
+	Owner    string // as [config.Channel.Owner]
+	Sub      string // as [config.Channel.Owner]
 	Unable   error  // why the channel cannot be asked; nil: it can
 
 	channel *config.Channel // with open keys
@@ -165,6 +167,7 @@ type Known struct {
 func know(a *Account, active []registry.Secret, masters *registry.Masters) *Known {
 	c := a.reach()
 	k := &Known{Kind: a.Channel, Identity: c.Identity(), Endpoint: c.Endpoint()}
+	k.Owner, k.Sub = c.Owner()
 	if k.channel, k.Unable = a.opened(masters, active); k.Unable != nil {
 		k.Unable = fmt.Errorf("account %s: %w", a.ID, k.Unable)
 	}

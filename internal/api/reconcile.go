@@ -65,6 +65,7 @@ func (a *API) registerReconciliations(h huma.API) {
 		text("map", "Which columns the file has: channel_order_no=order,amount=fee,units=main. Default: the file is a bill as the queue's channel makes it.", 2000, false),
 		text("reason", "Written to the audit record.", 500, false),
 		{Name: "no_refunds", In: "query", Description: "true: refunds are not compared.", Schema: &huma.Schema{Type: huma.TypeBoolean}},
+		{Name: "unknown", In: "query", Description: "true: a file that does not say whose bill it is, and of which nothing is known here, is compared. Otherwise it is refused if it has 100 lines or more.", Schema: &huma.Schema{Type: huma.TypeBoolean}},
 	}
 	file.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
 	file.Responses = map[string]*huma.Response{"200": jsonResponse(h, reflect.TypeFor[client.Reconciliation](), "The result.")}
@@ -164,11 +165,16 @@ func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
 	if len(q.Get("reason")) > 500 {
 		return nil, wrongField("query.reason", "is longer than 500 characters")
 	}
-	noRefunds := false
-	if text := q.Get("no_refunds"); text != "" {
-		var err error
-		if noRefunds, err = strconv.ParseBool(text); err != nil {
-			return nil, wrongField("query.no_refunds", "want true or false")
+	in := reconcile.Request{
+		Queue: q.Get("queue"), Account: q.Get("account"), Bill: reconcile.BillKind(q.Get("bill")), Date: q.Get("date"),
+		By: bellman.By{Who: w.who, From: w.from, Reason: q.Get("reason")},
+	}
+	for name, to := range map[string]*bool{"no_refunds": &in.NoRefunds, "unknown": &in.Unknown} {
+		if text := q.Get(name); text != "" {
+			var err error
+			if *to, err = strconv.ParseBool(text); err != nil {
+				return nil, wrongField("query."+name, "want true or false")
+			}
 		}
 	}
 	m, err := reconcile.ParseMapping(q.Get("map"))
@@ -194,8 +200,7 @@ func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	by := bellman.By{Who: w.who, From: w.from, Reason: q.Get("reason")}
-	run, err := a.reconciliations.File(r.Context(), reconcile.Request{Queue: q.Get("queue"), Account: q.Get("account"), Bill: reconcile.BillKind(q.Get("bill")), Date: q.Get("date"), NoRefunds: noRefunds, By: by}, m, f)
+	run, err := a.reconciliations.File(r.Context(), in, m, f)
 	if err != nil {
 		return nil, inQuery(err)
 	}
@@ -271,7 +276,7 @@ func reconciliation(r *reconcile.Run) client.Reconciliation {
 		ID: r.ID, Queue: r.Queue, Account: r.Account, Bill: string(r.Bill), Date: r.Date, Source: r.Source, NoRefunds: r.NoRefunds, Daily: r.Daily, Who: r.Who, Reason: r.Reason,
 		State: string(r.State), Created: client.At(r.Created), Finished: optional(r.Finished), Next: optional(r.Next), Tries: r.Tries, Error: r.Error,
 		Bills: r.Bills, Left: make([]client.AccountLeft, len(r.Left)),
-		Payments: r.Counts.Payments, Refunds: r.Counts.Refunds, Compared: r.Counts.Decided, Matched: r.Counts.Matched,
+		Payments: r.Counts.Payments, Refunds: r.Counts.Refunds, Others: r.Counts.Others, Compared: r.Counts.Decided, Matched: r.Counts.Matched,
 		Total: r.Total(), Edge: r.Edge, Deferred: r.Counts.Deferred, Kept: r.Kept,
 		Differences: client.DifferencesByKind{
 			MissingHere: n[bill.MissingHere], MissingThere: n[bill.MissingThere], Amount: n[bill.AmountDiffers],

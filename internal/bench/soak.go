@@ -20,6 +20,7 @@ const soakGoal = 5
 // soakSamples is the number of samples, unless they would be too short, or keep too many tasks in memory.
 const (
 	soakSamples  = 60
+	soakLeast    = 6
 	soakShortest = 500 * time.Millisecond
 	soakLongest  = 2 * time.Minute
 )
@@ -35,7 +36,8 @@ type soak struct {
 	p     *process
 	store string
 	every time.Duration // between samples
-	count int           // samples
+	count int           // samples, fewer if the pace is not kept
+	until time.Time     // when no further sample begins, once there are soakLeast
 	rate  int           // tasks a second
 
 	open    []*load // offered, and not yet all arrived, in order
@@ -54,7 +56,7 @@ func (r *run) soak() {
 	length := cmp.Or(r.o.For, r.sizes.soak)
 	s := &soak{r: r, store: r.store(""), rate: r.o.Rate, all: newDurations()}
 	s.every = min(max(length/soakSamples, soakShortest), soakLongest)
-	s.count = max(int(length/s.every), 6)
+	s.count = max(int(length/s.every), soakLeast)
 	keep := max(length/soakRetention, time.Second).Truncate(time.Second)
 	s.p = r.startWith(s.store, "retention: {succeeded: "+schedule.FormatDuration(keep)+"}")
 	if s.rate == 0 {
@@ -63,6 +65,7 @@ func (r *run) soak() {
 		s.rate = max(int(capacity/2), 1)
 	}
 	r.figure("offered", float64(s.rate), "/s")
+	s.until = time.Now().Add(length)
 	s.measure()
 	s.report(length)
 	r.peak(s.p, "server memory, most")
@@ -82,7 +85,10 @@ func (s *soak) measure() {
 	s.at, s.before = time.Now(), s.r.used(s.p)
 	g.Go(func() error {
 		defer close(offered)
-		for range s.count {
+		for i := range s.count {
+			if i >= soakLeast && time.Now().After(s.until) {
+				return nil
+			}
 			l, err := s.offer(ctx)
 			if err != nil {
 				return err

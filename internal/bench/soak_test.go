@@ -49,6 +49,26 @@ func TestSteady(t *testing.T) {
 	}
 }
 
+// A pace that cannot be kept takes no longer, but yields fewer samples.
+func TestSoakEnds(t *testing.T) {
+	t.Parallel()
+	r := &run{ctx: t.Context(), receiver: newReceiver(), scenario: "soak", dir: t.TempDir(), sizes: tiny}
+	defer r.receiver.close()
+	r.url = must(r.receiver.listen(1, false))[0]
+	err := r.attempt(Scenario{run: func(r *run) {
+		s := &soak{r: r, store: r.store(""), rate: 20, every: soakShortest, count: 1000, all: newDurations()}
+		s.p = r.start(s.store)
+		s.measure()
+		if len(s.disk) != soakLeast || len(s.late) != soakLeast {
+			t.Errorf("%d and %d samples after the time was over; want %d", len(s.disk), len(s.late), soakLeast)
+		}
+		try(s.p.stop())
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A load that is over is forgotten, so that memory does not grow, and another delivery of its tasks is noticed.
 func TestSoakForgets(t *testing.T) {
 	r := &run{ctx: t.Context(), receiver: newReceiver(), scenario: "soak"}

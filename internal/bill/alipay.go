@@ -27,7 +27,7 @@ const maxUnpacked = 4 << 30
 // ReadAlipay yields the lines of Alipay's trade bill (bill_type trade): a zip archive of CSV files in
 // GBK. The archive is copied to a temporary file in dir first; empty: the system's directory. The files
 // with details (业务明细) are read, and the files with totals for each shop are not. Each file must end
-// with 交易合计 and 退款合计, which must agree with its lines.
+// with 交易合计 and 退款合计, which must agree with its lines. The line 账号 says whose lines they are.
 //
 // The form was taken from published bills; Alipay's own description could not be confirmed. Neither
 // could it be confirmed how Alipay writes a value that contains a comma: a line with too many values
@@ -115,6 +115,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 // An alipayBill is one file with details.
 type alipayBill struct {
+	owner  Owner // empty: the file has not said it
 	header *table
 	sums   [2]struct { // by Kind
 		lines, received int64
@@ -167,6 +168,7 @@ func (b *alipayBill) line(row string) (Line, error) {
 		ChannelOrderNo: cell(values, t.column("商户订单号")),
 		State:          cell(values, t.column("业务类型")),
 		Currency:       "CNY",
+		Owner:          b.owner,
 	}
 	if strings.ContainsRune(l.ChannelOrderNo+l.TransactionID, '\ufffd') {
 		return Line{}, errors.New("the order's number is not in GBK")
@@ -220,8 +222,16 @@ func (b *alipayBill) split(row string) ([]string, error) {
 // about which it could not be confirmed which column it adds up.
 var alipaySum = regexp.MustCompile(`^#(交易|退款)合计[：:](\d+)笔(?:[，,]商家实收(?:退款)?共(-?[0-9.]+)元)?`)
 
-// compare compares a line of the file's totals with the lines. Other comments are ignored.
+// alipayAccount matches "#账号：[20884012345678900156]": the seller's number of 16 digits,
+// and 0156 behind it in all published bills.
+var alipayAccount = regexp.MustCompile(`^#账号[：:]\[?(2088\d{12})\d{0,4}(?:\D|$)`)
+
+// compare compares a line of the file's totals with the lines, and keeps whose bill it is. Other comments
+// are ignored.
 func (b *alipayBill) compare(comment string) error {
+	if m := alipayAccount.FindStringSubmatch(comment); m != nil {
+		b.owner = Owner{No: m[1]}
+	}
 	m := alipaySum.FindStringSubmatch(comment)
 	if m == nil {
 		return nil

@@ -1,12 +1,15 @@
 package bill
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/coded"
 )
 
 // A DifferenceKind says how the bill and bellman differ.
@@ -48,6 +51,8 @@ type Counts struct {
 	Matched  int // lines that agree with bellman
 	Outside  int // lines whose time is outside the period
 	Deferred int // missing orders and refunds that were left to the comparison of the next period
+	Owned    int // lines that say that they are the account's
+	Others   int // lines that say that they are another's, which were left out
 
 	Differences map[DifferenceKind]int // without kinds of which there are none
 }
@@ -60,6 +65,8 @@ func (n *Counts) Add(more *Counts) {
 	n.Matched += more.Matched
 	n.Outside += more.Outside
 	n.Deferred += more.Deferred
+	n.Owned += more.Owned
+	n.Others += more.Others
 	for kind, of := range more.Differences {
 		n.Differences[kind] += of
 	}
@@ -68,6 +75,7 @@ func (n *Counts) Add(more *Counts) {
 // A Bill is the bill of one account at a channel.
 type Bill struct {
 	Account string // as in [Decided]
+	Owner   Owner  // whose lines are compared; those of others are left out, and a bill with no other lines fails
 	Lines   iter.Seq2[Line, error]
 
 	// Before is the bill of the period before; nil: none. A sequence without lines says that the
@@ -163,7 +171,8 @@ type party struct {
 	before  bool   // the bill of the period before was read
 	failed  bool
 	counts  Counts
-	near    bool // a line outside the period is within Edge of it
+	near    bool  // a line outside the period is within Edge of it
+	other   Owner // of the first line that was left out
 }
 
 // step returns the error of ctx now and then.
@@ -200,14 +209,19 @@ func (c *comparison) readBills(bills []Bill) (failed []Failure, err error) {
 		c.counts.Payments += p.counts.Payments
 		c.counts.Refunds += p.counts.Refunds
 		c.counts.Outside += p.counts.Outside
+		c.counts.Owned += p.counts.Owned
+		c.counts.Others += p.counts.Others
 	}
 	return failed, nil
 }
 
 // readBill reads a bill. wrong is what is wrong with the bill; err ends the comparison.
 func (c *comparison) readBill(p *party, b *Bill) (wrong, err error) {
-	if wrong, err = c.readLines(p, b.Lines, ofBill); wrong != nil || err != nil {
+	if wrong, err = c.readLines(p, b.Owner, b.Lines, ofBill); wrong != nil || err != nil {
 		return wrong, err
+	}
+	if n := &p.counts; n.Others > 0 && n.Owned == 0 {
+		return coded.Errorf("reconcile.other_merchant", "none of its %d lines is of %s: the first is of %.60s. Is it the bill of another merchant?", n.Others, b.Owner, p.other), nil
 	}
 	if n := p.counts.Payments + p.counts.Refunds; n > 0 && p.counts.Outside == n && !p.near {
 		return fmt.Errorf("none of its %d lines is of the period from %s to %s: %w",
@@ -216,13 +230,13 @@ func (c *comparison) readBill(p *party, b *Bill) (wrong, err error) {
 	if b.Before == nil {
 		return nil, nil
 	}
-	if wrong, err = c.readLines(p, b.Before, ofBefore); wrong != nil {
+	if wrong, err = c.readLines(p, b.Owner, b.Before, ofBefore); wrong != nil {
 		wrong = fmt.Errorf("the period before: %w", wrong)
 	}
 	return wrong, err
 }
 
-func (c *comparison) readLines(p *party, lines iter.Seq2[Line, error], source byte) (wrong, err error) {
+func (c *comparison) readLines(p *party, owner Owner, lines iter.Seq2[Line, error], source byte) (wrong, err error) {
 	var value coder
 	for l, err := range lines {
 		if err != nil {
@@ -231,8 +245,15 @@ func (c *comparison) readLines(p *party, lines iter.Seq2[Line, error], source by
 		if err := c.step(); err != nil {
 			return nil, err
 		}
+		if !owner.owns(l.Owner) {
+			if source == ofBill {
+				p.other = cmp.Or(p.other, l.Owner)
+				p.counts.Others++
+			}
+			continue
+		}
 		if source == ofBill {
-			c.count(p, &l)
+			c.count(p, &l, owner)
 		} else if !l.Time.IsZero() && l.Time.Before(c.From.Add(-2*c.Edge)) {
 			continue // too early for any order that this comparison reports
 		}
@@ -247,8 +268,11 @@ func (c *comparison) readLines(p *party, lines iter.Seq2[Line, error], source by
 	return nil, nil
 }
 
-func (c *comparison) count(p *party, l *Line) {
+func (c *comparison) count(p *party, l *Line, owner Owner) {
 	n := &p.counts
+	if owner.No != "" && l.Owner.No != "" {
+		n.Owned++
+	}
 	if !l.Failed && l.Kind == Payment {
 		n.Payments++
 	}

@@ -34,6 +34,8 @@
 //     nothing false at the border. Each comparison leaves the missing orders of its last Edge to the
 //     next one, which looks for them in both bills. Each comparison then reports the orders of its
 //     period moved back by Edge, and these periods do not overlap either.
+//   - Lines of another [Owner] are left out: a service provider's bill has those of all its
+//     sub-merchants. A bill that has no other lines is an error.
 //   - If the times of all lines are outside the period, the file is the bill of another day: an error.
 //
 // The package imports no store and no configuration. Its callers say where orders come from and where

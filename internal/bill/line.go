@@ -35,10 +35,36 @@ type Line struct {
 
 	Time   time.Time // of the payment, or when the refund was accepted, in UTC; zero: the bill does not say
 	Number int       // line in the file, from 1
+	Owner  Owner     `json:"-"` // whose line it is; Compare checks it, and does not report it
 }
 
 // Sum returns the amount of the payment or refund.
 func (l *Line) Sum() int64 { return l.Amount + l.RefundAmount } // one of the two is 0
+
+// An Owner is a merchant by the channel's numbers. The zero Owner is not known.
+type Owner struct {
+	No  string // of the merchant: 商户号, or the seller's number at Alipay
+	Sub string // of the sub-merchant for which the merchant acts (特约商户号); empty: none
+}
+
+func (o Owner) String() string {
+	if o.Sub == "" {
+		return o.No
+	}
+	return o.No + ":" + o.Sub
+}
+
+// owns reports whether a line of another Owner may be the account's: always if either is not known. A
+// sub-merchant's own bill may name it alone, or after the merchant that acts for it.
+func (o Owner) owns(line Owner) bool {
+	switch {
+	case o.No == "" || line.No == "" || line == o:
+		return true
+	case o.Sub == "":
+		return line.Sub == o.No
+	}
+	return line == Owner{No: o.Sub}
+}
 
 // A Decided is an order or a refund as bellman knows it. An order that bellman still watches is one
 // too: its Paid is false.

@@ -30,6 +30,7 @@ type Mapping struct {
 	RefundNo       string // not empty or 0 in a line: the line is a refund
 	RefundAmount   string // of the refund; of a line without RefundNo: how much of the payment was refunded
 	Time           string
+	MchID          string // the merchant whose line it is: either number of an [Owner]
 
 	NoHeader        bool   // the first line is data; columns are numbers then
 	DefaultCurrency string // for lines without one; default CNY
@@ -63,7 +64,7 @@ func ReadCSV(r io.Reader, m Mapping) iter.Seq2[Line, error] {
 // A mapped is a Mapping whose columns were found; -1: there is none.
 type mapped struct {
 	Mapping
-	order, id, amount, currency, state, refundNo, refunded, at int
+	order, id, amount, currency, state, refundNo, refunded, at, mch int
 }
 
 func (m Mapping) read(r io.Reader, yield func(Line) bool) error {
@@ -124,7 +125,7 @@ func (m Mapping) find(first []string) (*mapped, error) {
 	c := &mapped{Mapping: m}
 	for at, name := range map[*int]string{
 		&c.order: m.ChannelOrderNo, &c.id: m.TransactionID, &c.amount: m.Amount, &c.currency: m.Currency,
-		&c.state: m.State, &c.refundNo: m.RefundNo, &c.refunded: m.RefundAmount, &c.at: m.Time,
+		&c.state: m.State, &c.refundNo: m.RefundNo, &c.refunded: m.RefundAmount, &c.at: m.Time, &c.mch: m.MchID,
 	} {
 		if *at = -1; name == "" {
 			continue
@@ -146,6 +147,7 @@ func (m *mapped) lines(values []string) ([]Line, error) {
 		RefundNo:       number(values, m.refundNo),
 		Currency:       cmp.Or(cell(values, m.currency), m.DefaultCurrency, "CNY"),
 		State:          cell(values, m.state),
+		Owner:          Owner{No: cell(values, m.mch)},
 	}
 	code := money.Code(l.Currency)
 	if code == "" {

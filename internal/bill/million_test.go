@@ -83,7 +83,7 @@ func BenchmarkMillion(b *testing.B) {
 	for b.Loop() {
 		reset()
 		o := Options{From: from, To: to, Dir: b.TempDir()}
-		counts, err := compareOne(b.Context(), Bill{Lines: ReadWeChatTrade(generated(n))}, generatedOrders(n), o, func(Difference) error { return nil })
+		counts, err := compareOne(b.Context(), Bill{Owner: Owner{No: "1800236710"}, Lines: ReadWeChatTrade(generated(n))}, generatedOrders(n), o, func(Difference) error { return nil })
 		if err != nil || counts.Matched != n-n/1000 || counts.Differences[AmountDiffers] != n/1000 {
 			b.Fatalf("%+v, %v", counts, err)
 		}

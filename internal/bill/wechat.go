@@ -15,6 +15,7 @@ import (
 // ReadWeChatTrade yields the lines of WeChat Pay's trade bill (交易账单) of any type: ALL, SUCCESS or
 // REFUND, in the present and in the older form. The bill is CSV in UTF-8; every value begins with a
 // backquote. The number of lines and the sums of amounts must agree with the bill's own.
+// The columns 商户号 and 特约商户号 say whose line it is.
 // https://pay.weixin.qq.com/docs/merchant/products/bill-download/format-trade.html
 //
 // A refund's state is its state when the bill was made; WeChat Pay does not bring it up to date. A
@@ -70,11 +71,13 @@ func newTrade(t *table) func([]string) (Line, bool, error) {
 		refunded = t.column("申请退款金额", "退款金额")
 		refund   = t.column("退款状态")
 		accepted = t.column("退款申请时间") // in the bill of type REFUND, where 交易时间 is that of the payment
+		mch      = t.column("商户号")
+		sub      = t.column("特约商户号", "子商户号") // 0 or empty if there is none
 	)
 	return func(values []string) (l Line, keep bool, err error) {
 		l = Line{
 			ChannelOrderNo: cell(values, order), TransactionID: cell(values, id),
-			Currency: cell(values, currency), State: cell(values, state),
+			Currency: cell(values, currency), State: cell(values, state), Owner: Owner{number(values, mch), number(values, sub)},
 		}
 		when := cell(values, at)
 		column := amount

@@ -23,6 +23,18 @@ func (c *Channel) Identity() string {
 	return strings.TrimSuffix(c.Endpoint()+":"+sub, ":")
 }
 
+// Owner returns the numbers by which the provider's bills name the account: of the merchant, and of the sub-merchant for
+// which it acts. Empty: not known.
+func (c *Channel) Owner() (no, sub string) {
+	switch c.Kind {
+	case "wechatpay":
+		return c.MchID, c.SubMchID
+	case "alipay":
+		return c.SellerID, ""
+	}
+	return c.Provider.MerchantID, c.Provider.SubMerchantID
+}
+
 // Endpoint names what the provider's limits count; empty: no built-in channel. WeChat Pay counts the requests of
 // a service provider and all its sub-merchants together, and both versions of its API know an order by the same
 // number. That Alipay counts those of an application together could not be confirmed.

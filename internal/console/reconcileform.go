@@ -27,6 +27,7 @@ type newReconcileView struct {
 	From      string // channel or file
 	Mapping   string
 	NoRefunds bool
+	Unknown   bool
 	pauseForm
 }
 
@@ -57,7 +58,7 @@ func (q *request) startReconcile() {
 	in := q.r.PostForm
 	v := &newReconcileView{
 		Queue: in.Get("queue"), Account: strings.TrimSpace(in.Get("account")), Bill: in.Get("bill"), Date: strings.TrimSpace(in.Get("date")), From: in.Get("from"), Mapping: strings.TrimSpace(in.Get("map")),
-		NoRefunds: in.Get("no_refunds") != "", pauseForm: pauseForm{Reason: strings.TrimSpace(in.Get("reason"))},
+		NoRefunds: in.Get("no_refunds") != "", Unknown: in.Get("unknown") != "", pauseForm: pauseForm{Reason: strings.TrimSpace(in.Get("reason"))},
 	}
 	run, err := q.compared(v)
 	if err != nil {
@@ -74,7 +75,7 @@ func (q *request) compared(v *newReconcileView) (run reconcile.Run, err error) {
 	if err := unreasoned(v.Reason); err != nil {
 		return run, err
 	}
-	wanted := reconcile.Request{Queue: v.Queue, Account: v.Account, Bill: reconcile.BillKind(v.Bill), Date: v.Date, NoRefunds: v.NoRefunds, By: q.by(v.Reason)}
+	wanted := reconcile.Request{Queue: v.Queue, Account: v.Account, Bill: reconcile.BillKind(v.Bill), Date: v.Date, NoRefunds: v.NoRefunds, Unknown: v.Unknown, By: q.by(v.Reason)}
 	if v.From != reconcile.FromFile {
 		return q.reconciles.Start(q.r.Context(), wanted)
 	}

@@ -163,7 +163,7 @@ func (w *writer) each(ctx context.Context, q *Queue, accounts []Account) (failur
 	bills := make([]bill.Bill, len(accounts))
 	for i, at := range accounts {
 		before := w.lines(ctx, &at, from.AddDate(0, 0, -1).Format(time.DateOnly))
-		bills[i] = bill.Bill{Account: at.Identity, Lines: w.lines(ctx, &at, w.run.Date), Before: func(yield func(bill.Line, error) bool) {
+		bills[i] = bill.Bill{Account: at.Identity, Owner: at.Owner, Lines: w.lines(ctx, &at, w.run.Date), Before: func(yield func(bill.Line, error) bool) {
 			for l, err := range before {
 				lacks[at.Identity] = err != nil
 				if !yield(l, err) {
@@ -197,7 +197,7 @@ func (w *writer) withoutBefore(ctx context.Context, q *Queue, bills []bill.Bill,
 		}
 		w.log.Warn("the bill of the day before is missing: differences near midnight are marked", "reconciliation", w.run.ID, "queue", w.run.Queue, "account", f.Account, "err", f.Err)
 		i := slices.IndexFunc(bills, func(b bill.Bill) bool { return b.Account == f.Account })
-		again = append(again, bill.Bill{Account: f.Account, Lines: bills[i].Lines})
+		again = append(again, bill.Bill{Account: f.Account, Owner: bills[i].Owner, Lines: bills[i].Lines})
 	}
 	if len(again) == 0 {
 		return left, nil

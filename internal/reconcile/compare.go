@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -96,6 +97,23 @@ func (w *writer) write(ctx context.Context) error {
 		return fmt.Errorf("keep differences: %w", err)
 	}
 	return nil
+}
+
+// discard deletes the pages of a result that is refused. Those that remain after an error are deleted after the next
+// result.
+func (w *writer) discard(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // the caller may have gone
+	defer cancel()
+	var gone []store.Doc
+	for page := range w.pages {
+		gone = append(gone, store.Doc{Kind: pageKind, Name: pageName(w.run.ID, w.token, page)})
+	}
+	for some := range slices.Chunk(gone, pageSize) {
+		if err := w.store.Commit(ctx, &store.Batch{Docs: some}); err != nil {
+			w.log.Warn("pages of a refused reconciliation cannot be deleted", "reconciliation", w.run.ID, "err", err)
+			return
+		}
+	}
 }
 
 // finish writes the last page, and sets the result of the run, which the caller saves.

@@ -17,6 +17,7 @@ var columns = map[string]func(*bill.Mapping) *string{
 	"state":            func(m *bill.Mapping) *string { return &m.State },
 	"refund_no":        func(m *bill.Mapping) *string { return &m.RefundNo },
 	"refund_amount":    func(m *bill.Mapping) *string { return &m.RefundAmount },
+	"mch_id":           func(m *bill.Mapping) *string { return &m.MchID },
 	"time":             func(m *bill.Mapping) *string { return &m.Time },
 	"time_format":      func(m *bill.Mapping) *string { return &m.TimeFormat },
 	"default_currency": func(m *bill.Mapping) *string { return &m.DefaultCurrency },

@@ -3,15 +3,18 @@ package reconcile_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A file is compared at once, with a mapping, and refused if it is wrong.
@@ -57,6 +60,109 @@ func TestFile(t *testing.T) {
 		w.queue.Read = func(f io.Reader) iter.Seq2[bill.Line, error] { return bill.ReadWeChatTrade(f) }
 		if _, err := r.File(t.Context(), in, nil, strings.NewReader("no bill")); err == nil {
 			t.Error("a file that is no bill was accepted as the channel's")
+		}
+	})
+}
+
+// A file of another merchant is refused, and leaves nothing behind. A file that does not say whose it is, and of which
+// nothing is known here, is refused too, unless the caller says that it is the account's.
+func TestFileOfAnotherMerchant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		w.order("A1", "PAID")
+		w.queue.Owner = bill.Owner{No: "1230000109"}
+		r := w.runs()
+		in := reconcile.Request{Queue: "pay", Date: date}
+		// text is a file with n lines that bellman does not know, behind others.
+		text := func(n int, lines string) string {
+			var b strings.Builder
+			b.WriteString("no,fee,at,mch\n" + lines)
+			for i := range n {
+				fmt.Fprintf(&b, "X%d,1,2000-01-02 12:00:00,1900000001\n", i)
+			}
+			return b.String()
+		}
+		const known, differs = "A1,100,2000-01-02 12:00:00,1230000109\n", "A1,99,2000-01-02 12:00:00,1230000109\n"
+		says := "channel_order_no=no,amount=fee,time=at,mch_id=mch"
+		silent := "channel_order_no=no,amount=fee,time=at"
+		for _, tt := range []struct {
+			name, text, mapping string
+			unknown             bool
+			total               int
+			want                string // the error
+		}{
+			{"another merchant", text(3, ""), says, false, 0, "none of its 3 lines is of 1230000109: the first is of 1900000001."},
+			{"another merchant, by order", text(300, ""), says, true, 0, "none of its 300 lines is of 1230000109: the first is of 1900000001."},
+			{"some of another merchant", text(300, known), says, false, 0, ""},
+			{"says whose it is, and nothing is known", strings.ReplaceAll(text(300, ""), "1900000001", "1230000109"), says, false, 301, ""},
+			{"nothing is known", text(300, ""), silent, false, 0, "none of its lines agrees with an order: 300 of 300 are missing here"},
+			{"nothing agrees", text(300, differs), silent, false, 0, "300 of 301 are missing here"},
+			{"nothing is known, by order", text(300, ""), silent, true, 301, ""},
+			{"few lines", text(99, ""), silent, false, 100, ""},
+			{"one agrees", text(300, known), silent, false, 300, ""},
+		} {
+			m, err := reconcile.ParseMapping(tt.mapping)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := recorded(t, w)
+			in.Unknown = tt.unknown
+			run, err := r.File(t.Context(), in, m, strings.NewReader(tt.text))
+			switch {
+			case tt.want != "":
+				var invalid *bellman.Invalid
+				if !errors.As(err, &invalid) || invalid.Fields[0].Field != "file" || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("%s: %v; want the file invalid: %q", tt.name, err, tt.want)
+				}
+				if after := recorded(t, w); after != before {
+					t.Errorf("%s: the store has %s; want %s, as before", tt.name, after, before)
+				}
+			case err != nil || run.Total() != tt.total:
+				t.Errorf("%s: %+v, %v; want %d differences", tt.name, run, err, tt.total)
+			}
+		}
+		w.queue.Owner = bill.Owner{}
+		m, _ := reconcile.ParseMapping(says)
+		if _, err := r.File(t.Context(), in, m, strings.NewReader(text(3, ""))); err == nil || !strings.Contains(err.Error(), "no number of the account is known") {
+			t.Errorf("an account without a number: %v; want the mapping refused", err)
+		}
+	})
+}
+
+// recorded describes everything that reconciliations keep in the store.
+func recorded(t *testing.T, w *world) string {
+	t.Helper()
+	heads, err := w.Docs(t.Context(), store.DocFilter{Kind: "reconciliation"}, 1000)
+	pages, err2 := w.Docs(t.Context(), store.DocFilter{Kind: "reconciliation-page"}, 1000)
+	audits, err3 := w.Audits(t.Context(), time.Time{}, 1000)
+	if err := errors.Join(err, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%d audits, %d pages", len(audits), len(pages))
+	for _, d := range heads {
+		text += ", " + string(d.Value)
+	}
+	return text
+}
+
+// The bill that a channel sends is checked, too: the run waits, and has no result.
+func TestChannelSendsAnotherMerchantsBill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		w.order("A1", "PAID")
+		w.queue.Owner = bill.Owner{No: "1230000109"}
+		w.line("X1", 100).Owner = bill.Owner{No: "1900000001"}
+		r := w.runs()
+		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 0)
+		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Waiting || !run.Finished.IsZero() ||
+			!strings.Contains(run.Error, "none of its 1 lines is of 1230000109: the first is of 1900000001") {
+			t.Errorf("%+v, %v; want it waiting, with an error that names both merchants", run, err)
 		}
 	})
 }

@@ -69,6 +69,7 @@ type Queue struct {
 type Account struct {
 	Name     string // under which it is registered; empty: the queue's own
 	Identity string // by which the channel knows it, as in package order
+	Owner    bill.Owner
 
 	Statement           // the bill of payments and refunds
 	FundFlow  Statement // the bill of what reached and left the account; its functions are nil if there is none
@@ -148,6 +149,7 @@ type Request struct {
 	Bill      BillKind
 	Date      string // such as 2026-11-21
 	NoRefunds bool
+	Unknown   bool // a file is compared even if nothing in it is known here
 	By        bellman.By
 }
 
@@ -266,7 +268,8 @@ func invalid(field string, err error) error {
 }
 
 // File compares a file with the orders of a queue, and returns when the result is stored. A nil mapping means
-// that the file is a bill of the queue's channel. An error of the file is a *bellman.Invalid of the field file.
+// that the file is a bill of the queue's channel. An error of the file is a *bellman.Invalid of the field file: a
+// file that is not the account's is one.
 func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Reader) (Run, error) {
 	q, at, err := r.check(ctx, &in)
 	if err != nil {
@@ -274,6 +277,9 @@ func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Re
 	}
 	if m == nil && at.of(in.Bill).Read == nil {
 		return Run{}, invalid("map", coded.Errorf("reconcile.no_reader", "is missing: the channel of %.60q has no bill that is known; say which columns the file has", in.Queue))
+	}
+	if m != nil && m.MchID != "" && at.Owner.No == "" {
+		return Run{}, invalid("map", coded.Errorf("reconcile.map_mch_id", "names a column of mch_id, and no number of the account is known: leave it out, or give the account one (seller_id at Alipay)"))
 	}
 	read := at.of(in.Bill).Read
 	if m != nil {
@@ -284,16 +290,19 @@ func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Re
 		return Run{}, err
 	}
 	w := r.writer(&run, func() bool { return true })
-	failed, err := w.compare(ctx, &q, []bill.Bill{{Account: at.Identity, Lines: read(file)}})
+	failed, err := w.compare(ctx, &q, []bill.Bill{{Account: at.Identity, Owner: at.Owner, Lines: read(file)}})
 	switch {
 	case err == nil && ctx.Err() != nil:
 		err = ctx.Err()
 	case err == nil && len(failed) > 0:
 		err = invalid("file", failed[0].Err)
+	case err == nil && !in.Unknown && strange(&w.counts, in.NoRefunds):
+		err = invalid("file", coded.Errorf("reconcile.unknown", "does not say whose bill it is, and none of its lines agrees with an order: %d of %d are missing here. If it is the bill of this account, compare it with unknown=true (--unknown)", w.counts.Differences[bill.MissingHere], w.counts.Payments+w.counts.Refunds))
 	case err == nil:
 		err = w.finish(ctx)
 	}
 	if err != nil {
+		w.discard(ctx)
 		return Run{}, err
 	}
 	run.State = Done
@@ -302,6 +311,19 @@ func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Re
 	}
 	r.swept(ctx, &h.Run)
 	return h.Run, nil
+}
+
+// fewLines is the number of lines below which a bill may have nothing that is known here.
+const fewLines = 100
+
+// strange reports whether a bill is probably another account's: it does not say whose it is, none of its lines agrees,
+// and most are missing here.
+func strange(n *bill.Counts, noRefunds bool) bool {
+	lines := n.Payments
+	if !noRefunds {
+		lines += n.Refunds
+	}
+	return n.Owned == 0 && n.Matched == 0 && lines >= fewLines && 2*n.Differences[bill.MissingHere] > lines
 }
 
 // Get returns a run. It returns bellman.ErrNotFound if there is none.

@@ -2832,6 +2832,11 @@ export interface components {
             no_refunds: boolean;
             /**
              * Format: int32
+             * @description Lines of other merchants in the bill, such as a service provider's other sub-merchants. They were left out.
+             */
+            others: number;
+            /**
+             * Format: int32
              * @description Payments in the bill.
              */
             payments: number;
@@ -5289,6 +5294,8 @@ export interface operations {
                 reason?: string;
                 /** @description true: refunds are not compared. */
                 no_refunds?: boolean;
+                /** @description true: a file that does not say whose bill it is, and of which nothing is known here, is compared. Otherwise it is refused if it has 100 lines or more. */
+                unknown?: boolean;
             };
             header?: never;
             path?: never;

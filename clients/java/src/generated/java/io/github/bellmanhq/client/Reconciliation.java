@@ -25,6 +25,7 @@ import java.util.Map;
  * @param matched Lines of the bill that agree with bellman.
  * @param next When the bill is asked for again; null: it is not.
  * @param noRefunds see the API
+ * @param others Lines of other merchants in the bill, such as a service provider's other sub-merchants. They were left out.
  * @param payments Payments in the bill.
  * @param queue see the API
  * @param reason see the API
@@ -55,6 +56,7 @@ public record Reconciliation(
         int matched,
         Instant next,
         boolean noRefunds,
+        int others,
         int payments,
         String queue,
         String reason,
@@ -86,6 +88,7 @@ public record Reconciliation(
                 r.int32("matched", 0),
                 r.time("next"),
                 r.bool("no_refunds", false),
+                r.int32("others", 0),
                 r.int32("payments", 0),
                 r.text("queue"),
                 r.text("reason"),
