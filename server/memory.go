@@ -42,13 +42,20 @@ func cacheFor(limit int64) int64 {
 	return min(max(third, least), most)
 }
 
-// GiveBackMemory returns unused heap to the operating system whenever a quiet second follows much
-// allocation, until ctx ends. Without it the runtime keeps that heap for the next burst. Call it in
-// a server process only.
+// GiveBackMemory looks at the memory once a second until ctx ends. Call it in a server process only, after TuneMemory.
+//
+// It returns unused heap to the operating system whenever a quiet second follows much allocation. Without it the runtime
+// keeps that heap for the next burst.
+//
+// It raises the memory limit while the memory in use comes near it, for example that of thousands of connections. With a
+// limit below the memory in use, the collector would run all the time and free nothing. GOMEMLIMIT in the environment
+// is kept.
 func GiveBackMemory(ctx context.Context) {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
+	least := debug.SetMemoryLimit(-1)
+	follow := os.Getenv("GOMEMLIMIT") == ""
+	read := readMemoryUse()
 	var r rest
 	for {
 		select {
@@ -56,11 +63,43 @@ func GiveBackMemory(ctx context.Context) {
 			return
 		case <-look.C:
 		}
-		metrics.Read(sample)
-		if r.begins(sample[0].Value.Uint64()) {
+		m := read()
+		if follow {
+			debug.SetMemoryLimit(m.limit(least))
+		}
+		if r.begins(m.allocated) {
 			debug.FreeOSMemory()
 		}
 	}
+}
+
+// A memoryUse is what the runtime says about its memory, in bytes.
+type memoryUse struct {
+	allocated uint64 // since the process began
+	live      uint64 // in the heap after the last collection
+	other     uint64 // stacks, the allocator's own, and the like
+}
+
+// readMemoryUse returns a function that reads the memory. It reuses what it needs for that.
+func readMemoryUse() func() memoryUse {
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/allocs:bytes"},
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+	}
+	return func() memoryUse {
+		metrics.Read(samples)
+		of := func(i int) uint64 { return samples[i].Value.Uint64() }
+		return memoryUse{of(0), of(1), of(2) - of(3) - of(4) - of(5)}
+	}
+}
+
+// limit returns least, or the limit that lets the heap grow by a third of what is live before the next collection.
+func (m memoryUse) limit(least int64) int64 {
+	return max(least, int64(m.live/3*4+m.other))
 }
 
 // A rest is a second with few allocations after many.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"math"
+	"runtime/debug"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,6 +60,41 @@ func TestCacheForLimit(t *testing.T) {
 	} {
 		if got := cacheFor(limit); got != want {
 			t.Errorf("cacheFor(%d) = %d; want %d", limit, got, want)
+		}
+	}
+}
+
+func TestLimitOfMemoryUse(t *testing.T) {
+	for _, tt := range []struct{ live, other, least, want int64 }{
+		{40, 20, 112, 112},
+		{69, 20, 112, 112},
+		{69, 21, 112, 113},
+		{120, 20, 112, 180},
+		{120, 20, 200, 200},
+	} {
+		m := memoryUse{live: uint64(tt.live << 20), other: uint64(tt.other << 20)}
+		if got := m.limit(tt.least << 20); got != tt.want<<20 {
+			t.Errorf("%d MiB live and %d other, with %d at least: the limit is %d bytes; want %d MiB", tt.live, tt.other, tt.least, got, tt.want)
+		}
+	}
+}
+
+// The limit follows the memory in use, but GOMEMLIMIT is kept.
+func TestGiveBackMemoryRaisesTheLimit(t *testing.T) {
+	for _, tt := range []struct {
+		env  string
+		kept bool
+	}{{"", false}, {"1MiB", true}} {
+		const limit = 1 << 20
+		t.Setenv("GOMEMLIMIT", tt.env)
+		before := debug.SetMemoryLimit(limit)
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			GiveBackMemory(ctx)
+		})
+		if got := debug.SetMemoryLimit(before); (got == limit) != tt.kept {
+			t.Errorf("GOMEMLIMIT is %q and the limit %d: it is %d afterwards; want it kept: %t", tt.env, limit, got, tt.kept)
 		}
 	}
 }

@@ -34,7 +34,16 @@ func startWork(of, store string, e bench.Effort, url string) (stop func() error,
 	if err != nil {
 		return nil, err
 	}
-	c := exec.Command(self, workCommand, of, url, strconv.Itoa(e.Workers), e.Looks.String())
+	stop, err = startProcess(exec.Command(self, workCommand, of, url, strconv.Itoa(e.Workers), e.Looks.String()), store)
+	if err != nil {
+		return nil, fmt.Errorf("the workers of %s: %w", of, err)
+	}
+	return stop, nil
+}
+
+// startProcess starts a process of workers. It gets the store as a line of its standard input, says that it is ready,
+// and stops when its input ends.
+func startProcess(c *exec.Cmd, store string) (stop func() error, err error) {
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -53,7 +62,7 @@ func startWork(of, store string, e bench.Effort, url string) (stop func() error,
 	}
 	fmt.Fprintln(in, store) // it may have a password, and arguments are readable by every user
 	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
-		return nil, errors.Join(fmt.Errorf("the workers of %s did not start: %w", of, err), stop())
+		return nil, errors.Join(fmt.Errorf("they did not start: %w", err), stop())
 	}
 	return stop, nil
 }
