@@ -1,13 +1,18 @@
 package order
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order/internal/wire"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // The events of the tasks that an order's watch adds. A decision's event is
@@ -36,6 +41,36 @@ const lateWatchKey = "/late_watch"
 // late_payment or duplicate_payment/HASH. The key contains the order's queue: one order number may be tried at two channels,
 // and one queue may notify about both.
 func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + what }
+
+// maxOwn is how many tasks of an order's number [AddOwn] looks through: other merchants may have orders of that number.
+const maxOwn = 200
+
+// AddOwn adds the notifications that were sent to the address of their queue ([Recipient.Own]) to the tasks of one
+// order, which are sorted from the newest. Such a notification has the order's number and no merchant. It adds only
+// those that sees accepts.
+func AddOwn(ctx context.Context, list func(context.Context, store.Filter, bellman.ID, int) ([]*bellman.Task, bellman.ID, error), tasks []*bellman.Task, sees func(*bellman.Task) bool) ([]*bellman.Task, error) {
+	if !slices.ContainsFunc(tasks, func(t *bellman.Task) bool { return t.Kind != bellman.KindNotify }) {
+		return tasks, nil
+	}
+	same, _, err := list(ctx, store.Filter{OrderNo: tasks[0].OrderNo}, bellman.ID{}, maxOwn)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(tasks)
+	for _, t := range same {
+		if t.MerchantNo == "" && sees(t) && slices.ContainsFunc(tasks, func(of *bellman.Task) bool { return tells(t.Key, of) }) {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b *bellman.Task) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	return all, nil
+}
+
+// tells reports whether key is that of a notification about a task.
+func tells(key string, of *bellman.Task) bool {
+	what, is := strings.CutPrefix(key, TellKey(of.Queue, of.Key, ""))
+	return is && (what == tellDecided || what == tellUndecided || what == tellLate || strings.HasPrefix(what, tellDuplicate+"/"))
+}
 
 // news returns what there is to tell of an order's result. Its key does not depend on the task that finds
 // the result, so each result is told once. taken are the fields of the payment.

@@ -428,6 +428,13 @@ func TestAccountsOfOneMerchantAreOneEndpoint(t *testing.T) {
 	if err != nil || a.Shared != "2/h" || a.Rate != "300/s" {
 		t.Errorf("shop1 has the rate %q, and shares %q, %v; want 300/s and 2/h", a.Rate, a.Shared, err)
 	}
+	const endpoint = "wechatpay:1900000002"
+	if names, err := api.PauseEndpoint(t.Context(), endpoint, client.Because{Reason: "before the first request"}); err != nil || !slices.Equal(names, []string{endpoint}) {
+		t.Errorf("a pause before the first request: %q, %v", names, err)
+	}
+	if names, err := api.ResumeEndpoint(t.Context(), endpoint, client.Because{}); err != nil || !slices.Equal(names, []string{endpoint}) {
+		t.Errorf("the end of that pause: %q, %v", names, err)
+	}
 	for i := range 4 {
 		account := []string{"shop1", "shop2"}[i%2]
 		create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: fmt.Sprint("ORDER", i), Account: account})
@@ -440,16 +447,16 @@ func TestAccountsOfOneMerchantAreOneEndpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(all.Endpoints, func(e client.Endpoint) bool { return e.Endpoint == "wechatpay:1900000002" })
+		i := slices.IndexFunc(all.Endpoints, func(e client.Endpoint) bool { return e.Endpoint == endpoint })
 		return i >= 0 && all.Endpoints[i].Waiting == 7
 	})
 	if n := asked(); n != 1 { // the second is half an hour later
 		t.Errorf("%d requests to both accounts at 2/h", n)
 	}
-	if names, err := api.PauseEndpoint(t.Context(), "wechatpay:1900000002", client.Because{Reason: "r"}); err != nil || !slices.Equal(names, []string{"wechatpay:1900000002"}) {
+	if names, err := api.PauseEndpoint(t.Context(), endpoint, client.Because{Reason: "r"}); err != nil || !slices.Equal(names, []string{endpoint}) {
 		t.Errorf("a pause of the endpoint: %q, %v", names, err)
 	}
-	if names, err := api.ResumeEndpoint(t.Context(), "wechatpay:1900000002", client.Because{Reason: "r"}); err != nil || !slices.Equal(names, []string{"wechatpay:1900000002"}) {
+	if names, err := api.ResumeEndpoint(t.Context(), endpoint, client.Because{Reason: "r"}); err != nil || !slices.Equal(names, []string{endpoint}) {
 		t.Errorf("the end of the pause: %q, %v", names, err)
 	}
 	in := two.put()

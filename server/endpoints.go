@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/endpoints"
 )
 
 // PauseEndpoint pauses an endpoint, in any spelling of its name. A queue that is an endpoint is
@@ -39,6 +40,9 @@ func (f front) stop(ctx context.Context, name string, by bellman.By, ofEndpoint,
 // endpoint returns the endpoint that a name means, in the spelling of tasks. queue is true if it is the endpoint
 // of a queue. A name that was paused before is always valid, so that its pause can end.
 func (s *Server) endpoint(ctx context.Context, name string) (endpoint string, queue bool, err error) {
+	if endpoints.IsAccount(name) {
+		return name, false, nil
+	}
 	if endpoint, err = s.reached(name); err == nil {
 		return endpoint, false, nil
 	}

@@ -350,8 +350,10 @@ queues:
     then: {PAID: [tell, {queue: ledger, template: {format: query, fields: {no: order_no, amt: amount}}}], template: {format: xml, fields: {no: order_no, who: vars.who}}}
 `), "")
 	t.Cleanup(stop)
-	if _, _, err := api.PutMerchant(t.Context(), "M1", client.PutMerchant{NotifyURL: merchant.url + "/m", Sign: &client.MerchantSign{Scheme: "md5_params", Secrets: []string{"merchant-key"}}}); err != nil {
-		t.Fatal(err)
+	for _, no := range []string{"M1", "M2"} {
+		if _, _, err := api.PutMerchant(t.Context(), no, client.PutMerchant{NotifyURL: merchant.url + "/m", Sign: &client.MerchantSign{Scheme: "md5_params", Secrets: []string{"merchant-key"}}}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "A1", Vars: map[string]string{"who": "a<b"}})
 	wait := time.NewTicker(5 * time.Millisecond)
@@ -370,5 +372,21 @@ queues:
 	}
 	if l := ledger.heard()[0]; l.path != "/in" || l.method != "GET" || l.fields.Encode() != "amt=1299&no=A1&sign="+sum("amt=1299&no=A1&key=ledger-key") {
 		t.Errorf("ledger told %+v", l)
+	}
+
+	// The order's page has both, and nothing of another merchant's order of that number.
+	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M2", OrderNo: "A1", ChannelOrderNo: "B1", Vars: map[string]string{"who": "b"}})
+	passes(t, "the ledger is told of the other order", func() bool { return len(ledger.heard()) == 2 })
+	o, err := api.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "A1"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var of []string
+	for _, task := range o.Tasks {
+		of = append(of, task.Queue+" "+task.Key)
+	}
+	slices.Sort(of)
+	if want := []string{"ledger orders/M1/A1/decided", "orders M1/A1", "tell orders/M1/A1/decided"}; !slices.Equal(of, want) {
+		t.Errorf("the order has the tasks %q; want %q", of, want)
 	}
 }

@@ -104,7 +104,7 @@ func stopCommand(name, short string, queue,
 		Short: short,
 		Args:  arguments(0, 1, "a queue's name, or --endpoint and a host"),
 	}
-	host := c.Flags().String("endpoint", "", "a host, host:port, or scheme://host:port")
+	host := c.Flags().String("endpoint", "", "a host, host:port, scheme://host:port, or an account such as wechatpay:1900000001")
 	reason := c.Flags().String("reason", "", "why, for the audit record")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		if (len(args) == 1) == (*host != "") {

@@ -53,7 +53,7 @@ func (a *API) registerOperate(h huma.API) {
 
 	type onHost = struct {
 		Caller
-		Host string `path:"host" maxLength:"400" doc:"A host, a host:port, a queue of kind order, or one full endpoint, escaped (https:%2F%2Fmerchant.example:443)."`
+		Host string `path:"host" maxLength:"400" doc:"A host, a host:port, a queue of kind order, an account such as wechatpay:1900000001, or one full endpoint, escaped (https:%2F%2Fmerchant.example:443)."`
 		Body *client.Because
 	}
 	host := func(do func(context.Context, string, bellman.By) error) func(context.Context, *onHost) (*answer[client.Paused], error) {

@@ -135,6 +135,9 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 			return nil, a.fail(err)
 		}
 	}
+	if tasks, err = order.AddOwn(ctx, a.reader.List, tasks, in.sees); err != nil {
+		return nil, a.fail(err)
+	}
 	out, err := a.order(ctx, tasks)
 	if err != nil {
 		return nil, a.fail(err)

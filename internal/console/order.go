@@ -117,8 +117,8 @@ func (q *request) findOrder(v *orderForm) {
 		return
 	}
 	v.Rows = ofMerchants(q.orderRows(tasks))
-	if len(v.Rows) > 1 { // a notice about nobody's order may name any number
-		v.Rows = slices.DeleteFunc(v.Rows, func(r row) bool { return r.Told != nil && r.MerchantNo == "" })
+	if len(v.Rows) > 1 { // a notice about nobody's order may name any number, and a ledger is told of no merchant's
+		v.Rows = slices.DeleteFunc(v.Rows, func(r row) bool { return r.MerchantNo == "" })
 	}
 	switch {
 	case len(v.Rows) == 0:
@@ -161,8 +161,8 @@ func (q *request) showOrder(status int, merchant, order string, form orderAct) {
 }
 
 // tasksOf reads the tasks of an order, newest first. more means that there are older ones.
-func (q *request) tasksOf(merchant, order string) (tasks []*bellman.Task, more bool, err error) {
-	f := store.Filter{MerchantNo: merchant, OrderNo: order}
+func (q *request) tasksOf(merchant, no string) (tasks []*bellman.Task, more bool, err error) {
+	f := store.Filter{MerchantNo: merchant, OrderNo: no}
 	var before bellman.ID
 	for s := newSearch(); ; {
 		page, next, err := q.reader.List(q.r.Context(), f, before, orderTasks-len(tasks))
@@ -172,10 +172,12 @@ func (q *request) tasksOf(merchant, order string) (tasks []*bellman.Task, more b
 		tasks = append(tasks, page...)
 		more = !next.IsZero()
 		if !more || len(tasks) >= orderTasks || !s.again() {
-			return tasks, more, nil
+			break
 		}
 		before = next
 	}
+	tasks, err = order.AddOwn(q.r.Context(), q.reader.List, tasks, func(*bellman.Task) bool { return true })
+	return tasks, more, err
 }
 
 // orderView reads an order. It returns nil if there is none.
@@ -191,7 +193,7 @@ func (q *request) orderView(merchant, order string) (*orderView, error) {
 		return nil, err
 	}
 	for i := range v.Rows {
-		if r := &v.Rows[i]; v.Notice.IsZero() && r.Kind == bellman.KindNotify {
+		if r := &v.Rows[i]; v.Notice.IsZero() && r.Kind == bellman.KindNotify && r.MerchantNo != "" {
 			v.Notice = r.ID
 		}
 	}

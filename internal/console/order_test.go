@@ -34,6 +34,23 @@ func TestAddressOfAnOrderIsMasked(t *testing.T) {
 	}
 }
 
+// A notification at the address of its queue names no merchant. It is on the page of its order, and makes no second
+// merchant of the order's number. The merchant's notification is the other one.
+func TestOrderToldAtAnAddressOfTheQueue(t *testing.T) {
+	s := open(t)
+	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "M1/own", MerchantNo: "M1", OrderNo: "own"}, order.Standing{State: "PAID"}, order.Ask{}), t0)
+	s.fake.add(t, &bellman.Task{Queue: "pay", Key: order.TellKey("orders", "M1/own", "decided"), MerchantNo: "M1", OrderNo: "own", URL: "https://m.example/"}, t0.Add(time.Second))
+	ledger := s.fake.add(t, &bellman.Task{Queue: "pay", Key: order.TellKey("orders", "M1/own", "duplicate_payment/1"), OrderNo: "own", URL: "https://ledger.example/"}, t0.Add(2*time.Second))
+	other := s.fake.add(t, &bellman.Task{Queue: "pay", Key: order.TellKey("orders", "M2/own", "decided"), OrderNo: "own", URL: "https://ledger.example/"}, t0.Add(3*time.Second))
+	if got := s.get(t, "/orders?order_no=own"); got.Header.Get("Location") != orderAddress("M1", "own") {
+		t.Errorf("the order's number leads to %d, %q; want its page", got.StatusCode, got.Header.Get("Location"))
+	}
+	got := s.get(t, orderAddress("M1", "own")).body
+	if !strings.Contains(got, "/tasks/"+ledger.ID.String()) || strings.Contains(got, "/tasks/"+other.ID.String()) {
+		t.Error("the page lacks the notification of the ledger, or has that of another order")
+	}
+}
+
 // The page of the orders has the newest, each with the way to its page.
 func TestTheNewestOrders(t *testing.T) {
 	s := open(t)

@@ -99,7 +99,7 @@ func (q *request) resendNotice(merchant, order string, by bellman.By) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(tasks, func(t *bellman.Task) bool { return t.Kind == bellman.KindNotify })
+	i := slices.IndexFunc(tasks, func(t *bellman.Task) bool { return t.Kind == bellman.KindNotify && t.MerchantNo != "" })
 	if i < 0 {
 		return errAction
 	}

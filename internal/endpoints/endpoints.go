@@ -5,17 +5,35 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/order/gateway"
 )
 
-// Named returns the known endpoints that a host, a host:port, a queue or a full endpoint names. all says that known
+// IsAccount reports whether a name is that of an account at a payment channel, such as wechatpay:1900000001, which is
+// an endpoint of its own.
+func IsAccount(name string) bool {
+	kind, number, _ := strings.Cut(name, ":")
+	switch kind {
+	case "wechatpay", "alipay", gateway.UnionPay, gateway.Stripe, gateway.Antom:
+	default:
+		return false
+	}
+	_, err := strconv.ParseUint(number, 10, 16)
+	return err != nil && number != "" && !strings.ContainsAny(number, "/: ") // else it is a port
+}
+
+// Named returns the known endpoints that a host, a host:port, an account, a queue or a full endpoint names. all says that known
 // is complete; queue, that host is the name of a queue. If none is known, or other nodes may know more, it adds the
 // queue, or the host's endpoints by HTTP and HTTPS: they can be paused before their first task. It does not check
 // that the endpoints are possible.
 func Named(host string, known []figures.Endpoint, all, queue bool) []string {
+	if IsAccount(host) {
+		return []string{host}
+	}
 	if scheme, _, is := strings.Cut(host, "://"); is {
 		u, err := url.Parse(host)
 		if err != nil || u.Host == "" || *u != (url.URL{Scheme: u.Scheme, Host: u.Host}) {

@@ -30,6 +30,11 @@ func TestHostsOfEndpoints(t *testing.T) {
 		"https://new.example?x":      "",
 		"https://":                   "",
 		"amqp://connection.internal": "amqp://connection.internal",
+		"wechatpay:1900000001":       "wechatpay:1900000001",
+		"alipay:2021000000000000":    "alipay:2021000000000000",
+		"antom:SANDBOX_5X":           "antom:SANDBOX_5X",
+		"stripe:acct_1":              "stripe:acct_1",
+		"wechatpay:8443":             "https://wechatpay:8443 http://wechatpay:8443",
 	} {
 		if got := strings.Join(endpoints.Named(host, known, true, false), " "); got != want {
 			t.Errorf("Named(%q) = %q; want %q", host, got, want)

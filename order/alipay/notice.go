@@ -13,9 +13,11 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// ReadNotice reads the notice of a trade (异步通知). A refund's notice comes to the same address as a
-// payment's, with the same trade_status: it has gmt_refund or refund_fee, and out_biz_no is the
-// number of the refund.
+// ReadNotice reads the notice of a trade (异步通知), or the message about a transfer. A refund's notice comes to the
+// same address as a payment's, with the same trade_status: it has gmt_refund or refund_fee, and out_biz_no is
+// the number of the refund.
+//
+// A message about a transfer names no seller. With a SellerID it is refused.
 //
 // A notice may be of any age: Alipay repeats one for 25 hours, and asks for no check of notify_time. It
 // is not remembered here either. A replay says the same of the same trade.
@@ -44,9 +46,31 @@ func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 	return []order.Notice{c.notice(fields)}, "", nil
 }
 
+// transferMessage is the msg_method of the message about a transfer: docs.open.alipay.com/msgapi_60/alipay.fund.trans.order.changed.
+// That its biz_content has the field out_biz_no could not be confirmed. It causes a query and decides nothing.
+const transferMessage = "alipay.fund.trans.order.changed"
+
+// transferNo returns the number of the transfer that a message is about; empty: it names none.
+func transferNo(content string) string {
+	var message struct {
+		OutBizNo string `json:"out_biz_no"`
+	}
+	if json.Unmarshal([]byte(content), &message) != nil {
+		return ""
+	}
+	return message.OutBizNo
+}
+
 // notice reads the fields of a notice that is Alipay's, and for this application.
 func (c *Channel) notice(fields map[string]string) order.Notice {
 	n := order.Notice{ID: fields["notify_id"], Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: asAnswer(fields)}}
+	if fields["msg_method"] == transferMessage {
+		n.Of, n.RefNo = order.OfTransfer, transferNo(fields["biz_content"])
+		if n.RefNo == "" {
+			n.Err = errors.New("the notice has no out_biz_no")
+		}
+		return n
+	}
 	if fields["trade_status"] == "" {
 		n.Other, n.Err = true, fmt.Errorf("the notice is of %.60q, and not of a trade", cmp.Or(fields["msg_method"], fields["notify_type"]))
 		return n

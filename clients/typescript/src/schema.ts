@@ -3962,7 +3962,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A host, a host:port, a queue of kind order, or one full endpoint, escaped (https:%2F%2Fmerchant.example:443). */
+                /** @description A host, a host:port, a queue of kind order, an account such as wechatpay:1900000001, or one full endpoint, escaped (https:%2F%2Fmerchant.example:443). */
                 host: string;
             };
             cookie?: never;
@@ -3998,7 +3998,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description A host, a host:port, a queue of kind order, or one full endpoint, escaped (https:%2F%2Fmerchant.example:443). */
+                /** @description A host, a host:port, a queue of kind order, an account such as wechatpay:1900000001, or one full endpoint, escaped (https:%2F%2Fmerchant.example:443). */
                 host: string;
             };
             cookie?: never;
