@@ -11,6 +11,9 @@ type Standing struct {
 	State string // PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty: the task keeps a notice
 	Late  string // PAID or PAID_REFUNDED: a payment after the decision; empty: none
 
+	Mismatch   string // which payment of another amount was found; empty: none
+	Duplicates int    // further payments of an order that is paid
+
 	// Decided is when the order became State, or was given up. Zero: the order is PENDING, or its
 	// watch was cancelled.
 	Decided time.Time
@@ -36,7 +39,10 @@ func StandingOf(t *bellman.Task) Standing {
 	if err != nil {
 		return Standing{State: StateUnknown}
 	}
-	s := Standing{State: StateOf(t), Late: l.Late}
+	s := Standing{State: StateOf(t), Late: l.Late, Mismatch: l.Mismatch, Duplicates: len(l.Payments)}
+	if s.Duplicates > 0 && l.firstPayment() == "" { // the first payment is one of them
+		s.Duplicates--
+	}
 	if l.DecidedAt != 0 {
 		s.Decided = time.UnixMilli(l.DecidedAt).UTC()
 	}

@@ -226,12 +226,51 @@ func TestAlarmsAreNamedAtTheirItems(t *testing.T) {
 	w.alarms = []alarm.Alarm{raised("needs", alarm.OrderNeedsAction, open), raised("needs", alarm.OrderNeedsAction, paid), raised("late", alarm.LatePayment, paid),
 		{Name: "slow", When: alarm.StoreSlow, Since: now, Untold: "there is no queue ops"}}
 	l := list(t, w.desk())
-	want := []string{"late_payment BB 1 [700 CNY of 1] used up", "orders_unknown A 1 [500 CNY of 1] no answer", "alarm slow 0 [] store_slow"}
+	want := []string{"duplicate_payment BB 1 [700 CNY of 1] used up", "orders_unknown A 1 [500 CNY of 1] no answer", "alarm slow 0 [] store_slow"}
 	if got := lines(l); !slices.Equal(got, want) {
 		t.Fatalf("the list is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if l.Items[0].Alarm != "late" || l.Items[1].Alarm != "needs" || l.Items[2].Untold == "" || l.Items[1].OrderNo != "A" {
 		t.Errorf("the items are %+v; want each with its alarm", l.Items)
+	}
+}
+
+// An alarm about one order is named at that order, before one about orders as a whole.
+func TestTheAlarmOfTheOrderIsNamed(t *testing.T) {
+	now := time.Now()
+	w := &world{Store: memory.New()}
+	wrong := w.add(t, unknown(t, "A", "another amount", 500), now)
+	w.alarms = []alarm.Alarm{{Name: "unknown", When: alarm.OrdersUnknown, Since: now},
+		{Name: "other", When: alarm.AmountMismatch, Queue: "orders", Since: now, Affected: &alarm.Case{Task: bellman.FirstID(now).String()}},
+		{Name: "wrong-amount", When: alarm.AmountMismatch, Queue: "orders", Since: now, Affected: &alarm.Case{Task: wrong.ID.String()}}}
+	if l := list(t, w.desk()); len(l.Items) != 1 || l.Items[0].Alarm != "wrong-amount" {
+		t.Errorf("the items are %+v; want one with the alarm wrong-amount", l.Items)
+	}
+}
+
+// An order that was given up without an error says why, in words that the console translates.
+func TestWhyAnOrderIsUnknown(t *testing.T) {
+	w := &world{Store: memory.New()}
+	w.add(t, unknown(t, "A", "", 500), time.Now())
+	if l := list(t, w.desk()); len(l.Items) != 1 || l.Items[0].Why != "no answer" || l.Items[0].Failure == nil || l.Items[0].Failure.Result != bellman.TimedOut {
+		t.Errorf("the items are %+v; want the last attempt", l.Items)
+	}
+	task := unknown(t, "A", "", 500)
+	task.Reason = "gave_up"
+	if _, why := unsettled(task); why != "nothing could be decided until give_up was over" {
+		t.Errorf("without an attempt: %q", why)
+	}
+	if page := (&Item{Kind: OrdersUnknown, Name: "orders", Queue: "orders"}).Page(); page != "/orders?order_state=UNKNOWN" {
+		t.Errorf("several lead to %s; want the orders that are UNKNOWN", page)
+	}
+	for name, want := range map[string]string{"queues.wechat.channel.certificate": "/queues?name=wechat", "keys.shop": "/audit?by=shop", "accounts.shop1.certificate": "/accounts/show?account=shop1"} {
+		i := Item{Kind: CredentialExpires, Name: name}
+		if strings.HasPrefix(name, "queues") {
+			i.Queue = "wechat"
+		}
+		if page := i.Page(); page != want {
+			t.Errorf("%s leads to %s; want %s", name, page, want)
+		}
 	}
 }
 
@@ -242,5 +281,46 @@ func TestEveryKindHasAPage(t *testing.T) {
 		if page := i.Page(); !strings.HasPrefix(page, "/") || strings.Contains(page, "A&1") {
 			t.Errorf("%s leads to %q", kind, page)
 		}
+	}
+}
+
+// A payment that came late and one that was made twice are two things, each with its order's page. Each is listed for a day, unless a refund was asked for.
+func TestPaymentsToRefund(t *testing.T) {
+	now := time.Now()
+	w := &world{Store: memory.New()}
+	standing := func(no string, life order.Life) *bellman.Task {
+		t.Helper()
+		task := unknown(t, no, "", 500)
+		life.Stage, life.DecidedAt = order.Decided, now.UnixMilli()
+		data, err := json.Marshal(life)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task.State, task.Data = bellman.Succeeded, data
+		return w.add(t, task, now.Add(-6*time.Hour))
+	}
+	raised := func(when string, of *bellman.Task, ended time.Time) {
+		w.alarms = append(w.alarms, alarm.Alarm{Name: when, When: when, Queue: of.Queue, Since: now.Add(-5 * time.Hour), Until: ended, Ended: ended, Affected: &alarm.Case{Task: of.ID.String(), RefNo: "R", Why: "why"}})
+	}
+	late := order.Life{State: "CLOSED", Late: "PAID"}
+	raised(alarm.LatePayment, standing("A", late), time.Time{})
+	raised(alarm.LatePayment, standing("BB", order.Life{State: "PAID", Payments: []string{"x"}}), now.Add(-4*time.Hour))
+	raised(alarm.LatePayment, standing("CCC", late), time.Time{})
+	raised(alarm.LatePayment, standing("DDDD", late), time.Time{})
+	refund := func(no, state string) *bellman.Task {
+		return w.add(t, &bellman.Task{Queue: "refunds", Kind: bellman.KindPoll, Key: no, MerchantNo: "M1", OrderNo: no, Body: []byte(`{"ref_no":"R","vars":{"amount":"400"}}`),
+			Status: bellman.Status{Data: []byte(state)}}, now.Add(-time.Hour))
+	}
+	refund("CCC", `{"stage":"polling","poll_state":"PENDING"}`)
+	refund("DDDD", fmt.Sprintf(`{"stage":"decided","poll_state":"FAILED_THERE","decided_at":%d}`, now.UnixMilli()))
+	raised(alarm.PollNeedsAction, refund("A", `{"stage":"polling","poll_state":"PENDING","alerts":["exhausted"]}`), time.Time{})
+	l := list(t, w.desk())
+	want := []string{
+		"duplicate_payment BB 1 [500 CNY of 1] why",
+		"late_payment DDDD 1 [500 CNY of 1] why",
+		"poll_needs_action R 1 [400 CNY of 1] why",
+	}
+	if got := lines(l); !slices.Equal(got, want) {
+		t.Errorf("the list is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

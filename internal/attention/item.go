@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/money"
+	"github.com/bellmanhq/bellman/internal/reconcile"
 )
 
 // The kinds of items.
@@ -32,6 +33,7 @@ const (
 	OrdersUnknown     = "orders_unknown"
 	AmountMismatch    = "amount_mismatch" // another amount than the order's was paid
 	LatePayment       = "late_payment"
+	DuplicatePayment  = "duplicate_payment"
 	PollNeedsAction   = "poll_needs_action" // a refund, transfer or profit sharing
 	BillDiffers       = "bill_differs"
 	BillMissing       = "bill_missing"
@@ -43,8 +45,8 @@ const (
 // Kinds are all kinds.
 var Kinds = []string{
 	Overloaded, StoreSlow, ShardsUnowned, NodeGone, NodeSilent, NodeClock, EndpointFailing, EndpointThrottled, EndpointPaused, MerchantFailing, MerchantPaused,
-	QueueLate, QueuePaused, SourceStopped, TasksFailed, OrdersUnknown, AmountMismatch, LatePayment, PollNeedsAction, BillDiffers, BillMissing,
-	CredentialExpires, NoticesRefused, Alarm,
+	QueueLate, QueuePaused, SourceStopped, TasksFailed, OrdersUnknown, AmountMismatch, LatePayment, DuplicatePayment, PollNeedsAction, BillDiffers,
+	BillMissing, CredentialExpires, NoticesRefused, Alarm,
 }
 
 // An Item is one thing that needs a person.
@@ -66,9 +68,10 @@ type Item struct {
 
 	MerchantNo, OrderNo, RefNo, Task string // of one order, refund or transfer
 
-	Alarm  string // name of the raised alarm about it; empty: none
-	Untold string // why no task reports that alarm; empty: a task does
-	Run    string // id of the reconciliation
+	Alarm  string         // name of the raised alarm about it; empty: none
+	Untold string         // why no task reports that alarm; empty: a task does
+	Run    string         // id of the reconciliation
+	Bill   *reconcile.Run // the reconciliation that left differences; nil: the item is about something else
 }
 
 // An Amount is a sum of money of one currency.
@@ -104,7 +107,7 @@ func (i *Item) Page() string {
 	}
 	order := func() string {
 		if i.MerchantNo == "" || i.OrderNo == "" {
-			return at("/tasks", "queue", i.Queue, "state", "failed")
+			return at("/orders", "order_state", "UNKNOWN")
 		}
 		return at("/orders", "merchant_no", i.MerchantNo, "order_no", i.OrderNo)
 	}
@@ -123,7 +126,7 @@ func (i *Item) Page() string {
 		return at("/queues", "name", i.Name)
 	case TasksFailed:
 		return at("/tasks", "queue", i.Name, "state", "failed")
-	case OrdersUnknown, AmountMismatch, LatePayment:
+	case OrdersUnknown, AmountMismatch, LatePayment, DuplicatePayment:
 		return order()
 	case PollNeedsAction:
 		if i.Task != "" {
@@ -136,6 +139,12 @@ func (i *Item) Page() string {
 		if account, is := strings.CutPrefix(i.Name, "accounts."); is {
 			account, _, _ = strings.Cut(account, ".")
 			return at("/accounts/show", "account", account)
+		}
+		if i.Queue != "" {
+			return at("/queues", "name", i.Queue)
+		}
+		if key, is := strings.CutPrefix(i.Name, "keys."); is {
+			return at("/audit", "by", key)
 		}
 		return "/audit"
 	case NoticesRefused:
@@ -176,7 +185,7 @@ type purse struct {
 }
 
 func (p *purse) add(order, currency string, amount int64) {
-	if amount <= 0 || p.seen[order] {
+	if amount <= 0 || currency == "" || p.seen[order] {
 		return
 	}
 	if p.seen == nil {

@@ -158,7 +158,7 @@ func (m *maker) credentials() {
 var kindOf = map[string][]string{
 	alarm.Overdue: {QueueLate}, alarm.EndpointFailing: {EndpointFailing, EndpointPaused}, alarm.OrdersUnknown: {OrdersUnknown, AmountMismatch}, alarm.TasksFailed: {TasksFailed},
 	alarm.StoreSlow: {StoreSlow}, alarm.Overloaded: {Overloaded}, alarm.NodeSilent: {NodeSilent}, alarm.CredentialExpires: {CredentialExpires},
-	alarm.OrderNeedsAction: {OrdersUnknown}, alarm.AmountMismatch: {AmountMismatch}, alarm.LatePayment: {LatePayment}, alarm.PollNeedsAction: {PollNeedsAction},
+	alarm.OrderNeedsAction: {OrdersUnknown}, alarm.AmountMismatch: {AmountMismatch}, alarm.LatePayment: {LatePayment, DuplicatePayment}, alarm.PollNeedsAction: {PollNeedsAction},
 }
 
 // alarms names the raised alarm of each item, and adds the alarms that no item is about.
@@ -170,6 +170,8 @@ func (m *maker) alarms(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The alarm about one order is named before one about orders as a whole.
+	slices.SortStableFunc(all, func(a, b alarm.Alarm) int { return number(b.Affected != nil) - number(a.Affected != nil) })
 	for i := range all {
 		a := &all[i]
 		if !a.Raised() || m.named(a) {
@@ -209,6 +211,8 @@ func about(a *alarm.Alarm, i *Item) bool {
 		return a.Credential == i.Name
 	case a.Endpoint != "" && a.Endpoint != "*":
 		return a.Endpoint == i.Name
+	case a.Affected != nil && i.Task != "":
+		return a.Affected.Task == i.Task
 	}
 	return a.Queue == "" || a.Queue == i.Queue
 }

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -208,132 +208,10 @@ func (d *Desk) readFailed(ctx context.Context, r *rows, f *figures.Figures) erro
 			of.since = figures.Sooner(of.since, t.Finished)
 			if t.Last != nil && t.Finished.After(newest) {
 				newest = t.Finished
-				of.last = &figures.Failure{At: t.Last.Started, Task: t.ID, Result: t.Last.Result, Status: t.Last.Status, Error: t.Last.Error, Response: t.Last.Response}
+				of.last = failureOf(t)
 			}
 		}
 		r.failed[q.Name] = of
-	}
-	return nil
-}
-
-// A gathering makes one item of the orders of each kind and queue.
-type gathering struct {
-	seen  map[string]bool // ids of tasks
-	items []*gathered
-}
-
-type gathered struct {
-	Item
-	purse
-}
-
-func (g *gathering) add(kind string, t *bellman.Task, since time.Time, refNo, why string) {
-	if g.seen[t.ID.String()] {
-		return
-	}
-	g.seen[t.ID.String()] = true
-	i := slices.IndexFunc(g.items, func(o *gathered) bool { return o.Kind == kind && o.Queue == t.Queue })
-	if i < 0 {
-		i = len(g.items)
-		g.items = append(g.items, &gathered{Item: Item{Kind: kind, Name: cmp.Or(refNo, t.OrderNo), Queue: t.Queue, Why: why, Urgent: true, MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, RefNo: refNo, Task: t.ID.String()}})
-	}
-	of := g.items[i]
-	if of.Tasks++; of.Tasks > 1 {
-		of.Name, of.MerchantNo, of.OrderNo, of.RefNo, of.Task = t.Queue, "", "", "", ""
-	}
-	of.Since = figures.Sooner(of.Since, since)
-	if amount, currency := price(t); amount > 0 {
-		of.purse.add(t.MerchantNo+"\x00"+t.OrderNo+"\x00"+refNo, currency, amount)
-	}
-}
-
-// readOrders reads the orders that were given up, and for which no payment was found since.
-func (d *Desk) readOrders(ctx context.Context, r *rows, f *figures.Figures) error {
-	if d.o.Queues == nil || d.o.Kind == nil {
-		return d.readCases(ctx, r, &gathering{seen: map[string]bool{}})
-	}
-	g := &gathering{seen: map[string]bool{}}
-	state := bellman.Failed
-	for _, name := range d.o.Queues() {
-		if d.o.Kind(name) != "order" {
-			continue
-		}
-		tasks, next, err := d.o.Store.List(ctx, store.Filter{Queue: name, State: &state}, bellman.ID{}, failedRows)
-		if err != nil {
-			return err
-		}
-		for _, t := range tasks {
-			if kind, why := unsettled(t); kind != "" {
-				g.add(kind, t, t.Finished, "", why)
-			}
-		}
-		for _, of := range g.items {
-			of.More = of.More || of.Queue == name && !next.IsZero()
-		}
-	}
-	return d.readCases(ctx, r, g)
-}
-
-// unsettled returns the kind of item of an order that was given up; empty: it is none.
-func unsettled(t *bellman.Task) (kind, why string) {
-	if t.Kind != bellman.KindOrder {
-		return "", ""
-	}
-	if s := order.StandingOf(t); !s.Open() {
-		return "", ""
-	}
-	if l, err := order.ParseLife(t.Data); err == nil && l.Mismatch != "" {
-		return AmountMismatch, l.Mismatch
-	}
-	if t.Last != nil {
-		why = t.Last.Error
-	}
-	return OrdersUnknown, cmp.Or(why, t.Reason)
-}
-
-// readCases adds the orders, refunds and transfers that alarms are about, unless they were settled since.
-func (d *Desk) readCases(ctx context.Context, r *rows, g *gathering) error {
-	var all []alarm.Alarm
-	var err error
-	if d.o.Alarms != nil {
-		if all, err = d.o.Alarms.List(ctx); err != nil {
-			return err
-		}
-	}
-	for i := range all {
-		a := &all[i]
-		if !a.Raised() || a.Affected == nil {
-			continue
-		}
-		id, err := bellman.ParseID(a.Affected.Task)
-		if err != nil {
-			continue
-		}
-		t, err := d.o.Store.Task(ctx, id)
-		switch {
-		case errors.Is(err, bellman.ErrNotFound):
-			continue
-		case err != nil:
-			return err
-		}
-		switch a.When {
-		case alarm.LatePayment:
-			g.add(LatePayment, t, a.Since, "", a.Affected.Why)
-		case alarm.PollNeedsAction:
-			if poll.StandingOf(t).Alerted {
-				g.add(PollNeedsAction, t, a.Since, a.Affected.RefNo, a.Affected.Why)
-			}
-		default:
-			if s := order.StandingOf(t); !s.Decided.IsZero() && !s.Open() {
-				continue
-			}
-			kind, _ := unsettled(t)
-			g.add(cmp.Or(kind, OrdersUnknown), t, a.Since, "", a.Affected.Why)
-		}
-	}
-	for _, of := range g.items {
-		of.Amounts = of.amounts()
-		r.orders = append(r.orders, of.Item)
 	}
 	return nil
 }
@@ -359,7 +237,7 @@ func (d *Desk) readBills(ctx context.Context, r *rows, _ *figures.Figures) error
 		case run.Finished.IsZero() || time.Since(run.Finished) > alarm.Keep || left <= 0:
 			continue
 		default:
-			item.Kind, item.Tasks = BillDiffers, left
+			item.Kind, item.Tasks, item.Bill = BillDiffers, left, run
 			var of purse
 			differences, _, err := d.o.Reconciliations.Differences(ctx, run.ID, "", 0, billRows)
 			if err != nil {
@@ -405,6 +283,11 @@ func price(t *bellman.Task) (amount int64, currency string) {
 	case t.Kind == bellman.KindOrder:
 		if ask, err := order.ParseAsk(t.Body); err == nil {
 			return ask.Amount, ask.Currency
+		}
+	case t.Kind == bellman.KindPoll:
+		if ask, err := poll.ParseAsk(t.Body); err == nil {
+			amount, _ = strconv.ParseInt(ask.Vars["amount"], 10, 64)
+			return amount, ask.Vars["currency"]
 		}
 	case strings.HasPrefix(t.Event, "order."):
 		var said struct {

@@ -14,6 +14,8 @@ import (
 const (
 	auditRows = 100
 	auditRead = 500 // records of one reading
+
+	namesWithin = 40 * time.Millisecond
 )
 
 // An auditView is the page of audit records.
@@ -23,7 +25,8 @@ type auditView struct {
 	PeriodIs                         string // what is wrong with the range; empty: nothing
 
 	Rows  []store.Audit
-	Next  string // address of the next page; empty: this is the last
+	Tasks map[string]*bellman.Task // of targets, by id, as far as they were read quickly
+	Next  string                   // address of the next page; empty: this is the last
 	Back  time.Time
 	First string
 }
@@ -57,6 +60,11 @@ func (q *request) auditPage() {
 		v.First = "/audit?" + values.Encode()
 	}
 	began := time.Now()
+	order, err := q.targetsOf(v.Target)
+	if err != nil {
+		q.refuse(err)
+		return
+	}
 	for {
 		records, err := q.reader.Audits(q.r.Context(), before, auditRead)
 		if err != nil {
@@ -75,7 +83,7 @@ func (q *request) auditPage() {
 				break
 			}
 			before = r.At
-			if v.wants(&r) {
+			if v.wants(&r, order) {
 				v.Rows = append(v.Rows, r)
 			}
 		}
@@ -91,11 +99,44 @@ func (q *request) auditPage() {
 			break
 		}
 	}
+	q.nameTargets(v)
 	q.render(http.StatusOK, "audit", v)
 }
 
-func (v *auditView) wants(r *store.Audit) bool {
-	return (v.By == "" || r.Who == v.By) && (v.Action == "" || r.Action == v.Action) && (v.Target == "" || strings.Contains(r.Target, v.Target)) &&
+// targetsOf returns the tasks of an order number, by id: the targets of what was done with the order.
+func (q *request) targetsOf(orderNo string) (map[string]bool, error) {
+	ids := map[string]bool{}
+	if _, err := bellman.ParseID(orderNo); err == nil || orderNo == "" || strings.Contains(orderNo, "/") {
+		return ids, nil
+	}
+	tasks, _, err := q.reader.List(q.r.Context(), store.Filter{OrderNo: orderNo}, bellman.ID{}, orderTasks)
+	for _, t := range tasks {
+		ids[t.ID.String()] = true
+	}
+	return ids, err
+}
+
+// nameTargets reads the tasks among the targets, for at most namesWithin. The page has the id alone of one that
+// is not read.
+func (q *request) nameTargets(v *auditView) {
+	v.Tasks = map[string]*bellman.Task{}
+	began := time.Now()
+	for i := range v.Rows {
+		id, err := bellman.ParseID(v.Rows[i].Target)
+		if _, known := v.Tasks[v.Rows[i].Target]; known || err != nil {
+			continue
+		}
+		if time.Since(began) > namesWithin {
+			return
+		}
+		if t, err := q.reader.Task(q.r.Context(), id); err == nil {
+			v.Tasks[v.Rows[i].Target] = t
+		}
+	}
+}
+
+func (v *auditView) wants(r *store.Audit, order map[string]bool) bool {
+	return (v.By == "" || r.Who == v.By) && (v.Action == "" || r.Action == v.Action) && (v.Target == "" || strings.Contains(r.Target, v.Target) || order[r.Target]) &&
 		(v.Address == "" || r.From == v.Address) && (v.Job == "" || r.Job == v.Job)
 }
 
@@ -133,6 +174,8 @@ func auditLink(target string) string {
 		return merchantAddress(name)
 	case "account":
 		return accountAddress(name)
+	case "reconciliation":
+		return "/reconciliations/" + url.PathEscape(name)
 	case "link":
 		id, _, _ := strings.Cut(name, "/") // the rest says what the link shows
 		return "/links/" + url.PathEscape(id)

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -211,7 +212,12 @@ func (f *fake) add(t testing.TB, task *bellman.Task, created time.Time, log ...b
 func ordered(t testing.TB, task *bellman.Task, s order.Standing, ask order.Ask) *bellman.Task {
 	t.Helper()
 	ask.Created = t0
-	l := order.Life{Stage: order.Decided, State: s.State, Late: s.Late}
+	l := order.Life{Stage: order.Decided, State: s.State, Late: s.Late, Mismatch: s.Mismatch}
+	for i := range s.Duplicates + 1 {
+		if s.Duplicates > 0 { // the first payment has no number in taken
+			l.Payments = append(l.Payments, strconv.Itoa(i))
+		}
+	}
 	switch {
 	case s.Beside:
 		l.Stage = order.Watching

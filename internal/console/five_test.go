@@ -121,6 +121,55 @@ func TestFiveTasks(t *testing.T) {
 	}
 }
 
+// Somebody on call sees which order needs a person, decides it, and finds who decided, counted in actions, in both
+// languages.
+func TestMoneyTasks(t *testing.T) {
+	w := open(t)
+	for _, in := range []struct {
+		lang, wrong, decided string
+		phone                bool
+	}{
+		{"en", "8.80 CNY was paid: want 9.90 CNY", "decided manually: refunded the difference", false},
+		{"zh-CN", "实付 8.80 CNY，应为 9.90 CNY", "人工定案: refunded the difference", true},
+	} {
+		b := w.tab(t)
+		b.language(in.lang)
+		if in.phone {
+			b.phone()
+		}
+		b.answerYes()
+		no := "less-" + in.lang
+		id := w.create(t, client.CreateTask{Queue: "orders", MerchantNo: "M-less", OrderNo: no, Amount: 990, Currency: "CNY", Notify: &client.Notify{URL: w.merchant.URL + "/ok"}})
+		w.until(t, id, ended)
+		b.open("/")
+		b.ready()
+		h := &hand{tab: b}
+		need := `.needs a[href*="order_no=` + no + `"]`
+		h.until(found(need, "")) // the list is read at most every ten seconds
+		h.says(in.wrong)
+		h.push(need)
+		h.at("/orders?")
+		h.says(in.wrong)
+		h.typed(`form[action="/orders"] input[name=reason]`, "refunded the difference")
+		h.until(found(`select[name=outcome]`, `found.value = "PAID"`))
+		h.did = append(h.did, "choose Paid")
+		h.push(`button[value=complete]`)
+		h.did = append(h.did, "answer the dialog")
+		h.says(in.decided)
+		h.within(5, "decide the order that needs a person")
+
+		b.open("/")
+		h.paste(no)
+		h.at("/orders?")
+		h.says(in.decided)
+		h.within(1, "was it paid, and who decided")
+		b.accessible()
+		if over := eval[int](b, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
+			t.Errorf("%s: the order's page sticks out by %d pixels", in.lang, over)
+		}
+	}
+}
+
 // Ticked rows are acted on together.
 func TestSomeAreTicked(t *testing.T) {
 	w := open(t)

@@ -2,9 +2,11 @@ package console
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -45,7 +47,7 @@ func functions(l *language) template.FuncMap {
 		"share":  func(rate *float64) float64 { return *rate },
 		"rate":   perSecond,
 		"marks":  (*chart).Kinds,
-		"said":   func(answer string) string { return bounded(plain(mask.Body(answer, "")), 80) },
+		"said":   func(answer string) string { return bounded(plain(readable(mask.Body(answer, ""))), 80) },
 		"ahead":  func(d time.Duration) string { return took(max(d, -d)) },
 		"affected": func(kind string, n int) string {
 			name := cmp.Or(affected[kind], "need.tasks")
@@ -57,6 +59,9 @@ func functions(l *language) template.FuncMap {
 		"actions": func() []string {
 			return []string{"resend", "restart", "cancel", "reschedule", "complete", "decide", "settle", "reconcile", "pause", "resume", "link", "revoke", "put", "delete", "rotate", "import", "reseal", "test", "backup", "sign_in", "sign_out", "refused", "export", "open", "keys", "reveal"}
 		},
+		"account":       func(credential string) bool { return strings.HasPrefix(credential, "accounts.") },
+		"differing":     differing,
+		"registered":    registered,
 		"auditlink":     auditLink,
 		"auditjob":      auditJob,
 		"endpointtasks": endpointTasks,
@@ -139,9 +144,23 @@ func grouped(n any) string {
 	return b.String()
 }
 
+// escaped are characters that JSON writes by their numbers, as PHP does with every Chinese character.
+var escaped = regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+`)
+
+// readable replaces the numbers of characters in a JSON text by the characters.
+func readable(text string) string {
+	return escaped.ReplaceAllStringFunc(text, func(numbers string) string {
+		var s string
+		if json.Unmarshal([]byte(`"`+numbers+`"`), &s) != nil {
+			return numbers
+		}
+		return s
+	})
+}
+
 // affected are the texts for the number of what an item affects, if that is not tasks.
 var affected = map[string]string{
-	attention.OrdersUnknown: "need.orders", attention.AmountMismatch: "need.orders", attention.LatePayment: "need.orders",
+	attention.OrdersUnknown: "need.orders", attention.AmountMismatch: "need.orders", attention.LatePayment: "need.orders", attention.DuplicatePayment: "need.orders",
 	attention.PollNeedsAction: "need.refunds", attention.BillDiffers: "need.differences", attention.NoticesRefused: "need.notices", attention.ShardsUnowned: "need.shards",
 }
 

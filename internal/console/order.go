@@ -27,12 +27,15 @@ type orderView struct {
 	*view
 	MerchantNo, OrderNo string
 	State, Late         string // empty: no task is the order's own
+	Mismatch            string // of the order's own task
+	Duplicates          int
 	Rows                []row
 	Steps               []step      // in the order of time
 	More                bool        // there is more than is shown
 	Lines               []*timeline // one for each width of page
 	Next                time.Time   // time of the next attempt; zero: none
 	NextLate            bool        // the next attempt looks for a payment after the decision
+	NextNotice          bool        // the next attempt notifies the merchant
 	Live                string      // the state that the page shows, for the live stream
 	Unsettled           bool        // the channel was queried just now, and its answer is pending
 	HandMore            bool        // there may be older manual actions
@@ -56,6 +59,7 @@ type step struct {
 	Times   int          // number of equal attempts
 	Last    time.Time    // when the last of them started
 	State   string       // the decided state, of the order or of a poll
+	Why     string       // why the order is UNKNOWN: the reason of its task; empty: it is not, or that is not known
 	Hand    *store.Audit // who acted manually, and why; nil: nobody
 	Told    *order.Told  // what the channel told by itself; nil: the step is something else
 }
@@ -203,7 +207,7 @@ func (q *request) orderView(merchant, order string) (*orderView, error) {
 			return nil, err
 		}
 		if !r.State.Ended() && (v.Next.IsZero() || r.Due.Before(v.Next)) {
-			v.Next, v.NextLate = r.Due, v.State != "PENDING" && r.Order != nil
+			v.Next, v.NextLate, v.NextNotice = r.Due, v.State != "PENDING" && r.Order != nil, r.Kind == bellman.KindNotify
 		}
 	}
 	if err := q.addByHand(v); err != nil {
@@ -215,6 +219,39 @@ func (q *request) orderView(merchant, order string) (*orderView, error) {
 	v.Steps = gathered(v.Steps)
 	return v, nil
 }
+
+// Says returns the name of the text that sums up how the order stands.
+func (v *orderView) Says() string {
+	switch {
+	case v.Late != "" && v.State == "UNKNOWN":
+		return "order.says.found"
+	case v.Late != "":
+		return "order.says.late"
+	case v.Duplicates > 0:
+		return "order.says.twice"
+	case v.Mismatch != "" && v.State == "UNKNOWN":
+		return "order.says.mismatch"
+	case v.State == "":
+		return "order.says.none"
+	}
+	return "order.says." + v.State
+}
+
+// Decision returns the manual action that decided the order; nil: no person did, or a payment was found since.
+func (v *orderView) Decision() *store.Audit {
+	if v.Late != "" || v.Duplicates > 0 {
+		return nil
+	}
+	for i := range slices.Backward(v.Steps) {
+		if s := &v.Steps[i]; s.What == "decided" && s.Task.Kind == bellman.KindOrder {
+			return s.Hand
+		}
+	}
+	return nil
+}
+
+// Decidable reports whether an outcome can still be entered: of a paid order none can.
+func (v *orderView) Decidable() bool { return v.State != "PAID" && v.State != "PAID_REFUNDED" }
 
 // stand sets the state of the order from its tasks: paid if one is paid, else pending if one is pending,
 // else that of the newest.
@@ -229,7 +266,7 @@ func (v *orderView) stand() {
 		switch {
 		case o.Beside:
 		case v.State == "", paid(o.State) && !paid(v.State), o.State == "PENDING" && !paid(v.State):
-			v.State = o.State
+			v.State, v.Mismatch, v.Duplicates = o.State, o.Mismatch, o.Duplicates
 		}
 	}
 }
@@ -290,6 +327,9 @@ func (v *orderView) addDecisions(r *row, o *order.Standing) {
 		decided.At = finished
 	case o.State != "UNKNOWN" && (state == bellman.Failed || state == bellman.Cancelled) && !finished.After(decided.At):
 		v.Steps = append(v.Steps, step{What: "decided", At: finished, Task: r.Task, State: "UNKNOWN"})
+	}
+	if o.State == "UNKNOWN" {
+		decided.Why = r.Reason
 	}
 	if !decided.At.IsZero() {
 		v.Steps = append(v.Steps, decided)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"encoding/json"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -11,16 +12,36 @@ import (
 
 // orderFacts are what an order's page says about it beside its life.
 type orderFacts struct {
-	Ask        order.Ask
-	Channel    string // empty: unknown, or one of request templates
-	ChannelNo  string // the number by which the channel knows the order
-	Notices    int    // of the channel
-	Newest     *order.Told
-	Polls      []row // refunds and transfers
-	Duplicates []row // notifications of further payments
+	Ask       order.Ask
+	Channel   string // empty: unknown, or one of request templates
+	ChannelNo string // the number by which the channel knows the order
+	Notices   int    // of the channel
+	Newest    *order.Told
+	Polls     []row // refunds and transfers
+	Told      []row // notifications of the merchant, newest first, at most mostTold
+	Paid      payment
 
 	Differences []difference // of the bills of the days around the order
 	Unsearched  bool         // some bills were not searched, because that takes too long
+}
+
+// mostTold is the number of notifications among the facts. All are in the list below.
+const mostTold = 4
+
+// A payment is what the channel said of it. Its fields are empty where the channel said nothing.
+type payment struct {
+	TransactionID string    `json:"transaction_id"`
+	Amount        int64     `json:"amount"`
+	Currency      string    `json:"currency"`
+	At            time.Time `json:"paid_at"`
+}
+
+// paymentOf returns the payment that an order's task has found.
+func paymentOf(t *bellman.Task) (p payment) {
+	if l, err := order.ParseLife(t.Data); err == nil {
+		json.Unmarshal(l.Taken, &p) // a field that reads otherwise is left out
+	}
+	return p
 }
 
 // A difference is one between an order and a bill.
@@ -41,14 +62,21 @@ func (q *request) factsOf(rows []row) (f orderFacts, err error) {
 			}
 		case r.Poll != nil:
 			f.Polls = append(f.Polls, *r)
-		case r.Event == order.EventDuplicatePayment:
-			f.Duplicates = append(f.Duplicates, *r)
+		case r.Kind == bellman.KindNotify:
+			if len(f.Told) < mostTold {
+				f.Told = append(f.Told, *r)
+			}
+		case r.Order != nil && r.Order.Beside && r.Order.Late != "":
+			f.Paid = paymentOf(r.Task)
 		case r.Order != nil && !r.Order.Beside && own == nil:
 			own = r
 		}
 	}
 	if own == nil {
 		return f, nil
+	}
+	if paid := paymentOf(own.Task); paid != (payment{}) {
+		f.Paid = paid
 	}
 	f.Ask, _ = order.ParseAsk(own.Body) // the body was validated when the task was added
 	f.Channel, f.ChannelNo = q.channel(own.Queue), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)

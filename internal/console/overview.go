@@ -46,6 +46,14 @@ type snapshot struct {
 	Hot      map[string]bool // tiles whose figures are beyond the threshold of an alarm
 }
 
+// FailedHour returns the tasks of all queues that failed within the last hour. The tile is hot because of them.
+func (f *snapshot) FailedHour() (n int64) {
+	for i := range f.Queues {
+		n += int64(f.Queues[i].FailedHour)
+	}
+	return n
+}
+
 // needs are what needs a person.
 type needs struct {
 	attention.List

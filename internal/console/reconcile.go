@@ -83,9 +83,7 @@ func (q *request) showReconcile(status int, form pauseForm) {
 	}
 	in := q.r.URL.Query()
 	v := &reconcileView{view: q.view("page.reconciliation"), Run: run, Total: run.Total(), pauseForm: form}
-	for _, kind := range bill.Kinds() {
-		v.Kinds = append(v.Kinds, kindCount{string(kind), run.Counts.Differences[kind]})
-	}
+	v.Kinds = kindsOf(&run)
 	if kind := bill.DifferenceKind(in.Get("kind")); slices.Contains(bill.Kinds(), kind) {
 		v.Kind = string(kind)
 	}
@@ -106,6 +104,27 @@ func (q *request) showReconcile(status int, form pauseForm) {
 		v.Next = address + "&after=" + strconv.Itoa(next)
 	}
 	q.render(status, "reconciliation", v)
+}
+
+// kindsOf counts the differences of each kind.
+func kindsOf(run *reconcile.Run) (all []kindCount) {
+	for _, kind := range bill.Kinds() {
+		all = append(all, kindCount{string(kind), run.Counts.Differences[kind]})
+	}
+	return all
+}
+
+// differing counts the differences of the kinds that there are.
+func differing(run reconcile.Run) []kindCount {
+	return slices.DeleteFunc(kindsOf(&run), func(k kindCount) bool { return k.N == 0 })
+}
+
+// registered returns the account of a difference; empty: it is the queue's own, which the page names.
+func registered(account string) string {
+	if strings.HasPrefix(account, "queue:") {
+		return ""
+	}
+	return account
 }
 
 // settleReconcile has the channel asked about each order that differs.

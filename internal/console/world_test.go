@@ -139,11 +139,14 @@ func (w *world) ask(rw http.ResponseWriter, r *http.Request) {
 	w.told[r.URL.Path]++
 	n := w.told[r.URL.Path]
 	w.mu.Unlock()
-	state := "NOTPAY"
+	state, total := "NOTPAY", 990
+	if strings.HasPrefix(r.URL.Path, "/less") {
+		state, total = "SUCCESS", 880
+	}
 	if strings.HasPrefix(r.URL.Path, "/paid") && n > 2 {
 		state = "SUCCESS"
 	}
-	json.NewEncoder(rw).Encode(map[string]any{"trade_state": state, "amount": map[string]int{"total": 990}, "transaction_id": "4200001"})
+	json.NewEncoder(rw).Encode(map[string]any{"trade_state": state, "amount": map[string]any{"total": total, "currency": "CNY"}, "transaction_id": "4200001"})
 }
 
 // create creates a task and returns its id.

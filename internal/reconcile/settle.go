@@ -62,7 +62,8 @@ func (r *Runs) settle(ctx context.Context, h *head) error {
 	return r.save(ctx, h, run)
 }
 
-// settlePage asks about the orders of one page that were not asked about yet, and writes the page.
+// settlePage asks about the orders of one page that were not asked about yet, looks how the others were decided
+// since, and writes the page.
 func (r *Runs) settlePage(ctx context.Context, h *head, page int, items []Item, done map[string]*Asked) error {
 	var ids []bellman.ID
 	wanted := map[string]bool{}
@@ -90,7 +91,10 @@ func (r *Runs) settlePage(ctx context.Context, h *head, page int, items []Item, 
 			done[results[i].ID.String()] = asked(&results[i])
 		}
 	}
-	changed := false
+	changed, err := r.decidedSince(ctx, items, h.Settling.Created)
+	if err != nil {
+		return err
+	}
 	for i := range items {
 		item := &items[i]
 		if a := done[item.task()]; item.Asked == nil && a != nil {
@@ -107,6 +111,30 @@ func (r *Runs) settlePage(ctx context.Context, h *head, page int, items []Item, 
 		return fmt.Errorf("keep what was asked: %w", err)
 	}
 	return nil
+}
+
+// decidedSince notes the differences that an earlier request asked about and that have been decided since, by a
+// person for example. changed reports whether there are any.
+func (r *Runs) decidedSince(ctx context.Context, items []Item, request time.Time) (changed bool, err error) {
+	for i := range items {
+		item := &items[i]
+		id, err := bellman.ParseID(item.task())
+		if err != nil || item.Asked == nil || item.Asked.Settled || item.Asked.At.After(request) || item.Kind != bill.StateDiffers && item.Kind != bill.RefundDiffers {
+			continue
+		}
+		t, err := r.store.Task(ctx, id)
+		if errors.Is(err, bellman.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		one := *item.Asked
+		if one.State = stateOf(t); agrees(item, &one) {
+			one.Settled, item.Asked, changed = true, &one, true
+		}
+	}
+	return changed, nil
 }
 
 // task returns the task of the order of a difference; empty: bellman has none.
@@ -147,9 +175,10 @@ func stateOf(t *bellman.Task) string {
 	return order.StateOf(t)
 }
 
-// agrees reports whether an order or refund agrees with the bill after the query about it. Only a state can change.
+// agrees reports whether an order or refund agrees with the bill after the query about it. Only a state can change,
+// even if the query got no answer: somebody may have decided the order.
 func agrees(item *Item, a *Asked) bool {
-	if item.There == nil || item.Here == nil || a.Error != "" {
+	if item.There == nil || item.Here == nil {
 		return false
 	}
 	if item.Kind == bill.RefundDiffers && item.Here.RefundNo != "" {

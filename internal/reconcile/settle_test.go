@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Settle asks about each order once, and notes what came of it.
@@ -54,6 +55,57 @@ func TestSettle(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Somebody decides an order by hand, because the channel gives no readable answer. It agrees with the bill then: at once if
+// it is asked about after that, otherwise with the next request, which asks nothing.
+func TestSettleSeesWhatWasDecidedByHand(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			afterwards()
+			w := newWorld(t)
+			id := w.plant()
+			w.unreadable = true
+			r := w.runs()
+			run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+			if err != nil {
+				t.Fatal(err)
+			}
+			work(t, r, 1)
+			decide := func() {
+				task, err := w.Task(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				to := task.Status
+				to.Version, to.State, to.Data = to.Version+1, bellman.Succeeded, []byte(`{"stage":"decided","order_state":"PAID","decided_at":1}`)
+				b := store.Batch{Changes: []store.Change{{ID: id, Version: task.Version, To: to}}}
+				if err := w.Store.Commit(t.Context(), &b); err != nil || b.Changes[0].Err != nil {
+					t.Fatal(err, b.Changes[0].Err)
+				}
+			}
+			if before {
+				decide()
+			}
+			for i := range 2 {
+				if _, err := r.Settle(t.Context(), run.ID, bellman.By{Who: "ops"}); err != nil {
+					t.Fatal(err)
+				}
+				work(t, r, 1)
+				want := 0
+				if before || i > 0 {
+					want = 1
+				}
+				run, err = r.Get(t.Context(), run.ID)
+				if s := run.Settling; err != nil || s.Settled != want || s.Asked != 5 || len(w.settled) != 1 {
+					t.Errorf("decided before: %t, request %d: %+v, %v, asked %d times; want %d settled, and one call", before, i+1, s, err, len(w.settled), want)
+				}
+				if i == 0 && !before {
+					decide()
+				}
+			}
+		})
+	}
 }
 
 // Many queries do not hold up another run for longer than a turn, and each order is asked about once.

@@ -38,18 +38,19 @@ type world struct {
 	leads bool
 	added int
 
-	mu      sync.Mutex
-	lines   []bill.Line
-	before  []bill.Line // the bill of the day before
-	noneYet error       // instead of the bill of the day before
-	billErr error       // instead of the bill
-	asked   int         // for the bill of date, or of a later day
-	days    []string    // whose bills were asked for
-	commits int         // fail after this many; 0: none does
-	settled [][]bellman.ID
-	slow    time.Duration       // how long a call of Settle takes
-	paid    map[bellman.ID]bool // orders that a query finds paid
-	alarms  []alarm.Alarm
+	mu         sync.Mutex
+	lines      []bill.Line
+	before     []bill.Line // the bill of the day before
+	noneYet    error       // instead of the bill of the day before
+	billErr    error       // instead of the bill
+	asked      int         // for the bill of date, or of a later day
+	days       []string    // whose bills were asked for
+	commits    int         // fail after this many; 0: none does
+	settled    [][]bellman.ID
+	slow       time.Duration       // how long a call of Settle takes
+	paid       map[bellman.ID]bool // orders that a query finds paid
+	unreadable bool                // no answer of a query can be read
+	alarms     []alarm.Alarm
 }
 
 func newWorld(t *testing.T) *world {
@@ -115,6 +116,9 @@ func (w *world) Settle(ctx context.Context, _ bellman.By, ids ...bellman.ID) (ou
 			return nil, err
 		}
 		t.Last = &bellman.Attempt{Reading: "PENDING"}
+		if w.unreadable {
+			t.Last.Error = "the body is not JSON"
+		}
 		if w.paid[id] && t.Kind == bellman.KindPoll {
 			t.Data, t.Last.Reading = []byte(`{"stage":"decided","poll_state":"DONE","decided_at":1}`), "DONE"
 		} else if w.paid[id] {

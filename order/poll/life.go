@@ -97,6 +97,7 @@ type Standing struct {
 	RefNo   string
 	Decided time.Time // zero: not decided
 	Alerted bool      // somebody was told that a person must look
+	Alert   string    // why, the latest: used_up, refused, not_there or contradicts; empty: nobody was told
 }
 
 // StandingOf returns how the refund or transfer of a task stands. If the task cannot be read, the
@@ -115,7 +116,9 @@ func StandingOf(t *bellman.Task) Standing {
 	case !t.State.Ended() && (t.Before == nil || !t.Before.State.Ended()):
 		s.State = StatePending
 	}
-	s.Alerted = len(l.Alerts) > 0
+	if n := len(l.Alerts); n > 0 {
+		s.Alerted, s.Alert = true, l.Alerts[n-1]
+	}
 	return s
 }
 

@@ -1521,7 +1521,7 @@ export interface components {
             /** @description The last failed attempt; null: none is known. */
             failure: components["schemas"]["AttentionFailure"] | null;
             /** @enum {string} */
-            kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "alarm" | (string & {});
+            kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "duplicate_payment" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "alarm" | (string & {});
             /** @description Of one merchant or order; empty: it is about none, or about several. */
             merchant_no: string;
             /** @description There may be more of them. */

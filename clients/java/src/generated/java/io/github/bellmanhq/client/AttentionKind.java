@@ -21,6 +21,7 @@ public enum AttentionKind implements Value {
     ORDERS_UNKNOWN("orders_unknown"),
     AMOUNT_MISMATCH("amount_mismatch"),
     LATE_PAYMENT("late_payment"),
+    DUPLICATE_PAYMENT("duplicate_payment"),
     POLL_NEEDS_ACTION("poll_needs_action"),
     BILL_DIFFERS("bill_differs"),
     BILL_MISSING("bill_missing"),

@@ -1,0 +1,199 @@
+package attention
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// A gathering makes one item of the undecided orders of each kind and queue, and one of each other case.
+type gathering struct {
+	seen  map[string]bool // ids of tasks
+	items []*gathered
+}
+
+type gathered struct {
+	Item
+	purse
+}
+
+func (g *gathering) add(kind string, t *bellman.Task, since time.Time, refNo, why string) *gathered {
+	if g.seen[t.ID.String()] {
+		return nil
+	}
+	g.seen[t.ID.String()] = true
+	i := -1
+	if kind == OrdersUnknown || kind == AmountMismatch { // a page lists them all
+		i = slices.IndexFunc(g.items, func(o *gathered) bool { return o.Kind == kind && o.Queue == t.Queue })
+	}
+	if i < 0 {
+		i = len(g.items)
+		g.items = append(g.items, &gathered{Item: Item{Kind: kind, Name: cmp.Or(refNo, t.OrderNo), Queue: t.Queue, Why: why, Urgent: true, MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, RefNo: refNo, Task: t.ID.String()}})
+	}
+	of := g.items[i]
+	if of.Tasks++; of.Tasks > 1 {
+		of.Name, of.MerchantNo, of.OrderNo, of.RefNo, of.Task = t.Queue, "", "", "", ""
+	}
+	of.Since = figures.Sooner(of.Since, since)
+	if amount, currency := price(t); currency != "" {
+		of.purse.add(t.MerchantNo+"\x00"+t.OrderNo+"\x00"+refNo, currency, amount)
+	}
+	if kind == OrdersUnknown && t.Last != nil && t.Last.Error != "" && (of.Failure == nil || of.Failure.At.Before(t.Last.Started)) {
+		of.Failure = failureOf(t)
+	}
+	return of
+}
+
+// failureOf returns the last attempt of a task.
+func failureOf(t *bellman.Task) *figures.Failure {
+	return &figures.Failure{At: t.Last.Started, Task: t.ID, Result: t.Last.Result, Status: t.Last.Status, Error: t.Last.Error, Response: t.Last.Response}
+}
+
+// readOrders reads the orders that were given up, and for which no payment was found since.
+func (d *Desk) readOrders(ctx context.Context, r *rows, f *figures.Figures) error {
+	if d.o.Queues == nil || d.o.Kind == nil {
+		return d.readCases(ctx, r, &gathering{seen: map[string]bool{}})
+	}
+	g := &gathering{seen: map[string]bool{}}
+	state := bellman.Failed
+	for _, name := range d.o.Queues() {
+		if d.o.Kind(name) != "order" {
+			continue
+		}
+		tasks, next, err := d.o.Store.List(ctx, store.Filter{Queue: name, State: &state}, bellman.ID{}, failedRows)
+		if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			if kind, why := unsettled(t); kind != "" {
+				g.add(kind, t, t.Finished, "", why)
+			}
+		}
+		for _, of := range g.items {
+			of.More = of.More || of.Queue == name && !next.IsZero()
+		}
+	}
+	return d.readCases(ctx, r, g)
+}
+
+// undecided is what the reasons of orders that were given up mean.
+var undecided = map[string]string{
+	"gave_up":        "nothing could be decided until give_up was over",
+	"reverse_failed": "the payment could not be reversed until give_up was over",
+	"exhausted":      "the schedule is used up and nothing is decided",
+}
+
+// unsettled returns the kind of item of an order that was given up; empty: it is none.
+func unsettled(t *bellman.Task) (kind, why string) {
+	if t.Kind != bellman.KindOrder {
+		return "", ""
+	}
+	if s := order.StandingOf(t); !s.Open() {
+		return "", ""
+	}
+	if l, err := order.ParseLife(t.Data); err == nil && l.Mismatch != "" {
+		return AmountMismatch, l.Mismatch
+	}
+	if t.Last != nil {
+		why = t.Last.Error
+	}
+	return OrdersUnknown, cmp.Or(why, undecided[t.Reason], t.Reason)
+}
+
+// readCases adds the orders, refunds and transfers that alarms are about, unless they were settled since.
+func (d *Desk) readCases(ctx context.Context, r *rows, g *gathering) error {
+	var all []alarm.Alarm
+	var err error
+	if d.o.Alarms != nil {
+		if all, err = d.o.Alarms.List(ctx); err != nil {
+			return err
+		}
+	}
+	for i := range all {
+		a := &all[i]
+		if a.Affected == nil || !a.Raised() && time.Since(a.Since) > alarm.Keep {
+			continue
+		}
+		id, err := bellman.ParseID(a.Affected.Task)
+		if err != nil {
+			continue
+		}
+		t, err := d.o.Store.Task(ctx, id)
+		switch {
+		case errors.Is(err, bellman.ErrNotFound):
+			continue
+		case err != nil:
+			return err
+		}
+		switch a.When {
+		case alarm.LatePayment:
+			if refunded, err := d.refunded(ctx, t, a.Since); err != nil {
+				return err
+			} else if !refunded {
+				g.add(latePayment(t), t, a.Since, "", a.Affected.Why)
+			}
+		case alarm.PollNeedsAction:
+			if !poll.StandingOf(t).Alerted {
+				continue
+			}
+			of := g.add(PollNeedsAction, t, a.Since, a.Affected.RefNo, a.Affected.Why)
+			if amount, currency := price(t); of != nil && currency == "" {
+				if currency, err = d.currency(ctx, t); err != nil {
+					return err
+				}
+				of.purse.add(of.Task, currency, amount)
+			}
+		default:
+			if s := order.StandingOf(t); !s.Decided.IsZero() && !s.Open() {
+				continue
+			}
+			kind, _ := unsettled(t)
+			g.add(cmp.Or(kind, OrdersUnknown), t, a.Since, "", a.Affected.Why)
+		}
+	}
+	for _, of := range g.items {
+		of.Amounts = of.amounts()
+		r.orders = append(r.orders, of.Item)
+	}
+	return nil
+}
+
+// latePayment returns the kind of item of an order that was paid late, or paid twice.
+func latePayment(t *bellman.Task) string {
+	if s := order.StandingOf(t); s.Late == "" {
+		return DuplicatePayment
+	}
+	return LatePayment
+}
+
+// currency returns the currency of a task's order; empty: it is not known.
+func (d *Desk) currency(ctx context.Context, t *bellman.Task) (string, error) {
+	tasks, _, err := d.o.Store.List(ctx, store.Filter{MerchantNo: t.MerchantNo, OrderNo: t.OrderNo}, bellman.ID{}, loadRows)
+	for _, other := range tasks {
+		if _, currency := price(other); currency != "" && other.Kind == bellman.KindOrder {
+			return currency, err
+		}
+	}
+	return "", err
+}
+
+// refunded reports whether a refund of a task's order was added since a payment was found, and did not fail.
+func (d *Desk) refunded(ctx context.Context, t *bellman.Task, since time.Time) (bool, error) {
+	tasks, _, err := d.o.Store.List(ctx, store.Filter{MerchantNo: t.MerchantNo, OrderNo: t.OrderNo}, bellman.ID{}, loadRows)
+	return slices.ContainsFunc(tasks, func(t *bellman.Task) bool {
+		if t.Kind != bellman.KindPoll || t.Created().Before(since.Truncate(time.Millisecond)) {
+			return false
+		}
+		state := poll.StandingOf(t).State
+		return state == poll.StateDone || state == poll.StatePending
+	}), err
+}
