@@ -87,7 +87,7 @@ func (s merchants) Get(ctx context.Context, no string) (client.Merchant, error) 
 		return client.Merchant{}, err
 	}
 	out := s.shown(&m, false)
-	return out, s.lately(ctx, &out)
+	return out, s.lately(ctx, &out, time.Time{})
 }
 
 func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, error) {
@@ -97,10 +97,11 @@ func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, 
 	return merchant.Look(ctx, s.store, no, time.Now(), s.api.Shown)
 }
 
-// lately sets whether a merchant is failing, by its newest tasks, and its backlog.
-func (s merchants) lately(ctx context.Context, m *client.Merchant) error {
+// lately sets whether a merchant is failing, by its newest tasks, and its backlog. After end it reads
+// nothing more; zero: it has all the time that it takes.
+func (s merchants) lately(ctx context.Context, m *client.Merchant, end time.Time) error {
 	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now())
-	if m.Failing = recent.Failing(); err != nil {
+	if m.Failing = recent.Failing(); err != nil || !end.IsZero() && time.Now().After(end) {
 		return err
 	}
 	m.Backlog, err = merchant.LookBacklog(ctx, s.store, m.MerchantNo, time.Now())
@@ -132,6 +133,15 @@ func (s merchants) List(ctx context.Context, q client.MerchantSearch, after stri
 		}
 		return s.listNamed(ctx, names, &q, after)
 	}
+	out, next, err := s.registered(ctx, q, after)
+	if err != nil || q.Sealed {
+		return out, next, err
+	}
+	return out, next, s.allLately(ctx, out, latelyTime)
+}
+
+// registered lists merchants without what their newest tasks say.
+func (s merchants) registered(ctx context.Context, q client.MerchantSearch, after string) ([]client.Merchant, string, error) {
 	page, next, err := s.Registry.List(ctx, q, after)
 	if err != nil {
 		return nil, "", err
@@ -140,31 +150,36 @@ func (s merchants) List(ctx context.Context, q client.MerchantSearch, after stri
 	for i := range page {
 		out[i] = s.shown(&page[i], q.Sealed)
 	}
-	if q.Sealed {
-		return out, next, nil
-	}
-	return out, next, s.allLately(ctx, out, latelyTime)
+	return out, next, nil
+}
+
+func (s merchants) Named(ctx context.Context, begin string, limit int) ([]client.Merchant, error) {
+	out, _, err := s.registered(ctx, client.MerchantSearch{MerchantNo: begin, Limit: limit}, "")
+	return out, err
 }
 
 const (
-	latelyAtOnce = 8                     // merchants of a list that are looked at concurrently
-	latelyTime   = 40 * time.Millisecond // after that no other merchant of a list is looked at
+	latelyAtOnce = 4                     // merchants of a list that are looked at concurrently: all of them may begin just before the end
+	latelyTime   = 40 * time.Millisecond // after that nothing else of a list's merchants is read
 )
 
 // allLately is lately for a list, as far as there is time. Merchants that are left have no backlog, and are failing if
 // the nodes say so.
 func (s merchants) allLately(ctx context.Context, all []client.Merchant, most time.Duration) error {
-	began := time.Now()
+	end := time.Now().Add(most)
 	var left atomic.Bool
 	g, of := errgroup.WithContext(ctx)
 	g.SetLimit(latelyAtOnce)
 	for i := range all {
 		g.Go(func() error {
-			if time.Since(began) > most {
-				left.Store(true)
-				return nil
+			var err error
+			if time.Now().Before(end) {
+				err = s.lately(of, &all[i], end)
 			}
-			return s.lately(of, &all[i])
+			if all[i].Backlog == nil {
+				left.Store(true)
+			}
+			return err
 		})
 	}
 	if err := g.Wait(); err != nil || !left.Load() {
@@ -184,30 +199,44 @@ func (s merchants) allLately(ctx context.Context, all []client.Merchant, most ti
 // paused, and is left out otherwise.
 func (s merchants) listNamed(ctx context.Context, names []string, q *client.MerchantSearch, after string) (out []client.Merchant, next string, err error) {
 	slices.Sort(names)
-	for _, no := range names {
-		if no <= after || !strings.HasPrefix(no, q.MerchantNo) {
-			continue
-		}
-		m, err := s.Read(ctx, no)
-		switch {
-		case errors.Is(err, bellman.ErrNotFound):
-			if s.engine.MerchantPause(no) == nil {
-				continue
-			}
-			m = merchant.Merchant{Head: registry.Head{ID: no}}
-		case err != nil:
+	names = slices.DeleteFunc(names, func(no string) bool { return no <= after || !strings.HasPrefix(no, q.MerchantNo) })
+	for some := range slices.Chunk(names, latelyAtOnce) {
+		found, err := s.readSome(ctx, some)
+		if err != nil {
 			return nil, "", err
 		}
-		if !strings.HasPrefix(strings.ToLower(m.Name), strings.ToLower(q.Name)) {
-			continue
+		for _, m := range found {
+			if !strings.HasPrefix(strings.ToLower(m.Name), strings.ToLower(q.Name)) {
+				continue
+			}
+			if len(out) == q.Limit {
+				return out, out[len(out)-1].MerchantNo, s.allLately(ctx, out, latelyTime)
+			}
+			out = append(out, s.shown(&m, q.Sealed))
 		}
-		if len(out) == q.Limit {
-			next = out[len(out)-1].MerchantNo
-			break
-		}
-		out = append(out, s.shown(&m, q.Sealed))
 	}
-	return out, next, s.allLately(ctx, out, latelyTime)
+	return out, "", s.allLately(ctx, out, latelyTime)
+}
+
+// readSome reads a few merchants at once, in the order of names. One that is neither registered nor
+// paused is left out.
+func (s merchants) readSome(ctx context.Context, names []string) ([]merchant.Merchant, error) {
+	found := make([]merchant.Merchant, len(names))
+	g, of := errgroup.WithContext(ctx)
+	for i, no := range names {
+		g.Go(func() (err error) {
+			found[i], err = s.Read(of, no)
+			if !errors.Is(err, bellman.ErrNotFound) {
+				return err
+			}
+			if found[i] = (merchant.Merchant{}); s.engine.MerchantPause(no) != nil {
+				found[i].ID = no
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	return slices.DeleteFunc(found, func(m merchant.Merchant) bool { return m.ID == "" }), err
 }
 
 const (

@@ -80,7 +80,7 @@ func (q *request) newestWith(text string, limit int, s *search) (found []*bellma
 // namesWith returns the names that begin with a text. Those of endpoints and queues may contain it anywhere.
 func (q *request) namesWith(text string) (names []begunName, err error) {
 	if q.merchants != nil {
-		found, _, err := q.merchants.List(q.r.Context(), client.MerchantSearch{MerchantNo: text, Limit: begunNames}, "")
+		found, err := q.merchants.Named(q.r.Context(), text, begunNames)
 		if err != nil {
 			return nil, err
 		}

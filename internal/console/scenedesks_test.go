@@ -40,6 +40,10 @@ func (m sceneMerchants) List(context.Context, client.MerchantSearch, string) ([]
 	return m.all(), "", nil
 }
 
+func (m sceneMerchants) Named(context.Context, string, int) ([]client.Merchant, error) {
+	return m.all(), nil
+}
+
 func (m sceneMerchants) Get(_ context.Context, no string) (client.Merchant, error) {
 	for _, one := range m.all() {
 		if one.MerchantNo == no {

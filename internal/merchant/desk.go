@@ -17,6 +17,10 @@ type Desk interface {
 	// at the end.
 	List(ctx context.Context, s client.MerchantSearch, after string) (page []client.Merchant, next string, err error)
 
+	// Named returns up to limit merchants whose numbers begin with a text, in order, without what their
+	// newest tasks say. It costs no read of tasks.
+	Named(ctx context.Context, begin string, limit int) ([]client.Merchant, error)
+
 	Get(ctx context.Context, no string) (client.Merchant, error)
 	Stats(ctx context.Context, no string) (client.MerchantStats, error)
 

@@ -99,7 +99,7 @@ const (
 	maxFigures = 1000
 	maxFailed  = 10
 	maxPages   = 20                    // some may be short
-	lookTime   = 50 * time.Millisecond // after that no other page is read
+	lookTime   = 30 * time.Millisecond // after that no other page is read
 )
 
 // Look summarizes the newest thousand tasks of a merchant, without orders and polls, or as many as there is time for.

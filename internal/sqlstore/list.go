@@ -21,6 +21,9 @@ const (
 	listTime  = 25 * time.Millisecond
 )
 
+// lastID is above all ids of tasks.
+var lastID = bellman.ID(bytes.Repeat([]byte{0xff}, 16))
+
 // List reads the tasks that match f, newest first. It scans the narrowest index that f allows: a
 // key, an order, a merchant, a host, a state, or all tasks.
 func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
@@ -31,7 +34,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 	if limit <= 0 {
 		return nil, before, nil
 	}
-	low, high := bellman.ID{}, bellman.ID(bytes.Repeat([]byte{0xff}, 16))
+	low, high := bellman.ID{}, lastID
 	if !before.IsZero() {
 		high = before
 	}
@@ -109,6 +112,10 @@ const (
 // of a merchant or a host.
 const fewPending = listStep
 
+// manyAge is how long narrowest relies on its count if that was fewPending. A list of merchants asks for
+// each of them.
+const manyAge = 10 * time.Second
+
 // narrowest returns the narrowest index for f. Of a merchant's or a host's many tasks few may be
 // pending, and no index has both. If few tasks are pending at all, their index is the narrowest.
 func (s *Store) narrowest(ctx context.Context, f store.Filter, low, high bellman.ID) (index, error) {
@@ -122,7 +129,8 @@ func (s *Store) narrowest(ctx context.Context, f store.Filter, low, high bellman
 	case f.MerchantNo == "" && f.URLHost == "":
 		return byState, nil
 	}
-	if f.State != nil && !f.State.Ended() {
+	every := low.IsZero() && high == lastID
+	if f.State != nil && !f.State.Ended() && !(every && time.Since(time.Unix(0, s.many.Load())) < manyAge) {
 		var pending int64
 		err := s.read(ctx, func() []*Statement {
 			return []*Statement{{Name: "count pending tasks", Args: []any{low, high, int64(fewPending)},
@@ -131,6 +139,9 @@ func (s *Store) narrowest(ctx context.Context, f store.Filter, low, high bellman
 		})
 		if err != nil || pending < fewPending {
 			return byState, err
+		}
+		if every {
+			s.many.Store(time.Now().UnixNano())
 		}
 	}
 	if f.MerchantNo != "" {

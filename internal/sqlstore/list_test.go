@@ -66,7 +66,14 @@ func testPendingOfMerchant(t *testing.T, kind database) {
 		t.Errorf("%d statements scan all tasks of a merchant or a host, want none", n)
 	}
 	must(t, s.Commit(ctx, of(sqltest.Adds(0, sqlstore.FewPending, time.Now()), "b")))
-	list()
+	sent := func() int {
+		before := r.Sent()
+		list()
+		return r.Sent() - before
+	}
+	if first, again := sent(), sent(); first != again+1 {
+		t.Errorf("two lists send %d statements, and %d once it is known that many tasks are pending; want one less", first, again)
+	}
 	if n := scans("bellman_task"); n != 2 {
 		t.Errorf("with many pending tasks, %d statements scan the tasks of a merchant or a host, want 2", n)
 	}

@@ -24,6 +24,7 @@ type Store struct {
 	wary   atomic.Int32 // number of commits that skip the short way
 	folded atomic.Int64 // time of the last fold, Unix ns
 	sifted atomic.Int64 // time of the last fold of all rows, Unix ns
+	many   atomic.Int64 // when fewPending or more tasks were counted last, Unix ns
 	count  counters
 
 	loads loads

@@ -80,7 +80,7 @@ func (l *lister) byKey(limit int) (tasks []*bellman.Task, next bellman.ID, err e
 		if !l.before.IsZero() && compareID(held.id, l.before) >= 0 {
 			continue
 		}
-		t, err := l.one(held.id)
+		t, err := l.one(held.id, nil)
 		if err != nil {
 			return nil, next, err
 		}
@@ -194,10 +194,15 @@ func (l *lister) take(iter *lsm.Iterator, id bellman.ID) (*bellman.Task, error) 
 			return nil, nil
 		}
 	}
-	if table == tableCold {
-		return l.fits(id, row, true)
+	switch {
+	case table == tableCold:
+		return l.fits(id, row, nil, true)
+	case l.inState != nil:
+		return l.one(id, l.inState.iter.Value())
+	case table == tableHot, table == tableEnded:
+		return l.one(id, row)
 	}
-	return l.one(id)
+	return l.one(id, nil)
 }
 
 // openState opens the table of the filter's state, if the scan is of an index by order or merchant. key is where
@@ -263,12 +268,18 @@ func (l *lister) otherQueue(table byte, row []byte) (bool, error) {
 	return uint32(p.Uvarint()) != l.queue, p.Err()
 }
 
-// one reads a task by its id, and returns nil if the filter does not match. If the state does not
-// match, one reads only the status.
-func (l *lister) one(id bellman.ID) (t *bellman.Task, err error) {
+// one reads a task by its id, and returns nil if the filter does not match. row is that of its status
+// in the filter's state; nil: one reads it. If the state does not match, one reads nothing else.
+func (l *lister) one(id bellman.ID, row []byte) (t *bellman.Task, err error) {
+	var key [32]byte
+	var st *status // nil: any state fits
 	if state := l.filter.State; state != nil {
-		var key [32]byte
-		err := get(l.r, statusKey(key[:0], *state, id), func([]byte) error { return nil })
+		st = new(status)
+		if row != nil {
+			err = parseStatus(row, id, st)
+		} else {
+			err = get(l.r, statusKey(key[:0], *state, id), func(row []byte) error { return parseStatus(row, id, st) })
+		}
 		if errors.Is(err, bellman.ErrNotFound) {
 			return nil, nil
 		}
@@ -276,9 +287,8 @@ func (l *lister) one(id bellman.ID) (t *bellman.Task, err error) {
 			return nil, fmt.Errorf("task %s: status: %w", id, err)
 		}
 	}
-	var key [32]byte
 	err = get(l.r, coldKey(key[:0], id), func(row []byte) (err error) {
-		t, err = l.fits(id, row, false)
+		t, err = l.fits(id, row, st, false)
 		return err
 	})
 	if errors.Is(err, bellman.ErrNotFound) {
@@ -287,9 +297,10 @@ func (l *lister) one(id bellman.ID) (t *bellman.Task, err error) {
 	return t, err
 }
 
-// fits decodes a cold row, and returns nil if the filter does not match. While List scans
-// consecutive rows, the beside reads status and attempt.
-func (l *lister) fits(id bellman.ID, row []byte, inRow bool) (*bellman.Task, error) {
+// fits decodes a cold row, and returns nil if the filter does not match. known is the task's status if
+// the filter has a state, and nil otherwise. While List scans consecutive rows, the beside reads status
+// and attempt.
+func (l *lister) fits(id bellman.ID, row []byte, known *status, inRow bool) (*bellman.Task, error) {
 	f := &l.filter
 	for _, word := range l.words {
 		if !bytes.Contains(row, word) {
@@ -316,20 +327,20 @@ func (l *lister) fits(id bellman.ID, row []byte, inRow bool) (*bellman.Task, err
 	}
 	var st status
 	var err error
-	if inRow {
+	var key [32]byte
+	switch scratch := key[:0]; {
+	case inRow:
 		st, t.Last, err = l.beside.read(l.s, l.r, id)
-	} else {
-		var key [32]byte
-		scratch := key[:0]
+	case known != nil:
+		st = *known
+		t.Last, err = l.s.last(l.r, id, int(st.Attempts))
+	default:
 		if st, err = l.s.status(l.r, id, &scratch); err == nil {
 			t.Last, err = l.s.last(l.r, id, int(st.Attempts))
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("task %s: status: %w", id, err)
-	}
-	if f.State != nil && *f.State != st.State {
-		return nil, nil
 	}
 	t.Status = st.Status
 	return t, nil
