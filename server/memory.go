@@ -54,6 +54,7 @@ func GiveBackMemory(ctx context.Context) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	least := debug.SetMemoryLimit(-1)
+	limit := least
 	follow := os.Getenv("GOMEMLIMIT") == ""
 	read := readMemoryUse()
 	var r rest
@@ -64,8 +65,9 @@ func GiveBackMemory(ctx context.Context) {
 		case <-look.C:
 		}
 		m := read()
-		if follow {
-			debug.SetMemoryLimit(m.limit(least))
+		if wanted := m.limit(least); follow && wanted != limit { // to set it stops all goroutines for a moment
+			limit = wanted
+			debug.SetMemoryLimit(limit)
 		}
 		if r.begins(m.allocated) {
 			debug.FreeOSMemory()
