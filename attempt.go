@@ -20,19 +20,40 @@ type Attempt struct {
 	Result   Result
 	Status   int    // HTTP status; 0 if no answer came
 	Response string // the answer, cut at 600 characters
-	Error    string // what went wrong, in one line; empty if nothing did
+
+	// Header is the header of an answer that was not accepted, a line "Name: value" for each name, at
+	// most [MaxResponseHeader] characters. Fields that hold credentials are left out. Empty: the answer was
+	// accepted, none came, or the handler does not keep headers.
+	Header string
+
+	Error string // what went wrong, in one line; empty if nothing did
 
 	// Node is the node that made the attempt. For an attempt that a death lost it is the dead owner
 	// of the task's shard, or empty if the owner had released the shard.
 	Node string
 }
 
+// Headers returns Header by name; nil if it is empty.
+func (a *Attempt) Headers() map[string]string {
+	if a.Header == "" {
+		return nil
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(a.Header) {
+		if name, value, is := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); is {
+			all[name] = value
+		}
+	}
+	return all
+}
+
 // Timing is the duration of each part of a request. A part that did not happen is zero: a reused
 // connection needs no DNS, connect or TLS.
 type Timing struct {
-	DNS     time.Duration // resolving the name
-	Connect time.Duration // TCP, or to the proxy
-	TLS     time.Duration // handshake
+	DNS       time.Duration // resolving the name
+	Connect   time.Duration // TCP, or to the proxy
+	TLS       time.Duration // handshake
+	FirstByte time.Duration // from the open connection to the first byte of the answer
 }
 
 // Lateness is Started minus Due, never negative.

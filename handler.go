@@ -129,6 +129,7 @@ type Verdict struct {
 	Result   Result
 	Status   int    // HTTP status; 0 if none
 	Response string // cut at 600 characters
+	Header   string // that of [Attempt]
 	Error    string
 
 	// Action is what this attempt requested, if the handler has several kinds of requests: "query",

@@ -18,6 +18,9 @@ const (
 	MaxResponse = 600              // characters that are kept of an answer
 	MaxPast     = time.Minute      // how old a time given for the next attempt may be: people type it before they send it
 
+	// MaxResponseHeader is how many characters of an answer's header are kept.
+	MaxResponseHeader = 1 << 10
+
 	// MaxConcurrency is the highest limit of concurrent attempts.
 	MaxConcurrency = 100_000
 )

@@ -24,5 +24,6 @@ var harmless = map[string]bool{
 	"accept": true, "accept-charset": true, "accept-encoding": true, "accept-language": true, "cache-control": true,
 	"content-disposition": true, "content-encoding": true, "content-language": true, "content-length": true,
 	"content-type": true, "date": true, "host": true, "prefer": true, "user-agent": true,
+	"age": true, "allow": true, "connection": true, "retry-after": true, "server": true, "vary": true, "via": true, "www-authenticate": true,
 	"traceparent": true, "tracestate": true, "x-request-id": true, "x-correlation-id": true,
 }

@@ -159,7 +159,7 @@ type Attempt struct {
 	Started    Time   `json:"started" format:"date-time"`
 	LatenessMS int64  `json:"lateness_ms" doc:"Started minus due, never negative."`
 	TookMS     int64  `json:"took_ms" doc:"From the start to the last byte, or to the timeout."`
-	Timing     Timing `json:"timing,omitzero" doc:"Parts of took_ms for making a connection; absent if a connection was reused."`
+	Timing     Timing `json:"timing,omitzero" doc:"Parts of took_ms; absent if none was measured, as for requests to a channel."`
 	Action     string `json:"action,omitempty" doc:"The action of the attempt, if tasks of the queue have several: query, close, …"`
 	Reading    string `json:"reading,omitempty" doc:"How the answer was read. Order, query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid. Poll: PENDING, NOT_FOUND, DONE, FAILED_THERE or QUERY_ERROR; of a request: accepted, refused or unknown."`
 	Result     string `json:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown"`
@@ -167,7 +167,10 @@ type Attempt struct {
 	Response   string `json:"response" doc:"The answer, cut at 600 characters."`
 	Error      string `json:"error"`
 	Node       string `json:"node"`
-	Sent       *Sent  `json:"sent,omitempty" doc:"Only if the attempt was asked for by its number."`
+
+	ResponseHeaders map[string]string `json:"response_headers,omitempty" doc:"The header of an answer that was not accepted, 1,024 characters in all. Fields that may hold credentials, such as Set-Cookie, are never kept. *** stands for a value that is masked."`
+
+	Sent *Sent `json:"sent,omitempty" doc:"Only if the attempt was asked for by its number."`
 }
 
 // A Sent is the request of an attempt of a notification, built again from its task and the rules that hold now.
@@ -187,12 +190,13 @@ type Sent struct {
 	Missing string `json:"missing,omitempty" doc:"Why the request cannot be built again; then the other fields are absent."`
 }
 
-// Timing is how long the parts of making a connection took, to the microsecond. A
-// part that did not happen is 0.
+// Timing is how long the parts of a request took, to the microsecond. A part that did not happen is 0:
+// a reused connection needs no DNS, connect or TLS.
 type Timing struct {
-	DNSMS     float64 `json:"dns_ms" doc:"DNS lookup."`
-	ConnectMS float64 `json:"connect_ms" doc:"TCP connection, to the proxy if there is one."`
-	TLSMS     float64 `json:"tls_ms" doc:"TLS handshake."`
+	DNSMS       float64 `json:"dns_ms" doc:"DNS lookup."`
+	ConnectMS   float64 `json:"connect_ms" doc:"TCP connection, to the proxy if there is one."`
+	TLSMS       float64 `json:"tls_ms" doc:"TLS handshake."`
+	FirstByteMS float64 `json:"first_byte_ms,omitempty" doc:"From the open connection to the first byte of the answer. Absent: none came, or an older version made the attempt."`
 }
 
 // A Batch requests many tasks at once.

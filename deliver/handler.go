@@ -176,7 +176,7 @@ func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, to a
 	defer buf.free()
 	if err := buf.read(resp); err != nil {
 		v := fault(ctx, err, to, fmt.Sprintf("the answer broke off after %d bytes: ", len(buf.b)))
-		v.Status, v.Response = resp.StatusCode, excerpt(buf.b)
+		v.Status, v.Response, v.Header = resp.StatusCode, excerpt(buf.b), headerText(resp.Header)
 		return v
 	}
 	return verdict(judge, &rule.Answer{Status: resp.StatusCode, Body: buf.b, Header: resp.Header, Attempt: number})
@@ -213,6 +213,7 @@ func verdict(r *rule.Rule, a *rule.Answer) bellman.Verdict {
 	default:
 		v.Result, v.Error = bellman.Refused, cause.Encoded(a.Header)
 	}
+	v.Header = headerText(a.Header)
 	if rule.Permanent(a.Status) {
 		v.Next, v.Reason = bellman.GiveUp, "gave_up"
 		return v

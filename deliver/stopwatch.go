@@ -12,7 +12,7 @@ import (
 )
 
 // A stopwatch is the context of one request, and times the connection that is
-// made for it. The transport may still be making it when the request went out on
+// made for it and the first byte of its answer. The transport may still be making it when the request went out on
 // another that came free, or when the attempt is over: that does not count.
 type stopwatch struct {
 	context.Context
@@ -22,6 +22,7 @@ type stopwatch struct {
 	waiting bool           // the request waits for a connection
 	part    *time.Duration // of timing, that is under way; nil: none
 	since   time.Time      // when part began
+	ready   time.Time      // when the request got its connection
 	timing  bellman.Timing
 }
 
@@ -31,7 +32,7 @@ type stopwatchKey struct{}
 // newStopwatch returns the context of a request, and what times it.
 func newStopwatch(ctx context.Context, secure bool) (context.Context, *stopwatch) {
 	w := &stopwatch{Context: ctx}
-	w.trace.GetConn, w.trace.GotConn = w.want, w.got
+	w.trace.GetConn, w.trace.GotConn, w.trace.GotFirstResponseByte = w.want, w.got, w.answered
 	if secure {
 		w.trace.TLSHandshakeStart, w.trace.TLSHandshakeDone = w.startTLS, w.endTLS
 	}
@@ -59,10 +60,17 @@ func (w *stopwatch) got(conn httptrace.GotConnInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.turn(nil)
-	w.waiting = false
+	w.waiting, w.ready = false, time.Now()
 	if conn.Reused {
 		w.timing = bellman.Timing{}
 	}
+}
+
+// answered notes the first byte of an answer.
+func (w *stopwatch) answered() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timing.FirstByte = time.Since(w.ready)
 }
 
 // stop ends the wait, if nothing else did, and returns what it went into.

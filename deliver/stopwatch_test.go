@@ -49,11 +49,11 @@ func TestTiming(t *testing.T) {
 			start := time.Now()
 			v := h.Attempt(t.Context(), task, 1)
 			took, got := time.Since(start), v.Timing
-			if v.Result != bellman.Accepted || got.DNS > 0 != tt.dns || got.Connect <= 0 || got.TLS > 0 != tt.tls || got.DNS+got.Connect+got.TLS > took {
+			if v.Result != bellman.Accepted || got.DNS > 0 != tt.dns || got.Connect <= 0 || got.TLS > 0 != tt.tls || got.FirstByte <= 0 || got.DNS+got.Connect+got.TLS+got.FirstByte > took {
 				t.Errorf("the first attempt: %v, %q, %+v of %v; want every part timed", v.Result, v.Error, got, took)
 			}
-			if v := h.Attempt(t.Context(), task, 2); v.Result != bellman.Accepted || v.Timing != (bellman.Timing{}) {
-				t.Errorf("an attempt on the open connection: %v, %q, %+v; want no parts", v.Result, v.Error, v.Timing)
+			if v := h.Attempt(t.Context(), task, 2); v.Result != bellman.Accepted || v.Timing != (bellman.Timing{FirstByte: v.Timing.FirstByte}) || v.Timing.FirstByte <= 0 {
+				t.Errorf("an attempt on the open connection: %v, %q, %+v; want the first byte alone", v.Result, v.Error, v.Timing)
 			}
 		})
 	}
@@ -112,8 +112,8 @@ func TestTimingOfReusedConnection(t *testing.T) {
 	if v := <-first; v.Result != bellman.Accepted || v.Timing.DNS <= 0 || v.Timing.Connect <= 0 {
 		t.Errorf("the first attempt: %v, %q, %+v; want it accepted", v.Result, v.Error, v.Timing)
 	}
-	if v := <-second; v.Result != bellman.Accepted || v.Timing != (bellman.Timing{}) {
-		t.Errorf("the attempt that took the first one's connection: %v, %q, %+v; want no parts", v.Result, v.Error, v.Timing)
+	if v := <-second; v.Result != bellman.Accepted || v.Timing != (bellman.Timing{FirstByte: v.Timing.FirstByte}) {
+		t.Errorf("the attempt that took the first one's connection: %v, %q, %+v; want the first byte alone", v.Result, v.Error, v.Timing)
 	}
 }
 
@@ -130,6 +130,17 @@ func TestStopwatch(t *testing.T) {
 		{"still being made when another came free", func(w *stopwatch) { w.got(kept); connect(w) }, bellman.Timing{}},
 		{"what was there was dead", func(w *stopwatch) { w.got(kept); w.want(""); connect(w); w.got(fresh) },
 			bellman.Timing{DNS: 3 * ms, Connect: 5 * ms, TLS: 7 * ms}},
+		{"answered", func(w *stopwatch) { connect(w); w.got(fresh); time.Sleep(11 * ms); w.answered() },
+			bellman.Timing{DNS: 3 * ms, Connect: 5 * ms, TLS: 7 * ms, FirstByte: 11 * ms}},
+		{"answered on the second connection", func(w *stopwatch) {
+			w.got(kept)
+			time.Sleep(ms)
+			w.want("")
+			w.got(kept)
+			time.Sleep(ms)
+			w.answered()
+		},
+			bellman.Timing{FirstByte: ms}},
 		{"never made", func(w *stopwatch) { w.enter(&w.timing.DNS) }, bellman.Timing{DNS: time.Second}},
 	}
 	for _, tt := range tests {

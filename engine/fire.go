@@ -309,6 +309,7 @@ func complete(v *bellman.Verdict, late bool) {
 		}
 	}
 	v.Response = truncate(v.Response, bellman.MaxResponse)
+	v.Header = truncate(v.Header, bellman.MaxResponseHeader)
 	v.Error = truncate(v.Error, bellman.MaxResponse)
 }
 

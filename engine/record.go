@@ -30,7 +30,7 @@ type recorder struct {
 // far behind.
 func (r *recorder) record(f *flight) {
 	f.attempt.Result, f.attempt.Status = f.verdict.Result, f.verdict.Status
-	f.attempt.Response, f.attempt.Error = f.verdict.Response, f.verdict.Error
+	f.attempt.Response, f.attempt.Header, f.attempt.Error = f.verdict.Response, f.verdict.Header, f.verdict.Error
 	f.attempt.Action, f.attempt.Reading, f.attempt.Timing = f.verdict.Action, f.verdict.Reading, f.verdict.Timing
 	f.follow = r.follow(f.task, f.verdict.Follow, &f.attempt, f.trace)
 	f.change = store.Change{

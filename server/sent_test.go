@@ -17,7 +17,12 @@ import (
 // An attempt is shown with its request and what the rule wanted, by the API and on its page. Secrets are masked,
 // in the signed text too.
 func TestAnAttemptIsOpened(t *testing.T) {
-	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"code":"FAIL"}`) }))
+	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		w.Header().Set("X-Shop", "s3cr3t")
+		w.Header().Set("Set-Cookie", "n3v3r")
+		io.WriteString(w, `{"code":"FAIL"}`)
+	}))
 	defer merchant.Close()
 	api, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
 		q := config.DefaultQueue("signed")
@@ -38,15 +43,18 @@ func TestAnAttemptIsOpened(t *testing.T) {
 			!strings.HasPrefix(got.Signed, task.ID+".") || !strings.HasSuffix(got.Signed, `.{"n":1,"password":"***"}`) {
 			t.Errorf("%+v; want the request with its secrets masked", got)
 		}
+		if h := a.ResponseHeaders; h["Retry-After"] != "7" || h["X-Shop"] != "***" || h["Set-Cookie"] != "" || a.Timing.FirstByteMS <= 0 {
+			t.Errorf("%+v, first byte after %v ms; want the header with its secrets masked, and the time", h, a.Timing.FirstByteMS)
+		}
 	}
 	var problem *client.Problem
 	if _, err := api.Attempt(t.Context(), client.ByID(task.ID), 99); !errors.As(err, &problem) || problem.Status != http.StatusNotFound || !strings.Contains(err.Error(), "attempt 99") {
 		t.Errorf("attempt 99: %v; want that there is none", err)
 	}
 	for path, wants := range map[string][]string{
-		"/v1/tasks/" + task.ID + "?attempt=1&reveal=true":      {`s3cr3t\"}`, "/n?token=s3cr3t"},
+		"/v1/tasks/" + task.ID + "?attempt=1&reveal=true":      {`s3cr3t\"}`, "/n?token=s3cr3t", `"X-Shop":"s3cr3t"`},
 		"/v1/tasks/" + task.ID + "?attempt=1&attempts_after=1": {"either attempt or attempts_after"},
-		"/tasks/" + task.ID + "/attempts/1":                    {"Wanted", "with the body &#34;success&#34;", "Standard Webhooks", "Webhook-Signature: ***", task.ID + ".", "&#34;code&#34;: &#34;FAIL&#34;"},
+		"/tasks/" + task.ID + "/attempts/1":                    {"Wanted", "with the body &#34;success&#34;", "Standard Webhooks", "Webhook-Signature: ***", task.ID + ".", "&#34;code&#34;: &#34;FAIL&#34;", "Retry-After: 7", "X-Shop: ***", "To the first byte"},
 		"/tasks/" + task.ID + "/attempts/99":                   {"no attempt of that number"},
 	} {
 		r, err := http.Get("http://" + s.Addr() + path)
@@ -63,8 +71,8 @@ func TestAnAttemptIsOpened(t *testing.T) {
 				t.Errorf("%s lacks %q: %s", path, want, body)
 			}
 		}
-		if strings.HasPrefix(path, "/tasks") && strings.Contains(string(body), "s3cr3t") {
-			t.Errorf("%s shows a secret", path)
+		if strings.HasPrefix(path, "/tasks") && strings.Contains(string(body), "s3cr3t") || strings.Contains(string(body), "n3v3r") {
+			t.Errorf("%s shows a secret: %s", path, body)
 		}
 	}
 }

@@ -112,10 +112,16 @@ func (t *rows) attempts(log []client.Attempt) {
 // opened writes one attempt with its request.
 func (t *rows) opened(a *client.Attempt) {
 	t.attempts([]client.Attempt{*a})
+	t.row(" ")
+	if a.Timing.FirstByteMS > 0 {
+		t.row("first byte", fmt.Sprintf("%.1fms after the connection", a.Timing.FirstByteMS))
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.ResponseHeaders)) {
+		t.row("answered", name+": "+a.ResponseHeaders[name])
+	}
 	if a.Sent == nil {
 		return
 	}
-	t.row(" ")
 	for _, f := range [][2]string{{"request", strings.TrimSpace(a.Sent.Method + " " + a.Sent.URL)}, {"not shown", a.Sent.Missing}} {
 		if f[1] != "" {
 			t.row(f[0], f[1])

@@ -88,11 +88,12 @@ func attempt(t *bellman.Attempt) client.Attempt {
 		Number: t.Number, Trigger: t.Trigger.String(), Due: client.At(t.Due), Started: client.At(t.Started),
 		LatenessMS: t.Lateness().Milliseconds(), TookMS: t.Took.Milliseconds(), Timing: timing(t.Timing), Action: t.Action,
 		Reading: t.Reading, Result: t.Result.String(), Status: t.Status, Response: mask.Body(t.Response, ""), Error: t.Error, Node: t.Node,
+		ResponseHeaders: mask.Headers(t.Headers()),
 	}
 }
 
 func timing(t bellman.Timing) client.Timing {
-	return client.Timing{DNSMS: milliseconds(t.DNS), ConnectMS: milliseconds(t.Connect), TLSMS: milliseconds(t.TLS)}
+	return client.Timing{DNSMS: milliseconds(t.DNS), ConnectMS: milliseconds(t.Connect), TLSMS: milliseconds(t.TLS), FirstByteMS: milliseconds(t.FirstByte)}
 }
 
 // milliseconds returns d with microseconds.

@@ -50,8 +50,9 @@ func scene(t testing.TB, m *made) (id string) {
 		commit(store.Batch{Changes: []store.Change{{ID: task.ID, Version: uint32(i + 1), To: status, Attempt: &bellman.Attempt{
 			Number: i + 1, Due: at, Started: at.Add(3 * time.Millisecond), Took: 41 * time.Millisecond,
 			Timing: timing, Action: []string{"", "query"}[i], Reading: []string{"", "PENDING"}[i], Result: bellman.Refused, Status: 200, Response: response, Node: "n1",
+			Header: []string{"", "Retry-After: 5\nX-Shop: secret\n"}[i],
 		}}}})
-		timing = bellman.Timing{}
+		timing = bellman.Timing{FirstByte: 32 * time.Millisecond}
 	}
 	commit(store.Batch{Audits: []store.Audit{
 		{At: t0, Who: "ops", Action: "pause", Target: "queue/merchant-notify", Reason: "their maintenance"},

@@ -297,7 +297,7 @@ func (a *API) shownSent(ctx context.Context, t *bellman.Task, attempt *bellman.A
 func (a *API) unmask(t *bellman.Task, log []bellman.Attempt, shown *client.TaskDetail) {
 	shown.Task.URL = t.URL
 	for i := range log {
-		shown.AttemptLog[i].Response = log[i].Response
+		shown.AttemptLog[i].Response, shown.AttemptLog[i].ResponseHeaders = log[i].Response, log[i].Headers()
 	}
 	if !queries(t) {
 		shown.Request.URL, shown.Request.Body = t.URL, string(t.Body)

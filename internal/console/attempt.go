@@ -19,6 +19,7 @@ type attemptView struct {
 	Task    *bellman.Task
 	Attempt *bellman.Attempt
 	Answer  shownBody
+	Said    []field // the header of the answer, with *** for values that may be secret; nil: it is not kept
 	Parts   []timePart
 	Reused  bool // the connection was there already
 
@@ -57,7 +58,7 @@ func (q *request) attemptPage() {
 		return
 	}
 	a := &log[0]
-	v := &attemptView{view: q.view("page.attempt"), Task: t, Attempt: a, Answer: showBody([]byte(a.Response), "")}
+	v := &attemptView{view: q.view("page.attempt"), Task: t, Attempt: a, Answer: showBody([]byte(a.Response), ""), Said: sorted(mask.Headers(a.Headers()))}
 	v.Title = strconv.Itoa(number) + " · " + v.Title
 	v.Parts, v.Reused = partsOf(a)
 	if v.Before = number - 1; number < int(t.Attempts) {
@@ -67,17 +68,21 @@ func (q *request) attemptPage() {
 	q.render(http.StatusOK, "attempt", v)
 }
 
-// partsOf returns the parts of the time that an attempt took. The last part is all that followed the
-// connection: when the first byte of the answer came is not kept.
+// partsOf returns the parts of the time that an attempt took. The last part is the rest.
 func partsOf(a *bellman.Attempt) (parts []timePart, reused bool) {
 	rest := a.Took
-	for _, p := range []timePart{{"attempt.dns", a.Timing.DNS}, {"attempt.connect", a.Timing.Connect}, {"attempt.tls", a.Timing.TLS}} {
+	for _, p := range []timePart{{"attempt.dns", a.Timing.DNS}, {"attempt.connect", a.Timing.Connect}, {"attempt.tls", a.Timing.TLS}, {"attempt.first", a.Timing.FirstByte}} {
 		if p.Took > 0 {
 			parts = append(parts, p)
 			rest -= p.Took
 		}
 	}
-	return append(parts, timePart{"attempt.rest", max(rest, 0)}), len(parts) == 0 && a.Status > 0
+	last := "attempt.rest"
+	if a.Timing.FirstByte > 0 {
+		last = "attempt.last"
+	}
+	made := a.Timing.DNS+a.Timing.Connect+a.Timing.TLS > 0
+	return append(parts, timePart{last, max(rest, 0)}), !made && a.Status > 0
 }
 
 // addSent adds the request of an attempt.

@@ -173,7 +173,10 @@ func (s *scene) tasks(t testing.TB) {
 		no := fmt.Sprintf("2026112018%02d%06d", 24-int(before.Minutes())%24, 310_442+97*n)
 		for i := range log {
 			log[i].Node = fmt.Sprintf("bellman-%d", n%3)
-			log[i].Timing = bellman.Timing{DNS: 2 * time.Millisecond, Connect: 9 * time.Millisecond, TLS: 21 * time.Millisecond}
+			log[i].Timing = bellman.Timing{DNS: 2 * time.Millisecond, Connect: 9 * time.Millisecond, TLS: 21 * time.Millisecond, FirstByte: 8 * time.Millisecond}
+			if log[i].Status != 0 && log[i].Result != bellman.Accepted {
+				log[i].Header = "Content-Type: application/json\nServer: nginx/1.24.0\nX-Shop-Trace: 7f3a\n"
+			}
 		}
 		return s.fake.add(t, &bellman.Task{Queue: "merchant-notify", Key: merchant + "/" + no + "/paid", MerchantNo: merchant, OrderNo: no, Event: event, URL: "https://" + host + "/bellman/notify", Method: "POST", Schedule: "wechat_notify", Success: "success_text",
 			Timeout: 10 * time.Second, Header: map[string]string{"Content-Type": "application/json"}, Body: fmt.Appendf(nil, `{"order_no":%q,"amount":%d,"currency":"CNY","state":"SUCCESS","paid_at":%q}`, no, 990+n*1250, created.Format(time.RFC3339)),

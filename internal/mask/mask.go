@@ -181,3 +181,16 @@ func Text(s string) (text string, masked bool) {
 	})
 	return text, masked
 }
+
+// Headers masks the header of an answer, as [bellman.Attempt] keeps it. A Location is kept without what
+// may be secret.
+func Headers(kept map[string]string) map[string]string {
+	if kept == nil {
+		return nil
+	}
+	shown := client.MaskHeaders(kept)
+	if to, has := kept["Location"]; has {
+		shown["Location"] = URL(to)
+	}
+	return shown
+}

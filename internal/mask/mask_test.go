@@ -23,3 +23,14 @@ func TestBody(t *testing.T) {
 		}
 	}
 }
+
+// Of an answer's header, values that may be secret are masked.
+func TestHeaders(t *testing.T) {
+	got := Headers(map[string]string{"Server": "nginx", "Location": "https://m.example/in?token=t", "X-Shop": "s"})
+	if len(got) != 3 || got["Server"] != "nginx" || got["Location"] != "https://m.example/in?token=***" || got["X-Shop"] != "***" {
+		t.Errorf("Headers() = %v", got)
+	}
+	if got := Headers(nil); got != nil {
+		t.Errorf("Headers(nil) = %v", got)
+	}
+}

@@ -300,7 +300,7 @@ func (r *statusRow) status() (bellman.Status, error) {
 	return st, nil
 }
 
-// packTiming encodes t; a nil t gives nothing.
+// packTiming encodes t; a zero t gives nothing.
 func packTiming(t bellman.Timing) []byte {
 	if t == (bellman.Timing{}) {
 		return nil
@@ -308,6 +308,9 @@ func packTiming(t bellman.Timing) []byte {
 	b := []byte{format}
 	for _, part := range [...]time.Duration{t.DNS, t.Connect, t.TLS} {
 		b = binary.AppendVarint(b, int64(part))
+	}
+	if t.FirstByte != 0 {
+		b = binary.AppendVarint(b, int64(t.FirstByte))
 	}
 	return b
 }
@@ -319,6 +322,9 @@ func parseTiming(b []byte) (t bellman.Timing, err error) {
 	p := read(b)
 	for _, part := range [...]*time.Duration{&t.DNS, &t.Connect, &t.TLS} {
 		*part = p.Duration()
+	}
+	if len(p.Left()) > 0 { // an older row ends here
+		t.FirstByte = p.Duration()
 	}
 	return t, p.End()
 }
@@ -333,7 +339,7 @@ func packAttempt(a *bellman.Attempt) []byte {
 	for _, s := range [...]string{a.Action, a.Reading, a.Response, a.Error, a.Node} {
 		b = pack.Text(b, s)
 	}
-	return b
+	return pack.Answered(b, a)
 }
 
 // parseAttempt decodes the result of packAttempt; nil if b is empty.
@@ -351,6 +357,9 @@ func parseAttempt(id bellman.ID, b []byte) (*bellman.Attempt, error) {
 	for _, s := range [...]*string{&a.Action, &a.Reading, &a.Response, &a.Error, &a.Node} {
 		*s = p.Text()
 	}
+	if len(p.Left()) > 0 { // an older row ends here
+		a.Timing.FirstByte, a.Header = p.Duration(), p.Text()
+	}
 	if err := p.End(); err != nil {
 		return nil, fmt.Errorf("the last attempt of task %s: %w", id, err)
 	}
@@ -358,16 +367,16 @@ func parseAttempt(id bellman.ID, b []byte) (*bellman.Attempt, error) {
 }
 
 // attemptColumns are those that an attemptRow reads.
-const attemptColumns = `task_id, number, cause, due, started, took_ns, result, status, action, response, error, node, timing, reading`
+const attemptColumns = `task_id, number, cause, due, started, took_ns, result, status, action, response, error, node, timing, reading, header`
 
 type attemptRow struct {
-	id                                                bellman.ID
-	number, cause, due, started, took, result, status int64
-	action, response, err, node, timing, reading      []byte
+	id                                                   bellman.ID
+	number, cause, due, started, took, result, status    int64
+	action, response, err, node, timing, reading, header []byte
 }
 
 func (r *attemptRow) dest() []any {
-	return []any{&r.id, &r.number, &r.cause, &r.due, &r.started, &r.took, &r.result, &r.status, &r.action, &r.response, &r.err, &r.node, &r.timing, &r.reading}
+	return []any{&r.id, &r.number, &r.cause, &r.due, &r.started, &r.took, &r.result, &r.status, &r.action, &r.response, &r.err, &r.node, &r.timing, &r.reading, &r.header}
 }
 
 func (r *attemptRow) attempt() (bellman.Attempt, error) {
@@ -377,5 +386,5 @@ func (r *attemptRow) attempt() (bellman.Attempt, error) {
 	}
 	return bellman.Attempt{Number: int(r.number), Trigger: bellman.Trigger(r.cause), Due: pack.FromMilli(r.due), Started: pack.FromMilli(r.started),
 		Took: time.Duration(r.took), Action: string(r.action), Reading: string(r.reading), Timing: timing, Result: bellman.Result(r.result), Status: int(r.status),
-		Response: string(r.response), Error: string(r.err), Node: string(r.node)}, nil
+		Response: string(r.response), Header: string(r.header), Error: string(r.err), Node: string(r.node)}, nil
 }

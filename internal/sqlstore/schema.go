@@ -152,6 +152,9 @@ var migrations = [][]string{{
 		id {id} NOT NULL
 	){table}`,
 	`CREATE INDEX bellman_alias_task ON bellman_alias (id)`,
+}, {
+	// The header of an answer that was not accepted.
+	`ALTER TABLE bellman_attempt ADD COLUMN header {bytes}`,
 }}
 
 // Migrate brings the schema of a database to the present layout and creates what is missing. It can

@@ -123,21 +123,21 @@ func (g *stage) attemptWrites(then Conflict) []*Statement {
 	slices.SortFunc(keys, func(a, b attemptKey) int { return cmp.Or(compareID(a.id, b.id), cmp.Compare(a.number, b.number)) })
 	var ids []bellman.ID
 	var nums [7][]int64
-	var texts [6][][]byte
+	var texts [7][][]byte
 	for _, key := range keys {
 		a := g.attempts[key]
 		ids = append(ids, key.id)
 		for i, n := range [...]int64{int64(a.Number), int64(a.Trigger), a.Due.UnixMilli(), a.Started.UnixMilli(), int64(a.Took), int64(a.Result), int64(a.Status)} {
 			nums[i] = append(nums[i], n)
 		}
-		for i, b := range [...][]byte{orNull(a.Action), orNull(a.Response), orNull(a.Error), orNull(a.Node), packTiming(a.Timing), orNull(a.Reading)} {
+		for i, b := range [...][]byte{orNull(a.Action), orNull(a.Response), orNull(a.Error), orNull(a.Node), packTiming(a.Timing), orNull(a.Reading), orNull(a.Header)} {
 			texts[i] = append(texts[i], b)
 		}
 	}
 	return []*Statement{{Name: "insert attempts", Insert: &Insert{Into: "bellman_attempt", Key: []string{"task_id", "number"}, Then: then,
 		Columns: []Column{{"task_id", ids}, {"number", nums[0]}, {"cause", nums[1]}, {"due", nums[2]}, {"started", nums[3]}, {"took_ns", nums[4]},
 			{"result", nums[5]}, {"status", nums[6]}, {"action", texts[0]}, {"response", texts[1]}, {"error", texts[2]}, {"node", texts[3]},
-			{"timing", texts[4]}, {"reading", texts[5]}}}}}
+			{"timing", texts[4]}, {"reading", texts[5]}, {"header", texts[6]}}}}}
 }
 
 func compareID(a, b bellman.ID) int { return bytes.Compare(a[:], b[:]) }

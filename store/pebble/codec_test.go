@@ -142,7 +142,8 @@ func FuzzRows(f *testing.F) {
 
 		a := bellman.Attempt{Number: 3, Trigger: bellman.Trigger(s.byte()), Due: s.time(), Started: s.time(), Took: time.Duration(s.uint64()),
 			Result: bellman.Result(s.byte()), Status: int(s.uint64() % 1000), Response: s.string(), Error: s.string(), Node: s.string(),
-			Action: s.string(), Reading: s.string(), Timing: bellman.Timing{DNS: time.Duration(s.uint64()), Connect: time.Duration(s.uint64()), TLS: time.Duration(s.uint64())}}
+			Action: s.string(), Reading: s.string(), Header: s.string(),
+			Timing: bellman.Timing{DNS: time.Duration(s.uint64()), Connect: time.Duration(s.uint64()), TLS: time.Duration(s.uint64()), FirstByte: time.Duration(s.uint64())}}
 		var gotAttempt bellman.Attempt
 		if err := parseAttempt(appendAttempt(nil, id, &a), id, 3, &gotAttempt); err != nil || gotAttempt != a {
 			t.Errorf("attempt row: got %+v, %v; want %+v", gotAttempt, err, a)
@@ -159,7 +160,7 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// Rows of attempts from older formats, without an action, a timing or a reading, can be decoded. An
+// Rows of attempts from older formats, without an action, a timing, a reading or a header, can be decoded. An
 // attempt without these is still encoded in the same way.
 func TestOldAttemptRow(t *testing.T) {
 	row := []byte("\x01\x03\x02" + // format, trigger, result
@@ -172,7 +173,7 @@ func TestOldAttemptRow(t *testing.T) {
 	due := time.UnixMilli(1_790_000_001_000).UTC()
 	want := bellman.Attempt{Number: 2, Trigger: bellman.ByTakeover, Due: due, Started: due.Add(3 * time.Millisecond), Took: time.Millisecond,
 		Result: bellman.Refused, Status: 200, Response: "busy", Error: "why?", Node: "n1"}
-	got := bellman.Attempt{Action: "left over", Reading: "PAID", Timing: bellman.Timing{TLS: 1}}
+	got := bellman.Attempt{Action: "left over", Reading: "PAID", Header: "A: b", Timing: bellman.Timing{TLS: 1, FirstByte: 1}}
 	if err := parseAttempt(row, id, 2, &got); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}

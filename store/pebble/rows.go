@@ -371,11 +371,19 @@ func parseEntry(key, row []byte, e *store.Entry) error {
 	return p.End()
 }
 
+// answered is the format of an attempt's row with FirstByte and Header behind the node. Rows without
+// these fields keep the older format.
+const answered = 2
+
 // appendAttempt encodes a, except its number. Action, Timing and Reading follow if any of them is
-// set. Reading is written only if it is set. Rows without these fields keep the older format.
+// set. Reading is written only if it is set.
 func appendAttempt(b []byte, id bellman.ID, a *bellman.Attempt) []byte {
 	base := created(id)
-	b = append(b, format, byte(a.Trigger), byte(a.Result))
+	version := byte(format)
+	if a.Timing.FirstByte != 0 || a.Header != "" {
+		version = answered
+	}
+	b = append(b, version, byte(a.Trigger), byte(a.Result))
 	b = pack.Time(b, a.Due, base)
 	b = pack.Time(b, a.Started, milli(a.Due))
 	b = binary.AppendVarint(b, int64(a.Took))
@@ -383,7 +391,8 @@ func appendAttempt(b []byte, id bellman.ID, a *bellman.Attempt) []byte {
 	b = pack.Text(b, a.Response)
 	b = pack.Text(b, a.Error)
 	b = pack.Text(b, a.Node)
-	if a.Action == "" && a.Reading == "" && a.Timing == (bellman.Timing{}) {
+	b = pack.Answered(b, a)
+	if a.Action == "" && a.Reading == "" && a.Timing == (bellman.Timing{FirstByte: a.Timing.FirstByte}) {
 		return b
 	}
 	b = pack.Text(b, a.Action)
@@ -399,7 +408,8 @@ func appendAttempt(b []byte, id bellman.ID, a *bellman.Attempt) []byte {
 // parseAttempt decodes row into a.
 func parseAttempt(row []byte, id bellman.ID, number int, a *bellman.Attempt) error {
 	p := pack.Read(row)
-	if p.Byte() != format {
+	version := p.Byte()
+	if version != format && version != answered {
 		return pack.ErrCorrupt
 	}
 	a.Number = number
@@ -412,7 +422,10 @@ func parseAttempt(row []byte, id bellman.ID, number int, a *bellman.Attempt) err
 	a.Response = p.Text()
 	a.Error = p.Text()
 	a.Node = p.Text()
-	a.Action, a.Reading, a.Timing = "", "", bellman.Timing{}
+	a.Action, a.Reading, a.Header, a.Timing = "", "", "", bellman.Timing{}
+	if version == answered {
+		a.Timing.FirstByte, a.Header = p.Duration(), p.Text()
+	}
 	if len(p.Left()) > 0 {
 		a.Action = p.Text()
 		for _, part := range [...]*time.Duration{&a.Timing.DNS, &a.Timing.Connect, &a.Timing.TLS} {

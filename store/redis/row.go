@@ -309,7 +309,7 @@ func packAttempt(id bellman.ID, a *bellman.Attempt) []byte {
 	for _, s := range [...]string{a.Action, a.Reading, a.Response, a.Error, a.Node} {
 		b = pack.Text(b, s)
 	}
-	return b
+	return pack.Answered(b, a)
 }
 
 func parseAttempt(b []byte, id bellman.ID, a *bellman.Attempt) error {
@@ -327,6 +327,9 @@ func parseAttempt(b []byte, id bellman.ID, a *bellman.Attempt) error {
 	}
 	for _, s := range [...]*string{&a.Action, &a.Reading, &a.Response, &a.Error, &a.Node} {
 		*s = p.Text()
+	}
+	if len(p.Left()) > 0 { // an older row ends here
+		a.Timing.FirstByte, a.Header = p.Duration(), p.Text()
 	}
 	return p.End()
 }

@@ -130,8 +130,8 @@ var reads = []promise{
 		task := t.task(t0)
 		t.add(task)
 		want := bellman.Attempt{Number: 1, Trigger: bellman.BySettle, Due: t0.Add(1500 * time.Microsecond), Started: t0.Add(2500 * time.Microsecond),
-			Took: 1234567, Action: "query", Reading: "PENDING", Timing: bellman.Timing{DNS: 210 * time.Microsecond, Connect: 3 * time.Second, TLS: time.Microsecond},
-			Result: bellman.ErrorStatus, Status: 503, Response: "busy 忙", Error: "status 503", Node: "node-1"}
+			Took: 1234567, Action: "query", Reading: "PENDING", Timing: bellman.Timing{DNS: 210 * time.Microsecond, Connect: 3 * time.Second, TLS: time.Microsecond, FirstByte: 40 * time.Millisecond},
+			Result: bellman.ErrorStatus, Status: 503, Response: "busy 忙", Header: "Retry-After: 5\nServer: 忙\n", Error: "status 503", Node: "node-1"}
 		t.attempt(task.ID, 1, want)
 		got, err := t.s.Attempts(t.Context(), task.ID, 0, 10)
 		t.must(err)
@@ -181,10 +181,10 @@ var reads = []promise{
 				t.Errorf("after change %d: Last = %+v, want the last of %+v", version-1, got.Last, log)
 			}
 		}
-		step(bellman.Succeeded, &bellman.Attempt{Number: 1, Status: 1, Response: "ended it"})
+		step(bellman.Succeeded, &bellman.Attempt{Number: 1, Status: 1, Response: "ended it", Timing: bellman.Timing{FirstByte: 3}})
 		step(bellman.Pending, nil) // one more attempt by hand
 		step(bellman.Pending, &bellman.Attempt{Number: 2, Status: 2})
-		step(bellman.Failed, &bellman.Attempt{Number: 3, Status: 3})
+		step(bellman.Failed, &bellman.Attempt{Number: 3, Status: 3, Header: "Server: x\n"})
 		step(bellman.Failed, nil)
 		step(bellman.Cancelled, &bellman.Attempt{Number: 4, Status: 4})
 		step(bellman.Pending, &bellman.Attempt{Number: 5, Status: 6})

@@ -1484,6 +1484,10 @@ export interface components {
             reading?: string;
             /** @description The answer, cut at 600 characters. */
             response: string;
+            /** @description The header of an answer that was not accepted, 1,024 characters in all. Fields that may hold credentials, such as Set-Cookie, are never kept. *** stands for a value that is masked. */
+            response_headers?: {
+                [key: string]: string;
+            };
             /** @enum {string} */
             result: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown" | (string & {});
             /** @description Only if the attempt was asked for by its number. */
@@ -1495,7 +1499,7 @@ export interface components {
              * @description HTTP status; 0: no answer.
              */
             status: number;
-            /** @description Parts of took_ms for making a connection; absent if a connection was reused. */
+            /** @description Parts of took_ms; absent if none was measured, as for requests to a channel. */
             timing?: components["schemas"]["Timing"];
             /**
              * Format: int64
@@ -2541,6 +2545,10 @@ export interface components {
             reading?: string;
             /** @description The answer, cut at 600 characters. */
             response: string;
+            /** @description The header of an answer that was not accepted, 1,024 characters in all. Fields that may hold credentials, such as Set-Cookie, are never kept. *** stands for a value that is masked. */
+            response_headers?: {
+                [key: string]: string;
+            };
             /** @enum {string} */
             result: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown" | (string & {});
             /** @description Only if the attempt was asked for by its number. */
@@ -2554,7 +2562,7 @@ export interface components {
             status: number;
             /** Format: uuid */
             task: string;
-            /** @description Parts of took_ms for making a connection; absent if a connection was reused. */
+            /** @description Parts of took_ms; absent if none was measured, as for requests to a channel. */
             timing?: components["schemas"]["Timing"];
             /**
              * Format: int64
@@ -3420,6 +3428,11 @@ export interface components {
              * @description DNS lookup.
              */
             dns_ms: number;
+            /**
+             * Format: double
+             * @description From the open connection to the first byte of the answer. Absent: none came, or an older version made the attempt.
+             */
+            first_byte_ms?: number;
             /**
              * Format: double
              * @description TLS handshake.

@@ -10,6 +10,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"syscall"
 	"time"
@@ -116,6 +117,9 @@ func (c *conn) roundTrip(ctx context.Context, req *http.Request, message []byte)
 	}
 	if _, err := c.in.Peek(1); err != nil {
 		return nil, c.reused && isReplayable(req), c.late(err)
+	}
+	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotFirstResponseByte != nil {
+		trace.GotFirstResponseByte()
 	}
 	for {
 		if resp, err = http.ReadResponse(c.in, req); err != nil {

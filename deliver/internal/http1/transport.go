@@ -20,7 +20,8 @@ import (
 // no byte of an answer came and the method or an Idempotency-Key says that repeating it is harmless. A POST that was
 // written is never sent again.
 //
-// Of the hooks of httptrace, a Transport calls GetConn, GotConn, and those of DNS, connecting and TLS.
+// Of the hooks of httptrace, a Transport calls GetConn, GotConn, GotFirstResponseByte, and those of DNS, connecting and
+// TLS.
 type Transport struct {
 	std     *http.Transport // for all other requests; its dialer, timeouts and limits are used here too
 	readers sync.Pool       // of *bufio.Reader, for connections with an answer to come

@@ -23,8 +23,9 @@ import java.util.Map;
  * @param trigger Trigger of the attempt.
  * @param action The action of the attempt, if tasks of the queue have several: query, close, …
  * @param reading How the answer was read. Order, query: PENDING, NOT_FOUND, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED, or QUERY_ERROR if the answer says nothing about the order or is missing. Close or reverse: closed, already_closed, paid_hint, in_flight, not_exist, unknown; refunded: reversed after it was paid. Poll: PENDING, NOT_FOUND, DONE, FAILED_THERE or QUERY_ERROR; of a request: accepted, refused or unknown.
+ * @param responseHeaders The header of an answer that was not accepted, 1,024 characters in all. Fields that may hold credentials, such as Set-Cookie, are never kept. *** stands for a value that is masked.
  * @param sent Only if the attempt was asked for by its number.
- * @param timing Parts of took_ms for making a connection; absent if a connection was reused.
+ * @param timing Parts of took_ms; absent if none was measured, as for requests to a channel.
  */
 public record OrderAttempt(
         Instant due,
@@ -42,6 +43,7 @@ public record OrderAttempt(
         AttemptTrigger trigger,
         String action,
         String reading,
+        Map<String, String> responseHeaders,
         Sent sent,
         Timing timing) {
     static OrderAttempt of(Object json) {
@@ -62,6 +64,7 @@ public record OrderAttempt(
                 r.shape("trigger", AttemptTrigger::of),
                 r.text("action"),
                 r.text("reading"),
+                r.map("response_headers", String.class::cast),
                 r.shape("sent", Sent::of),
                 r.shape("timing", Timing::of));
     }

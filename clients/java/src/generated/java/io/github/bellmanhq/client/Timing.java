@@ -11,16 +11,19 @@ import java.util.Map;
  * @param connectMs TCP connection, to the proxy if there is one.
  * @param dnsMs DNS lookup.
  * @param tlsMs TLS handshake.
+ * @param firstByteMs From the open connection to the first byte of the answer. Absent: none came, or an older version made the attempt.
  */
 public record Timing(
         double connectMs,
         double dnsMs,
-        double tlsMs) {
+        double tlsMs,
+        Double firstByteMs) {
     static Timing of(Object json) {
         var r = Shape.Reader.of("Timing", json);
         return new Timing(
                 r.number("connect_ms", 0.0),
                 r.number("dns_ms", 0.0),
-                r.number("tls_ms", 0.0));
+                r.number("tls_ms", 0.0),
+                r.number("first_byte_ms"));
     }
 }
