@@ -82,7 +82,7 @@ func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 	}
 	if err != nil { // an unsigned word can slow us down and not decide
 		a.Throttled = p.states.Read(a).Throttled
-		return poll.Answer{Answer: unread(a, err)}
+		return poll.Undecided(unread(a, err), err)
 	}
 	return p.states.Read(a)
 }
@@ -144,7 +144,7 @@ func (p *Poll) about(o *order.Order, text []byte) (named, error) {
 	case t.OutRequestNo != o.RefNo && (t.RefundStatus != "" || t.OutRequestNo != ""):
 		return t, fmt.Errorf("the answer is about the refund %.70q", t.OutRequestNo)
 	case t.RefundStatus != "" && amount != "" && !sameAmount(t.RefundAmount.String(), yuan(amount)):
-		return t, fmt.Errorf("the answer is about a refund of %.20q, not of %s", t.RefundAmount, yuan(amount))
+		return t, poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %.20q, not of %s", t.RefundAmount, yuan(amount)))
 	}
 	return t, nil
 }

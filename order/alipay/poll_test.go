@@ -66,6 +66,9 @@ func TestPollQuery(t *testing.T) {
 		if got.Reading != tt.want || !strings.Contains(got.Error, tt.why) || (tt.why == "") != (got.Error == "") {
 			t.Errorf("%s: %v, %q; want %v, %q", tt.text, got.Reading, got.Error, tt.want, tt.why)
 		}
+		if amount := strings.HasPrefix(tt.why, `a refund of "12.31"`); amount && got.Person != got.Error || !amount && got.Person != "" {
+			t.Errorf("%s: a person must act: %q; want it for another amount", tt.text, got.Person)
+		}
 	}
 
 	c := p.polls(order.OfRefund, refundQueryMethod, askRefund, "")

@@ -45,8 +45,12 @@ func (r *ProviderRefunds) Query(ctx context.Context, o *order.Order) poll.Answer
 	}
 	read := r.states.Read(a)
 	if want := o.Vars["amount"]; want != "" && read.Reading.Decides() {
-		if got, said := read.Taken["amount"]; !said || fmt.Sprint(got) != want {
+		switch got, said := read.Taken["amount"]; {
+		case !said: // no reason for an alert
 			return poll.Answer{Answer: unread(read.Answer, fmt.Errorf("the answer is about a refund of %v, not of %.20q", got, want))}
+		case fmt.Sprint(got) != want:
+			err := poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %v, not of %.20q", got, want))
+			return poll.Undecided(unread(read.Answer, err), err)
 		}
 	}
 	return read

@@ -46,9 +46,22 @@ type Answer struct {
 	// Taken are fields for the merchant's notification; see [Taken]. It may be nil.
 	Taken Taken
 
-	// Person says why a person must act at the channel, although the answer decides: WeChat Pay's
-	// ABNORMAL is a refund that the payer's bank refused. Empty: nobody must.
+	// Person says why a person must act, whether the answer decides or not: WeChat Pay's ABNORMAL is a refund
+	// that the payer's bank refused, and an answer may be about another amount. Empty: nobody must.
 	Person string
+}
+
+// An OtherAmount is the error of an answer about another amount than vars.amount.
+type OtherAmount string
+
+// Error returns the text of the error.
+func (e OtherAmount) Error() string { return string(e) }
+
+// Undecided returns an answer that decides nothing because of err. A person must act if err is an [OtherAmount].
+func Undecided(a order.Answer, err error) Answer {
+	var other OtherAmount
+	errors.As(err, &other)
+	return Answer{Answer: a, Person: string(other)}
 }
 
 // Taken are the fields of a refund or transfer, in one shape for every channel. A field that the

@@ -117,7 +117,7 @@ func (h *Handler) ask(ctx context.Context, w *polled) (v bellman.Verdict, a answ
 		said.Reading = QueryError
 	}
 	if why := h.otherAmount(w, &said); why != "" {
-		said = Answer{Answer: said.Answer}
+		said = Answer{Answer: said.Answer, Person: why}
 		said.Result, said.Error = bellman.Refused, why
 	}
 	a = answer{act: actQuery, reading: said.Reading, throttled: said.Throttled, retryAfter: max(said.RetryAfter, 0), wait: max(said.Wait, 0), person: said.Person}

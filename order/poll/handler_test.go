@@ -487,6 +487,11 @@ func TestAmountOfAnother(t *testing.T) {
 		if tt.want == "QUERY_ERROR" && (v.Result != bellman.Refused || !strings.Contains(v.Error, "the answer is about the amount ") || len(h.told) > 0) {
 			t.Errorf("%s: %+v, told %v", name, v, h.told)
 		}
+		if tt.want == "QUERY_ERROR" {
+			if h.attempt(task); len(h.alerts) != 1 || !strings.HasPrefix(h.alerts[0], "PENDING: the answer is about the amount ") {
+				t.Errorf("%s, said twice: alerts %q; want one", name, h.alerts)
+			}
+		}
 	}
 	h := newHouse(t)
 	err := h.handler.Check(&bellman.Task{Queue: "q", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"ref_no":"R1","vars":{"amount":"1.00"},"notify":{"url":"https://m.example"}}`)})

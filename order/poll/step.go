@@ -22,7 +22,7 @@ type answer struct {
 	throttled  bool
 	wait       time.Duration // requested by the channel
 	retryAfter time.Duration
-	person     string // why a person must act, although the answer decides
+	person     string // why a person must act
 	started    time.Time
 	jitter     float64 // in [0,1), for the schedule
 
@@ -46,6 +46,7 @@ const (
 	alertRefused     = "refused"     // the channel refused the request
 	alertNotThere    = "not_there"   // no such refund, and it is too late to request it again
 	alertContradicts = "contradicts" // the channel says something else after the decision
+	alertPerson      = "person"      // an answer that does not decide says that a person must act
 )
 
 // A plan holds the times that the rules give for one task.
@@ -96,7 +97,11 @@ func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	} else {
 		l.Errors++
 	}
-	return p.again(l, a, now)
+	l, m := p.again(l, a, now)
+	if a.person != "" && m.alert == "" && l.warn(alertPerson) {
+		m.alert = a.person
+	}
+	return l, m
 }
 
 // announce notes a request before it is sent.

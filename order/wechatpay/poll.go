@@ -97,7 +97,7 @@ func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 		err = p.about(o, &a)
 	}
 	if err != nil {
-		return poll.Answer{Answer: unread(a, err)}
+		return poll.Undecided(unread(a, err), err)
 	}
 	return p.states.Read(a)
 }
@@ -184,7 +184,7 @@ func (p *Poll) about(o *order.Order, a *order.Answer) error {
 		return fmt.Errorf("the answer is about a transfer of the merchant %.40q", t.MchID)
 	case p.of == order.OfRefund && amount != "" && t.Amount.Refund.String() != amount:
 		currency := cmp.Or(o.Vars["currency"], "CNY")
-		return fmt.Errorf("the answer is about a refund of %s, not of %s", money.Shown(t.Amount.Refund.String(), currency), money.Shown(amount, currency))
+		return poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %s, not of %s", money.Shown(t.Amount.Refund.String(), currency), money.Shown(amount, currency)))
 	}
 	return nil
 }

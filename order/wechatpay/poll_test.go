@@ -97,6 +97,9 @@ func TestPollQuery(t *testing.T) {
 		if got.Reading != tt.want || !strings.Contains(got.Error, tt.why) || (tt.why == "") != (got.Error == "") {
 			t.Errorf("%s: %v, %q; want %v, %q", tt.ask, got.Reading, got.Error, tt.want, tt.why)
 		}
+		if amount := strings.HasPrefix(tt.why, "a refund of 0.88"); amount && got.Person != got.Error {
+			t.Errorf("%s: a person must act: %q; want it for another amount", tt.ask, got.Person)
+		}
 	}
 }
 
