@@ -16,7 +16,7 @@ type Attention struct {
 	More       bool              `json:"more" doc:"There may be more of them."`
 	Amounts    []AttentionAmount `json:"amounts" nullable:"false" doc:"Sums of the affected orders, as far as known: of at most 1,000 overdue and 1,000 deferred tasks, 200 pending tasks of a merchant, and 200 failed orders of a queue."`
 	Why        string            `json:"why" doc:"Reason, in English; empty: the kind says it."`
-	Failure    *AttentionFailure `json:"failure" doc:"The last failed attempt; null: none is known."`
+	Failure    *AttentionFailure `json:"failure" doc:"The last failed attempt; of tasks_failed that of the merchant with the most failed tasks. null: none is known."`
 	Who        string            `json:"who" doc:"Who paused it, or decided it; empty: nobody, or authentication is off."`
 	Rate       float64           `json:"rate" doc:"Only of endpoint_throttled: attempts a second."`
 	Off        string            `json:"off" doc:"Of queue_late: how long its oldest task is overdue. Of store_slow: how long a commit takes. Of node_clock: how far the clock is ahead, or with a minus sign behind. Otherwise empty."`

@@ -174,7 +174,7 @@ func Open(o Options) (_ *Server, err error) {
 	s.credentials.add(s.expiring())
 	s.notices.set(noticed)
 	if err := c.Warnings(); err != nil {
-		s.log.Warn("a setting has no effect", "err", err)
+		s.log.Warn("a setting has no effect, or not all of it", "err", err)
 	}
 	if err := s.notices.listen(c); err != nil {
 		return nil, err

@@ -171,6 +171,31 @@ func TestMoneyComesFirst(t *testing.T) {
 	}
 }
 
+// The failure of a queue whose tasks failed is that of the merchant with the most failed tasks, and not the last of any.
+func TestFailureOfFailedTasks(t *testing.T) {
+	now := time.Now()
+	w := &world{Store: memory.New()}
+	failed := func(merchant, no string, ago time.Duration) *bellman.Task {
+		return w.add(t, &bellman.Task{Queue: "pay", Kind: bellman.KindNotify, Key: merchant + no, MerchantNo: merchant, OrderNo: no, Status: bellman.Status{State: bellman.Failed, Finished: now.Add(-ago)}}, now.Add(-ago))
+	}
+	failed("M1", "A", 30*time.Minute)
+	last := failed("M1", "BB", 20*time.Minute)
+	w.f = figures.Figures{Queues: []figures.Queue{{Name: "pay", Kind: "notify", FailedHour: 2}}}
+	check := func(merchant string) {
+		t.Helper()
+		l := list(t, w.desk())
+		if len(l.Items) != 1 || l.Items[0].Kind != TasksFailed || l.Items[0].MerchantNo != merchant || l.Items[0].Failure == nil || l.Items[0].Failure.Task != last.ID {
+			t.Errorf("the list is %+v; want the failed tasks of merchant %q, and the failure of task %s", l.Items, merchant, last.ID)
+		}
+	}
+	check("M1")
+	failed("M2", "CCC", time.Minute)
+	failed("M1", "DDDD", 2*time.Hour) // too old
+	check("")
+	last = failed("M2", "EEEEE", 0) // as many as the other has, and later
+	check("")
+}
+
 func TestNothingNeedsAPerson(t *testing.T) {
 	w := &world{Store: memory.New()}
 	w.f = figures.Figures{Queues: []figures.Queue{{Name: "pay", Kind: "notify", OldestOverdue: time.Now().Add(-30 * time.Second), Waiting: 2}},

@@ -133,7 +133,7 @@ func (m *maker) queues() {
 		}
 		if q.Kind != "order" && float64(q.FailedHour) > alarm.Above(m.rules, alarm.TasksFailed, q.Name) {
 			failed := m.rows.failed[q.Name]
-			m.add(Item{Kind: TasksFailed, Name: q.Name, Queue: q.Name, Since: failed.since, Tasks: int(q.FailedHour), Failure: failed.last, Urgent: true})
+			m.add(Item{Kind: TasksFailed, Name: q.Name, Queue: q.Name, Since: failed.since, Tasks: int(q.FailedHour), MerchantNo: failed.merchant, Failure: failed.last, Urgent: true})
 		}
 	}
 }

@@ -57,9 +57,39 @@ type group struct {
 	purse
 }
 
+// failedTasks are the tasks of a queue, or of one of its merchants, that failed within the last hour.
 type failedTasks struct {
-	since time.Time
-	last  *figures.Failure
+	since    time.Time
+	n        int
+	newest   time.Time        // when the last of them failed
+	last     *figures.Failure // of a queue: that of the merchant with the most
+	merchant string           // of a queue: whose tasks all of them are; empty: several merchants', or nobody's
+}
+
+// add counts a task.
+func (of *failedTasks) add(t *bellman.Task) {
+	of.n++
+	of.since = figures.Sooner(of.since, t.Finished)
+	if t.Last != nil && t.Finished.After(of.newest) {
+		of.newest = t.Finished
+		of.last = failureOf(t)
+	}
+}
+
+// sumOf returns the failed tasks of a queue. Its failure is that of the merchant with the most: another merchant's
+// single task, although it failed later, is not what the queue's failures are about.
+func sumOf(merchants map[string]*failedTasks) (of failedTasks) {
+	most := &failedTasks{}
+	for no, m := range merchants {
+		of.since, of.n = figures.Sooner(of.since, m.since), of.n+m.n
+		if m.n > most.n || m.n == most.n && m.newest.After(most.newest) {
+			most, of.merchant = m, no
+		}
+	}
+	if of.last = most.last; len(merchants) > 1 {
+		of.merchant = ""
+	}
+	return of
 }
 
 func (g *group) count(t *bellman.Task, deferred bool) {
@@ -199,19 +229,17 @@ func (d *Desk) readFailed(ctx context.Context, r *rows, f *figures.Figures) erro
 		if err != nil {
 			return err
 		}
-		var of failedTasks
-		var newest time.Time
+		merchants := map[string]*failedTasks{}
 		for _, t := range tasks {
 			if time.Since(t.Finished) > time.Hour {
 				continue
 			}
-			of.since = figures.Sooner(of.since, t.Finished)
-			if t.Last != nil && t.Finished.After(newest) {
-				newest = t.Finished
-				of.last = failureOf(t)
+			if merchants[t.MerchantNo] == nil {
+				merchants[t.MerchantNo] = &failedTasks{}
 			}
+			merchants[t.MerchantNo].add(t)
 		}
-		r.failed[q.Name] = of
+		r.failed[q.Name] = sumOf(merchants)
 	}
 	return nil
 }

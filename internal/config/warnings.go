@@ -2,7 +2,7 @@ package config
 
 import "net"
 
-// Warnings returns Problems for settings that have no effect. A server starts all the same.
+// Warnings returns Problems for settings that have no effect, or not all of it. A server starts all the same.
 func (c *Config) Warnings() error {
 	var ps Problems
 	received := false // by any queue
@@ -20,7 +20,34 @@ func (c *Config) Warnings() error {
 	if c.Notices.Listen != "" && !received {
 		ps = append(ps, c.places["notices.listen"].problem("notices.listen", "no queue receives notices: want a queue of orders with a built-in channel, or with notice"))
 	}
-	return ps.Err()
+	return append(ps, c.apart()...).Err()
+}
+
+// apart warns of the first queue that keeps the limits of merchants from holding for a cluster: with a limit of its own
+// it sends from other nodes than another queue (docs/decisions/common-parts-over-parts-of-each-queue.md).
+func (c *Config) apart() Problems {
+	if at, err := ParseStore(c.Store); err != nil || at.Kind == Pebble {
+		return nil // one process has all limits
+	}
+	names, limited := 0, ""
+	for i := range c.Queues {
+		q := &c.Queues[i]
+		if q.Kind != "notify" {
+			continue
+		}
+		names++
+		switch at := "queues." + q.Name; {
+		case limited != "":
+		case q.Concurrency > 0:
+			limited = at + ".concurrency"
+		case q.Rate > 0:
+			limited = at + ".rate"
+		}
+	}
+	if limited == "" || names < 2 {
+		return nil
+	}
+	return Problems{c.places[limited].problem(limited, "a merchant that this queue and another of kind notify serve may get its per_endpoint limits once for each of them, from several nodes: let one queue serve such a merchant, or leave the queues' own concurrency and rate out")}
 }
 
 // sameListener reports whether two addresses cannot be listened on at once.

@@ -1522,7 +1522,7 @@ export interface components {
              * @description Only of credential_expires.
              */
             expires: string | null;
-            /** @description The last failed attempt; null: none is known. */
+            /** @description The last failed attempt; of tasks_failed that of the merchant with the most failed tasks. null: none is known. */
             failure: components["schemas"]["AttentionFailure"] | null;
             /** @enum {string} */
             kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "duplicate_payment" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "alarm" | (string & {});
