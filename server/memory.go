@@ -99,9 +99,10 @@ func readMemoryUse() func() memoryUse {
 	}
 }
 
-// limit returns least, or the limit that lets the heap grow by a third of what is live before the next collection.
+// limit returns least while nine tenths of it hold the memory in use, and more by half again as much as is above.
 func (m memoryUse) limit(least int64) int64 {
-	return max(least, int64(m.live/3*4+m.other))
+	above := int64(m.live+m.other) - least/10*9
+	return least + max(above, 0)/2*3
 }
 
 // A rest is a second with few allocations after many.

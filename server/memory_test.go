@@ -66,11 +66,11 @@ func TestCacheForLimit(t *testing.T) {
 
 func TestLimitOfMemoryUse(t *testing.T) {
 	for _, tt := range []struct{ live, other, least, want int64 }{
-		{40, 20, 112, 112},
-		{69, 20, 112, 112},
-		{69, 21, 112, 113},
-		{120, 20, 112, 180},
-		{120, 20, 200, 200},
+		{40, 20, 100, 100},
+		{70, 20, 100, 100},
+		{70, 22, 100, 103},
+		{130, 30, 100, 205},
+		{130, 30, 200, 200},
 	} {
 		m := memoryUse{live: uint64(tt.live << 20), other: uint64(tt.other << 20)}
 		if got := m.limit(tt.least << 20); got != tt.want<<20 {
