@@ -193,7 +193,10 @@ func TestAttemptResults(t *testing.T) {
 			if tt.name == "gzip without a request for it" {
 				got.Response = ""
 			}
-			got.Error, tt.want.Error, got.Timing = "", "", bellman.Timing{}
+			if answered := got.Status > 0; (got.Header != "") != (answered && got.Result != bellman.Accepted) {
+				t.Errorf("Header = %q with status %d, %v; want that of each answer that was not accepted", got.Header, got.Status, got.Result)
+			}
+			got.Error, tt.want.Error, got.Header, got.Timing = "", "", "", bellman.Timing{}
 			if fmt.Sprint(got) != fmt.Sprint(tt.want) {
 				t.Errorf("Attempt = %+v; want %+v", got, tt.want)
 			}
