@@ -413,7 +413,7 @@ func TestAnOrderIsCompleted(t *testing.T) {
 	b.says("Choose what an order ended as")
 	b.fill(`select[name=outcome]`, "PAID")
 	b.click(`button[value=complete]`)
-	b.says("The channel says that it is paid.")
+	b.says("no sign-in decided manually: the channel's notice came: PAID")
 	b.open("/audit?action=decide")
 	b.says("the channel's notice came: PAID")
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,11 +60,11 @@ var refusers = []string{"internal/merchant/*.go", "internal/registry/*.go", "int
 	"rule/rule.go", "rule/compile.go", "rule/restrict.go",
 	"schedule/parse.go", "schedule/build.go", "schedule/duration.go", "schedule/preset.go", "schedule/rule.go"}
 
-// sources calls do with each call of a function of this name that refuses something,
+// sources calls do with each call of a function in these files that refuses something,
 // the text that is its first argument, and where it stands.
-func sources(t *testing.T, do func(name string, call *ast.CallExpr, first, where string)) {
+func sources(t *testing.T, files []string, do func(name string, call *ast.CallExpr, first, where string)) {
 	t.Helper()
-	eachTree(t, refusers, func(set *token.FileSet, tree *ast.File) {
+	eachTree(t, files, func(set *token.FileSet, tree *ast.File) {
 		ast.Inspect(tree, func(n ast.Node) bool {
 			call, is := n.(*ast.CallExpr)
 			if !is || len(call.Args) == 0 {
@@ -118,7 +119,8 @@ func eachTree(t *testing.T, patterns []string, do func(set *token.FileSet, tree 
 func codes(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	sources(t, func(name string, _ *ast.CallExpr, code, where string) {
+	files := slices.Concat(refusers, []string{"internal/bill/*.go"}) // its other errors are shown as they are
+	sources(t, files, func(name string, _ *ast.CallExpr, code, where string) {
 		if name == "coded.Errorf" {
 			found[code] = where
 		}
@@ -135,7 +137,7 @@ func TestEveryRefusalHasACode(t *testing.T) {
 	// What no form meets: the inside, the API, the configuration and tasks of others.
 	others := regexp.MustCompile(`^(key %d: |is no master key|want both a Store|resend: |reconcile: |names a place, and no key|%s: names a place, and no key|account %s: |account %.128q|the channel cannot re|max %s: want an age|master %w|RSA key has no public part|the RSA key cannot sign)`)
 	fields := regexp.MustCompile(`^(bad|wrong|invalid)\.Add$`)
-	sources(t, func(name string, call *ast.CallExpr, first, where string) {
+	sources(t, refusers, func(name string, call *ast.CallExpr, first, where string) {
 		switch {
 		case name == "errors.New", name == "fmt.Errorf" && !strings.HasSuffix(first, ": %w"):
 			if !others.MatchString(first) {
