@@ -145,15 +145,13 @@ func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellma
 func (e *Engine) Committed(tasks ...*bellman.Task) {
 	var own Hint
 	others := make(map[uint16]stretch)
-	e.agenda.mu.Lock()
 	for _, t := range tasks {
-		if e.agenda.shards.has(t.Shard) {
+		if e.agenda.owns(t.Shard) {
 			look := t.VisibleAt.UnixMilli()
 			own = own.Join(Hint{Added: []uint16{t.Shard}, Since: look, Until: look})
 		}
 		e.committer.note(others, &t.Status)
 	}
-	e.agenda.mu.Unlock()
 	if len(own.Added) > 0 {
 		e.Hinted(own)
 	}

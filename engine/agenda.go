@@ -33,7 +33,6 @@ type agenda struct {
 
 	shards     agendaShards
 	departures departures
-	page       *asOf // the follower for the page being read; nil: none
 
 	// attempted holds the item in flight of each ordering key. freed is called when such an item
 	// lands and another task of its key waited for it.
@@ -78,6 +77,15 @@ func (h *agenda) miss(look int64) {
 	}
 }
 
+// missAll notes tasks with these VisibleAt, Unix ms, which may be in the store and not here.
+func (h *agenda) missAll(looks []int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, look := range looks {
+		h.miss(look)
+	}
+}
+
 // missItem notes that an item must be read again from the store. The caller holds mu.
 func (h *agenda) missItem(it *item) {
 	if !isShelf(it.VisibleAt) {
@@ -92,30 +100,30 @@ func (h *agenda) missItem(it *item) {
 }
 
 // beginRead announces that the loader reads a page of tasks whose VisibleAt is before bound. 0:
-// before the present bound.
-func (h *agenda) beginRead(bound int64) {
+// before the present bound. Every beginRead needs an endRead.
+func (h *agenda) beginRead(bound int64) *asOf {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bound = max(h.bound, bound)
-	h.page = h.departures.follow(h.shards.claims)
+	return h.departures.follow(h.shards.claims)
 }
 
-// endRead adds a page and returns the items that are due. bound is how far everything has been
-// read; 0: it does not change. If want is not nil, it decides about each entry that is not in the
-// agenda; it also gets the position just before the entry.
-func (h *agenda) endRead(page []store.Entry, bound, now int64, want func(*store.Entry, store.Position) bool) (due []*item) {
+// endRead adds a page that was read since beginRead, and returns the items that are due. bound is
+// how far everything has been read; 0: it does not change. If want is not nil, it decides about each
+// entry that is not in the agenda; it also gets the position just before the entry.
+func (h *agenda) endRead(since *asOf, page []store.Entry, bound, now int64, want func(*store.Entry, store.Position) bool) (due []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range page {
 		en := &page[i]
-		if !h.keeps(en.Shard, h.page.claims, en.VisibleAt) {
+		if !h.keeps(en.Shard, since.claims, en.VisibleAt) {
 			continue
 		}
 		old, ok := h.items[en.ID]
 		if ok && (old.Version >= en.Version || old.place == inFlight) {
 			continue
 		}
-		if h.page.past(en.ID, en.Version) {
+		if since.past(en.ID, en.Version) {
 			continue
 		}
 		if want != nil {
@@ -142,8 +150,7 @@ func (h *agenda) endRead(page []store.Entry, bound, now int64, want func(*store.
 	if bound != 0 {
 		h.bound = bound
 	}
-	h.departures.unfollow(h.page)
-	h.page = nil
+	h.departures.unfollow(since)
 	return due
 }
 
@@ -155,8 +162,56 @@ func (h *agenda) wait(it *item) {
 
 // put adds a task that was just committed, if its shard was this node's since before the commit was
 // sent and its VisibleAt is not after bound. If it is due now, put returns its item and the caller
-// brings it to a line. The caller holds mu.
-func (h *agenda) put(t *bellman.Task, since *asOf, now int64) *item {
+// brings it to a line.
+func (h *agenda) put(t *bellman.Task, since *asOf, now int64) (due *item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.insert(t, since, now)
+}
+
+// land removes an item in flight after the commit of its outcome. It puts the task back with its new
+// status, unless the task has ended.
+func (h *agenda) land(it *item, t *bellman.Task, to *bellman.Status, since *asOf, now int64) (due *item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	it.Version = to.Version // readers that see an earlier version later must drop it
+	h.remove(it)
+	if to.State.Ended() {
+		return nil
+	}
+	return h.insert(copied(t, *to), since, now)
+}
+
+// replace updates the agenda after a change by a caller, for example a cancel: it removes the item,
+// and puts the task back unless it has ended. The removed item may wait in a line; it is skipped at
+// its turn. An item in flight stays until it lands.
+func (h *agenda) replace(t *bellman.Task, since *asOf, now int64) (due *item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if it, ok := h.items[t.ID]; ok {
+		hurry := t.Trigger == bellman.BySettle && it.Version == t.Version && it.place != inFlight
+		if it.Version >= t.Version && !hurry {
+			return nil // the loader was quicker
+		}
+		if it.place == inFlight {
+			if !t.State.Ended() {
+				it.changed = t.VisibleAt.UnixMilli()
+			}
+			return nil
+		}
+		h.remove(it)
+		if hurry { // the loader queued it behind all others, because it does not know that somebody waits
+			h.departures.unleave(it.ID)
+		}
+	}
+	if t.State.Ended() {
+		return nil
+	}
+	return h.insert(t, since, now)
+}
+
+// insert is put for a caller that holds mu.
+func (h *agenda) insert(t *bellman.Task, since *asOf, now int64) *item {
 	look := t.VisibleAt.UnixMilli()
 	if isShelf(look) {
 		if h.shards.has(t.Shard) {
@@ -237,6 +292,24 @@ func (h *agenda) renew(ids []bellman.ID) {
 	}
 }
 
+// toLine marks an item as in its line. It returns false if the item is gone.
+func (h *agenda) toLine(it *item) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if it.gone {
+		return false
+	}
+	it.place = inLine
+	return true
+}
+
+// hold takes toLine back: the line has no room for the item.
+func (h *agenda) hold(it *item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	it.place = held
+}
+
 // fly marks an item as in flight, for limit at most. It returns false if the item is gone.
 func (h *agenda) fly(it *item, limit time.Duration) bool { return h.take(it, false, limit) }
 
@@ -251,6 +324,15 @@ func (h *agenda) take(it *item, deferral bool, limit time.Duration) bool {
 	}
 	it.place, it.deferral, it.limit = inFlight, deferral, limit
 	return true
+}
+
+// rewritten gives an item in flight its task as this node has just written it. known is a moment
+// before that.
+func (h *agenda) rewritten(it *item, t *bellman.Task, known time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	it.task, it.Version, it.known = t, t.Version, known
+	it.VisibleAt = t.VisibleAt.UnixMilli() // where the loader finds it if it is not attempted after all
 }
 
 // begin marks the attempt of an item as started. It returns false if the shard was lost or is being
@@ -385,6 +467,13 @@ func (h *agenda) stick(shard uint16) {
 	}
 }
 
+// keepHere notes that an attempt in flight cannot be handed over.
+func (h *agenda) keepHere(it *item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	it.stays = true
+}
+
 // later puts an item back into the timers for a while, without its content.
 func (h *agenda) later(it *item, wait time.Duration) {
 	h.mu.Lock()
@@ -397,8 +486,10 @@ func (h *agenda) later(it *item, wait time.Duration) {
 	h.wait(it)
 }
 
-// handOver marks an item in flight as handed over: its shard may move. The caller holds mu.
+// handOver marks an item in flight as handed over: its shard may move.
 func (h *agenda) handOver(it *item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if it.place == inFlight && !it.gone && !it.handedOver {
 		h.shards.landed(it.Shard)
 	}
@@ -434,6 +525,13 @@ func (h *agenda) unfollow(a *asOf) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.departures.unfollow(a)
+}
+
+// owns reports whether tasks of a shard may be in the agenda.
+func (h *agenda) owns(shard uint16) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.shards.has(shard)
 }
 
 // own admits tasks of shards that were claimed.

@@ -36,9 +36,9 @@ func TestAgendaOfAnEarlierTenure(t *testing.T) {
 			t.Errorf("shard 7 was lost and regained after a task of shard %d was committed: in agenda %t", shard, it != nil)
 		}
 		entry := entryOf(task(shard))
-		h.beginRead(0)
+		since = h.beginRead(0)
 		away()
-		if due := h.endRead([]store.Entry{entry}, 0, now, nil); (len(due) == 1) != (shard == 8) || missed() != (shard == 7) {
+		if due := h.endRead(since, []store.Entry{entry}, 0, now, nil); (len(due) == 1) != (shard == 8) || missed() != (shard == 7) {
 			t.Errorf("shard 7 was lost and regained after a task of shard %d was read: in agenda %t", shard, len(due) == 1)
 		}
 	}

@@ -85,10 +85,7 @@ func (a *announcer) suspected(ctx context.Context, it *item) bool {
 		a.agenda.drop(true, it)
 		return false
 	}
-	a.agenda.mu.Lock()
-	defer a.agenda.mu.Unlock()
-	it.task, it.Version, it.known = &t, t.Version, began
-	it.VisibleAt = t.VisibleAt.UnixMilli() // where the loader finds it if it is not attempted after all
+	a.agenda.rewritten(it, &t, began)
 	return true
 }
 

@@ -96,7 +96,7 @@ func (l *loader) comesTo(en *store.Entry) bool {
 		if ok && bytes.Compare(sh.from[:], en.ID[:]) <= 0 || l.search != nil && after(l.search.at) && slices.Contains(l.search.shards, en.Shard) {
 			return true
 		}
-		return slices.ContainsFunc(l.agenda.departures.followers, func(a *asOf) bool { return a != l.agenda.page })
+		return len(l.agenda.departures.followers) > 0
 	}
 	ahead := store.Position{VisibleAt: l.ahead - 1}
 	if l.partly.VisibleAt != 0 {
@@ -110,7 +110,7 @@ func (l *loader) comesTo(en *store.Entry) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(l.agenda.departures.followers, func(a *asOf) bool { return a != l.agenda.page }) // perhaps it is being added
+	return len(l.agenda.departures.followers) > 0 // a commit follows, so perhaps it is being added
 }
 
 // waiting reports whether there are ranges that the loader has not seen yet.

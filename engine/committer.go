@@ -40,8 +40,7 @@ type committer struct {
 	refusedFollows atomic.Int64 // invalid follow-up tasks since the start
 }
 
-// afterCommit is the rest of the engine, as far as it goes on after a commit. The committer holds the
-// agenda's mutex when it calls passTurn.
+// afterCommit is the rest of the engine, as far as it goes on after a commit.
 type afterCommit interface {
 	bring(due []*item, now time.Time) // due tasks go to their lines
 	passTurn(c chain, p passing)      // the turn in a chain may pass to another task
@@ -140,7 +139,7 @@ func (c *committer) committed(b *batch, ops []*op) {
 		if a.Task.State.Ended() { // a handler's record
 			return
 		}
-		if a.Task.Supersedes && c.agenda.shards.has(a.Task.Shard) {
+		if a.Task.Supersedes && c.agenda.owns(a.Task.Shard) {
 			c.after.passTurn(chainOf(a.Task), passing{superseded: true})
 		}
 		c.added.Add(1)
@@ -151,7 +150,6 @@ func (c *committer) committed(b *batch, ops []*op) {
 		wake = min(wake, a.Task.VisibleAt.UnixMilli())
 	}
 	adds, changes := b.Adds, b.Changes
-	c.agenda.mu.Lock()
 	for _, o := range ops {
 		for i := range o.adds {
 			o.adds[i] = adds[i]
@@ -198,7 +196,7 @@ func (c *committer) committed(b *batch, ops []*op) {
 			}
 			c.note(others, &o.task.Status)
 			c.noteOld(others, o.task.ID, o.task.Shard)
-			it = c.replace(o.task, b.since, nowMs)
+			it = c.agenda.replace(o.task, b.since, nowMs)
 			if o.handsOver != nil && change.To.VisibleAt.UnixMilli() > nowMs { // otherwise it came too late, and the attempt is waited for
 				c.agenda.handOver(o.handsOver)
 			}
@@ -207,7 +205,6 @@ func (c *committer) committed(b *batch, ops []*op) {
 			due = append(due, it)
 		}
 	}
-	c.agenda.mu.Unlock()
 	if len(due) > 0 {
 		c.after.bring(due, now)
 	}
@@ -240,44 +237,29 @@ func (c *committer) followed(change *store.Change, a *store.Add) {
 
 // land ends a flight after its commit: it removes the item from the agenda, and adds the task again
 // if it is still pending. After a conflict with another change it starts reconcile, and the flight
-// goes on. The caller holds the agenda's mutex.
+// goes on.
 func (c *committer) land(f *flight, since *asOf, now int64) (due *item) {
-	it := f.item
 	if f.deferral {
 		c.deferrals.Add(-1)
 	}
-	switch {
-	case f.change.Err == nil:
+	switch err := f.change.Err; {
+	case err == nil:
 		if !f.deferral {
 			c.watch.attempted(f)
 			c.attempted.Add(1)
 		}
-		it.Version = f.change.To.Version // readers that see an earlier version later must drop it
-		c.agenda.remove(it)
+		due = c.agenda.land(f.item, f.task, &f.change.To, since, now)
 		c.passOn(f)
-		if f.change.To.State.Ended() {
-			return nil
-		}
-		t := *f.task
-		t.Status = f.change.To
-		return c.agenda.put(&t, since, now)
 	case f.deferral: // not deferred after all: read it again
-		c.agenda.missItem(it)
-		c.agenda.remove(it)
-		c.agenda.departures.unleave(it.ID)
-		return nil
-	case errors.Is(f.change.Err, bellman.ErrConflict):
+		c.agenda.drop(true, f.item)
+	case errors.Is(err, bellman.ErrConflict):
 		c.todo.Expect()
 		go c.after.reconcile(f)
-		return nil
 	default:
-		c.log.Error("an attempt cannot be recorded", "task", f.task.ID, traceID(f.task), "attempt", f.attempt.Number, "err", f.change.Err)
-		if isShelf(it.VisibleAt) {
-			c.agenda.missItem(it) // otherwise it is found only when everything overdue is read
-		}
-		c.agenda.remove(it)
-		return nil
+		c.log.Error("an attempt cannot be recorded", "task", f.task.ID, traceID(f.task), "attempt", f.attempt.Number, "err", err)
+		c.agenda.drop(isShelf(f.item.VisibleAt), f.item) // a deep sweep finds a task that is on no shelf
 	}
+	return due
 }
 
 // passOn passes the turn in the chain of a flight, if another task may have it now.
@@ -289,32 +271,6 @@ func (c *committer) passOn(f *flight) {
 	case f.waits != nil: // that task may have ended before this deferral was committed
 		c.after.passTurn(chainOf(f.task), passing{unless: f.waits.before})
 	}
-}
-
-// replace updates the agenda after a change by a caller, for example a cancel: it removes the item,
-// and adds the task again if it is still pending. The removed item may wait in a line; it is skipped
-// at its turn. An item in flight stays until land removes it. The caller holds the agenda's mutex.
-func (c *committer) replace(t *bellman.Task, since *asOf, now int64) (due *item) {
-	if it, ok := c.agenda.items[t.ID]; ok {
-		hurry := t.Trigger == bellman.BySettle && it.Version == t.Version && it.place != inFlight
-		if it.Version >= t.Version && !hurry {
-			return nil // the loader was quicker
-		}
-		if it.place == inFlight {
-			if !t.State.Ended() {
-				it.changed = t.VisibleAt.UnixMilli()
-			}
-			return nil
-		}
-		c.agenda.remove(it)
-		if hurry { // the loader queued it behind all others, because it does not know that somebody waits
-			c.agenda.departures.unleave(it.ID)
-		}
-	}
-	if t.State.Ended() {
-		return nil
-	}
-	return c.agenda.put(t, since, now)
 }
 
 // unread reports whether an error leaves the content of the store unknown.
@@ -346,15 +302,8 @@ func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 		if err == nil && t.Version == f.change.Version+1 && t.Attempts == f.change.To.Attempts && t.VisibleAt.Equal(f.change.To.VisibleAt) {
 			f.change.To = t.Status
 			f.change.Err = nil
-			c.agenda.mu.Lock()
-			for i := range f.change.Follow { // the loader finds those that are due
-				if add := f.change.Follow[i].Task; !add.State.Ended() {
-					c.agenda.miss(add.VisibleAt.UnixMilli())
-				}
-			}
-			due := c.land(f, since, c.clock.Now().UnixMilli())
-			c.agenda.mu.Unlock()
-			if due != nil {
+			c.agenda.missAll(appendLooks(nil, f.change.Follow)) // the loader finds them
+			if due := c.land(f, since, c.clock.Now().UnixMilli()); due != nil {
 				c.after.bring([]*item{due}, c.clock.Now())
 			}
 			continue
@@ -371,9 +320,9 @@ type stretch struct {
 	changed      []bellman.ID
 }
 
-// note records a changed task of another node's shard. The caller holds the agenda's mutex.
+// note records a changed task of another node's shard.
 func (c *committer) note(others map[uint16]stretch, st *bellman.Status) {
-	if st.State.Ended() || c.agenda.shards.has(st.Shard) {
+	if st.State.Ended() || c.agenda.owns(st.Shard) {
 		return
 	}
 	look := st.VisibleAt.UnixMilli()
@@ -385,10 +334,9 @@ func (c *committer) note(others map[uint16]stretch, st *bellman.Status) {
 	others[st.Shard] = s
 }
 
-// noteOld records that another node, the owner, may still have a task in memory as it was. The
-// caller holds the agenda's mutex.
+// noteOld records that another node, the owner, may still have a task in memory as it was.
 func (c *committer) noteOld(others map[uint16]stretch, id bellman.ID, shard uint16) {
-	if c.agenda.shards.has(shard) {
+	if c.agenda.owns(shard) {
 		return
 	}
 	s, ok := others[shard]
@@ -418,11 +366,7 @@ func (c *committer) tellOwners(others map[uint16]stretch) {
 // the changed tasks.
 func unsure(ops []*op) (looks []int64, changed []bellman.ID) {
 	for _, o := range ops {
-		for i := range o.adds {
-			if add := o.adds[i].Task; !add.State.Ended() {
-				looks = append(looks, add.VisibleAt.UnixMilli())
-			}
-		}
+		looks = appendLooks(looks, o.adds)
 		if o.change == nil {
 			continue
 		}
@@ -430,13 +374,19 @@ func unsure(ops []*op) (looks []int64, changed []bellman.ID) {
 		if !o.change.To.State.Ended() {
 			looks = append(looks, o.change.To.VisibleAt.UnixMilli())
 		}
-		for i := range o.change.Follow {
-			if add := o.change.Follow[i].Task; !add.State.Ended() {
-				looks = append(looks, add.VisibleAt.UnixMilli())
-			}
-		}
+		looks = appendLooks(looks, o.change.Follow)
 	}
 	return looks, changed
+}
+
+// appendLooks appends the VisibleAt of the pending tasks among adds, in Unix ms.
+func appendLooks(looks []int64, adds []store.Add) []int64 {
+	for i := range adds {
+		if t := adds[i].Task; !t.State.Ended() {
+			looks = append(looks, t.VisibleAt.UnixMilli())
+		}
+	}
+	return looks
 }
 
 // lookFor moves the loader back to some times, and drops some tasks so that they are read again.
@@ -445,10 +395,6 @@ func (c *committer) lookFor(looks []int64, changed []bellman.ID) {
 		return
 	}
 	c.agenda.renew(changed)
-	c.agenda.mu.Lock()
-	for _, look := range looks {
-		c.agenda.miss(look)
-	}
-	c.agenda.mu.Unlock()
+	c.agenda.missAll(looks)
 	c.after.reread()
 }

@@ -157,8 +157,6 @@ func (c *contents) confirm(ctx context.Context, it *item) bool {
 		c.agenda.drop(true, it)
 		return false
 	}
-	c.agenda.mu.Lock()
-	defer c.agenda.mu.Unlock()
 	it.known = read
 	return true
 }

@@ -86,9 +86,7 @@ func (h *handover) handOver(shard uint16) {
 		select {
 		case err := <-p.done:
 			if errors.Is(err, bellman.ErrConflict) { // somebody changed the task meanwhile
-				h.agenda.mu.Lock()
-				p.it.stays = true
-				h.agenda.mu.Unlock()
+				h.agenda.keepHere(p.it)
 			}
 		case <-h.patience.Done():
 		}

@@ -63,6 +63,13 @@ func entryOf(t *bellman.Task) store.Entry {
 	}
 }
 
+// copied returns a copy of a task with another status.
+func copied(t *bellman.Task, st bellman.Status) *bellman.Task {
+	c := *t
+	c.Status = st
+	return &c
+}
+
 // Peers are the tasks of one line in one age class. They may have room while other classes have
 // none.
 type peers struct {

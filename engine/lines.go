@@ -44,13 +44,7 @@ func (l *lines) bring(ctx context.Context, due []*item, now time.Time) (full boo
 
 // offer puts an item into its line. It returns false if the line is full.
 func (l *lines) offer(ctx context.Context, it *item, now time.Time) bool {
-	l.agenda.mu.Lock()
-	gone := it.gone
-	if !gone {
-		it.place = inLine
-	}
-	l.agenda.mu.Unlock()
-	if gone {
+	if !l.agenda.toLine(it) {
 		l.contents.release(it)
 		return true
 	}
@@ -68,11 +62,7 @@ func (l *lines) offer(ctx context.Context, it *item, now time.Time) bool {
 	if pushed == dispatch.Kept {
 		return true
 	}
-	l.agenda.mu.Lock()
-	if it.place == inLine {
-		it.place = held
-	}
-	l.agenda.mu.Unlock()
+	l.agenda.hold(it)
 	return false
 }
 

@@ -114,10 +114,10 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 	if l.partly.VisibleAt != 0 {
 		from = l.partly
 	}
-	l.agenda.beginRead(to)
+	since := l.agenda.beginRead(to)
 	l.page, err = l.store.Due(ctx, l.leases.Shards(), from, to, l.limits.Page, l.page[:0])
 	if err != nil {
-		l.agenda.endRead(nil, l.ahead, now.UnixMilli(), nil)
+		l.agenda.endRead(since, nil, l.ahead, now.UnixMilli(), nil)
 		return false, err
 	}
 	l.ahead, l.partly = to, store.Position{}
@@ -126,7 +126,7 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 		l.ahead, l.partly = last.VisibleAt, store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
 		more = waiting+l.limits.Page < l.limits.Waiting
 	}
-	l.take(l.agenda.endRead(l.page, l.ahead, now.UnixMilli(), nil))
+	l.take(l.agenda.endRead(since, l.page, l.ahead, now.UnixMilli(), nil))
 	l.ticker.wakeBefore(0)
 	return more, nil
 }
@@ -143,7 +143,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		l.skipped = nowhere
 		clear(l.out)
 	}
-	l.agenda.beginRead(0)
+	since := l.agenda.beginRead(0)
 	began := l.clock.Now()
 	l.page, err = l.store.Due(ctx, l.leases.Shards(), l.back, now.UnixMilli()+1, l.limits.Page, l.page[:0])
 	if err == nil {
@@ -151,7 +151,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	}
 	taken := make(map[peers]int)
 	past := l.skipped != nowhere
-	due := l.agenda.endRead(l.page, 0, now.UnixMilli(), func(en *store.Entry, before store.Position) bool {
+	due := l.agenda.endRead(since, l.page, 0, now.UnixMilli(), func(en *store.Entry, before store.Position) bool {
 		p := l.peersOf(en)
 		if !l.out[p] && l.share[p]+taken[p] < l.most(p) { // in order: none of a line before those that were left out
 			taken[p]++

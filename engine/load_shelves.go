@@ -71,9 +71,9 @@ func (l *loader) readShelf(ctx context.Context, now time.Time) (more bool, err e
 func (l *loader) readOn(ctx context.Context, on shelf, limit int, now time.Time) (err error) {
 	from := l.shelves.begin(on, now)
 	defer func() { l.shelves.end(on, from) }()
-	l.agenda.beginRead(0)
+	since := l.agenda.beginRead(0)
 	l.page, err = l.store.Due(ctx, l.leases.Shards(), startAt(on, from), int64(on)+1, limit, l.page[:0])
-	l.take(l.agenda.endRead(l.page, 0, now.UnixMilli(), nil))
+	l.take(l.agenda.endRead(since, l.page, 0, now.UnixMilli(), nil))
 	switch {
 	case err != nil:
 		return err

@@ -42,9 +42,9 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 		l.spans = slices.Delete(l.spans, 0, 1) // it is found when it is due
 		return len(l.spans) > 0, nil
 	}
-	l.agenda.beginRead(0)
+	since := l.agenda.beginRead(0)
 	l.page, err = l.store.Due(ctx, l.among(s.shards), s.at, s.to, l.limits.Page, l.page[:0])
-	l.take(l.agenda.endRead(l.page, 0, now.UnixMilli(), nil))
+	l.take(l.agenda.endRead(since, l.page, 0, now.UnixMilli(), nil))
 	l.ticker.wakeBefore(0)
 	if err != nil {
 		return false, err

@@ -144,9 +144,3 @@ func (w *watch) committed(operations int, took time.Duration) {
 		w.observer.Committed(operations, took)
 	}
 }
-
-func copied(t *bellman.Task, st bellman.Status) *bellman.Task {
-	c := *t
-	c.Status = st
-	return &c
-}
