@@ -65,7 +65,7 @@ func (m *Member) Reclaim(ctx context.Context, leases []store.Lease) error {
 }
 
 // refused reads why a held shard could not be claimed again. An error means: try again. The caller
-// Holds claiming.
+// holds claiming.
 func (m *Member) refused(ctx context.Context, lease store.Lease) error {
 	state, err := m.store.State(ctx, "")
 	if err != nil {

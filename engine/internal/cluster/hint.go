@@ -17,7 +17,7 @@ type NodeInfo struct {
 	Beat    time.Time     // last heartbeat, by the store's clock
 	Alive   bool          // its last heartbeat is not older than the TTL
 	Self    bool          // the node that was asked
-	Shards  []store.Lease // Shards that it owns, in order; a node may have none
+	Shards  []store.Lease // that it owns, in order; a node may have none
 }
 
 // A Hint is a message between nodes that saves the receiver a poll of the store. A lost hint costs

@@ -23,7 +23,7 @@ type hints struct {
 
 	peers   []store.Node         // the other live nodes
 	leaving map[string]time.Time // nodes that announced their stop, and when
-	offered map[uint16]bool      // Shards that others released for this node
+	offered map[uint16]bool      // shards that others released for this node
 }
 
 func newHints(send func(context.Context, string, Hint)) *hints {
@@ -40,7 +40,7 @@ const (
 	forgetLeft  = 10 * time.Minute
 )
 
-// Tell sends a hint to the node at addr. While a send is in progress, later hints are merged.
+// tell sends a hint to the node at addr. While a send is in progress, later hints are merged.
 func (t *hints) tell(addr string, h Hint) {
 	if t.send == nil || addr == "" {
 		return
@@ -146,10 +146,7 @@ func (t *hints) takeOffered() map[uint16]bool {
 
 // Peers returns the other nodes that are alive and not leaving, by name.
 func (m *Member) Peers() []store.Node {
-	t := m.hints
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	nodes := slices.DeleteFunc(slices.Clone(t.peers), func(n store.Node) bool { return !t.leaving[n.Name].IsZero() })
+	nodes := slices.DeleteFunc(slices.Clone(m.hints.known()), func(n store.Node) bool { return m.hints.left(n.Name) })
 	slices.SortFunc(nodes, func(a, b store.Node) int { return strings.Compare(a.Name, b.Name) })
 	return nodes
 }
@@ -162,10 +159,7 @@ func (m *Member) Tell(addr string, h Hint) {
 
 // TellAll sends a hint to every other node.
 func (m *Member) TellAll(h Hint) {
-	m.hints.mu.Lock()
-	peers := m.hints.peers
-	m.hints.mu.Unlock()
-	for _, n := range peers {
+	for _, n := range m.hints.known() {
 		m.Tell(n.Addr, h)
 	}
 }
@@ -175,4 +169,11 @@ func (t *hints) know(peers []store.Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.peers = peers
+}
+
+// known returns the other live nodes. The caller must not modify the slice.
+func (t *hints) known() []store.Node {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.peers
 }

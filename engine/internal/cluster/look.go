@@ -88,7 +88,7 @@ func (m *Member) untilLook() time.Duration {
 }
 
 // Look reads nodes, shards and pauses, claims free shards that are assigned to this node, and drops
-// Shards that it lost. first: nothing is known yet.
+// shards that it lost. first: nothing is known yet.
 func (m *Member) Look(ctx context.Context, first bool) error {
 	within := lookWithin
 	if first {
@@ -244,7 +244,7 @@ func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map
 	r.since = since
 	m.toward(addrs)
 	m.drop(lost)
-	m.rebalanceSoon(surplus)
+	m.surplusShards.set(surplus)
 	return won, err
 }
 

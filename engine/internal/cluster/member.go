@@ -252,6 +252,9 @@ func (m *Member) ResumedAt() time.Time {
 	return m.resumed
 }
 
+// Sole reports whether no other process writes to the store.
+func (m *Member) Sole() bool { return m.sole }
+
 // Pick returns the shard of a new task for a random number: one of this node's, or any if it has
 // none. While the number of shards is unknown, it returns a place, to be taken modulo that number.
 func (m *Member) Pick(random uint16) uint16 {

@@ -27,9 +27,8 @@ type surplusShards struct {
 	wake   chan struct{}
 }
 
-// rebalanceSoon sets the shards that are to be released, one after the other.
-func (m *Member) rebalanceSoon(shards []uint16) {
-	g := &m.surplusShards
+// set replaces the shards, and wakes Rebalance.
+func (g *surplusShards) set(shards []uint16) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shards = shards
