@@ -1,5 +1,7 @@
 package dispatch
 
+import "time"
+
 // A State is the state of a breaker.
 type State uint8
 
@@ -26,6 +28,11 @@ func (s State) String() string {
 // items never wait for one another.
 const atHand = 5
 
+const (
+	firstCoolDown = int64(time.Second) // before the first probe
+	lastCoolDown  = int64(time.Minute) // longest wait between probes
+)
+
 type breaker struct {
 	state    State
 	failures int    // consecutive
@@ -40,9 +47,9 @@ type breaker struct {
 func (c *core) openBreaker(e *endpoint) {
 	b := &e.breaker
 	if b.state == Closed {
-		b.wait = int64(c.options.CoolDown)
+		b.wait = firstCoolDown
 	} else {
-		b.wait = min(2*b.wait, int64(c.options.MaxCoolDown))
+		b.wait = min(2*b.wait, lastCoolDown)
 	}
 	if b.state != Open {
 		c.openBreakers++

@@ -118,7 +118,7 @@ func (c *core) next() (t Ticket, i uint32, ok bool) {
 // start takes an item from l and counts its attempt as in flight.
 func (c *core) start(l *line) (Ticket, uint32) {
 	e, q := l.endpoint, l.queue
-	i, due := c.slab.take(l, c.now)
+	i := c.slab.take(l, c.now)
 	l.used, e.used = c.now, c.now
 	l.inFlight++
 	q.inFlight++
@@ -160,7 +160,7 @@ func (c *core) start(l *line) (Ticket, uint32) {
 		was.remove(&e.ring)
 		c.join(was, e)
 	}
-	t := Ticket{Due: due, line: l, endpoint: e, moves: l.moves, started: c.now, era: e.breaker.era}
+	t := Ticket{line: l, endpoint: e, moves: l.moves, started: c.now, era: e.breaker.era}
 	t.More = c.turn() != nil || !c.open.empty() && c.pool.inFlight < c.pool.ceiling || c.pressed()
 	return t, i
 }

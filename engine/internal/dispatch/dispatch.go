@@ -18,11 +18,7 @@ type Options struct {
 
 	Start int // limit of an endpoint that is new or does not answer; default 8
 
-	BreakAfter  int           // consecutive failures that open a breaker; default 10; negative: never
-	CoolDown    time.Duration // before the first probe; default 1s
-	MaxCoolDown time.Duration // longest wait between probes; default 1m
-
-	IdleAfter time.Duration // after this time without use a line is forgotten; default 5m
+	BreakAfter int // consecutive failures that open a breaker; default 10; negative: never
 }
 
 func (o Options) withDefaults() Options {
@@ -32,9 +28,6 @@ func (o Options) withDefaults() Options {
 	o.TotalBound = cmp.Or(max(o.TotalBound, 0), 65536)
 	o.Start = cmp.Or(max(o.Start, 0), 8)
 	o.BreakAfter = cmp.Or(o.BreakAfter, 10)
-	o.CoolDown = cmp.Or(max(o.CoolDown, 0), time.Second)
-	o.MaxCoolDown = max(cmp.Or(o.MaxCoolDown, time.Minute), o.CoolDown)
-	o.IdleAfter = cmp.Or(max(o.IdleAfter, 0), 5*time.Minute)
 	return o
 }
 
@@ -126,8 +119,7 @@ func (c *core) least(l *line) int {
 
 // A Ticket is the right to make one attempt. It holds a slot until Done.
 type Ticket struct {
-	Due  int64 // as pushed
-	More bool  // another call of Next might return an item now
+	More bool // another call of Next might return an item now
 
 	line     *line
 	endpoint *endpoint // the line's endpoint at the start of the attempt

@@ -35,7 +35,7 @@
 //
 // # Limits
 //
-// The limit of an endpoint starts at 8. While the limit is used up, each answer adds one, which
+// The limit of an endpoint starts at [Options].Start. While the limit is used up, each answer adds one, which
 // doubles the limit each round trip, until the first loss. After that, each round trip adds one. A
 // loss halves the limit, at most once a round trip. A loss is a missing answer, or an answer that
 // asks for less while the endpoint has no pace. The limit stays between 4 (1 if the endpoint asks

@@ -116,13 +116,12 @@ func (s *slab) push(f *fifo, due int64) uint32 {
 }
 
 // pop takes the first node of f, which must not be empty.
-func (s *slab) pop(f *fifo) (i uint32, due int64) {
+func (s *slab) pop(f *fifo) (i uint32) {
 	i = f.head
-	due = s.nodes[i].due
 	f.head = s.nodes[i].next
 	f.n--
 	s.release(i)
-	return i, due
+	return i
 }
 
 func (s *slab) release(i uint32) {
@@ -166,7 +165,7 @@ func (s *slab) sift(f *fifo, drop func(i uint32) bool) (dropped int) {
 }
 
 // take removes the next item of l, which must not be empty.
-func (s *slab) take(l *line, now int64) (i uint32, due int64) {
+func (s *slab) take(l *line, now int64) (i uint32) {
 	if l.urgent.n > 0 && (l.sinceOther < oldEach-1 || l.others == 0) {
 		l.sinceOther++
 		return s.pop(&l.urgent)

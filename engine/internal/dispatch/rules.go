@@ -1,6 +1,9 @@
 package dispatch
 
-import "cmp"
+import (
+	"cmp"
+	"time"
+)
 
 // Rules say to which queue and endpoint a line belongs, and its limits. The limits of a queue are
 // those of the line that was opened last. Of the limits of an endpoint, the strictest of its lines
@@ -241,7 +244,10 @@ func (d *D[T]) setEndpoint(now int64, name string, paused bool) {
 	}
 }
 
-// Sweep forgets lines that were not used for Options.IdleAfter, with their endpoints and queues,
+// idleAfter is how long a line or an endpoint without lines is remembered after its last use.
+const idleAfter = 5 * int64(time.Minute)
+
+// Sweep forgets lines that were not used for five minutes, with their endpoints and queues,
 // and lets an idle pool shrink. Call it now and then. It releases the lock after every few hundred
 // lines.
 func (d *D[T]) Sweep(now int64) (forgotten int) {
@@ -259,7 +265,7 @@ func (d *D[T]) Sweep(now int64) (forgotten int) {
 		for from > stop {
 			from--
 			l := c.all[from]
-			if l.waiting() == 0 && l.inFlight == 0 && c.now-l.used >= int64(c.options.IdleAfter) && l.endpoint.held <= c.now {
+			if l.waiting() == 0 && l.inFlight == 0 && c.now-l.used >= idleAfter && l.endpoint.held <= c.now {
 				c.forget(l)
 				forgotten++
 			}
@@ -309,7 +315,7 @@ func (c *core) forget(l *line) {
 
 // idle reports whether an endpoint has no line and was not used for long.
 func (c *core) idle(e *endpoint) bool {
-	return len(e.lines) == 0 && e.inFlight == 0 && c.now-e.used >= int64(c.options.IdleAfter)
+	return len(e.lines) == 0 && e.inFlight == 0 && c.now-e.used >= idleAfter
 }
 
 // drop forgets an endpoint without lines.

@@ -1,7 +1,5 @@
 package dispatch
 
-import "time"
-
 // Totals are counts over all lines. They take constant time.
 type Totals struct {
 	InFlight  int
@@ -48,9 +46,7 @@ type EndpointState struct {
 	OldestDue int64   // 0: nothing waits
 	Success   float64 // share of accepted attempts among the last hundred or so
 	Attempts  int     // number of attempts that Success covers, at most a hundred
-	Took      time.Duration
 	Breaker   State
-	Paused    bool
 }
 
 func (c *core) state(e *endpoint) EndpointState {
@@ -63,9 +59,7 @@ func (c *core) state(e *endpoint) EndpointState {
 		Waiting:  e.waiting,
 		Success:  e.success,
 		Attempts: e.outcomes,
-		Took:     time.Duration(e.took),
 		Breaker:  e.breaker.state,
-		Paused:   e.paused,
 	}
 	if c.now-e.pace.fell >= paceForget {
 		s.Rate = 0
@@ -113,7 +107,6 @@ type QueueState struct {
 	Waiting   int
 	Held      int   // of Waiting, items that a pause or a breaker holds
 	OldestDue int64 // among items that nothing holds; 0: there are none
-	Paused    bool
 }
 
 // held reports whether a pause or a breaker holds every item of l.
@@ -158,8 +151,7 @@ func (d *D[T]) Queues() []QueueState {
 		}
 		all := make([]QueueState, 0, len(c.queues))
 		for _, q := range c.queues {
-			all = append(all, QueueState{Name: q.name, InFlight: q.inFlight, Waiting: q.waiting,
-				Held: held[q.name], OldestDue: oldest[q.name], Paused: q.paused})
+			all = append(all, QueueState{Name: q.name, InFlight: q.inFlight, Waiting: q.waiting, Held: held[q.name], OldestDue: oldest[q.name]})
 		}
 		d.mu.Unlock()
 		return all
