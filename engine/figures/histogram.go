@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// A Histogram counts durations from 16 µs to a day. The width of a bucket is at most a quarter of
+// A histogram counts durations from 16 µs to a day. The width of a bucket is at most a quarter of
 // its durations. The zero value is empty.
 //
 // HdrHistogram would take a hundred times the memory: a node keeps two histograms for each minute
 // of a day.
-type Histogram struct {
+type histogram struct {
 	buckets [4*33 + 1]uint32
 	max     time.Duration
 }
@@ -23,7 +23,7 @@ func bucketOf(d time.Duration) int {
 		return int(n)
 	}
 	exp := bits.Len64(n) - 3 // n>>exp is 4 to 7
-	return min(int(n>>exp)+4*exp, len(Histogram{}.buckets)-1)
+	return min(int(n>>exp)+4*exp, len(histogram{}.buckets)-1)
 }
 
 // ceiling returns the upper bound of a bucket.
@@ -36,22 +36,22 @@ func ceiling(bucket int) time.Duration {
 	return time.Duration(uint64(4+bucket%4)<<exp) * firstBucket
 }
 
-// Record counts a duration. A negative one counts as 0.
-func (h *Histogram) Record(d time.Duration) {
+// record counts a duration. A negative one counts as 0.
+func (h *histogram) record(d time.Duration) {
 	h.buckets[bucketOf(max(d, 0))]++
 	h.max = max(h.max, d)
 }
 
-// Add adds the counts of another histogram.
-func (h *Histogram) Add(o *Histogram) {
+// add adds the counts of another histogram.
+func (h *histogram) add(o *histogram) {
 	for i, n := range o.buckets {
 		h.buckets[i] += n
 	}
 	h.max = max(h.max, o.max)
 }
 
-// Percentiles returns each percentile as the upper end of its bucket.
-func (h *Histogram) Percentiles() Percentiles {
+// percentiles returns each percentile as the upper end of its bucket.
+func (h *histogram) percentiles() Percentiles {
 	var p Percentiles
 	for _, n := range h.buckets {
 		p.Count += int64(n)
@@ -72,13 +72,13 @@ func (h *Histogram) Percentiles() Percentiles {
 	return p
 }
 
-// Durations are the counts of a Histogram in JSON: pairs of a bucket number and its count.
+// Durations are the counts of a histogram in JSON: pairs of a bucket number and its count.
 type Durations struct {
 	Buckets [][2]uint32   `json:"buckets,omitempty"`
 	Max     time.Duration `json:"max_ns"`
 }
 
-func (h *Histogram) durations() Durations {
+func (h *histogram) durations() Durations {
 	d := Durations{Max: h.max}
 	for i, n := range h.buckets {
 		if n > 0 {
@@ -88,7 +88,7 @@ func (h *Histogram) durations() Durations {
 	return d
 }
 
-func (h *Histogram) count(d Durations) {
+func (h *histogram) count(d Durations) {
 	for _, b := range d.Buckets {
 		if int(b[0]) < len(h.buckets) {
 			h.buckets[b[0]] += b[1]

@@ -18,7 +18,7 @@ type History struct {
 	mu      sync.Mutex
 	minutes [24 * 60]*minute // a ring; nil: not used yet
 	queues  map[string]*queue
-	commits [13]slice[Histogram] // a ring of five-second slices: the latest minute, and the present slice
+	commits [13]slice[histogram] // a ring of five-second slices: the latest minute, and the present slice
 }
 
 // A queue holds the counts of one queue.
@@ -36,8 +36,8 @@ type slice[T any] struct {
 type minute struct {
 	at     int64 // since 1970
 	counts counts
-	late   Histogram
-	took   Histogram
+	late   histogram
+	took   histogram
 
 	claimed int64
 }
@@ -71,8 +71,8 @@ func (h *History) Attempted(now time.Time, queue string, a *bellman.Attempt, end
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m, q := h.minute(now), h.queue(queue)
-	m.late.Record(a.Lateness())
-	m.took.Record(a.Took)
+	m.late.record(a.Lateness())
+	m.took.record(a.Took)
 	for _, c := range [...]*counts{&m.counts, q.now(now)} {
 		c.attempts[a.Result]++
 		switch ended {
@@ -98,7 +98,7 @@ func (h *History) Claimed(now time.Time, shards int) {
 func (h *History) Committed(now time.Time, took time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	current(h.commits[:], now.Unix()/sliceSeconds).Record(took)
+	current(h.commits[:], now.Unix()/sliceSeconds).record(took)
 }
 
 // Window sums up the whole minutes of the latest window, which is a day at most.
@@ -148,8 +148,8 @@ func (a *Ask) every() int64 { return int64(max(a.Every, 1)) }
 
 func (m *minute) add(o *minute) {
 	m.counts.add(&o.counts)
-	m.late.Add(&o.late)
-	m.took.Add(&o.took)
+	m.late.add(&o.late)
+	m.took.add(&o.took)
 	m.claimed += o.claimed
 }
 
@@ -182,11 +182,11 @@ func (h *History) FailedHour(now time.Time, queue string) (failed int64) {
 func (h *History) SlowCommit(now time.Time) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var took Histogram
+	var took histogram
 	for c := range latest(h.commits[:], now.Unix()/sliceSeconds, 60/sliceSeconds) {
-		took.Add(c)
+		took.add(c)
 	}
-	return took.Percentiles().P99
+	return took.percentiles().P99
 }
 
 func (h *History) minute(now time.Time) *minute {

@@ -37,7 +37,7 @@ func TestHistory(t *testing.T) {
 		}
 		h.Attempted(start, "q", &bellman.Attempt{Due: start, Started: start.Add(time.Duration(i) * time.Millisecond), Took: time.Second, Result: result}, state)
 	}
-	s := Total(h.Window(start.Add(10*time.Second), time.Hour))
+	s := total(h.Window(start.Add(10*time.Second), time.Hour))
 	if s.Counts.Added != 100 || s.Counts.Succeeded != 90 || s.Counts.Failed != 10 ||
 		s.Counts.Attempts[bellman.Accepted] != 90 || s.Counts.Attempts[bellman.TimedOut] != 10 {
 		t.Errorf("counts %+v; want 100 added, 90 succeeded and accepted, 10 failed and timed out", s.Counts)
@@ -51,7 +51,7 @@ func TestHistory(t *testing.T) {
 	if m := h.LastMinute(start.Add(2*time.Minute), "q"); m.Added != 0 {
 		t.Errorf("last minute %+v; want nothing 2 min later", m)
 	}
-	if s := Total(h.Window(start.Add(25*time.Hour), 24*time.Hour)); s.Counts.Added != 0 || s.Lateness.Count != 0 {
+	if s := total(h.Window(start.Add(25*time.Hour), 24*time.Hour)); s.Counts.Added != 0 || s.Lateness.Count != 0 {
 		t.Errorf("a day later: %+v; want nothing", s)
 	}
 }
@@ -68,7 +68,7 @@ func TestMinutes(t *testing.T) {
 		t.Fatalf("%d minutes since the start; want 3: %+v", len(all), all)
 	}
 	for i, want := range []struct{ added, succeeded, took int64 }{{1, 0, 0}, {0, 0, 0}, {0, 1, 1}} {
-		got := Total(all[i])
+		got := total(all[i])
 		if at := start.Truncate(time.Minute).Add(time.Duration(i) * time.Minute); !got.Since.Equal(at) {
 			t.Errorf("minute %d begins at %v; want %v", i, got.Since, at)
 		}

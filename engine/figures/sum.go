@@ -47,10 +47,10 @@ type Tally struct {
 	Claimed int64 `json:"claimed,omitempty"` // shards taken over from dead nodes
 }
 
-// Total sums up tallies of several nodes, from the earliest moment on.
-func Total(tallies ...Tally) Stats {
+// total sums up tallies of several nodes, from the earliest moment on.
+func total(tallies ...Tally) Stats {
 	s := Stats{Counts: new(counts).public()}
-	var late, took Histogram
+	var late, took histogram
 	for _, t := range tallies {
 		s.Since = Sooner(s.Since, t.Since)
 		s.Counts = sumCounts(s.Counts, t.Counts)
@@ -58,7 +58,7 @@ func Total(tallies ...Tally) Stats {
 		late.count(t.Late)
 		took.count(t.Took)
 	}
-	s.Lateness, s.Took = late.Percentiles(), took.Percentiles()
+	s.Lateness, s.Took = late.percentiles(), took.percentiles()
 	return s
 }
 
@@ -81,7 +81,7 @@ func Sum(reports []Report, ask *Ask) (f Figures) {
 				tallies = append(tallies, r.Windows[i])
 			}
 		}
-		f.Windows = append(f.Windows, Total(tallies...))
+		f.Windows = append(f.Windows, total(tallies...))
 	}
 	minutes := make(map[int64][]Tally)
 	for _, r := range reports {
@@ -91,7 +91,7 @@ func Sum(reports []Report, ask *Ask) (f Figures) {
 		}
 	}
 	for _, tallies := range minutes {
-		f.Minutes = append(f.Minutes, Total(tallies...))
+		f.Minutes = append(f.Minutes, total(tallies...))
 	}
 	slices.SortFunc(f.Minutes, func(a, b Stats) int { return a.Since.Compare(b.Since) })
 	return f
