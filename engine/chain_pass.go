@@ -30,7 +30,7 @@ func (o *chains) passAll() {
 // pass brings back the first task of a chain, if it is deferred.
 func (o *chains) pass(ctx context.Context, c chain, p passing) error {
 	if p.superseded {
-		if err := o.endAllSuperseded(ctx, c); err != nil {
+		if err := o.endAllSuperseded(ctx, c, bellman.ID{}); err != nil {
 			return err
 		}
 	}
@@ -55,25 +55,4 @@ func (o *chains) pass(ctx context.Context, c chain, p passing) error {
 		return nil
 	}
 	return err
-}
-
-// endAllSuperseded ends the superseded tasks of a chain, as far as possible now.
-func (o *chains) endAllSuperseded(ctx context.Context, c chain) error {
-	for {
-		page, err := o.store.Chain(ctx, c.queue, c.key, bellman.ID{}, supersedePage)
-		if err != nil || page.SupersededBy.IsZero() { // then no task is superseded
-			return err
-		}
-		some := false
-		for _, id := range page.First {
-			ended, err := o.endSuperseded(ctx, c, id)
-			if err != nil {
-				return err
-			}
-			some = some || ended
-		}
-		if !some {
-			return nil
-		}
-	}
 }

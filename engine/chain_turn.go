@@ -31,13 +31,13 @@ func (o *chains) itsTurn(it *item) bool {
 	t := it.task
 	turn, err := o.store.Chain(o.attempts, t.Queue, t.OrderingKey, t.ID, 1)
 	if err == nil && !turn.Before(t.ID).IsZero() && turn.SupersededBy.IsZero() && t.Supersedes {
-		if err = o.endBefore(o.attempts, t); err == nil {
+		if err = o.endAllSuperseded(o.attempts, chainOf(t), t.ID); err == nil {
 			turn, err = o.store.Chain(o.attempts, t.Queue, t.OrderingKey, t.ID, 1)
 		}
 	}
 	switch {
 	case errors.Is(err, bellman.ErrNotFound): // it has probably ended
-		o.await(it, nil, minTurn)
+		o.await(it, bellman.ID{}, minTurn)
 		return false
 	case err != nil:
 		if o.attempts.Err() == nil {
@@ -62,7 +62,7 @@ func (o *chains) itsTurn(it *item) bool {
 	}
 	if t.Trigger != bellman.BySchedule { // a later task may have been attempted while this one was not pending
 		if wait := o.besides(t); wait > 0 {
-			o.await(it, nil, wait)
+			o.await(it, bellman.ID{}, wait)
 			return false
 		}
 	}
@@ -102,12 +102,12 @@ func (o *chains) besides(t *bellman.Task) time.Duration {
 func (o *chains) awaitTurn(it *item, before bellman.ID) {
 	wait := min(max(o.clock.Now().Sub(it.task.Due)/4, minTurn), maxTurn)
 	wait += time.Duration(rand.Int64N(int64(wait / 2)))
-	o.await(it, &waiting{before}, wait)
+	o.await(it, before, wait)
 }
 
-// await defers a task for a while. A schedule that has not begun starts when the turn comes, and
+// await defers a task for a while. before is the first task of its chain, if that is the reason. A schedule that has not begun starts when the turn comes, and
 // the task's age counts from there.
-func (o *chains) await(it *item, waits *waiting, wait time.Duration) {
+func (o *chains) await(it *item, before bellman.ID, wait time.Duration) {
 	if !o.agenda.defers(it) {
 		return
 	}
@@ -116,7 +116,7 @@ func (o *chains) await(it *item, waits *waiting, wait time.Duration) {
 	to.VisibleAt = roundUp(now.Add(wait))
 	to.Updated = now
 	beginAt(&to, now)
-	o.deferrals.write(it, to, waits)
+	o.deferrals.write(it, to, before)
 }
 
 // errKeep means that a task does not change.
@@ -157,17 +157,17 @@ func (o *chains) endSuperseded(ctx context.Context, c chain, id bellman.ID) (end
 // supersedePage is the number of superseded tasks in one read.
 const supersedePage = 100
 
-// endBefore ends the tasks before one that supersedes them, except those that cannot be ended now.
-func (o *chains) endBefore(ctx context.Context, t *bellman.Task) error {
-	c := chainOf(t)
+// endAllSuperseded ends the superseded tasks of a chain up to a task, except those that cannot be
+// ended now. The zero ID means all of them.
+func (o *chains) endAllSuperseded(ctx context.Context, c chain, upTo bellman.ID) error {
 	for {
 		page, err := o.store.Chain(ctx, c.queue, c.key, bellman.ID{}, supersedePage)
-		if err != nil {
+		if err != nil || page.SupersededBy.IsZero() { // then no task is superseded
 			return err
 		}
 		some := false
 		for _, id := range page.First {
-			if id == t.ID {
+			if id == upTo {
 				return nil
 			}
 			ended, err := o.endSuperseded(ctx, c, id)

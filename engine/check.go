@@ -38,7 +38,7 @@ func (e *Engine) gaps(ctx context.Context, s agendacheck.Store, most int) (gaps 
 	}
 	now := e.clock.Now().UnixMilli()
 	until := now + 1
-	if e.rules.sole {
+	if e.leases.Sole() {
 		until = int64(firstShelf)
 	}
 	page, err := s.Due(ctx, e.leases.Shards(), store.Position{}, until, most, nil)

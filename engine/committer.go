@@ -268,8 +268,8 @@ func (c *committer) passOn(f *flight) {
 	case f.task.OrderingKey == "":
 	case f.change.To.State.Ended():
 		c.after.passTurn(chainOf(f.task), passing{})
-	case f.waits != nil: // that task may have ended before this deferral was committed
-		c.after.passTurn(chainOf(f.task), passing{unless: f.waits.before})
+	case !f.behind.IsZero(): // that task may have ended before this deferral was committed
+		c.after.passTurn(chainOf(f.task), passing{unless: f.behind})
 	}
 }
 

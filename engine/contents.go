@@ -31,7 +31,6 @@ type contents struct {
 	leases   *cluster.Member
 	agenda   *agenda
 	dispatch *dispatch.D[*item]
-	sole     bool
 	most     int // tasks in one read
 
 	bytes    atomic.Int64 // contents in memory
@@ -142,7 +141,7 @@ const (
 // through the agenda. Content from before a pause of the machine is not confirmed: the monotonic
 // clock stood still during the pause.
 func (c *contents) confirmed(it *item, now time.Time, within time.Duration) bool {
-	return it.task != nil && (c.sole || now.Sub(it.known) <= within && !it.known.Before(c.leases.ResumedAt()))
+	return it.task != nil && (c.leases.Sole() || now.Sub(it.known) <= within && !it.known.Before(c.leases.ResumedAt()))
 }
 
 // confirm asks the store whether the task of an item in flight is unchanged. If it changed, or the

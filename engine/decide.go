@@ -13,8 +13,6 @@ import (
 const (
 	reasonAccepted = "accepted"
 	reasonGaveUp   = "gave_up"
-	reasonUsedUp   = "attempts_used_up"
-	reasonMaxAge   = "max_age"
 )
 
 // advance returns the new status of a task after an attempt, if nobody changed the task meanwhile.
@@ -71,7 +69,7 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	}
 	due = roundUp(due)
 	if t.MaxAge > 0 && due.Sub(st.Began) > t.MaxAge {
-		return finish(st, t, bellman.Failed, reasonMaxAge, a)
+		return finish(st, t, bellman.Failed, string(schedule.MaxAge), a)
 	}
 	st.Due, st.VisibleAt = due, due
 	return st

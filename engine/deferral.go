@@ -44,15 +44,16 @@ func (d *deferrals) put(on shelf, it *item) {
 	}
 	to := it.task.Status
 	to.VisibleAt, to.Updated = on.time(), d.clock.Now()
-	d.write(it, to, nil)
+	d.write(it, to, bellman.ID{})
 }
 
 // write commits the new status of a task that is not attempted now. The caller has taken the task
-// out of its line with agenda.defers. An announced attempt that its last owner never recorded is
+// out of its line with agenda.defers. behind is the first task of its chain, if the task waits for its
+// turn; otherwise zero. An announced attempt that its last owner never recorded is
 // logged with it, unless the task moves to another shard: then the next owner logs it.
-func (d *deferrals) write(it *item, to bellman.Status, waits *waiting) {
+func (d *deferrals) write(it *item, to bellman.Status, behind bellman.ID) {
 	t := it.task
-	f := &flight{item: it, task: t, deferral: true, waits: waits}
+	f := &flight{item: it, task: t, deferral: true, behind: behind}
 	f.change = store.Change{ID: t.ID, Version: t.Version, To: to, Of: t}
 	if to.Shard == t.Shard {
 		if t.InDoubt() {

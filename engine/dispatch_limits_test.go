@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -267,8 +268,9 @@ func TestEndsOnce(t *testing.T) {
 			t.Errorf("the observer was told of %d ends of one task; want 1", c.ended)
 		}
 		c.mu.Unlock()
-		if n := e.Stats(time.Hour).Counts.Succeeded; n != 1 {
-			t.Errorf("Stats count %d tasks that succeeded; want 1", n)
+		f, err := e.Figures(ctx, figures.Ask{Windows: []time.Duration{time.Hour}})
+		if err != nil || f.Windows[0].Counts.Succeeded != 1 {
+			t.Errorf("the figures count %+v, %v; want 1 task that succeeded", f.Windows, err)
 		}
 		cancel()
 		if err := <-ended; err != nil {

@@ -84,7 +84,7 @@ func connect(o Options) *Engine {
 	e.leases = cluster.New(cluster.Options{
 		Store: o.Store, Log: o.Logger, Clock: c, Sole: use.Exclusive, Base: node, Addr: o.Addr, Version: o.Version, Docs: pauseKind, Hint: o.Hint,
 	}, h)
-	e.rules = &Rules{log: o.Logger, ctx: attempts, schedules: o.Schedules, leases: e.leases, sole: use.Exclusive}
+	e.rules = &Rules{log: o.Logger, ctx: attempts, schedules: o.Schedules, leases: e.leases}
 
 	paused := &pauses{
 		store: o.Store, clock: c, leases: e.leases, dispatch: e.dispatch, committer: e.committer, life: life, resumed: e.runner.mayGo,
@@ -93,7 +93,7 @@ func connect(o Options) *Engine {
 	e.unknownQueues = &unknownQueues{log: o.Logger, clock: c, rules: e.rules, dispatch: e.dispatch, pauses: paused}
 	e.unknownQueues.init()
 	content := &contents{
-		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, sole: use.Exclusive, most: limits.Chunk,
+		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, most: limits.Chunk,
 	}
 	line := &lines{clock: c, rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, unknownQueues: e.unknownQueues}
 	announced := &announcer{store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, committer: e.committer}
@@ -101,7 +101,7 @@ func connect(o Options) *Engine {
 	deferred := &deferrals{clock: c, agenda: e.agenda, announcer: announced, committer: e.committer, most: limits.Uncommitted}
 	e.loader = &loader{
 		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, contents: content, pauses: paused,
-		shelves: e.agenda.shelves, ticker: tick, deferrals: deferred, lines: line, pump: e.runner.pump, limits: limits, sole: use.Exclusive,
+		shelves: e.agenda.shelves, ticker: tick, deferrals: deferred, lines: line, pump: e.runner.pump, limits: limits,
 	}
 	e.loader.init()
 	e.intake = &intake{
@@ -131,12 +131,12 @@ func connect(o Options) *Engine {
 		after: aftermath{e.runner, e.chains, e.intake}, patience: life.patience, mostChanged: limits.Changed,
 	}
 	lane := commit.Options{Most: limits.Uncommitted, Patience: life.patience, Batch: cmp.Or(limits.Batch, use.BatchSize, maxBatch)}
-	e.committer.init(lane, use.Exclusive)
+	e.committer.init(lane)
 
 	e.shares = &shares{clock: c, rules: e.rules, leases: e.leases, dispatch: e.dispatch, outcomes: e.committer.outcomes, ticker: tick}
 	*h = host{
 		agenda: e.agenda, loader: e.loader, dispatch: e.dispatch, contents: content, shares: e.shares, announcer: announced, pauses: paused,
-		handover: &handover{c, life, e.agenda, e.committer, life.patience, o.StopTimeout}, runner: e.runner, leases: e.leases, watch: e.watch,
+		handover: &handover{c, life, e.agenda, e.committer, o.StopTimeout}, runner: e.runner, leases: e.leases, watch: e.watch,
 	}
 	e.Monitor = &Monitor{
 		store: o.Store, log: o.Logger, clock: c, rules: e.rules, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, committer: e.committer,

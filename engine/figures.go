@@ -128,19 +128,3 @@ func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Repor
 	}
 	return reports, silent, skewed
 }
-
-// Stats sums up the attempts of this node in the last window, which is a day at most.
-func (m *Monitor) Stats(window time.Duration) figures.Stats {
-	return figures.Total(m.watch.history.Window(m.clock.Now(), window))
-}
-
-// Minutes returns the figures of this node for each of the last n minutes, the oldest first. n is a
-// day at most. The last minute is not over. Minutes before the start of the node are empty.
-func (m *Monitor) Minutes(n int) []figures.Stats {
-	tallies := m.watch.history.Minutes(m.clock.Now(), &figures.Ask{Minutes: n})
-	all := make([]figures.Stats, len(tallies))
-	for i := range tallies {
-		all[i] = figures.Total(tallies[i])
-	}
-	return all
-}

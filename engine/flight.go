@@ -7,7 +7,6 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
-	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -25,7 +24,7 @@ type flight struct {
 	cut      bool        // interrupted by a stop: there is no verdict
 	merged   bool        // task was read after the attempt, and change is relative to it
 	deferral bool        // no attempt: the task is deferred
-	waits    *waiting    // what the task waits for, if an ordering key defers it; nil otherwise
+	behind   bellman.ID  // the first task of its chain, if this one is deferred until its turn; otherwise zero
 	change   store.Change
 	span     bellman.Span   // of the attempt; nil: no tracing
 	trace    *bellman.Trace // of the span, for follow-ups
@@ -134,16 +133,6 @@ func traceID(t *bellman.Task) slog.Attr {
 		return slog.Attr{}
 	}
 	return slog.String("trace_id", t.Trace().TraceID())
-}
-
-// A start is an attempt that the dispatcher has picked, while mayStart decides about it.
-type start struct {
-	ticket dispatch.Ticket
-	item   *item
-	route  bellman.Route // current rules of the task's merchant
-	queue  Queue
-	waits  bool // the item waits in the timers now: nothing more is to be done with it here
-	moves  bool // the item must go to another line
 }
 
 // truncate returns the first n characters of s.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
@@ -26,6 +27,16 @@ type gate struct {
 	deferrals     *deferrals
 	ticker        *ticker
 	attempts      context.Context // of all attempts: it ends when they must
+}
+
+// A start is an attempt that the dispatcher has picked, while mayStart decides about it.
+type start struct {
+	ticket dispatch.Ticket
+	item   *item
+	route  bellman.Route // current rules of the task's merchant
+	queue  Queue
+	waits  bool // the item waits in the timers now: nothing more is to be done with it here
+	moves  bool // the item must go to another line
 }
 
 // mayStart reports whether an attempt of one item may start now. Two other places stop attempts:
@@ -104,7 +115,7 @@ func (g *gate) withinLimits(s *start) bool {
 	q, ok := g.rules.queue(t.Queue)
 	q = q.under(limits(&s.route))
 	shards := g.leases.Count()
-	if !ok || g.rules.sole || !q.clusterWide() || q.home(endpoint, t.Shard, shards) || quotaOf(g.leases).serves(&q, endpoint) {
+	if !ok || g.leases.Sole() || !q.clusterWide() || q.home(endpoint, t.Shard, shards) || quotaOf(g.leases).serves(&q, endpoint) {
 		return true
 	}
 	if !g.agenda.defers(it) {
@@ -122,7 +133,7 @@ func (g *gate) withinLimits(s *start) bool {
 		to.VisibleAt = roundUp(now.Add(movedAgain))
 	}
 	to.Updated = now
-	g.deferrals.write(it, to, nil)
+	g.deferrals.write(it, to, bellman.ID{})
 	return false
 }
 

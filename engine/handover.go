@@ -26,8 +26,7 @@ type handover struct {
 	life        *life
 	agenda      *agenda
 	committer   *committer
-	patience    context.Context // ends when a stop gives up waiting for the store
-	stopTimeout time.Duration   // how long an attempt lasts at most during a stop
+	stopTimeout time.Duration // how long an attempt lasts at most during a stop
 }
 
 // drain waits until all attempts of a shard that was left have ended or were handed over. It
@@ -88,7 +87,7 @@ func (h *handover) handOver(shard uint16) {
 			if errors.Is(err, bellman.ErrConflict) { // somebody changed the task meanwhile
 				h.agenda.keepHere(p.it)
 			}
-		case <-h.patience.Done():
+		case <-h.life.patience.Done():
 		}
 	}
 }

@@ -83,11 +83,6 @@ type chain struct{ queue, key string }
 
 func chainOf(t *bellman.Task) chain { return chain{t.Queue, t.OrderingKey} }
 
-// waiting is the task for which another is deferred.
-type waiting struct {
-	before bellman.ID // the first of the chain, as far as known
-}
-
 // A passing describes what happened in a chain.
 type passing struct {
 	unless     bellman.ID // nothing to do while this task is the first; zero: always something to do

@@ -30,7 +30,7 @@ func (l *loader) load(ctx context.Context) error {
 			}
 		case now.Sub(fast) >= fastSweep:
 			fast = now
-			if !l.sole {
+			if !l.leases.Sole() {
 				l.lookBack(l.swept.fast(now))
 			}
 		}

@@ -44,7 +44,6 @@ type loader struct {
 	lines     *lines
 	pump      func() // starts attempts
 	limits    Limits
-	sole      bool
 
 	kick    chan struct{}                  // wakes the loader
 	backMs  atomic.Int64                   // overdue tasks from this VisibleAt on are not in the agenda; noTime: none

@@ -12,13 +12,6 @@ import (
 // a heartbeat, whether it is alive, and the shards that it owns.
 type NodeInfo = cluster.NodeInfo
 
-// A Hint is a message between nodes that saves the receiver a poll of the store. A lost hint costs
-// a moment, a wrong hint one poll. Nodes of different versions exchange it as JSON.
-type Hint = cluster.Hint
-
-// MostChanged bounds Hint.Changed.
-const MostChanged = cluster.MostChanged
-
 // Hinted applies a hint from another node. It returns at once. The hint may come over a network
 // from any trusted node, and its content may be arbitrary.
 func (e *Engine) Hinted(h Hint) {

@@ -34,7 +34,7 @@ type Options struct {
 	// Hint sends h to the node at addr, which passes it to its own Hinted. It is best effort: an
 	// error or a timeout of ctx loses only the hint. The engine makes one call at a time for an
 	// address. Nil: nodes learn of changes by polling the store.
-	Hint func(ctx context.Context, addr string, h cluster.Hint)
+	Hint func(ctx context.Context, addr string, h Hint)
 
 	// Ask requests the Report of the node at addr. It may fail or take as long as ctx allows. Nil:
 	// Figures covers this node alone and names all others as silent.
@@ -74,6 +74,13 @@ type Options struct {
 
 	Limits Limits // of memory, pages and batches; the zero value is right for a server
 }
+
+// A Hint is a message between nodes that saves the receiver a poll of the store. A lost hint costs
+// a moment, a wrong hint one poll. Nodes of different versions exchange it as JSON.
+type Hint = cluster.Hint
+
+// MostChanged bounds Hint.Changed.
+const MostChanged = cluster.MostChanged
 
 // Flow limits intake. Add returns ErrOverloaded while more than High tasks are overdue or wait to
 // be committed, or while the heap is larger than Heap. It accepts tasks again below Low, with a
@@ -118,7 +125,7 @@ func (l Limits) withDefaults() Limits {
 	l.Chunk = cmp.Or(max(l.Chunk, 0), 256)
 	l.Uncommitted = cmp.Or(max(l.Uncommitted, 0), 8192)
 	l.Batch = max(l.Batch, 0)
-	l.Changed = min(cmp.Or(max(l.Changed, 0), cluster.MostChanged), cluster.MostChanged)
+	l.Changed = min(cmp.Or(max(l.Changed, 0), MostChanged), MostChanged)
 	return l
 }
 

@@ -33,7 +33,7 @@ func checkResume(t *bellman.Task, s *schedule.Schedule, now time.Time, bad *bell
 	}
 	due, over := s.Next(r.Attempts, begun(r), r.Last, 0)
 	if over == "" && t.MaxAge > 0 && due.Sub(begun(r)) > t.MaxAge {
-		over = reasonMaxAge
+		over = schedule.MaxAge
 	}
 	if over != "" {
 		bad.Add("resume.attempts", fmt.Sprintf("the schedule is over after %d attempts (%s): nothing is left to do", r.Attempts, over))

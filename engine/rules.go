@@ -28,7 +28,6 @@ type Rules struct {
 	schedules *schedule.Cache
 	queues    atomic.Pointer[map[string]Queue]
 	leases    *cluster.Member // choose the shard of a task
-	sole      bool            // no other process writes to the store
 }
 
 // NewRules makes Rules. Give it the same queues and handlers as the engines: a task keeps what its
@@ -298,7 +297,7 @@ func (r *Rules) inherit(q *Queue, t *bellman.Task, missing bellman.Inherited) {
 // of this node, which attempts the task soonest. Tasks with one ordering key get one shard.
 func (r *Rules) shardFor(t *bellman.Task, q *Queue) uint16 {
 	random := chance(t)
-	if r.sole {
+	if r.leases.Sole() {
 		return r.leases.Pick(random)
 	}
 	var g bellman.Route

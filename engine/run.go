@@ -140,7 +140,7 @@ func (e *Engine) stop(loops, commits *sync.WaitGroup) {
 	defer time.AfterFunc(e.options.StopTimeout+storeTimeout, e.life.impatient).Stop()
 	loops.Wait()
 	var giving sync.WaitGroup
-	if !e.rules.sole {
+	if !e.leases.Sole() {
 		giving.Go(func() { e.leases.Depart(e.life.patience) })
 	}
 	landed := make(chan struct{})

@@ -106,7 +106,7 @@ func (s *shares) apply() {
 		return rules
 	})
 	s.ticker.wakeBefore(0) // some lines may go earlier now
-	if !s.rules.sole {
+	if !s.leases.Sole() {
 		s.outcomes.Pace(min(time.Duration(float64(gatherServer)/quota.part), gatherMost))
 	}
 }

@@ -92,8 +92,8 @@ var _ commit.Host[*op] = (*writer)(nil)
 
 // init makes the lanes. A store that belongs to this process alone has one, because each of its
 // transactions is one wait for the disk.
-func (c *committer) init(lane commit.Options, sole bool) {
-	if sole {
+func (c *committer) init(lane commit.Options) {
+	if c.leases.Sole() {
 		c.outcomes = commit.New(&writer{committer: c}, &c.todo, lane)
 		c.asked = c.outcomes
 		return
