@@ -18,7 +18,7 @@ import (
 type address struct {
 	url  *url.URL   // host in ASCII and lower case
 	host string     // without port and brackets
-	addr netip.Addr // of a host that is no name; else the zero Addr
+	addr netip.Addr // the host, if it is an IP address; otherwise the zero Addr
 
 	endpoint string // scheme://host:port, the port always there
 }
@@ -30,8 +30,8 @@ var ports = map[string]string{"http": "80", "https": "443"}
 // names no host.
 func DefaultPort(scheme string) string { return ports[scheme] }
 
-// parseAddress reads an absolute URL. An error says what is wrong and what would
-// be right, and quotes nothing of the URL beyond its host.
+// parseAddress reads an absolute URL. An error names the mistake and the right form. Of the URL it
+// quotes the host at most.
 func parseAddress(text string) (address, error) {
 	switch {
 	case len(text) > bellman.MaxURL:
@@ -78,15 +78,15 @@ func parseAddress(text string) (address, error) {
 	return address{url: u, host: host, addr: addr, endpoint: endpoint(u, host)}, nil
 }
 
-// CheckURL returns what is wrong with the URL of a task that names a host. It does not ask the
-// guard. The error shows nothing of the URL beyond its host. nil: the URL is valid.
+// CheckURL returns the mistake in a URL of the kind that names a host; nil: the URL is valid. It does
+// not ask the guard. Of the URL the error shows the host at most.
 func CheckURL(text string) error {
 	_, err := parseAddress(text)
 	return err
 }
 
-// parseHost returns a host name or literal address in ASCII and lower case, and
-// the address if it is one.
+// parseHost returns a host name or literal address in ASCII and lower case, and the address if it is
+// one.
 func parseHost(host string) (string, netip.Addr, error) {
 	if strings.Contains(host, ":") {
 		addr, err := netip.ParseAddr(host)
@@ -125,8 +125,8 @@ func parseHost(host string) (string, netip.Addr, error) {
 	return host, none, nil
 }
 
-// isNumber reports whether a host's last part makes a whole of numbers of it
-// (WHATWG URL, "ends in a number").
+// isNumber reports whether a host with this last part is read as an IPv4 address (WHATWG URL, "ends
+// in a number").
 func isNumber(part string) bool {
 	digits, hex := strings.CutPrefix(part, "0x")
 	if hex {
@@ -159,7 +159,7 @@ func asciiHost(host string) (string, error) {
 	return strings.ToLower(host), nil
 }
 
-// ascii percent-encodes what a request line cannot hold.
+// ascii percent-encodes the bytes of a query that are not ASCII.
 func ascii(query string) string {
 	if strings.IndexFunc(query, func(r rune) bool { return r >= 0x80 }) < 0 {
 		return query
@@ -195,8 +195,8 @@ func endpoint(u *url.URL, host string) string {
 	return u.Scheme + "://" + net.JoinHostPort(strings.TrimSuffix(host, "."), port)
 }
 
-// refuse returns why the guard would refuse the address whatever its name
-// resolves to; nil if only the connection can tell.
+// refuse returns why the guard refuses an address before its name is resolved; nil: the guard decides
+// when the connection is made.
 func (a address) refuse(g *guard) *refusal {
 	if g.httpsOnly && !strings.HasPrefix(a.endpoint, "https:") {
 		return &refusal{host: a.endpoint, kind: "is not https, which egress.https_only asks for"}

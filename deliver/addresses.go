@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// addresses remembers URLs that were parsed lately: a merchant's is the same for
-// many tasks, and is looked at when a task is accepted and at each attempt.
+// addresses caches parsed URLs. Many tasks of a merchant have the same URL, and a URL is parsed when a
+// task is accepted and at each attempt.
 type addresses struct {
 	seed  maphash.Seed
 	slots [1024]atomic.Pointer[known]
 }
 
-// known is what parseAddress made of a text.
+// A known is a URL with its parsed form.
 type known struct {
 	text    string
 	address address
@@ -20,8 +20,7 @@ type known struct {
 
 func newAddresses() *addresses { return &addresses{seed: maphash.MakeSeed()} }
 
-// parse is parseAddress. The URL of what it returns is shared, and must not be
-// changed.
+// parse is parseAddress with the cache. The result is shared: do not modify its URL.
 func (a *addresses) parse(text string) (address, error) {
 	slot := &a.slots[maphash.String(a.seed, text)%uint64(len(a.slots))]
 	if k := slot.Load(); k != nil && k.text == text {

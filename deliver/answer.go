@@ -11,12 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-const (
-	maxAnswer = rule.MaxBody // bytes of an answer's body that are read
-)
+const maxAnswer = rule.MaxBody // bytes of an answer's body that are read
 
-// buffers hold answers while they are judged. Most answers are short, so a buffer
-// starts with 1 KiB.
+// buffers hold answers while they are judged. Most answers are short, so a buffer starts with 1 KiB.
 var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, 1<<10)} }}
 
 type buffer struct{ b []byte }
@@ -26,7 +23,7 @@ type buffer struct{ b []byte }
 func (f *buffer) read(resp *http.Response) error {
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return nil // what follows is no answer
+		return nil // another protocol follows
 	}
 	for len(f.b) < maxAnswer {
 		if len(f.b) == cap(f.b) {
@@ -46,7 +43,7 @@ func (f *buffer) read(resp *http.Response) error {
 	return nil
 }
 
-// free gives the buffer back. What was read must not be used any more.
+// free returns the buffer to the pool. Do not use its bytes after that.
 func (f *buffer) free() {
 	f.b = f.b[:0]
 	buffers.Put(f)

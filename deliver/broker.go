@@ -59,7 +59,7 @@ type BrokerURL struct {
 	Path       string // percent-encoded, without the slash at its start
 }
 
-// of returns the scheme of a URL; nil: the URL is none of a broker.
+// of returns the scheme of a URL; nil: it is not the URL of a broker.
 func (s Schemes) of(text string) *Scheme {
 	name, _, found := strings.Cut(text, "://")
 	if !found {
@@ -116,8 +116,8 @@ func (s *Scheme) Endpoint(connection string) string {
 	return s.Name + "://" + strings.ToLower(connection)
 }
 
-// broker returns the broker's address that a task goes to; nil: the task goes over HTTP. The
-// task's address comes before the queue's. Merchants have none.
+// broker returns the address of the broker to which a task is sent; nil: the task is sent over HTTP.
+// The task's own address overrides the queue's. A merchant's address is never a broker's.
 func (h *Handler) broker(task *bellman.Task) (*BrokerURL, error) {
 	switch {
 	case task.URL == "" && h.homeBroker != nil:
@@ -129,9 +129,8 @@ func (h *Handler) broker(task *bellman.Task) (*BrokerURL, error) {
 	return &to, err
 }
 
-// connection returns the connection that an address of a task names. The address may come from
-// whoever is notified, unchecked: it names a connection that the queue allows, or is the queue's
-// own address.
+// connection returns the connection that an address of a task names. The receiver may have chosen the
+// address. So the queue must allow the connection, or the address must be the queue's own.
 func (h *Handler) connection(to *BrokerURL) (Connection, error) {
 	home := h.homeBroker != nil && *to == *h.homeBroker
 	switch {
@@ -157,8 +156,8 @@ func (h *Handler) find(to *BrokerURL) (Connection, error) {
 	return c, nil
 }
 
-// checkBroker checks what is particular to a task whose address is a broker's, and fills in
-// Method and Endpoint. wrong is what is wrong with the address already.
+// checkBroker checks a task that is sent to a broker, and fills in Method and Endpoint. wrong is the
+// error of its address, or nil.
 func (h *Handler) checkBroker(task *bellman.Task, to *BrokerURL, wrong error, bad *bellman.Invalid) {
 	if wrong == nil {
 		_, wrong = h.connection(to)
@@ -212,8 +211,8 @@ func (h *Handler) publish(ctx context.Context, task *bellman.Task, number int, t
 }
 
 // messageID identifies a message to brokers and receivers. It is the task's id, so that an attempt
-// that is repeated because its outcome is unknown is the same message. An attempt that somebody
-// asked for is a message of its own, and so is each round of a task that repeats.
+// that is repeated because its outcome is unknown is the same message. A manual attempt is another
+// message, and so is each round of a task that repeats.
 func messageID(task *bellman.Task, id string, number int) string {
 	switch {
 	case task.Trigger == bellman.ByHand:
@@ -226,10 +225,10 @@ func messageID(task *bellman.Task, id string, number int) string {
 
 // A Message is what one attempt sends, over HTTP or through a broker.
 type Message struct {
-	ID      string // see messageID; a broker that deduplicates goes by it
+	ID      string // see messageID; brokers deduplicate by it
 	Event   string // the task's; may be empty
 	Header  http.Header
-	Query   string // of an HTTP address, with the signature where the scheme puts it there
+	Query   string // of an HTTP address, with the signature if the scheme writes it there
 	Body    []byte
-	Created time.Time // when the task was
+	Created time.Time // when the task was added
 }

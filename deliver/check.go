@@ -46,7 +46,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 	}
 	to, trusted, err := h.address(task, &m)
 	switch {
-	case err != nil && bellman.ToMerchant(task.Endpoint): // somebody relies on it, and the merchant may get one yet
+	case err != nil && bellman.ToMerchant(task.Endpoint): // the task must not be lost, and the merchant may have an address later
 	case err != nil:
 		bad.Note("url", err)
 	case !trusted:
@@ -75,8 +75,8 @@ func (h *Handler) Check(task *bellman.Task) error {
 	return bad.Err()
 }
 
-// checkSignature adds why a task cannot be signed. to is its address; nil: the address is a
-// broker's.
+// checkSignature adds the reason to bad if a task cannot be signed. to is its address; nil: the
+// address is a broker's.
 func (h *Handler) checkSignature(task *bellman.Task, to *address, signer sign.Signer, bad *bellman.Invalid) {
 	if signer == nil {
 		return
@@ -93,11 +93,11 @@ func (h *Handler) checkSignature(task *bellman.Task, to *address, signer sign.Si
 	}
 }
 
-// checkMerchant returns the merchant of a task, and what would sign now. A merchant
-// that cannot be read is an error, but not for a task whose Endpoint is its merchant's
-// already: that is the result of something, which must not be lost.
+// checkMerchant returns the merchant of a task, and its present signer. If the merchant cannot be read,
+// that is an error, except for a task whose Endpoint is already its merchant's: such a task reports a
+// result, and must not be lost.
 func (h *Handler) checkMerchant(task *bellman.Task) (Merchant, sign.Signer, error) {
-	m, err := h.merchant(context.Background(), task) // which bounds its time itself
+	m, err := h.merchant(context.Background(), task) // it bounds its time by itself
 	if err != nil {
 		if bellman.ToMerchant(task.Endpoint) {
 			return Merchant{}, h.signer, nil
@@ -105,7 +105,7 @@ func (h *Handler) checkMerchant(task *bellman.Task) (Merchant, sign.Signer, erro
 		return m, nil, err
 	}
 	signer, err := h.signerOf(&m)
-	if err != nil { // it may be able to when it is attempted
+	if err != nil { // the key may be usable at the attempt
 		return m, nil, nil
 	}
 	return m, signer, nil
@@ -155,7 +155,7 @@ func (h *Handler) checkHeader(task *bellman.Task, signer sign.Signer, bad *bellm
 	}
 }
 
-// trim cuts a name that goes into a message.
+// trim shortens a name for an error message.
 func trim(name string) string {
 	return strings.ToValidUTF8(name[:min(len(name), 40)], "")
 }

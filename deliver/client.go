@@ -23,8 +23,8 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// connBuffer is what each direction of a connection holds: enough for the header
-// and body of a usual notification in one write. Connections are many.
+// connBuffer is the size of the read buffer and of the write buffer of a connection, in bytes. Header
+// and body of a usual notification fit into one write. It is small, because connections are many.
 const connBuffer = 2 << 10
 
 // maxHeader bounds the header of an answer, in bytes.
@@ -49,7 +49,6 @@ type Options struct {
 
 	ConnectTimeout time.Duration // to resolve and connect; default 3s, so that an attempt of 5s survives two lost packets
 	TLSTimeout     time.Duration // of the handshake; default 5s
-	HeaderTimeout  time.Duration // from request sent to header of the answer; 0: the attempt's timeout alone
 
 	// IdleTimeout is how long a connection is kept for the next request. Default 15s, which is
 	// shorter than common servers keep one (Tomcat 20s, Jetty 30s, load balancers 60s). So no
@@ -77,7 +76,7 @@ type Client struct {
 	guarded  http.RoundTripper // for addresses that come with a task
 	trusted  http.RoundTripper // for a queue's own address
 	proxied  bool              // guarded goes through a proxy
-	timed    bool              // both are ours, and time their connections
+	timed    bool              // both are transports of this package, which time their connections
 	resolver *net.Resolver
 	agent    []string // the User-Agent header
 	rules    *rule.Cache
@@ -93,7 +92,7 @@ func NewClient(o Options) (*Client, error) {
 	o.MaxIdle = cmp.Or(o.MaxIdle, 4096)
 	o.MaxIdlePerEndpoint = cmp.Or(o.MaxIdlePerEndpoint, 1024)
 	o.Resolver = cmp.Or(o.Resolver, net.DefaultResolver)
-	if min(o.ConnectTimeout, o.TLSTimeout, o.HeaderTimeout, o.IdleTimeout) < 0 || min(o.MaxIdle, o.MaxIdlePerEndpoint) < 0 {
+	if min(o.ConnectTimeout, o.TLSTimeout, o.IdleTimeout) < 0 || min(o.MaxIdle, o.MaxIdlePerEndpoint) < 0 {
 		return nil, errors.New("deliver: a timeout or a number of idle connections is negative")
 	}
 	c := &Client{
@@ -169,16 +168,15 @@ func transport(o Options, control func(context.Context, string, string, syscall.
 	t := &http.Transport{
 		DialContext:            timed(dialer.DialContext),
 		TLSHandshakeTimeout:    o.TLSTimeout,
-		ResponseHeaderTimeout:  o.HeaderTimeout,
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConns:           o.MaxIdle,
 		MaxIdleConnsPerHost:    o.MaxIdlePerEndpoint,
 		IdleConnTimeout:        o.IdleTimeout,
 		WriteBufferSize:        connBuffer,
 		ReadBufferSize:         connBuffer,
-		DisableCompression:     true, // an answer is a word; a bomb is not
+		DisableCompression:     true, // answers are short, and a compressed one may expand without bound
 		ForceAttemptHTTP2:      true,
-		// A connection that died without a word holds many requests: ask it.
+		// Many requests may wait for a dead connection that was not closed: ping it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
 		TLSClientConfig: &tls.Config{
 			RootCAs:            o.RootCAs,

@@ -8,19 +8,18 @@ import (
 	"syscall"
 )
 
-// A guard refuses addresses that a task of somebody else's must not reach. It
-// is asked when a connection is made, about the address that is connected to:
-// a name whose answer changes after it was looked at gets nowhere.
+// A guard refuses addresses that tasks must not reach. It checks the IP address of each connection
+// just before the connection is made. So it also stops a name that resolves to another address later.
 type guard struct {
 	off       bool
 	allow     []netip.Prefix
-	deny      []netip.Prefix // refused whatever else is said
-	httpsOnly bool           // http is refused whatever the address
+	deny      []netip.Prefix // refused; overrides off and allow
+	httpsOnly bool           // http is refused at every address
 }
 
 // A refusal is the error for an address that the guard refused.
 type refusal struct {
-	host string // the name that led to it; empty: none, or not known
+	host string // the name that resolved to addr; empty: none, or unknown
 	addr netip.Addr
 	kind string
 }
@@ -35,11 +34,12 @@ func (e *refusal) Error() string {
 	return fmt.Sprintf("%.253s is at %s, which is %s, refused by the egress guard", e.host, e.addr, e.kind)
 }
 
-// Blocked tells those who cannot name the type that it was no fault of the network.
+// Blocked reports that the guard is the cause, and not the network. Other packages, which cannot name
+// the type, find it by this method.
 func (e *refusal) Blocked() bool { return true }
 
-// A special is a block of addresses that are not ordinary hosts of the
-// Internet: the IANA special-purpose registries (RFC 6890 and its updates).
+// A special is a block of addresses that are not ordinary hosts of the Internet: the IANA
+// special-purpose registries (RFC 6890 and its updates).
 type special struct {
 	prefix netip.Prefix
 	kind   string
@@ -64,12 +64,12 @@ var special4 = []special{
 	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved or broadcast address (RFC 1112)"},
 }
 
-// nat64 holds an IPv4 address in its last four bytes (RFC 6052): where a network
-// speaks IPv6 alone, every IPv4 host is reached so.
+// nat64 are addresses with an IPv4 address in their last four bytes (RFC 6052). In a network that has
+// only IPv6, every IPv4 host is reached through one of them.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// global is all of IPv6 that is given to ordinary hosts (RFC 4291); what is
-// outside of it is named for the message's sake.
+// global has all IPv6 addresses of ordinary hosts (RFC 4291). special6 lists blocks outside of it so
+// that messages can name them.
 var global = netip.MustParsePrefix("2000::/3")
 
 var special6 = []special{
@@ -134,8 +134,8 @@ func has(list []netip.Prefix, addr netip.Addr) bool {
 	return false
 }
 
-// control stands in net.Dialer.ControlContext: it sees each address after
-// resolving, right before the connection is made.
+// control is a net.Dialer.ControlContext. It gets each resolved address, just before the connection is
+// made.
 func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -147,9 +147,9 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 	return nil
 }
 
-// resolve asks about a host that somebody else, a proxy, will connect to: every
-// address it has now must be allowed. The proxy resolves anew, so a name whose
-// answer changes in between is for the proxy's own rules to stop.
+// resolve checks a host to which a proxy will connect: each of its present addresses must be allowed.
+// The proxy resolves the name again. If the addresses change in between, only the proxy's own rules
+// can stop the request.
 func (g *guard) resolve(ctx context.Context, resolver *net.Resolver, host string) error {
 	addrs, err := resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {

@@ -66,7 +66,7 @@ type Handler struct {
 
 	merchants Merchants // nil: none
 	propagate bool
-	attempted func(merchantNo string, accepted bool) // nil: nobody is told
+	attempted func(merchantNo string, accepted bool) // nil: not called
 }
 
 // Handler returns the handler of a queue with these rules. The secrets are read now. An error
@@ -187,7 +187,7 @@ func unsent(why string) bellman.Verdict {
 	return bellman.Verdict{Result: bellman.Unreachable, Error: "not sent: " + why, Unsent: true}
 }
 
-// admit asks the guard what can be known before a connection is made.
+// admit asks the guard about an address before a connection is made.
 func (c *Client) admit(ctx context.Context, to address) error {
 	if r := to.refuse(&c.guard); r != nil {
 		return r
@@ -198,7 +198,7 @@ func (c *Client) admit(ctx context.Context, to address) error {
 	return nil
 }
 
-// verdict says what follows from an answer.
+// verdict judges an answer.
 func verdict(r *rule.Rule, a *rule.Answer) bellman.Verdict {
 	v := bellman.Verdict{Status: a.Status, Response: excerpt(a.Body), Throttled: rule.Throttles(a.Status)}
 	accepted, err := r.Accepts(a)

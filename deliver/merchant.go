@@ -46,8 +46,8 @@ func (h *Handler) merchant(ctx context.Context, task *bellman.Task) (Merchant, e
 	return h.merchants.Merchant(ctx, task.MerchantNo)
 }
 
-// address returns where task goes, and whether that is the queue's own address: the
-// task's, or else its merchant's, or else the queue's.
+// address returns the address of a task: its own, otherwise its merchant's, otherwise the queue's.
+// trusted means that it is the queue's.
 func (h *Handler) address(task *bellman.Task, m *Merchant) (a address, trusted bool, err error) {
 	url := task.URL
 	if url == "" {
@@ -79,8 +79,8 @@ func (h *Handler) nowhere(task *bellman.Task, m *Merchant) error {
 
 var errNoURL = coded.Errorf("url.required", "required: the task names none, and its queue has none")
 
-// ruleOf returns the rule that judges the answers of a task: its own, or else its
-// merchant's, or else the queue's as it was.
+// ruleOf returns the rule that judges the answers of a task: its own, otherwise its merchant's,
+// otherwise the queue's.
 func (h *Handler) ruleOf(task *bellman.Task, m *Merchant) (*rule.Rule, error) {
 	text := task.Success
 	if m.Success != "" && (text == "" || task.Inherited.Has(bellman.InheritedSuccess)) {
@@ -92,8 +92,7 @@ func (h *Handler) ruleOf(task *bellman.Task, m *Merchant) (*rule.Rule, error) {
 	return h.client.rules.Compile(text)
 }
 
-// signerOf returns what signs for a merchant: its own keys, or else the queue's; nil:
-// nothing does.
+// signerOf returns the signer of a merchant, otherwise the queue's; nil: requests are not signed.
 func (h *Handler) signerOf(m *Merchant) (sign.Signer, error) {
 	switch {
 	case m.Unable != nil:
@@ -128,7 +127,7 @@ func (h *Handler) Route(ctx context.Context, task *bellman.Task) (bellman.Route,
 }
 
 // SameAddress reports whether two URLs have the same scheme, host, port and path. The query does not
-// count. A URL that no request can go to is the same as none.
+// count. An invalid URL is the same as no other.
 func SameAddress(a, b string) bool {
 	x, err := parseAddress(a)
 	if err != nil {
@@ -142,7 +141,7 @@ func SameAddress(a, b string) bool {
 func pathOf(u *url.URL) string { return cmp.Or(u.EscapedPath(), "/") }
 
 // CheckURL returns why requests cannot be sent to an address of a task or merchant, as far as its
-// text shows; nil: they can. It resolves no name.
+// text shows; nil: it shows no reason. It resolves no name.
 func (c *Client) CheckURL(url string) error {
 	to, err := parseAddress(url)
 	if err != nil {
@@ -154,7 +153,7 @@ func (c *Client) CheckURL(url string) error {
 	return nil
 }
 
-// refused is what the guard refuses an address with, and what would be right.
+// refused returns the error of an address that the guard refuses.
 func refused(r *refusal) error {
 	return coded.Errorf("url.guarded", "%w: want a public address, or one that egress.allow lets through", r)
 }

@@ -30,7 +30,7 @@ func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, q
 		field.Propagate(m.Header, bellman.TraceOf(ctx))
 	}
 	get = get && len(task.Body) > 0
-	if signer == nil || get && len(signer.Headers()) > 0 { // a signature in a header is over the body, which a GET has not
+	if signer == nil || get && len(signer.Headers()) > 0 { // a signature in a header covers the body, and a GET has none
 		m.asGet(get)
 	}
 	if signer == nil {
@@ -45,7 +45,7 @@ func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, q
 	return m, nil
 }
 
-// asGet moves the form that a GET has as its body into the query, behind that of the address.
+// asGet moves the form of a GET from the body to the end of the query.
 func (m *Message) asGet(get bool) {
 	if !get {
 		return

@@ -81,7 +81,7 @@ func (h *Handler) Sent(ctx context.Context, task *bellman.Task, number int, at t
 	return out, nil
 }
 
-// A text is a signer that only notes what would be signed.
+// A text is a signer that records the text to be signed, and signs nothing.
 type text struct {
 	sign.Signer
 	at     time.Time

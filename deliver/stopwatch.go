@@ -11,16 +11,16 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A stopwatch is the context of one request, and times the connection that is
-// made for it and the first byte of its answer. The transport may still be making it when the request went out on
-// another that came free, or when the attempt is over: that does not count.
+// A stopwatch is the context of one request. It times the connection that is made for the request, and
+// the first byte of the answer. The request may be sent on another connection that came free, or the
+// attempt may end first: then the connection that is still being made does not count.
 type stopwatch struct {
 	context.Context
 	trace httptrace.ClientTrace
 
 	mu      sync.Mutex
 	waiting bool           // the request waits for a connection
-	part    *time.Duration // of timing, that is under way; nil: none
+	part    *time.Duration // the part of timing that is running; nil: none
 	since   time.Time      // when part began
 	ready   time.Time      // when the request got its connection
 	timing  bellman.Timing
@@ -29,7 +29,7 @@ type stopwatch struct {
 // stopwatchKey finds the stopwatch of a request in the context of a dial.
 type stopwatchKey struct{}
 
-// newStopwatch returns the context of a request, and what times it.
+// newStopwatch returns the context of a request, and its stopwatch.
 func newStopwatch(ctx context.Context, secure bool) (context.Context, *stopwatch) {
 	w := &stopwatch{Context: ctx}
 	w.trace.GetConn, w.trace.GotConn, w.trace.GotFirstResponseByte = w.want, w.got, w.answered
@@ -47,8 +47,8 @@ func (w *stopwatch) Value(key any) any {
 	return w.Context.Value(key)
 }
 
-// want begins the wait for a connection; again, if the one that was taken turned
-// out to be dead.
+// want begins the wait for a connection. It is called again if the first connection turns out to be
+// dead.
 func (w *stopwatch) want(string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +73,7 @@ func (w *stopwatch) answered() {
 	w.timing.FirstByte = time.Since(w.ready)
 }
 
-// stop ends the wait, if nothing else did, and returns what it went into.
+// stop ends the wait, if it has not ended, and returns its parts.
 func (w *stopwatch) stop() bellman.Timing {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,8 +82,8 @@ func (w *stopwatch) stop() bellman.Timing {
 	return w.timing
 }
 
-// turn ends one part and begins another, if the request still waits for it. Call
-// it with the mutex held.
+// turn ends one part and begins another, if the request still waits for a connection. The caller holds
+// mu.
 func (w *stopwatch) turn(to *time.Duration) {
 	if !w.waiting || w.part == nil && to == nil {
 		return
@@ -104,7 +104,7 @@ func (w *stopwatch) enter(part *time.Duration) {
 func (w *stopwatch) startTLS()                         { w.enter(&w.timing.TLS) }
 func (w *stopwatch) endTLS(tls.ConnectionState, error) { w.enter(nil) }
 
-// timed is dial with the parts of it timed, where a request has a stopwatch.
+// timed returns dial with its parts timed, for requests that have a stopwatch.
 func timed(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		w, ok := ctx.Value(stopwatchKey{}).(*stopwatch)

@@ -8,19 +8,19 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// Params say how md5_key signs parameters. The zero Params: as md5_params does.
+// Params say how md5_key signs parameters. The zero Params sign as md5_params does.
 type Params struct {
 	Preset string   // defaults of the other fields: jeepay or roncoo; empty: those of md5_params
 	Name   string   // of the parameter that holds the signature; default sign
 	Order  string   // sorted (by the bytes of the names), ignore_case (name=value& as jeepay sorts) or given; default sorted
-	Key    string   // what stands between the parameters and the secret; none: nothing; default &key=
+	Key    string   // text between the parameters and the secret; none: no text; default &key=
 	Case   string   // of the signature: upper or lower; default upper
 	Empty  string   // skip (empty values), skip_blank (also white space alone) or keep; default skip
 	Fields []string // only these are signed; with the order given in this order; default: all but Name
 }
 
-// presets are what platforms do otherwise than WeChat Pay v2. jeepay and xxpay (JeepayKit.getSign,
-// PayDigestUtil.getSign) sort the texts name=value& by String.CASE_INSENSITIVE_ORDER.
+// presets are the defaults of platforms that differ from WeChat Pay v2. jeepay and xxpay
+// (JeepayKit.getSign, PayDigestUtil.getSign) sort the texts name=value& by String.CASE_INSENSITIVE_ORDER.
 // https://github.com/jeequan/jeepay, jeepay-core/…/core/utils/JeepayKit.java
 // roncoo-pay (MerchantApiUtil.getSign) writes &paySecret= and the secret, and leaves out values of white
 // space alone. https://github.com/roncoo/roncoo-pay, roncoo-pay-service/…/trade/utils/MerchantApiUtil.java
@@ -30,7 +30,7 @@ var presets = map[string]Params{
 	"roncoo": {Name: "sign", Order: "sorted", Key: "&paySecret=", Case: "upper", Empty: "skip_blank"},
 }
 
-// IsZero reports whether p says nothing.
+// IsZero reports whether all fields of p are empty.
 func (p *Params) IsZero() bool {
 	return p.Preset+p.Name+p.Order+p.Key+p.Case+p.Empty == "" && len(p.Fields) == 0
 }
@@ -55,7 +55,7 @@ func ParseParams(text string) (p Params, err error) {
 	return p, nil
 }
 
-// complete returns p with the defaults of its preset, or why it is wrong.
+// complete returns p with the defaults of its preset. An error names the wrong field.
 func (p Params) complete() (Params, error) {
 	base, known := presets[p.Preset]
 	if !known {

@@ -23,11 +23,14 @@ import (
 // params signs parameters.
 //
 // The parameters are those of the body: the members of a JSON object, the elements of flat XML, or the
-// fields of a form. Without a body they are those of the query. Names and values are taken decoded. A JSON string counts as its text; a number, true, false, an array or an object as it is
-// written in the body, without white space between its tokens; null as empty. What is signed is written
-// name=value, joined with &, and Key and the secret are put behind it. MD5 of that, or HMAC-SHA256 with
-// the secret as its key, in hex, becomes the last parameter of the same body or query, in place of one
-// that was there. The others are sent byte for byte as given.
+// fields of a form. Without a body they are those of the query. Names and values are decoded. A JSON
+// string counts as its text, and null as the empty text. A number, true, false, an array or an object
+// counts as it is written, without white space between its tokens.
+//
+// The signed text is name=value for each parameter, joined with &, followed by Key and the secret. The
+// signature is its MD5, or its HMAC-SHA256 with the secret as the key, in hex. It becomes the last
+// parameter of the same body or query, and replaces a parameter of that name. All others are sent byte
+// for byte as given.
 type params struct {
 	Params
 	scheme string
@@ -38,11 +41,11 @@ type params struct {
 	// drop says that parameters without a value are not sent.
 	drop bool
 
-	// keyed says that Key and the secret stand behind the parameters that are signed.
+	// keyed says that Key and the secret follow the signed parameters.
 	keyed bool
 
-	// sum returns the signature of the parameters, to which it may append. A function, so that nothing
-	// that prints a params can show the key.
+	// sum returns the signature of the parameters. It may append to text. It is a function, so that
+	// printing a params cannot show the key.
 	sum func(text []byte) (string, error)
 }
 
@@ -73,7 +76,7 @@ func newParams(secrets [][]byte, scheme string, p Params) (*params, error) {
 	}}, nil
 }
 
-// appendKey appends what stands between the parameters and the secret.
+// appendKey appends the text between the parameters and the secret.
 func (p *Params) appendKey(text []byte) []byte {
 	if len(text) == 0 {
 		return append(text, strings.TrimPrefix(p.Key, "&")...)
@@ -81,7 +84,7 @@ func (p *Params) appendKey(text []byte) []byte {
 	return append(text, p.Key...)
 }
 
-// A param is one parameter, and how it stands in the message.
+// A param is one parameter of a message.
 type param struct {
 	name, value string // decoded
 	raw         string // as written, without separators
@@ -110,7 +113,7 @@ func (p *params) Sign(m *Message) error {
 	return nil
 }
 
-// parse reads the parameters of a message that are sent beside those that Sign adds.
+// parse reads the parameters of a message, without those that Sign replaces or leaves out.
 func (p *params) parse(m *Message) (list []param, in place, err error) {
 	list, in, err = parseParams(m)
 	return slices.DeleteFunc(list, func(one param) bool {
@@ -209,9 +212,9 @@ func (p *params) text(list []param) []byte {
 	return text
 }
 
-// ignoreCase compares as Java's String.CASE_INSENSITIVE_ORDER does: character by
-// character, in upper and then in lower case; what is the beginning of the other is
-// less. Characters beyond U+FFFF are compared whole here.
+// ignoreCase compares as Java's String.CASE_INSENSITIVE_ORDER does: character by character, converted
+// to upper and then to lower case; a prefix of the other text is less. Unlike Java, it compares a
+// character beyond U+FFFF as a whole.
 func ignoreCase(a, b string) int {
 	for a != "" && b != "" {
 		x, m := utf8.DecodeRuneInString(a)

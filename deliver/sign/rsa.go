@@ -47,7 +47,7 @@ func readPrivate(secret Secret) (*rsa.PrivateKey, error) {
 		parsed, err = x509.ParsePKCS1PrivateKey(der)
 	case "PRIVATE KEY":
 		parsed, err = x509.ParsePKCS8PrivateKey(der)
-	case "": // which of the two, only the content tells
+	case "": // base64 does not say which of the two
 		if parsed, err = x509.ParsePKCS8PrivateKey(der); err != nil {
 			parsed, err = x509.ParsePKCS1PrivateKey(der)
 		}
@@ -95,7 +95,7 @@ func NewRSAVerifier(secret Secret) (*RSAVerifier, error) {
 		parsed, err = x509.ParsePKCS1PublicKey(der)
 	case "PUBLIC KEY", "":
 		parsed, err = x509.ParsePKIXPublicKey(der)
-	default: // a private key, it may be: nothing of it is shown
+	default: // perhaps a private key, so the error shows nothing of it
 		return nil, errors.New("want a certificate or an RSA public key, in PEM")
 	}
 	if err != nil {
@@ -131,8 +131,8 @@ func (v *RSAVerifier) Verify(text []byte, signature string) bool {
 	return rsa.VerifyPKCS1v15(v.key, crypto.SHA256, sum[:], raw) == nil
 }
 
-// unarmour returns what a PEM block holds and what it says it is, or, where there
-// is no block, what the text is in base64. der is nil if it is neither.
+// unarmour decodes the first PEM block of a text, and returns its content and type. A text without a
+// block is decoded as base64; then kind is empty. der is nil if that fails too.
 func unarmour(text []byte) (der []byte, kind string) {
 	if block, _ := pem.Decode(text); block != nil {
 		return block.Bytes, block.Type

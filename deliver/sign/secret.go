@@ -24,8 +24,8 @@ func (a absent) Unwrap() []error { return []error{ErrAbsent, a.error} }
 // (white space at its ends is removed), any other text is the key itself. Printing or encoding a
 // Secret shows the place, or stars, never the whole key. The zero Secret is empty.
 type Secret struct {
-	// A pointer, because fmt follows none below the top: what holds a Secret in an
-	// unexported field, where fmt may call no method, shows an address.
+	// A pointer, because fmt prints pointers below the top level as addresses. It cannot call the
+	// methods of a Secret in an unexported field, and so prints an address instead of the key.
 	text *string
 }
 

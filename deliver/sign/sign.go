@@ -41,14 +41,14 @@ func Weak(scheme string) bool {
 type Config struct {
 	Scheme string // one of Schemes
 
-	// Secrets are the active secrets, newest first. Standard Webhooks and t_v1 sign with each of
-	// them, so that receivers can rotate at any time. The other schemes sign with the first secret only; the
-	// others are checked to be usable.
+	// Secrets are the active secrets, newest first. Standard Webhooks and t_v1 sign with each of them,
+	// so that receivers can rotate at any time. The other schemes sign with the first secret only, and
+	// check that the others are usable.
 	Secrets []Secret
 
 	// Serial is the value of Wechatpay-Serial, for wechat_rsa only. Empty: the serial number of the
-	// certificate in the secret. If the secret has no certificate, the first 20 bytes of the
-	// SHA-256 of the public key (PKIX form). Both are in upper-case hex.
+	// certificate in the secret or, without a certificate, the first 20 bytes of the SHA-256 of the
+	// public key (PKIX form). Both are in upper-case hex.
 	Serial string
 
 	// Params say what is signed, for md5_key only.

@@ -14,22 +14,21 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// The bytes that a secret for HMAC has, as the specification says.
+// Lengths of a secret for HMAC in bytes, by the specification.
 const (
 	minHMACKey = 24
 	maxHMACKey = 64
 )
 
-// standard signs as the Standard Webhooks specification 1.0.0 says: over
-// "id.timestamp.body", one signature for each active secret, the time in Unix
-// seconds.
+// standard signs by the Standard Webhooks specification 1.0.0: one signature over "id.timestamp.body"
+// for each active secret, with the time in Unix seconds.
 type standard struct {
 	keys []standardKey
 	size int // bytes of the signature header
 }
 
-// A standardKey makes one signature. Its fields are functions, so that nothing
-// that prints it can show the key.
+// A standardKey makes one signature. It has the key in a function, so that printing it cannot show the
+// key.
 type standardKey struct {
 	version string                                // "v1," or "v1a,"
 	sign    func(sum, prefix, body []byte) []byte // appends to sum

@@ -18,7 +18,7 @@ import (
 // https://docs.stripe.com/webhooks/signature
 type tv1 struct {
 	headers []string                   // one
-	sums    []func(text []byte) string // functions, so that nothing that prints them can show a key
+	sums    []func(text []byte) string // functions, so that printing them cannot show a key
 }
 
 func newTV1(secrets [][]byte, header string) (*tv1, error) {

@@ -34,9 +34,9 @@ type VerifyConfig struct {
 	// Stripe-Signature as default; standard_webhooks has headers of its own and takes none.
 	Header string
 
-	// Secrets are valid at the same time, so that they can rotate. hmac_sha256 and stripe: the key
-	// as the sender shows it, of 16 bytes or more. rsa_sha256: a certificate or a public key. standard_webhooks: whsec_…
-	// or, for ed25519, whpk_….
+	// Secrets are valid at the same time, so that they can rotate. hmac_sha256 and stripe: the key as
+	// the sender shows it, of 16 bytes or more. rsa_sha256: a certificate or a public key.
+	// standard_webhooks: whsec_… or, for ed25519, whpk_….
 	Secrets []Secret
 
 	// Tolerance is how far the time that was signed may be from now, in either direction. Default 5
@@ -57,7 +57,7 @@ const (
 // A Verifier verifies messages. It remembers none: a message that is sent again is valid again, as
 // long as its time is. It is safe for concurrent use.
 type Verifier struct {
-	// A function, so that nothing that prints a Verifier can show a key.
+	// A function, so that printing a Verifier cannot show a key.
 	verify func(header http.Header, body []byte, now time.Time) error
 }
 

@@ -17,13 +17,12 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// wechat signs as WeChat Pay v3 signs its notifications: RSA-SHA256 (PKCS #1
-// v1.5) over "timestamp\nnonce\nbody\n". A signature with 2,048 bits costs about
-// a millisecond.
+// wechat signs as WeChat Pay v3 signs its notifications: RSA-SHA256 (PKCS #1 v1.5) over
+// "timestamp\nnonce\nbody\n". A signature with 2,048 bits takes about a millisecond.
 type wechat struct {
 	serial    string
-	algorithm string                       // Wechatpay-Signature-Type; empty: has no name there
-	sign      func([]byte) ([]byte, error) // of a SHA-256; a function, so that nothing can print the key
+	algorithm string                       // Wechatpay-Signature-Type; empty: WeChat Pay has no name for it
+	sign      func([]byte) ([]byte, error) // of a SHA-256; a function, so that printing cannot show the key
 }
 
 func newWechat(secrets [][]byte, serial string) (*wechat, error) {
@@ -46,8 +45,8 @@ func newWechat(secrets [][]byte, serial string) (*wechat, error) {
 	return first, nil
 }
 
-// parseWechatKey reads PEM: a private key (PKCS #8 or PKCS #1) and, beside it
-// in any order, the certificate that has the serial number.
+// parseWechatKey reads PEM: a private key (PKCS #8 or PKCS #1) and, in any order, the certificate that
+// has the serial number.
 func parseWechatKey(secret []byte) (*wechat, error) {
 	var key *rsa.PrivateKey
 	var certificate *x509.Certificate
@@ -138,7 +137,7 @@ func (w *wechat) Sign(m *Message) error {
 	return nil
 }
 
-// Text returns "timestamp\nNONCE\nbody\n": each signature has a nonce of its own, which nobody keeps.
+// Text returns "timestamp\nNONCE\nbody\n": each signature has its own nonce, which is not kept.
 func (w *wechat) Text(m *Message) ([]byte, error) {
 	text := append([]byte(strconv.FormatInt(m.Time.Unix(), 10)+"\nNONCE\n"), m.Body...)
 	return append(text, '\n'), nil

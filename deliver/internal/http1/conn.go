@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"os"
 	"syscall"
 	"time"
 )
@@ -29,7 +28,6 @@ type conn struct {
 
 	in       *bufio.Reader // nil while no answer is awaited
 	limit    int64         // bytes of header that may still be read
-	failed   error         // of the last read; nil: none
 	reused   bool          // it has had a request before, or has waited for one
 	idleFrom time.Time
 
@@ -72,7 +70,6 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p[:min(int64(len(p)), c.limit)])
 	c.limit -= int64(n)
-	c.failed = err
 	return n, err
 }
 
@@ -91,8 +88,8 @@ func (c *conn) abort() {
 	c.t.release(c.host)
 }
 
-// roundTrip sends a request, given as it is sent too, and reads the header of its answer. again says that the request can
-// be sent on another connection. If there is no answer, the connection is closed.
+// roundTrip sends a request, whose bytes are message, and reads the header of its answer. again means
+// that the request can be sent on another connection. If there is no answer, the connection is closed.
 func (c *conn) roundTrip(ctx context.Context, req *http.Request, message []byte) (resp *http.Response, again bool, err error) {
 	stop := context.AfterFunc(ctx, c.interrupt)
 	c.in = c.t.readers.Get().(*bufio.Reader)
@@ -112,11 +109,8 @@ func (c *conn) roundTrip(ctx context.Context, req *http.Request, message []byte)
 	if n, err := c.Write(message); err != nil {
 		return nil, c.reused && n == 0, fmt.Errorf("write: %w", err)
 	}
-	if d := c.t.std.ResponseHeaderTimeout; d > 0 {
-		c.socket.SetReadDeadline(time.Now().Add(d))
-	}
 	if _, err := c.in.Peek(1); err != nil {
-		return nil, c.reused && isReplayable(req), c.late(err)
+		return nil, c.reused && isReplayable(req), err
 	}
 	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotFirstResponseByte != nil {
 		trace.GotFirstResponseByte()
@@ -126,19 +120,13 @@ func (c *conn) roundTrip(ctx context.Context, req *http.Request, message []byte)
 			if c.limit <= 0 {
 				err = errLongHeader
 			}
-			return nil, false, c.late(err)
+			return nil, false, err
 		}
 		if resp.StatusCode >= 200 || resp.StatusCode < 100 || resp.StatusCode == http.StatusSwitchingProtocols {
 			break
 		}
 	}
 	c.limit = math.MaxInt64
-	if c.t.std.ResponseHeaderTimeout > 0 {
-		c.socket.SetReadDeadline(time.Time{})
-		if ctx.Err() != nil { // the interruption may have come before
-			c.interrupt()
-		}
-	}
 	resp.TLS = c.tls
 	b := &body{Reader: resp.Body, c: c, ctx: ctx, stop: stop, keep: !resp.Close && resp.StatusCode >= 200}
 	if resp.ContentLength == 0 || req.Method == http.MethodHead || resp.Body == http.NoBody {
@@ -150,15 +138,7 @@ func (c *conn) roundTrip(ctx context.Context, req *http.Request, message []byte)
 	return resp, false, nil
 }
 
-// late returns the error of an answer whose header did not come in time, or err.
-func (c *conn) late(err error) error {
-	if c.t.std.ResponseHeaderTimeout > 0 && errors.Is(c.failed, os.ErrDeadlineExceeded) {
-		return errHeaderTimeout
-	}
-	return err
-}
-
-// free gives the reader of an answer back.
+// free returns the reader of an answer to the pool.
 func (c *conn) free() {
 	c.in.Reset(nil)
 	c.t.readers.Put(c.in)
@@ -237,7 +217,6 @@ func (e timeoutError) Temporary() bool { return true }
 // Errors. Package cause knows those of an attempt by the words of net/http.
 var (
 	errNothing          = timeoutError("http1: nothing has come") // a timeout, after which TLS goes on
-	errHeaderTimeout    = timeoutError("http1: timeout awaiting response headers")
 	errHandshakeTimeout = timeoutError("http1: TLS handshake timeout")
 	errLongHeader       = errors.New("http1: server response headers exceeded the limit")
 	errClosed           = errors.New("http1: read of a closed body")

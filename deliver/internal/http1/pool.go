@@ -67,7 +67,7 @@ func (t *Transport) take(ctx context.Context, req *http.Request) (*conn, error) 
 	}
 }
 
-// find returns an idle connection, or begins to make one and returns who waits for it.
+// find returns an idle connection, or begins to make one and returns its waiter.
 func (t *Transport) find(ctx context.Context, k key, req *http.Request) (*conn, *waiter, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -110,7 +110,7 @@ func (t *Transport) newHost(k key, req *http.Request) *host {
 	return h
 }
 
-// wait waits for what w gets.
+// wait waits until w gets a connection or an error.
 func (t *Transport) wait(ctx context.Context, w *waiter) (*conn, error) {
 	select {
 	case got := <-w.got:
@@ -134,7 +134,7 @@ func (t *Transport) wait(ctx context.Context, w *waiter) (*conn, error) {
 	return nil, context.Cause(ctx)
 }
 
-// drop closes the connection of an HTTP/2 host, if that is what came.
+// drop closes the connection of an HTTP/2 host, if g has one.
 func (g taken) drop() {
 	if h, is := g.err.(*http2Host); is {
 		h.close()
@@ -269,7 +269,7 @@ func (t *Transport) sweep() {
 	}
 }
 
-// release counts a connection that is no more. A host without connections is forgotten.
+// release counts a closed connection. A host without connections is forgotten.
 func (t *Transport) release(h *host) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,8 +21,8 @@ const maxBody = 16 << 10
 // messages are buffers for requests while they are sent.
 var messages = sync.Pool{New: func() any { return new(make([]byte, 0, 1<<10)) }}
 
-// fits reports whether a request is of the kind that is sent here. All others, also those that are not valid, go through
-// net/http.
+// fits reports whether this package sends a request itself. All other requests, valid or not, go
+// through net/http.
 func fits(r *http.Request) bool {
 	switch {
 	case r.URL == nil || r.URL.Scheme != "http" && r.URL.Scheme != "https" || r.URL.Opaque != "" || !isPlainHost(r.URL.Host),

@@ -34,15 +34,16 @@ type Transport struct {
 	closed bool             // CloseIdleConnections was called, and no request since
 }
 
-// A key is what the connections of a host have in common.
+// A key identifies a host.
 type key struct {
 	secure bool
-	host   string // of the URL, as it stands there
+	host   string // as in the URL
 }
 
-// New returns a transport with the dialer, timeouts, limits and TLS configuration of std, which gets all requests that
-// do not fit. Both keep connections up to these limits. std must have a DialContext, and no proxy. New changes std, which
-// must not be used before or apart from the Transport.
+// New returns a transport with the dialer, timeouts, limits and TLS configuration of std, which gets
+// all requests that do not fit. Both keep connections up to these limits. std must have a DialContext,
+// and neither a proxy nor a ResponseHeaderTimeout. New changes std, which must not be used before or
+// apart from the Transport.
 func New(std *http.Transport) *Transport {
 	t := &Transport{std: std, hosts: map[key]*host{}, http2: map[key]struct{}{}}
 	t.readers.New = func() any { return bufio.NewReaderSize(nil, std.ReadBufferSize) }

@@ -395,18 +395,3 @@ func TestContextEndsAfterTheAnswer(t *testing.T) {
 		t.Errorf("%d connections; want 1", n)
 	}
 }
-
-func TestHeaderTimeout(t *testing.T) {
-	p := newPeer(t, func(int, int) string { return "HTTP/1.1 200 OK\r\nX-" })
-	rt, _ := newTransport(t)
-	rt.std.ResponseHeaderTimeout = 10 * time.Millisecond
-	if _, err := send(t, rt, "POST", p.url, ""); err == nil || !strings.Contains(err.Error(), "response headers") {
-		t.Errorf("half a header: %v; want a timeout", err)
-	}
-	rt.std.ResponseHeaderTimeout = patience
-	s := newScript([]byte(success), 100, io.EOF, nil)
-	rt.std.DialContext = func(context.Context, string, string) (net.Conn, error) { return s, nil }
-	if got, err := send(t, rt, "POST", "http://merchant.example", ""); err != nil || got != "success" || !s.deadline.IsZero() {
-		t.Errorf("an answer in time: %q, %v, and the body has until %v; want no limit", got, err, s.deadline)
-	}
-}
