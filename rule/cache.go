@@ -18,8 +18,8 @@ type Cache struct {
 // maxKept bounds the memory that a Cache holds, in bytes.
 const maxKept = 8 << 20
 
-// What the rule of a text holds, in bytes, as measured with rules of 10 to 1,900 bytes: in itself,
-// for each byte of the text, and for each instruction of its patterns.
+// The memory of a compiled rule in bytes, measured with rules of 10 to 1,900 bytes: a fixed part, a
+// part for each byte of the text, and a part for each instruction of its patterns.
 const (
 	costRule        = 1 << 10
 	costByte        = 24

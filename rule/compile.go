@@ -12,14 +12,14 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// An expression is a CEL text that was checked, restricted and made ready.
+// An expression is a CEL text that was checked, restricted and compiled.
 type expression struct {
 	text      string
-	variables string // those it may name, for a message
+	variables string // the variables that it may use, for error messages
 	warnings  []string
 
 	program      cel.Program
-	patterns     map[string]pattern // those that the expression names
+	patterns     map[string]pattern // its regular expressions, by text
 	instructions int                // of all patterns
 	usesJSON     bool
 }
@@ -56,8 +56,7 @@ func compileExpression(text string) (*Rule, error) {
 	return r, nil
 }
 
-// check parses the text, changes what it became if change is not nil, and checks its
-// types.
+// check parses the text, calls change for the result if change is not nil, and checks the types.
 func (x *expression) check(env *cel.Env, change func(*ast.AST)) (*cel.Ast, error) {
 	parsed, issues := env.Parse(x.text)
 	if issues.Err() != nil {
@@ -73,7 +72,7 @@ func (x *expression) check(env *cel.Env, change func(*ast.AST)) (*cel.Ast, error
 	return checked, nil
 }
 
-// prepare makes the program of what was checked and restricted.
+// prepare makes the program of a checked and restricted expression.
 func (x *expression) prepare(env *cel.Env, checked *cel.Ast) error {
 	estimate, err := env.EstimateCost(checked, usual{})
 	if err != nil {
@@ -92,8 +91,8 @@ func (x *expression) prepare(env *cel.Env, checked *cel.Ast) error {
 	return nil
 }
 
-// firstProblem says where the first mistake is and what it is; those after it
-// usually follow from it. parsed is nil when the text could not be parsed.
+// firstProblem returns the first mistake and its place. Further mistakes usually follow from the first.
+// parsed is nil if the text could not be parsed.
 func (x *expression) firstProblem(parsed *cel.Ast, issues *cel.Issues) error {
 	problem := issues.Errors()[0]
 	what := strings.ReplaceAll(problem.Message, " (in container '')", "")
@@ -115,7 +114,7 @@ func (x *expression) firstProblem(parsed *cel.Ast, issues *cel.Issues) error {
 }
 
 func mistake(text string, at common.Location, what error) error {
-	if at.Line() < 1 { // about the whole of it: too deep, too many parts
+	if at.Line() < 1 { // about the whole expression: too deep, too many parts
 		return fmt.Errorf("rule: %w", what)
 	}
 	if strings.Contains(text, "\n") {
@@ -134,7 +133,7 @@ func isCall(parsed *cel.Ast, id int64) bool {
 	return found
 }
 
-// readable writes an operator as it is written in an expression.
+// readable replaces the internal name of an operator by its symbol.
 func readable(what string) error {
 	rest := strings.TrimPrefix(what, "found no matching overload for '")
 	name, types, found := strings.Cut(rest, "' applied to '")

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// maxCost is what one evaluation may cost, in CEL's unit: roughly a step, or
-	// ten characters looked at.
+	// maxCost bounds the cost of one evaluation, in CEL's unit: roughly a step, or ten characters
+	// read.
 	maxCost = 1_000_000
 
 	// maxNodes bounds the expression after its macros were expanded.
 	maxNodes = 2000
 )
 
-// environment is what every rule is compiled in, valueEnvironment every value,
-// messageEnvironment every field of a message, and partEnvironment every part of a notification. Each is made at its first use, because that takes a
-// few milliseconds, and never changes.
+// The CEL environments: environment is for rules, valueEnvironment for values, messageEnvironment for
+// fields of a message, partEnvironment for parts of a notification. Each is made at its first use,
+// because that takes a few milliseconds, and never changes.
 var (
 	environment = sync.OnceValues(func() (*cel.Env, error) {
 		return newEnvironment(cel.Variable("status", cel.IntType), cel.Variable("attempt", cel.IntType))
@@ -41,7 +41,7 @@ var (
 	})
 )
 
-// newEnvironment returns the common environment with more in it.
+// newEnvironment returns the common environment with further options.
 func newEnvironment(more ...cel.EnvOption) (*cel.Env, error) {
 	text, flag := cel.StringType, cel.BoolType
 	return cel.NewCustomEnv(append([]cel.EnvOption{
@@ -70,7 +70,7 @@ func newEnvironment(more ...cel.EnvOption) (*cel.Env, error) {
 	}, more...)...)
 }
 
-// charge says what calls cost that look at every character of a text. CEL counts them as one step.
+// charge has the cost of calls that read every character of a text. CEL counts each as one step.
 type charge struct{}
 
 // CallCost returns the cost of a call in CEL's unit; nil: CEL's own figure is right.
@@ -115,8 +115,8 @@ func length(v ref.Val) uint64 {
 	return 0
 }
 
-// usual estimates what a rule costs for an answer of a usual size: a body of 4
-// KiB, lists of a hundred.
+// usual estimates the cost of a rule for an answer of a usual size: a body of 4 KiB, lists of a
+// hundred.
 type usual struct{}
 
 // EstimateSize returns the usual size of a variable; nil: CEL derives it.

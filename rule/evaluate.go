@@ -21,19 +21,17 @@ import (
 // does not have. If the body is not JSON, the error does not wrap it.
 var ErrMissing = errors.New("the answer has no such field")
 
-// facts are what an expression may name besides an answer.
+// facts are the variables of an expression besides the answer.
 type facts interface {
 	resolve(name string) (any, bool)
 }
 
-// evaluate returns what the expression yields for an answer, and facts if it may
-// name any.
+// evaluate returns the result of the expression for an answer. f may be nil.
 func (x *expression) evaluate(a *Answer, f facts) (ref.Val, error) {
 	return x.run(&evaluation{answer: a, facts: f})
 }
 
-// run returns what the expression yields; what e has read of its answer already is
-// not read again.
+// run returns the result of the expression. It reuses the parts of the answer that e has parsed.
 func (x *expression) run(e *evaluation) (ref.Val, error) {
 	e.patterns, e.matching = x.patterns, 0
 	out, _, err := x.program.Eval(e)
@@ -60,8 +58,7 @@ func isMissing(err error) bool {
 		strings.HasPrefix(text, "no such attribute(s): ") // a variable of a Part
 }
 
-// An evaluation gives an expression its variables and functions, each made when
-// it is first asked for.
+// An evaluation gives an expression its variables and functions. Each is made at its first use.
 type evaluation struct {
 	answer   *Answer
 	facts    facts // nil for a rule
@@ -104,7 +101,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	return nil, false
 }
 
-// Parent returns nil: there is nothing above an evaluation.
+// Parent returns nil: an evaluation has no parent.
 func (e *evaluation) Parent() interpreter.Activation { return nil }
 
 // ResolveFunction returns a function that the package adds to CEL's.
@@ -120,8 +117,8 @@ func (e *evaluation) ResolveFunction(name string) (functions.LateBoundOp, bool) 
 	return nil, false
 }
 
-// matches is CEL's, with a bound of its own: RE2 takes time in proportion to
-// the text times the pattern. Once over it, the evaluation is lost.
+// matches is CEL's function with a bound: RE2 takes time in proportion to the length of the text times
+// the length of the pattern. Beyond the bound the evaluation fails.
 func (e *evaluation) matches(_ string, args ...ref.Val) ref.Val {
 	text, p := string(args[0].(types.String)), e.patterns[string(args[1].(types.String))]
 	if e.matching += (1 + len(text)) * p.instructions; e.matching > maxMatching {
@@ -219,8 +216,8 @@ func parseJSON(body []byte) (any, error) {
 	return withNumbers(value), nil
 }
 
-// withNumbers replaces the texts of numbers in value by int64, uint64 where that is
-// too small, or float64 where it is not whole or needs more than 64 bits.
+// withNumbers converts the numbers in value: to int64, to uint64 if int64 is too small, and to float64
+// if the number is not whole or needs more than 64 bits.
 func withNumbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:

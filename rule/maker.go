@@ -18,8 +18,8 @@ import (
 // maxDepth is how deep lists and objects of a result may nest.
 const maxDepth = 100
 
-// compileMaker compiles an expression that makes JSON, a value's or a field's: example
-// is one for whoever gave no text, variables are those it may name, for a message.
+// compileMaker compiles an expression that makes JSON. Two arguments are for error messages: example is
+// a valid expression, variables are the variables that the expression may use.
 func compileMaker(text, example, variables string, environment func() (*cel.Env, error)) (expression, error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -74,8 +74,7 @@ func orNull(parsed *ast.AST) {
 	}))
 }
 
-// findBuilt notes the maps and lists that become a part of the result, and that
-// nothing can loop over.
+// findBuilt notes the maps and lists that become a part of the result. No macro can loop over them.
 func findBuilt(e ast.Expr, built map[int64]bool) {
 	switch e.Kind() {
 	case ast.MapKind:
@@ -99,8 +98,8 @@ func findBuilt(e ast.Expr, built map[int64]bool) {
 	}
 }
 
-// A builder makes a result of CEL's values, and stops when it grows too long:
-// one expression can name the whole of an answer a hundred times.
+// A builder converts a CEL value for encoding/json. It stops if the result gets too long: an expression
+// can contain the whole answer a hundred times.
 type builder struct{ left, most int }
 
 func (b *builder) value(v ref.Val, depth int) (any, error) {
@@ -164,8 +163,8 @@ func (b *builder) list(l traits.Lister, depth int) (any, error) {
 	return elements, b.take(2)
 }
 
-// text takes what a text takes in JSON: six bytes for a control character, and
-// for those that encoding/json escapes for HTML.
+// text counts the bytes of a text in JSON: six for a control character, and for each character that
+// encoding/json escapes for HTML.
 func (b *builder) text(s string) (string, error) {
 	n := len(s) + 2
 	for _, c := range s {
@@ -181,7 +180,7 @@ func (b *builder) text(s string) (string, error) {
 	return s, b.take(n)
 }
 
-// take counts bytes of the result, and one for what parts it from the next.
+// take counts bytes of the result, and one for the separator.
 func (b *builder) take(n int) error {
 	if b.left -= n + 1; b.left < 0 {
 		return fmt.Errorf("rule: the result is longer than %d bytes: name fields instead of the whole", b.most)

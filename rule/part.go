@@ -14,16 +14,17 @@ import (
 	"github.com/bellmanhq/bellman/internal/money"
 )
 
-// A Notification is what a merchant is told, from which the fields of a platform's own form are made.
+// A Notification is the content of a notification, from which the fields of a platform's own format
+// are made.
 type Notification struct {
-	JSON []byte // json, and body; its fields of partFields are variables too
+	JSON []byte // json and body; the fields in partFields are variables too
 
 	Event          string            // event: "order.paid"
 	ChannelOrderNo string            // channel_order_no: the number by which the channel knows the order
 	Created        string            // created_at: of the order, RFC 3339 in UTC
 	Vars           map[string]string // vars; may be nil
 
-	// What the order should cost, as order_amount and order_currency, which are missing if they are zero.
+	// The price of the order, order_amount and order_currency. A variable is missing if its field is zero.
 	OrderAmount   int64 // in the smallest unit of OrderCurrency
 	OrderCurrency string
 }
@@ -35,7 +36,7 @@ var partFields = []string{
 	"channel_ref_no", "channel_state", "fail_reason", "finished_at",
 }
 
-// A Part is an expression that makes one field of a notification in a platform's own form. Its variables
+// A Part is an expression that makes one field of a notification in a platform's own format. Its variables
 // are those of a [Notification] and the usual fields of its JSON. It has three functions of its own:
 //
 //	unix_ms(paid_at)                                        → 1795187045000
@@ -45,7 +46,8 @@ var partFields = []string{
 // It is safe for concurrent use. Only CompilePart makes one.
 type Part struct{ expression }
 
-// CompilePart returns the Part of a text. An error says where the text is wrong, and what would be right.
+// CompilePart returns the Part of a text. An error says where the text is wrong, and what would be
+// right.
 func CompilePart(text string) (*Part, error) {
 	x, err := compileMaker(text, "order_no", "json, event, channel_order_no, created_at, order_amount, order_currency, vars, "+strings.Join(partFields, ", "), partEnvironment)
 	if err != nil {
@@ -134,8 +136,8 @@ func unixMs(at ref.Val) ref.Val {
 	return types.Int(t.UnixMilli())
 }
 
-// javaLayout turns letters of Java's DateTimeFormatter, which payment platforms document their times in,
-// into a layout of Go.
+// javaLayout translates a pattern of Java's DateTimeFormatter, in which payment platforms document their
+// times, to a layout of Go.
 var javaLayout = strings.NewReplacer("yyyy", "2006", "MM", "01", "dd", "02", "HH", "15", "mm", "04", "ss", "05", "SSS", "000", "XXX", "Z07:00", "'", "")
 
 func localTime(args ...ref.Val) ref.Val {
@@ -151,7 +153,7 @@ func localTime(args ...ref.Val) ref.Val {
 	return types.String(t.In(in).Format(javaLayout.Replace(layout)))
 }
 
-// zoneProblem says why a text is no time zone; nil: it is one.
+// zoneProblem returns an error unless a text is a time zone.
 func zoneProblem(zone string) error {
 	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" || zone == "" {
 		return fmt.Errorf("local_time: there is no time zone %.40q: want one such as Asia/Shanghai", zone)
@@ -159,7 +161,7 @@ func zoneProblem(zone string) error {
 	return nil
 }
 
-// currencyProblem says why a text is no currency; nil: it is one.
+// currencyProblem returns an error unless a text is a currency.
 func currencyProblem(code string) error {
 	if _, known := money.Decimals(code); !known {
 		return fmt.Errorf("major: there is no currency %.10q: want one of ISO 4217 such as CNY", code)

@@ -24,7 +24,7 @@ type Preset struct {
 // Presets returns all presets, in the order for display.
 func Presets() []Preset { return slices.Clone(presets) }
 
-// find returns the preset of this name, nil if there is none.
+// find returns the preset of this name; nil: there is none.
 func find(name string) *Preset {
 	for i := range presets {
 		if presets[i].Name == name {
@@ -162,8 +162,8 @@ func successInAnyCase(a *Answer) bool { return bytes.EqualFold(a.Body, []byte("S
 
 func is(body []byte, want string) bool { return string(body) == want }
 
-// trim cuts what Java's String.trim cuts, as the platforms do whose presets
-// trim: characters up to the space. A byte order mark is none of them.
+// trim removes the characters that Java's String.trim removes, as those platforms do: all up to the
+// space. A byte order mark stays.
 func trim(b []byte) []byte {
 	return bytes.TrimFunc(b, func(r rune) bool { return r <= ' ' })
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// functionNames are the functions that a rule may call besides operators. It leaves
-// out functions whose result can be larger than their arguments together, because
-// CEL counts the cost too late (join, format, quote, map), and functions that are not
-// needed to judge an answer (time, bytes).
+// functionNames are the functions that a rule may call besides operators. Functions whose result can be
+// larger than their arguments together are missing, because CEL counts the cost too late (join, format,
+// quote, map). So are functions that are not needed to judge an answer (time, bytes).
 var functionNames = []string{
 	"size", "contains", "startsWith", "endsWith", "matches",
 	"charAt", "indexOf", "lastIndexOf", "lowerAscii", "upperAscii",
@@ -43,21 +42,21 @@ const (
 	// maxPrograms bounds all patterns of one rule together, in instructions of RE2.
 	maxPrograms = 2000
 
-	// maxMatching bounds the sum of bytes times instructions over one evaluation:
-	// all of a body against 120 instructions, or 8 KiB against 1,000.
+	// maxMatching bounds the sum of bytes times instructions over one evaluation: a whole body against
+	// 120 instructions, or 8 KiB against 1,000.
 	maxMatching = 120 * MaxBody
 )
 
-// A pattern is a regular expression that a rule names.
+// A pattern is a regular expression of a rule.
 type pattern struct {
 	*regexp.Regexp
 	instructions int
 }
 
-// restrict rejects calls that can run for long within CEL's cost limit, because CEL
-// counts a call only after it has returned. It also collects the patterns, and reports
-// whether the expression uses json, the status or text_contains. Maps, and lists with
-// other elements than constants, are rejected unless built holds their ids.
+// restrict rejects calls that can run for long within CEL's cost limit, because CEL counts a call only
+// after it has returned. It also collects the patterns, and reports whether the expression uses json,
+// the status or text_contains. Maps, and lists with other elements than constants, are rejected unless
+// built holds their ids.
 func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatus, usesText bool, first error) {
 	x.patterns, x.instructions = map[string]pattern{}, 0
 	ast.PostOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -103,7 +102,7 @@ func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatu
 	return usesStatus, usesText, first
 }
 
-// restrictFields returns what is wrong with the names of a map.
+// restrictFields checks the field names of a map.
 func restrictFields(m ast.MapExpr) error {
 	var names []string
 	for _, entry := range m.Entries() {
@@ -119,7 +118,7 @@ func restrictFields(m ast.MapExpr) error {
 	return nil
 }
 
-// restrictCall returns what is wrong with a call, nil if nothing is.
+// restrictCall checks a call.
 func (x *expression) restrictCall(checked *ast.AST, call ast.CallExpr) error {
 	name, args := call.FunctionName(), call.Args()
 	if call.IsMemberFunction() {
@@ -202,7 +201,7 @@ func (x *expression) restrictField(args []ast.Expr) error {
 	return nil
 }
 
-// addPattern compiles a pattern for the time of evaluation.
+// addPattern compiles a pattern before the evaluation.
 func (x *expression) addPattern(text string) error {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -229,7 +228,7 @@ func (x *expression) addPattern(text string) error {
 	return nil
 }
 
-// textOf returns the value of a text that is written out.
+// textOf returns the value of a text literal.
 func textOf(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false
@@ -238,7 +237,7 @@ func textOf(e ast.Expr) (string, bool) {
 	return string(text), ok
 }
 
-// isScalar reports whether values of type t have no parts.
+// isScalar reports whether values of type t have no elements.
 func isScalar(t *types.Type) bool {
 	switch t.Kind() {
 	case types.BoolKind, types.IntKind, types.UintKind, types.DoubleKind, types.StringKind, types.BytesKind,
