@@ -17,7 +17,7 @@ const (
 	minRepeat   = 10 * time.Millisecond
 )
 
-// An item is one member of a list, as it was written.
+// An item is one member of a list, as written.
 type item struct {
 	d     time.Duration // gap, or offset if fixed
 	count int64         // attempts; 0 for a repeat
@@ -25,8 +25,8 @@ type item struct {
 	fixed bool
 }
 
-// add appends an item to the schedule, joining it with its neighbour where they
-// say the same. It returns what would have been right, nil if all is well.
+// add appends an item, and joins it with the item before it if both have the same gap. An error
+// completes the sentence "want …".
 func (s *Schedule) add(it item) (want error) {
 	var r run
 	if len(s.runs) > 0 {
@@ -77,7 +77,7 @@ func (r run) after() run {
 	return run{first: r.first + r.count, from: r.from + time.Duration(r.count)*r.gap, until: r.until}
 }
 
-// join appends r, or lets the run before it absorb it.
+// join appends r, or extends the run before it.
 func (s *Schedule) join(r run) {
 	for len(s.runs) > 0 {
 		p := s.runs[len(s.runs)-1]
@@ -93,7 +93,7 @@ func (s *Schedule) join(r run) {
 	s.runs = append(s.runs, r)
 }
 
-// finish fills in what follows from runs, max and jitter.
+// finish sets attempts, last and text, which follow from runs, max and jitter.
 func (s *Schedule) finish() error {
 	if first := s.runs[0].gap; s.max > 0 && first > s.max {
 		return coded.Errorf("schedule.max_first", "max %s: want at least %s, when the first attempt is due", FormatDuration(s.max), FormatDuration(first))
@@ -114,7 +114,7 @@ func (s *Schedule) finish() error {
 			break
 		}
 	}
-	s.runs = slices.Clone(s.runs)[:len(s.runs):len(s.runs)] // without the room that append left
+	s.runs = slices.Clone(s.runs)[:len(s.runs):len(s.runs)] // without spare capacity
 	s.text = string(s.append(nil))
 	if len(s.text) > maxText {
 		return coded.Errorf("schedule.written_long", "schedule of %d bytes when written out as %.40q…: want at most %d", len(s.text), s.text, maxText)
@@ -122,8 +122,8 @@ func (s *Schedule) finish() error {
 	return nil
 }
 
-// Within returns the schedule with the smaller of its own max and this one, in
-// whole milliseconds; 0 leaves it as it is. It refuses a max below the first attempt.
+// Within returns the schedule with the smaller of its own max and this one, in whole milliseconds. 0
+// leaves the schedule as it is. A max below the first attempt is an error.
 func (s *Schedule) Within(max time.Duration) (*Schedule, error) {
 	max = max.Truncate(time.Millisecond)
 	if max == 0 || s.max > 0 && s.max <= max || len(s.runs) == 0 {
@@ -140,7 +140,7 @@ func (s *Schedule) Within(max time.Duration) (*Schedule, error) {
 	return &t, nil
 }
 
-// append writes the canonical text.
+// append appends the canonical text.
 func (s *Schedule) append(b []byte) []byte {
 	offsets := s.offsets()
 	if offsets {
@@ -176,8 +176,8 @@ func (s *Schedule) append(b []byte) []byte {
 	return b
 }
 
-// offsets reports whether the list is written with one @ in front: at least two
-// attempts before those that repeat, each but the first at an offset.
+// offsets reports whether the list is written with one @ in front: before the repeats it has at least
+// two attempts, and all but the first are at offsets.
 func (s *Schedule) offsets() bool {
 	single := 0
 	for i, r := range s.runs {

@@ -10,7 +10,7 @@ import (
 // MaxDuration is the longest duration that ParseDuration accepts: 10 years of 365 days.
 const MaxDuration = 3650 * 24 * time.Hour
 
-// units from large to small: the order in which they may follow one another.
+// units from large to small, the order in which they may appear.
 var units = [...]struct {
 	name string
 	size time.Duration
@@ -35,8 +35,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseDuration returns what would have been right instead of an error, nil
-// if all is well, so that each caller can name the place.
+// parseDuration is ParseDuration for callers that name the place of the mistake: the error completes the
+// sentence "want …".
 func parseDuration(text string) (d time.Duration, want error) {
 	if text == "" {
 		return 0, wantDuration
@@ -54,7 +54,7 @@ func parseDuration(text string) (d time.Duration, want error) {
 			return 0, wantDuration
 		}
 		n, err := strconv.ParseInt(text[number:i], 10, 64)
-		tooLong := err != nil // digits only, so it can but be out of range
+		tooLong := err != nil // the text has digits only, so the number is out of range
 
 		name := i
 		for i < len(text) && 'a' <= text[i] && text[i] <= 'z' {

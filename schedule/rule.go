@@ -7,10 +7,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// parseRule reads roncoo's notify_rule: for each attempt the minutes since the
-// one before, {"1":0,"2":1,"3":2,"4":5,"5":15}. A number that is missing below
-// the highest means 0, as roncoo's code reads it. Numbers may stand without
-// quotes, as fastjson writes a map with integer keys, and minutes in quotes.
+// parseRule reads roncoo's notify_rule: for each attempt the minutes since the attempt before it,
+// {"1":0,"2":1,"3":2,"4":5,"5":15}. A missing number below the highest means 0, as in roncoo's code.
+// Numbers may be without quotes, as fastjson writes a map with integer keys, and minutes may be in
+// quotes.
 func (s *Schedule) parseRule(text string) error {
 	body, ok := strings.CutSuffix(text[1:], "}")
 	if !ok {

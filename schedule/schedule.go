@@ -44,7 +44,7 @@ type run struct {
 
 	// If every attempt starts when it is due:
 	first int64         // attempts before this run
-	count int64         // attempts in it; for runs that are no bands also in fact
+	count int64         // attempts in it; exact unless the run is a band
 	from  time.Duration // offset of the last attempt before it; 0 if there is none
 }
 
@@ -86,8 +86,8 @@ func (s *Schedule) Next(n int, began, last time.Time, jitter float64) (due time.
 	return due, ""
 }
 
-// run returns the run in force after n attempts, the last of which started at
-// age; nil if there is none.
+// run returns the run in force after n attempts, of which the last started at age; nil: no attempt
+// follows.
 func (s *Schedule) run(n int64, age time.Duration) *run {
 	for i := range s.runs {
 		r := &s.runs[i]
