@@ -152,7 +152,7 @@ func (e *Endpoint) Fails() bool {
 	return latest || hour
 }
 
-const fails = 3 // attempts that nothing was accepted of make an endpoint a failing one
+const fails = 3 // an endpoint fails after this many attempts without an accepted one
 
 // A Skew is the clock of another node, as seen from this one.
 type Skew struct {

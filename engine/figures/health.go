@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// mostHealth bounds the endpoints, and the merchants, that one node remembers. An entry takes about 1 kB,
-	// so all of them 8 MB. Beyond the bound an entry that does well is forgotten first, the one attempted longest ago.
+	// mostHealth bounds the endpoints, and the merchants, that one node remembers. An entry takes about
+	// 1 kB, so all of them take 8 MB. Beyond the bound, entries whose last attempt was accepted are
+	// forgotten first, those attempted longest ago before others.
 	mostHealth = 4096
 
-	// failsFor is how long an entry is kept after its last attempt, if that failed: the waits between the
-	// attempts of most schedules are shorter.
+	// failsFor is how long an entry is kept after a failed last attempt. In most schedules the next
+	// attempt comes before that.
 	failsFor = 24 * time.Hour
 
 	healthMinutes = 60 // this minute and the 59 before it
@@ -24,15 +25,15 @@ const (
 	mostSaid = 200 // bytes of an error or answer that are kept
 )
 
-// Health counts the attempts of one node of the last hour, by endpoint and by merchant, and remembers the last
-// failure of each. The zero value is empty. All methods are safe for concurrent use.
+// Health counts the attempts of one node in the last hour, by endpoint and by merchant, and remembers
+// the last failure of each. The zero value is empty. All methods are safe for concurrent use.
 type Health struct {
 	mu                   sync.Mutex
-	endpoints, merchants ward
+	endpoints, merchants entries
 }
 
-// A Recent describes the attempts to one endpoint, or to one merchant, in the last hour. Its JSON is exchanged
-// between nodes.
+// A Recent describes the attempts to one endpoint, or to one merchant, in the last hour. Nodes exchange
+// it as JSON.
 type Recent struct {
 	Name        string    `json:"name"`
 	Attempts    int64     `json:"attempts"` // this minute and the 59 before it
@@ -73,13 +74,13 @@ type Minute struct {
 	Accepted uint32 `json:"ok,omitempty"`
 }
 
-// A ward holds the entries of one kind, by name.
-type ward struct {
-	by          map[string]*list.Element // of one of the lists
-	well, fails list.List                // of *patient, the one attempted longest ago first
+// entries are the endpoints or the merchants of a Health, by name.
+type entries struct {
+	by               map[string]*list.Element // of one of the lists
+	passing, failing list.List                // of *entry, the one attempted longest ago first
 }
 
-type patient struct {
+type entry struct {
 	Recent
 	last   int64                // the newest minute of counts, since 1970
 	counts [healthMinutes]tries // a ring by minute: last and the 59 before it
@@ -87,8 +88,8 @@ type patient struct {
 
 type tries struct{ n, accepted uint32 }
 
-// Attempted counts an attempt. merchantNo is empty if it was none to a merchant. A result that is not known
-// does not count.
+// Attempted counts an attempt. merchantNo is empty unless the attempt went to a merchant. An attempt of
+// unknown result does not count.
 func (h *Health) Attempted(now time.Time, endpoint, merchantNo string, task bellman.ID, a *bellman.Attempt) {
 	if a.Result == bellman.Unknown {
 		return
@@ -103,8 +104,8 @@ func (h *Health) Attempted(now time.Time, endpoint, merchantNo string, task bell
 	}
 }
 
-// Endpoints returns the endpoints that were attempted within an hour, and those whose last attempt failed
-// within a day, without minutes and in no order.
+// Endpoints returns the endpoints that were attempted within an hour, and those whose last attempt
+// failed within a day, without minutes and in no order.
 func (h *Health) Endpoints(now time.Time) []Recent {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,18 +119,18 @@ func (h *Health) Named(now time.Time, ask *RecentAsk) (endpoints, merchants []Re
 	return h.endpoints.named(now, ask.Endpoints), h.merchants.named(now, ask.Merchants)
 }
 
-func (w *ward) attempted(now time.Time, name string, task bellman.ID, a *bellman.Attempt) {
-	if w.by == nil {
-		w.by = make(map[string]*list.Element)
+func (e *entries) attempted(now time.Time, name string, task bellman.ID, a *bellman.Attempt) {
+	if e.by == nil {
+		e.by = make(map[string]*list.Element)
 	}
-	el := w.by[name]
+	el := e.by[name]
 	if el == nil {
-		w.discharge(mostHealth - 1)
-		el = w.well.PushBack(&patient{Recent: Recent{Name: name}})
-		w.by[name] = el
+		e.shrink(mostHealth - 1)
+		el = e.passing.PushBack(&entry{Recent: Recent{Name: name}})
+		e.by[name] = el
 	}
-	p := el.Value.(*patient)
-	was := w.of(p)
+	p := el.Value.(*entry)
+	was := e.of(p)
 	at := now.Unix() / 60
 	for ; p.last < at; p.last++ {
 		p.last = max(p.last, at-healthMinutes)
@@ -148,44 +149,44 @@ func (w *ward) attempted(now time.Time, name string, task bellman.ID, a *bellman
 		p.Failed++
 		p.Failure = &Failure{At: a.Started, Task: task, Result: a.Result, Status: a.Status, Error: cut(a.Error), Response: cut(a.Response)}
 	}
-	if to := w.of(p); to == was {
+	if to := e.of(p); to == was {
 		to.MoveToBack(el)
 	} else {
 		was.Remove(el)
-		w.by[name] = to.PushBack(p)
+		e.by[name] = to.PushBack(p)
 	}
 }
 
 // of returns the list in which an entry belongs.
-func (w *ward) of(p *patient) *list.List {
+func (e *entries) of(p *entry) *list.List {
 	if p.Fails() {
-		return &w.fails
+		return &e.failing
 	}
-	return &w.well
+	return &e.passing
 }
 
-// discharge forgets entries until at most most are left.
-func (w *ward) discharge(most int) {
-	for len(w.by) > most {
-		from := &w.well
+// shrink forgets entries until at most most are left.
+func (e *entries) shrink(most int) {
+	for len(e.by) > most {
+		from := &e.passing
 		if from.Len() == 0 {
-			from = &w.fails
+			from = &e.failing
 		}
-		p := from.Remove(from.Front()).(*patient)
-		delete(w.by, p.Name)
+		p := from.Remove(from.Front()).(*entry)
+		delete(e.by, p.Name)
 	}
 }
 
-func (w *ward) all(now time.Time) (all []Recent) {
+func (e *entries) all(now time.Time) (all []Recent) {
 	for _, from := range []struct {
 		*list.List
 		age time.Duration
-	}{{&w.well, time.Hour}, {&w.fails, failsFor}} {
+	}{{&e.passing, time.Hour}, {&e.failing, failsFor}} {
 		for el := from.Front(); el != nil; {
-			p, next := el.Value.(*patient), el.Next()
+			p, next := el.Value.(*entry), el.Next()
 			if now.Sub(p.LastAttempt) > from.age {
 				from.Remove(el)
-				delete(w.by, p.Name)
+				delete(e.by, p.Name)
 			} else {
 				all = append(all, p.recent(now, false))
 			}
@@ -195,17 +196,17 @@ func (w *ward) all(now time.Time) (all []Recent) {
 	return all
 }
 
-func (w *ward) named(now time.Time, names []string) (all []Recent) {
+func (e *entries) named(now time.Time, names []string) (all []Recent) {
 	for _, name := range names {
-		if el := w.by[name]; el != nil {
-			all = append(all, el.Value.(*patient).recent(now, true))
+		if el := e.by[name]; el != nil {
+			all = append(all, el.Value.(*entry).recent(now, true))
 		}
 	}
 	return all
 }
 
 // recent returns an entry as it is now.
-func (p *patient) recent(now time.Time, minutes bool) Recent {
+func (p *entry) recent(now time.Time, minutes bool) Recent {
 	r := p.Recent
 	last := now.Unix() / 60
 	for at := last - healthMinutes + 1; at <= last; at++ {
@@ -230,8 +231,8 @@ func cut(s string) string {
 	return strings.Clone(strings.ToValidUTF8(s, ""))
 }
 
-// sumRecent adds the entries of several nodes, by name. The newest attempt of all nodes says whether the last
-// attempt failed.
+// sumRecent adds the entries of several nodes, by name. The newest attempt of all nodes decides whether
+// the last attempt failed.
 func sumRecent(all ...[]Recent) (sum []Recent) {
 	at := make(map[string]int)
 	for _, recents := range all {

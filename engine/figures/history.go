@@ -143,7 +143,7 @@ func (h *History) Minutes(now time.Time, ask *Ask) []Tally {
 	return all
 }
 
-// every is the default of Ask.Every applied.
+// every returns Ask.Every, or its default.
 func (a *Ask) every() int64 { return int64(max(a.Every, 1)) }
 
 func (m *minute) add(o *minute) {
