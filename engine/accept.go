@@ -144,7 +144,7 @@ func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellma
 // call is optional: without it the tasks are attempted up to a second late.
 func (e *Engine) Committed(tasks ...*bellman.Task) {
 	var own Hint
-	others := make(map[uint16]stretch)
+	others := make(map[uint16]*stretch)
 	for _, t := range tasks {
 		if e.agenda.owns(t.Shard) {
 			look := t.VisibleAt.UnixMilli()

@@ -129,7 +129,7 @@ func (h *agenda) endRead(since *asOf, page []store.Entry, bound, now int64, want
 		if want != nil {
 			before := store.Position{VisibleAt: en.VisibleAt}
 			if i > 0 {
-				before = store.Position{VisibleAt: page[i-1].VisibleAt, ID: page[i-1].ID}
+				before = page[i-1].Position()
 			}
 			if !want(en, before) {
 				continue

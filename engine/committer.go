@@ -130,7 +130,7 @@ func (c *committer) committed(b *batch, ops []*op) {
 	nowMs := now.UnixMilli()
 	var due []*item
 	wake := int64(noTime)
-	others := make(map[uint16]stretch)
+	others := make(map[uint16]*stretch)
 	add := func(a *store.Add) {
 		if a.Err != nil || !a.Existing.IsZero() {
 			return
@@ -313,42 +313,46 @@ func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 	return again
 }
 
-// A stretch is the range of VisibleAt of some tasks, in Unix ms; since is noTime if there are none.
-// changed are tasks that their owner may still know as they were.
+// A stretch is the news for the owner of a shard: the range of VisibleAt of some tasks, in Unix ms, and
+// tasks that the owner may still have in memory as they were. since is noTime if there is no range.
 type stretch struct {
 	since, until int64
 	changed      []bellman.ID
 }
 
+// stretchOf returns the stretch of a shard; nil: the shard is this node's.
+func (c *committer) stretchOf(shard uint16, others map[uint16]*stretch) *stretch {
+	if c.agenda.owns(shard) {
+		return nil
+	}
+	s := others[shard]
+	if s == nil {
+		s = &stretch{since: noTime}
+		others[shard] = s
+	}
+	return s
+}
+
 // note records a changed task of another node's shard.
-func (c *committer) note(others map[uint16]stretch, st *bellman.Status) {
-	if st.State.Ended() || c.agenda.owns(st.Shard) {
+func (c *committer) note(others map[uint16]*stretch, st *bellman.Status) {
+	if st.State.Ended() {
 		return
 	}
-	look := st.VisibleAt.UnixMilli()
-	s, ok := others[st.Shard]
-	if !ok {
-		s = stretch{since: noTime}
+	if s := c.stretchOf(st.Shard, others); s != nil {
+		look := st.VisibleAt.UnixMilli()
+		s.since, s.until = min(s.since, look), max(s.until, look)
 	}
-	s.since, s.until = min(s.since, look), max(s.until, look)
-	others[st.Shard] = s
 }
 
 // noteOld records that another node, the owner, may still have a task in memory as it was.
-func (c *committer) noteOld(others map[uint16]stretch, id bellman.ID, shard uint16) {
-	if c.agenda.owns(shard) {
-		return
+func (c *committer) noteOld(others map[uint16]*stretch, id bellman.ID, shard uint16) {
+	if s := c.stretchOf(shard, others); s != nil {
+		s.changed = append(s.changed, id)
 	}
-	s, ok := others[shard]
-	if !ok {
-		s = stretch{since: noTime}
-	}
-	s.changed = append(s.changed, id)
-	others[shard] = s
 }
 
 // tellOwners sends hints about changed tasks to the owners of their shards.
-func (c *committer) tellOwners(others map[uint16]stretch) {
+func (c *committer) tellOwners(others map[uint16]*stretch) {
 	for shard, s := range others {
 		h := cluster.Hint{Changed: s.changed[:min(len(s.changed), c.mostChanged)]}
 		if s.since != noTime {

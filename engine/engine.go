@@ -87,7 +87,7 @@ func connect(o Options) *Engine {
 	e.rules = &Rules{log: o.Logger, ctx: attempts, schedules: o.Schedules, leases: e.leases}
 
 	paused := &pauses{
-		store: o.Store, clock: c, leases: e.leases, dispatch: e.dispatch, committer: e.committer, life: life, resumed: e.runner.mayGo,
+		store: o.Store, clock: c, leases: e.leases, dispatch: e.dispatch, committer: e.committer, life: life, resumed: e.runner.resume,
 	}
 	paused.init()
 	e.unknownQueues = &unknownQueues{log: o.Logger, clock: c, rules: e.rules, dispatch: e.dispatch, pauses: paused}

@@ -158,14 +158,14 @@ func (r *runner) goOn() {
 	}
 }
 
-// mayGo starts attempts that a pause stopped.
-func (r *runner) mayGo() {
+// resume starts attempts that a pause stopped.
+func (r *runner) resume() {
 	r.pump()
 	r.comeBack()
 }
 
-// mayFire starts attempts that waited for leases or for the store.
-func (r *runner) mayFire() {
+// fireAgain starts attempts that waited for leases or for the store.
+func (r *runner) fireAgain() {
 	r.pump()
 	r.ticker.wakeBefore(0)
 }
@@ -174,7 +174,7 @@ func (r *runner) mayFire() {
 func (r *runner) writable(well bool) {
 	r.ready.Store(well)
 	if well {
-		r.mayFire() // the ticker ignored the lines meanwhile
+		r.fireAgain() // the ticker ignored the lines meanwhile
 	}
 }
 

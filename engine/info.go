@@ -225,8 +225,7 @@ func (m *Monitor) oldestOverdue(ctx context.Context) (due time.Time, known bool)
 		if len(page) < size {
 			return time.Time{}, true
 		}
-		last := page[len(page)-1]
-		from, size = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}, m.page
+		from, size = page[len(page)-1].Position(), m.page
 	}
 	return time.Time{}, false
 }

@@ -122,8 +122,8 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 	}
 	l.ahead, l.partly = to, store.Position{}
 	if len(l.page) == l.limits.Page {
-		last := l.page[l.limits.Page-1]
-		l.ahead, l.partly = last.VisibleAt, store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
+		l.partly = l.page[l.limits.Page-1].Position()
+		l.ahead = l.partly.VisibleAt
 		more = waiting+l.limits.Page < l.limits.Waiting
 	}
 	l.take(l.agenda.endRead(since, l.page, l.ahead, now.UnixMilli(), nil))
@@ -162,8 +162,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	})
 	l.take(due)
 	if p, only := only(taken, len(l.page), l.limits.Page); only && l.most(p)-l.share[p] < l.limits.Page/2 {
-		last := l.page[len(l.page)-1] // the next page would be left out, or most of it
-		l.leaveOut(p, store.Position{VisibleAt: last.VisibleAt, ID: last.ID}, now)
+		l.leaveOut(p, l.page[len(l.page)-1].Position(), now) // the next page would be left out, or most of it
 	}
 	if err != nil {
 		return false, err
@@ -177,8 +176,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	}
 	switch {
 	case len(l.page) == l.limits.Page && (l.skipped == nowhere || l.past > 0):
-		last := l.page[l.limits.Page-1]
-		l.back = store.Position{VisibleAt: last.VisibleAt, ID: last.ID}
+		l.back = l.page[l.limits.Page-1].Position()
 		l.past = max(l.past-1, 0)
 		return true, nil
 	default:

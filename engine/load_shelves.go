@@ -9,9 +9,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// mayGo returns how many tasks of a shelf its line has room for. If the line is blocked, until is
+// roomFor returns how many tasks of a shelf its line has room for. If the line is blocked, until is
 // when to ask again.
-func (l *loader) mayGo(sh *shelved, now time.Time) (room int, until time.Time) {
+func (l *loader) roomFor(sh *shelved, now time.Time) (room int, until time.Time) {
 	if sh.merchant != "" && l.pauses.merchant(sh.merchant) != nil {
 		return 0, now.Add(lastRest)
 	}
@@ -50,7 +50,7 @@ func (l *loader) readShelf(ctx context.Context, now time.Time) (more bool, err e
 			l.ready = l.ready[1:]
 			continue
 		}
-		room, until := l.mayGo(&sh, now)
+		room, until := l.roomFor(&sh, now)
 		switch {
 		case !until.IsZero():
 			l.shelves.putOff(on, until)
@@ -68,13 +68,10 @@ func (l *loader) readShelf(ctx context.Context, now time.Time) (more bool, err e
 }
 
 // readOn reads one page of a shelf.
-func (l *loader) readOn(ctx context.Context, on shelf, limit int, now time.Time) (err error) {
+func (l *loader) readOn(ctx context.Context, on shelf, limit int, now time.Time) error {
 	from := l.shelves.begin(on, now)
 	defer func() { l.shelves.end(on, from) }()
-	since := l.agenda.beginRead(0)
-	l.page, err = l.store.Due(ctx, l.leases.Shards(), startAt(on, from), int64(on)+1, limit, l.page[:0])
-	l.take(l.agenda.endRead(since, l.page, 0, now.UnixMilli(), nil))
-	switch {
+	switch err := l.readRange(ctx, l.leases.Shards(), startAt(on, from), int64(on)+1, limit, now); {
 	case err != nil:
 		return err
 	case len(l.page) < limit:

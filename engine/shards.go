@@ -84,7 +84,7 @@ func (h *host) Stick(shard uint16) { h.agenda.stick(shard) }
 
 func (h *host) ReadDocs() func([]store.Doc, error) error { return h.pauses.reading() }
 
-func (h *host) Changed() { h.runner.mayFire() }
+func (h *host) Changed() { h.runner.fireAgain() }
 
 // shares apply the part of each cluster-wide limit that this node may use.
 type shares struct {

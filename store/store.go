@@ -99,6 +99,9 @@ type Position struct {
 	ID        bellman.ID
 }
 
+// Position returns the place of an entry.
+func (e *Entry) Position() Position { return Position{VisibleAt: e.VisibleAt, ID: e.ID} }
+
 // A node sends a heartbeat every LeaseBeat. If its last heartbeat is older than LeaseTTL, the node is
 // dead for the others, and they may claim its shards.
 const (
