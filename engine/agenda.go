@@ -507,8 +507,8 @@ func (h *agenda) keeps(shard uint16, claims uint64, look int64) bool {
 	return owned
 }
 
-// taken returns this moment, for commits whose tasks cannot leave the agenda meanwhile.
-func (h *agenda) taken() *asOf {
+// moment returns this moment, for commits whose tasks cannot leave the agenda meanwhile.
+func (h *agenda) moment() *asOf {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return &asOf{claims: h.shards.claims, at: time.Now()}

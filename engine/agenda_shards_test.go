@@ -30,7 +30,7 @@ func TestAgendaOfAnEarlierTenure(t *testing.T) {
 	}
 
 	for _, shard := range []uint16{7, 8} {
-		before, since := task(shard), h.taken()
+		before, since := task(shard), h.moment()
 		away()
 		if it := h.put(before, since, now); (it != nil) != (shard == 8) || missed() != (shard == 7) {
 			t.Errorf("shard 7 was lost and regained after a task of shard %d was committed: in agenda %t", shard, it != nil)
@@ -42,7 +42,7 @@ func TestAgendaOfAnEarlierTenure(t *testing.T) {
 			t.Errorf("shard 7 was lost and regained after a task of shard %d was read: in agenda %t", shard, len(due) == 1)
 		}
 	}
-	if it := h.put(task(7), h.taken(), now); it == nil || missed() {
+	if it := h.put(task(7), h.moment(), now); it == nil || missed() {
 		t.Error("a task that was committed after shard 7 was regained is not in the agenda")
 	}
 }

@@ -277,23 +277,21 @@ func (c *committer) passOn(f *flight) {
 func unread(err error) bool { return err != nil && !errors.Is(err, bellman.ErrNotFound) }
 
 // readAgain reads a task and retries until the store answers or a stop gives up.
-func (c *committer) readAgain(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
-	for pause := clock.FirstPause; ; pause = min(2*pause, clock.LastPause) {
+func (c *committer) readAgain(ctx context.Context, id bellman.ID) (t *bellman.Task, err error) {
+	clock.Retry(c.patience, func() bool {
 		within, cancel := context.WithTimeout(ctx, 10*time.Second)
-		t, err := c.store.Task(within, id)
-		cancel()
-		if !unread(err) || errors.Is(err, bellman.ErrClosed) || c.patience.Err() != nil {
-			return t, err
-		}
-		clock.Nap(c.patience, pause, nil)
-	}
+		defer cancel()
+		t, err = c.store.Task(within, id)
+		return !unread(err) || errors.Is(err, bellman.ErrClosed)
+	})
+	return t, err
 }
 
 // sort separates outcomes that a transaction of unknown outcome has committed from those that it
 // has not. It returns those to commit again.
 func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 	for _, o := range ops {
-		f, since := o.flight, c.agenda.taken()
+		f, since := o.flight, c.agenda.moment()
 		t, err := c.readAgain(ctx, f.change.ID)
 		if unread(err) { // the node stops; if the outcome was not written, the attempt is made again
 			c.agenda.drop(false, f.item)

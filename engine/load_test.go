@@ -48,7 +48,7 @@ func TestFullAgenda(t *testing.T) {
 	h.bound = now + horizon.Milliseconds()
 	put := func(look int64) {
 		task := &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: 7, VisibleAt: time.UnixMilli(look)}}
-		if it := h.put(task, h.taken(), now); it != nil || h.items[task.ID] != nil {
+		if it := h.put(task, h.moment(), now); it != nil || h.items[task.ID] != nil {
 			t.Fatalf("a full agenda of %d took another task", len(h.items))
 		}
 	}

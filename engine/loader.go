@@ -56,8 +56,8 @@ type loader struct {
 	pending []*item       // due, waiting for room in their lines
 	share   map[peers]int // number of pending items
 
-	ahead  int64 // tasks due before it were read; Unix ms
-	partly store.Position
+	ahead  int64          // tasks due before it were read; Unix ms
+	partly store.Position // the last task that was read, if the last page ended within that millisecond; zero: it did not
 
 	swept sweep // how deep the next deep sweep goes
 

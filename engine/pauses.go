@@ -104,16 +104,15 @@ func (p *pauses) set(target string, value *figures.Pause) {
 	if p.m == nil {
 		p.m = make(map[string]*figures.Pause)
 	}
-	if isMerchantTarget(target) {
-		if _, was := p.m[target]; was != (value != nil) {
-			p.merchants.Add(map[bool]int64{true: -1, false: 1}[was])
-		}
-	}
+	before := len(p.m)
 	if value == nil {
 		delete(p.m, target)
-		return
+	} else {
+		p.m[target] = value
 	}
-	p.m[target] = value
+	if isMerchantTarget(target) {
+		p.merchants.Add(int64(len(p.m) - before))
+	}
 }
 
 func (p *pauses) get(target string) *figures.Pause {

@@ -139,11 +139,12 @@ func (r *recorder) reconcile(f *flight) {
 // inLog reports whether the log of the task has this attempt already.
 func (r *recorder) inLog(ctx context.Context, f *flight) bool {
 	const most = 100
-	log, err := r.store.Attempts(ctx, f.task.ID, f.attempt.Number-1, most)
-	for pause := clock.FirstPause; err != nil && r.patience.Err() == nil && !errors.Is(err, bellman.ErrClosed); pause = min(2*pause, clock.LastPause) {
-		clock.Nap(r.patience, pause, nil)
+	var log []bellman.Attempt
+	clock.Retry(r.patience, func() (done bool) {
+		var err error
 		log, err = r.store.Attempts(ctx, f.task.ID, f.attempt.Number-1, most)
-	}
+		return err == nil || errors.Is(err, bellman.ErrClosed)
+	})
 	return slices.ContainsFunc(log, func(a bellman.Attempt) bool {
 		return a.Node == f.attempt.Node && a.Started.UnixMilli() == f.attempt.Started.UnixMilli() && a.Took == f.attempt.Took
 	})

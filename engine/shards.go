@@ -66,16 +66,7 @@ func (h *host) Left(shards ...uint16) {
 func (h *host) Lost(shard uint16) { h.announcer.lost(shard) }
 
 func (h *host) Drain(ctx context.Context, shard uint16) bool {
-	if !h.handover.drain(ctx, shard) {
-		return false
-	}
-	for pause := clock.FirstPause; !h.announcer.withdraw(ctx, shard); pause = min(2*pause, clock.LastPause) {
-		if ctx.Err() != nil {
-			return false
-		}
-		clock.Nap(ctx, pause, nil)
-	}
-	return true
+	return h.handover.drain(ctx, shard) && clock.Retry(ctx, func() bool { return h.announcer.withdraw(ctx, shard) })
 }
 
 func (h *host) Stuck(shard uint16) bool { return h.agenda.stuck(shard) }

@@ -27,7 +27,7 @@ func (w *writer) Write(ctx context.Context, ops []*op) error {
 		b.since = w.agenda.follow()
 		defer w.agenda.unfollow(b.since)
 	} else {
-		b.since = w.agenda.taken()
+		b.since = w.agenda.moment()
 	}
 	began := time.Now()
 	if err := w.store.Commit(ctx, &b.Batch); err != nil {

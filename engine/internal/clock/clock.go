@@ -87,6 +87,18 @@ func Nap(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 
 // Pauses between retries while the store fails: the first, and the longest.
 const (
-	FirstPause = 20 * time.Millisecond
-	LastPause  = 2 * time.Second
+	firstPause = 20 * time.Millisecond
+	lastPause  = 2 * time.Second
 )
+
+// Retry calls f until it returns true, with growing pauses. It returns false if ctx ends first. f is
+// called at least once.
+func Retry(ctx context.Context, f func() bool) bool {
+	for pause := firstPause; !f(); pause = min(2*pause, lastPause) {
+		if ctx.Err() != nil {
+			return false
+		}
+		Nap(ctx, pause, nil)
+	}
+	return true
+}
