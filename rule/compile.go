@@ -24,6 +24,9 @@ type expression struct {
 	usesJSON     bool
 }
 
+// String returns the text of the expression.
+func (x *expression) String() string { return x.text }
+
 func compileExpression(text string) (*Rule, error) {
 	env, err := environment()
 	if err != nil {

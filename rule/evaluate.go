@@ -26,11 +26,6 @@ type facts interface {
 	resolve(name string) (any, bool)
 }
 
-// evaluate returns the result of the expression for an answer. f may be nil.
-func (x *expression) evaluate(a *Answer, f facts) (ref.Val, error) {
-	return x.run(&evaluation{answer: a, facts: f})
-}
-
 // run returns the result of the expression. It reuses the parts of the answer that e has parsed.
 func (x *expression) run(e *evaluation) (ref.Val, error) {
 	e.patterns, e.matching = x.patterns, 0

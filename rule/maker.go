@@ -102,6 +102,16 @@ func findBuilt(e ast.Expr, built map[int64]bool) {
 // can contain the whole answer a hundred times.
 type builder struct{ left, most int }
 
+// build returns the result of the expression for encoding/json, of at most most bytes of JSON.
+func (x *expression) build(e *evaluation, most int) (any, error) {
+	out, err := x.run(e)
+	if err != nil {
+		return nil, err
+	}
+	b := builder{left: most, most: most}
+	return b.value(out, maxDepth)
+}
+
 func (b *builder) value(v ref.Val, depth int) (any, error) {
 	if depth == 0 {
 		return nil, fmt.Errorf("rule: the result nests deeper than %d", maxDepth)

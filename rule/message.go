@@ -35,9 +35,6 @@ func CompileField(text string) (*Field, error) {
 	return &Field{x}, nil
 }
 
-// String returns the text of the Field.
-func (f *Field) String() string { return f.text }
-
 // A Reading evaluates several Fields for one message and parses its JSON once. It is not safe for
 // concurrent use.
 type Reading struct {
@@ -66,12 +63,7 @@ func (r *Reading) JSON() error {
 // map[string]any, of at most MaxMessageValue bytes of JSON. The error wraps ErrMissing if the
 // message lacks a field that the expression names.
 func (f *Field) Evaluate(r *Reading) (any, error) {
-	out, err := f.run(&r.evaluation)
-	if err != nil {
-		return nil, err
-	}
-	b := builder{left: MaxMessageValue, most: MaxMessageValue}
-	return b.value(out, maxDepth)
+	return f.build(&r.evaluation, MaxMessageValue)
 }
 
 func messageVariables() []cel.EnvOption {

@@ -56,9 +56,6 @@ func CompilePart(text string) (*Part, error) {
 	return &Part{x}, nil
 }
 
-// String returns the text of the Part.
-func (p *Part) String() string { return p.text }
-
 // A Telling evaluates several Parts for one notification and parses its JSON once. It is not safe for
 // concurrent use.
 type Telling struct{ evaluation }
@@ -73,12 +70,7 @@ func Tell(n *Notification) *Telling {
 // Evaluate returns a value as [Value.Evaluate] does. The error wraps ErrMissing if the notification lacks a
 // field that the expression names.
 func (p *Part) Evaluate(t *Telling) (any, error) {
-	out, err := p.run(&t.evaluation)
-	if err != nil {
-		return nil, err
-	}
-	b := builder{left: MaxValue, most: MaxValue}
-	return b.value(out, maxDepth)
+	return p.build(&t.evaluation, MaxValue)
 }
 
 type partFacts struct {

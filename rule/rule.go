@@ -107,7 +107,7 @@ func (r *Rule) Accepts(a *Answer) (bool, error) {
 	if r.plain != nil {
 		return r.plain(a), nil
 	}
-	out, err := r.evaluate(a, nil)
+	out, err := r.run(&evaluation{answer: a})
 	return err == nil && out == types.True, err
 }
 
@@ -120,9 +120,6 @@ func (a *Answer) cut() *Answer {
 	short.Body = a.Body[:MaxBody]
 	return &short
 }
-
-// String returns the text of the rule.
-func (r *Rule) String() string { return r.text }
 
 // Warnings returns sentences that say where the rule accepts more than its author may expect. Most
 // rules have none.

@@ -34,19 +34,11 @@ func CompileValue(text string) (*Value, error) {
 	return &Value{x}, nil
 }
 
-// String returns the text of the Value.
-func (v *Value) String() string { return v.text }
-
 // Evaluate returns a value for encoding/json: nil, bool, string, int64, uint64, float64, []any or
 // map[string]any, of at most MaxValue bytes of JSON. The error wraps ErrMissing if the answer lacks
 // a field that the expression names.
 func (v *Value) Evaluate(a *Answer, facts Facts) (any, error) {
-	out, err := v.evaluate(a.cut(), &facts)
-	if err != nil {
-		return nil, err
-	}
-	b := builder{left: MaxValue, most: MaxValue}
-	return b.value(out, maxDepth)
+	return v.build(&evaluation{answer: a.cut(), facts: &facts}, MaxValue)
 }
 
 // factVariables are those of Facts.
