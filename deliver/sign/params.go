@@ -72,7 +72,7 @@ func newParams(secrets [][]byte, scheme string, p Params) (*params, error) {
 		if p.Case == "lower" {
 			return hex.EncodeToString(sum), nil
 		}
-		return strings.ToUpper(hex.EncodeToString(sum)), nil
+		return upperHex(sum), nil
 	}}, nil
 }
 

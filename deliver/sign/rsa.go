@@ -118,8 +118,10 @@ func (v *RSAVerifier) Serial() string {
 	if v.Certificate == nil {
 		return ""
 	}
-	return strings.ToUpper(hex.EncodeToString(v.Certificate.SerialNumber.Bytes()))
+	return upperHex(v.Certificate.SerialNumber.Bytes())
 }
+
+func upperHex(b []byte) string { return strings.ToUpper(hex.EncodeToString(b)) }
 
 // Verify reports whether signature, in base64, is a valid signature of text.
 func (v *RSAVerifier) Verify(text []byte, signature string) bool {

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -106,14 +105,14 @@ func parseWechatKey(secret []byte) (*wechat, error) {
 
 func serialOf(key *rsa.PrivateKey, certificate *x509.Certificate) (string, error) {
 	if certificate != nil {
-		return strings.ToUpper(hex.EncodeToString(certificate.SerialNumber.Bytes())), nil
+		return upperHex(certificate.SerialNumber.Bytes()), nil
 	}
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	if err != nil {
 		return "", errors.New("RSA key has no public part")
 	}
 	sum := sha256.Sum256(public)
-	return strings.ToUpper(hex.EncodeToString(sum[:20])), nil
+	return upperHex(sum[:20]), nil
 }
 
 func (w *wechat) Sign(m *Message) error {
