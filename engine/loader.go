@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -123,6 +124,14 @@ func (l *loader) take(due []*item) {
 		l.share[it.peers]++
 	}
 	l.pending = append(l.pending, due...)
+}
+
+// readRange reads one page of a range into l.page, and adds it to the agenda.
+func (l *loader) readRange(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, now time.Time) (err error) {
+	since := l.agenda.beginRead(0)
+	l.page, err = l.store.Due(ctx, shards, from, to, limit, l.page[:0])
+	l.take(l.agenda.endRead(since, l.page, 0, now.UnixMilli(), nil))
+	return err
 }
 
 // among returns the shards in the list that this node owns.

@@ -54,11 +54,3 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 	l.spans = slices.Delete(l.spans, 0, 1)
 	return len(l.spans) > 0, nil
 }
-
-// readRange reads one page of a range into l.page, and adds it to the agenda.
-func (l *loader) readRange(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, now time.Time) (err error) {
-	since := l.agenda.beginRead(0)
-	l.page, err = l.store.Due(ctx, shards, from, to, limit, l.page[:0])
-	l.take(l.agenda.endRead(since, l.page, 0, now.UnixMilli(), nil))
-	return err
-}
