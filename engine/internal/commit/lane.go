@@ -99,7 +99,8 @@ type Lane[O Op] struct {
 	ill     error // why nothing can be written at present; only outcomes are accepted then
 	wake    chan struct{}
 
-	apart []*apart[O] // isolated ops, the next to retry first; owned by the goroutine of Run
+	apart []*apart[O] // isolated ops, the next to retry first; owned by the goroutine of Run, except for the length
+	aside atomic.Int64
 
 	unwell   atomic.Bool  // ill is not nil
 	happened atomic.Int64 // outcomes in queue
@@ -316,6 +317,9 @@ func (l *Lane[O]) Waiting() int {
 	defer l.mu.Unlock()
 	return l.weight
 }
+
+// Apart returns the number of isolated outcomes.
+func (l *Lane[O]) Apart() int { return int(l.aside.Load()) }
 
 // Hasten ends the gathering, for a stop: from now on groups are written at once, and isolated ops
 // are retried now and at short intervals.

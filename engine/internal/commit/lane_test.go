@@ -243,8 +243,8 @@ func TestRefusedRow(t *testing.T) {
 						for i, o := range ops {
 							switch {
 							case i == bad && happened:
-								if len(o.done) > 0 || len(l.apart) != 1 {
-									t.Errorf("the rejected outcome was given up, or %d ops are apart; want 1 apart", len(l.apart))
+								if len(o.done) > 0 || l.Apart() != 1 {
+									t.Errorf("the rejected outcome was given up, or %d ops are apart; want 1 apart", l.Apart())
 								}
 							case i == bad:
 								if err := <-o.done; !errors.Is(err, errRow) {
@@ -272,8 +272,8 @@ func TestRefusedRow(t *testing.T) {
 							h.refuse = nil
 							h.mu.Unlock()
 							pass(lastApart)
-							if err := <-ops[bad].done; err != nil || len(l.apart) != 0 {
-								t.Errorf("after the store accepted the row: %v, %d apart; want it written, and none apart", err, len(l.apart))
+							if err := <-ops[bad].done; err != nil || l.Apart() != 0 {
+								t.Errorf("after the store accepted the row: %v, %d apart; want it written, and none apart", err, l.Apart())
 							}
 						}
 						impatient()
@@ -315,8 +315,8 @@ func TestStoreThatRejectsEverything(t *testing.T) {
 				h.refuse, h.probe = nil, nil
 				h.mu.Unlock()
 				pass(3 * time.Second)
-				if len(h.written) != n || l.Ill() || len(l.apart) > 0 {
-					t.Errorf("%d of %d outcomes written, Ill() = %t, %d apart; want all written, not ill, none apart", len(h.written), n, l.Ill(), len(l.apart))
+				if len(h.written) != n || l.Ill() || l.Apart() > 0 {
+					t.Errorf("%d of %d outcomes written, Ill() = %t, %d apart; want all written, not ill, none apart", len(h.written), n, l.Ill(), l.Apart())
 				}
 				if len(h.health) != 2 || h.health[0] == nil || h.health[1] != nil {
 					t.Errorf("health reported to the host %v; want one failure and its end", h.health)
@@ -383,8 +383,8 @@ func TestStopRetriesRejectedRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		pass(20 * time.Minute)
-		if len(l.apart) != 1 {
-			t.Fatalf("%d rows are apart; want 1", len(l.apart))
+		if l.Apart() != 1 {
+			t.Fatalf("%d rows are apart; want 1", l.Apart())
 		}
 		h.mu.Lock()
 		h.refuse = nil

@@ -215,6 +215,7 @@ func (l *Lane[O]) refuse(o O, err error, wait time.Duration) int {
 	again := time.Now().Add(wait)
 	i := sort.Search(len(l.apart), func(i int) bool { return l.apart[i].again.After(again) })
 	l.apart = slices.Insert(l.apart, i, &apart[O]{o, wait, again})
+	l.aside.Store(int64(len(l.apart)))
 	return 1
 }
 
@@ -227,12 +228,14 @@ func (l *Lane[O]) tryApart(ctx context.Context) {
 			ops = append(ops, a.op)
 		}
 		l.apart = nil
+		l.aside.Store(0)
 		l.host.GiveUp(ops)
 		l.work.Finish(len(ops))
 		return
 	}
 	a := l.apart[0]
 	l.apart = slices.Delete(l.apart, 0, 1)
+	l.aside.Store(int64(len(l.apart)))
 	l.begin() // other ops wait for this one too
 	again, refused, err := l.round(ctx, []O{a.op})
 	left := 0
