@@ -62,11 +62,3 @@ func ParseChanges(text []byte) (list []store.Changed, err error) {
 	}
 	return list, nil
 }
-
-// Answered appends the FirstByte and the Header of an attempt, if it has any of them.
-func Answered(b []byte, a *bellman.Attempt) []byte {
-	if a.Timing.FirstByte == 0 && a.Header == "" {
-		return b
-	}
-	return Text(binary.AppendVarint(b, int64(a.Timing.FirstByte)), a.Header)
-}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -109,7 +110,7 @@ func (g *stage) placeWrites() (writes []*Statement) {
 		case was:
 			gone, goneKeys = append(gone, id), append(goneKeys, []byte(c.order.Key))
 		default:
-			ids, seqs, supersede = append(ids, id), append(seqs, c.status.Place), append(supersede, bit(c.order.Supersedes))
+			ids, seqs, supersede = append(ids, id), append(seqs, c.status.Place), append(supersede, int64(pack.Bit(c.order.Supersedes)))
 			queues, keys = append(queues, []byte(c.queue)), append(keys, []byte(c.order.Key))
 		}
 	}

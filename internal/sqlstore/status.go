@@ -46,7 +46,7 @@ func (t *statusTable) add(id bellman.ID, c *current) {
 	if c.last == nil {
 		t.last = append(t.last, nil)
 	} else {
-		t.last = append(t.last, packAttempt(c.last))
+		t.last = append(t.last, packAttempt(id, c.last))
 	}
 }
 

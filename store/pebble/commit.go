@@ -422,7 +422,7 @@ func (s *Store) change(c *store.Change) error {
 	}
 	if c.Attempt != nil {
 		g.key = attemptKey(g.key[:0], c.ID, c.Attempt.Number)
-		g.row = appendAttempt(g.row[:0], c.ID, c.Attempt)
+		g.row = pack.Attempt(g.row[:0], c.ID, c.Attempt)
 		if err := s.set(g.key, g.row); err != nil {
 			return err
 		}

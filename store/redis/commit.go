@@ -205,7 +205,7 @@ func (c *call) changes(list []store.Change) {
 			last = packAttempt(ch.ID, ch.Attempt)
 		}
 		c.put(ch.ID[:], binary.BigEndian.AppendUint32(nil, ch.Version), appendHead(nil, &to), score(&to),
-			packStatus(nil, &to, created(ch.ID)), last)
+			packStatus(nil, &to, pack.Created(ch.ID)), last)
 		c.chain(ch.Ordering, to.Place)
 		if ch.Audit == nil {
 			c.put("", "")

@@ -162,7 +162,7 @@ func (s *Store) begin(ctx context.Context, a Address, o Options) error {
 		return fmt.Errorf("%w named %s here", ErrNoStore, s.prefix)
 	}
 	if version != strconv.Itoa(format) {
-		return fmt.Errorf("the store %s is of format %s, and this program knows format %d: use the newer program", s.prefix, version, format)
+		return fmt.Errorf("the store %s is of format %s, and this program knows format %d: use the program that created it, or another prefix", s.prefix, version, format)
 	}
 	if s.shards, err = strconv.Atoi(count); err != nil || s.shards < 1 {
 		return fmt.Errorf("the store %s says that it has %q shards", s.prefix, count)
