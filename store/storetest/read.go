@@ -117,6 +117,36 @@ var reads = []promise{
 			}
 		}
 	}},
+	{"a task is found, with its newest attempt, while it ends and is pending again", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for n := range int32(100) {
+				to := bellman.Status{Due: t0, VisibleAt: t0}
+				if n%2 == 0 {
+					to = ended(bellman.State(1+n/2%3), t0)
+				}
+				to.Attempts = n + 1
+				b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: uint32(n) + 1, To: to, Attempt: &bellman.Attempt{Number: int(n) + 1, Due: t0, Started: t0}}}}
+				if err := t.s.Commit(t.Context(), b); err != nil || b.Changes[0].Err != nil {
+					t.Errorf("Commit() = %v, Err = %v", err, b.Changes[0].Err)
+				}
+			}
+		}()
+		defer func() { <-done }()
+		for reading := true; reading; {
+			select {
+			case <-done:
+				reading = false
+			default:
+			}
+			if got := t.get(task.ID); got.Attempts > 0 && (got.Last == nil || got.Last.Number != int(got.Attempts)) {
+				t.Fatalf("Task() has %d attempts, and Last is %+v", got.Attempts, got.Last)
+			}
+		}
+	}},
 	{"the newest attempt is found although a later one left no record", func(t *suite) {
 		task := t.task(t0)
 		t.add(task)
