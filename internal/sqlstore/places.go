@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -132,7 +131,7 @@ type place struct {
 }
 
 func (p place) compare(q place) int {
-	return cmp.Or(cmp.Compare(p.seq, q.seq), bytes.Compare(p.id[:], q.id[:]))
+	return cmp.Or(cmp.Compare(p.seq, q.seq), p.id.Compare(q.id))
 }
 
 // Chain reads the pending tasks of an ordering key. One statement makes the result consistent.

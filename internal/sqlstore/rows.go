@@ -33,13 +33,7 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// atHost reports whether an address is at a host, which may be given with or without its port.
-func atHost(address, host string) bool {
-	u, err := url.Parse(address)
-	return err == nil && (u.Host == host || u.Hostname() == host)
-}
-
-// format begins each packed column, which may one day be written differently.
+// format is the first byte of each packed column, so that a later version can use another encoding.
 const format = 1
 
 // read begins to read a packed column.
@@ -61,11 +55,11 @@ func parseCold(b []byte, t, other *bellman.Task) error {
 	return p.End()
 }
 
-// coldColumns are those that readCold reads, of bellman_task as t.
+// coldColumns are the columns that a coldRow reads, of bellman_task as t.
 const coldColumns = `t.id, t.queue, t.task_key, t.merchant_no, t.order_no, t.event, t.url, t.body, t.rest`
 
-// same returns b as a string: text itself if they are equal. Most tasks that are read together have
-// the queue, the schedule and the address of the task before.
+// same returns b as a string. If text is equal to b, same returns text and allocates nothing: most
+// tasks have the queue, event and address of the task that was read before.
 func same(text string, b []byte) string {
 	if string(b) == text {
 		return text
@@ -133,7 +127,7 @@ func packStatus(st *bellman.Status) []byte {
 	return b
 }
 
-// status is what the row says. Nothing of it points into the row.
+// status decodes the row. The result does not alias the row.
 func (r *statusRow) status() (bellman.Status, error) {
 	st := bellman.Status{State: bellman.State(r.state), Version: uint32(r.version), Shard: uint16(r.shard), Attempts: int32(r.attempts)}
 	p := read(r.rest)
@@ -204,7 +198,7 @@ func parseAttempt(id bellman.ID, b []byte) (*bellman.Attempt, error) {
 	return a, nil
 }
 
-// attemptColumns are those that an attemptRow reads.
+// attemptColumns are the columns that an attemptRow reads.
 const attemptColumns = `task_id, number, cause, due, started, took_ns, result, status, action, response, error, node, timing, reading, header`
 
 type attemptRow struct {

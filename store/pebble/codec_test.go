@@ -25,7 +25,7 @@ func TestKeyOrder(t *testing.T) {
 		p, q := id.Draw(t, "p"), id.Draw(t, "q")
 		want := strings.Compare(a, b)
 		if want == 0 {
-			want = compareID(p, q)
+			want = p.Compare(q)
 		}
 		for name, key := range map[string]func([]byte, string, bellman.ID) []byte{"merchant": merchantKey, "order": orderKey} {
 			if got := bytes.Compare(key(nil, a, p), key(nil, b, q)); got != want {

@@ -25,11 +25,11 @@ func get(r lsm.Reader, key []byte, f func(row []byte) error) error {
 	return errors.Join(f(row), closer.Close())
 }
 
-// status reads the status of a pending or ended task. key is scratch.
-func (s *Store) status(r lsm.Reader, id bellman.ID, key *[]byte) (st status, err error) {
+// status reads the status of a pending or ended task.
+func (s *Store) status(r lsm.Reader, id bellman.ID) (st status, err error) {
+	var key [32]byte
 	for _, state := range [...]bellman.State{bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled} {
-		*key = statusKey((*key)[:0], state, id)
-		err = get(r, *key, func(row []byte) error { return parseStatus(row, id, &st) })
+		err = get(r, statusKey(key[:0], state, id), func(row []byte) error { return parseStatus(row, id, &st) })
 		if !errors.Is(err, bellman.ErrNotFound) {
 			return st, err
 		}
@@ -107,9 +107,7 @@ func (s *Store) task(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	var key [32]byte
-	scratch := key[:0]
-	st, err := s.status(r, id, &scratch)
+	st, err := s.status(r, id)
 	if err != nil {
 		return nil, fmt.Errorf("task %s: status: %w", id, err)
 	}
