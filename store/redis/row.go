@@ -19,7 +19,7 @@ import (
 // format begins each row, so that a later version can use another encoding.
 const format = 2
 
-// headSize is how long the head of a row is, which ends with the digest.
+// headSize is the length of the head of a row. The digest is the end of the head.
 const (
 	headSize = 64
 	digestAt = headSize - len(bellman.Digest{})
@@ -157,7 +157,7 @@ func parseCold(b []byte, t *bellman.Task) error {
 	return p.Err()
 }
 
-// What a status has that not every one has.
+// Bits for the optional fields of a status.
 const (
 	hasBefore = 1 << iota
 	hasPlace
