@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -144,8 +145,8 @@ var migrations = [][]string{{
 }}
 
 // Migrate brings the schema of a database to the present layout and creates what is missing. It can
-// be run any number of times, by several processes at once. Shards are created with the schema;
-// their number never changes. If the schema is up to date, Migrate needs no right to create tables.
+// be run any number of times, by several processes at once. Shards, 64 if their number is zero, are
+// created with the schema; their number never changes. If the schema is up to date, Migrate needs no right to create tables.
 func Migrate(ctx context.Context, d Driver, shards int) error {
 	if err := d.Check(ctx); err != nil {
 		return err
@@ -169,8 +170,8 @@ func Migrate(ctx context.Context, d Driver, shards int) error {
 				version++
 				continue
 			}
-			// Where several servers are one database, each has an Alone of its own, and
-			// another may have taken this step at the same time.
+			// Alone excludes the clients of one server only. On another member of a cluster, such as
+			// Galera, a process may have run this step at the same time.
 			if kind := d.Kind(err); tries == stepTries || kind != Duplicate && kind != Retry && kind != Blocked {
 				return fmt.Errorf("migrate schema to version %d: %w", version+1, err)
 			}
@@ -183,7 +184,7 @@ func Migrate(ctx context.Context, d Driver, shards int) error {
 	})
 }
 
-// stepTries is how often a step that another process takes at the same time is tried again.
+// stepTries is the number of retries of a step that another process runs at the same time.
 const stepTries = 10
 
 func migrate(ctx context.Context, d Driver, version, shards int) error {
@@ -198,7 +199,7 @@ func migrate(ctx context.Context, d Driver, version, shards int) error {
 	}
 	statements := []*Statement{{Name: "note version", Text: `INSERT INTO bellman_schema (version, applied, shards) VALUES (?, {now}, (SELECT COUNT(*) FROM bellman_shard))`, Args: []any{int64(version + 1)}}}
 	if version == 0 {
-		statements = append([]*Statement{newShards(shards)}, statements...)
+		statements = append([]*Statement{newShards(cmp.Or(shards, 64))}, statements...)
 	}
 	if err := tx.Send(ctx, statements...); err != nil {
 		tx.Rollback()
