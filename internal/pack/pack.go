@@ -1,5 +1,6 @@
 // Package pack encodes and decodes the rows of the stores: short numbers, texts with their length
-// in front, times in milliseconds. Each store defines the fields of its rows and their order.
+// in front, times in milliseconds, attempts, and the fields of a task that all stores encode alike.
+// Each store defines the rest of its rows.
 package pack
 
 import (
