@@ -103,7 +103,7 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 			}
 		}
 		for _, d := range b.Docs {
-			if d.Was != nil && !bytes.Equal(s.docs[[2]string{d.Kind, d.Name}], d.Was) { // none is as good as empty: no value is
+			if d.Was != nil && !bytes.Equal(s.docs[[2]string{d.Kind, d.Name}], d.Was) { // a missing document fits an empty Was, because no value is empty
 				return fmt.Errorf("%w: document %s/%s", bellman.ErrConflict, d.Kind, d.Name)
 			}
 		}

@@ -89,7 +89,7 @@ func packCold(b []byte, t *bellman.Task) []byte {
 	for _, s := range [...]string{t.Event, t.Method, t.Schedule, t.Success, t.Repeat} {
 		b = appendWord(b, s)
 	}
-	// The endpoint is mostly how the URL begins.
+	// The endpoint is usually a prefix of the URL.
 	same := 0
 	for same < min(len(t.Endpoint), len(t.URL)) && t.Endpoint[same] == t.URL[same] {
 		same++
