@@ -15,7 +15,7 @@ PICTURES ?= $(CURDIR)/screenshots
 LONG     ?= 5m
 SITE     ?= $(CURDIR)/site
 # The version from which dist-test upgrades: the newest tag; a commit while there is no tag.
-BEFORE   ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo 707ed7f)
+BEFORE   ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo cd438ae8)
 ROUNDS   ?= 20
 # A directory with a copy of the database: file:///path.
 VULNDB   ?= https://vuln.go.dev

@@ -1,6 +1,7 @@
 package bellman
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
@@ -86,6 +87,9 @@ func (id ID) String() string {
 	hex.Encode(b[24:], id[10:])
 	return string(b[:])
 }
+
+// Compare returns -1, 0 or 1 if id is below, equal to or above other.
+func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
 
 // Time returns when the id was made, in milliseconds and UTC.
 func (id ID) Time() time.Time {

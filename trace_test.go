@@ -97,12 +97,13 @@ func FuzzParseTrace(f *testing.F) {
 	})
 }
 
-func TestDigestLeavesTraceOut(t *testing.T) {
+func TestDigestLeavesOriginOut(t *testing.T) {
 	one := bellman.Task{Queue: "q", Key: "k", Body: []byte("b")}
 	other := one
 	other.SetTrace(bellman.ParseTrace(parent, "a=1"))
+	other.SetCreatedBy("a key")
 	if one.Digest() != other.Digest() {
-		t.Error("the Digest depends on the Trace, so a repeated request would be a conflict")
+		t.Error("the Digest depends on the Trace or on CreatedBy, so a repeated request would be a conflict")
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -61,6 +62,24 @@ type Filter struct {
 
 	CreatedFrom time.Time `json:"created_from,omitzero"` // inclusive
 	CreatedTo   time.Time `json:"created_to,omitzero"`   // exclusive
+}
+
+// Fits reports whether f chooses a task.
+func (f *Filter) Fits(t *bellman.Task) bool {
+	same := func(want, have string) bool { return want == "" || want == have }
+	return same(f.Queue, t.Queue) && same(f.Key, t.Key) && same(f.MerchantNo, t.MerchantNo) && same(f.OrderNo, t.OrderNo) && same(f.Event, t.Event) &&
+		(f.State == nil || *f.State == t.State) && f.AtHost(t.URL) &&
+		(f.CreatedFrom.IsZero() || t.ID.Compare(bellman.FirstID(f.CreatedFrom)) >= 0) &&
+		(f.CreatedTo.IsZero() || t.ID.Compare(bellman.FirstID(f.CreatedTo)) < 0)
+}
+
+// AtHost reports whether f chooses tasks of this URL.
+func (f *Filter) AtHost(address string) bool {
+	if f.URLHost == "" {
+		return true
+	}
+	u, err := url.Parse(address)
+	return err == nil && (u.Host == f.URLHost || u.Hostname() == f.URLHost)
 }
 
 // A DocFilter chooses documents of one kind.

@@ -79,7 +79,7 @@ type Tasks interface {
 	Chain(ctx context.Context, queue, orderingKey string, id bellman.ID, limit int) (Chain, error)
 }
 
-// A Chain is what the pending tasks of one ordering key look like to one of them.
+// A Chain describes the pending tasks of one ordering key, as seen from one of them.
 type Chain struct {
 	First        []bellman.ID // the first tasks of the chain, at most as many as were asked for
 	SupersededBy bellman.ID   // the last task behind this one that supersedes; zero: there is none
@@ -117,7 +117,8 @@ const MaxSkew = time.Second
 // MaxTime is the largest VisibleAt, Unix ms. A store may keep times as 64-bit floating-point numbers.
 const MaxTime = 1<<53 - 1
 
-// An Entry is what the due index says of a task: enough to wait for it, without its content.
+// An Entry is a task's entry in the due index. An engine waits for the task with it, and reads the
+// content of the task later.
 type Entry struct {
 	ID        bellman.ID
 	VisibleAt int64 // Unix ms; when the owner of the shard looks at the task

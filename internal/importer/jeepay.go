@@ -28,7 +28,7 @@ func Jeepay(ctx context.Context, address string, o Options) (Source, error) {
 	}
 	return &table{
 		db:    db,
-		zone:  zone(o),
+		zone:  cmp.Or(o.Zone, time.Local),
 		query: "SELECT " + selected + " FROM " + quoted(name) + " WHERE state = 1 AND notify_id > ? ORDER BY notify_id LIMIT ?",
 		after: int64(0),
 		scan:  o.jeepay,

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,7 +151,7 @@ func CSV(in io.Reader, queue string) (Source, error) {
 		name = strings.TrimSpace(name)
 		names[i] = name
 		if _, is := columns[name]; !is && !strings.HasPrefix(name, "header.") {
-			return nil, fmt.Errorf("line 1: column %.64q is unknown: want %s or header.NAME", name, strings.Join(known(), ", "))
+			return nil, fmt.Errorf("line 1: column %.64q is unknown: want %s or header.NAME", name, strings.Join(slices.Sorted(maps.Keys(columns)), ", "))
 		}
 		if seen[name] {
 			return nil, fmt.Errorf("line 1: column %.64q is there twice: want it once", name)
@@ -200,15 +201,6 @@ func halfResumed(r *client.Resume) error {
 		return fmt.Errorf("last: is missing after %d attempts: want when the last of them began, such as 2026-11-20T15:04:05Z", r.Attempts)
 	}
 	return nil
-}
-
-func known() []string {
-	var names []string
-	for name := range columns {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // lines is a source that reads one row after another.

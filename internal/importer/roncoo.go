@@ -29,20 +29,20 @@ func Roncoo(ctx context.Context, address string, o Options) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	scan := o.roncoo
+	rule := "" // each row has its own
 	if len(missing) > 0 {
-		scan = o.fixedRoncoo
+		rule = fixedRule
 		if o.Note != nil {
 			o.Note("table " + name + " has no column notify_rule, as of roncoo-pay before it kept a rule with each row: the rule of that time is taken for all, minutes " + fixedRule)
 		}
 	}
 	return &table{
 		db:   db,
-		zone: zone(o),
+		zone: cmp.Or(o.Zone, time.Local),
 		query: "SELECT " + selected + " FROM " + quoted(name) +
 			" WHERE status IN ('CREATED', 'HTTP_REQUEST_SUCCESS', 'HTTP_REQUEST_FALIED', 'HTTP_REQUEST_FAILED') AND id > ? ORDER BY id LIMIT ?",
 		after: "",
-		scan:  scan,
+		scan:  func(rows *sql.Rows, c clock) (any, Row, error) { return o.roncoo(rows, c, rule) },
 	}, nil
 }
 
@@ -54,16 +54,8 @@ const (
 	fixedLimit = 5
 )
 
-func (o Options) fixedRoncoo(rows *sql.Rows, c clock) (key any, row Row, err error) {
-	return o.roncooRow(rows, c, fixedRule)
-}
-
-func (o Options) roncoo(rows *sql.Rows, c clock) (key any, row Row, err error) {
-	return o.roncooRow(rows, c, "")
-}
-
-// roncooRow reads a row. fixed is its rule if the table has no column for it.
-func (o Options) roncooRow(rows *sql.Rows, c clock, fixed string) (key any, row Row, err error) {
+// roncoo reads a row. fixed is its rule if the table has no column for it; otherwise empty.
+func (o Options) roncoo(rows *sql.Rows, c clock, fixed string) (key any, row Row, err error) {
 	var id, url string
 	var rule, order, merchant, status sql.NullString
 	var created, edited sql.NullTime
@@ -132,11 +124,4 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-func zone(o Options) *time.Location {
-	if o.Zone == nil {
-		return time.Local
-	}
-	return o.Zone
 }

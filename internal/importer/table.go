@@ -23,7 +23,6 @@ type Options struct {
 	Table  string         // default: the other system's own name
 	Zone   *time.Location // of its DATETIMEs; default time.Local
 	Method string         // of the requests; default: as the other system
-	Now    time.Time      // the start of rows without attempts; default time.Now
 
 	// Note is called with texts about values that are read differently from what the table says; nil: it is
 	// not called.
@@ -36,7 +35,7 @@ var ErrAddress = errors.New("is no address of a database: want mysql://USER:PASS
 // A table reads the unfinished rows of a table in pages, ordered by key.
 type table struct {
 	db    *sql.DB
-	query string // has three placeholders: the last key twice, and the number of rows
+	query string // has two placeholders: the last key that was read, and the number of rows
 	after any
 	scan  func(*sql.Rows, clock) (key any, row Row, err error)
 	zone  *time.Location // of its DATETIMEs
@@ -199,7 +198,7 @@ func (t *table) Next(ctx context.Context, limit int) ([]Row, error) {
 
 func (t *table) Close() error { return t.db.Close() }
 
-// resume returns the state of a task after a number of attempts; the last one began at last.
+// resume returns the state of a task after a number of attempts, of which the latest began at last.
 func resume(attempts int, last, began sql.NullTime) *client.Resume {
 	if attempts == 0 {
 		return nil

@@ -29,17 +29,8 @@ func (r *run) beside(ctx context.Context) (differed int, err error) {
 
 // documents makes the documents of a kind equal in the target.
 func (r *run) documents(ctx context.Context, kind string) (differed int, err error) {
-	source, target := docsOf(r.From, kind), docsOf(r.To, kind)
+	source, target := &documents{s: r.From, kind: kind}, &documents{s: r.To, kind: kind}
 	b := &store.Batch{Leases: r.fence()}
-	flush := func() error {
-		differed += len(b.Docs)
-		if len(b.Docs) == 0 {
-			return nil
-		}
-		_, err := r.commit(ctx, b)
-		b.Docs = nil
-		return err
-	}
 	want, err := source.next(ctx)
 	if err != nil {
 		return 0, err
@@ -62,13 +53,24 @@ func (r *run) documents(ctx context.Context, kind string) (differed int, err err
 			}
 		}
 		if err == nil && len(b.Docs) >= page {
-			err = flush()
+			err = r.flush(ctx, b, &differed)
 		}
 	}
-	if err != nil {
-		return differed, err
+	if err == nil {
+		err = r.flush(ctx, b, &differed)
 	}
-	return differed, flush()
+	return differed, err
+}
+
+// flush commits the documents and audit records of b, counts them, and removes them from b.
+func (r *run) flush(ctx context.Context, b *store.Batch, differed *int) error {
+	n := len(b.Docs) + len(b.Audits)
+	if *differed += n; n == 0 {
+		return nil
+	}
+	_, err := r.commit(ctx, b)
+	b.Docs, b.Audits = nil, nil
+	return err
 }
 
 // documents iterates over the documents of a kind, by name.
@@ -79,8 +81,6 @@ type documents struct {
 	held  []store.Doc
 	over  bool
 }
-
-func docsOf(s store.Pages, kind string) *documents { return &documents{s: s, kind: kind} }
 
 // next returns the next document; nil at the end.
 func (d *documents) next(ctx context.Context) (*store.Doc, error) {
@@ -102,17 +102,8 @@ func (d *documents) next(ctx context.Context) (*store.Doc, error) {
 // audits appends the records that the target lacks. Records have no names: the records of each millisecond are
 // compared by value and number.
 func (r *run) audits(ctx context.Context) (differed int, err error) {
-	source, target := auditsOf(r.From), auditsOf(r.To)
+	source, target := &audits{s: r.From}, &audits{s: r.To}
 	b := &store.Batch{Leases: r.fence()}
-	flush := func() error {
-		differed += len(b.Audits)
-		if len(b.Audits) == 0 {
-			return nil
-		}
-		_, err := r.commit(ctx, b)
-		b.Audits = nil
-		return err
-	}
 	have, err := target.next(ctx)
 	if err != nil {
 		return 0, err
@@ -123,7 +114,8 @@ func (r *run) audits(ctx context.Context) (differed int, err error) {
 			return differed, err
 		}
 		if want == nil {
-			return differed, flush()
+			err := r.flush(ctx, b, &differed)
+			return differed, err
 		}
 		at := want[0].At
 		for have != nil && have[0].At.After(at) {
@@ -142,7 +134,7 @@ func (r *run) audits(ctx context.Context) (differed int, err error) {
 		slices.Reverse(want) // the newest came first
 		b.Audits = append(b.Audits, want...)
 		if len(b.Audits) >= page {
-			if err := flush(); err != nil {
+			if err := r.flush(ctx, b, &differed); err != nil {
 				return differed, err
 			}
 		}
@@ -156,8 +148,6 @@ type audits struct {
 	held   []store.Audit
 	over   bool
 }
-
-func auditsOf(s store.Pages) *audits { return &audits{s: s} }
 
 // next returns all records of the next millisecond; none at the end.
 func (l *audits) next(ctx context.Context) (group []store.Audit, err error) {

@@ -1,17 +1,16 @@
-// Package migrate moves everything of one store to another: tasks in all states with
-// their attempts, documents and audit records. What it needs of the two is the
-// contract of store.Store alone.
+// Package migrate moves everything from one store to another: tasks in all states with their
+// attempts, documents and audit records. It uses the methods of store.Store only.
 //
-// A move is one thing done again and again until nothing differs: both stores are
-// read side by side, newest first, and what the target lacks is written there. So
-// a move that was killed is simply begun again. In order:
+// A move repeats one pass until nothing differs: it reads both stores side by side, newest tasks
+// first, and writes to the target what the target lacks. After a crash, start the move again: it
+// continues. The steps are:
 //
-//	copying   the source is marked; its servers may go on, if its store lets others in
-//	closing   the servers of the source must stop, and none starts on it again
-//	(fence)   the shards of both stores are claimed, so that no old owner writes an outcome
-//	(passes)  until one finds nothing that differs
-//	moved     the source says where its tasks went; then the target's mark is taken away
+//	copying   the source is marked; its servers may continue if its store allows a second process
+//	closing   the servers of the source must stop, and none can start on it again
+//	(fence)   the shards of both stores are claimed, so that no former owner records an outcome
+//	(passes)  until one pass finds no difference
+//	moved     the source names the store that has its tasks now; then the target's mark is removed
 //
-// From the first word written to it until the last, the target has a mark with
-// which no server starts (Refuse): so no task is ever fired from two stores.
+// The target has a mark from the first write to the last. No server starts on a marked store
+// (Refuse), so no task is attempted from two stores.
 package migrate

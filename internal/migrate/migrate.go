@@ -47,7 +47,7 @@ func Counted(ctx context.Context, s store.Store, kinds []string) (c Count, err e
 		c.Ended += d.Succeeded + d.Failed + d.Cancelled
 	}
 	for _, kind := range kinds {
-		d := docsOf(s, kind)
+		d := &documents{s: s, kind: kind}
 		for {
 			doc, err := d.next(ctx)
 			if err != nil {
@@ -59,7 +59,7 @@ func Counted(ctx context.Context, s store.Store, kinds []string) (c Count, err e
 			c.Docs++
 		}
 	}
-	a := auditsOf(s)
+	a := &audits{s: s}
 	for {
 		group, err := a.next(ctx)
 		if err != nil {

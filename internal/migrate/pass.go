@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -132,7 +131,7 @@ func (l *tasks) down(ctx context.Context, to bellman.ID) (map[bellman.ID]*bellma
 			return found, err
 		}
 		for i, t := range part {
-			if bytes.Compare(t.ID[:], to[:]) < 0 {
+			if t.ID.Compare(to) < 0 {
 				l.held = part[i:]
 				return found, nil
 			}

@@ -1,5 +1,6 @@
 // Package pack encodes and decodes the rows of the stores: short numbers, texts with their length
-// in front, times in milliseconds. Each store defines the fields of its rows and their order.
+// in front, times in milliseconds, attempts, and the fields of a task that all stores encode alike.
+// Each store defines the rest of its rows.
 package pack
 
 import (
@@ -61,12 +62,4 @@ func ParseChanges(text []byte) (list []store.Changed, err error) {
 		return nil, ErrCorrupt
 	}
 	return list, nil
-}
-
-// Answered appends the FirstByte and the Header of an attempt, if it has any of them.
-func Answered(b []byte, a *bellman.Attempt) []byte {
-	if a.Timing.FirstByte == 0 && a.Header == "" {
-		return b
-	}
-	return Text(binary.AppendVarint(b, int64(a.Timing.FirstByte)), a.Header)
 }

@@ -9,6 +9,7 @@ import (
 // values, and Err returns the error.
 type Reader struct {
 	b   []byte
+	all string // the bytes up to the end of b, if texts share one string
 	err error
 }
 
@@ -111,7 +112,28 @@ func (r *Reader) Duration() time.Duration { return time.Duration(r.Varint()) }
 func (r *Reader) Bytes() []byte { return r.Take(r.Uvarint()) }
 
 // Text reads what Text wrote.
-func (r *Reader) Text() string { return string(r.Bytes()) }
+func (r *Reader) Text() string { return r.text(r.Bytes()) }
+
+// Like reads what Text wrote. It returns other, and allocates nothing, if the text is equal to it.
+func (r *Reader) Like(other string) string {
+	b := r.Bytes()
+	if string(b) == other {
+		return other
+	}
+	return r.text(b)
+}
+
+// ShareTexts lets all further texts share one string, so that they need one allocation.
+func (r *Reader) ShareTexts() { r.all = string(r.b) }
+
+// text returns bytes that were just read as a string.
+func (r *Reader) text(b []byte) string {
+	if r.all == "" {
+		return string(b)
+	}
+	end := len(r.all) - len(r.b)
+	return r.all[end-len(b) : end]
+}
 
 // Time reads what Time wrote with this base.
 func (r *Reader) Time(base int64) time.Time {

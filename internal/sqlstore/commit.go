@@ -244,7 +244,7 @@ func (g *stage) readVersions(changes []store.Change) *Statement {
 	if len(ids) == 0 {
 		return nil
 	}
-	slices.SortFunc(ids, compareID)
+	slices.SortFunc(ids, bellman.ID.Compare)
 	return &Statement{Name: "read versions", Text: `SELECT id, version, queue, line FROM bellman_live WHERE id IN (??)`, Args: []any{slices.Compact(ids)},
 		Each: func(r Row) error {
 			var id bellman.ID
@@ -286,7 +286,7 @@ func (g *stage) readEnded(ctx context.Context, changes []store.Change) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	slices.SortFunc(ids, compareID)
+	slices.SortFunc(ids, bellman.ID.Compare)
 	ids = slices.Compact(ids)
 	return g.tx.Send(ctx, &Statement{Name: "read versions of ended tasks", Text: `SELECT id, 0, version, queue, line, NULL FROM bellman_live WHERE id IN (??)
 		UNION ALL SELECT id, state, version, queue, line, attempt FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`, Args: []any{ids, ids},

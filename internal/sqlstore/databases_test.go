@@ -32,12 +32,11 @@ type database struct {
 	open    func(ctx context.Context, url string, o mysql.Options) (*sqlstore.Store, error)
 	migrate func(ctx context.Context, url string, o mysql.Options) error
 
-	callers   map[string]func(t *testing.T, url string) begin // ways for callers to open their own transaction
-	commits   func(sent []byte) bool                          // reports whether these bytes from a client commit a task
-	again     []error                                         // errors after which a transaction is retried
-	denied    error                                           // an error after which it is not retried
-	demote    string                                          // makes a session reject writes
-	dropIndex string                                          // drops an index that the first version of the schema did not have
+	callers map[string]func(t *testing.T, url string) begin // ways for callers to open their own transaction
+	commits func(sent []byte) bool                          // reports whether these bytes from a client commit a task
+	again   []error                                         // errors after which a transaction is retried
+	denied  error                                           // an error after which it is not retried
+	demote  string                                          // makes a session reject writes
 }
 
 // databases lists all kinds. Tests that concern only one of them are in its own package.
@@ -61,9 +60,8 @@ var databases = []database{
 		commits: func(sent []byte) bool { return bytes.Contains(sent, []byte("merchant-notify")) },
 		again: []error{&pgconn.PgError{Code: "40001", Message: "try again"}, &pgconn.PgError{Code: "40P01", Message: "try again"},
 			&pgconn.PgError{Code: "55P03", Message: "try again"}},
-		denied:    &pgconn.PgError{Code: "42501", Message: "permission denied"},
-		demote:    "SET default_transaction_read_only = on",
-		dropIndex: "DROP INDEX bellman_ended_finished",
+		denied: &pgconn.PgError{Code: "42501", Message: "permission denied"},
+		demote: "SET default_transaction_read_only = on",
 	},
 	{
 		name: "mysql", env: "BELLMAN_TEST_MYSQL", server: "mysql://root@127.0.0.1:3306/mysql",
@@ -81,9 +79,8 @@ var databases = []database{
 		commits: func(sent []byte) bool { return bytes.Contains(sent, []byte("COMMIT")) },
 		again: []error{&mysqldriver.MySQLError{Number: 1213, Message: "try again"}, &mysqldriver.MySQLError{Number: 1205, Message: "try again"},
 			&mysqldriver.MySQLError{Number: 9007, Message: "try again"}, &mysqldriver.MySQLError{Number: 8022, Message: "try again"}},
-		denied:    &mysqldriver.MySQLError{Number: 1142, Message: "denied"},
-		demote:    "SET SESSION TRANSACTION READ ONLY",
-		dropIndex: "DROP INDEX bellman_ended_finished ON bellman_ended",
+		denied: &mysqldriver.MySQLError{Number: 1142, Message: "denied"},
+		demote: "SET SESSION TRANSACTION READ ONLY",
 	},
 }
 

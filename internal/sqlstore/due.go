@@ -21,30 +21,11 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, t
 		return buf, nil
 	}
 	if s.d.Merges() {
-		return s.dueMerged(ctx, shards, from, to, limit, buf)
+		text, args := dueScans(shards, from, to, limit)
+		text, args = "SELECT id, look, due, line, version, attempts, shard FROM ("+text+") d ORDER BY look, id LIMIT ?", append(args, int64(limit))
+		return s.readDue(ctx, text, args, buf)
 	}
 	return s.dueParts(ctx, shards, from, to, limit, buf)
-}
-
-// dueMerged lets the database merge the scans of all shards.
-func (s *Store) dueMerged(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
-	var text strings.Builder
-	args := make([]any, 0, 6*len(shards)+1)
-	text.WriteString("SELECT id, look, due, line, version, attempts, shard FROM (")
-	for i, shard := range shards {
-		if i > 0 {
-			text.WriteString("\nUNION ALL ")
-		}
-		text.WriteString("(" + dueScan + ")")
-		args = append(args, int64(shard), from.VisibleAt, to, from.VisibleAt, from.ID, int64(limit))
-	}
-	text.WriteString(") d ORDER BY look, id LIMIT ?")
-	known := len(buf)
-	err := s.read(ctx, func() []*Statement {
-		buf = buf[:known]
-		return []*Statement{readDue(text.String(), append(args, int64(limit)), &buf)}
-	})
-	return buf, err
 }
 
 // dueParts reads each shard in index order with a part of the limit. A shard that returned its full
@@ -57,7 +38,8 @@ func (s *Store) dueParts(ctx context.Context, shards []uint16, from store.Positi
 		left := end - len(buf)
 		each = min(max(2*left/len(shards)+16, 4*each), left)
 		var err error
-		if page, err = s.duePage(ctx, shards, from, to, each, page[:0]); err != nil {
+		text, args := dueScans(shards, from, to, each)
+		if page, err = s.readDue(ctx, text, args, page[:0]); err != nil {
 			return buf, err
 		}
 		slices.SortFunc(page, comparePosition)
@@ -86,45 +68,41 @@ func (s *Store) dueParts(ctx context.Context, shards []uint16, from store.Positi
 }
 
 func comparePosition(a, b store.Entry) int {
-	return cmp.Or(cmp.Compare(a.VisibleAt, b.VisibleAt), compareID(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(a.VisibleAt, b.VisibleAt), a.ID.Compare(b.ID))
 }
 
 // dueScan is the scan of one shard. Its wording makes the database start right behind the cursor,
 // because many tasks may be due in one millisecond.
-const dueScan = `SELECT id, look, due, line, version, attempts, shard FROM bellman_live
-	WHERE shard = ? AND {page} ORDER BY look, id LIMIT ?`
+const dueScan = `(SELECT id, look, due, line, version, attempts, shard FROM bellman_live
+	WHERE shard = ? AND {page} ORDER BY look, id LIMIT ?)`
 
-// duePage reads up to each entries of each shard.
-func (s *Store) duePage(ctx context.Context, shards []uint16, from store.Position, to int64, each int, page []store.Entry) ([]store.Entry, error) {
-	var text strings.Builder
-	args := make([]any, 0, 6*len(shards))
-	for i, shard := range shards {
-		if i > 0 {
-			text.WriteString("\nUNION ALL ")
-		}
-		text.WriteString("(" + dueScan + ")")
+// dueScans is the text and the arguments of a scan of up to each entries of each shard.
+func dueScans(shards []uint16, from store.Position, to int64, each int) (text string, args []any) {
+	args = make([]any, 0, 6*len(shards)+1)
+	for _, shard := range shards {
 		args = append(args, int64(shard), from.VisibleAt, to, from.VisibleAt, from.ID, int64(each))
 	}
-	err := s.read(ctx, func() []*Statement {
-		page = page[:0]
-		return []*Statement{readDue(text.String(), args, &page)}
-	})
-	return page, err
+	return dueScan + strings.Repeat("\nUNION ALL "+dueScan, len(shards)-1), args
 }
 
-// readDue appends the rows of a scan to a page.
-func readDue(text string, args []any, page *[]store.Entry) *Statement {
-	var id bellman.ID
-	var look, due, line, version, attempts, shard int64
-	dest := []any{&id, &look, &due, &line, &version, &attempts, &shard} // of all rows: there are many
-	return &Statement{Name: "read due tasks", Text: text, Args: args, Each: func(r Row) error {
-		if err := r.Scan(dest...); err != nil {
-			return err
-		}
-		*page = append(*page, store.Entry{ID: id, VisibleAt: look, Due: due, Line: store.Line(line), Version: uint32(version),
-			Attempts: uint32(attempts), Shard: uint16(shard)})
-		return nil
-	}}
+// readDue appends the rows of a scan to buf.
+func (s *Store) readDue(ctx context.Context, text string, args []any, buf []store.Entry) ([]store.Entry, error) {
+	known := len(buf)
+	err := s.read(ctx, func() []*Statement {
+		buf = buf[:known]
+		var id bellman.ID
+		var look, due, line, version, attempts, shard int64
+		dest := []any{&id, &look, &due, &line, &version, &attempts, &shard} // of all rows: there are many
+		return []*Statement{{Name: "read due tasks", Text: text, Args: args, Each: func(r Row) error {
+			if err := r.Scan(dest...); err != nil {
+				return err
+			}
+			buf = append(buf, store.Entry{ID: id, VisibleAt: look, Due: due, Line: store.Line(line), Version: uint32(version),
+				Attempts: uint32(attempts), Shard: uint16(shard)})
+			return nil
+		}}}
+	})
+	return buf, err
 }
 
 // CountDue counts the entries that Due would read, up to most. The count takes a fraction of the
@@ -177,7 +155,7 @@ func (s *Store) load(ctx context.Context, entries []store.Entry) ([]*bellman.Tas
 		}
 		at[e.ID] = append(at[e.ID], i)
 	}
-	slices.SortFunc(ids, compareID)
+	slices.SortFunc(ids, bellman.ID.Compare)
 	for part := range slices.Chunk(ids, loadPage) {
 		err := s.read(ctx, func() []*Statement {
 			var hot statusRow

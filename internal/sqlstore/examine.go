@@ -8,10 +8,10 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// doesNotStart says what a finding means that a start meets too.
+// doesNotStart is the advice for a finding that also prevents a start.
 const doesNotStart = "bellman serve does not start until this is changed"
 
-// probesWithin is the longest time of the commits that are tried: they may wait for locks.
+// probesWithin is the longest time for the trial commits, which may wait for locks.
 const probesWithin = 4 * time.Second
 
 // skewWarning is a difference of clocks that NTP prevents.

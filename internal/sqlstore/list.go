@@ -42,7 +42,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 		low = bellman.FirstID(f.CreatedFrom)
 	}
 	if !f.CreatedTo.IsZero() {
-		if to := bellman.FirstID(f.CreatedTo); compareID(to, high) < 0 {
+		if to := bellman.FirstID(f.CreatedTo); to.Compare(high) < 0 {
 			high = to
 		}
 	}
@@ -54,7 +54,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 	if f.State != nil && by != byState {
 		step = listStep / 2 // most of a merchant's tasks have another state
 	}
-	for compareID(low, high) < 0 {
+	for low.Compare(high) < 0 {
 		n, stepped := step, time.Now()
 		ids, err := s.candidates(ctx, f, by, low, high, n)
 		if err != nil {
@@ -208,13 +208,13 @@ func (s *Store) keyed(ctx context.Context, f store.Filter, low, high bellman.ID)
 			Each: func(r Row) error {
 				var id bellman.ID
 				err := r.Scan(&id)
-				if compareID(id, low) >= 0 && compareID(id, high) < 0 {
+				if id.Compare(low) >= 0 && id.Compare(high) < 0 {
 					ids = append(ids, id)
 				}
 				return err
 			}}}
 	})
-	slices.SortFunc(ids, func(a, b bellman.ID) int { return compareID(b, a) })
+	slices.SortFunc(ids, func(a, b bellman.ID) int { return b.Compare(a) })
 	return ids, err
 }
 
@@ -269,7 +269,7 @@ func (s *Store) choose(ctx context.Context, f store.Filter, by index, ids []bell
 	return s.among(ctx, ids, fits, func(r Row, id *bellman.ID) (bool, error) {
 		var address []byte
 		err := r.Scan(id, &address)
-		return f.URLHost == "" || atHost(string(address), f.URLHost), err
+		return f.AtHost(string(address)), err
 	})
 }
 

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -18,12 +17,9 @@ func (e *AddressError) Error() string { return e.Cause.Error() }
 
 func (e *AddressError) Unwrap() error { return e.Cause }
 
-// DefaultShards is the number of shards of a new schema.
-const DefaultShards = 64
-
 // Options configure Open.
 type Options struct {
-	Shards    int  // used only when the schema is created; default DefaultShards
+	Shards    int  // used only when the schema is created; default 64
 	NoMigrate bool // never change the schema; it must be current
 	ReadOnly  bool // NoMigrate without probes: for a read-only user or server
 }
@@ -42,7 +38,7 @@ func (o Options) open(ctx context.Context, d Driver) (*Store, error) {
 		return open(ctx, d)
 	}
 	if !o.NoMigrate {
-		if err := Migrate(ctx, d, cmp.Or(o.Shards, DefaultShards)); err != nil {
+		if err := Migrate(ctx, d, o.Shards); err != nil {
 			return nil, err
 		}
 	}
@@ -81,13 +77,8 @@ func open(ctx context.Context, d Driver) (*Store, error) {
 		return nil, err
 	}
 	s.shards = int(l.shards)
-	state, err := s.State(ctx, "")
-	if err != nil {
+	if _, err := s.State(ctx, ""); err != nil { // rows of shards may be missing
 		return nil, err
-	}
-	s.shards = len(state.Shards)
-	if s.shards == 0 {
-		return nil, errors.New("the schema has no shards: it was not created by bellman")
 	}
 	return s, nil
 }

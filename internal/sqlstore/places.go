@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -109,7 +109,7 @@ func (g *stage) placeWrites() (writes []*Statement) {
 		case was:
 			gone, goneKeys = append(gone, id), append(goneKeys, []byte(c.order.Key))
 		default:
-			ids, seqs, supersede = append(ids, id), append(seqs, c.status.Place), append(supersede, bit(c.order.Supersedes))
+			ids, seqs, supersede = append(ids, id), append(seqs, c.status.Place), append(supersede, int64(pack.Bit(c.order.Supersedes)))
 			queues, keys = append(queues, []byte(c.queue)), append(keys, []byte(c.order.Key))
 		}
 	}
@@ -131,7 +131,7 @@ type place struct {
 }
 
 func (p place) compare(q place) int {
-	return cmp.Or(cmp.Compare(p.seq, q.seq), bytes.Compare(p.id[:], q.id[:]))
+	return cmp.Or(cmp.Compare(p.seq, q.seq), p.id.Compare(q.id))
 }
 
 // Chain reads the pending tasks of an ordering key. One statement makes the result consistent.

@@ -150,17 +150,14 @@ func (t *haltingTx) Commit(ctx context.Context, statements ...*sqlstore.Statemen
 // for. It exceeds everything that others do meanwhile.
 const stopped = 4 * time.Minute
 
-func TestPruneBlocksNobody(t *testing.T) {
-	each(t, func(t *testing.T, d database) {
-		pruneAside(t, d.with(t, d.empty(t), mysql.Options{Stopped: stopped}).Driver())
-	})
-}
-
-// pruneAside stops a prune in the middle of its transaction, while it holds all its locks.
+// TestPruneBlocksNobody stops a prune in the middle of its transaction, while it holds all its locks.
 // Meanwhile tasks of the same queue are added, attempted, ended in the same state, listed and
-// counted, and none of these calls waits. d must let a transaction wait for stopped.
-func pruneAside(t *testing.T, d sqlstore.Driver) {
+// counted, and none of these calls waits.
+func TestPruneBlocksNobody(t *testing.T) { each(t, testPruneBlocksNobody) }
+
+func testPruneBlocksNobody(t *testing.T, kind database) {
 	ctx := context.Background()
+	d := kind.with(t, kind.empty(t), mysql.Options{Stopped: stopped}).Driver()
 	h := &halting{d, make(chan struct{}), make(chan struct{})}
 	s, err := sqlstore.New(ctx, h)
 	must(t, err)

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -34,6 +35,11 @@ var migrations = [][]string{{
 	`CREATE INDEX bellman_task_merchant ON bellman_task (merchant_no, id)`,
 	`CREATE INDEX bellman_task_order ON bellman_task (order_no, id)`,
 	`CREATE INDEX bellman_task_host ON bellman_task (url_host, id)`,
+	`CREATE TABLE bellman_alias (
+		alias {key} NOT NULL PRIMARY KEY,
+		id {id} NOT NULL
+	){table}`,
+	`CREATE INDEX bellman_alias_task ON bellman_alias (id)`,
 	`CREATE TABLE bellman_live (
 		id {id} NOT NULL PRIMARY KEY,
 		shard INTEGER NOT NULL,
@@ -57,8 +63,10 @@ var migrations = [][]string{{
 		attempts BIGINT NOT NULL,
 		queue {name} NOT NULL,
 		rest {bytes} NOT NULL,
+		attempt {bytes},
 		PRIMARY KEY (state, id)
 	){table}`,
+	`CREATE INDEX bellman_ended_finished ON bellman_ended (state, finished, id)`,
 	`CREATE TABLE bellman_attempt (
 		task_id {id} NOT NULL,
 		number BIGINT NOT NULL,
@@ -74,14 +82,30 @@ var migrations = [][]string{{
 		error {bytes},
 		node {bytes},
 		timing {bytes},
+		header {bytes},
 		PRIMARY KEY (task_id, number)
 	){table}`,
+	// The places of pending tasks among those of their ordering key; seq is in µs.
+	`CREATE TABLE bellman_order (
+		id {id} NOT NULL PRIMARY KEY,
+		queue {name} NOT NULL,
+		ordering_key {key} NOT NULL,
+		supersedes SMALLINT NOT NULL,
+		seq BIGINT NOT NULL
+	){hot}`,
+	`CREATE INDEX bellman_order_key ON bellman_order (queue, ordering_key, supersedes, seq, id)`,
 	`CREATE TABLE bellman_depth (
 		queue {name} NOT NULL,
 		state SMALLINT NOT NULL,
 		slot BIGINT NOT NULL,
 		tasks BIGINT NOT NULL,
 		PRIMARY KEY (queue, state, slot)
+	){busy}`,
+	`CREATE TABLE bellman_count (
+		id {id} NOT NULL PRIMARY KEY,
+		queue {name} NOT NULL,
+		state SMALLINT NOT NULL,
+		tasks BIGINT NOT NULL
 	){busy}`,
 	`CREATE TABLE bellman_shard (
 		shard INTEGER NOT NULL PRIMARY KEY,
@@ -105,6 +129,7 @@ var migrations = [][]string{{
 		value {bytes} NOT NULL,
 		PRIMARY KEY (kind, name)
 	){table}`,
+	// address is that of the person or service that made the change; changes are the changed fields as JSON.
 	`CREATE TABLE bellman_audit (
 		at BIGINT NOT NULL,
 		id {id} NOT NULL,
@@ -112,54 +137,16 @@ var migrations = [][]string{{
 		action {bytes} NOT NULL,
 		target {bytes} NOT NULL,
 		reason {bytes} NOT NULL,
+		address {bytes},
+		job {bytes},
+		changes {bytes},
 		PRIMARY KEY (at, id)
 	){table}`,
-}, {
-	// How many shards there are, beside the rows that every commit changes.
-	`ALTER TABLE bellman_schema ADD COLUMN shards BIGINT NOT NULL DEFAULT 0`,
-	// Those that are kept no longer, in order.
-	`CREATE INDEX bellman_ended_finished ON bellman_ended (state, finished, id)`,
-	`CREATE TABLE bellman_count (
-		id {id} NOT NULL PRIMARY KEY,
-		queue {name} NOT NULL,
-		state SMALLINT NOT NULL,
-		tasks BIGINT NOT NULL
-	){busy}`,
-}, {
-	// The attempt that ended a task, in the row of its end.
-	`ALTER TABLE bellman_ended ADD COLUMN attempt {bytes}`,
-}, {
-	// The address of the person or service that made a change.
-	`ALTER TABLE bellman_audit ADD COLUMN address {bytes}`,
-}, {
-	// The places of pending tasks among those of their ordering key; seq is in µs.
-	`CREATE TABLE bellman_order (
-		id {id} NOT NULL PRIMARY KEY,
-		queue {name} NOT NULL,
-		ordering_key {key} NOT NULL,
-		supersedes SMALLINT NOT NULL,
-		seq BIGINT NOT NULL
-	){hot}`,
-	`CREATE INDEX bellman_order_key ON bellman_order (queue, ordering_key, supersedes, seq, id)`,
-}, {
-	// The job to which a change belongs, and the changed fields as JSON.
-	`ALTER TABLE bellman_audit ADD COLUMN job {bytes}`,
-	`ALTER TABLE bellman_audit ADD COLUMN changes {bytes}`,
-}, {
-	// The aliases of the tasks that have one.
-	`CREATE TABLE bellman_alias (
-		alias {key} NOT NULL PRIMARY KEY,
-		id {id} NOT NULL
-	){table}`,
-	`CREATE INDEX bellman_alias_task ON bellman_alias (id)`,
-}, {
-	// The header of an answer that was not accepted.
-	`ALTER TABLE bellman_attempt ADD COLUMN header {bytes}`,
 }}
 
 // Migrate brings the schema of a database to the present layout and creates what is missing. It can
-// be run any number of times, by several processes at once. Shards are created with the schema;
-// their number never changes. If the schema is up to date, Migrate needs no right to create tables.
+// be run any number of times, by several processes at once. Shards, 64 if their number is zero, are
+// created with the schema; their number never changes. If the schema is up to date, Migrate needs no right to create tables.
 func Migrate(ctx context.Context, d Driver, shards int) error {
 	if err := d.Check(ctx); err != nil {
 		return err
@@ -167,7 +154,8 @@ func Migrate(ctx context.Context, d Driver, shards int) error {
 	if version, err := schemaVersion(ctx, d); err == nil && version == len(migrations) {
 		return nil
 	}
-	err := d.Define(ctx, `CREATE TABLE bellman_schema (version BIGINT NOT NULL PRIMARY KEY, applied BIGINT NOT NULL){table}`)
+	// shards is their number, because the rows of bellman_shard change at every commit.
+	err := d.Define(ctx, `CREATE TABLE bellman_schema (version BIGINT NOT NULL PRIMARY KEY, applied BIGINT NOT NULL, shards BIGINT NOT NULL){table}`)
 	if err != nil && d.Kind(err) != Exists && d.Kind(err) != Duplicate { // a duplicate: two create it at once
 		return fmt.Errorf("create schema: %w", err)
 	}
@@ -182,8 +170,8 @@ func Migrate(ctx context.Context, d Driver, shards int) error {
 				version++
 				continue
 			}
-			// Where several servers are one database, each has an Alone of its own, and
-			// another may have taken this step at the same time.
+			// Alone excludes the clients of one server only. On another member of a cluster, such as
+			// Galera, a process may have run this step at the same time.
 			if kind := d.Kind(err); tries == stepTries || kind != Duplicate && kind != Retry && kind != Blocked {
 				return fmt.Errorf("migrate schema to version %d: %w", version+1, err)
 			}
@@ -196,7 +184,7 @@ func Migrate(ctx context.Context, d Driver, shards int) error {
 	})
 }
 
-// stepTries is how often a step that another process takes at the same time is tried again.
+// stepTries is the number of retries of a step that another process runs at the same time.
 const stepTries = 10
 
 func migrate(ctx context.Context, d Driver, version, shards int) error {
@@ -209,11 +197,9 @@ func migrate(ctx context.Context, d Driver, version, shards int) error {
 	if err != nil {
 		return err
 	}
-	note := &Statement{Name: "note version", Text: `INSERT INTO bellman_schema (version, applied, shards) VALUES (?, {now}, (SELECT COUNT(*) FROM bellman_shard))`, Args: []any{int64(version + 1)}}
-	statements := []*Statement{note}
+	statements := []*Statement{{Name: "note version", Text: `INSERT INTO bellman_schema (version, applied, shards) VALUES (?, {now}, (SELECT COUNT(*) FROM bellman_shard))`, Args: []any{int64(version + 1)}}}
 	if version == 0 {
-		note.Text = `INSERT INTO bellman_schema (version, applied) VALUES (?, {now})`
-		statements = append(statements, newShards(shards))
+		statements = append([]*Statement{newShards(cmp.Or(shards, 64))}, statements...)
 	}
 	if err := tx.Send(ctx, statements...); err != nil {
 		tx.Rollback()

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -46,7 +45,7 @@ func (t *statusTable) add(id bellman.ID, c *current) {
 	if c.last == nil {
 		t.last = append(t.last, nil)
 	} else {
-		t.last = append(t.last, packAttempt(c.last))
+		t.last = append(t.last, packAttempt(id, c.last))
 	}
 }
 
@@ -110,8 +109,8 @@ func (g *stage) statusWrites() (writes []*Statement) {
 	return writes
 }
 
-// attemptWrites appends the attempts. With Replace, one of the same number takes
-// the place of the one before.
+// attemptWrites appends the attempts. With Replace, an attempt overwrites an earlier one with its
+// number.
 func (g *stage) attemptWrites(then Conflict) []*Statement {
 	if len(g.attempts) == 0 {
 		return nil
@@ -120,7 +119,7 @@ func (g *stage) attemptWrites(then Conflict) []*Statement {
 	for key := range g.attempts {
 		keys = append(keys, key)
 	}
-	slices.SortFunc(keys, func(a, b attemptKey) int { return cmp.Or(compareID(a.id, b.id), cmp.Compare(a.number, b.number)) })
+	slices.SortFunc(keys, func(a, b attemptKey) int { return cmp.Or(a.id.Compare(b.id), cmp.Compare(a.number, b.number)) })
 	var ids []bellman.ID
 	var nums [7][]int64
 	var texts [7][][]byte
@@ -139,5 +138,3 @@ func (g *stage) attemptWrites(then Conflict) []*Statement {
 			{"result", nums[5]}, {"status", nums[6]}, {"action", texts[0]}, {"response", texts[1]}, {"error", texts[2]}, {"node", texts[3]},
 			{"timing", texts[4]}, {"reading", texts[5]}, {"header", texts[6]}}}}}
 }
-
-func compareID(a, b bellman.ID) int { return bytes.Compare(a[:], b[:]) }

@@ -18,7 +18,7 @@ func (w *words) bytes(text string) []byte {
 	return w.b[begin:len(w.b):len(w.b)]
 }
 
-// orNull is text as a column that is NULL when it is empty.
+// orNull is bytes, but NULL for an empty text.
 func (w *words) orNull(text string) []byte {
 	if text == "" {
 		return nil
@@ -26,7 +26,7 @@ func (w *words) orNull(text string) []byte {
 	return w.bytes(text)
 }
 
-// orNull is text as a column that is NULL when it is empty.
+// orNull returns a text as the value of a column; NULL if it is empty.
 func orNull(text string) []byte {
 	if text == "" {
 		return nil

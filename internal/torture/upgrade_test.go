@@ -12,7 +12,7 @@ import (
 )
 
 // upgrade is the version to upgrade from. Before the first release there is no tag, and make
-// dist-test names the last commit before packages existed.
+// dist-test names the first build with the formats of the first release.
 var upgrade = flag.String("upgrade", "", "commit or tag of the older version in TestRollingUpgrade; empty: it is skipped")
 
 // olderCopies builds programs of that version, one for each node, with names by which a receiver

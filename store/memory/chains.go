@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -49,7 +48,7 @@ func (c chains) change(r *row) {
 func (c chains) insert(r *row) {
 	chain := c[r.chain()]
 	i, _ := slices.BinarySearchFunc(chain, r, func(a, b *row) int {
-		return cmp.Or(cmp.Compare(a.Place, b.Place), bytes.Compare(a.ID[:], b.ID[:]))
+		return cmp.Or(cmp.Compare(a.Place, b.Place), a.ID.Compare(b.ID))
 	})
 	c[r.chain()] = slices.Insert(chain, i, r)
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -104,7 +103,7 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 			}
 		}
 		for _, d := range b.Docs {
-			if d.Was != nil && !bytes.Equal(s.docs[[2]string{d.Kind, d.Name}], d.Was) { // none is as good as empty: no value is
+			if d.Was != nil && !bytes.Equal(s.docs[[2]string{d.Kind, d.Name}], d.Was) { // a missing document fits an empty Was, because no value is empty
 				return fmt.Errorf("%w: document %s/%s", bellman.ErrConflict, d.Kind, d.Name)
 			}
 		}
@@ -290,7 +289,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 	err = s.do(ctx, func() error {
 		for _, r := range slices.Backward(s.oldest()) {
 			switch {
-			case !before.IsZero() && bytes.Compare(r.ID[:], before[:]) >= 0, !fits(&f, &r.Task):
+			case !before.IsZero() && r.ID.Compare(before) >= 0, !f.Fits(&r.Task):
 			case len(tasks) == limit:
 				next = tasks[limit-1].ID
 				return nil
@@ -301,17 +300,6 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 		return nil
 	})
 	return tasks, next, err
-}
-
-func fits(f *store.Filter, t *bellman.Task) bool {
-	same := func(want, have string) bool { return want == "" || want == have }
-	u, err := url.Parse(t.URL)
-	return same(f.Queue, t.Queue) && same(f.Key, t.Key) && same(f.MerchantNo, t.MerchantNo) &&
-		same(f.OrderNo, t.OrderNo) && same(f.Event, t.Event) &&
-		(f.URLHost == "" || err == nil && (f.URLHost == u.Host || f.URLHost == u.Hostname())) &&
-		(f.State == nil || *f.State == t.State) &&
-		(f.CreatedFrom.IsZero() || !t.Created().Before(cut(f.CreatedFrom))) &&
-		(f.CreatedTo.IsZero() || t.Created().Before(cut(f.CreatedTo)))
 }
 
 // Depths counts tasks.
@@ -360,7 +348,7 @@ func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]stor
 
 // oldest returns all rows, the oldest first.
 func (s *Store) oldest() []*row {
-	return slices.SortedFunc(maps.Values(s.rows), func(a, b *row) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return slices.SortedFunc(maps.Values(s.rows), func(a, b *row) int { return a.ID.Compare(b.ID) })
 }
 
 func first[T any](list []T, limit int) []T { return list[:min(len(list), max(limit, 0))] }

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"cmp"
 	"container/heap"
 	"slices"
@@ -75,5 +74,5 @@ func compare(r *row, at int64, id *bellman.ID) int {
 	if r.at != at {
 		return cmp.Compare(r.at, at)
 	}
-	return bytes.Compare(r.ID[:], id[:])
+	return r.ID.Compare(*id)
 }

@@ -2,7 +2,7 @@
 // protocol. doc.go of internal/sqlstore describes the layout and how commits work. This package
 // holds what is particular to these databases.
 //
-// Keys are VARBINARY, because every text collation but the binary one pads or folds. Rows are
-// inserted many at a time, up to the size of a packet. The winner of an idempotent insert is read
-// back, because the number of affected rows does not tell it.
+// Keys are VARBINARY, because text collations ignore case or trailing blanks. One statement inserts
+// many rows, up to the size of a packet. After an idempotent insert the store reads back which rows
+// are new, because the number of affected rows does not show it.
 package mysql

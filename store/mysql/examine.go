@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// An examiner looks at a database. What is below its limits is no finding.
+// An examiner inspects a database. It reports values above these limits.
 type examiner struct {
 	d *database
 
@@ -86,7 +86,7 @@ func (e examiner) settings(ctx context.Context) (found []store.Finding, err erro
 	return found, nil
 }
 
-// packet looks at the largest statement that the server takes.
+// packet checks the largest statement that the server accepts.
 func (e examiner) packet(context.Context) ([]store.Finding, error) {
 	if e.d.server.packet >= smallPacket {
 		return nil, nil
@@ -147,7 +147,7 @@ func (e examiner) prepared(ctx context.Context) (found []store.Finding, err erro
 	return found, rows.Err()
 }
 
-// purge looks at how far the removal of old rows is behind.
+// purge checks how many old rows the server has not removed yet.
 func (e examiner) purge(ctx context.Context) ([]store.Finding, error) {
 	var n int64
 	err := e.d.db().QueryRowContext(ctx, "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'").Scan(&n)

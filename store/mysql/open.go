@@ -73,7 +73,7 @@ func Migrate(ctx context.Context, url string, o Options) error {
 	if err != nil {
 		return fmt.Errorf("mysql: %w", explained(err, o))
 	}
-	if err := errors.Join(sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, sqlstore.DefaultShards)), d.Close()); err != nil {
+	if err := errors.Join(sqlstore.Migrate(ctx, d, o.Shards), d.Close()); err != nil {
 		return fmt.Errorf("mysql: %w", explained(err, o))
 	}
 	return nil
@@ -115,7 +115,7 @@ func parseURL(address string) (*driver.Config, error) {
 type server struct {
 	version string
 	packet  int
-	galera  bool // a member of a Galera cluster, which may show commits of other members late
+	galera  bool // a member of a Galera cluster: commits of other members may become visible late
 }
 
 func (s server) mariaDB() bool { return strings.Contains(s.version, "MariaDB") }
@@ -141,7 +141,7 @@ func askServer(ctx context.Context, config *driver.Config) (s server, err error)
 	return s, err
 }
 
-// lifetime is how long a connection is used: later the address may lead to another server.
+// lifetime is how long a connection is used. A new connection finds the server to which the address leads then.
 const lifetime = 5 * time.Minute
 
 // dialTimeout is the longest time for connecting, unless the address has a timeout.
@@ -194,7 +194,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		idle = stopped / 2
 	}
 	if _, set := config.Params["wsrep_sync_wait"]; s.galera && !set {
-		config.Params["wsrep_sync_wait"] = "1" // what a transaction reads has what every member committed before it began
+		config.Params["wsrep_sync_wait"] = "1" // a transaction sees all commits that any member made before it began
 	}
 	d := &database{server: s, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), packet: min(s.packet/4, 4<<20)}
 	connector, err := driver.NewConnector(config)

@@ -71,7 +71,7 @@ func render(s *sqlstore.Statement) (string, []any) {
 	}
 }
 
-// byKey adds a hint that a write goes by the primary key. Otherwise, if a table is small or its
+// byKey adds a hint to use the primary key for a write. Otherwise, if a table is small or its
 // statistics say so, the server would read the whole table and wait for rows that others have
 // locked.
 func byKey(text string) string {

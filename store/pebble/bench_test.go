@@ -172,10 +172,7 @@ func BenchmarkCycle(b *testing.B) {
 				now := time.Now()
 				batch := newBatch(n, size, now)
 				for _, id := range before {
-					batch.Changes = append(batch.Changes, store.Change{ID: id, Version: 1,
-						To: bellman.Status{State: bellman.Succeeded, Reason: "accepted", Attempts: 1, Step: 1, Began: now, Updated: now, Finished: now},
-						Attempt: &bellman.Attempt{Number: 1, Due: now, Started: now, Took: time.Millisecond, Result: bellman.Accepted, Status: 200,
-							Response: "success", Node: "node-1"}})
+					batch.Changes = append(batch.Changes, succeed(id, now))
 				}
 				n += size
 				b.StartTimer()
@@ -270,6 +267,59 @@ func load(b *testing.B, s *Store, entries []store.Entry) {
 	}
 }
 
+// BenchmarkLookup finds tasks by their keys and reads them, as the API does: tasks that wait, and tasks
+// that ended with their first attempt. Their blocks are in the cache.
+func BenchmarkLookup(b *testing.B) {
+	const tasks = 3000
+	s := million(b)
+	entries, err := s.Due(bg, allShards(), store.Position{}, 1<<62, 2*tasks, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	all, err := s.Load(bg, entries)
+	if err != nil {
+		b.Fatal(err)
+	}
+	end := &store.Batch{}
+	for _, t := range all[:tasks] {
+		end.Changes = append(end.Changes, succeed(t.ID, time.Now()))
+	}
+	if err := s.Commit(bg, end); err != nil {
+		b.Fatal(err)
+	}
+	for name, of := range map[string][]*bellman.Task{"ended": all[:tasks], "pending": all[tasks:]} {
+		b.Run(name, func(b *testing.B) {
+			read := func(t *bellman.Task) {
+				id, err := store.Lookup(bg, s, t.Queue, t.Key)
+				if err == nil {
+					_, err = s.Task(bg, id)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			for _, t := range of {
+				read(t)
+			}
+			n := 0
+			cpu(b, &n)
+			b.ReportAllocs()
+			for b.Loop() {
+				read(of[n%tasks])
+				n++
+			}
+		})
+	}
+}
+
+// succeed ends a task with its first attempt.
+func succeed(id bellman.ID, now time.Time) store.Change {
+	return store.Change{ID: id, Version: 1,
+		To: bellman.Status{State: bellman.Succeeded, Reason: "accepted", Attempts: 1, Step: 1, Began: now, Updated: now, Finished: now},
+		Attempt: &bellman.Attempt{Number: 1, Due: now, Started: now, Took: time.Millisecond, Result: bellman.Accepted, Status: 200,
+			Response: "success", Node: "node-1"}}
+}
+
 // BenchmarkDueAfterMany scans from the front after many tasks were due and ended, with and without
 // a remembered front.
 func BenchmarkDueAfterMany(b *testing.B) {
@@ -309,9 +359,7 @@ func work(b *testing.B, s *Store, n int) {
 		now := time.Now()
 		batch := newBatch(i, 512, now)
 		for _, id := range before {
-			batch.Changes = append(batch.Changes, store.Change{ID: id, Version: 1,
-				To:      bellman.Status{State: bellman.Succeeded, Attempts: 1, Updated: now, Finished: now},
-				Attempt: &bellman.Attempt{Number: 1, Due: now, Started: now, Result: bellman.Accepted, Response: "success"}})
+			batch.Changes = append(batch.Changes, succeed(id, now))
 		}
 		if err := s.Commit(bg, batch); err != nil {
 			b.Fatal(err)

@@ -76,7 +76,7 @@ func (d *side) id() bellman.ID { return idOf(d.Key()) }
 // at advances the side to id and reports whether a row has this id. It passes each skipped row to
 // stray.
 func (d *side) at(id bellman.ID, stray func(key []byte)) bool {
-	for d.ok && compareID(d.id(), id) < 0 {
+	for d.ok && d.id().Compare(id) < 0 {
 		stray(d.Key())
 		d.ok = d.Next()
 	}
@@ -126,7 +126,7 @@ func (c *checker) tasks(ctx context.Context, f func(*bellman.Task, *status) erro
 			found++
 			d.ok = d.Next()
 		}
-		for logged && compareID(attemptID(attempts.Key()), id) <= 0 {
+		for logged && attemptID(attempts.Key()).Compare(id) <= 0 {
 			c.attempt(attempts, id, int(st.Attempts))
 			logged = attempts.Next()
 		}

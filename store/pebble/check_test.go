@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/pack"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -67,7 +68,7 @@ func TestCheck(t *testing.T) {
 		"no order":          func(s *Store, p, _ *bellman.Task) error { return s.db.Delete(orderKey(nil, p.OrderNo, p.ID), lsm.Sync) },
 		"order too many":    func(s *Store, p, _ *bellman.Task) error { return s.db.Set(orderKey(nil, "n", p.ID), nil, lsm.Sync) },
 		"attempt of none": func(s *Store, _, _ *bellman.Task) error {
-			return s.db.Set(attemptKey(nil, none, 1), appendAttempt(nil, none, &bellman.Attempt{}), lsm.Sync)
+			return s.db.Set(attemptKey(nil, none, 1), pack.Attempt(nil, none, &bellman.Attempt{}), lsm.Sync)
 		},
 		"attempt too many": func(s *Store, _, e *bellman.Task) error {
 			return copyRow(s, attemptKey(nil, e.ID, 1), attemptKey(nil, e.ID, 2))

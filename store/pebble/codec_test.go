@@ -25,7 +25,7 @@ func TestKeyOrder(t *testing.T) {
 		p, q := id.Draw(t, "p"), id.Draw(t, "q")
 		want := strings.Compare(a, b)
 		if want == 0 {
-			want = compareID(p, q)
+			want = p.Compare(q)
 		}
 		for name, key := range map[string]func([]byte, string, bellman.ID) []byte{"merchant": merchantKey, "order": orderKey} {
 			if got := bytes.Compare(key(nil, a, p), key(nil, b, q)); got != want {
@@ -108,6 +108,10 @@ func FuzzRows(f *testing.F) {
 			}
 			task.Header[s.string()] = s.string()
 		}
+		task.OrderingKey, task.Supersedes = s.string(), s.byte()%2 == 0
+		task.Supersedes = task.Supersedes && task.OrderingKey != ""
+		task.Kind = bellman.Kind(s.byte())
+		task.SetCreatedBy(s.string())
 		task.SetAlias(s.string())
 		if s.byte()%2 == 0 {
 			task.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=b"))
@@ -145,7 +149,7 @@ func FuzzRows(f *testing.F) {
 			Action: s.string(), Reading: s.string(), Header: s.string(),
 			Timing: bellman.Timing{DNS: time.Duration(s.uint64()), Connect: time.Duration(s.uint64()), TLS: time.Duration(s.uint64()), FirstByte: time.Duration(s.uint64())}}
 		var gotAttempt bellman.Attempt
-		if err := parseAttempt(appendAttempt(nil, id, &a), id, 3, &gotAttempt); err != nil || gotAttempt != a {
+		if err := parseAttempt(pack.Attempt(nil, id, &a), id, 3, &gotAttempt); err != nil || gotAttempt != a {
 			t.Errorf("attempt row: got %+v, %v; want %+v", gotAttempt, err, a)
 		}
 
@@ -158,39 +162,6 @@ func FuzzRows(f *testing.F) {
 			t.Errorf("a truncated status row was decoded; want an error")
 		}
 	})
-}
-
-// Rows of attempts from older formats, without an action, a timing, a reading or a header, can be decoded. An
-// attempt without these is still encoded in the same way.
-func TestOldAttemptRow(t *testing.T) {
-	row := []byte("\x01\x03\x02" + // format, trigger, result
-		"\x01\xd0\x0f" + // due 1,000 ms after the task was created
-		"\x01\x06" + // started 3 ms later
-		"\x80\x89\x7a" + // took 1 ms
-		"\x90\x03" + // status 200
-		"\x04busy" + "\x04why?" + "\x02n1")
-	id := bellman.FirstID(time.UnixMilli(1_790_000_000_000))
-	due := time.UnixMilli(1_790_000_001_000).UTC()
-	want := bellman.Attempt{Number: 2, Trigger: bellman.ByTakeover, Due: due, Started: due.Add(3 * time.Millisecond), Took: time.Millisecond,
-		Result: bellman.Refused, Status: 200, Response: "busy", Error: "why?", Node: "n1"}
-	got := bellman.Attempt{Action: "left over", Reading: "PAID", Header: "A: b", Timing: bellman.Timing{TLS: 1, FirstByte: 1}}
-	if err := parseAttempt(row, id, 2, &got); err != nil || got != want {
-		t.Errorf("got %+v, %v; want %+v", got, err, want)
-	}
-	if again := appendAttempt(nil, id, &want); !bytes.Equal(again, row) {
-		t.Errorf("encoded again: %q; want %q", again, row)
-	}
-
-	// The format from before attempts had a reading.
-	row = append(row, "\x05query"+"\x00\x02\x00"...) // action, 1 ns of connecting
-	want.Action, want.Timing = "query", bellman.Timing{Connect: 1}
-	got = bellman.Attempt{Reading: "left over"}
-	if err := parseAttempt(row, id, 2, &got); err != nil || got != want {
-		t.Errorf("got %+v, %v; want %+v", got, err, want)
-	}
-	if again := appendAttempt(nil, id, &want); !bytes.Equal(again, row) {
-		t.Errorf("encoded again: %q; want %q", again, row)
-	}
 }
 
 // The hot row of an ordinary task is small, because it is written at every attempt.

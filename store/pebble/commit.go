@@ -237,7 +237,7 @@ func (s *Store) add(a *store.Add, low bool) error {
 		st.Place = 0
 	}
 	g.status[t.ID] = st
-	if compareID(t.ID, g.newest) > 0 {
+	if t.ID.Compare(g.newest) > 0 {
 		g.newest = t.ID
 	}
 	g.row = appendCold(g.row[:0], t, queue)
@@ -354,7 +354,7 @@ func parseClaimed(row []byte) (c claimed, err error) {
 // needs no read.
 func (s *Store) exists(id bellman.ID) (bool, error) {
 	g := &s.stage
-	if compareID(id, g.newest) > 0 {
+	if id.Compare(g.newest) > 0 {
 		return false, nil
 	}
 	if _, ok := g.status[id]; ok {
@@ -422,7 +422,7 @@ func (s *Store) change(c *store.Change) error {
 	}
 	if c.Attempt != nil {
 		g.key = attemptKey(g.key[:0], c.ID, c.Attempt.Number)
-		g.row = appendAttempt(g.row[:0], c.ID, c.Attempt)
+		g.row = pack.Attempt(g.row[:0], c.ID, c.Attempt)
 		if err := s.set(g.key, g.row); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func (s *Store) readAhead(changes []store.Change) error {
 	for i := range changes {
 		g.order = append(g.order, changes[i].ID)
 	}
-	slices.SortFunc(g.order, compareID)
+	slices.SortFunc(g.order, bellman.ID.Compare)
 	hot, err := s.db.NewIter(within([]byte{tableHot}))
 	if err != nil {
 		return fmt.Errorf("read tasks to change: %w", err)
@@ -54,5 +54,5 @@ func (s *Store) current(id bellman.ID) (status, error) {
 	if st, ok := s.stage.before[id]; ok {
 		return *st, nil
 	}
-	return s.status(s.db, id, &s.stage.key)
+	return s.status(s.db, id)
 }

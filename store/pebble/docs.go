@@ -143,15 +143,9 @@ func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]stor
 		if p.Byte() != format {
 			return nil, pack.ErrCorrupt
 		}
-		a := store.Audit{At: pack.FromMilli(ms), Who: p.Text(), Action: p.Text(), Target: p.Text(), Reason: p.Text()}
-		if len(p.Left()) > 0 { // older records have no address
-			a.From = p.Text()
-		}
-		if len(p.Left()) > 0 { // older records have no job and no changes
-			a.Job = p.Text()
-			if a.Changes, err = pack.ParseChanges(p.Bytes()); err != nil {
-				return nil, err
-			}
+		a := store.Audit{At: pack.FromMilli(ms), Who: p.Text(), Action: p.Text(), Target: p.Text(), Reason: p.Text(), From: p.Text(), Job: p.Text()}
+		if a.Changes, err = pack.ParseChanges(p.Bytes()); err != nil {
+			return nil, err
 		}
 		if err := p.End(); err != nil {
 			return nil, err

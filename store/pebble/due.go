@@ -89,10 +89,10 @@ func (s *Store) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Tas
 	sorted := true
 	for i := range entries {
 		order[i] = int32(i)
-		sorted = sorted && (i == 0 || compareID(entries[i-1].ID, entries[i].ID) < 0)
+		sorted = sorted && (i == 0 || entries[i-1].ID.Compare(entries[i].ID) < 0)
 	}
 	if !sorted {
-		slices.SortFunc(order, func(a, b int32) int { return compareID(entries[a].ID, entries[b].ID) })
+		slices.SortFunc(order, func(a, b int32) int { return entries[a].ID.Compare(entries[b].ID) })
 	}
 
 	hot, err := s.db.NewIterWithContext(ctx, within([]byte{tableHot}))

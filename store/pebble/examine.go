@@ -15,7 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// An examiner looks at the disk of a store. What is below its limits is no finding.
+// An examiner inspects the disk of a store. It reports values beyond these limits.
 type examiner struct {
 	dir     string
 	reserve int64         // Options.ReserveBytes

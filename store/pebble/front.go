@@ -36,13 +36,11 @@ var (
 )
 
 func (p position) before(q position) bool {
-	return p.look < q.look || p.look == q.look && compareID(p.id, q.id) < 0
+	return p.look < q.look || p.look == q.look && p.id.Compare(q.id) < 0
 }
 
-func compareID(a, b bellman.ID) int { return bytes.Compare(a[:], b[:]) }
-
 func lesser(a, b bellman.ID) bellman.ID {
-	if compareID(a, b) < 0 {
+	if a.Compare(b) < 0 {
 		return a
 	}
 	return b

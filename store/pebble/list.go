@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"time"
 
@@ -60,7 +59,7 @@ type lister struct {
 	words    [][]byte // texts that the row of each matching task contains
 	host     []byte   // like words, unless the host contains an escape
 	beside   beside
-	inState  *back  // tasks in the state of the filter, beside an index by order or merchant; nil: not needed
+	inState  *back  // tasks in the state of the filter, for a scan by order or merchant; otherwise nil
 	jump     []byte // where the scan continues; empty: at the next row
 }
 
@@ -77,7 +76,7 @@ func (l *lister) byKey(limit int) (tasks []*bellman.Task, next bellman.ID, err e
 		if err != nil {
 			return nil, next, fmt.Errorf("look up key in queue %s: %w", name, err)
 		}
-		if !l.before.IsZero() && compareID(held.id, l.before) >= 0 {
+		if !l.before.IsZero() && held.id.Compare(l.before) >= 0 {
 			continue
 		}
 		t, err := l.one(held.id, nil)
@@ -88,7 +87,7 @@ func (l *lister) byKey(limit int) (tasks []*bellman.Task, next bellman.ID, err e
 			tasks = append(tasks, t)
 		}
 	}
-	slices.SortFunc(tasks, func(a, b *bellman.Task) int { return compareID(b.ID, a.ID) })
+	slices.SortFunc(tasks, func(a, b *bellman.Task) int { return b.ID.Compare(a.ID) })
 	if len(tasks) > limit {
 		tasks = tasks[:limit]
 		next = tasks[limit-1].ID
@@ -118,7 +117,7 @@ func (l *lister) bounds() *lsm.IterOptions {
 	}
 	end := l.before
 	if to := l.filter.CreatedTo; !to.IsZero() {
-		if id := bellman.FirstID(to); end.IsZero() || compareID(id, end) < 0 {
+		if id := bellman.FirstID(to); end.IsZero() || id.Compare(end) < 0 {
 			end = id
 		}
 		if end.IsZero() {
@@ -268,8 +267,9 @@ func (l *lister) otherQueue(table byte, row []byte) (bool, error) {
 	return uint32(p.Uvarint()) != l.queue, p.Err()
 }
 
-// one reads a task by its id, and returns nil if the filter does not match. row is that of its status
-// in the filter's state; nil: one reads it. If the state does not match, one reads nothing else.
+// one reads a task by its id, and returns nil if the filter does not match. row is the task's status
+// row in the state of the filter. If row is nil, one reads it. A task in another state costs no
+// further read.
 func (l *lister) one(id bellman.ID, row []byte) (t *bellman.Task, err error) {
 	var key [32]byte
 	var st *status // nil: any state fits
@@ -298,10 +298,9 @@ func (l *lister) one(id bellman.ID, row []byte) (t *bellman.Task, err error) {
 }
 
 // fits decodes a cold row, and returns nil if the filter does not match. known is the task's status if
-// the filter has a state, and nil otherwise. While List scans consecutive rows, the beside reads status
-// and attempt.
+// the filter has a state, and nil otherwise. inRow means that List scans cold rows one after the
+// other: then the beside reads status and attempt.
 func (l *lister) fits(id bellman.ID, row []byte, known *status, inRow bool) (*bellman.Task, error) {
-	f := &l.filter
 	for _, word := range l.words {
 		if !bytes.Contains(row, word) {
 			return nil, nil
@@ -314,28 +313,22 @@ func (l *lister) fits(id bellman.ID, row []byte, known *status, inRow bool) (*be
 	if err := l.s.parseTask(row, id, t); err != nil {
 		return nil, err
 	}
-	switch {
-	case f.Queue != "" && f.Queue != t.Queue,
-		f.Key != "" && f.Key != t.Key,
-		f.MerchantNo != "" && f.MerchantNo != t.MerchantNo,
-		f.OrderNo != "" && f.OrderNo != t.OrderNo,
-		f.Event != "" && f.Event != t.Event,
-		f.URLHost != "" && !atHost(t.URL, f.URLHost),
-		!f.CreatedFrom.IsZero() && compareID(id, bellman.FirstID(f.CreatedFrom)) < 0,
-		!f.CreatedTo.IsZero() && compareID(id, bellman.FirstID(f.CreatedTo)) >= 0:
+	var st status
+	if known != nil {
+		st = *known
+		t.Status = st.Status
+	}
+	if !l.filter.Fits(t) {
 		return nil, nil
 	}
-	var st status
 	var err error
-	var key [32]byte
-	switch scratch := key[:0]; {
-	case inRow:
+	if inRow {
 		st, t.Last, err = l.beside.read(l.s, l.r, id)
-	case known != nil:
-		st = *known
-		t.Last, err = l.s.last(l.r, id, int(st.Attempts))
-	default:
-		if st, err = l.s.status(l.r, id, &scratch); err == nil {
+	} else {
+		if known == nil {
+			st, err = l.s.status(l.r, id)
+		}
+		if err == nil {
 			t.Last, err = l.s.last(l.r, id, int(st.Attempts))
 		}
 	}
@@ -355,10 +348,4 @@ func wordsOf(f *store.Filter) (words [][]byte) {
 		}
 	}
 	return words
-}
-
-// atHost reports whether the host of address is host. The port in host is optional.
-func atHost(address, host string) bool {
-	u, err := url.Parse(address)
-	return err == nil && (u.Host == host || u.Hostname() == host)
 }

@@ -38,7 +38,7 @@ type Options struct {
 }
 
 // schemaVersion is the layout that this code reads and writes.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // formatVersion is pinned, so that a newer LSM engine keeps files readable for an older bellman.
 const formatVersion = lsm.FormatTableFormatV6
@@ -258,6 +258,8 @@ func (s *Store) readMeta(shards int) error {
 		return s.create(shards)
 	case version > schemaVersion:
 		return fmt.Errorf("it was written by a newer bellman (schema %d, this one knows %d): use that version, or restore a backup made before the upgrade", version, schemaVersion)
+	case version < schemaVersion:
+		return fmt.Errorf("it was written by a bellman from before the first release (schema %d, this one knows %d): use that build, or a new directory", version, schemaVersion)
 	}
 	count, found, err := s.meta("shards")
 	if err != nil || !found || count < 1 {

@@ -25,7 +25,13 @@ func TestOpenRefuses(t *testing.T) {
 			prepare: func(t *testing.T, fs vfs.FS) {
 				put(t, fs, metaKey("schema"), appendUint(nil, schemaVersion+1))
 			},
-			want: "written by a newer bellman (schema 2, this one knows 1)",
+			want: "written by a newer bellman (schema 3, this one knows 2)",
+		},
+		"a schema of before the first release": {
+			prepare: func(t *testing.T, fs vfs.FS) {
+				put(t, fs, metaKey("schema"), appendUint(nil, schemaVersion-1))
+			},
+			want: "from before the first release (schema 1, this one knows 2)",
 		},
 		"another program's database": {
 			prepare: func(t *testing.T, fs vfs.FS) { put(t, fs, []byte("hello"), []byte("world")) },

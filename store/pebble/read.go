@@ -25,11 +25,11 @@ func get(r lsm.Reader, key []byte, f func(row []byte) error) error {
 	return errors.Join(f(row), closer.Close())
 }
 
-// status reads the status of a pending or ended task. key is scratch.
-func (s *Store) status(r lsm.Reader, id bellman.ID, key *[]byte) (st status, err error) {
+// status reads the status of a pending or ended task.
+func (s *Store) status(r lsm.Reader, id bellman.ID) (st status, err error) {
+	var key [32]byte
 	for _, state := range [...]bellman.State{bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled} {
-		*key = statusKey((*key)[:0], state, id)
-		err = get(r, *key, func(row []byte) error { return parseStatus(row, id, &st) })
+		err = get(r, statusKey(key[:0], state, id), func(row []byte) error { return parseStatus(row, id, &st) })
 		if !errors.Is(err, bellman.ErrNotFound) {
 			return st, err
 		}
@@ -58,7 +58,7 @@ func (s *Store) parseTask(row []byte, id bellman.ID, t *bellman.Task) error {
 	return nil
 }
 
-// last reads the newest attempt of a task; nil if the task has none.
+// last reads the newest of the first attempts of a task; nil if the task has none.
 func (s *Store) last(r lsm.Reader, id bellman.ID, attempts int) (*bellman.Attempt, error) {
 	if attempts == 0 {
 		return nil, nil
@@ -76,7 +76,7 @@ func (s *Store) last(r lsm.Reader, id bellman.ID, attempts int) (*bellman.Attemp
 		return nil, err
 	}
 	defer iter.Close()
-	if !iter.Last() {
+	if !iter.SeekLT(attemptKey(nil, id, attempts)) {
 		return nil, iter.Error()
 	}
 	return a, parseAttempt(iter.Value(), id, attemptNumber(iter.Key()), a)
@@ -90,30 +90,24 @@ func (s *Store) Task(_ context.Context, id bellman.ID) (*bellman.Task, error) {
 		return nil, err
 	}
 	defer s.leave()
-	// A pending task that was not attempted is one row beside the cold one, and needs no snapshot.
-	var st status
-	err := get(s.db, statusKey(nil, bellman.Pending, id), func(row []byte) error { return parseStatus(row, id, &st) })
-	if err == nil && st.Attempts == 0 {
-		t, err := s.cold(s.db, id)
-		if err != nil {
-			return nil, err
-		}
-		t.Status = st.Status
-		return t, nil
+	t, err := s.task(s.db, id)
+	if !errors.Is(err, bellman.ErrNotFound) {
+		return t, err
 	}
-	snapshot := s.db.NewSnapshot() // a task that ends moves between tables
+	// A task that ends, or is pending again, moves between tables. Only a snapshot shows it for sure.
+	snapshot := s.db.NewSnapshot()
 	defer snapshot.Close()
 	return s.task(snapshot, id)
 }
 
+// task reads a task, with Last. Without a snapshot, task may return ErrNotFound for a task that moves
+// between tables. Otherwise its rows belong together, because only the status row ever changes.
 func (s *Store) task(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
 	t, err := s.cold(r, id)
 	if err != nil {
 		return nil, err
 	}
-	var key [32]byte
-	scratch := key[:0]
-	st, err := s.status(r, id, &scratch)
+	st, err := s.status(r, id)
 	if err != nil {
 		return nil, fmt.Errorf("task %s: status: %w", id, err)
 	}

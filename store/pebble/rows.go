@@ -2,9 +2,7 @@ package pebble
 
 import (
 	"encoding/binary"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/pack"
@@ -40,7 +38,7 @@ const (
 // appendStatus encodes st. Times are milliseconds since the task's creation time, which is part of
 // its id. Small numbers make short rows.
 func appendStatus(b []byte, id bellman.ID, st *status) []byte {
-	base := created(id)
+	base := pack.Created(id)
 	flags := uint16(st.State)
 	set := func(has uint16, when bool) {
 		if when {
@@ -110,7 +108,7 @@ func parseStatus(row []byte, id bellman.ID, st *status) error {
 	if p.Byte() != format {
 		return pack.ErrCorrupt
 	}
-	base := created(id)
+	base := pack.Created(id)
 	flags := p.Uint16()
 	*st = status{line: store.Line(p.Uint64()), queue: uint32(p.Uvarint())}
 	st.State = bellman.State(flags & 3)
@@ -159,11 +157,6 @@ func parseStatus(row []byte, id bellman.ID, st *status) error {
 	return p.End()
 }
 
-// created returns the creation time in id, in Unix ms.
-func created(id bellman.ID) int64 {
-	return int64(binary.BigEndian.Uint64(id[:8]) >> 16)
-}
-
 // reason converts text to a string. Common reasons are not allocated.
 func reason(text []byte) string {
 	switch string(text) {
@@ -180,170 +173,33 @@ func reason(text []byte) string {
 }
 
 // appendCold encodes the part of t that never changes. The body comes last, so that all other text
-// can be read as one string. Inherited uses three bits of the first byte. The highest of these bits
-// marks an ordering key. A row with a trace has the format traced, a row with an alias the format
-// extended.
+// can be read as one string.
 func appendCold(b []byte, t *bellman.Task, queue uint32) []byte {
-	first := format | byte(t.Inherited)<<4
-	switch {
-	case t.Alias() != "":
-		first ^= format ^ extended
-	case t.Trace() != nil:
-		first ^= format ^ traced
-	}
-	if t.CreatedBy() != "" {
-		first |= isNamed
-	}
-	if t.Kind != bellman.KindUnknown {
-		first |= isOfKind
-	}
-	if t.OrderingKey != "" {
-		first |= isOrdered
-	}
-	b = binary.AppendUvarint(append(b, first), uint64(queue))
+	b = binary.AppendUvarint(append(b, format), uint64(queue))
 	b = binary.AppendUvarint(b, uint64(len(t.Body)))
-	b = binary.AppendVarint(b, int64(t.Timeout))
-	b = binary.AppendVarint(b, int64(t.MaxAge))
-	b = binary.AppendVarint(b, int64(t.Delay))
-	b = pack.Time(b, t.StartAt, created(t.ID))
-	b = binary.AppendUvarint(b, uint64(len(t.Header)))
-	for _, s := range [...]string{t.Key, t.MerchantNo, t.OrderNo, t.Event, t.URL, t.Method,
-		t.Schedule, t.Success, t.Repeat, t.Endpoint} {
+	for _, s := range [...]string{t.Key, t.MerchantNo, t.OrderNo, t.Event, t.URL} {
 		b = pack.Text(b, s)
 	}
-	if len(t.Header) > 0 {
-		for _, name := range slices.Sorted(maps.Keys(t.Header)) {
-			b = pack.Text(pack.Text(b, name), t.Header[name])
-		}
-	}
-	if t.OrderingKey != "" {
-		b = pack.Text(b, t.OrderingKey)
-		b = pack.Text(b, map[bool]string{true: superseding}[t.Supersedes])
-	}
-	if t.Alias() != "" {
-		more := byte(hasAlias)
-		if t.Trace() != nil {
-			more |= hasTrace
-		}
-		b = pack.Text(append(b, more), t.Alias())
-	}
-	if t.Trace() != nil {
-		trace, _ := t.Trace().AppendBinary(nil) // never fails
-		b = pack.Text(b, trace)
-	}
-	if t.CreatedBy() != "" {
-		b = pack.Text(b, t.CreatedBy())
-	}
-	if t.Kind != bellman.KindUnknown {
-		b = append(b, byte(t.Kind))
-	}
-	return append(b, t.Body...)
+	return append(pack.Rest(b, t), t.Body...)
 }
-
-// traced is the format of a cold row with a trace behind the headers and the ordering key. Rows
-// without a trace keep the older format.
-const traced = 2
-
-// extended is the format of a cold row with a byte behind the headers and the ordering key. The byte
-// says which of the following fields the row has: an alias, a trace.
-const extended = 3
-
-// Bits of that byte.
-const (
-	hasAlias = 1 << iota
-	hasTrace
-)
-
-// isNamed is the bit of a cold row's format for the name of the API key that created the task. The
-// name is behind the trace.
-const isNamed = 4
-
-// isOfKind is the bit of a cold row's format for the task's kind. The kind is behind the API key's
-// name.
-const isOfKind = 8
-
-// isOrdered is the bit of a cold row's first byte for an ordering key. The ordering key and its
-// supersede flag are behind the headers.
-const (
-	isOrdered   = 0x80
-	superseding = "s"
-)
 
 // parseCold decodes row into t, except the name of its queue, and returns the queue's number. t
 // does not alias row.
 func parseCold(row []byte, id bellman.ID, t *bellman.Task) (queue uint32, err error) {
 	p := pack.Read(row)
-	first := p.Byte()
-	version := first & 0xf &^ (isNamed | isOfKind)
-	if version < format || version > extended {
+	if p.Byte() != format {
 		return 0, pack.ErrCorrupt
 	}
-	t.ID, t.Inherited = id, bellman.Inherited(first&^isOrdered>>4)
+	t.ID = id
 	queue = uint32(p.Uvarint())
-	body := p.Uvarint()
-	t.Timeout = p.Duration()
-	t.MaxAge = p.Duration()
-	t.Delay = p.Duration()
-	t.StartAt = p.Time(created(id))
-	headers := p.Uvarint()
-	rest := p.Cut(body)
-	if p.Err() != nil {
-		return 0, pack.ErrCorrupt
+	if body := p.Cut(p.Uvarint()); len(body) > 0 {
+		t.Body = slices.Clone(body)
 	}
-	if body > 0 {
-		t.Body = slices.Clone(rest)
+	p.ShareTexts()
+	for _, s := range [...]*string{&t.Key, &t.MerchantNo, &t.OrderNo, &t.Event, &t.URL} {
+		*s = p.Text()
 	}
-
-	// All texts share one string, so that they need one allocation.
-	all := string(p.Left())
-	next := func() string {
-		n := len(p.Bytes())
-		end := len(all) - len(p.Left())
-		if p.Err() != nil {
-			return ""
-		}
-		return all[end-n : end]
-	}
-	for _, s := range [...]*string{&t.Key, &t.MerchantNo, &t.OrderNo, &t.Event, &t.URL, &t.Method,
-		&t.Schedule, &t.Success, &t.Repeat, &t.Endpoint} {
-		*s = next()
-	}
-	if headers > uint64(len(p.Left())) {
-		return 0, pack.ErrCorrupt
-	}
-	if headers > 0 {
-		t.Header = make(map[string]string, headers)
-		for range headers {
-			name := next()
-			t.Header[name] = next()
-		}
-	}
-	if first&isOrdered != 0 {
-		t.OrderingKey = next()
-		t.Supersedes = next() == superseding
-	}
-	isTraced := version == traced
-	if version == extended {
-		more := p.Byte()
-		if more&^hasTrace != hasAlias {
-			return 0, pack.ErrCorrupt
-		}
-		isTraced = more&hasTrace != 0
-		t.SetAlias(next())
-	}
-	if isTraced {
-		trace := new(bellman.Trace)
-		if trace.UnmarshalBinary([]byte(next())) != nil {
-			return 0, pack.ErrCorrupt
-		}
-		t.SetTrace(trace)
-	}
-	if first&isNamed != 0 {
-		t.SetCreatedBy(next())
-	}
-	if first&isOfKind != 0 {
-		t.Kind = bellman.Kind(p.Byte())
-	}
+	p.Rest(t, &bellman.Task{})
 	return queue, p.End()
 }
 
@@ -371,69 +227,9 @@ func parseEntry(key, row []byte, e *store.Entry) error {
 	return p.End()
 }
 
-// answered is the format of an attempt's row with FirstByte and Header behind the node. Rows without
-// these fields keep the older format.
-const answered = 2
-
-// appendAttempt encodes a, except its number. Action, Timing and Reading follow if any of them is
-// set. Reading is written only if it is set.
-func appendAttempt(b []byte, id bellman.ID, a *bellman.Attempt) []byte {
-	base := created(id)
-	version := byte(format)
-	if a.Timing.FirstByte != 0 || a.Header != "" {
-		version = answered
-	}
-	b = append(b, version, byte(a.Trigger), byte(a.Result))
-	b = pack.Time(b, a.Due, base)
-	b = pack.Time(b, a.Started, milli(a.Due))
-	b = binary.AppendVarint(b, int64(a.Took))
-	b = binary.AppendVarint(b, int64(a.Status))
-	b = pack.Text(b, a.Response)
-	b = pack.Text(b, a.Error)
-	b = pack.Text(b, a.Node)
-	b = pack.Answered(b, a)
-	if a.Action == "" && a.Reading == "" && a.Timing == (bellman.Timing{FirstByte: a.Timing.FirstByte}) {
-		return b
-	}
-	b = pack.Text(b, a.Action)
-	for _, part := range [...]time.Duration{a.Timing.DNS, a.Timing.Connect, a.Timing.TLS} {
-		b = binary.AppendVarint(b, int64(part))
-	}
-	if a.Reading == "" {
-		return b
-	}
-	return pack.Text(b, a.Reading)
-}
-
 // parseAttempt decodes row into a.
 func parseAttempt(row []byte, id bellman.ID, number int, a *bellman.Attempt) error {
 	p := pack.Read(row)
-	version := p.Byte()
-	if version != format && version != answered {
-		return pack.ErrCorrupt
-	}
 	a.Number = number
-	a.Trigger = bellman.Trigger(p.Byte())
-	a.Result = bellman.Result(p.Byte())
-	a.Due = p.Time(created(id))
-	a.Started = p.Time(milli(a.Due))
-	a.Took = p.Duration()
-	a.Status = int(p.Varint())
-	a.Response = p.Text()
-	a.Error = p.Text()
-	a.Node = p.Text()
-	a.Action, a.Reading, a.Header, a.Timing = "", "", "", bellman.Timing{}
-	if version == answered {
-		a.Timing.FirstByte, a.Header = p.Duration(), p.Text()
-	}
-	if len(p.Left()) > 0 {
-		a.Action = p.Text()
-		for _, part := range [...]*time.Duration{&a.Timing.DNS, &a.Timing.Connect, &a.Timing.TLS} {
-			*part = p.Duration()
-		}
-	}
-	if len(p.Left()) > 0 {
-		a.Reading = p.Text()
-	}
-	return p.End()
+	return p.Attempt(id, a)
 }

@@ -194,7 +194,7 @@ func (t *transaction) Send(ctx context.Context, statements ...*sqlstore.Statemen
 	return err
 }
 
-// opening says that BEGIN is to be sent, the first time.
+// opening returns the part BEGIN for the first flight of the transaction.
 func (t *transaction) opening() parts {
 	if t.begun {
 		return plain
@@ -242,7 +242,7 @@ func (t *transaction) Rollback() {
 	}
 }
 
-// receive reads what came of a statement.
+// receive reads the result of a statement in a caller's transaction.
 func receive(results pgx.BatchResults, s *sqlstore.Statement) error {
 	if s.Each == nil {
 		tag, err := results.Exec()

@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// An examiner looks at a database. What is below its limits is no finding.
+// An examiner inspects a database. It reports values above these limits.
 type examiner struct {
 	d *database
 
@@ -102,7 +102,7 @@ func (e examiner) settings(ctx context.Context) ([]store.Finding, error) {
 	}, `SELECT name, reset_val FROM pg_settings WHERE reset_val = 'off' AND name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'autovacuum', 'track_counts') ORDER BY name`)
 }
 
-// hidden says whether the user sees the sessions of others.
+// hidden reports that the user cannot see the sessions of other users.
 func (e examiner) hidden(ctx context.Context) ([]store.Finding, error) {
 	return list(ctx, e.d, func(s struct{ User string }) store.Finding {
 		return store.Finding{Name: "hidden_sessions", Level: store.Warning, What: fmt.Sprintf("the user %s does not see the sessions of other users: their transactions and locks are not examined", s.User),
@@ -110,7 +110,7 @@ func (e examiner) hidden(ctx context.Context) ([]store.Finding, error) {
 	}, `SELECT current_user::text WHERE NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')`)
 }
 
-// A session is a connection of anybody's to the server.
+// A session is any connection to the server, of bellman or another client.
 type session struct {
 	PID                              int32
 	User, Application, Client, State string

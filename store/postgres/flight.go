@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// parts say which statements a flight has in addition.
+// parts are the statements that a flight has in addition.
 type parts int
 
 const (
@@ -32,8 +32,8 @@ type call struct {
 	values [][]byte
 }
 
-// send sends statements in one flight. In one that has its COMMIT too, a Want
-// that is not met is an error of the server, so that COMMIT is not reached.
+// send sends statements in one flight. If the flight includes COMMIT, a Want that is not met is an
+// error of the server, so that the server does not commit.
 func send(ctx context.Context, conn *pgx.Conn, statements []*sqlstore.Statement, with parts) (err error) {
 	defer func() {
 		if err != nil && conn.IsClosed() {
@@ -154,7 +154,7 @@ func (c *call) failed(err error) error {
 	return &sqlstore.Failed{Statement: c.of, Err: err}
 }
 
-// receive reads what came of a call.
+// receive reads the result of a call.
 func (c *call) receive(flight *pgconn.Pipeline, with parts) (tag pgconn.CommandTag, err error) {
 	got, err := flight.GetResults()
 	if err != nil {
@@ -184,7 +184,7 @@ func (c *call) receive(flight *pgconn.Pipeline, with parts) (tag pgconn.CommandT
 	return tag, nil
 }
 
-// raced is the error of a call, or ErrRaced when its guard failed.
+// raced returns the error of a call, or ErrRaced if its guard failed.
 func (c *call) raced(err error, with parts) error {
 	var server *pgconn.PgError
 	if c.of != nil && c.of.Want != 0 && with&closing != 0 && errors.As(err, &server) && server.Code == "22012" { // divided by zero
@@ -214,8 +214,7 @@ func plansOf(conn *pgconn.PgConn) *plans {
 	return p
 }
 
-// prepare sees to the plans of calls: those that are not there yet are made in one
-// flight.
+// prepare sets the plans of calls. It prepares all missing plans in one flight.
 func prepare(ctx context.Context, conn *pgconn.PgConn, calls []call) (err error) {
 	p := plansOf(conn)
 	var missing []*call // one for each text
@@ -279,7 +278,7 @@ func prepare(ctx context.Context, conn *pgconn.PgConn, calls []call) (err error)
 	return nil
 }
 
-// forget forgets the plans of a connection when the server has others, or none.
+// forget drops the plans of a connection if the server has dropped or replaced them.
 func forget(conn *pgconn.PgConn, err error) {
 	var server *pgconn.PgError
 	if errors.As(err, &server) && stale(server) {

@@ -79,7 +79,7 @@ func Migrate(ctx context.Context, url string, o Options) error {
 		return fmt.Errorf("postgres: %w", explained(err, o))
 	}
 	defer d.Close()
-	if err := sqlstore.Migrate(ctx, d, cmp.Or(o.Shards, sqlstore.DefaultShards)); err != nil {
+	if err := sqlstore.Migrate(ctx, d, o.Shards); err != nil {
 		return fmt.Errorf("postgres: %w", explained(err, o))
 	}
 	return nil

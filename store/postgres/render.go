@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 )
 
-// types are PostgreSQL's words for those of the schema.
+// types are the column types of the schema in PostgreSQL's syntax.
 var types = strings.NewReplacer(
 	"{id}", "uuid", "{name}", "bytea", "{key}", "bytea", "{bytes}", "bytea",
 	"{table}", "", "{hot}", " WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000)", "{busy}", " WITH (fillfactor = 50)",
@@ -20,10 +21,10 @@ var types = strings.NewReplacer(
 
 const now = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint"
 
-// words are those of statements. An equality would let the planner take the
-// order of ids from the primary key, and look at all tasks for those of a host
-// that has few: rows are compared instead, in the order of the index. So is a
-// cursor; spelled out it would read all of its millisecond at each page.
+// words are parts of statements in PostgreSQL's syntax. Conditions compare row values, so that the
+// planner uses the intended index. With an equality it might read all tasks by primary key to find
+// the few of one host. A cursor with separate conditions would read its whole millisecond at each
+// page.
 var words = strings.NewReplacer("{now}", now, "{micros}", "floor(extract(epoch from clock_timestamp()) * 1000000)::bigint", "{number}", "bigint", "IN (??)", "= ANY (??)",
 	" {by key}", "", " {by alias}", "", " {by merchant_no}", "", " {by order_no}", "", " {by url_host}", "",
 	"{within merchant_no}", "(merchant_no, id) >= (?, ?) AND (merchant_no, id) < (?, ?)",
@@ -32,8 +33,8 @@ var words = strings.NewReplacer("{now}", now, "{micros}", "floor(extract(epoch f
 	"{within url_host}", "(url_host, id) >= (?, ?) AND (url_host, id) < (?, ?)",
 )
 
-// render is a statement in PostgreSQL's words, with one parameter for each
-// argument: a list is an array.
+// render returns a statement in PostgreSQL's syntax, with one parameter for each argument. A list is
+// an array.
 func render(s *sqlstore.Statement) (string, []any) {
 	if s.Insert != nil {
 		return renderInsert(s.Insert)
@@ -46,8 +47,8 @@ func render(s *sqlstore.Statement) (string, []any) {
 	return text, s.Args
 }
 
-// guarded is a statement that divides by zero unless it affects, or locks, as many rows as
-// one more parameter says.
+// guarded returns a statement that divides by zero unless it affects, or locks, the number of rows
+// that one additional parameter gives.
 func guarded(text string, args int) string {
 	id := guardID(text)
 	if known, is := texts.Load(id); is {
@@ -64,8 +65,7 @@ func guarded(text string, args int) string {
 // guardID names the guarded form of a text.
 type guardID string
 
-// texts are those that were rendered already. There are not many: what differs
-// from call to call is in arguments.
+// texts caches rendered texts. They are few, because values are arguments.
 var texts sync.Map
 
 func renderText(text string, args []any) string {
@@ -97,7 +97,7 @@ func renderText(text string, args []any) string {
 	}
 }
 
-// array is the type of a list.
+// array returns the type of a list.
 func array(list any) string {
 	switch list.(type) {
 	case []bellman.ID:
@@ -108,8 +108,7 @@ func array(list any) string {
 	return "bytea[]"
 }
 
-// renderCaller is render for a connection that is a caller's, with the arguments as
-// pgx takes them.
+// renderCaller is render for a caller's connection. pgx encodes the arguments.
 func renderCaller(s *sqlstore.Statement) (string, []any) {
 	text, values := render(s)
 	args := make([]any, len(values))
@@ -119,7 +118,7 @@ func renderCaller(s *sqlstore.Statement) (string, []any) {
 	return text, args
 }
 
-// argument is a value as pgx sends it fastest.
+// argument converts a value to the type that pgx encodes fastest.
 func argument(value any) any {
 	switch v := value.(type) {
 	case bellman.ID:
@@ -138,8 +137,8 @@ func argument(value any) any {
 	return value
 }
 
-// renderInsert inserts rows from an array for each column. Arrays beside one
-// another are taken apart as they are read; FROM unnest would write them down first.
+// renderInsert inserts rows from one array for each column. PostgreSQL reads unnest in the list of
+// columns row by row. With FROM unnest, it would first copy all rows.
 func renderInsert(in *sqlstore.Insert) (string, []any) {
 	args := make([]any, len(in.Columns))
 	for i, c := range in.Columns {
@@ -153,10 +152,10 @@ func renderInsert(in *sqlstore.Insert) (string, []any) {
 	for i, c := range in.Columns {
 		names = append(names, c.Name)
 		arrays = append(arrays, fmt.Sprintf("unnest($%d::%s)", i+1, array(c.Values)))
-		if in.Then == sqlstore.Replace && !contains(in.Key, c.Name) {
+		if in.Then == sqlstore.Replace && !slices.Contains(in.Key, c.Name) {
 			sets = append(sets, c.Name+" = excluded."+c.Name)
 		}
-		if in.Then == sqlstore.Sum && !contains(in.Key, c.Name) {
+		if in.Then == sqlstore.Sum && !slices.Contains(in.Key, c.Name) {
 			sets = append(sets, c.Name+" = "+in.Into+"."+c.Name+" + excluded."+c.Name)
 		}
 	}
@@ -177,16 +176,7 @@ type insertID struct {
 	then sqlstore.Conflict
 }
 
-func contains(list []string, name string) bool {
-	for _, other := range list {
-		if other == name {
-			return true
-		}
-	}
-	return false
-}
-
-// A row scans ids as pgx does fastest.
+// A row scans an id as the type that pgx decodes fastest.
 type row struct{ rows pgx.Rows }
 
 func (r row) Scan(dest ...any) error {

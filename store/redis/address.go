@@ -188,7 +188,7 @@ func (a *Address) set(name, value string) error {
 	return nil
 }
 
-// tls is how connections are encrypted; nil: they are not.
+// tls returns the TLS settings of connections; nil: no TLS.
 func (a Address) tls() (*tls.Config, error) {
 	if !a.TLS {
 		return nil, nil

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// advice adds to the error of a first call what in the address is probably wrong, where
-// the client's own words name only what it saw.
+// advice adds to the error of the first call which part of the address is probably wrong.
 func (a Address) advice(err error) error {
 	text := err.Error()
 	switch {

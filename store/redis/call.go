@@ -79,8 +79,8 @@ func (s *Store) run(ctx context.Context, sc script, args ...any) (any, error) {
 	})
 }
 
-// send sends one call. A write is followed, on its connection, by the wait for
-// what makes it durable.
+// send sends one call. After a write it also sends WAIT or WAITAOF on the same connection, so that
+// the write is durable when send returns.
 func (s *Store) send(ctx context.Context, c *client.Client, sc script, call func(client.Scripter) *client.Cmd) (any, error) {
 	if !sc.writes || s.wait == (waits{}) {
 		return call(c).Result()
@@ -133,8 +133,7 @@ func (s *Store) do(ctx context.Context, writes bool, f func(*client.Client) (any
 	}
 }
 
-// away are answers of a server that has not executed the call and is not the one
-// to ask now.
+// away are the error replies of a server that did not execute the call and cannot serve it now.
 var away = []string{"MOVED", "ASK", "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "BUSY", "MISCONF", "NOAUTH", "WRONGPASS", "NOPERM"}
 
 // tell converts an error for the caller, and reports whether the call may be retried at once.

@@ -31,10 +31,10 @@ type settings struct {
 	number   int // 702 for 7.2
 	mode     string
 	role     string
-	loading  string // how much of its file it has loaded, as 43.21%; empty: all
+	loading  string // how much of its file it has loaded, such as 43.21%; empty: all of it
 	run      string // id of the process, new at each start
 	aof      bool
-	partial  bool   // it has no complete append-only file, or is rewriting its first one
+	partial  bool   // it is writing its first append-only file, or rewriting that for the first time
 	fsync    string // empty: unknown
 	lazy     bool   // no fsync while a child process writes (no-appendfsync-on-rewrite)
 	evicts   string
@@ -70,28 +70,16 @@ func read(ctx context.Context, c asker) (settings, error) {
 			s.number = 100*a + b
 		}
 	}
-	// If operators forbid CONFIG, the fsync policy is unknown.
-	if have, err := c.ConfigGet(ctx, "appendfsync").Result(); err == nil {
-		s.fsync = have["appendfsync"]
-	} else if !isAnswer(err) {
-		return s, err
+	var lazy string
+	for name, value := range map[string]*string{"appendfsync": &s.fsync, "no-appendfsync-on-rewrite": &lazy, "min-replicas-to-write": &s.atLeast} {
+		have, err := c.ConfigGet(ctx, name).Result()
+		if answer := client.Error(nil); err != nil && !errors.As(err, &answer) {
+			return s, err
+		}
+		*value = have[name] // empty, which means unknown, if operators forbid CONFIG
 	}
-	if have, err := c.ConfigGet(ctx, "no-appendfsync-on-rewrite").Result(); err == nil {
-		s.lazy = have["no-appendfsync-on-rewrite"] == "yes"
-	} else if !isAnswer(err) {
-		return s, err
-	}
-	if have, err := c.ConfigGet(ctx, "min-replicas-to-write").Result(); err == nil {
-		s.atLeast = have["min-replicas-to-write"]
-	} else if !isAnswer(err) {
-		return s, err
-	}
+	s.lazy = lazy == "yes"
 	return s, nil
-}
-
-func isAnswer(err error) bool {
-	var said client.Error
-	return errors.As(err, &said)
 }
 
 // fits rejects a server that is too old, of another kind, or could lose writes that it has

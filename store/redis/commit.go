@@ -81,7 +81,7 @@ func (s *Store) commit(ctx context.Context, b *store.Batch, sc script, adds []st
 	return nil
 }
 
-// note tells what became of each add and change, as the script said it.
+// note sets the outcome of each add and change from the reply of the script.
 func note(b *store.Batch, adds []store.Add, said []any) {
 	next := 0
 	take := func() string {
@@ -115,7 +115,7 @@ func note(b *store.Batch, adds []store.Add, said []any) {
 	}
 }
 
-// added notes what a script said of an add.
+// added sets the outcome of an add from its part of the reply.
 func added(a *store.Add, said string) {
 	a.Existing = bellman.ID{}
 	if len(said) == 17 {
@@ -129,11 +129,11 @@ func added(a *store.Add, said string) {
 	}
 }
 
-// A call is what a commit's script is given.
+// A call holds the arguments of a commit's script.
 type call struct {
 	s       *Store
 	args    []any
-	results int // that the script will give
+	results int // number of results in the reply
 	places  places
 	err     error
 }
@@ -147,7 +147,7 @@ func (c *call) leases(list []store.Lease) {
 	}
 }
 
-// docsWere puts what documents must still be.
+// docsWere appends the expected values of documents.
 func (c *call) docsWere(docs []store.Doc) {
 	at := len(c.args)
 	c.put(0)
@@ -172,7 +172,7 @@ func (c *call) docs(docs []store.Doc) {
 	}
 }
 
-// adds puts those adds that can be kept, and notes why the others cannot.
+// adds appends the valid adds, and sets the error of the others.
 func (c *call) adds(list []store.Add) {
 	at := len(c.args)
 	c.put(0)
@@ -205,7 +205,7 @@ func (c *call) changes(list []store.Change) {
 			last = packAttempt(ch.ID, ch.Attempt)
 		}
 		c.put(ch.ID[:], binary.BigEndian.AppendUint32(nil, ch.Version), appendHead(nil, &to), score(&to),
-			packStatus(nil, &to, created(ch.ID)), last)
+			packStatus(nil, &to, pack.Created(ch.ID)), last)
 		c.chain(ch.Ordering, to.Place)
 		if ch.Audit == nil {
 			c.put("", "")
@@ -228,7 +228,7 @@ func (c *call) audit(a *store.Audit) error {
 	return nil
 }
 
-// score is where a task stands among those that wait, or ended so.
+// score orders a task among those of its state: by VisibleAt while it is pending, then by its end.
 func score(st *bellman.Status) string {
 	if st.State.Ended() {
 		return strconv.FormatInt(st.Finished.UnixMilli(), 10)

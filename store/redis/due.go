@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -103,7 +102,7 @@ func (s *Store) fill(ctx context.Context, lanes []*lane, to int64, part int) err
 }
 
 func before(a, b *store.Entry) bool {
-	return cmp.Or(cmp.Compare(a.VisibleAt, b.VisibleAt), bytes.Compare(a.ID[:], b.ID[:])) < 0
+	return cmp.Or(cmp.Compare(a.VisibleAt, b.VisibleAt), a.ID.Compare(b.ID)) < 0
 }
 
 // CountDue counts the entries that Due would return, up to most.

@@ -15,7 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// An examiner looks at a server. What is below its limits is no finding.
+// An examiner inspects a server. It reports values above these limits.
 type examiner struct {
 	s    *Store
 	a    Address
@@ -25,7 +25,7 @@ type examiner struct {
 
 const fewConnections = 4
 
-// doesNotStart says what a finding means that a start meets too.
+// doesNotStart is the advice for a finding that also prevents a start.
 const doesNotStart = "bellman serve does not start until this is changed"
 
 // Examine finds what hurts a store at an address: what a start would reject, settings and failures
@@ -115,7 +115,7 @@ func (e examiner) durability(seen settings) (found []store.Finding) {
 	return found
 }
 
-// state looks at what the server says about itself.
+// state checks what the server reports about itself.
 func (e examiner) state(info map[string]string) (found []store.Finding) {
 	number := func(name string) float64 {
 		n, _ := strconv.ParseFloat(info[name], 64) // 0 if it is missing

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"net/url"
 	"slices"
 	"time"
 
@@ -44,7 +43,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, below bellman.ID, limi
 		low = bellman.FirstID(f.CreatedFrom)
 	}
 	if !f.CreatedTo.IsZero() {
-		if to := bellman.FirstID(f.CreatedTo); bytes.Compare(to[:], high[:]) < 0 {
+		if to := bellman.FirstID(f.CreatedTo); to.Compare(high) < 0 {
 			high = to
 		}
 	}
@@ -53,7 +52,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, below bellman.ID, limi
 		return nil, next, err
 	}
 	seen, step, began := 0, min(max(limit, 64), listStep), time.Now()
-	for bytes.Compare(low[:], high[:]) < 0 {
+	for low.Compare(high) < 0 {
 		n := step
 		step = min(2*step, listStep)
 		page, err := ids(ctx, low, high, n)
@@ -65,7 +64,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, below bellman.ID, limi
 			return nil, next, err
 		}
 		for i, t := range found {
-			if t == nil || !chosen(&f, t) {
+			if t == nil || !f.Fits(t) {
 				continue
 			}
 			if tasks = append(tasks, t); len(tasks) == limit {
@@ -129,10 +128,10 @@ func (s *Store) list(name string) pager {
 
 // these pages through ids that were read.
 func these(ids []bellman.ID) pager {
-	slices.SortFunc(ids, func(a, b bellman.ID) int { return bytes.Compare(b[:], a[:]) })
+	slices.SortFunc(ids, func(a, b bellman.ID) int { return b.Compare(a) })
 	return func(_ context.Context, low, high bellman.ID, n int) (page []bellman.ID, _ error) {
 		for _, id := range ids {
-			if len(page) < n && bytes.Compare(id[:], high[:]) < 0 && bytes.Compare(id[:], low[:]) >= 0 {
+			if len(page) < n && id.Compare(high) < 0 && id.Compare(low) >= 0 {
 				page = append(page, id)
 			}
 		}
@@ -203,17 +202,4 @@ func (s *Store) inState(ctx context.Context, state bellman.State) (ids []bellman
 		}
 	}
 	return ids, true, nil
-}
-
-// chosen reports whether a filter selects a task.
-func chosen(f *store.Filter, t *bellman.Task) bool {
-	same := func(want, have string) bool { return want == "" || want == have }
-	return same(f.Queue, t.Queue) && same(f.Key, t.Key) && same(f.MerchantNo, t.MerchantNo) && same(f.OrderNo, t.OrderNo) &&
-		same(f.Event, t.Event) && (f.State == nil || *f.State == t.State) && (f.URLHost == "" || atHost(t.URL, f.URLHost))
-}
-
-// atHost reports whether an address is at a host, which may be given with or without its port.
-func atHost(address, host string) bool {
-	u, err := url.Parse(address)
-	return err == nil && (u.Host == host || u.Hostname() == host)
 }

@@ -95,40 +95,29 @@ func (s *Store) connect(a Address, o Options) error {
 		return err
 	}
 	s.size = max(cmp.Or(o.Connections, 8), 2)
-	fit := func(ctx context.Context, conn *client.Conn) error { return s.fits(ctx, conn, a, o.ReadOnly) }
+	options := client.UniversalOptions{
+		Addrs: a.Hosts, MasterName: a.Master, SentinelUsername: a.SentinelUser, SentinelPassword: a.sentinelPassword,
+		Username: a.User, Password: a.password, DB: a.DB, TLSConfig: tls, PoolSize: s.size,
+		OnConnect:  func(ctx context.Context, conn *client.Conn) error { return s.fits(ctx, conn, a, o.ReadOnly) },
+		MaxRetries: -1, DialTimeout: connect, DialerRetries: 1, ReadTimeout: answer, WriteTimeout: answer, PoolTimeout: answer, ContextTimeoutEnabled: true,
+		ConnMaxLifetime: lifetime, DisableIdentity: true,
+	}
+	hooked := func(c *client.Client) *client.Client {
+		c.AddHook(dialing{})
+		if o.hook != nil {
+			c.AddHook(o.hook)
+		}
+		return c
+	}
 	switch a.Kind {
 	case Cluster:
-		s.cluster = client.NewClusterClient(&client.ClusterOptions{
-			Addrs: a.Hosts, Username: a.User, Password: a.password, TLSConfig: tls, PoolSize: s.size, OnConnect: fit,
-			MaxRetries: -1, DialTimeout: connect, DialerRetries: 1, ReadTimeout: answer, WriteTimeout: answer, PoolTimeout: answer, ContextTimeoutEnabled: true,
-			ConnMaxLifetime: lifetime, DisableIdentity: true,
-			NewClient: func(opt *client.Options) *client.Client {
-				c := client.NewClient(opt)
-				c.AddHook(dialing{})
-				if o.hook != nil {
-					c.AddHook(o.hook)
-				}
-				return c
-			},
-		})
-		return nil
+		nodes := options.Cluster()
+		nodes.NewClient = func(node *client.Options) *client.Client { return hooked(client.NewClient(node)) }
+		s.cluster = client.NewClusterClient(nodes)
 	case Sentinel:
-		s.single = client.NewFailoverClient(&client.FailoverOptions{
-			MasterName: a.Master, SentinelAddrs: a.Hosts, SentinelUsername: a.SentinelUser, SentinelPassword: a.sentinelPassword,
-			Username: a.User, Password: a.password, DB: a.DB, TLSConfig: tls, PoolSize: s.size, OnConnect: fit,
-			MaxRetries: -1, DialTimeout: connect, DialerRetries: 1, ReadTimeout: answer, WriteTimeout: answer, PoolTimeout: answer, ContextTimeoutEnabled: true,
-			ConnMaxLifetime: lifetime, DisableIdentity: true,
-		})
+		s.single = hooked(client.NewFailoverClient(options.Failover()))
 	default:
-		s.single = client.NewClient(&client.Options{
-			Addr: a.Hosts[0], Username: a.User, Password: a.password, DB: a.DB, TLSConfig: tls, PoolSize: s.size, OnConnect: fit,
-			MaxRetries: -1, DialTimeout: connect, DialerRetries: 1, ReadTimeout: answer, WriteTimeout: answer, PoolTimeout: answer, ContextTimeoutEnabled: true,
-			ConnMaxLifetime: lifetime, DisableIdentity: true,
-		})
-	}
-	s.single.AddHook(dialing{})
-	if o.hook != nil {
-		s.single.AddHook(o.hook)
+		s.single = hooked(client.NewClient(options.Simple()))
 	}
 	return nil
 }
@@ -162,7 +151,7 @@ func (s *Store) begin(ctx context.Context, a Address, o Options) error {
 		return fmt.Errorf("%w named %s here", ErrNoStore, s.prefix)
 	}
 	if version != strconv.Itoa(format) {
-		return fmt.Errorf("the store %s is of format %s, and this program knows format %d: use the newer program", s.prefix, version, format)
+		return fmt.Errorf("the store %s is of format %s, and this program knows format %d: use the program that created it, or another prefix", s.prefix, version, format)
 	}
 	if s.shards, err = strconv.Atoi(count); err != nil || s.shards < 1 {
 		return fmt.Errorf("the store %s says that it has %q shards", s.prefix, count)

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"bytes"
 	"context"
 	"strconv"
 
@@ -21,8 +20,8 @@ type places struct {
 	nth  map[bellman.ID]int64 // index of each new task of this commit within its chain
 }
 
-// readPlaces reads what there is to know of the tasks that b may add; nothing if none
-// has an ordering key.
+// readPlaces reads the places for the tasks that b may add. If no task has an ordering key, it reads
+// nothing.
 func (s *Store) readPlaces(ctx context.Context, b *store.Batch, to *places) error {
 	*to = places{}
 	var chains []string
@@ -80,7 +79,7 @@ func (p *places) take(t *bellman.Task) int64 {
 	return max(p.now, p.last[keyOf(t.Queue, t.OrderingKey)]+1) + p.nth[t.ID]
 }
 
-// chain puts where a task stands: see lua/rows.lua.
+// chain appends the ordering key and the place of a task: see lua/rows.lua.
 func (c *call) chain(o *bellman.Ordering, place int64) {
 	switch {
 	case o == nil:
@@ -99,7 +98,7 @@ type standing struct {
 }
 
 func (a standing) before(b standing) bool {
-	return a.place < b.place || a.place == b.place && bytes.Compare(a.id[:], b.id[:]) < 0
+	return a.place < b.place || a.place == b.place && a.id.Compare(b.id) < 0
 }
 
 // Chain reads the pending tasks of an ordering key, of one moment.
@@ -151,7 +150,7 @@ func (s *Store) Chain(ctx context.Context, queue, orderingKey string, id bellman
 	})
 }
 
-// standingOf is a member of a chain.
+// standingOf decodes a member of a chain.
 func standingOf(z client.Z) (standing, error) {
 	member, is := z.Member.(string)
 	if !is || len(member) != len(bellman.ID{}) {

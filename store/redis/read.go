@@ -18,7 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// ask makes a call that reads, and returns nil for what is not there.
+// ask makes a call that reads. If the key does not exist, it returns ErrNotFound.
 func ask[T any](ctx context.Context, s *Store, what string, f func(*client.Client) (T, error)) (found T, err error) {
 	if err := s.enter(); err != nil {
 		return found, err
@@ -102,8 +102,8 @@ func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, erro
 	})
 }
 
-// Attempts reads a task's attempts. Those before the newest are in a log, which
-// is read with it at once.
+// Attempts reads a task's attempts. The newest one is in the task's row, the others are in a log. One
+// transaction reads both.
 func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -218,8 +218,8 @@ func (s *Store) oneDoc(ctx context.Context, f store.DocFilter, limit int) ([]sto
 	return []store.Doc{{Kind: f.Kind, Name: f.Name, Value: []byte(value)}}, nil
 }
 
-// sequence is how long the number is that each audit record begins with, so that
-// no two are the same.
+// sequence is the length of the number at the start of each audit record. The number makes each record
+// unique.
 const sequence = 16
 
 // Audits reads the newest audit records.

@@ -17,9 +17,9 @@ import (
 )
 
 // format begins each row, so that a later version can use another encoding.
-const format = 1
+const format = 2
 
-// headSize is how long the head of a row is, which ends with the digest.
+// headSize is the length of the head of a row. The digest is the end of the head.
 const (
 	headSize = 64
 	digestAt = headSize - len(bellman.Digest{})
@@ -70,49 +70,17 @@ func packRow(t *bellman.Task, digest bellman.Digest) []byte {
 	b = append(b, digest[:]...)
 	b = packCold(b, t)
 	cold := len(b) - headSize
-	b = packStatus(b, &t.Status, created(t.ID))
+	b = packStatus(b, &t.Status, pack.Created(t.ID))
 	status := len(b) - headSize - cold
 	binary.BigEndian.PutUint32(b[36:], uint32(cold))
 	binary.BigEndian.PutUint32(b[40:], uint32(status))
 	return b
 }
 
-// isOrdered is the bit beside Inherited that says that the ordering key, and whether the task
-// supersedes, follow the headers.
-const isOrdered = 0x80
-
-// isTraced is the bit that says that a trace follows.
-const isTraced = 0x40
-
-// isNamed is the bit that says that the name of the key that created the task follows.
-const isNamed = 0x20
-
-// isOfKind is the bit that says that the task's kind follows that name.
-const isOfKind = 0x10
-
-// isAliased is the bit that says that an alias follows the kind.
-const isAliased = 0x08
-
-// packCold encodes what never changes. Its first byte after the queue has Inherited.
+// packCold encodes what never changes.
 func packCold(b []byte, t *bellman.Task) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(len(t.Queue)))
-	first := byte(t.Inherited)
-	if t.OrderingKey != "" {
-		first |= isOrdered
-	}
-	if t.Trace() != nil {
-		first |= isTraced
-	}
-	if t.CreatedBy() != "" {
-		first |= isNamed
-	}
-	if t.Kind != bellman.KindUnknown {
-		first |= isOfKind
-	}
-	if t.Alias() != "" {
-		first |= isAliased
-	}
-	b = append(append(b, t.Queue...), first)
+	b = append(append(b, t.Queue...), pack.Rare(t))
 	b = pack.Text(b, t.Key)
 	for _, s := range [...]string{t.MerchantNo, t.OrderNo} {
 		b = appendWithin(b, t.Key, s)
@@ -121,7 +89,7 @@ func packCold(b []byte, t *bellman.Task) []byte {
 	for _, s := range [...]string{t.Event, t.Method, t.Schedule, t.Success, t.Repeat} {
 		b = appendWord(b, s)
 	}
-	// The endpoint is mostly how the URL begins.
+	// The endpoint is usually a prefix of the URL.
 	same := 0
 	for same < min(len(t.Endpoint), len(t.URL)) && t.Endpoint[same] == t.URL[same] {
 		same++
@@ -130,28 +98,16 @@ func packCold(b []byte, t *bellman.Task) []byte {
 	for _, d := range [...]time.Duration{t.Timeout, t.MaxAge, t.Delay} {
 		b = binary.AppendVarint(b, int64(d))
 	}
-	b = pack.Time(b, t.StartAt, created(t.ID))
+	b = pack.Time(b, t.StartAt, pack.Created(t.ID))
 	b = binary.AppendUvarint(b, uint64(len(t.Header)))
 	for _, name := range slices.Sorted(maps.Keys(t.Header)) {
 		b = appendWord(appendWord(b, name), t.Header[name])
 	}
 	if t.OrderingKey != "" {
 		b = appendWithin(b, t.Key, t.OrderingKey)
-		b = append(b, map[bool]byte{true: 1}[t.Supersedes])
+		b = append(b, pack.Bit(t.Supersedes))
 	}
-	if t.Trace() != nil {
-		trace, _ := t.Trace().AppendBinary(nil) // never fails
-		b = pack.Text(b, string(trace))
-	}
-	if t.CreatedBy() != "" {
-		b = pack.Text(b, t.CreatedBy())
-	}
-	if t.Kind != bellman.KindUnknown {
-		b = append(b, byte(t.Kind))
-	}
-	if t.Alias() != "" {
-		b = pack.Text(b, t.Alias())
-	}
+	b = pack.AppendRare(b, t)
 	return append(b, t.Body...)
 }
 
@@ -162,8 +118,7 @@ func parseCold(b []byte, t *bellman.Task) error {
 		return pack.ErrCorrupt
 	}
 	t.Queue = string(p.Take(uint64(binary.BigEndian.Uint16(n))))
-	first := p.Byte()
-	t.Inherited = bellman.Inherited(first &^ (isOrdered | isTraced | isNamed | isOfKind | isAliased))
+	has := p.Byte()
 	t.Key = p.Text()
 	for _, s := range [...]*string{&t.MerchantNo, &t.OrderNo} {
 		*s = p.within(t.Key)
@@ -180,7 +135,7 @@ func parseCold(b []byte, t *bellman.Task) error {
 	for _, d := range [...]*time.Duration{&t.Timeout, &t.MaxAge, &t.Delay} {
 		*d = p.Duration()
 	}
-	t.StartAt = p.Time(created(t.ID))
+	t.StartAt = p.Time(pack.Created(t.ID))
 	headers := p.Uvarint()
 	if headers > uint64(len(p.Left())) {
 		return pack.ErrCorrupt
@@ -192,32 +147,17 @@ func parseCold(b []byte, t *bellman.Task) error {
 			t.Header[name] = p.word()
 		}
 	}
-	if first&isOrdered != 0 {
+	if has&pack.HasOrdering != 0 {
 		t.OrderingKey, t.Supersedes = p.within(t.Key), p.Byte() == 1
 	}
-	if first&isTraced != 0 {
-		trace := new(bellman.Trace)
-		if trace.UnmarshalBinary([]byte(p.Text())) != nil {
-			return pack.ErrCorrupt
-		}
-		t.SetTrace(trace)
-	}
-	if first&isNamed != 0 {
-		t.SetCreatedBy(p.Text())
-	}
-	if first&isOfKind != 0 {
-		t.Kind = bellman.Kind(p.Byte())
-	}
-	if first&isAliased != 0 {
-		t.SetAlias(p.Text())
-	}
+	p.Rare(has, t)
 	if len(p.Left()) > 0 {
 		t.Body = bytes.Clone(p.Left())
 	}
 	return p.Err()
 }
 
-// What a status has that not every one has.
+// Bits for the optional fields of a status.
 const (
 	hasBefore = 1 << iota
 	hasPlace
@@ -285,7 +225,7 @@ func parseRow(id bellman.ID, row string) (*bellman.Task, error) {
 		err = parseCold(cold, t)
 	}
 	if err == nil {
-		err = parseStatus(status, &t.Status, created(id))
+		err = parseStatus(status, &t.Status, pack.Created(id))
 	}
 	if err == nil && len(last) > 0 {
 		t.Last = new(bellman.Attempt)
@@ -301,37 +241,17 @@ func parseRow(id bellman.ID, row string) (*bellman.Task, error) {
 func packAttempt(id bellman.ID, a *bellman.Attempt) []byte {
 	b := make([]byte, 0, 64+len(a.Response)+len(a.Error))
 	b = binary.BigEndian.AppendUint32(b, uint32(a.Number))
-	b = append(b, byte(a.Trigger), byte(a.Result))
-	b = pack.Time(pack.Time(b, a.Due, created(id)), a.Started, created(id))
-	for _, n := range [...]int64{int64(a.Took), int64(a.Status), int64(a.Timing.DNS), int64(a.Timing.Connect), int64(a.Timing.TLS)} {
-		b = binary.AppendVarint(b, n)
-	}
-	for _, s := range [...]string{a.Action, a.Reading, a.Response, a.Error, a.Node} {
-		b = pack.Text(b, s)
-	}
-	return pack.Answered(b, a)
+	return pack.Attempt(b, id, a)
 }
 
 func parseAttempt(b []byte, id bellman.ID, a *bellman.Attempt) error {
-	p := readRow(b)
+	p := pack.Read(b)
 	n := p.Take(4)
 	if n == nil {
 		return pack.ErrCorrupt
 	}
 	a.Number = int(binary.BigEndian.Uint32(n))
-	a.Trigger, a.Result = bellman.Trigger(p.Byte()), bellman.Result(p.Byte())
-	a.Due, a.Started = p.Time(created(id)), p.Time(created(id))
-	a.Took, a.Status = p.Duration(), int(p.Varint())
-	for _, part := range [...]*time.Duration{&a.Timing.DNS, &a.Timing.Connect, &a.Timing.TLS} {
-		*part = p.Duration()
-	}
-	for _, s := range [...]*string{&a.Action, &a.Reading, &a.Response, &a.Error, &a.Node} {
-		*s = p.Text()
-	}
-	if len(p.Left()) > 0 { // an older row ends here
-		a.Timing.FirstByte, a.Header = p.Duration(), p.Text()
-	}
-	return p.End()
+	return p.Attempt(id, a)
 }
 
 // parseEntry decodes a member of the due index.
@@ -349,9 +269,6 @@ func parseEntry(shard uint16, look, member string) (store.Entry, error) {
 	}
 	return e, nil
 }
-
-// created is when a task was created, in Unix ms: the base of its times.
-func created(id bellman.ID) int64 { return id.Time().UnixMilli() }
 
 // keyOf is the name of a task's key in the index of keys; empty if it has none. An alias is in the
 // same index, as the key of a queue without a name.

@@ -19,23 +19,18 @@ import (
 
 // State reads nodes, shards and documents in one script, because idle nodes call State again and
 // again.
-func (s *Store) State(ctx context.Context, kind string) (store.State, error) {
+func (s *Store) State(ctx context.Context, kind string) (st store.State, err error) {
+	if err := s.enter(); err != nil {
+		return st, err
+	}
+	defer s.leave()
 	what := "shards"
 	if kind != "" {
 		what = "glance"
 	}
-	nodes, shards, docs, err := s.look(ctx, what, kind)
-	return store.State{Nodes: nodes, Shards: shards, Docs: docs}, err
-}
-
-func (s *Store) look(ctx context.Context, what, kind string) (list []store.Node, shards []store.Shard, docs []store.Doc, err error) {
-	if err := s.enter(); err != nil {
-		return nil, nil, nil, err
-	}
-	defer s.leave()
 	reply, err := s.run(ctx, glance, what, kind)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("read nodes and shards: %w", err)
+		return st, fmt.Errorf("read nodes and shards: %w", err)
 	}
 	parts, _ := reply.([]any)
 	part := func(i int) (p []any) {
@@ -53,32 +48,32 @@ func (s *Store) look(ctx context.Context, what, kind string) (list []store.Node,
 	}
 	for _, row := range part(1) {
 		n, _ := row.([]any)
-		list = append(list, store.Node{Name: text(n, 0), Addr: text(n, 1), Version: text(n, 2), Joined: ms(n, 3), Beat: ms(n, 4)})
+		st.Nodes = append(st.Nodes, store.Node{Name: text(n, 0), Addr: text(n, 1), Version: text(n, 2), Joined: ms(n, 3), Beat: ms(n, 4)})
 	}
 	for i, row := range part(2) {
 		r, _ := row.([]any)
 		epoch, failed := strconv.ParseInt(text(r, 0), 10, 64)
 		if failed != nil {
-			return nil, nil, nil, fmt.Errorf("the field e%d of %sS was deleted: stop all nodes and set it to a number above %d", i, s.prefix, int64(epochAnew))
+			return st, fmt.Errorf("the field e%d of %sS was deleted: stop all nodes and set it to a number above %d", i, s.prefix, int64(epochAnew))
 		}
-		shards = append(shards, store.Shard{Lease: store.Lease{Shard: uint16(i), Epoch: epoch, Mark: text(r, 3)}, Owner: text(r, 1), Alive: text(r, 2) != ""})
+		st.Shards = append(st.Shards, store.Shard{Lease: store.Lease{Shard: uint16(i), Epoch: epoch, Mark: text(r, 3)}, Owner: text(r, 1), Alive: text(r, 2) != ""})
 	}
-	if len(shards) != s.shards {
-		return nil, nil, nil, fmt.Errorf("the store %s is gone, or another: it has %d shards, and had %d when it was opened", s.prefix, len(shards), s.shards)
+	if len(st.Shards) != s.shards {
+		return st, fmt.Errorf("the store %s is gone, or another: it has %d shards, and had %d when it was opened", s.prefix, len(st.Shards), s.shards)
 	}
 	fields := part(3)
 	for i := 0; i+1 < len(fields); i += 2 {
-		docs = append(docs, store.Doc{Kind: kind, Name: text(fields, i), Value: []byte(text(fields, i+1))})
+		st.Docs = append(st.Docs, store.Doc{Kind: kind, Name: text(fields, i), Value: []byte(text(fields, i+1))})
 	}
-	slices.SortFunc(list, func(a, b store.Node) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(docs, func(a, b store.Doc) int { return cmp.Compare(a.Name, b.Name) })
-	return list, shards, docs, err
+	slices.SortFunc(st.Nodes, func(a, b store.Node) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(st.Docs, func(a, b store.Doc) int { return cmp.Compare(a.Name, b.Name) })
+	return st, err
 }
 
 // epochAnew is larger than the epoch of any shard.
 const epochAnew = 1 << 40
 
-// node makes a call about a node, and returns whether it was granted.
+// node runs the script for nodes, and reports whether it accepted the call.
 func (s *Store) node(ctx context.Context, what string, args ...any) (bool, error) {
 	if err := s.enter(); err != nil {
 		return false, err

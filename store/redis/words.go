@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/pack"
 )
 
-// words are texts that many tasks have, each kept as one byte. They are on disk by
-// their places: new ones go to the end, and none is ever taken out.
+// words are texts that many tasks have. A row stores the index of a word, so a new word goes to the
+// end, and no word is ever removed.
 var words = []string{
 	"Content-Type", "application/json", "application/x-www-form-urlencoded", "application/xml", "text/xml", "text/plain",
 	"POST", "PUT", "GET",
@@ -18,8 +18,8 @@ var words = []string{
 	"Accept", "User-Agent", "X-Request-Id", "application/json; charset=utf-8",
 }
 
-// appendWord encodes s: twice the place of a word and one more, or twice the length
-// and the text.
+// appendWord encodes a word as its index and the low bit 1. Another text is its length with the low
+// bit 0, followed by the text.
 func appendWord(b []byte, s string) []byte {
 	if i := slices.Index(words, s); i >= 0 {
 		return binary.AppendUvarint(b, uint64(i)<<1|1)
@@ -27,7 +27,7 @@ func appendWord(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))<<1), s...)
 }
 
-// A reader reads rows in which such words stand.
+// A reader reads rows with words.
 type reader struct{ pack.Reader }
 
 func readRow(row []byte) *reader { return &reader{pack.Read(row)} }
@@ -44,8 +44,8 @@ func (p *reader) word() string {
 	return words[n>>1]
 }
 
-// appendWithin encodes s, of which a longer text mostly has a copy: twice the length
-// and one more, and the place, or twice the length and the text.
+// appendWithin encodes s. If another text contains s, s is its length with the low bit 1, followed by
+// its position in that text. Otherwise it is its length with the low bit 0, followed by s.
 func appendWithin(b []byte, text, s string) []byte {
 	if i := strings.Index(text, s); i >= 0 && s != "" {
 		return binary.AppendUvarint(binary.AppendUvarint(b, uint64(len(s))<<1|1), uint64(i))

@@ -74,9 +74,7 @@ var adds = []promise{
 		t.add(first)
 		b := &store.Batch{Adds: []store.Add{{Task: second, Digest: first.Digest()}}}
 		t.commit(b)
-		if a := b.Adds[0]; a.Err != nil || a.Existing != first.ID {
-			t.Errorf("Existing = %v, Err = %v; want %v, nil", a.Existing, a.Err, first.ID)
-		}
+		t.outcome(b.Adds[0], first.ID, nil)
 		_, err := t.s.Task(t.Context(), second.ID)
 		t.wantErr("Task(second)", err, bellman.ErrNotFound)
 	}},
@@ -87,10 +85,7 @@ var adds = []promise{
 		t.add(first)
 		b := &store.Batch{Adds: []store.Add{{Task: second, Digest: second.Digest()}}}
 		t.commit(b)
-		t.wantErr("Err", b.Adds[0].Err, bellman.ErrKeyTaken)
-		if b.Adds[0].Existing != first.ID {
-			t.Errorf("Existing = %v, want %v", b.Adds[0].Existing, first.ID)
-		}
+		t.outcome(b.Adds[0], first.ID, bellman.ErrKeyTaken)
 		t.same(t.get(first.ID), first)
 	}},
 	{"a key stays taken when its task has ended", func(t *suite) {
@@ -100,9 +95,7 @@ var adds = []promise{
 		t.end(first, bellman.Succeeded, t0)
 		b := &store.Batch{Adds: []store.Add{{Task: second, Digest: first.Digest()}}}
 		t.commit(b)
-		if a := b.Adds[0]; a.Err != nil || a.Existing != first.ID {
-			t.Errorf("Existing = %v, Err = %v; want %v, nil", a.Existing, a.Err, first.ID)
-		}
+		t.outcome(b.Adds[0], first.ID, nil)
 	}},
 	{"of two tasks with the same key in one batch the first is added", func(t *suite) {
 		first, second, third := t.task(t0), t.task(t0), t.task(t0)
@@ -112,12 +105,8 @@ var adds = []promise{
 			{Task: first, Digest: first.Digest()}, {Task: second, Digest: first.Digest()}, {Task: third, Digest: third.Digest()},
 		}}
 		t.commit(b)
-		if a := b.Adds[0]; a.Err != nil || !a.Existing.IsZero() {
-			t.Errorf("first: Existing = %v, Err = %v; want it added", a.Existing, a.Err)
-		}
-		if a := b.Adds[1]; a.Err != nil || a.Existing != first.ID {
-			t.Errorf("second: Existing = %v, Err = %v; want %v, nil", a.Existing, a.Err, first.ID)
-		}
+		t.outcome(b.Adds[0], bellman.ID{}, nil)
+		t.outcome(b.Adds[1], first.ID, nil)
 		t.wantErr("third", b.Adds[2].Err, bellman.ErrKeyTaken)
 		if entries := t.due(t0.Add(1)); len(t.due(t0.Add(time.Hour))) != 1 {
 			t.Errorf("Due() = %v; want the first only", entries)
@@ -158,9 +147,7 @@ var adds = []promise{
 		t.end(task, bellman.Failed, t0)
 		b := &store.Batch{Adds: []store.Add{{Task: task, Digest: task.Digest()}}}
 		t.commit(b)
-		if a := b.Adds[0]; a.Err != nil || a.Existing != task.ID {
-			t.Errorf("Existing = %v, Err = %v; want %v, nil", a.Existing, a.Err, task.ID)
-		}
+		t.outcome(b.Adds[0], task.ID, nil)
 		if got := t.get(task.ID); got.State != bellman.Failed {
 			t.Errorf("state = %v, want failed", got.State)
 		}

@@ -12,26 +12,6 @@ import (
 )
 
 var aliases = []promise{
-	{"a task is returned with its alias", func(t *suite) {
-		alone, traced, whole := t.task(t0), t.task(t0), t.task(t0)
-		alone.SetAlias("acc/1")
-		traced.SetAlias("acc/商户\x00")
-		traced.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "a=b"))
-		whole.Key, whole.OrderingKey, whole.Supersedes, whole.Kind = "acc/2", "account", true, bellman.KindOrder
-		whole.SetAlias("acc/2")
-		whole.Inherited = bellman.InheritedSchedule | bellman.InheritedSuccess | bellman.InheritedTimeout
-		whole.SetCreatedBy("a key")
-		whole.SetTrace(traced.Trace())
-		t.add(alone, traced, whole)
-		for _, task := range []*bellman.Task{alone, traced, whole} {
-			t.same(t.get(task.ID), task)
-			loaded, err := t.s.Load(t.Context(), []store.Entry{{ID: task.ID, Version: 1}})
-			if err != nil || loaded[0] == nil || loaded[0].Alias() != task.Alias() {
-				t.Errorf("Load() = %+v, %v; want alias %q", loaded, err, task.Alias())
-			}
-			t.hasAlias(task.Alias(), task.ID)
-		}
-	}},
 	{"an alias is unique among all queues", func(t *suite) {
 		first, second, third := t.task(t0), t.task(t0), t.task(t0)
 		second.Queue, second.Key, second.MerchantNo, second.OrderNo = "r", "k", "m", "o"
@@ -82,13 +62,8 @@ var aliases = []promise{
 		other.SetAlias("b")
 		b := &store.Batch{Adds: []store.Add{{Task: same, Digest: first.Digest()}, {Task: other, Digest: other.Digest()}}}
 		t.commit(b)
-		if a := b.Adds[0]; a.Err != nil || a.Existing != first.ID {
-			t.Errorf("same key, same digest: Existing = %v, Err = %v; want %v, nil", a.Existing, a.Err, first.ID)
-		}
-		t.wantErr("same key, other digest: Err", b.Adds[1].Err, bellman.ErrKeyTaken)
-		if b.Adds[1].Existing != first.ID {
-			t.Errorf("same key, other digest: Existing = %v; want %v", b.Adds[1].Existing, first.ID)
-		}
+		t.outcome(b.Adds[0], first.ID, nil)
+		t.outcome(b.Adds[1], first.ID, bellman.ErrKeyTaken)
 	}},
 	{"a batch whose outcome was unknown can be committed again", func(t *suite) {
 		keyless, keyed, moved := t.task(t0), t.task(t0), t.task(t0)
@@ -153,9 +128,7 @@ var aliases = []promise{
 				want = b.Adds[tt.existing].Task.ID
 			}
 			a := &b.Adds[i]
-			if a.Existing != want || !errors.Is(a.Err, tt.err) || (a.Err == nil) != (tt.err == nil) {
-				t.Errorf("add %d, %+v: Existing = %v, Err = %v; want %v", i, tt, a.Existing, a.Err, want)
-			}
+			t.outcome(*a, want, tt.err)
 			_, err := t.s.Task(t.Context(), a.Task.ID)
 			if tt.existing == fresh {
 				t.same(t.get(a.Task.ID), a.Task)
@@ -175,9 +148,7 @@ var aliases = []promise{
 		b := &store.Batch{Adds: []store.Add{{Task: task}, {Task: &again}}}
 		t.commit(b)
 		t.wantErr("Err", b.Adds[0].Err, bellman.ErrAliasTaken)
-		if a := b.Adds[1]; a.Err != nil || !a.Existing.IsZero() {
-			t.Errorf("the second: Existing = %v, Err = %v; want it added", a.Existing, a.Err)
-		}
+		t.outcome(b.Adds[1], bellman.ID{}, nil)
 		t.same(t.get(task.ID), &again)
 	}},
 	{"a follow-up whose alias is taken is rejected, and its change is made", func(t *suite) {
@@ -197,12 +168,9 @@ var aliases = []promise{
 			t.must(b.Changes[i].Err)
 		}
 		follow := b.Changes[0].Follow
-		t.wantErr("Err of the first", follow[0].Err, bellman.ErrAliasTaken)
+		t.outcome(follow[0], first.ID, bellman.ErrAliasTaken)
 		t.must(follow[1].Err)
-		t.wantErr("Err of the third", b.Changes[1].Follow[0].Err, bellman.ErrAliasTaken)
-		if follow[0].Existing != first.ID || b.Changes[1].Follow[0].Existing != good.ID {
-			t.Errorf("Existing = %v and %v, want %v and %v", follow[0].Existing, b.Changes[1].Follow[0].Existing, first.ID, good.ID)
-		}
+		t.outcome(b.Changes[1].Follow[0], good.ID, bellman.ErrAliasTaken)
 		t.same(t.get(good.ID), good)
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 1, Succeeded: 2}})
 	}},
@@ -307,10 +275,7 @@ func (t *suite) refused(task *bellman.Task, holder bellman.ID) {
 	t.Helper()
 	b := &store.Batch{Adds: []store.Add{{Task: task, Digest: task.Digest()}}}
 	t.commit(b)
-	t.wantErr("Err", b.Adds[0].Err, bellman.ErrAliasTaken)
-	if b.Adds[0].Existing != holder {
-		t.Errorf("Existing = %v, want %v", b.Adds[0].Existing, holder)
-	}
+	t.outcome(b.Adds[0], holder, bellman.ErrAliasTaken)
 	_, err := t.s.Task(t.Context(), task.ID)
 	t.wantErr("Task() of the refused", err, bellman.ErrNotFound)
 }

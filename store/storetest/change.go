@@ -199,9 +199,7 @@ var changes = []promise{
 		}}
 		t.commit(b)
 		t.must(b.Changes[0].Err)
-		if a := b.Changes[0].Follow[0]; a.Err != nil || a.Existing != first.ID {
-			t.Errorf("Existing = %v, Err = %v; want %v, nil", a.Existing, a.Err, first.ID)
-		}
+		t.outcome(b.Changes[0].Follow[0], first.ID, nil)
 	}},
 	{"if many change the same version at once, one succeeds", func(t *suite) {
 		task := t.task(t0)

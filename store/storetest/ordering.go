@@ -11,22 +11,6 @@ import (
 )
 
 var orderings = []promise{
-	{"ordering key and superseding come back as they were given", func(t *suite) {
-		first, second := t.ordered("o"), t.ordered("o")
-		second.Supersedes = true
-		second.Inherited = bellman.InheritedSuccess
-		t.add(first, second)
-		t.same(t.get(first.ID), first)
-		t.same(t.get(second.ID), second)
-		got, err := t.s.Load(t.Context(), t.due(t0.Add(time.Second)))
-		t.must(err)
-		for i, want := range []*bellman.Task{first, second} {
-			if i >= len(got) || got[i] == nil {
-				t.Fatalf("Load() = %v, want 2 tasks", got)
-			}
-			t.same(got[i], want)
-		}
-	}},
 	{"tasks of one ordering key have the order in which they were added", func(t *suite) {
 		// The ids do not count, because the clocks of nodes differ.
 		late, early := t.ordered("o"), t.ordered("o")

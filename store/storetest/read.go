@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"bytes"
 	"slices"
 	"time"
 
@@ -47,61 +46,39 @@ var reads = []promise{
 			t.Errorf("Find() of an unknown key = %v, %v; want none", got, err)
 		}
 	}},
-	{"a task is returned with its trace", func(t *suite) {
-		traced, stateful, plain := t.task(t0), t.task(t0), t.task(t0)
-		traced.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", ""))
-		stateful.SetTrace(bellman.ParseTrace("00-00000000000000000000000000000001-ffffffffffffffff-00", "a=b,c@d=e f"))
-		stateful.Body, stateful.OrderingKey, stateful.Inherited = []byte("\x00body"), "account", bellman.InheritedSchedule|bellman.InheritedSuccess|bellman.InheritedTimeout
-		t.add(traced, stateful, plain)
-		for _, task := range []*bellman.Task{traced, stateful, plain} {
-			want := task.Trace()
-			if got := t.get(task.ID); (got.Trace() == nil) != (want == nil) || want != nil && *got.Trace() != *want || !bytes.Equal(got.Body, task.Body) ||
-				got.OrderingKey != task.OrderingKey || got.Inherited != task.Inherited {
-				t.Errorf("Task() has Trace %+v, Body %q, OrderingKey %q, Inherited %b; want %+v, %q, %q, %b",
-					got.Trace(), got.Body, got.OrderingKey, got.Inherited, want, task.Body, task.OrderingKey, task.Inherited)
-			}
-			loaded, err := t.s.Load(t.Context(), []store.Entry{{ID: task.ID, Version: 1}})
-			if err != nil || loaded[0] == nil || (loaded[0].Trace() == nil) != (want == nil) || want != nil && *loaded[0].Trace() != *want {
-				t.Errorf("Load() = %+v, %v; want Trace %+v", loaded, err, want)
-			}
-		}
-	}},
-	{"a task is returned with the name of the API key that created it", func(t *suite) {
-		named, all, plain := t.task(t0), t.task(t0), t.task(t0)
-		named.SetCreatedBy("订单 service")
-		all.Origin, all.Body, all.OrderingKey, all.Inherited = &bellman.Origin{CreatedBy: "b"}, []byte("\x00body"), "account", bellman.InheritedSchedule|bellman.InheritedSuccess|bellman.InheritedTimeout
-		all.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", ""))
-		t.add(named, all, plain)
-		for _, task := range []*bellman.Task{named, all, plain} {
-			got := t.get(task.ID)
-			if got.CreatedBy() != task.CreatedBy() || !bytes.Equal(got.Body, task.Body) || got.OrderingKey != task.OrderingKey || (got.Trace() == nil) != (task.Trace() == nil) {
-				t.Errorf("Task() has CreatedBy %q, Body %q, OrderingKey %q, Trace %+v; want %q, %q, %q, %+v",
-					got.CreatedBy(), got.Body, got.OrderingKey, got.Trace(), task.CreatedBy(), task.Body, task.OrderingKey, task.Trace())
-			}
-		}
-		if a, b := *named, *named; a.Digest() != func() bellman.Digest { b.SetCreatedBy("another"); return b.Digest() }() {
-			t.Error("the digest depends on the API key; want it independent")
-		}
-	}},
-	{"a task is returned with its kind", func(t *suite) {
+	{"fields that few tasks have come back, alone and together", func(t *suite) {
 		var tasks []*bellman.Task
-		for i, kind := range []bellman.Kind{bellman.KindUnknown, bellman.KindNotify, bellman.KindOrder, bellman.KindPoll, bellman.KindOwn + 7} {
+		for has := range 1 << 6 {
 			task := t.task(t0)
-			task.Kind, task.Body = kind, []byte("\x01body")
-			if i%2 == 1 {
-				task.SetCreatedBy("a key")
+			task.Body = []byte("\x01body")
+			if has&1 != 0 {
+				task.SetAlias("acc/商户\x00" + keyed(has))
+			}
+			if has&2 != 0 {
+				task.SetCreatedBy("订单 service")
+			}
+			if has&4 != 0 {
+				task.Kind = bellman.KindOwn + 7
+			}
+			if has&8 != 0 {
+				task.SetTrace(bellman.ParseTrace("00-4bf92f3577b34da6a3ce929d0e0e4736-ffffffffffffffff-01", "a=b,c@d=e f"))
+			}
+			if has&16 != 0 {
+				task.OrderingKey, task.Supersedes = keyed(has), has&1 != 0
+			}
+			if has&32 != 0 {
+				task.Inherited = bellman.InheritedSchedule | bellman.InheritedSuccess | bellman.InheritedTimeout
 			}
 			tasks = append(tasks, task)
 		}
 		t.add(tasks...)
 		for _, task := range tasks {
-			if got := t.get(task.ID); got.Kind != task.Kind || got.CreatedBy() != task.CreatedBy() || !bytes.Equal(got.Body, task.Body) {
-				t.Errorf("Task() has Kind %v, CreatedBy %q, Body %q; want %v, %q, %q", got.Kind, got.CreatedBy(), got.Body, task.Kind, task.CreatedBy(), task.Body)
-			}
+			t.same(t.get(task.ID), task)
 			loaded, err := t.s.Load(t.Context(), []store.Entry{{ID: task.ID, Version: 1}})
-			if err != nil || loaded[0] == nil || loaded[0].Kind != task.Kind {
-				t.Errorf("Load() = %+v, %v; want Kind %v", loaded, err, task.Kind)
+			if err != nil || loaded[0] == nil {
+				t.Fatalf("Load() = %v, %v; want the task", loaded, err)
 			}
+			t.same(loaded[0], task)
 		}
 	}},
 	{"a task is returned with its newest attempt", func(t *suite) {
@@ -114,6 +91,36 @@ var reads = []promise{
 			t.attempt(task.ID, uint32(n), bellman.Attempt{Number: n, Response: keyed(n)})
 			if got := t.get(task.ID); got.Last == nil || got.Last.Number != n || got.Last.Response != keyed(n) {
 				t.Errorf("Last = %+v, want number %d", got.Last, n)
+			}
+		}
+	}},
+	{"a task is found, with its newest attempt, while it ends and is pending again", func(t *suite) {
+		task := t.task(t0)
+		t.add(task)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for n := range int32(100) {
+				to := bellman.Status{Due: t0, VisibleAt: t0}
+				if n%2 == 0 {
+					to = ended(bellman.State(1+n/2%3), t0)
+				}
+				to.Attempts = n + 1
+				b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: uint32(n) + 1, To: to, Attempt: &bellman.Attempt{Number: int(n) + 1, Due: t0, Started: t0}}}}
+				if err := t.s.Commit(t.Context(), b); err != nil || b.Changes[0].Err != nil {
+					t.Errorf("Commit() = %v, Err = %v", err, b.Changes[0].Err)
+				}
+			}
+		}()
+		defer func() { <-done }()
+		for reading := true; reading; {
+			select {
+			case <-done:
+				reading = false
+			default:
+			}
+			if got := t.get(task.ID); got.Attempts > 0 && (got.Last == nil || got.Last.Number != int(got.Attempts)) {
+				t.Fatalf("Task() has %d attempts, and Last is %+v", got.Attempts, got.Last)
 			}
 		}
 	}},

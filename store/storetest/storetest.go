@@ -114,6 +114,14 @@ func (t *suite) add(tasks ...*bellman.Task) {
 	}
 }
 
+// outcome checks the outcome of an add: the existing task, zero if there is none, and the error.
+func (t *suite) outcome(a store.Add, existing bellman.ID, err error) {
+	t.Helper()
+	if a.Existing != existing || !errors.Is(a.Err, err) || (a.Err == nil) != (err == nil) {
+		t.Errorf("add %v: Existing = %v, Err = %v; want %v, %v", a.Task.ID, a.Existing, a.Err, existing, err)
+	}
+}
+
 // change makes one change and returns its error.
 func (t *suite) change(id bellman.ID, version uint32, to bellman.Status) error {
 	t.Helper()
