@@ -288,7 +288,7 @@ func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Re
 	}
 	text := bufio.NewReader(file)
 	if magic, _ := text.Peek(2); string(magic) == "\x1f\x8b" {
-		return Run{}, invalid("file", errors.New("is compressed with gzip: unpack it, and give the text"))
+		return Run{}, invalid("file", coded.Errorf("reconcile.gzip", "is compressed with gzip: unpack it, and give the text"))
 	}
 	h, run, err := r.begin(ctx, in, FromFile)
 	if err != nil {
