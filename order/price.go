@@ -3,8 +3,11 @@ package order
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/money"
 )
 
@@ -33,6 +36,35 @@ func unpriced(o *Order, taken Taken) bool {
 	_, said := amountOf(taken["amount"])
 	currency, _ := taken["currency"].(string)
 	return o.Amount > 0 && (!said || currency == "")
+}
+
+// given returns the fields of a payment that somebody completes an order with, in the shape that they have from every
+// channel, or what is wrong with them. Other fields stay as they are.
+func given(o *Order, taken Taken, paid bool) (Taken, error) {
+	var wrong bellman.Invalid
+	for _, name := range []string{"amount", "currency", "transaction_id", "paid_at"} {
+		value, is := taken[name]
+		text, isText := value.(string)
+		switch _, whole := amountOf(value); {
+		case !is && paid && o.Amount > 0 && (name == "amount" || name == "currency"):
+			wrong.Add("taken."+name, fmt.Sprintf("is missing: the order costs %s, so want taken.amount in the smallest unit, such as %d, and taken.currency", money.Format(o.Amount, o.Currency), o.Amount))
+		case !is:
+		case name == "amount" && !whole:
+			wrong.Add("taken.amount", "want a whole number of the currency's smallest unit, such as 8800")
+		case name == "currency" && (text == "" || money.Code(text) != text):
+			wrong.Add("taken.currency", "want a code of ISO 4217 in capitals, such as CNY")
+		case name == "transaction_id" && !isText:
+			wrong.Add("taken.transaction_id", "want a text: the channel's number of the payment")
+		case name == "paid_at":
+			if at, err := time.Parse(time.RFC3339, text); err != nil {
+				wrong.Add("taken.paid_at", "want a time such as 2026-11-20T15:04:05Z")
+			} else {
+				taken = maps.Clone(taken)
+				taken["paid_at"] = at.UTC().Format(time.RFC3339Nano)
+			}
+		}
+	}
+	return taken, wrong.Err()
 }
 
 // amountOf returns an amount in the smallest unit. An expression or JSON may give it in several

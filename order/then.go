@@ -213,7 +213,7 @@ func (t *Then) CheckNotify(bad *bellman.Invalid, n Notify, sample func() News) {
 	}
 	atMerchant := func(r Recipient) bool { return r.Refund == nil && !r.Own }
 	if n.URL != "" && !slices.ContainsFunc(all, atMerchant) {
-		bad.Add("notify.url", "the queue's then tells nobody at it: leave it out")
+		bad.Add("notify.url", "nobody would be told there: every recipient of the queue's then has an address of its own. Leave it out")
 		return
 	}
 	seen := make(map[string]bool)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
-	"github.com/bellmanhq/bellman/internal/money"
 )
 
 // A Told is what a channel told about an order by itself, and what became of it. The Detail of a
@@ -140,7 +139,8 @@ type Vouched struct{}
 // Complete applies a result from outside: what a person or a service knows, or the channel's notice.
 // The outcome is PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED, and decides as an answer to a query
 // does. The Detail is nil, the [Taken] fields of the payment, [Vouched], or a *[Told]; the outcome of a
-// Told is its Reading.
+// Told is its Reading. A field of Taken that has not its shape, and a missing amount or currency of a payment of an
+// order that has an Amount, is an [bellman.Invalid].
 //
 // After the decision a payment is a late payment, and the same outcome again changes nothing. Any
 // other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome, but if a
@@ -167,9 +167,8 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 	if _, vouched := c.Detail.(Vouched); vouched && r.IsPaid() && w.order.Amount > 0 {
 		taken = Taken{"amount": w.order.Amount, "currency": w.order.Currency}
 	}
-	if _, said := amountOf(taken["amount"]); r.IsPaid() && w.order.Amount > 0 && !said {
-		return bellman.Verdict{}, &bellman.Invalid{Fields: []bellman.FieldError{{
-			Field: "taken.amount", Problem: fmt.Sprintf("is missing: the order costs %s, so want the amount that was paid in the smallest unit, such as %d, and taken.currency", money.Format(w.order.Amount, w.order.Currency), w.order.Amount)}}}
+	if taken, err = given(&w.order, taken, r.IsPaid()); err != nil {
+		return bellman.Verdict{}, err
 	}
 	w.given = true
 	v, result, err := h.outcome(w, r, taken, now)

@@ -238,8 +238,15 @@ func TestCompleteSaysTheAmount(t *testing.T) {
 	}{
 		{nil, "taken.amount: is missing"},
 		{Taken{"amount": 8800.0, "currency": "CNY"}, "PAID"},
-		{Taken{"amount": 8800.5, "currency": "CNY"}, "taken.amount: is missing"},
+		{Taken{"amount": 8800.5, "currency": "CNY"}, "taken.amount: want a whole number"},
+		{Taken{"amount": "8800", "currency": "CNY"}, "taken.amount: want a whole number"},
 		{Taken{"amount": 1.0, "currency": "CNY"}, "UNKNOWN"},
+		{Taken{"amount": 8800.0}, "taken.currency: is missing"},
+		{Taken{"amount": 8800.0, "currency": "cny"}, "taken.currency: want a code of ISO 4217"},
+		{Taken{"amount": 8800.0, "currency": 156}, "taken.currency: want a code of ISO 4217"},
+		{Taken{"amount": 8800.0, "currency": "CNY", "transaction_id": 42}, "taken.transaction_id: want a text"},
+		{Taken{"amount": 8800.0, "currency": "CNY", "paid_at": "2026-11-20 15:04:05"}, "taken.paid_at: want a time"},
+		{Taken{"amount": 8800.0, "currency": "CNY", "paid_at": "2026-11-20T15:04:05+08:00", "note": 5}, "PAID"},
 	}
 	for _, tt := range tests {
 		h := newHouse(t)
@@ -255,7 +262,14 @@ func TestCompleteSaysTheAmount(t *testing.T) {
 			t.Errorf("%v: %s; want %s", tt.taken, got, tt.want)
 		}
 	}
+	local := Taken{"paid_at": "2026-11-20T15:04:05+08:00"}
+	if taken, err := given(new(Order), local, true); err != nil || taken["paid_at"] != "2026-11-20T07:04:05Z" || local["paid_at"] != "2026-11-20T15:04:05+08:00" {
+		t.Errorf("a time of another zone: %v of %v, %v; want UTC, and the caller's map as it was", taken, local, err)
+	}
 	h := newHouse(t)
+	if _, err := h.handler.Complete(h.order(), bellman.Completion{Outcome: "CLOSED", Detail: Taken{"currency": "yuan", "paid_at": nil}}, h.now); err == nil || !strings.Contains(err.Error(), "taken.currency: ") || !strings.Contains(err.Error(), "taken.paid_at: ") {
+		t.Errorf("an order without a price: %v; want both fields", err)
+	}
 	task := h.priced()
 	if v, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID", Detail: Vouched{}}, h.now); err != nil || v.Next != bellman.Succeed {
 		t.Errorf("by hand: %+v, %v", v, err)

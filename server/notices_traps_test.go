@@ -60,4 +60,8 @@ func TestSeveralItemsOfWhichOneIsBad(t *testing.T) {
 			t.Errorf("order %s: told %s, asked %q; want told once, no query", ref.OrderNo, events(told), d.was(ref.OrderNo))
 		}
 	}
+	passes(t, "no notice is listed as held", func() bool {
+		page, err := api.ListNotices(t.Context(), client.NoticeFilter{Result: "held"})
+		return err == nil && len(page.Notices) == 0
+	})
 }

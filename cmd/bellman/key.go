@@ -54,7 +54,7 @@ is no such limit.`,
 			key := keyPrefix + base64.RawURLEncoding.EncodeToString(random)
 			hash := sha256.Sum256([]byte(key))
 			k.sha256 = hex.EncodeToString(hash[:])
-			yaml := "keys:\n  - " + k.yaml() + "\n"
+			yaml := "keys:\n  - " + k.yaml(c.Flags().Changed) + "\n"
 			parsed, err := config.Parse([]byte(yaml))
 			if err != nil {
 				return wrong{flagged(err)}
@@ -82,18 +82,19 @@ type writtenKey struct {
 	queues, merchants, from     []string
 }
 
-// yaml returns the key as one line.
-func (k *writtenKey) yaml() string {
+// yaml returns the key as one line, with the limits that were given. An empty limit, such as one from an unset variable of
+// the shell, is written too: the configuration refuses it. Without it the key would be unlimited.
+func (k *writtenKey) yaml(given func(flag string) bool) string {
 	line := fmt.Sprintf("{name: %s, role: %s, sha256: %q", quoted(k.name), quoted(k.role), k.sha256)
 	for _, limit := range []struct {
 		name   string
 		values []string
 	}{{"queues", k.queues}, {"merchants", k.merchants}, {"from", k.from}} {
-		if len(limit.values) > 0 {
+		if given(limit.name) {
 			line += fmt.Sprintf(", %s: [%s]", limit.name, strings.Join(each(limit.values, strconv.Quote), ", "))
 		}
 	}
-	if k.expires != "" {
+	if given("expires") {
 		line += ", expires: " + quoted(k.expires)
 	}
 	return line + "}"

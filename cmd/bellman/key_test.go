@@ -80,6 +80,10 @@ func TestKeyNewLines(t *testing.T) {
 		"--from 10.0.0.1x": "--from: ",
 		"--name x{y}":      `--name: "x{y}" is no name`,
 		"--queues a,a":     "--queues: ",
+		"--queues=":        "--queues: is empty", // of a shell's variable that is not set
+		"--merchants=":     "--merchants: is empty",
+		"--from=":          "--from: is empty",
+		"--expires=":       `--expires: "" is no date`,
 	} {
 		if out, err := run(strings.Fields(args)...); err == nil || !strings.HasPrefix(err.Error(), want) || exitStatus(err) != 2 || strings.Contains(out, keyPrefix) {
 			t.Errorf("%s: %v, %q; want %s, status 2 and no key", args, err, out, want)

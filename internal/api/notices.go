@@ -67,6 +67,9 @@ func (a *API) listNotices(ctx context.Context, in *noticeListing) (*answer[clien
 			if told == nil || !in.sees(t) || in.Result != "" && string(told.Result) != in.Result {
 				continue
 			}
+			if told.Result == order.NoticeHeld && t.State == bellman.Succeeded {
+				continue // its order came, and has the record of what the notice did
+			}
 			page.Notices = append(page.Notices, noticeOf(t, told, in.may))
 			if len(page.Notices) == in.Limit {
 				next = t.ID

@@ -115,6 +115,9 @@ const (
 // ErrOtherDay says that a bill has lines, and none of them is of the period.
 var ErrOtherDay = errors.New("is it the bill of another day?")
 
+// ErrOneOrder says that too many lines of the bills name one order.
+var ErrOneOrder = errors.New("is the column right?")
+
 // A Failure says why the bill of an account could not be read.
 type Failure struct {
 	Account string

@@ -45,7 +45,7 @@ func (g *group) add(value []byte) (err error) {
 		}
 	}
 	if err == nil && len(g.before)+len(g.lines)+len(g.decided) > maxGroup {
-		err = fmt.Errorf("the order %.70q has more than %d lines: is the column right?", g.key, maxGroup)
+		err = fmt.Errorf("the order %.70q has more than %d lines: %w", g.key, maxGroup, ErrOneOrder)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -225,8 +226,12 @@ func (v *orderView) Says() string {
 	switch {
 	case v.Late != "" && v.State == "UNKNOWN":
 		return "order.says.found"
+	case v.Late != "" && v.refunded():
+		return "order.says.late_refund"
 	case v.Late != "":
 		return "order.says.late"
+	case v.Duplicates > 0 && v.refunded():
+		return "order.says.twice_refund"
 	case v.Duplicates > 0:
 		return "order.says.twice"
 	case v.Mismatch != "" && v.State == "UNKNOWN":
@@ -235,6 +240,13 @@ func (v *orderView) Says() string {
 		return "order.says.none"
 	}
 	return "order.says." + v.State
+}
+
+// refunded reports whether there is a refund of the order that did not fail.
+func (v *orderView) refunded() bool {
+	return slices.ContainsFunc(v.Polls, func(r row) bool {
+		return r.Poll.State != poll.StateFailedThere && r.State != bellman.Cancelled
+	})
 }
 
 // Decision returns the manual action that decided the order; nil: no person did, or a payment was found since.

@@ -1,12 +1,14 @@
 package console
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 )
 
 // An order that was given up is of nobody's concern any more when its payment was found.
@@ -17,6 +19,29 @@ func TestALatePaymentSettlesAnOrderThatWasGivenUp(t *testing.T) {
 		s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: no, Status: bellman.Status{State: bellman.Failed, Finished: t0}}, order.Standing{State: "UNKNOWN", Late: late}, order.Ask{}), t0, bellman.Attempt{Started: t0})
 		if got := s.get(t, orderAddress("M1", no), "Accept-Language: en").body; !strings.Contains(got, want) || late != "" && strings.Contains(got, "somebody has to look") {
 			t.Errorf("the page of one with the late payment %q does not say %q, or says more", late, want)
+		}
+	}
+}
+
+// Who reads of a late or a second payment is sent to the refund that there is, so that nobody refunds it twice.
+func TestRefundOfALatePaymentIsNamed(t *testing.T) {
+	s := open(t)
+	for no, o := range map[string]order.Standing{"late": {State: "CLOSED", Late: "PAID"}, "twice": {State: "PAID", Duplicates: 1}} {
+		s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: no, MerchantNo: "M1", OrderNo: no}, o, order.Ask{}), t0)
+		for _, l := range []poll.Life{{}, {Stage: poll.Decided, State: poll.StateFailedThere, DecidedAt: 1}, {Stage: poll.Polling, State: poll.StatePending}} {
+			if l.State != "" {
+				ask := poll.Ask{RefNo: no + l.State, Vars: map[string]string{"amount": "990"}}
+				body, err := ask.Encode()
+				if err != nil {
+					t.Fatal(err)
+				}
+				data, _ := json.Marshal(l)
+				s.fake.add(t, &bellman.Task{Kind: bellman.KindPoll, Queue: "refunds", Key: no + l.State, MerchantNo: "M1", OrderNo: no, Body: body, Status: bellman.Status{Data: data}}, t0.Add(time.Hour))
+			}
+			named := strings.Contains(s.get(t, orderAddress("M1", no), "Accept-Language: en").body, "here is a refund of the order")
+			if want := l.State == poll.StatePending; named != want {
+				t.Errorf("%s with a refund that is %q: it is named: %t; want %t", no, l.State, named, want)
+			}
 		}
 	}
 }
@@ -131,8 +156,10 @@ func TestNoticesAreOnTheOrdersPage(t *testing.T) {
 			}
 		}
 	}
-	if got := s.get(t, orderAddress("M1", "noticed"), "Accept-Language: zh").body; !strings.Contains(got, "通知金额与订单不符") {
-		t.Error("the page in Chinese does not say what became of the notice")
+	for _, page := range []string{orderAddress("M1", "noticed"), "/tasks?event=order.notice"} {
+		if got := s.get(t, page, "Accept-Language: zh").body; !strings.Contains(got, "通知金额与订单不符") || strings.Contains(got, "was paid") {
+			t.Errorf("%s in Chinese does not say what became of the notice, or says why in English", page)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ var families = map[string][]string{
 	"breaker": {"open", "half_open", "closed"},
 	"reading": {"PENDING", "NOT_FOUND", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED",
 		"closed", "already_closed", "paid_hint", "in_flight", "not_exist", "refunded", "DONE", "FAILED_THERE", "accepted", "refused"},
-	"order.says": {"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN", "none", "late", "twice", "mismatch"},
+	"order.says": {"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN", "none", "late", "late_refund", "twice", "twice_refund", "mismatch"},
 	"result":     names(bellman.Unknown, bellman.Accepted, bellman.Refused, bellman.ErrorStatus, bellman.Unreachable, bellman.TimedOut, bellman.Blocked),
 	"trigger":    names(bellman.BySchedule, bellman.ByHand, bellman.BySettle, bellman.ByTakeover),
 	"action":     {"query", "close", "reverse", "notice", "announce", "request"},

@@ -46,11 +46,13 @@ func TestFile(t *testing.T) {
 		}{
 			{"another day", strings.ReplaceAll(text, "-02", "-09"), m, "file"},
 			{"no amount", "no,yuan,at,st\nA1,much,2000-01-02 12:00:00,OK\n", m, "file"},
+			{"10,001 lines of one order", "no,yuan,at,st\n" + strings.Repeat("A1,1.00,2000-01-02 12:00:00,OK\n", 10_001), m, "file"},
+			{"gzip", "\x1f\x8b\x08\x00", m, "file"},
 			{"no mapping", text, nil, "map"},
 		} {
 			_, err := r.File(t.Context(), in, tt.m, strings.NewReader(tt.text))
 			var invalid *bellman.Invalid
-			if !errors.As(err, &invalid) || invalid.Fields[0].Field != tt.field {
+			if !errors.As(err, &invalid) || invalid.Fields[0].Field != tt.field || tt.name == "gzip" && !strings.Contains(err.Error(), "unpack") {
 				t.Errorf("%s: %v; want %s invalid", tt.name, err, tt.field)
 			}
 		}

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -285,17 +286,23 @@ func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Re
 	if m != nil {
 		read = func(r io.Reader) iter.Seq2[bill.Line, error] { return bill.ReadCSV(r, *m) }
 	}
+	text := bufio.NewReader(file)
+	if magic, _ := text.Peek(2); string(magic) == "\x1f\x8b" {
+		return Run{}, invalid("file", coded.Errorf("reconcile.gzip", "is compressed with gzip: unpack it, and give the text"))
+	}
 	h, run, err := r.begin(ctx, in, FromFile)
 	if err != nil {
 		return Run{}, err
 	}
 	w := r.writer(&run, func() bool { return true })
-	failed, err := w.compare(ctx, &q, []bill.Bill{{Account: at.Identity, Owner: at.Owner, Lines: read(file)}})
+	failed, err := w.compare(ctx, &q, []bill.Bill{{Account: at.Identity, Owner: at.Owner, Lines: read(text)}})
 	switch {
 	case err == nil && ctx.Err() != nil:
 		err = ctx.Err()
 	case err == nil && len(failed) > 0:
 		err = invalid("file", failed[0].Err)
+	case errors.Is(err, bill.ErrOneOrder):
+		err = invalid("file", err)
 	case err == nil && !in.Unknown && strange(&w.counts, in.NoRefunds):
 		err = invalid("file", coded.Errorf("reconcile.unknown", "does not say whose bill it is, and none of its lines agrees with an order: %d of %d are missing here. If it is the bill of this account, compare it with unknown=true (--unknown)", w.counts.Differences[bill.MissingHere], w.counts.Payments+w.counts.Refunds))
 	case err == nil:
