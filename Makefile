@@ -27,13 +27,14 @@ TEST      = go test -vet=off
 # Packages tested at a time: two for each core, because many wait for databases, programs and browsers.
 AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # Packages that run without the race detector. The tests of the first read pages or run programs as processes, which are
-# built without it. The others have no goroutine, and no state that two share.
-PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site ./internal/torture \
-	./client ./order ./order/alipay ./order/gateway ./order/internal/... ./order/poll ./order/states ./rule ./schedule ./store ./internal/account ./internal/bill ./internal/cause ./internal/coded ./internal/nearest ./internal/config ./internal/endpoints \
+# built without it. The others have no goroutine, and no state that two share; of the console and of dispatch test-raced
+# runs the tests in which goroutines meet.
+PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/bench/... ./internal/console ./internal/demo ./internal/site ./internal/torture \
+	./client ./engine/internal/dispatch ./order ./order/alipay ./order/gateway ./order/internal/... ./order/poll ./order/states ./rule ./schedule ./store ./internal/account ./internal/bill ./internal/cause ./internal/coded ./internal/nearest ./internal/config ./internal/endpoints \
 	./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/money ./internal/pack ./internal/results
 RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list ./...))
-# Packages of RACED whose tests have a tenth of their size with the race detector, and run without it too.
-FULL     ?= ./engine ./engine/internal/dispatch
+# Packages of RACED whose tests are smaller with the race detector, and run without it too.
+FULL     ?= ./engine
 # Packages whose tests wait for something.
 WAITING  ?= ./server ./engine ./cmd/bellman ./internal/torture ./internal/brokers/source/... ./internal/console ./store/memory ./store/pebble ./store/postgres ./store/mysql ./store/redis ./internal/sqlstore/...
 
@@ -65,13 +66,15 @@ dist-test: ## checks a release: reproducible builds, the package installs, manif
 	cd deploy/check && DIST=$(DIST) go test -count 1 ./...
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
-test: ## every test in random order, those of RACED with the race detector; then those of FULL at full size, SEEDS simulated clusters, and the order of locks in some
+test: ## every test in random order, those of RACED with the race detector; then those of FULL and some of the server at full size, SEEDS simulated clusters, and the order of locks in some
 	scripts/test-env sh -c '$(MAKE) test-raced && $(MAKE) -j 2 --output-sync=target test-plain test-full'
 
 # The three share the servers of scripts/test-env. Packages with the race detector use both cores, so they run alone; of the
 # others, the packages wait for programs while the engine and the simulation compute.
 test-raced:
 	$(TEST) $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m $(RACED)
+	$(TEST) $(RACE) -shuffle=on -timeout 60m -short ./internal/console
+	$(TEST) $(RACE) ./engine/internal/dispatch -run TestConcurrent
 
 test-plain test-full: export CGO_ENABLED = 0
 test-plain:
@@ -79,9 +82,8 @@ test-plain:
 
 test-full:
 	$(TEST) $(FULL) -timeout 60m
-	$(TEST) ./server -run 'TestFlood|TestNoticeLives' -lives=$(LIVES) -timeout 60m
-	$(TEST) ./internal/console -run TestReferencePictures -timeout 60m
-	$(TEST) ./internal/sim -run TestSim -sim.seeds=$(SEEDS) -timeout 60m
+	$(TEST) ./server -run 'TestFlood|TestForgedNoticesFlood|TestWrongRequests|TestHangingEndpointHoldsNobody|TestNoticeLives' -lives=$(LIVES) -timeout 60m
+	$(TEST) ./internal/sim -run 'TestSim|TestReplay' -sim.seeds=$(SEEDS) -timeout 60m
 	$(TEST) -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
 
 test-slow: ## the tests of WAITING, three times each, beside four endless loops that end with it

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Hosts are many, and each is asked seldom: all of their connections are kept.
@@ -32,7 +33,7 @@ func TestConnectionsOfManyHosts(t *testing.T) {
 	}
 	go server.Serve(l)
 	defer server.Close()
-	c, err := NewClient(Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	c, err := NewClient(Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, IdleTimeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

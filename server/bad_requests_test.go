@@ -16,6 +16,7 @@ import (
 
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/server"
 )
 
 // A wrongRequest is one that must be refused. In all of its texts # stands for a
@@ -133,11 +134,12 @@ func TestWrongRequests(t *testing.T) {
 	}
 	passes(t, "ready", func() bool { return s.Engine().Ready(t.Context()) == nil })
 	goroutines := runtime.NumGoroutine()
-	before := send(0, 1000)
-	after := send(1000, 5000)
-	t.Logf("heap of %d KiB after 1,000 requests, %d KiB after 5,000", before>>10, after>>10)
+	const first, last = 1000 / server.Fewer, 5000 / server.Fewer
+	before := send(0, first)
+	after := send(first, last)
+	t.Logf("heap of %d KiB after %d requests, %d KiB after %d", before>>10, first, after>>10, last)
 	if after > before+1<<20 {
-		t.Errorf("heap of %d KiB after 1,000 wrong requests, %d KiB after 5,000; want at most 1 MiB more", before>>10, after>>10)
+		t.Errorf("heap of %d KiB after %d wrong requests, %d KiB after %d; want at most 1 MiB more", before>>10, first, after>>10, last)
 	}
 	passes(t, fmt.Sprintf("at most %d goroutines, as before", goroutines), func() bool { return runtime.NumGoroutine() <= goroutines })
 }

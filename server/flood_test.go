@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/server"
 )
 
 var flood = flag.Int("flood", 0, "messages of TestFlood; 0: 40,000, or a fifth with the race detector; the test was written for 500,000")
@@ -26,7 +27,7 @@ var flood = flag.Int("flood", 0, "messages of TestFlood; 0: 40,000, or a fifth w
 func TestFlood(t *testing.T) {
 	n := *flood
 	if n == 0 {
-		n = 40_000 / fewer
+		n = 40_000 / server.Fewer
 	}
 	var mu sync.Mutex
 	got := make(map[string]bool, n)

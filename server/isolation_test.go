@@ -10,13 +10,14 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/server"
 )
 
-// An endpoint that hangs, with ten thousand tasks due, does not hold those of
+// An endpoint that hangs, with thousands of tasks due, does not hold those of
 // another one of the same queue: neither what comes in beside them, nor what
 // stands behind them on disk after a restart.
 func TestHangingEndpointHoldsNobody(t *testing.T) {
-	const many, few = 10_000, 500
+	const many, few = 10_000 / server.Fewer, 500 / server.Fewer
 	var hung atomic.Int32
 	hanging := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hung.Add(1)

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	livesWanted = flag.Int("lives", 1000, "how many lives TestNoticeLives plays")
+	livesWanted = flag.Int("lives", 1000/Fewer, "how many lives TestNoticeLives plays")
 	livesSeed   = flag.Uint64("lives.seed", 0, "play the lives of this seed alone")
 	livesFirst  = flag.Uint64("lives.first", 1, "the first seed")
 )

@@ -1,6 +1,6 @@
 //go:build !race
 
-package server_test
+package server
 
-// fewer divides the messages of TestFlood.
-const fewer = 1
+// Fewer divides the sizes of tests of scale.
+const Fewer = 1

@@ -1,7 +1,7 @@
 //go:build race
 
-package server_test
+package server
 
-// fewer divides the messages of TestFlood, which takes five times as long under the race detector and
-// also runs without it.
-const fewer = 5
+// Fewer divides the sizes of tests of scale. They take five times as long under the race detector, and
+// make test also runs them without it.
+const Fewer = 5

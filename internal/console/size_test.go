@@ -247,8 +247,11 @@ func (w *world) seen(t testing.TB, path string) {
 
 // Each page that the benchmark asks for is shown.
 func TestPagesOfAFilledStore(t *testing.T) {
-	address := "pebble:" + t.TempDir()
-	s := filled(t, address, 5000)
+	address, n := "pebble:"+t.TempDir(), 5000
+	if testing.Short() {
+		n = 500
+	}
+	s := filled(t, address, n)
 	w := openOn(t, address)
 	w.registry(t)
 	for _, path := range s.pages() {

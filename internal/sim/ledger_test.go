@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -80,32 +81,19 @@ type counts struct {
 	Print      uint64
 }
 
+// add adds the counts of another run, but of Waiting and of each duration it keeps the greater. Print is left as it is.
 func (c *counts) add(d counts) {
-	c.Adds += d.Adds
-	c.Sends += d.Sends
-	c.Twice += d.Twice
-	c.Commits += d.Commits
-	c.Fenced += d.Fenced
-	c.Unknown += d.Unknown
-	c.Late += d.Late
-	c.Takeovers += d.Takeovers
-	c.Calm += d.Calm
-	c.Latest = max(c.Latest, d.Latest)
-	c.Own = max(c.Own, d.Own)
-	c.Judged += d.Judged
-	c.Latish = max(c.Latish, d.Latish)
-	c.Stale = max(c.Stale, d.Stale)
-	c.AtLimit += d.AtLimit
-	c.Waiting = max(c.Waiting, d.Waiting)
-	c.Asked += d.Asked
-	c.Aged += d.Aged
-	c.Back += d.Back
-	c.Vanished += d.Vanished
-	c.Pruned += d.Pruned
-	c.Compared += d.Compared
-	c.Keyed += d.Keyed
-	c.Superseded += d.Superseded
-	c.Beside += d.Beside
+	waiting := max(c.Waiting, d.Waiting)
+	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(d)
+	for i := range to.NumField() {
+		switch n := from.Field(i); n.Interface().(type) {
+		case int:
+			to.Field(i).SetInt(to.Field(i).Int() + n.Int())
+		case time.Duration:
+			to.Field(i).SetInt(max(to.Field(i).Int(), n.Int()))
+		}
+	}
+	c.Waiting = waiting
 }
 
 // A shard is who held it since when.
