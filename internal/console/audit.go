@@ -33,7 +33,7 @@ type auditView struct {
 
 // auditPage shows manual actions, newest first. Audit records are ordered by time alone, so a filter is
 // applied to as many as can be read quickly.
-func (q *request) auditPage() {
+func (q *request) auditPage() error {
 	in := q.r.URL.Query()
 	v := &auditView{view: q.view("page.audit"), By: in.Get("by"), Action: in.Get("action"), Target: strings.TrimSpace(in.Get("target")), Address: strings.TrimSpace(in.Get("address")), Job: in.Get("job")}
 	values := url.Values{}
@@ -53,8 +53,7 @@ func (q *request) auditPage() {
 	if at := in.Get("before"); at != "" {
 		ms, err := strconv.ParseInt(at, 10, 64)
 		if err != nil || ms <= 0 {
-			q.fail(http.StatusNotFound, "error.no_page")
-			return
+			return fail(http.StatusNotFound, "error.no_page")
 		}
 		before = time.UnixMilli(ms).UTC()
 		v.First = "/audit?" + values.Encode()
@@ -62,14 +61,12 @@ func (q *request) auditPage() {
 	began := time.Now()
 	order, err := q.targetsOf(v.Target)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	for {
 		records, err := q.reader.Audits(q.r.Context(), before, auditRead)
 		if err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 		// A page ends between two milliseconds, so that records of one millisecond stay together.
 		full, done := false, len(records) < auditRead
@@ -100,7 +97,7 @@ func (q *request) auditPage() {
 		}
 	}
 	q.nameTargets(v)
-	q.render(http.StatusOK, "audit", v)
+	return q.render(http.StatusOK, "audit", v)
 }
 
 // targetsOf returns the tasks of an order number, by id: the targets of what was done with the order.

@@ -21,19 +21,16 @@ const (
 
 // export streams the tasks of the search as CSV. A last row says if there are more, or if the time was
 // over.
-func (q *request) export() {
+func (q *request) export() error {
 	w := readWish(q.r.URL.Query())
 	if err := w.wrong().Err(); err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	if q.noQueue(w) {
-		q.fail(http.StatusNotFound, "error.no_queue", "queue", w.Queue)
-		return
+		return fail(http.StatusNotFound, "error.no_queue", "queue", w.Queue)
 	}
 	if err := q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", bounded("tasks?"+q.r.URL.RawQuery, 400))); err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	h := q.w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
@@ -51,7 +48,7 @@ func (q *request) export() {
 		if err != nil {
 			q.log.Warn("console: an export was interrupted", "err", err)
 			out.Write([]string{"# " + q.visitor.lang.say("export.failed")})
-			break
+			return nil
 		}
 		for _, r := range q.rows(tasks) {
 			if n < maxExport && w.Takes(r.Task) {
@@ -61,15 +58,15 @@ func (q *request) export() {
 		}
 		before = next
 		if next.IsZero() {
-			break
+			return nil
 		}
 		if n >= maxExport || time.Since(began) > exportTime {
 			out.Write([]string{"# " + q.visitor.lang.say("export.cut", "n", n, "until", next.Time().Format(time.RFC3339))})
-			break
+			return nil
 		}
 		control.SetWriteDeadline(time.Now().Add(exportStep)) // if deadlines are not supported, the end of the connection stops the export
 		if out.err != nil || control.Flush() != nil {
-			return
+			return nil
 		}
 	}
 }

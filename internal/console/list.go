@@ -361,20 +361,18 @@ func (q *request) rows(tasks []*bellman.Task) []row {
 	return rows
 }
 
-func (q *request) taskList() {
+func (q *request) taskList() error {
 	in := q.r.URL.Query()
 	w := readWish(in)
 	if to := w.quickly(in.Get("quick"), time.Now()); to != "" {
-		q.goTo(to)
-		return
+		return q.goTo(to)
 	}
 	v := &listView{view: q.view("page.tasks"), Wish: w, Quick: quickFilters, Limit: maxExport, Export: w.Address("/tasks.csv")}
 	var before bellman.ID
 	if at := in.Get("before"); at != "" {
 		var err error
 		if before, err = bellman.ParseID(at); err != nil {
-			q.fail(http.StatusNotFound, "error.no_page")
-			return
+			return fail(http.StatusNotFound, "error.no_page")
 		}
 		v.First = w.Address("/tasks")
 	}
@@ -388,8 +386,7 @@ func (q *request) taskList() {
 		v.LeftOut = q.visitor.lang.invalid(&w.Wrong)
 		var err error
 		if tasks, next, err = q.read(w, before, pageRows); err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 	}
 	v.Rows = q.rows(tasks)
@@ -414,5 +411,5 @@ func (q *request) taskList() {
 		_, err := q.merchants.Get(q.r.Context(), w.MerchantNo)
 		v.Registered = err == nil
 	}
-	q.render(status, "tasks", v)
+	return q.render(status, "tasks", v)
 }

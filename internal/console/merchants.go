@@ -25,7 +25,7 @@ type merchantsView struct {
 	First  string
 }
 
-func (q *request) merchantList() {
+func (q *request) merchantList() error {
 	in := q.r.URL.Query()
 	v := &merchantsView{view: q.view("page.merchants"), Search: client.MerchantSearch{
 		MerchantNo: bounded(strings.TrimSpace(in.Get("merchant_no")), 400), Name: bounded(strings.TrimSpace(in.Get("name")), 400), Limit: merchantRows}}
@@ -48,14 +48,13 @@ func (q *request) merchantList() {
 		v.Rows, err = q.merchantRows(page)
 	}
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	if next != "" {
 		values.Set("after", next)
 		v.Next = "/merchants?" + values.Encode()
 	}
-	q.render(http.StatusOK, "merchants", v)
+	return q.render(http.StatusOK, "merchants", v)
 }
 
 // A merchantRow is a merchant in the list, with its attempts of the last hour.
@@ -126,30 +125,27 @@ type merchantView struct {
 // merchantAddress returns the address of a merchant's page.
 func merchantAddress(no string) string { return query("/merchants/show", "no", no) }
 
-func (q *request) merchantPage() {
-	q.showMerchant(http.StatusOK, q.r.URL.Query().Get("no"), pauseForm{})
+func (q *request) merchantPage() error {
+	return q.showMerchant(http.StatusOK, q.r.URL.Query().Get("no"), pauseForm{})
 }
 
-func (q *request) showMerchant(status int, no string, form pauseForm) {
+func (q *request) showMerchant(status int, no string, form pauseForm) error {
 	m, err := q.merchants.Get(q.r.Context(), no)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	stats, err := q.merchants.Stats(q.r.Context(), no)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	health, err := q.merchantRows([]client.Merchant{m})
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Health: health[0], Stats: stats, Queues: q.notifyQueues(), pauseForm: form}
 	v.Overlap, v.Refused = cmp.Or(q.r.PostForm.Get("overlap"), "24h"), q.r.PostForm.Get("action")
 	v.Title = bounded(plain(no), 40) + " · " + v.Title
-	q.render(status, "merchant", v)
+	return q.render(status, "merchant", v)
 }
 
 // notifyQueues returns the queues of kind notify.

@@ -93,32 +93,30 @@ func (v *orderForm) Rare() bool {
 	return v.Filter != nil && (v.Filter.Account+v.Filter.Least+v.Filter.Most != "" || v.Wish.Get("from")+v.Wish.Get("to") != "")
 }
 
-func (q *request) orderPage() {
+func (q *request) orderPage() error {
 	in := q.r.URL.Query()
 	v := &orderForm{MerchantNo: strings.TrimSpace(in.Get("merchant_no")), OrderNo: strings.TrimSpace(in.Get("order_no"))}
 	switch {
 	case v.MerchantNo != "" && v.OrderNo != "":
-		q.showOrder(http.StatusOK, v.MerchantNo, v.OrderNo, orderAct{})
+		return q.showOrder(http.StatusOK, v.MerchantNo, v.OrderNo, orderAct{})
 	case v.OrderNo != "":
-		q.findOrder(v)
+		return q.findOrder(v)
 	default:
-		q.listOrders(v, in)
+		return q.listOrders(v, in)
 	}
 }
 
 // findOrder finds an order by its number alone. If one merchant has it, the browser goes to its page; if
 // several have it, all are listed.
-func (q *request) findOrder(v *orderForm) {
+func (q *request) findOrder(v *orderForm) error {
 	w := readWish(url.Values{"order_no": {v.OrderNo}})
 	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
 	if v.Wrong = q.visitor.lang.invalid(w.wrong()); v.Wrong != "" {
-		q.render(http.StatusUnprocessableEntity, "orderform", v)
-		return
+		return q.render(http.StatusUnprocessableEntity, "orderform", v)
 	}
 	tasks, _, err := q.read(w, bellman.ID{}, readRows)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v.Rows = ofMerchants(q.orderRows(tasks))
 	if len(v.Rows) > 1 { // a notice about nobody's order may name any number, and a ledger is told of no merchant's
@@ -127,14 +125,14 @@ func (q *request) findOrder(v *orderForm) {
 	switch {
 	case len(v.Rows) == 0:
 		v.Missing = true
-		q.render(http.StatusNotFound, "orderform", v)
+		return q.render(http.StatusNotFound, "orderform", v)
 	case len(v.Rows) > 1:
 		v.Several = true
-		q.render(http.StatusOK, "orderform", v)
+		return q.render(http.StatusOK, "orderform", v)
 	case v.Rows[0].MerchantNo == "":
-		q.goTo(v.All) // a task without a merchant is no order
+		return q.goTo(v.All) // a task without a merchant is no order
 	default:
-		q.goTo(orderAddress(v.Rows[0].MerchantNo, v.OrderNo))
+		return q.goTo(orderAddress(v.Rows[0].MerchantNo, v.OrderNo))
 	}
 }
 
@@ -151,16 +149,16 @@ func ofMerchants(rows []row) (out []row) {
 	return out
 }
 
-func (q *request) showOrder(status int, merchant, order string, form orderAct) {
+func (q *request) showOrder(status int, merchant, order string, form orderAct) error {
 	v, err := q.orderView(merchant, order)
 	switch {
 	case err != nil:
-		q.refuse(err)
+		return err
 	case v == nil:
-		q.render(http.StatusNotFound, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order, Missing: true})
+		return q.render(http.StatusNotFound, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order, Missing: true})
 	default:
 		v.Unsettled, v.orderAct = v.did == didAsk, form
-		q.render(status, "order", v)
+		return q.render(status, "order", v)
 	}
 }
 
@@ -447,10 +445,10 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 }
 
 // orderLive notifies the page of an order when the order changes.
-func (q *request) orderLive() {
+func (q *request) orderLive() error {
 	in := q.r.URL.Query()
 	shown := in.Get("version")
-	q.stream(2*livePace, func() (event, data string, err error) {
+	return q.stream(2*livePace, func() (event, data string, err error) {
 		tasks, _, err := q.tasksOf(in.Get("merchant_no"), in.Get("order_no"))
 		if err != nil {
 			return "", "", err

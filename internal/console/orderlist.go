@@ -73,7 +73,7 @@ func (c *Console) channelNames() (names []string) {
 }
 
 // listOrders reads the newest orders of the filter.
-func (q *request) listOrders(v *orderForm, in url.Values) {
+func (q *request) listOrders(v *orderForm, in url.Values) error {
 	given := url.Values{"kind": {"order"}}
 	for _, name := range []string{"merchant_no", "from", "to", "zone"} {
 		given.Set(name, in.Get(name))
@@ -85,21 +85,18 @@ func (q *request) listOrders(v *orderForm, in url.Values) {
 	wrong.Fields = append(wrong.Fields, f.Wrong.Fields...)
 	v.view = q.view("page.orders")
 	if v.Wrong = q.visitor.lang.invalid(&wrong); v.Wrong != "" {
-		q.render(http.StatusUnprocessableEntity, "orderform", v)
-		return
+		return q.render(http.StatusUnprocessableEntity, "orderform", v)
 	}
 	var before bellman.ID
 	if at := in.Get("before"); at != "" {
 		var err error
 		if before, err = bellman.ParseID(at); err != nil {
-			q.fail(http.StatusNotFound, "error.no_page")
-			return
+			return fail(http.StatusNotFound, "error.no_page")
 		}
 	}
 	tasks, next, err := q.read(w, before, pageRows)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v.Rows, v.All = q.orderRows(tasks), w.Address("/tasks")
 	here := url.Values{}
@@ -121,7 +118,7 @@ func (q *request) listOrders(v *orderForm, in url.Values) {
 			v.Back = next.Time()
 		}
 	}
-	q.render(http.StatusOK, "orderform", v)
+	return q.render(http.StatusOK, "orderform", v)
 }
 
 // orderRows is rows with what was asked about the orders.

@@ -150,7 +150,7 @@ func (q *request) remember(text string) {
 }
 
 // forgetRecent drops the recent searches of this browser.
-func (q *request) forgetRecent() {
+func (q *request) forgetRecent() error {
 	q.setCookie(q.w, q.r, recentCookie, "", 0)
-	q.goTo("/tasks")
+	return q.goTo("/tasks")
 }
