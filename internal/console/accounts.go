@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -28,12 +27,7 @@ func (q *request) accountList() error {
 	in := q.r.URL.Query()
 	v := &accountsView{view: q.view("page.accounts"), Search: client.AccountSearch{
 		Account: bounded(strings.TrimSpace(in.Get("account")), 400), Name: bounded(strings.TrimSpace(in.Get("name")), 400), Limit: merchantRows}}
-	values := url.Values{}
-	for name, value := range map[string]string{"account": v.Search.Account, "name": v.Search.Name} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
+	here := []string{"account", v.Search.Account, "name", v.Search.Name}
 	var next string
 	var err error
 	after := in.Get("after")
@@ -41,11 +35,10 @@ func (q *request) accountList() error {
 		return err
 	}
 	if after != "" {
-		v.First = "/accounts?" + values.Encode()
+		v.First = query("/accounts", here...)
 	}
 	if next != "" {
-		values.Set("after", next)
-		v.Next = "/accounts?" + values.Encode()
+		v.Next = query("/accounts", append(here, "after", next)...)
 	}
 	return q.render(http.StatusOK, "accounts", v)
 }

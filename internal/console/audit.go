@@ -36,19 +36,14 @@ type auditView struct {
 func (q *request) auditPage() error {
 	in := q.r.URL.Query()
 	v := &auditView{view: q.view("page.audit"), By: in.Get("by"), Action: in.Get("action"), Target: strings.TrimSpace(in.Get("target")), Address: strings.TrimSpace(in.Get("address")), Job: in.Get("job")}
-	values := url.Values{}
-	for name, value := range map[string]string{"by": v.By, "action": v.Action, "target": v.Target, "address": v.Address, "job": v.Job, "from": v.Period.At("from"), "to": v.Period.At("to")} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
+	here := []string{"by", v.By, "action", v.Action, "target", v.Target, "address", v.Address, "job", v.Job, "from", v.Period.At("from"), "to", v.Period.At("to")}
 	before, after := v.Period.To, time.Time{}
 	switch {
 	case v.Period.Wrong != nil:
 		_, v.PeriodIs = q.wrong(v.Period.Wrong)
 	case v.Period.Kind != "hour":
 		after = v.Period.From
-		values.Set("zone", v.Period.zone.String())
+		here = append(here, "zone", v.Period.zone.String())
 	}
 	if at := in.Get("before"); at != "" {
 		ms, err := strconv.ParseInt(at, 10, 64)
@@ -56,7 +51,7 @@ func (q *request) auditPage() error {
 			return fail(http.StatusNotFound, "error.no_page")
 		}
 		before = time.UnixMilli(ms).UTC()
-		v.First = "/audit?" + values.Encode()
+		v.First = query("/audit", here...)
 	}
 	began := time.Now()
 	order, err := q.targetsOf(v.Target)
@@ -88,8 +83,7 @@ func (q *request) auditPage() error {
 			break
 		}
 		if full || time.Since(began) > searchTime {
-			values.Set("before", strconv.FormatInt(before.UnixMilli(), 10))
-			v.Next = "/audit?" + values.Encode()
+			v.Next = query("/audit", append(here, "before", strconv.FormatInt(before.UnixMilli(), 10))...)
 			if !full {
 				v.Back = before
 			}

@@ -169,6 +169,12 @@ func New(o Options) (*Console, error) {
 		patience:  slowWait,
 		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
 	}
+	if c.queueNames == nil {
+		c.queueNames = func() []string { return nil }
+	}
+	if c.channels == nil {
+		c.channels = func(string) string { return "" }
+	}
 	if c.refused == nil {
 		c.refused = func() {}
 	}

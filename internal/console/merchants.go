@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -32,16 +31,12 @@ func (q *request) merchantList() error {
 	if state := in.Get("state"); slices.Contains(troubles, state) {
 		v.Search.State = state
 	}
-	v.States = choices("/merchants", v.Search.State, "merchant_no", v.Search.MerchantNo, "name", v.Search.Name)
-	values := url.Values{}
-	for name, value := range map[string]string{"merchant_no": v.Search.MerchantNo, "name": v.Search.Name, "state": v.Search.State} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
+	here := []string{"merchant_no", v.Search.MerchantNo, "name", v.Search.Name}
+	v.States = choices("/merchants", v.Search.State, here...)
+	here = append(here, "state", v.Search.State)
 	after := in.Get("after")
 	if after != "" {
-		v.First = "/merchants?" + values.Encode()
+		v.First = query("/merchants", here...)
 	}
 	page, next, err := q.merchants.List(q.r.Context(), v.Search, after)
 	if err == nil {
@@ -51,8 +46,7 @@ func (q *request) merchantList() error {
 		return err
 	}
 	if next != "" {
-		values.Set("after", next)
-		v.Next = "/merchants?" + values.Encode()
+		v.Next = query("/merchants", append(here, "after", next)...)
 	}
 	return q.render(http.StatusOK, "merchants", v)
 }
@@ -142,19 +136,16 @@ func (q *request) showMerchant(status int, no string, form pauseForm) error {
 	if err != nil {
 		return err
 	}
-	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Health: health[0], Stats: stats, Queues: q.notifyQueues(), pauseForm: form}
+	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Health: health[0], Stats: stats, Queues: q.queuesOf("notify"), pauseForm: form}
 	v.Overlap, v.Refused = cmp.Or(q.r.PostForm.Get("overlap"), "24h"), q.r.PostForm.Get("action")
 	v.Title = bounded(plain(no), 40) + " · " + v.Title
 	return q.render(status, "merchant", v)
 }
 
-// notifyQueues returns the queues of kind notify.
-func (q *request) notifyQueues() (names []string) {
-	if q.queueNames == nil {
-		return nil
-	}
-	for _, name := range q.queueNames() {
-		if q.kinds == nil || q.kinds(name) == "notify" {
+// queuesOf returns the queues of a kind.
+func (c *Console) queuesOf(kind string) (names []string) {
+	for _, name := range c.queueNames() {
+		if c.kinds == nil || c.kinds(name) == kind {
 			names = append(names, name)
 		}
 	}

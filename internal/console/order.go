@@ -183,14 +183,15 @@ func (q *request) tasksOf(merchant, no string) (tasks []*bellman.Task, more bool
 }
 
 // orderView reads an order. It returns nil if there is none.
-func (q *request) orderView(merchant, order string) (*orderView, error) {
-	tasks, more, err := q.tasksOf(merchant, order)
+func (q *request) orderView(merchant, no string) (*orderView, error) {
+	tasks, more, err := q.tasksOf(merchant, no)
 	if err != nil || len(tasks) == 0 {
 		return nil, err
 	}
-	v := &orderView{view: q.view("page.order"), MerchantNo: merchant, OrderNo: order, More: more, Rows: q.rows(tasks), Live: versions(tasks)}
-	v.Title = bounded(plain(order), 40) + " · " + v.Title
-	v.stand()
+	v := &orderView{view: q.view("page.order"), MerchantNo: merchant, OrderNo: no, More: more, Rows: q.rows(tasks), Live: versions(tasks)}
+	v.Title = bounded(plain(no), 40) + " · " + v.Title
+	whole, _ := order.Overall(tasks)
+	v.State, v.Late, v.Mismatch, v.Duplicates = whole.State, whole.Late, whole.Mismatch, whole.Duplicates
 	if v.orderFacts, err = q.factsOf(v.Rows); err != nil {
 		return nil, err
 	}
@@ -250,24 +251,6 @@ func (v *orderView) Decision() *store.Audit {
 
 // Decidable reports whether an outcome can still be entered: of a paid order none can.
 func (v *orderView) Decidable() bool { return v.State != "PAID" && v.State != "PAID_REFUNDED" }
-
-// stand sets the state of the order from its tasks: paid if one is paid, else pending if one is pending,
-// else that of the newest.
-func (v *orderView) stand() {
-	paid := func(state string) bool { return state == "PAID" || state == "PAID_REFUNDED" }
-	for i := range v.Rows {
-		o := v.Rows[i].Order
-		if o == nil {
-			continue
-		}
-		v.Late = cmp.Or(v.Late, o.Late)
-		switch {
-		case o.Beside:
-		case v.State == "", paid(o.State) && !paid(v.State), o.State == "PENDING" && !paid(v.State):
-			v.State, v.Mismatch, v.Duplicates = o.State, o.Mismatch, o.Duplicates
-		}
-	}
-}
 
 // addSteps adds the events of one task of the order.
 func (q *request) addSteps(v *orderView, r *row) error {

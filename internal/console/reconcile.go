@@ -148,12 +148,7 @@ func (q *request) exportReconcile() error {
 	if err != nil {
 		return err
 	}
-	h := q.w.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="bellman-reconciliation-`+run.ID+`.csv"`)
-	control := http.NewResponseController(q.w)
-	out := &sheet{w: q.w}
-	q.w.Write([]byte("\ufeff")) // tells spreadsheets that the file is UTF-8
+	out := q.sheet("reconciliation-" + run.ID)
 	out.Write([]string{"number", "kind", "account", "channel_order_no", "edge", "bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
 		"merchant_no", "order_no", "task", "state", "amount", "currency", "transaction_id", "paid_at", "asked_at", "asked_state", "asked_reading", "asked_error", "settled"})
 	for after := 0; ; {
@@ -169,39 +164,29 @@ func (q *request) exportReconcile() error {
 		if after = next; next == 0 {
 			return nil
 		}
-		control.SetWriteDeadline(time.Now().Add(exportStep)) // if deadlines are not supported, the end of the connection stops the export
-		if out.err != nil || control.Flush() != nil {
+		if !out.goesOn() {
 			return nil
 		}
 	}
 }
 
 func exportedDifference(i *reconcile.Item) []string {
-	stamp := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return t.UTC().Format("2006-01-02T15:04:05.000Z")
-	}
 	l, d, a := i.There, i.Here, i.Asked
 	cells := []string{strconv.Itoa(i.Number), string(i.Kind), i.Account, i.ChannelOrderNo, strconv.FormatBool(i.Edge)}
 	if l != nil {
-		cells = append(cells, strconv.Itoa(l.Number), l.TransactionID, l.RefundNo, strconv.FormatInt(l.Sum(), 10), l.Currency, l.State, stamp(l.Time))
+		cells = append(cells, strconv.Itoa(l.Number), l.TransactionID, l.RefundNo, strconv.FormatInt(l.Sum(), 10), l.Currency, l.State, exportedTime(l.Time))
 	} else {
 		cells = append(cells, make([]string, 7)...)
 	}
 	if d != nil {
-		cells = append(cells, d.MerchantNo, d.OrderNo, d.TaskID, d.State, strconv.FormatInt(d.Amount, 10), d.Currency, d.TransactionID, stamp(d.PaidAt))
+		cells = append(cells, d.MerchantNo, d.OrderNo, d.TaskID, d.State, strconv.FormatInt(d.Amount, 10), d.Currency, d.TransactionID, exportedTime(d.PaidAt))
 	} else {
 		cells = append(cells, make([]string, 8)...)
 	}
 	if a != nil {
-		cells = append(cells, stamp(a.At), a.State, a.Reading, a.Error, strconv.FormatBool(a.Settled))
+		cells = append(cells, exportedTime(a.At), a.State, a.Reading, a.Error, strconv.FormatBool(a.Settled))
 	} else {
 		cells = append(cells, make([]string, 5)...)
-	}
-	for k, c := range cells {
-		cells[k] = inert(c)
 	}
 	return cells
 }

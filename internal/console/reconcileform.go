@@ -43,13 +43,7 @@ func (q *request) newReconcile() error {
 
 func (q *request) showNewReconcile(status int, v *newReconcileView) error {
 	v.view = q.view("page.newreconciliation")
-	if q.queueNames != nil {
-		for _, name := range q.queueNames() {
-			if q.kinds == nil || q.kinds(name) == "order" {
-				v.Queues = append(v.Queues, name)
-			}
-		}
-	}
+	v.Queues = q.queuesOf("order")
 	return q.render(status, "newreconciliation", v)
 }
 
