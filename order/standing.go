@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -80,4 +81,28 @@ func Expired(t *bellman.Task, now time.Time) bool {
 		a.Created = t.Created()
 	}
 	return !a.Created.Add(a.Expires).After(now)
+}
+
+// Overall returns how an order stands by all its tasks, which must be sorted from the newest: paid if one is paid,
+// otherwise pending if one is pending, otherwise as the newest. Late is that of any task. own is the task that stands
+// so; nil: none is the order's own.
+func Overall(tasks []*bellman.Task) (s Standing, own *bellman.Task) {
+	for _, t := range tasks {
+		if t.Kind == bellman.KindOrder && s.take(StandingOf(t), own == nil) {
+			own = t
+		}
+	}
+	return s, own
+}
+
+// take adds the standing of an older task, and reports whether the order stands as that task does.
+func (s *Standing) take(older Standing, first bool) bool {
+	paid := func(state string) bool { return state == Paid.String() || state == PaidRefunded.String() }
+	late := cmp.Or(s.Late, older.Late)
+	takes := !older.Beside && (first || !paid(s.State) && (paid(older.State) || older.State == StatePending && s.State != StatePending))
+	if takes {
+		*s = older
+	}
+	s.Late = late
+	return takes
 }

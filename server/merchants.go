@@ -224,13 +224,18 @@ func (s merchants) readSome(ctx context.Context, names []string) ([]merchant.Mer
 	found := make([]merchant.Merchant, len(names))
 	g, of := errgroup.WithContext(ctx)
 	for i, no := range names {
-		g.Go(func() (err error) {
-			found[i], err = s.Read(of, no)
-			if !errors.Is(err, bellman.ErrNotFound) {
-				return err
+		g.Go(func() error {
+			cached, err := s.Registry.Merchant(of, no) // most of those that are late may be unknown, which is cached too
+			if cached.Known {
+				found[i], err = s.Read(of, no)
 			}
-			if found[i] = (merchant.Merchant{}); s.engine.MerchantPause(no) != nil {
-				found[i].ID = no
+			switch {
+			case err != nil && !errors.Is(err, bellman.ErrNotFound):
+				return err
+			case !cached.Known || err != nil:
+				if found[i] = (merchant.Merchant{}); s.engine.MerchantPause(no) != nil {
+					found[i].ID = no
+				}
 			}
 			return nil
 		})

@@ -45,9 +45,10 @@ type AccountQuery struct {
 // registerAccounts registers the calls about accounts. Keys that are limited to queues or merchants cannot make
 // them: an account is of all.
 func (a *API) registerAccounts(h huma.API) {
+	p := partOf(h, a.accounts != nil, "this server keeps no accounts")
 	const path, one = "/v1/accounts", "/v1/accounts/{account}"
-	registerPut(h, operation("put-account", http.MethodPut, one, access.MayAdmin, "Register an account at a payment channel, or change all of it. The channel is made once to check the keys. The answer has no key."), a.putAccount)
-	huma.Register(h, operation("get-account", http.MethodGet, one, access.MayRead, "An account, without its keys."),
+	registerPut(p, operation("put-account", http.MethodPut, one, access.MayAdmin, "Register an account at a payment channel, or change all of it. The channel is made once to check the keys. The answer has no key."), a.putAccount)
+	register(p, operation("get-account", http.MethodGet, one, access.MayRead, "An account, without its keys."),
 		func(ctx context.Context, in *struct {
 			Caller
 			AccountName
@@ -56,7 +57,7 @@ func (a *API) registerAccounts(h huma.API) {
 		})
 	gone := operation("delete-account", http.MethodDelete, one, access.MayAdmin, "Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.")
 	gone.DefaultStatus = http.StatusNoContent
-	huma.Register(h, gone,
+	register(p, gone,
 		func(ctx context.Context, in *struct {
 			Caller
 			AccountName
@@ -67,14 +68,14 @@ func (a *API) registerAccounts(h huma.API) {
 			})
 			return nil, err
 		})
-	huma.Register(h, operation("list-accounts", http.MethodGet, path, access.MayRead, "Accounts: by the name for people where one is searched by, by the name in orders otherwise."),
+	register(p, operation("list-accounts", http.MethodGet, path, access.MayRead, "Accounts: by the name for people where one is searched by, by the name in orders otherwise."),
 		func(ctx context.Context, in *struct {
 			Caller
 			AccountQuery
 		}) (*answer[client.AccountPage], error) {
 			return a.listAccounts(ctx, &in.AccountQuery, false)
 		})
-	huma.Register(h, operation("export-accounts", http.MethodGet, "/v1/account-export", access.MayAdmin, "Accounts as PUT takes them back, with their keys sealed: only a server with the same master key can open them."),
+	register(p, operation("export-accounts", http.MethodGet, "/v1/account-export", access.MayAdmin, "Accounts as PUT takes them back, with their keys sealed: only a server with the same master key can open them."),
 		func(ctx context.Context, in *struct {
 			Caller
 			AccountQuery
@@ -86,8 +87,8 @@ func (a *API) registerAccounts(h huma.API) {
 		})
 	batch := operation("put-accounts", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 accounts. A wrong one does not stop the others; the same again changes nothing.")
 	batch.MaxBodyBytes, batch.SkipValidateBody = int64(a.maxBatch)+1, true
-	huma.Register(h, batch, a.putAccounts)
-	huma.Register(h, operation("rotate-account-secrets", http.MethodPost, one+"/secrets", access.MayAdmin, "Give an account new keys. Former ones that decrypt notices or verify answers stay valid for the overlap; requests are signed with the new private key at once."),
+	register(p, batch, a.putAccounts)
+	register(p, operation("rotate-account-secrets", http.MethodPost, one+"/secrets", access.MayAdmin, "Give an account new keys. Former ones that decrypt notices or verify answers stay valid for the overlap; requests are signed with the new private key at once."),
 		func(ctx context.Context, in *struct {
 			Caller
 			AccountName
@@ -114,15 +115,8 @@ func (a *API) exporting(ctx context.Context, by *Caller, what string) error {
 	return nil
 }
 
-func noAccounts() *client.Problem {
-	return newProblem(http.StatusNotImplemented, "this server keeps no accounts")
-}
-
 // onAccount converts the result of an action on one account.
 func onAccount[T any](a *API, name string, do func() (T, error)) (*answer[T], error) {
-	if a.accounts == nil {
-		return nil, noAccounts()
-	}
 	out, err := do()
 	if err != nil {
 		return nil, a.fail(missing(err, fmt.Sprintf("account %q", cut(name))))
@@ -135,9 +129,6 @@ func (a *API) putAccount(ctx context.Context, in *struct {
 	AccountName
 	Body sent[client.PutAccount]
 }) (*stated[client.Account], error) {
-	if a.accounts == nil {
-		return nil, noAccounts()
-	}
 	asked, faulty, refused := accountChecker.read(in.Body.raw, "body", "")
 	if refused != nil {
 		return nil, refused
@@ -155,9 +146,6 @@ func (a *API) putAccount(ctx context.Context, in *struct {
 }
 
 func (a *API) listAccounts(ctx context.Context, q *AccountQuery, sealed bool) (*answer[client.AccountPage], error) {
-	if a.accounts == nil {
-		return nil, noAccounts()
-	}
 	after, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
 	if err != nil {
 		return nil, badCursor()
@@ -176,9 +164,6 @@ func (a *API) putAccounts(ctx context.Context, in *struct {
 	Caller
 	Body sent[client.AccountBatch]
 }) (*answer[client.AccountBatched], error) {
-	if a.accounts == nil {
-		return nil, noAccounts()
-	}
 	asked, faulty, refused := accountsChecker.read(in.Body.raw, "body", "accounts")
 	if refused = unreadBatch(faulty, refused); refused != nil {
 		return nil, refused

@@ -38,24 +38,18 @@ const (
 const sharedPath = "/shared/"
 
 func (a *API) registerLinks(h huma.API) {
+	p := partOf(h, a.links != nil, "this server makes no links")
 	op := operation("make-link", http.MethodPost, "/v1/links", access.MayOperate, "A link that shows a merchant's notices, or those of one order, to whoever has it: read-only, until it expires or is revoked.")
 	op.DefaultStatus = http.StatusCreated
-	huma.Register(h, op, a.makeLink)
-	huma.Register(h, operation("list-links", http.MethodGet, "/v1/links", access.MayRead, "The newest 200 links, without their addresses."), a.listLinks)
-	huma.Register(h, operation("revoke-link", http.MethodPost, "/v1/links/{id}/revoke", access.MayOperate, "End a link, at once and at every node."), a.revokeLink)
-}
-
-func noLinks() *client.Problem {
-	return newProblem(http.StatusNotImplemented, "this server makes no links")
+	register(p, op, a.makeLink)
+	register(p, operation("list-links", http.MethodGet, "/v1/links", access.MayRead, "The newest 200 links, without their addresses."), a.listLinks)
+	register(p, operation("revoke-link", http.MethodPost, "/v1/links/{id}/revoke", access.MayOperate, "End a link, at once and at every node."), a.revokeLink)
 }
 
 func (a *API) makeLink(ctx context.Context, in *struct {
 	Caller
 	Body client.MakeLink
 }) (*answer[client.Link], error) {
-	if a.links == nil {
-		return nil, noLinks()
-	}
 	life := linkLife
 	if in.Body.Life != "" {
 		var err error
@@ -104,9 +98,6 @@ func (a *API) listLinks(ctx context.Context, in *struct {
 	Caller
 	MerchantNo string `query:"merchant_no" maxLength:"128" doc:"Only those of this merchant."`
 }) (*answer[client.Links], error) {
-	if a.links == nil {
-		return nil, noLinks()
-	}
 	found, err := a.links.List(ctx, in.MerchantNo, newestLinks)
 	if err != nil {
 		return nil, a.fail(err)
@@ -123,9 +114,6 @@ func (a *API) revokeLink(ctx context.Context, in *struct {
 	ID   string `path:"id" format:"uuid" doc:"The link's id."`
 	Body *client.Because
 }) (*answer[client.Link], error) {
-	if a.links == nil {
-		return nil, noLinks()
-	}
 	id, err := parseID(in.ID)
 	if err != nil {
 		return nil, err

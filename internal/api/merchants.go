@@ -54,19 +54,20 @@ func put[T any](entry T, isNew bool) *stated[T] {
 }
 
 // registerPut registers the put of an entry.
-func registerPut[In, T any](h huma.API, op huma.Operation, serve func(context.Context, *In) (*stated[T], error)) {
+func registerPut[In, T any](p part, op huma.Operation, serve func(context.Context, *In) (*stated[T], error)) {
 	op.SkipValidateBody = true
-	huma.Register(h, op, serve)
-	responses := h.OpenAPI().Paths[op.Path].Put.Responses
-	responses["200"] = jsonResponse(h, reflect.TypeFor[T](), "It was there already.")
-	responses["201"] = jsonResponse(h, reflect.TypeFor[T](), "It is new.")
+	register(p, op, serve)
+	responses := p.OpenAPI().Paths[op.Path].Put.Responses
+	responses["200"] = jsonResponse(p, reflect.TypeFor[T](), "It was there already.")
+	responses["201"] = jsonResponse(p, reflect.TypeFor[T](), "It is new.")
 }
 
 func (a *API) registerMerchants(h huma.API) {
+	p := partOf(h, a.merchants != nil, "this server keeps no merchants")
 	const path, one = "/v1/merchants", "/v1/merchants/{merchant_no}"
-	registerPut(h, scoped(operation("put-merchant", http.MethodPut, one, access.MayAdmin, "Register a merchant, or change all of it. The answer has no secret.")), a.putMerchant)
+	registerPut(p, scoped(operation("put-merchant", http.MethodPut, one, access.MayAdmin, "Register a merchant, or change all of it. The answer has no secret.")), a.putMerchant)
 
-	huma.Register(h, scoped(operation("get-merchant", http.MethodGet, one, access.MayRead, "A merchant, without its secrets.")),
+	register(p, scoped(operation("get-merchant", http.MethodGet, one, access.MayRead, "A merchant, without its secrets.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantNo
@@ -81,7 +82,7 @@ func (a *API) registerMerchants(h huma.API) {
 				return one[0], err
 			})
 		})
-	huma.Register(h, scoped(operation("merchant-stats", http.MethodGet, one+"/stats", access.MayRead, "How a merchant's newest tasks went: success rate, backlog, last failures.")),
+	register(p, scoped(operation("merchant-stats", http.MethodGet, one+"/stats", access.MayRead, "How a merchant's newest tasks went: success rate, backlog, last failures.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantNo
@@ -90,16 +91,16 @@ func (a *API) registerMerchants(h huma.API) {
 		})
 	gone := scoped(operation("delete-merchant", http.MethodDelete, one, access.MayAdmin, "End a merchant's registration. Its tasks stay; those without an address of their own fail, attempt by attempt, until it is registered again."))
 	gone.DefaultStatus = http.StatusNoContent
-	huma.Register(h, gone, a.deleteMerchant)
+	register(p, gone, a.deleteMerchant)
 
-	huma.Register(h, scoped(operation("list-merchants", http.MethodGet, path, access.MayRead, "Merchants: by name where one is searched by, by number otherwise.")),
+	register(p, scoped(operation("list-merchants", http.MethodGet, path, access.MayRead, "Merchants: by name where one is searched by, by number otherwise.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantQuery
 		}) (*answer[client.MerchantPage], error) {
 			return a.listMerchants(ctx, &in.holder, &in.MerchantQuery, false)
 		})
-	huma.Register(h, scoped(operation("export-merchants", http.MethodGet, "/v1/merchant-export", access.MayAdmin, "Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them.")),
+	register(p, scoped(operation("export-merchants", http.MethodGet, "/v1/merchant-export", access.MayAdmin, "Merchants as PUT takes them back, with their secrets sealed: only a server with the same master key can open them.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			MerchantQuery
@@ -112,16 +113,13 @@ func (a *API) registerMerchants(h huma.API) {
 
 	batch := scoped(operation("put-merchants", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing."))
 	batch.MaxBodyBytes, batch.SkipValidateBody = int64(a.maxBatch)+1, true
-	huma.Register(h, batch, a.putMerchants)
-	huma.Register(h, scoped(operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", access.MayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone.")), a.rotateMerchant)
-	huma.Register(h, operation("reseal-merchants", http.MethodPost, path+"/reseal", access.MayAdmin, "Seal all secrets of merchants and accounts under the newest master key, so that older ones can be taken out of the configuration."),
+	register(p, batch, a.putMerchants)
+	register(p, scoped(operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", access.MayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone.")), a.rotateMerchant)
+	register(p, operation("reseal-merchants", http.MethodPost, path+"/reseal", access.MayAdmin, "Seal all secrets of merchants and accounts under the newest master key, so that older ones can be taken out of the configuration."),
 		func(ctx context.Context, in *struct {
 			Caller
 			Body *client.Because
 		}) (*answer[client.MerchantReseal], error) {
-			if a.merchants == nil {
-				return nil, noMerchants()
-			}
 			done, err := a.merchants.Reseal(ctx, in.by(given(in.Body).Reason))
 			if err != nil {
 				return nil, a.fail(err)
@@ -130,7 +128,7 @@ func (a *API) registerMerchants(h huma.API) {
 		})
 	test := scoped(operation("test-merchant", http.MethodPost, one+"/test", access.MayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other."))
 	test.DefaultStatus = http.StatusCreated
-	huma.Register(h, test, a.testMerchant)
+	register(p, test, a.testMerchant)
 
 	type paused = struct {
 		Caller
@@ -149,23 +147,16 @@ func (a *API) registerMerchants(h huma.API) {
 			})
 		}
 	}
-	huma.Register(h, scoped(operation("pause-merchant", http.MethodPost, one+"/pause", access.MayOperate, "Stop attempts of notifications that name a merchant, wherever they go. Their schedules wait.")), pausing(merchant.Desk.Pause))
-	huma.Register(h, scoped(operation("resume-merchant", http.MethodPost, one+"/resume", access.MayOperate, "End a merchant's pause.")), pausing(merchant.Desk.Resume))
+	register(p, scoped(operation("pause-merchant", http.MethodPost, one+"/pause", access.MayOperate, "Stop attempts of notifications that name a merchant, wherever they go. Their schedules wait.")), pausing(merchant.Desk.Pause))
+	register(p, scoped(operation("resume-merchant", http.MethodPost, one+"/resume", access.MayOperate, "End a merchant's pause.")), pausing(merchant.Desk.Resume))
 }
 
 // Shown returns a task as all calls of the API answer it.
 func (a *API) Shown(t *bellman.Task) client.Task { return a.task(t) }
 
-func noMerchants() *client.Problem {
-	return newProblem(http.StatusNotImplemented, "this server keeps no merchants")
-}
-
 // onMerchant converts the result of an action on one merchant. allQueues: the action concerns the
 // merchant in all queues.
 func onMerchant[T any](a *API, by *Caller, no string, allQueues bool, do func() (T, error)) (*answer[T], error) {
-	if a.merchants == nil {
-		return nil, noMerchants()
-	}
 	if refused := by.checkMerchant(no, allQueues); refused != nil {
 		return nil, refused
 	}
@@ -181,9 +172,6 @@ func (a *API) putMerchant(ctx context.Context, in *struct {
 	MerchantNo
 	Body sent[client.PutMerchant]
 }) (*stated[client.Merchant], error) {
-	if a.merchants == nil {
-		return nil, noMerchants()
-	}
 	no := in.MerchantNo.MerchantNo
 	if refused := in.checkMerchant(no, true); refused != nil {
 		return nil, refused
@@ -208,9 +196,6 @@ func (a *API) deleteMerchant(ctx context.Context, in *struct {
 	MerchantNo
 	Reason string `query:"reason" maxLength:"500" doc:"Written to the audit record."`
 }) (*struct{}, error) {
-	if a.merchants == nil {
-		return nil, noMerchants()
-	}
 	no := in.MerchantNo.MerchantNo
 	if refused := in.checkMerchant(no, true); refused != nil {
 		return nil, refused
@@ -232,9 +217,6 @@ type MerchantQuery struct {
 }
 
 func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, sealed bool) (*answer[client.MerchantPage], error) {
-	if a.merchants == nil {
-		return nil, noMerchants()
-	}
 	search := client.MerchantSearch{MerchantNo: q.MerchantNo, Name: q.Name, Paused: q.Paused, State: q.State, Limit: q.Limit, Sealed: sealed}
 	only, refused := by.narrowMerchants(&search)
 	if refused != nil {
@@ -290,9 +272,6 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	Caller
 	Body sent[client.MerchantBatch]
 }) (*answer[client.MerchantBatched], error) {
-	if a.merchants == nil {
-		return nil, noMerchants()
-	}
 	asked, faulty, refused := batchChecker.read(in.Body.raw, "body", "merchants")
 	if refused = unreadBatch(faulty, refused); refused != nil {
 		return nil, refused
@@ -393,9 +372,6 @@ func (a *API) testMerchant(ctx context.Context, in *struct {
 	MerchantNo
 	Body *client.TestMerchant
 }) (*stated[client.Task], error) {
-	if a.merchants == nil {
-		return nil, noMerchants()
-	}
 	asked := client.TestMerchant{}
 	if in.Body != nil {
 		asked = *in.Body

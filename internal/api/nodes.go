@@ -19,13 +19,10 @@ type Nodes interface {
 }
 
 func (a *API) registerNodes(h huma.API) {
-	huma.Register(h, operation("list-nodes", http.MethodGet, "/v1/nodes", access.MayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
+	register(partOf(h, a.nodes != nil, "this server knows of no nodes"), operation("list-nodes", http.MethodGet, "/v1/nodes", access.MayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
 }
 
 func (a *API) listNodes(ctx context.Context, _ *struct{ Caller }) (*answer[client.Nodes], error) {
-	if a.nodes == nil {
-		return nil, newProblem(http.StatusNotImplemented, "this server knows of no nodes")
-	}
 	nodes, unowned, err := a.nodes.Nodes(ctx)
 	if err != nil {
 		return nil, a.fail(err)

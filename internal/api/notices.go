@@ -28,7 +28,7 @@ func (a *API) registerNotices(h huma.API) {
 	huma.Register(h, scoped(operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "What payment channels told by themselves, the newest first.")), a.listNotices)
 	op := scoped(operation("hand-in-notice", http.MethodPost, orderPath+"/notice", access.MayReport, "Verify and apply a notice about an order that another program received."))
 	op.MaxBodyBytes = 2*maxHandIn + maxSmall
-	huma.Register(h, op, a.handIn)
+	register(partOf(h, a.notices != nil, "this server takes no notices"), op, a.handIn)
 }
 
 // maxHandIn is the largest body of a notice.
@@ -105,9 +105,6 @@ func (a *API) handIn(ctx context.Context, in *struct {
 	OrderNumbers
 	Body client.HandIn
 }) (*answer[client.HandedIn], error) {
-	if a.notices == nil {
-		return nil, newProblem(http.StatusNotImplemented, "this server takes no notices")
-	}
 	tasks, _, err := a.tasksOf(ctx, &in.holder, &in.OrderNumbers)
 	if err != nil {
 		return nil, a.fail(err)

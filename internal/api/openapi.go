@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -140,6 +141,27 @@ func (a *API) fail(err error) error {
 	}
 	seconds := fmt.Sprint(int(max(p.RetryAfter.Seconds(), 1)))
 	return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {seconds}})
+}
+
+// A part is a part of the API that a server may lack: then its calls are answered with 501.
+type part struct {
+	huma.API
+	lack string // what the answer says; empty: the server has it
+}
+
+func partOf(h huma.API, has bool, lack string) part {
+	if has {
+		lack = ""
+	}
+	return part{h, lack}
+}
+
+// register registers a call of a part.
+func register[I, O any](p part, op huma.Operation, serve func(context.Context, *I) (*O, error)) {
+	if p.lack != "" {
+		serve = func(context.Context, *I) (*O, error) { return nil, newProblem(http.StatusNotImplemented, p.lack) }
+	}
+	huma.Register(p.API, op, serve)
 }
 
 // operation describes one call.

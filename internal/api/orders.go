@@ -179,8 +179,8 @@ func (a *API) tasksOf(ctx context.Context, by *holder, n *OrderNumbers) (tasks [
 // order shows the tasks of one order, which must be sorted from the newest.
 func (a *API) order(ctx context.Context, tasks []*bellman.Task) (*client.Order, error) {
 	out := &client.Order{Tasks: make([]client.Task, 0, len(tasks)), Attempts: []client.OrderAttempt{}}
-	whole := a.overall(tasks)
-	out.OrderState, out.LatePayment = whole.state, whole.late
+	whole, _ := order.Overall(tasks)
+	out.OrderState, out.LatePayment = whole.State, whole.Late
 	for _, t := range slices.Backward(tasks) {
 		out.Tasks = append(out.Tasks, a.task(t))
 		if t.Attempts == 0 {
@@ -241,18 +241,6 @@ func (a *API) own(tasks []*bellman.Task) []*bellman.Task {
 	return slices.DeleteFunc(slices.Clone(tasks), func(t *bellman.Task) bool {
 		return t.Kind != bellman.KindOrder || standing(t).Beside
 	})
-}
-
-// overall returns the state of an order from its tasks, which must be sorted from the newest.
-func (a *API) overall(tasks []*bellman.Task) *overall {
-	o := &overall{}
-	for _, t := range tasks {
-		if t.Kind == bellman.KindOrder {
-			s := standing(t)
-			o.add(t, &s)
-		}
-	}
-	return o
 }
 
 // waiting reads the time that a caller wants to wait.

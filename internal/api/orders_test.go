@@ -160,38 +160,6 @@ func TestOrderIsBounded(t *testing.T) {
 	})
 }
 
-// An order stands as its own tasks say together.
-func TestOverall(t *testing.T) {
-	watch := order.Standing{State: "CLOSED", Late: "PAID", Beside: true}
-	tests := []struct {
-		newestFirst []order.Standing
-		state, late string
-		task        int // −1: none
-	}{
-		{nil, "", "", -1},
-		{[]order.Standing{watch}, "", "PAID", -1},
-		{[]order.Standing{{State: "PENDING"}}, "PENDING", "", 0},
-		{[]order.Standing{watch, {State: "CLOSED"}}, "CLOSED", "PAID", 1},
-		{[]order.Standing{{State: "CLOSED"}, {State: "PAID"}}, "PAID", "", 1},
-		{[]order.Standing{{State: "CLOSED"}, {State: "PENDING"}, {State: "PAID_REFUNDED"}}, "PAID_REFUNDED", "", 2},
-		{[]order.Standing{{State: "PAID_REFUNDED"}, {State: "PAID"}}, "PAID_REFUNDED", "", 0},
-		{[]order.Standing{{State: "CLOSED"}, {State: "PENDING"}, {State: "UNKNOWN"}}, "PENDING", "", 1},
-		{[]order.Standing{{State: "UNKNOWN"}, {State: "CLOSED"}}, "UNKNOWN", "", 0},
-		{[]order.Standing{{State: "PENDING"}, {State: "PENDING"}}, "PENDING", "", 0},
-	}
-	for _, tt := range tests {
-		o := &overall{}
-		all := make([]*bellman.Task, len(tt.newestFirst))
-		for i := range tt.newestFirst {
-			all[i] = &bellman.Task{}
-			o.add(all[i], &tt.newestFirst[i])
-		}
-		if got := slices.Index(all, o.task); o.state != tt.state || o.late != tt.late || got != tt.task {
-			t.Errorf("%+v: %s, %s of task %d; want %s, %s of %d", tt.newestFirst, o.state, o.late, got, tt.state, tt.late, tt.task)
-		}
-	}
-}
-
 func TestOrderByItsNumber(t *testing.T) {
 	m := make1(t, withOrders())
 	c := dial(t, m, "")

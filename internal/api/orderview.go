@@ -11,11 +11,6 @@ import (
 	"github.com/bellmanhq/bellman/order/poll"
 )
 
-// pending is a state of an order.
-const pending = "PENDING"
-
-func paid(state string) bool { return state == "PAID" || state == "PAID_REFUNDED" }
-
 // standing returns the state of an order from its task; zero for tasks of other kinds.
 func standing(t *bellman.Task) order.Standing {
 	if t.Kind != bellman.KindOrder {
@@ -51,24 +46,4 @@ func (a *API) request(t *bellman.Task) client.Request {
 		out.Notify = &client.Notify{URL: mask.URL(ask.Notify.URL), JSON: json.RawMessage(mask.Body(string(ask.Notify.JSON), ""))}
 	}
 	return out
-}
-
-// An overall is the state of an order from all its tasks, from the newest to the oldest: paid if one is paid,
-// otherwise pending if one is pending, otherwise the state of the newest.
-type overall struct {
-	state, late string
-	task        *bellman.Task // the task with that state; nil: no task is an order's own
-}
-
-func (o *overall) add(t *bellman.Task, s *order.Standing) {
-	if s.Late != "" && o.late == "" {
-		o.late = s.Late
-	}
-	switch {
-	case s.Beside:
-	case o.task == nil,
-		paid(s.State) && !paid(o.state),
-		s.State == pending && o.state != pending && !paid(o.state):
-		o.state, o.task = s.State, t
-	}
 }

@@ -48,10 +48,11 @@ const (
 )
 
 func (a *API) registerReconciliations(h huma.API) {
+	p := partOf(h, a.reconciliations != nil, noReconciliations)
 	const path, one = "/v1/reconciliations", "/v1/reconciliations/{id}"
 	op := operation("start-reconciliation", http.MethodPost, path, access.MayOperate, "Compare the orders of a queue with the bill of its channel, as a durable job.")
 	op.DefaultStatus = http.StatusAccepted
-	huma.Register(h, op, a.startReconciliation)
+	register(p, op, a.startReconciliation)
 
 	file := operation("reconcile-file", http.MethodPost, path+"/file", access.MayOperate, "Compare the orders of a queue with a file, which is the body of the request: at most 512 MiB.")
 	text := func(name, doc string, most int, required bool) *huma.Param {
@@ -68,20 +69,20 @@ func (a *API) registerReconciliations(h huma.API) {
 		{Name: "unknown", In: "query", Description: "true: a file that does not say whose bill it is, and of which nothing is known here, is compared. Otherwise it is refused if it has 100 lines or more.", Schema: &huma.Schema{Type: huma.TypeBoolean}},
 	}
 	file.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
-	file.Responses = map[string]*huma.Response{"200": jsonResponse(h, reflect.TypeFor[client.Reconciliation](), "The result.")}
-	h.OpenAPI().AddOperation(&file)
-	h.Adapter().Handle(&file, nil)
+	file.Responses = map[string]*huma.Response{"200": jsonResponse(p, reflect.TypeFor[client.Reconciliation](), "The result.")}
+	p.OpenAPI().AddOperation(&file)
+	p.Adapter().Handle(&file, nil)
 
-	huma.Register(h, operation("list-reconciliations", http.MethodGet, path, access.MayRead, "Reconciliations, those of the newest days first, at most 200."), a.listReconciliations)
-	huma.Register(h, operation("get-reconciliation", http.MethodGet, one, access.MayRead, "A reconciliation and its counts."),
+	register(p, operation("list-reconciliations", http.MethodGet, path, access.MayRead, "Reconciliations, those of the newest days first, at most 200."), a.listReconciliations)
+	register(p, operation("get-reconciliation", http.MethodGet, one, access.MayRead, "A reconciliation and its counts."),
 		func(ctx context.Context, in *struct {
 			Caller
 			ReconciliationID
 		}) (*answer[client.Reconciliation], error) {
 			return a.onReconciliation(in.ID, func() (reconcile.Run, error) { return a.reconciliations.Get(ctx, in.ID) })
 		})
-	huma.Register(h, operation("list-differences", http.MethodGet, one+"/differences", access.MayRead, "The differences of a reconciliation, by page."), a.listDifferences)
-	huma.Register(h, operation("settle-reconciliation", http.MethodPost, one+"/settle", access.MayOperate, "Ask the channel once about each order that differs."),
+	register(p, operation("list-differences", http.MethodGet, one+"/differences", access.MayRead, "The differences of a reconciliation, by page."), a.listDifferences)
+	register(p, operation("settle-reconciliation", http.MethodPost, one+"/settle", access.MayOperate, "Ask the channel once about each order that differs."),
 		func(ctx context.Context, in *struct {
 			Caller
 			ReconciliationID
@@ -98,14 +99,9 @@ type ReconciliationID struct {
 	ID string `path:"id" maxLength:"64" doc:"The reconciliation's id."`
 }
 
-func noReconciliations() *client.Problem {
-	return newProblem(http.StatusNotImplemented, "this server reconciles no bills")
-}
+const noReconciliations = "this server reconciles no bills"
 
 func (a *API) onReconciliation(id string, do func() (reconcile.Run, error)) (*answer[client.Reconciliation], error) {
-	if a.reconciliations == nil {
-		return nil, noReconciliations()
-	}
 	run, err := do()
 	if err != nil {
 		return nil, a.fail(missing(err, fmt.Sprintf("reconciliation %q", cut(id))))
@@ -117,9 +113,6 @@ func (a *API) startReconciliation(ctx context.Context, in *struct {
 	Caller
 	Body client.StartReconciliation
 }) (*answer[client.Reconciliation], error) {
-	if a.reconciliations == nil {
-		return nil, noReconciliations()
-	}
 	b := &in.Body
 	run, err := a.reconciliations.Start(ctx, reconcile.Request{Queue: b.Queue, Account: b.Account, Bill: reconcile.BillKind(b.Bill), Date: b.Date, NoRefunds: b.NoRefunds, By: in.by(b.Reason)})
 	if err != nil {
@@ -154,7 +147,7 @@ func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
 		return nil, refused
 	}
 	if a.reconciliations == nil {
-		return nil, noReconciliations()
+		return nil, newProblem(http.StatusNotImplemented, noReconciliations)
 	}
 	if a.billFiles.Add(1) > maxBillFiles {
 		a.billFiles.Add(-1)
@@ -225,9 +218,6 @@ func inQuery(err error) error {
 }
 
 func (a *API) listReconciliations(ctx context.Context, _ *struct{ Caller }) (*answer[client.Reconciliations], error) {
-	if a.reconciliations == nil {
-		return nil, noReconciliations()
-	}
 	runs, err := a.reconciliations.List(ctx, newestReconciles)
 	if err != nil {
 		return nil, a.fail(err)
@@ -246,9 +236,6 @@ func (a *API) listDifferences(ctx context.Context, in *struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	Cursor string `query:"cursor" maxLength:"20" doc:"The next_cursor of a page; default: the first page."`
 }) (*answer[client.DifferencePage], error) {
-	if a.reconciliations == nil {
-		return nil, noReconciliations()
-	}
 	after := 0
 	if in.Cursor != "" {
 		var err error

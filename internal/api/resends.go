@@ -43,22 +43,23 @@ type either struct {
 }
 
 func (a *API) registerResends(h huma.API) {
+	p := partOf(h, a.resends != nil, "this server runs no bulk resends")
 	op := scoped(operation("start-resend", http.MethodPost, "/v1/resends", access.MayOperate, "Send many tasks again, as a durable job; or say how many that would be."))
 	op.DefaultStatus = http.StatusAccepted
-	huma.Register(h, op, a.startResend)
-	responses := h.OpenAPI().Paths["/v1/resends"].Post.Responses
-	responses["202"] = jsonResponse(h, reflect.TypeFor[client.Resend](), "The job, which is durable.")
-	responses["200"] = jsonResponse(h, reflect.TypeFor[client.ResendCount](), "With dry_run: what it would touch.")
+	register(p, op, a.startResend)
+	responses := p.OpenAPI().Paths["/v1/resends"].Post.Responses
+	responses["202"] = jsonResponse(p, reflect.TypeFor[client.Resend](), "The job, which is durable.")
+	responses["200"] = jsonResponse(p, reflect.TypeFor[client.ResendCount](), "With dry_run: what it would touch.")
 
-	huma.Register(h, scoped(operation("list-resends", http.MethodGet, "/v1/resends", access.MayRead, "The newest 50 bulk resends.")), a.listResends)
-	huma.Register(h, scoped(operation("get-resend", http.MethodGet, "/v1/resends/{id}", access.MayRead, "A bulk resend and its progress.")),
+	register(p, scoped(operation("list-resends", http.MethodGet, "/v1/resends", access.MayRead, "The newest 50 bulk resends.")), a.listResends)
+	register(p, scoped(operation("get-resend", http.MethodGet, "/v1/resends/{id}", access.MayRead, "A bulk resend and its progress.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			ResendID
 		}) (*answer[client.Resend], error) {
 			return a.onResend(ctx, &in.Caller, in.ID, a.resendJob)
 		})
-	huma.Register(h, scoped(operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", access.MayOperate, "End a bulk resend. What was sent again stays so.")),
+	register(p, scoped(operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", access.MayOperate, "End a bulk resend. What was sent again stays so.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			ResendID
@@ -81,11 +82,8 @@ func (a *API) resendJob(ctx context.Context, id bellman.ID) (resend.Job, error) 
 
 func (a *API) onResend(ctx context.Context, by *Caller, ref string, do func(context.Context, bellman.ID) (resend.Job, error)) (*answer[client.Resend], error) {
 	id, err := parseID(ref)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case a.resends == nil:
-		return nil, noResends()
 	}
 	if by.limited() {
 		switch job, err := a.resends.Get(ctx, id); {
@@ -102,17 +100,10 @@ func (a *API) onResend(ctx context.Context, by *Caller, ref string, do func(cont
 	return ok(resendJSON(&job))
 }
 
-func noResends() *client.Problem {
-	return newProblem(http.StatusNotImplemented, "this server runs no bulk resends")
-}
-
 func (a *API) startResend(ctx context.Context, in *struct {
 	Caller
 	Body client.BulkResend
 }) (*either, error) {
-	if a.resends == nil {
-		return nil, noResends()
-	}
 	if refused := in.narrow(&in.Body.Filter); refused != nil {
 		return nil, refused
 	}
@@ -145,9 +136,6 @@ func (a *API) startResend(ctx context.Context, in *struct {
 }
 
 func (a *API) listResends(ctx context.Context, in *struct{ Caller }) (*answer[client.Resends], error) {
-	if a.resends == nil {
-		return nil, noResends()
-	}
 	jobs, err := a.resends.List(ctx, newestResends)
 	if err != nil {
 		return nil, a.fail(err)

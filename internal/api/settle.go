@@ -114,12 +114,12 @@ func (a *API) settled(ctx context.Context, by *holder, s *settling, settled map[
 	if err != nil {
 		return fail(err)
 	}
-	whole := a.overall(tasks)
-	if whole.task == nil { // retention has deleted it meanwhile
+	whole, own := order.Overall(tasks)
+	if own == nil { // retention has deleted it meanwhile
 		return fail(s.numbers.missing())
 	}
-	out.OrderState, out.LatePayment = whole.state, whole.late
-	out.Task, out.Last = whole.task.ID.String(), last(whole.task.Last)
+	out.OrderState, out.LatePayment = whole.State, whole.Late
+	out.Task, out.Last = own.ID.String(), last(own.Last)
 	var failed error
 	for _, id := range s.own {
 		switch err := settled[id]; {

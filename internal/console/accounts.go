@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -24,31 +23,24 @@ type accountsView struct {
 	First  string
 }
 
-func (q *request) accountList() {
+func (q *request) accountList() error {
 	in := q.r.URL.Query()
 	v := &accountsView{view: q.view("page.accounts"), Search: client.AccountSearch{
 		Account: bounded(strings.TrimSpace(in.Get("account")), 400), Name: bounded(strings.TrimSpace(in.Get("name")), 400), Limit: merchantRows}}
-	values := url.Values{}
-	for name, value := range map[string]string{"account": v.Search.Account, "name": v.Search.Name} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
+	here := []string{"account", v.Search.Account, "name", v.Search.Name}
 	var next string
 	var err error
 	after := in.Get("after")
 	if v.Rows, next, err = q.accounts.List(q.r.Context(), v.Search, after); err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	if after != "" {
-		v.First = "/accounts?" + values.Encode()
+		v.First = query("/accounts", here...)
 	}
 	if next != "" {
-		values.Set("after", next)
-		v.Next = "/accounts?" + values.Encode()
+		v.Next = query("/accounts", append(here, "after", next)...)
 	}
-	q.render(http.StatusOK, "accounts", v)
+	return q.render(http.StatusOK, "accounts", v)
 }
 
 // accountAddress returns the address of an account's page.
@@ -64,33 +56,31 @@ type accountView struct {
 	Wrong   string
 }
 
-func (q *request) accountPage() {
-	q.showAccount(http.StatusOK, q.r.URL.Query().Get("account"), "")
+func (q *request) accountPage() error {
+	return q.showAccount(http.StatusOK, q.r.URL.Query().Get("account"), "")
 }
 
-func (q *request) showAccount(status int, name, wrong string) {
+func (q *request) showAccount(status int, name, wrong string) error {
 	a, err := q.accounts.Get(q.r.Context(), name)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	in := q.r.PostForm
 	v := &accountView{view: q.view("page.account"), Account: a, Overlap: cmp.Or(in.Get("overlap"), "24h"), Refused: in.Get("action"), Reason: in.Get("reason"), Wrong: wrong}
 	v.Title = bounded(plain(name), 40) + " · " + v.Title
-	q.render(status, "account", v)
+	return q.render(status, "account", v)
 }
 
 // accountAction deletes an account or rotates its keys, and shows it.
-func (q *request) accountAction() {
+func (q *request) accountAction() error {
 	in := q.r.PostForm
 	name, action := in.Get("account"), in.Get("action")
 	to, err := q.onAccount(name, action, q.by(strings.TrimSpace(in.Get("reason"))))
 	if err != nil {
 		status, wrong := q.wrong(err)
-		q.showAccount(status, name, wrong)
-		return
+		return q.showAccount(status, name, wrong)
 	}
-	q.goDone(to, action)
+	return q.goDone(to, action)
 }
 
 func (q *request) onAccount(name, action string, by bellman.By) (to string, err error) {
@@ -147,28 +137,27 @@ type accountForm struct {
 	Wrong  string
 }
 
-func (q *request) editAccount() {
+func (q *request) editAccount() error {
 	name := q.r.URL.Query().Get("account")
 	v := &accountForm{New: name == "", In: client.PutAccount{Channel: "wechatpay"}}
 	if name != "" {
 		a, err := q.accounts.Get(q.r.Context(), name)
 		if err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 		v.In = a.Wanted()
 		v.In.Version = a.Version
 	}
-	q.showAccountForm(http.StatusOK, v)
+	return q.showAccountForm(http.StatusOK, v)
 }
 
-func (q *request) showAccountForm(status int, v *accountForm) {
+func (q *request) showAccountForm(status int, v *accountForm) error {
 	v.view = q.view(map[bool]string{true: "page.newaccount", false: "page.editaccount"}[v.New])
-	q.render(status, "accountform", v)
+	return q.render(status, "accountform", v)
 }
 
 // putAccount registers or changes an account.
-func (q *request) putAccount() {
+func (q *request) putAccount() error {
 	get := func(name string) string { return strings.TrimSpace(q.r.PostForm.Get(name)) }
 	v := &accountForm{New: get("new") != "", Reason: get("reason"), In: client.PutAccount{
 		Account: get("account"), Name: get("name"), Channel: get("channel"), URL: get("url"), MchID: get("mch_id"), SubMchID: get("sub_mch_id"),
@@ -203,10 +192,9 @@ func (q *request) putAccount() {
 		if len(q.keysGiven()) > 0 { // keys are never sent back to the browser
 			v.Wrong += " " + q.visitor.lang.say("account.retype")
 		}
-		q.showAccountForm(status, v)
-		return
+		return q.showAccountForm(status, v)
 	}
-	q.goDone(accountAddress(v.In.Account), "put")
+	return q.goDone(accountAddress(v.In.Account), "put")
 }
 
 // keysGiven are the key fields that the form fills.

@@ -38,24 +38,21 @@ type timePart struct {
 	Took time.Duration
 }
 
-func (q *request) attemptPage() {
-	t := q.task()
-	if t == nil {
-		return
+func (q *request) attemptPage() error {
+	t, err := q.task()
+	if err != nil {
+		return err
 	}
 	number, err := strconv.Atoi(q.r.PathValue("number"))
 	if err != nil || number < 1 || number > int(t.Attempts) {
-		q.fail(http.StatusNotFound, "error.no_attempt", "n", t.Attempts)
-		return
+		return fail(http.StatusNotFound, "error.no_attempt", "n", t.Attempts)
 	}
 	log, err := q.reader.Attempts(q.r.Context(), t.ID, number-1, 1)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	if len(log) == 0 || log[0].Number != number {
-		q.fail(http.StatusNotFound, "error.no_attempt", "n", t.Attempts)
-		return
+		return fail(http.StatusNotFound, "error.no_attempt", "n", t.Attempts)
 	}
 	a := &log[0]
 	v := &attemptView{view: q.view("page.attempt"), Task: t, Attempt: a, Answer: showBody([]byte(a.Response), ""), Said: sorted(mask.Headers(a.Headers()))}
@@ -65,7 +62,7 @@ func (q *request) attemptPage() {
 		v.After = number + 1
 	}
 	q.addSent(v)
-	q.render(http.StatusOK, "attempt", v)
+	return q.render(http.StatusOK, "attempt", v)
 }
 
 // partsOf returns the parts of the time that an attempt took. The last part is the rest.

@@ -33,43 +33,35 @@ type auditView struct {
 
 // auditPage shows manual actions, newest first. Audit records are ordered by time alone, so a filter is
 // applied to as many as can be read quickly.
-func (q *request) auditPage() {
+func (q *request) auditPage() error {
 	in := q.r.URL.Query()
 	v := &auditView{view: q.view("page.audit"), By: in.Get("by"), Action: in.Get("action"), Target: strings.TrimSpace(in.Get("target")), Address: strings.TrimSpace(in.Get("address")), Job: in.Get("job")}
-	values := url.Values{}
-	for name, value := range map[string]string{"by": v.By, "action": v.Action, "target": v.Target, "address": v.Address, "job": v.Job, "from": v.Period.At("from"), "to": v.Period.At("to")} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
+	here := []string{"by", v.By, "action", v.Action, "target", v.Target, "address", v.Address, "job", v.Job, "from", v.Period.At("from"), "to", v.Period.At("to")}
 	before, after := v.Period.To, time.Time{}
 	switch {
 	case v.Period.Wrong != nil:
 		_, v.PeriodIs = q.wrong(v.Period.Wrong)
 	case v.Period.Kind != "hour":
 		after = v.Period.From
-		values.Set("zone", v.Period.zone.String())
+		here = append(here, "zone", v.Period.zone.String())
 	}
 	if at := in.Get("before"); at != "" {
 		ms, err := strconv.ParseInt(at, 10, 64)
 		if err != nil || ms <= 0 {
-			q.fail(http.StatusNotFound, "error.no_page")
-			return
+			return fail(http.StatusNotFound, "error.no_page")
 		}
 		before = time.UnixMilli(ms).UTC()
-		v.First = "/audit?" + values.Encode()
+		v.First = query("/audit", here...)
 	}
 	began := time.Now()
 	order, err := q.targetsOf(v.Target)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	for {
 		records, err := q.reader.Audits(q.r.Context(), before, auditRead)
 		if err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 		// A page ends between two milliseconds, so that records of one millisecond stay together.
 		full, done := false, len(records) < auditRead
@@ -91,8 +83,7 @@ func (q *request) auditPage() {
 			break
 		}
 		if full || time.Since(began) > searchTime {
-			values.Set("before", strconv.FormatInt(before.UnixMilli(), 10))
-			v.Next = "/audit?" + values.Encode()
+			v.Next = query("/audit", append(here, "before", strconv.FormatInt(before.UnixMilli(), 10))...)
 			if !full {
 				v.Back = before
 			}
@@ -100,7 +91,7 @@ func (q *request) auditPage() {
 		}
 	}
 	q.nameTargets(v)
-	q.render(http.StatusOK, "audit", v)
+	return q.render(http.StatusOK, "audit", v)
 }
 
 // targetsOf returns the tasks of an order number, by id: the targets of what was done with the order.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -21,7 +20,8 @@ func (*beginning) KeyNew() string { return "bellman key new" }
 // beginning returns how the first notification is sent; nil: the server had a task already, or has no queue
 // of kind notify.
 func (q *request) beginning() *beginning {
-	if q.used.Load() || q.queueNames == nil {
+	queues := q.queuesOf("notify")
+	if q.used.Load() || len(queues) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(q.r.Context(), searchTime)
@@ -33,17 +33,12 @@ func (q *request) beginning() *beginning {
 		}
 		return nil
 	}
-	names := q.queueNames()
-	i := slices.IndexFunc(names, func(name string) bool { return q.kinds == nil || q.kinds(name) == "notify" })
-	if i < 0 {
-		return nil
-	}
 	b := &beginning{Keyed: !q.open()}
 	b.Command = "curl -i -X POST " + quote(q.reached()+"/v1/tasks")
 	if b.Keyed {
 		b.Command += ` \` + "\n" + `  -H "Authorization: Bearer $BELLMAN_KEY"`
 	}
-	body := `{"queue":"` + names[i] + `","key":"first-` + time.Now().UTC().Format(time.DateOnly) + `","url":"https://merchant.example/notify","json":{"order_no":"1","state":"SUCCESS"}}`
+	body := `{"queue":"` + queues[0] + `","key":"first-` + time.Now().UTC().Format(time.DateOnly) + `","url":"https://merchant.example/notify","json":{"order_no":"1","state":"SUCCESS"}}`
 	b.Command += " \\\n  -H 'Content-Type: application/json' \\\n  --data " + quote(body)
 	return b
 }

@@ -257,6 +257,13 @@ func (b *tab) fill(selector, value string) {
 	b.until(found(selector, fmt.Sprintf(`found.value = %q`, value)))
 }
 
+// act gives a reason, and clicks the button of an action.
+func (b *tab) act(action, reason string) {
+	b.t.Helper()
+	b.fill(`input[name=reason]`, reason)
+	b.click(fmt.Sprintf(`button[value=%s]`, action))
+}
+
 // press presses a key.
 func (b *tab) press(keys ...string) {
 	b.t.Helper()

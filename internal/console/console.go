@@ -169,6 +169,12 @@ func New(o Options) (*Console, error) {
 		patience:  slowWait,
 		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
 	}
+	if c.queueNames == nil {
+		c.queueNames = func() []string { return nil }
+	}
+	if c.channels == nil {
+		c.channels = func(string) string { return "" }
+	}
 	if c.refused == nil {
 		c.refused = func() {}
 	}
@@ -201,10 +207,10 @@ func New(o Options) (*Console, error) {
 // route registers the handlers with their paths and roles.
 func (c *Console) route() {
 	c.mux.HandleFunc("GET /assets/", serveAsset)
-	c.mux.HandleFunc("GET /signin", c.signInPage)
-	c.mux.HandleFunc("POST /signin", c.signIn)
-	c.mux.HandleFunc("POST /signout", c.signOut)
-	c.mux.HandleFunc("POST /look", c.setLook)
+	c.anybody("GET /signin", (*request).signInPage)
+	c.anybody("POST /signin", (*request).signIn)
+	c.anybody("POST /signout", (*request).signOut)
+	c.anybody("POST /look", (*request).setLook)
 
 	c.page("GET /{$}", access.Read, (*request).home)
 	c.page("GET /live", access.Read, (*request).live)
@@ -309,28 +315,46 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // handed are the roles that act on tasks and orders by hand. Each action needs one of them.
 var handed = []access.Role{access.Operate, access.Decide}
 
+// anybody serves a pattern to all visitors. An error of serve, here and below, becomes the page of an error.
+func (c *Console) anybody(pattern string, serve func(*request) error) {
+	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		q, err := c.request(w, r)
+		if err == nil && r.Method == http.MethodPost && !c.sent(w, r, q.visitor) {
+			err = fail(http.StatusForbidden, "error.token")
+		}
+		if err == nil {
+			err = serve(q)
+		}
+		if err != nil {
+			q.refuse(err)
+		}
+	})
+}
+
 // page serves a pattern to visitors who have the role need.
-func (c *Console) page(pattern string, need access.Role, serve func(*request)) {
+func (c *Console) page(pattern string, need access.Role, serve func(*request) error) {
 	c.pageOf(pattern, []access.Role{need}, serve)
 }
 
 // pageOf serves a pattern to visitors who have one of the roles.
-func (c *Console) pageOf(pattern string, needs []access.Role, serve func(*request)) {
+func (c *Console) pageOf(pattern string, needs []access.Role, serve func(*request) error) {
 	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		q, err := c.request(w, r)
 		switch {
 		case err != nil:
-			q.refuse(err)
 		case q.visitor.Role == "":
-			q.askToSignIn()
+			err = q.askToSignIn()
 		case !slices.ContainsFunc(needs, q.visitor.May): // before the form is read, which may be long
-			q.fail(http.StatusForbidden, "error.role", "role", string(needs[0]))
+			err = fail(http.StatusForbidden, "error.role", "role", string(needs[0]))
 		case r.Method == http.MethodPost && !c.sent(w, r, q.visitor):
-			q.fail(http.StatusForbidden, "error.token")
+			err = fail(http.StatusForbidden, "error.token")
 		case r.Method == http.MethodPost:
-			q.once(serve)
+			err = q.once(serve)
 		default:
-			serve(q)
+			err = serve(q)
+		}
+		if err != nil {
+			q.refuse(err)
 		}
 	})
 }

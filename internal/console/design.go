@@ -69,7 +69,7 @@ var tokens = sync.OnceValue(func() (all []tokenGroup) {
 })
 
 // designPage shows the design tokens, and every component as the templates make it.
-func (q *request) designPage() {
+func (q *request) designPage() error {
 	now := time.Now()
 	v := &designView{
 		view: q.view("page.design"), Groups: tokens(),
@@ -82,7 +82,7 @@ func (q *request) designPage() {
 	for _, width := range []float64{wideLine, phoneLine} {
 		v.Lines = append(v.Lines, q.visitor.lang.line(width, task, log, nil, planned, false, now))
 	}
-	q.render(http.StatusOK, "design", v)
+	return q.render(http.StatusOK, "design", v)
 }
 
 // sampleTask is a notification that was refused twice, with its next attempts.

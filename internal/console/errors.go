@@ -20,13 +20,17 @@ type failure struct {
 	Detail string // details in the words of the error; may be empty
 }
 
-// fail answers with an error page. why is the name of its text.
-func (q *request) fail(status int, why string, values ...any) {
-	if status == http.StatusForbidden {
-		q.recordRefused(q.visitor.Who, q.r.Pattern)
-	}
-	q.render(status, "failure", &failure{view: q.view("page.failure"), Status: status, Why: q.visitor.lang.say(why, values...)})
+// A refusal is an error with the status and the text of its page.
+type refusal struct {
+	status int
+	why    string // name of the text
+	values []any  // of the text
 }
+
+func (r *refusal) Error() string { return r.why }
+
+// fail returns the error of a page with a status and the text of this name.
+func fail(status int, why string, values ...any) error { return &refusal{status, why, values} }
 
 // recordRefused makes an audit record of a refused request: at most one a minute for each name and address,
 // and a bounded number in all.
@@ -46,6 +50,9 @@ func (q *request) recordRefused(who, target string) {
 // about it.
 func (q *request) refuse(err error) {
 	status, why, detail := q.meaning(err)
+	if status == http.StatusForbidden {
+		q.recordRefused(q.visitor.Who, q.r.Pattern)
+	}
 	q.render(status, "failure", &failure{view: q.view("page.failure"), Status: status, Why: why, Detail: detail})
 }
 
@@ -55,7 +62,10 @@ func (q *request) meaning(err error) (status int, why, detail string) {
 	say := q.visitor.lang.say
 	detail, _ = q.visitor.lang.coded(err)
 	var invalid *bellman.Invalid
+	var refused *refusal
 	switch {
+	case errors.As(err, &refused):
+		return refused.status, say(refused.why, refused.values...), ""
 	case errors.As(err, &invalid):
 		return http.StatusUnprocessableEntity, say("error.invalid"), q.visitor.lang.invalid(invalid)
 	case errors.Is(err, bellman.ErrNotFound):
@@ -80,4 +90,4 @@ func (q *request) meaning(err error) (status int, why, detail string) {
 	return http.StatusInternalServerError, say("error.inside"), ""
 }
 
-func (q *request) noPage() { q.fail(http.StatusNotFound, "error.no_page") }
+func (q *request) noPage() error { return fail(http.StatusNotFound, "error.no_page") }

@@ -21,26 +21,18 @@ const (
 
 // export streams the tasks of the search as CSV. A last row says if there are more, or if the time was
 // over.
-func (q *request) export() {
+func (q *request) export() error {
 	w := readWish(q.r.URL.Query())
 	if err := w.wrong().Err(); err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	if q.noQueue(w) {
-		q.fail(http.StatusNotFound, "error.no_queue", "queue", w.Queue)
-		return
+		return fail(http.StatusNotFound, "error.no_queue", "queue", w.Queue)
 	}
 	if err := q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", bounded("tasks?"+q.r.URL.RawQuery, 400))); err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
-	h := q.w.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="bellman-tasks-`+time.Now().UTC().Format("20060102-150405")+`.csv"`)
-	control := http.NewResponseController(q.w)
-	out := &sheet{w: q.w}
-	q.w.Write([]byte("\ufeff")) // tells spreadsheets that the file is UTF-8
+	out := q.sheet("tasks-" + time.Now().UTC().Format("20060102-150405"))
 	out.Write([]string{"id", "queue", "kind", "key", "merchant_no", "order_no", "event", "url", "state", "reason", "order_state",
 		"attempts", "last_result", "last_status", "last_error", "last_started", "due", "created", "finished"})
 	began, n := time.Now(), 0
@@ -51,7 +43,7 @@ func (q *request) export() {
 		if err != nil {
 			q.log.Warn("console: an export was interrupted", "err", err)
 			out.Write([]string{"# " + q.visitor.lang.say("export.failed")})
-			break
+			return nil
 		}
 		for _, r := range q.rows(tasks) {
 			if n < maxExport && w.Takes(r.Task) {
@@ -61,15 +53,14 @@ func (q *request) export() {
 		}
 		before = next
 		if next.IsZero() {
-			break
+			return nil
 		}
 		if n >= maxExport || time.Since(began) > exportTime {
 			out.Write([]string{"# " + q.visitor.lang.say("export.cut", "n", n, "until", next.Time().Format(time.RFC3339))})
-			break
+			return nil
 		}
-		control.SetWriteDeadline(time.Now().Add(exportStep)) // if deadlines are not supported, the end of the connection stops the export
-		if out.err != nil || control.Flush() != nil {
-			return
+		if !out.goesOn() {
+			return nil
 		}
 	}
 }
@@ -84,39 +75,55 @@ func (q *request) noQueue(w *wish) bool {
 }
 
 func exported(r *row) []string {
-	stamp := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return t.UTC().Format("2006-01-02T15:04:05.000Z")
-	}
 	state := ""
 	if r.Order != nil {
 		state = r.Order.State
 	}
 	var result, status, wrong, started string
 	if a := r.Last; a != nil {
-		result, wrong, started = a.Result.String(), a.Error, stamp(a.Started)
+		result, wrong, started = a.Result.String(), a.Error, exportedTime(a.Started)
 		if a.Status != 0 {
 			status = strconv.Itoa(a.Status)
 		}
 	}
 	cells := []string{r.ID.String(), r.Queue, r.Kind.String(), r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.To),
 		r.State.String(), r.Reason, state, strconv.Itoa(int(r.Attempts)), result, status, wrong, started,
-		stamp(r.Due), stamp(r.Created()), stamp(r.Finished)}
-	for i, c := range cells {
-		cells[i] = inert(c)
-	}
+		exportedTime(r.Due), exportedTime(r.Created()), exportedTime(r.Finished)}
 	return cells
+}
+
+// exportedTime formats a time in an export; empty: zero.
+func exportedTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 // A sheet writes CSV with each cell in quotes, so that a spreadsheet keeps it as one cell whatever its
 // separator is.
 type sheet struct {
-	w   io.Writer
+	w   http.ResponseWriter
 	err error // the first error
 }
 
+// sheet begins an export under a name.
+func (q *request) sheet(name string) *sheet {
+	h := q.w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="bellman-`+name+`.csv"`)
+	q.w.Write([]byte("\ufeff")) // tells spreadsheets that the file is UTF-8
+	return &sheet{w: q.w}
+}
+
+// goesOn sends what was written, within a time, and reports whether the reader still reads.
+func (s *sheet) goesOn() bool {
+	control := http.NewResponseController(s.w)
+	control.SetWriteDeadline(time.Now().Add(exportStep)) // if deadlines are not supported, the end of the connection stops the export
+	return s.err == nil && control.Flush() == nil
+}
+
+// Write writes a row. No cell is a formula.
 func (s *sheet) Write(cells []string) {
 	var b strings.Builder
 	for i, c := range cells {
@@ -124,7 +131,7 @@ func (s *sheet) Write(cells []string) {
 			b.WriteByte(',')
 		}
 		b.WriteByte('"')
-		b.WriteString(strings.ReplaceAll(c, `"`, `""`))
+		b.WriteString(strings.ReplaceAll(inert(c), `"`, `""`))
 		b.WriteByte('"')
 	}
 	b.WriteByte('\n')

@@ -306,7 +306,7 @@ func (s *site) browser(t testing.TB) *http.Client {
 	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// A reply is an answer with its body read.
+// A reply is an answer with its body read, without the places at which lines may be broken.
 type reply struct {
 	*http.Response
 	body string
@@ -339,7 +339,7 @@ func (s *site) send(t testing.TB, r *http.Request) *reply {
 	if _, err := b.ReadFrom(answer.Body); err != nil {
 		t.Fatal(err)
 	}
-	return &reply{answer, b.String()}
+	return &reply{answer, strings.ReplaceAll(b.String(), "<wbr>", "")}
 }
 
 func (s *site) get(t testing.TB, path string, header ...string) *reply {

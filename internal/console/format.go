@@ -34,6 +34,8 @@ func functions(l *language) template.FuncMap {
 		"number": grouped,
 		"money":  money.Format,
 		"plain":  plain,
+		"wrap":   wrap,
+		"node":   nodeName,
 		"fault":  l.fault,
 		"within": l.within,
 		"short":  bounded,
@@ -195,6 +197,31 @@ func hidden(r rune) bool {
 		return false
 	}
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\u200b'
+}
+
+// wrap writes a text so that its long words, such as URLs and keys, are broken after a separator where a line ends.
+// The text is what plain returns.
+func wrap(s string) template.HTML {
+	const here = "\u200b" // plain leaves none
+	s = longWord.ReplaceAllStringFunc(s, func(word string) string { return separator.ReplaceAllString(word, "$0"+here) })
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(s), here, "<wbr>"))
+}
+
+var (
+	longWord  = regexp.MustCompile(`\S{17,}`)
+	separator = regexp.MustCompile(`[/:.,?=_@&}]+`)
+)
+
+// nodeName writes the name of a node. The middle of a long one is hidden; its tooltip has it, and so has the
+// clipboard when the name is copied.
+func nodeName(name string) template.HTML {
+	const head, tail = 12, 6
+	r := []rune(plain(name))
+	if len(r) <= head+tail+2 {
+		return template.HTML(`<span class="node">` + template.HTMLEscapeString(string(r)) + `</span>`)
+	}
+	part := func(from, to int) string { return template.HTMLEscapeString(string(r[from:to])) }
+	return template.HTML(`<span class="node" title="` + part(0, len(r)) + `">` + part(0, head) + `<span>` + part(head, len(r)-tail) + `</span>` + part(len(r)-tail, len(r)) + `</span>`)
 }
 
 // bounded returns s, cut after n characters.

@@ -66,13 +66,13 @@ func (q *request) by(reason string) bellman.By {
 	return bellman.By{Who: q.visitor.Who, Reason: reason, From: q.visitor.From}
 }
 
-// pathID reads the id in the path. If ok is false, it has written the answer.
-func (q *request) pathID() (id bellman.ID, ok bool) {
+// pathID returns the id in the path.
+func (q *request) pathID() (bellman.ID, error) {
 	id, err := bellman.ParseID(q.r.PathValue("id"))
 	if err != nil {
-		q.fail(http.StatusNotFound, "error.not_found")
+		return id, fail(http.StatusNotFound, "error.not_found")
 	}
-	return id, err == nil
+	return id, nil
 }
 
 // An ending describes how a job or link is ended manually.
@@ -80,17 +80,17 @@ type ending struct {
 	below string // prefix of the address of its page
 	done  string // the message on its page afterwards
 
-	show  func(status int, form pauseForm)                    // shows the form again, with the error
+	show  func(status int, form pauseForm) error              // shows the form again, with the error
 	ended func(bellman.ID) (bool, error)                      // whether it has ended already
 	do    func(bellman.ID, bellman.By) (late bool, err error) // late: it ended by itself meanwhile
 }
 
 // end ends the object that the path names, with a reason, and redirects to its page; or it shows the form
 // again. If the object has ended already, no reason is required.
-func (q *request) end(e ending) {
-	id, ok := q.pathID()
-	if !ok {
-		return
+func (q *request) end(e ending) error {
+	id, err := q.pathID()
+	if err != nil {
+		return err
 	}
 	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
 	late, err := e.ended(id)
@@ -102,11 +102,10 @@ func (q *request) end(e ending) {
 	if err != nil {
 		status := 0
 		status, form.Wrong = q.wrong(err)
-		e.show(status, form)
-		return
+		return e.show(status, form)
 	}
 	if late {
 		e.done = "over"
 	}
-	q.goDone(e.below+id.String(), e.done)
+	return q.goDone(e.below+id.String(), e.done)
 }

@@ -65,12 +65,11 @@ func stateOf(l *sharelink.Link) string {
 	return "good"
 }
 
-func (q *request) linkList() {
+func (q *request) linkList() error {
 	v := &linksView{view: q.view("page.links"), MerchantNo: bounded(strings.TrimSpace(q.r.URL.Query().Get("merchant_no")), 400)}
 	found, err := q.links.List(q.r.Context(), v.MerchantNo, newestLinks+1)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	if v.More = len(found) > newestLinks; v.More {
 		found = found[:newestLinks]
@@ -78,7 +77,7 @@ func (q *request) linkList() {
 	for _, l := range found {
 		v.Rows = append(v.Rows, shownLink{l, stateOf(&l)})
 	}
-	q.render(http.StatusOK, "links", v)
+	return q.render(http.StatusOK, "links", v)
 }
 
 // A newLinkView is the form that makes a link.
@@ -115,18 +114,18 @@ func (q *request) unknown(v *newLinkView) (string, error) {
 	return q.visitor.lang.say("link.no_merchant"), nil
 }
 
-func (q *request) newLink() {
+func (q *request) newLink() error {
 	in := q.r.URL.Query()
-	q.showNewLink(http.StatusOK, &newLinkView{MerchantNo: in.Get("merchant_no"), OrderNo: in.Get("order_no"), Life: usualLife})
+	return q.showNewLink(http.StatusOK, &newLinkView{MerchantNo: in.Get("merchant_no"), OrderNo: in.Get("order_no"), Life: usualLife})
 }
 
-func (q *request) showNewLink(status int, v *newLinkView) {
+func (q *request) showNewLink(status int, v *newLinkView) error {
 	v.view = q.view("page.newlink")
 	v.MerchantNo, v.OrderNo = bounded(v.MerchantNo, 400), bounded(v.OrderNo, 400)
-	q.render(status, "newlink", v)
+	return q.render(status, "newlink", v)
 }
 
-func (q *request) makeLink() {
+func (q *request) makeLink() error {
 	in := q.r.PostForm
 	v := &newLinkView{MerchantNo: strings.TrimSpace(in.Get("merchant_no")), OrderNo: strings.TrimSpace(in.Get("order_no")), Life: in.Get("life"),
 		pauseForm: pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}}
@@ -147,14 +146,13 @@ func (q *request) makeLink() {
 		var made sharelink.Link
 		made, err = q.links.Make(q.r.Context(), sharelink.Link{MerchantNo: v.MerchantNo, OrderNo: v.OrderNo, Who: q.visitor.Who, Reason: v.Reason, From: q.visitor.From}, life)
 		if err == nil {
-			q.goDone("/links/"+made.ID.String(), "link")
-			return
+			return q.goDone("/links/"+made.ID.String(), "link")
 		}
 	}
 	if err != nil {
 		status, v.Wrong = q.wrong(err)
 	}
-	q.showNewLink(status, v)
+	return q.showNewLink(status, v)
 }
 
 // A linkView is the page of one link.
@@ -165,23 +163,22 @@ type linkView struct {
 	pauseForm
 }
 
-func (q *request) linkPage() { q.showLink(http.StatusOK, pauseForm{}) }
+func (q *request) linkPage() error { return q.showLink(http.StatusOK, pauseForm{}) }
 
-func (q *request) showLink(status int, form pauseForm) {
-	id, ok := q.pathID()
-	if !ok {
-		return
+func (q *request) showLink(status int, form pauseForm) error {
+	id, err := q.pathID()
+	if err != nil {
+		return err
 	}
 	found, err := q.links.Get(q.r.Context(), id)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v := &linkView{view: q.view("page.link"), Link: shownLink{found, stateOf(&found)}, pauseForm: form}
 	if q.visitor.May(access.Operate) && v.Link.State == "good" {
 		v.Address = q.publicAddress() + sharedPath + found.Token
 	}
-	q.render(status, "link", v)
+	return q.render(status, "link", v)
 }
 
 // publicAddress returns the address at which merchants reach this server: the configured one, or else that
@@ -203,8 +200,8 @@ func (q *request) reached() string {
 }
 
 // revokeLink revokes a link.
-func (q *request) revokeLink() {
-	q.end(ending{
+func (q *request) revokeLink() error {
+	return q.end(ending{
 		below: "/links/", done: "revoke", show: q.showLink,
 		ended: func(id bellman.ID) (bool, error) {
 			l, err := q.links.Get(q.r.Context(), id)

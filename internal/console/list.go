@@ -361,35 +361,39 @@ func (q *request) rows(tasks []*bellman.Task) []row {
 	return rows
 }
 
-func (q *request) taskList() {
+// before returns the id before which a page of a list begins; zero: it is the first page.
+func (q *request) before() (id bellman.ID, err error) {
+	if at := q.r.URL.Query().Get("before"); at != "" {
+		if id, err = bellman.ParseID(at); err != nil {
+			return id, fail(http.StatusNotFound, "error.no_page")
+		}
+	}
+	return id, nil
+}
+
+func (q *request) taskList() error {
 	in := q.r.URL.Query()
 	w := readWish(in)
 	if to := w.quickly(in.Get("quick"), time.Now()); to != "" {
-		q.goTo(to)
-		return
+		return q.goTo(to)
 	}
 	v := &listView{view: q.view("page.tasks"), Wish: w, Quick: quickFilters, Limit: maxExport, Export: w.Address("/tasks.csv")}
-	var before bellman.ID
-	if at := in.Get("before"); at != "" {
-		var err error
-		if before, err = bellman.ParseID(at); err != nil {
-			q.fail(http.StatusNotFound, "error.no_page")
-			return
-		}
+	before, err := q.before()
+	if err != nil {
+		return err
+	}
+	if !before.IsZero() {
 		v.First = w.Address("/tasks")
 	}
 	var tasks []*bellman.Task
 	var next bellman.ID
 	status := http.StatusOK
-	switch {
-	case w.Backwards():
+	if w.Backwards() {
 		status, v.Refused = http.StatusUnprocessableEntity, q.visitor.lang.invalid(w.wrong())
-	default:
+	} else {
 		v.LeftOut = q.visitor.lang.invalid(&w.Wrong)
-		var err error
 		if tasks, next, err = q.read(w, before, pageRows); err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 	}
 	v.Rows = q.rows(tasks)
@@ -406,13 +410,11 @@ func (q *request) taskList() {
 			v.Back = next.Time()
 		}
 	}
-	if q.queueNames != nil {
-		v.Queues = q.queueNames()
-		v.Strange = w.Queue != "" && !slices.Contains(v.Queues, w.Queue)
-	}
+	v.Queues = q.queueNames()
+	v.Strange = len(v.Queues) > 0 && w.Queue != "" && !slices.Contains(v.Queues, w.Queue)
 	if q.merchants != nil && w.MerchantNo != "" {
 		_, err := q.merchants.Get(q.r.Context(), w.MerchantNo)
 		v.Registered = err == nil
 	}
-	q.render(status, "tasks", v)
+	return q.render(status, "tasks", v)
 }

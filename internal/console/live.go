@@ -20,10 +20,10 @@ const sessionOver = "event: over\ndata: \n\n"
 
 // stream sends server-sent events while the browser is connected and signed in. look is called at each step
 // and returns the next event; empty: nothing to send.
-func (q *request) stream(pace time.Duration, look func() (event, data string, err error)) {
+func (q *request) stream(pace time.Duration, look func() (event, data string, err error)) error {
 	if !q.listeners.Enter(q.visitor.Who, maxListeners, maxOfKey) {
 		http.Error(q.w, "too many pages are open", http.StatusServiceUnavailable)
-		return
+		return nil
 	}
 	defer q.listeners.Leave(q.visitor.Who)
 	h := q.w.Header()
@@ -40,7 +40,7 @@ func (q *request) stream(pace time.Duration, look func() (event, data string, er
 		return out.Flush() == nil
 	}
 	if !send("retry: 3000\n\n") {
-		return
+		return nil
 	}
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
@@ -49,27 +49,27 @@ func (q *request) stream(pace time.Duration, look func() (event, data string, er
 	for {
 		select {
 		case <-q.r.Context().Done():
-			return
+			return nil
 		case <-q.stopping:
-			return
+			return nil
 		case <-tick.C:
 		}
 		if signedIn := q.visitor.SignedIn; signedIn && !q.goesOn(q.r.Context(), session) || !signedIn && !q.open() {
 			send(sessionOver)
-			return
+			return nil
 		}
 		event, data, err := look()
 		switch {
 		case err != nil:
-			return // the browser connects again
+			return nil // the browser connects again
 		case event != "":
 			if !send(fmt.Sprintf("event: %s\ndata: %s\n\n", event, data)) {
-				return
+				return nil
 			}
 			sent = time.Now()
 		case time.Since(sent) >= liveBeat:
 			if !send(": alive\n\n") {
-				return
+				return nil
 			}
 			sent = time.Now()
 		}
@@ -77,16 +77,16 @@ func (q *request) stream(pace time.Duration, look func() (event, data string, er
 }
 
 // taskLive notifies the page of a task when the task changes.
-func (q *request) taskLive() {
-	t := q.task()
-	if t == nil {
-		return
+func (q *request) taskLive() error {
+	t, err := q.task()
+	if err != nil {
+		return err
 	}
 	version := t.Version
 	if n, err := strconv.ParseUint(q.r.URL.Query().Get("version"), 10, 32); err == nil {
 		version = uint32(n) // the version that the page shows, which may be out of date
 	}
-	q.stream(livePace, func() (event, data string, err error) {
+	return q.stream(livePace, func() (event, data string, err error) {
 		now, err := q.reader.Task(q.r.Context(), t.ID)
 		if err != nil || now.Version == version {
 			return "", "", err

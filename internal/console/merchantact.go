@@ -13,13 +13,12 @@ import (
 )
 
 // merchantAction performs a manual action on a merchant and shows the merchant.
-func (q *request) merchantAction() {
+func (q *request) merchantAction() error {
 	in := q.r.PostForm
 	no, action := in.Get("no"), in.Get("action")
 	form := pauseForm{Name: no, Reason: strings.TrimSpace(in.Get("reason"))}
 	if need := needed(action); !q.visitor.May(need) {
-		q.fail(http.StatusForbidden, "error.role", "role", string(need))
-		return
+		return fail(http.StatusForbidden, "error.role", "role", string(need))
 	}
 	to, err := q.onMerchant(no, action, q.by(form.Reason))
 	if errors.Is(err, bellman.ErrNotPaused) {
@@ -28,11 +27,10 @@ func (q *request) merchantAction() {
 	if err != nil {
 		status := 0
 		status, form.Wrong = q.wrong(err)
-		q.showMerchant(status, no, form)
-		return
+		return q.showMerchant(status, no, form)
 	}
 	q.needs.forget()
-	q.goDone(to, action)
+	return q.goDone(to, action)
 }
 
 // needed returns the role that an action on a merchant requires, as in the API.

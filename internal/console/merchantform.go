@@ -71,27 +71,26 @@ func (q *request) overtaken(v *merchantForm) bool {
 	return true
 }
 
-func (q *request) editMerchant() {
+func (q *request) editMerchant() error {
 	no := q.r.URL.Query().Get("no")
 	v := &merchantForm{New: no == ""}
 	if no != "" {
 		m, err := q.merchants.Get(q.r.Context(), no)
 		if err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 		v = formOf(&m)
 	}
-	q.showMerchantForm(http.StatusOK, v)
+	return q.showMerchantForm(http.StatusOK, v)
 }
 
-func (q *request) showMerchantForm(status int, v *merchantForm) {
+func (q *request) showMerchantForm(status int, v *merchantForm) error {
 	v.view = q.view(map[bool]string{true: "page.newmerchant", false: "page.editmerchant"}[v.New])
-	q.render(status, "merchantform", v)
+	return q.render(status, "merchantform", v)
 }
 
 // putMerchant registers or changes a merchant.
-func (q *request) putMerchant() {
+func (q *request) putMerchant() error {
 	in := q.r.PostForm
 	get := func(name string) string { return strings.TrimSpace(in.Get(name)) }
 	v := &merchantForm{
@@ -118,10 +117,9 @@ func (q *request) putMerchant() {
 			v.Secrets = kept
 			v.Wrong += " " + q.visitor.lang.say("merchant.retype")
 		}
-		q.showMerchantForm(status, v)
-		return
+		return q.showMerchantForm(status, v)
 	}
-	q.goDone(merchantAddress(v.In.MerchantNo), "put")
+	return q.goDone(merchantAddress(v.In.MerchantNo), "put")
 }
 
 // A conflict says that a merchant changed since the form was shown; it is the name of the text that says

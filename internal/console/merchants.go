@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -25,37 +24,31 @@ type merchantsView struct {
 	First  string
 }
 
-func (q *request) merchantList() {
+func (q *request) merchantList() error {
 	in := q.r.URL.Query()
 	v := &merchantsView{view: q.view("page.merchants"), Search: client.MerchantSearch{
 		MerchantNo: bounded(strings.TrimSpace(in.Get("merchant_no")), 400), Name: bounded(strings.TrimSpace(in.Get("name")), 400), Limit: merchantRows}}
 	if state := in.Get("state"); slices.Contains(troubles, state) {
 		v.Search.State = state
 	}
-	v.States = choices("/merchants", v.Search.State, "merchant_no", v.Search.MerchantNo, "name", v.Search.Name)
-	values := url.Values{}
-	for name, value := range map[string]string{"merchant_no": v.Search.MerchantNo, "name": v.Search.Name, "state": v.Search.State} {
-		if value != "" {
-			values.Set(name, value)
-		}
-	}
+	here := []string{"merchant_no", v.Search.MerchantNo, "name", v.Search.Name}
+	v.States = choices("/merchants", v.Search.State, here...)
+	here = append(here, "state", v.Search.State)
 	after := in.Get("after")
 	if after != "" {
-		v.First = "/merchants?" + values.Encode()
+		v.First = query("/merchants", here...)
 	}
 	page, next, err := q.merchants.List(q.r.Context(), v.Search, after)
 	if err == nil {
 		v.Rows, err = q.merchantRows(page)
 	}
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	if next != "" {
-		values.Set("after", next)
-		v.Next = "/merchants?" + values.Encode()
+		v.Next = query("/merchants", append(here, "after", next)...)
 	}
-	q.render(http.StatusOK, "merchants", v)
+	return q.render(http.StatusOK, "merchants", v)
 }
 
 // A merchantRow is a merchant in the list, with its attempts of the last hour.
@@ -126,39 +119,33 @@ type merchantView struct {
 // merchantAddress returns the address of a merchant's page.
 func merchantAddress(no string) string { return query("/merchants/show", "no", no) }
 
-func (q *request) merchantPage() {
-	q.showMerchant(http.StatusOK, q.r.URL.Query().Get("no"), pauseForm{})
+func (q *request) merchantPage() error {
+	return q.showMerchant(http.StatusOK, q.r.URL.Query().Get("no"), pauseForm{})
 }
 
-func (q *request) showMerchant(status int, no string, form pauseForm) {
+func (q *request) showMerchant(status int, no string, form pauseForm) error {
 	m, err := q.merchants.Get(q.r.Context(), no)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	stats, err := q.merchants.Stats(q.r.Context(), no)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	health, err := q.merchantRows([]client.Merchant{m})
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
-	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Health: health[0], Stats: stats, Queues: q.notifyQueues(), pauseForm: form}
+	v := &merchantView{view: q.view("page.merchant"), Merchant: m, Health: health[0], Stats: stats, Queues: q.queuesOf("notify"), pauseForm: form}
 	v.Overlap, v.Refused = cmp.Or(q.r.PostForm.Get("overlap"), "24h"), q.r.PostForm.Get("action")
 	v.Title = bounded(plain(no), 40) + " · " + v.Title
-	q.render(status, "merchant", v)
+	return q.render(status, "merchant", v)
 }
 
-// notifyQueues returns the queues of kind notify.
-func (q *request) notifyQueues() (names []string) {
-	if q.queueNames == nil {
-		return nil
-	}
-	for _, name := range q.queueNames() {
-		if q.kinds == nil || q.kinds(name) == "notify" {
+// queuesOf returns the queues of a kind.
+func (c *Console) queuesOf(kind string) (names []string) {
+	for _, name := range c.queueNames() {
+		if c.kinds == nil || c.kinds(name) == kind {
 			names = append(names, name)
 		}
 	}

@@ -43,22 +43,20 @@ func (*view) Once() string { return bellman.NewID().String() }
 
 // once serves a form that was not submitted before, on any node. A repeated submission is redirected to
 // where the first one was, and changes nothing. A form that was refused may be submitted again.
-func (q *request) once(serve func(*request)) {
+func (q *request) once(serve func(*request) error) error {
 	text := q.r.PostForm.Get(onceField)
 	if text == "" {
-		serve(q)
-		return
+		return serve(q)
 	}
 	id, err := bellman.ParseID(text)
 	if age := time.Since(id.Time()); err != nil || age > formTime || age < -formAhead {
-		q.fail(http.StatusForbidden, "error.token")
-		return
+		return fail(http.StatusForbidden, "error.token")
 	}
 	for name := q.sentName(id); ; {
 		err := q.claim(name)
 		if err == nil {
 			q.serveOnce(name, serve)
-			return
+			return nil
 		}
 		var was sentDoc
 		if errors.Is(err, bellman.ErrConflict) {
@@ -68,33 +66,31 @@ func (q *request) once(serve func(*request)) {
 		case errors.Is(err, bellman.ErrNotFound): // the first submission was refused just now
 			continue
 		case err != nil:
-			q.refuse(err)
-			return
+			return err
 		case was.Address != "" && was.Done != "":
-			q.sayDone(was.Address, "before")
-			return
+			return q.sayDone(was.Address, "before")
 		case was.Address != "":
-			q.goTo(was.Address)
-			return
+			return q.goTo(was.Address)
 		case time.Since(was.At) > doTime:
-			q.fail(http.StatusConflict, "error.sent")
-			return
+			return fail(http.StatusConflict, "error.sent")
 		}
 		select {
 		case <-time.After(sentLook):
 		case <-q.r.Context().Done(): // the browser has left
-			return
+			return nil
 		}
 	}
 }
 
 // serveOnce serves a form that was claimed. A browser that submits the form again closes the first
 // connection; the action goes on nevertheless.
-func (q *request) serveOnce(name string, serve func(*request)) {
+func (q *request) serveOnce(name string, serve func(*request) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.r.Context()), doTime)
 	defer cancel()
 	q.r, q.sentAs = q.r.WithContext(ctx), name
-	serve(q)
+	if err := serve(q); err != nil {
+		q.refuse(err)
+	}
 	if q.status == 0 || q.status >= http.StatusInternalServerError { // the action was done, or may have been
 		return
 	}

@@ -32,25 +32,24 @@ type pauseForm struct {
 	Wrong        string // why it was refused; empty: it was not refused
 }
 
-func (q *request) queuePage() {
-	q.showQueues(http.StatusOK, pauseForm{Name: q.r.URL.Query().Get("name")})
+func (q *request) queuePage() error {
+	return q.showQueues(http.StatusOK, pauseForm{Name: q.r.URL.Query().Get("name")})
 }
 
-func (q *request) showQueues(status int, form pauseForm) {
+func (q *request) showQueues(status int, form pauseForm) error {
 	f, err := q.figures(q.r.Context())
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
-	q.render(status, "queues", &queuesView{view: q.view("page.queues"), snapshot: f, pauseForm: form})
+	return q.render(status, "queues", &queuesView{view: q.view("page.queues"), snapshot: f, pauseForm: form})
 }
 
-func (q *request) queueAction() {
-	q.pauseOrResume("/queues", errQueue, q.engine.PauseQueue, q.engine.ResumeQueue, q.showQueues)
+func (q *request) queueAction() error {
+	return q.pauseOrResume("/queues", errQueue, q.engine.PauseQueue, q.engine.ResumeQueue, q.showQueues)
 }
 
-func (q *request) endpointAction() {
-	q.pauseOrResume("/endpoints", errEndpoint, q.eachEndpoint(q.engine.PauseEndpoint), q.eachEndpoint(q.engine.ResumeEndpoint), q.showEndpoints)
+func (q *request) endpointAction() error {
+	return q.pauseOrResume("/endpoints", errEndpoint, q.eachEndpoint(q.engine.PauseEndpoint), q.eachEndpoint(q.engine.ResumeEndpoint), q.showEndpoints)
 }
 
 // eachEndpoint applies do to every endpoint that a name means. A host without a scheme means its HTTP and
@@ -86,7 +85,7 @@ func (q *request) eachEndpoint(do func(context.Context, string, bellman.By) erro
 
 // pauseOrResume does what a form requests, or shows the form again with the error. nameless is the error
 // for a form without a name.
-func (q *request) pauseOrResume(page string, nameless formError, pause, resume func(context.Context, string, bellman.By) error, again func(int, pauseForm)) {
+func (q *request) pauseOrResume(page string, nameless formError, pause, resume func(context.Context, string, bellman.By) error, again func(int, pauseForm) error) error {
 	in := q.r.PostForm
 	form := pauseForm{Name: strings.TrimSpace(in.Get("name")), Reason: strings.TrimSpace(in.Get("reason"))}
 	do := map[string]func(context.Context, string, bellman.By) error{"pause": pause, "resume": resume}[in.Get("action")]
@@ -105,13 +104,13 @@ func (q *request) pauseOrResume(page string, nameless formError, pause, resume f
 	q.needs.forget()
 	switch {
 	case errors.Is(err, bellman.ErrNotPaused):
-		q.goDone(page, "unpaused")
+		return q.goDone(page, "unpaused")
 	case err != nil:
 		status := 0
 		status, form.Wrong = q.wrong(err)
-		again(status, form)
+		return again(status, form)
 	default:
-		q.goDone(page, in.Get("action"))
+		return q.goDone(page, in.Get("action"))
 	}
 }
 
@@ -137,11 +136,11 @@ type endpointRow struct {
 // endpointRows is the largest number of endpoints shown.
 const endpointRows = 200
 
-func (q *request) endpointPage() {
-	q.showEndpoints(http.StatusOK, pauseForm{Name: q.r.URL.Query().Get("name")})
+func (q *request) endpointPage() error {
+	return q.showEndpoints(http.StatusOK, pauseForm{Name: q.r.URL.Query().Get("name")})
 }
 
-func (q *request) showEndpoints(status int, form pauseForm) {
+func (q *request) showEndpoints(status int, form pauseForm) error {
 	form.Name = bounded(form.Name, 400)
 	in := q.r.URL.Query()
 	v := &endpointsView{view: q.view("page.endpoints"), pauseForm: form, Part: bounded(strings.TrimSpace(in.Get("part")), 400)}
@@ -153,8 +152,7 @@ func (q *request) showEndpoints(status int, form pauseForm) {
 	now := time.Now()
 	all, err := q.engine.Figures(q.r.Context(), figures.Ask{Endpoints: true})
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v.Silent = all.Silent
 	for _, e := range all.Endpoints {
@@ -180,14 +178,13 @@ func (q *request) showEndpoints(status int, form pauseForm) {
 	}
 	if len(v.Rows) > 0 {
 		if all, err = q.engine.Figures(q.r.Context(), figures.Ask{Recent: &ask}); err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 	}
 	for i := range v.Rows {
 		v.Rows[i].Spark = newSpark(recentOf(all.RecentEndpoints, v.Rows[i].Endpoint.Endpoint), now)
 	}
-	q.render(status, "endpoints", v)
+	return q.render(status, "endpoints", v)
 }
 
 // alarmRules returns the rules of the alarms.
@@ -233,14 +230,13 @@ type nodesView struct {
 	Known   bool // the nodes are known
 }
 
-func (q *request) nodePage() {
+func (q *request) nodePage() error {
 	v := &nodesView{view: q.view("page.nodes"), Known: q.nodes != nil}
 	if q.nodes != nil {
 		var err error
 		if v.Nodes, v.Unowned, err = q.nodes.Nodes(q.r.Context()); err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 	}
-	q.render(http.StatusOK, "nodes", v)
+	return q.render(http.StatusOK, "nodes", v)
 }

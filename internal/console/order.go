@@ -94,32 +94,30 @@ func (v *orderForm) Rare() bool {
 	return v.Filter != nil && (v.Filter.Account+v.Filter.Least+v.Filter.Most != "" || v.Wish.Get("from")+v.Wish.Get("to") != "")
 }
 
-func (q *request) orderPage() {
+func (q *request) orderPage() error {
 	in := q.r.URL.Query()
 	v := &orderForm{MerchantNo: strings.TrimSpace(in.Get("merchant_no")), OrderNo: strings.TrimSpace(in.Get("order_no"))}
 	switch {
 	case v.MerchantNo != "" && v.OrderNo != "":
-		q.showOrder(http.StatusOK, v.MerchantNo, v.OrderNo, orderAct{})
+		return q.showOrder(http.StatusOK, v.MerchantNo, v.OrderNo, orderAct{})
 	case v.OrderNo != "":
-		q.findOrder(v)
+		return q.findOrder(v)
 	default:
-		q.listOrders(v, in)
+		return q.listOrders(v, in)
 	}
 }
 
 // findOrder finds an order by its number alone. If one merchant has it, the browser goes to its page; if
 // several have it, all are listed.
-func (q *request) findOrder(v *orderForm) {
+func (q *request) findOrder(v *orderForm) error {
 	w := readWish(url.Values{"order_no": {v.OrderNo}})
 	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
 	if v.Wrong = q.visitor.lang.invalid(w.wrong()); v.Wrong != "" {
-		q.render(http.StatusUnprocessableEntity, "orderform", v)
-		return
+		return q.render(http.StatusUnprocessableEntity, "orderform", v)
 	}
 	tasks, _, err := q.read(w, bellman.ID{}, readRows)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v.Rows = ofMerchants(q.orderRows(tasks))
 	if len(v.Rows) > 1 { // a notice about nobody's order may name any number, and a ledger is told of no merchant's
@@ -128,14 +126,14 @@ func (q *request) findOrder(v *orderForm) {
 	switch {
 	case len(v.Rows) == 0:
 		v.Missing = true
-		q.render(http.StatusNotFound, "orderform", v)
+		return q.render(http.StatusNotFound, "orderform", v)
 	case len(v.Rows) > 1:
 		v.Several = true
-		q.render(http.StatusOK, "orderform", v)
+		return q.render(http.StatusOK, "orderform", v)
 	case v.Rows[0].MerchantNo == "":
-		q.goTo(v.All) // a task without a merchant is no order
+		return q.goTo(v.All) // a task without a merchant is no order
 	default:
-		q.goTo(orderAddress(v.Rows[0].MerchantNo, v.OrderNo))
+		return q.goTo(orderAddress(v.Rows[0].MerchantNo, v.OrderNo))
 	}
 }
 
@@ -152,16 +150,16 @@ func ofMerchants(rows []row) (out []row) {
 	return out
 }
 
-func (q *request) showOrder(status int, merchant, order string, form orderAct) {
+func (q *request) showOrder(status int, merchant, order string, form orderAct) error {
 	v, err := q.orderView(merchant, order)
 	switch {
 	case err != nil:
-		q.refuse(err)
+		return err
 	case v == nil:
-		q.render(http.StatusNotFound, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order, Missing: true})
+		return q.render(http.StatusNotFound, "orderform", &orderForm{view: q.view("page.orders"), MerchantNo: merchant, OrderNo: order, Missing: true})
 	default:
 		v.Unsettled, v.orderAct = v.did == didAsk, form
-		q.render(status, "order", v)
+		return q.render(status, "order", v)
 	}
 }
 
@@ -186,14 +184,15 @@ func (q *request) tasksOf(merchant, no string) (tasks []*bellman.Task, more bool
 }
 
 // orderView reads an order. It returns nil if there is none.
-func (q *request) orderView(merchant, order string) (*orderView, error) {
-	tasks, more, err := q.tasksOf(merchant, order)
+func (q *request) orderView(merchant, no string) (*orderView, error) {
+	tasks, more, err := q.tasksOf(merchant, no)
 	if err != nil || len(tasks) == 0 {
 		return nil, err
 	}
-	v := &orderView{view: q.view("page.order"), MerchantNo: merchant, OrderNo: order, More: more, Rows: q.rows(tasks), Live: versions(tasks)}
-	v.Title = bounded(plain(order), 40) + " · " + v.Title
-	v.stand()
+	v := &orderView{view: q.view("page.order"), MerchantNo: merchant, OrderNo: no, More: more, Rows: q.rows(tasks), Live: versions(tasks)}
+	v.Title = bounded(plain(no), 40) + " · " + v.Title
+	whole, _ := order.Overall(tasks)
+	v.State, v.Late, v.Mismatch, v.Duplicates = whole.State, whole.Late, whole.Mismatch, whole.Duplicates
 	if v.orderFacts, err = q.factsOf(v.Rows); err != nil {
 		return nil, err
 	}
@@ -264,24 +263,6 @@ func (v *orderView) Decision() *store.Audit {
 
 // Decidable reports whether an outcome can still be entered: of a paid order none can.
 func (v *orderView) Decidable() bool { return v.State != "PAID" && v.State != "PAID_REFUNDED" }
-
-// stand sets the state of the order from its tasks: paid if one is paid, else pending if one is pending,
-// else that of the newest.
-func (v *orderView) stand() {
-	paid := func(state string) bool { return state == "PAID" || state == "PAID_REFUNDED" }
-	for i := range v.Rows {
-		o := v.Rows[i].Order
-		if o == nil {
-			continue
-		}
-		v.Late = cmp.Or(v.Late, o.Late)
-		switch {
-		case o.Beside:
-		case v.State == "", paid(o.State) && !paid(v.State), o.State == "PENDING" && !paid(v.State):
-			v.State, v.Mismatch, v.Duplicates = o.State, o.Mismatch, o.Duplicates
-		}
-	}
-}
 
 // addSteps adds the events of one task of the order.
 func (q *request) addSteps(v *orderView, r *row) error {
@@ -459,10 +440,10 @@ func (q *request) orderLine(width float64, v *orderView, now time.Time) *timelin
 }
 
 // orderLive notifies the page of an order when the order changes.
-func (q *request) orderLive() {
+func (q *request) orderLive() error {
 	in := q.r.URL.Query()
 	shown := in.Get("version")
-	q.stream(2*livePace, func() (event, data string, err error) {
+	return q.stream(2*livePace, func() (event, data string, err error) {
 		tasks, _, err := q.tasksOf(in.Get("merchant_no"), in.Get("order_no"))
 		if err != nil {
 			return "", "", err

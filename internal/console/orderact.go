@@ -35,28 +35,24 @@ type orderAct struct {
 }
 
 // orderAction performs a manual action on an order and shows the order.
-func (q *request) orderAction() {
+func (q *request) orderAction() error {
 	in := q.r.PostForm
 	merchant, order := in.Get("merchant_no"), in.Get("order_no")
 	if merchant == "" || order == "" {
-		q.fail(http.StatusUnprocessableEntity, "error.action")
-		return
+		return fail(http.StatusUnprocessableEntity, "error.action")
 	}
 	ids, err := q.orderIDs(merchant, order)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	if len(ids) == 0 {
-		q.fail(http.StatusNotFound, "error.not_found")
-		return
+		return fail(http.StatusNotFound, "error.not_found")
 	}
 	form := orderAct{Reason: strings.TrimSpace(in.Get("reason")), Outcome: in.Get("outcome")}
 	done := in.Get("action")
 	by := q.by(form.Reason)
-	if done == "complete" && !q.visitor.May(access.Decide) {
-		q.fail(http.StatusForbidden, "error.role", "role", string(access.Decide))
-		return
+	if need := map[string]access.Role{"complete": access.Decide, "once": access.Operate}[done]; need != "" && !q.visitor.May(need) {
+		return fail(http.StatusForbidden, "error.role", "role", string(need))
 	}
 	switch done {
 	case "settle":
@@ -71,27 +67,19 @@ func (q *request) orderAction() {
 		err = errAction
 	}
 	switch {
-	case errors.Is(err, errMayNot):
-		q.fail(http.StatusForbidden, "error.role", "role", string(access.Operate))
 	case err == nil:
-		q.goDone(orderAddress(merchant, order), done)
+		return q.goDone(orderAddress(merchant, order), done)
 	case errors.Is(err, bellman.ErrWaiting):
-		q.goDone(orderAddress(merchant, order), didAsk)
+		return q.goDone(orderAddress(merchant, order), didAsk)
 	default:
 		status := 0
 		status, form.Wrong = q.wrong(err)
-		q.showOrder(status, merchant, order, form)
+		return q.showOrder(status, merchant, order, form)
 	}
 }
 
-// errMayNot is the error for an action that the visitor's role does not allow.
-var errMayNot = errors.New("console: the role does not allow it")
-
 // resendNotice makes one attempt of the newest notification of an order's merchant.
 func (q *request) resendNotice(merchant, order string, by bellman.By) error {
-	if !q.visitor.May(access.Operate) {
-		return errMayNot
-	}
 	if err := unreasoned(by.Reason); err != nil {
 		return err
 	}

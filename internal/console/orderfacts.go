@@ -79,7 +79,7 @@ func (q *request) factsOf(rows []row) (f orderFacts, err error) {
 		f.Paid = paid
 	}
 	f.Ask, _ = order.ParseAsk(own.Body) // the body was validated when the task was added
-	f.Channel, f.ChannelNo = q.channel(own.Queue), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)
+	f.Channel, f.ChannelNo = q.channels(own.Queue), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)
 	f.Differences, f.Unsearched, err = q.differencesOf(own.Task, f.ChannelNo)
 	return f, err
 }

@@ -50,21 +50,10 @@ func readOrderFilter(in url.Values) *orderFilter {
 	return f
 }
 
-// channel returns the channel of a queue's orders; empty: unknown, or one of request templates.
-func (c *Console) channel(queue string) string {
-	if c.channels == nil {
-		return ""
-	}
-	return c.channels(queue)
-}
-
 // channelNames returns the channels of all queues, sorted.
 func (c *Console) channelNames() (names []string) {
-	if c.queueNames == nil {
-		return nil
-	}
 	for _, queue := range c.queueNames() {
-		if name := c.channel(queue); name != "" && !slices.Contains(names, name) {
+		if name := c.channels(queue); name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -73,33 +62,27 @@ func (c *Console) channelNames() (names []string) {
 }
 
 // listOrders reads the newest orders of the filter.
-func (q *request) listOrders(v *orderForm, in url.Values) {
+func (q *request) listOrders(v *orderForm, in url.Values) error {
 	given := url.Values{"kind": {"order"}}
 	for _, name := range []string{"merchant_no", "from", "to", "zone"} {
 		given.Set(name, in.Get(name))
 	}
 	w, f := readWish(given), readOrderFilter(in)
 	v.Wish, v.Filter, v.Channels = w, f, q.channelNames()
-	w.also = func(t *bellman.Task) bool { return f.Takes(t, q.channel) }
+	w.also = func(t *bellman.Task) bool { return f.Takes(t, q.channels) }
 	wrong := *w.wrong()
 	wrong.Fields = append(wrong.Fields, f.Wrong.Fields...)
 	v.view = q.view("page.orders")
 	if v.Wrong = q.visitor.lang.invalid(&wrong); v.Wrong != "" {
-		q.render(http.StatusUnprocessableEntity, "orderform", v)
-		return
+		return q.render(http.StatusUnprocessableEntity, "orderform", v)
 	}
-	var before bellman.ID
-	if at := in.Get("before"); at != "" {
-		var err error
-		if before, err = bellman.ParseID(at); err != nil {
-			q.fail(http.StatusNotFound, "error.no_page")
-			return
-		}
+	before, err := q.before()
+	if err != nil {
+		return err
 	}
 	tasks, next, err := q.read(w, before, pageRows)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v.Rows, v.All = q.orderRows(tasks), w.Address("/tasks")
 	here := url.Values{}
@@ -121,7 +104,7 @@ func (q *request) listOrders(v *orderForm, in url.Values) {
 			v.Back = next.Time()
 		}
 	}
-	q.render(http.StatusOK, "orderform", v)
+	return q.render(http.StatusOK, "orderform", v)
 }
 
 // orderRows is rows with what was asked about the orders.
@@ -130,7 +113,7 @@ func (q *request) orderRows(tasks []*bellman.Task) []row {
 	for i := range rows {
 		if rows[i].Order != nil {
 			rows[i].Ask, _ = order.ParseAsk(rows[i].Body) // the body was validated when the task was added
-			rows[i].Channel = resend.ChannelOf(rows[i].Task, q.channel)
+			rows[i].Channel = resend.ChannelOf(rows[i].Task, q.channels)
 		}
 	}
 	return rows

@@ -82,21 +82,19 @@ type overview struct {
 	PeriodIs string     // what is wrong with the range; empty: nothing
 }
 
-func (q *request) home() {
+func (q *request) home() error {
 	f, err := q.figures(q.r.Context())
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v := &overview{view: q.view("page.overview"), snapshot: f}
 	if v.Period.Wrong != nil {
 		_, v.PeriodIs = q.wrong(v.Period.Wrong)
 	}
 	if v.Charts, err = q.charts(&v.Period, f); err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
-	q.render(http.StatusOK, "overview", v)
+	return q.render(http.StatusOK, "overview", v)
 }
 
 // charts draws the figures of a range, as far as nodes remember them.

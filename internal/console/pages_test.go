@@ -98,9 +98,7 @@ func (w *world) pages(t testing.TB, c *cast) []struct{ name, path string } {
 // TestEveryPage looks at every page in both languages, wide and narrow: nothing
 // fails, nothing sticks out, and everybody can read it.
 func TestEveryPage(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	c := w.people(t)
+	w, b, c := staffed(t)
 	pages := w.pages(t, c)
 	for _, look := range []struct {
 		lang, scheme string
@@ -132,9 +130,7 @@ func TestEveryPage(t *testing.T) {
 }
 
 func TestHostileContentIsOnlyShown(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	c := w.people(t)
+	_, b, c := staffed(t)
 	b.open("/tasks/" + c.hostile)
 	b.says(`<script>window.hacked=1</script>`)
 	if eval[bool](b, `"hacked" in window`) {
@@ -158,17 +154,14 @@ func TestHostileContentIsOnlyShown(t *testing.T) {
 }
 
 func TestResendIsSeenWithoutLoadingAnew(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	c := w.people(t)
+	w, b, c := staffed(t)
 	b.open("/tasks/" + c.accepted)
 	b.says("3 of 3")
 	b.click(`button[value=once]`) // without a reason the browser itself asks for one
 	if eval[bool](b, `"sent" in document.querySelector("form.act").dataset`) {
 		t.Fatal("sent without a reason")
 	}
-	b.fill(`input[name=reason]`, "the merchant asks")
-	b.click(`button[value=once]`)
+	b.act("once", "the merchant asks")
 	b.says("One attempt is being made now.")
 	b.says("Manual")
 	b.says("the merchant asks")
@@ -186,9 +179,7 @@ func TestResendIsSeenWithoutLoadingAnew(t *testing.T) {
 }
 
 func TestATaskIsMovedAndCancelled(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	c := w.people(t)
+	w, b, c := staffed(t)
 	b.open("/tasks/" + c.waiting)
 	b.fill(`input[name=reason]`, "later")
 	b.fill(`input[name=when]`, "soon")
@@ -208,8 +199,7 @@ func TestATaskIsMovedAndCancelled(t *testing.T) {
 	w.until(t, c.waiting, func(task *client.TaskDetail) bool { return task.Due != nil && task.Due.Equal(tomorrow) })
 	b.says("tomorrow")
 	b.answerYes()
-	b.fill(`input[name=reason]`, "not wanted any more")
-	b.click(`button[value=cancel]`)
+	b.act("cancel", "not wanted any more")
 	b.says("The task is cancelled.")
 	if task := w.until(t, c.waiting, ended); task.State != "cancelled" {
 		t.Errorf("the task is %s", task.State)
@@ -217,9 +207,7 @@ func TestATaskIsMovedAndCancelled(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	c := w.people(t)
+	w, b, c := staffed(t)
 	host := strings.TrimPrefix(w.merchant.URL, "http://")
 	for _, tt := range []struct{ text, at string }{
 		{c.accepted, "/tasks/" + c.accepted},
@@ -247,9 +235,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestKeysMove(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	w.people(t)
+	_, b, _ := staffed(t)
 	b.open("/tasks")
 	b.ready()
 	b.press("j", "j", "j", "k")
@@ -262,9 +248,7 @@ func TestKeysMove(t *testing.T) {
 }
 
 func TestTimesAreTheViewers(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	c := w.people(t)
+	w, b, c := staffed(t)
 	task := w.until(t, c.accepted, ended)
 	b.open("/tasks/" + c.accepted)
 	b.ready()
@@ -287,9 +271,7 @@ func TestTimesAreTheViewers(t *testing.T) {
 }
 
 func TestItReadsWithoutScripts(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	c := w.people(t)
+	w, b, c := staffed(t)
 	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	for path, want := range map[string]string{
 		"/":                   "Backlog",
@@ -344,30 +326,23 @@ func TestTheRangeIsKept(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	w.people(t)
+	w, b, _ := staffed(t)
 	b.open("/queues?name=quick")
-	b.fill(`input[name=reason]`, "the merchant moves house")
-	b.click(`button[value=pause]`)
+	b.act("pause", "the merchant moves house")
 	b.says("Paused.")
 	b.says("the merchant moves house")
 	b.fill(`select[name=name]`, "quick")
-	b.fill(`input[name=reason]`, "it has moved")
-	b.click(`button[value=resume]`)
+	b.act("resume", "it has moved")
 	b.says("Resumed.")
 	b.open("/audit?action=resume")
 	b.says("it has moved")
 	b.open("/endpoints?name=" + url.QueryEscape(w.merchant.URL))
-	b.fill(`input[name=reason]`, "quiet")
-	b.click(`button[value=pause]`)
+	b.act("pause", "quiet")
 	b.says("Paused.")
 }
 
 func TestBulkResend(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	w.people(t)
+	_, b, _ := staffed(t)
 	b.open("/tasks?merchant_no=M1004")
 	b.click(`a[href^="/resends/new"]`)
 	b.says("What it would send again")
@@ -387,14 +362,11 @@ func TestBulkResend(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	w := open(t)
-	b := w.tab(t)
-	w.people(t)
+	_, b, _ := staffed(t)
 	b.open("/orders?merchant_no=M1001&order_no=paid-1")
 	b.says("The channel says that it is paid.")
 	before := eval[int](b, `document.querySelector("table.log").tBodies[0].rows.length`)
-	b.fill(`input[name=reason]`, "the merchant asks")
-	b.click(`button[value=settle]`)
+	b.act("settle", "the merchant asks")
 	b.says("The channel was asked just now.")
 	b.until(fmt.Sprintf(`document.querySelector("table.log").tBodies[0].rows.length > %d`, before))
 	b.open("/audit?action=settle")
@@ -408,8 +380,7 @@ func TestAnOrderIsCompleted(t *testing.T) {
 		Notify: &client.Notify{URL: w.merchant.URL + "/ok"}})
 	b.answerYes()
 	b.open("/orders?merchant_no=M1001&order_no=by-callback")
-	b.fill(`input[name=reason]`, "the channel's notice came")
-	b.click(`button[value=complete]`)
+	b.act("complete", "the channel's notice came")
 	b.says("Choose what an order ended as")
 	b.fill(`select[name=outcome]`, "PAID")
 	b.click(`button[value=complete]`)

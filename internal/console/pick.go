@@ -26,20 +26,18 @@ type pickView struct {
 }
 
 // pickPage shows the tasks that were ticked in a list.
-func (q *request) pickPage() { q.showPicked(http.StatusOK, q.r.URL.Query(), pickView{}) }
+func (q *request) pickPage() error { return q.showPicked(http.StatusOK, q.r.URL.Query(), pickView{}) }
 
-func (q *request) showPicked(status int, in url.Values, v pickView) {
+func (q *request) showPicked(status int, in url.Values, v pickView) error {
 	tasks := make([]*bellman.Task, 0, pageRows)
 	for _, text := range in["id"] {
 		id, err := bellman.ParseID(text)
 		if err != nil || len(tasks) == pageRows {
-			q.fail(http.StatusNotFound, "error.no_page")
-			return
+			return fail(http.StatusNotFound, "error.no_page")
 		}
 		t, err := q.reader.Task(q.r.Context(), id)
 		if err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 		if !slices.ContainsFunc(tasks, func(o *bellman.Task) bool { return o.ID == t.ID }) {
 			tasks = append(tasks, t)
@@ -55,18 +53,17 @@ func (q *request) showPicked(status int, in url.Values, v pickView) {
 			}
 		}
 	}
-	q.render(status, "picked", &v)
+	return q.render(status, "picked", &v)
 }
 
 // pickAction performs an action on the ticked tasks, one after the other, and shows on which it could not be
 // performed. It is refused as a whole if the form is wrong.
-func (q *request) pickAction() {
+func (q *request) pickAction() error {
 	in := q.r.PostForm
 	action, when, zone := in.Get("action"), strings.TrimSpace(in.Get("when")), in.Get("zone")
 	reason := strings.TrimSpace(in.Get("reason"))
 	if !q.visitor.May(access.Operate) {
-		q.fail(http.StatusForbidden, "error.role", "role", string(access.Operate))
-		return
+		return fail(http.StatusForbidden, "error.role", "role", string(access.Operate))
 	}
 	batch := bellman.NewID().String()
 	to := url.Values{"id": in["id"], "batch": {batch}}
@@ -74,8 +71,7 @@ func (q *request) pickAction() {
 	for i, text := range in["id"] {
 		id, err := bellman.ParseID(text)
 		if err != nil || i == pageRows {
-			q.fail(http.StatusNotFound, "error.no_page")
-			return
+			return fail(http.StatusNotFound, "error.no_page")
 		}
 		t, err := q.reader.Task(q.r.Context(), id)
 		if err == nil {
@@ -86,8 +82,7 @@ func (q *request) pickAction() {
 		}
 		if formWrong(err) { // no other task would fare better
 			status, wrong := q.wrong(err)
-			q.showPicked(status, in, pickView{Reason: reason, When: when, Wrong: wrong})
-			return
+			return q.showPicked(status, in, pickView{Reason: reason, When: when, Wrong: wrong})
 		}
 		to.Add("left", text)
 		if first == nil {
@@ -96,14 +91,14 @@ func (q *request) pickAction() {
 	}
 	switch {
 	case len(in["id"]) == 0:
-		q.showPicked(http.StatusUnprocessableEntity, in, pickView{Reason: reason, When: when, Wrong: q.visitor.lang.say("pick.none")})
+		return q.showPicked(http.StatusUnprocessableEntity, in, pickView{Reason: reason, When: when, Wrong: q.visitor.lang.say("pick.none")})
 	case len(to["left"]) == len(in["id"]): // nothing was done
 		status, wrong := q.wrong(first)
-		q.showPicked(status, in, pickView{Reason: reason, When: when, Wrong: wrong})
+		return q.showPicked(status, in, pickView{Reason: reason, When: when, Wrong: wrong})
 	default:
 		address := pickedPath + "?" + to.Encode() // too long for the cookie of goDone, and the page says what was done
 		q.led(address, action)
-		q.goTo(address)
+		return q.goTo(address)
 	}
 }
 

@@ -97,11 +97,9 @@ func (q *request) namesWith(text string) (names []begunName, err error) {
 			names = append(names, begunName{"field.account", a.Account, a.Name, accountAddress(a.Account)})
 		}
 	}
-	if q.queueNames != nil {
-		for _, name := range q.queueNames() {
-			if strings.Contains(name, text) {
-				names = append(names, begunName{"field.queue", name, "", query("/tasks", "queue", name)})
-			}
+	for _, name := range q.queueNames() {
+		if strings.Contains(name, text) {
+			names = append(names, begunName{"field.queue", name, "", query("/tasks", "queue", name)})
 		}
 	}
 	endpoints, err := q.endpointNames(q.r.Context())
@@ -150,7 +148,7 @@ func (q *request) remember(text string) {
 }
 
 // forgetRecent drops the recent searches of this browser.
-func (q *request) forgetRecent() {
+func (q *request) forgetRecent() error {
 	q.setCookie(q.w, q.r, recentCookie, "", 0)
-	q.goTo("/tasks")
+	return q.goTo("/tasks")
 }

@@ -64,22 +64,20 @@ type kindCount struct {
 	N    int
 }
 
-func (q *request) reconcileList() {
+func (q *request) reconcileList() error {
 	runs, err := q.reconciles.List(q.r.Context(), newestReconciles)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
-	q.render(http.StatusOK, "reconciliations", &reconcilesView{view: q.view("page.reconciliations"), Rows: runs})
+	return q.render(http.StatusOK, "reconciliations", &reconcilesView{view: q.view("page.reconciliations"), Rows: runs})
 }
 
-func (q *request) reconcilePage() { q.showReconcile(http.StatusOK, pauseForm{}) }
+func (q *request) reconcilePage() error { return q.showReconcile(http.StatusOK, pauseForm{}) }
 
-func (q *request) showReconcile(status int, form pauseForm) {
+func (q *request) showReconcile(status int, form pauseForm) error {
 	run, err := q.reconciles.Get(q.r.Context(), q.r.PathValue("id"))
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	in := q.r.URL.Query()
 	v := &reconcileView{view: q.view("page.reconciliation"), Run: run, Total: run.Total(), pauseForm: form}
@@ -93,8 +91,7 @@ func (q *request) showReconcile(status int, form pauseForm) {
 	}
 	next := 0
 	if v.Rows, next, err = q.reconciles.Differences(q.r.Context(), run.ID, bill.DifferenceKind(v.Kind), after, shownDifferences); err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	address := "/reconciliations/" + url.PathEscape(run.ID) + "?kind=" + v.Kind
 	if after > 0 {
@@ -103,7 +100,7 @@ func (q *request) showReconcile(status int, form pauseForm) {
 	if next > 0 {
 		v.Next = address + "&after=" + strconv.Itoa(next)
 	}
-	q.render(status, "reconciliation", v)
+	return q.render(status, "reconciliation", v)
 }
 
 // kindsOf counts the differences of each kind.
@@ -128,7 +125,7 @@ func registered(account string) string {
 }
 
 // settleReconcile has the channel asked about each order that differs.
-func (q *request) settleReconcile() {
+func (q *request) settleReconcile() error {
 	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
 	var err error = errReason
 	if reasoned(form.Reason) {
@@ -137,28 +134,21 @@ func (q *request) settleReconcile() {
 	if err != nil {
 		status := 0
 		status, form.Wrong = q.wrong(err)
-		q.showReconcile(status, form)
-		return
+		return q.showReconcile(status, form)
 	}
-	q.goDone("/reconciliations/"+url.PathEscape(q.r.PathValue("id")), "asking")
+	return q.goDone("/reconciliations/"+url.PathEscape(q.r.PathValue("id")), "asking")
 }
 
 // exportReconcile streams the differences of a reconciliation as CSV.
-func (q *request) exportReconcile() {
+func (q *request) exportReconcile() error {
 	run, err := q.reconciles.Get(q.r.Context(), q.r.PathValue("id"))
 	if err == nil {
 		err = q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", "reconciliation/"+run.ID))
 	}
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
-	h := q.w.Header()
-	h.Set("Content-Type", "text/csv; charset=utf-8")
-	h.Set("Content-Disposition", `attachment; filename="bellman-reconciliation-`+run.ID+`.csv"`)
-	control := http.NewResponseController(q.w)
-	out := &sheet{w: q.w}
-	q.w.Write([]byte("\ufeff")) // tells spreadsheets that the file is UTF-8
+	out := q.sheet("reconciliation-" + run.ID)
 	out.Write([]string{"number", "kind", "account", "channel_order_no", "edge", "bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
 		"merchant_no", "order_no", "task", "state", "amount", "currency", "transaction_id", "paid_at", "asked_at", "asked_state", "asked_reading", "asked_error", "settled"})
 	for after := 0; ; {
@@ -166,47 +156,37 @@ func (q *request) exportReconcile() {
 		if err != nil {
 			q.log.Warn("console: an export was interrupted", "err", err)
 			out.Write([]string{"# " + q.visitor.lang.say("export.failed")})
-			return
+			return nil
 		}
 		for i := range items {
 			out.Write(exportedDifference(&items[i]))
 		}
 		if after = next; next == 0 {
-			return
+			return nil
 		}
-		control.SetWriteDeadline(time.Now().Add(exportStep)) // if deadlines are not supported, the end of the connection stops the export
-		if out.err != nil || control.Flush() != nil {
-			return
+		if !out.goesOn() {
+			return nil
 		}
 	}
 }
 
 func exportedDifference(i *reconcile.Item) []string {
-	stamp := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return t.UTC().Format("2006-01-02T15:04:05.000Z")
-	}
 	l, d, a := i.There, i.Here, i.Asked
 	cells := []string{strconv.Itoa(i.Number), string(i.Kind), i.Account, i.ChannelOrderNo, strconv.FormatBool(i.Edge)}
 	if l != nil {
-		cells = append(cells, strconv.Itoa(l.Number), l.TransactionID, l.RefundNo, strconv.FormatInt(l.Sum(), 10), l.Currency, l.State, stamp(l.Time))
+		cells = append(cells, strconv.Itoa(l.Number), l.TransactionID, l.RefundNo, strconv.FormatInt(l.Sum(), 10), l.Currency, l.State, exportedTime(l.Time))
 	} else {
 		cells = append(cells, make([]string, 7)...)
 	}
 	if d != nil {
-		cells = append(cells, d.MerchantNo, d.OrderNo, d.TaskID, d.State, strconv.FormatInt(d.Amount, 10), d.Currency, d.TransactionID, stamp(d.PaidAt))
+		cells = append(cells, d.MerchantNo, d.OrderNo, d.TaskID, d.State, strconv.FormatInt(d.Amount, 10), d.Currency, d.TransactionID, exportedTime(d.PaidAt))
 	} else {
 		cells = append(cells, make([]string, 8)...)
 	}
 	if a != nil {
-		cells = append(cells, stamp(a.At), a.State, a.Reading, a.Error, strconv.FormatBool(a.Settled))
+		cells = append(cells, exportedTime(a.At), a.State, a.Reading, a.Error, strconv.FormatBool(a.Settled))
 	} else {
 		cells = append(cells, make([]string, 5)...)
-	}
-	for k, c := range cells {
-		cells[k] = inert(c)
 	}
 	return cells
 }

@@ -34,27 +34,21 @@ type newReconcileView struct {
 // billZone is the time zone of the channels' bills.
 var billZone = time.FixedZone("UTC+8", 8*60*60)
 
-func (q *request) newReconcile() {
-	q.showNewReconcile(http.StatusOK, &newReconcileView{
+func (q *request) newReconcile() error {
+	return q.showNewReconcile(http.StatusOK, &newReconcileView{
 		Queue: q.r.URL.Query().Get("queue"), Account: q.r.URL.Query().Get("account"), From: reconcile.FromChannel,
 		Date: time.Now().In(billZone).AddDate(0, 0, -1).Format(time.DateOnly),
 	})
 }
 
-func (q *request) showNewReconcile(status int, v *newReconcileView) {
+func (q *request) showNewReconcile(status int, v *newReconcileView) error {
 	v.view = q.view("page.newreconciliation")
-	if q.queueNames != nil {
-		for _, name := range q.queueNames() {
-			if q.kinds == nil || q.kinds(name) == "order" {
-				v.Queues = append(v.Queues, name)
-			}
-		}
-	}
-	q.render(status, "newreconciliation", v)
+	v.Queues = q.queuesOf("order")
+	return q.render(status, "newreconciliation", v)
 }
 
 // startReconcile starts a comparison with the channel's bill, or makes one with an uploaded file.
-func (q *request) startReconcile() {
+func (q *request) startReconcile() error {
 	in := q.r.PostForm
 	v := &newReconcileView{
 		Queue: in.Get("queue"), Account: strings.TrimSpace(in.Get("account")), Bill: in.Get("bill"), Date: strings.TrimSpace(in.Get("date")), From: in.Get("from"), Mapping: strings.TrimSpace(in.Get("map")),
@@ -64,10 +58,9 @@ func (q *request) startReconcile() {
 	if err != nil {
 		status := 0
 		status, v.Wrong = q.wrong(err)
-		q.showNewReconcile(status, v)
-		return
+		return q.showNewReconcile(status, v)
 	}
-	q.goDone(reconcilesPath+"/"+url.PathEscape(run.ID), "comparing")
+	return q.goDone(reconcilesPath+"/"+url.PathEscape(run.ID), "comparing")
 }
 
 // compared does what a form says.

@@ -55,11 +55,11 @@ func (q *request) importForm() *importView {
 	return &importView{view: q.view("page.import"), Action: importPath, Note: "merchant.import_note", Label: "field.merchant_no", address: merchantAddress, Dry: true}
 }
 
-func (q *request) importPage() { q.render(http.StatusOK, "import", q.importForm()) }
+func (q *request) importPage() error { return q.render(http.StatusOK, "import", q.importForm()) }
 
 // importMerchants imports the merchants of a file, one a line.
-func (q *request) importMerchants() {
-	importAll(q, lines.Merchants, func(all []client.PutMerchant, dry bool, by bellman.By) ([]registry.Imported, error) {
+func (q *request) importMerchants() error {
+	return importAll(q, lines.Merchants, func(all []client.PutMerchant, dry bool, by bellman.By) ([]registry.Imported, error) {
 		wanted := make([]merchant.Wanted, len(all))
 		for i := range all {
 			wanted[i].PutMerchant = all[i]
@@ -69,8 +69,8 @@ func (q *request) importMerchants() {
 }
 
 // importAccounts imports the accounts of a file, one a line.
-func (q *request) importAccounts() {
-	importAll(q, lines.Accounts, func(all []client.PutAccount, dry bool, by bellman.By) ([]registry.Imported, error) {
+func (q *request) importAccounts() error {
+	return importAll(q, lines.Accounts, func(all []client.PutAccount, dry bool, by bellman.By) ([]registry.Imported, error) {
 		wanted := make([]account.Wanted, len(all))
 		for i := range all {
 			wanted[i].PutAccount = all[i]
@@ -80,7 +80,7 @@ func (q *request) importAccounts() {
 }
 
 // importAll imports the entries of a file, one a line, and shows what became of each line.
-func importAll[T any](q *request, kind lines.Kind[T], put func(all []T, dry bool, by bellman.By) ([]registry.Imported, error)) {
+func importAll[T any](q *request, kind lines.Kind[T], put func(all []T, dry bool, by bellman.By) ([]registry.Imported, error)) error {
 	v := q.importForm()
 	v.Dry, v.Reason = q.r.PostForm.Get("dry") != "", strings.TrimSpace(q.r.PostForm.Get("reason"))
 	rows, all, err := uploaded(q, kind)
@@ -128,7 +128,7 @@ func importAll[T any](q *request, kind lines.Kind[T], put func(all []T, dry bool
 		}
 	}
 	v.Results = rows
-	q.render(status, "import", v)
+	return q.render(status, "import", v)
 }
 
 // uploaded reads the uploaded file: rows has an element for each line that is not empty, and all has the
@@ -184,8 +184,8 @@ func (l *language) unread(why error) string {
 }
 
 // exportMerchants writes all merchants in the form of an import.
-func (q *request) exportMerchants() {
-	exportAll(q, "merchants", func(after string) (page []client.PutMerchant, next string, err error) {
+func (q *request) exportMerchants() error {
+	return exportAll(q, "merchants", func(after string) (page []client.PutMerchant, next string, err error) {
 		found, next, err := q.merchants.List(q.r.Context(), client.MerchantSearch{Sealed: true, Limit: 200}, after)
 		for i := range found {
 			page = append(page, found[i].Wanted())
@@ -195,8 +195,8 @@ func (q *request) exportMerchants() {
 }
 
 // exportAccounts writes all accounts in the form of an import.
-func (q *request) exportAccounts() {
-	exportAll(q, "accounts", func(after string) (page []client.PutAccount, next string, err error) {
+func (q *request) exportAccounts() error {
+	return exportAll(q, "accounts", func(after string) (page []client.PutAccount, next string, err error) {
 		found, next, err := q.accounts.List(q.r.Context(), client.AccountSearch{Sealed: true, Limit: 200}, after)
 		for i := range found {
 			page = append(page, found[i].Wanted())
@@ -207,10 +207,9 @@ func (q *request) exportAccounts() {
 
 // exportAll writes all pages of a registry, one entry a line. Secrets are sealed: only a server with the same
 // master key opens them.
-func exportAll[T any](q *request, what string, list func(after string) (page []T, next string, err error)) {
+func exportAll[T any](q *request, what string, list func(after string) (page []T, next string, err error)) error {
 	if err := q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", what)); err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	h := q.w.Header()
 	control := http.NewResponseController(q.w)
@@ -221,8 +220,7 @@ func exportAll[T any](q *request, what string, list func(after string) (page []T
 		page, next, err := list(after)
 		if err != nil {
 			if !begun {
-				q.refuse(err)
-				return
+				return err
 			}
 			q.log.Warn("console: an export was interrupted", "of", what, "err", err)
 			panic(http.ErrAbortHandler) // breaks the connection, so that the file is not taken for complete
@@ -234,11 +232,11 @@ func exportAll[T any](q *request, what string, list func(after string) (page []T
 		}
 		for i := range page {
 			if out.Encode(page[i]) != nil {
-				return // an error means that the browser has left
+				return nil // an error means that the browser has left
 			}
 		}
 		if next == "" {
-			return
+			return nil
 		}
 		after = next
 		control.Flush()

@@ -132,29 +132,31 @@ func (q *request) view(title string, values ...any) *view {
 }
 
 // render answers with a page. The page is made completely before it is sent, so that an error does not
-// leave half a page.
-func (q *request) render(status int, name string, data any) {
-	q.renderIn("layout.html", status, name, data)
+// leave half a page. It returns nil, as all do that write the answer: handlers end with them.
+func (q *request) render(status int, name string, data any) error {
+	return q.renderIn("layout.html", status, name, data)
 }
 
 // renderIn is render with another layout.
-func (q *request) renderIn(layout string, status int, name string, data any) {
+func (q *request) renderIn(layout string, status int, name string, data any) error {
 	var page bytes.Buffer
 	q.status = status
 	if err := q.visitor.lang.pages[name]().ExecuteTemplate(&page, layout, data); err != nil {
 		q.log.Error("console: a page could not be rendered", "page", name, "err", err)
 		q.status = http.StatusInternalServerError
 		http.Error(q.w, q.visitor.lang.say("error.inside"), http.StatusInternalServerError)
-		return
+		return nil
 	}
 	q.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	q.w.WriteHeader(status)
 	q.w.Write(page.Bytes()) // an error means that the browser has left
+	return nil
 }
 
 // goTo redirects the browser to another page.
-func (q *request) goTo(address string) {
+func (q *request) goTo(address string) error {
 	http.Redirect(q.w, q.r, address, http.StatusSeeOther)
+	return nil
 }
 
 // doneCookie tells the next page once what was just done. An address with this message would show it to
@@ -165,15 +167,15 @@ const (
 )
 
 // goDone is goTo after an action, which the next page reports.
-func (q *request) goDone(address, done string) {
+func (q *request) goDone(address, done string) error {
 	q.led(address, done)
-	q.sayDone(address, done)
+	return q.sayDone(address, done)
 }
 
 // sayDone is goDone for an action of a repeated form.
-func (q *request) sayDone(address, done string) {
+func (q *request) sayDone(address, done string) error {
 	q.setCookie(q.w, q.r, doneCookie, done+":"+url.QueryEscape(address), doneTime)
-	q.goTo(address)
+	return q.goTo(address)
 }
 
 // did returns what was done just before this page, and deletes the cookie. A page's own requests leave the

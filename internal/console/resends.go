@@ -72,35 +72,33 @@ type newResendView struct {
 	pauseForm
 }
 
-func (q *request) resendList() {
+func (q *request) resendList() error {
 	jobs, err := q.resends.List(q.r.Context(), newestResends)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v := &resendsView{view: q.view("page.resends"), Rows: make([]job, len(jobs))}
 	for i, j := range jobs {
 		v.Rows[i] = job{j}
 	}
-	q.render(http.StatusOK, "resends", v)
+	return q.render(http.StatusOK, "resends", v)
 }
 
-func (q *request) resendPage() { q.showResend(http.StatusOK, pauseForm{}) }
+func (q *request) resendPage() error { return q.showResend(http.StatusOK, pauseForm{}) }
 
-func (q *request) showResend(status int, form pauseForm) {
-	id, ok := q.pathID()
-	if !ok {
-		return
+func (q *request) showResend(status int, form pauseForm) error {
+	id, err := q.pathID()
+	if err != nil {
+		return err
 	}
 	found, err := q.resends.Get(q.r.Context(), id)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v := &resendView{view: q.view("page.resend"), Job: job{found}, pauseForm: form}
 	w := wishOf(&found.Filter)
 	v.Filter, v.Tasks = q.fields(w), w.Address("/tasks")
-	q.render(status, "resend", v)
+	return q.render(status, "resend", v)
 }
 
 // wishOf returns the search form's input for a filter.
@@ -164,15 +162,14 @@ func (q *request) fields(w *wish) (all []asked) {
 }
 
 // newResend shows the preview of a bulk resend.
-func (q *request) newResend() {
+func (q *request) newResend() error {
 	in := q.r.URL.Query()
-	q.showNewResend(http.StatusOK, readWish(in), in.Get("mode"), in.Get("rate"), pauseForm{})
+	return q.showNewResend(http.StatusOK, readWish(in), in.Get("mode"), in.Get("rate"), pauseForm{})
 }
 
-func (q *request) showNewResend(status int, w *wish, mode, rate string, form pauseForm) {
+func (q *request) showNewResend(status int, w *wish, mode, rate string, form pauseForm) error {
 	if err := w.wrong().Err(); err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	further := q.r.URL.Query().Get("count") == "further"
 	within := countedAtOnce
@@ -181,8 +178,7 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	}
 	count, err := q.resends.Count(q.r.Context(), w.Pick, countedResends, within)
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	v := &newResendView{view: q.view("page.newresend"), Wish: w, Filter: q.fields(w), Count: count, Mode: mode, Rate: rate, pauseForm: form}
 	if v.Rate == "" {
@@ -199,7 +195,7 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 			v.Hidden = append(v.Hidden, field{name, value})
 		}
 	}
-	q.render(status, "newresend", v)
+	return q.render(status, "newresend", v)
 }
 
 // parseRate parses a number of tasks a second, or a rate such as 30/m.
@@ -213,15 +209,14 @@ func parseRate(text string) (perSecond float64, ok bool) {
 }
 
 // startResend starts a bulk resend.
-func (q *request) startResend() {
+func (q *request) startResend() error {
 	in := q.r.PostForm
 	w := readWish(in)
 	form := pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}
 	rate, good := parseRate(in.Get("rate"))
 	err := w.wrong().Err()
 	if err != nil {
-		q.refuse(err)
-		return
+		return err
 	}
 	var begun resend.Job
 	switch {
@@ -237,15 +232,14 @@ func (q *request) startResend() {
 	if err != nil {
 		status := 0
 		status, form.Wrong = q.wrong(err)
-		q.showNewResend(status, w, in.Get("mode"), in.Get("rate"), form)
-		return
+		return q.showNewResend(status, w, in.Get("mode"), in.Get("rate"), form)
 	}
-	q.goDone("/resends/"+begun.ID.String(), "resend")
+	return q.goDone("/resends/"+begun.ID.String(), "resend")
 }
 
 // stopResend cancels a bulk resend.
-func (q *request) stopResend() {
-	q.end(ending{
+func (q *request) stopResend() error {
+	return q.end(ending{
 		below: "/resends/", done: "stop", show: q.showResend,
 		ended: func(id bellman.ID) (bool, error) {
 			j, err := q.resends.Get(q.r.Context(), id)
@@ -259,13 +253,13 @@ func (q *request) stopResend() {
 }
 
 // resendLive notifies the page of a bulk resend of progress.
-func (q *request) resendLive() {
-	id, ok := q.pathID()
-	if !ok {
-		return
+func (q *request) resendLive() error {
+	id, err := q.pathID()
+	if err != nil {
+		return err
 	}
 	shown := q.r.URL.Query().Get("version")
-	q.stream(livePace, func() (event, data string, err error) {
+	return q.stream(livePace, func() (event, data string, err error) {
 		j, err := q.resends.Get(q.r.Context(), id)
 		now := job{j}.Version()
 		if err != nil || now == shown {

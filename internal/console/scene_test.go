@@ -25,6 +25,9 @@ var SceneNow = time.Date(2026, 11, 20, 10, 24, 36, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return SceneNow.Add(-d) }
 
+// sceneNodes are the names of the nodes. Platforms give machines names as long as the last.
+var sceneNodes = []string{"bellman-0", "bellman-1", "bellman-9c3b5a52-7f0e-4d0b-8a61-0c2f6f1e7d94"}
+
 // A scene is an hour at a small platform with every kind of page: one merchant's server is down, one asks for
 // fewer requests, a queue is paused, and one order could not be decided.
 type scene struct {
@@ -104,7 +107,7 @@ func (s *scene) figures() {
 	f.queues[1].Pause, f.queues[2].Rate = pause, 2000
 	f.queues[3].Success, f.queues[0].Success, f.queues[4].Success = "", "", ""
 	f.held = map[string]*figures.Pause{"legacy-notify": pause}
-	for i, name := range []string{"bellman-0", "bellman-1", "bellman-2"} {
+	for i, name := range sceneNodes {
 		n := engine.NodeInfo{Name: name, Addr: fmt.Sprintf("10.20.4.%d:2356", 11+i), Version: "1.0.0", Joined: ago(31*time.Hour + time.Duration(i)*time.Minute), Beat: ago(time.Duration(300+200*i) * time.Millisecond), Alive: true, Self: i == 1}
 		for shard := i; shard < 64; shard += 3 {
 			n.Shards = append(n.Shards, store.Lease{Shard: uint16(shard), Epoch: int64(4 + i)})
@@ -172,7 +175,7 @@ func (s *scene) tasks(t testing.TB) {
 		created := ago(before)
 		no := fmt.Sprintf("2026112018%02d%06d", 24-int(before.Minutes())%24, 310_442+97*n)
 		for i := range log {
-			log[i].Node = fmt.Sprintf("bellman-%d", n%3)
+			log[i].Node = sceneNodes[(n+2)%3]
 			log[i].Timing = bellman.Timing{DNS: 2 * time.Millisecond, Connect: 9 * time.Millisecond, TLS: 21 * time.Millisecond, FirstByte: 8 * time.Millisecond}
 			if log[i].Status != 0 && log[i].Result != bellman.Accepted {
 				log[i].Header = "Content-Type: application/json\nServer: nginx/1.24.0\nX-Shop-Trace: 7f3a\n"
@@ -212,7 +215,7 @@ func (s *scene) tasks(t testing.TB) {
 func (s *scene) orders(t testing.TB) {
 	t.Helper()
 	query := func(before time.Duration, reading, answer string) bellman.Attempt {
-		return bellman.Attempt{Action: "query", Reading: reading, Result: bellman.Accepted, Status: 200, Response: answer, Due: ago(before), Started: ago(before), Took: 61 * time.Millisecond, Node: "bellman-2"}
+		return bellman.Attempt{Action: "query", Reading: reading, Result: bellman.Accepted, Status: 200, Response: answer, Due: ago(before), Started: ago(before), Took: 61 * time.Millisecond, Node: sceneNodes[2]}
 	}
 	place := func(no string, amount int64, before time.Duration, o order.Standing, to bellman.Status, log ...bellman.Attempt) bellman.ID {
 		task := ordered(t, &bellman.Task{Queue: "wechat-orders", Key: "M100237/" + no, MerchantNo: "M100237", OrderNo: no, Event: "order.watch", Schedule: "order_poll", Status: to},

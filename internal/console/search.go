@@ -32,30 +32,25 @@ const foundRows = 5
 
 // search looks up the text as a task's id, a key, a merchant's number, an order's number and a host. If
 // exactly one thing is found, the browser goes to its page.
-func (q *request) search() {
+func (q *request) search() error {
 	text := strings.TrimSpace(q.r.URL.Query().Get("q"))
 	switch {
 	case text == "":
 		if len(q.recent()) == 0 {
-			q.goTo("/tasks")
-			return
+			return q.goTo("/tasks")
 		}
-		q.render(http.StatusOK, "search", &searchView{view: q.view("page.search")})
-		return
+		return q.render(http.StatusOK, "search", &searchView{view: q.view("page.search")})
 	case len(text) > maxWish:
-		q.render(http.StatusOK, "search", &searchView{view: q.view("page.search"), Wrong: q.visitor.lang.problem(tooLong(text))})
-		return
+		return q.render(http.StatusOK, "search", &searchView{view: q.view("page.search"), Wrong: q.visitor.lang.problem(tooLong(text))})
 	}
 	q.remember(text)
 	if id, err := bellman.ParseID(strings.ToLower(text)); err == nil {
 		if _, err := q.reader.Task(q.r.Context(), id); err == nil {
-			q.goTo("/tasks/" + id.String())
-			return
+			return q.goTo("/tasks/" + id.String())
 		}
 		if q.resends != nil {
 			if _, err := q.resends.Get(q.r.Context(), id); err == nil {
-				q.goTo("/resends/" + id.String())
-				return
+				return q.goTo("/resends/" + id.String())
 			}
 		}
 	}
@@ -71,32 +66,27 @@ func (q *request) search() {
 	for i := range looks {
 		l := &looks[i]
 		if err := q.look(v, l.what, l.field, text, &l.wish); err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 	}
 	if len(v.Found) == 0 {
 		begun, err := q.beginningWith(text)
 		if err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 		if host := hostOf(text); host != "" && (len(begun.Names) == 0 && len(begun.Rows) == 0 || begun.hosts(host)) {
-			q.goTo(query("/tasks", "url_host", host)) // hosts have no index: that page searches step by step
-			return
+			return q.goTo(query("/tasks", "url_host", host)) // hosts have no index: that page searches step by step
 		}
 		v.Begun = begun
 	}
 	if len(v.Found) == 1 {
 		f := &v.Found[0]
 		if len(f.Rows) == 1 && !f.More {
-			q.goTo("/tasks/" + f.Rows[0].ID.String())
-		} else {
-			q.goTo(f.Address)
+			return q.goTo("/tasks/" + f.Rows[0].ID.String())
 		}
-		return
+		return q.goTo(f.Address)
 	}
-	q.render(http.StatusOK, "search", v)
+	return q.render(http.StatusOK, "search", v)
 }
 
 // look adds the matches of one meaning to the page.

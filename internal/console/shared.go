@@ -94,24 +94,20 @@ func (s *shared[T]) forget() {
 	s.until = time.Time{}
 }
 
-// A part is a piece of a page that is sent to all visitors of the page.
-type part struct {
-	name string // of its template
-	data func(context.Context) (any, error)
-}
-
-// livePart sends a part of a page repeatedly.
-func (q *request) livePart(p part, pace time.Duration) {
-	kept := q.parts[q.visitor.lang.code+"/"+p.name]
+// livePart sends a part of the overview, with the present figures, repeatedly: name is that of its template. All
+// visitors share it.
+func (q *request) livePart(name string) error {
+	const pace = 2 * time.Second
+	kept := q.parts[q.visitor.lang.code+"/"+name]
 	last := ""
-	q.stream(pace, func() (event, data string, err error) {
+	return q.stream(pace, func() (event, data string, err error) {
 		text, err := kept.get(q.r.Context(), pace-pace/8, func(ctx context.Context) (string, error) {
-			data, err := p.data(ctx)
+			f, err := q.figures(ctx)
 			if err != nil {
 				return "", err
 			}
 			var b bytes.Buffer
-			if err := q.visitor.lang.pages["overview"]().ExecuteTemplate(&b, p.name, data); err != nil {
+			if err := q.visitor.lang.pages["overview"]().ExecuteTemplate(&b, name, f); err != nil {
 				return "", err
 			}
 			return strings.ReplaceAll(strings.TrimSpace(b.String()), "\n", "\ndata: "), nil
@@ -124,14 +120,13 @@ func (q *request) livePart(p part, pace time.Duration) {
 	})
 }
 
-// live streams the figures of the first page.
-func (q *request) live() {
+// live streams the figures of the first page, or those of the page of queues.
+func (q *request) live() error {
 	switch q.r.URL.Query().Get("part") {
 	case "figures":
-		q.livePart(part{"part.figures", func(ctx context.Context) (any, error) { return q.figures(ctx) }}, 2*time.Second)
+		return q.livePart("part.figures")
 	case "queues":
-		q.livePart(part{"part.queued", func(ctx context.Context) (any, error) { return q.figures(ctx) }}, 2*time.Second)
-	default:
-		q.fail(http.StatusNotFound, "error.no_page")
+		return q.livePart("part.queued")
 	}
+	return fail(http.StatusNotFound, "error.no_page")
 }

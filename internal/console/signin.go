@@ -19,33 +19,31 @@ const (
 )
 
 // askToSignIn answers a request without a session.
-func (q *request) askToSignIn() {
+func (q *request) askToSignIn() error {
 	if q.r.Method == http.MethodGet && q.r.Header.Get("Sec-Fetch-Site") == "cross-site" && q.cookie(q.r, sessionCookie) == "" {
 		// After a link from another site, such as a chat, the browser does not send the cookie. The page
 		// reloads itself, and then the browser sends it.
-		q.render(http.StatusOK, "again", &again{view: q.view("page.again"), Here: q.r.URL.RequestURI()})
-		return
+		return q.render(http.StatusOK, "again", &again{view: q.view("page.again"), Here: q.r.URL.RequestURI()})
 	}
 	if strings.HasSuffix(q.r.URL.Path, "/live") { // a browser ignores the status of an event stream, and would connect again
 		q.w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(q.w, sessionOver)
-		return
+		return nil
 	}
 	if q.r.Header.Get("HX-Request") != "" {
 		q.w.Header().Set("HX-Refresh", "true")
 		q.w.WriteHeader(http.StatusUnauthorized)
-		return
+		return nil
 	}
 	if q.r.Method == http.MethodPost {
 		// The input of the form is lost. The page says so, and leads back to the page with the form.
-		q.render(http.StatusUnauthorized, "signin", &signInView{view: q.view("page.signin"), To: q.cameFrom(), Wrong: q.visitor.lang.say("signin.undone")})
-		return
+		return q.render(http.StatusUnauthorized, "signin", &signInView{view: q.view("page.signin"), To: q.cameFrom(), Wrong: q.visitor.lang.say("signin.undone")})
 	}
 	to := "/signin"
 	if q.r.Method == http.MethodGet && q.r.URL.RequestURI() != "/" {
 		to += "?" + url.Values{"to": {q.r.URL.RequestURI()}}.Encode()
 	}
-	http.Redirect(q.w, q.r, to, http.StatusSeeOther)
+	return q.goTo(to)
 }
 
 // cameFrom returns the console's page that a form was on.
@@ -72,129 +70,93 @@ type signInView struct {
 	Wrong string // why it was refused; empty: not tried yet
 }
 
-func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
-	q, err := c.request(w, r)
-	if err != nil {
-		q.refuse(err)
-		return
-	}
+func (q *request) signInPage() error {
 	if q.visitor.Role != "" {
-		http.Redirect(w, r, local(r.URL.Query().Get("to")), http.StatusSeeOther)
-		return
+		return q.goTo(local(q.r.URL.Query().Get("to")))
 	}
-	q.render(http.StatusOK, "signin", &signInView{view: q.view("page.signin"), To: local(r.URL.Query().Get("to")), Over: c.cookie(r, sessionCookie) != ""})
+	return q.render(http.StatusOK, "signin", &signInView{view: q.view("page.signin"), To: local(q.r.URL.Query().Get("to")), Over: q.cookie(q.r, sessionCookie) != ""})
 }
 
-func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
-	q, err := c.request(w, r)
-	if err != nil {
-		q.refuse(err)
-		return
+func (q *request) signIn() error {
+	to, name := local(q.r.PostForm.Get("to")), q.r.PostForm.Get("name")
+	refuse := func(status int, why string, values ...any) error {
+		return q.render(status, "signin", &signInView{view: q.view("page.signin"), To: to, Name: name, Wrong: q.visitor.lang.say(why, values...)})
 	}
-	if !c.sent(w, r, q.visitor) {
-		q.fail(http.StatusForbidden, "error.token")
-		return
-	}
-	to, name := local(r.PostForm.Get("to")), r.PostForm.Get("name")
-	refuse := func(status int, why string, values ...any) {
-		q.render(status, "signin", &signInView{view: q.view("page.signin"), To: to, Name: name, Wrong: q.visitor.lang.say(why, values...)})
-	}
-	who := c.proxies.From(r)
+	who := q.proxies.From(q.r)
 	from := access.Network(who)
 	name = cutBytes(name, 128)
-	if wait := c.attempts.Enter(from, name); wait > 0 {
-		c.refused()
-		if _, ok := c.slowed.Enter(""); ok && c.proxies.Unnamed(r) {
-			c.log.Warn("console: sign-ins are slowed down for all who come through a proxy, as if they were one: name it in trusted_proxies", "proxy", who)
+	if wait := q.attempts.Enter(from, name); wait > 0 {
+		q.refused()
+		if _, ok := q.Console.slowed.Enter(""); ok && q.proxies.Unnamed(q.r) {
+			q.log.Warn("console: sign-ins are slowed down for all who come through a proxy, as if they were one: name it in trusted_proxies", "proxy", who)
 		}
 		seconds := int(wait/time.Second) + 1
-		w.Header().Set("Retry-After", strconv.Itoa(seconds))
-		refuse(http.StatusTooManyRequests, "signin.slow", "n", seconds)
-		return
+		q.w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		return refuse(http.StatusTooManyRequests, "signin.slow", "n", seconds)
 	}
 	var k *access.Key // an empty key matches nobody, whatever the configuration says
-	if secret := strings.TrimSpace(r.PostForm.Get("key")); secret != "" {
-		k = access.FindNamed(*c.keys.Load(), name, secret)
+	if secret := strings.TrimSpace(q.r.PostForm.Get("key")); secret != "" {
+		k = access.FindNamed(*q.Console.keys.Load(), name, secret)
 	}
 	switch {
 	case k == nil:
-		c.log.Warn("console: a sign-in was rejected", "from", who)
-		c.refused()
-		if !c.named(name) { // it may be a key in the wrong field
+		q.log.Warn("console: a sign-in was rejected", "from", who)
+		q.refused()
+		if !q.named(name) { // it may be a key in the wrong field
 			name = ""
 		}
 		q.recordRefused(name, "signin")
-		refuse(http.StatusUnauthorized, "signin.wrong")
+		return refuse(http.StatusUnauthorized, "signin.wrong")
 	case k.Expired(time.Now()):
 		q.recordRefused(k.Name, "signin")
-		refuse(http.StatusUnauthorized, "signin.expired")
+		return refuse(http.StatusUnauthorized, "signin.expired")
 	case !k.UsableFrom(who):
 		q.recordRefused(k.Name, "signin")
-		refuse(http.StatusForbidden, "signin.from", "address", q.visitor.From)
+		return refuse(http.StatusForbidden, "signin.from", "address", q.visitor.From)
 	case k.Scope.Limited(): // pages show all queues and merchants
 		q.recordRefused(k.Name, "signin")
-		refuse(http.StatusForbidden, "signin.scope")
+		return refuse(http.StatusForbidden, "signin.scope")
 	case !k.Role.Includes(access.Read):
 		q.recordRefused(k.Name, "signin")
-		refuse(http.StatusForbidden, "signin.submit")
+		return refuse(http.StatusForbidden, "signin.submit")
 	default:
-		c.attempts.Forgive(from, name)
-		if err := c.end(r.Context(), c.cookie(r, sessionCookie)); err != nil { // the session of whoever was signed in before
-			q.refuse(err)
-			return
+		q.attempts.Forgive(from, name)
+		if err := q.Console.end(q.r.Context(), q.cookie(q.r, sessionCookie)); err != nil { // the session of whoever was signed in before
+			return err
 		}
-		c.record(r.Context(), store.AuditOf(bellman.By{Who: k.Name, From: q.visitor.From}, time.Now(), "sign_in", "console"))
-		c.secret.Refresh(r.Context()) // so that all nodes sign with the same secret
-		c.setCookie(w, r, sessionCookie, newSession(k, time.Now()).cookie(c.secret.Key(sessionPurpose)), absoluteTime)
-		c.setCookie(w, r, visitCookie, "", 0)
-		http.Redirect(w, r, to, http.StatusSeeOther)
+		q.record(q.r.Context(), store.AuditOf(bellman.By{Who: k.Name, From: q.visitor.From}, time.Now(), "sign_in", "console"))
+		q.secret.Refresh(q.r.Context()) // so that all nodes sign with the same secret
+		q.setCookie(q.w, q.r, sessionCookie, newSession(k, time.Now()).cookie(q.secret.Key(sessionPurpose)), absoluteTime)
+		q.setCookie(q.w, q.r, visitCookie, "", 0)
+		return q.goTo(to)
 	}
 }
 
-func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
-	q, err := c.request(w, r)
-	if err != nil {
-		q.refuse(err)
-		return
-	}
-	if !c.sent(w, r, q.visitor) {
-		q.fail(http.StatusForbidden, "error.token")
-		return
-	}
-	if err := c.end(r.Context(), c.cookie(r, sessionCookie)); err != nil {
-		q.refuse(err)
-		return
+func (q *request) signOut() error {
+	if err := q.Console.end(q.r.Context(), q.cookie(q.r, sessionCookie)); err != nil {
+		return err
 	}
 	if q.visitor.SignedIn {
-		c.record(r.Context(), store.AuditOf(q.by(""), time.Now(), "sign_out", "console"))
+		q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "sign_out", "console"))
 	}
-	c.setCookie(w, r, sessionCookie, "", 0)
-	c.setCookie(w, r, recentCookie, "", 0)
-	http.Redirect(w, r, "/signin", http.StatusSeeOther)
+	q.setCookie(q.w, q.r, sessionCookie, "", 0)
+	q.setCookie(q.w, q.r, recentCookie, "", 0)
+	return q.goTo("/signin")
 }
 
 // setLook stores the chosen language or theme. It changes only cookies of the browser.
-func (c *Console) setLook(w http.ResponseWriter, r *http.Request) {
-	q, err := c.request(w, r)
-	if err != nil {
-		q.refuse(err)
-		return
-	}
-	if !c.sent(w, r, q.visitor) {
-		q.fail(http.StatusForbidden, "error.token")
-		return
-	}
+func (q *request) setLook() error {
 	const year = 365 * 24 * time.Hour
-	if code := r.PostForm.Get("lang"); c.byCode[code] != nil {
-		c.setCookie(w, r, langCookie, code, year)
+	if code := q.r.PostForm.Get("lang"); q.byCode[code] != nil {
+		q.setCookie(q.w, q.r, langCookie, code, year)
 	}
-	switch theme := r.PostForm.Get("theme"); theme {
+	switch theme := q.r.PostForm.Get("theme"); theme {
 	case "light", "dark":
-		c.setCookie(w, r, themeCookie, theme, year)
+		q.setCookie(q.w, q.r, themeCookie, theme, year)
 	case "system":
-		c.setCookie(w, r, themeCookie, "", 0)
+		q.setCookie(q.w, q.r, themeCookie, "", 0)
 	}
-	http.Redirect(w, r, local(r.PostForm.Get("to")), http.StatusSeeOther)
+	return q.goTo(local(q.r.PostForm.Get("to")))
 }
 
 // local returns a path within the console, or the first page for any other address.

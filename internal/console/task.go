@@ -128,38 +128,33 @@ type logged struct {
 	Answer shownBody
 }
 
-func (q *request) taskPage() {
-	if v := q.taskView(); v != nil {
-		q.render(http.StatusOK, "task", v)
+func (q *request) taskPage() error {
+	v, err := q.taskView()
+	if err != nil {
+		return err
 	}
+	return q.render(http.StatusOK, "task", v)
 }
 
-// task reads the task that the path names. If it returns nil, it has written the answer.
-func (q *request) task() *bellman.Task {
-	id, err := bellman.ParseID(q.r.PathValue("id"))
+// task reads the task that the path names.
+func (q *request) task() (*bellman.Task, error) {
+	id, err := q.pathID()
 	if err != nil {
-		q.fail(http.StatusNotFound, "error.not_found")
-		return nil
+		return nil, err
 	}
-	t, err := q.reader.Task(q.r.Context(), id)
-	if err != nil {
-		q.refuse(err)
-		return nil
-	}
-	return t
+	return q.reader.Task(q.r.Context(), id)
 }
 
-// taskView reads the page of a task. If it returns nil, it has written the answer.
-func (q *request) taskView() *taskView {
-	t := q.task()
-	if t == nil {
-		return nil
+// taskView reads the page of a task.
+func (q *request) taskView() (*taskView, error) {
+	t, err := q.task()
+	if err != nil {
+		return nil, err
 	}
 	earlier := max(int(t.Attempts)-newestAttempts, 0)
 	log, err := q.reader.Attempts(q.r.Context(), t.ID, earlier, newestAttempts)
 	if err != nil {
-		q.refuse(err)
-		return nil
+		return nil, err
 	}
 	v := &taskView{
 		view: q.view("page.task"), Task: t, Kind: "notify", Method: cmp.Or(t.Method, http.MethodPost), Earlier: earlier, rules: q.rules(t),
@@ -201,8 +196,7 @@ func (q *request) taskView() *taskView {
 	if t.OrderingKey != "" && !t.State.Ended() {
 		chain, err := q.reader.Chain(q.r.Context(), t.Queue, t.OrderingKey, t.ID, 1)
 		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // the task has just ended
-			q.refuse(err)
-			return nil
+			return nil, err
 		}
 		v.WaitsFor = chain.Before(t.ID)
 		if v.Held == nil && v.did == "once" && !v.WaitsFor.IsZero() {
@@ -210,8 +204,7 @@ func (q *request) taskView() *taskView {
 		}
 	}
 	if v.Hand, v.HandMore, err = q.byHand(t); err != nil {
-		q.refuse(err)
-		return nil
+		return nil, err
 	}
 	var restarts []time.Time
 	for i := range v.Hand {
@@ -222,7 +215,7 @@ func (q *request) taskView() *taskView {
 	for _, width := range []float64{wideLine, phoneLine} {
 		v.Lines = append(v.Lines, v.lang.line(width, t, log, restarts, planned, more, now))
 	}
-	return v
+	return v, nil
 }
 
 // slowed returns the endpoint of a task if it gets fewer attempts than it could: its breaker is not closed, it
@@ -330,10 +323,10 @@ func (q *request) byHand(tasks ...*bellman.Task) (found []store.Audit, more bool
 }
 
 // taskAction performs a manual action on a task and shows the task.
-func (q *request) taskAction() {
-	t := q.task()
-	if t == nil {
-		return
+func (q *request) taskAction() error {
+	t, err := q.task()
+	if err != nil {
+		return err
 	}
 	form := q.r.PostForm
 	action, reason, when := form.Get("action"), strings.TrimSpace(form.Get("reason")), strings.TrimSpace(form.Get("when"))
@@ -344,25 +337,22 @@ func (q *request) taskAction() {
 		need = access.Decide
 	}
 	if !q.visitor.May(need) {
-		q.fail(http.StatusForbidden, "error.role", "role", string(need))
-		return
+		return fail(http.StatusForbidden, "error.role", "role", string(need))
 	}
 	if action == "complete" {
 		how = outcome
 	}
-	err := q.actOn(t, action, reason, how, zone, "")
-	if err == nil {
-		q.goDone("/tasks/"+t.ID.String(), action)
-		return
+	wrong := q.actOn(t, action, reason, how, zone, "")
+	if wrong == nil {
+		return q.goDone("/tasks/"+t.ID.String(), action)
 	}
-	v := q.taskView()
-	if v == nil {
-		return
+	v, err := q.taskView()
+	if err != nil {
+		return err
 	}
-	var status int
-	status, v.Wrong = q.wrong(err)
-	v.Reason, v.When, v.Outcome = reason, when, outcome
-	q.render(status, "task", v)
+	status, text := q.wrong(wrong)
+	v.Wrong, v.Reason, v.When, v.Outcome = text, reason, when, outcome
+	return q.render(status, "task", v)
 }
 
 // A formError is a mistake in a form: the name of the text that describes it.

@@ -44,12 +44,12 @@ type find struct {
 // searchTyped returns what the search box offers while somebody types: recent searches if there is no text, or
 // else what equals or begins with the text, by type. Its cost is bounded: the lookups use an index or the
 // registries, and the newest tasks are searched for a short time. The box needs the script for it.
-func (q *request) searchTyped() {
+func (q *request) searchTyped() error {
 	select {
 	case q.typing <- struct{}{}:
 		defer func() { <-q.typing }()
 	case <-q.r.Context().Done(): // the text has changed
-		return
+		return nil
 	}
 	text := strings.TrimSpace(q.r.URL.Query().Get("q"))
 	v := &typedView{view: q.view("page.search")}
@@ -60,11 +60,10 @@ func (q *request) searchTyped() {
 		}
 	case len(text) <= maxWish:
 		if err := q.typed(v, text); err != nil {
-			q.refuse(err)
-			return
+			return err
 		}
 	}
-	q.renderIn("part.finds", http.StatusOK, "search", v)
+	return q.renderIn("part.finds", http.StatusOK, "search", v)
 }
 
 // add adds a result to a group, unless the group is full or has it.

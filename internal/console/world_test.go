@@ -189,6 +189,14 @@ type cast struct {
 	accepted, waiting, failed, hostile, long, secret string // ids
 }
 
+// staffed is a world with a cast, and a window on it.
+func staffed(t testing.TB) (*world, *tab, *cast) {
+	t.Helper()
+	w := open(t)
+	b := w.tab(t)
+	return w, b, w.people(t)
+}
+
 // people makes a cast, and waits for its story to be told.
 func (w *world) people(t testing.TB) *cast {
 	t.Helper()

@@ -51,9 +51,6 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 		return nil, next, err
 	}
 	seen, step, began := 0, min(max(limit, 64), listStep), time.Now()
-	if f.State != nil && by != byState {
-		step = listStep / 2 // most of a merchant's tasks have another state
-	}
 	for low.Compare(high) < 0 {
 		n, stepped := step, time.Now()
 		ids, err := s.candidates(ctx, f, by, low, high, n)
