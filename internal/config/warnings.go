@@ -23,6 +23,19 @@ func (c *Config) Warnings() error {
 	return append(ps, c.apart()...).Err()
 }
 
+// CheckPrograms returns Problems for channels that are Go code, which only a program with
+// server.Options.Channels has.
+func (c *Config) CheckPrograms() error {
+	var ps Problems
+	for _, q := range c.Queues {
+		if q.Order.Channel.Kind == "program" {
+			at := "queues." + q.Name + ".channel.kind"
+			ps = append(ps, c.places[at].problem(at, "program is a channel in Go: bellman serve refuses the queue, and a program with server.Options.Channels runs it"))
+		}
+	}
+	return ps.Err()
+}
+
 // apart warns of the first queue that keeps the limits of merchants from holding for a cluster: with a limit of its own
 // it sends from other nodes than another queue (docs/decisions/common-parts-over-parts-of-each-queue.md).
 func (c *Config) apart() Problems {
