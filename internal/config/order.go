@@ -253,7 +253,8 @@ func (r *reader) noteRequest(n ast.Node, path, text string) {
 	r.noteAt(at, text)
 }
 
-// readable returns a request without secret headers, for a check that opens nothing.
+// readable returns a request whose headers from env: and file: are replaced by a letter, so that a check need not read
+// them.
 func readable(r Request) Request {
 	r.Headers = maps.Clone(r.Headers)
 	for name, value := range r.Headers {

@@ -36,8 +36,9 @@ func (c *Config) CheckPrograms() error {
 	return ps.Err()
 }
 
-// apart warns of the first queue that keeps the limits of merchants from holding for a cluster: with a limit of its own
-// it sends from other nodes than another queue (docs/decisions/common-parts-over-parts-of-each-queue.md).
+// apart warns about a queue of kind notify with a concurrency or rate of its own beside another such queue in a cluster.
+// The two queues may send to one merchant from different nodes, and each then applies the merchant's limits by itself
+// (docs/decisions/common-parts-over-parts-of-each-queue.md).
 func (c *Config) apart() Problems {
 	if at, err := ParseStore(c.Store); err != nil || at.Kind == Pebble {
 		return nil // one process has all limits
