@@ -237,7 +237,7 @@ func (c *comparison) readBill(p *party, b *Bill) (wrong, err error) {
 }
 
 func (c *comparison) readLines(p *party, owner Owner, lines iter.Seq2[Line, error], source byte) (wrong, err error) {
-	var value []byte
+	var value coder
 	for l, err := range lines {
 		if err != nil {
 			return err, nil
@@ -287,7 +287,7 @@ func (c *comparison) count(p *party, l *Line, owner Owner) {
 
 // readDecided puts the items of the accounts into the spool whose bills were read.
 func (c *comparison) readDecided(decided iter.Seq2[Decided, error]) error {
-	var value []byte
+	var value coder
 	for d, err := range decided {
 		if err == nil {
 			err = c.step()
@@ -308,7 +308,7 @@ func (c *comparison) readDecided(decided iter.Seq2[Decided, error]) error {
 	return nil
 }
 
-// numbered returns an item under the number that the bill has: a fund flow bill names a refund by its own number alone.
+// numbered returns an item as the bill names it.
 func (c *comparison) numbered(d Decided) Decided {
 	if c.Received && d.RefundNo != "" {
 		d.ChannelOrderNo = ""

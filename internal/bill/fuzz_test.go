@@ -68,13 +68,13 @@ func FuzzReadAlipay(f *testing.F) {
 			}
 			return -1
 		}, strings.ToValidUTF8(text, ""))
-		whole(t, text, func(text string) ([]Line, error) { return all(archive(t, zipped(t, detailsName, text))) })
+		whole(t, text, func(text string) ([]Line, error) { return all(archive(t, pack(t, detailsName, text))) })
 	})
 }
 
 // Something that is no archive is an error.
 func FuzzReadAlipayArchive(f *testing.F) {
-	f.Add([]byte(zipped(f, detailsName, testdata(f, "alipay_details.csv"))))
+	f.Add([]byte(pack(f, detailsName, testdata(f, "alipay_details.csv"))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		lines, err := all(archive(t, string(data)))
 		check(t, lines)
