@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -36,32 +35,25 @@ func (s *Server) openAccounts(o registry.Options) {
 	})
 }
 
-// expiring returns a source of the accounts' certificates that expire within the first time of warnings. It asks
-// the store once a minute at most, and keeps the last answer while the store gives none.
-func (s *Server) expiring() credentialSource {
-	var mu sync.Mutex
-	var asked time.Time
-	var last []alarm.Credential
-	return func() []alarm.Credential {
-		mu.Lock()
-		defer mu.Unlock()
-		if time.Since(asked) < time.Minute {
-			return last
-		}
-		asked = time.Now()
+// expiringAge is how long the list of accounts' certificates that expire is reused.
+const expiringAge = time.Minute
+
+// expiring returns the accounts' certificates that expire within the first time of warnings. It keeps the last answer
+// while the store gives none.
+func (s *Server) expiring() []alarm.Credential {
+	all, err := s.expiringSeen.get(expiringAge, func() (all []alarm.Credential, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 		defer cancel()
 		certificates, err := s.accounts.Certificates(ctx, time.Now().Add(slices.Max(warnings)))
-		if err != nil {
-			s.log.Warn("it is not known which certificates of accounts expire", "err", err)
-			return last
-		}
-		last = nil
 		for _, c := range certificates {
-			last = append(last, alarm.Credential{Name: "accounts." + c.Account + "." + c.Name, Expires: c.Expires})
+			all = append(all, alarm.Credential{Name: "accounts." + c.Account + "." + c.Name, Expires: c.Expires})
 		}
-		return last
+		return all, err
+	})
+	if err != nil {
+		s.log.Warn("it is not known which certificates of accounts expire", "err", err)
 	}
+	return all
 }
 
 // registered returns a queue whose channel is a registered account.
@@ -72,7 +64,8 @@ func registered(q *config.Queue, name string, c *config.Channel) *config.Queue {
 	return &of
 }
 
-// A use is what a queue makes of an account: queues with the same one share its channel.
+// A use is the part of a queue's settings that the channel of an account depends on. Queues with equal uses share the
+// channel.
 type use struct {
 	of      string // refund, transfer or profitsharing; empty: orders
 	reverse bool
@@ -85,7 +78,7 @@ func accountsOf[C any](s *Server, q *config.Queue, unavailable func(error) C, ch
 	kind, how := q.Order.Channel.Kind, use{q.Order.Channel.Of, q.Order.OnExhausted == "reverse", q.PropagateTrace}
 	return func(ctx context.Context, name string) (at order.Account[C], err error) {
 		if kind == "" && q.Order.Channel.Account == "" || kind == programChannel {
-			return at, noAccount(coded.Errorf("account.no_queue", "is given, but queue %s asks a gateway of its own: leave it out", q.Name))
+			return at, invalid("account", coded.Errorf("account.no_queue", "is given, but queue %s asks a gateway of its own: leave it out", q.Name))
 		}
 		k, err := s.accounts.Get(ctx, name)
 		switch {
@@ -94,7 +87,7 @@ func accountsOf[C any](s *Server, q *config.Queue, unavailable func(error) C, ch
 		case k == nil:
 			return at, fmt.Errorf("account %s: %w", name, bellman.ErrNotFound)
 		case kind != "" && kind != k.Kind:
-			return at, noAccount(coded.Errorf("account.other_kind", "%.128q is an account of %s: queue %s is for accounts of %s", name, k.Kind, q.Name, kind))
+			return at, invalid("account", coded.Errorf("account.other_kind", "%.128q is an account of %s: queue %s is for accounts of %s", name, k.Kind, q.Name, kind))
 		}
 		at = order.Account[C]{Identity: k.Identity, Endpoint: k.Endpoint}
 		if k.Unable != nil { // for now: its orders wait
@@ -103,16 +96,10 @@ func accountsOf[C any](s *Server, q *config.Queue, unavailable func(error) C, ch
 		}
 		at.Channel, err = account.Make(k, how, func(c *config.Channel) (C, error) { return channel(registered(q, name, c)) })
 		if err != nil {
-			return at, noAccount(coded.Errorf("account.unfit", "%.128q cannot be used by queue %s: %w", name, q.Name, err))
+			return at, invalid("account", coded.Errorf("account.unfit", "%.128q cannot be used by queue %s: %w", name, q.Name, err))
 		}
 		return at, nil
 	}
-}
-
-func noAccount(why error) error {
-	bad := new(bellman.Invalid)
-	bad.Note("account", why)
-	return bad
 }
 
 // orderAccounts returns the accounts of a queue of orders; nil: a program's channel knows them by itself.

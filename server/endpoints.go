@@ -60,9 +60,14 @@ func (s *Server) endpoint(ctx context.Context, name string) (endpoint string, qu
 	if kind != "" {
 		err = coded.Errorf("endpoint.queue", "%.60q is a queue whose tasks go to other endpoints: pause the queue, or want one such as https://merchant.example:443", name)
 	}
+	return "", false, invalid("endpoint", err)
+}
+
+// invalid returns a *bellman.Invalid of one field.
+func invalid(field string, why error) error {
 	bad := new(bellman.Invalid)
-	bad.Note("endpoint", err)
-	return "", false, bad
+	bad.Note(field, why)
+	return bad
 }
 
 // reached returns the endpoint of requests or messages that a name means.

@@ -109,9 +109,9 @@ func (s merchants) lately(ctx context.Context, m *client.Merchant, end time.Time
 }
 
 func (s merchants) List(ctx context.Context, q client.MerchantSearch, after string) ([]client.Merchant, string, error) {
+	var names []string
 	switch {
 	case q.Paused, q.State == "paused":
-		var names []string
 		for _, p := range s.engine.PausedMerchants() {
 			names = append(names, p.MerchantNo)
 		}
@@ -121,7 +121,6 @@ func (s merchants) List(ctx context.Context, q client.MerchantSearch, after stri
 		if err != nil {
 			return nil, "", err
 		}
-		var names []string
 		for _, one := range f.Failing {
 			names = append(names, one.MerchantNo)
 		}
@@ -251,24 +250,24 @@ const (
 	failingAge  = 10 * time.Second // how long the list of failing merchants is reused
 )
 
-// A remembered value is made again when it has reached an age. The zero value is ready.
+// A remembered value is made again when it has reached an age. The zero value is ready. It is safe for concurrent use.
 type remembered[T any] struct {
 	mu    sync.Mutex
 	at    time.Time
 	value T
 }
 
-// get returns the value, made again if it is older than age. With an error it returns the last value.
+// get returns the value, made again if that was not tried within age. With an error it returns the last value.
 func (r *remembered[T]) get(age time.Duration, make func() (T, error)) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.at) < age {
 		return r.value, nil
 	}
-	now := time.Now()
+	r.at = time.Now()
 	value, err := make()
 	if err == nil {
-		r.at, r.value = now, value
+		r.value = value
 	}
 	return r.value, err
 }
@@ -390,7 +389,7 @@ func (s merchants) Test(ctx context.Context, no, queue string, by bellman.By) (*
 			return nil, err
 		}
 	} else if s.kind(queue) != "notify" {
-		return nil, wrongQueue(coded.Errorf("test.queue", "%.128q is no queue of kind notify", queue))
+		return nil, invalid("queue", coded.Errorf("test.queue", "%.128q is no queue of kind notify", queue))
 	}
 	body, err := json.Marshal(map[string]string{"event": testEvent, "merchant_no": no, "time": time.Now().UTC().Format("2006-01-02T15:04:05.000Z")})
 	if err != nil {
@@ -424,15 +423,9 @@ func (s *Server) onlyNotify() (string, error) {
 	case len(names) == 1:
 		return names[0], nil
 	case len(names) == 0:
-		return "", wrongQueue(coded.Errorf("test.no_queue", "there is no queue of kind notify"))
+		return "", invalid("queue", coded.Errorf("test.no_queue", "there is no queue of kind notify"))
 	}
-	return "", wrongQueue(coded.Errorf("test.queues", "is required, since there are several: want %s", strings.Join(names[:min(len(names), 10)], ", ")))
-}
-
-func wrongQueue(why error) error {
-	bad := new(bellman.Invalid)
-	bad.Note("queue", why)
-	return bad
+	return "", invalid("queue", coded.Errorf("test.queues", "is required, since there are several: want %s", strings.Join(names[:min(len(names), 10)], ", ")))
 }
 
 // shown returns a merchant as the API answers it; sealed: as an export has it.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -224,7 +223,7 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, answer.Body) // an error means that the channel has gone
 }
 
-// misdirected handles a notice whose address nobody reads. Only a queue of orders can have a record of it.
+// misdirected handles a notice to an address that receives none. Only a queue of orders can have a record of it.
 func (n *notices) misdirected(ctx context.Context, queue string, why error) {
 	if n.server.kind(queue) == "order" {
 		nobody := "queue:" + queue
@@ -386,10 +385,7 @@ func (n *notices) listen(c *config.Config) error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /notices/{queue}", n)
 	mux.Handle("POST /notices/{queue}/{account}", n)
-	n.http = &http.Server{
-		Handler: untilRead(mux), ReadHeaderTimeout: readHeader, ReadTimeout: readRequest, IdleTimeout: idleRequest,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(n.server.log.Handler(), slog.LevelDebug),
-	}
+	n.http = n.server.serving(mux)
 	return nil
 }
 

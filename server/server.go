@@ -70,39 +70,40 @@ type Options struct {
 
 // A Server is a whole bellman. Open one, Run it, Close it; or call Run for all three.
 type Server struct {
-	log         *slog.Logger
-	version     string
-	config      *config.Config
-	store       store.Store
-	client      *deliver.Client
-	metrics     *metrics.Metrics
-	pausedTasks remembered[int] // of paused merchants
-	suspects    merchant.Suspects
-	failingSeen remembered[[]figures.FailingMerchant]
-	traces      *tracing.Tracer // nil: no tracing
-	engine      *engine.Engine
-	secret      *secret // shared by all nodes
-	peers       *peers  // nil: the store belongs to this process alone
-	api         *api.API
-	pages       *console.Console
-	taking      []*source.Source
-	resends     *resend.Jobs
-	alarms      *alarm.Watch
-	attention   *attention.Desk
-	reconciles  *reconcile.Runs
-	billed      atomic.Pointer[[]reconcile.Queue] // the queues of orders
-	links       *sharelink.Links
-	merchants   *merchant.Registry
-	accounts    *account.Registry
-	credentials credentials // certificates and keys that expire
-	platform    wechatpay.Platform
-	schedules   schedule.Cache // of the engine, orders, API and console
-	facts       atomic.Pointer[queueFacts]
-	rebuilders  atomic.Pointer[rebuilders]
-	held        []access.Key // API keys of the last configuration
-	listener    net.Listener
-	http        *http.Server
-	notices     *notices
+	log          *slog.Logger
+	version      string
+	config       *config.Config
+	store        store.Store
+	client       *deliver.Client
+	metrics      *metrics.Metrics
+	pausedTasks  remembered[int] // of paused merchants
+	suspects     merchant.Suspects
+	failingSeen  remembered[[]figures.FailingMerchant]
+	expiringSeen remembered[[]alarm.Credential]
+	traces       *tracing.Tracer // nil: no tracing
+	engine       *engine.Engine
+	secret       *secret // shared by all nodes
+	peers        *peers  // nil: the store belongs to this process alone
+	api          *api.API
+	pages        *console.Console
+	taking       []*source.Source
+	resends      *resend.Jobs
+	alarms       *alarm.Watch
+	attention    *attention.Desk
+	reconciles   *reconcile.Runs
+	billed       atomic.Pointer[[]reconcile.Queue] // the queues of orders
+	links        *sharelink.Links
+	merchants    *merchant.Registry
+	accounts     *account.Registry
+	credentials  credentials // certificates and keys that expire
+	platform     wechatpay.Platform
+	schedules    schedule.Cache // of the engine, orders, API and console
+	facts        atomic.Pointer[queueFacts]
+	rebuilders   atomic.Pointer[rebuilders]
+	held         []access.Key // API keys of the last configuration
+	listener     net.Listener
+	http         *http.Server
+	notices      *notices
 
 	connections map[string]deliver.Connection // brokers, by their names
 	senders     []interface{ Close() }
@@ -171,7 +172,7 @@ func Open(o Options) (_ *Server, err error) {
 	}
 	s.rebuilders.Store(rebuildersOf(queues))
 	s.credentials.set(queues, c.Keys)
-	s.credentials.add(s.expiring())
+	s.credentials.add(s.expiring)
 	s.notices.set(noticed)
 	if err := c.Warnings(); err != nil {
 		s.log.Warn("a setting has no effect, or not all of it", "err", err)
@@ -288,16 +289,21 @@ func Open(o Options) (_ *Server, err error) {
 	if s.pages, err = s.console(c, ready); err != nil {
 		return nil, err
 	}
-	s.http = &http.Server{
-		Handler:           untilRead(beside(s.pages, s.api, s.besidePeers(s.api))),
+	s.http = s.serving(beside(s.pages, s.api, s.besidePeers(s.api)))
+	s.http.RegisterOnShutdown(s.pages.Stop)
+	return s, nil
+}
+
+// serving returns a server for a listener, with limits for callers that are slow.
+func (s *Server) serving(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           untilRead(h),
 		ReadHeaderTimeout: readHeader,
 		ReadTimeout:       readRequest,
 		IdleTimeout:       idleRequest,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	s.http.RegisterOnShutdown(s.pages.Stop)
-	return s, nil
 }
 
 // hinted applies a hint of another node.

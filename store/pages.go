@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"iter"
 	"net/url"
 	"time"
 
@@ -113,6 +114,30 @@ func ReadDoc(ctx context.Context, r DocReader, kind, name string) (Doc, error) {
 		return Doc{}, bellman.ErrNotFound
 	}
 	return docs[0], nil
+}
+
+// EachDoc yields the documents of a kind with names above after, in the order of their names. It reads them page by
+// page, and ends after an error.
+func EachDoc(ctx context.Context, r DocReader, kind, after string) iter.Seq2[Doc, error] {
+	const page = 200
+	return func(yield func(Doc, error) bool) {
+		for {
+			docs, err := r.Docs(ctx, DocFilter{Kind: kind, After: after}, page)
+			if err != nil {
+				yield(Doc{}, err)
+				return
+			}
+			for _, doc := range docs {
+				if !yield(doc, nil) {
+					return
+				}
+			}
+			if len(docs) < page {
+				return
+			}
+			after = docs[len(docs)-1].Name
+		}
+	}
 }
 
 // A Finder finds tasks by their keys. Every [Store] is one.

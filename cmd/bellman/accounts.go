@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,7 +14,7 @@ import (
 )
 
 func accountsCommand() *cobra.Command {
-	c := &cobra.Command{
+	return family(&cobra.Command{
 		Use:   "accounts",
 		Short: "Manage accounts at payment channels: whose they are, keys, rates",
 		Long: `Manage the registry of accounts at payment channels. An order, refund or transfer
@@ -24,26 +23,10 @@ account's keys as they are at each attempt.`,
 		Example: `  bellman accounts put shop1 --channel wechatpay --mch-id 1900000001 --serial 5157F09E --private-key apiclient_key.pem --api-v3-key v3.txt --platform-key PUB_KEY_ID_01=pub_key.pem
   bellman accounts rotate shop1 --api-v3-key new.txt --overlap 24h
   bellman accounts export --secrets > accounts.ndjson && bellman accounts import --dry-run accounts.ndjson`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("accounts: there is no %q: %s", args[0], wantAccounts)
-			}
-			return nil
-		},
-	}
-	for _, sub := range []*cobra.Command{
+	},
 		accountListCommand(), accountGetCommand(), accountPutCommand(), accountDeleteCommand(), accountRotateCommand(),
-		accountImportCommand(), accountExportCommand(),
-	} {
-		c.AddCommand(marksFailure(sub))
-	}
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return wrong{errors.New("accounts: " + wantAccounts)}
-	}
-	return c
+		accountImportCommand(), accountExportCommand())
 }
-
-const wantAccounts = "want list, get, put, delete, rotate, import or export: see bellman accounts --help"
 
 func oneAccount(c *cobra.Command, args []string) error {
 	return arguments(1, 1, "an account's name")(c, args)
@@ -67,12 +50,7 @@ func accountListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return to.print(client.AccountPage{Accounts: all, NextCursor: next}, func(t *rows) {
-			t.accountHeads()
-			for i := range all {
-				t.account(&all[i])
-			}
-		})
+		return to.print(client.AccountPage{Accounts: all, NextCursor: next}, func(t *rows) { t.accounts(all...) })
 	})
 }
 
@@ -92,39 +70,35 @@ func upTo[T any](most int, page func(limit int, cursor string) (entries []T, nex
 	return all, cursor, nil
 }
 
-func (t *rows) accountHeads() {
+func (t *rows) accounts(all ...client.Account) {
 	t.heads("ACCOUNT", "NAME", "CHANNEL", "IDENTITY", "RATE", "SHARED RATE", "KEYS", "STATE")
-}
-
-func (t *rows) account(a *client.Account) {
-	state := "normal"
-	if a.Problem != "" {
-		state = "unable to ask"
-	}
-	keys := make([]string, len(a.Keys))
-	for i, k := range a.Keys {
-		if keys[i] = k.Field; k.Until != nil {
-			keys[i] += " until " + when(k.Until)
+	for _, a := range all {
+		state := "normal"
+		if a.Problem != "" {
+			state = "unable to ask"
 		}
+		keys := make([]string, len(a.Keys))
+		for i, k := range a.Keys {
+			if keys[i] = k.Field; k.Until != nil {
+				keys[i] += " until " + when(k.Until)
+			}
+		}
+		t.row(a.Account, a.Name, a.Channel, a.Identity, a.Rate, a.Shared, strings.Join(keys, ", "), state)
 	}
-	t.row(a.Account, a.Name, a.Channel, a.Identity, a.Rate, a.Shared, strings.Join(keys, ", "), state)
 }
 
-func (to *call) printAccount(a *client.Account) error {
-	if a.Problem != "" {
+// printAccount prints the account that a call returned, unless it returned an error.
+func (to *call) printAccount(a *client.Account, err error) error {
+	if err == nil && a.Problem != "" {
 		fmt.Fprintf(to.err, "bellman: the channel cannot be asked for %s: %s\n", a.Account, a.Problem)
 	}
-	return to.print(a, func(t *rows) { t.accountHeads(); t.account(a) })
+	return show(to, a, err, func(t *rows, a *client.Account) { t.accounts(*a) })
 }
 
 func accountGetCommand() *cobra.Command {
 	c := &cobra.Command{Use: "get ACCOUNT", Short: "Show an account without its keys", Args: oneAccount}
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
-		a, err := to.Account(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		return to.printAccount(a)
+		return to.printAccount(to.Account(ctx, args[0]))
 	})
 }
 
@@ -217,14 +191,8 @@ func accountPutCommand() *cobra.Command {
 		Short: "Register an account, or change the given settings",
 		Args:  oneAccount,
 	}
-	var in client.PutAccount
 	var keys keyFiles
-	f := c.Flags()
-	texts := map[string]func(*client.PutAccount) *string{}
-	for _, flag := range []struct {
-		name, use string
-		of        func(*client.PutAccount) *string
-	}{
+	set := textFlags(c.Flags(), []textFlag[client.PutAccount]{
 		{"name", "for people", func(a *client.PutAccount) *string { return &a.Name }},
 		{"channel", "wechatpay or alipay", func(a *client.PutAccount) *string { return &a.Channel }},
 		{"url", "the provider's address; empty: the usual one", func(a *client.PutAccount) *string { return &a.URL }},
@@ -234,11 +202,8 @@ func accountPutCommand() *cobra.Command {
 		{"seller-id", "alipay: whose notices are read", func(a *client.PutAccount) *string { return &a.SellerID }},
 		{"serial", "wechatpay: of the merchant's certificate", func(a *client.PutAccount) *string { return &a.Serial }},
 		{"rate", "requests, such as 300/s; empty: the queue's", func(a *client.PutAccount) *string { return &a.Rate }},
-	} {
-		f.StringVar(flag.of(&in), flag.name, "", flag.use)
-		texts[flag.name] = flag.of
-	}
-	f.StringVar(&in.Reason, "reason", "", "why, for the audit record")
+	})
+	reason := c.Flags().String("reason", "", "why, for the audit record")
 	keys.flags(c)
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		was, err := to.Account(ctx, args[0])
@@ -251,20 +216,13 @@ func accountPutCommand() *cobra.Command {
 			wanted.AccountKeys, wanted.Former = client.AccountKeys{}, nil // keep the present keys
 			wanted.Version = was.Version
 		}
-		wanted.Account, wanted.Reason = "", in.Reason
-		for name, of := range texts {
-			if f.Changed(name) {
-				*of(&wanted) = *of(&in)
-			}
-		}
+		wanted.Account, wanted.Reason = "", *reason
+		set(&wanted)
 		if err := keys.read(&wanted.AccountKeys); err != nil {
 			return err
 		}
 		a, _, err := to.PutAccount(ctx, args[0], wanted)
-		if err != nil {
-			return err
-		}
-		return to.printAccount(a)
+		return to.printAccount(a, err)
 	})
 }
 
@@ -300,11 +258,7 @@ func accountRotateCommand() *cobra.Command {
 		if err := keys.read(&in.AccountKeys); err != nil {
 			return err
 		}
-		a, err := to.RotateAccount(ctx, args[0], in)
-		if err != nil {
-			return err
-		}
-		return to.printAccount(a)
+		return to.printAccount(to.RotateAccount(ctx, args[0], in))
 	})
 }
 

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // arguments returns a check that accepts least to most arguments; otherwise its error says what the command
@@ -33,4 +35,48 @@ func flagsAlone(c *cobra.Command, args []string) error {
 		return fmt.Errorf("%s: want no argument, not %q: see bellman %s --help", c.Name(), args[0], c.Name())
 	}
 	return nil
+}
+
+// A textFlag is a flag for a text of a T.
+type textFlag[T any] struct {
+	name, usage string
+	of          func(*T) *string
+}
+
+// textFlags declares flags. set copies the given ones into a T, and leaves its other texts as they are.
+func textFlags[T any](flags *pflag.FlagSet, texts []textFlag[T]) (set func(*T)) {
+	for _, t := range texts {
+		flags.String(t.name, "", t.usage)
+	}
+	return func(to *T) {
+		for _, t := range texts {
+			if given := flags.Lookup(t.name); given.Changed {
+				*t.of(to) = given.Value.String()
+			}
+		}
+	}
+}
+
+// family completes a command that does nothing without one of its subcommands.
+func family(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, sub := range below {
+		names = append(names, sub.Name())
+		c.AddCommand(marksFailure(sub))
+	}
+	want := fmt.Sprintf("want %s: see bellman %s --help", eitherOf(names), c.Name())
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("%s: there is no %q: %s", c.Name(), args[0], want)
+		}
+		return nil
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return wrong{fmt.Errorf("%s: %s", c.Name(), want)} }
+	return c
+}
+
+// eitherOf returns "a, b or c". There are two texts at least.
+func eitherOf(texts []string) string {
+	last := len(texts) - 1
+	return strings.Join(texts[:last], ", ") + " or " + texts[last]
 }

@@ -32,11 +32,7 @@ every task comes first, then what affects most money, then most tasks.`,
 				if a.More {
 					tasks += "+"
 				}
-				since := ""
-				if a.Since != nil {
-					since = a.Since.String()
-				}
-				t.row(a.Kind, a.Name, since, tasks, amounts(a.Amounts), reason(a), a.Page)
+				t.row(a.Kind, a.Name, when(a.Since), tasks, amounts(a.Amounts), reason(a), a.Page)
 			}
 		})
 	})

@@ -56,7 +56,7 @@ program of your own has, and a notice without notices.listen are warnings too.`,
 	}
 }
 
-// stands returns what stands for the channels of kind program, of which CheckPrograms warns.
+// stands returns placeholders for the channels of kind program. CheckPrograms warns about these channels.
 func stands(c *config.Config) map[string]order.Channel {
 	channels := map[string]order.Channel{}
 	for _, q := range c.Queues {

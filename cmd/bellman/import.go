@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -139,15 +138,11 @@ type closing struct {
 
 func (c closing) Close() error { return errors.Join(c.Source.Close(), c.in.Close()) }
 
-// runImport imports rows and reports progress: on a terminal in one line that changes, elsewhere in one
-// line each ten seconds.
+// runImport imports rows and reports progress.
 func runImport(ctx context.Context, out, problems io.Writer, from importer.Source, to *client.Client) error {
 	var counts importer.Counts
-	terminal := isTerminal(problems)
-	every, told := 10*time.Second, time.Now()
-	if terminal {
-		every = time.Second
-	}
+	progress := progressTo(problems)
+	told := time.Now()
 	line := func() string {
 		return fmt.Sprintf("%d rows: %d taken over, %d were already, %d have nothing left to do, %d moved, %d refused",
 			counts.All(), counts[importer.Taken], counts[importer.There], counts[importer.Skipped], counts[importer.Moved], counts[importer.Wrong])
@@ -155,24 +150,15 @@ func runImport(ctx context.Context, out, problems io.Writer, from importer.Sourc
 	_, err := importer.Run(ctx, from, to, func(r importer.Report) {
 		counts[r.Fate]++
 		if r.Fate == importer.Wrong || r.Fate == importer.Moved {
-			if terminal {
-				fmt.Fprint(problems, "\r\x1b[K")
-			}
+			progress.clear()
 			fmt.Fprintf(problems, "%s: %s\n", r.Row.Where, r.Why)
 		}
-		if time.Since(told) < every {
-			return
-		}
-		told = time.Now()
-		if terminal {
-			fmt.Fprint(problems, "\r\x1b[K"+line())
-		} else {
-			fmt.Fprintln(problems, line())
+		if time.Since(told) >= progress.every(time.Second) {
+			told = time.Now()
+			progress.show(line())
 		}
 	})
-	if terminal {
-		fmt.Fprint(problems, "\r\x1b[K")
-	}
+	progress.clear()
 	fmt.Fprintln(out, line())
 	if err != nil {
 		return fmt.Errorf("%w; run it again, nothing is taken over twice", err)
@@ -189,13 +175,4 @@ func unfinished(c importer.Counts) error {
 		return fmt.Errorf("%d rows cannot be taken over, as told above: mend them and run it again", c[importer.Wrong])
 	}
 	return nil
-}
-
-func isTerminal(w io.Writer) bool {
-	f, is := w.(*os.File)
-	if !is {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -31,7 +31,8 @@ addresses; --revoke ends one.`,
 		case *list && *revoke != "", *revoke != "" && len(args) > 0, *list && len(args) > 1:
 			return wrong{fmt.Errorf("want a merchant's number, --list, or --revoke ID")}
 		case *list:
-			return to.listLinks(ctx, strings.Join(args, ""))
+			links, err := to.Links(ctx, strings.Join(args, ""))
+			return show(to, client.Links{Links: links}, err, func(t *rows, all client.Links) { t.links(all.Links...) })
 		case *revoke != "":
 			ended, err := to.RevokeLink(ctx, *revoke, client.Because{Reason: *reason})
 			return show(to, ended, err, (*rows).oneLink)
@@ -60,29 +61,11 @@ addresses; --revoke ends one.`,
 	})
 }
 
-func (to *call) listLinks(ctx context.Context, merchantNo string) error {
-	links, err := to.Links(ctx, merchantNo)
-	if err != nil {
-		return err
-	}
-	return to.print(client.Links{Links: links}, func(t *rows) {
-		t.linkHeads()
-		for i := range links {
-			t.link(&links[i])
-		}
-	})
-}
+func (t *rows) oneLink(l *client.Link) { t.links(*l) }
 
-func (t *rows) linkHeads() {
+func (t *rows) links(all ...client.Link) {
 	t.heads("ID", "MERCHANT", "ORDER", "MADE", "EXPIRES", "REVOKED", "WHO", "REASON")
-}
-
-func (t *rows) oneLink(l *client.Link) { t.linkHeads(); t.link(l) }
-
-func (t *rows) link(l *client.Link) {
-	revoked := "-"
-	if l.Revoked != nil {
-		revoked = l.Revoked.String()
+	for _, l := range all {
+		t.row(l.ID, l.MerchantNo, l.OrderNo, l.Made, l.Expires, when(l.Revoked), l.Who, l.Reason)
 	}
-	t.row(l.ID, l.MerchantNo, shown(l.OrderNo), l.Made, l.Expires, revoked, shown(l.Who), l.Reason)
 }

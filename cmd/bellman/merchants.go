@@ -16,7 +16,7 @@ import (
 )
 
 func merchantsCommand() *cobra.Command {
-	c := &cobra.Command{
+	return family(&cobra.Command{
 		Use:   "merchants",
 		Short: "Manage merchants: address, keys, rules, pauses",
 		Long: `Manage the registry of merchants. The settings of a merchant override its queue's
@@ -24,28 +24,12 @@ rules at each attempt of a task that names the merchant.`,
 		Example: `  bellman merchants put M1001 --url https://merchant.example/notify --scheme standard_webhooks --secret-env MERCHANT_SECRET
   bellman merchants rotate M1001 --generate --overlap 24h
   bellman merchants export > merchants.ndjson && bellman merchants import --dry-run merchants.ndjson`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("merchants: there is no %q: %s", args[0], wantMerchants)
-			}
-			return nil
-		},
-	}
-	for _, sub := range []*cobra.Command{
+	},
 		merchantListCommand(), merchantGetCommand(), merchantPutCommand(), merchantDeleteCommand(), merchantRotateCommand(),
 		merchantStopCommand("pause", "Stop attempts of a merchant's tasks", named((*client.Client).PauseMerchant)),
 		merchantStopCommand("resume", "End a merchant's pause", (*client.Client).EndMerchantPause),
-		merchantTestCommand(), merchantImportCommand(), merchantExportCommand(), merchantResealCommand(),
-	} {
-		c.AddCommand(marksFailure(sub))
-	}
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return wrong{errors.New("merchants: " + wantMerchants)}
-	}
-	return c
+		merchantTestCommand(), merchantImportCommand(), merchantExportCommand(), merchantResealCommand())
 }
-
-const wantMerchants = "want list, get, put, delete, rotate, pause, resume, test, import, export or reseal: see bellman merchants --help"
 
 func oneMerchant(c *cobra.Command, args []string) error {
 	return arguments(1, 1, "a merchant's number")(c, args)
@@ -71,17 +55,8 @@ func merchantListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return to.print(client.MerchantPage{Merchants: all, NextCursor: next}, func(t *rows) {
-			t.merchantHeads()
-			for i := range all {
-				t.merchant(&all[i])
-			}
-		})
+		return to.print(client.MerchantPage{Merchants: all, NextCursor: next}, func(t *rows) { t.merchants(all...) })
 	})
-}
-
-func (t *rows) merchantHeads() {
-	t.heads("MERCHANT", "NAME", "ADDRESS", "SIGN", "SECRETS", "SCHEDULE", "SUCCESS", "STATE", "LAST HOUR", "PENDING", "PAUSED")
 }
 
 // merchantState returns the most serious state of a merchant.
@@ -97,12 +72,15 @@ func merchantState(m *client.Merchant) string {
 	return "normal"
 }
 
-func (t *rows) merchant(m *client.Merchant) {
-	scheme, secrets := "", ""
-	if m.Sign != nil {
-		scheme, secrets = m.Sign.Scheme, strings.Join(m.Sign.Secrets, ", ")
+func (t *rows) merchants(all ...client.Merchant) {
+	t.heads("MERCHANT", "NAME", "ADDRESS", "SIGN", "SECRETS", "SCHEDULE", "SUCCESS", "STATE", "LAST HOUR", "PENDING", "PAUSED")
+	for _, m := range all {
+		scheme, secrets := "", ""
+		if m.Sign != nil {
+			scheme, secrets = m.Sign.Scheme, strings.Join(m.Sign.Secrets, ", ")
+		}
+		t.row(m.MerchantNo, m.Name, m.NotifyURL, scheme, secrets, cut(m.Schedule, 30), cut(m.Success, 30), merchantState(&m), lastHour(m.Hour), pendingOf(m.Backlog), paused(m.Paused))
 	}
-	t.row(m.MerchantNo, m.Name, m.NotifyURL, scheme, secrets, cut(m.Schedule, 30), cut(m.Success, 30), merchantState(m), lastHour(m.Hour), pendingOf(m.Backlog), paused(m.Paused))
 }
 
 // lastHour writes the share of accepted attempts, and their number.
@@ -123,11 +101,12 @@ func pendingOf(b *client.Backlog) string {
 	return fmt.Sprint(b.Pending)
 }
 
-func (to *call) printMerchant(m *client.Merchant) error {
-	if m.Problem != "" {
+// printMerchant prints the merchant that a call returned, unless it returned an error.
+func (to *call) printMerchant(m *client.Merchant, err error) error {
+	if err == nil && m.Problem != "" {
 		fmt.Fprintf(to.err, "bellman: nothing can be signed for %s: %s\n", m.MerchantNo, m.Problem)
 	}
-	return to.print(m, func(t *rows) { t.merchantHeads(); t.merchant(m) })
+	return show(to, m, err, func(t *rows, m *client.Merchant) { t.merchants(*m) })
 }
 
 func merchantGetCommand() *cobra.Command {
@@ -135,11 +114,8 @@ func merchantGetCommand() *cobra.Command {
 	stats := c.Flags().Bool("stats", false, "results of its newest tasks")
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		m, err := to.Merchant(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		if !*stats {
-			return to.printMerchant(m)
+		if err != nil || !*stats {
+			return to.printMerchant(m, err)
 		}
 		s, err := to.MerchantStats(ctx, args[0])
 		return show(to, s, err, func(t *rows, s *client.MerchantStats) {
@@ -189,23 +165,24 @@ func merchantPutCommand() *cobra.Command {
 		Short: "Register a merchant, or change the given settings",
 		Args:  oneMerchant,
 	}
-	var in client.PutMerchant
-	var scheme, serial, params, header string
-	var limits client.MerchantLimits
-	var secret secretFlag
 	f := c.Flags()
-	f.StringVar(&in.Name, "name", "", "for people")
-	f.StringVar(&in.NotifyURL, "url", "", "address for tasks without one")
-	f.StringVar(&in.Schedule, "schedule", "", "a preset's name or text; empty: the queue's")
-	f.StringVar(&in.Success, "success", "", "a preset's name or an expression; empty: the queue's")
-	f.StringVar(&in.Timeout, "timeout", "", "timeout of one attempt; empty: the queue's")
-	f.StringVar(&scheme, "scheme", "", "signature scheme; empty: the queue's")
-	f.StringVar(&serial, "serial", "", "serial number of the key, for wechat_rsa")
-	f.StringVar(&params, "params", "", "what md5_key signs, such as \"order=given case=lower\"")
-	f.StringVar(&header, "header", "", "header of the signature, for t_v1; default Stripe-Signature")
-	f.IntVar(&limits.Concurrency, "concurrency", 0, "attempts in flight to its endpoint; 0: the queue's")
-	f.StringVar(&limits.Rate, "rate", "", "attempts to its endpoint, such as 50/s; empty: the queue's")
-	f.StringVar(&in.Reason, "reason", "", "why, for the audit record")
+	set := textFlags(f, []textFlag[client.PutMerchant]{
+		{"name", "for people", func(m *client.PutMerchant) *string { return &m.Name }},
+		{"url", "address for tasks without one", func(m *client.PutMerchant) *string { return &m.NotifyURL }},
+		{"schedule", "a preset's name or text; empty: the queue's", func(m *client.PutMerchant) *string { return &m.Schedule }},
+		{"success", "a preset's name or an expression; empty: the queue's", func(m *client.PutMerchant) *string { return &m.Success }},
+		{"timeout", "timeout of one attempt; empty: the queue's", func(m *client.PutMerchant) *string { return &m.Timeout }},
+	})
+	scheme := f.String("scheme", "", "signature scheme; empty: the queue's")
+	setSign := textFlags(f, []textFlag[client.MerchantSign]{
+		{"serial", "serial number of the key, for wechat_rsa", func(s *client.MerchantSign) *string { return &s.Serial }},
+		{"params", "what md5_key signs, such as \"order=given case=lower\"", func(s *client.MerchantSign) *string { return &s.Params }},
+		{"header", "header of the signature, for t_v1; default Stripe-Signature", func(s *client.MerchantSign) *string { return &s.Header }},
+	})
+	concurrency := f.Int("concurrency", 0, "attempts in flight to its endpoint; 0: the queue's")
+	rate := f.String("rate", "", "attempts to its endpoint, such as 50/s; empty: the queue's")
+	reason := f.String("reason", "", "why, for the audit record")
+	var secret secretFlag
 	secret.flags(c)
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		key, err := secret.read()
@@ -224,39 +201,29 @@ func merchantPutCommand() *cobra.Command {
 			}
 			wanted.Version = was.Version
 		}
-		wanted.MerchantNo, wanted.Reason = "", in.Reason
-		for name, set := range map[string]func(){
-			"name":     func() { wanted.Name = in.Name },
-			"url":      func() { wanted.NotifyURL = in.NotifyURL },
-			"schedule": func() { wanted.Schedule = in.Schedule },
-			"success":  func() { wanted.Success = in.Success },
-			"timeout":  func() { wanted.Timeout = in.Timeout },
-			"concurrency": func() {
-				wanted.PerEndpoint = &client.MerchantLimits{Concurrency: limits.Concurrency, Rate: rateOf(wanted.PerEndpoint)}
-			},
-		} {
-			if f.Changed(name) {
-				set()
-			}
-		}
-		if f.Changed("rate") {
-			more := client.MerchantLimits{Rate: limits.Rate}
+		wanted.MerchantNo, wanted.Reason = "", *reason
+		set(&wanted)
+		if f.Changed("concurrency") || f.Changed("rate") {
+			var limits client.MerchantLimits
 			if wanted.PerEndpoint != nil {
-				more.Concurrency = wanted.PerEndpoint.Concurrency
+				limits = *wanted.PerEndpoint
 			}
-			wanted.PerEndpoint = &more
+			if f.Changed("concurrency") {
+				limits.Concurrency = *concurrency
+			}
+			if f.Changed("rate") {
+				limits.Rate = *rate
+			}
+			wanted.PerEndpoint = &limits
 		}
 		if f.Changed("scheme") {
 			wanted.Sign = nil
-			if scheme != "" {
-				wanted.Sign = &client.MerchantSign{Scheme: scheme, Serial: serial, Params: params, Header: header}
+			if *scheme != "" {
+				wanted.Sign = &client.MerchantSign{Scheme: *scheme}
 			}
-		} else if wanted.Sign != nil {
-			for name, to := range map[string]*string{"serial": &wanted.Sign.Serial, "params": &wanted.Sign.Params, "header": &wanted.Sign.Header} {
-				if f.Changed(name) {
-					*to = f.Lookup(name).Value.String()
-				}
-			}
+		}
+		if wanted.Sign != nil {
+			setSign(wanted.Sign)
 		}
 		if key != "" {
 			if wanted.Sign == nil {
@@ -265,18 +232,8 @@ func merchantPutCommand() *cobra.Command {
 			wanted.Sign.Secrets = []string{key}
 		}
 		m, _, err := to.PutMerchant(ctx, args[0], wanted)
-		if err != nil {
-			return err
-		}
-		return to.printMerchant(m)
+		return to.printMerchant(m, err)
 	})
-}
-
-func rateOf(l *client.MerchantLimits) string {
-	if l == nil {
-		return ""
-	}
-	return l.Rate
 }
 
 func merchantDeleteCommand() *cobra.Command {
@@ -308,13 +265,10 @@ func merchantRotateCommand() *cobra.Command {
 			key = "whsec_" + base64.StdEncoding.EncodeToString(random)
 		}
 		m, err := to.RotateMerchant(ctx, args[0], client.RotateMerchant{Secret: key, Overlap: *overlap, Reason: *reason})
-		if err != nil {
-			return err
-		}
-		if *generate {
+		if err == nil && *generate {
 			fmt.Fprintf(to.err, "the new secret, which is shown only now: %s\n", key)
 		}
-		return to.printMerchant(m)
+		return to.printMerchant(m, err)
 	})
 }
 

@@ -134,21 +134,16 @@ func counted(c migrate.Count) string {
 	return fmt.Sprintf("%s tasks wait, %s have ended; %s documents, %s audit records", grouped(c.Pending), grouped(c.Ended), grouped(c.Docs), grouped(c.Audits))
 }
 
-// runMove moves tasks and reports progress: on a terminal in one line that changes, elsewhere in one line
-// each ten seconds and at each new phase.
-func runMove(ctx context.Context, out, progress io.Writer, o migrate.Options) error {
-	terminal := isTerminal(progress)
-	every := 10 * time.Second
-	if terminal {
-		every = 200 * time.Millisecond
-	}
+// runMove moves tasks and reports progress, also at each new phase.
+func runMove(ctx context.Context, out, problems io.Writer, o migrate.Options) error {
+	progress := progressTo(problems)
 	began, told, last := time.Now(), time.Time{}, ""
 	var wrote int64
 	o.Kinds = server.Documents()
 	o.Report = func(p migrate.Progress) {
 		wrote = p.Wrote
 		stage := p.Phase + strings.Join(p.Wait, " ")
-		if p.Phase == "done" || stage == last && time.Since(told) < every {
+		if p.Phase == "done" || stage == last && time.Since(told) < progress.every(200*time.Millisecond) {
 			return
 		}
 		told, last = time.Now(), stage
@@ -156,16 +151,10 @@ func runMove(ctx context.Context, out, progress io.Writer, o migrate.Options) er
 		if len(p.Wait) > 0 {
 			line = fmt.Sprintf("waiting: stop the servers of %s now; still there: %s", o.FromName, strings.Join(p.Wait, ", "))
 		}
-		if terminal {
-			fmt.Fprint(progress, "\r\x1b[K"+line)
-		} else {
-			fmt.Fprintln(progress, line)
-		}
+		progress.show(line)
 	}
 	err := migrate.Run(ctx, o)
-	if terminal {
-		fmt.Fprint(progress, "\r\x1b[K")
-	}
+	progress.clear()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("stopped; run it again, and it goes on")

@@ -40,8 +40,6 @@ The exit status is 1 if there are differences, or if the bill is not ready.`,
     --map channel_order_no=order --map amount=fee --map units=main -o csv`,
 		Args: flagsAlone,
 	}
-	var r remote
-	r.flags(c)
 	f := c.Flags()
 	queue := f.String("queue", "", "a queue of kind order")
 	account := f.String("account", "", "a registered account (default: all that the queue's orders name)")
@@ -54,48 +52,31 @@ The exit status is 1 if there are differences, or if the bill is not ready.`,
 	settle := f.Bool("settle", false, "ask the channel once about each order that differs")
 	reason := f.String("reason", "", "why, for the audit record")
 	wait := f.Duration("wait", 10*time.Minute, "longest wait for the result")
-	output := f.StringP("output", "o", "table", "table, json or csv")
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	return remoteAs(c, func() time.Duration { return *wait }, []string{"table", "json", "csv"}, func(ctx context.Context, to *call, _ []string) error {
 		switch {
 		case *queue == "" || *date == "":
 			return wrong{fmt.Errorf("want --queue and --date")}
 		case *kind != "trade" && *kind != "fund_flow":
 			return wrong{fmt.Errorf("--bill %q: want trade or fund_flow", *kind)}
-		case *output != "table" && *output != "json" && *output != "csv":
-			return wrong{fmt.Errorf("--output %q: want table, json or csv", *output)}
 		case len(*mapping) > 0 && *file == "":
 			return wrong{fmt.Errorf("--map: want --file too")}
 		case *unknown && *file == "":
 			return wrong{fmt.Errorf("--unknown: want --file too")}
 		}
-		server, err := r.client()
-		if err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(c.Context(), *wait)
-		defer cancel()
-		to := &reconciling{call: &call{Client: server, out: c.OutOrStdout(), err: c.ErrOrStderr(), json: *output == "json", at: r.address()}, csv: *output == "csv"}
 		in := client.StartReconciliation{Queue: *queue, Account: *account, Bill: *kind, Date: *date, NoRefunds: *noRefunds, Reason: *reason, Unknown: *unknown}
-		run, err := to.compare(ctx, in, *file, strings.Join(*mapping, ","))
+		run, err := to.compareBill(ctx, in, *file, strings.Join(*mapping, ","))
 		if err == nil && *settle && run.Kept > 0 {
-			run, err = to.settle(ctx, run.ID, *reason)
+			run, err = to.settleDifferences(ctx, run.ID, *reason)
 		}
 		if err != nil {
 			return err
 		}
-		return to.show(ctx, run)
-	}
-	return c
+		return to.showReconciliation(ctx, run)
+	})
 }
 
-// reconciling is a call whose output may be CSV.
-type reconciling struct {
-	*call
-	csv bool
-}
-
-// compare makes the comparison and waits for its result.
-func (to *reconciling) compare(ctx context.Context, in client.StartReconciliation, file, mapping string) (*client.Reconciliation, error) {
+// compareBill makes the comparison and waits for its result.
+func (to *call) compareBill(ctx context.Context, in client.StartReconciliation, file, mapping string) (*client.Reconciliation, error) {
 	if file != "" {
 		f, err := openInput(file)
 		if err != nil {
@@ -108,7 +89,7 @@ func (to *reconciling) compare(ctx context.Context, in client.StartReconciliatio
 	if err != nil {
 		return nil, err
 	}
-	run, err = to.until(ctx, run.ID, func(r *client.Reconciliation) bool {
+	run, err = to.untilReconciled(ctx, run.ID, func(r *client.Reconciliation) bool {
 		return r.State == "done" || r.State == "failed" || r.State == "waiting" && r.Tries > 0
 	})
 	switch {
@@ -124,16 +105,16 @@ func (to *reconciling) compare(ctx context.Context, in client.StartReconciliatio
 	return run, nil
 }
 
-// settle has the channel asked about each order, and waits for the end.
-func (to *reconciling) settle(ctx context.Context, id, reason string) (*client.Reconciliation, error) {
+// settleDifferences has the channel asked about each order, and waits for the end.
+func (to *call) settleDifferences(ctx context.Context, id, reason string) (*client.Reconciliation, error) {
 	if _, err := to.SettleReconciliation(ctx, id, client.Because{Reason: reason}); err != nil {
 		return nil, err
 	}
-	return to.until(ctx, id, func(r *client.Reconciliation) bool { return r.Settling == nil || r.Settling.State == "done" })
+	return to.untilReconciled(ctx, id, func(r *client.Reconciliation) bool { return r.Settling == nil || r.Settling.State == "done" })
 }
 
-// until reads a reconciliation until it is as wanted.
-func (to *reconciling) until(ctx context.Context, id string, is func(*client.Reconciliation) bool) (*client.Reconciliation, error) {
+// untilReconciled reads a reconciliation until it is as wanted.
+func (to *call) untilReconciled(ctx context.Context, id string, is func(*client.Reconciliation) bool) (*client.Reconciliation, error) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		run, err := to.Reconciliation(ctx, id)
 		if err != nil || is(run) {
@@ -147,8 +128,8 @@ func (to *reconciling) until(ctx context.Context, id string, is func(*client.Rec
 	}
 }
 
-// show prints the counts and all differences.
-func (to *reconciling) show(ctx context.Context, run *client.Reconciliation) error {
+// showReconciliation prints the counts and all differences.
+func (to *call) showReconciliation(ctx context.Context, run *client.Reconciliation) error {
 	all := []client.Difference{}
 	for cursor := ""; ; {
 		page, err := to.Differences(ctx, run.ID, "", 200, cursor)
@@ -222,8 +203,7 @@ func (t *rows) reconciled(run *client.Reconciliation, all []client.Difference) {
 			bill += " refund " + refund
 		}
 		order := strings.Trim(c["merchant_no"]+"/"+c["order_no"], "/")
-		t.row(c["kind"], shown(c["account"]), shown(c["channel_order_no"]), shown(bill), shown(there), shown(c["bill_transaction_id"]),
-			shown(order), shown(c["state"]), shown(here), shown(c["transaction_id"]), shown(c["asked_reading"]))
+		t.row(c["kind"], c["account"], c["channel_order_no"], bill, there, c["bill_transaction_id"], order, c["state"], here, c["transaction_id"], c["asked_reading"])
 	}
 }
 

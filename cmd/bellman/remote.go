@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +50,7 @@ type call struct {
 	out  io.Writer
 	err  io.Writer
 	json bool   // print JSON; else tables
+	csv  bool   // print CSV, of a command that has it
 	at   string // address of the server
 }
 
@@ -60,12 +62,17 @@ func remoteCommand(c *cobra.Command, run func(ctx context.Context, to *call, arg
 // remoteWithin is remoteCommand with another limit of time, which is read after the flags are parsed; 0:
 // none.
 func remoteWithin(c *cobra.Command, limit func() time.Duration, run func(ctx context.Context, to *call, args []string) error) *cobra.Command {
+	return remoteAs(c, limit, []string{"table", "json"}, run)
+}
+
+// remoteAs is remoteWithin with other values of --output; the first one is the default.
+func remoteAs(c *cobra.Command, limit func() time.Duration, outputs []string, run func(ctx context.Context, to *call, args []string) error) *cobra.Command {
 	var r remote
 	r.flags(c)
-	output := c.Flags().StringP("output", "o", "table", "table or json")
+	output := c.Flags().StringP("output", "o", outputs[0], eitherOf(outputs))
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if *output != "table" && *output != "json" {
-			return wrong{fmt.Errorf("--output %q: want table or json", *output)}
+		if !slices.Contains(outputs, *output) {
+			return wrong{fmt.Errorf("--output %q: want %s", *output, eitherOf(outputs))}
 		}
 		server, err := r.client()
 		if err != nil {
@@ -77,7 +84,7 @@ func remoteWithin(c *cobra.Command, limit func() time.Duration, run func(ctx con
 			defer cancel()
 			ctx = within
 		}
-		return run(ctx, &call{Client: server, out: c.OutOrStdout(), err: c.ErrOrStderr(), json: *output == "json", at: r.address()}, args)
+		return run(ctx, &call{Client: server, out: c.OutOrStdout(), err: c.ErrOrStderr(), json: *output == "json", csv: *output == "csv", at: r.address()}, args)
 	}
 	return c
 }

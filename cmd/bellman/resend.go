@@ -76,15 +76,7 @@ func resendsCommand() *cobra.Command {
 				return wrong{fmt.Errorf("--cancel: want the id of a bulk resend")}
 			}
 			jobs, err := to.BulkResends(ctx)
-			if err != nil {
-				return err
-			}
-			return to.print(client.Resends{Resends: jobs}, func(t *rows) {
-				t.resendHeads()
-				for i := range jobs {
-					t.resend(&jobs[i])
-				}
-			})
+			return show(to, client.Resends{Resends: jobs}, err, func(t *rows, all client.Resends) { t.resends(all.Resends...) })
 		}
 		job, err := to.BulkResend(ctx, args[0])
 		if err == nil && *cancel {
@@ -98,16 +90,15 @@ func resendsCommand() *cobra.Command {
 	})
 }
 
-func (t *rows) resendHeads() {
+func (t *rows) oneResend(j *client.Resend) { t.resends(*j) }
+
+func (t *rows) resends(all ...client.Resend) {
 	t.heads("ID", "STATE", "MODE", "RATE", "EXAMINED", "OF", "RESENT", "SKIPPED", "FAILED", "STARTED", "REASON")
-}
-
-func (t *rows) oneResend(j *client.Resend) { t.resendHeads(); t.resend(j) }
-
-func (t *rows) resend(j *client.Resend) {
-	of := "-"
-	if j.Total > 0 {
-		of = fmt.Sprint(j.Total) + map[bool]string{true: " or more"}[j.More]
+	for _, j := range all {
+		of := ""
+		if j.Total > 0 {
+			of = fmt.Sprint(j.Total) + map[bool]string{true: " or more"}[j.More]
+		}
+		t.row(j.ID, j.State, j.Mode, j.Rate, j.Examined, of, j.Resent, j.Skipped, j.Failed, j.Created, j.Reason)
 	}
-	t.row(j.ID, j.State, j.Mode, j.Rate, j.Examined, of, j.Resent, j.Skipped, j.Failed, j.Created, j.Reason)
 }

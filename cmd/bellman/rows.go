@@ -70,6 +70,15 @@ func when(t *client.Time) string {
 	return t.String()
 }
 
+// fields writes names and values, one pair a row. Empty values are left out.
+func (t *rows) fields(pairs ...[2]string) {
+	for _, p := range pairs {
+		if p[1] != "" {
+			t.row(p[0], p[1])
+		}
+	}
+}
+
 func (t *rows) taskHeads() {
 	t.heads("ID", "QUEUE", "KEY", "MERCHANT", "ORDER", "STATE", "REASON", "ATTEMPTS", "LAST", "DUE")
 }

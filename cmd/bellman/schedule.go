@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -40,10 +39,9 @@ their sources.`,
 
 // presets lists the built-in schedules.
 func presets(w io.Writer) error {
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "NAME\tKIND\tSCHEDULE\tSOURCE")
+	t := newRows(w, "NAME", "KIND", "SCHEDULE", "SOURCE")
 	for _, p := range schedule.Presets() {
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", p.Name, p.Kind, p.Text, p.Source)
+		t.row(p.Name, p.Kind, p.Text, p.Source)
 	}
-	return out.Flush()
+	return t.end()
 }

@@ -51,15 +51,10 @@ second task.`,
 // taskFlags declares the flags of a task. set copies the given flags into a task, and sets the default
 // queue if the task names none.
 func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
-	var due, created, data string
+	var data, told, notifyURL string
 	var headers, vars []string
-	var notify client.Notify
-	var told string
 	var supersedes bool
-	texts := []struct {
-		name, usage string
-		to          func(*client.CreateTask) *string
-	}{
+	texts := textFlags(flags, []textFlag[client.CreateTask]{
 		{"queue", "the queue (default default)", func(t *client.CreateTask) *string { return &t.Queue }},
 		{"task-key", "idempotency key, unique within the queue", func(t *client.CreateTask) *string { return &t.Key }},
 		{"merchant-no", "the merchant", func(t *client.CreateTask) *string { return &t.MerchantNo }},
@@ -81,27 +76,20 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		{"ordering-key", "the task waits for earlier tasks of the queue with the same ordering key", func(t *client.CreateTask) *string { return &t.OrderingKey }},
 		{"expires", "order: the close protocol begins after this time without a payment: 30m", func(t *client.CreateTask) *string { return &t.Expires }},
 		{"code-life", "order: how long the payer can use the code after creation: 2h", func(t *client.CreateTask) *string { return &t.CodeLife }},
-	}
-	for _, f := range texts {
-		flags.String(f.name, "", f.usage)
-	}
+	})
 	flags.StringVar(&data, "json", "", "the body, as JSON")
 	flags.BoolVar(&supersedes, "supersedes", false, "ends the waiting earlier tasks of its ordering key")
 	amount := flags.Int64("amount", 0, "order: what it costs, in the smallest unit of the currency: 8800")
-	expiresAt := flags.String("expires-at", "", "order: as --expires, as a time: 2026-11-20T15:34:05Z")
-	flags.StringVar(&due, "due", "", "time of the first attempt: 2026-11-20T15:04:05Z")
-	flags.StringVar(&created, "order-created", "", "order: creation time at the channel: 2026-11-20T15:04:05Z")
+	flags.String("expires-at", "", "order: as --expires, as a time: 2026-11-20T15:34:05Z")
+	flags.String("due", "", "time of the first attempt: 2026-11-20T15:04:05Z")
+	flags.String("order-created", "", "order: creation time at the channel: 2026-11-20T15:04:05Z")
 	flags.StringArrayVar(&headers, "header", nil, `a header, "Name: value"; may be repeated`)
 	flags.StringArrayVar(&vars, "var", nil, "order or poll: NAME=VALUE for the queue's templates or channel; may be repeated")
-	flags.StringVar(&notify.URL, "notify-url", "", "order or poll: address of the notification")
+	flags.StringVar(&notifyURL, "notify-url", "", "order or poll: address of the notification")
 	flags.StringVar(&told, "notify-json", "", "order or poll: an object with more fields of the notification")
 
 	return func(t *client.CreateTask) error {
-		for _, f := range texts {
-			if given := flags.Lookup(f.name); given.Changed {
-				*f.to(t) = given.Value.String()
-			}
-		}
+		texts(t)
 		if supersedes {
 			t.Supersedes = true
 		}
@@ -111,25 +99,20 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		if t.Queue == "" {
 			t.Queue = "default"
 		}
-		if data != "" {
-			if !json.Valid([]byte(data)) {
-				return wrong{errors.New("--json: is not JSON: see whether the shell has taken its quotes")}
+		for _, flag := range [][2]string{{"json", data}, {"notify-json", told}} {
+			if flag[1] != "" && !json.Valid([]byte(flag[1])) {
+				return wrong{fmt.Errorf("--%s: is not JSON: see whether the shell has taken its quotes", flag[0])}
 			}
+		}
+		if data != "" {
 			t.JSON = json.RawMessage(data)
 		}
-		if flags.Changed("due") {
-			if err := t.Due.UnmarshalText([]byte(due)); err != nil {
-				return wrong{fmt.Errorf("--due %q: want a time such as 2026-11-20T15:04:05Z", due)}
-			}
-		}
-		if flags.Changed("order-created") {
-			if err := t.OrderCreated.UnmarshalText([]byte(created)); err != nil {
-				return wrong{fmt.Errorf("--order-created %q: want a time such as 2026-11-20T15:04:05Z", created)}
-			}
-		}
-		if flags.Changed("expires-at") {
-			if err := t.ExpiresAt.UnmarshalText([]byte(*expiresAt)); err != nil {
-				return wrong{fmt.Errorf("--expires-at %q: want a time such as 2026-11-20T15:34:05Z", *expiresAt)}
+		for _, flag := range []struct {
+			name string
+			at   *client.Time
+		}{{"due", &t.Due}, {"order-created", &t.OrderCreated}, {"expires-at", &t.ExpiresAt}} {
+			if given := flags.Lookup(flag.name); given.Changed && flag.at.UnmarshalText([]byte(given.Value.String())) != nil {
+				return wrong{fmt.Errorf("--%s %q: want a time such as 2026-11-20T15:04:05Z", flag.name, given.Value)}
 			}
 		}
 		for _, h := range headers {
@@ -152,19 +135,15 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 			}
 			t.Vars[name] = value
 		}
-		if told != "" && !json.Valid([]byte(told)) {
-			return wrong{errors.New("--notify-json: is not JSON: see whether the shell has taken its quotes")}
+		if notifyURL == "" && told == "" {
+			return nil
 		}
-		if notify.URL != "" || told != "" {
-			n := client.Notify{}
-			if t.Notify != nil {
-				n = *t.Notify
-			}
-			n.URL = cmp.Or(notify.URL, n.URL)
-			if told != "" {
-				n.JSON = json.RawMessage(told)
-			}
-			t.Notify = &n
+		if t.Notify == nil {
+			t.Notify = new(client.Notify)
+		}
+		t.Notify.URL = cmp.Or(notifyURL, t.Notify.URL)
+		if told != "" {
+			t.Notify.JSON = json.RawMessage(told)
 		}
 		return nil
 	}

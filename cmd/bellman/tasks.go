@@ -72,7 +72,7 @@ func wholeTask(ctx context.Context, c *client.Client, r client.Ref) (*client.Tas
 func (t *rows) detail(k *client.TaskDetail) {
 	t.row("task", k.ID)
 	t.row("queue", k.Queue)
-	for _, f := range [][2]string{
+	t.fields([][2]string{
 		{"key", k.Key}, {"merchant", k.MerchantNo}, {"order", k.OrderNo}, {"event", k.Event}, {"repeat", k.Repeat},
 		{"ordering key", k.OrderingKey}, {"supersedes", map[bool]string{true: "yes"}[k.Supersedes]}, {"waits for", k.WaitsFor}, {"created by", k.CreatedBy},
 		{"order state", k.OrderState}, {"late payment", k.LatePayment}, {"ref no", k.RefNo}, {"poll state", k.PollState}, {"order created", k.Request.OrderCreated.String()}, {"expires", k.Request.Expires}, {"code life", k.Request.CodeLife},
@@ -80,11 +80,7 @@ func (t *rows) detail(k *client.TaskDetail) {
 		{"request", strings.TrimSpace(k.Request.Method + " " + k.Request.URL)}, {"body", cut(k.Request.Body, 200)},
 		{"schedule", k.Schedule}, {"success", k.Success}, {"state", k.State}, {"reason", k.Reason},
 		{"attempts", attemptsOf(&k.Task)}, {"created", k.Created.String()}, {"due", when(k.Due)}, {"finished", when(k.Finished)},
-	} {
-		if f[1] != "" {
-			t.row(f[0], f[1])
-		}
-	}
+	}...)
 }
 
 // attempts writes attempts, one a row. The columns for action and reading are shown if an attempt has them.
@@ -122,11 +118,7 @@ func (t *rows) opened(a *client.Attempt) {
 	if a.Sent == nil {
 		return
 	}
-	for _, f := range [][2]string{{"request", strings.TrimSpace(a.Sent.Method + " " + a.Sent.URL)}, {"not shown", a.Sent.Missing}} {
-		if f[1] != "" {
-			t.row(f[0], f[1])
-		}
-	}
+	t.fields([2]string{"request", strings.TrimSpace(a.Sent.Method + " " + a.Sent.URL)}, [2]string{"not shown", a.Sent.Missing})
 	for _, name := range slices.Sorted(maps.Keys(a.Sent.Headers)) {
 		t.row("header", name+": "+a.Sent.Headers[name])
 	}
@@ -134,11 +126,7 @@ func (t *rows) opened(a *client.Attempt) {
 	if a.Sent.Accepts != "" {
 		wanted += ": " + a.Sent.Accepts
 	}
-	for _, f := range [][2]string{{"body", cut(a.Sent.Body, 200)}, {"wanted", wanted}, {"signed as", a.Sent.SignScheme}, {"signed text", cut(a.Sent.Signed, 400)}} {
-		if f[1] != "" {
-			t.row(f[0], f[1])
-		}
-	}
+	t.fields([][2]string{{"body", cut(a.Sent.Body, 200)}, {"wanted", wanted}, {"signed as", a.Sent.SignScheme}, {"signed text", cut(a.Sent.Signed, 400)}}...)
 }
 
 // connecting describes how long it took to connect, if a connection was made.

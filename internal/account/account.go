@@ -55,6 +55,19 @@ const (
 	fetch   = "fetch"
 )
 
+// singles are the keys of which an account has one: where a caller gives them, and where a channel has them.
+var singles = []struct {
+	field  string
+	given  func(*client.AccountKeys) *string
+	opened func(*config.Channel) *sign.Secret
+}{
+	{privateKey, func(k *client.AccountKeys) *string { return &k.PrivateKey }, func(c *config.Channel) *sign.Secret { return &c.PrivateKey }},
+	{certificate, func(k *client.AccountKeys) *string { return &k.Certificate }, func(c *config.Channel) *sign.Secret { return &c.Certificate }},
+	{appAuthToken, func(k *client.AccountKeys) *string { return &k.AppAuthToken }, func(c *config.Channel) *sign.Secret { return &c.AuthToken }},
+	{appCertificate, func(k *client.AccountKeys) *string { return &k.AppCertificate }, func(c *config.Channel) *sign.Secret { return &c.AppCertificate }},
+	{rootCertificates, func(k *client.AccountKeys) *string { return &k.RootCertificates }, func(c *config.Channel) *sign.Secret { return &c.RootCertificates }},
+}
+
 // lasts reports whether a former key of a field stays valid beside a newer one: keys that decrypt or verify do.
 func lasts(field string) bool {
 	return field == apiV3Key || field == alipayPublicKeys || strings.HasPrefix(field, platformKey)
@@ -63,25 +76,22 @@ func lasts(field string) bool {
 // A key is a field with a text: a key as a caller gives it.
 type key struct{ field, text string }
 
-// given returns the keys that a caller gives, in the order of a document.
+// given returns the keys that a caller gives.
 func given(k *client.AccountKeys) (keys []key) {
-	one := func(field, text string) {
-		if text != "" {
-			keys = append(keys, key{field, text})
+	for _, s := range singles {
+		if text := *s.given(k); text != "" {
+			keys = append(keys, key{s.field, text})
 		}
 	}
-	one(privateKey, k.PrivateKey)
-	one(apiV3Key, k.APIv3Key)
-	one(certificate, k.Certificate)
+	if k.APIv3Key != "" {
+		keys = append(keys, key{apiV3Key, k.APIv3Key})
+	}
 	for _, id := range slices.Sorted(maps.Keys(k.PlatformKeys)) {
 		keys = append(keys, key{platformKey + id, k.PlatformKeys[id]})
 	}
 	for _, text := range k.AlipayPublicKeys {
 		keys = append(keys, key{alipayPublicKeys, text})
 	}
-	one(appAuthToken, k.AppAuthToken)
-	one(appCertificate, k.AppCertificate)
-	one(rootCertificates, k.RootCertificates)
 	return keys
 }
 
@@ -116,32 +126,24 @@ func (a *Account) opened(masters *registry.Masters, secrets []registry.Secret) (
 			return nil, fmt.Errorf("%s: names a place, and no key", s.Field) // no such key was ever sealed
 		}
 		secret := sign.NewSecret(string(text))
-		switch s.Field {
-		case privateKey:
-			c.PrivateKey = secret
-		case apiV3Key:
-			c.APIv3Keys = append(c.APIv3Keys, secret)
-		case alipayPublicKeys:
-			c.AlipayKeys = append(c.AlipayKeys, secret)
-		case appAuthToken:
-			c.AuthToken = secret
-		case certificate:
-			c.Certificate = secret
-		case appCertificate:
-			c.AppCertificate = secret
-		case rootCertificates:
-			c.RootCertificates = secret
-		default:
-			if c.FetchKeys = c.FetchKeys || s.Field == fetched; s.Field == fetched {
-				continue
+		for _, one := range singles {
+			if s.Field == one.field {
+				*one.opened(c) = secret
 			}
-			if id, is := strings.CutPrefix(s.Field, platformKey); is {
-				if c.PlatformKeys == nil {
-					c.PlatformKeys = map[string]sign.Secret{}
-				}
-				if _, newer := c.PlatformKeys[id]; !newer {
-					c.PlatformKeys[id] = secret
-				}
+		}
+		switch id, platform := strings.CutPrefix(s.Field, platformKey); {
+		case s.Field == apiV3Key:
+			c.APIv3Keys = append(c.APIv3Keys, secret)
+		case s.Field == alipayPublicKeys:
+			c.AlipayKeys = append(c.AlipayKeys, secret)
+		case s.Field == fetched:
+			c.FetchKeys = true
+		case platform:
+			if c.PlatformKeys == nil {
+				c.PlatformKeys = map[string]sign.Secret{}
+			}
+			if _, newer := c.PlatformKeys[id]; !newer {
+				c.PlatformKeys[id] = secret
 			}
 		}
 	}
@@ -256,25 +258,20 @@ func show(out *client.Account, s *registry.Secret, text string) {
 		out.Former = append(out.Former, client.FormerKey{Field: s.Field, Key: text})
 		return
 	}
-	switch s.Field {
-	case privateKey:
-		out.PrivateKey = text
-	case apiV3Key:
+	for _, one := range singles {
+		if s.Field == one.field {
+			*one.given(&out.AccountKeys) = text
+		}
+	}
+	switch id, platform := strings.CutPrefix(s.Field, platformKey); {
+	case s.Field == apiV3Key:
 		out.APIv3Key = text
-	case alipayPublicKeys:
+	case s.Field == alipayPublicKeys:
 		out.AlipayPublicKeys = append(out.AlipayPublicKeys, text)
-	case appAuthToken:
-		out.AppAuthToken = text
-	case certificate:
-		out.Certificate = text
-	case appCertificate:
-		out.AppCertificate = text
-	case rootCertificates:
-		out.RootCertificates = text
-	default:
+	case platform:
 		if out.PlatformKeys == nil {
 			out.PlatformKeys = map[string]string{}
 		}
-		out.PlatformKeys[strings.TrimPrefix(s.Field, platformKey)] = text
+		out.PlatformKeys[id] = text
 	}
 }

@@ -43,7 +43,7 @@ func expiring(r *Rule, credentials []Credential, now time.Time) map[string]readi
 	return readings
 }
 
-// named is the subject of the alarm about one time before the end of a credential.
+// named returns the subject of the alarm that is raised within that time before the end of a credential.
 func named(credential string, within time.Duration) string {
 	return credential + "/" + strconv.Itoa(int(within/day))
 }

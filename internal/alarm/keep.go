@@ -1,6 +1,7 @@
 package alarm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ const kind = "alarm"
 // Keep is how long an ended alarm is kept.
 const Keep = 24 * time.Hour
 
+// pageSize is the number of alarms that are deleted at once.
 const pageSize = 200
 
 // A Store keeps the alarms; every [store.Store] is one.
@@ -48,10 +50,8 @@ func List(ctx context.Context, s Store) ([]Alarm, error) {
 			return -1
 		case b.Raised() && !a.Raised():
 			return 1
-		case !a.Since.Equal(b.Since):
-			return b.Since.Compare(a.Since)
 		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(b.Since.Compare(a.Since), strings.Compare(a.ID, b.ID))
 	})
 	return alarms, nil
 }
@@ -59,23 +59,17 @@ func List(ctx context.Context, s Store) ([]Alarm, error) {
 // load reads all alarms, by their ids. An alarm that cannot be read does not stop the others.
 func load(ctx context.Context, s Store) (map[string]*kept, error) {
 	all := map[string]*kept{}
-	for after := ""; ; {
-		docs, err := s.Docs(ctx, store.DocFilter{Kind: kind, After: after}, pageSize)
+	for d, err := range store.EachDoc(ctx, s, kind, "") {
 		if err != nil {
 			return nil, fmt.Errorf("read alarms: %w", err)
 		}
-		for _, d := range docs {
-			k := &kept{value: d.Value}
-			if k.err = json.Unmarshal(d.Value, &k.Alarm); k.err != nil {
-				k.Alarm = Alarm{ID: d.Name}
-			}
-			all[d.Name] = k
-			after = d.Name
+		k := &kept{value: d.Value}
+		if k.err = json.Unmarshal(d.Value, &k.Alarm); k.err != nil {
+			k.Alarm = Alarm{ID: d.Name}
 		}
-		if len(docs) < pageSize {
-			return all, nil
-		}
+		all[d.Name] = k
 	}
+	return all, nil
 }
 
 // raised reports whether the alarm is raised. An alarm that cannot be read counts as ended, so its

@@ -36,7 +36,7 @@ func (r *run) internet() {
 	bare.report(r, "net/http: ")
 }
 
-// A trip is what one client did to the hosts, after its first requests to each.
+// A trip is the measured load of one client on the hosts, without its first request to each host.
 type trip struct {
 	due, arrived int       // at healthy hosts
 	late         durations // of those that arrived
@@ -61,7 +61,8 @@ func (t *trip) report(r *run, who string) (p50, p99 *Figure) {
 	return r.percentiles(who+"arrival after due", t.late)
 }
 
-// A journey is the plan of a trip: one task to each host, then others that are due at random, to each host as many.
+// A journey is the plan of a trip: one task for each host, then tasks that are due at random times, equally many for each
+// host.
 type journey struct {
 	from      time.Time // when the first task is due
 	begin     time.Time // when tasks begin to be due at random

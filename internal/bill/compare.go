@@ -311,7 +311,7 @@ func (c *comparison) readDecided(decided iter.Seq2[Decided, error]) error {
 	return nil
 }
 
-// numbered returns an item as the bill names it.
+// numbered returns an item under the number that the bill has: a fund flow bill names a refund by its own number alone.
 func (c *comparison) numbered(d Decided) Decided {
 	if c.Received && d.RefundNo != "" {
 		d.ChannelOrderNo = ""

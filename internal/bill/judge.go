@@ -50,7 +50,7 @@ func (g *group) add(value []byte) (err error) {
 	return err
 }
 
-// A verdict is what came of one order.
+// A verdict is the result of comparing one order.
 type verdict struct {
 	account                    string
 	differences                []Difference
@@ -100,8 +100,8 @@ func (g *group) judge(o *Options) verdict {
 	return v
 }
 
-// once removes items that came a second time, of which one that is paid is kept, and sorts the others:
-// paid ones first. The result does not depend on the order of the input.
+// once keeps one of several items with the same task and refund: a paid one if there is any. It sorts paid items to the
+// front. The result does not depend on the order of the input.
 func once(items []Decided) []Decided {
 	paidFirst := func(a, b Decided) int { return cmp.Compare(rank(a.Paid), rank(b.Paid)) }
 	byID := func(a, b Decided) int {

@@ -46,30 +46,26 @@ type Channel struct {
 }
 
 var wechatFields = []field[Channel]{
-	{name: "kind", set: channelKind},
-	{name: "url", set: func(c *Channel, s string) error { return target(&c.URL, s) }},
-	{name: "mch_id", set: func(c *Channel, s string) error { return filled(&c.MchID, s) }},
-	{name: "sub_mch_id", set: func(c *Channel, s string) error { return filled(&c.SubMchID, s) }},
-	{name: "serial", set: func(c *Channel, s string) error { return filled(&c.Serial, s) }},
-	{name: "app_id", set: func(c *Channel, s string) error { return filled(&c.AppID, s) }},
-	{name: "private_key", read: readPrivateKey},
-	{name: "api_v3_key", read: func(r *reader, path string, n ast.Node, c *Channel) { c.APIv3Keys = r.oneOrMore(n, path) }},
+	kindField, urlField,
+	textField("mch_id", func(c *Channel) *string { return &c.MchID }),
+	textField("sub_mch_id", func(c *Channel) *string { return &c.SubMchID }),
+	textField("serial", func(c *Channel) *string { return &c.Serial }),
+	textField("app_id", func(c *Channel) *string { return &c.AppID }),
+	secretField("private_key", func(c *Channel) *sign.Secret { return &c.PrivateKey }),
+	secretsField("api_v3_key", func(c *Channel) *[]sign.Secret { return &c.APIv3Keys }),
 	{name: "platform_keys", read: readPlatformKeys},
-	{name: "certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.Certificate = r.secret(n, path) }},
+	secretField("certificate", func(c *Channel) *sign.Secret { return &c.Certificate }),
 }
 
 var alipayFields = []field[Channel]{
-	{name: "kind", set: channelKind},
-	{name: "url", set: func(c *Channel, s string) error { return target(&c.URL, s) }},
-	{name: "app_id", set: func(c *Channel, s string) error { return filled(&c.AppID, s) }},
-	{name: "app_auth_token", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AuthToken = r.secret(n, path) }},
-	{name: "private_key", read: readPrivateKey},
-	{name: "alipay_public_keys", read: func(r *reader, path string, n ast.Node, c *Channel) {
-		c.AlipayKeys = r.secrets(n, path)
-	}},
-	{name: "app_certificate", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AppCertificate = r.secret(n, path) }},
-	{name: "root_certificates", read: func(r *reader, path string, n ast.Node, c *Channel) { c.RootCertificates = r.secret(n, path) }},
-	{name: "seller_id", set: func(c *Channel, s string) error { return filled(&c.SellerID, s) }},
+	kindField, urlField,
+	textField("app_id", func(c *Channel) *string { return &c.AppID }),
+	secretField("app_auth_token", func(c *Channel) *sign.Secret { return &c.AuthToken }),
+	secretField("private_key", func(c *Channel) *sign.Secret { return &c.PrivateKey }),
+	{name: "alipay_public_keys", read: func(r *reader, path string, n ast.Node, c *Channel) { c.AlipayKeys = r.secrets(n, path) }},
+	secretField("app_certificate", func(c *Channel) *sign.Secret { return &c.AppCertificate }),
+	secretField("root_certificates", func(c *Channel) *sign.Secret { return &c.RootCertificates }),
+	textField("seller_id", func(c *Channel) *string { return &c.SellerID }),
 }
 
 // readPlatformKeys reads the word fetch, or keys by their serial numbers and ids. Among the keys,
@@ -93,10 +89,6 @@ func readPlatformKeys(r *reader, path string, n ast.Node, c *Channel) {
 		}
 		c.PlatformKeys[e.name] = r.secret(e.value, e.at)
 	}
-}
-
-func channelKind(c *Channel, s string) error {
-	return choice(&c.Kind, s, channelKinds...)
 }
 
 // readChannel reads an account at a channel; its kind decides which fields it has.
@@ -137,8 +129,6 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 			checkProvider(c, need)
 			return
 		}
-		fill(r, n, path, slices.Concat([]field[Channel]{{name: "kind", set: channelKind}}, of), c)
+		fill(r, n, path, slices.Concat([]field[Channel]{kindField}, of), c)
 	}
 }
-
-func readPrivateKey(r *reader, path string, n ast.Node, c *Channel) { c.PrivateKey = r.secret(n, path) }

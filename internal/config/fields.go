@@ -29,9 +29,7 @@ var configFields = []field[Config]{
 	{name: "store", set: func(c *Config, s string) error { return store(&c.Store, s) }},
 	{name: "advertise", set: func(c *Config, s string) error { return reachable(&c.Advertise, s) }},
 	{name: "node", set: func(c *Config, s string) error { return name(&c.Node, s) }},
-	{name: "trusted_proxies",
-		set:  func(c *Config, s string) error { return setPrefixes(&c.TrustedProxies, s) },
-		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.TrustedProxies) }},
+	prefixesField("trusted_proxies", func(c *Config) *[]netip.Prefix { return &c.TrustedProxies }),
 	{name: "public_url", set: func(c *Config, s string) error { return origin(&c.PublicURL, s) }},
 	{name: "console.name", set: func(c *Config, s string) error { return title(&c.Console.Name, s) }},
 	{name: "console.colour", set: func(c *Config, s string) error { return colour(&c.Console.Colour, s) }},
@@ -62,12 +60,8 @@ var configFields = []field[Config]{
 	{name: "retention.failed", set: func(c *Config, s string) error { return atLeast(&c.Retention.Failed, s, time.Second) }},
 	{name: "retention.cancelled", set: func(c *Config, s string) error { return atLeast(&c.Retention.Cancelled, s, time.Second) }},
 	{name: "egress.allow_private", set: func(c *Config, s string) error { return boolean(&c.Egress.AllowPrivate, s) }},
-	{name: "egress.allow",
-		set:  func(c *Config, s string) error { return setPrefixes(&c.Egress.Allow, s) },
-		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.Egress.Allow) }},
-	{name: "egress.deny",
-		set:  func(c *Config, s string) error { return setPrefixes(&c.Egress.Deny, s) },
-		read: func(r *reader, path string, n ast.Node, c *Config) { readPrefixes(r, path, n, &c.Egress.Deny) }},
+	prefixesField("egress.allow", func(c *Config) *[]netip.Prefix { return &c.Egress.Allow }),
+	prefixesField("egress.deny", func(c *Config) *[]netip.Prefix { return &c.Egress.Deny }),
 	{name: "egress.https_only", set: func(c *Config, s string) error { return boolean(&c.Egress.HTTPSOnly, s) }},
 	{name: "egress.proxy", set: func(c *Config, s string) error { return proxy(&c.Egress.Proxy, s) }},
 }
@@ -76,31 +70,36 @@ var configFields = []field[Config]{
 // eighths of the mark before new tasks are accepted.
 const leastHeap = 64 << 20
 
+// The fields that queues of several kinds have.
+var (
+	kindOfQueue      = field[Queue]{name: "kind", set: func(q *Queue, s string) error { return kind(&q.Kind, s) }}
+	scheduleField    = field[Queue]{name: "schedule", set: func(q *Queue, s string) error { return compiled(&q.Schedule, s, schedule.Parse) }}
+	timeoutField     = field[Queue]{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }}
+	concurrencyField = field[Queue]{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }}
+	rateField        = field[Queue]{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }}
+	traceField       = field[Queue]{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }}
+	signField        = field[Queue]{name: "sign", read: readSign}
+	channelField     = field[Queue]{name: "channel", read: readChannel}
+	queryField       = field[Queue]{name: "query", read: requestField(func(q *Queue) *Request { return &q.Order.Query })}
+	aboutField       = field[Queue]{name: "about", set: func(q *Queue, s string) error { return compiled(&q.Order.About, s, rule.CompileValue) }}
+	thenField        = field[Queue]{name: "then", read: readThen}
+)
+
+// queueFields are the fields of a queue of kind notify.
 var queueFields = []field[Queue]{
-	{name: "kind", set: func(q *Queue, s string) error { return kind(&q.Kind, s) }},
-	{name: "schedule", set: func(q *Queue, s string) error {
-		q.Schedule = s
-		_, err := schedule.Parse(s)
-		return err
-	}},
-	{name: "success", set: func(q *Queue, s string) error {
-		q.Success = s
-		_, err := rule.Compile(s)
-		return err
-	}},
-	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }},
+	kindOfQueue, scheduleField,
+	{name: "success", set: func(q *Queue, s string) error { return compiled(&q.Success, s, rule.Compile) }},
+	timeoutField,
 	{name: "max_age", set: func(q *Queue, s string) error { return atLeast(&q.MaxAge, s, time.Second) }},
 	{name: "url", read: readRecipient},
 	{name: "require_merchant_url", set: func(q *Queue, s string) error { return boolean(&q.RequireMerchantURL, s) }},
 	{name: "connections", read: readQueueConnections},
 	{name: "delay", set: func(q *Queue, s string) error { return atLeast(&q.Delay, s, 0) }},
-	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
-	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
+	concurrencyField, rateField,
 	{name: "per_endpoint.concurrency", set: func(q *Queue, s string) error { return limit(&q.PerEndpoint.Concurrency, s) }},
 	{name: "per_endpoint.rate", set: func(q *Queue, s string) error { return rate(&q.PerEndpoint.Rate, s) }},
-	{name: "event_json", set: func(q *Queue, s string) error { return eventJSON(&q.EventJSON, s) }},
-	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
-	{name: "sign", read: readSign},
+	{name: "event_json", set: func(q *Queue, s string) error { return compiled(&q.EventJSON, s, rule.CompileValue) }},
+	traceField, signField,
 }
 
 var signFields = []field[sign.Config]{
@@ -346,26 +345,27 @@ func proxy(to *string, s string) error {
 	return nil
 }
 
-// readPrefixes replaces a list of address ranges.
-func readPrefixes(r *reader, path string, n ast.Node, to *[]netip.Prefix) {
-	*to = nil
-	for e, text := range r.texts(r.elements(n, path)) {
-		if err := appendPrefix(to, text); err != nil {
-			r.note(e.value, e.at, err.Error())
+// prefixesField reads a list of address ranges: of a file, or with commas.
+func prefixesField(name string, of func(*Config) *[]netip.Prefix) field[Config] {
+	return field[Config]{name: name, set: func(c *Config, s string) error {
+		to := of(c)
+		*to = nil
+		var errs []error
+		for part := range strings.SplitSeq(s, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				errs = append(errs, appendPrefix(to, part))
+			}
 		}
-	}
-}
-
-// setPrefixes reads the list from an environment variable, with commas.
-func setPrefixes(to *[]netip.Prefix, s string) error {
-	*to = nil
-	var errs []error
-	for part := range strings.SplitSeq(s, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			errs = append(errs, appendPrefix(to, part))
+		return errors.Join(errs...)
+	}, read: func(r *reader, path string, n ast.Node, c *Config) {
+		to := of(c)
+		*to = nil
+		for e, text := range r.texts(r.elements(n, path)) {
+			if err := appendPrefix(to, text); err != nil {
+				r.note(e.value, e.at, err.Error())
+			}
 		}
-	}
-	return errors.Join(errs...)
+	}}
 }
 
 func appendPrefix(to *[]netip.Prefix, s string) error {
@@ -383,7 +383,6 @@ func appendPrefix(to *[]netip.Prefix, s string) error {
 	return nil
 }
 
-// origin reads the address of a server: only scheme and host.
 // title reads a name that stands at the top of pages.
 func title(to *string, s string) error {
 	*to = strings.TrimSpace(s)
@@ -401,6 +400,7 @@ func colour(to *string, s string) error {
 	return nil
 }
 
+// origin reads the address of a server: only scheme and host.
 func origin(to *string, s string) error {
 	*to = strings.TrimSuffix(s, "/")
 	if s == "" {

@@ -26,16 +26,8 @@ var noticeAnswerFields = []field[NoticeAnswer]{
 var noticeFields = []field[Notice]{
 	{name: "verify", read: readVerify},
 	{name: "items", set: func(to *Notice, s string) error { return filled(&to.Items, s) }},
-	{name: "order", set: func(to *Notice, s string) error {
-		to.Order = s
-		_, err := rule.CompileValue(s)
-		return err
-	}},
-	{name: "state", set: func(to *Notice, s string) error {
-		to.State = s
-		_, err := states.CompileQueryValue(s)
-		return err
-	}},
+	{name: "order", set: func(to *Notice, s string) error { return compiled(&to.Order, s, rule.CompileValue) }},
+	{name: "state", set: func(to *Notice, s string) error { return compiled(&to.State, s, states.CompileQueryValue) }},
 	{name: "states", read: func(r *reader, path string, n ast.Node, to *Notice) {
 		var q Queue
 		readReadings(r, path, n, &q, &q.Order.States, compiles(states.CompileQuery), compiles(states.CompileQueryRules))

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/bellmanhq/bellman/rule"
 )
 
 // OnEnd names the queues that get completion events, by end state; empty: none.
@@ -31,12 +29,6 @@ var onEndFields = []field[Queue]{
 	{name: "on_end.cancelled", set: func(q *Queue, s string) error { return name(&q.OnEnd.Cancelled, s) }},
 }
 
-func eventJSON(to *string, s string) error {
-	*to = s
-	_, err := rule.CompileValue(s)
-	return err
-}
-
 // checkOnEnd reports each on_end whose queue does not exist or cannot send, and circles of queues.
 func checkOnEnd(r *reader, path string, queues []Queue) {
 	next := map[string][]string{}
@@ -48,17 +40,16 @@ func checkOnEnd(r *reader, path string, queues []Queue) {
 	for _, q := range queues {
 		for state, to := range q.OnEnd.Each() {
 			at := within(within(within(path, q.Name), "on_end"), state)
-			note := func(text string) { r.problems = append(r.problems, r.places[at].problem(at, text)) }
 			if wrong := notNotify(queues, to, "a result"); wrong != "" {
-				note(wrong)
+				r.noteAt(at, wrong)
 			} else if circle := round(next, []string{q.Name, to}); circle != nil {
-				note(fmt.Sprintf("goes round, so that each result has a result: %s: want a queue whose on_end leads nowhere back", strings.Join(circle, " → ")))
+				r.noteAt(at, fmt.Sprintf("goes round, so that each result has a result: %s: want a queue whose on_end leads nowhere back", strings.Join(circle, " → ")))
 			}
 		}
 	}
 }
 
-// round returns the path on which the last queue of way leads back to the first; nil: it does not.
+// round returns a path of queues that begins with way and ends at its first queue; nil: there is none.
 func round(next map[string][]string, way []string) []string {
 	last := way[len(way)-1]
 	if last == way[0] {

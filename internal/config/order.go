@@ -11,11 +11,9 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/order/gateway"
 	"github.com/bellmanhq/bellman/order/states"
-	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -107,9 +105,7 @@ func (o *Order) defaults(stated map[string]bool) {
 
 // orderFields are the fields of a queue of kind order.
 var orderFields = []field[Queue]{
-	{name: "kind", set: func(q *Queue, s string) error { return kind(&q.Kind, s) }},
-	{name: "channel", read: readChannel},
-	{name: "query", read: requestField(func(q *Queue) *Request { return &q.Order.Query })},
+	kindOfQueue, channelField, queryField,
 	{name: "close", read: requestField(func(q *Queue) *Request { return &q.Order.Close })},
 	{name: "reverse", read: requestField(func(q *Queue) *Request { return &q.Order.Reverse })},
 	{name: "states", read: func(r *reader, path string, n ast.Node, q *Queue) {
@@ -118,22 +114,13 @@ var orderFields = []field[Queue]{
 	{name: "close_states", read: func(r *reader, path string, n ast.Node, q *Queue) {
 		readReadings(r, path, n, q, &q.Order.CloseStates, compiles(states.CompileClose), compiles(states.CompileCloseRules))
 	}},
-	{name: "about", set: func(q *Queue, s string) error {
-		q.Order.About = s
-		_, err := rule.CompileValue(s)
-		return err
-	}},
-	{name: "schedule", set: func(q *Queue, s string) error {
-		q.Schedule = s
-		_, err := schedule.Parse(s)
-		return err
-	}},
+	aboutField, scheduleField,
 	{name: "notice", read: readNotice},
 	{name: "reconcile.at", set: func(q *Queue, s string) error { return q.Order.reconcile().at(s) }},
 	{name: "reconcile.alarm", set: func(q *Queue, s string) error { return name(&q.Order.reconcile().Alarm, s) }},
 	{name: "reconcile.refunds", set: func(q *Queue, s string) error { return boolean(&q.Order.reconcile().Refunds, s) }},
 	{name: "reconcile.fund_flow", set: func(q *Queue, s string) error { return boolean(&q.Order.reconcile().FundFlow, s) }},
-	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
+	traceField,
 	{name: "expires", set: func(q *Queue, s string) error { return atLeast(&q.Order.Expires, s, time.Second) }},
 	{name: "grace", set: func(q *Queue, s string) error { return atLeast(&q.Order.Grace, s, 0) }},
 	{name: "on_exhausted", set: func(q *Queue, s string) error {
@@ -141,20 +128,12 @@ var orderFields = []field[Queue]{
 	}},
 	{name: "min_close_age", set: func(q *Queue, s string) error { return atLeast(&q.Order.MinCloseAge, s, 0) }},
 	{name: "min_reverse_age", set: func(q *Queue, s string) error { return atLeast(&q.Order.MinReverseAge, s, 0) }},
-	{name: "confirm", set: func(q *Queue, s string) error {
-		q.Order.Confirm = s
-		_, err := schedule.Parse(s)
-		return err
-	}},
+	{name: "confirm", set: func(q *Queue, s string) error { return compiled(&q.Order.Confirm, s, schedule.Parse) }},
 	{name: "late_watch", set: func(q *Queue, s string) error { return atLeast(&q.Order.LateWatch, s, 0) }},
 	{name: "give_up", set: func(q *Queue, s string) error { return atLeast(&q.Order.GiveUp, s, time.Second) }},
 	{name: "channel_expiry", set: func(q *Queue, s string) error { return boolean(&q.Order.ChannelExpiry, s) }},
 	{name: "code_life", set: func(q *Queue, s string) error { return atLeast(&q.Order.CodeLife, s, 0) }},
-	{name: "then", read: readThen},
-	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
-	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }},
-	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
-	{name: "sign", read: readSign},
+	thenField, rateField, timeoutField, concurrencyField, signField,
 }
 
 var requestFields = []field[Request]{
@@ -200,6 +179,12 @@ func readReadings(r *reader, path string, n ast.Node, q *Queue, to *Readings, pr
 	if err != nil && len(r.problems) == noted {
 		r.note(n, path, err.Error())
 	}
+}
+
+// compiled keeps a text, and returns the error if it does not compile.
+func compiled[Out any](to *string, s string, compile func(string) (Out, error)) error {
+	*to = s
+	return compiles(compile)(s)
 }
 
 // compiles reports only whether a text compiles.
@@ -265,10 +250,11 @@ func (r *reader) noteRequest(n ast.Node, path, text string) {
 		r.note(n, path, text)
 		return
 	}
-	r.problems = append(r.problems, r.places[at].problem(at, text))
+	r.noteAt(at, text)
 }
 
-// readable returns a request without secret headers, for a check that opens nothing.
+// readable returns a request whose headers from env: and file: are replaced by a letter, so that a check need not read
+// them.
 func readable(r Request) Request {
 	r.Headers = maps.Clone(r.Headers)
 	for name, value := range r.Headers {

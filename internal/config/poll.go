@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order/gateway"
 	"github.com/bellmanhq/bellman/order/states"
-	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -26,29 +23,12 @@ const defaultPoll = "wechat_refund"
 
 // pollFields are the fields of a queue of kind poll.
 var pollFields = []field[Queue]{
-	{name: "kind", set: func(q *Queue, s string) error { return kind(&q.Kind, s) }},
-	{name: "channel", read: readChannel},
-	{name: "query", read: requestField(func(q *Queue) *Request { return &q.Order.Query })},
+	kindOfQueue, channelField, queryField,
 	{name: "request", read: readPollRequest},
 	{name: "states", read: func(r *reader, path string, n ast.Node, q *Queue) {
 		readReadings(r, path, n, q, &q.Order.States, compiles(states.CompilePoll), compiles(states.CompilePollRules))
 	}},
-	{name: "about", set: func(q *Queue, s string) error {
-		q.Order.About = s
-		_, err := rule.CompileValue(s)
-		return err
-	}},
-	{name: "schedule", set: func(q *Queue, s string) error {
-		q.Schedule = s
-		_, err := schedule.Parse(s)
-		return err
-	}},
-	{name: "propagate_trace", set: func(q *Queue, s string) error { return boolean(&q.PropagateTrace, s) }},
-	{name: "then", read: readThen},
-	{name: "rate", set: func(q *Queue, s string) error { return rate(&q.Rate, s) }},
-	{name: "timeout", set: func(q *Queue, s string) error { return duration(&q.Timeout, s, time.Millisecond, bellman.MaxTimeout) }},
-	{name: "concurrency", set: func(q *Queue, s string) error { return limit(&q.Concurrency, s) }},
-	{name: "sign", read: readSign},
+	aboutField, scheduleField, traceField, thenField, rateField, timeoutField, concurrencyField, signField,
 }
 
 // pollChannelFields are the fields of a channel that only a queue of kind poll has.

@@ -106,7 +106,7 @@ func (c *Config) Refused(at string, err error) (ps Problems) {
 	return ps
 }
 
-// refused returns a problem of a field that may have no place of its own, but is part of one that has.
+// refused returns a problem of a field, at the place of the field or else of the nearest field around it.
 func (c *Config) refused(field, text string, why error) Problem {
 	field, text = locate(c.places, field, text)
 	if single, first := strings.CutSuffix(field, "[0]"); first { // a list of one may be written without brackets

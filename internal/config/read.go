@@ -287,6 +287,11 @@ func (r *reader) note(n ast.Node, path, text string) {
 	r.problems = append(r.problems, r.place(n).problem(path, text))
 }
 
+// noteAt reports a problem at the place where a setting was read.
+func (r *reader) noteAt(path, text string) {
+	r.problems = append(r.problems, r.places[path].problem(path, text))
+}
+
 // place returns the position of a node.
 func (r *reader) place(n ast.Node) place {
 	switch m := n.(type) {

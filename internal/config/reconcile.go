@@ -65,7 +65,7 @@ func checkReconcileAlarms(r *reader, path string, queues []Queue) {
 		}
 		at := within(within(within(path, q.Name), "reconcile"), "alarm")
 		if wrong := notNotify(queues, q.Order.Reconcile.Alarm, "an alarm"); wrong != "" {
-			r.problems = append(r.problems, r.places[at].problem(at, wrong))
+			r.noteAt(at, wrong)
 		}
 	}
 }

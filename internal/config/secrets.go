@@ -2,8 +2,6 @@ package config
 
 import (
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/registry"
 )
 
 // A keptSecret is a secret outside the configuration, and the place that names it.
@@ -199,15 +198,8 @@ func masterKey(text string) error {
 
 // wholeMasterKey returns the mistake in a master key itself.
 func wholeMasterKey(text string) error {
-	const size = 32
-	text = strings.TrimSpace(text)
-	if key, err := hex.DecodeString(text); err == nil && len(key) == size {
-		return nil
+	if _, err := registry.ParseMaster(text); err != nil {
+		return errors.New("is no master key: want env:NAME or file:PATH of " + strings.TrimPrefix(registry.WantMaster, "want "))
 	}
-	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
-		if key, err := encoding.Strict().DecodeString(text); err == nil && len(key) == size {
-			return nil
-		}
-	}
-	return errors.New("is no master key: want env:NAME or file:PATH of 32 random bytes in base64 or 64 hexadecimal digits, as `openssl rand -base64 32` writes them")
+	return nil
 }

@@ -245,16 +245,3 @@ func (c *Config) checkStore(fits func(StoreURL) error) error {
 	}
 	return nil
 }
-
-// CheckPrograms returns Problems for channels that are Go code, which only a program with
-// server.Options.Channels has.
-func (c *Config) CheckPrograms() error {
-	var ps Problems
-	for _, q := range c.Queues {
-		if q.Order.Channel.Kind == "program" {
-			at := "queues." + q.Name + ".channel.kind"
-			ps = append(ps, c.places[at].problem(at, "program is a channel in Go: bellman serve refuses the queue, and a program with server.Options.Channels runs it"))
-		}
-	}
-	return ps.Err()
-}

@@ -243,8 +243,8 @@ func readTemplate(r *reader, path string, n ast.Node) *order.Template {
 			at = within(within(path, "fields"), name)
 		}
 	}
-	if place, there := r.places[at]; there {
-		r.problems = append(r.problems, place.problem(at, text))
+	if _, there := r.places[at]; there {
+		r.noteAt(at, text)
 	} else {
 		r.note(n, at, text)
 	}
@@ -270,7 +270,7 @@ func checkThen(r *reader, path string, queues []Queue) {
 					wrong = noRefund(queues, to.Queue, payment)
 				}
 				if wrong != "" {
-					r.problems = append(r.problems, r.places[at].problem(at, wrong))
+					r.noteAt(at, wrong)
 				}
 			}
 		}

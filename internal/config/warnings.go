@@ -23,8 +23,22 @@ func (c *Config) Warnings() error {
 	return append(ps, c.apart()...).Err()
 }
 
-// apart warns of the first queue that keeps the limits of merchants from holding for a cluster: with a limit of its own
-// it sends from other nodes than another queue (docs/decisions/common-parts-over-parts-of-each-queue.md).
+// CheckPrograms returns Problems for channels that are Go code, which only a program with
+// server.Options.Channels has.
+func (c *Config) CheckPrograms() error {
+	var ps Problems
+	for _, q := range c.Queues {
+		if q.Order.Channel.Kind == "program" {
+			at := "queues." + q.Name + ".channel.kind"
+			ps = append(ps, c.places[at].problem(at, "program is a channel in Go: bellman serve refuses the queue, and a program with server.Options.Channels runs it"))
+		}
+	}
+	return ps.Err()
+}
+
+// apart warns about a queue of kind notify with a concurrency or rate of its own beside another such queue in a cluster.
+// The two queues may send to one merchant from different nodes, and each then applies the merchant's limits by itself
+// (docs/decisions/common-parts-over-parts-of-each-queue.md).
 func (c *Config) apart() Problems {
 	if at, err := ParseStore(c.Store); err != nil || at.Kind == Pebble {
 		return nil // one process has all limits

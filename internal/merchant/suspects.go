@@ -1,6 +1,7 @@
 package merchant
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -83,10 +84,7 @@ func (s *Suspects) all(now time.Time) (all []figures.FailingMerchant) {
 		}
 	}
 	slices.SortFunc(all, func(a, b figures.FailingMerchant) int {
-		if c := a.Since.Compare(b.Since); c != 0 {
-			return c
-		}
-		return strings.Compare(a.MerchantNo, b.MerchantNo)
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.MerchantNo, b.MerchantNo))
 	})
 	return all
 }

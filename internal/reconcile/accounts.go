@@ -186,8 +186,8 @@ func (w *writer) each(ctx context.Context, q *Queue, accounts []Account) (failur
 	return failures, err
 }
 
-// withoutBefore compares those of failed bills again that lack nothing but the bill of the day before. It returns the
-// others, and those that fail again.
+// withoutBefore compares failed bills again that lack only the bill of the day before. It returns the other failures, and
+// those of the second try.
 func (w *writer) withoutBefore(ctx context.Context, q *Queue, bills []bill.Bill, failed []bill.Failure, lacks map[string]bool) (left []bill.Failure, err error) {
 	var again []bill.Bill
 	for _, f := range failed {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/bellmanhq/bellman"
@@ -64,7 +63,7 @@ func parse(doc store.Doc) (*head, error) {
 
 // all reads all runs, in order of their dates.
 func (r *Runs) all(ctx context.Context) (heads []*head, err error) {
-	for doc, err := range r.docs(ctx, kind, "") {
+	for doc, err := range store.EachDoc(ctx, r.store, kind, "") {
 		if err != nil {
 			return nil, fmt.Errorf("read reconciliations: %w", err)
 		}
@@ -76,29 +75,6 @@ func (r *Runs) all(ctx context.Context) (heads []*head, err error) {
 		heads = append(heads, h)
 	}
 	return heads, nil
-}
-
-// docs yields the documents of a kind with names above after. It ends after an error.
-func (r *Runs) docs(ctx context.Context, kind, after string) iter.Seq2[store.Doc, error] {
-	const some = 50
-	return func(yield func(store.Doc, error) bool) {
-		for {
-			docs, err := r.store.Docs(ctx, store.DocFilter{Kind: kind, After: after}, some)
-			if err != nil {
-				yield(store.Doc{}, err)
-				return
-			}
-			for _, doc := range docs {
-				if !yield(doc, nil) {
-					return
-				}
-			}
-			if len(docs) < some {
-				return
-			}
-			after = docs[len(docs)-1].Name
-		}
-	}
 }
 
 func pageName(id, token string, page int) string { return fmt.Sprintf("%s/%s/%05d", id, token, page) }
@@ -168,7 +144,7 @@ func (r *Runs) clean(ctx context.Context, id, token string) error {
 		gone = nil
 		return err
 	}
-	for doc, err := range r.docs(ctx, pageKind, id+"/") {
+	for doc, err := range store.EachDoc(ctx, r.store, pageKind, id+"/") {
 		if err != nil {
 			return err
 		}

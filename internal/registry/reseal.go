@@ -115,19 +115,13 @@ func (r *Registry[T, P, K]) reseal(h *Head) (resealed bool, err error) {
 
 // mastersInUse returns the ids of the master keys under which secrets may be sealed.
 func (r *Registry[T, P, K]) mastersInUse(ctx context.Context) (ids []string, err error) {
-	for after := ""; ; {
-		docs, err := r.store.Docs(ctx, store.DocFilter{Kind: r.kind.masterKind(), After: after}, pageSize)
+	for d, err := range store.EachDoc(ctx, r.store, r.kind.masterKind(), "") {
 		if err != nil {
 			return nil, fmt.Errorf("read which master keys are in use: %w", err)
 		}
-		for _, d := range docs {
-			ids = append(ids, d.Name)
-		}
-		if len(docs) < pageSize {
-			return ids, nil
-		}
-		after = docs[len(docs)-1].Name
+		ids = append(ids, d.Name)
 	}
+	return ids, nil
 }
 
 // Ready returns nil if every stored secret can be opened, as far as the ids of the master keys tell. Otherwise

@@ -83,32 +83,26 @@ func (r *Registry[T, P, K]) noteEnds(ctx context.Context) error {
 // sweep deletes the secrets that ended at or before a time. It returns the number of entries that lost
 // some. An entry that cannot be read is logged and skipped.
 func (r *Registry[T, P, K]) sweep(ctx context.Context, over time.Time) (entries int, err error) {
-	for after := ""; ; {
-		docs, err := r.store.Docs(ctx, store.DocFilter{Kind: r.kind.endKind(), After: after}, pageSize)
+	for d, err := range store.EachDoc(ctx, r.store, r.kind.endKind(), "") {
 		if err != nil {
 			return entries, fmt.Errorf("read when secrets end: %w", err)
 		}
-		for _, d := range docs {
-			if endOf(d.Name).After(over) { // the following ends are later
-				return entries, nil
-			}
-			after = d.Name
-			dropped := false
-			err := r.anew(func() (err error) {
-				dropped, err = r.drop(ctx, d.Name, over)
-				return err
-			})
-			if err != nil {
-				return entries, err
-			}
-			if dropped {
-				entries++
-			}
+		if endOf(d.Name).After(over) { // the following ends are later
+			break
 		}
-		if len(docs) < pageSize {
-			return entries, nil
+		dropped := false
+		err := r.anew(func() (err error) {
+			dropped, err = r.drop(ctx, d.Name, over)
+			return err
+		})
+		if err != nil {
+			return entries, err
+		}
+		if dropped {
+			entries++
 		}
 	}
+	return entries, nil
 }
 
 // drop deletes a note of an end, and the secrets of its entry that ended.

@@ -72,26 +72,19 @@ func (j *Jobs) doc(ctx context.Context, kind string, id bellman.ID) (store.Doc, 
 // all yields all jobs, the oldest first. It ends after an error.
 func (j *Jobs) all(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
-		for after := ""; ; {
-			docs, err := j.store.Docs(ctx, store.DocFilter{Kind: kind, After: after}, pageSize)
+		for doc, err := range store.EachDoc(ctx, j.store, kind, "") {
 			if err != nil {
 				yield(Job{}, fmt.Errorf("read bulk resends: %w", err))
 				return
 			}
-			for _, doc := range docs {
-				job, err := parse(doc)
-				if err != nil {
-					j.log.Error("a bulk resend cannot be read and is skipped", "resend", doc.Name, "err", err)
-					continue
-				}
-				if !yield(job, nil) {
-					return
-				}
+			job, err := parse(doc)
+			if err != nil {
+				j.log.Error("a bulk resend cannot be read and is skipped", "resend", doc.Name, "err", err)
+				continue
 			}
-			if len(docs) < pageSize {
+			if !yield(job, nil) {
 				return
 			}
-			after = docs[len(docs)-1].Name
 		}
 	}
 }

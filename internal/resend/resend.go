@@ -2,24 +2,23 @@
 // survives a restart works through them at a bounded rate.
 //
 // [Jobs.Count] says beforehand how many tasks that would be, [Jobs.Start] makes
-// the job durable, [Jobs.Run] does the work. What an attempt is, and what becomes
-// of a task after it, is the business of whoever resends one: see [Tasks].
+// the job durable, [Jobs.Run] does the work, and [Tasks] resends each task.
 //
 // # At least once
 //
-// A job goes through its tasks from the newest to the oldest, and saves how far
-// it came after each 100 tasks and at least every second, after the tasks and not
-// before them: what is lost by a crash is the memory of a resend, never a resend.
-// Up to about 130 tasks can stand between the last save and a crash. The next
-// process looks at these first: one that waits for an attempt by hand, or had one
-// since that save, is counted and not sent again. So a task is resent twice only
-// if its record is not there yet to say so.
+// A job goes through its tasks from the newest to the oldest. It saves its progress
+// after every 100 tasks and at least every second, and always after the tasks were
+// resent. A crash can therefore lose the record of a resend, but never a resend. Up
+// to about 130 tasks can be resent between the last save and a crash. The next
+// process looks at these tasks first. If a task waits for a manual attempt, or had
+// one since that save, the task is counted and not resent. A task is resent twice
+// only if its attempt was not recorded before the crash.
 //
 // # Several processes on one store
 //
-// One of them works on the jobs, as [Options].Leads says; all of them start, show
-// and cancel jobs. When another one leads, the one before saves how far it came,
-// and the next goes on from there within 10 s.
+// One process works on the jobs, as [Options].Leads says. Every process can start,
+// show and cancel jobs. When another process becomes the leader, the former one saves
+// its progress, and the new one continues within 10 s.
 package resend
 
 import (
