@@ -133,10 +133,12 @@ func text(a *Alarm) string {
 		case a.Value <= 0:
 			what = fmt.Sprintf("%s has expired, at %s: replace or remove it", a.Credential, local(a.Expires))
 		}
-	case OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction:
+	case OrderNeedsAction, AmountMismatch, LatePayment, PaymentWithoutOrder, PollNeedsAction:
 		what = fmt.Sprintf("more than %s cases of %s within an hour, which are not told one by one", count(a.Value), a.When)
 		if c := a.Affected; c != nil && c.RefNo != "" {
 			what = fmt.Sprintf("refund or transfer %s of order %s of merchant %s in queue %s is %s: %s", c.RefNo, c.OrderNo, c.MerchantNo, a.Queue, c.State, c.Why)
+		} else if c != nil && c.MerchantNo == "" {
+			what = fmt.Sprintf("order %s is not in queue %s: %s", c.OrderNo, a.Queue, c.Why)
 		} else if c != nil {
 			what = fmt.Sprintf("order %s of merchant %s in queue %s is %s: %s", c.OrderNo, c.MerchantNo, a.Queue, c.State, c.Why)
 		}
@@ -190,10 +192,12 @@ func textZH(a *Alarm, chinese func(string) string) string {
 		case a.Value <= 0:
 			what = fmt.Sprintf("%s 已于 %s 到期：请更换或删除", a.Credential, local(a.Expires))
 		}
-	case OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction:
+	case OrderNeedsAction, AmountMismatch, LatePayment, PaymentWithoutOrder, PollNeedsAction:
 		what = fmt.Sprintf("一小时内 %s 超过 %s 件，不再逐件告警", a.When, count(a.Value))
 		if c := a.Affected; c != nil && c.RefNo != "" {
 			what = fmt.Sprintf("队列 %s 中商户 %s 订单 %s 的退款或转账 %s 状态为 %s：%s", a.Queue, c.MerchantNo, c.OrderNo, c.RefNo, c.State, chinese(c.Why))
+		} else if c != nil && c.MerchantNo == "" {
+			what = fmt.Sprintf("队列 %s 中没有订单 %s：%s", a.Queue, c.OrderNo, chinese(c.Why))
 		} else if c != nil {
 			what = fmt.Sprintf("队列 %s 中商户 %s 的订单 %s 状态为 %s：%s", a.Queue, c.MerchantNo, c.OrderNo, c.State, chinese(c.Why))
 		}
