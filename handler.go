@@ -100,7 +100,8 @@ type Limiter interface {
 type Completer interface {
 	// Complete returns what follows from a completion at the time now. The task may be in
 	// any state. A verdict with Next Succeed or GiveUp ends the task if it is pending;
-	// with Again its state stays. Follow-up tasks are added in each case. An *Invalid or
+	// with Again its state stays. With Again and a Due, a task that has ended is attempted
+	// once then, and stays ended. Follow-up tasks are added in each case. An *Invalid or
 	// ErrConflict refuses the completion.
 	Complete(task *Task, c Completion, now time.Time) (Verdict, error)
 }

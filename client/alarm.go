@@ -8,7 +8,7 @@ import (
 // An AlarmRule is a condition that people want to know about.
 type AlarmRule struct {
 	Name  string  `json:"name" example:"notify-overdue"`
-	When  string  `json:"when" enum:"overdue,endpoint_failing,orders_unknown,tasks_failed,store_slow,overloaded,node_silent,credential_expires,order_decided_by_hand,order_needs_action,amount_mismatch,late_payment,poll_needs_action"`
+	When  string  `json:"when" enum:"overdue,endpoint_failing,orders_unknown,tasks_failed,store_slow,overloaded,node_silent,credential_expires,order_decided_by_hand,order_needs_action,amount_mismatch,late_payment,payment_without_order,poll_needs_action"`
 	Queue string  `json:"queue" doc:"The queue whose tasks count; empty: all queues."`
 	Above float64 `json:"above" doc:"Threshold: seconds for overdue and store_slow, otherwise a count."`
 	For   string  `json:"for" doc:"How long the condition must hold."`
@@ -49,7 +49,7 @@ type Decision struct {
 // An AlarmCase is an order, refund or transfer that needs a person.
 type AlarmCase struct {
 	Task       string `json:"task" format:"uuid"`
-	MerchantNo string `json:"merchant_no"`
+	MerchantNo string `json:"merchant_no" doc:"Empty: bellman has no such order."`
 	OrderNo    string `json:"order_no"`
 	RefNo      string `json:"ref_no,omitempty" doc:"Number of the refund or transfer; absent: it is an order."`
 	State      string `json:"state" doc:"The state of the order, refund or transfer."`

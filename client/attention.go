@@ -7,7 +7,7 @@ import (
 
 // An Attention is one thing that needs a person.
 type Attention struct {
-	Kind       string            `json:"kind" enum:"overloaded,store_slow,shards_unowned,node_gone,node_silent,node_clock,endpoint_failing,endpoint_throttled,endpoint_paused,merchant_failing,merchant_paused,queue_late,queue_paused,source_stopped,tasks_failed,orders_unknown,amount_mismatch,late_payment,duplicate_payment,poll_needs_action,bill_differs,bill_missing,credential_expires,notices_refused,alarm"`
+	Kind       string            `json:"kind" enum:"overloaded,store_slow,shards_unowned,node_gone,node_silent,node_clock,endpoint_failing,endpoint_throttled,endpoint_paused,merchant_failing,merchant_paused,queue_late,queue_paused,source_stopped,tasks_failed,orders_unknown,amount_mismatch,late_payment,duplicate_payment,payment_without_order,poll_needs_action,bill_differs,bill_missing,credential_expires,notices_refused,alarm"`
 	Name       string            `json:"name" doc:"What it is about: an endpoint, merchant, queue, node, source, credential, order or alarm; empty: the server as a whole."`
 	Queue      string            `json:"queue" doc:"Empty: no queue, or several."`
 	Since      *Time             `json:"since" format:"date-time" doc:"null: not known."`

@@ -256,7 +256,7 @@ type Because struct {
 // A CompleteTask ends a task as succeeded, because the answer came another way.
 type CompleteTask struct {
 	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Default callback."`
-	Outcome string `json:"outcome,omitempty" maxLength:"128" example:"PAID" doc:"The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE."`
+	Outcome string `json:"outcome,omitempty" maxLength:"128" example:"PAID" doc:"The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE. Without one for a notice that is held: a person has handled its payment."`
 
 	Taken json.RawMessage `json:"taken,omitempty" doc:"Order: an object with fields of the payment for the merchant's notification: transaction_id, amount (a whole number of the smallest unit), currency (ISO 4217), paid_at, and others. An order with an amount needs amount and currency here to become PAID."`
 }

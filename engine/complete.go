@@ -108,8 +108,8 @@ func (a *Admin) completeBy(completer bellman.Completer, c *store.Change, t *bell
 	return nil
 }
 
-// goOn moves the next scheduled attempt to the due time of a verdict, unless the task has ended or
-// the verdict has no due time. A pending manual attempt stays.
+// goOn moves the next scheduled attempt to the due time of a verdict, unless that has none. A task that
+// has ended gets one attempt then, as by Settle. A pending manual attempt stays.
 func goOn(st *bellman.Status, due, now time.Time) {
 	if due.IsZero() {
 		return
@@ -121,7 +121,9 @@ func goOn(st *bellman.Status, due, now time.Time) {
 		if !st.InDoubt() {
 			st.Phase = bellman.Waiting
 		}
-	case st.Before != nil && !st.Before.State.Ended():
+	case st.Before == nil:
+		request(st, bellman.BySettle, due)
+	case !st.Before.State.Ended():
 		before := *st.Before
 		before.Due = due
 		st.Before = &before

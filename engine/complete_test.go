@@ -75,6 +75,8 @@ func TestComplete(t *testing.T) {
 		{"in flight, and due", paid, nil, 10500 * time.Millisecond, "PAYING", nil, bellman.Succeeded, "paid", "paid", "", 15500 * time.Millisecond},
 		{"ended", paid, nil, time.Minute, "PAID", nil, bellman.Succeeded, "paid", "late", "late", 0},
 		{"ended, closed", paid, nil, time.Minute, "CLOSED", bellman.ErrConflict, bellman.Succeeded, "paid", "paid", "", 0},
+		{"ended, and due", paid, nil, time.Minute, "PAYING", nil, bellman.Succeeded, "paid", "paid", "", 65 * time.Second},
+		{"failed, and due", unpaid, nil, time.Minute, "PAYING", nil, bellman.Failed, "attempts_used_up", "paying", "", 65 * time.Second},
 		{"ended, being asked again", paid, func(e *engine.Engine, ctx context.Context, id bellman.ID) error {
 			_, err := e.Resend(ctx, id, engine.ResendOnce, by)
 			return err

@@ -20,6 +20,7 @@ type Notice struct {
 	OrderNo string   // the channel's order number (out_trade_no); empty for a transfer
 	RefNo   string   // the number of the refund or transfer; empty for a payment
 	Reading Reading  // of a payment; QueryError: the notice does not decide, and causes a query
+	Outcome string   // of a refund or transfer: DONE or FAILED_THERE; empty: the notice does not say that it ended
 	Answer  Answer   // the decrypted content as Body, for rules, the log and pages
 	Taken   Taken    // of a payment: the fields that a query's answer has
 	Err     error    // why this item cannot be used, although the notice is the channel's; nil: it can

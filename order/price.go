@@ -91,3 +91,10 @@ func paymentOf(taken Taken) string {
 	number, _ := taken["transaction_id"].(string)
 	return number
 }
+
+// Price returns what was paid, in the smallest unit of currency; 0: the notice does not say.
+func (t *Told) Price() (amount int64, currency string) {
+	amount, _ = amountOf(t.Taken["amount"])
+	currency, _ = t.Taken["currency"].(string)
+	return amount, currency
+}

@@ -63,8 +63,8 @@ type Rules struct {
 
 	Then Then
 
-	// Alert is called when a person has to act: an order is UNKNOWN, another amount was paid, or a
-	// payment came late. The tasks that it returns are added in the transaction that records the attempt.
+	// Alert is called when a person has to act: an order is UNKNOWN, another amount was paid, a
+	// payment came late or has no order. The tasks that it returns are added in the transaction that records the attempt.
 	// If the attempt is lost, Alert is called again. nil: it is logged.
 	Alert func(task *bellman.Task, a Alert) []bellman.Task
 	Log   *slog.Logger // default slog.Default()
@@ -95,10 +95,11 @@ type AlertKind string
 
 // The kinds of alerts.
 const (
-	AlertUndecided AlertKind = "undecided"       // the order is UNKNOWN, could not be reversed so far, nobody knows whether a payment came late, or somebody could not be told
-	AlertMismatch  AlertKind = "amount_mismatch" // another amount than the order's was paid
-	AlertLate      AlertKind = "late_payment"    // a payment came after the decision, or a second one
-	AlertPoll      AlertKind = "poll"            // a refund or transfer: its schedule is used up, or the channel refuses or contradicts
+	AlertUndecided AlertKind = "undecided"             // the order is UNKNOWN, could not be reversed so far, nobody knows whether a payment came late, or somebody could not be told
+	AlertMismatch  AlertKind = "amount_mismatch"       // another amount than the order's was paid
+	AlertLate      AlertKind = "late_payment"          // a payment came after the decision, or a second one
+	AlertUnclaimed AlertKind = "payment_without_order" // a notice says that somebody paid, and its order has not come
+	AlertPoll      AlertKind = "poll"                  // a refund or transfer: its schedule is used up, or the channel refuses or contradicts
 )
 
 // What can happen when a poll schedule is used up.

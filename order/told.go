@@ -3,9 +3,6 @@ package order
 import (
 	"bytes"
 	"cmp"
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -28,7 +25,7 @@ type Told struct {
 	Account string    `json:"account,omitempty"`
 	OrderNo string    `json:"channel_order_no,omitempty"`
 	RefNo   string    `json:"ref_no,omitempty"`  // of a refund or transfer
-	Reading string    `json:"reading,omitempty"` // of a payment: "PAID"
+	Reading string    `json:"reading,omitempty"` // of a payment: "PAID"; of a refund or transfer: "DONE" or "FAILED_THERE", if it says so
 	Taken   Taken     `json:"taken,omitempty"`
 	Came    time.Time `json:"came,omitzero"`
 
@@ -63,17 +60,11 @@ func (r NoticeResult) ended() bellman.Status {
 	return s
 }
 
-// HoldNotices is how long a notice is kept whose order does not exist yet.
-const HoldNotices = 24 * time.Hour
-
-// holdSchedule is when a held notice looks for its order.
-const holdSchedule = "1s*10, 5s*12, 30s*20, 1m*"
-
 // NewTold returns what a verified notice told.
 func NewTold(n *Notice, account string, came time.Time) *Told {
 	t := &Told{
 		Result: NoticeApplied, ID: n.ID, Of: n.Of, Account: account, OrderNo: n.OrderNo, RefNo: n.RefNo,
-		Taken: n.Taken, Came: came.UTC().Truncate(time.Millisecond),
+		Reading: n.Outcome, Taken: n.Taken, Came: came.UTC().Truncate(time.Millisecond),
 		Content: string(n.Answer.Body[:min(len(n.Answer.Body), MaxContent)]),
 	}
 	if n.Of == OfPayment {
@@ -94,18 +85,6 @@ func (t *Told) Alias() string {
 		return Alias(t.Account, t.Of, t.OrderNo)
 	}
 	return Alias(t.Account, t.Of, t.RefNo)
-}
-
-// Held returns the task that keeps a notice until its order exists. A repeat of the notice has the
-// same key, so that it is kept once.
-func (t *Told) Held(queue string) bellman.Task {
-	held := *t
-	held.Result = NoticeHeld
-	sum := sha256.Sum256([]byte(strings.Join([]string{held.Account, string(held.Of), held.OrderNo, held.RefNo, held.ID, held.Reading, held.Content}, "\x00")))
-	return bellman.Task{
-		Queue: queue, Key: "notice/" + hex.EncodeToString(sum[:16]), OrderNo: cut(held.OrderNo, bellman.MaxName),
-		Event: EventNotice, Schedule: holdSchedule, MaxAge: HoldNotices, Body: (&Ask{Notice: &held}).encode(),
-	}
 }
 
 func cut(s string, most int) string { return s[:min(len(s), most)] }
@@ -150,7 +129,12 @@ type Vouched struct{}
 // A notice leaves a record, whatever it changes, and gets its Result. A refused notice causes one query about its order,
 // unless that has ended, and a second one is an ErrConflict. A notice of a payment that does not say which amount was paid
 // is refused if the order has an Amount.
+//
+// The task of a notice that is held is completed without an outcome: a person has seen to its payment.
 func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Time) (bellman.Verdict, error) {
+	if task.Event == EventNotice {
+		return completeNotice(task, c.Outcome)
+	}
 	w, err := h.read(task, now)
 	if err != nil {
 		return bellman.Verdict{}, err
@@ -261,24 +245,6 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 	t.Result, t.Why = record.Result, record.Why
 	v.Follow = append(v.Follow, record.Record(w.task))
 	return v, nil
-}
-
-// attemptNotice looks for the order of a notice that is held. Its own record is on the order's page
-// then.
-func (h *Handler) attemptNotice(ctx context.Context, task *bellman.Task) bellman.Verdict {
-	told := ToldOf(task)
-	if told == nil || h.rules.Tell == nil {
-		return bellman.Verdict{Next: bellman.GiveUp, Reason: string(NoticeRefused), Unsent: true, Error: "the queue receives no notices, or this one cannot be read"}
-	}
-	v := bellman.Verdict{Unsent: true, Action: "notice", Result: bellman.Refused, Error: "its order does not exist yet"}
-	found, err := h.rules.Tell(ctx, task.Queue, told)
-	switch {
-	case err != nil:
-		v.Error = err.Error()
-	case found:
-		v = bellman.Verdict{Next: bellman.Succeed, Reason: string(NoticeHeld), Action: "notice", Result: bellman.Accepted}
-	}
-	return v
 }
 
 // Late handles the verdict of an attempt that was in flight while the order was decided or its

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/bellmanhq/bellman/order/internal/wire"
 )
 
 var readingNames = []string{"QUERY_ERROR", "PENDING", "NOT_FOUND", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED"}
@@ -14,7 +16,7 @@ func (r Reading) Decides() bool { return r >= Paid }
 // IsPaid reports whether somebody paid, even if the payment was refunded since.
 func (r Reading) IsPaid() bool { return r == Paid || r == PaidRefunded }
 
-func (r Reading) String() string { return word(readingNames, int(r), "Reading") }
+func (r Reading) String() string { return wire.Word(readingNames, int(r), "Reading") }
 
 // ParseReading reads the name of a reading: "PAID".
 func ParseReading(name string) (Reading, error) {
@@ -24,19 +26,12 @@ func ParseReading(name string) (Reading, error) {
 
 var closeNames = []string{"unknown", "closed", "already_closed", "paid_hint", "in_flight", "not_exist", "refunded"}
 
-func (r CloseReading) String() string { return word(closeNames, int(r), "CloseReading") }
+func (r CloseReading) String() string { return wire.Word(closeNames, int(r), "CloseReading") }
 
 // ParseCloseReading reads the name of a reading of a close: "already_closed".
 func ParseCloseReading(name string) (CloseReading, error) {
 	i, err := find(closeNames, name, "reading of a close")
 	return CloseReading(i), err
-}
-
-func word(names []string, i int, kind string) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("%s(%d)", kind, i)
 }
 
 func find(names []string, name, kind string) (int, error) {

@@ -81,7 +81,7 @@ func (s *Server) alert(t *bellman.Task, a order.Alert) []bellman.Task {
 	s.log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
 		"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
 	s.metrics.Alerted(t.Queue, a.State)
-	when := map[order.AlertKind]string{order.AlertMismatch: alarm.AmountMismatch, order.AlertLate: alarm.LatePayment}[a.Kind]
+	when := map[order.AlertKind]string{order.AlertMismatch: alarm.AmountMismatch, order.AlertLate: alarm.LatePayment, order.AlertUnclaimed: alarm.PaymentWithoutOrder}[a.Kind]
 	return s.alarms.Needed(cmp.Or(when, alarm.OrderNeedsAction), t, alarm.Case{State: a.State, Why: a.Why}, s.engine.Now())
 }
 

@@ -65,7 +65,8 @@ func callNotice(t *testing.T, s *server.Server, queue, body string, header map[s
 // the task of another queue, which asks Stripe.
 func TestStripeServer(t *testing.T) {
 	d := newDesk(t)
-	var refunded atomic.Bool
+	var status atomic.Value // of the refund
+	status.Store("pending")
 	d.answer = func(_, _ string, _ int, r *http.Request) (int, string) {
 		if r.Header.Get("Authorization") != "Bearer sk_test_1" {
 			t.Errorf("%s: Authorization %q", r.URL.Path, r.Header.Get("Authorization"))
@@ -73,11 +74,7 @@ func TestStripeServer(t *testing.T) {
 		if r.URL.Path != "/v1/refunds/re_1" {
 			t.Errorf("asked for %s", r.URL.Path)
 		}
-		status := "pending"
-		if refunded.Load() {
-			status = "succeeded"
-		}
-		return 200, `{"id":"re_1","object":"refund","amount":1299,"currency":"usd","status":"` + status + `"}`
+		return 200, fmt.Sprintf(`{"id":"re_1","object":"refund","amount":1299,"currency":"usd","status":%q}`, status.Load())
 	}
 	api, s := d.serveProviders(t, `
 queues:
@@ -112,14 +109,26 @@ queues:
 
 	task := create(t, api, client.CreateTask{Queue: "refunds", MerchantNo: "M1", OrderNo: "A1", RefNo: "re_1"})
 	passes(t, "asked once", func() bool { return d.requests() == 1 })
-	refunded.Store(true)
-	event := `{"id":"evt_2","object":"event","type":"refund.updated","livemode":false,"data":{"object":{"id":"re_1","object":"refund","status":"succeeded","payment_intent":"pi_1"}}}`
-	if got := callNotice(t, s, "orders", event, signed("whsec_test_secret", event)); got != "200 success" {
-		t.Fatalf("the notice of a refund: %s", got)
+	becomes := func(kind, is string) {
+		status.Store(is)
+		event := fmt.Sprintf(`{"id":"evt_2","object":"event","type":%q,"livemode":false,"data":{"object":{"id":"re_1","object":"refund","status":%q,"payment_intent":"pi_1"}}}`, kind, is)
+		if got := callNotice(t, s, "orders", event, signed("whsec_test_secret", event)); got != "200 success" {
+			t.Fatalf("the notice of a refund: %s", got)
+		}
 	}
+	becomes("refund.updated", "succeeded")
 	until(t, api, task.ID, func(k *client.TaskDetail) bool { return k.PollState == "DONE" })
 
-	event = `{"id":"evt_3","object":"event","type":"customer.created","livemode":false,"data":{"object":{"id":"cus_1","object":"customer"}}}`
+	// One notice more that agrees causes no query. One that says the contrary causes one, and a person is told.
+	becomes("charge.refund.updated", "succeeded")
+	becomes("refund.failed", "failed")
+	failed := until(t, api, task.ID, func(k *client.TaskDetail) bool { return k.Attempts == 3 && k.State == "succeeded" })
+	if failed.PollState != "DONE" || d.requests() != 3 || !strings.Contains(d.log.String(), "after the decision the channel says FAILED_THERE") {
+		t.Errorf("%+v after %d requests, log %s; want DONE, and a person told", failed.Task, d.requests(), d.log.String())
+	}
+	becomes("refund.failed", "failed")
+
+	event := `{"id":"evt_3","object":"event","type":"customer.created","livemode":false,"data":{"object":{"id":"cus_1","object":"customer"}}}`
 	if got := callNotice(t, s, "orders", event, signed("whsec_test_secret", event)); got != "200 success" {
 		t.Errorf("an event about something else: %s; want it accepted: Stripe repeats a refused one for days", got)
 	}

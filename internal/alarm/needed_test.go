@@ -30,6 +30,7 @@ func TestNeeded(t *testing.T) {
 			{Name: "late", When: alarm.LatePayment, To: "ops"},
 			{Name: "late-ali", When: alarm.LatePayment, Queue: "ali", To: "ops"},
 			{Name: "polls", When: alarm.PollNeedsAction, To: "ops"},
+			{Name: "unclaimed", When: alarm.PaymentWithoutOrder, To: "ops"},
 		}, map[string]results.Queue{"ops": {Name: "ops"}})
 		need := func(when, refNo string) []bellman.Task {
 			task := &bellman.Task{ID: bellman.NewID(), Queue: "wx", MerchantNo: "M1", OrderNo: "O1"}
@@ -63,6 +64,10 @@ func TestNeeded(t *testing.T) {
 			if d := event.Data; !strings.HasPrefix(d.Text, want) || !strings.Contains(d.ZH, "M1") || !strings.Contains(d.ZH, "CLOSED：关单后收到支付") || d.Queue != "wx" || d.Affected.RefNo != refNo || d.Affected.OrderNo != "O1" || d.Affected.Task == "" {
 				t.Errorf("told %+v", d)
 			}
+		}
+		unclaimed := watch.Needed(alarm.PaymentWithoutOrder, &bellman.Task{ID: bellman.NewID(), Queue: "wx", OrderNo: "O1"}, alarm.Case{State: "UNKNOWN", Why: "somebody paid"}, time.Now())
+		if body := string(unclaimed[0].Body); !strings.Contains(body, "ALARM unclaimed: order O1 is not in queue wx: somebody paid; since ") || !strings.Contains(body, "队列 wx 中没有订单 O1：") {
+			t.Errorf("a payment without an order is told as %s", body)
 		}
 		keys := map[string]bool{}
 		var last bellman.Task

@@ -24,7 +24,9 @@ const (
 	OrderNeedsAction = "order_needs_action" // an order is UNKNOWN, or cannot be reversed so far
 	AmountMismatch   = "amount_mismatch"    // another amount than the order's was paid
 	LatePayment      = "late_payment"       // a payment came after the decision, or a second one
-	PollNeedsAction  = "poll_needs_action"  // a refund or transfer: its schedule is used up, or the channel refuses or contradicts
+
+	PaymentWithoutOrder = "payment_without_order" // a notice says that somebody paid, and its order has not come
+	PollNeedsAction     = "poll_needs_action"     // a refund or transfer: its schedule is used up, or the channel refuses or contradicts
 )
 
 // The conditions of alarms without a rule: see Watch.Report.
@@ -34,7 +36,7 @@ const (
 )
 
 // Whens are the conditions, in the order of the documentation.
-var whens = []string{Overdue, EndpointFailing, OrdersUnknown, TasksFailed, StoreSlow, Overloaded, NodeSilent, CredentialExpires, OrderDecided, OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction}
+var whens = []string{Overdue, EndpointFailing, OrdersUnknown, TasksFailed, StoreSlow, Overloaded, NodeSilent, CredentialExpires, OrderDecided, OrderNeedsAction, AmountMismatch, LatePayment, PaymentWithoutOrder, PollNeedsAction}
 
 // Whens returns the conditions that a rule can have.
 func Whens() []string { return slices.Clone(whens) }
@@ -59,7 +61,7 @@ func Queued(when string) bool {
 // Momentary reports whether a condition is an event, which is reported at once.
 func Momentary(when string) bool {
 	switch when {
-	case OrderDecided, OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction:
+	case OrderDecided, OrderNeedsAction, AmountMismatch, LatePayment, PaymentWithoutOrder, PollNeedsAction:
 		return true
 	}
 	return false
@@ -68,7 +70,7 @@ func Momentary(when string) bool {
 // Kind returns the kind of the queues that a condition is about; empty: queues of every kind.
 func Kind(when string) string {
 	switch when {
-	case OrdersUnknown, OrderDecided, OrderNeedsAction, AmountMismatch, LatePayment:
+	case OrdersUnknown, OrderDecided, OrderNeedsAction, AmountMismatch, LatePayment, PaymentWithoutOrder:
 		return "order"
 	case TasksFailed:
 		return "notify"

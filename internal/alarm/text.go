@@ -67,11 +67,13 @@ func texts(a *Alarm, chinese func(string) string) (en, zh string) {
 		case a.Value <= 0:
 			say("%s has expired, at %s: replace or remove it", "%s 已于 %s 到期：请更换或删除", a.Credential, local(a.Expires))
 		}
-	case OrderNeedsAction, AmountMismatch, LatePayment, PollNeedsAction:
+	case OrderNeedsAction, AmountMismatch, LatePayment, PaymentWithoutOrder, PollNeedsAction:
 		say("more than %[2]s cases of %[1]s within an hour, which are not told one by one", "一小时内 %[1]s 超过 %[2]s 件，不再逐件告警", a.When, n)
 		if c := a.Affected; c != nil && c.RefNo != "" {
 			say("refund or transfer %[4]s of order %[3]s of merchant %[2]s in queue %[1]s is %[5]s: %[6]s", "队列 %[1]s 中商户 %[2]s 订单 %[3]s 的退款或转账 %[4]s 状态为 %[5]s：%[7]s",
 				a.Queue, c.MerchantNo, c.OrderNo, c.RefNo, c.State, c.Why, chinese(c.Why))
+		} else if c != nil && c.MerchantNo == "" {
+			say("order %[2]s is not in queue %[1]s: %[3]s", "队列 %[1]s 中没有订单 %[2]s：%[4]s", a.Queue, c.OrderNo, c.Why, chinese(c.Why))
 		} else if c != nil {
 			say("order %[3]s of merchant %[2]s in queue %[1]s is %[4]s: %[5]s", "队列 %[1]s 中商户 %[2]s 的订单 %[3]s 状态为 %[4]s：%[6]s",
 				a.Queue, c.MerchantNo, c.OrderNo, c.State, c.Why, chinese(c.Why))

@@ -10,6 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // A holder is the caller of a request, as its key describes it.
@@ -168,7 +169,7 @@ func (a *API) reach(ctx context.Context, by *holder, id bellman.ID, need needs) 
 		return by.outside("this task is outside this key's scope")
 	}
 	right, what := need.tasks, ""
-	if t.Kind == bellman.KindOrder {
+	if t.Kind == bellman.KindOrder && t.Event != order.EventNotice {
 		right, what = need.orders, " to an order"
 	}
 	if by.may&right == 0 {

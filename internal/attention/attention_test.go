@@ -349,3 +349,40 @@ func TestPaymentsToRefund(t *testing.T) {
 		t.Errorf("the list is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// A payment whose order has not come is listed while its notice is held and after that, until the order is there or a person
+// has seen to the payment.
+func TestPaymentWithoutOrder(t *testing.T) {
+	now := time.Now()
+	w := &world{Store: memory.New()}
+	held := func(no, data string, state bellman.State) *bellman.Task {
+		told := order.Told{Of: order.OfPayment, Account: "wx", OrderNo: no, Reading: "PAID", Taken: order.Taken{"amount": 500, "currency": "CNY", "transaction_id": "42"}, Came: now.Add(-2 * time.Hour)}
+		task := told.Held("orders")
+		task.Kind, task.Status = bellman.KindOrder, bellman.Status{State: state, Data: []byte(data)}
+		if state.Ended() {
+			task.Finished = now
+		}
+		return w.add(t, &task, now.Add(-2*time.Hour))
+	}
+	const alerted = `{"alerted":true}`
+	pending := held("1", alerted, bellman.Pending)
+	w.alarms = []alarm.Alarm{{Name: "unclaimed", When: alarm.PaymentWithoutOrder, Queue: "orders", Since: now.Add(-time.Hour), Affected: &alarm.Case{Task: pending.ID.String(), Why: "why"}}}
+	held("22", "", bellman.Failed)
+	held("333", "{}", bellman.Failed)
+	held("4444", alerted, bellman.Cancelled)
+	held("55555", alerted, bellman.Failed)
+	own := unknown(t, "55555", "", 500)
+	own.Status = bellman.Status{}
+	own.SetAlias(order.Alias("wx", order.OfPayment, "55555"))
+	w.add(t, own, now)
+	const one = "payment_without_order 1 1 [500 CNY of 1] a notice says that 5.00 CNY was paid, and its order has not come since: channel_order_no 1, transaction_id 42, account wx"
+	l := list(t, w.desk())
+	if got := lines(l); !slices.Equal(got, []string{one}) || l.Items[0].Alarm != "unclaimed" || l.Items[0].Page() != "/tasks/"+pending.ID.String() {
+		t.Errorf("the list is %q, %+v; want %q", got, l.Items, one)
+	}
+	held("666666", alerted, bellman.Failed)
+	l = list(t, w.desk())
+	if got := lines(l); !slices.Equal(got, []string{"payment_without_order orders 2 [1000 CNY of 2] "}) || l.Items[0].Page() != "/tasks?event=order.notice&queue=orders&result=refused" {
+		t.Errorf("the list is %q, %+v; want both in one", got, l.Items)
+	}
+}

@@ -32,7 +32,7 @@ func (g *gathering) add(kind string, t *bellman.Task, since time.Time, refNo, wh
 	}
 	g.seen[t.ID.String()] = true
 	i := -1
-	if kind == OrdersUnknown || kind == AmountMismatch { // a page lists them all
+	if kind == OrdersUnknown || kind == AmountMismatch || kind == PaymentWithoutOrder { // a page lists them all
 		i = slices.IndexFunc(g.items, func(o *gathered) bool { return o.Kind == kind && o.Queue == t.Queue })
 	}
 	if i < 0 {
@@ -42,6 +42,9 @@ func (g *gathering) add(kind string, t *bellman.Task, since time.Time, refNo, wh
 	of := g.items[i]
 	if of.Tasks++; of.Tasks > 1 {
 		of.Name, of.MerchantNo, of.OrderNo, of.RefNo, of.Task = t.Queue, "", "", "", ""
+		if kind == PaymentWithoutOrder {
+			of.Why = "" // which was about the first one
+		}
 	}
 	of.Since = figures.Sooner(of.Since, since)
 	if amount, currency := price(t); currency != "" {
@@ -51,6 +54,20 @@ func (g *gathering) add(kind string, t *bellman.Task, since time.Time, refNo, wh
 		of.Failure = failureOf(t)
 	}
 	return of
+}
+
+// addUnclaimed adds the payment of a notice whose order has not come.
+func (d *Desk) addUnclaimed(ctx context.Context, g *gathering, t *bellman.Task) error {
+	told := order.Unclaimed(t)
+	if told == nil {
+		return nil
+	}
+	_, err := store.Lookup(ctx, d.o.Store, "", told.Alias())
+	if errors.Is(err, bellman.ErrNotFound) {
+		g.add(PaymentWithoutOrder, t, told.Came, "", told.Missing())
+		return nil
+	}
+	return err
 }
 
 // failureOf returns the last attempt of a task.
@@ -76,6 +93,8 @@ func (d *Desk) readOrders(ctx context.Context, r *rows, f *figures.Figures) erro
 		for _, t := range tasks {
 			if kind, why := unsettled(t); kind != "" {
 				g.add(kind, t, t.Finished, "", why)
+			} else if err := d.addUnclaimed(ctx, g, t); err != nil {
+				return err
 			}
 		}
 		for _, of := range g.items {
@@ -151,6 +170,10 @@ func (d *Desk) readCases(ctx context.Context, r *rows, g *gathering) error {
 					return err
 				}
 				of.purse.add(of.Task, currency, amount)
+			}
+		case alarm.PaymentWithoutOrder:
+			if err := d.addUnclaimed(ctx, g, t); err != nil {
+				return err
 			}
 		default:
 			if s := order.StandingOf(t); !s.Decided.IsZero() && !s.Open() {

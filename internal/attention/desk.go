@@ -25,6 +25,7 @@ type Engine interface {
 
 // A Store is the part of a [store.Store] that the list reads.
 type Store interface {
+	store.Finder
 	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
 	Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error)
 	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)

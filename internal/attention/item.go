@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // The kinds of items.
@@ -35,6 +37,9 @@ const (
 	LatePayment       = "late_payment"
 	DuplicatePayment  = "duplicate_payment"
 	PollNeedsAction   = "poll_needs_action" // a refund, transfer or profit sharing
+
+	PaymentWithoutOrder = "payment_without_order" // a notice says that somebody paid, and its order has not come
+
 	BillDiffers       = "bill_differs"
 	BillMissing       = "bill_missing"
 	CredentialExpires = "credential_expires"
@@ -45,7 +50,7 @@ const (
 // Kinds are all kinds.
 var Kinds = []string{
 	Overloaded, StoreSlow, ShardsUnowned, NodeGone, NodeSilent, NodeClock, EndpointFailing, EndpointThrottled, EndpointPaused, MerchantFailing, MerchantPaused,
-	QueueLate, QueuePaused, SourceStopped, TasksFailed, OrdersUnknown, AmountMismatch, LatePayment, DuplicatePayment, PollNeedsAction, BillDiffers,
+	QueueLate, QueuePaused, SourceStopped, TasksFailed, OrdersUnknown, AmountMismatch, LatePayment, DuplicatePayment, PaymentWithoutOrder, PollNeedsAction, BillDiffers,
 	BillMissing, CredentialExpires, NoticesRefused, Alarm,
 }
 
@@ -105,7 +110,7 @@ func (i *Item) Page() string {
 		}
 		return path + "?" + q.Encode()
 	}
-	order := func() string {
+	ofOrder := func() string {
 		if i.MerchantNo == "" || i.OrderNo == "" {
 			return at("/orders", "order_state", "UNKNOWN")
 		}
@@ -127,10 +132,13 @@ func (i *Item) Page() string {
 	case TasksFailed:
 		return at("/tasks", "queue", i.Name, "state", "failed")
 	case OrdersUnknown, AmountMismatch, LatePayment, DuplicatePayment:
-		return order()
-	case PollNeedsAction:
+		return ofOrder()
+	case PollNeedsAction, PaymentWithoutOrder:
 		if i.Task != "" {
 			return "/tasks/" + url.PathEscape(i.Task)
+		}
+		if i.Kind == PaymentWithoutOrder {
+			return at("/tasks", "queue", i.Queue, "event", order.EventNotice, "result", bellman.Refused.String())
 		}
 		return at("/tasks", "queue", i.Queue, "state", "pending")
 	case BillDiffers, BillMissing:
@@ -148,10 +156,10 @@ func (i *Item) Page() string {
 		}
 		return "/audit"
 	case NoticesRefused:
-		return at("/tasks", "queue", i.Name, "event", "order.notice", "state", "failed")
+		return at("/tasks", "queue", i.Name, "event", order.EventNotice, "state", "failed")
 	}
 	if i.OrderNo != "" {
-		return order()
+		return ofOrder()
 	}
 	return "/audit"
 }

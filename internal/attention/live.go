@@ -159,6 +159,7 @@ var kindOf = map[string][]string{
 	alarm.Overdue: {QueueLate}, alarm.EndpointFailing: {EndpointFailing, EndpointPaused}, alarm.OrdersUnknown: {OrdersUnknown, AmountMismatch}, alarm.TasksFailed: {TasksFailed},
 	alarm.StoreSlow: {StoreSlow}, alarm.Overloaded: {Overloaded}, alarm.NodeSilent: {NodeSilent}, alarm.CredentialExpires: {CredentialExpires},
 	alarm.OrderNeedsAction: {OrdersUnknown}, alarm.AmountMismatch: {AmountMismatch}, alarm.LatePayment: {LatePayment, DuplicatePayment}, alarm.PollNeedsAction: {PollNeedsAction},
+	alarm.PaymentWithoutOrder: {PaymentWithoutOrder},
 }
 
 // alarms names the raised alarm of each item, and adds the alarms that no item is about.

@@ -309,6 +309,9 @@ func differing(run *reconcile.Run) string {
 func price(t *bellman.Task) (amount int64, currency string) {
 	switch {
 	case t.Kind == bellman.KindOrder:
+		if told := order.ToldOf(t); told != nil {
+			return told.Price()
+		}
 		if ask, err := order.ParseAsk(t.Body); err == nil {
 			return ask.Amount, ask.Currency
 		}

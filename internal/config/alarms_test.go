@@ -60,7 +60,7 @@ alarms:
 
 func TestMistakesInAlarms(t *testing.T) {
 	tests := []struct{ alarm, want string }{
-		{"{when: late, to: ops}", `line 6:12: alarms[0].when: "late" does not exist: want overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent, credential_expires, order_decided_by_hand, order_needs_action, amount_mismatch, late_payment or poll_needs_action`},
+		{"{when: late, to: ops}", `line 6:12: alarms[0].when: "late" does not exist: want overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent, credential_expires, order_decided_by_hand, order_needs_action, amount_mismatch, late_payment, payment_without_order or poll_needs_action`},
 		{"{to: ops}", "line 6:5: alarms[0].when: is missing: want overdue, "},
 		{"{when: overloaded}", "line 6:5: alarms[0].to: is missing: want the queue whose tasks tell"},
 		{"{when: overloaded, to: nobody}", `line 6:28: alarms[0].to: "nobody" is no queue: want one of pay, ops`},

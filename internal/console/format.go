@@ -162,7 +162,7 @@ func readable(text string) string {
 
 // affected are the texts for the number of what an item affects, if that is not tasks.
 var affected = map[string]string{
-	attention.OrdersUnknown: "need.orders", attention.AmountMismatch: "need.orders", attention.LatePayment: "need.orders", attention.DuplicatePayment: "need.orders",
+	attention.OrdersUnknown: "need.orders", attention.AmountMismatch: "need.orders", attention.LatePayment: "need.orders", attention.DuplicatePayment: "need.orders", attention.PaymentWithoutOrder: "need.orders",
 	attention.PollNeedsAction: "need.refunds", attention.BillDiffers: "need.differences", attention.NoticesRefused: "need.notices", attention.ShardsUnowned: "need.shards",
 }
 

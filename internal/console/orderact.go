@@ -128,7 +128,8 @@ func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 		return err
 	}
 	wrong := mistakes{unreasoned(by.Reason), nil}
-	o, is := q.order(t)
+	o, _ := q.order(t)
+	is := isOrder(t)
 	p, isPoll := q.poll(t)
 	switch {
 	case isPoll && !slices.Contains(pollOutcomes, outcome):

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // What is done with an order by hand: each with a reason, and with who did it. Deciding takes a role of
@@ -64,8 +66,14 @@ func TestOrderActions(t *testing.T) {
 // who decides.
 func TestATaskIsCompleted(t *testing.T) {
 	s := open(t, testKeys...)
-	_, order := s.story(t)
+	_, own := s.story(t)
 	notice := s.task(t)
+	body, err := (&order.Ask{Notice: &order.Told{Result: order.NoticeHeld, Of: order.OfPayment, Reading: "PAID", OrderNo: "unclaimed"}}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := s.fake.add(t, &bellman.Task{Queue: "orders", Kind: bellman.KindOrder, OrderNo: "unclaimed", Event: order.EventNotice, Body: body,
+		Status: bellman.Status{State: bellman.Failed, Reason: "max_age", Finished: t0, Data: []byte(`{"alerted":true}`)}}, t0)
 	for _, tt := range []struct {
 		who, id, outcome string
 		status           int
@@ -73,15 +81,21 @@ func TestATaskIsCompleted(t *testing.T) {
 	}{
 		{"ops", notice.ID.String(), "", http.StatusSeeOther, "complete"},
 		{"ops", notice.ID.String(), "PAID", http.StatusUnprocessableEntity, ""},
-		{"ops", order.ID.String(), "CLOSED", http.StatusForbidden, ""},
-		{"finance", order.ID.String(), "CLOSED", http.StatusSeeOther, "decide"},
-		{"finance", order.ID.String(), "", http.StatusUnprocessableEntity, ""},
+		{"ops", held.ID.String(), "", http.StatusSeeOther, "complete"},
+		{"ops", held.ID.String(), "PAID", http.StatusUnprocessableEntity, ""},
+		{"finance", held.ID.String(), "", http.StatusForbidden, ""},
+		{"ops", own.ID.String(), "CLOSED", http.StatusForbidden, ""},
+		{"finance", own.ID.String(), "CLOSED", http.StatusSeeOther, "decide"},
+		{"finance", own.ID.String(), "", http.StatusUnprocessableEntity, ""},
 		{"finance", notice.ID.String(), "", http.StatusForbidden, ""},
-		{"root", order.ID.String(), "CLOSED", http.StatusSeeOther, "decide"},
+		{"root", own.ID.String(), "CLOSED", http.StatusSeeOther, "decide"},
 	} {
 		s.client = s.browser(t)
 		s.signIn(t, tt.who)
 		page := "/tasks/" + tt.id
+		if shown := strings.Contains(s.get(t, page, "Accept-Language: en").body, "Payment handled"); shown != (tt.who == "ops" && tt.id == held.ID.String()) {
+			t.Errorf("%s sees the button of a payment without an order at %s: %t", tt.who, tt.id, shown)
+		}
 		form := url.Values{"token": {s.token(t, page)}, "action": {"complete"}, "outcome": {tt.outcome}, "when": {"10m"}, "reason": {"told by telephone"}}
 		got := s.do(t, http.MethodPost, page, form)
 		want := ""
@@ -95,7 +109,7 @@ func TestATaskIsCompleted(t *testing.T) {
 	s.client = s.browser(t)
 	s.signIn(t, "finance")
 	for _, action := range []string{"once", "restart", "cancel", "reschedule"} {
-		page := "/tasks/" + order.ID.String()
+		page := "/tasks/" + own.ID.String()
 		form := url.Values{"token": {s.token(t, page)}, "action": {action}, "when": {"10m"}, "reason": {"x"}}
 		got := s.do(t, http.MethodPost, page, form)
 		if called := s.fake.called(); got.StatusCode != http.StatusForbidden || called != "" {

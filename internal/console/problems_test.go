@@ -55,7 +55,7 @@ func TestProblemsInTheVisitorsWords(t *testing.T) {
 
 // refusers are the sources of what a form can be refused with: of all that they refuse
 // with, there is a text in each language.
-var refusers = []string{"internal/merchant/*.go", "internal/registry/*.go", "internal/account/*.go", "server/accounts.go", "order/accounts.go", "order/poll/accounts.go", "internal/sharelink/*.go", "internal/resend/*.go", "internal/reconcile/runs.go", "internal/reconcile/mapping.go", "server/merchants.go", "server/endpoints.go", "server/sent.go", "engine/admin.go", "engine/complete.go", "order/check.go", "order/told.go", "order/poll/complete.go", "internal/console/moment.go", "internal/console/list.go", "internal/console/orderlist.go",
+var refusers = []string{"internal/merchant/*.go", "internal/registry/*.go", "internal/account/*.go", "server/accounts.go", "order/accounts.go", "order/poll/accounts.go", "internal/sharelink/*.go", "internal/resend/*.go", "internal/reconcile/runs.go", "internal/reconcile/mapping.go", "server/merchants.go", "server/endpoints.go", "server/sent.go", "engine/admin.go", "engine/complete.go", "order/check.go", "order/told.go", "order/held.go", "order/poll/complete.go", "internal/console/moment.go", "internal/console/list.go", "internal/console/orderlist.go",
 	"deliver/address.go", "deliver/merchant.go", "deliver/check.go", "deliver/sign/sign.go", "deliver/sign/standard.go", "deliver/sign/wechat.go", "deliver/sign/md5key.go", "deliver/sign/rsa2.go", "deliver/sign/tv1.go",
 	"rule/rule.go", "rule/compile.go", "rule/restrict.go",
 	"schedule/parse.go", "schedule/build.go", "schedule/duration.go", "schedule/preset.go", "schedule/rule.go"}

@@ -253,6 +253,17 @@ func (c *Console) poll(t *bellman.Task) (p poll.Standing, is bool) {
 	return poll.StandingOf(t), true
 }
 
+// isOrder reports whether a person can decide a task as an order. A channel's notice is none.
+func isOrder(t *bellman.Task) bool {
+	return t.Kind == bellman.KindOrder && t.Event != order.EventNotice
+}
+
+// Decidable reports whether a person can decide the task as an order.
+func (v *taskView) Decidable() bool { return isOrder(v.Task) }
+
+// Unclaimed reports whether the task holds the notice of a payment whose order has not come.
+func (v *taskView) Unclaimed() bool { return order.Unclaimed(v.Task) != nil }
+
 // Asks reports whether the task queries a channel: it is an order or a poll.
 func (v *taskView) Asks() bool { return v.Order != nil || v.Poll != nil }
 
@@ -333,7 +344,7 @@ func (q *request) taskAction() error {
 	outcome := form.Get("outcome")
 	how, zone := when, form.Get("zone")
 	need := access.Operate
-	if _, order := q.order(t); order && action == "complete" {
+	if isOrder(t) && action == "complete" {
 		need = access.Decide
 	}
 	if !q.visitor.May(need) {

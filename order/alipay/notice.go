@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/states"
 )
 
 // ReadNotice reads the notice of a trade (异步通知), or the message about a transfer. A refund's notice comes to the
@@ -47,25 +48,24 @@ func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 }
 
 // transferMessage is the msg_method of the message about a transfer: docs.open.alipay.com/msgapi_60/alipay.fund.trans.order.changed.
-// That its biz_content has the field out_biz_no could not be confirmed. It causes a query and decides nothing.
+// That its biz_content has the fields out_biz_no and status could not be confirmed. It causes a query and decides nothing.
 const transferMessage = "alipay.fund.trans.order.changed"
 
-// transferNo returns the number of the transfer that a message is about; empty: it names none.
-func transferNo(content string) string {
-	var message struct {
-		OutBizNo string `json:"out_biz_no"`
-	}
-	if json.Unmarshal([]byte(content), &message) != nil {
-		return ""
-	}
-	return message.OutBizNo
+// A transferContent is the content of such a message.
+type transferContent struct {
+	OutBizNo string `json:"out_biz_no"`
+	Status   string `json:"status"`
 }
 
 // notice reads the fields of a notice that is Alipay's, and for this application.
 func (c *Channel) notice(fields map[string]string) order.Notice {
 	n := order.Notice{ID: fields["notify_id"], Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: asAnswer(fields)}}
 	if fields["msg_method"] == transferMessage {
-		n.Of, n.RefNo = order.OfTransfer, transferNo(fields["biz_content"])
+		var message transferContent
+		if json.Unmarshal([]byte(fields["biz_content"]), &message) != nil {
+			message = transferContent{}
+		}
+		n.Of, n.RefNo, n.Outcome = order.OfTransfer, message.OutBizNo, states.Outcome("alipay_transfer", message.Status)
 		if n.RefNo == "" {
 			n.Err = errors.New("the notice has no out_biz_no")
 		}

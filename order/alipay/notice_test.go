@@ -115,6 +115,9 @@ func TestReadNotice(t *testing.T) {
 		if n.ID != paidFields()["notify_id"] || n.Of != tt.of || n.OrderNo != tt.no || n.RefNo != tt.ref || n.Reading != tt.reading || string(taken) != tt.taken {
 			t.Errorf("%s: %q of %q %q %q, %v %s; want %q %q %q, %v %s", tt.name, n.ID, n.Of, n.OrderNo, n.RefNo, n.Reading, taken, tt.of, tt.no, tt.ref, tt.reading, tt.taken)
 		}
+		if transferred := tt.ref == "T1"; transferred != (n.Outcome == "DONE") {
+			t.Errorf("%s: outcome %q; want DONE of a transfer alone", tt.name, n.Outcome)
+		}
 		if (n.Err == nil) != (tt.why == "") || n.Err != nil && !strings.Contains(n.Err.Error(), tt.why) {
 			t.Errorf("%s: Err %v; want %q", tt.name, n.Err, tt.why)
 		}

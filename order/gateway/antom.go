@@ -183,6 +183,7 @@ func (n *antomPay) notice(raw *order.RawNotice) (t telling, hint string, err err
 		status = "PENDING"
 	case kind == "REFUND_RESULT":
 		t.of, t.orderNo, t.refNo = order.OfRefund, "", textAt(fields, "refundRequestId")
+		t.outcome = states.Outcome("antom_refund", strings.ToUpper(textAt(fields, "refundStatus")))
 	case t.orderNo != "":
 		t.ask = fmt.Sprintf("notifyType %.40q, resultStatus %.10q: only an answer to a query says how the order stands", kind, result)
 	default:

@@ -146,7 +146,7 @@ func TestAntomNotices(t *testing.T) {
 		{"pending", path, replaced(paid, "PAYMENT_RESULT", "PAYMENT_PENDING"), antom, "REQ1 PENDING null"},
 		{"unknown", path, replaced(paid, `"S"`, `"U"`), antom, `REQ1 QUERY_ERROR null notifyType "PAYMENT_RESULT", resultStatus "U": only an answer to a query says how the order stands`},
 		{"captured", path, replaced(paid, "PAYMENT_RESULT", "CAPTURE_RESULT"), antom, `REQ1 QUERY_ERROR null notifyType "CAPTURE_RESULT", resultStatus "S": only an answer to a query says how the order stands`},
-		{"refund", path, back, antom, "refund R1"},
+		{"refund", path, back, antom, "refund R1 DONE"},
 		{"dispute", path, `{"notifyType":"DISPUTE_CREATED"}`, antom, `unreadable: the notice is of "DISPUTE_CREATED", and not of a payment or refund`},
 		{"another key", path, paid, newKeyPair(t), "refused, hint REQ1: the notice cannot be trusted: its signature is wrong"},
 		{"sent to another path", "/notices/antom-orders", paid, antom, "refused, hint REQ1: the notice cannot be trusted: its signature is wrong"},

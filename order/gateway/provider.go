@@ -103,6 +103,7 @@ type telling struct {
 	id             string
 	of             order.NoticeOf
 	orderNo, refNo string
+	outcome        string // of a refund: that of [order.Notice]
 
 	// body is the content. Of a payment it is written as the answer to a query of the same payment, so that
 	// the same rules read both.
@@ -278,7 +279,7 @@ func (p *Provider) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint 
 	if err != nil {
 		return nil, asHint(hint), fmt.Errorf("the notice cannot be trusted: %w", err)
 	}
-	n := order.Notice{ID: t.id, Of: t.of, OrderNo: t.orderNo, RefNo: t.refNo, Err: t.err, Other: t.other,
+	n := order.Notice{ID: t.id, Of: t.of, OrderNo: t.orderNo, RefNo: t.refNo, Outcome: t.outcome, Err: t.err, Other: t.other,
 		Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: t.body}}
 	switch {
 	case t.err != nil:

@@ -122,7 +122,7 @@ func noticeOf(p *gateway.Provider, header http.Header, body string) string {
 		return "unreadable: " + n.Err.Error()
 	}
 	if n.Of != order.OfPayment {
-		return fmt.Sprintf("%s %s", n.Of, n.RefNo)
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s", n.Of, n.RefNo, n.Outcome))
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", n.ID, n.OrderNo, n.Reading, asJSON(n.Taken), n.Answer.Error))
 }

@@ -187,6 +187,7 @@ func (s *stripePay) notice(raw *order.RawNotice) (t telling, hint string, err er
 		}
 	case "refund":
 		t.of, t.orderNo, t.refNo = order.OfRefund, textAt(object, "payment_intent"), id
+		t.outcome = states.Outcome("stripe_refund", textAt(object, "status"))
 	default:
 		t.err, t.other = fmt.Errorf("the notice is of %.60q, and not of a payment or refund", textAt(event, "type")), true
 	}

@@ -265,7 +265,8 @@ func (w *wechatV2) refundNotice(fields map[string]any) (t telling, err error) {
 			if err != nil {
 				return t, fmt.Errorf("its req_info is decrypted and cannot be read: %w", err)
 			}
-			return telling{id: textAt(info, "refund_id"), of: order.OfRefund, orderNo: textAt(info, "out_trade_no"), refNo: textAt(info, "out_refund_no"), body: content}, nil
+			return telling{id: textAt(info, "refund_id"), of: order.OfRefund, orderNo: textAt(info, "out_trade_no"), refNo: textAt(info, "out_refund_no"),
+				outcome: states.Outcome("wechat_v2_refund", textAt(info, "refund_status")), body: content}, nil
 		}
 	}
 	return t, errors.New("its req_info cannot be decrypted with the API key")

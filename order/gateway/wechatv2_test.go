@@ -215,15 +215,15 @@ func TestWeChatV2Notices(t *testing.T) {
 		{"without a number", wechatSigned("MD5", with(paid, "out_trade_no", "")), "unreadable: the notice does not say what it is about"},
 		{"twice", strings.Replace(wechatSigned("MD5", paid), "</xml>", "<mch_id>1900000109</mch_id></xml>", 1), `refused, hint : the notice cannot be trusted: field "mch_id" is there twice`},
 		{"cut", wechatSigned("MD5", paid)[:80], ""},
-		{"refund", wechatDoc(refund), "refund R1"},
-		{"refund with the former key", wechatDoc(with(refund, "req_info", wechatReqInfo(t, "00000000000000000000000000000000", root))), "refund R1"},
+		{"refund", wechatDoc(refund), "refund R1 DONE"},
+		{"refund with the former key", wechatDoc(with(refund, "req_info", wechatReqInfo(t, "00000000000000000000000000000000", root))), "refund R1 DONE"},
 		{"refund with another key", wechatDoc(with(refund, "req_info", wechatReqInfo(t, "11111111111111111111111111111111", root))), "refused, hint : the notice cannot be trusted: its req_info cannot be decrypted with the API key"},
 		{"refund of another account", wechatDoc(with(refund, "mch_id", "1")), `refused, hint : the notice cannot be trusted: it is for the mch_id "1": want "1900000109"`},
 		{"refund cut", wechatDoc(with(refund, "req_info", refund["req_info"][:20])), ""},
 		{"refund without a root", wechatDoc(with(refund, "req_info", wechatReqInfo(t, wechatV2Key, "<xml></xml>"))), "refused, hint : the notice cannot be trusted: its req_info cannot be decrypted with the API key"},
 		{"refund without a number", wechatDoc(with(refund, "req_info", wechatReqInfo(t, wechatV2Key, "<root></root>"))), "unreadable: the notice does not say what it is about"},
 		// What is encrypted says nothing about a payment.
-		{"a payment, encrypted", wechatDoc(with(paid, "req_info", wechatReqInfo(t, wechatV2Key, root))), "refund R1"},
+		{"a payment, encrypted", wechatDoc(with(paid, "req_info", wechatReqInfo(t, wechatV2Key, root))), "refund R1 DONE"},
 	} {
 		got := noticeOf(channel, nil, tt.body)
 		if tt.want != "" && got != tt.want || tt.want == "" && !strings.HasPrefix(got, "refused, hint : ") {

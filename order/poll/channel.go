@@ -3,13 +3,13 @@ package poll
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/internal/wire"
 )
 
 // A Channel is one account at a payment channel, where refunds, transfers and the like are queried.
@@ -92,7 +92,7 @@ var readingNames = []string{"QUERY_ERROR", StatePending, "NOT_FOUND", StateDone,
 // Decides reports whether a refund with this reading has ended.
 func (r Reading) Decides() bool { return r == Done || r == FailedThere }
 
-func (r Reading) String() string { return word(readingNames, int(r), "Reading") }
+func (r Reading) String() string { return wire.Word(readingNames, int(r), "Reading") }
 
 // A RequestAnswer is the answer to a request. It decides nothing: a query follows.
 type RequestAnswer struct {
@@ -112,7 +112,7 @@ const (
 
 var requestNames = []string{"unknown", "accepted", "refused"}
 
-func (r RequestReading) String() string { return word(requestNames, int(r), "RequestReading") }
+func (r RequestReading) String() string { return wire.Word(requestNames, int(r), "RequestReading") }
 
 // ReadRequest reads the answer to a request by its HTTP status alone: 200 to 299 is accepted, 400
 // to 499 is refused, except for those statuses that say nothing about this request.
@@ -126,13 +126,6 @@ func ReadRequest(a order.Answer) RequestAnswer {
 		return RequestAnswer{a, RequestUnknown}
 	}
 	return RequestAnswer{a, RequestRefused}
-}
-
-func word(names []string, i int, kind string) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("%s(%d)", kind, i)
 }
 
 // AmountVar returns a variable of a refund or transfer that is an amount, in the currency's smallest

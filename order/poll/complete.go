@@ -16,7 +16,7 @@ import (
 // [bellman.ErrConflict].
 //
 // The Detail may be an [order.Told], the channel's notice. It causes a query now, whose answer decides,
-// and leaves a record.
+// and leaves a record. After the decision it causes one only if its Reading is the other outcome.
 func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Time) (bellman.Verdict, error) {
 	if told, ok := c.Detail.(*order.Told); ok {
 		return h.told(task, told, now)
@@ -53,8 +53,14 @@ func (h *Handler) told(task *bellman.Task, t *order.Told, now time.Time) (bellma
 		return bellman.Verdict{}, err
 	}
 	v := bellman.Verdict{}
-	if t.Result = order.NoticeDuplicate; w.life.Stage == Polling && !task.State.Ended() {
+	switch applies := t.Result == order.NoticeApplied; {
+	case applies && w.life.doubts(t.Reading):
+		w.life.Doubt = t.Reading
+		t.Result, v.Due, v.Data = order.NoticeApplied, now, w.life.encode()
+	case w.life.Stage == Polling && !task.State.Ended():
 		t.Result, v.Due = order.NoticeApplied, now
+	default:
+		t.Result = order.NoticeDuplicate
 	}
 	v.Follow = []bellman.Task{t.Record(task)}
 	return v, nil

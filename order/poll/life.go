@@ -48,6 +48,9 @@ type Life struct {
 	RequestAt int64  `json:"request_at,omitempty"` // when the last was announced or sent, Unix ms
 	Request   string `json:"request,omitempty"`    // RequestReading of the last; empty: no answer was recorded
 
+	// Doubt is the outcome that a notice said after another decision; empty: none did, or a query has settled it since.
+	Doubt string `json:"doubt,omitempty"`
+
 	Alerts []string `json:"alerts,omitempty"` // what somebody was told of already
 
 	Began  int64 `json:"began,omitempty"`  // the task's Began, Unix ms; another value means that the task was restarted
@@ -125,6 +128,12 @@ func StandingOf(t *bellman.Task) Standing {
 // Refuses reports whether an outcome contradicts the decision.
 func (s *Standing) Refuses(outcome string) bool {
 	return !s.Decided.IsZero() && outcome != s.State
+}
+
+// doubts reports whether the outcome in a notice contradicts the decision, and neither a query nor an alert is about that
+// yet.
+func (l *Life) doubts(outcome string) bool {
+	return l.over() && outcome != "" && outcome != l.State && l.Doubt == "" && !slices.Contains(l.Alerts, alertContradicts)
 }
 
 func (l *Life) over() bool { return l.Stage == Decided }

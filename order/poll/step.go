@@ -142,11 +142,17 @@ func decide(l Life, a answer, now time.Time) (Life, move) {
 	return l, move{next: bellman.Succeed, reason: l.reason(), tell: true, alert: a.person}
 }
 
-// look evaluates a query after the decision: it changes nothing.
+// look evaluates a query after the decision, which stays. If a notice contradicted it, the query must settle that.
 func look(l Life, a answer) (Life, move) {
 	m := move{next: bellman.Succeed, reason: l.reason()} // for a task that was restarted; an ended one stays ended
-	if a.reading.Decides() && a.reading.String() != l.State && l.warn(alertContradicts) {
-		m.alert = "after the decision the channel says " + a.reading.String()
+	said := a.reading.String()
+	switch {
+	case said == l.State:
+		l.Doubt = ""
+	case a.reading.Decides() && l.warn(alertContradicts):
+		m.alert = "after the decision the channel says " + said
+	case l.Doubt != "" && l.warn(alertContradicts):
+		m.alert = "after the decision a notice says " + l.Doubt + ", and the query of it says " + said
 	}
 	return l, m
 }

@@ -114,6 +114,21 @@ type PollPreset struct {
 // PollPresets returns all presets of polls, in the order in which to show them.
 func PollPresets() []PollPreset { return slices.Clone(pollPresets) }
 
+// noticeStates are the states in notices, by preset.
+var noticeStates = map[string]map[string]state{
+	"wechat_refund": wechatRefunds, "wechat_v2_refund": wechatV2Refunds, "wechat_transfer": wechatTransfers,
+	"alipay_transfer": alipayTransfers, "stripe_refund": stripeRefunds, "antom_refund": antomRefunds,
+}
+
+// Outcome returns DONE or FAILED_THERE for the state of a refund or transfer in a notice, as the preset reads that state in
+// the answer to a query. Empty: with this state it has not ended, or the preset does not know the state.
+func Outcome(preset, value string) string {
+	if s := noticeStates[preset][value]; s.reading.Decides() {
+		return s.reading.String()
+	}
+	return ""
+}
+
 // A state is what one value of a provider's state field means.
 type state struct {
 	reading poll.Reading

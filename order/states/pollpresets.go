@@ -50,7 +50,7 @@ var pollPresets = []PollPreset{
 	{
 		Name: "alipay_transfer",
 		Source: "[off] Alipay, alipay.fund.trans.common.query (opendocs.alipay.com/open/309): code, sub_code, status, fail_reason. " +
-			"A transfer to a bank card can change from SUCCESS to REFUND later; that is not polled for. [unconfirmed] WAIT_PAY and INVALID",
+			"A transfer to a bank card can change from SUCCESS to REFUND later; that is not polled for, but a notice of it causes a query. [unconfirmed] WAIT_PAY and INVALID",
 		query: alipayTransfer,
 	},
 	{
@@ -63,7 +63,7 @@ var pollPresets = []PollPreset{
 	{
 		Name: "stripe_refund",
 		Source: "[off] Stripe, GET /v1/refunds/{id} (docs.stripe.com/api/refunds/object): object, status, failure_reason, error.code. " +
-			"[unconfirmed] Stripe's document says that a refund can change from succeeded to failed; that is not polled for",
+			"[unconfirmed] Stripe's document says that a refund can change from succeeded to failed; that is not polled for, but a notice of it causes a query",
 		query: stripeRefund,
 	},
 	{
@@ -245,6 +245,14 @@ func unionpayRefund(r reply) pollFinding {
 	}
 }
 
+var stripeRefunds = map[string]state{
+	"succeeded":       {poll.Done, ""},
+	"failed":          {poll.FailedThere, ""},
+	"canceled":        {poll.FailedThere, ""},
+	"pending":         {poll.Waiting, ""},
+	"requires_action": {poll.Waiting, ""},
+}
+
 func stripeRefund(r reply) pollFinding {
 	code := r.text("error", "code")
 	switch {
@@ -255,10 +263,7 @@ func stripeRefund(r reply) pollFinding {
 	case r.text("object") != "refund":
 		return unclearPoll("object is %.40q: want refund", r.text("object"))
 	}
-	return settled(map[string]state{
-		"succeeded": {poll.Done, ""}, "failed": {poll.FailedThere, ""}, "canceled": {poll.FailedThere, ""},
-		"pending": {poll.Waiting, ""}, "requires_action": {poll.Waiting, ""},
-	}, "status", r.text("status"), pollFields{no: r.text("id"), paid: smallest(r.word("amount"), r.text("currency")), why: r.text("failure_reason")})
+	return settled(stripeRefunds, "status", r.text("status"), pollFields{no: r.text("id"), paid: smallest(r.word("amount"), r.text("currency")), why: r.text("failure_reason")})
 }
 
 func adyenRefund(r reply) pollFinding {
@@ -281,6 +286,8 @@ func adyenRefund(r reply) pollFinding {
 	}, "eventCode", event, t)
 }
 
+var antomRefunds = map[string]state{"SUCCESS": {poll.Done, ""}, "FAIL": {poll.FailedThere, ""}, "PROCESSING": {poll.Waiting, ""}}
+
 func antomRefund(r reply) pollFinding {
 	result, code := r.text("result", "resultStatus"), r.text("result", "resultCode")
 	switch {
@@ -289,7 +296,7 @@ func antomRefund(r reply) pollFinding {
 	case result != "S":
 		return pollFinding{throttled: code == "REQUEST_TRAFFIC_EXCEED_LIMIT", why: antomWhy(result, code)}
 	}
-	return settled(map[string]state{"SUCCESS": {poll.Done, ""}, "FAIL": {poll.FailedThere, ""}, "PROCESSING": {poll.Waiting, ""}},
+	return settled(antomRefunds,
 		"refundStatus", strings.ToUpper(r.text("refundStatus")),
 		pollFields{no: r.text("refundId"), paid: smallest(r.word("refundAmount", "value"), r.text("refundAmount", "currency")), at: at(cmp.Or(r.text("refundTime"), r.text("gmtRefundTime")))})
 }

@@ -130,9 +130,11 @@ func (c *Channel) notice(e *envelope, known *content) order.Notice {
 		n.Err = missing("out_trade_no", n.OrderNo)
 	case kind == "REFUND":
 		n.Of, n.OrderNo, n.RefNo = order.OfRefund, known.field("out_trade_no"), known.field("out_refund_no")
+		n.Outcome = states.Outcome("wechat_refund", known.field("refund_status"))
 		n.Err = cmp.Or(missing("out_refund_no", n.RefNo), missing("refund_status", known.field("refund_status")))
 	case kind == "MCHTRANSFER":
 		n.Of, n.RefNo = order.OfTransfer, known.field("out_bill_no")
+		n.Outcome = states.Outcome("wechat_transfer", known.field("state"))
 		n.Err = cmp.Or(missing("out_bill_no", n.RefNo), missing("state", known.field("state")))
 	default: // a notice of profit sharing is TRANSACTION.SUCCESS too, with another original_type
 		n.Err, n.Other = fmt.Errorf("the notice is %.60q of a %.40q, which bellman does not read", e.EventType, e.Resource.OriginalType), true

@@ -155,6 +155,10 @@ func TestReadNotice(t *testing.T) {
 		if n.ID != "EV-2018022511223320873" || n.Of != tt.of || n.OrderNo != tt.no || n.RefNo != tt.ref || n.Reading != tt.reading || string(n.Answer.Body) != tt.notice.content {
 			t.Errorf("%s: %q of %q %q %q, %v, %s; want %q %q %q, %v", tt.name, n.ID, n.Of, n.OrderNo, n.RefNo, n.Reading, n.Answer.Body, tt.of, tt.no, tt.ref, tt.reading)
 		}
+		outcome := map[string]string{"REFUND.SUCCESS": "DONE", "REFUND.ABNORMAL": "FAILED_THERE", "MCHTRANSFER.BILL.FINISHED": "DONE"}[tt.notice.event]
+		if n.Err == nil && n.Of != order.OfPayment && tt.notice.event != "REFUND.CLOSED" && n.Outcome != outcome { // the content of REFUND.CLOSED says SUCCESS
+			t.Errorf("%s: outcome %q; want %q", tt.name, n.Outcome, outcome)
+		}
 		if (n.Err == nil) != (tt.why == "") || n.Err != nil && !strings.Contains(n.Err.Error(), tt.why) {
 			t.Errorf("%s: Err %v; want %q", tt.name, n.Err, tt.why)
 		}

@@ -1420,6 +1420,7 @@ export interface components {
             when: string;
         };
         AlarmCase: {
+            /** @description Empty: bellman has no such order. */
             merchant_no: string;
             order_no: string;
             /** @description Number of the refund or transfer; absent: it is an order. */
@@ -1445,7 +1446,7 @@ export interface components {
             /** @description The notify queue. */
             to: string;
             /** @enum {string} */
-            when: "overdue" | "endpoint_failing" | "orders_unknown" | "tasks_failed" | "store_slow" | "overloaded" | "node_silent" | "credential_expires" | "order_decided_by_hand" | "order_needs_action" | "amount_mismatch" | "late_payment" | "poll_needs_action" | (string & {});
+            when: "overdue" | "endpoint_failing" | "orders_unknown" | "tasks_failed" | "store_slow" | "overloaded" | "node_silent" | "credential_expires" | "order_decided_by_hand" | "order_needs_action" | "amount_mismatch" | "late_payment" | "payment_without_order" | "poll_needs_action" | (string & {});
         };
         Alarms: {
             /** @description Raised alarms, then alarms that ended within a day; the newest first. */
@@ -1525,7 +1526,7 @@ export interface components {
             /** @description The last failed attempt; of tasks_failed that of the merchant with the most failed tasks. null: none is known. */
             failure: components["schemas"]["AttentionFailure"] | null;
             /** @enum {string} */
-            kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "duplicate_payment" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "alarm" | (string & {});
+            kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "duplicate_payment" | "payment_without_order" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "alarm" | (string & {});
             /** @description Of one merchant or order; empty: it is about none, or about several. */
             merchant_no: string;
             /** @description There may be more of them. */
@@ -1741,7 +1742,7 @@ export interface components {
         };
         CompleteTask: {
             /**
-             * @description The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE.
+             * @description The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE. Without one for a notice that is held: a person has handled its payment.
              * @example PAID
              */
             outcome?: string;
@@ -2483,7 +2484,7 @@ export interface components {
              * @enum {string}
              */
             result: "applied" | "duplicate" | "held" | "mismatch" | "refused" | (string & {});
-            /** @description What it says of a payment: PAID, CLOSED, … */
+            /** @description What it says of a payment: PAID, CLOSED, …; of a refund or transfer: DONE or FAILED_THERE, if it says so. */
             state?: string;
             /**
              * Format: uuid

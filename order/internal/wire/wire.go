@@ -1,4 +1,4 @@
-// Package wire writes the JSON of tasks and notifications.
+// Package wire writes the JSON of tasks and notifications, and the names of readings.
 package wire
 
 import (
@@ -166,6 +166,14 @@ func plain(text string) bool {
 // When writes a time in UTC, with milliseconds.
 func When(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// Word returns the name of a value, or the kind and the number of one that has no name.
+func Word(names []string, i int, kind string) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("%s(%d)", kind, i)
 }
 
 // Parse reads the progress of a task, of which what is the name: JSON that Encode wrote. Empty data leaves

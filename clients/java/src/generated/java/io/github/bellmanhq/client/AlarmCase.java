@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * AlarmCase, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param merchantNo see the API
+ * @param merchantNo Empty: bellman has no such order.
  * @param orderNo see the API
  * @param state The state of the order, refund or transfer.
  * @param task see the API

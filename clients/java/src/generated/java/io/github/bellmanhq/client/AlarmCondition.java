@@ -15,6 +15,7 @@ public enum AlarmCondition implements Value {
     ORDER_NEEDS_ACTION("order_needs_action"),
     AMOUNT_MISMATCH("amount_mismatch"),
     LATE_PAYMENT("late_payment"),
+    PAYMENT_WITHOUT_ORDER("payment_without_order"),
     POLL_NEEDS_ACTION("poll_needs_action"),
     /** What a newer server says that this client does not know. It cannot be sent. */
     UNRECOGNIZED("");

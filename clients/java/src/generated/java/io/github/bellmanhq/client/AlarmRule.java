@@ -13,7 +13,7 @@ import java.util.Map;
  * @param name see the API
  * @param queue The queue whose tasks count; empty: all queues.
  * @param to The notify queue.
- * @param when overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent, credential_expires, order_decided_by_hand, order_needs_action, amount_mismatch, late_payment, poll_needs_action.
+ * @param when overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent, credential_expires, order_decided_by_hand, order_needs_action, amount_mismatch, late_payment, payment_without_order, poll_needs_action.
  */
 public record AlarmRule(
         double above,

@@ -22,6 +22,7 @@ public enum AttentionKind implements Value {
     AMOUNT_MISMATCH("amount_mismatch"),
     LATE_PAYMENT("late_payment"),
     DUPLICATE_PAYMENT("duplicate_payment"),
+    PAYMENT_WITHOUT_ORDER("payment_without_order"),
     POLL_NEEDS_ACTION("poll_needs_action"),
     BILL_DIFFERS("bill_differs"),
     BILL_MISSING("bill_missing"),

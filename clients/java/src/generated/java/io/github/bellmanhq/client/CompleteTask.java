@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * CompleteTask, as the API has it. What is null is left out.
  *
- * @param outcome The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE.
+ * @param outcome The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE. Without one for a notice that is held: a person has handled its payment.
  * @param reason Default callback.
  * @param taken Order: an object with fields of the payment for the merchant's notification: transaction_id, amount (a whole number of the smallest unit), currency (ISO 4217), paid_at, and others. An order with an amount needs amount and currency here to become PAID.
  */
@@ -38,7 +38,7 @@ public record CompleteTask(
         private Builder() {
         }
 
-        /** The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE. */
+        /** The answer. Required for an order: PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED; for a poll: DONE or FAILED_THERE. Without one for a notice that is held: a person has handled its payment. */
         public Builder outcome(String outcome) {
             this.outcome = outcome;
             return this;

@@ -18,7 +18,7 @@ import java.util.Map;
  * @param of What the notice is about.
  * @param orderNo see the API
  * @param refNo The number of the refund or transfer.
- * @param state What it says of a payment: PAID, CLOSED, …
+ * @param state What it says of a payment: PAID, CLOSED, …; of a refund or transfer: DONE or FAILED_THERE, if it says so.
  * @param task The task that keeps the notice.
  * @param why Why it was refused, or which amount differs.
  */

@@ -1,0 +1,51 @@
+package poll
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// A notice that contradicts the decision causes one query, whose answer settles it or raises the alert. One that agrees, that
+// says no outcome, or that is refused causes none.
+func TestNoticeAfterTheDecision(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer Reading // to the query
+		alert  string
+		again  order.NoticeResult // of another such notice
+	}{
+		"contradicted": {FailedThere, "DONE: after the decision the channel says FAILED_THERE", order.NoticeDuplicate},
+		"confirmed":    {Done, "", order.NoticeApplied},
+		"no answer":    {QueryError, "DONE: after the decision a notice says FAILED_THERE, and the query of it says QUERY_ERROR", order.NoticeDuplicate},
+	} {
+		h := newHouse(t)
+		h.channel.query = reads(Done)
+		task := h.refund("")
+		h.attempt(task)
+		tell := func(result order.NoticeResult, reading string, want order.NoticeResult) {
+			t.Helper()
+			told := &order.Told{Result: result, Of: order.OfRefund, RefNo: "R1", Reading: reading}
+			v, err := h.handler.Complete(task, bellman.Completion{Detail: told}, h.now)
+			if err != nil || told.Result != want || v.Due.IsZero() == (want == order.NoticeApplied) || len(v.Follow) != 1 || v.Follow[0].Reason != string(want) {
+				t.Errorf("%s: a notice of %q: %+v, %v, %s; want %s", name, reading, v, err, told.Result, want)
+			}
+			if v.Data != nil {
+				task.Data = v.Data
+			}
+		}
+		tell(order.NoticeApplied, StateDone, order.NoticeDuplicate)
+		tell(order.NoticeApplied, "", order.NoticeDuplicate)
+		tell(order.NoticeRefused, StateFailedThere, order.NoticeDuplicate)
+		tell(order.NoticeApplied, StateFailedThere, order.NoticeApplied)
+		tell(order.NoticeApplied, StateFailedThere, order.NoticeDuplicate) // the query is on its way
+		h.channel.query = reads(tt.answer)
+		task.Before, task.State, task.Trigger, task.Due = &bellman.Before{State: task.State}, bellman.Pending, bellman.BySettle, h.now
+		h.attempt(task)
+		if got := strings.Join(h.alerts, ", "); got != tt.alert || StandingOf(task).State != StateDone || h.tells != 1 || task.State != bellman.Succeeded {
+			t.Errorf("%s: alerts %q, %+v, told %d times; want %q, DONE, once", name, got, StandingOf(task), h.tells, tt.alert)
+		}
+		tell(order.NoticeApplied, StateFailedThere, tt.again)
+	}
+}

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman/internal/attention"
+	"github.com/bellmanhq/bellman/order"
+)
+
+// Somebody paid, and the order comes late, or not within the 24 hours for which the notice is held. An alert is raised once.
+// After the 24 hours the payment is listed until the order is there, which is then decided by a query.
+func TestPaymentWithoutOrder(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"late": 2 * time.Hour, "too late": 25 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 0, 0)
+				w.store.dice = rand.New(never{})
+				queues, c := queuesOf(w)
+				defer startEngine(t, w.server, queues, c)()
+				desk := attention.New(attention.Options{Engine: w.server.engine, Store: w.store, Queues: func() []string { return []string{w.accounts[gate].queue} }, Kind: func(string) string { return "order" }})
+				listed := func() (kinds []string) {
+					time.Sleep(time.Minute)
+					all, err := desk.List(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, i := range all.Items {
+						kinds = append(kinds, i.Kind+" "+i.OrderNo)
+					}
+					return kinds
+				}
+				a := w.accounts[gate]
+				l := &life{world: w, account: a, no: "N0000001", amount: price, pay: price, expires: 48 * time.Hour, pays: 0, refunds: -1, dice: rand.New(rand.NewPCG(1, 1))}
+				a.lives[l.no] = l
+				if told, err := w.server.notices.Receive(t.Context(), a.queue, "", nil, a.notice(&says{no: l.no, state: "SUCCESS", amount: price})); err != nil || told[0].Result != order.NoticeHeld {
+					t.Fatalf("%+v, %v; want it held", told, err)
+				}
+				time.Sleep(29 * time.Minute)
+				if len(l.alerts) > 0 {
+					t.Errorf("after 29 minutes: alerts %q", l.alerts)
+				}
+				time.Sleep(wait - 29*time.Minute)
+				if len(l.alerts) != 1 || !strings.HasPrefix(l.alerts[0], "UNKNOWN: a notice says that ") {
+					t.Errorf("alerts %q; want one", l.alerts)
+				}
+				if got, over := listed(), wait > order.HoldNotices; over != slices.Equal(got, []string{"payment_without_order " + l.no}) || !over && len(got) > 0 {
+					t.Errorf("listed %q; want the payment once it is not held any more", got)
+				}
+				l.add()
+				if got := listed(); len(got) > 0 || order.StateOf(l.task()) != "PAID" || len(l.told) != 1 {
+					t.Errorf("the order came: listed %q, %s, told %d times; want PAID, told once", got, order.StateOf(l.task()), len(l.told))
+				}
+			})
+		})
+	}
+}
