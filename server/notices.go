@@ -350,11 +350,33 @@ func (n *notices) apply(ctx context.Context, queue string, to *receiver, t *orde
 		return err
 	}
 	held := t.Held(queue)
+	if err := n.assign(ctx, &held, t); err != nil {
+		return err
+	}
 	err = n.server.engine.Add(ctx, &held)[0].Err
 	if errors.Is(err, bellman.ErrKeyTaken) {
 		err = nil // it came before, at another time
 	}
 	t.Result = order.NoticeHeld
+	return err
+}
+
+// assign gives the task of a held notice of a refund or transfer the numbers of its order, so that the notice is on the
+// order's page. An order that does not exist is no error.
+func (n *notices) assign(ctx context.Context, held *bellman.Task, t *order.Told) error {
+	if t.Of == order.OfPayment || t.OrderNo == "" {
+		return nil
+	}
+	id, err := store.Lookup(ctx, n.server.store, "", order.Alias(t.Account, order.OfPayment, t.OrderNo))
+	if err == nil {
+		var of *bellman.Task
+		if of, err = n.server.store.Task(ctx, id); err == nil {
+			held.MerchantNo, held.OrderNo = of.MerchantNo, of.OrderNo
+		}
+	}
+	if errors.Is(err, bellman.ErrNotFound) {
+		return nil
+	}
 	return err
 }
 

@@ -8,8 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // Somebody paid, and the order comes late, or not within the 24 hours for which the notice is held. An alert is raised once.
@@ -58,4 +60,29 @@ func TestPaymentWithoutOrder(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The notice of a refund that nobody asks about is held, and is on the page of its order.
+func TestHeldRefundIsWithItsOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0, 0)
+		w.store.dice = rand.New(never{})
+		queues, c := queuesOf(w)
+		defer startEngine(t, w.server, queues, c)()
+		a := w.accounts[wechat]
+		l := &life{world: w, account: a, no: "N0000001", amount: price, pay: price, expires: time.Hour, pays: 0, refunds: -1, dice: rand.New(rand.NewPCG(1, 1))}
+		a.lives[l.no] = l
+		l.add()
+		for no, want := range map[string]int{l.no: 1, "N0000002": 0} { // of the second there is no order
+			told, err := w.server.notices.Receive(t.Context(), a.queue, "", nil, a.notice(&says{no: no, state: "REFUND", amount: price}))
+			if err != nil || told[0].Result != order.NoticeHeld {
+				t.Fatalf("%+v, %v; want it held", told, err)
+			}
+			of := l.task()
+			tasks, _, err := w.store.List(t.Context(), store.Filter{MerchantNo: of.MerchantNo, OrderNo: no, Event: order.EventNotice}, bellman.ID{}, 10)
+			if err != nil || len(tasks) != want {
+				t.Errorf("order %s has %d notices, %v; want %d", no, len(tasks), err, want)
+			}
+		}
+	})
 }
