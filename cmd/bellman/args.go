@@ -32,7 +32,7 @@ func openInput(path string) (io.ReadCloser, error) {
 // flagsAlone is a check that accepts no arguments.
 func flagsAlone(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s: want no argument, not %q: see bellman %s --help", c.Name(), args[0], c.Name())
+		return fmt.Errorf("%s: want no argument, not %q: see %s --help", c.Name(), args[0], c.CommandPath())
 	}
 	return nil
 }

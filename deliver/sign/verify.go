@@ -249,7 +249,7 @@ func near(stamp string, now time.Time, tolerance time.Duration) error {
 		return errors.New("its timestamp is no time in seconds")
 	}
 	if skew := time.Unix(seconds, 0).Sub(now.Truncate(time.Second)); skew.Abs() > tolerance {
-		return fmt.Errorf("it was signed %v from now, and at most %v is allowed: is the clock right?", skew, tolerance)
+		return fmt.Errorf("the time at which it was signed differs from ours by %v, and at most %v is allowed: is the clock right?", skew.Abs(), tolerance)
 	}
 	return nil
 }

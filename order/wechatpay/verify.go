@@ -56,7 +56,7 @@ func verify(what string, header func(name string) string, body []byte, now time.
 		return fmt.Errorf("the %s's Wechatpay-Timestamp is no time", what)
 	}
 	if skew := time.Unix(seconds, 0).Sub(now.Truncate(time.Second)); skew.Abs() >= maxSkew {
-		return fmt.Errorf("the %s was signed %v from now, and %v is too far: is the clock right?", what, skew, maxSkew)
+		return fmt.Errorf("the time at which the %s was signed differs from ours by %v, and %v is too far: is the clock right?", what, skew.Abs(), maxSkew)
 	}
 	if strings.HasPrefix(signature, probePrefix) {
 		return fmt.Errorf("the %s's signature is wrong: WeChat Pay was probing whether that is noticed", what)
