@@ -227,7 +227,7 @@ func TestPlatformStays(t *testing.T) {
 		"no valid certificate":  func() { p.listed = map[string]string{} },
 		"has the serial number": func() { p.listed = map[string]string{secondSerial: p.listed[firstSerial]} },
 		"is not in PEM":         func() { p.listed = map[string]string{secondSerial: "file:/etc/passwd"} },
-		"signed -1h0m0s from":   func() { p.old = p.body() },
+		"differs from ours by 1h0m0s":   func() { p.old = p.body() },
 		"signature is wrong":    func() { p.by = strangersKey },
 		"not among":             func() { p.serial = secondSerial },
 	}
