@@ -222,14 +222,14 @@ func TestPlatformStays(t *testing.T) {
 	p.reads(c, order.Paid, 3)
 
 	bad := map[string]func(){
-		"HTTP status 502":       func() { p.down = true },
-		"cannot be decrypted":   func() { p.key = newAPIV3Key },
-		"no valid certificate":  func() { p.listed = map[string]string{} },
-		"has the serial number": func() { p.listed = map[string]string{secondSerial: p.listed[firstSerial]} },
-		"is not in PEM":         func() { p.listed = map[string]string{secondSerial: "file:/etc/passwd"} },
-		"differs from ours by 1h0m0s":   func() { p.old = p.body() },
-		"signature is wrong":    func() { p.by = strangersKey },
-		"not among":             func() { p.serial = secondSerial },
+		"HTTP status 502":             func() { p.down = true },
+		"cannot be decrypted":         func() { p.key = newAPIV3Key },
+		"no valid certificate":        func() { p.listed = map[string]string{} },
+		"has the serial number":       func() { p.listed = map[string]string{secondSerial: p.listed[firstSerial]} },
+		"is not in PEM":               func() { p.listed = map[string]string{secondSerial: "file:/etc/passwd"} },
+		"differs from ours by 1h0m0s": func() { p.old = p.body() },
+		"signature is wrong":          func() { p.by = strangersKey },
+		"not among":                   func() { p.serial = secondSerial },
 	}
 	for want, do := range bad {
 		key, listed, by, serial := p.key, p.listed, p.by, p.serial
