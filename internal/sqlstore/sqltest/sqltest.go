@@ -22,11 +22,12 @@ type Recorder struct {
 	mu   sync.Mutex
 	seen map[string]*sqlstore.Statement // by name and text
 	sent int
+	as   map[string]int // how many were sent, by name
 }
 
 // Record returns a Recorder over a driver.
 func Record(d sqlstore.Driver) *Recorder {
-	return &Recorder{Driver: d, seen: map[string]*sqlstore.Statement{}}
+	return &Recorder{Driver: d, seen: map[string]*sqlstore.Statement{}, as: map[string]int{}}
 }
 
 // Statements returns the statements that were sent, one of each text, by name.
@@ -46,6 +47,13 @@ func (r *Recorder) Sent() int {
 	return r.sent
 }
 
+// SentAs returns how many statements of a name were sent.
+func (r *Recorder) SentAs(name string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.as[name]
+}
+
 func (r *Recorder) note(statements []*sqlstore.Statement, more int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,6 +61,7 @@ func (r *Recorder) note(statements []*sqlstore.Statement, more int) {
 	for _, s := range statements {
 		c := *s
 		r.seen[s.Name+"\x00"+s.Text] = &c
+		r.as[s.Name]++
 	}
 }
 
