@@ -39,23 +39,29 @@ func TestPaymentWithoutOrder(t *testing.T) {
 				a := w.accounts[gate]
 				l := &life{world: w, account: a, no: "N0000001", amount: price, pay: price, expires: 48 * time.Hour, pays: 0, refunds: -1, dice: rand.New(rand.NewPCG(1, 1))}
 				a.lives[l.no] = l
+				seen := func() (alerts []string, told int) {
+					l.mu.Lock()
+					defer l.mu.Unlock()
+					return slices.Clone(l.alerts), len(l.told)
+				}
 				if told, err := w.server.notices.Receive(t.Context(), a.queue, "", nil, a.notice(&says{no: l.no, state: "SUCCESS", amount: price})); err != nil || told[0].Result != order.NoticeHeld {
 					t.Fatalf("%+v, %v; want it held", told, err)
 				}
 				time.Sleep(29 * time.Minute)
-				if len(l.alerts) > 0 {
-					t.Errorf("after 29 minutes: alerts %q", l.alerts)
+				if alerts, _ := seen(); len(alerts) > 0 {
+					t.Errorf("after 29 minutes: alerts %q", alerts)
 				}
 				time.Sleep(wait - 29*time.Minute)
-				if len(l.alerts) != 1 || !strings.HasPrefix(l.alerts[0], "UNKNOWN: a notice says that ") {
-					t.Errorf("alerts %q; want one", l.alerts)
+				if alerts, _ := seen(); len(alerts) != 1 || !strings.HasPrefix(alerts[0], "UNKNOWN: a notice says that ") {
+					t.Errorf("alerts %q; want one", alerts)
 				}
 				if got, over := listed(), wait > order.HoldNotices; over != slices.Equal(got, []string{"payment_without_order " + l.no}) || !over && len(got) > 0 {
 					t.Errorf("listed %q; want the payment once it is not held any more", got)
 				}
 				l.add()
-				if got := listed(); len(got) > 0 || order.StateOf(l.task()) != "PAID" || len(l.told) != 1 {
-					t.Errorf("the order came: listed %q, %s, told %d times; want PAID, told once", got, order.StateOf(l.task()), len(l.told))
+				got := listed()
+				if _, told := seen(); len(got) > 0 || order.StateOf(l.task()) != "PAID" || told != 1 {
+					t.Errorf("the order came: listed %q, %s, told %d times; want PAID, told once", got, order.StateOf(l.task()), told)
 				}
 			})
 		})
