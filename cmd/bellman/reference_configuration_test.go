@@ -97,7 +97,7 @@ func configurationPage(p *sheet) {
 					if flags.Lookup(name) != nil {
 						flag = "--" + name
 					}
-					row = append(row, strings.TrimSpace(tick(variable)+" "+tick(flag)), p.w(map[bool]string{true: "no", false: "yes"}[strings.Contains(string(change), `{"`+name+`", `)]))
+					row = append(row, strings.TrimSpace(tick(variable)+" "+tick(flag)), p.w(map[bool]string{true: "yes", false: "no"}[strings.Contains(string(change), `"`+name+`"`)]))
 				}
 				rows = append(rows, row)
 			}
