@@ -257,17 +257,17 @@ type remembered[T any] struct {
 	value T
 }
 
-// get returns the value, made again if that was not tried within age. With an error it returns the last value.
+// get returns the value, made again if it is older than age. With an error it returns the last value.
 func (r *remembered[T]) get(age time.Duration, make func() (T, error)) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.at) < age {
 		return r.value, nil
 	}
-	r.at = time.Now()
+	now := time.Now()
 	value, err := make()
 	if err == nil {
-		r.value = value
+		r.at, r.value = now, value
 	}
 	return r.value, err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/console"
 )
 
-// On each page of the scene, in both languages, on a phone and in small and large windows, nothing is cut, no text
-// covers another, and no line ends within a word.
+// Each page of the scene fits on a phone, and in small and large windows, in both languages: nothing is cut, no text
+// covers another. No line ends within a word.
 func TestPagesFit(t *testing.T) {
 	g := hang(t, console.References(t))
 	for _, p := range g.pages {
