@@ -65,3 +65,23 @@ func TestSeveralItemsOfWhichOneIsBad(t *testing.T) {
 		return err == nil && len(page.Notices) == 0
 	})
 }
+
+// A payment without an order that a person has dealt with stays listed: the held notice is the only record of it.
+func TestHandledPaymentStaysListed(t *testing.T) {
+	d := newDesk(t)
+	api, s := d.serveNoticedBy(t, d.settings(t, noticed...))
+	if status, answer := notify(t, s, paidNotice("A1", 1299), gatewayKey); status != 200 {
+		t.Fatalf("%d %q; want it held", status, answer)
+	}
+	listed := func() []client.Notice {
+		page, err := api.ListNotices(t.Context(), client.NoticeFilter{Result: "held"})
+		if err != nil || len(page.Notices) != 1 {
+			t.Fatalf("%+v, %v; want the notice that is held", page, err)
+		}
+		return page.Notices
+	}
+	if _, err := api.Complete(t.Context(), client.ByID(listed()[0].Task), client.CompleteTask{Reason: "refunded at the channel"}); err != nil {
+		t.Fatal(err)
+	}
+	listed()
+}

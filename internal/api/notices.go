@@ -67,7 +67,7 @@ func (a *API) listNotices(ctx context.Context, in *noticeListing) (*answer[clien
 			if told == nil || !in.sees(t) || in.Result != "" && string(told.Result) != in.Result {
 				continue
 			}
-			if told.Result == order.NoticeHeld && t.State == bellman.Succeeded {
+			if told.Result == order.NoticeHeld && t.State == bellman.Succeeded && t.Reason == string(order.NoticeHeld) {
 				continue // its order came, and has the record of what the notice did
 			}
 			page.Notices = append(page.Notices, noticeOf(t, told, in.may))
