@@ -241,7 +241,7 @@ func (v *orderView) Says() string {
 	return "order.says." + v.State
 }
 
-// refunded reports whether there is a refund of the order that did not fail.
+// refunded reports whether there is a refund or transfer of the order that did not fail: the order may be refunded.
 func (v *orderView) refunded() bool {
 	return slices.ContainsFunc(v.Polls, func(r row) bool {
 		return r.Poll.State != poll.StateFailedThere && r.State != bellman.Cancelled
