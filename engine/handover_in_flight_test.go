@@ -239,7 +239,7 @@ func TestHandedOverIsNotMoved(t *testing.T) {
 			if err := nodes[0].ResumeEndpoint(t.Context(), "elsewhere", by); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(max(time.Hour/fewer, 15*time.Minute))
+			time.Sleep(max(time.Hour/fewer, 25*time.Minute)) // one at a time now, of 40 s each
 			l.once(t, ids)
 		})
 	}
