@@ -99,10 +99,10 @@ func readMemoryUse() func() memoryUse {
 	}
 }
 
-// limit returns least while nine tenths of it hold the memory in use, and more by half again as much as is above.
+// limit returns least while nine tenths of it hold the memory in use, and more by three times what is above.
 func (m memoryUse) limit(least int64) int64 {
 	above := int64(m.live+m.other) - least/10*9
-	return least + max(above, 0)/2*3
+	return least + 3*max(above, 0)
 }
 
 // A rest is a second with few allocations after many.

@@ -68,8 +68,8 @@ func TestLimitOfMemoryUse(t *testing.T) {
 	for _, tt := range []struct{ live, other, least, want int64 }{
 		{40, 20, 100, 100},
 		{70, 20, 100, 100},
-		{70, 22, 100, 103},
-		{130, 30, 100, 205},
+		{70, 22, 100, 106},
+		{130, 30, 100, 310},
 		{130, 30, 200, 200},
 	} {
 		m := memoryUse{live: uint64(tt.live << 20), other: uint64(tt.other << 20)}

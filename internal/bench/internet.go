@@ -49,7 +49,7 @@ type trip struct {
 // report reports a trip. who is the beginning of the figures' names.
 func (t *trip) report(r *run, who string) (p50, p99 *Figure) {
 	r.figure(who+"arrived at healthy hosts", 100*float64(t.arrived)/float64(t.due), "%")
-	r.figure(who+"requests on a connection used before", 100*(1-float64(t.handshakes)/float64(t.requests)), "%")
+	r.figure(who+"requests on a connection used before", 100*max(0, 1-float64(t.handshakes)/float64(t.requests)), "%") // some handshakes end without a request
 	r.figure(who+"handshakes", float64(t.handshakes), "")
 	r.figure(who+"of them resumed a session", float64(t.resumed), "")
 	r.figure(who+"requests in flight, most", float64(t.most), "")
