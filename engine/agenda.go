@@ -96,7 +96,7 @@ func (h *agenda) missItem(it *item) {
 	if it.task != nil {
 		merchant = it.task.MerchantNo
 	}
-	h.shelves.putBack(shelf(it.VisibleAt), it.Line, merchant, it.ID, h.clock.Now())
+	h.shelves.putBack(&it.Entry, merchant, h.clock.Now())
 }
 
 // beginRead announces that the loader reads a page of tasks whose VisibleAt is before bound. 0:
@@ -215,7 +215,8 @@ func (h *agenda) insert(t *bellman.Task, since *asOf, now int64) *item {
 	look := t.VisibleAt.UnixMilli()
 	if isShelf(look) {
 		if h.shards.has(t.Shard) {
-			h.shelves.put(shelf(look), store.LineOf(t.Queue, t.Endpoint), t.MerchantNo, t.ID, h.clock.Now())
+			en := entryOf(t)
+			h.shelves.put(&en, t.MerchantNo)
 		}
 		return nil
 	}

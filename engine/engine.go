@@ -76,6 +76,7 @@ func connect(o Options) *Engine {
 			Ceiling:    o.MaxInFlight,
 			LineBound:  limits.Line,
 			TotalBound: limits.Lines,
+			Patience:   longWait,
 			Start:      4, // a thousand new endpoints at once are four thousand connections
 		}),
 	}
@@ -95,7 +96,7 @@ func connect(o Options) *Engine {
 	content := &contents{
 		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, most: limits.Chunk,
 	}
-	line := &lines{clock: c, rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, unknownQueues: e.unknownQueues}
+	line := &lines{clock: c, rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, shelves: e.agenda.shelves, unknownQueues: e.unknownQueues}
 	announced := &announcer{store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, committer: e.committer}
 	announced.init()
 	deferred := &deferrals{clock: c, agenda: e.agenda, announcer: announced, committer: e.committer, most: limits.Uncommitted}

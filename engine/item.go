@@ -70,12 +70,13 @@ func copied(t *bellman.Task, st bellman.Status) *bellman.Task {
 	return &c
 }
 
-// Peers are the tasks of one line in one age class. They may have room while other classes have
-// none.
+// Peers are the tasks of one line in one age class, deferred or not. They may have room while others
+// have none.
 type peers struct {
-	line store.Line
-	age  int
-	of   int // number of age classes of the line
+	line     store.Line
+	age      int
+	of       int // number of age classes of the line
+	deferred bool
 }
 
 // A chain identifies an ordering key.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // lines bring due tasks to the lines of the dispatcher.
@@ -15,12 +16,13 @@ type lines struct {
 	agenda        *agenda
 	contents      *contents
 	dispatch      *dispatch.D[*item]
+	shelves       *shelves
 	unknownQueues *unknownQueues
 }
 
-// bring puts due items into their lines. Items whose line is full are dropped, and full is true: the
-// loader must read them again.
-func (l *lines) bring(ctx context.Context, due []*item, now time.Time) (full bool) {
+// bring puts due items into their lines, and drops items whose lines have no room. more means that
+// the loader has something to read: the dropped items, or deferred tasks for which there is room.
+func (l *lines) bring(ctx context.Context, due []*item, now time.Time) (more bool) {
 	var left []*item
 	for _, it := range due {
 		if it.task != nil && it.bytes == 0 {
@@ -31,22 +33,25 @@ func (l *lines) bring(ctx context.Context, due []*item, now time.Time) (full boo
 				it.task = nil
 			}
 		}
-		if !l.offer(ctx, it, now) {
+		kept, low := l.offer(ctx, it, now)
+		if !kept {
 			left = append(left, it)
 		}
+		more = more || low
 	}
 	for _, it := range left {
 		l.contents.release(it)
 	}
 	l.agenda.drop(true, left...)
-	return len(left) > 0
+	return more || len(left) > 0
 }
 
-// offer puts an item into its line. It returns false if the line is full.
-func (l *lines) offer(ctx context.Context, it *item, now time.Time) bool {
+// offer puts an item into its line. kept is false if there is no place for it. low means that the
+// line needs deferred tasks: its shelf can be read at once.
+func (l *lines) offer(ctx context.Context, it *item, now time.Time) (kept, low bool) {
 	if !l.agenda.toLine(it) {
 		l.contents.release(it)
-		return true
+		return true, false
 	}
 	pushed := l.push(it, now)
 	for pushed == dispatch.Unknown {
@@ -54,16 +59,19 @@ func (l *lines) offer(ctx context.Context, it *item, now time.Time) bool {
 			l.contents.readOne(ctx, it)
 		}
 		if it.task == nil {
-			return true // gone meanwhile
+			return true, false // gone meanwhile
 		}
 		l.open(it, now)
 		pushed = l.push(it, now)
 	}
-	if pushed == dispatch.Kept {
-		return true
+	switch pushed {
+	case dispatch.Kept:
+		return true, false
+	case dispatch.Low:
+		return true, l.shelves.hurry(shelfOf(it.Line))
 	}
 	l.agenda.hold(it)
-	return false
+	return false, false
 }
 
 func (l *lines) push(it *item, now time.Time) dispatch.Pushed {
@@ -71,7 +79,18 @@ func (l *lines) push(it *item, now time.Time) dispatch.Pushed {
 	if it.urgent {
 		attempts = dispatch.Urgent
 	}
-	return l.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, attempts, it)
+	return l.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, attempts, l.rank(&it.Entry), it)
+}
+
+// rank returns the rank of a task in its line.
+func (l *lines) rank(en *store.Entry) dispatch.Rank {
+	switch {
+	case isShelf(en.VisibleAt):
+		return dispatch.Elder
+	case l.shelves.has(shelfOf(en.Line)):
+		return dispatch.Newer
+	}
+	return dispatch.Alone
 }
 
 // open registers the line of an item with the dispatcher.

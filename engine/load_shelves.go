@@ -18,21 +18,24 @@ func (l *loader) roomFor(sh *shelved, now time.Time) (room int, until time.Time)
 	if sh.line == 0 {
 		return sh.page - len(l.pending), until
 	}
-	room, wait := l.dispatch.Room(now.UnixNano(), uint64(sh.line), longWait)
+	room, wait := l.dispatch.Room(now.UnixNano(), uint64(sh.line), sh.attempts)
 	switch {
 	case wait == dispatch.Forever:
 		return 0, now.Add(lastRest)
-	case now.Sub(sh.read) >= lastRest:
-		return shelfPage, until // they are older than the tasks in the line
 	case room <= 0 && wait > longWait:
 		return 0, now.Add(min(wait/2, lastRest))
 	}
-	for p, n := range l.share {
-		if p.line == sh.line {
-			room -= n
+	return min(room-l.pendingOf(sh.line), sh.page), until
+}
+
+// pendingOf returns how many deferred tasks of a line were read and have no place in it yet.
+func (l *loader) pendingOf(line store.Line) (n int) {
+	for p, of := range l.share {
+		if p.line == line && p.deferred {
+			n += of
 		}
 	}
-	return min(room, sh.page), until
+	return n
 }
 
 // readShelf reads the next page of a shelf whose line may go. more means that another shelf can be
@@ -42,11 +45,17 @@ func (l *loader) readShelf(ctx context.Context, now time.Time) (more bool, err e
 		l.looked = now
 		l.ready = l.shelves.ready(now, l.ready[:0])
 	}
+	l.ready = slices.Insert(l.ready, 0, l.shelves.takeHurried()...)
 	waits := 0
 	for len(l.ready) > waits && waits < mostLooked {
 		on := l.ready[0]
 		sh, ok := l.shelves.get(on)
 		if !ok || sh.next.After(now) {
+			l.ready = l.ready[1:]
+			continue
+		}
+		if sh.from == lastID && (sh.line == 0 || l.pendingOf(sh.line) == 0) {
+			l.shelves.forget(on)
 			l.ready = l.ready[1:]
 			continue
 		}
@@ -56,7 +65,7 @@ func (l *loader) readShelf(ctx context.Context, now time.Time) (more bool, err e
 			l.shelves.putOff(on, until)
 			l.ready = l.ready[1:]
 			continue
-		case room <= 0:
+		case room <= 0 || sh.from == lastID:
 			waits++
 			l.ready = append(l.ready[1:], on)
 			continue
@@ -69,8 +78,9 @@ func (l *loader) readShelf(ctx context.Context, now time.Time) (more bool, err e
 
 // readOn reads one page of a shelf.
 func (l *loader) readOn(ctx context.Context, on shelf, limit int, now time.Time) error {
-	from := l.shelves.begin(on, now)
-	defer func() { l.shelves.end(on, from) }()
+	from := l.shelves.begin(on)
+	l.page = l.page[:0]
+	defer func() { l.shelves.end(on, from, l.page) }()
 	switch err := l.readRange(ctx, l.leases.Shards(), startAt(on, from), int64(on)+1, limit, now); {
 	case err != nil:
 		return err
@@ -100,7 +110,7 @@ func (l *loader) find(ctx context.Context, now time.Time) (more bool, err error)
 	for i := range l.page {
 		if en := &l.page[i]; shelf(en.VisibleAt) != on {
 			on = shelf(en.VisibleAt)
-			l.shelves.put(on, en.Line, "", en.ID, now)
+			l.shelves.put(en, "")
 		}
 	}
 	l.looked = time.Time{} // new shelves may be readable

@@ -99,7 +99,7 @@ func (l *loader) wake() {
 
 func (l *loader) peersOf(en *store.Entry) peers {
 	age, of := l.dispatch.Age(uint64(en.Line), int(en.Attempts))
-	return peers{en.Line, age, of}
+	return peers{en.Line, age, of, isShelf(en.VisibleAt)}
 }
 
 // most bounds the pending tasks of one line and age class.

@@ -43,11 +43,13 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		}
 		if !known {
 			run = l.recount(it) // its line may be open by now
-			if long, known = full[run]; !known && !l.lines.offer(ctx, it, now) {
-				long, known = l.fullForLong(run, now, patience), true
-				full[run] = long
-				if !long {
-					stuck++
+			if long, known = full[run]; !known {
+				if kept, _ := l.lines.offer(ctx, it, now); !kept {
+					long, known = l.fullForLong(run, now, patience), true
+					full[run] = long
+					if !long {
+						stuck++
+					}
 				}
 			}
 		}

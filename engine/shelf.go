@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -43,45 +44,50 @@ const (
 	mostLooked = 64      // shelves without room that one round of the loader checks
 )
 
-// shelves are the shelves with tasks of this node's shards that are not in the agenda.
+// shelves are the shelves with tasks of this node's shards that are not in the agenda, or have just
+// been read and wait for their lines.
 type shelves struct {
 	mu   locks.Mutex
 	of   map[shelf]*shelved
-	full bool // there are shelves that are not remembered
+	n    atomic.Int64 // len(of)
+	full bool         // there are shelves that are not remembered
 
-	woken bool // some shelves may be readable now
+	woken   bool    // some shelves may be readable now
+	hurried []shelf // read these first
 }
 
 // shelved is the state of one shelf.
 type shelved struct {
 	line     store.Line    // the line of its tasks; 0: unknown
 	merchant string        // the paused merchant; empty: its tasks wait for their line
-	from     bellman.ID    // the first task that may have to be read
-	read     time.Time     // when it was last read, or found
+	from     bellman.ID    // the first task that may have to be read; lastID: all were read
+	attempts int           // of that task, or of the one before it
 	next     time.Time     // earliest time of the next read
 	rest     time.Duration // after a read, if a task is put back
 	page     int           // entries of the next read
 	back     bool          // a task of the last read was put back
+	hurried  bool          // it is in shelves.hurried
 }
 
 // put notes that a shelf has a task that is not in the agenda.
-func (s *shelves) put(on shelf, line store.Line, merchant string, id bellman.ID, now time.Time) {
+func (s *shelves) put(en *store.Entry, merchant string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.note(on, line, merchant, id, now)
+	s.note(en, merchant)
 }
 
 // putBack is put for a task that was read and not attempted.
-func (s *shelves) putBack(on shelf, line store.Line, merchant string, id bellman.ID, now time.Time) {
+func (s *shelves) putBack(en *store.Entry, merchant string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sh := s.note(on, line, merchant, id, now); sh != nil && !sh.back {
+	if sh := s.note(en, merchant); sh != nil && !sh.back {
 		sh.back, sh.next = true, now.Add(sh.rest)
 	}
 }
 
 // note is put for a caller that holds mu. It returns nil if too many shelves are remembered.
-func (s *shelves) note(on shelf, line store.Line, merchant string, id bellman.ID, now time.Time) *shelved {
+func (s *shelves) note(en *store.Entry, merchant string) *shelved {
+	on := shelf(en.VisibleAt)
 	sh := s.of[on]
 	switch {
 	case sh == nil && len(s.of) >= maxShelves:
@@ -91,13 +97,14 @@ func (s *shelves) note(on shelf, line store.Line, merchant string, id bellman.ID
 		if s.of == nil {
 			s.of = make(map[shelf]*shelved)
 		}
-		sh = &shelved{from: id, page: shelfPage, read: now}
+		sh = &shelved{from: en.ID, attempts: int(en.Attempts), page: shelfPage}
 		s.of[on] = sh
-	case bytes.Compare(id[:], sh.from[:]) < 0:
-		sh.from = id
+		s.n.Store(int64(len(s.of)))
+	case bytes.Compare(en.ID[:], sh.from[:]) < 0:
+		sh.from, sh.attempts = en.ID, int(en.Attempts)
 	}
-	if shelfOf(line) == on {
-		sh.line = line
+	if shelfOf(en.Line) == on {
+		sh.line = en.Line
 	}
 	if merchant != "" && merchantShelf(merchant) == on {
 		sh.merchant = merchant
@@ -113,6 +120,44 @@ func (s *shelves) wake() {
 		sh.next, sh.rest = time.Time{}, 0
 	}
 	s.woken = true
+}
+
+// has reports whether a shelf has tasks that wait for their line.
+func (s *shelves) has(on shelf) bool {
+	if s.n.Load() == 0 {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of[on] != nil
+}
+
+// hurry makes a shelf readable now, before others, unless a task of the last read was put back. It
+// reports whether that changes something.
+func (s *shelves) hurry(on shelf) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sh := s.of[on]
+	if sh == nil || sh.back || sh.hurried || sh.from == lastID {
+		return false
+	}
+	sh.next, sh.hurried = time.Time{}, true
+	s.hurried = append(s.hurried, on)
+	return true
+}
+
+// takeHurried returns the shelves that are to be read first.
+func (s *shelves) takeHurried() []shelf {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hurried := s.hurried
+	for _, on := range hurried {
+		if sh := s.of[on]; sh != nil {
+			sh.hurried = false
+		}
+	}
+	s.hurried = nil
+	return hurried
 }
 
 func (s *shelves) takeWoken() bool {
@@ -166,7 +211,7 @@ func (s *shelves) putOff(on shelf, until time.Time) {
 
 // begin marks the start of a read and returns its first id. Tasks that are put on the shelf from
 // then on are read again.
-func (s *shelves) begin(on shelf, now time.Time) (from bellman.ID) {
+func (s *shelves) begin(on shelf) (from bellman.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sh := s.of[on]
@@ -176,20 +221,31 @@ func (s *shelves) begin(on shelf, now time.Time) (from bellman.ID) {
 	} else {
 		sh.rest, sh.page = 0, min(4*sh.page, maxShelves)
 	}
-	sh.from, sh.back, sh.next, sh.read = lastID, false, time.Time{}, now
+	sh.from, sh.back, sh.next = lastID, false, time.Time{}
 	return from
 }
 
-// end marks the end of a read. from is the first task of the next read; lastID: the shelf is empty.
-func (s *shelves) end(on shelf, from bellman.ID) {
+// end marks the end of a read of some entries. from is the first task of the next read; lastID: all
+// were read.
+func (s *shelves) end(on shelf, from bellman.ID, read []store.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sh := s.of[on]
 	if bytes.Compare(from[:], sh.from[:]) < 0 {
 		sh.from = from
+		if len(read) > 0 {
+			sh.attempts = int(read[len(read)-1].Attempts)
+		}
 	}
-	if sh.from == lastID {
+}
+
+// forget forgets a shelf whose tasks have all been read.
+func (s *shelves) forget(on shelf) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sh := s.of[on]; sh != nil && sh.from == lastID {
 		delete(s.of, on)
+		s.n.Store(int64(len(s.of)))
 	}
 }
 

@@ -236,7 +236,7 @@ func TestResize(t *testing.T) {
 	d := New[int](Options{Floor: 8, Ceiling: 16})
 	for i := range 64 {
 		d.Open(0, uint64(i), Rules{Queue: "q", Endpoint: string(rune('a' + i))})
-		if d.Push(0, uint64(i), 0, 0, i) != Kept {
+		if d.Push(0, uint64(i), 0, 0, Alone, i) != Kept {
 			t.Fatalf("Push of item %d was rejected", i)
 		}
 	}

@@ -22,7 +22,7 @@ func BenchmarkCycle(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				now += 25 * us
-				if d.Push(now, uint64(line), now, 0, 1) != Kept {
+				if d.Push(now, uint64(line), now, 0, Alone, 1) != Kept {
 					b.Fatal("not kept")
 				}
 				if t, _, ok = d.DoneNext(now, t, Accepted); !ok {
@@ -47,15 +47,15 @@ func loaded(endpoints, blocked int) (*D[int], int64) {
 		if i < blocked/2 {
 			d.PauseEndpoint(now, name)
 		}
-		d.Push(now, uint64(i), now, 0, i)
+		d.Push(now, uint64(i), now, 0, Alone, i)
 		if i >= blocked/2 && i < blocked { // one attempt in flight that never ends
 			d.Open(now, uint64(i), Rules{Queue: "q", Endpoint: name, Concurrency: 1})
 			d.Next(now)
-			d.Push(now, uint64(i), now, 0, i)
+			d.Push(now, uint64(i), now, 0, Alone, i)
 		}
 	}
 	if endpoints == 1 {
-		d.Push(now, 0, now, 0, 0)
+		d.Push(now, 0, now, 0, Alone, 0)
 	}
 	return d, now
 }
@@ -66,13 +66,13 @@ func BenchmarkCycleYoungFirst(b *testing.B) {
 	now := int64(time.Hour)
 	d.Open(now, 1, Rules{Queue: "q", YoungFirst: true})
 	for i := range 600 {
-		d.Push(now, 1, now, 1<<(i%ages)>>1, i)
+		d.Push(now, 1, now, 1<<(i%ages)>>1, Alone, i)
 	}
 	t, i, _ := d.Next(now)
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 25 * us
-		if d.Push(now, 1, now, 1<<(i%ages)>>1, i) != Kept { // of the age that was taken
+		if d.Push(now, 1, now, 1<<(i%ages)>>1, Alone, i) != Kept { // of the age that was taken
 			b.Fatal("not kept")
 		}
 		t, i, _ = d.DoneNext(now, t, Accepted)
@@ -89,7 +89,7 @@ func BenchmarkCycleParallel(b *testing.B) {
 		t, _, ok := d.Next(now)
 		for pb.Next() {
 			now = start + clock.Add(25*us)
-			d.Push(now, uint64(turn.Add(1)%endpoints), now, 0, 1)
+			d.Push(now, uint64(turn.Add(1)%endpoints), now, 0, Alone, 1)
 			if ok {
 				t, _, ok = d.DoneNext(now, t, Accepted)
 			} else {

@@ -11,7 +11,17 @@ func (c *core) check() error {
 		for _, l := range e.lines {
 			others := 0
 			for age := range l.aged {
-				others += l.aged[age].n
+				f := &l.aged[age]
+				others += f.n
+				elders := 0
+				for i, n := f.head, f.n; n > 0; i, n = c.slab.nodes[i].next, n-1 {
+					if c.slab.nodes[i].elder {
+						elders++
+					}
+				}
+				if elders != f.elders {
+					return fmt.Errorf("line %d has %d elders of age %d, counted %d", l.id, elders, age, f.elders)
+				}
 			}
 			if others != l.others {
 				return fmt.Errorf("line %d has %d others than urgent ones, counted %d", l.id, l.others, others)

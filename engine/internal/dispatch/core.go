@@ -48,9 +48,9 @@ func (c *core) tick(now int64) {
 }
 
 // push appends an item to a list of a line and returns the index of its node.
-func (c *core) push(l *line, due int64, f *fifo) uint32 {
+func (c *core) push(l *line, due int64, f *fifo, elder bool) uint32 {
 	idle := l.waiting() == 0
-	i := c.slab.push(f, due)
+	i := c.slab.push(f, due, elder)
 	if f != &l.urgent {
 		l.others++
 	}

@@ -18,6 +18,8 @@ type Options struct {
 
 	Start int // limit of an endpoint that is new or does not answer; default 8
 
+	Patience time.Duration // a line in which items would wait longer has few places while elders wait outside; default 2s
+
 	BreakAfter int // consecutive failures that open a breaker; default 10; negative: never
 }
 
@@ -27,6 +29,7 @@ func (o Options) withDefaults() Options {
 	o.LineBound = cmp.Or(max(o.LineBound, 0), 1024)
 	o.TotalBound = cmp.Or(max(o.TotalBound, 0), 65536)
 	o.Start = cmp.Or(max(o.Start, 0), 8)
+	o.Patience = cmp.Or(o.Patience, 2*time.Second)
 	o.BreakAfter = cmp.Or(o.BreakAfter, 10)
 	return o
 }
@@ -76,18 +79,32 @@ type Pushed uint8
 // Results of a Push.
 const (
 	Kept    Pushed = iota // the item waits in its line
-	Full                  // the item was not kept: its line or the whole is at its bound
+	Low                   // the item waits in its line, which has few elders left: fetch more
+	Full                  // the item was not kept: there is no place for it
 	Unknown               // the item was not kept: its line is not open. Open it and push again
+)
+
+// A Rank says whether older items of the same line wait outside the D, because the line had no place
+// for them. Such items are elders. While there are any, newer items take at most half of the places.
+// Otherwise they would take every place, because they arrive more often than elders are fetched.
+type Rank uint8
+
+// Ranks of items.
+const (
+	Alone Rank = iota // no item waits outside
+	Newer             // older items wait outside
+	Elder             // the item waited outside
 )
 
 // Urgent, given as the number of attempts, puts an item at the front of its line: somebody waits
 // for it.
 const Urgent = -1
 
-// Push puts a due item in its line; attempts is how often it was attempted. So that no endpoint is
-// shut out by others, TotalBound does not hold for an empty line, and holds for the line of an
-// endpoint that answers quickly only beyond a sixteenth of LineBound.
-func (d *D[T]) Push(now int64, line uint64, due int64, attempts int, item T) Pushed {
+// Push puts a due item in its line; attempts is how often it was attempted. The rank of urgent items
+// does not matter. So that no endpoint is shut out by others, TotalBound does not hold for an empty
+// line, and holds for the line of an endpoint that answers quickly only beyond a sixteenth of
+// LineBound.
+func (d *D[T]) Push(now int64, line uint64, due int64, attempts int, rank Rank, item T) Pushed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := &d.core
@@ -100,13 +117,23 @@ func (d *D[T]) Push(now int64, line uint64, due int64, attempts int, item T) Pus
 		return Full
 	}
 	c.now = max(c.now, now)
-	i := c.push(l, due, f)
+	pushed := Kept
+	if rank == Newer && f != &l.urgent {
+		elders, places := l.elders(f), c.places(l, most, c.wait(l))
+		if n-elders >= places/2 {
+			return Full
+		}
+		if elders <= places/4 {
+			pushed = Low
+		}
+	}
+	i := c.push(l, due, f, rank == Elder)
 	for int(i) >= len(d.items) {
 		var none T
 		d.items = append(d.items, none)
 	}
 	d.items[i] = item
-	return Kept
+	return pushed
 }
 
 // least is how many items a line takes regardless of TotalBound.
@@ -211,9 +238,10 @@ func (d *D[T]) Wait(now int64, line uint64) time.Duration {
 	return 0
 }
 
-// Room returns how many more items of an older age class a line takes, and the result of Wait. A
-// line in which items would wait longer than patience takes only a few. So does an unknown line.
-func (d *D[T]) Room(now int64, line uint64, patience time.Duration) (n int, wait time.Duration) {
+// Room returns how many more elders with that many attempts a line should get, and the result of
+// Wait. A line in which items would wait longer than Options.Patience should get only a few. So
+// should an unknown line.
+func (d *D[T]) Room(now int64, line uint64, attempts int) (n int, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := &d.core
@@ -222,17 +250,24 @@ func (d *D[T]) Room(now int64, line uint64, patience time.Duration) (n int, wait
 	if l == nil {
 		return handful, 0
 	}
-	_, has, most := l.list(math.MaxInt32, c.options.LineBound)
+	_, has, most := l.list(attempts, c.options.LineBound)
+	wait = c.wait(l)
+	return c.places(l, most, wait) - has, wait
+}
+
+const handful = 16 // items of a line in which they wait long
+
+// places is how many items a list of l should have while elders wait outside. most is the bound of
+// the list, and wait how long an item would wait.
+func (c *core) places(l *line, most int, wait time.Duration) int {
 	if c.slab.n >= c.options.TotalBound {
 		most = min(most, c.least(l))
 	}
-	if wait = c.wait(l); wait > patience {
+	if wait > c.options.Patience {
 		most = min(most, handful)
 	}
-	return most - has, wait
+	return most
 }
-
-const handful = 16 // items of a blocked line
 
 // Remove removes the items of a line for which drop returns true, and returns their number. It
 // looks at every item of the line. drop must not call d.

@@ -29,6 +29,10 @@
 // the items due before it have gone. Each class has a sixth of the line's room, so no class fills
 // the line. Urgent items go before all others, but at least each eighth item is not urgent.
 //
+// Items for which a line has no place wait outside the D, and the caller brings them again: they are
+// elders. While there are elders outside, newer items may take half of the places of their list. [D.Push]
+// says when the line should get more elders, and [D.Room] how many.
+//
 // Items that cannot go cost nothing. An endpoint that is at its limit, out of tokens, paused, or
 // behind an open breaker is in no ring until an event puts it back. A line whose queue is at its
 // limit or paused is parked with its queue.

@@ -26,7 +26,7 @@ func push(d *D[string], now int64, r Rules, n int) {
 	name := r.Queue + "/" + r.Endpoint
 	d.Open(now, lineID(r.Queue, r.Endpoint), r)
 	for range n {
-		d.Push(now, lineID(r.Queue, r.Endpoint), now, 0, name)
+		d.Push(now, lineID(r.Queue, r.Endpoint), now, 0, Alone, name)
 	}
 }
 
@@ -108,10 +108,10 @@ func TestRetriesComeAfterFirstsAndAreNotStarved(t *testing.T) {
 			now := 10 * s
 			d.Open(now, 1, Rules{Queue: "q", Endpoint: "e"})
 			for range tt.retries {
-				d.Push(now, 1, now-tt.late, 1, "retry")
+				d.Push(now, 1, now-tt.late, 1, Alone, "retry")
 			}
 			for range tt.firsts {
-				d.Push(now, 1, now, 0, "first")
+				d.Push(now, 1, now, 0, Alone, "first")
 			}
 			n, run := 0, 0
 			for _, item := range drain(t, d, now, tt.take) {
@@ -196,13 +196,13 @@ func TestYoungDoNotStarveTheOld(t *testing.T) {
 			now := 10 * s
 			d.Open(now, 1, Rules{Queue: "q", Endpoint: "e", YoungFirst: true})
 			for range 20 {
-				d.Push(now, 1, now-tt.late, attempts, "old")
+				d.Push(now, 1, now-tt.late, attempts, Alone, "old")
 			}
 			took := 0
 			for n := range 20 {
 				for got := ""; got != "old"; took++ {
 					for young := 0; young <= 16; young = max(2*young, 1) { // young items of each age, including its own
-						d.Push(now, 1, now+1, young, "new")
+						d.Push(now, 1, now+1, young, Alone, "new")
 					}
 					got = drain(t, d, now, 1)[0]
 				}
@@ -220,15 +220,15 @@ func TestUrgentGoFirst(t *testing.T) {
 	r := Rules{Queue: "q", Endpoint: "e", Concurrency: 2}
 	push(d, 0, r, 100)
 	id := lineID("q", "e")
-	if got := d.Push(0, id, 0, 0, "q/e"); got != Full {
+	if got := d.Push(0, id, 0, 0, Alone, "q/e"); got != Full {
 		t.Fatalf("Push to a full line = %v; want Full", got)
 	}
 	for range 100 {
-		if got := d.Push(0, id, 0, Urgent, "urgent"); got != Kept {
+		if got := d.Push(0, id, 0, Urgent, Alone, "urgent"); got != Kept {
 			t.Fatalf("Push of an urgent item to a full line = %v; want Kept", got)
 		}
 	}
-	if got := d.Push(0, id, 0, Urgent, "urgent"); got != Full {
+	if got := d.Push(0, id, 0, Urgent, Alone, "urgent"); got != Full {
 		t.Errorf("Push of an urgent item to a line full of urgent ones = %v; want Full", got)
 	}
 	for i, item := range drain(t, d, 0, 114) {
@@ -239,7 +239,7 @@ func TestUrgentGoFirst(t *testing.T) {
 	for range 2 {
 		d.Next(0)
 	}
-	d.Push(0, id, 0, Urgent, "urgent")
+	d.Push(0, id, 0, Urgent, Alone, "urgent")
 	if _, item, ok := d.Next(0); ok {
 		t.Errorf("Next gave %s; want nothing above the endpoint's limit", item)
 	}

@@ -9,9 +9,9 @@ func TestHold(t *testing.T) {
 	lines := []Rules{{Queue: "a", Endpoint: "x"}, {Queue: "b", Endpoint: "x"}, {Queue: "a", Endpoint: "y"}}
 	push := func(now int64, i int) {
 		r := lines[i]
-		if id := lineID(r.Queue, r.Endpoint); d.Push(now, id, now, 0, i) == Unknown {
+		if id := lineID(r.Queue, r.Endpoint); d.Push(now, id, now, 0, Alone, i) == Unknown {
 			d.Open(now, id, r)
-			d.Push(now, id, now, 0, i)
+			d.Push(now, id, now, 0, Alone, i)
 		}
 	}
 	push(0, 0)

@@ -63,10 +63,22 @@ func (l *line) list(attempts, bound int) (f *fifo, n, most int) {
 	return f, l.others, bound
 }
 
+// elders returns how many of the items that list counts with those of f are elders.
+func (l *line) elders(f *fifo) (n int) {
+	if f == &l.urgent || l.rules.YoungFirst {
+		return f.elders
+	}
+	for age := range l.aged {
+		n += l.aged[age].elders
+	}
+	return n
+}
+
 // A fifo is a list of nodes in the slab.
 type fifo struct {
 	head, tail uint32
 	n          int
+	elders     int // of n
 }
 
 // A slab holds the waiting items in nodes that all lists share. Its memory is that of the busiest
@@ -83,10 +95,11 @@ type node struct {
 	due          int64
 	next         uint32 // in its fifo, or among the free nodes
 	older, newer uint32
+	elder        bool
 }
 
 // push appends a node to f and returns its index.
-func (s *slab) push(f *fifo, due int64) uint32 {
+func (s *slab) push(f *fifo, due int64, elder bool) uint32 {
 	i := s.free
 	if i == 0 {
 		if len(s.nodes) == 0 {
@@ -97,7 +110,7 @@ func (s *slab) push(f *fifo, due int64) uint32 {
 	} else {
 		s.free = s.nodes[i].next
 	}
-	s.nodes[i] = node{due: due, older: s.newest}
+	s.nodes[i] = node{due: due, older: s.newest, elder: elder}
 	if s.newest == 0 {
 		s.oldest = i
 	} else {
@@ -111,6 +124,9 @@ func (s *slab) push(f *fifo, due int64) uint32 {
 	}
 	f.tail = i
 	f.n++
+	if elder {
+		f.elders++
+	}
 	s.n++
 	return i
 }
@@ -120,6 +136,9 @@ func (s *slab) pop(f *fifo) (i uint32) {
 	i = f.head
 	f.head = s.nodes[i].next
 	f.n--
+	if s.nodes[i].elder {
+		f.elders--
+	}
 	s.release(i)
 	return i
 }
@@ -157,6 +176,9 @@ func (s *slab) sift(f *fifo, drop func(i uint32) bool) (dropped int) {
 			}
 			kept.tail = i
 			kept.n++
+			if s.nodes[i].elder {
+				kept.elders++
+			}
 		}
 		i = next
 	}

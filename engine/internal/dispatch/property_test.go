@@ -30,8 +30,9 @@ type flight struct {
 // A waiter is an item in the model of a line. A line is a list of urgent items and one list for
 // each age.
 type waiter struct {
-	item int
-	due  int64
+	item  int
+	due   int64
+	elder bool
 }
 
 var as = map[int]int{Urgent: 0, 0: 1, 1: 2, 2: 3, 3: 3, 4: 4, 7: 4, 8: 5, 15: 5, 16: 6, 1000: 6}
@@ -146,38 +147,60 @@ func properties(t *rapid.T) {
 		i := line.Draw(t, "line")
 		attempts := rapid.SampledFrom(slices.Sorted(maps.Keys(as))).Draw(t, "attempts")
 		k := as[attempts]
-		n, most := len(lists[i][k]), o.LineBound
+		most := o.LineBound
+		bounded := lists[i][k : k+1] // the lists that share a bound with the item's
 		switch {
 		case attempts == Urgent:
 		case rules(i).YoungFirst:
 			most = max(o.LineBound/6, 1)
 		default:
 			k = min(k, 2)
-			n = held(i) - len(lists[i][0])
+			bounded = lists[i][1:]
 		}
+		n, elders := 0, 0
+		for _, list := range bounded {
+			n += len(list)
+			for _, w := range list {
+				if w.elder {
+					elders++
+				}
+			}
+		}
+		rank := rapid.SampledFrom([]Rank{Alone, Newer, Elder}).Draw(t, "rank")
 		least := 1
 		if l := d.core.lines[uint64(i)]; l != nil && l.endpoint.class == quick && l.endpoint.breaker.state == Closed {
 			least = max(o.LineBound/16, 1)
 		}
 		full := n >= most || n >= least && waiting >= o.TotalBound
 		want := Kept
+		if room, wait := d.Room(now, uint64(i), attempts); d.Known(uint64(i)) && rank == Newer && attempts != Urgent {
+			places := room + n
+			if places > most || wait > o.Patience && places > handful || waiting >= o.TotalBound && places > least {
+				t.Fatalf("Room of line %d = %d beside %d items, wait %v: want at most %d places", i, room, n, wait, most)
+			}
+			full = full || n-elders >= places/2
+			if elders <= places/4 {
+				want = Low
+			}
+		}
 		if full {
 			want = Full
 		}
-		p := d.Push(now, uint64(i), now, attempts, made)
+		p := d.Push(now, uint64(i), now, attempts, rank, made)
 		if p == Unknown {
 			if held(i) > 0 {
 				t.Fatalf("line %d has items and was forgotten", i)
 			}
 			since[i] = 0
 			d.Open(now, uint64(i), rules(i))
-			p = d.Push(now, uint64(i), now, attempts, made)
+			p = d.Push(now, uint64(i), now, attempts, Alone, made)
+			rank = Alone
 		}
 		if p != want {
 			t.Fatalf("Push to line %d = %v, want %v", i, p, want)
 		}
-		if p == Kept {
-			lists[i][k] = append(lists[i][k], waiter{made, now})
+		if p == Kept || p == Low {
+			lists[i][k] = append(lists[i][k], waiter{made, now, rank == Elder})
 			waiting++
 		}
 		made++

@@ -87,14 +87,14 @@ func TestWait(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	d := New[string](Options{LineBound: 4, TotalBound: 6})
-	if got := d.Push(0, 1, 0, 0, "x"); got != Unknown {
+	if got := d.Push(0, 1, 0, 0, Alone, "x"); got != Unknown {
 		t.Fatalf("Push to an unknown line = %v; want Unknown", got)
 	}
 	kept := map[uint64]int{}
 	for line := range uint64(10) {
 		d.Open(0, line, Rules{Queue: "q", Endpoint: fmt.Sprint(line)})
 		for range 5 {
-			if d.Push(0, line, 0, 0, "x") == Kept {
+			if d.Push(0, line, 0, 0, Alone, "x") == Kept {
 				kept[line]++
 			}
 		}
@@ -112,14 +112,14 @@ func TestBoundsOfQuick(t *testing.T) {
 	for line := range uint64(3) {
 		d.Open(0, line, Rules{Queue: "q", Endpoint: fmt.Sprint(line)})
 	}
-	d.Push(0, 0, 0, 0, "x")
+	d.Push(0, 0, 0, 0, Alone, "x")
 	ticket, _, ok := d.Next(0)
 	if !ok {
 		t.Fatal("Next gave nothing; want the item of line 0")
 	}
 	d.Done(int64(time.Millisecond), ticket, Accepted)
 	fill := func(line uint64) (kept int) {
-		for d.Push(int64(time.Millisecond), line, 0, 0, "x") == Kept {
+		for d.Push(int64(time.Millisecond), line, 0, 0, Alone, "x") == Kept {
 			kept++
 		}
 		return kept
@@ -163,7 +163,7 @@ func TestNothingIsKeptAlive(t *testing.T) {
 	d := New[*int](Options{})
 	d.Open(0, 1, Rules{Queue: "q"})
 	for range 20 {
-		d.Push(0, 1, 0, 0, new(int))
+		d.Push(0, 1, 0, 0, Alone, new(int))
 	}
 	d.Remove(1, func(p *int) bool { return d.core.slab.n%2 == 0 })
 	for {
@@ -203,7 +203,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	ticket, item, ok := d.Next(now)
 	allocs := testing.AllocsPerRun(10000, func() {
 		now += ms
-		d.Push(now, ticket.line.id, now, 1, item)
+		d.Push(now, ticket.line.id, now, 1, Alone, item)
 		if ticket, item, ok = d.DoneNext(now, ticket, Accepted); !ok {
 			t.Fatal("DoneNext gave nothing")
 		}
@@ -227,7 +227,7 @@ func TestConcurrent(t *testing.T) {
 		wg.Go(func() {
 			for i := range items / workers {
 				line := uint64(i % lines)
-				for d.Push(now(), line, now(), 0, worker*items+i) == Unknown {
+				for d.Push(now(), line, now(), 0, Alone, worker*items+i) == Unknown {
 					d.Open(now(), line, Rules{Queue: "q", Endpoint: fmt.Sprint(line)})
 				}
 				ticket, item, ok := d.Next(now())

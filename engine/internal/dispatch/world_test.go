@@ -69,10 +69,10 @@ func (w *world) at(at int64, do func()) {
 func (w *world) push(rules Rules, attempts int) bool {
 	id := lineID(rules.Queue, rules.Endpoint)
 	j := job{rules.Queue, rules.Endpoint, w.now, attempts}
-	p := w.d.Push(w.now, id, w.now, attempts, j)
+	p := w.d.Push(w.now, id, w.now, attempts, Alone, j)
 	if p == Unknown {
 		w.d.Open(w.now, id, rules)
-		p = w.d.Push(w.now, id, w.now, attempts, j)
+		p = w.d.Push(w.now, id, w.now, attempts, Alone, j)
 	}
 	return p == Kept
 }
