@@ -104,7 +104,7 @@ func (s merchants) lately(ctx context.Context, m *client.Merchant, end time.Time
 	if m.Failing = recent.Failing(); err != nil || !end.IsZero() && time.Now().After(end) {
 		return err
 	}
-	m.Backlog, err = merchant.LookBacklog(ctx, s.store, m.MerchantNo, time.Now())
+	m.Backlog, err = merchant.LookBacklog(ctx, s.store, m.MerchantNo, time.Now(), s.kind)
 	return err
 }
 
