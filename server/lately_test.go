@@ -23,14 +23,16 @@ func TestALongListOfMerchantsIsCountedInPart(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for most, want := range map[time.Duration]bool{time.Hour: true, -1: false} {
+	// The third list has no time either, and has what the second one read.
+	for n, want := range []bool{false, true, true} {
+		most := []time.Duration{-1, time.Hour, -1}[n]
 		all := []client.Merchant{{MerchantNo: "M1"}, {MerchantNo: "M2"}}
 		if err := (merchants{s.merchants, s}).allLately(t.Context(), all, most); err != nil {
 			t.Fatal(err)
 		}
 		for i := range all {
 			if counted := all[i].Backlog != nil; counted != want {
-				t.Errorf("within %v the backlog of %s is counted: %t; want %t", most, all[i].MerchantNo, counted, want)
+				t.Errorf("list %d, within %v: the backlog of %s is counted: %t; want %t", n+1, most, all[i].MerchantNo, counted, want)
 			}
 		}
 	}

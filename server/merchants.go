@@ -104,7 +104,7 @@ func (s merchants) lately(ctx context.Context, m *client.Merchant, end time.Time
 	if m.Failing = recent.Failing(); err != nil || !end.IsZero() && time.Now().After(end) {
 		return err
 	}
-	m.Backlog, err = merchant.LookBacklog(ctx, s.store, m.MerchantNo, time.Now())
+	m.Backlog, err = merchant.LookBacklog(ctx, s.store, m.MerchantNo, time.Now(), s.kind)
 	return err
 }
 
@@ -160,10 +160,47 @@ func (s merchants) Named(ctx context.Context, begin string, limit int) ([]client
 const (
 	latelyAtOnce = 4                     // merchants of a list that are looked at concurrently: all of them may begin just before the end
 	latelyTime   = 40 * time.Millisecond // after that nothing else of a list's merchants is read
+	latelyAge    = 10 * time.Second
+	latelyMost   = 10_000 // merchants whose figures are kept
 )
 
-// allLately is lately for a list, as far as there is time. Merchants that are left have no backlog, and are failing if
-// the nodes say so.
+// A latelySeen keeps for a while what lists read of merchants. The zero value is empty. It is safe for concurrent use.
+type latelySeen struct {
+	mu sync.Mutex
+	by map[string]seenLately
+}
+
+type seenLately struct {
+	at      time.Time
+	failing bool
+	backlog *client.Backlog
+}
+
+// note keeps what lately has set.
+func (l *latelySeen) note(m *client.Merchant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.by == nil || len(l.by) >= latelyMost {
+		l.by = map[string]seenLately{}
+	}
+	l.by[m.MerchantNo] = seenLately{time.Now(), m.Failing, m.Backlog}
+}
+
+// recall sets what note has kept, and reports whether it is younger than latelyAge.
+func (l *latelySeen) recall(m *client.Merchant) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seen, has := l.by[m.MerchantNo]
+	if !has || time.Since(seen.at) >= latelyAge {
+		return false
+	}
+	m.Failing, m.Backlog = seen.failing, seen.backlog
+	return true
+}
+
+// allLately is lately for a list, as far as there is time. What it read of a merchant is reused for latelyAge, so that
+// the list read again goes on where it ended. Merchants that are left have no backlog, and are failing if the nodes say
+// so.
 func (s merchants) allLately(ctx context.Context, all []client.Merchant, most time.Duration) error {
 	end := time.Now().Add(most)
 	var left atomic.Bool
@@ -171,12 +208,18 @@ func (s merchants) allLately(ctx context.Context, all []client.Merchant, most ti
 	g.SetLimit(latelyAtOnce)
 	for i := range all {
 		g.Go(func() error {
+			m := &all[i]
+			if s.latelySeen.recall(m) {
+				return nil
+			}
 			var err error
 			if time.Now().Before(end) {
-				err = s.lately(of, &all[i], end)
+				err = s.lately(of, m, end)
 			}
-			if all[i].Backlog == nil {
+			if m.Backlog == nil {
 				left.Store(true)
+			} else if err == nil {
+				s.latelySeen.note(m)
 			}
 			return err
 		})

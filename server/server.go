@@ -79,6 +79,7 @@ type Server struct {
 	pausedTasks  remembered[int] // of paused merchants
 	suspects     merchant.Suspects
 	failingSeen  remembered[[]figures.FailingMerchant]
+	latelySeen   latelySeen
 	expiringSeen remembered[[]alarm.Credential]
 	traces       *tracing.Tracer // nil: no tracing
 	engine       *engine.Engine

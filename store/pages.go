@@ -63,6 +63,10 @@ type Filter struct {
 
 	CreatedFrom time.Time `json:"created_from,omitzero"` // inclusive
 	CreatedTo   time.Time `json:"created_to,omitzero"`   // exclusive
+
+	// Brief chooses the same tasks, and asks for less of each: only ID, Queue and Status without Data. The other fields
+	// may be missing.
+	Brief bool `json:"-"`
 }
 
 // Fits reports whether f chooses a task.

@@ -74,16 +74,17 @@ func LookRecent(ctx context.Context, tasks Lister, no string, now time.Time) (r 
 // backlogTasks is how many pending tasks of a merchant LookBacklog counts.
 const backlogTasks = 100
 
-// LookBacklog counts the newest pending tasks of a merchant, without orders and polls.
-func LookBacklog(ctx context.Context, tasks Lister, no string, now time.Time) (*client.Backlog, error) {
+// LookBacklog counts the newest pending tasks of a merchant in queues that notify: kind returns the kind of a queue,
+// empty if it is not known. A queue that is not known counts.
+func LookBacklog(ctx context.Context, tasks Lister, no string, now time.Time, kind func(queue string) string) (*client.Backlog, error) {
 	pending := bellman.Pending
-	page, next, err := tasks.List(ctx, store.Filter{MerchantNo: no, State: &pending}, bellman.ID{}, backlogTasks)
+	page, next, err := tasks.List(ctx, store.Filter{MerchantNo: no, State: &pending, Brief: true}, bellman.ID{}, backlogTasks)
 	if err != nil {
 		return nil, fmt.Errorf("list pending tasks of merchant %s: %w", no, err)
 	}
 	b := &client.Backlog{More: !next.IsZero()}
 	for _, t := range page {
-		if asks(t) {
+		if of := kind(t.Queue); of != "" && of != bellman.KindNotify.String() {
 			continue
 		}
 		b.Pending++

@@ -62,14 +62,17 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 			return nil, next, err
 		}
 		for len(chosen) > 0 {
-			part := chosen[:min(len(chosen), limit-len(tasks))]
+			part, read := chosen, s.brief
+			if !f.Brief {
+				part, read = chosen[:min(len(chosen), limit-len(tasks))], s.whole
+			}
 			chosen = chosen[len(part):]
-			page, err := s.whole(ctx, part)
+			page, err := read(ctx, part, f.State)
 			if err != nil {
 				return nil, next, err
 			}
 			for _, t := range page {
-				if t != nil && (f.State == nil || *f.State == t.State) { // the state may have changed since
+				if t != nil && len(tasks) < limit { // its state may have changed since
 					tasks = append(tasks, t)
 				}
 			}
@@ -233,8 +236,9 @@ func (s *Store) queues(ctx context.Context) (names [][]byte, err error) {
 // has checked.
 func (s *Store) choose(ctx context.Context, f store.Filter, by index, ids []bellman.ID) ([]bellman.ID, error) {
 	var err error
-	if f.State != nil && by != byState && len(ids) > 0 {
-		// Checked first, because an index answers it.
+	if f.State != nil && by != byState && !f.Brief && len(ids) > 0 {
+		// Checked first, because an index answers it. A brief list checks it when it reads the status, which is all
+		// that it reads.
 		inState := &Statement{Name: "filter tasks by state", Text: `SELECT id FROM bellman_live WHERE id IN (??)`, Args: []any{ids}}
 		if f.State.Ended() {
 			inState.Text, inState.Args = `SELECT id FROM bellman_ended WHERE state = ? AND id IN (??)`, []any{int64(*f.State), ids}

@@ -77,3 +77,34 @@ func testPendingOfMerchant(t *testing.T, kind database) {
 		t.Errorf("with many pending tasks, %d statements scan the tasks of a merchant or a host, want 2", n)
 	}
 }
+
+// TestBriefList counts what a brief list of a merchant's pending tasks reads: the tasks of the merchant, and the statuses
+// of those that are pending. It reads no content and no attempt, and does not look for the tasks among the ended ones.
+func TestBriefList(t *testing.T) { each(t, testBriefList) }
+
+func testBriefList(t *testing.T, kind database) {
+	ctx := context.Background()
+	r := sqltest.Record(kind.driver(t))
+	s, err := sqlstore.New(ctx, r)
+	must(t, err)
+	b := sqltest.Adds(0, sqlstore.FewPending+200, time.Now()) // above the number for which a list reads all pending tasks
+	for i := range b.Adds {
+		b.Adds[i].Task.MerchantNo = []string{"a", "b", "b", "b"}[i%4]
+	}
+	must(t, s.Commit(ctx, b))
+	pending := bellman.Pending
+	sent := r.Sent()
+	tasks, next, err := s.List(ctx, store.Filter{MerchantNo: "a", State: &pending, Brief: true}, bellman.ID{}, 100)
+	must(t, err)
+	if len(tasks) != 100 || next != tasks[99].ID || tasks[0].Queue != b.Adds[0].Task.Queue {
+		t.Errorf("%d tasks, the first of queue %q, next %v; want 100 of queue %q, and more", len(tasks), tasks[0].Queue, next, b.Adds[0].Task.Queue)
+	}
+	if n := r.Sent() - sent; n != 3 {
+		t.Errorf("a brief list sends %d statements; want 3: the number of pending tasks, the tasks of the merchant, and their statuses", n)
+	}
+	for _, statement := range r.Statements() {
+		if statement.Name == "read statuses" && strings.Contains(statement.Text, "bellman_ended") {
+			t.Errorf("a list of pending tasks reads ended ones: %s", statement.Text)
+		}
+	}
+}

@@ -16,7 +16,7 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 		return nil, err
 	}
 	defer s.leave()
-	tasks, err := s.whole(ctx, []bellman.ID{id})
+	tasks, err := s.whole(ctx, []bellman.ID{id}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -26,16 +26,21 @@ func (s *Store) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 	return tasks[0], nil
 }
 
-// whole reads tasks with their status and Last. ids must be ascending and distinct. An element is
-// nil if the task does not exist.
-func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, error) {
+// whole reads tasks with their status and Last. ids must be distinct. An element is nil if the task
+// does not exist, or has another state than in; nil: any state.
+func (s *Store) whole(ctx context.Context, ids []bellman.ID, in *bellman.State) ([]*bellman.Task, error) {
 	cold := make(map[bellman.ID]*bellman.Task, len(ids))
 	status := make(map[bellman.ID]bellman.Status, len(ids))
 	last := map[bellman.ID]*bellman.Attempt{}
 	err := s.read(ctx, func() []*Statement {
 		row := newColdRow()
 		dest := row.dest()
-		return []*Statement{readStatuses(ids, status, last), {Name: "read tasks", Text: `SELECT ` + coldColumns + ` FROM bellman_task t WHERE t.id IN (??)`, Args: []any{ids},
+		statuses := readStatuses(in, ids, "NULL", "attempt", func(id bellman.ID, st bellman.Status, attempt []byte) (err error) {
+			status[id] = st
+			last[id], err = parseAttempt(id, attempt)
+			return err
+		})
+		return []*Statement{statuses, {Name: "read tasks", Text: `SELECT ` + coldColumns + ` FROM bellman_task t WHERE t.id IN (??)`, Args: []any{ids},
 			Each: func(r Row) error {
 				if err := r.Scan(dest...); err != nil {
 					return err
@@ -53,7 +58,7 @@ func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, e
 		st, there := status[id]
 		t := cold[id]
 		if !there || t == nil {
-			continue // added or deleted between the two reads
+			continue // added or deleted between the two reads, or in another state
 		}
 		t.Status, t.Last = st, last[id]
 		tasks[i] = t
@@ -61,26 +66,48 @@ func (s *Store) whole(ctx context.Context, ids []bellman.ID) ([]*bellman.Task, e
 	return tasks, s.readLast(ctx, tasks)
 }
 
-// readStatuses reads the statuses of pending and ended tasks. Unless last is nil, it also reads the
-// last attempts of ended tasks. One statement reads both tables, so that a moving task is seen
-// exactly once.
-func readStatuses(ids []bellman.ID, to map[bellman.ID]bellman.Status, last map[bellman.ID]*bellman.Attempt) *Statement {
-	return &Statement{Name: "read statuses", Args: []any{ids, ids},
-		Text: `SELECT id, 0, version, shard, attempts, look, due, 0, NULL, rest, NULL FROM bellman_live WHERE id IN (??)
-			UNION ALL SELECT id, state, version, shard, attempts, 0, 0, finished, reason, rest, attempt FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`,
+// brief reads tasks as whole does, for a brief list.
+func (s *Store) brief(ctx context.Context, ids []bellman.ID, in *bellman.State) ([]*bellman.Task, error) {
+	var found map[bellman.ID]*bellman.Task
+	err := s.read(ctx, func() []*Statement {
+		found = make(map[bellman.ID]*bellman.Task, len(ids))
+		queue := ""
+		return []*Statement{readStatuses(in, ids, "queue", "queue", func(id bellman.ID, st bellman.Status, name []byte) error {
+			queue = same(queue, name)
+			found[id] = &bellman.Task{ID: id, Queue: queue, Status: st}
+			return nil
+		})}
+	})
+	tasks := make([]*bellman.Task, len(ids))
+	for i, id := range ids {
+		tasks[i] = found[id]
+	}
+	return tasks, err
+}
+
+// readStatuses reads the statuses of tasks in one state; nil: in any state. Each of them goes to each, with a further
+// column of bellman_live or bellman_ended. One statement reads all states, so that a moving task is seen exactly once.
+// Pending tasks are not looked for among the ended ones, where each would be looked for in three states.
+func readStatuses(in *bellman.State, ids []bellman.ID, ofLive, ofEnded string, each func(bellman.ID, bellman.Status, []byte) error) *Statement {
+	live := `SELECT id, 0, version, shard, attempts, look, due, 0, NULL, rest, ` + ofLive + ` FROM bellman_live WHERE id IN (??)`
+	ended := `SELECT id, state, version, shard, attempts, 0, 0, finished, reason, rest, ` + ofEnded + ` FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`
+	s := &Statement{Name: "read statuses", Text: live + ` UNION ALL ` + ended, Args: []any{ids, ids},
 		Each: func(r Row) error {
 			var row statusRow
-			var attempt []byte
-			if err := r.Scan(&row.id, &row.state, &row.version, &row.shard, &row.attempts, &row.look, &row.due, &row.finished, &row.reason, &row.rest, &attempt); err != nil {
+			var further []byte
+			if err := r.Scan(&row.id, &row.state, &row.version, &row.shard, &row.attempts, &row.look, &row.due, &row.finished, &row.reason, &row.rest, &further); err != nil {
 				return err
 			}
 			st, err := row.status()
-			to[row.id] = st
-			if err == nil && last != nil {
-				last[row.id], err = parseAttempt(row.id, attempt)
+			if err != nil || in != nil && *in != st.State {
+				return err
 			}
-			return err
+			return each(row.id, st, further)
 		}}
+	if in != nil && !in.Ended() {
+		s.Text, s.Args = live, []any{ids}
+	}
+	return s
 }
 
 // readLast sets Last of attempted tasks whose ended row has no attempt.

@@ -45,6 +45,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 	if f.Key != "" {
 		return l.byKey(limit)
 	}
+	l.brief = f.Brief && f.Event == "" && f.URLHost == "" && (f.OrderNo == "" || f.MerchantNo == "")
 	return l.scan(ctx, limit)
 }
 
@@ -59,6 +60,7 @@ type lister struct {
 	words    [][]byte // texts that the row of each matching task contains
 	host     []byte   // like words, unless the host contains an escape
 	beside   beside
+	brief    bool   // the index and the statuses say all that is asked for, without the cold rows
 	inState  *back  // tasks in the state of the filter, for a scan by order or merchant; otherwise nil
 	jump     []byte // where the scan continues; empty: at the next row
 }
@@ -287,6 +289,9 @@ func (l *lister) one(id bellman.ID, row []byte) (t *bellman.Task, err error) {
 			return nil, fmt.Errorf("task %s: status: %w", id, err)
 		}
 	}
+	if l.brief {
+		return l.briefly(id, st)
+	}
 	err = get(l.r, coldKey(key[:0], id), func(row []byte) (err error) {
 		t, err = l.fits(id, row, st, false)
 		return err
@@ -295,6 +300,23 @@ func (l *lister) one(id bellman.ID, row []byte) (t *bellman.Task, err error) {
 		err = fmt.Errorf("task %s: %w", id, err)
 	}
 	return t, err
+}
+
+// briefly returns a task of a brief list, and nil if the task is in another queue. st is the task's status; nil: it is
+// read.
+func (l *lister) briefly(id bellman.ID, st *status) (*bellman.Task, error) {
+	if st == nil {
+		read, err := l.s.status(l.r, id)
+		if err != nil {
+			return nil, fmt.Errorf("task %s: status: %w", id, err)
+		}
+		st = &read
+	}
+	if l.oneQueue && st.queue != l.queue {
+		return nil, nil
+	}
+	queue, _ := l.s.queues.name(st.queue)
+	return &bellman.Task{ID: id, Queue: queue, Status: st.Status}, nil
 }
 
 // fits decodes a cold row, and returns nil if the filter does not match. known is the task's status if

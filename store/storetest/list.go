@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -44,6 +45,32 @@ var lists = []promise{
 			for _, limit := range []int{1, 4, 1000} {
 				if got := ids(t.list(f, limit)); !slices.Equal(got, want) {
 					t.Errorf("List(%+v) in pages of %d = %v, want %v", f, limit, got, want)
+				}
+			}
+		}
+	}},
+	{"a brief list has the same tasks, each with its queue and its status", func(t *suite) {
+		t.mixed()
+		pending, failed := bellman.Pending, bellman.Failed
+		for _, f := range []store.Filter{
+			{}, {Queue: "q1"}, {Key: keyed(3)}, {State: &pending}, {State: &failed}, {State: &failed, Queue: "q1"}, {OrderNo: "o2"},
+			{MerchantNo: "m1"}, {MerchantNo: "m1", Queue: "q0"}, {MerchantNo: "m1", State: &failed}, {MerchantNo: "m1", State: &pending},
+			{MerchantNo: "m1", State: &pending, Queue: "q0"}, {MerchantNo: "m1", State: &pending, Event: "paid"}, {URLHost: "merchant.example", State: &pending},
+			{OrderNo: "o2", MerchantNo: "m1"}, {OrderNo: "o2", MerchantNo: "m2", State: &pending},
+			{CreatedFrom: t0.Add(5 * time.Second), CreatedTo: t0.Add(8 * time.Second), MerchantNo: "m0"},
+		} {
+			want := t.list(f, 1000)
+			f.Brief = true
+			for _, limit := range []int{1, 4, 1000} {
+				got := t.list(f, limit)
+				if !slices.Equal(ids(got), ids(want)) {
+					t.Fatalf("List(%+v) in pages of %d = %v, want %v", f, limit, ids(got), ids(want))
+				}
+				for i, task := range got {
+					task.Data, want[i].Data = nil, nil
+					if task.Queue != want[i].Queue || !reflect.DeepEqual(task.Status, want[i].Status) {
+						t.Errorf("List(%+v) has a task of queue %s with the status %+v, want %s and %+v", f, task.Queue, task.Status, want[i].Queue, want[i].Status)
+					}
 				}
 			}
 		}
