@@ -88,6 +88,10 @@ type Alert struct {
 	Kind  AlertKind
 	State string // of the order, refund or transfer
 	Why   string // in one line
+
+	// Once names a payment that several tasks can find: an alert with the same name is the same. Empty: only this
+	// task finds what it is about.
+	Once string
 }
 
 // An AlertKind says what happened.

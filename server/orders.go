@@ -82,7 +82,7 @@ func (s *Server) alert(t *bellman.Task, a order.Alert) []bellman.Task {
 		"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
 	s.metrics.Alerted(t.Queue, a.State)
 	when := map[order.AlertKind]string{order.AlertMismatch: alarm.AmountMismatch, order.AlertLate: alarm.LatePayment, order.AlertUnclaimed: alarm.PaymentWithoutOrder}[a.Kind]
-	return s.alarms.Needed(cmp.Or(when, alarm.OrderNeedsAction), t, alarm.Case{State: a.State, Why: a.Why}, s.engine.Now())
+	return s.alarms.Needed(cmp.Or(when, alarm.OrderNeedsAction), a.Once, t, alarm.Case{State: a.State, Why: a.Why}, s.engine.Now())
 }
 
 // channel makes the channel of an order queue.
