@@ -46,7 +46,9 @@ func (w *Watch) decided(t *bellman.Task, by bellman.By, at time.Time) []Alarm {
 }
 
 // decision names a decision about a task at a time.
-func decision(t *bellman.Task, at time.Time) string { return fmt.Sprintf("%s/%d", t.ID, at.UnixMilli()) }
+func decision(t *bellman.Task, at time.Time) string {
+	return fmt.Sprintf("%s/%d", t.ID, at.UnixMilli())
+}
 
 // Decided returns the tasks that report a decision by hand at a time. Add them in the transaction of the
 // decision, and call Keep after it. by.Reason is the reason, a colon and the outcome.

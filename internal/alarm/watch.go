@@ -61,7 +61,7 @@ type Watch struct {
 	mu     sync.Mutex
 	needed []Alarm            // of Needed, to be stored
 	made   map[string][]Alarm // of Decided, until Keep
-	told   map[string]spate // what Needed reported lately, by rule
+	told   map[string]spate   // what Needed reported lately, by rule
 	rules  []Rule
 	queues map[string]results.Queue
 	idle   bool // there are no rules and no stored alarms
