@@ -28,6 +28,9 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error(), Follow: told}
 	}
 	w.life = w.life.resume(task, number, started)
+	if v, known := h.knownLate(ctx, w); known {
+		return v
+	}
 	v, a, said := h.ask(ctx, w)
 	if a.throttled {
 		v.Hold = min(a.retryAfter, maxRetryAfter) // holds all orders of the account
@@ -50,6 +53,20 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 		v.Next, v.Reason, v.Due = bellman.Again, "", time.Time{} // the task stays ended
 	}
 	return v
+}
+
+// knownLate ends a watch whose order already has its late payment, such as by the channel's notice: a query would report
+// it once more. If that cannot be read, the watch queries.
+func (h *Handler) knownLate(ctx context.Context, w *watched) (v bellman.Verdict, known bool) {
+	if w.life.Stage != Watching || w.task.Before != nil || h.rules.Late == nil {
+		return v, false
+	}
+	late, err := h.rules.Late(ctx, w.task.Queue, w.ask.Watch.Of)
+	if err != nil || late == "" {
+		return v, false
+	}
+	w.life.Late = late
+	return bellman.Verdict{Next: bellman.Succeed, Reason: "late_payment", Action: "notice", Result: bellman.Accepted, Unsent: true, Data: w.life.encode()}, true
 }
 
 // A watched is the task of an order with its parsed parts, for one step.
