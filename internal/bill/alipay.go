@@ -133,7 +133,7 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if *b.left <= 0 {
-		return 0, errors.New("the files of the archive are too long: a bill is not packed so tightly")
+		return 0, errors.New("the files of the archive are too long")
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), *b.left)])
 	*b.left -= int64(n)
