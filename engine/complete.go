@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"strings"
@@ -24,7 +25,8 @@ func (a *Admin) Complete(ctx context.Context, id bellman.ID, with bellman.Comple
 }
 
 // Decide is Complete for an outcome that a person decides on. by.Reason is required, and the action in
-// the audit record is decide. The tasks of Options.Decided are added in the same transaction.
+// the audit record is decide. The tasks of Options.Decided are added in the same transaction, unless the
+// decision changes nothing: the outcome was known.
 func (a *Admin) Decide(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
 	if by.Reason = strings.TrimSpace(by.Reason); by.Reason == "" {
 		bad := new(bellman.Invalid)
@@ -58,11 +60,16 @@ func (a *Admin) complete(ctx context.Context, id bellman.ID, action string, with
 		if err := a.completion(c, t, with, reason, now); err != nil {
 			return err
 		}
-		if action == actionDecide && a.decided != nil {
+		if action == actionDecide && a.decided != nil && changes(c, t) {
 			c.Follow = append(c.Follow, a.recorder.follow(t, a.decided(t, by, now), nil, nil)...)
 		}
 		return nil
 	})
+}
+
+// changes reports whether a completion changes the task or adds tasks.
+func changes(c *store.Change, t *bellman.Task) bool {
+	return len(c.Follow) > 0 || c.To.State != t.State || c.To.Reason != t.Reason || !bytes.Equal(c.To.Data, t.Data)
 }
 
 // completion makes the change that completes a task.

@@ -59,3 +59,37 @@ func TestDecideByHand(t *testing.T) {
 		}
 	})
 }
+
+// A decision that changes nothing, because its outcome is known, is answered as done and notifies nobody.
+func TestDecideAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		told := 0
+		tell := func(*bellman.Task, bellman.By, time.Time) []bellman.Task {
+			told++
+			return nil
+		}
+		queue := asking(func(*bellman.Task, int) bellman.Verdict { return bellman.Verdict{} })
+		queue.complete = func(t *bellman.Task, outcome string) (bellman.Verdict, error) {
+			if string(t.Data) == outcome {
+				return bellman.Verdict{}, nil
+			}
+			return bellman.Verdict{Data: []byte(outcome)}, nil
+		}
+		e, stop := runWith(t, engine.Options{Store: store, Decided: tell, Queues: []engine.Queue{{Name: "q", Handler: queue, Schedule: "1h"}}})
+		defer stop()
+		id := add(t, e, &bellman.Task{Queue: "q", Key: "1"})
+		for i, tt := range []struct {
+			outcome string
+			told    int
+		}{{"PAID", 1}, {"PAID", 1}, {"CLOSED", 2}} {
+			task, err := e.Decide(t.Context(), id, bellman.Completion{Outcome: tt.outcome}, bellman.By{Who: "finance", Reason: "seen at the bank"})
+			if err != nil || string(task.Data) != tt.outcome || told != tt.told {
+				t.Errorf("decision %d: %v, %v, told %d times; want %d", i, task, err, told, tt.told)
+			}
+		}
+		if audits, err := store.Audits(t.Context(), time.Time{}, 10); err != nil || len(audits) != 3 {
+			t.Errorf("%d audit records, %v; want one of each call", len(audits), err)
+		}
+	})
+}

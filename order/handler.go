@@ -24,10 +24,13 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	started := h.rules.Now()
 	w, err := h.read(task, started)
 	if err != nil { // Check validated it when the task was added
-		told := h.rules.Alert(task, Alert{AlertUndecided, StateUnknown, err.Error()})
+		told := h.rules.Alert(task, Alert{Kind: AlertUndecided, State: StateUnknown, Why: err.Error()})
 		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error(), Follow: told}
 	}
 	w.life = w.life.resume(task, number, started)
+	if v, known := h.knownLate(ctx, w); known {
+		return v
+	}
 	v, a, said := h.ask(ctx, w)
 	if a.throttled {
 		v.Hold = min(a.retryAfter, maxRetryAfter) // holds all orders of the account
@@ -50,6 +53,20 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 		v.Next, v.Reason, v.Due = bellman.Again, "", time.Time{} // the task stays ended
 	}
 	return v
+}
+
+// knownLate ends a watch whose order already has its late payment, such as by the channel's notice: a query would report
+// it once more. If that cannot be read, the watch queries.
+func (h *Handler) knownLate(ctx context.Context, w *watched) (v bellman.Verdict, known bool) {
+	if w.life.Stage != Watching || w.task.Before != nil || h.rules.Late == nil {
+		return v, false
+	}
+	late, err := h.rules.Late(ctx, w.task.Queue, w.ask.Watch.Of)
+	if err != nil || late == "" {
+		return v, false
+	}
+	w.life.Late = late
+	return bellman.Verdict{Next: bellman.Succeed, Reason: "late_payment", Action: "notice", Result: bellman.Accepted, Unsent: true, Data: w.life.encode()}, true
 }
 
 // A watched is the task of an order with its parsed parts, for one step.
@@ -157,16 +174,20 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 	if taken != nil && m.tell != tellDuplicate && (m.tell != "" || m.reason == "amount_mismatch") {
 		w.life.Taken, w.life.Given = h.encodeTaken(w, taken), w.given && paymentOf(taken) != ""
 	}
+	once := ""
 	if m.tell != "" {
 		of := json.RawMessage(w.life.Taken)
 		if m.tell == tellDuplicate { // the life keeps the fields of the first payment
 			of = h.encodeTaken(w, taken)
 		}
 		news := w.news(m, of, now)
+		if m.kind == AlertLate {
+			once = TellKey(w.task.Queue, news.Key, news.What)
+		}
 		tasks, err := h.rules.Then.Tell(&news)
 		v.Follow = append(v.Follow, tasks...)
 		if err != nil {
-			v.Follow = append(v.Follow, h.rules.Alert(w.task, Alert{AlertUndecided, w.life.State, "somebody could not be told, or not in full: " + err.Error()})...)
+			v.Follow = append(v.Follow, h.rules.Alert(w.task, Alert{Kind: AlertUndecided, State: w.life.State, Why: "somebody could not be told, or not in full: " + err.Error()})...)
 		}
 	}
 	if !m.watch.IsZero() {
@@ -177,7 +198,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 		v.Follow = append(v.Follow, w.lateWatch(m.watch, times))
 	}
 	if m.alert != "" {
-		v.Follow = append(v.Follow, h.rules.Alert(w.task, Alert{cmp.Or(m.kind, AlertUndecided), w.life.State, m.alert})...)
+		v.Follow = append(v.Follow, h.rules.Alert(w.task, Alert{cmp.Or(m.kind, AlertUndecided), w.life.State, m.alert, once})...)
 	}
 	v.Data = w.life.encode()
 }

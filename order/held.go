@@ -57,7 +57,7 @@ func (h *Handler) attemptNotice(ctx context.Context, task *bellman.Task) bellman
 		v.Error = err.Error()
 	case !found && told.Of == OfPayment && told.Reading == Paid.String() && task.Before == nil && Unclaimed(task) == nil && h.rules.Now().Sub(told.Came) >= alertHeld:
 		v.Data = wire.Encode(hold{Alerted: true})
-		v.Follow = h.rules.Alert(task, Alert{AlertUnclaimed, StateUnknown, told.Missing()})
+		v.Follow = h.rules.Alert(task, Alert{Kind: AlertUnclaimed, State: StateUnknown, Why: told.Missing()})
 	case found:
 		v = bellman.Verdict{Next: bellman.Succeed, Reason: string(NoticeHeld), Action: "notice", Result: bellman.Accepted}
 	}

@@ -20,8 +20,10 @@ func mismatch(o *Order, taken Taken) string {
 	amount, said := amountOf(taken["amount"])
 	currency, _ := taken["currency"].(string)
 	switch {
+	case !said && taken["amount"] != nil:
+		return fmt.Sprintf("the channel says the amount %.40q, which is no whole number of the smallest unit: want %s", fmt.Sprint(taken["amount"]), money.Format(o.Amount, o.Currency))
 	case !said:
-		return "the channel does not say which amount was paid: want " + money.Format(o.Amount, o.Currency)
+		return "the channel does not say which amount was paid, or in a way that cannot be read: want " + money.Format(o.Amount, o.Currency)
 	case currency == "":
 		return fmt.Sprintf("the channel does not say in which currency %d of the smallest unit was paid: want %s", amount, money.Format(o.Amount, o.Currency))
 	case amount != o.Amount || currency != o.Currency:

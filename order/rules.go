@@ -73,6 +73,10 @@ type Rules struct {
 	// no notices.
 	Tell func(ctx context.Context, queue string, told *Told) (found bool, err error)
 
+	// Late returns the late payment that an order's own task has, PAID or PAID_REFUNDED, so that the watch for one ends
+	// without a query. queue and key are those of that task. Empty: it has none, or is not there. Nil: each watch queries.
+	Late func(ctx context.Context, queue, key string) (string, error)
+
 	// Schedules is a cache of parsed schedules that may be shared. Default: the handler's own.
 	Schedules *schedule.Cache
 
@@ -88,6 +92,10 @@ type Alert struct {
 	Kind  AlertKind
 	State string // of the order, refund or transfer
 	Why   string // in one line
+
+	// Once names a payment that several tasks can find: an alert with the same name is the same. Empty: only this
+	// task finds what it is about.
+	Once string
 }
 
 // An AlertKind says what happened.

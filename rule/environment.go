@@ -31,7 +31,7 @@ var (
 		return newEnvironment(cel.Variable("status", cel.IntType), cel.Variable("attempt", cel.IntType))
 	})
 	valueEnvironment = sync.OnceValues(func() (*cel.Env, error) {
-		return newEnvironment(append(factVariables(), cel.Variable("status", cel.IntType))...)
+		return newEnvironment(append(factOptions(), cel.Variable("status", cel.IntType))...)
 	})
 	messageEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 		return newEnvironment(messageVariables()...)
@@ -138,10 +138,10 @@ func (usual) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	return nil
 }
 
-// EstimateCallCost knows the functions of a Part, and leaves the others to CEL's own estimate.
+// EstimateCallCost knows the functions of a Part and a Value, and leaves the others to CEL's own estimate.
 func (usual) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
 	switch function {
-	case "unix_ms", "local_time", "major":
+	case "unix_ms", "local_time", "major", "minor":
 		return &cost.CallEstimate{CostEstimate: cost.Estimate{Min: 1, Max: 10}, ResultSize: &cost.SizeEstimate{Max: 100}}
 	}
 	return nil

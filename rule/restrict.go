@@ -24,6 +24,7 @@ var functionNames = []string{
 	"string", "int", "uint", "double", "bool", "type",
 	"json_field", "text_contains",
 	"unix_ms", "local_time", "major", // of a Part
+	"minor",                              // of a Value
 	"has", "all", "exists", "exists_one", // macros: gone when functions are checked
 }
 

@@ -1,6 +1,14 @@
 package rule
 
-import "cel.dev/cel-go/cel"
+import (
+	"strconv"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/bellmanhq/bellman/internal/money"
+)
 
 // MaxValue is the greatest length of a Value's result, in bytes of JSON.
 const MaxValue = 64 << 10
@@ -19,6 +27,10 @@ type Facts struct {
 // An object or list can only be the result, or a part of it:
 //
 //	{"order_no": order_no, "state": order_state, "amount": json.amount.total}
+//
+// minor(amount, currency) is an amount in whole units, a text or a number, as its number of the smallest unit:
+//
+//	minor(json.money, "CNY")                                → 8888 for 88.88
 //
 // It is safe for concurrent use. Only CompileValue makes one.
 type Value struct{ expression }
@@ -41,9 +53,10 @@ func (v *Value) Evaluate(a *Answer, facts Facts) (any, error) {
 	return v.build(&evaluation{answer: a.cut(), facts: &facts}, MaxValue)
 }
 
-// factVariables are those of Facts.
-func factVariables() []cel.EnvOption {
+// factOptions are the variables of Facts, and the function minor.
+func factOptions() []cel.EnvOption {
 	return []cel.EnvOption{
+		cel.Function("minor", cel.Overload("value_minor", []*cel.Type{cel.DynType, cel.StringType}, cel.IntType, cel.BinaryBinding(minor))),
 		cel.Variable("order_no", cel.StringType),
 		cel.Variable("merchant_no", cel.StringType),
 		cel.Variable("order_state", cel.StringType),
@@ -66,4 +79,23 @@ func (f *Facts) resolve(name string) (any, bool) {
 		return f.Taken, true
 	}
 	return nil, false
+}
+
+// minor reads an amount exactly: no float is multiplied.
+func minor(amount, currency ref.Val) ref.Val {
+	var text string
+	switch v := amount.(type) {
+	case types.String:
+		text = string(v)
+	case types.Int:
+		text = strconv.FormatInt(int64(v), 10)
+	case types.Double:
+		text = strconv.FormatFloat(float64(v), 'f', -1, 64)
+	}
+	code := string(currency.(types.String))
+	n, ok := money.Parse(text, code)
+	if !ok {
+		return types.NewErr("minor: %.40q is no amount in %.10q", text, code)
+	}
+	return types.Int(n)
 }

@@ -55,6 +55,11 @@ func TestValues(t *testing.T) {
 		{`[[1, [order_no]], {"a": {"b": [json.amount.total]}}]`, `[[1,["20261120000001"]],{"a":{"b":[100]}}]`},
 		{`json.ok == true ? {"paid": order_no} : {"paid": ""}`, `{"paid":"20261120000001"}`},
 		{`{"yuan": double(json.amount.total) / 100.0}`, `{"yuan":1}`},
+		{`minor("9.90", "CNY")`, `990`},
+		{`minor("9.95", "CNY")`, `995`}, // int(9.95 * 100.0) is 994
+		{`{"amount": minor(json.goods[0].n, "CNY")}`, `{"amount":250}`},
+		{`minor(json.amount.total, json.amount.currency)`, `10000`},
+		{`minor("500", "JPY")`, `500`},
 		{`{}`, `{}`},
 		{`[]`, `[]`},
 		{`uint(1)`, `1`},
@@ -219,6 +224,19 @@ func BenchmarkValue(b *testing.B) {
 	for b.Loop() {
 		if _, err := v.Evaluate(paidAnswer, paidFacts); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// An amount that is no whole number of the smallest unit is an error, never rounded.
+func TestMinorRefuses(t *testing.T) {
+	for _, text := range []string{`minor("9.905", "CNY")`, `minor(9.905, "CNY")`, `minor("-1", "CNY")`, `minor("1e2", "CNY")`, `minor("", "CNY")`, `minor(json.ok, "CNY")`, `minor("1", "RMB")`} {
+		v, err := rule.CompileValue(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := v.Evaluate(paidAnswer, paidFacts); err == nil || !strings.Contains(err.Error(), "is no amount in") {
+			t.Errorf("%s = %v, %v; want an error", text, got, err)
 		}
 	}
 }

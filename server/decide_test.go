@@ -71,6 +71,9 @@ func TestDecidedByHand(t *testing.T) {
 			t.Fatalf("the decision: %+v, %v", task, err)
 		}
 	}
+	if task, err := as("admin").DecideOrder(t.Context(), refs["3"], client.DecideOrder{Outcome: "PAID", Reason: "I saw it too"}); err != nil || task.OrderState != "PAID" {
+		t.Errorf("the same outcome again: %+v, %v; want it answered as done", task, err)
+	}
 	eventually(t, "both decisions told", func() bool { return len(chat.told()) == 2 })
 	if told := chat.told(); slices.ContainsFunc(told, func(text string) bool { return text != "began decided" }) {
 		t.Errorf("told %v; want the two decisions alone", told)
@@ -78,6 +81,9 @@ func TestDecidedByHand(t *testing.T) {
 	alarms, err := as("read").Alarms(t.Context())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(alarms.Alarms) != 2 {
+		t.Errorf("%d alarms are listed; want one of each decision", len(alarms.Alarms))
 	}
 	for _, no := range []string{"3", "4"} {
 		if !slices.ContainsFunc(alarms.Alarms, func(a client.Alarm) bool {

@@ -10,7 +10,7 @@ import (
 
 // A list of merchants has their backlogs, as far as there is time to count them.
 func TestALongListOfMerchantsIsCountedInPart(t *testing.T) {
-	c, err := config.Parse([]byte("store: pebble:" + t.TempDir() + "\nqueues: {notify: {}}"))
+	c, err := config.Parse([]byte("store: pebble:" + t.TempDir() + "\nlisten: 127.0.0.1:0\nqueues: {notify: {}}"))
 	if err != nil {
 		t.Fatal(err)
 	}

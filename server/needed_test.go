@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bellmanhq/bellman/client"
@@ -46,5 +47,48 @@ func TestOrdersNeedPerson(t *testing.T) {
 		return len(all.Alarms) == 2 && !slices.ContainsFunc(all.Alarms, func(a client.Alarm) bool {
 			return a.Affected == nil || a.Affected.MerchantNo != "M1" || a.Affected.State != "UNKNOWN" || a.Affected.Why == "" || a.Until != nil || a.Queue != "orders"
 		})
+	})
+}
+
+// A payment of a closed order that its service reports, and that the watch for a late payment finds as well, raises one
+// alarm.
+func TestLatePaymentRaisesOneAlarm(t *testing.T) {
+	d, chat := newDesk(t), newChat(t)
+	d.answer = func(_, _ string, _ int, _ *http.Request) (int, string) { return says("SUCCESS") }
+	queues := append(d.settings(t, "then: tell", "schedule: 1h*", "late_watch: 1s", "on_exhausted: close"), d.parse(t, `queues: {ops: {url: "`+chat.URL+`"}}`)...)
+	api, _, stop := serveLogged(t, t.TempDir(), slog.New(slog.DiscardHandler), func(c *config.Config) {
+		c.Queues = queues
+		c.Alarms = []config.Alarm{{Name: "late", When: "late_payment", To: "ops"}}
+	})
+	t.Cleanup(stop)
+	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "1"})
+	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "1"}
+	for _, outcome := range []string{"CLOSED", "PAID"} {
+		if _, err := api.CompleteOrder(t.Context(), ref, client.CompleteTask{Outcome: outcome}); err != nil {
+			t.Fatalf("complete as %s: %v", outcome, err)
+		}
+	}
+	eventually(t, "the watch finds the payment", func() bool {
+		o, err := api.Order(t.Context(), ref, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(o.Tasks, func(of client.Task) bool { return of.Event == "order.late_watch" && of.Reason == "late_payment" })
+	})
+	told := 0
+	for task, err := range api.Tasks(t.Context(), client.Filter{Queue: "ops"}) {
+		if told++; err != nil || !strings.HasPrefix(task.Key, "alarm/late/") {
+			t.Errorf("told %+v, %v", task, err)
+		}
+	}
+	if told != 1 {
+		t.Errorf("%d tasks report the payment; want 1", told)
+	}
+	eventually(t, "the alarm is listed", func() bool {
+		all, err := api.Alarms(t.Context())
+		if err != nil || len(all.Alarms) > 1 {
+			t.Fatalf("alarms %+v, %v; want 1", all, err)
+		}
+		return len(all.Alarms) == 1
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/order/states"
 	"github.com/bellmanhq/bellman/order/wechatpay"
 	"github.com/bellmanhq/bellman/rule"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // watch makes the handler of an order queue. notify are the handlers of the queues that may report
@@ -54,6 +55,7 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 		Rate:           s.ratesOf(q),
 		Then:           then,
 		Tell:           s.tellHeld,
+		Late:           s.late,
 		Alert:          s.alert,
 		Now:            func() time.Time { return s.engine.Now() }, // the engine is set before the first order
 		Log:            s.log,
@@ -65,6 +67,19 @@ func (s *Server) tellHeld(ctx context.Context, queue string, t *order.Told) (fou
 	applied := *t
 	applied.Result, applied.Queue = order.NoticeApplied, queue
 	return s.notices.tell(ctx, &applied)
+}
+
+// late returns the late payment of an order's own task.
+func (s *Server) late(ctx context.Context, queue, key string) (string, error) {
+	id, err := store.Lookup(ctx, s.store, queue, key)
+	if err != nil {
+		return "", err
+	}
+	t, err := s.store.Task(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	return order.StandingOf(t).Late, nil
 }
 
 // orNever converts a duration of the configuration, where 0s means never, to one of a struct whose
@@ -82,7 +97,7 @@ func (s *Server) alert(t *bellman.Task, a order.Alert) []bellman.Task {
 		"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
 	s.metrics.Alerted(t.Queue, a.State)
 	when := map[order.AlertKind]string{order.AlertMismatch: alarm.AmountMismatch, order.AlertLate: alarm.LatePayment, order.AlertUnclaimed: alarm.PaymentWithoutOrder}[a.Kind]
-	return s.alarms.Needed(cmp.Or(when, alarm.OrderNeedsAction), t, alarm.Case{State: a.State, Why: a.Why}, s.engine.Now())
+	return s.alarms.Needed(cmp.Or(when, alarm.OrderNeedsAction), a.Once, t, alarm.Case{State: a.State, Why: a.Why}, s.engine.Now())
 }
 
 // channel makes the channel of an order queue.

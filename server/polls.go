@@ -72,7 +72,7 @@ func (s *Server) pollAlert(t *bellman.Task, a order.Alert) []bellman.Task {
 	s.log.Error("a refund or transfer needs manual action", "task", t.ID, "queue", t.Queue, "merchant_no", t.MerchantNo,
 		"order_no", t.OrderNo, "ref_no", refNo, "poll_state", a.State, "err", a.Why)
 	s.metrics.Alerted(t.Queue, a.State)
-	return s.alarms.Needed(alarm.PollNeedsAction, t, alarm.Case{RefNo: refNo, State: a.State, Why: a.Why}, s.engine.Now())
+	return s.alarms.Needed(alarm.PollNeedsAction, a.Once, t, alarm.Case{RefNo: refNo, State: a.State, Why: a.Why}, s.engine.Now())
 }
 
 // pollChannel makes the channel of a queue of kind poll.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -35,12 +34,11 @@ func (f front) Ready(ctx context.Context) error {
 	return f.store.ask(ctx)
 }
 
-// Decide also keeps the alarm about the decision.
+// Decide also keeps the alarm about a decision that changed something.
 func (f front) Decide(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
 	t, err := f.Engine.Decide(ctx, id, with, by)
 	if err == nil {
-		by.Reason = strings.TrimSpace(by.Reason) + ": " + with.Outcome
-		f.server.alarms.Keep(context.WithoutCancel(ctx), t, by, t.Updated)
+		f.server.alarms.Keep(context.WithoutCancel(ctx), t)
 	}
 	return t, err
 }

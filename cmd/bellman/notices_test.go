@@ -13,7 +13,7 @@ func TestNotices(t *testing.T) {
 		`states: wechat_v3, close_states: wechat_v3, schedule: 1h*, on_exhausted: close, then: tell, ` +
 		`notice: {verify: {scheme: hmac_sha256, header: X-Signature, secrets: [secret-of-sixteen]}, order: json.out_trade_no, states: wechat_v3}}}`,
 		"BELLMAN_ALARMS=[{when: order_decided_by_hand, to: tell}]"}, "--store", "pebble:"+t.TempDir())
-	for _, no := range []string{"A1", "A2"} {
+	for _, no := range []string{"A1", "A2", "A3"} {
 		must(t, "send", "--queue", "orders", "--merchant-no", "M1", "--order-no", no, "--amount", "8800", "--currency", "CNY", "--server", p.url)
 	}
 	resp, err := http.Post(p.url+"/v1/orders/M1/A1/notice", "application/json", strings.NewReader(`{"headers": {"X-Signature": "00"}, "body": "{\"out_trade_no\":\"A1\"}"}`))
@@ -41,5 +41,13 @@ func TestNotices(t *testing.T) {
 	must(t, "decide", "M1", "A2", "--outcome", "CLOSED", "--reason", "ticket 4711", "--server", p.url)
 	if table := must(t, "alarms", "--server", p.url); !strings.Contains(table, "order A2 of merchant M1 by somebody: ticket 4711: CLOSED") {
 		t.Errorf("alarms:\n%s\nwant the order and the reason", table)
+	}
+
+	// The task of an order that was UNKNOWN stays failed, and the order is what the person decided.
+	if table := must(t, "complete", "--merchant-no", "M1", "--order-no", "A3", "--outcome", "PAID", "--amount", "1", "--currency", "CNY", "--server", p.url); !strings.Contains(table, "UNKNOWN") {
+		t.Errorf("completed with another amount:\n%s\nwant the order UNKNOWN", table)
+	}
+	if table := must(t, "decide", "M1", "A3", "--outcome", "PAID", "--reason", "ticket 4712", "--server", p.url); !strings.Contains(table, "PAID") || strings.Contains(table, "failed") || strings.Contains(table, "amount_mismatch") {
+		t.Errorf("decided as PAID:\n%s\nwant the order PAID, and nothing of what it was before", table)
 	}
 }

@@ -291,7 +291,7 @@ PAID only with the --amount and --currency that were paid.`,
 		} else {
 			task, err = to.Complete(ctx, ref(args), in)
 		}
-		return show(to, task, err, (*rows).oneTask)
+		return show(to, task, err, (*rows).decided)
 	})
 }
 
@@ -338,7 +338,7 @@ order_decided_by_hand is raised. It needs a key with the role decide.`,
 	}
 	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
 		task, err := to.DecideOrder(ctx, client.OrderRef{MerchantNo: args[0], OrderNo: args[1]}, in)
-		return show(to, task, err, (*rows).oneTask)
+		return show(to, task, err, (*rows).decided)
 	})
 }
 

@@ -85,6 +85,17 @@ func (t *rows) taskHeads() {
 
 func (t *rows) oneTask(k *client.Task) { t.taskHeads(); t.task(k) }
 
+// decided writes how an order is after a result from outside. The state of its task may say what was before: a task that
+// ended UNKNOWN stays failed. Any other task is written as a task.
+func (t *rows) decided(k *client.Task) {
+	if k.OrderState == "" {
+		t.oneTask(k)
+		return
+	}
+	t.heads("MERCHANT", "ORDER", "STATE", "LATE PAYMENT", "TASK")
+	t.row(k.MerchantNo, k.OrderNo, k.OrderState, k.LatePayment, k.ID)
+}
+
 func (t *rows) task(k *client.Task) {
 	t.row(k.ID, k.Queue, k.Key, k.MerchantNo, k.OrderNo, k.State, k.Reason, attemptsOf(k), last(k.Last), when(k.Due))
 }

@@ -58,7 +58,7 @@ func TestExitStatus(t *testing.T) {
 		{"serve --store mariadb://u:secret@127.0.0.1:1/d --listen 127.0.0.1:0", 1, "", "bellman: store mariadb://u@127.0.0.1:1/d: "},
 		{"serve --config …/none.yaml", 2, "", "no such file"},
 		{"serve --store pebble:" + good + "/x --listen 127.0.0.1:0", 1, "", "open data directory"},
-		{"serve --no-migrate --store pebble:…/none", 1, "", "there is no store in"},
+		{"serve --no-migrate --store pebble:…/none --listen 127.0.0.1:0", 1, "", "there is no store in"},
 		{"schedule nonsense", 2, "", "no preset is called"},
 		{"schedule wechat_notfy", 2, "", "want wechat_notify"},
 		{"schedule a b", 2, "", "schedule: want one preset or text, in quotes"},

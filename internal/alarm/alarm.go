@@ -35,6 +35,8 @@ type Alarm struct {
 
 	Decision *Decision `json:"decision,omitempty"` // only of order_decided_by_hand
 	Affected *Case     `json:"affected,omitempty"` // of an order, refund or transfer that needs a person
+
+	once bool // its ID names one case: it is reported and stored once
 }
 
 // Raised reports whether the alarm has not ended.

@@ -37,7 +37,7 @@ func (w *Watch) decided(t *bellman.Task, by bellman.By, at time.Time) []Alarm {
 			continue
 		}
 		alarms = append(alarms, Alarm{
-			ID: identify(r.Name, fmt.Sprintf("%s/%d", t.ID, at.UnixMilli())), Name: r.Name, When: r.When, Queue: t.Queue, Value: 1,
+			ID: identify(r.Name, decision(t, at)), Name: r.Name, When: r.When, Queue: t.Queue, Value: 1,
 			Since: at.UTC().Truncate(time.Millisecond), To: r.To,
 			Decision: &Decision{Task: t.ID.String(), MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, Who: by.Who, From: by.From, Reason: by.Reason},
 		})
@@ -45,10 +45,22 @@ func (w *Watch) decided(t *bellman.Task, by bellman.By, at time.Time) []Alarm {
 	return alarms
 }
 
+// decision names a decision about a task at a time.
+func decision(t *bellman.Task, at time.Time) string {
+	return fmt.Sprintf("%s/%d", t.ID, at.UnixMilli())
+}
+
 // Decided returns the tasks that report a decision by hand at a time. Add them in the transaction of the
 // decision, and call Keep after it. by.Reason is the reason, a colon and the outcome.
 func (w *Watch) Decided(t *bellman.Task, by bellman.By, at time.Time) (tasks []bellman.Task) {
-	for _, a := range w.decided(t, by, at) {
+	alarms := w.decided(t, by, at)
+	w.mu.Lock()
+	if len(w.made) >= mostDecided { // of decisions that were not committed
+		clear(w.made)
+	}
+	w.made[decision(t, at)] = alarms
+	w.mu.Unlock()
+	for _, a := range alarms {
 		if task, ok := w.momentary(&a); ok {
 			task.SetCreatedBy(by.Who)
 			tasks = append(tasks, task)
@@ -74,10 +86,15 @@ func (w *Watch) momentary(a *Alarm) (task bellman.Task, ok bool) {
 	return task, true
 }
 
-// Keep stores the alarms about a decision that was committed, for List. A failure is logged: the tasks of
-// Decided report the decision in any case.
-func (w *Watch) Keep(ctx context.Context, t *bellman.Task, by bellman.By, at time.Time) {
-	w.keep(ctx, w.decided(t, by, at))
+// Keep stores the alarms about a decision that was committed, for List. t is the task after it. A decision that
+// Decided did not report has none: it changed nothing. A failure is logged: the tasks of Decided report the decision
+// in any case.
+func (w *Watch) Keep(ctx context.Context, t *bellman.Task) {
+	w.mu.Lock()
+	alarms := w.made[decision(t, t.Updated)]
+	delete(w.made, decision(t, t.Updated))
+	w.mu.Unlock()
+	w.keep(ctx, alarms)
 }
 
 // keep stores alarms about events, for List. The tasks that report them are stored in any case.
@@ -98,8 +115,12 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 	}
 	for i := range alarms {
 		a := &alarms[i]
+		was := stored[a.ID]
+		if a.once && was != nil {
+			continue
+		}
 		w.note(a)
-		if was := stored[a.ID]; was == nil && n >= mostDecided {
+		if was == nil && n >= mostDecided {
 			continue
 		}
 		n++
@@ -108,7 +129,7 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 			a.Untold = noQueue(a.To)
 		}
 		w.mu.Unlock()
-		doc := document(a, stored[a.ID])
+		doc := document(a, was)
 		if err := w.engine.AddWith(ctx, []store.Doc{doc}); err != nil && !errors.Is(err, bellman.ErrConflict) {
 			w.log.Warn("an alarm about an event is not kept", "alarm", a.ID, "when", a.When, "err", err)
 		}

@@ -65,7 +65,9 @@ func TestDecided(t *testing.T) {
 				!strings.HasPrefix(d.Text, text) || !strings.HasPrefix(d.ZH, "【告警】decided：商户 M1 的订单 "+task.OrderNo+" 由 finance 人工定案：seen at the bank: PAID；始于 ") {
 				t.Errorf("told %s", told[0].Body)
 			}
-			watch.Keep(t.Context(), task, by, at)
+			task.Updated = at
+			watch.Keep(t.Context(), task)
+			watch.Keep(t.Context(), task) // the same outcome again
 		}
 		if keys[0] == keys[1] {
 			t.Errorf("two decisions have one key, %s", keys[0])
@@ -114,9 +116,9 @@ func TestDecidedIsBounded(t *testing.T) {
 	watch.SetRules([]alarm.Rule{{Name: "decided", When: alarm.OrderDecided, To: "ops"}}, map[string]results.Queue{"ops": {Name: "ops"}})
 	told := 0
 	for range 150 {
-		task := &bellman.Task{ID: bellman.NewID(), Queue: "wx"}
-		told += len(watch.Decided(task, bellman.By{}, time.Now()))
-		watch.Keep(t.Context(), task, bellman.By{}, time.Now())
+		task := &bellman.Task{ID: bellman.NewID(), Queue: "wx", Status: bellman.Status{Updated: time.Now()}}
+		told += len(watch.Decided(task, bellman.By{}, task.Updated))
+		watch.Keep(t.Context(), task)
 	}
 	if all, err := watch.List(t.Context()); err != nil || len(all) != 100 || told != 150 {
 		t.Errorf("%d alarms are kept (%v) and %d told of; want 100 and 150", len(all), err, told)

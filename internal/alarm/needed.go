@@ -1,6 +1,7 @@
 package alarm
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -27,21 +28,22 @@ type spate struct {
 }
 
 // Needed returns the tasks that report a case at a time, one for each rule with the condition when. Add them
-// in the transaction that raises it. The alarms are stored for List soon after.
-func (w *Watch) Needed(when string, t *bellman.Task, c Case, at time.Time) (tasks []bellman.Task) {
+// in the transaction that raises it. The alarms are stored for List soon after. once names a case that several tasks can
+// find, at different times: it is reported and stored once. Empty: t alone finds it.
+func (w *Watch) Needed(when, once string, t *bellman.Task, c Case, at time.Time) (tasks []bellman.Task) {
 	c.Task, c.MerchantNo, c.OrderNo = t.ID.String(), t.MerchantNo, t.OrderNo
 	for _, r := range w.Rules() {
 		if r.When != when || r.Queue != "" && r.Queue != t.Queue {
 			continue
 		}
 		a := Alarm{
-			ID: identify(r.Name, c.Task), Name: r.Name, When: r.When, Queue: t.Queue, Value: 1,
-			Since: at.UTC().Truncate(time.Millisecond), To: r.To, Affected: &c,
+			ID: identify(r.Name, cmp.Or(once, c.Task)), Name: r.Name, When: r.When, Queue: t.Queue, Value: 1,
+			Since: at.UTC().Truncate(time.Millisecond), To: r.To, Affected: &c, once: once != "",
 		}
 		hour := a.Since.Truncate(time.Hour)
 		n := w.count(r.Name, hour)
 		if n > mostNeeded { // the same task for each of them: its key is there already
-			a.ID, a.Since, a.Value, a.Affected, a.Queue = identify(r.Name, more), hour, mostNeeded, nil, r.Queue
+			a.ID, a.Since, a.Value, a.Affected, a.Queue, a.once = identify(r.Name, more), hour, mostNeeded, nil, r.Queue, false
 		}
 		if task, ok := w.momentary(&a); ok {
 			tasks = append(tasks, task)

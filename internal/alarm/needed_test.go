@@ -34,7 +34,7 @@ func TestNeeded(t *testing.T) {
 		}, map[string]results.Queue{"ops": {Name: "ops"}})
 		need := func(when, refNo string) []bellman.Task {
 			task := &bellman.Task{ID: bellman.NewID(), Queue: "wx", MerchantNo: "M1", OrderNo: "O1"}
-			return watch.Needed(when, task, alarm.Case{RefNo: refNo, State: "CLOSED", Why: "a payment came late"}, time.Now())
+			return watch.Needed(when, "", task, alarm.Case{RefNo: refNo, State: "CLOSED", Why: "a payment came late"}, time.Now())
 		}
 		if told := need(alarm.AmountMismatch, ""); told != nil {
 			t.Errorf("told %v without a rule", told)
@@ -65,7 +65,7 @@ func TestNeeded(t *testing.T) {
 				t.Errorf("told %+v", d)
 			}
 		}
-		unclaimed := watch.Needed(alarm.PaymentWithoutOrder, &bellman.Task{ID: bellman.NewID(), Queue: "wx", OrderNo: "O1"}, alarm.Case{State: "UNKNOWN", Why: "somebody paid"}, time.Now())
+		unclaimed := watch.Needed(alarm.PaymentWithoutOrder, "", &bellman.Task{ID: bellman.NewID(), Queue: "wx", OrderNo: "O1"}, alarm.Case{State: "UNKNOWN", Why: "somebody paid"}, time.Now())
 		if body := string(unclaimed[0].Body); !strings.Contains(body, "ALARM unclaimed: order O1 is not in queue wx: somebody paid; since ") || !strings.Contains(body, "队列 wx 中没有订单 O1：") {
 			t.Errorf("a payment without an order is told as %s", body)
 		}
@@ -101,6 +101,33 @@ func TestNeeded(t *testing.T) {
 		runFor(t, watch, 2*time.Hour)
 		if n := raised(); n != 0 || len(w.told) > 0 {
 			t.Errorf("after two hours %d are raised and %v was told; want nothing", n, w.told)
+		}
+	})
+}
+
+// A case with a name is one case, whichever task finds it and when: its report has one key, and it is listed once.
+func TestNeededOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		watch, err := alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.mu.Unlock()
+		defer w.mu.Lock()
+		watch.SetRules([]alarm.Rule{{Name: "late", When: alarm.LatePayment, To: "ops"}}, map[string]results.Queue{"ops": {Name: "ops"}})
+		keys := map[string]bool{}
+		began := time.Now()
+		for _, once := range []string{"wx/M1/O1/late_payment", "wx/M1/O1/late_payment", "wx/M1/O1/duplicate_payment/1"} {
+			task := &bellman.Task{ID: bellman.NewID(), Queue: "wx", MerchantNo: "M1", OrderNo: "O1"}
+			for _, told := range watch.Needed(alarm.LatePayment, once, task, alarm.Case{State: "CLOSED", Why: "a payment came late"}, time.Now()) {
+				keys[told.Key] = true
+			}
+			runFor(t, watch, time.Minute)
+		}
+		all, err := watch.List(t.Context())
+		if err != nil || len(all) != 2 || !all[1].Since.Equal(began) || len(keys) != 2 {
+			t.Errorf("%d alarms are listed: %+v, %v, with the keys %v; want two, the first as it was found first", len(all), all, err, keys)
 		}
 	})
 }

@@ -56,6 +56,9 @@ func event(a *Alarm, chinese func(string) string) (typed, key string, body []byt
 		d.Until = stamp(a.Until)
 	}
 	key = fmt.Sprintf("alarm/%s/%s/%s", a.ID, stamp(a.Since), moment)
+	if a.once {
+		key = fmt.Sprintf("alarm/%s/%s", a.ID, moment)
+	}
 	said, err := json.Marshal(d)
 	if err != nil {
 		panic(fmt.Errorf("alarm: %w", err)) // cannot fail: text and finite numbers

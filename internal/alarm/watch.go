@@ -59,8 +59,9 @@ type Watch struct {
 	chinese     func(string) string
 
 	mu     sync.Mutex
-	needed []Alarm          // of Needed, to be stored
-	told   map[string]spate // what Needed reported lately, by rule
+	needed []Alarm            // of Needed, to be stored
+	made   map[string][]Alarm // of Decided, until Keep
+	told   map[string]spate   // what Needed reported lately, by rule
 	rules  []Rule
 	queues map[string]results.Queue
 	idle   bool // there are no rules and no stored alarms
@@ -82,7 +83,7 @@ func New(o Options) (*Watch, error) {
 	}
 	o.Every = cmp.Or(o.Every, 5*time.Second)
 	return &Watch{
-		engine: o.Engine, store: o.Store, log: o.Logger, every: o.Every, judge: newJudge(o.Every), credentials: o.Credentials, chinese: o.Chinese, told: map[string]spate{},
+		engine: o.Engine, store: o.Store, log: o.Logger, every: o.Every, judge: newJudge(o.Every), credentials: o.Credentials, chinese: o.Chinese, told: map[string]spate{}, made: map[string][]Alarm{},
 	}, nil
 }
 

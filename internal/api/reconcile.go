@@ -82,7 +82,7 @@ func (a *API) registerReconciliations(h huma.API) {
 			return a.onReconciliation(in.ID, func() (reconcile.Run, error) { return a.reconciliations.Get(ctx, in.ID) })
 		})
 	register(p, operation("list-differences", http.MethodGet, one+"/differences", access.MayRead, "The differences of a reconciliation, by page."), a.listDifferences)
-	register(p, operation("settle-reconciliation", http.MethodPost, one+"/settle", access.MayOperate, "Ask the channel once about each order that differs."),
+	register(p, operation("settle-reconciliation", http.MethodPost, one+"/settle", access.MayOperate|access.MayDecide, "Ask the channel once about each order that differs."),
 		func(ctx context.Context, in *struct {
 			Caller
 			ReconciliationID

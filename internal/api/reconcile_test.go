@@ -121,3 +121,13 @@ func TestDifferencesPages(t *testing.T) {
 		}
 	}
 }
+
+// Whoever decides orders by hand also works off the differences of a bill.
+func TestWhoSettlesDifferences(t *testing.T) {
+	m := make1(t, Options{Keys: testKeys, Reconciliations: &fakeReconciliations{}})
+	for key, want := range map[string]int{"s": 403, "r": 403, "o": 200, "d": 200, "a": 200} {
+		if w := m.do("POST", "/v1/reconciliations/"+reconciliationID+"/settle", "", "Authorization: Bearer "+key+"-key"); w.Code != want {
+			t.Errorf("the key %s-key settles: %d %s; want %d", key, w.Code, w.Body, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"regexp"
 	"strings"
 
@@ -21,8 +22,13 @@ const (
 	alipayFunds   = "#支付宝账务"
 )
 
-// maxUnpacked bounds the bytes of an archive's files.
-const maxUnpacked = 4 << 30
+// The bounds of an archive. A bill has a handful of files, and its text is packed to a tenth or less.
+const (
+	maxFiles    = 100
+	maxListed   = 1 << 20 // bytes of the list of its files
+	maxUnpacked = 4 << 30 // bytes of its files
+	maxRatio    = 100     // … beyond the first 1 MiB, for each byte of the archive
+)
 
 // ReadAlipay yields the lines of Alipay's trade bill (bill_type trade): a zip archive of CSV files in
 // GBK. The archive is copied to a temporary file in dir first; empty: the system's directory. The files
@@ -51,11 +57,16 @@ func readAlipay(r io.Reader, dir string, yield func(Line) bool) error {
 	if err != nil {
 		return err
 	}
-	archive, err := zip.NewReader(f, size)
-	if err != nil {
+	list := &listed{r: f, left: maxListed}
+	archive, err := zip.NewReader(list, size)
+	switch {
+	case errors.Is(err, errFiles), err == nil && len(archive.File) > maxFiles:
+		return errFiles
+	case err != nil:
 		return fmt.Errorf("is no zip archive: %w", err)
 	}
-	found, left := false, int64(maxUnpacked)
+	list.left = math.MaxInt64
+	found, left := false, min(maxUnpacked, size*maxRatio+1<<20)
 	for _, file := range archive.File {
 		details, err := readAlipayFile(file, &left, yield)
 		if err != nil {
@@ -96,6 +107,22 @@ func readAlipayFile(file *zip.File, left *int64, yield func(Line) bool) (details
 		return false, in.wrong(fmt.Errorf("is %.80q: want %s", first, alipayDetails))
 	}
 	return true, new(alipayBill).read(in, yield)
+}
+
+// errFiles is the error of an archive with too many files. The list of so many is not read to its end.
+var errFiles = fmt.Errorf("the archive has more than %d files: is it a bill?", maxFiles)
+
+// A listed archive can be read until left bytes were read: the list of its files, which is read into memory.
+type listed struct {
+	r    io.ReaderAt
+	left int64
+}
+
+func (l *listed) ReadAt(p []byte, at int64) (int, error) {
+	if l.left -= int64(len(p)); l.left < 0 {
+		return 0, errFiles
+	}
+	return l.r.ReadAt(p, at)
 }
 
 // A bounded reader fails once left bytes were read.
@@ -229,6 +256,9 @@ var alipayAccount = regexp.MustCompile(`^#账号[：:]\[?(2088\d{12})\d{0,4}(?:\
 // compare compares a line of the file's totals with the lines, and keeps whose bill it is. Other comments
 // are ignored.
 func (b *alipayBill) compare(comment string) error {
+	if !strings.HasPrefix(comment, "#账号") && !strings.Contains(comment, "合计") {
+		return nil
+	}
 	if m := alipayAccount.FindStringSubmatch(comment); m != nil {
 		b.owner = Owner{No: m[1]}
 	}

@@ -249,7 +249,7 @@ func (c *Console) route() {
 		c.page("GET /reconciliations/new", access.Operate, (*request).newReconcile)
 		c.page("GET /reconciliations/{id}", access.Read, (*request).reconcilePage)
 		c.page("GET /reconciliations/{id}/export", access.Read, (*request).exportReconcile)
-		c.page("POST /reconciliations/{id}", access.Operate, (*request).settleReconcile)
+		c.pageOf("POST /reconciliations/{id}", handed, (*request).settleReconcile)
 	}
 	if c.accounts != nil {
 		c.page("GET /accounts", access.Read, (*request).accountList)

@@ -38,7 +38,7 @@ func TestRefundOfALatePaymentIsNamed(t *testing.T) {
 				data, _ := json.Marshal(l)
 				s.fake.add(t, &bellman.Task{Kind: bellman.KindPoll, Queue: "refunds", Key: no + l.State, MerchantNo: "M1", OrderNo: no, Body: body, Status: bellman.Status{Data: data}}, t0.Add(time.Hour))
 			}
-			named := strings.Contains(s.get(t, orderAddress("M1", no), "Accept-Language: en").body, "here is a refund of the order")
+			named := strings.Contains(s.get(t, orderAddress("M1", no), "Accept-Language: en").body, "here is a refund or transfer of the order")
 			if want := l.State == poll.StatePending; named != want {
 				t.Errorf("%s with a refund that is %q: it is named: %t; want %t", no, l.State, named, want)
 			}

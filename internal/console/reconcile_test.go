@@ -137,6 +137,15 @@ func TestStartReconciliation(t *testing.T) {
 	if body := s.get(t, "/reconciliations").body; strings.Contains(body, page) {
 		t.Error("the list shows the form to the role read")
 	}
+	one := "/reconciliations/" + reconcileID
+	if body := s.get(t, one).body; strings.Contains(body, "Ask the channel about each once") {
+		t.Error("the role read may settle")
+	}
+	s.client = s.browser(t)
+	s.signIn(t, "finance")
+	if got := s.post(t, one, one, "reason", "the bill"); got.StatusCode != http.StatusSeeOther || len(o.settled) != 1 || o.settled[0].Who != "finance" {
+		t.Errorf("the role decide settles: %d, %v; want 303 and one request", got.StatusCode, o.settled)
+	}
 	s.client = s.browser(t)
 	s.signIn(t, "ops")
 	if body := s.get(t, "/reconciliations").body; !strings.Contains(body, page) {

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/order/states"
@@ -149,11 +149,11 @@ func (p *Poll) about(o *order.Order, text []byte) (named, error) {
 	return t, nil
 }
 
-// sameAmount reports whether two decimal numbers are equal: 12.3 and 12.30.
+// sameAmount reports whether two amounts in yuan are equal: 12.3 and 12.30.
 func sameAmount(a, b string) bool {
-	x, ok := new(big.Rat).SetString(a)
-	y, ok2 := new(big.Rat).SetString(b)
-	return ok && ok2 && x.Cmp(y) == 0
+	x, ok := money.Parse(a, "CNY")
+	y, ok2 := money.Parse(b, "CNY")
+	return ok && ok2 && x == y
 }
 
 // CheckRef returns an *[bellman.Invalid] if Alipay cannot have such a number, or if a variable is

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -133,15 +135,22 @@ func (h *Handler) otherAmount(w *polled, said *Answer) string {
 	}
 	taken, _ := h.rules.Then.Fields(&w.ref, &order.QueryAnswer{Answer: said.Answer, Taken: said.Taken}, StateDone) // an error is logged when it decides
 	var got struct {
-		Amount json.Number `json:"amount"`
+		Amount json.RawMessage `json:"amount"`
 	}
 	if json.Unmarshal(taken, &got) != nil {
 		return ""
 	}
-	if amount, err := got.Amount.Int64(); err == nil && amount != want {
-		return fmt.Sprintf("the answer is about the amount %d, not %d", amount, want)
+	text := strings.TrimSuffix(string(got.Amount), ".0")
+	if unquoted := strings.Trim(text, `"`); unquoted != text {
+		if _, err := strconv.ParseInt(unquoted, 10, 64); err != nil {
+			return "" // the queue tells amounts in a form of its own, such as "1.00"
+		}
+		text = unquoted
 	}
-	return ""
+	if text == "" || text == "null" || text == strconv.FormatInt(want, 10) {
+		return ""
+	}
+	return fmt.Sprintf("the answer is about the amount %.40s, not %d", text, want)
 }
 
 // safely calls a method of the channel. If the channel panics, there is no answer, and the life goes

@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -474,6 +475,10 @@ func TestAmountOfAnother(t *testing.T) {
 		"none":               {Answer{Reading: Done}, nil, StateDone},
 		"another, failed":    {Answer{Reading: FailedThere, Taken: Taken{"amount": int64(0)}}, nil, StateFailedThere},
 		"taken, the same":    {Answer{Reading: Done}, text(100.), StateDone},
+		"taken, a float":     {Answer{Reading: Done}, text(json.Number("100.0")), StateDone},
+		"taken, a fraction":  {Answer{Reading: Done}, text(100.5), "QUERY_ERROR"},
+		"taken, text":        {Answer{Reading: Done}, text("99"), "QUERY_ERROR"},
+		"taken, null":        {Answer{Reading: Done}, text(nil), StateDone},
 		"taken, another":     {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, text(int64(1)), "QUERY_ERROR"},
 		"taken, not so read": {Answer{Reading: Done}, text("1.00 CNY"), StateDone},
 	} {

@@ -2,6 +2,7 @@ package states
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/money"
@@ -15,9 +16,10 @@ type sum struct {
 	currency string // an ISO 4217 code; empty: none, or another
 }
 
-// smallest reads an amount that is written in the smallest unit.
+// smallest reads an amount that is written in the smallest unit. 990.0 is 990, as programs write a float. 990.00 is not
+// read: it may be whole units.
 func smallest(amount, currency string) sum {
-	n, known := money.Smallest(amount)
+	n, known := money.Smallest(strings.TrimSuffix(amount, ".0"))
 	return sum{n, known, money.Code(currency)}
 }
 

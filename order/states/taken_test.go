@@ -70,7 +70,13 @@ func TestAmounts(t *testing.T) {
 		{"wechat_v3", "9223372036854775807", "", `{"amount":9223372036854775807,"currency":"CNY"}`},
 		{"wechat_v3", "9223372036854775808", "", absent},
 		{"wechat_v3", "-100", "CNY", absent},
+		{"wechat_v3", "990.0", "CNY", `{"amount":990,"currency":"CNY"}`},
+		{"wechat_v3", "990.00", "CNY", absent}, // whole units?
 		{"wechat_v3", "1.5", "CNY", absent},
+		{"wechat_v2", "990.0", "", `{"amount":990,"currency":"CNY"}`},
+		{"unionpay", "990.0", "156", `{"amount":990,"currency":"CNY"}`},
+		{"hyperswitch", "990.0", "USD", `{"amount":990,"currency":"USD"}`},
+		{"stripe", "500.0", "ugx", `{"amount":5,"currency":"UGX"}`},
 		{"wechat_v3", "1e2", "CNY", absent},
 		{"wechat_v3", "0", "CNY", `{"amount":0,"currency":"CNY"}`},
 		{"unionpay", "1000", "156", `{"amount":1000,"currency":"CNY"}`},

@@ -173,6 +173,7 @@ func (p *Poll) about(o *order.Order, a *order.Answer) error {
 	}
 	no := map[order.NoticeOf]string{order.OfRefund: t.OutRefundNo, order.OfTransfer: t.OutBillNo, poll.OfProfitSharing: t.OutOrderNo}[p.of]
 	transaction, amount := o.Vars["transaction_id"], o.Vars["amount"]
+	refunded := strings.TrimSuffix(t.Amount.Refund.String(), ".0") // a float, as some programs write it
 	switch {
 	case no != o.RefNo:
 		return fmt.Errorf("the answer is about the %s %.70q", p.of, no)
@@ -182,9 +183,9 @@ func (p *Poll) about(o *order.Order, a *order.Answer) error {
 		return fmt.Errorf("the answer is about the payment %.40q", t.TransactionID)
 	case p.of == order.OfTransfer && t.MchID != p.channel.mchID:
 		return fmt.Errorf("the answer is about a transfer of the merchant %.40q", t.MchID)
-	case p.of == order.OfRefund && amount != "" && t.Amount.Refund.String() != amount:
+	case p.of == order.OfRefund && amount != "" && refunded != amount:
 		currency := cmp.Or(o.Vars["currency"], "CNY")
-		return poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %s, not of %s", money.Shown(t.Amount.Refund.String(), currency), money.Shown(amount, currency)))
+		return poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %s, not of %s", money.Shown(refunded, currency), money.Shown(amount, currency)))
 	}
 	return nil
 }

@@ -1027,7 +1027,7 @@ export interface paths {
         put?: never;
         /**
          * Ask the channel once about each order that differs.
-         * @description Needs the role operate or admin.
+         * @description Needs the role operate, decide or admin.
          */
         post: operations["settle-reconciliation"];
         delete?: never;

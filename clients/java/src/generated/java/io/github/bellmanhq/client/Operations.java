@@ -627,7 +627,7 @@ public abstract class Operations {
     /**
      * Ask the channel once about each order that differs.
      *
-     * <p>Needs the role operate or admin.
+     * <p>Needs the role operate, decide or admin.
      */
     public Reconciliation settleReconciliation(String id, Because body) {
         return send("POST", "/v1/reconciliations/" + segment(id) + "/settle", null, body, (status, json) -> Reconciliation.of(json)).body();
