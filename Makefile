@@ -27,12 +27,15 @@ TEST      = go test -vet=off
 # Packages tested at a time: two for each core, because many wait for databases, programs and browsers.
 AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # Packages that run without the race detector. The tests of the first read pages or run programs as processes, which are
-# built without it. The others have no goroutine, and no state that two share; of the console and of dispatch test-raced
+# built without it. The others have no goroutine, and no state that two share; of the console and of dispatch test-some
 # runs the tests in which goroutines meet.
-PLAIN    ?= . ./clients/... ./cmd/... ./deploy/... ./examples/... ./internal/bench/... ./internal/console ./internal/demo ./internal/site ./internal/torture \
+PLAIN    ?= ./internal/console ./internal/torture ./cmd/... ./clients/... . ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site \
 	./client ./engine/internal/dispatch ./order ./order/alipay ./order/gateway ./order/internal/... ./order/poll ./order/states ./rule ./schedule ./store ./internal/account ./internal/bill ./internal/cause ./internal/coded ./internal/nearest ./internal/config ./internal/endpoints \
-	./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/money ./internal/pack ./internal/results
-RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list ./...))
+	./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/money ./internal/pack ./internal/results ./internal/sharelink
+RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list $(LONGEST) ./...))
+# The longest packages of RACED, which start first: go test starts packages in the order of its arguments, and one that
+# takes minutes and starts last leaves a core idle. The same holds for the console in PLAIN.
+LONGEST  ?= ./server ./engine ./internal/sqlstore ./store/redis ./store/pebble ./internal/sim ./store/postgres ./internal/api ./internal/alarm ./store/mysql
 # Packages of RACED whose tests are smaller with the race detector, and run without it too.
 FULL     ?= ./engine
 # Packages whose tests wait for something.
@@ -45,7 +48,7 @@ export GORACE ?= atexit_sleep_ms=0
 # -ldflags sets the version, so that a build needs no git.
 export GOFLAGS += -buildvcs=false
 
-.PHONY: build site clients dist dist-test test test-raced test-plain test-full test-slow torture lint vulncheck bench profile fuzz cover screenshots
+.PHONY: build site clients dist dist-test test test-raced test-some test-plain test-full test-slow torture lint vulncheck bench profile fuzz cover screenshots
 
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -pgo=$(PROFILE) -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
@@ -67,12 +70,15 @@ dist-test: ## checks a release: reproducible builds, the package installs, manif
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
 test: ## every test in random order, those of RACED with the race detector; then those of FULL and some of the server at full size, SEEDS simulated clusters, and the order of locks in some
-	scripts/test-env sh -c '$(MAKE) test-raced && $(MAKE) -j 2 --output-sync=target test-plain test-full'
+	scripts/test-env sh -c '$(MAKE) test-raced && $(MAKE) -j 3 --output-sync=target test-plain test-full test-some'
 
-# The three share the servers of scripts/test-env. Packages with the race detector use both cores, so they run alone; of the
-# others, the packages wait for programs while the engine and the simulation compute.
+# The four share the servers of scripts/test-env. Packages with the race detector use both cores, so they run alone; of the
+# others, the packages wait for programs while the engine and the simulation compute. test-some runs the tests of PLAIN in
+# which goroutines meet, with the race detector: the packages are compiled by then.
 test-raced:
 	$(TEST) $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m $(RACED)
+
+test-some:
 	$(TEST) $(RACE) -shuffle=on -timeout 60m -short ./internal/console
 	$(TEST) $(RACE) ./engine/internal/dispatch -run TestConcurrent
 

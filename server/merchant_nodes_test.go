@@ -88,18 +88,13 @@ func TestMerchantLimitsOnTwoNodes(t *testing.T) {
 			return api
 		}
 		nodes := []*client.Client{open("a"), open("b")}
-		for end := time.Now().Add(patient); ; { // both have shards
+		passes(t, "two nodes share the shards", func() bool {
 			all, err := nodes[0].Nodes(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(all.Nodes) == 2 && len(all.Nodes[0].Shards) > 0 && len(all.Nodes[1].Shards) > 0 {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatal("two nodes do not share the shards")
-			}
-		}
+			return len(all.Nodes) == 2 && len(all.Nodes[0].Shards) > 0 && len(all.Nodes[1].Shards) > 0
+		})
 		const few, rate, tasks = 2, 20, 40
 		put(t, nodes[0], "FEW", client.PutMerchant{NotifyURL: merchant.URL + "/few", PerEndpoint: &client.MerchantLimits{Concurrency: few}})
 		for end, before := time.Now().Add(patient), leases(t, nodes[0]); ; {
@@ -111,17 +106,11 @@ func TestMerchantLimitsOnTwoNodes(t *testing.T) {
 			for i := range tasks {
 				waits = append(waits, create(t, nodes[i%2], client.CreateTask{Queue: "default", MerchantNo: "FEW"}).ID)
 			}
-			for { // until the limit is reached
+			passes(t, "the limit is reached", func() bool {
 				mu.Lock()
-				n := now["/few"]
-				mu.Unlock()
-				if n >= few {
-					break
-				}
-				if time.Now().After(end) {
-					t.Fatalf("%d attempts are in flight, want %d", n, few)
-				}
-			}
+				defer mu.Unlock()
+				return now["/few"] >= few
+			})
 			close(let)
 			for _, id := range waits {
 				until(t, nodes[0], id, attempted(1))

@@ -138,11 +138,13 @@ func TestChannelDown(t *testing.T) {
 		return n
 	}
 	// Beyond the expiry; and ten failures open a breaker, behind which the others wait.
-	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end) || refused() < 10; {
+	end := time.Now().Add(1500 * time.Millisecond)
+	passes(t, "expired, and refused", func() bool {
 		if now := states(); now["PENDING"] != len(refs) {
 			t.Fatalf("%v while the channel is down; want all PENDING", now)
 		}
-	}
+		return time.Now().After(end) && refused() >= 10
+	})
 	if l, err = net.Listen("tcp", addr); err != nil {
 		t.Skip("another process took the port: ", err)
 	}

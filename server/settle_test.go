@@ -114,11 +114,12 @@ func TestSettleAnExpiredOrder(t *testing.T) {
 	if err != nil || o.OrderState != "PENDING" || len(o.Tasks) != 1 || len(o.Attempts) != 0 {
 		t.Fatalf("%+v, %v", o, err)
 	}
-	for expired := o.Tasks[0].Created.Add(1200 * time.Millisecond); time.Now().Before(expired); {
-		if _, err = api.Order(t.Context(), ref, 0); err != nil {
+	passes(t, "expired", func() bool {
+		if _, err := api.Order(t.Context(), ref, 0); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return time.Now().After(o.Tasks[0].Created.Add(1200 * time.Millisecond))
+	})
 	if o, err = api.Order(t.Context(), ref, time.Minute); err != nil || o.OrderState != "CLOSED" || o.LatePayment != "" {
 		t.Fatalf("%+v, %v; want it closed", o, err)
 	}

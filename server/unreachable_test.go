@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,17 +21,26 @@ func TestCancelledWhereNoHintArrives(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d database) {
 		const takes = 300 * time.Millisecond
 		var arrived atomic.Int64
+		gate := make(chan struct{}) // all attempts but the first wait here while the tasks are cancelled, however long that takes
+		pass := sync.OnceFunc(func() { close(gate) })
 		merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			arrived.Add(1)
+			if arrived.Add(1) > 1 {
+				select {
+				case <-gate:
+				case <-r.Context().Done():
+					return
+				}
+			}
 			answer := time.NewTimer(takes)
 			defer answer.Stop()
 			<-answer.C
 			io.WriteString(w, "success")
 		}))
 		defer merchant.Close()
+		defer pass()
 		unreachable := func(c *config.Config) {
 			c.Advertise = "127.0.0.1:1"
-			c.Queues[0].Concurrency = 1
+			c.Queues[0].Concurrency, c.Queues[0].Timeout = 1, patient
 		}
 		a, b := serveNode(t, d.url, "a", unreachable), serveNode(t, d.url, "b", unreachable)
 		eventually(t, "shared", func() bool {
@@ -64,6 +74,7 @@ func TestCancelledWhereNoHintArrives(t *testing.T) {
 				answered[id] = time.Now()
 			}
 		}
+		pass()
 		last := add(owner) // behind all of them
 		passesSlowly(t, "attempted", takes/3, func() bool { return len(attempts(last)) > 0 })
 		if len(answered) < 10 {

@@ -19,7 +19,7 @@ import (
 func (w *world) watched(rule alarm.Rule) (set func(...alarm.Credential), stop func()) {
 	var mu sync.Mutex
 	var all []alarm.Credential
-	watch, err := alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler), Every: time.Minute, Credentials: func() []alarm.Credential {
+	watch, err := alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler), Every: 10 * time.Minute, Credentials: func() []alarm.Credential {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(all)

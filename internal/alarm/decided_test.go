@@ -20,7 +20,7 @@ import (
 func TestDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		watch, err := alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler)})
+		watch, err := alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler), Every: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -256,10 +256,7 @@ func TestMistakes(t *testing.T) {
 		tests = append(tests, mistake{"queues: {a: {" + tt.text + "}}", tt.want})
 	}
 	for _, tt := range tests {
-		c, err := Parse([]byte(tt.text))
-		if err == nil {
-			err = c.Check()
-		}
+		_, err := checked(tt.text)
 		var ps Problems
 		if !errors.As(err, &ps) {
 			t.Errorf("Parse(%q) = %v; want problems", tt.text, err)
@@ -287,11 +284,7 @@ func TestAccepted(t *testing.T) {
 		"queues: {a: {sign: {scheme: standard_webhooks, secrets: ['env:BELLMAN_NONE', secret]}}}",
 		"queues: {a: {sign: {scheme: wechat_rsa, secrets: ['file:/none']}}}",
 	} {
-		c, err := Parse([]byte(text))
-		if err == nil {
-			err = c.Check()
-		}
-		if err != nil {
+		if _, err := checked(text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

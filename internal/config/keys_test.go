@@ -11,7 +11,7 @@ import (
 
 // The limits of a key are read, and its queues must exist.
 func TestKeyLimits(t *testing.T) {
-	c, err := Parse([]byte(`keys:
+	c, err := checked(`keys:
   - name: shop
     role: submit
     sha256: ` + hashA + `
@@ -20,10 +20,7 @@ func TestKeyLimits(t *testing.T) {
     expires: 2027-01-31
     from: ["10.0.0.0/8", 192.0.2.7]
   - {name: all, role: decide, sha256: ` + hashB + `, expires: "2027-01-31T18:00:00+08:00"}
-`))
-	if err == nil {
-		err = c.Check()
-	}
+`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,4 +37,13 @@ func TestKeyLimits(t *testing.T) {
 	if err := c.Check(); err == nil || !strings.Contains(err.Error(), `line 1:107: keys[1].queues[1]: "pay" is no queue: want one of default`) {
 		t.Errorf("a queue that does not exist: %v", err)
 	}
+}
+
+// checked parses a configuration and checks it, as a start does.
+func checked(text string) (*Config, error) {
+	c, err := Parse([]byte(text))
+	if err == nil {
+		err = c.Check()
+	}
+	return c, err
 }

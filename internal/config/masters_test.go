@@ -27,10 +27,7 @@ func TestMasterKeys(t *testing.T) {
 		{"master_key: env:MASTER_FIT\nmaster_keys: [env:OTHER]", 0, "stands beside master_keys"},
 	}
 	for _, tt := range tests {
-		c, err := Parse([]byte(tt.text))
-		if err == nil {
-			err = c.Check()
-		}
+		c, err := checked(tt.text)
 		switch {
 		case tt.wrong == "" && (err != nil || len(c.Masters()) != tt.keys):
 			t.Errorf("%q: %d keys, %v; want %d", tt.text, len(c.Masters()), err, tt.keys)

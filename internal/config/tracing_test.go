@@ -27,10 +27,7 @@ func TestTracing(t *testing.T) {
 		{"queues: {a: {propagate_trace: maybe}}", "want true or false"},
 	}
 	for _, tt := range tests {
-		c, err := Parse([]byte(tt.text))
-		if err == nil {
-			err = c.Check()
-		}
+		_, err := checked(tt.text)
 		switch {
 		case tt.want == "" && err != nil, tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: %v; want %q", tt.text, err, tt.want)
