@@ -18,7 +18,8 @@ func (s *Store) MoveSoon() {
 	s.slots.left = min(s.slots.left, 5)
 }
 
-// FoldSlots folds the rows of all slots to which stores have moved.
-func (s *Store) FoldSlots(ctx context.Context) error {
-	return s.foldSlots(ctx, slotAt(time.Now().Add(time.Hour)))
+// FoldSlots folds rows of all slots to which stores have moved. It reports whether there were any.
+func (s *Store) FoldSlots(ctx context.Context) (any bool, err error) {
+	into, err := s.foldSlots(ctx, slotAt(time.Now().Add(time.Hour)))
+	return into > 0, err
 }

@@ -24,11 +24,11 @@ type slots struct {
 }
 
 const (
-	slotCount  = 64            // number of commits that can count concurrently without contention
-	slotUses   = 64            // commits of each slot until a store moves
-	foldedSlot = -1            // not handed out
-	slotPast   = time.Minute   // slots that are older than this are folded
-	slotFolds  = int64(10_000) // most rows that one transaction folds
+	slotCount  = 64          // number of commits that can count concurrently without contention
+	slotUses   = 64          // commits of each slot until a store moves
+	foldedSlot = -1          // not handed out
+	slotPast   = time.Minute // slots that are older than this are folded
+	slotFolds  = int64(1000) // most rows that one transaction folds
 )
 
 func (s *slots) init(moves bool) {
@@ -71,25 +71,28 @@ func (s *slots) give(slot int64) {
 	}
 }
 
-// afterMove folds the rows of old slots when this store has moved. What a failure leaves is folded the
-// next time.
+// afterMove folds some rows of old slots, after each commit from a move until none are left. What a
+// failure leaves is folded after the next move.
 func (s *Store) afterMove(ctx context.Context) {
 	if s.slots.moved.CompareAndSwap(true, false) {
-		s.foldSlots(ctx, slotAt(time.Now().Add(-slotPast)))
+		folded, err := s.foldSlots(ctx, slotAt(time.Now().Add(-slotPast)))
+		if err == nil && folded > 0 {
+			s.slots.moved.Store(true)
+		}
 	}
 }
 
-// foldSlots folds the rows of the slots to which stores have moved, if they are before a slot. Another
-// store may still use them. It skips rows that a commit has locked.
-func (s *Store) foldSlots(ctx context.Context, before int64) error {
-	_, err := s.attempt(ctx, func(Tx) ([]*Statement, error) {
-		return []*Statement{{Name: "fold counters", Args: []any{int64(slotCount), before, slotFolds, int64(foldedSlot)},
-			Text: `WITH old AS (
+// foldSlots folds up to slotFolds rows of the slots to which stores have moved, if they are before a
+// slot. Another store may still use them. It skips rows that a commit has locked, and returns the
+// number of rows into which it folded.
+func (s *Store) foldSlots(ctx context.Context, before int64) (into int64, err error) {
+	fold := &Statement{Name: "fold counters", Args: []any{int64(slotCount), before, slotFolds, int64(foldedSlot)},
+		Text: `WITH old AS (
 				SELECT queue, state, slot FROM bellman_depth WHERE slot >= ? AND slot < ? LIMIT ? FOR UPDATE SKIP LOCKED
 			), gone AS (
 				DELETE FROM bellman_depth WHERE (queue, state, slot) IN (SELECT queue, state, slot FROM old) RETURNING queue, state, tasks
 			) INSERT INTO bellman_depth AS d (queue, state, slot, tasks) SELECT queue, state, CAST(? AS BIGINT), SUM(tasks) FROM gone GROUP BY queue, state ORDER BY queue, state
-			ON CONFLICT (queue, state, slot) DO UPDATE SET tasks = d.tasks + EXCLUDED.tasks`}}, nil
-	})
-	return err
+			ON CONFLICT (queue, state, slot) DO UPDATE SET tasks = d.tasks + EXCLUDED.tasks`}
+	_, err = s.attempt(ctx, func(Tx) ([]*Statement, error) { return []*Statement{fold}, nil })
+	return fold.Affected, err
 }
