@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -34,8 +33,15 @@ var tiny = sizes{
 
 func TestRun(t *testing.T) {
 	t.Parallel()
+	runTiny(t, Options{})
+}
+
+// runTiny runs scenarios, which must keep all promises.
+func runTiny(t *testing.T, o Options) Report {
+	t.Helper()
+	o.Dir = t.TempDir()
 	var out strings.Builder
-	report, err := runSized(t.Context(), Options{Dir: t.TempDir()}, tiny, &out)
+	report, err := runSized(t.Context(), o, tiny, &out)
 	t.Log(out.String())
 	if err != nil {
 		t.Fatal(err)
@@ -43,21 +49,5 @@ func TestRun(t *testing.T) {
 	for _, f := range report.Failures {
 		t.Error(f)
 	}
-}
-
-// BenchmarkProduct runs the quick form of all scenarios: go test -bench Product -benchtime 1x.
-func BenchmarkProduct(b *testing.B) {
-	for b.Loop() {
-		report, err := Run(b.Context(), Options{Quick: true, Dir: b.TempDir()}, io.Discard)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, f := range report.Failures {
-			b.Error(f)
-		}
-		for _, f := range report.Figures {
-			name := strings.ReplaceAll(f.Scenario+":"+f.Name, " ", "-")
-			b.ReportMetric(f.Value, name+"-"+f.Unit)
-		}
-	}
+	return report
 }

@@ -44,16 +44,7 @@ func TestRunOnDatabases(t *testing.T) {
 				t.Skipf("no server (set %s to one): %v", s.variable, err)
 			}
 			defer server.Close()
-			o := Options{Dir: t.TempDir(), Store: s.url, Scenarios: s.scenarios}
-			var out strings.Builder
-			report, err := runSized(t.Context(), o, tiny, &out)
-			t.Log(out.String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, f := range report.Failures {
-				t.Error(f)
-			}
+			report := runTiny(t, Options{Store: s.url, Scenarios: s.scenarios})
 			for _, name := range []string{"PostgreSQL", "MariaDB", "MySQL", "Redis"} {
 				if strings.HasPrefix(report.Machine.Store, name) {
 					return

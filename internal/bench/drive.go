@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -151,7 +152,7 @@ const rateClients = 1024
 // returned. Idle clients are used again. While all clients are busy it waits, and then catches up.
 func atRate(ctx context.Context, n, perSecond, clients int, client func() func(ctx context.Context, i int) error) error {
 	gap := time.Second / time.Duration(perSecond)
-	idle := make(chan func(context.Context, int) error, clients)
+	idle := sync.Pool{New: func() any { return client() }}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(clients)
 	begun := time.Now().Add(10 * time.Millisecond)
@@ -161,18 +162,9 @@ func atRate(ctx context.Context, n, perSecond, clients int, client func() func(c
 			break
 		}
 		g.Go(func() error {
-			var do func(context.Context, int) error
-			select {
-			case do = <-idle:
-			default:
-				do = client()
-			}
-			err := do(ctx, i)
-			select {
-			case idle <- do:
-			default:
-			}
-			return err
+			do := idle.Get().(func(context.Context, int) error)
+			defer idle.Put(do)
+			return do(ctx, i)
 		})
 	}
 	return g.Wait()

@@ -32,8 +32,9 @@ func inPostgres(g goal) goal {
 
 // figure adds a figure without a goal to the report.
 func (r *run) figure(name string, value float64, unit string) *Figure {
-	r.report.Figures = append(r.report.Figures, Figure{Scenario: r.scenario, Name: name, Value: value, Unit: unit})
-	return &r.report.Figures[len(r.report.Figures)-1]
+	f := &Figure{Scenario: r.scenario, Name: name, Value: value, Unit: unit}
+	r.report.Figures = append(r.report.Figures, f)
+	return f
 }
 
 // against sets the base with which a figure is compared.

@@ -129,8 +129,7 @@ func (r *run) bareAbroad(h *hosts, pace int) *trip {
 		posts = append(posts, duePost{Due: l.due[task], URL: url, Load: l.id, Task: task})
 	}
 	slices.SortFunc(posts, func(a, b duePost) int { return int(a.Due - b.Due) })
-	p := must(r.spawn(role{Posts: posts, Env: r.env}))
-	r.servers = append(r.servers, p)
+	p := r.spawn(role{Posts: posts, Env: r.env})
 	t, _ := r.travel(h, p, j)
 	try(p.stop())
 	return t

@@ -1,21 +1,12 @@
 package bench
 
 import (
-	"strings"
 	"testing"
 )
 
 func TestInternet(t *testing.T) {
 	t.Parallel()
-	var out strings.Builder
-	report, err := runSized(t.Context(), Options{Scenarios: []string{"internet"}, Dir: t.TempDir()}, tiny, &out)
-	t.Log(out.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range report.Failures {
-		t.Error(f)
-	}
+	report := runTiny(t, Options{Scenarios: []string{"internet"}})
 	if f, _ := report.Figure("internet", "arrived at healthy hosts"); f.Value != 100 {
 		t.Errorf("%g %% arrived at healthy hosts; want all", f.Value)
 	}

@@ -72,8 +72,7 @@ func (r *run) postSteadily() (arrived durations) {
 		l.due[i] = begin + int64(i)*1000/perSecond
 		posts[i] = duePost{Due: l.due[i], URL: r.url, Load: l.id, Task: i}
 	}
-	p := must(r.spawn(role{Posts: posts}))
-	r.servers = append(r.servers, p)
+	p := r.spawn(role{Posts: posts})
 	r.arrive(l)
 	try(p.stop())
 	return l.lateness()

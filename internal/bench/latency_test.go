@@ -1,22 +1,13 @@
 package bench
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
 
 func TestLatencyIsComparedWithBarePosts(t *testing.T) {
 	t.Parallel()
-	var out strings.Builder
-	report, err := runSized(t.Context(), Options{Scenarios: []string{"latency"}, Dir: t.TempDir()}, tiny, &out)
-	t.Log(out.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range report.Failures {
-		t.Error(f)
-	}
+	report := runTiny(t, Options{Scenarios: []string{"latency"}})
 	for name, goal := range map[string]string{"p50": "≤ 1.3 × a bare post", "p99": "≤ 2 × a bare post"} {
 		f, _ := report.Figure("latency", "create to arrival, "+name+", median of the rounds")
 		if f.Base <= 0 || f.Ratio <= 0 || f.Required != goal {

@@ -71,9 +71,8 @@ func (l *load) lateness() durations {
 
 // percentiles reports the median, with the histogram, the 99th percentile, and the longest.
 func (r *run) percentiles(name string, d durations) (p50, p99 *Figure) {
-	at := len(r.report.Figures)
-	r.figure(name+", p50", d.ms(50), "ms").Histogram = d.buckets()
-	r.figure(name+", p99", d.ms(99), "ms")
+	p50, p99 = r.figure(name+", p50", d.ms(50), "ms"), r.figure(name+", p99", d.ms(99), "ms")
+	p50.Histogram = d.buckets()
 	r.figure(name+", most", d.ms(100), "ms")
-	return &r.report.Figures[at], &r.report.Figures[at+1]
+	return p50, p99
 }

@@ -12,7 +12,7 @@ func TestMarkdown(t *testing.T) {
 		Machine: Machine{OS: "linux", Arch: "amd64", CPU: "AMD EPYC", CPUs: 2, Go: "go1.26.8", Store: "pebble, every commit synced",
 			Code: "474e08e2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},
 		Started: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC), Command: "bellman bench drain", Others: 0.2,
-		Figures: []Figure{
+		Figures: []*Figure{
 			{Scenario: "drain", Name: "delivered", Value: 31_712, Unit: "/s", Base: 56_000, BaseName: "raw", Ratio: 0.566, Required: "≥ 0.75 × raw", Met: &no},
 			{Scenario: "drain", Name: "server CPU a task", Value: 39, Unit: "µs", Series: &Series{Name: "server CPU a task", EverySeconds: 60, Values: []float64{20, 40}}},
 			{Scenario: "restart", Name: "ready after", Value: 1234567, Unit: "ms", Required: "≤ 1000 ms", Met: &yes},

@@ -30,7 +30,7 @@ func (r *run) notices() {
 	}))
 	bare := role{PostTo: r.url, For: r.sizes.raw, Verify: &verify{
 		Public: x509.MarshalPKCS1PublicKey(&w.key.PublicKey), Notices: all[:min(noticeSample, len(all))]}}
-	before := r.loop(bare)
+	bareBefore := r.loop(bare)
 	p := r.startWith(r.store(""), w.settings(c, r.sizes.noticed, "then: told"))
 	try(p.place(r.ctx, c, orderBatch, 0))
 	placed := time.Now()
@@ -61,17 +61,14 @@ func (r *run) notices() {
 	untilTold(from)
 	r.noticeLatency(c.placed[noticeClients:from])
 
-	spent, begun := r.used(p), time.Now()
+	before, begun := r.used(p), time.Now()
 	fast(to, from, r.sizes.notices)
 	untilTold(len(all))
 	took := time.Since(begun)
 	perSecond := float64(r.sizes.notices) / took.Seconds()
-	at := len(r.report.Figures)
-	r.figure("verified, decided, told and recorded", perSecond, "/s")
-	if now := r.used(p); now.server > 0 {
-		r.figure("server CPU a notice", float64((now.server-spent.server).Microseconds())/float64(r.sizes.notices), "µs")
-	}
-	r.require(r.report.Figures[at].against("verify and post", (before+r.loop(bare))/2), atLeast(0.4))
+	throughput := r.figure("verified, decided, told and recorded", perSecond, "/s")
+	r.cost("server CPU a notice", r.used(p).server-before.server, r.sizes.notices)
+	r.require(throughput.against("verify and post", (bareBefore+r.loop(bare))/2), atLeast(0.4))
 
 	sleepUntil(placed.Add(r.sizes.noticed + time.Second))
 	r.require(r.figure("queries of orders that a notice decided", float64(c.asked.Load()), ""), atMost(0))
@@ -81,8 +78,7 @@ func (r *run) notices() {
 
 	// The same load to a bare loop that receives it over HTTP too.
 	bare.For = 0
-	other := must(r.spawn(bare))
-	r.servers = append(r.servers, other)
+	other := r.spawn(bare)
 	another := newSender(other.notice)
 	defer another.close()
 	fast(another, 0, noticeClients)

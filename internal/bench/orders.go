@@ -95,14 +95,12 @@ func (r *run) orders() {
 
 // asked reports the queries per second until a time, and their cost.
 func (r *run) asked(p *process, c *channel, until time.Time) {
-	cpu, _, _ := p.usage()
+	before := r.used(p)
 	from, asked := time.Now(), c.asked.Load()
 	sleepUntil(until)
 	n, took := c.asked.Load()-asked, time.Since(from)
 	r.figure("questions", float64(n)/took.Seconds(), "/s")
-	if now, _, _ := p.usage(); now > 0 && n > 0 {
-		r.figure("server CPU a question", float64((now-cpu).Microseconds())/float64(n), "µs")
-	}
+	r.cost("server CPU a question", r.used(p).server-before.server, int(n))
 }
 
 // checkPolls compares each order's attempts with the schedule and with what the channel received, and

@@ -32,7 +32,7 @@ type process struct {
 	begun  time.Time
 	ready  time.Duration // from its start until it was ready
 	batch  int           // tasks that one request creates
-	ended  bool
+	ended  bool          // or not started yet
 
 	refused atomic.Int64 // creates that were answered with 429
 }
@@ -49,64 +49,58 @@ func (r *run) start(store string) *process { return r.startWith(store, "") }
 
 // startWith starts a server with these settings, as YAML; empty: the default.
 func (r *run) startWith(store, settings string) *process {
-	p := must(r.launch(store, settings))
-	r.servers = append(r.servers, p)
-	try(p.awaitReady(r.ctx))
-	return p
-}
-
-// launch starts a server, and waits until it listens.
-func (r *run) launch(store, settings string) (*process, error) {
 	if d := r.made[store]; d != nil {
-		if err := d.Create(r.ctx); err != nil {
-			return nil, err
-		}
+		try(d.Create(r.ctx))
 	}
 	profile := ""
 	if r.o.Profile != "" {
 		profile = fmt.Sprintf("%s.%s.%d", r.o.Profile, r.scenario, len(r.servers)+1)
 	}
-	return r.spawn(role{Store: store, Settings: settings, Profile: profile, Env: r.env})
+	p := r.spawn(role{Store: store, Settings: settings, Profile: profile, Env: r.env})
+	try(p.awaitReady(r.ctx))
+	return p
 }
 
-// spawn starts a child that listens, and waits until it does.
-func (r *run) spawn(as role) (_ *process, err error) {
-	p := &process{log: &tail{}, batch: r.sizes.batch}
+// spawn starts a child, and waits until it says that it is ready to work. The child ends with the scenario at the latest.
+func (r *run) spawn(as role) *process {
+	p := &process{log: &tail{}, batch: r.sizes.batch, ended: true}
+	r.servers = append(r.servers, p)
+	try(p.launch(as))
+	return p
+}
+
+func (p *process) launch(as role) (err error) {
 	if p.cmd, err = childCommand(context.Background()); err != nil {
-		return nil, err
+		return err
 	}
 	p.cmd.Stderr = p.log
 	if as.Env != "" {
 		p.cmd.Env = append(os.Environ(), as.Env)
 	}
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
+		return err
 	}
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.begun = time.Now()
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start a server: %w", err)
+		return fmt.Errorf("start a server: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			p.kill()
-		}
-	}()
+	p.ended = false
 	if err := json.NewEncoder(p.stdin).Encode(as); err != nil {
-		return nil, fmt.Errorf("start a server: %w", err)
+		return fmt.Errorf("start a server: %w", err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return nil, fmt.Errorf("the server did not start: %s", cmp.Or(strings.TrimSpace(p.log.String()), err.Error()))
+		return fmt.Errorf("the server did not start: %s", cmp.Or(strings.TrimSpace(p.log.String()), err.Error()))
 	}
 	p.addr, p.notice, _ = strings.Cut(strings.TrimSpace(line), " ")
 	p.http = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: keptOpen,
 		DialContext: (&net.Dialer{}).DialContext}
 	p.client, err = client.New(client.Options{Server: "http://" + p.addr, HTTP: &http.Client{Transport: p.http}})
-	return p, err
+	return err
 }
 
 func (p *process) awaitReady(ctx context.Context) error {

@@ -122,10 +122,7 @@ func syncs(path string) (durations, error) {
 // besideRaw reports a throughput and compares it with raw from right before and right after it.
 func (r *run) besideRaw(name string, measure func() (perSecond float64), goals ...goal) {
 	before := r.raw()
-	at := len(r.report.Figures)
-	r.figure(name, 0, "/s")
-	perSecond := measure()
-	f := &r.report.Figures[at]
-	f.Value = perSecond
+	f := r.figure(name, 0, "/s") // before those of measure
+	f.Value = measure()
 	r.require(f.against("raw", (before+r.raw())/2), goals...)
 }

@@ -17,7 +17,7 @@ type Report struct {
 	Quick    bool          `json:"quick"`
 	Others   float64       `json:"others"`         // share of CPU time that other programs used, 0 to 1; −1: unknown
 	Raw      []float64     `json:"raw_per_second"` // each measurement, in order
-	Figures  []Figure      `json:"figures"`
+	Figures  []*Figure     `json:"figures"`
 	Failures []string      `json:"failures"` // broken promises: tasks lost, doubled or early; empty: none
 }
 
@@ -67,7 +67,7 @@ type Bucket struct {
 func (r *Report) Figure(scenario, name string) (f Figure, ok bool) {
 	for _, f := range r.Figures {
 		if f.Scenario == scenario && f.Name == name {
-			return f, true
+			return *f, true
 		}
 	}
 	return Figure{}, false

@@ -63,7 +63,7 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 		return Report{}, err
 	}
 	r := &run{ctx: ctx, o: o, sizes: s, out: out}
-	r.report = Report{Machine: machine(), Command: o.Command, Started: time.Now().UTC(), Quick: s != full, Figures: []Figure{}, Failures: []string{}}
+	r.report = Report{Machine: machine(), Command: o.Command, Started: time.Now().UTC(), Quick: s != full, Figures: []*Figure{}, Failures: []string{}}
 	if r.dir, err = os.MkdirTemp(o.Dir, "bellman-bench-"); err != nil {
 		return r.report, err
 	}
@@ -221,14 +221,17 @@ func (r *run) used(p *process) used {
 // spent reports what a server used for a load, and stops it.
 func (r *run) spent(p *process, before used, tasks int) {
 	now := r.used(p)
-	if now.server > 0 {
-		r.figure("server CPU a task", float64((now.server-before.server).Microseconds())/float64(tasks), "µs")
-	}
-	if now.database > 0 {
-		r.figure("database CPU a task", float64((now.database-before.database).Microseconds())/float64(tasks), "µs")
-	}
+	r.cost("server CPU a task", now.server-before.server, tasks)
+	r.cost("database CPU a task", now.database-before.database, tasks)
 	r.peak(p, "server memory, most")
 	try(p.stop())
+}
+
+// cost reports the processor time for each of n, unless it is unknown.
+func (r *run) cost(name string, spent time.Duration, n int) {
+	if spent > 0 && n > 0 {
+		r.figure(name, float64(spent.Microseconds())/float64(n), "µs")
+	}
 }
 
 // peak reports the most memory of a server. Without a name it counts only for the figure of all scenarios.

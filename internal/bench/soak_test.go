@@ -9,15 +9,7 @@ import (
 
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	var out strings.Builder
-	report, err := runSized(t.Context(), Options{Scenarios: []string{"soak"}, Dir: t.TempDir(), Rate: 100}, tiny, &out)
-	t.Log(out.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range report.Failures {
-		t.Error(f)
-	}
+	report := runTiny(t, Options{Scenarios: []string{"soak"}, Rate: 100})
 	if f, _ := report.Figure("soak", "offered"); f.Value != 100 {
 		t.Errorf("%g a second were offered; want the rate of the options", f.Value)
 	}
@@ -90,14 +82,14 @@ func TestSoakForgets(t *testing.T) {
 
 func TestChart(t *testing.T) {
 	var b strings.Builder
-	chart(&b, Figure{Scenario: "soak", Unit: "MiB", Series: &Series{Name: "disk", EverySeconds: 10, Values: []float64{8, 16, 31, 32}}})
+	chart(&b, &Figure{Scenario: "soak", Unit: "MiB", Series: &Series{Name: "disk", EverySeconds: 10, Values: []float64{8, 16, 31, 32}}})
 	const want = "\nsoak: disk: 8.00 MiB to 32.0 MiB; a column is 10s\n  │  ▇█\n  │  ██\n  │ ███\n  │████\n"
 	if b.String() != want {
 		t.Errorf("chart is\n%s; want\n%s", &b, want)
 	}
 	b.Reset()
 	many := slices.Repeat([]float64{1, 3}, chartColumns)
-	chart(&b, Figure{Scenario: "soak", Unit: "MiB", Series: &Series{Name: "disk", EverySeconds: 60, Values: many}})
+	chart(&b, &Figure{Scenario: "soak", Unit: "MiB", Series: &Series{Name: "disk", EverySeconds: 60, Values: many}})
 	if want := "\nsoak: disk: 2.00 MiB to 2.00 MiB; a column is 2m0s\n" + strings.Repeat("  │"+strings.Repeat("█", chartColumns)+"\n", chartRows); b.String() != want {
 		t.Errorf("chart of many samples is\n%s; want\n%s", &b, want)
 	}

@@ -69,7 +69,7 @@ func number(value float64, unit string) string {
 }
 
 // histogram draws the distribution of lateness.
-func histogram(w io.Writer, f Figure) {
+func histogram(w io.Writer, f *Figure) {
 	fmt.Fprintf(w, "\n%s:\n", f.Scenario)
 	var all, most int64
 	for _, b := range f.Histogram {
@@ -89,7 +89,7 @@ const (
 )
 
 // chart draws a series as bars from zero up. Each column is one sample, or the mean of several.
-func chart(w io.Writer, f Figure) {
+func chart(w io.Writer, f *Figure) {
 	values := f.Series.Values
 	each := (len(values) + chartColumns - 1) / chartColumns
 	var columns []float64

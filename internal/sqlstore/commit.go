@@ -26,8 +26,8 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 	if len(b.Leases)+len(b.Adds)+len(b.Changes)+len(b.Docs)+len(b.Audits) == 0 {
 		return nil
 	}
-	slot := s.takeSlot()
-	defer s.giveSlot(slot)
+	slot := s.slots.take()
+	defer s.slots.give(slot)
 	done, err := false, error(nil)
 	if !conditional(b.Docs) { // conditional documents are read and written in turn
 		done, err = s.short(ctx, b, slot)
@@ -41,6 +41,7 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 	if len(b.Changes) > 0 {
 		s.fold(ctx, slot)
 	}
+	s.afterMove(ctx)
 	return nil
 }
 

@@ -11,7 +11,7 @@
 //	                 last attempt
 //	bellman_attempt  all other attempts, appended
 //	bellman_order    the places of pending tasks that have an ordering key
-//	bellman_depth    tasks per queue and state: the sum of the slots
+//	bellman_depth    tasks per queue and state: the sum of the slots, see slots.go
 //	bellman_count    counts of callers' transactions, not yet folded into the sums
 //	bellman_shard    epoch and owner of each shard
 //	bellman_node     nodes, by name

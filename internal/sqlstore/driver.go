@@ -56,6 +56,10 @@ type Driver interface {
 	// is a write.
 	LockFences() bool
 
+	// KeepsVersions reports whether an update passes all old versions of its row while any session
+	// has a transaction open.
+	KeepsVersions() bool
+
 	// CountsInserts reports whether Affected is the exact number of new rows of an Insert with
 	// Keep.
 	CountsInserts() bool

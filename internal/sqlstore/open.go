@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 )
 
 // ErrNoTables is wrapped by a driver's Open if tables are missing and Open may not create them.
@@ -57,9 +56,7 @@ func New(ctx context.Context, d Driver) (*Store, error) {
 
 func newStore(d Driver) *Store {
 	s := &Store{d: d}
-	for _, slot := range rand.Perm(slots) {
-		s.slots = append(s.slots, int64(slot))
-	}
+	s.slots.init(d.KeepsVersions())
 	return s
 }
 

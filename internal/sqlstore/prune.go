@@ -25,8 +25,8 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 	if !state.Ended() || state > bellman.Cancelled {
 		return 0, fmt.Errorf("prune %s tasks: want an end state", state)
 	}
-	slot := s.takeSlot()
-	defer s.giveSlot(slot)
+	slot := s.slots.take()
+	defer s.slots.give(slot)
 	total := 0
 	for total < limit {
 		if err := ctx.Err(); err != nil {

@@ -31,14 +31,10 @@ type Store struct {
 
 	prunes [bellman.Cancelled + 1]pruneStart // by state
 
-	mu    sync.Mutex
-	slots []int64 // free slots of the counters, the longest unused first
+	slots slots
 }
 
 var _ store.Store = (*Store)(nil)
-
-// slots is the number of commits that can count concurrently without contention.
-const slots = 64
 
 // Close waits for calls in flight and closes the database. Later calls return ErrClosed.
 func (s *Store) Close() error {
@@ -160,26 +156,4 @@ func (s *Store) attempt(ctx context.Context, f func(tx Tx) ([]*Statement, error)
 		return false, fmt.Errorf("%w: %w", bellman.ErrFull, err)
 	}
 	return errors.Is(err, ErrRaced), err
-}
-
-// takeSlot takes a slot of the counters for one commit. The slots are used in turn: while a long
-// transaction keeps PostgreSQL from removing old versions of rows, a counter's update passes those
-// of its own slot only.
-func (s *Store) takeSlot() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.slots) == 0 {
-		return rand.Int64N(slots) // more commits at once than slots: two wait for one another
-	}
-	slot := s.slots[0]
-	s.slots = s.slots[1:]
-	return slot
-}
-
-func (s *Store) giveSlot(slot int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.slots) < slots {
-		s.slots = append(s.slots, slot)
-	}
 }

@@ -34,6 +34,11 @@ func onEach(t *testing.T, figure func(t *testing.T, c *cluster)) {
 		s.create(t)
 		figure(t, newCluster(t, backend{everyOne(s.address), mysqlURL, mysqlWires}))
 	})
+	t.Run("redis", func(t *testing.T) {
+		s := newRedis(t)
+		s.start(t)
+		figure(t, newCluster(t, backend{everyOne(s.address), redisURL, redisWires(t)}))
+	})
 }
 
 // TestTakeover kills a node repeatedly under load. It measures how long the node's due tasks wait

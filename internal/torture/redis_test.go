@@ -60,9 +60,13 @@ func TestRedis(t *testing.T) {
 	t.Parallel()
 	s := newRedis(t)
 	s.start(t)
-	commits := redisCommits(t)
-	c := newCluster(t, backend{everyOne(s.address), redisURL, func() wire { return &redisWire{commits: commits} }})
+	c := newCluster(t, backend{everyOne(s.address), redisURL, redisWires(t)})
 	run(t, c, append(c.usual(), c.outage("kill -9 of the database", func() { s.crash(syscall.SIGKILL) }, func() { s.start(t) })))
+}
+
+func redisWires(t testing.TB) func() wire {
+	commits := redisCommits(t)
+	return func() wire { return &redisWire{commits: commits} }
 }
 
 // redisCommits returns the hashes by which Redis knows the scripts that commit.

@@ -42,6 +42,9 @@ func (d *database) db() *sql.DB { return d.pool.Load() }
 // LockFences is false: members of Galera see the writes of other members alone.
 func (d *database) LockFences() bool { return false }
 
+// KeepsVersions is false: an update finds the newest version first.
+func (d *database) KeepsVersions() bool { return false }
+
 // CountsInserts is false: with clientFoundRows a row that existed counts too.
 func (d *database) CountsInserts() bool { return false }
 

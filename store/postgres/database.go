@@ -42,6 +42,9 @@ func (d *database) Close() error {
 // that use the protocol may hold locks less strictly.
 func (d *database) LockFences() bool { return d.locks }
 
+// KeepsVersions is true for PostgreSQL itself.
+func (d *database) KeepsVersions() bool { return d.locks }
+
 func (d *database) CountsInserts() bool { return true }
 
 func (d *database) Pool() sqlstore.Pool {
