@@ -31,9 +31,14 @@ const (
 	slotFolds  = int64(1000) // most rows that one transaction folds
 )
 
+// init begins with new slots too, because those of a process before may have many versions.
 func (s *slots) init(moves bool) {
 	s.moves = moves
 	s.begin(0)
+	if moves {
+		s.begin(slotAt(time.Now()))
+		s.moved.Store(true)
+	}
 }
 
 // begin begins to hand out the slots from first.
