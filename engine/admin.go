@@ -23,7 +23,7 @@ const (
 	ResendRestart ResendMode = "restart" // the schedule starts again now
 )
 
-// maxTries bounds the retries of a change when other changes of the same task win each time.
+// maxTries bounds the retries of a change when other changes of the same task, on other nodes too, win each time.
 const maxTries = 20
 
 // Admin holds the methods that people and services call: changes of single tasks, and pauses of
@@ -41,6 +41,7 @@ type Admin struct {
 	pauses    *pauses
 	watch     *watch
 	life      *life
+	turns     *turns
 	decided   func(*bellman.Task, bellman.By, time.Time) []bellman.Task // Options.Decided
 }
 
@@ -160,6 +161,13 @@ func (a *Admin) move(ctx context.Context, id bellman.ID, action string,
 func (a *Admin) moveAlways(ctx context.Context, id bellman.ID, action string,
 	to func(c *store.Change, t *bellman.Task, now time.Time) error) (*bellman.Task, error) {
 	for try := 0; ; try++ {
+		if try == 1 {
+			done, err := a.turns.take(ctx, id)
+			if err != nil {
+				return nil, fmt.Errorf("%s task %s: %w", action, id, err)
+			}
+			defer done()
+		}
 		t, err := a.store.Task(ctx, id)
 		if err != nil {
 			return nil, err
@@ -180,5 +188,29 @@ func (a *Admin) moveAlways(ctx context.Context, id bellman.ID, action string,
 		if !errors.Is(err, bellman.ErrConflict) || try == maxTries {
 			return nil, fmt.Errorf("%s task %s: %w", action, id, err)
 		}
+	}
+}
+
+// turns are those of changes that lost to another change of their task. They are made one after the
+// other; otherwise one of many wins each time, and some lose too often. A turn is shared by tasks whose
+// ids end alike.
+type turns [64]chan struct{}
+
+func newTurns() *turns {
+	t := new(turns)
+	for i := range t {
+		t[i] = make(chan struct{}, 1)
+	}
+	return t
+}
+
+// take waits for the turn of a task. Call done after the change.
+func (t *turns) take(ctx context.Context, id bellman.ID) (done func(), err error) {
+	turn := t[int(id[len(id)-1])%len(t)]
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }

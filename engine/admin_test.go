@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -232,6 +233,32 @@ func TestReschedule(t *testing.T) {
 		synctest.Wait()
 		if got := r.times(); len(got) != 3 || !got[2].Equal(time.Now()) {
 			t.Errorf("Reschedule to a minute ago: %d attempts; want one more, at once", len(got))
+		}
+	})
+}
+
+// Many changes of one task at once are all made, although all but one of those that read the same
+// version lose.
+func TestManyChangesOfOneTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 200
+		store := memory.New()
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
+		defer stop()
+		id := add(t, e, &bellman.Task{Queue: "q", Delay: 24 * time.Hour})
+		var lost atomic.Int64
+		var changing sync.WaitGroup
+		for i := range many {
+			changing.Go(func() {
+				if _, err := e.Reschedule(t.Context(), id, time.Now().Add(time.Duration(i+1)*time.Hour), by); err != nil {
+					t.Log(err)
+					lost.Add(1)
+				}
+			})
+		}
+		changing.Wait()
+		if task := get(t, store, id); lost.Load() > 0 || task.Version != many+1 {
+			t.Errorf("of %d changes %d were not made, and the task has version %d; want all made", many, lost.Load(), task.Version)
 		}
 	})
 }

@@ -111,7 +111,7 @@ func connect(o Options) *Engine {
 	}
 
 	recording := &recorder{o.Store, o.Logger, c, e.rules, e.agenda, e.committer, attempts, life.patience}
-	e.Admin = &Admin{o.Store, c, e.rules, e.leases, e.agenda, e.committer, recording, paused, e.watch, life, o.Decided}
+	e.Admin = &Admin{o.Store, c, e.rules, e.leases, e.agenda, e.committer, recording, paused, e.watch, life, newTurns(), o.Decided}
 	*e.chains = chains{
 		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, admin: e.Admin, deferrals: deferred,
 		attempts: attempts, patience: life.patience, work: &e.committer.todo,
