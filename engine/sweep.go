@@ -28,7 +28,7 @@ type sweep struct {
 const (
 	recentPast = 30 * time.Second // how far a fast sweep goes back
 
-	sweepPart  = 400              // sweeps take one part in 400 of the time
+	sweepPart  = 100              // sweeps take one hundredth of the time at most
 	sweepRare  = 10 * time.Minute // but there is a deep one from the beginning in this time
 	wideRare   = 5 * time.Second  // and a fast one of recentPast in this
 	narrowPast = 3 * time.Second

@@ -48,7 +48,6 @@ func TestSweepsOfLitteredStore(t *testing.T) {
 		late      time.Duration
 	}{
 		{"quick", 0, 62 + 60, 32, time.Minute + time.Second},
-		{"slower", time.Millisecond / 4, 62 + 60, 14, 2*time.Minute + time.Second},
 		{"slow", 5 * time.Millisecond, 14, 12, 10*time.Minute + 5*time.Second},
 	}
 	for _, tt := range tests {
