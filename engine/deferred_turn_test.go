@@ -44,9 +44,9 @@ type overload struct {
 	lasts  time.Duration
 }
 
-// run holds that no task waits while its line attempts an unbounded number of younger ones: before
-// the first attempt of a task there are at most two attempts of younger tasks for each attempt of
-// the tasks before it, beside the tasks that have a place in memory.
+// run holds that no task waits while its line attempts an unbounded number of younger ones. Before the
+// first attempt of a task, there are at most two attempts of younger tasks for each of an older one.
+// Tasks that have a place in memory do not count.
 func (o overload) run(t *testing.T) {
 	const inMemory = 2 * 40 // of small.Line, and half of small.Pending: they are in the loader
 	var mu sync.Mutex

@@ -101,9 +101,8 @@ const (
 const Urgent = -1
 
 // Push puts a due item in its line; attempts is how often it was attempted. The rank of urgent items
-// does not matter. So that no endpoint is shut out by others, TotalBound does not hold for an empty
-// line, and holds for the line of an endpoint that answers quickly only beyond a sixteenth of
-// LineBound.
+// does not matter. TotalBound does not hold for an empty line, so that no endpoint is shut out by
+// others. For the line of an endpoint that answers quickly it holds beyond a sixteenth of LineBound.
 func (d *D[T]) Push(now int64, line uint64, due int64, attempts int, rank Rank, item T) Pushed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
