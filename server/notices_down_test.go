@@ -42,8 +42,12 @@ func TestNonceIsNotBurnedWhileTheStoreIsDown(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		for _, a := range w.accounts {
-			if l := a.lives["N0000001"]; len(l.told) != 1 {
-				t.Errorf("%s: told %d times; want once", a.queue, len(l.told))
+			l := a.lives["N0000001"]
+			l.mu.Lock()
+			told := len(l.told)
+			l.mu.Unlock()
+			if told != 1 {
+				t.Errorf("%s: told %d times; want once", a.queue, told)
 			}
 		}
 	})
