@@ -123,100 +123,121 @@ func (c *committer) keep(f *flight) {
 	}
 }
 
+// effects are what one transaction means to the rest of the engine. They are gathered row by row.
+type effects struct {
+	*committer
+	since  *asOf
+	now    int64               // Unix ms
+	due    []*item             // go to their lines
+	wake   int64               // the first due time, Unix ms
+	others map[uint16]*stretch // news for the owners of other shards
+}
+
 // committed reports a transaction to the agenda, the watchers, the other nodes, and the callers
 // that wait.
 func (c *committer) committed(b *batch, ops []*op) {
 	now := c.clock.Now()
-	nowMs := now.UnixMilli()
-	var due []*item
-	wake := int64(noTime)
-	others := make(map[uint16]*stretch)
-	add := func(a *store.Add) {
-		if a.Err != nil || !a.Existing.IsZero() {
-			return
-		}
-		c.watch.added(a.Task)
-		if a.Task.State.Ended() { // a handler's record
-			return
-		}
-		if a.Task.Supersedes && c.agenda.owns(a.Task.Shard) {
-			c.after.passTurn(chainOf(a.Task), passing{superseded: true})
-		}
-		c.added.Add(1)
-		c.note(others, &a.Task.Status)
-		if it := c.agenda.put(a.Task, b.since, nowMs); it != nil {
-			due = append(due, it)
-		}
-		wake = min(wake, a.Task.VisibleAt.UnixMilli())
-	}
+	e := effects{committer: c, since: b.since, now: now.UnixMilli(), wake: noTime, others: make(map[uint16]*stretch)}
 	adds, changes := b.Adds, b.Changes
 	for _, o := range ops {
 		for i := range o.adds {
 			o.adds[i] = adds[i]
-			add(&o.adds[i])
+			e.add(&o.adds[i])
 		}
 		adds = adds[len(o.adds):]
-		var change *store.Change
 		switch {
 		case o.flight != nil:
-			change = &o.flight.change
+			o.flight.change, changes = changes[0], changes[1:]
+			e.landed(o.flight)
 		case o.change != nil:
-			change = o.change
-		default:
-			continue
-		}
-		*change = changes[0]
-		changes = changes[1:]
-		if change.Err == nil {
-			for i := range change.Follow {
-				add(&change.Follow[i])
-				if change.Follow[i].Err != nil {
-					c.followed(change, &change.Follow[i])
-				}
-			}
-			if !change.To.State.Ended() {
-				wake = min(wake, change.To.VisibleAt.UnixMilli())
-			}
-		}
-		var it *item
-		if o.flight != nil {
-			if change.Err == nil {
-				c.note(others, &change.To)
-				if o.flight.item.handedOver {
-					c.noteOld(others, change.ID, change.To.Shard)
-				}
-			}
-			it = c.land(o.flight, b.since, nowMs)
-		} else if change.Err == nil {
-			ended := change.To.State.Ended() && !o.task.State.Ended()
-			o.task.Status = change.To
-			c.watch.changed(o.task, ended)
-			if ended && o.task.OrderingKey != "" {
-				c.after.passTurn(chainOf(o.task), passing{})
-			}
-			c.note(others, &o.task.Status)
-			c.noteOld(others, o.task.ID, o.task.Shard)
-			it = c.agenda.replace(o.task, b.since, nowMs)
-			if o.handsOver != nil && change.To.VisibleAt.UnixMilli() > nowMs { // otherwise it came too late, and the attempt is waited for
-				c.agenda.handOver(o.handsOver)
-			}
-		}
-		if it != nil {
-			due = append(due, it)
+			*o.change, changes = changes[0], changes[1:]
+			e.changed(o)
 		}
 	}
-	if len(due) > 0 {
-		c.after.bring(due, now)
+	if len(e.due) > 0 {
+		c.after.bring(e.due, now)
 	}
-	c.ticker.wakeBefore(wake)
+	c.ticker.wakeBefore(e.wake)
 	c.after.committed()
-	c.tellOwners(others)
+	c.tellOwners(e.others)
 	for _, o := range ops {
 		var err error
 		if o.change != nil {
 			err = o.change.Err
 		}
 		o.Done(err)
+	}
+}
+
+// bring notes an item that is due; nil: none.
+func (e *effects) bring(it *item) {
+	if it != nil {
+		e.due = append(e.due, it)
+	}
+}
+
+// add accounts for a new task.
+func (e *effects) add(n *store.Add) {
+	if n.Err != nil || !n.Existing.IsZero() {
+		return
+	}
+	e.watch.added(n.Task)
+	if n.Task.State.Ended() { // a handler's record
+		return
+	}
+	if n.Task.Supersedes && e.agenda.owns(n.Task.Shard) {
+		e.after.passTurn(chainOf(n.Task), passing{superseded: true})
+	}
+	e.added.Add(1)
+	e.note(e.others, &n.Task.Status)
+	e.bring(e.agenda.put(n.Task, e.since, e.now))
+	e.wake = min(e.wake, n.Task.VisibleAt.UnixMilli())
+}
+
+// written accounts for what a committed change brings, whoever made it: its follow-up tasks, and when the task is due again.
+func (e *effects) written(change *store.Change) {
+	for i := range change.Follow {
+		f := &change.Follow[i]
+		e.add(f)
+		if f.Err != nil {
+			e.followed(change, f)
+		}
+	}
+	if !change.To.State.Ended() {
+		e.wake = min(e.wake, change.To.VisibleAt.UnixMilli())
+	}
+}
+
+// landed accounts for the outcome of an attempt, or for a deferral.
+func (e *effects) landed(f *flight) {
+	if f.change.Err == nil {
+		e.written(&f.change)
+		e.note(e.others, &f.change.To)
+		if f.item.handedOver {
+			e.noteOld(e.others, f.change.ID, f.change.To.Shard)
+		}
+	}
+	e.bring(e.land(f, e.since, e.now))
+}
+
+// changed accounts for the change of a caller.
+func (e *effects) changed(o *op) {
+	change := o.change
+	if change.Err != nil {
+		return
+	}
+	e.written(change)
+	ended := change.To.State.Ended() && !o.task.State.Ended()
+	o.task.Status = change.To
+	e.watch.changed(o.task, ended)
+	if ended && o.task.OrderingKey != "" {
+		e.after.passTurn(chainOf(o.task), passing{})
+	}
+	e.note(e.others, &o.task.Status)
+	e.noteOld(e.others, o.task.ID, o.task.Shard)
+	e.bring(e.agenda.replace(o.task, e.since, e.now))
+	if o.handsOver != nil && change.To.VisibleAt.UnixMilli() > e.now { // otherwise it came too late, and the attempt is waited for
+		e.agenda.handOver(o.handsOver)
 	}
 }
 
