@@ -167,6 +167,7 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, &ConfigError{fmt.Errorf("store: %w", err)}
 	}
 	keep := c.RetentionIn(kind.Kind)
+	s.notices.kept = keep.Succeeded
 	queues, noticed, err := s.configure(c)
 	if err != nil {
 		return nil, &ConfigError{err}
