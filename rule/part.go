@@ -3,7 +3,6 @@ package rule
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -169,13 +168,5 @@ func major(amount, currency ref.Val) ref.Val {
 	if n < 0 {
 		return types.NewErr("major: the amount %d is negative", n)
 	}
-	decimals, _ := money.Decimals(code)
-	digits := strconv.FormatInt(n, 10)
-	if decimals == 0 {
-		return types.String(digits)
-	}
-	if short := decimals + 1 - len(digits); short > 0 {
-		digits = strings.Repeat("0", short) + digits
-	}
-	return types.String(digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:])
+	return types.String(money.Whole(n, code))
 }

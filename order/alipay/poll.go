@@ -93,7 +93,7 @@ func (r Refunds) Request(ctx context.Context, o *order.Order) poll.RequestAnswer
 	if err := r.CheckRef(o, true); err != nil {
 		return poll.RequestAnswer{Answer: unread(order.Answer{Result: bellman.Blocked}, err)}
 	}
-	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "refund_amount": yuan(o.Vars["amount"])}
+	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "refund_amount": whole(o)}
 	if reason := o.Vars["reason"]; reason != "" {
 		fields["refund_reason"] = reason
 	}
@@ -134,7 +134,6 @@ func (p *Poll) about(o *order.Order, text []byte) (named, error) {
 	if err := json.Unmarshal(text, &t); err != nil {
 		return t, errors.New("the answer does not describe a " + string(p.of))
 	}
-	amount := o.Vars["amount"]
 	switch {
 	case p.of == order.OfTransfer && t.OutBizNo != o.RefNo && (t.Code == "10000" || t.OutBizNo != ""):
 		return t, fmt.Errorf("the answer is about the transfer %.70q", t.OutBizNo)
@@ -143,17 +142,26 @@ func (p *Poll) about(o *order.Order, text []byte) (named, error) {
 		return t, fmt.Errorf("the answer is about a refund of the order %.70q", t.OutTradeNo)
 	case t.OutRequestNo != o.RefNo && (t.RefundStatus != "" || t.OutRequestNo != ""):
 		return t, fmt.Errorf("the answer is about the refund %.70q", t.OutRequestNo)
-	case t.RefundStatus != "" && amount != "" && !sameAmount(t.RefundAmount.String(), yuan(amount)):
-		return t, poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %.20q, not of %s", t.RefundAmount, yuan(amount)))
+	case t.RefundStatus != "" && o.Vars["amount"] != "" && !sameAmount(t.RefundAmount.String(), o):
+		return t, poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %.20q, not of %s", t.RefundAmount, whole(o)))
 	}
 	return t, nil
 }
 
-// sameAmount reports whether two amounts in yuan are equal: 12.3 and 12.30.
-func sameAmount(a, b string) bool {
-	x, ok := money.Parse(a, "CNY")
-	y, ok2 := money.Parse(b, "CNY")
-	return ok && ok2 && x == y
+// sameAmount reports whether an answer's amount is vars.amount of a refund: 12.3 and 1230.
+func sameAmount(said string, o *order.Order) bool {
+	want, err := poll.AmountVar(o, "amount")
+	is, ok := money.Parse(said, currencyOf(o))
+	return err == nil && ok && is == want
+}
+
+// currencyOf returns the currency of a refund: that of its payment, which is another than CNY in cross-border trade alone.
+func currencyOf(o *order.Order) string { return cmp.Or(money.Code(o.Vars["currency"]), "CNY") }
+
+// whole writes the amount of a refund, which CheckRef accepted, as Alipay does: 12.30.
+func whole(o *order.Order) string {
+	amount, _ := poll.AmountVar(o, "amount")
+	return money.Whole(amount, currencyOf(o))
 }
 
 // CheckRef returns an *[bellman.Invalid] if Alipay cannot have such a number, or if a variable is
@@ -173,12 +181,4 @@ func (p *Poll) CheckRef(o *order.Order, request bool) error {
 		}
 	}
 	return bad.Err()
-}
-
-// yuan writes an amount of fen, which CheckRef accepted, as Alipay does: 12.30.
-func yuan(fen string) string {
-	for len(fen) < 3 {
-		fen = "0" + fen
-	}
-	return fen[:len(fen)-2] + "." + fen[len(fen)-2:]
 }

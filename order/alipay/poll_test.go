@@ -156,10 +156,14 @@ func TestCheckRef(t *testing.T) {
 	}
 }
 
-func TestYuan(t *testing.T) {
-	for fen, want := range map[string]string{"1": "0.01", "10": "0.10", "100": "1.00", "8888": "88.88"} {
-		if got := yuan(fen); got != want {
-			t.Errorf("yuan(%s) = %s; want %s", fen, got, want)
+// A refund is in the currency of its payment.
+func TestRefundAmount(t *testing.T) {
+	for _, tt := range []struct{ amount, currency, want string }{
+		{"1", "", "0.01"}, {"20", "CNY", "0.20"}, {"100", "cny", "1.00"}, {"8888", "RMB", "88.88"}, {"500", "JPY", "500"}, {"5124", "KWD", "5.124"},
+	} {
+		o := &order.Order{Vars: map[string]string{"amount": tt.amount, "currency": tt.currency}}
+		if got := whole(o); got != tt.want || !sameAmount(tt.want, o) || sameAmount("0.1", o) {
+			t.Errorf("%+v: %s", tt, got)
 		}
 	}
 }

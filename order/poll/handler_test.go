@@ -452,7 +452,7 @@ func count(list []string, s string) int {
 	return len(slices.DeleteFunc(slices.Clone(list), func(one string) bool { return one != s }))
 }
 
-// An answer that money of another amount arrived decides nothing, whether the channel or the queue's Then takes the amount
+// An answer that money of another amount or currency arrived decides nothing, whether the channel or the queue's Then takes the amount
 // from it. An answer that says no amount, or that it failed, decides.
 func TestAmountOfAnother(t *testing.T) {
 	text := func(amount any) func(*order.Order, *order.QueryAnswer, string) (map[string]any, error) {
@@ -467,6 +467,9 @@ func TestAmountOfAnother(t *testing.T) {
 	}{
 		"the same":           {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, nil, StateDone},
 		"another":            {Answer{Reading: Done, Taken: Taken{"amount": int64(99)}}, nil, "QUERY_ERROR"},
+		"its currency":       {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": "CNY"}}, nil, StateDone},
+		"another currency":   {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": "JPY"}}, nil, "QUERY_ERROR"},
+		"no currency":        {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": 7}}, nil, StateDone},
 		"none":               {Answer{Reading: Done}, nil, StateDone},
 		"another, failed":    {Answer{Reading: FailedThere, Taken: Taken{"amount": int64(0)}}, nil, StateFailedThere},
 		"taken, the same":    {Answer{Reading: Done}, text(100.), StateDone},
@@ -487,10 +490,10 @@ func TestAmountOfAnother(t *testing.T) {
 		if tt.want != "QUERY_ERROR" {
 			continue
 		}
-		if v.Result != bellman.Refused || !strings.Contains(v.Error, "the answer is about the amount ") || len(h.told) > 0 {
+		if v.Result != bellman.Refused || !strings.Contains(v.Error, "the answer is about ") || len(h.told) > 0 {
 			t.Errorf("%s: %+v, told %v", name, v, h.told)
 		}
-		if h.attempt(task); len(h.alerts) != 1 || !strings.HasPrefix(h.alerts[0], "PENDING: the answer is about the amount ") {
+		if h.attempt(task); len(h.alerts) != 1 || !strings.HasPrefix(h.alerts[0], "PENDING: the answer is about ") {
 			t.Errorf("%s, said twice: alerts %q; want one", name, h.alerts)
 		}
 	}
