@@ -77,14 +77,22 @@ func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 			"biz_scene": cmp.Or(o.Vars["biz_scene"], "DIRECT_TRANSFER")}
 	}
 	a, text, err := p.channel.call(ctx, method, fields)
+	var t named
 	if err == nil && text != nil {
-		_, err = p.about(o, text)
+		t, err = p.about(o, text)
 	}
+	read := p.states.Read(a)
 	if err != nil { // an unsigned word can slow us down and not decide
-		a.Throttled = p.states.Read(a).Throttled
+		a.Throttled = read.Throttled
 		return poll.Undecided(unread(a, err), err)
 	}
-	return p.states.Read(a)
+	if _, said := read.Taken["currency"]; said && p.of == order.OfRefund { // the answer does not say it
+		read.Taken["currency"] = currencyOf(o)
+		if read.Taken["amount"], said = money.Parse(t.RefundAmount.String(), currencyOf(o)); !said {
+			delete(read.Taken, "amount")
+		}
+	}
+	return read
 }
 
 // Request calls alipay.trade.refund for vars.amount, in the smallest unit. Alipay treats requests

@@ -71,6 +71,13 @@ func TestPollQuery(t *testing.T) {
 		}
 	}
 
+	yen := refund
+	yen.Vars = map[string]string{"amount": "500", "currency": "JPY"}
+	answer := p.polls(order.OfRefund, refundQueryMethod, askRefund, strings.Replace(refunded, "12.30", "500.00", 1)).Query(t.Context(), &yen)
+	if answer.Reading != poll.Done || answer.Taken["amount"] != int64(500) || answer.Taken["currency"] != "JPY" {
+		t.Errorf("500 yen: %v, %v, %q", answer.Reading, answer.Taken, answer.Error)
+	}
+
 	c := p.polls(order.OfRefund, refundQueryMethod, askRefund, "")
 	for name, body := range map[string]string{
 		"not signed":     `{"alipay_trade_fastpay_refund_query_response":` + refunded + `}`,

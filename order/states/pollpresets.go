@@ -263,7 +263,7 @@ func stripeRefund(r reply) pollFinding {
 	case r.text("object") != "refund":
 		return unclearPoll("object is %.40q: want refund", r.text("object"))
 	}
-	return settled(stripeRefunds, "status", r.text("status"), pollFields{no: r.text("id"), paid: smallest(r.word("amount"), r.text("currency")), why: r.text("failure_reason")})
+	return settled(stripeRefunds, "status", r.text("status"), pollFields{no: r.text("id"), paid: smallest(r.word("amount"), r.text("currency")).rescaled(stripeDecimals), why: r.text("failure_reason")})
 }
 
 func adyenRefund(r reply) pollFinding {
