@@ -167,7 +167,6 @@ func Open(o Options) (_ *Server, err error) {
 		return nil, &ConfigError{fmt.Errorf("store: %w", err)}
 	}
 	keep := c.RetentionIn(kind.Kind)
-	s.notices.kept = keep.Succeeded
 	queues, noticed, err := s.configure(c)
 	if err != nil {
 		return nil, &ConfigError{err}
@@ -176,6 +175,7 @@ func Open(o Options) (_ *Server, err error) {
 	s.credentials.set(queues, c.Keys)
 	s.credentials.add(s.expiring)
 	s.notices.set(noticed)
+	s.notices.kept = keep.Succeeded
 	if err := c.Warnings(); err != nil {
 		s.log.Warn("a setting has no effect, or not all of it", "err", err)
 	}
