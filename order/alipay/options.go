@@ -12,11 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/order/states"
 )
 
-// The addresses of Alipay's gateway.
-const (
-	Gateway = "https://openapi.alipay.com/gateway.do"
-	Sandbox = "https://openapi-sandbox.dl.alipaydev.com/gateway.do"
-)
+// Gateway is the address of Alipay's gateway.
+const Gateway = "https://openapi.alipay.com/gateway.do"
 
 // preset is what Alipay's answers mean.
 const preset = "alipay"
@@ -47,7 +44,7 @@ type Options struct {
 	// each seller numbers orders by itself. Empty: those of every seller of the application.
 	SellerID string
 
-	GatewayURL string // default Gateway
+	GatewayURL string // default Gateway; the sandbox is https://openapi-sandbox.dl.alipaydev.com/gateway.do
 
 	Transport http.RoundTripper // nil: http.DefaultTransport
 	Downloads http.RoundTripper // to the hosts that Alipay names for bills: should refuse private addresses; nil: Transport

@@ -12,6 +12,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/internal/exchange"
 	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/order/states"
 )
@@ -67,7 +68,7 @@ func (p *Poll) Certificates() map[string]time.Time { return p.channel.Certificat
 // vars.product_code and vars.biz_scene override TRANS_ACCOUNT_NO_PWD and DIRECT_TRANSFER.
 func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 	if err := p.CheckRef(o, false); err != nil {
-		return poll.Answer{Answer: unread(order.Answer{Result: bellman.Blocked}, err)}
+		return poll.Answer{Answer: exchange.Unread(order.Answer{Result: bellman.Blocked}, err)}
 	}
 	method := refundQueryMethod
 	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "query_options": []string{"gmt_refund_pay"}}
@@ -84,7 +85,7 @@ func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 	read := p.states.Read(a)
 	if err != nil { // an unsigned word can slow us down and not decide
 		a.Throttled = read.Throttled
-		return poll.Undecided(unread(a, err), err)
+		return poll.Undecided(exchange.Unread(a, err), err)
 	}
 	if _, said := read.Taken["currency"]; said && p.of == order.OfRefund { // the answer does not say it
 		read.Taken["currency"] = currencyOf(o)
@@ -99,7 +100,7 @@ func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 // with the same out_request_no as one. https://docs.open.alipay.com/api_1/alipay.trade.refund
 func (r Refunds) Request(ctx context.Context, o *order.Order) poll.RequestAnswer {
 	if err := r.CheckRef(o, true); err != nil {
-		return poll.RequestAnswer{Answer: unread(order.Answer{Result: bellman.Blocked}, err)}
+		return poll.RequestAnswer{Answer: exchange.Unread(order.Answer{Result: bellman.Blocked}, err)}
 	}
 	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "refund_amount": whole(o)}
 	if reason := o.Vars["reason"]; reason != "" {
@@ -112,7 +113,7 @@ func (r Refunds) Request(ctx context.Context, o *order.Order) poll.RequestAnswer
 	}
 	switch {
 	case err != nil:
-		return poll.RequestAnswer{Answer: unread(a, err)}
+		return poll.RequestAnswer{Answer: exchange.Unread(a, err)}
 	case t.Code == "10000":
 		return poll.RequestAnswer{Answer: a, Reading: poll.RequestAccepted}
 	case t.Code == "40004" && !strings.HasSuffix(t.SubCode, "SYSTEM_ERROR"):
