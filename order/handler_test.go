@@ -50,7 +50,14 @@ func TestPaid(t *testing.T) {
 }
 
 func TestNobodyPays(t *testing.T) {
-	h := newHouse(t)
+	for _, ordered := range []bool{false, true} {
+		nobodyPays(t, ordered)
+	}
+}
+
+// nobodyPays is an order that is closed, and paid afterwards. If ordered, what is told of it goes out in order.
+func nobodyPays(t *testing.T, ordered bool) {
+	h := newHouse(t, func(r *Rules) { r.Then.Default[0].Ordered = ordered })
 	task := h.order()
 	log := h.until(task)
 	got := strings.Join(log[20:], ", ")
@@ -81,45 +88,14 @@ func TestNobodyPays(t *testing.T) {
 	if !maps.Equal(told, want2) {
 		t.Errorf("told %v; want %v", told, want2)
 	}
-	if e := h.tasks["merchant-notify orders/M1/O1/late_payment"].Event; e != "order.late_payment" {
-		t.Errorf("event %s", e)
+	for what, event := range map[string]string{"decided": "order.closed", "late_payment": "order.late_payment"} {
+		task, key := h.tasks["merchant-notify orders/M1/O1/"+what], map[bool]string{true: "M1/O1"}[ordered]
+		if task.Event != event || task.OrderingKey != key || task.Supersedes {
+			t.Errorf("ordered %t: %s is %+v; want ordering key %q", ordered, what, task, key)
+		}
 	}
 	if !slices.Equal(h.alerts, []string{"CLOSED: a payment came late"}) || !slices.Equal(h.kinds, []AlertKind{AlertLate}) {
 		t.Errorf("alerts %q %q", h.kinds, h.alerts)
-	}
-}
-
-// What is told of one order goes out in order where that is asked for, and is the same
-// but for that.
-func TestToldInOrder(t *testing.T) {
-	for _, ordered := range []bool{false, true} {
-		h := newHouse(t, func(r *Rules) { r.Then.Default[0].Ordered = ordered })
-		h.until(h.order())
-		h.channel.query = reads(Paid)
-		h.attempt(h.tasks["orders M1/O1/late_watch"])
-		for _, what := range []string{"decided", "late_payment"} {
-			told := h.tasks["merchant-notify orders/M1/O1/"+what]
-			want := map[bool]string{true: "M1/O1"}[ordered]
-			if told == nil || told.OrderingKey != want || told.Supersedes {
-				t.Errorf("ordered %t: %s is %+v; want ordering key %q", ordered, what, told, want)
-			}
-		}
-	}
-}
-
-func TestWatchEnds(t *testing.T) {
-	h := newHouse(t)
-	h.until(h.order())
-	watch := h.tasks["orders M1/O1/late_watch"]
-	log := h.until(watch)
-	if watch.Reason != "watched" || log[0] != "31m0s query" || log[len(log)-1] != "45m30s query" {
-		t.Errorf("%s: %v; want 30s after the decision, and 15m after it", watch.Reason, log)
-	}
-
-	h = newHouse(t, func(r *Rules) { r.LateWatch = -1 })
-	h.until(h.order())
-	if h.tasks["orders M1/O1/late_watch"] != nil {
-		t.Error("a watch, although there is to be none")
 	}
 }
 
@@ -169,19 +145,19 @@ func TestOnExhausted(t *testing.T) {
 	}
 	for _, tt := range tests {
 		h := newHouse(t, func(r *Rules) { r.OnExhausted = tt.on })
-		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s*2", Body: []byte(`{"notify":{"url":"https://m.example/n"}}`)})
+		task := h.scheduled("3s*2")
 		log := h.until(task)
 		if StateOf(task) != tt.state || task.Reason != tt.reason || log[len(log)-1] != tt.at || len(h.alerts) != tt.alerts {
 			t.Errorf("%s: %s %s %v %q", tt.on, StateOf(task), task.Reason, log, h.alerts)
 		}
-		var events []string
+		events := ""
 		for _, f := range h.tasks {
 			if f.Queue == "merchant-notify" {
-				events = append(events, f.Event)
+				events += f.Event
 			}
 		}
-		if strings.Join(events, " ") != tt.event {
-			t.Errorf("%s: told %v; want %s", tt.on, events, tt.event)
+		if events != tt.event {
+			t.Errorf("%s: told %s; want %s", tt.on, events, tt.event)
 		}
 	}
 }
@@ -189,14 +165,13 @@ func TestOnExhausted(t *testing.T) {
 // A reverse that comes to nothing is made again for seven days. Somebody is called after
 // the third, and the merchant is told when the order is decided.
 func TestReverseGoesOn(t *testing.T) {
-	body := []byte(`{"notify":{"url":"https://m.example/n"}}`)
 	for r := CloseUnknown; r <= CloseNotExist; r++ {
 		if r == CloseDone || r == CloseAlready {
 			continue
 		}
 		h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
 		h.channel.reverse = closes(r)
-		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "20s", Body: body})
+		task := h.scheduled("20s")
 		reverses := 0
 		for reverses < 12 { // an outage of minutes
 			if v := h.attempt(task); v.Next != bellman.Again || len(v.Follow) > 0 {
@@ -221,7 +196,7 @@ func TestReverseGoesOn(t *testing.T) {
 	for _, giveUp := range []time.Duration{0, time.Hour} {
 		h := newHouse(t, func(r *Rules) { r.OnExhausted, r.GiveUp = OnExhaustedReverse, giveUp })
 		h.channel.reverse = closes(CloseUnknown)
-		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "20s", Body: body})
+		task := h.scheduled("20s")
 		var log []string
 		for !task.State.Ended() {
 			log = append(log, fmt.Sprintf("%v %s", h.attempt(task).Action, h.now.Sub(created)))
@@ -252,29 +227,35 @@ func TestNobodyScans(t *testing.T) {
 		}
 		return h, h.tasks["orders M1/O1/late_watch"]
 	}
-	h, watch := scan()
-	log := h.until(watch)
-	if watch.Reason != "watched" || log[0] != "31m0s query" || log[len(log)-1] != "2h0m0s query" || len(log) > 40 || len(h.alerts) > 0 {
-		t.Errorf("%s, %d attempts to %s, alerts %q; want 2h after the order was created", watch.Reason, len(log), log[len(log)-1], h.alerts)
+	for _, tt := range []struct {
+		name    string
+		change  func(*Rules)
+		scanned bool // the channel knew the order
+		last    string
+		most    int
+	}{
+		{"2h after the order was created", func(*Rules) {}, false, "2h0m0s query", 40},
+		{"a code of 15 days", func(r *Rules) { r.CodeLife = 15 * 24 * time.Hour }, false, "360h0m0s query", 1000},
+		{"late_watch alone", func(r *Rules) { r.CodeLife = -1 }, false, "45m30s query", 40},
+		{"a short late_watch", func(r *Rules) { r.LateWatch = time.Minute }, false, "2h0m0s query", 40},
+		{"the order was there", func(*Rules) {}, true, "45m30s query", 40},
+	} {
+		h, watch := scan(tt.change)
+		if tt.scanned {
+			h = newHouse(t, tt.change)
+			h.until(h.order())
+			watch = h.tasks["orders M1/O1/late_watch"]
+		}
+		log := h.until(watch)
+		if watch.Reason != "watched" || log[0] != "31m0s query" || log[len(log)-1] != tt.last || len(log) > tt.most || len(h.alerts) > 0 {
+			t.Errorf("%s: %s, %d attempts from %s to %s, alerts %q; want one 30s after the decision, and the last at %s", tt.name, watch.Reason, len(log), log[0], log[len(log)-1], h.alerts, tt.last)
+		}
 	}
-
-	h, watch = scan(func(r *Rules) { r.CodeLife = 15 * 24 * time.Hour })
-	if log = h.until(watch); log[len(log)-1] != "360h0m0s query" || len(log) > 1000 {
-		t.Errorf("a code of 15 days: %d attempts to %s", len(log), log[len(log)-1])
-	}
-	h, watch = scan(func(r *Rules) { r.CodeLife = -1 })
-	if log = h.until(watch); log[len(log)-1] != "45m30s query" {
-		t.Errorf("late_watch alone: %v", log)
-	}
-	h, watch = scan(func(r *Rules) { r.LateWatch = time.Second })
-	if log = h.until(watch); log[len(log)-1] != "2h0m0s query" {
-		t.Errorf("a short late_watch: %v", log)
-	}
-	if _, watch = scan(func(r *Rules) { r.LateWatch = -1 }); watch != nil {
+	if _, watch := scan(func(r *Rules) { r.LateWatch = -1 }); watch != nil {
 		t.Error("a watch, although there is to be none")
 	}
 
-	h, watch = scan()
+	h, watch := scan()
 	h.attempt(watch)
 	h.channel.query = reads(Paid)
 	if v := h.attempt(watch); v.Reason != "late_payment" || h.told("orders/M1/O1/late_payment")["late_payment"] != "PAID" ||
@@ -343,28 +324,29 @@ func TestWatchFollows(t *testing.T) {
 	}
 }
 
-// What a reverse gave back is told: never paid and paid and refunded are not the same in
-// a bill.
-func TestReverseRefunds(t *testing.T) {
-	for r, want := range map[CloseReading]any{CloseRefunded: true, CloseDone: nil, CloseAlready: nil} {
+// What a reverse gave back is told: never paid and paid and refunded are not the same in a bill. A payment that failed is
+// reversed all the same, so that nothing is paid after.
+func TestReverse(t *testing.T) {
+	for _, tt := range []struct {
+		query    Reading
+		reverse  CloseReading
+		state    string
+		refunded any
+		log      string
+	}{
+		{Pending, CloseRefunded, "REVOKED", true, "30m0s query, 30m0s reverse"},
+		{Pending, CloseDone, "REVOKED", nil, "30m0s query, 30m0s reverse"},
+		{Pending, CloseAlready, "REVOKED", nil, "30m0s query, 30m0s reverse"},
+		{Failed, CloseDone, "FAILED", nil, "3s query, 15s query, 15s reverse"},
+	} {
 		h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
-		h.channel.reverse = closes(r)
+		h.channel.query, h.channel.reverse = reads(tt.query), closes(tt.reverse)
 		task := h.order()
-		h.until(task)
-		if told := h.told("orders/M1/O1/decided"); StateOf(task) != "REVOKED" || told["order_state"] != "REVOKED" || told["refunded"] != want || h.life(task).Close != r.String() {
-			t.Errorf("%s: %s, told %v", r, StateOf(task), told)
+		log := strings.Join(h.until(task), ", ")
+		if told := h.told("orders/M1/O1/decided"); StateOf(task) != tt.state || told["order_state"] != tt.state || told["refunded"] != tt.refunded ||
+			h.life(task).Close != tt.reverse.String() || !strings.HasSuffix(log, tt.log) {
+			t.Errorf("%+v: %s, told %v, %s", tt, StateOf(task), told, log)
 		}
-	}
-}
-
-// A payment that failed is reversed all the same, so that nothing is paid after.
-func TestReverseAfterFailed(t *testing.T) {
-	h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
-	h.channel.query = reads(Failed)
-	task := h.order()
-	log := strings.Join(h.until(task), ", ")
-	if log != "3s query, 15s query, 15s reverse" || StateOf(task) != "FAILED" || h.told("orders/M1/O1/decided")["order_state"] != "FAILED" {
-		t.Errorf("%s: %s", log, StateOf(task))
 	}
 }
 
@@ -395,7 +377,7 @@ func TestReadingsAreLogged(t *testing.T) {
 		}
 		h = newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
 		h.channel.reverse = closes(r)
-		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "20s", Body: []byte(`{"notify":{"url":"https://m.example/n"}}`)})
+		task := h.scheduled("20s")
 		h.attempt(task)
 		if v := h.attempt(task); v.Action != "reverse" || v.Reading != r.String() {
 			t.Errorf("reverse: %s %s; want %s", v.Action, v.Reading, r)
@@ -501,64 +483,4 @@ func TestTaken(t *testing.T) {
 	if told := h.told("orders/M1/O1/decided"); told["all"] != nil || told["order_state"] != "PAID" {
 		t.Errorf("told %v", told)
 	}
-}
-
-// The handler with a hostile channel, by way of JSON and tasks: what was told is
-// told once, whoever found out.
-func TestHandlerLives(t *testing.T) {
-	n := 500
-	if testing.Short() {
-		n = 50
-	}
-	ends := make(map[string]int)
-	for i := range n {
-		h := newHouse(t, func(r *Rules) {
-			r.OnExhausted = []OnExhausted{OnExhaustedClose, OnExhaustedReverse, OnExhaustedAlert, OnExhaustedCallback}[i%4]
-			r.GiveUp = time.Hour
-		})
-		d := dice(newDice(uint64(i)))
-		task := h.order()
-		p, err := h.handler.plan(task, &Ask{Created: created, Expires: 30 * time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := someWorld(d, p)
-		h.channel.query = func(*Order) QueryAnswer {
-			start := h.now
-			h.now = h.now.Add(d.span(3 * time.Second))
-			a := w.query(start, h.now)
-			return QueryAnswer{Reading: a.reading, Wait: a.wait, Answer: Answer{Throttled: a.throttled, RetryAfter: a.retryAfter}}
-		}
-		act := func(what string) func(*Order) CloseAnswer {
-			return func(*Order) CloseAnswer {
-				start := h.now
-				h.now = h.now.Add(d.span(3 * time.Second))
-				a := w.close(what, start, h.now)
-				return CloseAnswer{Reading: a.close, Answer: Answer{Throttled: a.throttled, RetryAfter: a.retryAfter}}
-			}
-		}
-		h.channel.close, h.channel.reverse = act(askClose), act(askReverse)
-		h.until(task)
-		state := StateOf(task)
-		watch := h.tasks["orders M1/O1/late_watch"]
-		if watch != nil {
-			ask, err := ParseAsk(watch.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			until := ask.Watch.Until
-			h.until(watch)
-			late := h.tasks["merchant-notify orders/M1/O1/late_payment"] != nil
-			if w.visible(until) && !late && watch.Reason != "gave_up" && !(w.refunded && state == "REVOKED") {
-				t.Errorf("life %d: decided, paid at %v, and no late payment told", i, w.paid)
-			}
-		}
-		decided := h.tasks["merchant-notify orders/M1/O1/decided"] != nil
-		undecided := h.tasks["merchant-notify orders/M1/O1/undecided"] != nil
-		if decided != (state != "UNKNOWN") || state == "UNKNOWN" && !undecided && len(h.alerts) == 0 || (watch != nil) != (state == "CLOSED" || state == "REVOKED" || state == "FAILED") {
-			t.Errorf("life %d: %s, decided told %t, undecided told %t, alerts %q, watch %t", i, state, decided, undecided, h.alerts, watch != nil)
-		}
-		ends[state]++
-	}
-	t.Log(ends)
 }

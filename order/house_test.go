@@ -105,6 +105,11 @@ func (h *house) order() *bellman.Task {
 		Body: []byte(`{"vars":{"appid":"wx1"},"notify":{"url":"https://m.example/n","json":{"trade":"T<1>","order_no":"mine","amount":0}}}`)})
 }
 
+// scheduled is an order with a schedule.
+func (h *house) scheduled(schedule string) *bellman.Task {
+	return h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: schedule, Body: []byte(`{"notify":{"url":"https://m.example/n"}}`)})
+}
+
 // attempt makes the next attempt of a task, no earlier than it is due, and does
 // with the verdict what the engine does.
 func (h *house) attempt(task *bellman.Task) bellman.Verdict {

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,6 +20,7 @@ func mismatch(o *Order, taken Taken) string {
 	}
 	amount, said := amountOf(taken["amount"])
 	currency, _ := taken["currency"].(string)
+	currency = cmp.Or(money.Code(currency), currency)
 	switch {
 	case !said && taken["amount"] != nil:
 		return fmt.Sprintf("the channel says the amount %.40q, which is no whole number of the smallest unit: want %s", fmt.Sprint(taken["amount"]), money.Format(o.Amount, o.Currency))

@@ -3,6 +3,7 @@ package order
 import (
 	"fmt"
 	"math/rand/v2"
+	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -360,3 +361,64 @@ func judge(p *plan, before, after Life, a answer, m move, now time.Time) string 
 }
 
 func newDice(seed uint64) dice { return rand.New(rand.NewPCG(seed, 0)).IntN }
+
+// The handler with a hostile channel, by way of JSON and tasks: what was told is
+// told once, whoever found out.
+func TestHandlerLives(t *testing.T) {
+	n := 500
+	if testing.Short() {
+		n = 50
+	}
+	ends := make(map[string]int)
+	for i := range n {
+		h := newHouse(t, func(r *Rules) {
+			r.OnExhausted = []OnExhausted{OnExhaustedClose, OnExhaustedReverse, OnExhaustedAlert, OnExhaustedCallback}[i%4]
+			r.GiveUp = time.Hour
+		})
+		d := dice(newDice(uint64(i)))
+		task := h.order()
+		p, err := h.handler.plan(task, &Ask{Created: created, Expires: 30 * time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := someWorld(d, p)
+		pass := func() (start, end time.Time) {
+			start, h.now = h.now, h.now.Add(d.span(3*time.Second))
+			return start, h.now
+		}
+		h.channel.query = func(*Order) QueryAnswer {
+			a := w.query(pass())
+			return QueryAnswer{Reading: a.reading, Wait: a.wait, Answer: Answer{Throttled: a.throttled, RetryAfter: a.retryAfter}}
+		}
+		act := func(what string) func(*Order) CloseAnswer {
+			return func(*Order) CloseAnswer {
+				start, end := pass()
+				a := w.close(what, start, end)
+				return CloseAnswer{Reading: a.close, Answer: Answer{Throttled: a.throttled, RetryAfter: a.retryAfter}}
+			}
+		}
+		h.channel.close, h.channel.reverse = act(askClose), act(askReverse)
+		h.until(task)
+		state := StateOf(task)
+		watch := h.tasks["orders M1/O1/late_watch"]
+		if watch != nil {
+			ask, err := ParseAsk(watch.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			until := ask.Watch.Until
+			h.until(watch)
+			late := h.tasks["merchant-notify orders/M1/O1/late_payment"] != nil
+			if w.visible(until) && !late && watch.Reason != "gave_up" && !(w.refunded && state == "REVOKED") {
+				t.Errorf("life %d: decided, paid at %v, and no late payment told", i, w.paid)
+			}
+		}
+		decided := h.tasks["merchant-notify orders/M1/O1/decided"] != nil
+		undecided := h.tasks["merchant-notify orders/M1/O1/undecided"] != nil
+		if decided != (state != "UNKNOWN") || state == "UNKNOWN" && !undecided && len(h.alerts) == 0 || (watch != nil) != (state == "CLOSED" || state == "REVOKED" || state == "FAILED") {
+			t.Errorf("life %d: %s, decided told %t, undecided told %t, alerts %q, watch %t", i, state, decided, undecided, h.alerts, watch != nil)
+		}
+		ends[state]++
+	}
+	t.Log(ends)
+}

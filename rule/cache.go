@@ -1,22 +1,14 @@
 package rule
 
-import (
-	"cmp"
-
-	"github.com/bellmanhq/bellman/internal/memo"
-)
+import "github.com/bellmanhq/bellman/internal/memo"
 
 // A Cache compiles each text once and keeps the rules of the texts used last: every task carries
 // its own text, and most tasks carry one of a few. It holds at most 8 MiB, because callers choose
 // the texts. The zero Cache is ready, and safe for concurrent use.
-type Cache struct {
-	Max int // how many texts are kept, wrong ones included; 0: 256
+type Cache struct{ rules memo.Cache[*Rule] }
 
-	rules memo.Cache[*Rule]
-}
-
-// maxKept bounds the memory that a Cache holds, in bytes.
-const maxKept = 8 << 20
+// kept bounds a Cache: 256 texts, wrong ones included, and 8 MiB.
+var kept = memo.Limits{Texts: 256, Bytes: 8 << 20}
 
 // The memory of a compiled rule in bytes, measured with rules of 10 to 1,900 bytes: a fixed part, a
 // part for each byte of the text, and a part for each instruction of its patterns.
@@ -31,7 +23,7 @@ func (c *Cache) Compile(text string) (*Rule, error) {
 	if len(text) > MaxText {
 		return Compile(text) // an error; not worth keeping
 	}
-	return c.rules.Get(text, memo.Limits{Texts: cmp.Or(c.Max, 256), Bytes: maxKept}, func(text string) (*Rule, int, error) {
+	return c.rules.Get(text, kept, func(text string) (*Rule, int, error) {
 		r, err := Compile(text)
 		if err != nil {
 			return nil, costRule, err

@@ -39,9 +39,9 @@ func TestCacheCompilesOnce(t *testing.T) {
 	}
 }
 
-// A text in use is kept, one that is not in use is forgotten, and at most Max are kept.
+// A text in use is kept, one that is not in use is forgotten, and at most 256 are kept.
 func TestCacheForgets(t *testing.T) {
-	c := rule.Cache{Max: 4}
+	var c rule.Cache
 	text := func(i int) string { return fmt.Sprintf("status == %d", i) }
 	get := func(i int) *rule.Rule {
 		r, err := c.Compile(text(i))
@@ -51,17 +51,17 @@ func TestCacheForgets(t *testing.T) {
 		return r
 	}
 	used, once := get(0), get(1)
-	for i := range 20 {
+	for i := range 600 {
 		get(2 + i)
 		if get(0) != used {
 			t.Fatalf("after %d more texts: a rule in use was compiled again", i+1)
 		}
-		if n := c.Len(); n > 4 {
-			t.Fatalf("after %d more texts: %d are kept; want at most 4", i+1, n)
+		if n := c.Len(); n > 256 {
+			t.Fatalf("after %d more texts: %d are kept; want at most 256", i+1, n)
 		}
 	}
 	if get(1) == once {
-		t.Error("a text that was not used during 20 others is still kept; want it forgotten")
+		t.Error("a text that was not used during 600 others is still kept; want it forgotten")
 	}
 }
 
@@ -84,7 +84,7 @@ func TestCacheIsBoundedByCost(t *testing.T) {
 		"wrong": func(i int) string { return fmt.Sprintf("status == %d%s", i, strings.Repeat(" ", 2000)+"!") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := rule.Cache{Max: 1000}
+			var c rule.Cache
 			used, err := c.Compile("status == 200")
 			if err != nil {
 				t.Fatal(err)

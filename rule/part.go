@@ -3,7 +3,6 @@ package rule
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -153,29 +152,21 @@ func zoneProblem(zone string) error {
 	return nil
 }
 
-// currencyProblem returns an error unless a text is a currency.
-func currencyProblem(code string) error {
+// currencyProblem returns an error of a function unless a text is a currency.
+func currencyProblem(function, code string) error {
 	if _, known := money.Decimals(code); !known {
-		return fmt.Errorf("major: there is no currency %.10q: want one of ISO 4217 such as CNY", code)
+		return fmt.Errorf("%s: there is no currency %.10q: want one of ISO 4217 such as CNY", function, code)
 	}
 	return nil
 }
 
 func major(amount, currency ref.Val) ref.Val {
 	n, code := int64(amount.(types.Int)), string(currency.(types.String))
-	if err := currencyProblem(code); err != nil {
+	if err := currencyProblem("major", code); err != nil {
 		return types.WrapErr(err)
 	}
 	if n < 0 {
 		return types.NewErr("major: the amount %d is negative", n)
 	}
-	decimals, _ := money.Decimals(code)
-	digits := strconv.FormatInt(n, 10)
-	if decimals == 0 {
-		return types.String(digits)
-	}
-	if short := decimals + 1 - len(digits); short > 0 {
-		digits = strings.Repeat("0", short) + digits
-	}
-	return types.String(digits[:len(digits)-decimals] + "." + digits[len(digits)-decimals:])
+	return types.String(money.Whole(n, code))
 }

@@ -140,9 +140,9 @@ func (x *expression) restrictCall(checked *ast.AST, call ast.CallExpr) error {
 		if zone, constant := textOf(args[1]); constant {
 			return zoneProblem(zone)
 		}
-	case "major":
+	case "major", "minor":
 		if code, constant := textOf(args[1]); constant {
-			return currencyProblem(code)
+			return currencyProblem(name, code)
 		}
 	case "matches":
 		pattern, constant := textOf(args[1])

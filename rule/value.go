@@ -93,6 +93,9 @@ func minor(amount, currency ref.Val) ref.Val {
 		text = strconv.FormatFloat(float64(v), 'f', -1, 64)
 	}
 	code := string(currency.(types.String))
+	if err := currencyProblem("minor", code); err != nil {
+		return types.WrapErr(err)
+	}
 	n, ok := money.Parse(text, code)
 	if !ok {
 		return types.NewErr("minor: %.40q is no amount in %.10q", text, code)

@@ -108,6 +108,8 @@ func TestValueErrors(t *testing.T) {
 		{`{"a": [json, json].exists(x, x == 1)}`, "constants only"},
 		{`{"a": {"b": json} == json}`, "a map can only be the result"},
 		{`json == json`, "one side of == must be known"},
+		{`minor(json.money, "XYZ")`, `minor: there is no currency "XYZ": want one of ISO 4217 such as CNY`},
+		{`minor(json.money, "cny")`, "such as CNY"},
 		{`[1].map(x, x)`, "known functions are"},
 		{`b"x"`, "is not JSON"},
 		{`type(json)`, "is not JSON"},
@@ -132,6 +134,7 @@ func TestValueErrors(t *testing.T) {
 		{`json`, strings.Repeat("[", 101) + strings.Repeat("]", 101), "nests deeper than 100"},
 		{`1.0 / 0.0`, ``, "not JSON"},
 		{`int(json.a)`, `{"a":"x"}`, "conversion"},
+		{`minor("1", json.a)`, `{"a":"RMB"}`, `minor: there is no currency "RMB"`},
 		{`json.all(x, json.all(y, x + 1 > 0 && y + 1 > 0))`, "[" + strings.Repeat("1,", 30_000) + "1]", "stopped"},
 	}
 	for _, tt := range evaluate {
@@ -230,7 +233,7 @@ func BenchmarkValue(b *testing.B) {
 
 // An amount that is no whole number of the smallest unit is an error, never rounded.
 func TestMinorRefuses(t *testing.T) {
-	for _, text := range []string{`minor("9.905", "CNY")`, `minor(9.905, "CNY")`, `minor("-1", "CNY")`, `minor("1e2", "CNY")`, `minor("", "CNY")`, `minor(json.ok, "CNY")`, `minor("1", "RMB")`} {
+	for _, text := range []string{`minor("9.905", "CNY")`, `minor(9.905, "CNY")`, `minor("-1", "CNY")`, `minor("1e2", "CNY")`, `minor("", "CNY")`, `minor(json.ok, "CNY")`} {
 		v, err := rule.CompileValue(text)
 		if err != nil {
 			t.Fatal(err)

@@ -100,8 +100,8 @@ func TestPresets(t *testing.T) {
 			if s.MaxAge() != seconds(tt.max) {
 				t.Errorf("MaxAge() = %v; want %v", s.MaxAge(), seconds(tt.max))
 			}
-			if s.Jitter() != 0 {
-				t.Errorf("Jitter() = %d; want 0, because published schedules are exact", s.Jitter())
+			if s.jitter != 0 {
+				t.Errorf("the jitter is %d%%; want none, because published schedules are exact", s.jitter)
 			}
 			last := start
 			for n, gap := range tt.gaps {
@@ -179,7 +179,7 @@ func wellFormed(t interface {
 		if end != "" || due.Sub(start) != row.Offset || row.Offset-last.Offset != row.Gap || row.Total != row.Offset-first.Offset {
 			t.Errorf("%q: Next(%d) = %v after the start, %q; want the row %+v", s, seen, due.Sub(start), end, row)
 		}
-		if jittered.Before(due) || jittered.Sub(due) > row.Gap*time.Duration(s.Jitter())/100 {
+		if jittered.Before(due) || jittered.Sub(due) > row.Gap*time.Duration(s.jitter)/100 {
 			t.Errorf("%q: Next(%d) is %v, with jitter %v; want no earlier, and at most the jitter later", s, seen, due, jittered)
 		}
 		if s.MaxAge() > 0 && jittered.Sub(start) > s.MaxAge() {

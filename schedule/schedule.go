@@ -110,9 +110,6 @@ func (s *Schedule) Attempts() (n int, finite bool) {
 // MaxAge returns the age after which no attempt is due; 0: there is none.
 func (s *Schedule) MaxAge() time.Duration { return s.max }
 
-// Jitter returns the greatest extension of a gap, in percent: 0 to 100.
-func (s *Schedule) Jitter() int { return int(s.jitter) }
-
 // Total returns the time from the first to the last attempt if each starts when it is due: 24h4m
 // for wechat_notify. finite is false, and total 0, if [Schedule.Attempts] is not finite.
 func (s *Schedule) Total() (total time.Duration, finite bool) {

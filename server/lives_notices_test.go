@@ -55,6 +55,8 @@ type says struct {
 	amount  int64
 	by      string // genuine, forged or another
 	payment bool   // it tells the payment as it is
+
+	ago time.Duration // since the payment, at Alipay
 }
 
 // Who made a notice.
@@ -122,7 +124,7 @@ func aliNotice(s *says, signed func(string) string) *order.RawNotice {
 	beijing := time.Now().UTC().Add(8 * time.Hour).Format(time.DateTime)
 	fields := map[string]string{
 		"charset": "utf-8", "notify_id": "n-" + s.no + s.state, "notify_type": "trade_status_sync", "notify_time": beijing, "app_id": livesAppID,
-		"out_trade_no": s.no, "trade_no": "T" + s.no, "total_amount": money(s.amount), "gmt_payment": beijing, "trade_status": "TRADE_SUCCESS",
+		"out_trade_no": s.no, "trade_no": "T" + s.no, "total_amount": money(s.amount), "gmt_payment": time.Now().UTC().Add(8*time.Hour - s.ago).Format(time.DateTime), "trade_status": "TRADE_SUCCESS",
 	}
 	switch s.state {
 	case "FINISHED":

@@ -47,6 +47,7 @@ type notices struct {
 	http      *http.Server
 	limits    noticeLimits
 	refused   refusals
+	kept      time.Duration // how long a paid order is kept
 }
 
 // A receiver reads the notices for the orders of one account of a queue.
@@ -316,7 +317,7 @@ func (n *notices) refuse(ctx context.Context, queue string, to *receiver, hint s
 	n.keep(ctx, queue, to, t)
 }
 
-// keep adds the record of a refused notice that is about no order here, so that an operator sees why it was refused.
+// keep adds the record of a notice that is about no order here, so that an operator sees why it did nothing.
 func (n *notices) keep(ctx context.Context, queue string, to *receiver, t *order.Told) {
 	if _, ok := to.limits.records.Enter(t.OrderNo + "\x00" + t.Why); !ok {
 		return
@@ -327,7 +328,7 @@ func (n *notices) keep(ctx context.Context, queue string, to *receiver, t *order
 	}
 	record := t.Record(&of)
 	if err := n.server.engine.Add(ctx, &record)[0].Err; err != nil {
-		n.server.log.Error("a refused notice has no record", "queue", queue, "err", err)
+		n.server.log.Error("a notice has no record", "queue", queue, "err", err)
 	}
 }
 
@@ -348,6 +349,10 @@ func (n *notices) apply(ctx context.Context, queue string, to *receiver, t *orde
 		return nil
 	case found, err != nil:
 		return err
+	case n.forgotten(t):
+		t.Result, t.Why = order.NoticeDuplicate, "its payment is older than retention.succeeded: there is no order of it any more"
+		n.keep(ctx, queue, to, t)
+		return nil
 	}
 	held := t.Held(queue)
 	if err := n.assign(ctx, &held, t); err != nil {
@@ -359,6 +364,17 @@ func (n *notices) apply(ctx context.Context, queue string, to *receiver, t *orde
 	}
 	t.Result = order.NoticeHeld
 	return err
+}
+
+// repeated is longer than any channel repeats the notice of a payment that was not accepted: Alipay does for 25 hours.
+const repeated = 72 * time.Hour
+
+// forgotten reports whether a notice is about a payment so long ago that its order may have been deleted. Alipay tells of
+// each payment again when it cannot be refunded any more (TRADE_FINISHED), after months.
+func (n *notices) forgotten(t *order.Told) bool {
+	text, _ := t.Taken["paid_at"].(string)
+	at, err := time.Parse(time.RFC3339, text)
+	return err == nil && t.Came.Sub(at) > max(n.kept, repeated)
 }
 
 // assign gives the task of a held notice of a refund or transfer the numbers of its order, so that the notice is on the

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -66,6 +67,30 @@ func TestPaymentWithoutOrder(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Alipay says TRADE_FINISHED months after the payment, when retention has deleted the order. That is no payment without
+// an order.
+func TestFinishedAfterRetention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0, 0)
+		w.store.dice = rand.New(never{})
+		queues, c := queuesOf(w)
+		defer startEngine(t, w.server, queues, c)()
+		w.server.notices.kept = 30 * 24 * time.Hour
+		a := w.accounts[ali]
+		for ago, want := range map[time.Duration]order.NoticeResult{90 * 24 * time.Hour: order.NoticeDuplicate, 29 * 24 * time.Hour: order.NoticeHeld} {
+			no := fmt.Sprint("N", int(ago.Hours()))
+			told, err := w.server.notices.Receive(t.Context(), a.queue, "", nil, a.notice(&says{no: no, state: "FINISHED", amount: price, ago: ago}))
+			if err != nil || told[0].Result != want {
+				t.Fatalf("paid %v ago: %+v, %v; want %s", ago, told, err, want)
+			}
+			tasks, _, err := w.store.List(t.Context(), store.Filter{Queue: a.queue, OrderNo: no, Event: order.EventNotice}, bellman.ID{}, 10)
+			if err != nil || len(tasks) != 1 || tasks[0].State.Ended() != (want == order.NoticeDuplicate) {
+				t.Errorf("paid %v ago: %d tasks, %v; want one", ago, len(tasks), err)
+			}
+		}
+	})
 }
 
 // The notice of a refund that nobody asks about is held, and is on the page of its order.

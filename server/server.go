@@ -175,6 +175,7 @@ func Open(o Options) (_ *Server, err error) {
 	s.credentials.set(queues, c.Keys)
 	s.credentials.add(s.expiring)
 	s.notices.set(noticed)
+	s.notices.kept = keep.Succeeded
 	if err := c.Warnings(); err != nil {
 		s.log.Warn("a setting has no effect, or not all of it", "err", err)
 	}

@@ -160,11 +160,9 @@ func openRedis(ctx context.Context, s config.StoreURL, o redis.Options) (store.S
 	within, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
 	store, err := opened(redis.Open(within, s.URL, o))
-	switch address, unfit := (*redis.AddressError)(nil), (*redis.UnfitError)(nil); {
+	switch unfit := (*redis.UnfitError)(nil); {
 	case err == nil:
 		return store, nil
-	case errors.As(err, &address):
-		return nil, &ConfigError{fmt.Errorf("store %s: %s", s, oneLine(err))}
 	case errors.Is(err, redis.ErrNoStore):
 		return nil, &UnopenedError{fmt.Sprintf("store %s: %s: look at the database's number and at prefix, or run bellman migrate", s, err), err}
 	case errors.As(err, &unfit):
@@ -187,7 +185,7 @@ func oneLine(err error) string {
 
 // unopened is why a database could not be opened.
 func unopened(s config.StoreURL, err error) error {
-	if address := (*sqlstore.AddressError)(nil); errors.As(err, &address) {
+	if address := (*store.AddressError)(nil); errors.As(err, &address) {
 		return &ConfigError{fmt.Errorf("store %s: %s", s, oneLine(err))}
 	}
 	text := fmt.Sprintf("store %s: %s", s, oneLine(err))

@@ -129,3 +129,11 @@ type Figure struct {
 	Counter bool   // it only grows while the process runs, and its name ends in _total
 	Value   float64
 }
+
+// An AddressError reports an invalid address of a database, or an invalid parameter of one. A retry cannot help.
+type AddressError struct{ Cause error }
+
+func (e *AddressError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns what is wrong.
+func (e *AddressError) Unwrap() error { return e.Cause }

@@ -2,6 +2,7 @@ package alarm
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -21,10 +22,11 @@ type Case struct {
 // further task says that there are more.
 const mostNeeded = 20
 
-// A spate is the number of cases within an hour.
+// A spate is the cases of a rule within an hour.
 type spate struct {
-	hour time.Time
-	n    int
+	hour  time.Time
+	cases []string // the ids of those that are reported one by one
+	more  bool     // there are more
 }
 
 // Needed returns the tasks that report a case at a time, one for each rule with the condition when. Add them
@@ -41,15 +43,15 @@ func (w *Watch) Needed(when, once string, t *bellman.Task, c Case, at time.Time)
 			Since: at.UTC().Truncate(time.Millisecond), To: r.To, Affected: &c, once: once != "",
 		}
 		hour := a.Since.Truncate(time.Hour)
-		n := w.count(r.Name, hour)
-		if n > mostNeeded { // the same task for each of them: its key is there already
+		one, first := w.count(r.Name, a.ID, hour)
+		if !one { // the same task for each of them: its key is there already
 			a.ID, a.Since, a.Value, a.Affected, a.Queue, a.once = identify(r.Name, more), hour, mostNeeded, nil, r.Queue, false
 		}
 		if task, ok := w.momentary(&a); ok {
 			tasks = append(tasks, task)
 		}
 		w.mu.Lock()
-		if n <= mostNeeded+1 && len(w.needed) < mostDecided {
+		if first && len(w.needed) < mostDecided {
 			w.needed = append(w.needed, a)
 		}
 		w.mu.Unlock()
@@ -57,15 +59,25 @@ func (w *Watch) Needed(when, once string, t *bellman.Task, c Case, at time.Time)
 	return tasks
 }
 
-// count counts a case of a rule, and returns how many there were in its hour.
-func (w *Watch) count(rule string, hour time.Time) int {
+// count counts a case of a rule, once an hour: a commit that failed is tried again. It returns whether the case is reported
+// on its own, and whether its report is a new one.
+func (w *Watch) count(rule, id string, hour time.Time) (one, first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.told[rule]
 	if s.hour != hour {
 		s = spate{hour: hour}
 	}
-	s.n++
+	switch {
+	case slices.Contains(s.cases, id):
+		one = true
+	case len(s.cases) < mostNeeded:
+		one, first = true, true
+		s.cases = append(s.cases, id)
+	default:
+		first = !s.more
+		s.more = true
+	}
 	w.told[rule] = s
-	return s.n
+	return one, first
 }

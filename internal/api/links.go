@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -23,7 +22,7 @@ type Links interface {
 	Revoke(ctx context.Context, id bellman.ID, by bellman.By) (sharelink.Link, error)
 
 	// Known reports whether a notification names the merchant, and the order if one is given.
-	Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool) (bool, error)
+	Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool, merchants sharelink.Merchants) (bool, error)
 
 	// List returns the newest links: of a merchant, or without a number of all.
 	List(ctx context.Context, merchantNo string, limit int) ([]sharelink.Link, error)
@@ -73,16 +72,9 @@ func (a *API) makeLink(ctx context.Context, in *struct {
 	return ok(out)
 }
 
-// unknown returns why a link may show nothing; empty: it shows something. A registered merchant may be about
-// to get its first notice.
+// unknown returns why a link may show nothing; empty: it shows something.
 func (a *API) unknown(ctx context.Context, merchantNo, orderNo string) (string, error) {
-	known, err := a.links.Known(ctx, merchantNo, orderNo, func(t *bellman.Task) bool { return t.Kind == bellman.KindNotify })
-	if err == nil && !known && orderNo == "" && a.merchants != nil {
-		_, err = a.merchants.Get(ctx, merchantNo)
-		if known = err == nil; errors.Is(err, bellman.ErrNotFound) {
-			err = nil
-		}
-	}
+	known, err := a.links.Known(ctx, merchantNo, orderNo, func(t *bellman.Task) bool { return t.Kind == bellman.KindNotify }, a.merchants)
 	switch {
 	case err != nil:
 		return "", err

@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/internal/sharelink"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 type fakeLinks struct {
@@ -18,12 +19,17 @@ type fakeLinks struct {
 	life    time.Duration
 	revoked bellman.By
 	fail    error
-	unknown bool
 }
 
-func (f *fakeLinks) Known(context.Context, string, string, func(*bellman.Task) bool) (bool, error) {
-	return !f.unknown, nil
+func (f *fakeLinks) Known(context.Context, string, string, func(*bellman.Task) bool, sharelink.Merchants) (bool, error) {
+	return true, nil
 }
+
+// noSecret is the secret of links that nobody opens.
+type noSecret struct{}
+
+func (noSecret) Key(string) []byte            { return make([]byte, 32) }
+func (noSecret) Refresh(context.Context) bool { return false }
 
 func (f *fakeLinks) Make(_ context.Context, in sharelink.Link, life time.Duration) (sharelink.Link, error) {
 	f.made, f.life = in, life
@@ -84,7 +90,7 @@ func TestLinks(t *testing.T) {
 		{merchant: "M1", registered: true},
 		{merchant: "M1", order: "A1", registered: true, want: "no notices of this order are known: the link shows nothing until there are"},
 	} {
-		m := make1(t, Options{Links: &fakeLinks{unknown: true}, Merchants: registered{is: tt.registered}})
+		m := make1(t, Options{Links: sharelink.New(memory.New(), noSecret{}), Merchants: registered{is: tt.registered}})
 		w := m.do("POST", "/v1/links", fmt.Sprintf(`{"merchant_no":%q,"order_no":%q,"reason":"asks"}`, tt.merchant, tt.order))
 		var made client.Link
 		if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code != 201 || made.Path == "" || made.Warning != tt.want {

@@ -322,6 +322,18 @@ func TestDifference(t *testing.T) {
 	unnumbered.TransactionID = ""
 	named, failed := refund(paid, order, "r1", 40)
 	failed.Paid = false
+	refunded := order
+	refunded.State, refunded.Refunded = "PAID_REFUNDED", 100
+	item := failed
+	item.Paid = true
+	rest := named
+	rest.RefundNo, rest.RefundAmount, rest.Number = "r2", 60, 7
+	more := rest
+	more.RefundAmount = 61
+	before := func(d Decided) Decided {
+		d.PaidAt = d.PaidAt.AddDate(0, 0, -1)
+		return d
+	}
 	inState := func(l Line, state string, number int) Line {
 		l.State, l.Failed, l.Number = state, state == "FAIL", number
 		return l
@@ -342,6 +354,9 @@ func TestDifference(t *testing.T) {
 		{"a refund of an order that is missing here", []Line{named}, nil, Options{}, []finding{{MissingHere, "order-00000001"}}, []int{3}},
 		{"a refund that failed in the end", []Line{paid, inState(named, "FAIL", 9), inState(named, "PROCESSING", 8)}, []Decided{order, failed}, Options{}, nil, nil},
 		{"a refund that failed in the end, in another order", []Line{paid, inState(named, "FAIL", 8), inState(named, "PROCESSING", 9)}, []Decided{order, failed}, Options{}, nil, nil},
+		{"refunds of all that was paid", []Line{paid, rest, named}, []Decided{refunded, item}, Options{}, nil, nil},
+		{"refunds of more than was paid", []Line{paid, more, named}, []Decided{refunded, item}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{7}},
+		{"refunds of more than was paid, one on another day", []Line{more}, []Decided{before(refunded), before(item)}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{7}},
 		{"refunds are not compared", []Line{paid, named}, []Decided{order}, Options{NoRefunds: true}, nil, nil},
 		{"an order twice here", []Line{paid}, []Decided{order, func() Decided { o := order; o.TaskID = "other"; return o }()}, Options{}, []finding{{Duplicate, "order-00000001"}}, []int{0}},
 		{"an amount that bellman does not know", []Line{wrong}, []Decided{func() Decided { o := order; o.Amount, o.Currency = 0, ""; return o }()}, Options{}, nil, nil},

@@ -212,9 +212,14 @@ func (g *group) missing(kind DifferenceKind, o *Options, here *Decided, stated b
 func (g *group) judgeRefunds(o *Options, here *Decided, refunds []*Decided, v *verdict) {
 	there := g.refunds(v, here)
 	found := make(map[*Decided]bool, len(refunds))
-	known := int64(0) // what the order says was refunded, less the lines that it explains
+	known := int64(0) // what the order says was refunded, less the refunds that explain it
 	if here != nil {
 		known = here.Refunded
+		for _, r := range refunds {
+			if r.Paid {
+				known -= r.Amount
+			}
+		}
 	}
 	for _, l := range there {
 		i := slices.IndexFunc(refunds, func(d *Decided) bool { return d.RefundNo == l.RefundNo })

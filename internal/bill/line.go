@@ -86,8 +86,8 @@ type Decided struct {
 	// channel said none, it is the time of the decision. Zero: the item is never missing there.
 	PaidAt time.Time
 
-	// Refunded is what the order itself says was refunded so far, in the smallest unit, beside refunds
-	// that are items of their own. Lines of refunds without an item are no difference up to this sum.
+	// Refunded is what the order itself says was refunded so far, in the smallest unit. Lines of refunds
+	// without an item are no difference up to this sum, less the refunds that are items.
 	Refunded int64
 }
 

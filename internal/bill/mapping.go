@@ -1,6 +1,7 @@
 package bill
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -71,7 +72,11 @@ func (m Mapping) read(r io.Reader, yield func(Line) bool) error {
 	if m.GBK {
 		r = simplifiedchinese.GB18030.NewDecoder().Reader(r)
 	}
-	limited := &recordReader{r: r}
+	unmarked := bufio.NewReader(r)
+	if mark, _ := unmarked.Peek(3); string(mark) == "\ufeff" {
+		unmarked.Discard(len(mark))
+	}
+	limited := &recordReader{r: unmarked}
 	in := csv.NewReader(limited)
 	in.ReuseRecord, in.FieldsPerRecord = true, 0
 	if m.Delimiter != 0 {
@@ -118,9 +123,7 @@ func (m Mapping) find(first []string) (*mapped, error) {
 	width := len(first)
 	t := newTable(nil)
 	if !m.NoHeader {
-		names := slices.Clone(first)
-		names[0] = strings.TrimPrefix(names[0], "\ufeff")
-		t = newTable(names)
+		t = newTable(slices.Clone(first))
 	}
 	c := &mapped{Mapping: m}
 	for at, name := range map[*int]string{

@@ -176,6 +176,18 @@ func TestNotABill(t *testing.T) {
 	}
 }
 
+// An amount has the decimals of its line's currency.
+func TestYenOfWeChat(t *testing.T) {
+	yen := strings.Replace(testdata(t, "wechat_trade.csv"), "`CNY,`3.00", "`JPY,`3.00", 1)
+	lines, err := all(trades(yen))
+	if err != nil || lines[3].Currency != "JPY" || lines[3].Amount != 3 {
+		t.Errorf("%+v, %v; want 3 JPY", lines[3], err)
+	}
+	if _, err := all(trades(strings.Replace(yen, "`JPY,", "`RMB,", 1))); err == nil || !strings.Contains(err.Error(), `there is no currency "RMB"`) {
+		t.Errorf("%v; want an error", err)
+	}
+}
+
 // A consumer may stop at any line.
 func TestStop(t *testing.T) {
 	sequences := []iter.Seq2[Line, error]{
@@ -241,6 +253,8 @@ func TestReadCSV(t *testing.T) {
 		{"payment", header + "o1,t1,8880,CNY,OK,,,2026-11-21 18:00:00\n", named, []Line{payment}},
 		{"quoted, with a byte order mark and empty lines", "\ufeff" + header + "\n\"o1\",t1,8880,cny,\"OK\",0,0,2026-11-21 18:00:00\n", named,
 			[]Line{changed(payment, func(l *Line) { l.Number = 3 })}},
+		{"a byte order mark before a quote", "\ufeff\"order\",id,amount,cur,state,refund,refunded,time\no1,t1,8880,,OK,,,2026-11-21 18:00:00\r\n", named, []Line{payment}},
+		{"a byte order mark before data", "\ufeffo1,8880\n", Mapping{ChannelOrderNo: "1", Amount: "2", NoHeader: true}, []Line{{ChannelOrderNo: "o1", Amount: 8880, Currency: "CNY", Number: 1}}},
 		{"as channels write", header + "`o1,`t1\t,` 8880,`CNY,`OK,`0,`0,`2026-11-21 18:00:00\n", named, []Line{payment}},
 		{"main units", header + "o1,t1,88.8,,OK,,,2026-11-21 18:00:00\n", with(func(m *Mapping) { m.MainUnits = true }), []Line{payment}},
 		{"main units of yen", header + "o1,t1,8880,JPY,OK,,,2026-11-21 18:00:00\n", with(func(m *Mapping) { m.MainUnits = true }),

@@ -108,11 +108,16 @@ func number(values []string, column int) string {
 
 // yuan returns an amount of a line in fen; column -1: 0.
 func yuan(t *table, values []string, column int) (int64, error) {
+	return amountOf(t, values, column, "CNY")
+}
+
+// amountOf returns an amount of a line in the smallest unit of its currency; column -1: 0.
+func amountOf(t *table, values []string, column int, currency string) (int64, error) {
 	s := cell(values, column)
 	if s == "" {
 		return 0, nil
 	}
-	n, err := parseAmount(s, "CNY")
+	n, err := parseAmount(s, currency)
 	if err != nil {
 		return 0, fmt.Errorf("%s %.40q: %w", t.names[column], s, err)
 	}

@@ -1,6 +1,7 @@
 package bill
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -80,16 +81,16 @@ func newTrade(t *table) func([]string) (Line, bool, error) {
 			Currency: cell(values, currency), State: cell(values, state), Owner: Owner{number(values, mch), number(values, sub)},
 		}
 		when := cell(values, at)
-		column := amount
+		column, unit := amount, cmp.Or(l.Currency, "CNY")
 		switch l.State {
 		case "SUCCESS":
-			if l.Amount, err = yuan(t, values, column); err != nil {
+			if l.Amount, err = amountOf(t, values, column, unit); err != nil {
 				return Line{}, false, err
 			}
 		case "REFUND", "REVOKED":
 			l.Kind, l.RefundNo = Refund, number(values, refundNo)
-			if l.RefundAmount, err = yuan(t, values, refunded); err == nil && l.RefundAmount == 0 && l.State == "REVOKED" {
-				l.RefundAmount, err = yuan(t, values, column)
+			if l.RefundAmount, err = amountOf(t, values, refunded, unit); err == nil && l.RefundAmount == 0 && l.State == "REVOKED" {
+				l.RefundAmount, err = amountOf(t, values, column, unit)
 			}
 			if err != nil {
 				return Line{}, false, err

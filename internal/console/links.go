@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,7 +26,7 @@ type Links interface {
 
 	// Known reports whether a task for which notice is true names the merchant, and the order if one is
 	// given.
-	Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool) (bool, error)
+	Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool, merchants sharelink.Merchants) (bool, error)
 
 	// List returns the newest links of a merchant; with an empty number, of all merchants.
 	List(ctx context.Context, merchantNo string, limit int) ([]sharelink.Link, error)
@@ -92,19 +91,12 @@ type newLinkView struct {
 // Sure is the value by which the form confirms a link that shows nothing, after the warning.
 func (v *newLinkView) Sure() string { return v.MerchantNo + " " + v.OrderNo }
 
-// unknown returns a warning if a link would show nothing, unless the visitor has confirmed it. A registered
-// merchant may be about to get its first notification.
+// unknown returns a warning if a link would show nothing, unless the visitor has confirmed it.
 func (q *request) unknown(v *newLinkView) (string, error) {
 	if q.r.PostForm.Get("sure") == v.Sure() {
 		return "", nil
 	}
-	known, err := q.links.Known(q.r.Context(), v.MerchantNo, v.OrderNo, q.told)
-	if err == nil && !known && v.OrderNo == "" && q.merchants != nil {
-		_, err = q.merchants.Get(q.r.Context(), v.MerchantNo)
-		if known = err == nil; errors.Is(err, bellman.ErrNotFound) {
-			err = nil
-		}
-	}
+	known, err := q.links.Known(q.r.Context(), v.MerchantNo, v.OrderNo, q.told, q.merchants)
 	switch {
 	case err != nil || known:
 		return "", err

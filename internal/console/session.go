@@ -154,24 +154,17 @@ func (s *session) name() string { return hex.EncodeToString(s.id[:]) }
 
 // readEnded reads the sessions that were ended before they expired.
 func (c *Console) readEnded(ctx context.Context) (map[string]time.Time, error) {
-	const page = 500
 	all := map[string]time.Time{}
-	for after := ""; ; {
-		docs, err := c.records.Docs(ctx, store.DocFilter{Kind: endedKind, After: after}, page)
+	for d, err := range store.EachDoc(ctx, c.records, endedKind, "") {
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range docs {
-			var e endedDoc
-			if json.Unmarshal(d.Value, &e) == nil { // an unreadable document counts as expired
-				all[d.Name] = e.Until
-			}
-			after = d.Name
-		}
-		if len(docs) < page {
-			return all, nil
+		var e endedDoc
+		if json.Unmarshal(d.Value, &e) == nil { // an unreadable document counts as expired
+			all[d.Name] = e.Until
 		}
 	}
+	return all, nil
 }
 
 // end ends a session on all nodes, and deletes records of expired ones.

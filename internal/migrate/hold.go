@@ -39,7 +39,7 @@ func hold(ctx context.Context, s store.Store, name string, wait func(owner strin
 	h.beats.Go(h.keep)
 	defer func() {
 		if err != nil {
-			h.leave()
+			err = errors.Join(err, h.leave())
 		}
 	}()
 	for began := time.Now(); ; {
@@ -113,14 +113,16 @@ func (h *holder) during(ctx context.Context) context.Context {
 	return ctx
 }
 
-// leave releases all shards.
-func (h *holder) leave() {
+// leave releases all shards. After an error they become free within holdFor.
+func (h *holder) leave() error {
 	h.stop(nil)
 	h.beats.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.lost), holdFor)
 	defer cancel()
-	// An error changes little: the shards become free when the lease expires.
-	_ = h.store.Leave(ctx, h.node)
+	if err := h.store.Leave(ctx, h.node); err != nil {
+		return fmt.Errorf("release the shards of node %s: %w", h.node, err)
+	}
+	return nil
 }
 
 // registered reports whether any node is registered, alive or dead.

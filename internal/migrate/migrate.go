@@ -94,7 +94,7 @@ func (r *run) fence() []store.Lease {
 
 // Run moves everything. It returns nil when servers can start on the target. After an error or a crash, call
 // it again: it continues. In the source it changes only the mark and the epochs of the shards.
-func Run(ctx context.Context, o Options) error {
+func Run(ctx context.Context, o Options) (err error) {
 	if o.Report == nil {
 		o.Report = func(Progress) {}
 	}
@@ -107,7 +107,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("target %s: %w", r.ToName, err)
 	}
-	defer target.leave()
+	defer func() { err = errors.Join(err, target.leave()) }()
 	r.leases = target.leases
 	if err := r.into(ctx); err != nil {
 		return err
@@ -136,7 +136,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("source %s: %w", r.FromName, err)
 	}
-	defer source.leave()
+	defer func() { err = errors.Join(err, source.leave()) }()
 	held := source.during(target.during(ctx))
 	phase := "moving"
 	for range mostPasses {

@@ -372,6 +372,25 @@ func (broken) Commit(_ context.Context, b *store.Batch) error {
 	return errBroken
 }
 
+// A holding store does not release its shards.
+type holding struct{ store.Store }
+
+func (holding) Leave(context.Context, string) error { return errBroken }
+
+// A move that cannot release a store says so. Everything is moved then, and the next run says that.
+func TestErrorOfLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, o := range []Options{{From: holding{memory.New()}, To: memory.New()}, {From: memory.New(), To: holding{memory.New()}}} {
+			if err := Run(t.Context(), o); !errors.Is(err, errBroken) {
+				t.Errorf("Run() = %v; want %v", err, errBroken)
+			}
+			if err := Run(t.Context(), o); err != nil {
+				t.Errorf("the next Run() = %v", err)
+			}
+		}
+	})
+}
+
 // If a write to the target fails, the error of the move is that of the write, not that reading was
 // cancelled because of it.
 func TestErrorOfFailedMove(t *testing.T) {

@@ -92,6 +92,12 @@ func Format(n int64, code string) string {
 	if code == "" {
 		return strconv.FormatInt(n, 10)
 	}
+	return Whole(n, code) + " " + code
+}
+
+// Whole writes an amount in whole units, with all decimals of the currency: 8799 of CNY as "87.99", of JPY as "8799". An
+// amount whose decimals are not known stays a number of the smallest unit.
+func Whole(n int64, code string) string {
 	decimals, _ := Decimals(code)
 	digits, minus := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
 	if short := decimals + 1 - len(digits); short > 0 {
@@ -103,7 +109,7 @@ func Format(n int64, code string) string {
 	if minus {
 		digits = "-" + digits
 	}
-	return digits + " " + code
+	return digits
 }
 
 // Shown is Format of an amount that is text. A text that Smallest does not read stays as it is, in quotes and cut off.

@@ -3,19 +3,21 @@ package sharelink
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/store"
 )
 
 // kind is the kind of the documents of links; their names are the ids.
 const kind = "link"
 
-// pageSize is the number of links in one read.
-const pageSize = 200
+// forget is the number of documents of one commit: a new link, and old ones that are deleted.
+const forget = 200
 
 // Make creates a durable link that shows the notices of in's MerchantNo and OrderNo; in also has its Reason
 // and Who. It returns *bellman.Invalid if a field or the lifetime is wrong.
@@ -36,7 +38,7 @@ func (l *Links) Make(ctx context.Context, in Link, life time.Duration) (Link, er
 		if now.Sub(old.Expires) > Keep {
 			b.Docs = append(b.Docs, store.Doc{Kind: kind, Name: old.ID.String()})
 		}
-		return len(b.Docs) < pageSize
+		return len(b.Docs) < forget
 	})
 	if err != nil {
 		return Link{}, err
@@ -92,9 +94,15 @@ func (l *Links) List(ctx context.Context, merchantNo string, limit int) ([]Link,
 	return newest, nil
 }
 
-// Known reports whether a link to a merchant or order may show something: whether a notification names it. If
-// a few reads do not decide that, it returns true. It returns *bellman.Invalid if the number is not valid.
-func (l *Links) Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool) (bool, error) {
+// Merchants are the registered merchants.
+type Merchants interface {
+	Get(ctx context.Context, merchantNo string) (client.Merchant, error)
+}
+
+// Known reports whether a link to a merchant or order may show something: a notification names it, or the
+// merchant is registered and may be about to get its first one. If a few reads do not decide that, it returns true.
+// merchants may be nil. It returns *bellman.Invalid if the number is not valid.
+func (l *Links) Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool, merchants Merchants) (bool, error) {
 	var wrong bellman.Invalid
 	if checkShown(&wrong, merchantNo, orderNo); len(wrong.Fields) > 0 {
 		return false, &wrong
@@ -105,7 +113,14 @@ func (l *Links) Known(ctx context.Context, merchantNo, orderNo string, notice fu
 		if err != nil {
 			return false, fmt.Errorf("look for tasks of merchant %q: %w", merchantNo, err)
 		}
-		if known := slices.ContainsFunc(tasks, notice); known || next.IsZero() {
+		known := slices.ContainsFunc(tasks, notice)
+		if !known && next.IsZero() && orderNo == "" && merchants != nil {
+			if _, err = merchants.Get(ctx, merchantNo); err != nil && !errors.Is(err, bellman.ErrNotFound) {
+				return false, err
+			}
+			known = err == nil
+		}
+		if known || next.IsZero() {
 			return known, nil
 		}
 		before = next
@@ -115,22 +130,15 @@ func (l *Links) Known(ctx context.Context, merchantNo, orderNo string, notice fu
 
 // each yields all links, the oldest first, until one returns false.
 func (l *Links) each(ctx context.Context, one func(Link) bool) error {
-	for after := ""; ; {
-		docs, err := l.store.Docs(ctx, store.DocFilter{Kind: kind, After: after}, pageSize)
+	for d, err := range store.EachDoc(ctx, l.store, kind, "") {
 		if err != nil {
 			return fmt.Errorf("read links: %w", err)
 		}
-		for _, d := range docs {
-			found, err := l.parse(d)
-			if err == nil && !one(found) {
-				return nil
-			}
-			after = d.Name
-		}
-		if len(docs) < pageSize {
+		if found, err := l.parse(d); err == nil && !one(found) {
 			return nil
 		}
 	}
+	return nil
 }
 
 func (l *Links) read(ctx context.Context, id bellman.ID) (Link, error) {

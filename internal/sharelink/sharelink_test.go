@@ -182,12 +182,12 @@ func TestKnown(t *testing.T) {
 		merchant, order string
 		want            bool
 	}{{"M1", "", true}, {"M1", "A1", true}, {"M1", "A2", false}, {"M1", "A3", false}, {"M2", "", false}, {"M2", "A1", false}} {
-		if got, err := l.Known(t.Context(), tt.merchant, tt.order, notice); err != nil || got != tt.want {
+		if got, err := l.Known(t.Context(), tt.merchant, tt.order, notice, nil); err != nil || got != tt.want {
 			t.Errorf("Known(%q, %q) = %t, %v; want %t", tt.merchant, tt.order, got, err, tt.want)
 		}
 	}
 	var invalid *bellman.Invalid
-	if _, err := l.Known(t.Context(), strings.Repeat("x", 513), strings.Repeat("x", 513), notice); !errors.As(err, &invalid) || len(invalid.Fields) != 2 {
+	if _, err := l.Known(t.Context(), strings.Repeat("x", 513), strings.Repeat("x", 513), notice, nil); !errors.As(err, &invalid) || len(invalid.Fields) != 2 {
 		t.Errorf("Known of what is too long: %v; want both numbers named", err)
 	}
 }

@@ -8,14 +8,6 @@ import (
 // ErrNoTables is wrapped by a driver's Open if tables are missing and Open may not create them.
 var ErrNoTables = errors.New("there are no tables of bellman here, or not all: run bellman migrate")
 
-// An AddressError reports an invalid address of a database, or an invalid parameter. A retry cannot
-// help.
-type AddressError struct{ Cause error }
-
-func (e *AddressError) Error() string { return e.Cause.Error() }
-
-func (e *AddressError) Unwrap() error { return e.Cause }
-
 // Options configure Open.
 type Options struct {
 	Shards    int  // used only when the schema is created; default 64

@@ -57,7 +57,7 @@ func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	if err != nil {
 		// An unsigned word can slow us down and not decide.
 		a.Throttled = c.query.Read(a, age).Throttled
-		return order.QueryAnswer{Answer: unread(a, err)}
+		return order.QueryAnswer{Answer: exchange.Unread(a, err)}
 	}
 	return c.query.Read(a, age)
 }
@@ -85,7 +85,7 @@ func (c *Channel) end(ctx context.Context, o *order.Order, method string) (order
 	a, t, err := c.ask(ctx, o, method)
 	if err != nil {
 		a.Throttled = c.close.Read(a).Throttled
-		return order.CloseAnswer{Answer: unread(a, err)}, t
+		return order.CloseAnswer{Answer: exchange.Unread(a, err)}, t
 	}
 	return c.close.Read(a), t
 }
@@ -164,15 +164,4 @@ func (c *Channel) read(a *order.Answer, method string) ([]byte, error) {
 	}
 	a.Body = []byte(`{"` + node + `":` + string(text) + `}`)
 	return text, nil
-}
-
-// unread is an answer that says nothing about an order, because of err.
-func unread(a order.Answer, err error) order.Answer {
-	if a.Result == bellman.Accepted {
-		a.Result = bellman.Refused
-	}
-	if a.Error == "" {
-		a.Error = err.Error()
-	}
-	return a
 }

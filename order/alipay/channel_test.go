@@ -343,7 +343,7 @@ func TestKeysAndToken(t *testing.T) {
 	p.token = "201510BBb507dc9f5efe41a0b98ae22f01519X62"
 	p.answers(queryMethod, trades("TRADE_SUCCESS", ""))
 	o := p.options()
-	o.AppAuthToken = sign.NewSecret(p.token)
+	o.AppAuthToken, o.SellerID = sign.NewSecret(p.token), "2088000000000000"
 	for _, tt := range []struct {
 		keys []string
 		want order.Reading
@@ -424,6 +424,7 @@ func TestNewRefuses(t *testing.T) {
 		{"no key of Alipay's", set(func(o *Options) { o.AlipayPublicKeys = nil }), "alipay: alipay_public_keys: want at least one"},
 		{"a key of Alipay's that is none", set(func(o *Options) { o.AlipayPublicKeys = []sign.Secret{sign.NewSecret("s3cret")} }), "alipay: alipay_public_keys[0]: want"},
 		{"a token that is missing", set(func(o *Options) { o.AppAuthToken = sign.NewSecret("env:BELLMAN_TEST_UNSET") }), "alipay: app_auth_token: environment variable BELLMAN_TEST_UNSET"},
+		{"a token, and nobody says whose", set(func(o *Options) { o.AppAuthToken = sign.NewSecret("s3cret") }), "alipay: seller_id: is missing: with app_auth_token"},
 		{"no address", set(func(o *Options) { o.GatewayURL = "openapi.alipay.com" }), "alipay: url: want"},
 		{"an address with a query", set(func(o *Options) { o.GatewayURL = Gateway + "?charset=gbk" }), "alipay: url: want"},
 		{"an address with a password", set(func(o *Options) { o.GatewayURL = "https://a:s3cret@openapi.alipay.com/" }), "alipay: url: want"},
@@ -442,7 +443,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	p := newPlatform(t)
 	const token = "201510BBb507dc9f5efe41a0b98ae22f01519X62"
 	o, asked := p.options(), 0
-	o.AppAuthToken, o.Transport = sign.NewSecret(token), hanging{&asked}
+	o.AppAuthToken, o.SellerID, o.Transport = sign.NewSecret(token), "2088000000000000", hanging{&asked}
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)

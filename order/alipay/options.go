@@ -12,11 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/order/states"
 )
 
-// The addresses of Alipay's gateway.
-const (
-	Gateway = "https://openapi.alipay.com/gateway.do"
-	Sandbox = "https://openapi-sandbox.dl.alipaydev.com/gateway.do"
-)
+// Gateway is the address of Alipay's gateway.
+const Gateway = "https://openapi.alipay.com/gateway.do"
 
 // preset is what Alipay's answers mean.
 const preset = "alipay"
@@ -43,11 +40,11 @@ type Options struct {
 	// (第三方应用授权). The zero Secret: the application acts for itself.
 	AppAuthToken sign.Secret
 
-	// SellerID (卖家支付宝用户号, 2088…) is whose trades' notices are read. Empty: those of every seller
-	// of the application.
+	// SellerID (卖家支付宝用户号, 2088…) is whose trades' notices are read. With AppAuthToken it is needed:
+	// each seller numbers orders by itself. Empty: those of every seller of the application.
 	SellerID string
 
-	GatewayURL string // default Gateway
+	GatewayURL string // default Gateway; the sandbox is https://openapi-sandbox.dl.alipaydev.com/gateway.do
 
 	Transport http.RoundTripper // nil: http.DefaultTransport
 	Downloads http.RoundTripper // to the hosts that Alipay names for bills: should refuse private addresses; nil: Transport
@@ -93,8 +90,11 @@ func New(o Options) (*Channel, error) {
 		c.readCertificates(bad, o.AppCertificate, o.RootCertificates)
 	}
 	token, err := o.AppAuthToken.Resolve()
-	if err != nil {
+	switch {
+	case err != nil:
 		bad.Note("app_auth_token", err)
+	case len(token) > 0 && o.SellerID == "": // another seller's notice would decide the order of the same number here
+		bad.Add("seller_id", "is missing: with app_auth_token it says which of the application's sellers this is")
 	}
 	if err := bad.Err(); err != nil {
 		return nil, fmt.Errorf("alipay: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/internal/exchange"
 	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/order/states"
 )
@@ -67,7 +68,7 @@ func (p *Poll) Certificates() map[string]time.Time { return p.channel.Certificat
 // vars.product_code and vars.biz_scene override TRANS_ACCOUNT_NO_PWD and DIRECT_TRANSFER.
 func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 	if err := p.CheckRef(o, false); err != nil {
-		return poll.Answer{Answer: unread(order.Answer{Result: bellman.Blocked}, err)}
+		return poll.Answer{Answer: exchange.Unread(order.Answer{Result: bellman.Blocked}, err)}
 	}
 	method := refundQueryMethod
 	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "query_options": []string{"gmt_refund_pay"}}
@@ -77,23 +78,31 @@ func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 			"biz_scene": cmp.Or(o.Vars["biz_scene"], "DIRECT_TRANSFER")}
 	}
 	a, text, err := p.channel.call(ctx, method, fields)
+	var t named
 	if err == nil && text != nil {
-		_, err = p.about(o, text)
+		t, err = p.about(o, text)
 	}
+	read := p.states.Read(a)
 	if err != nil { // an unsigned word can slow us down and not decide
-		a.Throttled = p.states.Read(a).Throttled
-		return poll.Undecided(unread(a, err), err)
+		a.Throttled = read.Throttled
+		return poll.Undecided(exchange.Unread(a, err), err)
 	}
-	return p.states.Read(a)
+	if _, said := read.Taken["currency"]; said && p.of == order.OfRefund { // the answer does not say it
+		read.Taken["currency"] = currencyOf(o)
+		if read.Taken["amount"], said = money.Parse(t.RefundAmount.String(), currencyOf(o)); !said {
+			delete(read.Taken, "amount")
+		}
+	}
+	return read
 }
 
 // Request calls alipay.trade.refund for vars.amount, in the smallest unit. Alipay treats requests
 // with the same out_request_no as one. https://docs.open.alipay.com/api_1/alipay.trade.refund
 func (r Refunds) Request(ctx context.Context, o *order.Order) poll.RequestAnswer {
 	if err := r.CheckRef(o, true); err != nil {
-		return poll.RequestAnswer{Answer: unread(order.Answer{Result: bellman.Blocked}, err)}
+		return poll.RequestAnswer{Answer: exchange.Unread(order.Answer{Result: bellman.Blocked}, err)}
 	}
-	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "refund_amount": yuan(o.Vars["amount"])}
+	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "refund_amount": whole(o)}
 	if reason := o.Vars["reason"]; reason != "" {
 		fields["refund_reason"] = reason
 	}
@@ -104,7 +113,7 @@ func (r Refunds) Request(ctx context.Context, o *order.Order) poll.RequestAnswer
 	}
 	switch {
 	case err != nil:
-		return poll.RequestAnswer{Answer: unread(a, err)}
+		return poll.RequestAnswer{Answer: exchange.Unread(a, err)}
 	case t.Code == "10000":
 		return poll.RequestAnswer{Answer: a, Reading: poll.RequestAccepted}
 	case t.Code == "40004" && !strings.HasSuffix(t.SubCode, "SYSTEM_ERROR"):
@@ -134,7 +143,6 @@ func (p *Poll) about(o *order.Order, text []byte) (named, error) {
 	if err := json.Unmarshal(text, &t); err != nil {
 		return t, errors.New("the answer does not describe a " + string(p.of))
 	}
-	amount := o.Vars["amount"]
 	switch {
 	case p.of == order.OfTransfer && t.OutBizNo != o.RefNo && (t.Code == "10000" || t.OutBizNo != ""):
 		return t, fmt.Errorf("the answer is about the transfer %.70q", t.OutBizNo)
@@ -143,17 +151,26 @@ func (p *Poll) about(o *order.Order, text []byte) (named, error) {
 		return t, fmt.Errorf("the answer is about a refund of the order %.70q", t.OutTradeNo)
 	case t.OutRequestNo != o.RefNo && (t.RefundStatus != "" || t.OutRequestNo != ""):
 		return t, fmt.Errorf("the answer is about the refund %.70q", t.OutRequestNo)
-	case t.RefundStatus != "" && amount != "" && !sameAmount(t.RefundAmount.String(), yuan(amount)):
-		return t, poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %.20q, not of %s", t.RefundAmount, yuan(amount)))
+	case t.RefundStatus != "" && o.Vars["amount"] != "" && !sameAmount(t.RefundAmount.String(), o):
+		return t, poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %.20q, not of %s", t.RefundAmount, whole(o)))
 	}
 	return t, nil
 }
 
-// sameAmount reports whether two amounts in yuan are equal: 12.3 and 12.30.
-func sameAmount(a, b string) bool {
-	x, ok := money.Parse(a, "CNY")
-	y, ok2 := money.Parse(b, "CNY")
-	return ok && ok2 && x == y
+// sameAmount reports whether an answer's amount is vars.amount of a refund: 12.3 and 1230.
+func sameAmount(said string, o *order.Order) bool {
+	want, err := poll.AmountVar(o, "amount")
+	is, ok := money.Parse(said, currencyOf(o))
+	return err == nil && ok && is == want
+}
+
+// currencyOf returns the currency of a refund: that of its payment, which is another than CNY in cross-border trade alone.
+func currencyOf(o *order.Order) string { return cmp.Or(money.Code(o.Vars["currency"]), "CNY") }
+
+// whole writes the amount of a refund, which CheckRef accepted, as Alipay does: 12.30.
+func whole(o *order.Order) string {
+	amount, _ := poll.AmountVar(o, "amount")
+	return money.Whole(amount, currencyOf(o))
 }
 
 // CheckRef returns an *[bellman.Invalid] if Alipay cannot have such a number, or if a variable is
@@ -173,12 +190,4 @@ func (p *Poll) CheckRef(o *order.Order, request bool) error {
 		}
 	}
 	return bad.Err()
-}
-
-// yuan writes an amount of fen, which CheckRef accepted, as Alipay does: 12.30.
-func yuan(fen string) string {
-	for len(fen) < 3 {
-		fen = "0" + fen
-	}
-	return fen[:len(fen)-2] + "." + fen[len(fen)-2:]
 }

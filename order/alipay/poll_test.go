@@ -71,6 +71,13 @@ func TestPollQuery(t *testing.T) {
 		}
 	}
 
+	yen := refund
+	yen.Vars = map[string]string{"amount": "500", "currency": "JPY"}
+	answer := p.polls(order.OfRefund, refundQueryMethod, askRefund, strings.Replace(refunded, "12.30", "500.00", 1)).Query(t.Context(), &yen)
+	if answer.Reading != poll.Done || answer.Taken["amount"] != int64(500) || answer.Taken["currency"] != "JPY" {
+		t.Errorf("500 yen: %v, %v, %q", answer.Reading, answer.Taken, answer.Error)
+	}
+
 	c := p.polls(order.OfRefund, refundQueryMethod, askRefund, "")
 	for name, body := range map[string]string{
 		"not signed":     `{"alipay_trade_fastpay_refund_query_response":` + refunded + `}`,
@@ -156,10 +163,14 @@ func TestCheckRef(t *testing.T) {
 	}
 }
 
-func TestYuan(t *testing.T) {
-	for fen, want := range map[string]string{"1": "0.01", "10": "0.10", "100": "1.00", "8888": "88.88"} {
-		if got := yuan(fen); got != want {
-			t.Errorf("yuan(%s) = %s; want %s", fen, got, want)
+// A refund is in the currency of its payment.
+func TestRefundAmount(t *testing.T) {
+	for _, tt := range []struct{ amount, currency, want string }{
+		{"1", "", "0.01"}, {"20", "CNY", "0.20"}, {"100", "cny", "1.00"}, {"8888", "RMB", "88.88"}, {"500", "JPY", "500"}, {"5124", "KWD", "5.124"},
+	} {
+		o := &order.Order{Vars: map[string]string{"amount": tt.amount, "currency": tt.currency}}
+		if got := whole(o); got != tt.want || !sameAmount(tt.want, o) || sameAmount("0.1", o) {
+			t.Errorf("%+v: %s", tt, got)
 		}
 	}
 }

@@ -222,7 +222,7 @@ func (p *Provider) Query(ctx context.Context, o *order.Order) order.QueryAnswer 
 	age := p.now().Sub(o.Created)
 	if err != nil { // an unsigned word can slow us down and not decide
 		a.Throttled = p.query.Read(a, age).Throttled
-		return order.QueryAnswer{Answer: unread(a, err)}
+		return order.QueryAnswer{Answer: exchange.Unread(a, err)}
 	}
 	return p.query.Read(a, age)
 }
@@ -232,7 +232,7 @@ func (p *Provider) Close(ctx context.Context, o *order.Order) order.CloseAnswer 
 	a, err := p.ask(ctx, callClose, o)
 	if err != nil {
 		a.Throttled = p.close.Read(a).Throttled
-		return order.CloseAnswer{Answer: unread(a, err)}
+		return order.CloseAnswer{Answer: exchange.Unread(a, err)}
 	}
 	return p.close.Read(a)
 }
@@ -257,17 +257,6 @@ func (p *Provider) ask(ctx context.Context, c call, o *order.Order) (order.Answe
 	default: // there is no answer, and it says so itself
 		return a, nil
 	}
-}
-
-// unread is an answer that says nothing, because of err.
-func unread(a order.Answer, err error) order.Answer {
-	if a.Result == bellman.Accepted {
-		a.Result = bellman.Refused
-	}
-	if a.Error == "" {
-		a.Error = err.Error()
-	}
-	return a
 }
 
 // ReadNotice verifies a notice over its raw bytes, and checks that it is for this account.

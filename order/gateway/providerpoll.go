@@ -6,6 +6,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/internal/exchange"
 	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/order/states"
 )
@@ -41,16 +42,16 @@ func (r *ProviderRefunds) Query(ctx context.Context, o *order.Order) poll.Answer
 	a, err := r.ask(ctx, callRefund, o)
 	if err != nil { // an unsigned word can slow us down and not decide
 		a.Throttled = r.states.Read(a).Throttled
-		return poll.Answer{Answer: unread(a, err)}
+		return poll.Answer{Answer: exchange.Unread(a, err)}
 	}
 	read := r.states.Read(a)
 	if want := o.Vars["amount"]; want != "" && read.Reading.Decides() {
 		switch got, said := read.Taken["amount"]; {
 		case !said: // no reason for an alert
-			return poll.Answer{Answer: unread(read.Answer, fmt.Errorf("the answer is about a refund of %v, not of %.20q", got, want))}
+			return poll.Answer{Answer: exchange.Unread(read.Answer, fmt.Errorf("the answer is about a refund of %v, not of %.20q", got, want))}
 		case fmt.Sprint(got) != want:
 			err := poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %v, not of %.20q", got, want))
-			return poll.Undecided(unread(read.Answer, err), err)
+			return poll.Undecided(exchange.Unread(read.Answer, err), err)
 		}
 	}
 	return read

@@ -24,7 +24,7 @@ type Ask struct {
 	ChannelOrderNo string `json:"channel_order_no,omitempty"`
 
 	// Vars are values for the channel. An amount must be a whole number of the smallest unit: an answer that the money
-	// arrived counts only if it says the same amount, or none.
+	// arrived counts only if it says the same amount and currency, or none.
 	Vars    map[string]string `json:"vars,omitempty"`
 	Notify  order.Notify      `json:"notify,omitzero"`  // how the merchant is notified
 	Created time.Time         `json:"created,omitzero"` // zero: when the task was added

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/internal/wire"
 )
@@ -127,7 +128,7 @@ func (h *Handler) ask(ctx context.Context, w *polled) (v bellman.Verdict, a answ
 }
 
 // otherAmount says why money that arrived is not what the task is about: the answer, or the queue's Then, takes another
-// amount from it than vars.amount. Empty: it is, or one of the two is not said.
+// amount from it than vars.amount, or another currency than vars.currency. Empty: it is, or one of the two is not said.
 func (h *Handler) otherAmount(w *polled, said *Answer) string {
 	want, err := AmountVar(&w.ref, "amount")
 	if said.Reading != Done || err != nil {
@@ -135,10 +136,15 @@ func (h *Handler) otherAmount(w *polled, said *Answer) string {
 	}
 	taken, _ := h.rules.Then.Fields(&w.ref, &order.QueryAnswer{Answer: said.Answer, Taken: said.Taken}, StateDone) // an error is logged when it decides
 	var got struct {
-		Amount json.RawMessage `json:"amount"`
+		Amount   json.RawMessage `json:"amount"`
+		Currency any             `json:"currency"`
 	}
 	if json.Unmarshal(taken, &got) != nil {
 		return ""
+	}
+	is, _ := got.Currency.(string)
+	if is, wanted := money.Code(is), money.Code(w.ref.Vars["currency"]); is != "" && wanted != "" && is != wanted {
+		return fmt.Sprintf("the answer is about an amount in %s, not in %s", is, wanted)
 	}
 	text := strings.TrimSuffix(string(got.Amount), ".0")
 	if unquoted := strings.Trim(text, `"`); unquoted != text {

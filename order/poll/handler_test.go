@@ -121,8 +121,12 @@ func TestWait(t *testing.T) {
 func TestRequest(t *testing.T) {
 	h := newHouse(t, requests)
 	task := h.add(bellman.Task{MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"notify":{"url":"https://m.example"}}`)})
-	got := strings.Join(h.gaps(task, 2), ", ")
-	if want := "0s announce, 0s request"; got != want || StandingOf(task).RefNo != "O1-R1" || task.Key != "M1/O1/O1-R1" {
+	v := h.attempt(task)
+	if v.Action != "announce" || !v.Unsent || v.Next != bellman.Again || !v.Due.Equal(created) || len(h.channel.asked) > 0 {
+		t.Errorf("%+v, asked %v; want nothing sent, and no answer of the channel's", v, h.channel.asked)
+	}
+	got := strings.Join(h.gaps(task, 1), ", ")
+	if want := "0s request"; got != want || StandingOf(task).RefNo != "O1-R1" || task.Key != "M1/O1/O1-R1" {
 		t.Fatalf("%s of %s, key %s; want %s of O1-R1", got, StandingOf(task).RefNo, task.Key, want)
 	}
 	if l := h.life(task); l.Requests != 1 || l.Request != "accepted" || l.Stage != Polling {
@@ -138,15 +142,6 @@ func TestRequest(t *testing.T) {
 	}
 	if n := count(h.channel.asked, "request O1-R1"); n != 1 {
 		t.Errorf("asked %v; want one request", h.channel.asked)
-	}
-}
-
-// The announcement sends nothing, and does not count as an answer of the channel.
-func TestAnnouncement(t *testing.T) {
-	h := newHouse(t, requests)
-	v := h.attempt(h.refund(""))
-	if v.Action != "announce" || !v.Unsent || v.Next != bellman.Again || !v.Due.Equal(created) || len(h.channel.asked) > 0 {
-		t.Errorf("%+v, asked %v", v, h.channel.asked)
 	}
 }
 
@@ -394,13 +389,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// With a request, the first attempt does not wait for the first gap of the schedule, unless the
-// caller says when it begins.
+// A request does not wait for the first gap of the schedule, unless the caller says when it begins.
 func TestRequestBegins(t *testing.T) {
 	h := newHouse(t, requests)
-	if task := h.refund(""); !task.Due.Equal(created) {
-		t.Errorf("due %v; want now", task.Due)
-	}
 	later := bellman.Task{MerchantNo: "M1", OrderNo: "O1", StartAt: created.Add(time.Hour), Body: []byte(`{"notify":{"url":"https://m.example"}}`)}
 	if err := h.handler.Check(&later); err != nil || !later.Due.IsZero() {
 		t.Errorf("due %v, %v; want none", later.Due, err)
@@ -452,7 +443,7 @@ func count(list []string, s string) int {
 	return len(slices.DeleteFunc(slices.Clone(list), func(one string) bool { return one != s }))
 }
 
-// An answer that money of another amount arrived decides nothing, whether the channel or the queue's Then takes the amount
+// An answer that money of another amount or currency arrived decides nothing, whether the channel or the queue's Then takes the amount
 // from it. An answer that says no amount, or that it failed, decides.
 func TestAmountOfAnother(t *testing.T) {
 	text := func(amount any) func(*order.Order, *order.QueryAnswer, string) (map[string]any, error) {
@@ -467,6 +458,9 @@ func TestAmountOfAnother(t *testing.T) {
 	}{
 		"the same":           {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, nil, StateDone},
 		"another":            {Answer{Reading: Done, Taken: Taken{"amount": int64(99)}}, nil, "QUERY_ERROR"},
+		"its currency":       {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": "CNY"}}, nil, StateDone},
+		"another currency":   {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": "JPY"}}, nil, "QUERY_ERROR"},
+		"no currency":        {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": 7}}, nil, StateDone},
 		"none":               {Answer{Reading: Done}, nil, StateDone},
 		"another, failed":    {Answer{Reading: FailedThere, Taken: Taken{"amount": int64(0)}}, nil, StateFailedThere},
 		"taken, the same":    {Answer{Reading: Done}, text(100.), StateDone},
@@ -487,10 +481,10 @@ func TestAmountOfAnother(t *testing.T) {
 		if tt.want != "QUERY_ERROR" {
 			continue
 		}
-		if v.Result != bellman.Refused || !strings.Contains(v.Error, "the answer is about the amount ") || len(h.told) > 0 {
+		if v.Result != bellman.Refused || !strings.Contains(v.Error, "the answer is about ") || len(h.told) > 0 {
 			t.Errorf("%s: %+v, told %v", name, v, h.told)
 		}
-		if h.attempt(task); len(h.alerts) != 1 || !strings.HasPrefix(h.alerts[0], "PENDING: the answer is about the amount ") {
+		if h.attempt(task); len(h.alerts) != 1 || !strings.HasPrefix(h.alerts[0], "PENDING: the answer is about ") {
 			t.Errorf("%s, said twice: alerts %q; want one", name, h.alerts)
 		}
 	}

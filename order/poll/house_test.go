@@ -110,7 +110,7 @@ func orDefault(schedule string) string {
 
 func (h *house) refund(schedule string) *bellman.Task {
 	return h.add(bellman.Task{MerchantNo: "M1", OrderNo: "O1", Schedule: schedule,
-		Body: []byte(`{"ref_no":"R1","vars":{"amount":"100"},"notify":{"url":"https://m.example/n","json":{"shop":"<1>","state":"theirs"}}}`)})
+		Body: []byte(`{"ref_no":"R1","vars":{"amount":"100","currency":"cny"},"notify":{"url":"https://m.example/n","json":{"shop":"<1>","state":"theirs"}}}`)})
 }
 
 // attempt makes the next attempt when it is due, and records its verdict.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
@@ -152,7 +151,7 @@ func settled(states map[string]state, name, value string, t pollFields) pollFind
 type pollFields struct {
 	no, state, why string
 	paid           sum
-	at             time.Time
+	at             string // RFC 3339 in UTC
 }
 
 func (f pollFields) taken() poll.Taken {
@@ -168,26 +167,8 @@ func (f pollFields) taken() poll.Taken {
 			t["currency"] = f.paid.currency
 		}
 	}
-	if !f.at.IsZero() {
-		t["finished_at"] = f.at.UTC().Format(time.RFC3339)
-	}
-	return t
-}
-
-// at reads a time with a zone; zero if it is none.
-func at(word string) time.Time {
-	t, err := time.Parse(time.RFC3339, word)
-	if err != nil {
-		return time.Time{}
-	}
-	return t
-}
-
-// beijing reads a time of Alipay, which is in UTC+8; zero if it is none.
-func beijing(word string) time.Time {
-	t, err := time.ParseInLocation(time.DateTime, word, time.FixedZone("CST", 8*60*60))
-	if err != nil {
-		return time.Time{}
+	if f.at != "" {
+		t["finished_at"] = f.at
 	}
 	return t
 }

@@ -143,6 +143,7 @@ var pollRows = []pollRow{
 	{"stripe_refund", 200, stripeRefund, poll.Done, `{"amount":1000,"channel_ref_no":"re_1Nispe2eZvKYlo2Cd31jOCgZ","channel_state":"succeeded","currency":"USD"}`, ""},
 	{"stripe_refund", 200, as(stripeRefund, `"succeeded"`, `"failed","failure_reason":"expired_or_canceled_card"`), poll.FailedThere,
 		`{"amount":1000,"channel_ref_no":"re_1Nispe2eZvKYlo2Cd31jOCgZ","channel_state":"failed","currency":"USD","fail_reason":"expired_or_canceled_card"}`, ""},
+	{"stripe_refund", 200, as(stripeRefund, `"usd"`, `"isk"`), poll.Done, `{"amount":10,"channel_ref_no":"re_1Nispe2eZvKYlo2Cd31jOCgZ","channel_state":"succeeded","currency":"ISK"}`, ""},
 	{"stripe_refund", 200, as(stripeRefund, `"succeeded"`, `"canceled"`), poll.FailedThere, "any", ""},
 	{"stripe_refund", 200, as(stripeRefund, `"succeeded"`, `"pending"`), poll.Waiting, "", ""},
 	{"stripe_refund", 200, as(stripeRefund, `"succeeded"`, `"requires_action"`), poll.Waiting, "", ""},

@@ -17,7 +17,7 @@ var pollPresets = []PollPreset{
 		Source: "[off] WeChat Pay v3, GET /v3/refund/domestic/refunds/{out_refund_no} (pay.weixin.qq.com/doc/v3/merchant/4013071041): status, code. " +
 			"[unconfirmed] that RESOURCE_NOT_EXISTS always means that no refund was accepted",
 		query: func(r reply) pollFinding {
-			return wechatPoll(r, "status", wechatRefunds, pollFields{no: r.text("refund_id"), paid: smallest(r.word("amount", "refund"), r.text("amount", "currency")), at: at(r.text("success_time"))})
+			return wechatPoll(r, "status", wechatRefunds, pollFields{no: r.text("refund_id"), paid: smallest(r.word("amount", "refund"), r.text("amount", "currency")), at: timed(time.RFC3339, r.text("success_time"))})
 		},
 	},
 	{
@@ -32,7 +32,7 @@ var pollPresets = []PollPreset{
 		Source: "[comm] WeChat Pay v3, GET /v3/fund-app/mch-transfer/transfer-bills/out-bill-no/{out_bill_no}, values as public SDKs have them: state, fail_reason. " +
 			"[unconfirmed] the code NOT_FOUND",
 		query: func(r reply) pollFinding {
-			return wechatPoll(r, "state", wechatTransfers, pollFields{no: r.text("transfer_bill_no"), paid: smallest(r.word("transfer_amount"), "CNY"), why: r.text("fail_reason"), at: at(r.text("update_time"))})
+			return wechatPoll(r, "state", wechatTransfers, pollFields{no: r.text("transfer_bill_no"), paid: smallest(r.word("transfer_amount"), "CNY"), why: r.text("fail_reason"), at: timed(time.RFC3339, r.text("update_time"))})
 		},
 	},
 	{
@@ -123,7 +123,7 @@ func wechatV2Refund(r reply) pollFinding {
 		return unclearPoll("the answer is about several refunds")
 	}
 	return settled(wechatV2Refunds, "refund_status_0", status, pollFields{no: r.text("refund_id_0"),
-		paid: smallest(r.word("refund_fee_0"), cmp.Or(r.text("refund_fee_type_0"), r.text("fee_type"), "CNY")), at: beijing(r.text("refund_success_time_0"))})
+		paid: smallest(r.word("refund_fee_0"), cmp.Or(r.text("refund_fee_type_0"), r.text("fee_type"), "CNY")), at: timed(time.DateTime, r.text("refund_success_time_0"))})
 }
 
 // wechatPoll reads an answer whose state stands in one field.
@@ -151,7 +151,7 @@ func wechatSharing(r reply) pollFinding {
 		return unclearPoll("it is FINISHED and names no receiver")
 	}
 	var total int64
-	var last time.Time
+	var last string
 	for _, one := range receivers {
 		o := objectOf(one)
 		paid := smallest(o.word("amount"), "CNY")
@@ -163,12 +163,10 @@ func wechatSharing(r reply) pollFinding {
 		default:
 			return unclearPoll("it is FINISHED, and the result of a receiver is %.40q", result)
 		}
-		if t := at(o.text("finish_time")); t.After(last) {
-			last = t
-		}
+		last = max(last, timed(time.RFC3339, o.text("finish_time")))
 	}
-	if f.taken["amount"], f.taken["currency"] = total, "CNY"; !last.IsZero() {
-		f.taken["finished_at"] = last.UTC().Format(time.RFC3339)
+	if f.taken["amount"], f.taken["currency"] = total, "CNY"; last != "" {
+		f.taken["finished_at"] = last
 	}
 	return f
 }
@@ -195,7 +193,7 @@ func alipayRefund(r reply) pollFinding {
 		return pollFinding{reading: poll.Waiting}
 	}
 	return settled(map[string]state{"REFUND_SUCCESS": {poll.Done, ""}}, "refund_status", status,
-		pollFields{no: r.text("trade_no"), paid: whole(r.word("refund_amount"), "CNY"), at: beijing(r.text("gmt_refund_pay"))})
+		pollFields{no: r.text("trade_no"), paid: whole(r.word("refund_amount"), "CNY"), at: timed(time.DateTime, r.text("gmt_refund_pay"))})
 }
 
 var alipayTransfers = map[string]state{
@@ -218,7 +216,7 @@ func alipayTransfer(r reply) pollFinding {
 	switch {
 	case code == "10000" && sub == "":
 		return settled(alipayTransfers, "status", status, pollFields{no: r.text("order_id"), paid: whole(r.word("trans_amount"), "CNY"),
-			why: r.text("fail_reason"), at: beijing(r.text("pay_date"))})
+			why: r.text("fail_reason"), at: timed(time.DateTime, r.text("pay_date"))})
 	case status != "":
 		return pollFinding{throttled: alipayThrottles(code, sub), why: "the answer contradicts itself: " + alipayWhy(code, sub) + " and status " + cut(status)}
 	case code == "40004" && sub == "ORDER_NOT_EXIST":
@@ -263,11 +261,11 @@ func stripeRefund(r reply) pollFinding {
 	case r.text("object") != "refund":
 		return unclearPoll("object is %.40q: want refund", r.text("object"))
 	}
-	return settled(stripeRefunds, "status", r.text("status"), pollFields{no: r.text("id"), paid: smallest(r.word("amount"), r.text("currency")), why: r.text("failure_reason")})
+	return settled(stripeRefunds, "status", r.text("status"), pollFields{no: r.text("id"), paid: smallest(r.word("amount"), r.text("currency")).rescaled(stripeDecimals), why: r.text("failure_reason")})
 }
 
 func adyenRefund(r reply) pollFinding {
-	t := pollFields{no: r.text("pspReference"), paid: smallest(r.word("amount", "value"), r.text("amount", "currency")), why: r.text("reason"), at: at(r.text("eventDate"))}
+	t := pollFields{no: r.text("pspReference"), paid: smallest(r.word("amount", "value"), r.text("amount", "currency")), why: r.text("reason"), at: timed(time.RFC3339, r.text("eventDate"))}
 	event, success := r.text("eventCode"), r.text("success")
 	if b, is := r.field("success").(bool); is {
 		success = map[bool]string{true: "true", false: "false"}[b]
@@ -298,5 +296,5 @@ func antomRefund(r reply) pollFinding {
 	}
 	return settled(antomRefunds,
 		"refundStatus", strings.ToUpper(r.text("refundStatus")),
-		pollFields{no: r.text("refundId"), paid: smallest(r.word("refundAmount", "value"), r.text("refundAmount", "currency")), at: at(cmp.Or(r.text("refundTime"), r.text("gmtRefundTime")))})
+		pollFields{no: r.text("refundId"), paid: smallest(r.word("refundAmount", "value"), r.text("refundAmount", "currency")), at: timed(time.RFC3339, cmp.Or(r.text("refundTime"), r.text("gmtRefundTime")))})
 }

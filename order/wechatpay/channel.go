@@ -179,19 +179,12 @@ func (c *Channel) about(o *order.Order, a *order.Answer) error {
 // of errors, too: what refuses a request before it reached WeChat Pay, with 429 or
 // 502, signs nothing, and can slow us down but not decide. Its word is for people.
 func unread(a order.Answer, err error) order.Answer {
-	if a.Result == bellman.Accepted {
-		a.Result = bellman.Refused
-	}
-	if a.Error != "" {
-		return a
-	}
-	a.Error = err.Error()
 	var said struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}
 	if json.Unmarshal(a.Body, &said) == nil && said.Code != "" {
-		a.Error += fmt.Sprintf("; it says %.40q, %.80q", said.Code, said.Message)
+		err = fmt.Errorf("%w; it says %.40q, %.80q", err, said.Code, said.Message)
 	}
-	return a
+	return exchange.Unread(a, err)
 }

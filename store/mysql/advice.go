@@ -7,6 +7,7 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // explained adds to an error of Open what the operator can do about it, if the server's answer
@@ -39,9 +40,9 @@ func explained(err error, o Options) error {
 	case 1040, 1203, 1226:
 		do = "the server has no connection left: raise its max_connections, or lower connections in the address of each node"
 	case 1193:
-		return &sqlstore.AddressError{Cause: fmt.Errorf("%w: a parameter of the address is neither bellman's (connections, shards) nor the driver's nor a variable of the server", err)}
+		return &store.AddressError{Cause: fmt.Errorf("%w: a parameter of the address is neither bellman's (connections, shards) nor the driver's nor a variable of the server", err)}
 	case 1231, 1232, 1238, 1064:
-		return &sqlstore.AddressError{Cause: fmt.Errorf("%w: a parameter of the address has a value that its variable cannot have", err)}
+		return &store.AddressError{Cause: fmt.Errorf("%w: a parameter of the address has a value that its variable cannot have", err)}
 	default:
 		return err
 	}

@@ -155,7 +155,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	}
 	config, err := parseURL(url)
 	if err != nil {
-		return nil, &sqlstore.AddressError{Cause: err}
+		return nil, &store.AddressError{Cause: err}
 	}
 	config.Timeout = cmp.Or(config.Timeout, dialTimeout)
 	config.Logger = &driver.NopLogger{} // the driver also returns what it would log

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // explained adds to an error of Open what the operator can do about it, if the server's answer
@@ -15,7 +16,7 @@ func explained(err error, o Options) error {
 	var server *pgconn.PgError
 	var wrong *pgconn.ParseConfigError
 	if errors.As(err, &wrong) {
-		return &sqlstore.AddressError{Cause: err} // pgx leaves the password out
+		return &store.AddressError{Cause: err} // pgx leaves the password out
 	}
 	if !errors.As(err, &server) {
 		return err
@@ -43,7 +44,7 @@ func explained(err error, o Options) error {
 	case "53300":
 		do = "the server has no connection left: raise its max_connections, or lower connections in the address of each node"
 	case "42704", "22023", "42602":
-		return &sqlstore.AddressError{Cause: fmt.Errorf("%w: a parameter of the address is neither bellman's (connections, shards) nor the driver's nor a setting of the server, or has no such value", err)}
+		return &store.AddressError{Cause: fmt.Errorf("%w: a parameter of the address is neither bellman's (connections, shards) nor the driver's nor a setting of the server, or has no such value", err)}
 	default:
 		return err
 	}

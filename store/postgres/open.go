@@ -99,7 +99,7 @@ func parseURL(url string) (*pgxpool.Config, error) {
 		return nil, err
 	}
 	if mode := config.ConnConfig.DefaultQueryExecMode; mode != pgx.QueryExecModeCacheStatement {
-		return nil, &sqlstore.AddressError{Cause: fmt.Errorf("default_query_exec_mode is %s: leave it out, for statements are prepared", mode)}
+		return nil, &store.AddressError{Cause: fmt.Errorf("default_query_exec_mode is %s: leave it out, for statements are prepared", mode)}
 	}
 	return config, nil
 }

@@ -48,13 +48,6 @@ type Address struct {
 	password, sentinelPassword string
 }
 
-// An AddressError says which part of an address is wrong.
-type AddressError struct{ Cause error }
-
-func (e *AddressError) Error() string { return e.Cause.Error() }
-
-func (e *AddressError) Unwrap() error { return e.Cause }
-
 const wantAddress = "want redis://USER:PASSWORD@HOST:6379/0, redis+sentinel://HOST:26379,HOST:26379/MASTER/0 or redis+cluster://HOST:6379,HOST:6379"
 
 // ParseAddress reads an address. No error has a password in it.

@@ -34,12 +34,12 @@ const doesNotStart = "bellman serve does not start until this is changed"
 func Examine(ctx context.Context, address string, o Options) ([]store.Finding, error) {
 	a, err := ParseAddress(address)
 	if err != nil {
-		return nil, &AddressError{err}
+		return nil, &store.AddressError{Cause: err}
 	}
 	s := &Store{prefix: "{" + a.Prefix + "}", log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 	o.ReadOnly = true // the settings are findings
 	if err := s.connect(a, o); err != nil {
-		return nil, &AddressError{err}
+		return nil, &store.AddressError{Cause: err}
 	}
 	found, err := examiner{s, a, 100 * time.Millisecond, 0.8}.all(ctx)
 	if err != nil {

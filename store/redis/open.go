@@ -65,14 +65,14 @@ var _ store.Store = (*Store)(nil)
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	a, err := ParseAddress(address)
 	if err != nil {
-		return nil, &AddressError{err}
+		return nil, &store.AddressError{Cause: err}
 	}
 	if o.Shards < 0 || o.Shards > 1<<15 {
 		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)
 	}
 	s := &Store{prefix: "{" + a.Prefix + "}", log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 	if err := s.connect(a, o); err != nil {
-		return nil, &AddressError{err}
+		return nil, &store.AddressError{Cause: err}
 	}
 	if err := s.begin(ctx, a, o); err != nil {
 		return nil, errors.Join(a.advice(err), s.Close())

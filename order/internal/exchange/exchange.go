@@ -89,3 +89,14 @@ func Header(h http.Header) map[string]string {
 	}
 	return lower
 }
+
+// Unread returns an answer that says nothing, because of err.
+func Unread(a order.Answer, err error) order.Answer {
+	if a.Result == bellman.Accepted {
+		a.Result = bellman.Refused
+	}
+	if a.Error == "" {
+		a.Error = err.Error()
+	}
+	return a
+}
