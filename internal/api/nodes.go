@@ -19,11 +19,11 @@ type Nodes interface {
 }
 
 func (a *API) registerNodes(h huma.API) {
-	register(partOf(h, a.nodes != nil, "this server knows of no nodes"), operation("list-nodes", http.MethodGet, "/v1/nodes", access.MayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
+	register(partOf(h, a.o.Nodes != nil, "this server knows of no nodes"), operation("list-nodes", http.MethodGet, "/v1/nodes", access.MayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
 }
 
 func (a *API) listNodes(ctx context.Context, _ *struct{ Caller }) (*answer[client.Nodes], error) {
-	nodes, unowned, err := a.nodes.Nodes(ctx)
+	nodes, unowned, err := a.o.Nodes.Nodes(ctx)
 	if err != nil {
 		return nil, a.fail(err)
 	}

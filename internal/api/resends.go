@@ -43,7 +43,7 @@ type either struct {
 }
 
 func (a *API) registerResends(h huma.API) {
-	p := partOf(h, a.resends != nil, "this server runs no bulk resends")
+	p := partOf(h, a.o.Resends != nil, "this server runs no bulk resends")
 	op := scoped(operation("start-resend", http.MethodPost, "/v1/resends", access.MayOperate, "Send many tasks again, as a durable job; or say how many that would be."))
 	op.DefaultStatus = http.StatusAccepted
 	register(p, op, a.startResend)
@@ -66,7 +66,7 @@ func (a *API) registerResends(h huma.API) {
 			Body *client.Because
 		}) (*answer[client.Resend], error) {
 			return a.onResend(ctx, &in.Caller, in.ID, func(ctx context.Context, id bellman.ID) (resend.Job, error) {
-				return a.resends.Cancel(ctx, id, in.by(given(in.Body).Reason))
+				return a.o.Resends.Cancel(ctx, id, in.by(given(in.Body).Reason))
 			})
 		})
 }
@@ -77,7 +77,7 @@ type ResendID struct {
 }
 
 func (a *API) resendJob(ctx context.Context, id bellman.ID) (resend.Job, error) {
-	return a.resends.Get(ctx, id)
+	return a.o.Resends.Get(ctx, id)
 }
 
 func (a *API) onResend(ctx context.Context, by *Caller, ref string, do func(context.Context, bellman.ID) (resend.Job, error)) (*answer[client.Resend], error) {
@@ -86,7 +86,7 @@ func (a *API) onResend(ctx context.Context, by *Caller, ref string, do func(cont
 		return nil, err
 	}
 	if by.limited() {
-		switch job, err := a.resends.Get(ctx, id); {
+		switch job, err := a.o.Resends.Get(ctx, id); {
 		case err != nil:
 			return nil, a.fail(missing(err, "bulk resend "+id.String()))
 		case !by.covers(&job.Filter):
@@ -120,13 +120,13 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		return nil, refused
 	}
 	if in.Body.DryRun {
-		count, err := a.resends.Count(ctx, which, 0, 0)
+		count, err := a.o.Resends.Count(ctx, which, 0, 0)
 		if err != nil {
 			return nil, a.fail(err)
 		}
 		return &either{http.StatusOK, resendCount(&count)}, nil
 	}
-	job, err := a.resends.Start(ctx, resend.Job{
+	job, err := a.o.Resends.Start(ctx, resend.Job{
 		Filter: which, Mode: engine.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason, From: in.from,
 	})
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 }
 
 func (a *API) listResends(ctx context.Context, in *struct{ Caller }) (*answer[client.Resends], error) {
-	jobs, err := a.resends.List(ctx, newestResends)
+	jobs, err := a.o.Resends.List(ctx, newestResends)
 	if err != nil {
 		return nil, a.fail(err)
 	}
