@@ -29,7 +29,7 @@ func (q *request) export() error {
 	if q.noQueue(w) {
 		return fail(http.StatusNotFound, "error.no_queue", "queue", w.Queue)
 	}
-	if err := q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", bounded("tasks?"+q.r.URL.RawQuery, 400))); err != nil {
+	if err := q.o.Record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", bounded("tasks?"+q.r.URL.RawQuery, 400))); err != nil {
 		return err
 	}
 	out := q.sheet("tasks-" + time.Now().UTC().Format("20060102-150405"))
@@ -39,9 +39,9 @@ func (q *request) export() error {
 	var before bellman.ID
 	for {
 		ask := min(readRows, maxExport-n)
-		tasks, next, err := q.reader.List(q.r.Context(), w.Filter, before, max(ask, 1))
+		tasks, next, err := q.o.Reader.List(q.r.Context(), w.Filter, before, max(ask, 1))
 		if err != nil {
-			q.log.Warn("console: an export was interrupted", "err", err)
+			q.o.Log.Warn("console: an export was interrupted", "err", err)
 			out.Write([]string{"# " + q.visitor.lang.say("export.failed")})
 			return nil
 		}
@@ -67,10 +67,10 @@ func (q *request) export() error {
 
 // noQueue reports whether the search names a queue that is neither configured nor has tasks.
 func (q *request) noQueue(w *wish) bool {
-	if w.Queue == "" || q.kinds == nil || q.kinds(w.Queue) != "" {
+	if w.Queue == "" || q.o.Kinds == nil || q.o.Kinds(w.Queue) != "" {
 		return false
 	}
-	tasks, next, err := q.reader.List(q.r.Context(), store.Filter{Queue: w.Queue}, bellman.ID{}, 1)
+	tasks, next, err := q.o.Reader.List(q.r.Context(), store.Filter{Queue: w.Queue}, bellman.ID{}, 1)
 	return err == nil && len(tasks) == 0 && next.IsZero()
 }
 

@@ -278,7 +278,7 @@ func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.
 		if w.Picky() || w.also != nil {
 			ask = s.rows
 		}
-		page, after, err := q.reader.List(q.r.Context(), w.Filter, before, ask)
+		page, after, err := q.o.Reader.List(q.r.Context(), w.Filter, before, ask)
 		if err != nil {
 			return nil, next, err
 		}
@@ -337,7 +337,7 @@ func (c *Console) to(t *bellman.Task) string {
 	if t.URL != "" || t.MerchantNo == "" {
 		return t.URL
 	}
-	return c.engine.Route(t).URL
+	return c.o.Engine.Route(t).URL
 }
 
 func (q *request) rows(tasks []*bellman.Task) []row {
@@ -353,7 +353,7 @@ func (q *request) rows(tasks []*bellman.Task) []row {
 			rows[i].To = q.to(t)
 		}
 		if t.State == bellman.Pending {
-			if target, pause := q.engine.Held(t); pause != nil {
+			if target, pause := q.o.Engine.Held(t); pause != nil {
 				rows[i].Held = target
 			}
 		}
@@ -410,10 +410,10 @@ func (q *request) taskList() error {
 			v.Back = next.Time()
 		}
 	}
-	v.Queues = q.queueNames()
+	v.Queues = q.o.Queues()
 	v.Strange = len(v.Queues) > 0 && w.Queue != "" && !slices.Contains(v.Queues, w.Queue)
-	if q.merchants != nil && w.MerchantNo != "" {
-		_, err := q.merchants.Get(q.r.Context(), w.MerchantNo)
+	if q.o.Merchants != nil && w.MerchantNo != "" {
+		_, err := q.o.Merchants.Get(q.r.Context(), w.MerchantNo)
 		v.Registered = err == nil
 	}
 	return q.render(status, "tasks", v)

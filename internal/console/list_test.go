@@ -58,7 +58,7 @@ func TestPagesThatSearchEndInTime(t *testing.T) {
 				f.add(t, &bellman.Task{Queue: "pay", URL: "https://m.example/n"}, time.Now().Add(time.Duration(i)*time.Second), log)
 			}
 			store := &slowReader{Store: f.Store, call: tt.call, row: tt.row}
-			q := &request{Console: &Console{reader: store}, r: (&http.Request{}).WithContext(t.Context())}
+			q := &request{Console: &Console{o: Options{Reader: store}}, r: (&http.Request{}).WithContext(t.Context())}
 			found, pages := 0, 0
 			for before := (bellman.ID{}); ; {
 				began := time.Now()

@@ -168,7 +168,7 @@ func (q *request) tasksOf(merchant, no string) (tasks []*bellman.Task, more bool
 	f := store.Filter{MerchantNo: merchant, OrderNo: no}
 	var before bellman.ID
 	for s := newSearch(); ; {
-		page, next, err := q.reader.List(q.r.Context(), f, before, orderTasks-len(tasks))
+		page, next, err := q.o.Reader.List(q.r.Context(), f, before, orderTasks-len(tasks))
 		if err != nil {
 			return nil, false, err
 		}
@@ -179,7 +179,7 @@ func (q *request) tasksOf(merchant, no string) (tasks []*bellman.Task, more bool
 		}
 		before = next
 	}
-	tasks, err = order.AddOwn(q.r.Context(), q.reader.List, tasks, func(*bellman.Task) bool { return true })
+	tasks, err = order.AddOwn(q.r.Context(), q.o.Reader.List, tasks, func(*bellman.Task) bool { return true })
 	return tasks, more, err
 }
 
@@ -282,7 +282,7 @@ func (q *request) addSteps(v *orderView, r *row) error {
 	if r.Attempts > 0 {
 		after := max(int(r.Attempts)-newestAttempts, 0)
 		v.More = v.More || after > 0
-		log, err := q.reader.Attempts(q.r.Context(), r.ID, after, newestAttempts)
+		log, err := q.o.Reader.Attempts(q.r.Context(), r.ID, after, newestAttempts)
 		if err != nil {
 			return err
 		}

@@ -52,8 +52,8 @@ func readOrderFilter(in url.Values) *orderFilter {
 
 // channelNames returns the channels of all queues, sorted.
 func (c *Console) channelNames() (names []string) {
-	for _, queue := range c.queueNames() {
-		if name := c.channels(queue); name != "" && !slices.Contains(names, name) {
+	for _, queue := range c.o.Queues() {
+		if name := c.o.Channels(queue); name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -69,7 +69,7 @@ func (q *request) listOrders(v *orderForm, in url.Values) error {
 	}
 	w, f := readWish(given), readOrderFilter(in)
 	v.Wish, v.Filter, v.Channels = w, f, q.channelNames()
-	w.also = func(t *bellman.Task) bool { return f.Takes(t, q.channels) }
+	w.also = func(t *bellman.Task) bool { return f.Takes(t, q.o.Channels) }
 	wrong := *w.wrong()
 	wrong.Fields = append(wrong.Fields, f.Wrong.Fields...)
 	v.view = q.view("page.orders")
@@ -113,7 +113,7 @@ func (q *request) orderRows(tasks []*bellman.Task) []row {
 	for i := range rows {
 		if rows[i].Order != nil {
 			rows[i].Ask, _ = order.ParseAsk(rows[i].Body) // the body was validated when the task was added
-			rows[i].Channel = resend.ChannelOf(rows[i].Task, q.channels)
+			rows[i].Channel = resend.ChannelOf(rows[i].Task, q.o.Channels)
 		}
 	}
 	return rows

@@ -35,7 +35,7 @@ func (q *request) showPicked(status int, in url.Values, v pickView) error {
 		if err != nil || len(tasks) == pageRows {
 			return fail(http.StatusNotFound, "error.no_page")
 		}
-		t, err := q.reader.Task(q.r.Context(), id)
+		t, err := q.o.Reader.Task(q.r.Context(), id)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (q *request) pickAction() error {
 		if err != nil || i == pageRows {
 			return fail(http.StatusNotFound, "error.no_page")
 		}
-		t, err := q.reader.Task(q.r.Context(), id)
+		t, err := q.o.Reader.Task(q.r.Context(), id)
 		if err == nil {
 			err = q.actOn(t, action, reason, when, zone, "batch/"+batch)
 		}

@@ -73,7 +73,7 @@ type newResendView struct {
 }
 
 func (q *request) resendList() error {
-	jobs, err := q.resends.List(q.r.Context(), newestResends)
+	jobs, err := q.o.Resends.List(q.r.Context(), newestResends)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (q *request) showResend(status int, form pauseForm) error {
 	if err != nil {
 		return err
 	}
-	found, err := q.resends.Get(q.r.Context(), id)
+	found, err := q.o.Resends.Get(q.r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	if further {
 		within = 0 // the longest time that counting may take
 	}
-	count, err := q.resends.Count(q.r.Context(), w.Pick, countedResends, within)
+	count, err := q.o.Resends.Count(q.r.Context(), w.Pick, countedResends, within)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (q *request) startResend() error {
 	case !reasoned(form.Reason):
 		err = errReason
 	default:
-		begun, err = q.resends.Start(q.r.Context(), resend.Job{
+		begun, err = q.o.Resends.Start(q.r.Context(), resend.Job{
 			Filter: w.Pick, Mode: engine.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason, From: q.visitor.From,
 		})
 	}
@@ -242,11 +242,11 @@ func (q *request) stopResend() error {
 	return q.end(ending{
 		below: "/resends/", done: "stop", show: q.showResend,
 		ended: func(id bellman.ID) (bool, error) {
-			j, err := q.resends.Get(q.r.Context(), id)
+			j, err := q.o.Resends.Get(q.r.Context(), id)
 			return j.State != resend.Running, err
 		},
 		do: func(id bellman.ID, by bellman.By) (bool, error) {
-			j, err := q.resends.Cancel(q.r.Context(), id, by)
+			j, err := q.o.Resends.Cancel(q.r.Context(), id, by)
 			return j.State == resend.Done, err
 		},
 	})
@@ -260,7 +260,7 @@ func (q *request) resendLive() error {
 	}
 	shown := q.r.URL.Query().Get("version")
 	return q.stream(livePace, func() (event, data string, err error) {
-		j, err := q.resends.Get(q.r.Context(), id)
+		j, err := q.o.Resends.Get(q.r.Context(), id)
 		now := job{j}.Version()
 		if err != nil || now == shown {
 			return "", "", err

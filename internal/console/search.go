@@ -45,11 +45,11 @@ func (q *request) search() error {
 	}
 	q.remember(text)
 	if id, err := bellman.ParseID(strings.ToLower(text)); err == nil {
-		if _, err := q.reader.Task(q.r.Context(), id); err == nil {
+		if _, err := q.o.Reader.Task(q.r.Context(), id); err == nil {
 			return q.goTo("/tasks/" + id.String())
 		}
-		if q.resends != nil {
-			if _, err := q.resends.Get(q.r.Context(), id); err == nil {
+		if q.o.Resends != nil {
+			if _, err := q.o.Resends.Get(q.r.Context(), id); err == nil {
 				return q.goTo("/resends/" + id.String())
 			}
 		}

@@ -96,7 +96,7 @@ func (c *Console) find(ctx context.Context, value string) (*session, *access.Key
 	if s == nil {
 		return nil, nil, nil
 	}
-	switch _, err := store.ReadDoc(ctx, c.records, endedKind, s.name()); {
+	switch _, err := store.ReadDoc(ctx, c.o.Records, endedKind, s.name()); {
 	case errors.Is(err, bellman.ErrNotFound):
 		return s, k, nil
 	case err != nil:
@@ -110,9 +110,9 @@ func (c *Console) signedBy(ctx context.Context, value string) (*session, *access
 	if value == "" {
 		return nil, nil
 	}
-	s := readSession(value, c.secret.Key(sessionPurpose))
-	if s == nil && c.secret.Refresh(ctx) {
-		s = readSession(value, c.secret.Key(sessionPurpose))
+	s := readSession(value, c.o.Secret.Key(sessionPurpose))
+	if s == nil && c.o.Secret.Refresh(ctx) {
+		s = readSession(value, c.o.Secret.Key(sessionPurpose))
 	}
 	if s == nil || s.over(time.Now()) {
 		return nil, nil
@@ -157,7 +157,7 @@ func (c *Console) readEnded(ctx context.Context) (map[string]time.Time, error) {
 	const page = 500
 	all := map[string]time.Time{}
 	for after := ""; ; {
-		docs, err := c.records.Docs(ctx, store.DocFilter{Kind: endedKind, After: after}, page)
+		docs, err := c.o.Records.Docs(ctx, store.DocFilter{Kind: endedKind, After: after}, page)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +194,7 @@ func (c *Console) end(ctx context.Context, value string) error {
 			b.Docs = append(b.Docs, store.Doc{Kind: endedKind, Name: name})
 		}
 	}
-	if err := c.records.Commit(ctx, b); err != nil {
+	if err := c.o.Records.Commit(ctx, b); err != nil {
 		return err
 	}
 	c.ended.forget()
@@ -225,7 +225,7 @@ func (c *Console) cookie(r *http.Request, name string) string {
 func (c *Console) cookieName(r *http.Request, name string) string {
 	switch name {
 	case sessionCookie, visitCookie, doneCookie:
-		if c.proxies.Secure(r) {
+		if c.o.Proxies.Secure(r) {
 			return "__Host-" + name
 		}
 	}
@@ -237,7 +237,7 @@ func (c *Console) cookieName(r *http.Request, name string) string {
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, name, value string, age time.Duration) {
 	k := &http.Cookie{
 		Name: c.cookieName(r, name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		MaxAge: int(age / time.Second), Secure: c.proxies.Secure(r),
+		MaxAge: int(age / time.Second), Secure: c.o.Proxies.Secure(r),
 	}
 	if value == "" {
 		k.MaxAge = -1

@@ -109,12 +109,12 @@ var typedNames = map[string]string{"field.merchant_no": "merchants", "field.acco
 // equal returns the newest tasks that have a text as their id, order number or key.
 func (q *request) equal(text string) (tasks []*bellman.Task, err error) {
 	if id, err := bellman.ParseID(strings.ToLower(text)); err == nil {
-		if t, err := q.reader.Task(q.r.Context(), id); err == nil {
+		if t, err := q.o.Reader.Task(q.r.Context(), id); err == nil {
 			return []*bellman.Task{t}, nil
 		}
 	}
 	for _, f := range []store.Filter{{OrderNo: text}, {Key: text}} {
-		found, _, err := q.reader.List(q.r.Context(), f, bellman.ID{}, typedRows)
+		found, _, err := q.o.Reader.List(q.r.Context(), f, bellman.ID{}, typedRows)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func join(texts ...string) string {
 // endpointNames returns the endpoints of all nodes. Searches within a short time share one reading.
 func (c *Console) endpointNames(ctx context.Context) ([]string, error) {
 	return c.endpoints.get(ctx, namesAge, func(ctx context.Context) (names []string, err error) {
-		all, err := c.engine.Figures(ctx, figures.Ask{Endpoints: true})
+		all, err := c.o.Engine.Figures(ctx, figures.Ask{Endpoints: true})
 		for i := range all.Endpoints {
 			names = append(names, all.Endpoints[i].Endpoint)
 		}
