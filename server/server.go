@@ -247,7 +247,7 @@ func Open(o Options) (_ *Server, err error) {
 	s.metrics.Watch(s.sources())
 	ready := front{s.engine, s, &probe{store: s.store, secrets: []secrets{s.merchants, s.accounts}, log: s.log}}
 	s.attention = attention.New(attention.Options{
-		Engine: s.engine, Store: s.store, Alarms: s.alarms, Nodes: s.engine, Reconciliations: s.reconciles, Credentials: s.credentials.all,
+		Engine: s.engine, Store: s.store, Alarms: s.alarms, Nodes: s.engine.Nodes, Reconciliations: s.reconciles, Credentials: s.credentials.all,
 		Sources: s.sourceInfos, Queues: s.queueNames, Kind: s.kind,
 	})
 	s.api, err = api.New(api.Options{
@@ -263,7 +263,7 @@ func Open(o Options) (_ *Server, err error) {
 		Notices:   s.notices,
 		PublicURL: c.PublicURL,
 		Proxies:   c.TrustedProxies,
-		Nodes:     s.engine,
+		Nodes:     s.engine.Nodes,
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
 		Kinds:     s.kind,

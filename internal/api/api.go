@@ -18,6 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -88,11 +89,13 @@ type Backuper interface {
 type Options struct {
 	Engine  Engine
 	Reader  Reader
-	Resends Resends // nil: bulk resends are answered with 501
+	Resends resend.Desk // nil: bulk resends are answered with 501
 
 	Reconciliations Reconciliations // nil: reconciliations are answered with 501
 
-	Nodes Nodes // nil: the list of nodes is answered with 501
+	// Nodes returns the nodes that share the store, by name, and the shards without an owner. nil: the list
+	// of nodes is answered with 501.
+	Nodes func(context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
 
 	Merchants merchant.Desk // nil: merchants are answered with 501
 	Accounts  account.Desk  // nil: accounts are answered with 501

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,23 +14,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 )
-
-// Resends runs bulk resends as durable jobs. Its errors are those of an [Engine].
-type Resends interface {
-	// Count returns what a job with this filter would touch, up to limit tasks; 0: as many as Count ever
-	// counts.
-	Count(ctx context.Context, f resend.Pick, limit int, within time.Duration) (resend.Count, error)
-
-	// Start creates a durable job with in's Filter, Mode, Rate, Who and Reason. The default mode is once; the
-	// rate has a default too.
-	Start(ctx context.Context, in resend.Job) (resend.Job, error)
-
-	Get(ctx context.Context, id bellman.ID) (resend.Job, error)
-	List(ctx context.Context, limit int) ([]resend.Job, error) // the newest first
-
-	// Cancel ends a job. A job that has ended is returned unchanged.
-	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (resend.Job, error)
-}
 
 // newestResends is the number of bulk resends in a list.
 const newestResends = 50

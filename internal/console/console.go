@@ -13,12 +13,14 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -41,7 +43,7 @@ type Options struct {
 	Reconciliations Reconciliations // nil: they are not available
 
 	// Resends runs bulk resends. nil: they are not available.
-	Resends Resends
+	Resends resend.Desk
 
 	// Links makes links for merchants. nil: they are not available. Tells reports whether a task notifies
 	// the merchant that it names, so that the merchant's links may show it; tasks for internal receivers do
@@ -82,8 +84,8 @@ type Options struct {
 	// Queues returns the configured queues, for lists to choose from. nil: none.
 	Queues func() []string
 
-	// Nodes describes the nodes that share the store. nil: unknown.
-	Nodes Nodes
+	// Nodes returns the nodes that share the store, by name, and the shards without an owner. nil: unknown.
+	Nodes func(context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
 
 	// Keys are the keys to sign in with. Without keys everybody may do everything: then listen on a
 	// loopback address only.

@@ -234,7 +234,7 @@ func (q *request) nodePage() error {
 	v := &nodesView{view: q.view("page.nodes"), Known: q.o.Nodes != nil}
 	if q.o.Nodes != nil {
 		var err error
-		if v.Nodes, v.Unowned, err = q.o.Nodes.Nodes(q.r.Context()); err != nil {
+		if v.Nodes, v.Unowned, err = q.o.Nodes(q.r.Context()); err != nil {
 			return err
 		}
 	}

@@ -189,7 +189,7 @@ func (c *Console) figures(ctx context.Context) (*snapshot, error) {
 			}
 		}
 		if c.o.Nodes != nil {
-			if f.Nodes, _, err = c.o.Nodes.Nodes(ctx); err != nil {
+			if f.Nodes, _, err = c.o.Nodes(ctx); err != nil {
 				return nil, err
 			}
 		}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -15,22 +14,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 )
-
-// Resends runs bulk resends as durable jobs. Its errors are those of an [Engine].
-type Resends interface {
-	// Count counts what a job with this filter would affect: up to limit tasks, and what it finds within
-	// the given time. Zero: the longest time that counting may take.
-	Count(ctx context.Context, f resend.Pick, limit int, within time.Duration) (resend.Count, error)
-
-	// Start starts a durable job from in's Filter, Mode, Rate, Who and Reason. Rate 0 is the default.
-	Start(ctx context.Context, in resend.Job) (resend.Job, error)
-
-	Get(ctx context.Context, id bellman.ID) (resend.Job, error)
-	List(ctx context.Context, limit int) ([]resend.Job, error) // newest first
-
-	// Cancel ends a job. A job that has ended is returned unchanged.
-	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (resend.Job, error)
-}
 
 // Limits of what a page counts before it is shown, and of the longer count that it offers.
 const (
