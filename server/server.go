@@ -159,14 +159,13 @@ func Open(o Options) (_ *Server, err error) {
 	if s.store, err = OpenStore(ctx, c.Store, StoreOptions{Existing: o.NoMigrate, Logger: s.log}); err != nil {
 		return nil, err
 	}
-	if err := s.unmoved(ctx); err != nil {
+	if err := s.refuseMoved(ctx); err != nil {
 		return nil, err
 	}
 	kind, err := config.ParseStore(c.Store)
 	if err != nil {
 		return nil, &ConfigError{fmt.Errorf("store: %w", err)}
 	}
-	keep := c.RetentionIn(kind.Kind)
 	queues, noticed, err := s.configure(c)
 	if err != nil {
 		return nil, &ConfigError{err}
@@ -193,8 +192,7 @@ func Open(o Options) (_ *Server, err error) {
 	var hint func(context.Context, string, engine.Hint)
 	var ask func(context.Context, string, figures.Ask) (engine.Report, error)
 	if !store.UseOf(s.store).Exclusive {
-		take := func(h engine.Hint) { s.hinted(h) } // the engine is set before the first hint
-		s.peers = newPeers(s.secret, addr, take, s.log)
+		s.peers = newPeers(s.secret, addr, s.hinted, s.log) // the engine is set before the first hint
 		s.peers.report = func(ctx context.Context, ask figures.Ask) engine.Report { return s.engine.Report(ctx, ask) }
 		hint, ask = s.peers.tell, s.peers.ask
 	}
@@ -211,8 +209,8 @@ func Open(o Options) (_ *Server, err error) {
 		Tracer:      s.tracer(),
 		MaxInFlight: c.Pool.Ceiling,
 		PoolFloor:   c.Pool.Floor,
-		Flow:        engine.Flow{High: c.Flow.High, Low: c.Flow.Low, Heap: c.Flow.Heap},
-		Retention:   engine.Retention{Succeeded: keep.Succeeded, Failed: keep.Failed, Cancelled: keep.Cancelled},
+		Flow:        engine.Flow(c.Flow),
+		Retention:   engine.Retention(c.RetentionIn(kind.Kind)),
 		StopTimeout: c.StopTimeout,
 		Schedules:   &s.schedules,
 		Spare:       s.client.Spare,
