@@ -22,7 +22,7 @@ const (
 // export streams the tasks of the search as CSV. A last row says if there are more, or if the time was
 // over.
 func (q *request) export() error {
-	w := readWish(q.r.URL.Query())
+	w := readTaskFilter(q.r.URL.Query())
 	if err := w.wrong().Err(); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (q *request) export() error {
 }
 
 // noQueue reports whether the search names a queue that is neither configured nor has tasks.
-func (q *request) noQueue(w *wish) bool {
+func (q *request) noQueue(w *taskFilter) bool {
 	if w.Queue == "" || q.o.Kinds == nil || q.o.Kinds(w.Queue) != "" {
 		return false
 	}

@@ -62,7 +62,7 @@ func TestPagesThatSearchEndInTime(t *testing.T) {
 			found, pages := 0, 0
 			for before := (bellman.ID{}); ; {
 				began := time.Now()
-				tasks, next, err := q.read(&wish{Pick: resend.Pick{Result: &timeout}}, before, pageRows)
+				tasks, next, err := q.read(&taskFilter{Pick: resend.Pick{Result: &timeout}}, before, pageRows)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -127,7 +127,7 @@ func TestListGoesOn(t *testing.T) {
 
 // Numbers that were pasted with blanks around them are those without.
 func TestBlanksAroundWhatIsLookedFor(t *testing.T) {
-	w := readWish(url.Values{"merchant_no": {" M1001"}, "order_no": {"O-1\t"}, "status": {" 500 "}, "from": {" 2026-11-20 15:04 "}})
+	w := readTaskFilter(url.Values{"merchant_no": {" M1001"}, "order_no": {"O-1\t"}, "status": {" 500 "}, "from": {" 2026-11-20 15:04 "}})
 	if w.MerchantNo != "M1001" || w.OrderNo != "O-1" || w.Status != 500 || w.CreatedFrom.IsZero() || len(w.Wrong.Fields) > 0 {
 		t.Errorf("%+v, wrong: %v", w.Pick, w.Wrong.Fields)
 	}

@@ -48,7 +48,7 @@ func (q *request) beginningWith(text string) (*begun, error) {
 	if hostOf(text) != "" { // the list of tasks searches for hosts, for as long as a page may take
 		return b, nil
 	}
-	tasks, back, err := q.newestWith(text, 2*foundRows, newSearch())
+	tasks, back, err := q.newestWith(text, 2*foundRows, newSearch(searchTime))
 	b.Rows, b.Back = q.rows(tasks), back
 	return b, err
 }

@@ -42,13 +42,13 @@ type resendView struct {
 // A newResendView is the preview of a bulk resend with the form that starts it.
 type newResendView struct {
 	*view
-	Wish   *wish
-	Filter []asked
-	Count  resend.Count
-	Hidden []field // the filter, as hidden fields of the form
-	Mode   string
-	Rate   string
-	Long   time.Duration // duration at this rate; 0: unknown
+	TaskFilter *taskFilter
+	Filter     []asked
+	Count      resend.Count
+	Hidden     []field // the filter, as hidden fields of the form
+	Mode       string
+	Rate       string
+	Long       time.Duration // duration at this rate; 0: unknown
 
 	// Further is the address of a page that counts longer; empty: the count is complete.
 	Further string
@@ -79,13 +79,13 @@ func (q *request) showResend(status int, form pauseForm) error {
 		return err
 	}
 	v := &resendView{view: q.view("page.resend"), Job: job{found}, pauseForm: form}
-	w := wishOf(&found.Filter)
+	w := taskFilterOf(&found.Filter)
 	v.Filter, v.Tasks = q.fields(w), w.Address("/tasks")
 	return q.render(status, "resend", v)
 }
 
-// wishOf returns the search form's input for a filter.
-func wishOf(f *resend.Pick) *wish {
+// taskFilterOf returns the search form's input for a filter.
+func taskFilterOf(f *resend.Pick) *taskFilter {
 	in := map[string][]string{}
 	set := func(name, value string) {
 		if value != "" {
@@ -114,7 +114,7 @@ func wishOf(f *resend.Pick) *wish {
 	if !f.CreatedTo.IsZero() {
 		set("to", f.CreatedTo.UTC().Format(time.RFC3339Nano))
 	}
-	return readWish(in)
+	return readTaskFilter(in)
 }
 
 // An asked field is one condition of a search: the name of its text, and the wanted value.
@@ -124,8 +124,8 @@ type asked struct {
 }
 
 // fields returns the conditions of a search.
-func (q *request) fields(w *wish) (all []asked) {
-	for _, name := range wishes {
+func (q *request) fields(w *taskFilter) (all []asked) {
+	for _, name := range taskFields {
 		value := w.Get(name)
 		if value == "" || name == "zone" {
 			continue
@@ -147,10 +147,10 @@ func (q *request) fields(w *wish) (all []asked) {
 // newResend shows the preview of a bulk resend.
 func (q *request) newResend() error {
 	in := q.r.URL.Query()
-	return q.showNewResend(http.StatusOK, readWish(in), in.Get("mode"), in.Get("rate"), pauseForm{})
+	return q.showNewResend(http.StatusOK, readTaskFilter(in), in.Get("mode"), in.Get("rate"), pauseForm{})
 }
 
-func (q *request) showNewResend(status int, w *wish, mode, rate string, form pauseForm) error {
+func (q *request) showNewResend(status int, w *taskFilter, mode, rate string, form pauseForm) error {
 	if err := w.wrong().Err(); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	if err != nil {
 		return err
 	}
-	v := &newResendView{view: q.view("page.newresend"), Wish: w, Filter: q.fields(w), Count: count, Mode: mode, Rate: rate, pauseForm: form}
+	v := &newResendView{view: q.view("page.newresend"), TaskFilter: w, Filter: q.fields(w), Count: count, Mode: mode, Rate: rate, pauseForm: form}
 	if v.Rate == "" {
 		v.Rate = "50"
 	}
@@ -173,7 +173,7 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	if count.More && count.Tasks < countedResends && !further {
 		v.Further = w.Address("/resends/new") + "&" + url.Values{"mode": {v.Mode}, "rate": {v.Rate}, "count": {"further"}}.Encode()
 	}
-	for _, name := range wishes {
+	for _, name := range taskFields {
 		if value := w.Get(name); value != "" {
 			v.Hidden = append(v.Hidden, field{name, value})
 		}
@@ -194,7 +194,7 @@ func parseRate(text string) (perSecond float64, ok bool) {
 // startResend starts a bulk resend.
 func (q *request) startResend() error {
 	in := q.r.PostForm
-	w := readWish(in)
+	w := readTaskFilter(in)
 	form := pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}
 	rate, good := parseRate(in.Get("rate"))
 	err := w.wrong().Err()

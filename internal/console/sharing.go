@@ -147,7 +147,7 @@ func (q *request) fillShared(v *sharedView, l *sharelink.Link) error {
 	if err != nil {
 		before = bellman.ID{}
 	}
-	for s := newSearch(); ; {
+	for s := newSearch(searchTime); ; {
 		tasks, next, err := q.o.Reader.List(q.r.Context(), f, before, sharedRows)
 		if err != nil {
 			return err

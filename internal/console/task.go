@@ -353,7 +353,7 @@ func (q *request) taskAction() error {
 	if action == "complete" {
 		how = outcome
 	}
-	wrong := q.actOn(t, action, reason, how, zone, "")
+	wrong := q.actOn(t, action, how, zone, q.by(reason))
 	if wrong == nil {
 		return q.goDone("/tasks/"+t.ID.String(), action)
 	}
@@ -429,10 +429,9 @@ func (q *request) wrong(err error) (status int, text string) {
 }
 
 // actOn performs an action on a task. how is the time of the next attempt in the given zone, or the
-// outcome; job is the batch that the action belongs to, or empty.
-func (q *request) actOn(t *bellman.Task, action, reason, how, zone, job string) error {
-	ctx, by := q.r.Context(), q.by(reason)
-	by.Job = job
+// outcome.
+func (q *request) actOn(t *bellman.Task, action, how, zone string, by bellman.By) error {
+	ctx, reason := q.r.Context(), by.Reason
 	if action == "complete" {
 		return q.complete(t.ID, how, by)
 	}

@@ -58,7 +58,7 @@ func (q *request) searchTyped() error {
 		for _, recent := range v.Recent {
 			v.add("recent", find{recent, "", query("/search", "q", recent)})
 		}
-	case len(text) <= maxWish:
+	case len(text) <= maxFilter:
 		if err := q.typed(v, text); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (q *request) typed(v *typedView, text string) error {
 	if len(tasks) > 0 || len(text) < leastTyped || hostOf(text) != "" {
 		return nil
 	}
-	tasks, _, err = q.newestWith(text, typedRows, newSearchFor(typedTime))
+	tasks, _, err = q.newestWith(text, typedRows, newSearch(typedTime))
 	q.addTasks(v, tasks)
 	return err
 }
