@@ -372,10 +372,7 @@ func (a *API) testMerchant(ctx context.Context, in *struct {
 	MerchantNo
 	Body *client.TestMerchant
 }) (*stated[client.Task], error) {
-	asked := client.TestMerchant{}
-	if in.Body != nil {
-		asked = *in.Body
-	}
+	asked := given(in.Body)
 	no := in.MerchantNo.MerchantNo
 	if refused := in.checkMerchant(no, asked.Queue == ""); refused != nil {
 		return nil, refused

@@ -18,12 +18,6 @@ import (
 // newestResends is the number of bulk resends in a list.
 const newestResends = 50
 
-// either is an answer whose form depends on the request.
-type either struct {
-	Status int
-	Body   any
-}
-
 func (a *API) registerResends(h huma.API) {
 	p := partOf(h, a.o.Resends != nil, "this server runs no bulk resends")
 	op := scoped(operation("start-resend", http.MethodPost, "/v1/resends", access.MayOperate, "Send many tasks again, as a durable job; or say how many that would be."))
@@ -39,7 +33,7 @@ func (a *API) registerResends(h huma.API) {
 			Caller
 			ResendID
 		}) (*answer[client.Resend], error) {
-			return a.onResend(ctx, &in.Caller, in.ID, a.resendJob)
+			return a.onResend(ctx, &in.Caller, in.ID, a.o.Resends.Get)
 		})
 	register(p, scoped(operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", access.MayOperate, "End a bulk resend. What was sent again stays so.")),
 		func(ctx context.Context, in *struct {
@@ -56,10 +50,6 @@ func (a *API) registerResends(h huma.API) {
 // A ResendID is the id of a bulk resend in a path.
 type ResendID struct {
 	ID string `path:"id" format:"uuid" doc:"The bulk resend's id."`
-}
-
-func (a *API) resendJob(ctx context.Context, id bellman.ID) (resend.Job, error) {
-	return a.o.Resends.Get(ctx, id)
 }
 
 func (a *API) onResend(ctx context.Context, by *Caller, ref string, do func(context.Context, bellman.ID) (resend.Job, error)) (*answer[client.Resend], error) {
@@ -85,7 +75,7 @@ func (a *API) onResend(ctx context.Context, by *Caller, ref string, do func(cont
 func (a *API) startResend(ctx context.Context, in *struct {
 	Caller
 	Body client.BulkResend
-}) (*either, error) {
+}) (*stated[any], error) {
 	if refused := in.narrow(&in.Body.Filter); refused != nil {
 		return nil, refused
 	}
@@ -106,7 +96,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		if err != nil {
 			return nil, a.fail(err)
 		}
-		return &either{http.StatusOK, resendCount(&count)}, nil
+		return &stated[any]{http.StatusOK, resendCount(&count)}, nil
 	}
 	job, err := a.o.Resends.Start(ctx, resend.Job{
 		Filter: which, Mode: engine.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason, From: in.from,
@@ -114,7 +104,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, a.fail(err)
 	}
-	return &either{http.StatusAccepted, resendJSON(&job)}, nil
+	return &stated[any]{http.StatusAccepted, resendJSON(&job)}, nil
 }
 
 func (a *API) listResends(ctx context.Context, in *struct{ Caller }) (*answer[client.Resends], error) {
