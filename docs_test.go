@@ -239,6 +239,13 @@ func TestOperationsNamesWhatExists(t *testing.T) {
 		}
 		logged = messages
 	}
+	for page, text := range pages(t) {
+		for _, m := range regexp.MustCompile("`([a-z]+(?:[,:;]? [a-z]+){3,})`").FindAllStringSubmatch(text, -1) {
+			if !strings.HasPrefix(m[1], "bellman ") && !strings.Contains(all, m[1]) {
+				t.Errorf("%s names the message %q, which does not exist", page, m[1])
+			}
+		}
+	}
 }
 
 // The code blocks of the Chinese pages are those of the English ones, except for comments, reasons,

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 )
 
 // maxEvent bounds one line of the stream: a task and an attempt.
@@ -20,11 +19,7 @@ const maxEvent = 1 << 20
 // misses events, and earlier changes are not repeated: read the tasks to learn of them.
 func (c *Client) Events(ctx context.Context, queue string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		q := url.Values{}
-		if queue != "" {
-			q.Set("queue", queue)
-		}
-		resp, err := c.send(ctx, http.MethodGet, "/v1/events", q, nil)
+		resp, err := c.send(ctx, http.MethodGet, "/v1/events", search(map[string]string{"queue": queue}, 0), nil)
 		if err != nil {
 			yield(Event{}, err)
 			return

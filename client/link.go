@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"net/url"
 )
 
 // A MakeLink requests a link that shows a merchant's notices to everybody who has it.
@@ -41,11 +40,7 @@ func (c *Client) MakeLink(ctx context.Context, in MakeLink) (*Link, error) {
 
 // Links reads the newest 200 links: of a merchant, or of all if the number is empty.
 func (c *Client) Links(ctx context.Context, merchantNo string) ([]Link, error) {
-	q := url.Values{}
-	if merchantNo != "" {
-		q.Set("merchant_no", merchantNo)
-	}
-	l, err := one[Links](ctx, c, http.MethodGet, "/v1/links", q, nil)
+	l, err := one[Links](ctx, c, http.MethodGet, "/v1/links", search(map[string]string{"merchant_no": merchantNo}, 0), nil)
 	if err != nil {
 		return nil, err
 	}

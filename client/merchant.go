@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -208,12 +209,9 @@ type MerchantSearch struct {
 
 // Merchants reads a page of merchants, ordered by name if the search has one, otherwise by number.
 func (c *Client) Merchants(ctx context.Context, s MerchantSearch) (*MerchantPage, error) {
-	q := search(map[string]string{"merchant_no": s.MerchantNo, "name": s.Name, "cursor": s.Cursor}, s.Limit)
+	q := search(map[string]string{"merchant_no": s.MerchantNo, "name": s.Name, "state": s.State, "cursor": s.Cursor}, s.Limit)
 	if s.Paused {
 		q.Set("paused", "true")
-	}
-	if s.State != "" {
-		q.Set("state", s.State)
 	}
 	path := "/v1/merchants"
 	if s.Sealed {
@@ -227,9 +225,7 @@ func (c *Client) Merchants(ctx context.Context, s MerchantSearch) (*MerchantPage
 func (c *Client) AllMerchants(ctx context.Context, s MerchantSearch) iter.Seq2[Merchant, error] {
 	return pages(func(cursor string) ([]Merchant, string, error) {
 		page := s
-		if cursor != "" {
-			page.Cursor = cursor
-		}
+		page.Cursor = cmp.Or(cursor, s.Cursor)
 		p, err := c.Merchants(ctx, page)
 		if err != nil {
 			return nil, "", err

@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"strconv"
 )
 
 // A Notice is what a payment channel told by itself, and what became of it.
@@ -50,15 +48,9 @@ type NoticeFilter struct {
 
 // ListNotices reads a page of the notices that payment channels sent, the newest first.
 func (c *Client) ListNotices(ctx context.Context, f NoticeFilter) (*Notices, error) {
-	query := url.Values{}
-	for name, value := range map[string]string{"queue": f.Queue, "merchant_no": f.MerchantNo, "order_no": f.OrderNo, "result": f.Result, "cursor": f.Cursor} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	if f.Limit > 0 {
-		query.Set("limit", strconv.Itoa(f.Limit))
-	}
+	query := search(map[string]string{
+		"queue": f.Queue, "merchant_no": f.MerchantNo, "order_no": f.OrderNo, "result": f.Result, "cursor": f.Cursor,
+	}, max(f.Limit, 0))
 	return one[Notices](ctx, c, http.MethodGet, "/v1/notices", query, nil)
 }
 

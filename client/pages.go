@@ -4,15 +4,20 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"strconv"
 )
 
 // List reads one page of the tasks that match f, the newest first: up to limit tasks (1 to 200; 0:
 // 50) from cursor (NextCursor of a page; empty: the newest).
 func (c *Client) List(ctx context.Context, f Filter, limit int, cursor string) (*TaskPage, error) {
-	q := f.values()
-	paging(q, limit, cursor)
+	q := search(map[string]string{
+		"queue": f.Queue, "state": f.State, "merchant_no": f.MerchantNo, "order_no": f.OrderNo, "key": f.Key,
+		"event": f.Event, "url_host": f.URLHost, "created_from": f.CreatedFrom.String(), "created_to": f.CreatedTo.String(),
+		"kind": f.Kind, "result": f.Result, "cursor": cursor,
+	}, limit)
+	if f.Status != 0 {
+		q.Set("status", strconv.Itoa(f.Status))
+	}
 	return one[TaskPage](ctx, c, http.MethodGet, "/v1/tasks", q, nil)
 }
 
@@ -32,9 +37,7 @@ func (c *Client) Tasks(ctx context.Context, f Filter) iter.Seq2[Task, error] {
 // zero Audit and ends.
 func (c *Client) Audits(ctx context.Context) iter.Seq2[Audit, error] {
 	return pages(func(cursor string) ([]Audit, string, error) {
-		q := url.Values{}
-		paging(q, 200, cursor)
-		p, err := one[AuditPage](ctx, c, http.MethodGet, "/v1/audit", q, nil)
+		p, err := one[AuditPage](ctx, c, http.MethodGet, "/v1/audit", search(map[string]string{"cursor": cursor}, 200), nil)
 		if err != nil {
 			return nil, "", err
 		}
@@ -61,31 +64,4 @@ func pages[T any](read func(cursor string) ([]T, string, error)) iter.Seq2[T, er
 			cursor = next
 		}
 	}
-}
-
-func paging(q url.Values, limit int, cursor string) {
-	if limit != 0 {
-		q.Set("limit", strconv.Itoa(limit))
-	}
-	if cursor != "" {
-		q.Set("cursor", cursor)
-	}
-}
-
-// values is the filter as the query of GET /v1/tasks.
-func (f *Filter) values() url.Values {
-	q := url.Values{}
-	for name, value := range map[string]string{
-		"queue": f.Queue, "state": f.State, "merchant_no": f.MerchantNo, "order_no": f.OrderNo, "key": f.Key,
-		"event": f.Event, "url_host": f.URLHost, "created_from": f.CreatedFrom.String(), "created_to": f.CreatedTo.String(),
-		"kind": f.Kind, "result": f.Result,
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if f.Status != 0 {
-		q.Set("status", strconv.Itoa(f.Status))
-	}
-	return q
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -182,24 +181,4 @@ func (s accounts) Rotate(ctx context.Context, name string, in client.RotateAccou
 		return client.Account{}, err
 	}
 	return s.shown(ctx, &a, false)
-}
-
-// reseal seals the secrets of merchants and accounts again.
-func (s *Server) reseal(ctx context.Context, by bellman.By) (done client.MerchantReseal, err error) {
-	for _, reseal := range []func(context.Context, bellman.By) (registry.Resealed, error){s.merchants.Reseal, s.accounts.Reseal} {
-		more, err := reseal(ctx, by)
-		done.Examined += more.Examined
-		done.Resealed += more.Resealed
-		done.Unreadable += more.Unreadable
-		if done.FirstError == "" {
-			done.FirstError = more.FirstError
-		}
-		if errors.Is(err, registry.ErrNoMaster) {
-			err = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "master_key", Problem: err.Error()}}}
-		}
-		if err != nil {
-			return done, err
-		}
-	}
-	return done, nil
 }

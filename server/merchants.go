@@ -396,8 +396,23 @@ func (s merchants) Rotate(ctx context.Context, no, secret string, overlap time.D
 }
 
 // Reseal seals the secrets of merchants and accounts again.
-func (s merchants) Reseal(ctx context.Context, by bellman.By) (client.MerchantReseal, error) {
-	return s.reseal(ctx, by)
+func (s merchants) Reseal(ctx context.Context, by bellman.By) (done client.MerchantReseal, err error) {
+	for _, reseal := range []func(context.Context, bellman.By) (registry.Resealed, error){s.Registry.Reseal, s.accounts.Reseal} {
+		more, err := reseal(ctx, by)
+		done.Examined += more.Examined
+		done.Resealed += more.Resealed
+		done.Unreadable += more.Unreadable
+		if done.FirstError == "" {
+			done.FirstError = more.FirstError
+		}
+		if errors.Is(err, registry.ErrNoMaster) {
+			err = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "master_key", Problem: err.Error()}}}
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 func (s merchants) Pause(ctx context.Context, no string, by bellman.By) error {

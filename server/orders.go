@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -181,6 +182,14 @@ func (s *Server) alipay(q *config.Queue) alipay.Options {
 		AppCertificate: c.AppCertificate, RootCertificates: c.RootCertificates,
 		AppAuthToken: c.AuthToken, SellerID: c.SellerID, Downloads: s.client.Guarded(), GatewayURL: c.URL, Transport: s.transport(q),
 	}
+}
+
+// provider returns the options of a queue whose channel is one of gateway.Providers.
+func (s *Server) provider(q *config.Queue) gateway.ProviderOptions {
+	o := q.Order.Channel.Provider
+	o.BaseURL, o.Transport = q.Order.Channel.URL, s.transport(q)
+	o.NoticePath = cmp.Or(o.NoticePath, "/notices/"+url.PathEscape(q.Name))
+	return o
 }
 
 // aboutOf returns the expression for the number that an answer is about; nil: there is none.

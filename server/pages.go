@@ -22,7 +22,7 @@ func (s *Server) console(c *config.Config, engine front) (*console.Console, erro
 		Kinds:     s.kind,
 		Queues:    s.queueNames,
 		Channels:  s.channelKind,
-		Nodes:     s.engine,
+		Nodes:     s.engine.Nodes,
 		Intake:    s.engine.Intake,
 		Sources:   s.sourceInfos,
 		Attention: s.attention,

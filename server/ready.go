@@ -86,14 +86,14 @@ func (p *probe) ask(ctx context.Context) error {
 		case registry.IsMissingMaster(err) && !registry.IsMissingMaster(p.last):
 			p.log.Error("stored secrets cannot be opened", "err", err)
 		}
-		p.last, p.at = told(err), time.Now()
+		p.last, p.at = withoutDetails(err), time.Now()
 	}
 	return p.last
 }
 
-// told removes the details of a database error, such as addresses and names, for callers without a
-// key. The log has them.
-func told(err error) error {
+// withoutDetails returns a database error without addresses and names, for callers without a key. The
+// log has them.
+func withoutDetails(err error) error {
 	var why syscall.Errno
 	switch {
 	case !errors.Is(err, bellman.ErrUnreachable):

@@ -159,14 +159,13 @@ func Open(o Options) (_ *Server, err error) {
 	if s.store, err = OpenStore(ctx, c.Store, StoreOptions{Existing: o.NoMigrate, Logger: s.log}); err != nil {
 		return nil, err
 	}
-	if err := s.unmoved(ctx); err != nil {
+	if err := s.refuseMoved(ctx); err != nil {
 		return nil, err
 	}
 	kind, err := config.ParseStore(c.Store)
 	if err != nil {
 		return nil, &ConfigError{fmt.Errorf("store: %w", err)}
 	}
-	keep := c.RetentionIn(kind.Kind)
 	queues, noticed, err := s.configure(c)
 	if err != nil {
 		return nil, &ConfigError{err}
@@ -175,7 +174,7 @@ func Open(o Options) (_ *Server, err error) {
 	s.credentials.set(queues, c.Keys)
 	s.credentials.add(s.expiring)
 	s.notices.set(noticed)
-	s.notices.kept = keep.Succeeded
+	s.notices.kept = c.RetentionIn(kind.Kind).Succeeded
 	if err := c.Warnings(); err != nil {
 		s.log.Warn("a setting has no effect, or not all of it", "err", err)
 	}
@@ -194,8 +193,7 @@ func Open(o Options) (_ *Server, err error) {
 	var hint func(context.Context, string, engine.Hint)
 	var ask func(context.Context, string, figures.Ask) (engine.Report, error)
 	if !store.UseOf(s.store).Exclusive {
-		take := func(h engine.Hint) { s.hinted(h) } // the engine is set before the first hint
-		s.peers = newPeers(s.secret, addr, take, s.log)
+		s.peers = newPeers(s.secret, addr, s.hinted, s.log) // the engine is set before the first hint
 		s.peers.report = func(ctx context.Context, ask figures.Ask) engine.Report { return s.engine.Report(ctx, ask) }
 		hint, ask = s.peers.tell, s.peers.ask
 	}
@@ -212,8 +210,8 @@ func Open(o Options) (_ *Server, err error) {
 		Tracer:      s.tracer(),
 		MaxInFlight: c.Pool.Ceiling,
 		PoolFloor:   c.Pool.Floor,
-		Flow:        engine.Flow{High: c.Flow.High, Low: c.Flow.Low, Heap: c.Flow.Heap},
-		Retention:   engine.Retention{Succeeded: keep.Succeeded, Failed: keep.Failed, Cancelled: keep.Cancelled},
+		Flow:        engine.Flow(c.Flow),
+		Retention:   engine.Retention(c.RetentionIn(kind.Kind)),
 		StopTimeout: c.StopTimeout,
 		Schedules:   &s.schedules,
 		Spare:       s.client.Spare,
@@ -248,7 +246,7 @@ func Open(o Options) (_ *Server, err error) {
 	s.metrics.Watch(s.sources())
 	ready := front{s.engine, s, &probe{store: s.store, secrets: []secrets{s.merchants, s.accounts}, log: s.log}}
 	s.attention = attention.New(attention.Options{
-		Engine: s.engine, Store: s.store, Alarms: s.alarms, Nodes: s.engine, Reconciliations: s.reconciles, Credentials: s.credentials.all,
+		Engine: s.engine, Store: s.store, Alarms: s.alarms, Nodes: s.engine.Nodes, Reconciliations: s.reconciles, Credentials: s.credentials.all,
 		Sources: s.sourceInfos, Queues: s.queueNames, Kind: s.kind,
 	})
 	s.api, err = api.New(api.Options{
@@ -264,7 +262,7 @@ func Open(o Options) (_ *Server, err error) {
 		Notices:   s.notices,
 		PublicURL: c.PublicURL,
 		Proxies:   c.TrustedProxies,
-		Nodes:     s.engine,
+		Nodes:     s.engine.Nodes,
 		Sources:   s.sourceInfos,
 		Intake:    s.engine.Intake,
 		Kinds:     s.kind,

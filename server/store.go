@@ -252,8 +252,8 @@ func Documents() []string {
 		registry.Documents("merchant"), registry.Documents("account"), []string{"account-rate", "account-certificate", "reconciliation", "reconciliation-page"})
 }
 
-// unmoved returns an error if the store's tasks were moved to another store, or are being moved.
-func (s *Server) unmoved(ctx context.Context) error {
+// refuseMoved returns an error if the store's tasks were moved to another store, or are being moved.
+func (s *Server) refuseMoved(ctx context.Context) error {
 	err := migrate.Refuse(ctx, s.store)
 	if refused := (*migrate.RefusedError)(nil); errors.As(err, &refused) {
 		if err = fmt.Errorf("store: %w", err); refused.Moved {

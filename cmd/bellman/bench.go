@@ -58,13 +58,13 @@ The exit status is 1 if a promise was not kept.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		if err := knownScenarios(args, o.Store); err != nil {
+		o.Scenarios = args
+		if err := o.Check(); err != nil {
 			return wrong{err}
 		}
 		if err := soakFlags(c, args, length, &o); err != nil {
 			return wrong{err}
 		}
-		o.Scenarios = args
 		progress := c.OutOrStdout()
 		o.Command = benchLine(args, o)
 		if *asJSON || *asMarkdown {
@@ -140,22 +140,6 @@ func soakFlags(c *cobra.Command, scenarios []string, length string, o *bench.Opt
 	}
 	if o.Rate < 0 || o.Rate == 0 && c.Flags().Changed("rate") {
 		return fmt.Errorf("--rate %d: want at least 1", o.Rate)
-	}
-	return nil
-}
-
-func knownScenarios(names []string, store string) error {
-	known := map[string]bench.Scenario{}
-	for _, s := range bench.Scenarios() {
-		known[s.Name] = s
-	}
-	for _, name := range names {
-		switch s, is := known[name]; {
-		case !is:
-			return fmt.Errorf("there is no scenario %q: see bellman bench --help", name)
-		case s.NeedsDatabase() && store == "":
-			return fmt.Errorf("scenario %q measures a database: name one with --store postgres://USER:PASSWORD@HOST/DATABASE", name)
-		}
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ type AccountQuery struct {
 // registerAccounts registers the calls about accounts. Keys that are limited to queues or merchants cannot make
 // them: an account is of all.
 func (a *API) registerAccounts(h huma.API) {
-	p := partOf(h, a.accounts != nil, "this server keeps no accounts")
+	p := partOf(h, a.o.Accounts != nil, "this server keeps no accounts")
 	const path, one = "/v1/accounts", "/v1/accounts/{account}"
 	registerPut(p, operation("put-account", http.MethodPut, one, access.MayAdmin, "Register an account at a payment channel, or change all of it. The channel is made once to check the keys. The answer has no key."), a.putAccount)
 	register(p, operation("get-account", http.MethodGet, one, access.MayRead, "An account, without its keys."),
@@ -53,7 +53,7 @@ func (a *API) registerAccounts(h huma.API) {
 			Caller
 			AccountName
 		}) (*answer[client.Account], error) {
-			return onAccount(a, in.AccountName.Account, func() (client.Account, error) { return a.accounts.Get(ctx, in.AccountName.Account) })
+			return onAccount(a, in.AccountName.Account, func() (client.Account, error) { return a.o.Accounts.Get(ctx, in.AccountName.Account) })
 		})
 	gone := operation("delete-account", http.MethodDelete, one, access.MayAdmin, "Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.")
 	gone.DefaultStatus = http.StatusNoContent
@@ -64,7 +64,7 @@ func (a *API) registerAccounts(h huma.API) {
 			Reason string `query:"reason" maxLength:"500" doc:"Written to the audit record."`
 		}) (*struct{}, error) {
 			_, err := onAccount(a, in.AccountName.Account, func() (struct{}, error) {
-				return struct{}{}, a.accounts.Delete(ctx, in.AccountName.Account, in.by(in.Reason))
+				return struct{}{}, a.o.Accounts.Delete(ctx, in.AccountName.Account, in.by(in.Reason))
 			})
 			return nil, err
 		})
@@ -86,7 +86,7 @@ func (a *API) registerAccounts(h huma.API) {
 			return a.listAccounts(ctx, &in.AccountQuery, true)
 		})
 	batch := operation("put-accounts", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 accounts. A wrong one does not stop the others; the same again changes nothing.")
-	batch.MaxBodyBytes, batch.SkipValidateBody = int64(a.maxBatch)+1, true
+	batch.MaxBodyBytes, batch.SkipValidateBody = maxBatch+1, true
 	register(p, batch, a.putAccounts)
 	register(p, operation("rotate-account-secrets", http.MethodPost, one+"/secrets", access.MayAdmin, "Give an account new keys. Former ones that decrypt notices or verify answers stay valid for the overlap; requests are signed with the new private key at once."),
 		func(ctx context.Context, in *struct {
@@ -99,7 +99,7 @@ func (a *API) registerAccounts(h huma.API) {
 				return nil, refused
 			}
 			return onAccount(a, in.AccountName.Account, func() (client.Account, error) {
-				return a.accounts.Rotate(ctx, in.AccountName.Account, in.Body, overlap, in.by(in.Body.Reason))
+				return a.o.Accounts.Rotate(ctx, in.AccountName.Account, in.Body, overlap, in.by(in.Body.Reason))
 			})
 		})
 }
@@ -109,7 +109,7 @@ func (a *API) exporting(ctx context.Context, by *Caller, what string) error {
 	if _, ok := a.exports.Enter(by.who + " " + by.from + " " + what); !ok {
 		return nil
 	}
-	if err := a.record(ctx, store.AuditOf(by.by(""), time.Now(), "export", what)); err != nil {
+	if err := a.o.Record(ctx, store.AuditOf(by.by(""), time.Now(), "export", what)); err != nil {
 		return a.fail(err)
 	}
 	return nil
@@ -138,7 +138,7 @@ func (a *API) putAccount(ctx context.Context, in *struct {
 		faulty = append(faulty, bellman.FieldError{Field: "account", Problem: "is another one than the path names: leave it out"})
 	}
 	asked.Account = name
-	out, isNew, err := a.accounts.Put(ctx, account.Wanted{PutAccount: asked, Wrong: faulty}, in.by(asked.Reason))
+	out, isNew, err := a.o.Accounts.Put(ctx, account.Wanted{PutAccount: asked, Wrong: faulty}, in.by(asked.Reason))
 	if err != nil {
 		return nil, a.fail(a.overtaken(err, "body."))
 	}
@@ -150,7 +150,7 @@ func (a *API) listAccounts(ctx context.Context, q *AccountQuery, sealed bool) (*
 	if err != nil {
 		return nil, badCursor()
 	}
-	page, next, err := a.accounts.List(ctx, client.AccountSearch{Account: q.Account, Name: q.Name, Limit: q.Limit, Sealed: sealed}, string(after))
+	page, next, err := a.o.Accounts.List(ctx, client.AccountSearch{Account: q.Account, Name: q.Name, Limit: q.Limit, Sealed: sealed}, string(after))
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -176,7 +176,7 @@ func (a *API) putAccounts(ctx context.Context, in *struct {
 			all[i].Wrong = []bellman.FieldError{{Problem: unread[i].Detail}}
 		}
 	}
-	results, err := a.accounts.Import(ctx, all, asked.DryRun, in.by(asked.Reason))
+	results, err := a.o.Accounts.Import(ctx, all, asked.DryRun, in.by(asked.Reason))
 	if err != nil {
 		return nil, a.fail(err)
 	}

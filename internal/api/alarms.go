@@ -27,15 +27,15 @@ func (a *API) registerAlarms(h huma.API) {
 
 func (a *API) listAlarms(ctx context.Context, _ *struct{ Caller }) (*answer[client.Alarms], error) {
 	out := client.Alarms{Rules: []client.AlarmRule{}, Alarms: []client.Alarm{}}
-	if a.alarms == nil {
+	if a.o.Alarms == nil {
 		return ok(out)
 	}
-	for _, r := range a.alarms.Rules() {
+	for _, r := range a.o.Alarms.Rules() {
 		out.Rules = append(out.Rules, client.AlarmRule{
 			Name: r.Name, When: r.When, Queue: r.Queue, Above: r.Above, For: schedule.FormatDuration(r.For), To: r.To,
 		})
 	}
-	all, err := a.alarms.List(ctx)
+	all, err := a.o.Alarms.List(ctx)
 	if err != nil {
 		return nil, a.fail(err)
 	}

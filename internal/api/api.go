@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -89,11 +89,13 @@ type Backuper interface {
 type Options struct {
 	Engine  Engine
 	Reader  Reader
-	Resends Resends // nil: bulk resends are answered with 501
+	Resends resend.Desk // nil: bulk resends are answered with 501
 
 	Reconciliations Reconciliations // nil: reconciliations are answered with 501
 
-	Nodes Nodes // nil: the list of nodes is answered with 501
+	// Nodes returns the nodes that share the store, by name, and the shards without an owner. nil: the list
+	// of nodes is answered with 501.
+	Nodes func(context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
 
 	Merchants merchant.Desk // nil: merchants are answered with 501
 	Accounts  account.Desk  // nil: accounts are answered with 501
@@ -128,10 +130,7 @@ type Options struct {
 	Keys []access.Key
 
 	// Proxies are trusted: their X-Forwarded-For is used in audit records.
-	Proxies []netip.Prefix
-
-	MaxTaskBytes  int // bytes that one task sends, whatever the length of its JSON; default 256 KiB
-	MaxBatchBytes int // bytes of a batch's JSON; default 16 MiB
+	Proxies access.Proxies
 
 	// Schedules is a cache of parsed schedules, shared with other packages; nil: the API has its own.
 	Schedules *schedule.Cache
@@ -152,95 +151,71 @@ type Options struct {
 
 // An API is the HTTP API as a handler. It is safe for concurrent use.
 type API struct {
-	engine    Engine
-	reader    Reader
-	resends   Resends
-	links     Links
-	notices   Notices
-	publicURL string
-	nodes     Nodes
-	merchants merchant.Desk
-	accounts  account.Desk
-	backup    Backuper
-	alarms    Alarms
-	attention Attention
-	sources   func() []source.Info
-	intake    func() figures.Intake
-	kinds     func(string) string
-	channels  func(string) string
-	checkURL  func(*bellman.Task) error
-	sent      func(context.Context, *bellman.Task, *bellman.Attempt, bool) (deliver.Sent, error)
-	keys      atomic.Pointer[keyring]
-	proxies   access.Proxies
-	log       *slog.Logger
+	o    Options // with defaults
+	keys atomic.Pointer[keyring]
 
-	reconciliations Reconciliations
-	billFiles       atomic.Int64 // uploads in work
-
-	maxTask, maxBatch int          // bytes that one task sends, and bytes of a batch's JSON
 	inBatches         atomic.Int64 // bytes of batches in work
 	inSettles         atomic.Int64 // orders in work
+	billFiles         atomic.Int64 // uploads in work
 	asks              asks
 	guesses           access.Limit // unknown keys, by address
 	usual             usual
-	refused           func()
-	traced            func(http.Handler) http.Handler
-	record            func(context.Context, store.Audit) error
 	refusals, exports access.Seldom // events with an audit record
 	listeners         access.Crowd  // open streams of events
 
-	schedules *schedule.Cache
-	mux       *http.ServeMux
-	foreign   *http.CrossOriginProtection
-	doc       *huma.OpenAPI
-	docText   []byte
+	mux     *http.ServeMux
+	foreign *http.CrossOriginProtection
+	doc     *huma.OpenAPI
+	docText []byte
 }
 
 // New returns the API. Its error says what is wrong with the keys.
 func New(o Options) (*API, error) {
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Version = cmp.Or(o.Version, "dev")
+	o.Schedules = cmp.Or(o.Schedules, new(schedule.Cache))
+	if o.Refused == nil {
+		o.Refused = func() {}
+	}
+	if o.Channels == nil {
+		o.Channels = func(string) string { return "" }
+	}
+	if o.CheckURL == nil {
+		o.CheckURL = func(*bellman.Task) error { return nil }
+	}
+	if o.Record == nil {
+		o.Record = func(context.Context, store.Audit) error { return nil }
+	}
 	a := &API{
-		engine: o.Engine, reader: o.Reader, resends: o.Resends, links: o.Links, notices: o.Notices, publicURL: o.PublicURL, nodes: o.Nodes, merchants: o.Merchants, accounts: o.Accounts, backup: o.Backup,
-		alarms: o.Alarms, attention: o.Attention, sources: o.Sources, intake: o.Intake, kinds: o.Kinds, proxies: o.Proxies, log: cmp.Or(o.Log, slog.Default()),
-		maxTask:   cmp.Or(o.MaxTaskBytes, 256<<10),
-		maxBatch:  cmp.Or(o.MaxBatchBytes, 16<<20),
-		mux:       http.NewServeMux(),
-		foreign:   http.NewCrossOriginProtection(),
-		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
+		o:        o,
+		guesses:  access.Limit{Most: maxGuesses, Window: guessWindow},
+		refusals: access.Seldom{Every: time.Minute, Most: 30},
+		exports:  access.Seldom{Every: time.Minute, Most: 1000},
+		mux:      http.NewServeMux(),
+		foreign:  http.NewCrossOriginProtection(),
 	}
-	a.guesses, a.refused = access.Limit{Most: maxGuesses, Window: guessWindow}, o.Refused
-	if a.refused == nil {
-		a.refused = func() {}
-	}
-	a.sent = o.Sent
-	if a.channels = o.Channels; a.channels == nil {
-		a.channels = func(string) string { return "" }
-	}
-	if a.checkURL = o.CheckURL; a.checkURL == nil {
-		a.checkURL = func(*bellman.Task) error { return nil }
-	}
-	a.traced = o.Traced
-	if a.record = o.Record; a.record == nil {
-		a.record = func(context.Context, store.Audit) error { return nil }
-	}
-	a.reconciliations = o.Reconciliations
-	a.refusals = access.Seldom{Every: time.Minute, Most: 30}
-	a.exports = access.Seldom{Every: time.Minute, Most: 1000}
 	if err := a.SetKeys(o.Keys); err != nil {
 		return nil, err
 	}
-	if err := a.register(o); err != nil {
+	if err := a.register(); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// maxJSON limits the JSON of one task: a body in which every byte is escaped as \u00XX, and the other fields.
-func (a *API) maxJSON() int { return 6*a.maxTask + 64<<10 }
+const (
+	maxTask = 256 << 10 // bytes that one task sends, whatever the length of its JSON
+
+	// maxJSON limits the JSON of one task: a body in which every byte is escaped as \u00XX, and the other fields.
+	maxJSON = 6*maxTask + 64<<10
+
+	maxBatch = 16 << 20 // bytes of a batch's JSON
+)
 
 // kindOf returns the kind of a queue; empty: there is no such queue.
 func (a *API) kindOf(queue string) string {
-	if a.kinds == nil {
+	if a.o.Kinds == nil {
 		return "notify"
 	}
-	return a.kinds(queue)
+	return a.o.Kinds(queue)
 }

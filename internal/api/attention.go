@@ -26,10 +26,10 @@ func (a *API) registerAttention(h huma.API) {
 
 func (a *API) listAttention(ctx context.Context, _ *struct{ Caller }) (*answer[client.Attentions], error) {
 	out := client.Attentions{At: client.At(time.Now()), Items: []client.Attention{}, Whole: client.Whole{Silent: []string{}}}
-	if a.attention == nil {
+	if a.o.Attention == nil {
 		return ok(out)
 	}
-	list, err := a.attention.List(ctx)
+	list, err := a.o.Attention.List(ctx)
 	if err != nil {
 		return nil, a.fail(err)
 	}

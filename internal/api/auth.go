@@ -48,7 +48,7 @@ func (a *API) admit(r *http.Request, need access.Rights) (by holder, refused *cl
 	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
 		return holder{}, newProblem(http.StatusUnauthorized, "want a header Authorization: Bearer KEY")
 	}
-	from := a.proxies.From(r)
+	from := a.o.Proxies.From(r)
 	k := access.Find(keys, secret)
 	if k == nil {
 		return holder{}, a.unknownKey(from)
@@ -58,7 +58,7 @@ func (a *API) admit(r *http.Request, need access.Rights) (by holder, refused *cl
 		// After too many wrong keys from an address, even the right key is rejected, unless it was used from
 		// there before: whoever guesses keys must not lock out those who have one.
 		if wait := a.guesses.Over(access.Network(from)); wait > 0 {
-			a.refused()
+			a.o.Refused()
 			return holder{}, tooManyGuesses(wait)
 		}
 	}
@@ -84,11 +84,11 @@ const (
 
 // unknownKey counts and logs an unknown key, and returns the answer.
 func (a *API) unknownKey(from netip.Addr) *client.Problem {
-	a.refused()
+	a.o.Refused()
 	if wait := a.guesses.Enter(access.Network(from), ""); wait > 0 {
 		return tooManyGuesses(wait)
 	}
-	a.log.Warn("api: unknown key", "from", from)
+	a.o.Log.Warn("api: unknown key", "from", from)
 	return newProblem(http.StatusUnauthorized, "this key is not known")
 }
 

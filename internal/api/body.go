@@ -65,10 +65,10 @@ const maxInBatches = 64 << 20
 // enterBatch reserves room for a batch. Call leave at its end.
 func (a *API) enterBatch(r *http.Request) (leave func(), refused *client.Problem) {
 	n := r.ContentLength
-	if n < 0 || n > int64(a.maxBatch) {
-		n = int64(a.maxBatch)
+	if n < 0 || n > maxBatch {
+		n = maxBatch
 	}
-	if a.inBatches.Add(n) > max(maxInBatches, int64(a.maxBatch)) {
+	if a.inBatches.Add(n) > maxInBatches {
 		a.inBatches.Add(-n)
 		return nil, later(http.StatusTooManyRequests, time.Second, "too many batches at once: nothing was accepted, try again")
 	}

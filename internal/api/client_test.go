@@ -36,7 +36,7 @@ func dial(t *testing.T, m *made, key string) *client.Client {
 // The client and the API understand one another in every call.
 func TestClient(t *testing.T) {
 	resends := &fakeResends{}
-	m := make1(t, Options{Resends: resends, Nodes: twoNodes{}, Keys: testKeys})
+	m := make1(t, Options{Resends: resends, Nodes: twoNodes, Keys: testKeys})
 	c := dial(t, m, "a-key")
 	ctx := t.Context()
 	in := client.CreateTask{Queue: "q", Key: "a/b/../c", URL: "http://m/n?a=<1>", JSON: []byte(`{"x":"<>"}`), Due: client.At(t0), MaxAge: "1d"}

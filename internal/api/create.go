@@ -21,7 +21,7 @@ func (a *API) create(w *response, r *http.Request) {
 	}
 	buf := buffers.Get().(*[]byte)
 	defer giveBack(buf)
-	body, refused := readBody(w, r, a.maxJSON(), *buf)
+	body, refused := readBody(w, r, maxJSON, *buf)
 	*buf = body[:0]
 	if refused != nil {
 		write(w, refused)
@@ -37,7 +37,7 @@ func (a *API) create(w *response, r *http.Request) {
 		write(w, refused)
 		return
 	}
-	added := a.engine.Add(r.Context(), t)[0]
+	added := a.o.Engine.Add(r.Context(), t)[0]
 	status, t, refused := a.outcome(r.Context(), t, added, &o.faults)
 	if refused != nil {
 		write(w, a.hide(r.Context(), &w.holder, refused, added.ID))
@@ -77,10 +77,10 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 		t = ask(in, f)
 		noOrder(in, f)
 	}
-	if len(t.Body) > a.maxTask {
-		return nil, tooLarge("task's body", a.maxTask)
+	if len(t.Body) > maxTask {
+		return nil, tooLarge("task's body", maxTask)
 	}
-	if err := a.checkURL(t); err != nil {
+	if err := a.o.CheckURL(t); err != nil {
 		invalid, is := asInvalid(err)
 		if !is {
 			return nil, a.refuse(err)
@@ -90,7 +90,7 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 	if len(f.list) == 0 {
 		return t, nil
 	}
-	if c, is := a.engine.(bellman.Checker); is {
+	if c, is := a.o.Engine.(bellman.Checker); is {
 		if invalid, is := asInvalid(c.Check(t)); is {
 			f.take(invalid)
 		}
@@ -108,7 +108,7 @@ func (a *API) outcome(ctx context.Context, t *bellman.Task, added bellman.Added,
 	case added.ID.IsZero(): // a key that occurred earlier in a dry run of the batch
 		return http.StatusOK, nil, nil
 	}
-	t, err := a.reader.Task(ctx, added.ID)
+	t, err := a.o.Reader.Task(ctx, added.ID)
 	if err != nil {
 		return 0, nil, a.refuse(fmt.Errorf("read the task that has the key already: %w", err))
 	}
@@ -146,7 +146,7 @@ func (a *API) usedBy(ctx context.Context, id bellman.ID) string {
 	if id.IsZero() {
 		return ""
 	}
-	t, err := a.reader.Task(ctx, id)
+	t, err := a.o.Reader.Task(ctx, id)
 	switch {
 	case err != nil:
 		return ""
@@ -168,7 +168,7 @@ func (a *API) createBatch(w *response, r *http.Request) {
 		return
 	}
 	defer leave()
-	body, refused := readBody(w, r, a.maxBatch, nil)
+	body, refused := readBody(w, r, maxBatch, nil)
 	if refused != nil {
 		write(w, refused)
 		return
@@ -195,16 +195,16 @@ func (a *API) createBatch(w *response, r *http.Request) {
 // addBatch adds the valid tasks of a batch, or tries them in a dry run, and returns the answer for all. It
 // returns a problem for the whole batch if nothing can be added now.
 func (a *API) addBatch(r *http.Request, by *holder, in *wantedBatch) ([]byte, *client.Problem) {
-	all, add := in.tasks, a.engine.Add
+	all, add := in.tasks, a.o.Engine.Add
 	if in.dry {
-		add = a.engine.Try
+		add = a.o.Engine.Try
 	}
 	refused := make([]*client.Problem, len(all))
 	tasks := make([]*bellman.Task, 0, len(all))
 	for i := range all {
 		o := &all[i]
-		if o.bytes > a.maxJSON() {
-			refused[i] = tooLarge("task's JSON", a.maxJSON())
+		if o.bytes > maxJSON {
+			refused[i] = tooLarge("task's JSON", maxJSON)
 			continue
 		}
 		var t *bellman.Task

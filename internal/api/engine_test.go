@@ -39,7 +39,7 @@ func TestOnTheEngine(t *testing.T) {
 		}
 	}()
 	m := make1(t, Options{Engine: e})
-	m.API.reader = store
+	m.o.Reader = store
 	c := dial(t, m, "")
 	events := make(chan client.Event, 10)
 	go func() {

@@ -42,7 +42,7 @@ func (a *API) events(w *response, r *http.Request) {
 		return
 	}
 	defer a.listeners.Leave(w.who)
-	events, cancel := a.engine.Subscribe(eventBuffer)
+	events, cancel := a.o.Engine.Subscribe(eventBuffer)
 	defer cancel()
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")

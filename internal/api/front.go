@@ -66,8 +66,8 @@ func (a *API) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			}
 			a.panicked(w, r, id, what)
 		}
-		if a.log.Enabled(r.Context(), slog.LevelDebug) {
-			a.log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("request", id),
+		if a.o.Log.Enabled(r.Context(), slog.LevelDebug) {
+			a.o.Log.LogAttrs(r.Context(), slog.LevelDebug, "request", slog.String("request", id),
 				slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", w.status),
 				slog.String("who", w.who), slog.Duration("took", time.Since(start)))
 		}
@@ -106,7 +106,7 @@ func (a *API) panicked(w *response, r *http.Request, id string, what any) {
 	if context.Cause(r.Context()) != nil {
 		return // the client has gone, and the write failed
 	}
-	a.log.Error("a request panicked", "request", id, "method", r.Method, "path", r.URL.Path, "panic", what, "stack", string(debug.Stack()))
+	a.o.Log.Error("a request panicked", "request", id, "method", r.Method, "path", r.URL.Path, "panic", what, "stack", string(debug.Stack()))
 	if w.status == 0 {
 		write(w, newProblem(http.StatusInternalServerError, "something went wrong inside; the log says what"))
 	}
@@ -141,7 +141,7 @@ func (a *API) guard(op *huma.Operation, serve func(*response, *http.Request)) ht
 			refused = by.outside("this call concerns all queues and merchants")
 		}
 		if need != access.MayCreate { // creates have no such audit records
-			w.from = a.proxies.Text(r)
+			w.from = a.o.Proxies.Text(r)
 		}
 		if refused != nil {
 			a.recordRefused(r, by.who, refused.Status)
@@ -154,11 +154,11 @@ func (a *API) guard(op *huma.Operation, serve func(*response, *http.Request)) ht
 			write(w, refused)
 			return
 		}
-		if need != access.MayCreate || a.traced == nil {
+		if need != access.MayCreate || a.o.Traced == nil {
 			serve(w, r)
 			return
 		}
-		a.traced(http.HandlerFunc(func(traced http.ResponseWriter, r *http.Request) {
+		a.o.Traced(http.HandlerFunc(func(traced http.ResponseWriter, r *http.Request) {
 			serve(&response{ResponseWriter: traced, holder: w.holder, from: w.from}, r)
 		})).ServeHTTP(w, r)
 	}
@@ -167,7 +167,7 @@ func (a *API) guard(op *huma.Operation, serve func(*response, *http.Request)) ht
 // recordRefused writes an audit record of a request whose key lacks the right: one a minute for each key and
 // address, and a bounded number in all. Requests without a key have none.
 func (a *API) recordRefused(r *http.Request, who string, status int) {
-	from := a.proxies.From(r)
+	from := a.o.Proxies.From(r)
 	switch {
 	case status == http.StatusUnauthorized && r.Header.Get("Authorization") != "":
 	case status == http.StatusForbidden && who != "":
@@ -178,11 +178,11 @@ func (a *API) recordRefused(r *http.Request, who string, status int) {
 	if !ok {
 		return
 	}
-	by := bellman.By{Who: who, From: a.proxies.Text(r)}
+	by := bellman.By{Who: who, From: a.o.Proxies.Text(r)}
 	if left > 0 {
 		by.Reason = fmt.Sprintf("%d before it have no record", left)
 	}
-	a.record(r.Context(), store.AuditOf(by, time.Now(), "refused", r.Pattern)) // its writer logs failures
+	a.o.Record(r.Context(), store.AuditOf(by, time.Now(), "refused", r.Pattern)) // its writer logs failures
 }
 
 // noSuchPath answers 405 if the path exists with another method, otherwise 404.

@@ -13,8 +13,8 @@ import (
 // default key of an order is its merchant's number and its own. The error lists all mistakes. Task keeps no
 // reference to text.
 func (a *API) Task(text []byte, queue, key string) (*bellman.Task, error) {
-	if len(text) > a.maxJSON() {
-		return nil, told(tooLarge("message", a.maxJSON()))
+	if len(text) > maxJSON {
+		return nil, told(tooLarge("message", maxJSON))
 	}
 	o := asked.Get().(*wanted)
 	defer func() {

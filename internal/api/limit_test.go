@@ -53,13 +53,12 @@ func TestLimitIsOnWhatIsSent(t *testing.T) {
 
 // Even so the JSON of a task has an end.
 func TestLimitOfJSON(t *testing.T) {
-	m := make1(t, Options{MaxTaskBytes: 100})
-	const limit = 6*100 + 64<<10
+	m := make1(t, Options{})
 	task := func(n int) string {
 		const start, end = `{"queue":"q","url":"http://m/n"`, `}`
 		return start + strings.Repeat(" ", n-len(start)-len(end)) + end
 	}
-	for n, status := range map[int]int{limit: 201, limit + 1: 413} {
+	for n, status := range map[int]int{maxJSON: 201, maxJSON + 1: 413} {
 		if w := m.do("POST", "/v1/tasks", task(n)); w.Code != status {
 			t.Errorf("%d bytes: %d %s; want %d", n, w.Code, w.Body, status)
 		}

@@ -37,7 +37,7 @@ const (
 const sharedPath = "/shared/"
 
 func (a *API) registerLinks(h huma.API) {
-	p := partOf(h, a.links != nil, "this server makes no links")
+	p := partOf(h, a.o.Links != nil, "this server makes no links")
 	op := operation("make-link", http.MethodPost, "/v1/links", access.MayOperate, "A link that shows a merchant's notices, or those of one order, to whoever has it: read-only, until it expires or is revoked.")
 	op.DefaultStatus = http.StatusCreated
 	register(p, op, a.makeLink)
@@ -60,21 +60,21 @@ func (a *API) makeLink(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, a.fail(err)
 	}
-	made, err := a.links.Make(ctx, sharelink.Link{MerchantNo: in.Body.MerchantNo, OrderNo: in.Body.OrderNo, Who: in.who, Reason: in.Body.Reason, From: in.from}, life)
+	made, err := a.o.Links.Make(ctx, sharelink.Link{MerchantNo: in.Body.MerchantNo, OrderNo: in.Body.OrderNo, Who: in.who, Reason: in.Body.Reason, From: in.from}, life)
 	if err != nil {
 		return nil, a.fail(err)
 	}
 	out := shownLink(&made)
 	out.Path, out.Warning = sharedPath+made.Token, warning
-	if a.publicURL != "" {
-		out.URL = a.publicURL + out.Path
+	if a.o.PublicURL != "" {
+		out.URL = a.o.PublicURL + out.Path
 	}
 	return ok(out)
 }
 
 // unknown returns why a link may show nothing; empty: it shows something.
 func (a *API) unknown(ctx context.Context, merchantNo, orderNo string) (string, error) {
-	known, err := a.links.Known(ctx, merchantNo, orderNo, func(t *bellman.Task) bool { return t.Kind == bellman.KindNotify }, a.merchants)
+	known, err := a.o.Links.Known(ctx, merchantNo, orderNo, func(t *bellman.Task) bool { return t.Kind == bellman.KindNotify }, a.o.Merchants)
 	switch {
 	case err != nil:
 		return "", err
@@ -90,7 +90,7 @@ func (a *API) listLinks(ctx context.Context, in *struct {
 	Caller
 	MerchantNo string `query:"merchant_no" maxLength:"128" doc:"Only those of this merchant."`
 }) (*answer[client.Links], error) {
-	found, err := a.links.List(ctx, in.MerchantNo, newestLinks)
+	found, err := a.o.Links.List(ctx, in.MerchantNo, newestLinks)
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -110,7 +110,7 @@ func (a *API) revokeLink(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	ended, err := a.links.Revoke(ctx, id, in.by(given(in.Body).Reason))
+	ended, err := a.o.Links.Revoke(ctx, id, in.by(given(in.Body).Reason))
 	if err != nil {
 		return nil, a.fail(missing(err, "link "+id.String()))
 	}

@@ -114,7 +114,7 @@ func (a *API) page(ctx context.Context, f *resend.Pick, before bellman.ID, limit
 			ask = readRows
 		}
 		var some []*bellman.Task
-		if some, next, err = a.reader.List(ctx, f.Filter, before, ask); err != nil {
+		if some, next, err = a.o.Reader.List(ctx, f.Filter, before, ask); err != nil {
 			return nil, next, err
 		}
 		for _, t := range some {

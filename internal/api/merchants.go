@@ -63,7 +63,7 @@ func registerPut[In, T any](p part, op huma.Operation, serve func(context.Contex
 }
 
 func (a *API) registerMerchants(h huma.API) {
-	p := partOf(h, a.merchants != nil, "this server keeps no merchants")
+	p := partOf(h, a.o.Merchants != nil, "this server keeps no merchants")
 	const path, one = "/v1/merchants", "/v1/merchants/{merchant_no}"
 	registerPut(p, scoped(operation("put-merchant", http.MethodPut, one, access.MayAdmin, "Register a merchant, or change all of it. The answer has no secret.")), a.putMerchant)
 
@@ -73,7 +73,7 @@ func (a *API) registerMerchants(h huma.API) {
 			MerchantNo
 		}) (*answer[client.Merchant], error) {
 			return onMerchant(a, &in.Caller, in.MerchantNo.MerchantNo, false, func() (client.Merchant, error) {
-				m, err := a.merchants.Get(ctx, in.MerchantNo.MerchantNo)
+				m, err := a.o.Merchants.Get(ctx, in.MerchantNo.MerchantNo)
 				if err != nil {
 					return m, err
 				}
@@ -87,7 +87,7 @@ func (a *API) registerMerchants(h huma.API) {
 			Caller
 			MerchantNo
 		}) (*answer[client.MerchantStats], error) {
-			return onMerchant(a, &in.Caller, in.MerchantNo.MerchantNo, true, func() (client.MerchantStats, error) { return a.merchants.Stats(ctx, in.MerchantNo.MerchantNo) })
+			return onMerchant(a, &in.Caller, in.MerchantNo.MerchantNo, true, func() (client.MerchantStats, error) { return a.o.Merchants.Stats(ctx, in.MerchantNo.MerchantNo) })
 		})
 	gone := scoped(operation("delete-merchant", http.MethodDelete, one, access.MayAdmin, "End a merchant's registration. Its tasks stay; those without an address of their own fail, attempt by attempt, until it is registered again."))
 	gone.DefaultStatus = http.StatusNoContent
@@ -112,7 +112,7 @@ func (a *API) registerMerchants(h huma.API) {
 		})
 
 	batch := scoped(operation("put-merchants", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 merchants. A wrong one does not stop the others; the same again changes nothing."))
-	batch.MaxBodyBytes, batch.SkipValidateBody = int64(a.maxBatch)+1, true
+	batch.MaxBodyBytes, batch.SkipValidateBody = maxBatch+1, true
 	register(p, batch, a.putMerchants)
 	register(p, scoped(operation("rotate-merchant-secret", http.MethodPost, one+"/secrets", access.MayAdmin, "Give a merchant a new secret. Both sign for the overlap, and then the new one alone.")), a.rotateMerchant)
 	register(p, operation("reseal-merchants", http.MethodPost, path+"/reseal", access.MayAdmin, "Seal all secrets of merchants and accounts under the newest master key, so that older ones can be taken out of the configuration."),
@@ -120,7 +120,7 @@ func (a *API) registerMerchants(h huma.API) {
 			Caller
 			Body *client.Because
 		}) (*answer[client.MerchantReseal], error) {
-			done, err := a.merchants.Reseal(ctx, in.by(given(in.Body).Reason))
+			done, err := a.o.Merchants.Reseal(ctx, in.by(given(in.Body).Reason))
 			if err != nil {
 				return nil, a.fail(err)
 			}
@@ -139,7 +139,7 @@ func (a *API) registerMerchants(h huma.API) {
 		return func(ctx context.Context, in *paused) (*answer[client.Paused], error) {
 			no := in.MerchantNo.MerchantNo
 			return onMerchant(a, &in.Caller, no, true, func() (client.Paused, error) {
-				err := do(a.merchants, ctx, no, in.by(given(in.Body).Reason))
+				err := do(a.o.Merchants, ctx, no, in.by(given(in.Body).Reason))
 				if errors.Is(err, bellman.ErrNotPaused) {
 					return client.Paused{Names: []string{}}, nil
 				}
@@ -184,7 +184,7 @@ func (a *API) putMerchant(ctx context.Context, in *struct {
 		faulty = append(faulty, bellman.FieldError{Field: "merchant_no", Problem: "is another one than the path names: leave it out"})
 	}
 	asked.MerchantNo = no
-	m, isNew, err := a.merchants.Put(ctx, merchant.Wanted{PutMerchant: asked, Wrong: faulty}, in.by(asked.Reason))
+	m, isNew, err := a.o.Merchants.Put(ctx, merchant.Wanted{PutMerchant: asked, Wrong: faulty}, in.by(asked.Reason))
 	if err != nil {
 		return nil, a.fail(a.overtaken(err, "body."))
 	}
@@ -200,7 +200,7 @@ func (a *API) deleteMerchant(ctx context.Context, in *struct {
 	if refused := in.checkMerchant(no, true); refused != nil {
 		return nil, refused
 	}
-	if err := a.merchants.Delete(ctx, no, in.by(in.Reason)); err != nil {
+	if err := a.o.Merchants.Delete(ctx, no, in.by(in.Reason)); err != nil {
 		return nil, a.fail(missing(err, fmt.Sprintf("merchant %q", cut(no))))
 	}
 	return nil, nil
@@ -229,7 +229,7 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 	if err != nil {
 		return nil, badCursor()
 	}
-	page, next, err := a.merchants.List(ctx, search, string(after))
+	page, next, err := a.o.Merchants.List(ctx, search, string(after))
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -257,7 +257,7 @@ func (a *API) hours(ctx context.Context, of []client.Merchant) error {
 	if len(of) == 0 {
 		return nil
 	}
-	f, err := a.engine.Figures(ctx, figures.Ask{Recent: &ask})
+	f, err := a.o.Engine.Figures(ctx, figures.Ask{Recent: &ask})
 	for i := range f.RecentMerchants {
 		r := &f.RecentMerchants[i]
 		at := slices.IndexFunc(of, func(m client.Merchant) bool { return m.MerchantNo == r.Name })
@@ -287,7 +287,7 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 			all[i].Wrong = []bellman.FieldError{{Problem: unread[i].Detail}}
 		}
 	}
-	results, err := a.merchants.Import(ctx, all, asked.DryRun, in.by(asked.Reason))
+	results, err := a.o.Merchants.Import(ctx, all, asked.DryRun, in.by(asked.Reason))
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -363,7 +363,7 @@ func (a *API) rotateMerchant(ctx context.Context, in *struct {
 	}
 	no := in.MerchantNo.MerchantNo
 	return onMerchant(a, &in.Caller, no, true, func() (client.Merchant, error) {
-		return a.merchants.Rotate(ctx, no, in.Body.Secret, overlap, in.by(in.Body.Reason))
+		return a.o.Merchants.Rotate(ctx, no, in.Body.Secret, overlap, in.by(in.Body.Reason))
 	})
 }
 
@@ -372,10 +372,7 @@ func (a *API) testMerchant(ctx context.Context, in *struct {
 	MerchantNo
 	Body *client.TestMerchant
 }) (*stated[client.Task], error) {
-	asked := client.TestMerchant{}
-	if in.Body != nil {
-		asked = *in.Body
-	}
+	asked := given(in.Body)
 	no := in.MerchantNo.MerchantNo
 	if refused := in.checkMerchant(no, asked.Queue == ""); refused != nil {
 		return nil, refused
@@ -383,7 +380,7 @@ func (a *API) testMerchant(ctx context.Context, in *struct {
 	if asked.Queue != "" && !in.scope.HasQueue(asked.Queue) {
 		return nil, in.outsideQueue(asked.Queue)
 	}
-	t, err := a.merchants.Test(ctx, no, asked.Queue, in.by(asked.Reason))
+	t, err := a.o.Merchants.Test(ctx, no, asked.Queue, in.by(asked.Reason))
 	if err != nil {
 		return nil, a.fail(missing(err, fmt.Sprintf("merchant %q", cut(no))))
 	}

@@ -7,23 +7,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Nodes lists the nodes of a store.
-type Nodes interface {
-	// Nodes returns the nodes by name, and the number of shards without an owner.
-	Nodes(ctx context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
-}
-
 func (a *API) registerNodes(h huma.API) {
-	register(partOf(h, a.nodes != nil, "this server knows of no nodes"), operation("list-nodes", http.MethodGet, "/v1/nodes", access.MayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
+	register(partOf(h, a.o.Nodes != nil, "this server knows of no nodes"), operation("list-nodes", http.MethodGet, "/v1/nodes", access.MayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
 }
 
 func (a *API) listNodes(ctx context.Context, _ *struct{ Caller }) (*answer[client.Nodes], error) {
-	nodes, unowned, err := a.nodes.Nodes(ctx)
+	nodes, unowned, err := a.o.Nodes(ctx)
 	if err != nil {
 		return nil, a.fail(err)
 	}

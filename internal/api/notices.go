@@ -28,7 +28,7 @@ func (a *API) registerNotices(h huma.API) {
 	huma.Register(h, scoped(operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "What payment channels told by themselves, the newest first.")), a.listNotices)
 	op := scoped(operation("hand-in-notice", http.MethodPost, orderPath+"/notice", access.MayReport, "Verify and apply a notice about an order that another program received."))
 	op.MaxBodyBytes = 2*maxHandIn + maxSmall
-	register(partOf(h, a.notices != nil, "this server takes no notices"), op, a.handIn)
+	register(partOf(h, a.o.Notices != nil, "this server takes no notices"), op, a.handIn)
 }
 
 // maxHandIn is the largest body of a notice.
@@ -58,7 +58,7 @@ func (a *API) listNotices(ctx context.Context, in *noticeListing) (*answer[clien
 	page := client.Notices{Notices: []client.Notice{}}
 	began := time.Now()
 	for range maxReads {
-		tasks, next, err := a.reader.List(ctx, f, before, readRows)
+		tasks, next, err := a.o.Reader.List(ctx, f, before, readRows)
 		if err != nil {
 			return nil, a.fail(err)
 		}
@@ -120,7 +120,7 @@ func (a *API) handIn(ctx context.Context, in *struct {
 	about := func(alias string) bool {
 		return slices.ContainsFunc(tasks, func(t *bellman.Task) bool { return t.Alias() == alias })
 	}
-	told, err := a.notices.Receive(ctx, own[0].Queue, order.AccountOf(own[0]), about, raw)
+	told, err := a.o.Notices.Receive(ctx, own[0].Queue, order.AccountOf(own[0]), about, raw)
 	if refused := new(order.RefusedNotice); errors.As(err, &refused) {
 		return nil, wrongField("body.body", refused.Error())
 	}

@@ -12,7 +12,7 @@ import (
 // Offline shows a task and its attempts unmasked, except for the values of headers, to somebody who reads a
 // store without its configuration.
 func Offline(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
-	a := &API{kinds: func(string) string { return "" }, schedules: new(schedule.Cache)}
+	a := &API{o: Options{Kinds: func(string) string { return "" }, Schedules: new(schedule.Cache)}}
 	d := a.detail(t, log)
 	a.unmask(t, log, d)
 	return d
@@ -21,7 +21,6 @@ func Offline(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
 // Check returns the mistakes in a task, as far as they can be found without its queue, or nil. It reads the
 // task as a server does; c checks the rest.
 func Check(in *client.CreateTask, c bellman.Checker) *client.Problem {
-	const most = 256 << 10
 	text, err := json.Marshal(in)
 	if err != nil {
 		return newProblem(422, fmt.Sprintf("is no task: %v", err))
@@ -31,8 +30,8 @@ func Check(in *client.CreateTask, c bellman.Checker) *client.Problem {
 		return malformed(err)
 	}
 	t := ask(&o.in, &o.faults)
-	if len(t.Body) > most {
-		return tooLarge("task's body", most)
+	if len(t.Body) > maxTask {
+		return tooLarge("task's body", maxTask)
 	}
 	if err := c.Check(t); err != nil {
 		invalid, is := asInvalid(err)

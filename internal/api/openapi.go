@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -73,14 +72,14 @@ func (a *API) lookup(r *http.Request, by *holder) (bellman.ID, error) {
 	}
 	id, err := bellman.ID{}, bellman.ErrNotFound
 	if len(key) <= bellman.MaxKey && len(queue) <= bellman.MaxName*4 {
-		id, err = store.Lookup(r.Context(), a.reader, queue, key)
+		id, err = store.Lookup(r.Context(), a.o.Reader, queue, key)
 	}
 	what := fmt.Sprintf("task with the key %q in the queue %q", cut(key), cut(queue))
 	if by.limited() {
 		what += " in the scope of this key, " + by.limits()
 		if err == nil {
 			var t *bellman.Task
-			if t, err = a.reader.Task(r.Context(), id); err == nil && !by.sees(t) {
+			if t, err = a.o.Reader.Task(r.Context(), id); err == nil && !by.sees(t) {
 				err = bellman.ErrNotFound
 			}
 		}
@@ -187,13 +186,13 @@ func scoped(op huma.Operation) huma.Operation {
 }
 
 // register registers all routes, and the document that describes them.
-func (a *API) register(o Options) error {
+func (a *API) register() error {
 	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
-				Title: "bellman", Version: cmp.Or(o.Version, "dev"),
+				Title: "bellman", Version: a.o.Version,
 				License:     &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 				Description: described,
 			},
@@ -216,8 +215,8 @@ func (a *API) register(o Options) error {
 		"healthz":        a.healthz,
 		"readyz":         a.readyz,
 	}}
-	if o.Metrics != nil {
-		ad.direct["metrics"] = func(w *response, r *http.Request) { o.Metrics.ServeHTTP(w, r) }
+	if a.o.Metrics != nil {
+		ad.direct["metrics"] = func(w *response, r *http.Request) { a.o.Metrics.ServeHTTP(w, r) }
 	}
 	h := huma.NewAPI(config, ad)
 	a.registerCreate(h)
@@ -234,7 +233,7 @@ func (a *API) register(o Options) error {
 	a.registerAttention(h)
 	a.registerMerchants(h)
 	a.registerAccounts(h)
-	a.registerProbes(h, o.Metrics != nil)
+	a.registerProbes(h)
 	a.mux.HandleFunc("/", a.noSuchPath)
 	a.doc = h.OpenAPI()
 	text, err := document(a.doc)

@@ -143,7 +143,7 @@ func TestDocumentedPathsAreServed(t *testing.T) {
 
 // What is answered is what the document says.
 func TestAnswersFitTheirSchemas(t *testing.T) {
-	m := make1(t, Options{Resends: &fakeResends{}, Nodes: twoNodes{}, Kinds: kinds})
+	m := make1(t, Options{Resends: &fakeResends{}, Nodes: twoNodes, Kinds: kinds})
 	id := scene(t, m)
 	m.fake.Add(t.Context(), bareTask())
 	m.tried(t, m.place(t, "orders", "M1/1", order.Standing{State: "CLOSED", Late: "PAID"}, ended), "query", 0)

@@ -48,8 +48,8 @@ func (a *API) registerOperate(h huma.API) {
 			return ok(client.Paused{Names: []string{in.Queue}})
 		}
 	}
-	huma.Register(h, scoped(operation("pause-queue", http.MethodPost, "/v1/queues/{queue}/pause", access.MayOperate, "Stop attempts of a queue's tasks.")), queue(a.engine.PauseQueue))
-	huma.Register(h, scoped(operation("resume-queue", http.MethodPost, "/v1/queues/{queue}/resume", access.MayOperate, "End a queue's pause.")), queue(a.engine.ResumeQueue))
+	huma.Register(h, scoped(operation("pause-queue", http.MethodPost, "/v1/queues/{queue}/pause", access.MayOperate, "Stop attempts of a queue's tasks.")), queue(a.o.Engine.PauseQueue))
+	huma.Register(h, scoped(operation("resume-queue", http.MethodPost, "/v1/queues/{queue}/resume", access.MayOperate, "End a queue's pause.")), queue(a.o.Engine.ResumeQueue))
 
 	type onHost = struct {
 		Caller
@@ -58,11 +58,11 @@ func (a *API) registerOperate(h huma.API) {
 	}
 	host := func(do func(context.Context, string, bellman.By) error) func(context.Context, *onHost) (*answer[client.Paused], error) {
 		return func(ctx context.Context, in *onHost) (*answer[client.Paused], error) {
-			f, err := a.engine.Figures(ctx, figures.Ask{Endpoints: true})
+			f, err := a.o.Engine.Figures(ctx, figures.Ask{Endpoints: true})
 			if err != nil {
 				return nil, a.fail(err)
 			}
-			names := endpoints.Named(in.Host, f.Endpoints, len(f.Silent) == 0, a.kinds != nil && a.kinds(in.Host) != "")
+			names := endpoints.Named(in.Host, f.Endpoints, len(f.Silent) == 0, a.o.Kinds != nil && a.o.Kinds(in.Host) != "")
 			if len(names) == 0 {
 				return nil, wrongField("path.host", wantHost)
 			}
@@ -83,8 +83,8 @@ func (a *API) registerOperate(h huma.API) {
 			return ok(client.Paused{Names: done})
 		}
 	}
-	huma.Register(h, operation("pause-endpoint", http.MethodPost, "/v1/endpoints/{host}/pause", access.MayOperate, "Stop attempts to an endpoint, or to all endpoints of a host."), host(a.engine.PauseEndpoint))
-	huma.Register(h, operation("resume-endpoint", http.MethodPost, "/v1/endpoints/{host}/resume", access.MayOperate, "End an endpoint's pause."), host(a.engine.ResumeEndpoint))
+	huma.Register(h, operation("pause-endpoint", http.MethodPost, "/v1/endpoints/{host}/pause", access.MayOperate, "Stop attempts to an endpoint, or to all endpoints of a host."), host(a.o.Engine.PauseEndpoint))
+	huma.Register(h, operation("resume-endpoint", http.MethodPost, "/v1/endpoints/{host}/resume", access.MayOperate, "End an endpoint's pause."), host(a.o.Engine.ResumeEndpoint))
 }
 
 const wantHost = "want a host, a host:port, or one endpoint in full, escaped, such as https:%2F%2Fmerchant.example:443"
@@ -93,7 +93,7 @@ func (a *API) queues(ctx context.Context, in *struct{ Caller }) (*answer[client.
 	if !in.scope.AllMerchants() {
 		return nil, in.outside("the figures of a queue are of all merchants")
 	}
-	f, err := a.engine.Figures(ctx, figures.Ask{Queues: true})
+	f, err := a.o.Engine.Figures(ctx, figures.Ask{Queues: true})
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -107,7 +107,7 @@ func (a *API) queues(ctx context.Context, in *struct{ Caller }) (*answer[client.
 }
 
 func (a *API) endpoints(ctx context.Context, _ *struct{ Caller }) (*answer[client.Endpoints], error) {
-	f, err := a.engine.Figures(ctx, figures.Ask{Endpoints: true})
+	f, err := a.o.Engine.Figures(ctx, figures.Ask{Endpoints: true})
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -126,7 +126,7 @@ func (a *API) stats(ctx context.Context, in *struct {
 	if err != nil || window < time.Second || window > 365*24*time.Hour {
 		return nil, wrongField("query.window", "want a duration from 1s to 365d")
 	}
-	f, err := a.engine.Figures(ctx, figures.Ask{Windows: []time.Duration{window}})
+	f, err := a.o.Engine.Figures(ctx, figures.Ask{Windows: []time.Duration{window}})
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -150,7 +150,7 @@ func (a *API) audits(ctx context.Context, in *struct {
 	if refused != nil {
 		return nil, refused
 	}
-	records, err := a.reader.Audits(ctx, before, in.Limit)
+	records, err := a.o.Reader.Audits(ctx, before, in.Limit)
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -171,13 +171,13 @@ func (a *API) copyStore(ctx context.Context, in *struct {
 	Caller
 	Body client.Backup
 }) (*answer[client.Backup], error) {
-	if a.backup == nil {
+	if a.o.Backup == nil {
 		return nil, newProblem(http.StatusNotImplemented, "the store is a database: copy it with its own tool, such as pg_dump, or mariadb-dump --single-transaction")
 	}
 	if !filepath.IsAbs(in.Body.Dir) || strings.ContainsRune(in.Body.Dir, 0) {
 		return nil, wrongField("body.dir", "want an absolute path")
 	}
-	err := a.backup.Backup(ctx, in.Body.Dir, in.by(in.Body.Reason))
+	err := a.o.Backup.Backup(ctx, in.Body.Dir, in.by(in.Body.Reason))
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, wrongField("body.dir", "exists already")

@@ -54,7 +54,7 @@ func (a *API) listOrders(ctx context.Context, in *orderListing) (*answer[client.
 	if f.Backwards() {
 		return nil, wrongField("query.created_from", backwards)
 	}
-	tasks, next, err := a.page(ctx, &f, before, in.Limit, func(t *bellman.Task) bool { return pick.Takes(t, a.channels) && in.sees(t) })
+	tasks, next, err := a.page(ctx, &f, before, in.Limit, func(t *bellman.Task) bool { return pick.Takes(t, a.o.Channels) && in.sees(t) })
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -67,5 +67,5 @@ func (a *API) listOrders(ctx context.Context, in *orderListing) (*answer[client.
 
 func (a *API) listedOrder(t *bellman.Task) client.ListedOrder {
 	ask, _ := order.ParseAsk(t.Body) // the body was validated when the task was added
-	return client.ListedOrder{Task: a.task(t), Channel: resend.ChannelOf(t, a.channels), Account: ask.Account, Amount: ask.Amount, Currency: ask.Currency}
+	return client.ListedOrder{Task: a.task(t), Channel: resend.ChannelOf(t, a.o.Channels), Account: ask.Account, Amount: ask.Amount, Currency: ask.Currency}
 }

@@ -14,7 +14,7 @@ import (
 // Orders are listed by state, channel, account, amount and time, without what only belongs to them.
 func TestListOrders(t *testing.T) {
 	m := make1(t, withOrders())
-	m.channels = func(queue string) string { return map[string]string{"orders": "alipay"}[queue] }
+	m.o.Channels = func(queue string) string { return map[string]string{"orders": "alipay"}[queue] }
 	c := dial(t, m, "")
 	at := func(no string, s order.Standing, change func(*bellman.Task)) {
 		m.place(t, "orders", no, s, func(o *bellman.Task) {

@@ -49,7 +49,7 @@ func (a *API) registerOrders(h huma.API) {
 			Body *client.Because
 		}) (*answer[client.Task], error) {
 			return a.onOrder(ctx, &in.Caller, &in.OrderNumbers, cancels, func(id bellman.ID) (*bellman.Task, error) {
-				return a.engine.Cancel(ctx, id, in.by(given(in.Body).Reason))
+				return a.o.Engine.Cancel(ctx, id, in.by(given(in.Body).Reason))
 			})
 		})
 
@@ -60,7 +60,7 @@ func (a *API) registerOrders(h huma.API) {
 			Body client.DecideOrder
 		}) (*answer[client.Task], error) {
 			return a.onOrder(ctx, &in.Caller, &in.OrderNumbers, decides, func(id bellman.ID) (*bellman.Task, error) {
-				return a.engine.Decide(ctx, id, bellman.Completion{Outcome: in.Body.Outcome, Detail: order.Vouched{}}, in.by(in.Body.Reason))
+				return a.o.Engine.Decide(ctx, id, bellman.Completion{Outcome: in.Body.Outcome, Detail: order.Vouched{}}, in.by(in.Body.Reason))
 			})
 		})
 
@@ -81,7 +81,7 @@ func (a *API) complete(ctx context.Context, id bellman.ID, in *client.CompleteTa
 		}
 		with.Detail = taken
 	}
-	return a.engine.Complete(ctx, id, with, by)
+	return a.o.Engine.Complete(ctx, id, with, by)
 }
 
 const orderPath = "/v1/orders/{merchant_no}/{order_no}"
@@ -135,7 +135,7 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 			return nil, a.fail(err)
 		}
 	}
-	if tasks, err = order.AddOwn(ctx, a.reader.List, tasks, in.sees); err != nil {
+	if tasks, err = order.AddOwn(ctx, a.o.Reader.List, tasks, in.sees); err != nil {
 		return nil, a.fail(err)
 	}
 	out, err := a.order(ctx, tasks)
@@ -158,7 +158,7 @@ func (a *API) tasksOf(ctx context.Context, by *holder, n *OrderNumbers) (tasks [
 	}
 	var before bellman.ID
 	for range maxReads {
-		page, next, err := a.reader.List(ctx, f, before, orderTasks-len(tasks))
+		page, next, err := a.o.Reader.List(ctx, f, before, orderTasks-len(tasks))
 		if err != nil {
 			return nil, false, err
 		}
@@ -187,7 +187,7 @@ func (a *API) order(ctx context.Context, tasks []*bellman.Task) (*client.Order, 
 			continue
 		}
 		after := max(int(t.Attempts)-newestAttempts, 0)
-		log, err := a.reader.Attempts(ctx, t.ID, after, newestAttempts)
+		log, err := a.o.Reader.Attempts(ctx, t.ID, after, newestAttempts)
 		if err != nil {
 			return nil, fmt.Errorf("attempts of task %s: %w", t.ID, err)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // registerProbes registers the document, the probes, the metrics and the stream of events.
-func (a *API) registerProbes(h huma.API, metrics bool) {
+func (a *API) registerProbes(h huma.API) {
 	health := jsonResponse(h, reflect.TypeFor[client.Health](), "All is well.")
 	plain := func(description, mediaType, kind string) *huma.Response {
 		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{mediaType: {Schema: &huma.Schema{Type: kind}}}}
@@ -27,7 +27,7 @@ func (a *API) registerProbes(h huma.API, metrics bool) {
 	add(operation("openapi", http.MethodGet, "/openapi.json", access.Open, "This document."), plain("OpenAPI 3.1.", "application/json", huma.TypeObject))
 	add(operation("healthz", http.MethodGet, "/healthz", access.Open, "Whether the process is alive."), health)
 	add(operation("readyz", http.MethodGet, "/readyz", access.Open, "Whether the store answers and tasks are fired; 503, with the reason, if not. A store without room for new tasks is ready, with the status full."), health)
-	if metrics {
+	if a.o.Metrics != nil {
 		add(operation("metrics", http.MethodGet, "/metrics", access.MayRead, "Metrics for Prometheus."), plain("Metrics.", "text/plain", huma.TypeString))
 	}
 	op := scoped(operation("events", http.MethodGet, "/v1/events", access.MayRead, "Changes of tasks as they are committed, as server-sent events."))
@@ -50,7 +50,7 @@ func (a *API) openapi(w *response, _ *http.Request) {
 func (a *API) healthz(w *response, _ *http.Request) { well(w, "ok") }
 
 func (a *API) readyz(w *response, r *http.Request) {
-	switch err := a.engine.Ready(r.Context()); {
+	switch err := a.o.Engine.Ready(r.Context()); {
 	case err == nil:
 		well(w, "ok")
 	case errors.Is(err, bellman.ErrFull):

@@ -76,7 +76,7 @@ func (a *API) refuse(err error) *client.Problem {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return later(http.StatusServiceUnavailable, time.Second, "there was no answer in time: it may have been done all the same")
 	}
-	a.log.Error("a request failed", "err", err)
+	a.o.Log.Error("a request failed", "err", err)
 	return newProblem(http.StatusInternalServerError, "something went wrong inside; the log says what")
 }
 

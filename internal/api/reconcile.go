@@ -48,7 +48,7 @@ const (
 )
 
 func (a *API) registerReconciliations(h huma.API) {
-	p := partOf(h, a.reconciliations != nil, noReconciliations)
+	p := partOf(h, a.o.Reconciliations != nil, noReconciliations)
 	const path, one = "/v1/reconciliations", "/v1/reconciliations/{id}"
 	op := operation("start-reconciliation", http.MethodPost, path, access.MayOperate, "Compare the orders of a queue with the bill of its channel, as a durable job.")
 	op.DefaultStatus = http.StatusAccepted
@@ -79,7 +79,7 @@ func (a *API) registerReconciliations(h huma.API) {
 			Caller
 			ReconciliationID
 		}) (*answer[client.Reconciliation], error) {
-			return a.onReconciliation(in.ID, func() (reconcile.Run, error) { return a.reconciliations.Get(ctx, in.ID) })
+			return a.onReconciliation(in.ID, func() (reconcile.Run, error) { return a.o.Reconciliations.Get(ctx, in.ID) })
 		})
 	register(p, operation("list-differences", http.MethodGet, one+"/differences", access.MayRead, "The differences of a reconciliation, by page."), a.listDifferences)
 	register(p, operation("settle-reconciliation", http.MethodPost, one+"/settle", access.MayOperate|access.MayDecide, "Ask the channel once about each order that differs."),
@@ -89,7 +89,7 @@ func (a *API) registerReconciliations(h huma.API) {
 			Body *client.Because
 		}) (*answer[client.Reconciliation], error) {
 			return a.onReconciliation(in.ID, func() (reconcile.Run, error) {
-				return a.reconciliations.Settle(ctx, in.ID, in.by(given(in.Body).Reason))
+				return a.o.Reconciliations.Settle(ctx, in.ID, in.by(given(in.Body).Reason))
 			})
 		})
 }
@@ -114,7 +114,7 @@ func (a *API) startReconciliation(ctx context.Context, in *struct {
 	Body client.StartReconciliation
 }) (*answer[client.Reconciliation], error) {
 	b := &in.Body
-	run, err := a.reconciliations.Start(ctx, reconcile.Request{Queue: b.Queue, Account: b.Account, Bill: reconcile.BillKind(b.Bill), Date: b.Date, NoRefunds: b.NoRefunds, By: in.by(b.Reason)})
+	run, err := a.o.Reconciliations.Start(ctx, reconcile.Request{Queue: b.Queue, Account: b.Account, Bill: reconcile.BillKind(b.Bill), Date: b.Date, NoRefunds: b.NoRefunds, By: in.by(b.Reason)})
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -146,7 +146,7 @@ func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
 	if refused := checkQuery(r, op.Parameters...); refused != nil {
 		return nil, refused
 	}
-	if a.reconciliations == nil {
+	if a.o.Reconciliations == nil {
 		return nil, newProblem(http.StatusNotImplemented, noReconciliations)
 	}
 	if a.billFiles.Add(1) > maxBillFiles {
@@ -193,7 +193,7 @@ func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	run, err := a.reconciliations.File(r.Context(), in, m, f)
+	run, err := a.o.Reconciliations.File(r.Context(), in, m, f)
 	if err != nil {
 		return nil, inQuery(err)
 	}
@@ -218,7 +218,7 @@ func inQuery(err error) error {
 }
 
 func (a *API) listReconciliations(ctx context.Context, _ *struct{ Caller }) (*answer[client.Reconciliations], error) {
-	runs, err := a.reconciliations.List(ctx, newestReconciles)
+	runs, err := a.o.Reconciliations.List(ctx, newestReconciles)
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -243,7 +243,7 @@ func (a *API) listDifferences(ctx context.Context, in *struct {
 			return nil, badCursor()
 		}
 	}
-	items, next, err := a.reconciliations.Differences(ctx, in.ID, bill.DifferenceKind(in.Kind), after, in.Limit)
+	items, next, err := a.o.Reconciliations.Differences(ctx, in.ID, bill.DifferenceKind(in.Kind), after, in.Limit)
 	if err != nil {
 		return nil, a.fail(missing(err, fmt.Sprintf("reconciliation %q", cut(in.ID))))
 	}

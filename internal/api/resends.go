@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -16,34 +15,11 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Resends runs bulk resends as durable jobs. Its errors are those of an [Engine].
-type Resends interface {
-	// Count returns what a job with this filter would touch, up to limit tasks; 0: as many as Count ever
-	// counts.
-	Count(ctx context.Context, f resend.Pick, limit int, within time.Duration) (resend.Count, error)
-
-	// Start creates a durable job with in's Filter, Mode, Rate, Who and Reason. The default mode is once; the
-	// rate has a default too.
-	Start(ctx context.Context, in resend.Job) (resend.Job, error)
-
-	Get(ctx context.Context, id bellman.ID) (resend.Job, error)
-	List(ctx context.Context, limit int) ([]resend.Job, error) // the newest first
-
-	// Cancel ends a job. A job that has ended is returned unchanged.
-	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (resend.Job, error)
-}
-
 // newestResends is the number of bulk resends in a list.
 const newestResends = 50
 
-// either is an answer whose form depends on the request.
-type either struct {
-	Status int
-	Body   any
-}
-
 func (a *API) registerResends(h huma.API) {
-	p := partOf(h, a.resends != nil, "this server runs no bulk resends")
+	p := partOf(h, a.o.Resends != nil, "this server runs no bulk resends")
 	op := scoped(operation("start-resend", http.MethodPost, "/v1/resends", access.MayOperate, "Send many tasks again, as a durable job; or say how many that would be."))
 	op.DefaultStatus = http.StatusAccepted
 	register(p, op, a.startResend)
@@ -57,7 +33,7 @@ func (a *API) registerResends(h huma.API) {
 			Caller
 			ResendID
 		}) (*answer[client.Resend], error) {
-			return a.onResend(ctx, &in.Caller, in.ID, a.resendJob)
+			return a.onResend(ctx, &in.Caller, in.ID, a.o.Resends.Get)
 		})
 	register(p, scoped(operation("cancel-resend", http.MethodPost, "/v1/resends/{id}/cancel", access.MayOperate, "End a bulk resend. What was sent again stays so.")),
 		func(ctx context.Context, in *struct {
@@ -66,7 +42,7 @@ func (a *API) registerResends(h huma.API) {
 			Body *client.Because
 		}) (*answer[client.Resend], error) {
 			return a.onResend(ctx, &in.Caller, in.ID, func(ctx context.Context, id bellman.ID) (resend.Job, error) {
-				return a.resends.Cancel(ctx, id, in.by(given(in.Body).Reason))
+				return a.o.Resends.Cancel(ctx, id, in.by(given(in.Body).Reason))
 			})
 		})
 }
@@ -76,17 +52,13 @@ type ResendID struct {
 	ID string `path:"id" format:"uuid" doc:"The bulk resend's id."`
 }
 
-func (a *API) resendJob(ctx context.Context, id bellman.ID) (resend.Job, error) {
-	return a.resends.Get(ctx, id)
-}
-
 func (a *API) onResend(ctx context.Context, by *Caller, ref string, do func(context.Context, bellman.ID) (resend.Job, error)) (*answer[client.Resend], error) {
 	id, err := parseID(ref)
 	if err != nil {
 		return nil, err
 	}
 	if by.limited() {
-		switch job, err := a.resends.Get(ctx, id); {
+		switch job, err := a.o.Resends.Get(ctx, id); {
 		case err != nil:
 			return nil, a.fail(missing(err, "bulk resend "+id.String()))
 		case !by.covers(&job.Filter):
@@ -103,7 +75,7 @@ func (a *API) onResend(ctx context.Context, by *Caller, ref string, do func(cont
 func (a *API) startResend(ctx context.Context, in *struct {
 	Caller
 	Body client.BulkResend
-}) (*either, error) {
+}) (*stated[any], error) {
 	if refused := in.narrow(&in.Body.Filter); refused != nil {
 		return nil, refused
 	}
@@ -120,23 +92,23 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		return nil, refused
 	}
 	if in.Body.DryRun {
-		count, err := a.resends.Count(ctx, which, 0, 0)
+		count, err := a.o.Resends.Count(ctx, which, 0, 0)
 		if err != nil {
 			return nil, a.fail(err)
 		}
-		return &either{http.StatusOK, resendCount(&count)}, nil
+		return &stated[any]{http.StatusOK, resendCount(&count)}, nil
 	}
-	job, err := a.resends.Start(ctx, resend.Job{
+	job, err := a.o.Resends.Start(ctx, resend.Job{
 		Filter: which, Mode: engine.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason, From: in.from,
 	})
 	if err != nil {
 		return nil, a.fail(err)
 	}
-	return &either{http.StatusAccepted, resendJSON(&job)}, nil
+	return &stated[any]{http.StatusAccepted, resendJSON(&job)}, nil
 }
 
 func (a *API) listResends(ctx context.Context, in *struct{ Caller }) (*answer[client.Resends], error) {
-	jobs, err := a.resends.List(ctx, newestResends)
+	jobs, err := a.o.Resends.List(ctx, newestResends)
 	if err != nil {
 		return nil, a.fail(err)
 	}

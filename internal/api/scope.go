@@ -161,7 +161,7 @@ func (a *API) reach(ctx context.Context, by *holder, id bellman.ID, need needs) 
 	if by.may&need.tasks != 0 && by.may&need.orders != 0 && !by.limited() {
 		return nil
 	}
-	t, err := a.reader.Task(ctx, id)
+	t, err := a.o.Reader.Task(ctx, id)
 	switch {
 	case err != nil:
 		return missing(err, "task "+id.String())
@@ -183,7 +183,7 @@ func (a *API) hide(ctx context.Context, by *holder, p *client.Problem, id bellma
 	if p == nil || p.Instance == "" || !by.limited() {
 		return p
 	}
-	if t, err := a.reader.Task(ctx, id); err != nil || !by.sees(t) {
+	if t, err := a.o.Reader.Task(ctx, id); err != nil || !by.sees(t) {
 		p.Instance = ""
 	}
 	return p

@@ -83,7 +83,7 @@ func (a *API) settleAll(ctx context.Context, by bellman.By, ids []bellman.ID, wa
 	defer cancel()
 	settled := make(map[bellman.ID]error, len(ids))
 	for some := range slices.Chunk(ids, client.MaxBatch) {
-		results, err := a.engine.Settle(ctx, by, some...)
+		results, err := a.o.Engine.Settle(ctx, by, some...)
 		if err != nil {
 			for _, id := range some {
 				settled[id] = err
@@ -234,18 +234,18 @@ func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, 
 	done = true
 	a.asks.note(time.Now(), slices.Concat(p.move, p.ask)...)
 	for _, id := range p.move {
-		_, err := a.engine.Reschedule(ctx, id, time.Now(), by)
+		_, err := a.o.Engine.Reschedule(ctx, id, time.Now(), by)
 		if err != nil && !errors.Is(err, bellman.ErrConflict) && !errors.Is(err, bellman.ErrNotFound) {
 			return false, fmt.Errorf("move the next attempt of task %s: %w", id, err)
 		}
 	}
 	outOfTurn := func(ctx context.Context, ids ...bellman.ID) ([]engine.Settled, error) {
-		return a.engine.Settle(ctx, by, ids...)
+		return a.o.Engine.Settle(ctx, by, ids...)
 	}
 	for _, call := range []struct {
 		settle func(context.Context, ...bellman.ID) ([]engine.Settled, error)
 		ids    []bellman.ID
-	}{{a.engine.SettleOverdue, p.overdue}, {outOfTurn, p.ask}} {
+	}{{a.o.Engine.SettleOverdue, p.overdue}, {outOfTurn, p.ask}} {
 		if len(call.ids) == 0 {
 			continue
 		}

@@ -163,7 +163,7 @@ func (a *API) attempts(t *bellman.Task) (n int, finite bool) {
 	if queries(t) {
 		return 0, false
 	}
-	s, err := a.schedules.Parse(t.Schedule)
+	s, err := a.o.Schedules.Parse(t.Schedule)
 	if err != nil { // a task's schedule was parsed before
 		return 0, false
 	}

@@ -75,7 +75,7 @@ func scene(t testing.TB, m *made) (id string) {
 // The golden files in testdata are the JSON of each shape, as API.md has it.
 // Delete one and run the test to write it anew; then read what changed.
 func TestShapes(t *testing.T) {
-	m := make1(t, Options{Resends: &fakeResends{}, Reconciliations: &fakeReconciliations{}, Nodes: twoNodes{}, Sources: twoSources, Alarms: twoAlarms{}, Intake: shut})
+	m := make1(t, Options{Resends: &fakeResends{}, Reconciliations: &fakeReconciliations{}, Nodes: twoNodes, Sources: twoSources, Alarms: twoAlarms{}, Intake: shut})
 	id := scene(t, m)
 	tests := []struct{ name, method, path, body string }{
 		{"task", "GET", "/v1/tasks/" + id, ""},

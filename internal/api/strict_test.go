@@ -196,7 +196,7 @@ func TestCreateAnswersTheTask(t *testing.T) {
 }
 
 func TestBatch(t *testing.T) {
-	m := make1(t, Options{MaxTaskBytes: 300})
+	m := make1(t, Options{})
 	w := m.do("POST", "/v1/tasks/batch", `{"tasks":[
 		{"queue":"q","url":"http://m/n","key":"a"},
 		{"queue":"q","url":"http://m/n","key":"a"},
@@ -204,7 +204,7 @@ func TestBatch(t *testing.T) {
 		{"queue":"q","url":"http://m/n","queue":"q"},
 		7,
 		{"queue":"q","schedule":"often"},
-		{"queue":"q","url":"http://m/n","body":"`+strings.Repeat("x", 301)+`"},
+		{"queue":"q","url":"http://m/n","body":"`+strings.Repeat("x", maxTask+1)+`"},
 		{"queue":"q","url":"http://m/n","delay":"x","colour":1}]}`)
 	var out struct {
 		Results []struct {
@@ -249,7 +249,7 @@ func TestBatch(t *testing.T) {
 
 func TestBatchIsStrict(t *testing.T) {
 	one := `{"queue":"q","url":"http://m/n"}`
-	m := make1(t, Options{MaxBatchBytes: 64 << 10})
+	m := make1(t, Options{})
 	tests := []struct {
 		name, body string
 		status     int
@@ -271,7 +271,7 @@ func TestBatchIsStrict(t *testing.T) {
 		{"array", `[` + one + `]`, 422, []string{"body"}},
 		{"cut off", `{"tasks":[` + one, 400, nil},
 		{"trailing", `{"tasks":[` + one + `]}]`, 400, nil},
-		{"too large", `{"tasks":[` + one + `]}` + strings.Repeat(" ", 64<<10), 413, nil},
+		{"too large", `{"tasks":[` + one + `]}` + strings.Repeat(" ", maxBatch), 413, nil},
 	}
 	for _, tt := range tests {
 		w := m.do("POST", "/v1/tasks/batch", tt.body)

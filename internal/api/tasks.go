@@ -26,7 +26,7 @@ import (
 // huma handler for tests.
 func (a *API) registerCreate(h huma.API) {
 	op := scoped(operation("create-task", http.MethodPost, "/v1/tasks", access.MayCreate, "Create a task. It is durable when 201 is answered."))
-	op.MaxBodyBytes = int64(a.maxJSON()) + 1
+	op.MaxBodyBytes = maxJSON + 1
 	op.DefaultStatus = http.StatusCreated
 	huma.Register(h, op, func(context.Context, *struct {
 		Caller
@@ -88,7 +88,7 @@ func (a *API) registerTasks(h huma.API) {
 				if body.Mode != "" {
 					mode = engine.ResendMode(body.Mode)
 				}
-				return a.engine.Resend(ctx, id, mode, in.by(body.Reason))
+				return a.o.Engine.Resend(ctx, id, mode, in.by(body.Reason))
 			})
 		})
 	cancel := scoped(operation("cancel-task", http.MethodPost, taskPath+"/cancel", access.MayOperate|access.MayReport, "End a task. An attempt in flight may still arrive."))
@@ -100,7 +100,7 @@ func (a *API) registerTasks(h huma.API) {
 			Body *client.Because
 		}) (*answer[client.Task], error) {
 			return a.act(ctx, &in.Caller, &in.ID, cancels, func(id bellman.ID) (*bellman.Task, error) {
-				return a.engine.Cancel(ctx, id, in.by(given(in.Body).Reason))
+				return a.o.Engine.Cancel(ctx, id, in.by(given(in.Body).Reason))
 			})
 		})
 	complete := scoped(operation("complete-task", http.MethodPost, taskPath+"/complete", access.MayOperate|access.MayReport, "End a task as succeeded: the answer came another way."))
@@ -130,7 +130,7 @@ func (a *API) registerTasks(h huma.API) {
 				return nil, refused
 			}
 			return a.act(ctx, &in.Caller, &in.ID, operates, func(id bellman.ID) (*bellman.Task, error) {
-				return a.engine.Reschedule(ctx, id, due, in.by(in.Body.Reason))
+				return a.o.Engine.Reschedule(ctx, id, due, in.by(in.Body.Reason))
 			})
 		})
 }
@@ -188,7 +188,7 @@ func (a *API) act(ctx context.Context, by *Caller, ref *ID, need needs, do func(
 		return nil, a.fail(missing(err, "task "+id.String()))
 	}
 	if t.Last == nil && t.Attempts > 0 {
-		if whole, err := a.reader.Task(ctx, id); err == nil && whole.Version >= t.Version {
+		if whole, err := a.o.Reader.Task(ctx, id); err == nil && whole.Version >= t.Version {
 			t = whole // includes its last attempt; the answer is also right without it
 		}
 	}
@@ -209,7 +209,7 @@ func (a *API) get(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.reader.Task(ctx, id)
+	t, err := a.o.Reader.Task(ctx, id)
 	if err != nil {
 		return nil, a.fail(missing(err, "task "+id.String()))
 	}
@@ -225,7 +225,7 @@ func (a *API) get(ctx context.Context, in *struct {
 	case after == 0:
 		after = max(int(t.Attempts)-newestAttempts, 0)
 	}
-	log, err := a.reader.Attempts(ctx, id, after, limit)
+	log, err := a.o.Reader.Attempts(ctx, id, after, limit)
 	if err != nil {
 		return nil, a.fail(err)
 	}
@@ -242,7 +242,7 @@ func (a *API) get(ctx context.Context, in *struct {
 		}
 	}
 	if t.OrderingKey != "" && !t.State.Ended() {
-		chain, err := a.reader.Chain(ctx, t.Queue, t.OrderingKey, id, 1)
+		chain, err := a.o.Reader.Chain(ctx, t.Queue, t.OrderingKey, id, 1)
 		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // the task has just ended
 			return nil, a.fail(err)
 		}
@@ -258,7 +258,7 @@ func (a *API) reveal(ctx context.Context, by *Caller, t *bellman.Task, log []bel
 	if by.may&access.MayAdmin == 0 {
 		return newProblem(http.StatusForbidden, "this key may not reveal: it takes the role "+access.MayAdmin.String())
 	}
-	if err := a.record(ctx, store.AuditOf(by.by(""), time.Now(), "reveal", t.ID.String())); err != nil {
+	if err := a.o.Record(ctx, store.AuditOf(by.by(""), time.Now(), "reveal", t.ID.String())); err != nil {
 		return a.fail(err)
 	}
 	a.unmask(t, log, shown)
@@ -268,10 +268,10 @@ func (a *API) reveal(ctx context.Context, by *Caller, t *bellman.Task, log []bel
 
 // shownSent returns the request of an attempt, built again.
 func (a *API) shownSent(ctx context.Context, t *bellman.Task, attempt *bellman.Attempt, reveal bool) *client.Sent {
-	if a.sent == nil {
+	if a.o.Sent == nil {
 		return nil
 	}
-	s, err := a.sent(ctx, t, attempt, reveal)
+	s, err := a.o.Sent(ctx, t, attempt, reveal)
 	if err != nil {
 		return &client.Sent{Missing: err.Error()}
 	}

@@ -54,7 +54,7 @@ func (w *world) Nodes(context.Context) ([]engine.NodeInfo, []store.Lease, error)
 }
 
 func (w *world) desk(credentials ...alarm.Credential) *Desk {
-	return New(Options{Engine: w, Store: w, Alarms: watch{w}, Nodes: w, Reconciliations: desks{w}, Credentials: func() []alarm.Credential { return credentials },
+	return New(Options{Engine: w, Store: w, Alarms: watch{w}, Nodes: w.Nodes, Reconciliations: desks{w}, Credentials: func() []alarm.Credential { return credentials },
 		Sources: func() []source.Info { return nil }, Queues: func() []string { return []string{"orders", "pay"} },
 		Kind: func(queue string) string { return map[string]string{"orders": "order", "pay": "notify"}[queue] }})
 }

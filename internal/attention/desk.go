@@ -39,11 +39,6 @@ type Alarms interface {
 	List(ctx context.Context) ([]alarm.Alarm, error)
 }
 
-// Nodes describes the nodes that share the store.
-type Nodes interface {
-	Nodes(ctx context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
-}
-
 // Reconciliations are the comparisons with the channels' bills.
 type Reconciliations interface {
 	List(ctx context.Context, limit int) ([]reconcile.Run, error)
@@ -55,7 +50,7 @@ type Options struct {
 	Engine          Engine
 	Store           Store
 	Alarms          Alarms
-	Nodes           Nodes
+	Nodes           func(context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
 	Reconciliations Reconciliations
 	Credentials     func() []alarm.Credential
 	Sources         func() []source.Info

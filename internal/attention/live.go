@@ -50,7 +50,7 @@ func (m *maker) nodes(ctx context.Context) error {
 	if m.o.Nodes == nil {
 		return nil
 	}
-	nodes, unowned, err := m.o.Nodes.Nodes(ctx)
+	nodes, unowned, err := m.o.Nodes(ctx)
 	if err != nil {
 		return err
 	}

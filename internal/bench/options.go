@@ -66,6 +66,26 @@ func Scenarios() []Scenario {
 // NeedsDatabase reports whether the scenario requires [Options.Store].
 func (s Scenario) NeedsDatabase() bool { return s.database }
 
+// Check returns an error if there is no such store or scenario, or if the store is of another kind than a
+// scenario needs.
+func (o Options) Check() error {
+	_, err := o.choose()
+	return err
+}
+
+// choose returns the scenarios of the options.
+func (o Options) choose() ([]Scenario, error) {
+	kind := config.Pebble
+	if o.Store != "" {
+		store, err := config.ParseStore(o.Store)
+		if err != nil {
+			return nil, err
+		}
+		kind = store.Kind
+	}
+	return choose(o.Scenarios, kind)
+}
+
 // choose returns the scenarios with these names in their own order. Without names it returns those that are
 // not optional and run on a kind of store.
 func choose(names []string, kind string) ([]Scenario, error) {
@@ -78,12 +98,12 @@ func choose(names []string, kind string) ([]Scenario, error) {
 			if s.sql {
 				return nil, fmt.Errorf("scenario %q needs a store in PostgreSQL, MySQL or MariaDB", s.Name)
 			}
-			return nil, fmt.Errorf("scenario %q needs a store in a database", s.Name)
+			return nil, fmt.Errorf("scenario %q measures a database: name one with --store postgres://USER:PASSWORD@HOST/DATABASE", s.Name)
 		}
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("scenario %q: want one of %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("there is no scenario %q: want one of %s", name, strings.Join(known, ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(s Scenario) bool {

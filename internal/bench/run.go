@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/bench/scratch"
-	"github.com/bellmanhq/bellman/internal/config"
 )
 
 // A run is the state of one call of Run.
@@ -50,15 +49,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (Report, error) {
 }
 
 func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report, err error) {
-	kind := config.Pebble
-	if o.Store != "" {
-		store, err := config.ParseStore(o.Store)
-		if err != nil {
-			return Report{}, err
-		}
-		kind = store.Kind
-	}
-	scenarios, err := choose(o.Scenarios, kind)
+	scenarios, err := o.choose()
 	if err != nil {
 		return Report{}, err
 	}

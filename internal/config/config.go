@@ -212,6 +212,13 @@ func DefaultOrderQueue(name string) Queue {
 		Kind:     "order",
 		Schedule: "order_poll",
 		Timeout:  5 * time.Second,
-		Order:    DefaultOrder(),
+		Order: Order{
+			Expires:       30 * time.Minute,
+			MinReverseAge: 15 * time.Second,
+			Confirm:       "0s, 5s, 25s",
+			LateWatch:     15 * time.Minute,
+			GiveUp:        24 * time.Hour,
+			CodeLife:      2 * time.Hour,
+		},
 	}
 }

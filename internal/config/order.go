@@ -77,18 +77,6 @@ type Readings struct {
 	Rules  map[string]string // reading → CEL; nil with a preset
 }
 
-// DefaultOrder returns the defaults of an order queue.
-func DefaultOrder() Order {
-	return Order{
-		Expires:       30 * time.Minute,
-		MinReverseAge: 15 * time.Second,
-		Confirm:       "0s, 5s, 25s",
-		LateWatch:     15 * time.Minute,
-		GiveUp:        24 * time.Hour,
-		CodeLife:      2 * time.Hour,
-	}
-}
-
 // defaults fills in missing fields, also those that depend on others. stated has the names of the fields in
 // the file.
 func (o *Order) defaults(stated map[string]bool) {

@@ -45,7 +45,7 @@ func (v *visitor) May(need access.Role) bool { return v.Role.Includes(need) }
 // request returns the request with its visitor. It may set a cookie. If the session cannot be checked, it
 // returns an error and a visitor who is not signed in.
 func (c *Console) request(w http.ResponseWriter, r *http.Request) (*request, error) {
-	v := &visitor{lang: c.language(r), Theme: themeOf(r), From: c.proxies.Text(r)}
+	v := &visitor{lang: c.language(r), Theme: themeOf(r), From: c.o.Proxies.Text(r)}
 	q := &request{Console: c, w: w, r: r, visitor: v}
 	var s *session
 	var err error
@@ -53,7 +53,7 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) (*request, err
 		v.Role = access.Admin
 	} else {
 		var k *access.Key
-		if s, k, err = c.find(r.Context(), c.cookie(r, sessionCookie)); s != nil && k.UsableFrom(c.proxies.From(r)) {
+		if s, k, err = c.find(r.Context(), c.cookie(r, sessionCookie)); s != nil && k.UsableFrom(c.o.Proxies.From(r)) {
 			v.Who, v.Role, v.SignedIn = k.Name, k.Role, true
 			v.Token = c.token(s.name())
 			c.touch(w, r, s)
@@ -73,5 +73,5 @@ func (c *Console) touch(w http.ResponseWriter, r *http.Request, s *session) {
 	}
 	used := *s
 	used.last = now
-	c.setCookie(w, r, sessionCookie, used.cookie(c.secret.Key(sessionPurpose)), absoluteTime-now.Sub(s.began))
+	c.setCookie(w, r, sessionCookie, used.cookie(c.o.Secret.Key(sessionPurpose)), absoluteTime-now.Sub(s.began))
 }

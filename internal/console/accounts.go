@@ -31,7 +31,7 @@ func (q *request) accountList() error {
 	var next string
 	var err error
 	after := in.Get("after")
-	if v.Rows, next, err = q.accounts.List(q.r.Context(), v.Search, after); err != nil {
+	if v.Rows, next, err = q.o.Accounts.List(q.r.Context(), v.Search, after); err != nil {
 		return err
 	}
 	if after != "" {
@@ -61,7 +61,7 @@ func (q *request) accountPage() error {
 }
 
 func (q *request) showAccount(status int, name, wrong string) error {
-	a, err := q.accounts.Get(q.r.Context(), name)
+	a, err := q.o.Accounts.Get(q.r.Context(), name)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (q *request) onAccount(name, action string, by bellman.By) (to string, err 
 		if err := wrong.err(); err != nil {
 			return "", err
 		}
-		return "/accounts", q.accounts.Delete(q.r.Context(), name, by)
+		return "/accounts", q.o.Accounts.Delete(q.r.Context(), name, by)
 	case "rotate":
 		overlap, err := schedule.ParseDuration(strings.TrimSpace(q.r.PostForm.Get("overlap")))
 		if err != nil || overlap < 0 {
@@ -106,7 +106,7 @@ func (q *request) onAccount(name, action string, by bellman.By) (to string, err 
 
 func (q *request) rotateAccount(name string, overlap time.Duration, by bellman.By) error {
 	in := client.RotateAccount{AccountKeys: q.keys(nil), Serial: strings.TrimSpace(q.r.PostForm.Get("serial"))}
-	_, err := q.accounts.Rotate(q.r.Context(), name, in, overlap, by)
+	_, err := q.o.Accounts.Rotate(q.r.Context(), name, in, overlap, by)
 	return err
 }
 
@@ -141,7 +141,7 @@ func (q *request) editAccount() error {
 	name := q.r.URL.Query().Get("account")
 	v := &accountForm{New: name == "", In: client.PutAccount{Channel: "wechatpay"}}
 	if name != "" {
-		a, err := q.accounts.Get(q.r.Context(), name)
+		a, err := q.o.Accounts.Get(q.r.Context(), name)
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (q *request) putAccount() error {
 	var present map[string]string
 	if v.New {
 		v.In.Version = registry.None
-	} else if a, err := q.accounts.Get(q.r.Context(), v.In.Account); err == nil {
+	} else if a, err := q.o.Accounts.Get(q.r.Context(), v.In.Account); err == nil {
 		present = a.PlatformKeys
 	}
 	in := v.In
@@ -174,7 +174,7 @@ func (q *request) putAccount() error {
 	wrong := mistakes{unreasoned(v.Reason)}
 	err := wrong.err()
 	if err == nil {
-		_, _, err = q.accounts.Put(q.r.Context(), account.Wanted{PutAccount: in}, q.by(v.Reason))
+		_, _, err = q.o.Accounts.Put(q.r.Context(), account.Wanted{PutAccount: in}, q.by(v.Reason))
 	}
 	if err != nil {
 		if invalid := new(bellman.Invalid); errors.As(err, &invalid) {

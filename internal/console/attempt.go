@@ -47,7 +47,7 @@ func (q *request) attemptPage() error {
 	if err != nil || number < 1 || number > int(t.Attempts) {
 		return fail(http.StatusNotFound, "error.no_attempt", "n", t.Attempts)
 	}
-	log, err := q.reader.Attempts(q.r.Context(), t.ID, number-1, 1)
+	log, err := q.o.Reader.Attempts(q.r.Context(), t.ID, number-1, 1)
 	if err != nil {
 		return err
 	}
@@ -84,11 +84,11 @@ func partsOf(a *bellman.Attempt) (parts []timePart, reused bool) {
 
 // addSent adds the request of an attempt.
 func (q *request) addSent(v *attemptView) {
-	if q.rebuild == nil {
+	if q.o.Sent == nil {
 		v.Missing = q.visitor.lang.say("attempt.unknown")
 		return
 	}
-	s, err := q.rebuild(q.r.Context(), v.Task, v.Attempt, false)
+	s, err := q.o.Sent(q.r.Context(), v.Task, v.Attempt, false)
 	if err != nil {
 		v.Missing = q.visitor.lang.problem(err)
 		return

@@ -59,7 +59,7 @@ func (q *request) auditPage() error {
 		return err
 	}
 	for {
-		records, err := q.reader.Audits(q.r.Context(), before, auditRead)
+		records, err := q.o.Reader.Audits(q.r.Context(), before, auditRead)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (q *request) targetsOf(orderNo string) (map[string]bool, error) {
 	if _, err := bellman.ParseID(orderNo); err == nil || orderNo == "" || strings.Contains(orderNo, "/") {
 		return ids, nil
 	}
-	tasks, _, err := q.reader.List(q.r.Context(), store.Filter{OrderNo: orderNo}, bellman.ID{}, orderTasks)
+	tasks, _, err := q.o.Reader.List(q.r.Context(), store.Filter{OrderNo: orderNo}, bellman.ID{}, orderTasks)
 	for _, t := range tasks {
 		ids[t.ID.String()] = true
 	}
@@ -120,7 +120,7 @@ func (q *request) nameTargets(v *auditView) {
 		if time.Since(began) > namesWithin {
 			return
 		}
-		if t, err := q.reader.Task(q.r.Context(), id); err == nil {
+		if t, err := q.o.Reader.Task(q.r.Context(), id); err == nil {
 			v.Tasks[v.Rows[i].Target] = t
 		}
 	}

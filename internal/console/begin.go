@@ -26,7 +26,7 @@ func (q *request) beginning() *beginning {
 	}
 	ctx, cancel := context.WithTimeout(q.r.Context(), searchTime)
 	defer cancel()
-	tasks, next, err := q.reader.List(ctx, store.Filter{}, bellman.ID{}, 1)
+	tasks, next, err := q.o.Reader.List(ctx, store.Filter{}, bellman.ID{}, 1)
 	if err != nil || len(tasks) > 0 || !next.IsZero() {
 		if err == nil {
 			q.used.Store(true)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -14,12 +13,14 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver"
+	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -34,7 +35,7 @@ type Options struct {
 	Secret Secret
 
 	// Proxies are trusted to set X-Forwarded-For and X-Forwarded-Proto.
-	Proxies []netip.Prefix
+	Proxies access.Proxies
 
 	// Attention lists what needs a person. nil: unknown.
 	Attention Attention
@@ -42,7 +43,7 @@ type Options struct {
 	Reconciliations Reconciliations // nil: they are not available
 
 	// Resends runs bulk resends. nil: they are not available.
-	Resends Resends
+	Resends resend.Desk
 
 	// Links makes links for merchants. nil: they are not available. Tells reports whether a task notifies
 	// the merchant that it names, so that the merchant's links may show it; tasks for internal receivers do
@@ -83,8 +84,8 @@ type Options struct {
 	// Queues returns the configured queues, for lists to choose from. nil: none.
 	Queues func() []string
 
-	// Nodes describes the nodes that share the store. nil: unknown.
-	Nodes Nodes
+	// Nodes returns the nodes that share the store, by name, and the shards without an owner. nil: unknown.
+	Nodes func(context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
 
 	// Keys are the keys to sign in with. Without keys everybody may do everything: then listen on a
 	// loopback address only.
@@ -106,47 +107,22 @@ type Options struct {
 
 // A Console is an HTTP handler. It is safe for concurrent use.
 type Console struct {
-	engine     Engine
-	reader     Reader
-	intake     func() figures.Intake
-	sources    func() []source.Info
-	kinds      func(string) string
-	channels   func(string) string
-	queueNames func() []string
-	nodes      Nodes
-	attention  Attention
-	resends    Resends
-	reconciles Reconciliations
-	keys       atomic.Pointer[[]access.Key]
-	version    string
-	log        *slog.Logger
+	o    Options // with defaults
+	keys atomic.Pointer[[]access.Key]
 
-	records   Records
-	secret    Secret
-	proxies   access.Proxies
 	ended     shared[map[string]time.Time] // ended sessions, and when they would have expired
 	byCode    map[string]*language
 	attempts  access.Limit
-	views     access.Limit // views of links
-	refused   func()
-	record    func(context.Context, store.Audit) error
+	views     access.Limit  // views of links
 	denied    access.Seldom // refused requests that have an audit record
 	slowed    access.Seldom // slow requests that have a line in the log
 	opened    access.Seldom // opened links that have an audit record
-	links     Links
-	merchants merchant.Desk
-	accounts  account.Desk
-	tells     func(*bellman.Task) bool
-	rebuild   func(context.Context, *bellman.Task, *bellman.Attempt, bool) (deliver.Sent, error)
-	publicURL string
-	env       environment
-	used      atomic.Bool  // the store had a task
-	listeners access.Crowd // open streams
+	used      atomic.Bool   // the store had a task
+	listeners access.Crowd  // open streams
 	stopping  chan struct{}
 	stop      sync.Once
 	foreign   *http.CrossOriginProtection
 	mux       *http.ServeMux
-	schedules *schedule.Cache
 
 	now   shared[*snapshot]
 	slow  shared[*slowFigures]
@@ -160,32 +136,36 @@ type Console struct {
 
 // New returns a console. It returns an error if the keys are invalid.
 func New(o Options) (*Console, error) {
+	o.Version = cmp.Or(o.Version, "dev")
+	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Schedules = cmp.Or(o.Schedules, new(schedule.Cache))
+	if o.Queues == nil {
+		o.Queues = func() []string { return nil }
+	}
+	if o.Channels == nil {
+		o.Channels = func(string) string { return "" }
+	}
+	if o.Refused == nil {
+		o.Refused = func() {}
+	}
+	if o.Record == nil {
+		o.Record = func(context.Context, store.Audit) error { return nil }
+	}
+	if o.Secret == nil {
+		o.Secret = newOwn()
+	}
 	c := &Console{
-		engine: o.Engine, reader: o.Reader, intake: o.Intake, sources: o.Sources, kinds: o.Kinds, channels: o.Channels, queueNames: o.Queues, nodes: o.Nodes, attention: o.Attention, resends: o.Resends, reconciles: o.Reconciliations,
-		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Log, slog.Default()),
-		records: o.Records, secret: o.Secret, proxies: o.Proxies, attempts: access.Limit{Most: maxAttempts, Window: attemptWindow}, views: access.Limit{Most: maxViews, Window: viewWindow}, refused: o.Refused,
-		links: o.Links, merchants: o.Merchants, accounts: o.Accounts, tells: o.Tells, rebuild: o.Sent, publicURL: o.PublicURL, env: environment{o.Name, o.Colour},
-		foreign: http.NewCrossOriginProtection(), mux: http.NewServeMux(), stopping: make(chan struct{}), typing: make(chan struct{}, mostTyped),
-		patience:  slowWait,
-		schedules: cmp.Or(o.Schedules, new(schedule.Cache)),
-	}
-	if c.queueNames == nil {
-		c.queueNames = func() []string { return nil }
-	}
-	if c.channels == nil {
-		c.channels = func(string) string { return "" }
-	}
-	if c.refused == nil {
-		c.refused = func() {}
-	}
-	if c.record = o.Record; c.record == nil {
-		c.record = func(context.Context, store.Audit) error { return nil }
-	}
-	c.denied = access.Seldom{Every: time.Minute, Most: 30}
-	c.slowed = access.Seldom{Every: time.Minute, Most: 1}
-	c.opened = access.Seldom{Every: time.Hour, Most: 1000}
-	if c.secret == nil {
-		c.secret = newOwn()
+		o:        o,
+		attempts: access.Limit{Most: maxAttempts, Window: attemptWindow},
+		views:    access.Limit{Most: maxViews, Window: viewWindow},
+		denied:   access.Seldom{Every: time.Minute, Most: 30},
+		slowed:   access.Seldom{Every: time.Minute, Most: 1},
+		opened:   access.Seldom{Every: time.Hour, Most: 1000},
+		stopping: make(chan struct{}),
+		foreign:  http.NewCrossOriginProtection(),
+		mux:      http.NewServeMux(),
+		typing:   make(chan struct{}, mostTyped),
+		patience: slowWait,
 	}
 	if err := c.SetKeys(o.Keys); err != nil {
 		return nil, err
@@ -235,7 +215,7 @@ func (c *Console) route() {
 	c.page("GET /nodes", access.Read, (*request).nodePage)
 	c.page("GET /audit", access.Read, (*request).auditPage)
 	c.page("GET /design", access.Read, (*request).designPage)
-	if c.resends != nil {
+	if c.o.Resends != nil {
 		c.page("GET /resends", access.Read, (*request).resendList)
 		c.page("POST /resends", access.Operate, (*request).startResend)
 		c.page("GET /resends/new", access.Operate, (*request).newResend)
@@ -243,7 +223,7 @@ func (c *Console) route() {
 		c.page("GET /resends/{id}/live", access.Read, (*request).resendLive)
 		c.page("POST /resends/{id}", access.Operate, (*request).stopResend)
 	}
-	if c.reconciles != nil {
+	if c.o.Reconciliations != nil {
 		c.page("GET /reconciliations", access.Read, (*request).reconcileList)
 		c.page("POST "+reconcilesPath, access.Operate, (*request).startReconcile)
 		c.page("GET /reconciliations/new", access.Operate, (*request).newReconcile)
@@ -251,7 +231,7 @@ func (c *Console) route() {
 		c.page("GET /reconciliations/{id}/export", access.Read, (*request).exportReconcile)
 		c.pageOf("POST /reconciliations/{id}", handed, (*request).settleReconcile)
 	}
-	if c.accounts != nil {
+	if c.o.Accounts != nil {
 		c.page("GET /accounts", access.Read, (*request).accountList)
 		c.page("POST /accounts", access.Admin, (*request).putAccount)
 		c.page("GET /accounts/show", access.Read, (*request).accountPage)
@@ -261,7 +241,7 @@ func (c *Console) route() {
 		c.page("POST "+importAccountPath, access.Admin, (*request).importAccounts)
 		c.page("GET /accounts/export", access.Admin, (*request).exportAccounts)
 	}
-	if c.merchants != nil {
+	if c.o.Merchants != nil {
 		c.page("GET /merchants", access.Read, (*request).merchantList)
 		c.page("POST /merchants", access.Admin, (*request).putMerchant)
 		c.page("GET /merchants/show", access.Read, (*request).merchantPage)
@@ -271,7 +251,7 @@ func (c *Console) route() {
 		c.page("POST "+importPath, access.Admin, (*request).importMerchants)
 		c.page("GET /merchants/export", access.Admin, (*request).exportMerchants)
 	}
-	if c.links != nil {
+	if c.o.Links != nil {
 		c.mux.HandleFunc("GET "+sharedPath+"{token}", c.showShared)
 		c.page("GET /links", access.Read, (*request).linkList)
 		c.page("POST /links", access.Operate, (*request).makeLink)
@@ -302,7 +282,7 @@ func Browses(r *http.Request) bool {
 // ServeHTTP answers one request.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
-	if c.proxies.Secure(r) {
+	if c.o.Proxies.Secure(r) {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	if c.open() && !access.Direct(r.Host) {

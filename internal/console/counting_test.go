@@ -13,7 +13,7 @@ import (
 
 // manyResends finds more tasks the longer it counts.
 type manyResends struct {
-	Resends
+	resend.Desk
 	asked time.Duration
 }
 

@@ -35,7 +35,7 @@ func fail(status int, why string, values ...any) error { return &refusal{status,
 // recordRefused makes an audit record of a refused request: at most one a minute for each name and address,
 // and a bounded number in all.
 func (q *request) recordRefused(who, target string) {
-	left, ok := q.denied.Enter(who + " " + access.Network(q.proxies.From(q.r)).String())
+	left, ok := q.denied.Enter(who + " " + access.Network(q.o.Proxies.From(q.r)).String())
 	if !ok {
 		return
 	}
@@ -43,7 +43,7 @@ func (q *request) recordRefused(who, target string) {
 	if left > 0 {
 		by.Reason = fmt.Sprintf("%d before it have no record", left)
 	}
-	q.record(q.r.Context(), store.AuditOf(by, time.Now(), "refused", target)) // Record logs its own errors
+	q.o.Record(q.r.Context(), store.AuditOf(by, time.Now(), "refused", target)) // Record logs its own errors
 }
 
 // refuse answers with the page of an error. An unexpected error is logged, and the page reveals nothing
@@ -79,14 +79,14 @@ func (q *request) meaning(err error) (status int, why, detail string) {
 	case errors.Is(err, bellman.ErrFull):
 		return http.StatusServiceUnavailable, say("error.full"), ""
 	case errors.Is(err, bellman.ErrUnreachable):
-		q.log.Warn("console: the store cannot be reached", "path", q.r.URL.Path, "err", err)
+		q.o.Log.Warn("console: the store cannot be reached", "path", q.r.URL.Path, "err", err)
 		return http.StatusServiceUnavailable, say("error.unreachable"), ""
 	case errors.Is(err, bellman.ErrUnknown), errors.Is(err, bellman.ErrFenced), errors.Is(err, bellman.ErrClosed),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		q.log.Warn("console: the outcome of a request is unknown", "path", q.r.URL.Path, "err", err)
+		q.o.Log.Warn("console: the outcome of a request is unknown", "path", q.r.URL.Path, "err", err)
 		return http.StatusServiceUnavailable, say("error.again"), ""
 	}
-	q.log.Error("console: a request failed", "path", q.r.URL.Path, "err", err)
+	q.o.Log.Error("console: a request failed", "path", q.r.URL.Path, "err", err)
 	return http.StatusInternalServerError, say("error.inside"), ""
 }
 

@@ -22,14 +22,14 @@ const (
 // export streams the tasks of the search as CSV. A last row says if there are more, or if the time was
 // over.
 func (q *request) export() error {
-	w := readWish(q.r.URL.Query())
+	w := readTaskFilter(q.r.URL.Query())
 	if err := w.wrong().Err(); err != nil {
 		return err
 	}
 	if q.noQueue(w) {
 		return fail(http.StatusNotFound, "error.no_queue", "queue", w.Queue)
 	}
-	if err := q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", bounded("tasks?"+q.r.URL.RawQuery, 400))); err != nil {
+	if err := q.o.Record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", bounded("tasks?"+q.r.URL.RawQuery, 400))); err != nil {
 		return err
 	}
 	out := q.sheet("tasks-" + time.Now().UTC().Format("20060102-150405"))
@@ -39,9 +39,9 @@ func (q *request) export() error {
 	var before bellman.ID
 	for {
 		ask := min(readRows, maxExport-n)
-		tasks, next, err := q.reader.List(q.r.Context(), w.Filter, before, max(ask, 1))
+		tasks, next, err := q.o.Reader.List(q.r.Context(), w.Filter, before, max(ask, 1))
 		if err != nil {
-			q.log.Warn("console: an export was interrupted", "err", err)
+			q.o.Log.Warn("console: an export was interrupted", "err", err)
 			out.Write([]string{"# " + q.visitor.lang.say("export.failed")})
 			return nil
 		}
@@ -66,11 +66,11 @@ func (q *request) export() error {
 }
 
 // noQueue reports whether the search names a queue that is neither configured nor has tasks.
-func (q *request) noQueue(w *wish) bool {
-	if w.Queue == "" || q.kinds == nil || q.kinds(w.Queue) != "" {
+func (q *request) noQueue(w *taskFilter) bool {
+	if w.Queue == "" || q.o.Kinds == nil || q.o.Kinds(w.Queue) != "" {
 		return false
 	}
-	tasks, next, err := q.reader.List(q.r.Context(), store.Filter{Queue: w.Queue}, bellman.ID{}, 1)
+	tasks, next, err := q.o.Reader.List(q.r.Context(), store.Filter{Queue: w.Queue}, bellman.ID{}, 1)
 	return err == nil && len(tasks) == 0 && next.IsZero()
 }
 

@@ -19,7 +19,7 @@ const maxForm = 64 << 10
 // token returns the value that a visitor's forms must contain. It is derived from the id of the session, or
 // from a cookie for visitors without one, so each visitor has another.
 func (c *Console) token(of string) string {
-	return base64.RawURLEncoding.EncodeToString(signed(c.secret.Key(formPurpose), []byte(of)))
+	return base64.RawURLEncoding.EncodeToString(signed(c.o.Secret.Key(formPurpose), []byte(of)))
 }
 
 // visit returns the cookie of a visitor who is not signed in. With it the sign-in form has a token too.

@@ -106,7 +106,7 @@ func TestQuickFilters(t *testing.T) {
 // Orders are filtered by state, channel, account and amount, step by step, and the page says how much each costs.
 func TestOrderFilters(t *testing.T) {
 	s := open(t)
-	s.Console.channels = func(queue string) string { return map[string]string{"orders": "wechatpay"}[queue] }
+	s.o.Channels = func(queue string) string { return map[string]string{"orders": "wechatpay"}[queue] }
 	add := func(no, state, account string, amount int64, currency string) {
 		o := order.Standing{State: state}
 		if state != "PENDING" {

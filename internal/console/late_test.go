@@ -80,8 +80,8 @@ func (s *stuckStore) Due(ctx context.Context, shards []uint16, from store.Positi
 func TestOverviewWaitsForNothing(t *testing.T) {
 	s := open(t)
 	stuck := &stuckStore{s.fake, make(chan struct{})}
-	s.reader, s.patience = stuck, time.Millisecond
-	s.attention = attention.New(attention.Options{Engine: s.fake, Store: stuck})
+	s.o.Reader, s.patience = stuck, time.Millisecond
+	s.o.Attention = attention.New(attention.Options{Engine: s.fake, Store: stuck})
 	first := s.get(t, "/", "Accept-Language: en").body
 	if !strings.Contains(first, "Still being read") || strings.Contains(first, `class="calm"`) {
 		t.Error("a page without what takes long does not say so, or says that all is well")

@@ -66,7 +66,7 @@ func stateOf(l *sharelink.Link) string {
 
 func (q *request) linkList() error {
 	v := &linksView{view: q.view("page.links"), MerchantNo: bounded(strings.TrimSpace(q.r.URL.Query().Get("merchant_no")), 400)}
-	found, err := q.links.List(q.r.Context(), v.MerchantNo, newestLinks+1)
+	found, err := q.o.Links.List(q.r.Context(), v.MerchantNo, newestLinks+1)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (q *request) unknown(v *newLinkView) (string, error) {
 	if q.r.PostForm.Get("sure") == v.Sure() {
 		return "", nil
 	}
-	known, err := q.links.Known(q.r.Context(), v.MerchantNo, v.OrderNo, q.told, q.merchants)
+	known, err := q.o.Links.Known(q.r.Context(), v.MerchantNo, v.OrderNo, q.told, q.o.Merchants)
 	switch {
 	case err != nil || known:
 		return "", err
@@ -136,7 +136,7 @@ func (q *request) makeLink() error {
 	status := http.StatusUnprocessableEntity
 	if err == nil && v.Unknown == "" {
 		var made sharelink.Link
-		made, err = q.links.Make(q.r.Context(), sharelink.Link{MerchantNo: v.MerchantNo, OrderNo: v.OrderNo, Who: q.visitor.Who, Reason: v.Reason, From: q.visitor.From}, life)
+		made, err = q.o.Links.Make(q.r.Context(), sharelink.Link{MerchantNo: v.MerchantNo, OrderNo: v.OrderNo, Who: q.visitor.Who, Reason: v.Reason, From: q.visitor.From}, life)
 		if err == nil {
 			return q.goDone("/links/"+made.ID.String(), "link")
 		}
@@ -162,7 +162,7 @@ func (q *request) showLink(status int, form pauseForm) error {
 	if err != nil {
 		return err
 	}
-	found, err := q.links.Get(q.r.Context(), id)
+	found, err := q.o.Links.Get(q.r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -176,8 +176,8 @@ func (q *request) showLink(status int, form pauseForm) error {
 // publicAddress returns the address at which merchants reach this server: the configured one, or else that
 // of the present request.
 func (q *request) publicAddress() string {
-	if q.publicURL != "" {
-		return q.publicURL
+	if q.o.PublicURL != "" {
+		return q.o.PublicURL
 	}
 	return q.reached()
 }
@@ -185,7 +185,7 @@ func (q *request) publicAddress() string {
 // reached returns the address at which the visitor reached this server.
 func (q *request) reached() string {
 	scheme := "http://"
-	if q.proxies.Secure(q.r) {
+	if q.o.Proxies.Secure(q.r) {
 		scheme = "https://"
 	}
 	return scheme + q.r.Host
@@ -196,11 +196,11 @@ func (q *request) revokeLink() error {
 	return q.end(ending{
 		below: "/links/", done: "revoke", show: q.showLink,
 		ended: func(id bellman.ID) (bool, error) {
-			l, err := q.links.Get(q.r.Context(), id)
+			l, err := q.o.Links.Get(q.r.Context(), id)
 			return stateOf(&l) != "good", err
 		},
 		do: func(id bellman.ID, by bellman.By) (bool, error) {
-			_, err := q.links.Revoke(q.r.Context(), id, by)
+			_, err := q.o.Links.Revoke(q.r.Context(), id, by)
 			return false, err
 		},
 	})

@@ -31,9 +31,7 @@ type search struct {
 	rows         int // number of rows of the next reading
 }
 
-func newSearch() *search { return newSearchFor(searchTime) }
-
-func newSearchFor(most time.Duration) *search {
+func newSearch(most time.Duration) *search {
 	now := time.Now()
 	return &search{most: most, began: now, asked: now, rows: pageRows}
 }
@@ -51,9 +49,9 @@ func (s *search) again() bool {
 	return true
 }
 
-// A wish is the filter of a list of tasks. The store evaluates the fields of the first part, mostly by an
+// A taskFilter is the filter of a list of tasks. The store evaluates the fields of the first part, mostly by an
 // index; those that follow are compared task by task.
-type wish struct {
+type taskFilter struct {
 	resend.Pick
 
 	values url.Values      // the given values, without invalid and empty ones
@@ -63,13 +61,13 @@ type wish struct {
 	also func(*bellman.Task) bool // a further condition, compared task by task; nil: none
 }
 
-// wishes are the names of a wish's fields in an address, in the order of the form.
-var wishes = []string{"merchant_no", "order_no", "key", "url_host", "event", "queue", "kind", "state", "result", "status", "from", "to", "zone"}
+// taskFields are the names of a taskFilter's fields in an address, in the order of the form.
+var taskFields = []string{"merchant_no", "order_no", "key", "url_host", "event", "queue", "kind", "state", "result", "status", "from", "to", "zone"}
 
-// readWish reads a filter from an address or a form.
-func readWish(in url.Values) *wish {
-	w := &wish{values: url.Values{}, zone: time.UTC}
-	for _, name := range wishes {
+// readTaskFilter reads a filter from an address or a form.
+func readTaskFilter(in url.Values) *taskFilter {
+	w := &taskFilter{values: url.Values{}, zone: time.UTC}
+	for _, name := range taskFields {
 		value := strings.TrimSpace(in.Get(name)) // the value may have been pasted
 		if value == "" {
 			continue
@@ -95,21 +93,21 @@ func readWish(in url.Values) *wish {
 }
 
 // leaveOut records an invalid field.
-func (w *wish) leaveOut(name string, why error) {
+func (w *taskFilter) leaveOut(name string, why error) {
 	w.values.Del(name)
 	w.Wrong.Note("filter."+name, why)
 }
 
-// maxWish is the longest value of a field in bytes.
-const maxWish = 400
+// maxFilter is the longest value of a field in bytes.
+const maxFilter = 400
 
 // tooLong returns the error for a text that is too long.
 func tooLong(text string) error {
-	return coded.Errorf("filter.long", "%.40q… is %d bytes long: want at most %d", text, len(text), maxWish)
+	return coded.Errorf("filter.long", "%.40q… is %d bytes long: want at most %d", text, len(text), maxFilter)
 }
 
-func (w *wish) take(name, value string) error {
-	if len(value) > maxWish {
+func (w *taskFilter) take(name, value string) error {
+	if len(value) > maxFilter {
 		if name == "zone" {
 			w.zone = nil
 		}
@@ -162,7 +160,7 @@ func (w *wish) take(name, value string) error {
 }
 
 // noTime returns the error for a text that is not a time.
-func (w *wish) noTime(text string) error {
+func (w *taskFilter) noTime(text string) error {
 	if w.zone != nil && inGap(text, w.zone) {
 		return noClock(text, w.zone)
 	}
@@ -173,7 +171,7 @@ func (w *wish) noTime(text string) error {
 }
 
 // wrong returns all invalid fields, for callers that leave none out.
-func (w *wish) wrong() *bellman.Invalid {
+func (w *taskFilter) wrong() *bellman.Invalid {
 	bad := w.Wrong
 	if w.Backwards() {
 		bad.Note("filter.created_from", coded.Errorf("resend.from", "is not before created_to, or not before now: want an earlier time"))
@@ -224,8 +222,8 @@ func noClock(text string, zone *time.Location) error {
 	return coded.Errorf("when.gap", "the clocks of %s never show %.40q, since they are put forward then: want a time before or after that", zone, text)
 }
 
-// At returns a bound in the form of a browser's time field, in the wish's zone; empty: none.
-func (w *wish) At(name string) string {
+// At returns a bound in the form of a browser's time field, in the filter's zone; empty: none.
+func (w *taskFilter) At(name string) string {
 	at := w.CreatedFrom
 	if name == "to" {
 		at = w.CreatedTo
@@ -237,7 +235,7 @@ func (w *wish) At(name string) string {
 }
 
 // Zone returns the zone of At's value for the next request; empty: not needed.
-func (w *wish) Zone() string {
+func (w *taskFilter) Zone() string {
 	if zone := w.Get("zone"); zone != "" || w.CreatedFrom.IsZero() && w.CreatedTo.IsZero() {
 		return zone
 	}
@@ -245,13 +243,13 @@ func (w *wish) Zone() string {
 }
 
 // Empty reports whether there is no filter.
-func (w *wish) Empty() bool { return len(w.values) == 0 }
+func (w *taskFilter) Empty() bool { return len(w.values) == 0 }
 
 // Get returns the given value of a field.
-func (w *wish) Get(name string) string { return w.values.Get(name) }
+func (w *taskFilter) Get(name string) string { return w.values.Get(name) }
 
 // Rare reports whether fields have values that the form shows only on request.
-func (w *wish) Rare() bool {
+func (w *taskFilter) Rare() bool {
 	for name := range w.values {
 		switch name {
 		case "merchant_no", "order_no", "state", "queue":
@@ -263,7 +261,7 @@ func (w *wish) Rare() bool {
 }
 
 // Address returns the address of the list with this filter, below path.
-func (w *wish) Address(path string) string {
+func (w *taskFilter) Address(path string) string {
 	if w.Empty() {
 		return path
 	}
@@ -272,13 +270,13 @@ func (w *wish) Address(path string) string {
 
 // read reads up to limit tasks of the filter, newest first, older than before. It stops after a while: next
 // is where to continue; zero: at the end.
-func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
-	for s := newSearch(); ; {
+func (q *request) read(w *taskFilter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
+	for s := newSearch(searchTime); ; {
 		ask := limit - len(tasks)
 		if w.Picky() || w.also != nil {
 			ask = s.rows
 		}
-		page, after, err := q.reader.List(q.r.Context(), w.Filter, before, ask)
+		page, after, err := q.o.Reader.List(q.r.Context(), w.Filter, before, ask)
 		if err != nil {
 			return nil, next, err
 		}
@@ -302,15 +300,15 @@ func (q *request) read(w *wish, before bellman.ID, limit int) (tasks []*bellman.
 // A listView is the page of a list of tasks.
 type listView struct {
 	*view
-	Wish   *wish
-	Rows   []row
-	Next   string    // address of the next page; empty: this is the last
-	Back   time.Time // the search went back to this time, if it found little or nothing and there is more
-	First  string    // address of the first page; empty: this is it
-	Export string    // address of the export
-	Limit  int       // most rows of the export
-	Queues []string
-	Quick  []quickFilter
+	TaskFilter *taskFilter
+	Rows       []row
+	Next       string    // address of the next page; empty: this is the last
+	Back       time.Time // the search went back to this time, if it found little or nothing and there is more
+	First      string    // address of the first page; empty: this is it
+	Export     string    // address of the export
+	Limit      int       // most rows of the export
+	Queues     []string
+	Quick      []quickFilter
 
 	Registered bool   // the merchant of the filter is registered
 	Strange    bool   // the queue of the filter is not configured
@@ -337,7 +335,7 @@ func (c *Console) to(t *bellman.Task) string {
 	if t.URL != "" || t.MerchantNo == "" {
 		return t.URL
 	}
-	return c.engine.Route(t).URL
+	return c.o.Engine.Route(t).URL
 }
 
 func (q *request) rows(tasks []*bellman.Task) []row {
@@ -353,7 +351,7 @@ func (q *request) rows(tasks []*bellman.Task) []row {
 			rows[i].To = q.to(t)
 		}
 		if t.State == bellman.Pending {
-			if target, pause := q.engine.Held(t); pause != nil {
+			if target, pause := q.o.Engine.Held(t); pause != nil {
 				rows[i].Held = target
 			}
 		}
@@ -373,11 +371,11 @@ func (q *request) before() (id bellman.ID, err error) {
 
 func (q *request) taskList() error {
 	in := q.r.URL.Query()
-	w := readWish(in)
+	w := readTaskFilter(in)
 	if to := w.quickly(in.Get("quick"), time.Now()); to != "" {
 		return q.goTo(to)
 	}
-	v := &listView{view: q.view("page.tasks"), Wish: w, Quick: quickFilters, Limit: maxExport, Export: w.Address("/tasks.csv")}
+	v := &listView{view: q.view("page.tasks"), TaskFilter: w, Quick: quickFilters, Limit: maxExport, Export: w.Address("/tasks.csv")}
 	before, err := q.before()
 	if err != nil {
 		return err
@@ -410,10 +408,10 @@ func (q *request) taskList() error {
 			v.Back = next.Time()
 		}
 	}
-	v.Queues = q.queueNames()
+	v.Queues = q.o.Queues()
 	v.Strange = len(v.Queues) > 0 && w.Queue != "" && !slices.Contains(v.Queues, w.Queue)
-	if q.merchants != nil && w.MerchantNo != "" {
-		_, err := q.merchants.Get(q.r.Context(), w.MerchantNo)
+	if q.o.Merchants != nil && w.MerchantNo != "" {
+		_, err := q.o.Merchants.Get(q.r.Context(), w.MerchantNo)
 		v.Registered = err == nil
 	}
 	return q.render(status, "tasks", v)

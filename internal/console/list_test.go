@@ -58,11 +58,11 @@ func TestPagesThatSearchEndInTime(t *testing.T) {
 				f.add(t, &bellman.Task{Queue: "pay", URL: "https://m.example/n"}, time.Now().Add(time.Duration(i)*time.Second), log)
 			}
 			store := &slowReader{Store: f.Store, call: tt.call, row: tt.row}
-			q := &request{Console: &Console{reader: store}, r: (&http.Request{}).WithContext(t.Context())}
+			q := &request{Console: &Console{o: Options{Reader: store}}, r: (&http.Request{}).WithContext(t.Context())}
 			found, pages := 0, 0
 			for before := (bellman.ID{}); ; {
 				began := time.Now()
-				tasks, next, err := q.read(&wish{Pick: resend.Pick{Result: &timeout}}, before, pageRows)
+				tasks, next, err := q.read(&taskFilter{Pick: resend.Pick{Result: &timeout}}, before, pageRows)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -127,7 +127,7 @@ func TestListGoesOn(t *testing.T) {
 
 // Numbers that were pasted with blanks around them are those without.
 func TestBlanksAroundWhatIsLookedFor(t *testing.T) {
-	w := readWish(url.Values{"merchant_no": {" M1001"}, "order_no": {"O-1\t"}, "status": {" 500 "}, "from": {" 2026-11-20 15:04 "}})
+	w := readTaskFilter(url.Values{"merchant_no": {" M1001"}, "order_no": {"O-1\t"}, "status": {" 500 "}, "from": {" 2026-11-20 15:04 "}})
 	if w.MerchantNo != "M1001" || w.OrderNo != "O-1" || w.Status != 500 || w.CreatedFrom.IsZero() || len(w.Wrong.Fields) > 0 {
 		t.Errorf("%+v, wrong: %v", w.Pick, w.Wrong.Fields)
 	}

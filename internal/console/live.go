@@ -87,7 +87,7 @@ func (q *request) taskLive() error {
 		version = uint32(n) // the version that the page shows, which may be out of date
 	}
 	return q.stream(livePace, func() (event, data string, err error) {
-		now, err := q.reader.Task(q.r.Context(), t.ID)
+		now, err := q.o.Reader.Task(q.r.Context(), t.ID)
 		if err != nil || now.Version == version {
 			return "", "", err
 		}

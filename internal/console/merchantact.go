@@ -65,27 +65,27 @@ func (q *request) onMerchant(no, action string, by bellman.By) (to string, err e
 	}
 	switch action {
 	case "pause":
-		return to, q.merchants.Pause(ctx, no, by)
+		return to, q.o.Merchants.Pause(ctx, no, by)
 	case "resume":
-		return to, q.merchants.Resume(ctx, no, by)
+		return to, q.o.Merchants.Resume(ctx, no, by)
 	case "test":
-		t, err := q.merchants.Test(ctx, no, in.Get("queue"), by)
+		t, err := q.o.Merchants.Test(ctx, no, in.Get("queue"), by)
 		if err != nil {
 			return "", err
 		}
 		return "/tasks/" + t.ID.String(), nil
 	case "rotate":
-		_, err := q.merchants.Rotate(ctx, no, secret, overlap, by)
+		_, err := q.o.Merchants.Rotate(ctx, no, secret, overlap, by)
 		return to, err
 	case "delete":
-		return "/merchants", q.merchants.Delete(ctx, no, by)
+		return "/merchants", q.o.Merchants.Delete(ctx, no, by)
 	}
 	return "", errAction
 }
 
 // trySecret returns what is wrong with a new secret of a merchant; nil: nothing, or unknown.
 func (q *request) trySecret(no, secret string) error {
-	m, err := q.merchants.Get(q.r.Context(), no)
+	m, err := q.o.Merchants.Get(q.r.Context(), no)
 	if err != nil || m.Sign == nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (v *merchantForm) fields() []field {
 // overtaken adds the changes that somebody else made to the merchant meanwhile. The input stays, and the
 // next submission applies to the version now shown. It returns false if the merchant was deleted.
 func (q *request) overtaken(v *merchantForm) bool {
-	m, err := q.merchants.Get(q.r.Context(), v.In.MerchantNo)
+	m, err := q.o.Merchants.Get(q.r.Context(), v.In.MerchantNo)
 	if err != nil {
 		return false
 	}
@@ -75,7 +75,7 @@ func (q *request) editMerchant() error {
 	no := q.r.URL.Query().Get("no")
 	v := &merchantForm{New: no == ""}
 	if no != "" {
-		m, err := q.merchants.Get(q.r.Context(), no)
+		m, err := q.o.Merchants.Get(q.r.Context(), no)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (q *request) putMerchant() error {
 	wrong := append(v.complete(), unreasoned(v.Reason))
 	var err error
 	if wrong.err() == nil {
-		_, _, err = q.merchants.Put(q.r.Context(), merchant.Wanted{PutMerchant: v.In}, q.by(v.Reason))
+		_, _, err = q.o.Merchants.Put(q.r.Context(), merchant.Wanted{PutMerchant: v.In}, q.by(v.Reason))
 	} else {
 		err = q.tryMerchant(v.In)
 	}
@@ -152,7 +152,7 @@ func (q *request) refusals(err error, v *merchantForm) []error {
 
 // tryMerchant returns what would be wrong with a merchant, and stores nothing.
 func (q *request) tryMerchant(in client.PutMerchant) error {
-	results, err := q.merchants.Import(q.r.Context(), []merchant.Wanted{{PutMerchant: in}}, true, bellman.By{})
+	results, err := q.o.Merchants.Import(q.r.Context(), []merchant.Wanted{{PutMerchant: in}}, true, bellman.By{})
 	if err == nil && len(results) == 1 {
 		err = results[0].Err
 	}

@@ -38,7 +38,7 @@ func (q *request) merchantList() error {
 	if after != "" {
 		v.First = query("/merchants", here...)
 	}
-	page, next, err := q.merchants.List(q.r.Context(), v.Search, after)
+	page, next, err := q.o.Merchants.List(q.r.Context(), v.Search, after)
 	if err == nil {
 		v.Rows, err = q.merchantRows(page)
 	}
@@ -68,7 +68,7 @@ func (q *request) merchantRows(page []client.Merchant) ([]merchantRow, error) {
 	if len(page) == 0 {
 		return rows, nil
 	}
-	f, err := q.engine.Figures(q.r.Context(), figures.Ask{Recent: &ask})
+	f, err := q.o.Engine.Figures(q.r.Context(), figures.Ask{Recent: &ask})
 	now := time.Now()
 	for i := range rows {
 		if r := recentOf(f.RecentMerchants, rows[i].MerchantNo); r != nil {
@@ -124,11 +124,11 @@ func (q *request) merchantPage() error {
 }
 
 func (q *request) showMerchant(status int, no string, form pauseForm) error {
-	m, err := q.merchants.Get(q.r.Context(), no)
+	m, err := q.o.Merchants.Get(q.r.Context(), no)
 	if err != nil {
 		return err
 	}
-	stats, err := q.merchants.Stats(q.r.Context(), no)
+	stats, err := q.o.Merchants.Stats(q.r.Context(), no)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func (q *request) showMerchant(status int, no string, form pauseForm) error {
 
 // queuesOf returns the queues of a kind.
 func (c *Console) queuesOf(kind string) (names []string) {
-	for _, name := range c.queueNames() {
-		if c.kinds == nil || c.kinds(name) == kind {
+	for _, name := range c.o.Queues() {
+		if c.o.Kinds == nil || c.o.Kinds(name) == kind {
 			names = append(names, name)
 		}
 	}

@@ -94,8 +94,8 @@ func (q *request) serveOnce(name string, serve func(*request) error) {
 	if q.status == 0 || q.status >= http.StatusInternalServerError { // the action was done, or may have been
 		return
 	}
-	if err := q.records.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: sentKind, Name: name}}}); err != nil {
-		q.log.Warn("console: a rejected form cannot be submitted again from its page", "err", err)
+	if err := q.o.Records.Commit(ctx, &store.Batch{Docs: []store.Doc{{Kind: sentKind, Name: name}}}); err != nil {
+		q.o.Log.Warn("console: a rejected form cannot be submitted again from its page", "err", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func (q *request) serveOnce(name string, serve func(*request) error) {
 func (q *request) sentName(id bellman.ID) string {
 	form := maps.Clone(q.r.PostForm)
 	delete(form, tokenField)
-	sum := signed(q.secret.Key(sentPurpose), []byte(q.r.URL.Path+"?"+url.Values(form).Encode()))
+	sum := signed(q.o.Secret.Key(sentPurpose), []byte(q.r.URL.Path+"?"+url.Values(form).Encode()))
 	return id.String() + "." + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
@@ -116,7 +116,7 @@ func (q *request) claim(name string) error {
 		return err
 	}
 	b := &store.Batch{Docs: []store.Doc{{Kind: sentKind, Name: name, Value: text, Was: []byte{}}}}
-	old, err := q.records.Docs(ctx, store.DocFilter{Kind: sentKind}, sweepRows)
+	old, err := q.o.Records.Docs(ctx, store.DocFilter{Kind: sentKind}, sweepRows)
 	if err != nil {
 		return err
 	}
@@ -126,12 +126,12 @@ func (q *request) claim(name string) error {
 			b.Docs = append(b.Docs, store.Doc{Kind: sentKind, Name: d.Name})
 		}
 	}
-	return q.records.Commit(ctx, b)
+	return q.o.Records.Commit(ctx, b)
 }
 
 // sentBefore reads the result of a form; bellman.ErrNotFound: it was refused.
 func (q *request) sentBefore(name string) (was sentDoc, err error) {
-	doc, err := store.ReadDoc(q.r.Context(), q.records, sentKind, name)
+	doc, err := store.ReadDoc(q.r.Context(), q.o.Records, sentKind, name)
 	if err != nil {
 		return was, err
 	}
@@ -148,9 +148,9 @@ func (q *request) led(address, done string) {
 	}
 	text, err := json.Marshal(sentDoc{time.Now().UTC(), address, done})
 	if err == nil {
-		err = q.records.Commit(q.r.Context(), &store.Batch{Docs: []store.Doc{{Kind: sentKind, Name: q.sentAs, Value: text}}})
+		err = q.o.Records.Commit(q.r.Context(), &store.Batch{Docs: []store.Doc{{Kind: sentKind, Name: q.sentAs, Value: text}}})
 	}
 	if err != nil { // the action was done nevertheless, and will not be repeated
-		q.log.Warn("console: the result of a form cannot be kept for a repeated submission", "err", err)
+		q.o.Log.Warn("console: the result of a form cannot be kept for a repeated submission", "err", err)
 	}
 }

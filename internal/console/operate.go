@@ -45,21 +45,21 @@ func (q *request) showQueues(status int, form pauseForm) error {
 }
 
 func (q *request) queueAction() error {
-	return q.pauseOrResume("/queues", errQueue, q.engine.PauseQueue, q.engine.ResumeQueue, q.showQueues)
+	return q.pauseOrResume("/queues", errQueue, q.o.Engine.PauseQueue, q.o.Engine.ResumeQueue, q.showQueues)
 }
 
 func (q *request) endpointAction() error {
-	return q.pauseOrResume("/endpoints", errEndpoint, q.eachEndpoint(q.engine.PauseEndpoint), q.eachEndpoint(q.engine.ResumeEndpoint), q.showEndpoints)
+	return q.pauseOrResume("/endpoints", errEndpoint, q.eachEndpoint(q.o.Engine.PauseEndpoint), q.eachEndpoint(q.o.Engine.ResumeEndpoint), q.showEndpoints)
 }
 
 // eachEndpoint applies do to every endpoint that a name means. A host without a scheme means its HTTP and
 // HTTPS endpoints. A single word is taken as a mistyped name.
 func (q *request) eachEndpoint(do func(context.Context, string, bellman.By) error) func(context.Context, string, bellman.By) error {
 	return func(ctx context.Context, name string, by bellman.By) error {
-		if strings.Contains(name, "://") || !strings.ContainsAny(name, ".:") || q.kinds != nil && q.kinds(name) != "" {
+		if strings.Contains(name, "://") || !strings.ContainsAny(name, ".:") || q.o.Kinds != nil && q.o.Kinds(name) != "" {
 			return do(ctx, name, by)
 		}
-		f, err := q.engine.Figures(ctx, figures.Ask{Endpoints: true})
+		f, err := q.o.Engine.Figures(ctx, figures.Ask{Endpoints: true})
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (q *request) showEndpoints(status int, form pauseForm) error {
 	v.States = choices("/endpoints", v.State, "part", v.Part)
 	late := alarm.Above(q.alarmRules(), alarm.Overdue, "")
 	now := time.Now()
-	all, err := q.engine.Figures(q.r.Context(), figures.Ask{Endpoints: true})
+	all, err := q.o.Engine.Figures(q.r.Context(), figures.Ask{Endpoints: true})
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (q *request) showEndpoints(status int, form pauseForm) error {
 		ask.Endpoints = append(ask.Endpoints, v.Rows[i].Endpoint.Endpoint)
 	}
 	if len(v.Rows) > 0 {
-		if all, err = q.engine.Figures(q.r.Context(), figures.Ask{Recent: &ask}); err != nil {
+		if all, err = q.o.Engine.Figures(q.r.Context(), figures.Ask{Recent: &ask}); err != nil {
 			return err
 		}
 	}
@@ -189,10 +189,10 @@ func (q *request) showEndpoints(status int, form pauseForm) error {
 
 // alarmRules returns the rules of the alarms.
 func (c *Console) alarmRules() []alarm.Rule {
-	if c.attention == nil {
+	if c.o.Attention == nil {
 		return nil
 	}
-	return c.attention.Rules()
+	return c.o.Attention.Rules()
 }
 
 // trouble returns a larger number for an endpoint that needs attention first.
@@ -231,10 +231,10 @@ type nodesView struct {
 }
 
 func (q *request) nodePage() error {
-	v := &nodesView{view: q.view("page.nodes"), Known: q.nodes != nil}
-	if q.nodes != nil {
+	v := &nodesView{view: q.view("page.nodes"), Known: q.o.Nodes != nil}
+	if q.o.Nodes != nil {
 		var err error
-		if v.Nodes, v.Unowned, err = q.nodes.Nodes(q.r.Context()); err != nil {
+		if v.Nodes, v.Unowned, err = q.o.Nodes(q.r.Context()); err != nil {
 			return err
 		}
 	}

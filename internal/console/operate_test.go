@@ -56,7 +56,7 @@ func TestResumingWhatIsNotPaused(t *testing.T) {
 
 // oneResend is a bulk resend in some state, which may end before it can be stopped.
 type oneResend struct {
-	Resends
+	resend.Desk
 	job   resend.Job
 	late  bool
 	asked int // how often it was asked to stop

@@ -75,13 +75,13 @@ type orderForm struct {
 	Rows                []row  // the orders of these merchants, or the newest orders
 	All                 string // address of the complete list; empty: all are shown
 
-	Wish     *wish        // merchant and time of the listed orders; nil: nothing was listed
-	Filter   *orderFilter // the rest of the filter; nil: nothing was listed
-	Filtered bool
-	Channels []string  // to choose from
-	Next     string    // address of the next page; empty: this is the last
-	Back     time.Time // the search went back to this time, if it found little or nothing and there is more
-	First    string    // address of the first page; empty: this is it
+	TaskFilter *taskFilter  // merchant and time of the listed orders; nil: nothing was listed
+	Filter     *orderFilter // the rest of the filter; nil: nothing was listed
+	Filtered   bool
+	Channels   []string  // to choose from
+	Next       string    // address of the next page; empty: this is the last
+	Back       time.Time // the search went back to this time, if it found little or nothing and there is more
+	First      string    // address of the first page; empty: this is it
 }
 
 // Sifted reports whether the list has a filter beside the merchant.
@@ -91,7 +91,7 @@ func (v *orderForm) Sifted() bool {
 
 // Rare reports whether fields have values that the form shows only on request.
 func (v *orderForm) Rare() bool {
-	return v.Filter != nil && (v.Filter.Account+v.Filter.Least+v.Filter.Most != "" || v.Wish.Get("from")+v.Wish.Get("to") != "")
+	return v.Filter != nil && (v.Filter.Account+v.Filter.Least+v.Filter.Most != "" || v.TaskFilter.Get("from")+v.TaskFilter.Get("to") != "")
 }
 
 func (q *request) orderPage() error {
@@ -110,7 +110,7 @@ func (q *request) orderPage() error {
 // findOrder finds an order by its number alone. If one merchant has it, the browser goes to its page; if
 // several have it, all are listed.
 func (q *request) findOrder(v *orderForm) error {
-	w := readWish(url.Values{"order_no": {v.OrderNo}})
+	w := readTaskFilter(url.Values{"order_no": {v.OrderNo}})
 	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
 	if v.Wrong = q.visitor.lang.invalid(w.wrong()); v.Wrong != "" {
 		return q.render(http.StatusUnprocessableEntity, "orderform", v)
@@ -167,8 +167,8 @@ func (q *request) showOrder(status int, merchant, order string, form orderAct) e
 func (q *request) tasksOf(merchant, no string) (tasks []*bellman.Task, more bool, err error) {
 	f := store.Filter{MerchantNo: merchant, OrderNo: no}
 	var before bellman.ID
-	for s := newSearch(); ; {
-		page, next, err := q.reader.List(q.r.Context(), f, before, orderTasks-len(tasks))
+	for s := newSearch(searchTime); ; {
+		page, next, err := q.o.Reader.List(q.r.Context(), f, before, orderTasks-len(tasks))
 		if err != nil {
 			return nil, false, err
 		}
@@ -179,7 +179,7 @@ func (q *request) tasksOf(merchant, no string) (tasks []*bellman.Task, more bool
 		}
 		before = next
 	}
-	tasks, err = order.AddOwn(q.r.Context(), q.reader.List, tasks, func(*bellman.Task) bool { return true })
+	tasks, err = order.AddOwn(q.r.Context(), q.o.Reader.List, tasks, func(*bellman.Task) bool { return true })
 	return tasks, more, err
 }
 
@@ -282,7 +282,7 @@ func (q *request) addSteps(v *orderView, r *row) error {
 	if r.Attempts > 0 {
 		after := max(int(r.Attempts)-newestAttempts, 0)
 		v.More = v.More || after > 0
-		log, err := q.reader.Attempts(q.r.Context(), r.ID, after, newestAttempts)
+		log, err := q.o.Reader.Attempts(q.r.Context(), r.ID, after, newestAttempts)
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (q *request) resendNotice(merchant, order string, by bellman.By) error {
 	if i < 0 {
 		return errAction
 	}
-	_, err = q.engine.Resend(q.r.Context(), tasks[i].ID, engine.ResendOnce, by)
+	_, err = q.o.Engine.Resend(q.r.Context(), tasks[i].ID, engine.ResendOnce, by)
 	return err
 }
 
@@ -110,7 +110,7 @@ func (q *request) orderIDs(merchant, order string) (ids []bellman.ID, err error)
 func (q *request) settle(ids []bellman.ID, by bellman.By) error {
 	ctx, cancel := context.WithTimeout(q.r.Context(), settleWait)
 	defer cancel()
-	settled, err := q.engine.Settle(ctx, by, ids...)
+	settled, err := q.o.Engine.Settle(ctx, by, ids...)
 	for _, s := range settled {
 		if s.Err != nil && (err == nil || !errors.Is(s.Err, bellman.ErrWaiting)) {
 			err = s.Err
@@ -123,7 +123,7 @@ func (q *request) settle(ids []bellman.ID, by bellman.By) error {
 // by hand, or of a poll; a notification has none. The error lists everything that is wrong, including a
 // missing reason.
 func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
-	t, err := q.reader.Task(q.r.Context(), id)
+	t, err := q.o.Reader.Task(q.r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -148,9 +148,9 @@ func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	with := bellman.Completion{Outcome: outcome}
 	if is {
 		with.Detail = order.Vouched{}
-		_, err = q.engine.Decide(q.r.Context(), id, with, by)
+		_, err = q.o.Engine.Decide(q.r.Context(), id, with, by)
 	} else {
-		_, err = q.engine.Complete(q.r.Context(), id, with, by)
+		_, err = q.o.Engine.Complete(q.r.Context(), id, with, by)
 	}
 	return err
 }

@@ -79,7 +79,7 @@ func (q *request) factsOf(rows []row) (f orderFacts, err error) {
 		f.Paid = paid
 	}
 	f.Ask, _ = order.ParseAsk(own.Body) // the body was validated when the task was added
-	f.Channel, f.ChannelNo = q.channels(own.Queue), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)
+	f.Channel, f.ChannelNo = q.o.Channels(own.Queue), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)
 	f.Differences, f.Unsearched, err = q.differencesOf(own.Task, f.ChannelNo)
 	return f, err
 }
@@ -92,11 +92,11 @@ const (
 // differencesOf finds the differences of an order in the bills of its queue and of the days around its
 // creation. It stops after a while: more means that some were not searched.
 func (q *request) differencesOf(t *bellman.Task, channelNo string) (found []difference, more bool, err error) {
-	if q.reconciles == nil {
+	if q.o.Reconciliations == nil {
 		return nil, false, nil
 	}
 	began := time.Now()
-	runs, err := q.reconciles.List(q.r.Context(), newestReconciles)
+	runs, err := q.o.Reconciliations.List(q.r.Context(), newestReconciles)
 	if err != nil {
 		return nil, false, err
 	}
@@ -111,7 +111,7 @@ func (q *request) differencesOf(t *bellman.Task, channelNo string) (found []diff
 			if time.Since(began) > billsWithin {
 				return found, true, nil
 			}
-			items, next, err := q.reconciles.Differences(q.r.Context(), run.ID, "", after, shownDifferences)
+			items, next, err := q.o.Reconciliations.Differences(q.r.Context(), run.ID, "", after, shownDifferences)
 			if err != nil {
 				return nil, false, err
 			}

@@ -14,7 +14,7 @@ import (
 // orderFields are the fields of the filter of orders that tasks do not have, in the order of the form.
 var orderFields = []string{"order_state", "channel", "account", "least", "most"}
 
-// An orderFilter is the filter of a list of orders, beside the fields of a wish.
+// An orderFilter is the filter of a list of orders, beside those of a taskFilter.
 type orderFilter struct {
 	resend.OrderPick
 
@@ -33,7 +33,7 @@ func readOrderFilter(in url.Values) *orderFilter {
 		*to = value
 		var err error
 		switch {
-		case len(value) > maxWish:
+		case len(value) > maxFilter:
 			err = tooLong(value)
 		case name == "order_state":
 			err = f.CheckState()
@@ -52,8 +52,8 @@ func readOrderFilter(in url.Values) *orderFilter {
 
 // channelNames returns the channels of all queues, sorted.
 func (c *Console) channelNames() (names []string) {
-	for _, queue := range c.queueNames() {
-		if name := c.channels(queue); name != "" && !slices.Contains(names, name) {
+	for _, queue := range c.o.Queues() {
+		if name := c.o.Channels(queue); name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -67,9 +67,9 @@ func (q *request) listOrders(v *orderForm, in url.Values) error {
 	for _, name := range []string{"merchant_no", "from", "to", "zone"} {
 		given.Set(name, in.Get(name))
 	}
-	w, f := readWish(given), readOrderFilter(in)
-	v.Wish, v.Filter, v.Channels = w, f, q.channelNames()
-	w.also = func(t *bellman.Task) bool { return f.Takes(t, q.channels) }
+	w, f := readTaskFilter(given), readOrderFilter(in)
+	v.TaskFilter, v.Filter, v.Channels = w, f, q.channelNames()
+	w.also = func(t *bellman.Task) bool { return f.Takes(t, q.o.Channels) }
 	wrong := *w.wrong()
 	wrong.Fields = append(wrong.Fields, f.Wrong.Fields...)
 	v.view = q.view("page.orders")
@@ -113,7 +113,7 @@ func (q *request) orderRows(tasks []*bellman.Task) []row {
 	for i := range rows {
 		if rows[i].Order != nil {
 			rows[i].Ask, _ = order.ParseAsk(rows[i].Body) // the body was validated when the task was added
-			rows[i].Channel = resend.ChannelOf(rows[i].Task, q.channels)
+			rows[i].Channel = resend.ChannelOf(rows[i].Task, q.o.Channels)
 		}
 	}
 	return rows

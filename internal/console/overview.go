@@ -107,7 +107,7 @@ func (q *request) charts(p *period, f *snapshot) ([][]*chart, error) {
 	every := everyFor(to.Sub(from))
 	minutes := f.Minutes
 	if p.Kind != "hour" && from.Before(to) {
-		all, err := q.engine.Figures(q.r.Context(), figures.Ask{Minutes: int(now.Sub(from)/time.Minute) + 2, Every: int(every / time.Minute)})
+		all, err := q.o.Engine.Figures(q.r.Context(), figures.Ask{Minutes: int(now.Sub(from)/time.Minute) + 2, Every: int(every / time.Minute)})
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ const eventRows = 200
 
 // events returns what happened in a range: pauses and their ends, take-overs and starts of nodes.
 func (q *request) events(from, to time.Time, minutes []figures.Stats, f *snapshot) (all []chartMark, err error) {
-	records, err := q.reader.Audits(q.r.Context(), to, eventRows)
+	records, err := q.o.Reader.Audits(q.r.Context(), to, eventRows)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (c *Console) figures(ctx context.Context) (*snapshot, error) {
 		if !has {
 			slow = &slowFigures{Late: true}
 		}
-		all, err := c.engine.Figures(ctx, figures.Ask{Queues: true, Endpoints: true, Gauges: true,
+		all, err := c.o.Engine.Figures(ctx, figures.Ask{Queues: true, Endpoints: true, Gauges: true,
 			Windows: []time.Duration{nearPast, troubleWindow}, Minutes: chartMinutes})
 		if err != nil {
 			return nil, err
@@ -172,12 +172,12 @@ func (c *Console) figures(ctx context.Context) (*snapshot, error) {
 		}
 		f := &snapshot{At: time.Now(), Near: all.Windows[0], Hour: all.Windows[1], Gauges: all.Gauges, Queues: all.Queues, Slow: slow,
 			Minutes: all.Minutes, Of: all.Nodes, Silent: all.Silent}
-		if c.intake != nil {
-			i := c.intake()
+		if c.o.Intake != nil {
+			i := c.o.Intake()
 			f.Intake = &i
 		}
-		if c.sources != nil {
-			f.Sources = c.sources()
+		if c.o.Sources != nil {
+			f.Sources = c.o.Sources()
 		}
 		for i := range all.Queues {
 			m := &all.Queues[i].LastMinute
@@ -188,20 +188,20 @@ func (c *Console) figures(ctx context.Context) (*snapshot, error) {
 				f.Attempts += n
 			}
 		}
-		if c.nodes != nil {
-			if f.Nodes, _, err = c.nodes.Nodes(ctx); err != nil {
+		if c.o.Nodes != nil {
+			if f.Nodes, _, err = c.o.Nodes(ctx); err != nil {
 				return nil, err
 			}
 		}
-		if c.attention == nil {
+		if c.o.Attention == nil {
 			return f, nil
 		}
-		list, has, err := c.needs.soon(ctx, needsAge, c.patience, c.attention.List)
+		list, has, err := c.needs.soon(ctx, needsAge, c.patience, c.o.Attention.List)
 		if err != nil {
 			return nil, err
 		}
 		f.Needs = needs{list, !has}
-		f.Hot = hot(f, c.attention.Rules())
+		f.Hot = hot(f, c.o.Attention.Rules())
 		return f, nil
 	})
 }
@@ -235,14 +235,14 @@ func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
 // counts as on hold, neither as overdue nor as due later.
 func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error) {
 	var shards []uint16
-	state, err := c.reader.State(ctx, "")
+	state, err := c.o.Reader.State(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range state.Shards {
 		shards = append(shards, s.Shard)
 	}
-	f, err := c.engine.Figures(ctx, figures.Ask{Gauges: true})
+	f, err := c.o.Engine.Figures(ctx, figures.Ask{Gauges: true})
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error)
 	if err != nil {
 		return nil, err
 	}
-	deferred, err := store.CountDue(ctx, c.reader, shards, store.Position{VisibleAt: beyondTasks}, store.MaxTime, backlogLimit+1)
+	deferred, err := store.CountDue(ctx, c.o.Reader, shards, store.Position{VisibleAt: beyondTasks}, store.MaxTime, backlogLimit+1)
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +284,7 @@ func few(name string, n int, more bool) backlog {
 
 // countDue counts tasks that may be attempted now, up to most.
 func (c *Console) countDue(ctx context.Context, shards []uint16, to int64, most int) (int, error) {
-	n, err := store.CountDue(ctx, c.reader, shards, store.Position{}, to, int64(most))
+	n, err := store.CountDue(ctx, c.o.Reader, shards, store.Position{}, to, int64(most))
 	return int(n), err
 }
 
@@ -293,7 +293,7 @@ func (c *Console) countDue(ctx context.Context, shards []uint16, to int64, most 
 func (c *Console) countAhead(ctx context.Context, shards []uint16, from store.Position, to, now int64) (ahead, aside int, more bool, err error) {
 	var page []store.Entry
 	for range aheadPages {
-		if page, err = c.reader.Due(ctx, shards, from, to, backlogLimit, page[:0]); err != nil {
+		if page, err = c.o.Reader.Due(ctx, shards, from, to, backlogLimit, page[:0]); err != nil {
 			return 0, 0, false, err
 		}
 		for i := range page {

@@ -164,14 +164,14 @@ func TestOverviewSaysWhatIsRaised(t *testing.T) {
 func TestIntakeIsSeen(t *testing.T) {
 	s := open(t)
 	s.fake.queues = []figures.Queue{{Name: "pay", Kind: "notify"}}
-	s.intake = func() figures.Intake {
+	s.o.Intake = func() figures.Intake {
 		return figures.Intake{Waiting: 200_001, High: 200_000, Low: 150_000, Heap: 900 << 20, HeapHigh: 800 << 20}
 	}
 	s.fake.sources = []source.Info{
 		{Name: "main/order.paid", Into: "pay", State: "paused", Since: t0, Why: "overloaded: 200001 tasks wait", Stored: 7, Dead: 1},
 		{Name: "main/order.closed", Into: "pay", State: "consuming", Since: t0},
 	}
-	s.sources = s.fake.named
+	s.o.Sources = s.fake.named
 	s.fake.gauges.Refusing = 1
 	for path, wants := range map[string][]string{
 		"/": {"No new tasks accepted", "200,001 tasks wait. Above 200,000, new tasks are rejected until fewer than 150,000 wait. · heap 900 of 800 MiB", "main/order.paid", "overloaded: 200001 tasks wait"},
@@ -195,7 +195,7 @@ func TestIntakeIsSeen(t *testing.T) {
 	}
 	s = open(t)
 	s.fake.queues = []figures.Queue{{Name: "pay", Kind: "notify"}}
-	s.intake = func() figures.Intake { return figures.Intake{Open: true, Waiting: 3, High: 10, Low: 5} }
+	s.o.Intake = func() figures.Intake { return figures.Intake{Open: true, Waiting: 3, High: 10, Low: 5} }
 	if got := s.get(t, "/").body; strings.Contains(got, "New tasks are") || !strings.Contains(got, "Nothing needs attention") {
 		t.Error("the overview speaks of flow control while new tasks are accepted")
 	}

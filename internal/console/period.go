@@ -20,7 +20,7 @@ const mostPeriod = 24 * time.Hour
 
 // readPeriod reads a range from an address. Without one it is the last hour.
 func readPeriod(in url.Values, now time.Time) period {
-	w := readWish(url.Values{"from": in["from"], "to": in["to"], "zone": in["zone"]})
+	w := readTaskFilter(url.Values{"from": in["from"], "to": in["to"], "zone": in["zone"]})
 	p := period{Kind: "hour", From: now.Add(-time.Hour), zone: w.zone, Zone: w.Get("zone")}
 	if p.zone == nil {
 		p.zone, p.Zone = time.UTC, ""

@@ -35,7 +35,7 @@ func (q *request) showPicked(status int, in url.Values, v pickView) error {
 		if err != nil || len(tasks) == pageRows {
 			return fail(http.StatusNotFound, "error.no_page")
 		}
-		t, err := q.reader.Task(q.r.Context(), id)
+		t, err := q.o.Reader.Task(q.r.Context(), id)
 		if err != nil {
 			return err
 		}
@@ -66,6 +66,8 @@ func (q *request) pickAction() error {
 		return fail(http.StatusForbidden, "error.role", "role", string(access.Operate))
 	}
 	batch := bellman.NewID().String()
+	by := q.by(reason)
+	by.Job = "batch/" + batch
 	to := url.Values{"id": in["id"], "batch": {batch}}
 	var first error
 	for i, text := range in["id"] {
@@ -73,9 +75,9 @@ func (q *request) pickAction() error {
 		if err != nil || i == pageRows {
 			return fail(http.StatusNotFound, "error.no_page")
 		}
-		t, err := q.reader.Task(q.r.Context(), id)
+		t, err := q.o.Reader.Task(q.r.Context(), id)
 		if err == nil {
-			err = q.actOn(t, action, reason, when, zone, "batch/"+batch)
+			err = q.actOn(t, action, when, zone, by)
 		}
 		if err == nil {
 			continue

@@ -74,12 +74,6 @@ type Secret interface {
 	Refresh(ctx context.Context) bool
 }
 
-// Nodes describes the nodes that share the tasks of a store.
-type Nodes interface {
-	// Nodes returns the nodes, ordered by name, and the shards without an owner.
-	Nodes(ctx context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
-}
-
 // Attention lists what needs a person.
 type Attention interface {
 	// List returns what needs a person now, what affects most first.

@@ -48,7 +48,7 @@ func (q *request) beginningWith(text string) (*begun, error) {
 	if hostOf(text) != "" { // the list of tasks searches for hosts, for as long as a page may take
 		return b, nil
 	}
-	tasks, back, err := q.newestWith(text, 2*foundRows, newSearch())
+	tasks, back, err := q.newestWith(text, 2*foundRows, newSearch(searchTime))
 	b.Rows, b.Back = q.rows(tasks), back
 	return b, err
 }
@@ -58,7 +58,7 @@ func (q *request) beginningWith(text string) (*begun, error) {
 func (q *request) newestWith(text string, limit int, s *search) (found []*bellman.Task, back time.Time, err error) {
 	before := bellman.ID{}
 	for {
-		tasks, next, err := q.reader.List(q.r.Context(), store.Filter{}, before, s.rows)
+		tasks, next, err := q.o.Reader.List(q.r.Context(), store.Filter{}, before, s.rows)
 		if err != nil {
 			return nil, back, err
 		}
@@ -79,8 +79,8 @@ func (q *request) newestWith(text string, limit int, s *search) (found []*bellma
 
 // namesWith returns the names that begin with a text. Those of endpoints and queues may contain it anywhere.
 func (q *request) namesWith(text string) (names []begunName, err error) {
-	if q.merchants != nil {
-		found, err := q.merchants.Named(q.r.Context(), text, begunNames)
+	if q.o.Merchants != nil {
+		found, err := q.o.Merchants.Named(q.r.Context(), text, begunNames)
 		if err != nil {
 			return nil, err
 		}
@@ -88,8 +88,8 @@ func (q *request) namesWith(text string) (names []begunName, err error) {
 			names = append(names, begunName{"field.merchant_no", m.MerchantNo, m.Name, merchantAddress(m.MerchantNo)})
 		}
 	}
-	if q.accounts != nil {
-		found, _, err := q.accounts.List(q.r.Context(), client.AccountSearch{Account: text, Limit: begunNames}, "")
+	if q.o.Accounts != nil {
+		found, _, err := q.o.Accounts.List(q.r.Context(), client.AccountSearch{Account: text, Limit: begunNames}, "")
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +97,7 @@ func (q *request) namesWith(text string) (names []begunName, err error) {
 			names = append(names, begunName{"field.account", a.Account, a.Name, accountAddress(a.Account)})
 		}
 	}
-	for _, name := range q.queueNames() {
+	for _, name := range q.o.Queues() {
 		if strings.Contains(name, text) {
 			names = append(names, begunName{"field.queue", name, "", query("/tasks", "queue", name)})
 		}

@@ -67,7 +67,7 @@ func (l *language) invalid(e *bellman.Invalid) string {
 		name, _, _ := strings.Cut(f.Field, "[") // without the index of an element
 		label, is := labels[name]
 		if filter, of := strings.CutPrefix(name, "filter."); !is && of {
-			label, is = "field."+filter, slices.Contains(wishes, filter) || slices.Contains(orderFields, filter)
+			label, is = "field."+filter, slices.Contains(taskFields, filter) || slices.Contains(orderFields, filter)
 		}
 		if is {
 			name = l.say(label)

@@ -8,7 +8,7 @@ import (
 // A quickFilter is a filter of the list that one click sets.
 type quickFilter struct {
 	Name string            // of its text, below quick
-	set  map[string]string // fields of a wish; "today" is the beginning of the viewer's day
+	set  map[string]string // fields of the filter; "today" is the beginning of the viewer's day
 }
 
 // quickFilters are in the order of the page.
@@ -21,12 +21,12 @@ var quickFilters = []quickFilter{
 	{"unreachable", map[string]string{"state": "pending", "result": "unreachable"}},
 }
 
-// keptFields are the fields of a wish that stay when a quick filter is set.
+// keptFields are the fields that stay when a quick filter is set.
 var keptFields = []string{"merchant_no", "order_no", "key", "url_host", "event", "queue", "kind"}
 
-// quickly returns the address of the list with a quick filter beside what the wish says about whom and where
-// tasks go. Its time zone is that of the wish. empty: there is no such quick filter.
-func (w *wish) quickly(name string, now time.Time) string {
+// quickly returns the address of the list with a quick filter beside what the filter says about whom and where
+// tasks go, and with its time zone; empty: there is no such quick filter.
+func (w *taskFilter) quickly(name string, now time.Time) string {
 	for _, f := range quickFilters {
 		if f.Name != name {
 			continue

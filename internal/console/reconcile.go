@@ -65,7 +65,7 @@ type kindCount struct {
 }
 
 func (q *request) reconcileList() error {
-	runs, err := q.reconciles.List(q.r.Context(), newestReconciles)
+	runs, err := q.o.Reconciliations.List(q.r.Context(), newestReconciles)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (q *request) reconcileList() error {
 func (q *request) reconcilePage() error { return q.showReconcile(http.StatusOK, pauseForm{}) }
 
 func (q *request) showReconcile(status int, form pauseForm) error {
-	run, err := q.reconciles.Get(q.r.Context(), q.r.PathValue("id"))
+	run, err := q.o.Reconciliations.Get(q.r.Context(), q.r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (q *request) showReconcile(status int, form pauseForm) error {
 		after = 0
 	}
 	next := 0
-	if v.Rows, next, err = q.reconciles.Differences(q.r.Context(), run.ID, bill.DifferenceKind(v.Kind), after, shownDifferences); err != nil {
+	if v.Rows, next, err = q.o.Reconciliations.Differences(q.r.Context(), run.ID, bill.DifferenceKind(v.Kind), after, shownDifferences); err != nil {
 		return err
 	}
 	address := "/reconciliations/" + url.PathEscape(run.ID) + "?kind=" + v.Kind
@@ -129,7 +129,7 @@ func (q *request) settleReconcile() error {
 	form := pauseForm{Reason: strings.TrimSpace(q.r.PostForm.Get("reason"))}
 	var err error = errReason
 	if reasoned(form.Reason) {
-		_, err = q.reconciles.Settle(q.r.Context(), q.r.PathValue("id"), q.by(form.Reason))
+		_, err = q.o.Reconciliations.Settle(q.r.Context(), q.r.PathValue("id"), q.by(form.Reason))
 	}
 	if err != nil {
 		status := 0
@@ -141,9 +141,9 @@ func (q *request) settleReconcile() error {
 
 // exportReconcile streams the differences of a reconciliation as CSV.
 func (q *request) exportReconcile() error {
-	run, err := q.reconciles.Get(q.r.Context(), q.r.PathValue("id"))
+	run, err := q.o.Reconciliations.Get(q.r.Context(), q.r.PathValue("id"))
 	if err == nil {
-		err = q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", "reconciliation/"+run.ID))
+		err = q.o.Record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", "reconciliation/"+run.ID))
 	}
 	if err != nil {
 		return err
@@ -152,9 +152,9 @@ func (q *request) exportReconcile() error {
 	out.Write([]string{"number", "kind", "account", "channel_order_no", "edge", "bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
 		"merchant_no", "order_no", "task", "state", "amount", "currency", "transaction_id", "paid_at", "asked_at", "asked_state", "asked_reading", "asked_error", "settled"})
 	for after := 0; ; {
-		items, next, err := q.reconciles.Differences(q.r.Context(), run.ID, "", after, 1000)
+		items, next, err := q.o.Reconciliations.Differences(q.r.Context(), run.ID, "", after, 1000)
 		if err != nil {
-			q.log.Warn("console: an export was interrupted", "err", err)
+			q.o.Log.Warn("console: an export was interrupted", "err", err)
 			out.Write([]string{"# " + q.visitor.lang.say("export.failed")})
 			return nil
 		}

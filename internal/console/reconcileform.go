@@ -70,7 +70,7 @@ func (q *request) compared(v *newReconcileView) (run reconcile.Run, err error) {
 	}
 	wanted := reconcile.Request{Queue: v.Queue, Account: v.Account, Bill: reconcile.BillKind(v.Bill), Date: v.Date, NoRefunds: v.NoRefunds, Unknown: v.Unknown, By: q.by(v.Reason)}
 	if v.From != reconcile.FromFile {
-		return q.reconciles.Start(q.r.Context(), wanted)
+		return q.o.Reconciliations.Start(q.r.Context(), wanted)
 	}
 	mapping, err := reconcile.ParseMapping(mappingText(v.Mapping))
 	if err != nil {
@@ -85,7 +85,7 @@ func (q *request) compared(v *newReconcileView) (run reconcile.Run, err error) {
 		return run, err
 	}
 	defer file.Close()
-	return q.reconciles.File(q.r.Context(), wanted, mapping, file)
+	return q.o.Reconciliations.File(q.r.Context(), wanted, mapping, file)
 }
 
 // mappingText returns a mapping that has commas or new lines between its parts with commas alone.

@@ -64,7 +64,7 @@ func (q *request) importMerchants() error {
 		for i := range all {
 			wanted[i].PutMerchant = all[i]
 		}
-		return q.merchants.Import(q.r.Context(), wanted, dry, by)
+		return q.o.Merchants.Import(q.r.Context(), wanted, dry, by)
 	})
 }
 
@@ -75,7 +75,7 @@ func (q *request) importAccounts() error {
 		for i := range all {
 			wanted[i].PutAccount = all[i]
 		}
-		return q.accounts.Import(q.r.Context(), wanted, dry, by)
+		return q.o.Accounts.Import(q.r.Context(), wanted, dry, by)
 	})
 }
 
@@ -186,7 +186,7 @@ func (l *language) unread(why error) string {
 // exportMerchants writes all merchants in the form of an import.
 func (q *request) exportMerchants() error {
 	return exportAll(q, "merchants", func(after string) (page []client.PutMerchant, next string, err error) {
-		found, next, err := q.merchants.List(q.r.Context(), client.MerchantSearch{Sealed: true, Limit: 200}, after)
+		found, next, err := q.o.Merchants.List(q.r.Context(), client.MerchantSearch{Sealed: true, Limit: 200}, after)
 		for i := range found {
 			page = append(page, found[i].Wanted())
 		}
@@ -197,7 +197,7 @@ func (q *request) exportMerchants() error {
 // exportAccounts writes all accounts in the form of an import.
 func (q *request) exportAccounts() error {
 	return exportAll(q, "accounts", func(after string) (page []client.PutAccount, next string, err error) {
-		found, next, err := q.accounts.List(q.r.Context(), client.AccountSearch{Sealed: true, Limit: 200}, after)
+		found, next, err := q.o.Accounts.List(q.r.Context(), client.AccountSearch{Sealed: true, Limit: 200}, after)
 		for i := range found {
 			page = append(page, found[i].Wanted())
 		}
@@ -208,7 +208,7 @@ func (q *request) exportAccounts() error {
 // exportAll writes all pages of a registry, one entry a line. Secrets are sealed: only a server with the same
 // master key opens them.
 func exportAll[T any](q *request, what string, list func(after string) (page []T, next string, err error)) error {
-	if err := q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", what)); err != nil {
+	if err := q.o.Record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", what)); err != nil {
 		return err
 	}
 	h := q.w.Header()
@@ -222,7 +222,7 @@ func exportAll[T any](q *request, what string, list func(after string) (page []T
 			if !begun {
 				return err
 			}
-			q.log.Warn("console: an export was interrupted", "of", what, "err", err)
+			q.o.Log.Warn("console: an export was interrupted", "of", what, "err", err)
 			panic(http.ErrAbortHandler) // breaks the connection, so that the file is not taken for complete
 		}
 		if !begun {

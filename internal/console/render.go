@@ -106,13 +106,15 @@ var dones = map[string]bool{"once": true, "restart": true, "cancel": true, "resc
 	"pause": true, "resume": true, "resend": true, "asking": true, "comparing": true, "stop": true, "over": true, "unpaused": true, "before": true}
 
 // view returns the common fields of a page whose title has this name.
-func (q *request) view(title string, values ...any) *view {
+func (q *request) view(title string) *view {
 	first, _, _ := strings.Cut(strings.TrimPrefix(q.r.URL.Path, "/"), "/")
 	v := &view{
 		visitor: q.visitor, Lang: q.visitor.lang.tag, Code: q.visitor.lang.code,
-		Title: q.visitor.lang.say(title, values...), Tab: first, Here: "/",
+		Title: q.visitor.lang.say(title), Tab: first, Here: "/",
 		Path: q.r.URL.Path, Period: readPeriod(url.Values{}, time.Now()),
-		Open: q.open(), Bulk: q.resends != nil, Bills: q.reconciles != nil, Links: q.links != nil, Known: q.merchants != nil, Accounts: q.accounts != nil, Version: q.version, Env: q.env,
+		Open: q.open(), Version: q.o.Version, Env: environment{q.o.Name, q.o.Colour},
+		Bulk: q.o.Resends != nil, Bills: q.o.Reconciliations != nil, Links: q.o.Links != nil,
+		Known: q.o.Merchants != nil, Accounts: q.o.Accounts != nil,
 	}
 	if q.visitor.Role != "" {
 		v.Recent = q.recent()
@@ -142,7 +144,7 @@ func (q *request) renderIn(layout string, status int, name string, data any) err
 	var page bytes.Buffer
 	q.status = status
 	if err := q.visitor.lang.pages[name]().ExecuteTemplate(&page, layout, data); err != nil {
-		q.log.Error("console: a page could not be rendered", "page", name, "err", err)
+		q.o.Log.Error("console: a page could not be rendered", "page", name, "err", err)
 		q.status = http.StatusInternalServerError
 		http.Error(q.w, q.visitor.lang.say("error.inside"), http.StatusInternalServerError)
 		return nil

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -15,22 +14,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 )
-
-// Resends runs bulk resends as durable jobs. Its errors are those of an [Engine].
-type Resends interface {
-	// Count counts what a job with this filter would affect: up to limit tasks, and what it finds within
-	// the given time. Zero: the longest time that counting may take.
-	Count(ctx context.Context, f resend.Pick, limit int, within time.Duration) (resend.Count, error)
-
-	// Start starts a durable job from in's Filter, Mode, Rate, Who and Reason. Rate 0 is the default.
-	Start(ctx context.Context, in resend.Job) (resend.Job, error)
-
-	Get(ctx context.Context, id bellman.ID) (resend.Job, error)
-	List(ctx context.Context, limit int) ([]resend.Job, error) // newest first
-
-	// Cancel ends a job. A job that has ended is returned unchanged.
-	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (resend.Job, error)
-}
 
 // Limits of what a page counts before it is shown, and of the longer count that it offers.
 const (
@@ -59,13 +42,13 @@ type resendView struct {
 // A newResendView is the preview of a bulk resend with the form that starts it.
 type newResendView struct {
 	*view
-	Wish   *wish
-	Filter []asked
-	Count  resend.Count
-	Hidden []field // the filter, as hidden fields of the form
-	Mode   string
-	Rate   string
-	Long   time.Duration // duration at this rate; 0: unknown
+	TaskFilter *taskFilter
+	Filter     []asked
+	Count      resend.Count
+	Hidden     []field // the filter, as hidden fields of the form
+	Mode       string
+	Rate       string
+	Long       time.Duration // duration at this rate; 0: unknown
 
 	// Further is the address of a page that counts longer; empty: the count is complete.
 	Further string
@@ -73,7 +56,7 @@ type newResendView struct {
 }
 
 func (q *request) resendList() error {
-	jobs, err := q.resends.List(q.r.Context(), newestResends)
+	jobs, err := q.o.Resends.List(q.r.Context(), newestResends)
 	if err != nil {
 		return err
 	}
@@ -91,18 +74,18 @@ func (q *request) showResend(status int, form pauseForm) error {
 	if err != nil {
 		return err
 	}
-	found, err := q.resends.Get(q.r.Context(), id)
+	found, err := q.o.Resends.Get(q.r.Context(), id)
 	if err != nil {
 		return err
 	}
 	v := &resendView{view: q.view("page.resend"), Job: job{found}, pauseForm: form}
-	w := wishOf(&found.Filter)
+	w := taskFilterOf(&found.Filter)
 	v.Filter, v.Tasks = q.fields(w), w.Address("/tasks")
 	return q.render(status, "resend", v)
 }
 
-// wishOf returns the search form's input for a filter.
-func wishOf(f *resend.Pick) *wish {
+// taskFilterOf returns the search form's input for a filter.
+func taskFilterOf(f *resend.Pick) *taskFilter {
 	in := map[string][]string{}
 	set := func(name, value string) {
 		if value != "" {
@@ -131,7 +114,7 @@ func wishOf(f *resend.Pick) *wish {
 	if !f.CreatedTo.IsZero() {
 		set("to", f.CreatedTo.UTC().Format(time.RFC3339Nano))
 	}
-	return readWish(in)
+	return readTaskFilter(in)
 }
 
 // An asked field is one condition of a search: the name of its text, and the wanted value.
@@ -141,8 +124,8 @@ type asked struct {
 }
 
 // fields returns the conditions of a search.
-func (q *request) fields(w *wish) (all []asked) {
-	for _, name := range wishes {
+func (q *request) fields(w *taskFilter) (all []asked) {
+	for _, name := range taskFields {
 		value := w.Get(name)
 		if value == "" || name == "zone" {
 			continue
@@ -164,10 +147,10 @@ func (q *request) fields(w *wish) (all []asked) {
 // newResend shows the preview of a bulk resend.
 func (q *request) newResend() error {
 	in := q.r.URL.Query()
-	return q.showNewResend(http.StatusOK, readWish(in), in.Get("mode"), in.Get("rate"), pauseForm{})
+	return q.showNewResend(http.StatusOK, readTaskFilter(in), in.Get("mode"), in.Get("rate"), pauseForm{})
 }
 
-func (q *request) showNewResend(status int, w *wish, mode, rate string, form pauseForm) error {
+func (q *request) showNewResend(status int, w *taskFilter, mode, rate string, form pauseForm) error {
 	if err := w.wrong().Err(); err != nil {
 		return err
 	}
@@ -176,11 +159,11 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	if further {
 		within = 0 // the longest time that counting may take
 	}
-	count, err := q.resends.Count(q.r.Context(), w.Pick, countedResends, within)
+	count, err := q.o.Resends.Count(q.r.Context(), w.Pick, countedResends, within)
 	if err != nil {
 		return err
 	}
-	v := &newResendView{view: q.view("page.newresend"), Wish: w, Filter: q.fields(w), Count: count, Mode: mode, Rate: rate, pauseForm: form}
+	v := &newResendView{view: q.view("page.newresend"), TaskFilter: w, Filter: q.fields(w), Count: count, Mode: mode, Rate: rate, pauseForm: form}
 	if v.Rate == "" {
 		v.Rate = "50"
 	}
@@ -190,7 +173,7 @@ func (q *request) showNewResend(status int, w *wish, mode, rate string, form pau
 	if count.More && count.Tasks < countedResends && !further {
 		v.Further = w.Address("/resends/new") + "&" + url.Values{"mode": {v.Mode}, "rate": {v.Rate}, "count": {"further"}}.Encode()
 	}
-	for _, name := range wishes {
+	for _, name := range taskFields {
 		if value := w.Get(name); value != "" {
 			v.Hidden = append(v.Hidden, field{name, value})
 		}
@@ -211,7 +194,7 @@ func parseRate(text string) (perSecond float64, ok bool) {
 // startResend starts a bulk resend.
 func (q *request) startResend() error {
 	in := q.r.PostForm
-	w := readWish(in)
+	w := readTaskFilter(in)
 	form := pauseForm{Reason: strings.TrimSpace(in.Get("reason"))}
 	rate, good := parseRate(in.Get("rate"))
 	err := w.wrong().Err()
@@ -225,7 +208,7 @@ func (q *request) startResend() error {
 	case !reasoned(form.Reason):
 		err = errReason
 	default:
-		begun, err = q.resends.Start(q.r.Context(), resend.Job{
+		begun, err = q.o.Resends.Start(q.r.Context(), resend.Job{
 			Filter: w.Pick, Mode: engine.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason, From: q.visitor.From,
 		})
 	}
@@ -242,11 +225,11 @@ func (q *request) stopResend() error {
 	return q.end(ending{
 		below: "/resends/", done: "stop", show: q.showResend,
 		ended: func(id bellman.ID) (bool, error) {
-			j, err := q.resends.Get(q.r.Context(), id)
+			j, err := q.o.Resends.Get(q.r.Context(), id)
 			return j.State != resend.Running, err
 		},
 		do: func(id bellman.ID, by bellman.By) (bool, error) {
-			j, err := q.resends.Cancel(q.r.Context(), id, by)
+			j, err := q.o.Resends.Cancel(q.r.Context(), id, by)
 			return j.State == resend.Done, err
 		},
 	})
@@ -260,7 +243,7 @@ func (q *request) resendLive() error {
 	}
 	shown := q.r.URL.Query().Get("version")
 	return q.stream(livePace, func() (event, data string, err error) {
-		j, err := q.resends.Get(q.r.Context(), id)
+		j, err := q.o.Resends.Get(q.r.Context(), id)
 		now := job{j}.Version()
 		if err != nil || now == shown {
 			return "", "", err

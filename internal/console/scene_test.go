@@ -49,10 +49,10 @@ func openScene(t testing.TB, options Options) *scene {
 		return []string{"merchant-notify", "wechat-orders", "alipay-orders", "refunds", "legacy-notify"}
 	}
 	o := Options{
-		Engine: s.fake, Reader: s.fake, Records: s.fake, Nodes: s.fake, Kinds: kind, Queues: queues, Version: "1.0.0", Secret: newOwn(),
+		Engine: s.fake, Reader: s.fake, Records: s.fake, Nodes: s.fake.Nodes, Kinds: kind, Queues: queues, Version: "1.0.0", Secret: newOwn(),
 		Name: "production", Colour: "red", PublicURL: "https://bellman.example", Keys: options.Keys,
 		Merchants: sceneMerchants{}, Accounts: sceneAccounts{}, Links: sceneLinks{}, Resends: sceneResends{}, Reconciliations: sceneBills{},
-		Attention: attention.New(attention.Options{Engine: s.fake, Store: s.fake, Nodes: s.fake, Alarms: &raised{}, Kind: kind, Queues: queues, Reconciliations: sceneBills{}, Sources: s.fake.named}),
+		Attention: attention.New(attention.Options{Engine: s.fake, Store: s.fake, Nodes: s.fake.Nodes, Alarms: &raised{}, Kind: kind, Queues: queues, Reconciliations: sceneBills{}, Sources: s.fake.named}),
 		Sources:   s.fake.named,
 		Intake:    func() figures.Intake { return figures.Intake{Open: true, Waiting: 214, High: 200_000, Low: 100_000} },
 		Channels: func(queue string) string {

@@ -118,7 +118,7 @@ func (l sceneLinks) Open(ctx context.Context, token string) (sharelink.Link, err
 }
 
 // sceneResends are the bulk resends of the scene.
-type sceneResends struct{ Resends }
+type sceneResends struct{ resend.Desk }
 
 func (sceneResends) List(context.Context, int) ([]resend.Job, error) {
 	running := resend.Job{ID: sceneID("running", ago(3*time.Minute)), Mode: "once", Rate: 10, Who: "li.wei", Reason: "the merchant lost them", State: resend.Running, Created: ago(3 * time.Minute), Updated: ago(time.Second), Total: 2400, Examined: 1790, Resent: 1786, Skipped: 4}

@@ -40,16 +40,16 @@ func (q *request) search() error {
 			return q.goTo("/tasks")
 		}
 		return q.render(http.StatusOK, "search", &searchView{view: q.view("page.search")})
-	case len(text) > maxWish:
+	case len(text) > maxFilter:
 		return q.render(http.StatusOK, "search", &searchView{view: q.view("page.search"), Wrong: q.visitor.lang.problem(tooLong(text))})
 	}
 	q.remember(text)
 	if id, err := bellman.ParseID(strings.ToLower(text)); err == nil {
-		if _, err := q.reader.Task(q.r.Context(), id); err == nil {
+		if _, err := q.o.Reader.Task(q.r.Context(), id); err == nil {
 			return q.goTo("/tasks/" + id.String())
 		}
-		if q.resends != nil {
-			if _, err := q.resends.Get(q.r.Context(), id); err == nil {
+		if q.o.Resends != nil {
+			if _, err := q.o.Resends.Get(q.r.Context(), id); err == nil {
 				return q.goTo("/resends/" + id.String())
 			}
 		}
@@ -57,15 +57,15 @@ func (q *request) search() error {
 	v := &searchView{view: q.view("page.search")}
 	looks := []struct {
 		what, field string
-		wish        wish
+		filter      taskFilter
 	}{
-		{"search.key", "key", wish{Pick: resend.Pick{Filter: store.Filter{Key: text}}}},
-		{"search.order", "order_no", wish{Pick: resend.Pick{Filter: store.Filter{OrderNo: text}}}},
-		{"search.merchant", "merchant_no", wish{Pick: resend.Pick{Filter: store.Filter{MerchantNo: text}}}},
+		{"search.key", "key", taskFilter{Pick: resend.Pick{Filter: store.Filter{Key: text}}}},
+		{"search.order", "order_no", taskFilter{Pick: resend.Pick{Filter: store.Filter{OrderNo: text}}}},
+		{"search.merchant", "merchant_no", taskFilter{Pick: resend.Pick{Filter: store.Filter{MerchantNo: text}}}},
 	}
 	for i := range looks {
 		l := &looks[i]
-		if err := q.look(v, l.what, l.field, text, &l.wish); err != nil {
+		if err := q.look(v, l.what, l.field, text, &l.filter); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func (q *request) search() error {
 }
 
 // look adds the matches of one meaning to the page.
-func (q *request) look(v *searchView, what, field, value string, w *wish) error {
+func (q *request) look(v *searchView, what, field, value string, w *taskFilter) error {
 	tasks, next, err := q.read(w, bellman.ID{}, foundRows)
 	if err != nil || len(tasks) == 0 {
 		return err

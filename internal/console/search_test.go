@@ -47,8 +47,8 @@ func TestHostOf(t *testing.T) {
 	}
 }
 
-// misread are the names of the fields of a wish that could not be read.
-func misread(w *wish) (names []string) {
+// misread are the names of the fields of a taskFilter that could not be read.
+func misread(w *taskFilter) (names []string) {
 	for _, f := range w.Wrong.Fields {
 		names = append(names, f.Field)
 	}
@@ -56,7 +56,7 @@ func misread(w *wish) (names []string) {
 }
 
 func TestReadWish(t *testing.T) {
-	w := readWish(url.Values{"merchant_no": {"M1"}, "state": {"failed"}, "status": {"500"}, "kind": {"notify"}, "from": {"2026-11-20T23:00"}, "to": {"2026-11-21"}, "zone": {"Asia/Shanghai"}})
+	w := readTaskFilter(url.Values{"merchant_no": {"M1"}, "state": {"failed"}, "status": {"500"}, "kind": {"notify"}, "from": {"2026-11-20T23:00"}, "to": {"2026-11-21"}, "zone": {"Asia/Shanghai"}})
 	if len(w.Wrong.Fields) > 0 || w.MerchantNo != "M1" || *w.State != bellman.Failed || w.Status != 500 || !w.Picky() ||
 		!w.CreatedFrom.Equal(time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)) || !w.CreatedTo.Equal(time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v", w)
@@ -65,17 +65,17 @@ func TestReadWish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back := readWish(again.Query()); back.Address("/tasks") != w.Address("/tasks") {
+	if back := readTaskFilter(again.Query()); back.Address("/tasks") != w.Address("/tasks") {
 		t.Errorf("the address %s is read as %s", w.Address("/tasks"), back.Address("/tasks"))
 	}
 	for name, value := range map[string]string{"state": "done", "status": "99", "kind": "x", "result": "x", "from": "yesterday", "key": strings.Repeat("x", 401)} {
-		w := readWish(url.Values{name: {value}})
+		w := readTaskFilter(url.Values{name: {value}})
 		if !slices.Equal(misread(w), []string{"filter." + name}) || !w.Empty() {
 			t.Errorf("%s=%.20s is wrong in %v, and left is %v; want it told, and left out", name, value, w.Wrong, w.values)
 		}
 	}
 	for _, zone := range []string{"Asia/Shangai", strings.Repeat("x", 401)} { // what is meant by a time cannot be known
-		w := readWish(url.Values{"zone": {zone}, "from": {"2026-11-20T23:00"}, "to": {"2026-11-21T01:00:00Z"}})
+		w := readTaskFilter(url.Values{"zone": {zone}, "from": {"2026-11-20T23:00"}, "to": {"2026-11-21T01:00:00Z"}})
 		if !slices.Equal(misread(w), []string{"filter.zone", "filter.from"}) || !w.CreatedFrom.IsZero() || w.CreatedTo.IsZero() || w.Get("zone") != "" {
 			t.Errorf("the zone %.20q: %+v; want it and the time in it told, and left out", zone, w)
 		}

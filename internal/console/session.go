@@ -96,7 +96,7 @@ func (c *Console) find(ctx context.Context, value string) (*session, *access.Key
 	if s == nil {
 		return nil, nil, nil
 	}
-	switch _, err := store.ReadDoc(ctx, c.records, endedKind, s.name()); {
+	switch _, err := store.ReadDoc(ctx, c.o.Records, endedKind, s.name()); {
 	case errors.Is(err, bellman.ErrNotFound):
 		return s, k, nil
 	case err != nil:
@@ -110,9 +110,9 @@ func (c *Console) signedBy(ctx context.Context, value string) (*session, *access
 	if value == "" {
 		return nil, nil
 	}
-	s := readSession(value, c.secret.Key(sessionPurpose))
-	if s == nil && c.secret.Refresh(ctx) {
-		s = readSession(value, c.secret.Key(sessionPurpose))
+	s := readSession(value, c.o.Secret.Key(sessionPurpose))
+	if s == nil && c.o.Secret.Refresh(ctx) {
+		s = readSession(value, c.o.Secret.Key(sessionPurpose))
 	}
 	if s == nil || s.over(time.Now()) {
 		return nil, nil
@@ -155,7 +155,7 @@ func (s *session) name() string { return hex.EncodeToString(s.id[:]) }
 // readEnded reads the sessions that were ended before they expired.
 func (c *Console) readEnded(ctx context.Context) (map[string]time.Time, error) {
 	all := map[string]time.Time{}
-	for d, err := range store.EachDoc(ctx, c.records, endedKind, "") {
+	for d, err := range store.EachDoc(ctx, c.o.Records, endedKind, "") {
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func (c *Console) end(ctx context.Context, value string) error {
 			b.Docs = append(b.Docs, store.Doc{Kind: endedKind, Name: name})
 		}
 	}
-	if err := c.records.Commit(ctx, b); err != nil {
+	if err := c.o.Records.Commit(ctx, b); err != nil {
 		return err
 	}
 	c.ended.forget()
@@ -218,7 +218,7 @@ func (c *Console) cookie(r *http.Request, name string) string {
 func (c *Console) cookieName(r *http.Request, name string) string {
 	switch name {
 	case sessionCookie, visitCookie, doneCookie:
-		if c.proxies.Secure(r) {
+		if c.o.Proxies.Secure(r) {
 			return "__Host-" + name
 		}
 	}
@@ -230,7 +230,7 @@ func (c *Console) cookieName(r *http.Request, name string) string {
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, name, value string, age time.Duration) {
 	k := &http.Cookie{
 		Name: c.cookieName(r, name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		MaxAge: int(age / time.Second), Secure: c.proxies.Secure(r),
+		MaxAge: int(age / time.Second), Secure: c.o.Proxies.Secure(r),
 	}
 	if value == "" {
 		k.MaxAge = -1

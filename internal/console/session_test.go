@@ -104,9 +104,9 @@ func TestAKeyThatChanges(t *testing.T) {
 func TestSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := testKeys
-		c := &Console{secret: newOwn(), records: memory.New()}
+		c := &Console{o: Options{Secret: newOwn(), Records: memory.New()}}
 		c.keys.Store(&keys)
-		key := c.secret.Key(sessionPurpose)
+		key := c.o.Secret.Key(sessionPurpose)
 		alive := func(value string) bool {
 			s, _, err := c.find(t.Context(), value)
 			if err != nil {
@@ -208,7 +208,7 @@ func TestACookieIsSigned(t *testing.T) {
 func TestASessionWithoutTheStore(t *testing.T) {
 	s := open(t, testKeys...)
 	s.signIn(t, "ops")
-	s.records = broken{s.fake}
+	s.o.Records = broken{s.fake}
 	if got := s.get(t, "/tasks"); got.StatusCode != http.StatusInternalServerError || strings.Contains(got.body, "ops") {
 		t.Errorf("while the store does not answer: %d %s", got.StatusCode, got.body)
 	}

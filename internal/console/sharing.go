@@ -91,29 +91,29 @@ func (c *Console) showShared(w http.ResponseWriter, r *http.Request) {
 		v.Failure = lang.say(why)
 		q.renderIn("bare.html", status, "shared", v)
 	}
-	if wait := c.views.Enter(access.Network(c.proxies.From(r)), ""); wait > 0 {
+	if wait := c.views.Enter(access.Network(c.o.Proxies.From(r)), ""); wait > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
 		refuse(http.StatusTooManyRequests, "shared.slow")
 		return
 	}
-	found, err := c.links.Open(r.Context(), r.PathValue("token"))
+	found, err := c.o.Links.Open(r.Context(), r.PathValue("token"))
 	switch {
 	case errors.Is(err, bellman.ErrNotFound):
 		refuse(http.StatusForbidden, "shared.changed")
 	case err != nil:
-		c.log.Error("console: a link could not be read", "err", err)
+		c.o.Log.Error("console: a link could not be read", "err", err)
 		refuse(http.StatusServiceUnavailable, "shared.later")
 	case !found.Revoked.IsZero():
 		refuse(http.StatusGone, "shared.revoked")
 	case found.Over(time.Now()):
 		refuse(http.StatusGone, "shared.expired")
 	default:
-		from := c.proxies.Text(r)
+		from := c.o.Proxies.Text(r)
 		if _, ok := c.opened.Enter(found.ID.String() + " " + from); ok { // recorded at most once an hour
-			c.record(r.Context(), store.AuditOf(bellman.By{From: from}, time.Now(), "open", "link/"+found.ID.String()))
+			c.o.Record(r.Context(), store.AuditOf(bellman.By{From: from}, time.Now(), "open", "link/"+found.ID.String()))
 		}
 		if err := q.fillShared(v, &found); err != nil {
-			c.log.Error("console: the tasks of a link could not be read", "err", err)
+			c.o.Log.Error("console: the tasks of a link could not be read", "err", err)
 			refuse(http.StatusServiceUnavailable, "shared.later")
 			return
 		}
@@ -147,8 +147,8 @@ func (q *request) fillShared(v *sharedView, l *sharelink.Link) error {
 	if err != nil {
 		before = bellman.ID{}
 	}
-	for s := newSearch(); ; {
-		tasks, next, err := q.reader.List(q.r.Context(), f, before, sharedRows)
+	for s := newSearch(searchTime); ; {
+		tasks, next, err := q.o.Reader.List(q.r.Context(), f, before, sharedRows)
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (q *request) told(t *bellman.Task) bool {
 	if t.Kind != bellman.KindNotify {
 		return false
 	}
-	return q.tells == nil || q.tells(t)
+	return q.o.Tells == nil || q.o.Tells(t)
 }
 
 func (q *request) noticeOf(t *bellman.Task) (notice, error) {
@@ -210,7 +210,7 @@ func (q *request) noticeOf(t *bellman.Task) (notice, error) {
 		return n, nil
 	}
 	n.Earlier = max(int(t.Attempts)-sharedAttempts, 0)
-	log, err := q.reader.Attempts(q.r.Context(), t.ID, n.Earlier, sharedAttempts)
+	log, err := q.o.Reader.Attempts(q.r.Context(), t.ID, n.Earlier, sharedAttempts)
 	if err != nil {
 		return n, err
 	}

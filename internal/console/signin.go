@@ -82,13 +82,13 @@ func (q *request) signIn() error {
 	refuse := func(status int, why string, values ...any) error {
 		return q.render(status, "signin", &signInView{view: q.view("page.signin"), To: to, Name: name, Wrong: q.visitor.lang.say(why, values...)})
 	}
-	who := q.proxies.From(q.r)
+	who := q.o.Proxies.From(q.r)
 	from := access.Network(who)
 	name = cutBytes(name, 128)
 	if wait := q.attempts.Enter(from, name); wait > 0 {
-		q.refused()
-		if _, ok := q.Console.slowed.Enter(""); ok && q.proxies.Unnamed(q.r) {
-			q.log.Warn("console: sign-ins are slowed down for all who come through a proxy, as if they were one: name it in trusted_proxies", "proxy", who)
+		q.o.Refused()
+		if _, ok := q.Console.slowed.Enter(""); ok && q.o.Proxies.Unnamed(q.r) {
+			q.o.Log.Warn("console: sign-ins are slowed down for all who come through a proxy, as if they were one: name it in trusted_proxies", "proxy", who)
 		}
 		seconds := int(wait/time.Second) + 1
 		q.w.Header().Set("Retry-After", strconv.Itoa(seconds))
@@ -100,8 +100,8 @@ func (q *request) signIn() error {
 	}
 	switch {
 	case k == nil:
-		q.log.Warn("console: a sign-in was rejected", "from", who)
-		q.refused()
+		q.o.Log.Warn("console: a sign-in was rejected", "from", who)
+		q.o.Refused()
 		if !q.named(name) { // it may be a key in the wrong field
 			name = ""
 		}
@@ -124,9 +124,9 @@ func (q *request) signIn() error {
 		if err := q.Console.end(q.r.Context(), q.cookie(q.r, sessionCookie)); err != nil { // the session of whoever was signed in before
 			return err
 		}
-		q.record(q.r.Context(), store.AuditOf(bellman.By{Who: k.Name, From: q.visitor.From}, time.Now(), "sign_in", "console"))
-		q.secret.Refresh(q.r.Context()) // so that all nodes sign with the same secret
-		q.setCookie(q.w, q.r, sessionCookie, newSession(k, time.Now()).cookie(q.secret.Key(sessionPurpose)), absoluteTime)
+		q.o.Record(q.r.Context(), store.AuditOf(bellman.By{Who: k.Name, From: q.visitor.From}, time.Now(), "sign_in", "console"))
+		q.o.Secret.Refresh(q.r.Context()) // so that all nodes sign with the same secret
+		q.setCookie(q.w, q.r, sessionCookie, newSession(k, time.Now()).cookie(q.o.Secret.Key(sessionPurpose)), absoluteTime)
 		q.setCookie(q.w, q.r, visitCookie, "", 0)
 		return q.goTo(to)
 	}
@@ -137,7 +137,7 @@ func (q *request) signOut() error {
 		return err
 	}
 	if q.visitor.SignedIn {
-		q.record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "sign_out", "console"))
+		q.o.Record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "sign_out", "console"))
 	}
 	q.setCookie(q.w, q.r, sessionCookie, "", 0)
 	q.setCookie(q.w, q.r, recentCookie, "", 0)

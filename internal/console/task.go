@@ -69,7 +69,7 @@ type rules struct {
 
 // rules reads the rules that hold for a task now.
 func (c *Console) rules(t *bellman.Task) rules {
-	g := c.engine.Route(t)
+	g := c.o.Engine.Route(t)
 	r := rules{To: cmp.Or(t.URL, g.URL), Schedule: g.ScheduleOf(t), Success: g.SuccessOf(t), Timeout: g.TimeoutOf(t)}
 	r.Nowhere = r.To == "" && bellman.ToMerchant(t.Endpoint) && g.Endpoint == ""
 	for rule, has := range map[bellman.Inherited]bool{bellman.InheritedSchedule: g.Schedule != "", bellman.InheritedSuccess: g.Success != "", bellman.InheritedTimeout: g.Timeout > 0} {
@@ -142,7 +142,7 @@ func (q *request) task() (*bellman.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.reader.Task(q.r.Context(), id)
+	return q.o.Reader.Task(q.r.Context(), id)
 }
 
 // taskView reads the page of a task.
@@ -152,7 +152,7 @@ func (q *request) taskView() (*taskView, error) {
 		return nil, err
 	}
 	earlier := max(int(t.Attempts)-newestAttempts, 0)
-	log, err := q.reader.Attempts(q.r.Context(), t.ID, earlier, newestAttempts)
+	log, err := q.o.Reader.Attempts(q.r.Context(), t.ID, earlier, newestAttempts)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (q *request) taskView() (*taskView, error) {
 	} else {
 		v.Body = showBody(t.Body, mask.ContentType(t.Header))
 		v.Curl = curl(t, v.To, v.Method, v.Body)
-		if s, err := q.schedules.Parse(v.Schedule); err == nil {
+		if s, err := q.o.Schedules.Parse(v.Schedule); err == nil {
 			v.MaxAttempts, _ = s.Attempts()
 		}
 	}
@@ -183,7 +183,7 @@ func (q *request) taskView() (*taskView, error) {
 		v.Log = append(v.Log, logged{a, showBody([]byte(a.Response), "")})
 	}
 	if !t.State.Ended() {
-		if target, pause := q.engine.Held(t); pause != nil {
+		if target, pause := q.o.Engine.Held(t); pause != nil {
 			v.Held = &held{target, pause}
 			if v.did == "once" || v.did == "test" {
 				v.Done = v.lang.say("done.held")
@@ -194,7 +194,7 @@ func (q *request) taskView() (*taskView, error) {
 		v.Slowed = q.slowed(t)
 	}
 	if t.OrderingKey != "" && !t.State.Ended() {
-		chain, err := q.reader.Chain(q.r.Context(), t.Queue, t.OrderingKey, t.ID, 1)
+		chain, err := q.o.Reader.Chain(q.r.Context(), t.Queue, t.OrderingKey, t.ID, 1)
 		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // the task has just ended
 			return nil, err
 		}
@@ -223,9 +223,9 @@ func (q *request) taskView() (*taskView, error) {
 func (q *request) slowed(t *bellman.Task) *figures.Endpoint {
 	name := t.Endpoint
 	if bellman.ToMerchant(name) {
-		name = q.engine.Route(t).Endpoint
+		name = q.o.Engine.Route(t).Endpoint
 	}
-	all, err := q.engine.Figures(q.r.Context(), figures.Ask{Endpoints: true})
+	all, err := q.o.Engine.Figures(q.r.Context(), figures.Ask{Endpoints: true})
 	if err != nil {
 		return nil // the page is right without it
 	}
@@ -312,7 +312,7 @@ func (q *request) byHand(tasks ...*bellman.Task) (found []store.Audit, more bool
 	before := over.end.Add(time.Millisecond)
 	for seen := 0; seen < maxByHand && time.Since(began) < byHandAge; {
 		const page = 200
-		records, err := q.reader.Audits(q.r.Context(), before, page)
+		records, err := q.o.Reader.Audits(q.r.Context(), before, page)
 		if err != nil {
 			return nil, false, err
 		}
@@ -353,7 +353,7 @@ func (q *request) taskAction() error {
 	if action == "complete" {
 		how = outcome
 	}
-	wrong := q.actOn(t, action, reason, how, zone, "")
+	wrong := q.actOn(t, action, how, zone, q.by(reason))
 	if wrong == nil {
 		return q.goDone("/tasks/"+t.ID.String(), action)
 	}
@@ -429,10 +429,9 @@ func (q *request) wrong(err error) (status int, text string) {
 }
 
 // actOn performs an action on a task. how is the time of the next attempt in the given zone, or the
-// outcome; job is the batch that the action belongs to, or empty.
-func (q *request) actOn(t *bellman.Task, action, reason, how, zone, job string) error {
-	ctx, by := q.r.Context(), q.by(reason)
-	by.Job = job
+// outcome.
+func (q *request) actOn(t *bellman.Task, action, how, zone string, by bellman.By) error {
+	ctx, reason := q.r.Context(), by.Reason
 	if action == "complete" {
 		return q.complete(t.ID, how, by)
 	}
@@ -452,11 +451,11 @@ func (q *request) actOn(t *bellman.Task, action, reason, how, zone, job string) 
 	}
 	switch action {
 	case "once", "restart":
-		_, err = q.engine.Resend(ctx, t.ID, engine.ResendMode(action), by)
+		_, err = q.o.Engine.Resend(ctx, t.ID, engine.ResendMode(action), by)
 	case "cancel":
-		_, err = q.engine.Cancel(ctx, t.ID, by)
+		_, err = q.o.Engine.Cancel(ctx, t.ID, by)
 	case "reschedule":
-		_, err = q.engine.Reschedule(ctx, t.ID, due, by)
+		_, err = q.o.Engine.Reschedule(ctx, t.ID, due, by)
 	default:
 		return errAction
 	}

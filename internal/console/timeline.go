@@ -320,7 +320,7 @@ func (c *Console) planned(t *bellman.Task, follows string, order bool) (due []ti
 		return nil, false
 	}
 	due = append(due, t.Due)
-	s, err := c.schedules.Parse(follows)
+	s, err := c.o.Schedules.Parse(follows)
 	if err != nil || order {
 		return due, true
 	}

@@ -58,7 +58,7 @@ func (q *request) searchTyped() error {
 		for _, recent := range v.Recent {
 			v.add("recent", find{recent, "", query("/search", "q", recent)})
 		}
-	case len(text) <= maxWish:
+	case len(text) <= maxFilter:
 		if err := q.typed(v, text); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (q *request) typed(v *typedView, text string) error {
 	if len(tasks) > 0 || len(text) < leastTyped || hostOf(text) != "" {
 		return nil
 	}
-	tasks, _, err = q.newestWith(text, typedRows, newSearchFor(typedTime))
+	tasks, _, err = q.newestWith(text, typedRows, newSearch(typedTime))
 	q.addTasks(v, tasks)
 	return err
 }
@@ -109,12 +109,12 @@ var typedNames = map[string]string{"field.merchant_no": "merchants", "field.acco
 // equal returns the newest tasks that have a text as their id, order number or key.
 func (q *request) equal(text string) (tasks []*bellman.Task, err error) {
 	if id, err := bellman.ParseID(strings.ToLower(text)); err == nil {
-		if t, err := q.reader.Task(q.r.Context(), id); err == nil {
+		if t, err := q.o.Reader.Task(q.r.Context(), id); err == nil {
 			return []*bellman.Task{t}, nil
 		}
 	}
 	for _, f := range []store.Filter{{OrderNo: text}, {Key: text}} {
-		found, _, err := q.reader.List(q.r.Context(), f, bellman.ID{}, typedRows)
+		found, _, err := q.o.Reader.List(q.r.Context(), f, bellman.ID{}, typedRows)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func join(texts ...string) string {
 // endpointNames returns the endpoints of all nodes. Searches within a short time share one reading.
 func (c *Console) endpointNames(ctx context.Context) ([]string, error) {
 	return c.endpoints.get(ctx, namesAge, func(ctx context.Context) (names []string, err error) {
-		all, err := c.engine.Figures(ctx, figures.Ask{Endpoints: true})
+		all, err := c.o.Engine.Figures(ctx, figures.Ask{Endpoints: true})
 		for i := range all.Endpoints {
 			names = append(names, all.Endpoints[i].Endpoint)
 		}

@@ -60,7 +60,7 @@ var families = map[string][]string{
 	"event.mark":      {"pause", "resume", "takeover", "joined"},
 	"need.do":         attention.Kinds,
 	"finds":           {"recent", "orders", "tasks", "notices", "merchants", "accounts", "endpoints", "queues"},
-	"field":           append(append(slices.Clone(wishes), orderFields...), "id"), // wishes by name, where one could not be read
+	"field":           append(append(slices.Clone(taskFields), orderFields...), "id"), // of filters, where one could not be read
 }
 
 // presets are the names of the rules that have words of their own.
