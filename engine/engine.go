@@ -96,13 +96,17 @@ func connect(o Options) *Engine {
 	content := &contents{
 		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, most: limits.Chunk,
 	}
-	line := &lines{clock: c, rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, shelves: e.agenda.shelves, unknownQueues: e.unknownQueues}
+	out := new(outside)
+	line := &lines{
+		clock: c, rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, shelves: e.agenda.shelves, outside: out,
+		unknownQueues: e.unknownQueues,
+	}
 	announced := &announcer{store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, committer: e.committer}
 	announced.init()
 	deferred := &deferrals{clock: c, agenda: e.agenda, announcer: announced, committer: e.committer, most: limits.Uncommitted}
 	e.loader = &loader{
 		store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, dispatch: e.dispatch, contents: content, pauses: paused,
-		shelves: e.agenda.shelves, ticker: tick, deferrals: deferred, lines: line, pump: e.runner.pump, limits: limits,
+		shelves: e.agenda.shelves, ticker: tick, deferrals: deferred, lines: line, outside: out, pump: e.runner.pump, limits: limits,
 	}
 	e.loader.init()
 	e.intake = &intake{

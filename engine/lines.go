@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/internal/clock"
@@ -17,6 +18,7 @@ type lines struct {
 	contents      *contents
 	dispatch      *dispatch.D[*item]
 	shelves       *shelves
+	outside       *outside
 	unknownQueues *unknownQueues
 }
 
@@ -33,7 +35,7 @@ func (l *lines) bring(ctx context.Context, due []*item, now time.Time) (more boo
 				it.task = nil
 			}
 		}
-		kept, low := l.offer(ctx, it, now)
+		kept, low := l.offer(ctx, it, false, now)
 		if !kept {
 			left = append(left, it)
 		}
@@ -46,14 +48,14 @@ func (l *lines) bring(ctx context.Context, due []*item, now time.Time) (more boo
 	return more || len(left) > 0
 }
 
-// offer puts an item into its line. kept is false if there is no place for it. low means that the
-// line needs deferred tasks: its shelf can be read at once.
-func (l *lines) offer(ctx context.Context, it *item, now time.Time) (kept, low bool) {
+// offer puts an item into its line. waited means that the loader holds it. kept is false if there is
+// no place for it. low means that the line needs deferred tasks: its shelf can be read at once.
+func (l *lines) offer(ctx context.Context, it *item, waited bool, now time.Time) (kept, low bool) {
 	if !l.agenda.toLine(it) {
 		l.contents.release(it)
 		return true, false
 	}
-	pushed := l.push(it, now)
+	pushed := l.push(it, waited, now)
 	for pushed == dispatch.Unknown {
 		if it.task == nil {
 			l.contents.readOne(ctx, it)
@@ -62,7 +64,7 @@ func (l *lines) offer(ctx context.Context, it *item, now time.Time) (kept, low b
 			return true, false // gone meanwhile
 		}
 		l.open(it, now)
-		pushed = l.push(it, now)
+		pushed = l.push(it, waited, now)
 	}
 	switch pushed {
 	case dispatch.Kept:
@@ -74,24 +76,37 @@ func (l *lines) offer(ctx context.Context, it *item, now time.Time) (kept, low b
 	return false, false
 }
 
-func (l *lines) push(it *item, now time.Time) dispatch.Pushed {
+func (l *lines) push(it *item, waited bool, now time.Time) dispatch.Pushed {
 	attempts := int(it.Attempts)
 	if it.urgent {
 		attempts = dispatch.Urgent
 	}
-	return l.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, attempts, l.rank(&it.Entry), it)
+	return l.dispatch.Push(now.UnixNano(), uint64(it.Line), it.Due*1e6, attempts, l.rank(&it.Entry, waited), it)
 }
 
-// rank returns the rank of a task in its line.
-func (l *lines) rank(en *store.Entry) dispatch.Rank {
+// rank returns the rank of a task in its line. The oldest tasks are those that were deferred, then
+// those that the loader holds, then those that have just become due in memory.
+func (l *lines) rank(en *store.Entry, waited bool) dispatch.Rank {
 	switch {
 	case isShelf(en.VisibleAt):
 		return dispatch.Elder
 	case l.shelves.has(shelfOf(en.Line)):
 		return dispatch.Newer
+	case waited:
+		return dispatch.Elder
+	case l.outside.has(en.Line):
+		return dispatch.Newer
 	}
 	return dispatch.Alone
 }
+
+// outside counts, by the hash of a line, the age classes of which the loader holds due tasks or has left
+// some on disk. Lines with the same hash count as one.
+type outside [4096]atomic.Int32
+
+func (o *outside) add(line store.Line, n int32) { o[line%store.Line(len(o))].Add(n) }
+
+func (o *outside) has(line store.Line) bool { return o[line%store.Line(len(o))].Load() > 0 }
 
 // open registers the line of an item with the dispatcher.
 func (l *lines) open(it *item, now time.Time) {

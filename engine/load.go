@@ -141,7 +141,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	defer l.publish()
 	if l.back == l.skipped {
 		l.skipped = nowhere
-		clear(l.out)
+		l.clearOut()
 	}
 	since := l.agenda.beginRead(0)
 	began := l.clock.Now()
@@ -188,7 +188,10 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 // leaveOut notes that a line has its share, so its tasks after a position wait. The loader may then
 // read beyond them.
 func (l *loader) leaveOut(p peers, before store.Position, now time.Time) {
-	l.out[p] = true
+	if !l.out[p] {
+		l.out[p] = true
+		l.outside.add(p.line, 1)
+	}
 	if l.skipped != nowhere {
 		return
 	}

@@ -25,7 +25,7 @@ func TestLoaderGoesBack(t *testing.T) {
 		{"only a skipped task", 100, 100, 150, 100},
 	}
 	for _, tt := range tests {
-		l := &loader{out: map[peers]bool{{age: 1, of: 2}: true},
+		l := &loader{outside: new(outside), out: map[peers]bool{{age: 1, of: 2}: true},
 			back: store.Position{VisibleAt: tt.back}, skipped: store.Position{VisibleAt: tt.skipped}}
 		l.lookBack(tt.look)
 		if got := min(l.back.VisibleAt, l.skipped.VisibleAt); got != tt.want {
@@ -55,7 +55,7 @@ func TestFullAgenda(t *testing.T) {
 	for _, look := range []int64{now - 20, now - 30, now + 70_000, now + 60_000, now + 80_000} {
 		put(look)
 	}
-	l := &loader{agenda: h, back: nowhere, skipped: nowhere, ahead: now + 90_000, partly: store.Position{VisibleAt: now + 90_000}}
+	l := &loader{outside: new(outside), agenda: h, back: nowhere, skipped: nowhere, ahead: now + 90_000, partly: store.Position{VisibleAt: now + 90_000}}
 	l.goBack()
 	if l.back.VisibleAt != now-30 || l.ahead != now+60_000 || l.partly.VisibleAt != 0 {
 		t.Errorf("the loader reads back from %d and ahead from %d, with a position of %d within that millisecond; want %d, %d and none", l.back.VisibleAt-now, l.ahead-now, l.partly.VisibleAt, -30, 60_000)

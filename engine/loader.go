@@ -43,6 +43,7 @@ type loader struct {
 	ticker    *ticker
 	deferrals *deferrals
 	lines     *lines
+	outside   *outside
 	pump      func() // starts attempts
 	limits    Limits
 
@@ -112,18 +113,33 @@ var nowhere = store.Position{VisibleAt: noTime}
 func (l *loader) lookBack(look int64) {
 	if look <= min(l.back.VisibleAt, l.skipped.VisibleAt) {
 		l.back, l.skipped = store.Position{VisibleAt: look}, nowhere
-		clear(l.out)
+		l.clearOut()
 	}
+}
+
+// clearOut forgets for which lines tasks were left out.
+func (l *loader) clearOut() {
+	for p := range l.out {
+		l.outside.add(p.line, -1)
+	}
+	clear(l.out)
 }
 
 // take appends due items to those that wait for room in their lines.
 func (l *loader) take(due []*item) {
 	for _, it := range due {
 		it.suspect = it.Due < l.leases.Death(it.Shard).Found
-		it.peers = l.peersOf(&it.Entry)
-		l.share[it.peers]++
+		l.count(it, l.peersOf(&it.Entry))
 	}
 	l.pending = append(l.pending, due...)
+}
+
+// count adds an item to the share of its line.
+func (l *loader) count(it *item, p peers) {
+	it.peers = p
+	if l.share[p]++; l.share[p] == 1 {
+		l.outside.add(p.line, 1)
+	}
 }
 
 // readRange reads one page of a range into l.page, and adds it to the agenda.

@@ -44,7 +44,7 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		if !known {
 			run = l.recount(it) // its line may be open by now
 			if long, known = full[run]; !known {
-				if kept, _ := l.lines.offer(ctx, it, now); !kept {
+				if kept, _ := l.lines.offer(ctx, it, true, now); !kept {
 					long, known = l.fullForLong(run, now, patience), true
 					full[run] = long
 					if !long {
@@ -101,8 +101,7 @@ func (l *loader) fetchFrom(ctx context.Context, i int, full map[peers]bool) int 
 func (l *loader) recount(it *item) peers {
 	if p := l.peersOf(&it.Entry); p != it.peers {
 		l.uncount(it)
-		it.peers = p
-		l.share[p]++
+		l.count(it, p)
 	}
 	return it.peers
 }
@@ -111,6 +110,7 @@ func (l *loader) recount(it *item) peers {
 func (l *loader) uncount(it *item) {
 	if l.share[it.peers] == 1 {
 		delete(l.share, it.peers)
+		l.outside.add(it.peers.line, -1)
 	} else {
 		l.share[it.peers]--
 	}

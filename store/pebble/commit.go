@@ -97,20 +97,17 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 		return fmt.Errorf("commit: %w", err)
 	}
 	if err := errors.Join(s.fill(b), s.stage.close()); err != nil {
-		s.batch.Reset()
+		s.rows.reset()
 		return fmt.Errorf("commit: %w", err)
 	}
 	if b.Whole() && slices.ContainsFunc(b.Adds, func(a store.Add) bool { return errors.Is(a.Err, bellman.ErrFull) }) {
-		s.batch.Reset()
+		s.rows.reset()
 		return bellman.ErrFull
-	}
-	if s.batch.Empty() {
-		return nil
 	}
 	return s.flush()
 }
 
-// fill puts all of b into s.batch.
+// fill puts all of b into s.rows.
 func (s *Store) fill(b *store.Batch) error {
 	low := len(b.Adds) > 0 && s.disk.low()
 	for i := range b.Adds {
@@ -139,9 +136,16 @@ func (s *Store) fill(b *store.Batch) error {
 	return s.putCounts()
 }
 
-// flush writes the batch and then updates the memory.
+// flush writes the rows, if there are any, and then updates the memory.
 func (s *Store) flush() error {
 	g := &s.stage
+	if err := s.rows.moveTo(s.batch); err != nil {
+		s.batch.Reset()
+		return err
+	}
+	if s.batch.Empty() {
+		return nil
+	}
 	s.front.writing(g.floor)
 	newest, audits := g.newest, g.audits
 	deltas, written := g.deltas, g.names
@@ -166,15 +170,51 @@ func (s *Store) flush() error {
 	return err
 }
 
-// set and del write to the batch. SingleDelete is cheaper than Delete for rows that are written
+// Rows are the writes of one commit, in a batch for each table. The memtable remembers where it put
+// the last row, and most new rows of a table follow each other. So a commit takes less time table by
+// table than task by task.
+type rows [32]*lsm.Batch // by the last five bits of the table's letter
+
+func (r *rows) reset() {
+	for _, b := range r {
+		if b != nil {
+			b.Reset()
+		}
+	}
+}
+
+// moveTo appends all rows to a batch, and removes them here.
+func (r *rows) moveTo(batch *lsm.Batch) error {
+	defer r.reset()
+	for _, b := range r {
+		if b == nil || b.Empty() {
+			continue
+		}
+		if err := batch.Apply(b, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table returns the rows of the table that a key belongs to.
+func (s *Store) table(key []byte) *lsm.Batch {
+	b := &s.rows[key[0]%32]
+	if *b == nil {
+		*b = s.db.NewBatch(lsm.WithMaxRetainedSizeBytes(1 << 20))
+	}
+	return *b
+}
+
+// set and del write to the rows. SingleDelete is cheaper than Delete for rows that are written
 // once.
-func (s *Store) set(key, row []byte) error { return s.batch.Set(key, row, nil) }
+func (s *Store) set(key, row []byte) error { return s.table(key).Set(key, row, nil) }
 
 func (s *Store) del(key []byte, once bool) error {
 	if once {
-		return s.batch.SingleDelete(key, nil)
+		return s.table(key).SingleDelete(key, nil)
 	}
-	return s.batch.Delete(key, nil)
+	return s.table(key).Delete(key, nil)
 }
 
 // add inserts a task unless its id, key or alias already exists.

@@ -62,6 +62,7 @@ type Store struct {
 
 	// Used only by the committer, under mu.
 	mu      sync.Mutex
+	rows    rows
 	batch   *lsm.Batch
 	stage   stage
 	stalled *stalled // a write whose caller got ErrUnknown; nil: none
