@@ -16,10 +16,14 @@ import (
 // maxName is the maximum length in bytes of a text in a key. The API's own limits are far lower.
 const maxName = 4 << 10
 
-// A stage is the state of one commit. The rows to write are in the batch. The stage holds lookups
-// for the rest of the same commit, and the changes to memory after the write.
+// A stage is the state of one commit. The stage holds the rows to write, lookups for the rest of the
+// same commit, and the changes to memory after the write.
 type stage struct {
 	key, row []byte // scratch
+
+	// The rows to write, by the first byte of their keys, from 'a'; nil: not used yet. The memtable
+	// inserts a row fast if its key is near the key before it.
+	tables ['z' - 'a' + 1]*lsm.Batch
 
 	before map[bellman.ID]*status // status of pending tasks, read ahead for this commit
 	status map[bellman.ID]*status // status after this commit
@@ -58,6 +62,11 @@ func (g *stage) reset(s *Store) {
 		clear(m)
 	}
 	g.spare = g.spare[:min(len(g.spare), 2048)]
+	for _, rows := range g.tables {
+		if rows != nil {
+			rows.Reset()
+		}
+	}
 	clear(g.keys)
 	clear(g.deltas)
 	clear(g.lasts)
@@ -97,20 +106,30 @@ func (s *Store) Commit(ctx context.Context, b *store.Batch) error {
 		return fmt.Errorf("commit: %w", err)
 	}
 	if err := errors.Join(s.fill(b), s.stage.close()); err != nil {
-		s.batch.Reset()
 		return fmt.Errorf("commit: %w", err)
 	}
 	if b.Whole() && slices.ContainsFunc(b.Adds, func(a store.Add) bool { return errors.Is(a.Err, bellman.ErrFull) }) {
-		s.batch.Reset()
 		return bellman.ErrFull
-	}
-	if s.batch.Empty() {
-		return nil
 	}
 	return s.flush()
 }
 
-// fill puts all of b into s.batch.
+// gather puts the rows of the stage into s.batch, one table after the other.
+func (s *Store) gather() error {
+	for _, rows := range s.stage.tables {
+		if rows == nil || rows.Empty() {
+			continue
+		}
+		if err := s.batch.Apply(rows, nil); err != nil {
+			s.batch.Reset()
+			return err
+		}
+		rows.Reset()
+	}
+	return nil
+}
+
+// fill puts all of b into the stage.
 func (s *Store) fill(b *store.Batch) error {
 	low := len(b.Adds) > 0 && s.disk.low()
 	for i := range b.Adds {
@@ -139,8 +158,14 @@ func (s *Store) fill(b *store.Batch) error {
 	return s.putCounts()
 }
 
-// flush writes the batch and then updates the memory.
+// flush writes the stage and then updates the memory.
 func (s *Store) flush() error {
+	if err := s.gather(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if s.batch.Empty() {
+		return nil
+	}
 	g := &s.stage
 	s.front.writing(g.floor)
 	newest, audits := g.newest, g.audits
@@ -166,15 +191,24 @@ func (s *Store) flush() error {
 	return err
 }
 
-// set and del write to the batch. SingleDelete is cheaper than Delete for rows that are written
+// set and del write to the stage. SingleDelete is cheaper than Delete for rows that are written
 // once.
-func (s *Store) set(key, row []byte) error { return s.batch.Set(key, row, nil) }
+func (s *Store) set(key, row []byte) error { return s.table(key).Set(key, row, nil) }
 
 func (s *Store) del(key []byte, once bool) error {
 	if once {
-		return s.batch.SingleDelete(key, nil)
+		return s.table(key).SingleDelete(key, nil)
 	}
-	return s.batch.Delete(key, nil)
+	return s.table(key).Delete(key, nil)
+}
+
+// table returns the rows of the stage in the table of a key.
+func (s *Store) table(key []byte) *lsm.Batch {
+	rows := &s.stage.tables[key[0]-'a']
+	if *rows == nil {
+		*rows = s.db.NewBatch(lsm.WithMaxRetainedSizeBytes(1 << 20))
+	}
+	return *rows
 }
 
 // add inserts a task unless its id, key or alias already exists.

@@ -51,7 +51,6 @@ func (s *Store) prune(state bellman.State, before time.Time, limit int) (n int, 
 		return 0, err
 	}
 	s.stage.reset(s)
-	defer s.batch.Reset()
 
 	// The mark skips the tombstones of earlier calls.
 	bounds := within([]byte{tableEnded, byte(state)})
