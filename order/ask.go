@@ -82,14 +82,13 @@ type Watch struct {
 
 // Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON.
 func (a *Ask) Encode() ([]byte, error) {
-	in := *a
-	in.Created, in.ExpiresAt = in.Created.UTC(), in.ExpiresAt.UTC()
+	out := &encoded{Ask: *a}
+	out.Created, out.ExpiresAt = a.Created.UTC(), a.ExpiresAt.UTC()
 	if a.Watch != nil {
 		w := *a.Watch
 		w.Decided, w.Until = w.Decided.UTC(), w.Until.UTC()
-		in.Watch = &w
+		out.Watch = &w
 	}
-	out := encoded{Ask: in}
 	if a.Expires > 0 {
 		out.Expires = schedule.FormatDuration(a.Expires)
 	}

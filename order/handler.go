@@ -185,7 +185,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 			once = TellKey(w.task.Queue, news.Key, news.What)
 		}
 		tasks, err := h.rules.Then.Tell(&news)
-		v.Follow = append(v.Follow, tasks...)
+		v.Follow = append(tasks, v.Follow...)
 		if err != nil {
 			v.Follow = append(v.Follow, h.rules.Alert(w.task, Alert{Kind: AlertUndecided, State: w.life.State, Why: "somebody could not be told, or not in full: " + err.Error()})...)
 		}

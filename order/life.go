@@ -78,6 +78,9 @@ type Life struct {
 // ParseLife reads the Data of an order's task. Empty Data is the Life of an order that is polled.
 // It returns an error for a Life that the protocol cannot have reached.
 func ParseLife(data []byte) (Life, error) {
+	if len(data) == 0 {
+		return Life{Stage: Polling, State: StatePending}, nil
+	}
 	l := Life{Stage: Polling, State: StatePending}
 	if err := wire.Parse(data, &l, "life of an order", l.check); err != nil {
 		return Life{}, err

@@ -118,7 +118,9 @@ func (t *Then) all() (all []Recipient, of []string) {
 // Tell returns the tasks that tell news. An error says what could not be told, or not in full; the
 // tasks returned with it are told all the same.
 func (t *Then) Tell(n *News) (tasks []bellman.Task, err error) {
-	for _, r := range t.recipients(n.Decision) {
+	to := t.recipients(n.Decision)
+	tasks = make([]bellman.Task, 0, len(to)+1) // with room for the record of a notice
+	for _, r := range to {
 		if r.Refund != nil && n.NoRefund {
 			continue
 		}

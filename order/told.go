@@ -91,10 +91,9 @@ func cut(s string, most int) string { return s[:min(len(s), most)] }
 
 // Record returns the record of a notice about what a task asks the channel.
 func (t *Told) Record(of *bellman.Task) bellman.Task {
-	record := *t
 	return bellman.Task{
 		Queue: cmp.Or(t.Queue, of.Queue), MerchantNo: of.MerchantNo, OrderNo: of.OrderNo, Event: EventNotice,
-		Body:   (&Ask{Notice: &record}).encode(),
+		Body:   (&Ask{Notice: t}).encode(),
 		Status: t.Result.ended(),
 	}
 }
@@ -224,7 +223,6 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 	if lacks { // a query may say it
 		t.Result, t.Why = NoticeRefused, mismatch(&w.order, taken)
 	}
-	record := *t
 	switch {
 	case t.Result == NoticeRefused && !w.life.Hinted:
 		w.life.Hinted = true
@@ -235,15 +233,14 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 	case t.Result == NoticeRefused:
 		return v, coded.Errorf("order.hinted", "%w: the order has the record of such a notice", bellman.ErrConflict)
 	case decides:
-		if v, record.Result, err = h.outcome(w, r, taken, now); record.Result == NoticeMismatch {
-			record.Why = mismatch(&w.order, taken)
+		if v, t.Result, err = h.outcome(w, r, taken, now); t.Result == NoticeMismatch {
+			t.Why = mismatch(&w.order, taken)
 		}
 		if err != nil { // it contradicts the decision: a fact to look at, no reason to have it sent again
-			record.Why, v, err = err.Error(), bellman.Verdict{}, nil
+			t.Why, v, err = err.Error(), bellman.Verdict{}, nil
 		}
 	}
-	t.Result, t.Why = record.Result, record.Why
-	v.Follow = append(v.Follow, record.Record(w.task))
+	v.Follow = append(v.Follow, t.Record(w.task))
 	return v, nil
 }
 

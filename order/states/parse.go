@@ -22,51 +22,80 @@ func ParseJSON(body []byte) (map[string]any, error) {
 	return parseTokens(body)
 }
 
-// parseUsual is parseTokens in a third of its time, for an object without any mistake; otherwise nil.
+// parseUsual is parseTokens in a fraction of its time, for an object without any mistake; otherwise nil.
 func parseUsual(body []byte) map[string]any {
-	if !json.Valid(body) {
-		return nil
-	}
-	u := usual{rest: string(body)}
+	u := usual{text: string(body)}
 	fields, _ := u.value(0).(map[string]any)
-	if u.wrong {
+	if u.next(); u.at < len(u.text) || u.wrong {
 		return nil
 	}
 	return fields
 }
 
-// A usual reads valid JSON from its rest. Texts and numbers are parts of that.
+// A usual reads JSON. Texts and numbers that it returns are parts of the text.
 type usual struct {
-	rest  string
-	wrong bool // a name is there twice, or it nests too deep
+	text  string
+	at    int  // how far the text is read
+	wrong bool // it is no valid JSON, a name is there twice, or it nests too deep
 }
 
-const space = " \t\r\n"
+// next skips white space and returns the byte behind it; 0: there is none.
+func (u *usual) next() byte {
+	for ; u.at < len(u.text); u.at++ {
+		switch c := u.text[u.at]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// take reads the byte c behind white space, and reports whether it is there.
+func (u *usual) take(c byte) bool {
+	if u.next() != c {
+		return false
+	}
+	u.at++
+	return true
+}
 
 func (u *usual) value(depth int) any {
 	u.wrong = u.wrong || depth == maxDepth
-	u.rest = strings.TrimLeft(u.rest, space)
-	switch u.rest[0] {
+	switch u.next() {
 	case '{':
-		fields := map[string]any{}
-		for !u.wrong && u.more('}') {
-			name := u.text()
-			u.rest = strings.TrimLeft(u.rest, space)[len(":"):]
+		u.at++
+		size := 0
+		if depth == 0 {
+			size = usualFields
+		}
+		fields := make(map[string]any, size)
+		for more := !u.take('}'); more && !u.wrong; more = u.more('}') {
+			if u.next() != '"' {
+				u.wrong = true
+				break
+			}
+			name := u.quoted()
 			_, twice := fields[name]
+			u.wrong = u.wrong || twice || !u.take(':')
 			fields[name] = u.value(depth + 1)
-			u.wrong = u.wrong || twice
 		}
 		return fields
 	case '[':
+		u.at++
 		var list []any
-		for !u.wrong && u.more(']') {
+		for more := !u.take(']'); more && !u.wrong; more = u.more(']') {
 			list = append(list, u.value(depth+1))
 		}
 		return list
 	case '"':
-		return u.text()
+		return u.quoted()
 	}
-	switch word := u.next(strings.IndexAny(u.rest, ",]}"+space)); word {
+	begin := u.at
+	for u.at < len(u.text) && strings.IndexByte(",]} \t\r\n", u.text[u.at]) < 0 {
+		u.at++
+	}
+	switch word := u.text[begin:u.at]; word {
 	case "true":
 		return true
 	case "false":
@@ -74,46 +103,73 @@ func (u *usual) value(depth int) any {
 	case "null":
 		return nil
 	default:
+		u.wrong = u.wrong || !isNumber(word)
 		return json.Number(word)
 	}
 }
 
-// next removes what stands before end from the rest and returns it; a negative end: all.
-func (u *usual) next(end int) (text string) {
-	if end < 0 {
-		end = len(u.rest)
-	}
-	text, u.rest = u.rest[:end], u.rest[end:]
-	return text
-}
+// usualFields is for how many fields an object has room at first: channels answer with ten to twenty.
+const usualFields = 16
 
-// more reports whether another value of an object or a list follows. The rest begins before its first value, or behind one.
+// more reads a comma, or the end of an object or a list, and reports whether another value follows.
 func (u *usual) more(end byte) bool {
-	u.rest = strings.TrimLeft(u.rest, space)
-	if u.rest[0] != end { // its beginning, or a comma
-		u.rest = strings.TrimLeft(u.rest[1:], space)
-	}
-	if u.rest[0] != end {
+	if u.take(',') {
 		return true
 	}
-	u.rest = u.rest[1:]
+	u.wrong = u.wrong || !u.take(end)
 	return false
 }
 
-// text reads a text in quotes.
-func (u *usual) text() string {
-	end := 1
-	for escaped := false; escaped || u.rest[end] != '"'; end++ {
-		escaped = !escaped && u.rest[end] == '\\'
+// quoted reads a text in quotes.
+func (u *usual) quoted() string {
+	begin, escaped, ascii := u.at, false, true
+	for u.at++; u.at < len(u.text); u.at++ {
+		switch c := u.text[u.at]; {
+		case c == '"':
+			u.at++
+			text := u.text[begin+1 : u.at-1]
+			if !escaped && (ascii || utf8.ValidString(text)) {
+				return text
+			}
+			var unquoted string
+			if json.Unmarshal([]byte(u.text[begin:u.at]), &unquoted) != nil {
+				u.wrong = true
+			}
+			return unquoted
+		case c == '\\':
+			escaped = true
+			u.at++
+		case c < ' ':
+			u.wrong = true
+			return ""
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
 	}
-	quoted := u.next(end + 1)
-	text := quoted[1:end]
-	if strings.IndexByte(text, '\\') < 0 && utf8.ValidString(text) {
-		return text
+	u.at, u.wrong = len(u.text), true
+	return ""
+}
+
+// isNumber reports whether a word is a number of JSON.
+func isNumber(word string) bool {
+	digits := func(text string) string { return strings.TrimLeft(text, "0123456789") }
+	word = strings.TrimPrefix(word, "-")
+	rest := digits(word)
+	if len(rest) == len(word) || word[0] == '0' && len(rest)+1 < len(word) {
+		return false
 	}
-	var unquoted string // of valid JSON there is no error
-	json.Unmarshal([]byte(quoted), &unquoted)
-	return unquoted
+	if fraction, is := strings.CutPrefix(rest, "."); is {
+		if rest = digits(fraction); len(rest) == len(fraction) {
+			return false
+		}
+	}
+	if rest == "" || rest[0] != 'e' && rest[0] != 'E' {
+		return rest == ""
+	}
+	if rest = rest[1:]; rest != "" && (rest[0] == '+' || rest[0] == '-') {
+		rest = rest[1:]
+	}
+	return rest != "" && digits(rest) == ""
 }
 
 // maxDepth is how deep objects and lists may nest.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/states"
 )
@@ -18,9 +19,28 @@ import (
 // An envelope is the body of a notice. Its resource holds the content.
 // https://pay.weixin.qq.com/doc/v3/merchant/4012791861
 type envelope struct {
-	ID        string   `json:"id"`
-	EventType string   `json:"event_type"` // TRANSACTION.SUCCESS, REFUND.CLOSED, …
-	Resource  resource `json:"resource"`
+	id        string
+	eventType string // TRANSACTION.SUCCESS, REFUND.CLOSED, …
+	resource  resource
+}
+
+// readEnvelope reads the body of a notice. A field that is there twice is an error, as in the content.
+func readEnvelope(body []byte) (*envelope, error) {
+	fields, err := states.ParseJSON(body)
+	within, is := fields["resource"].(map[string]any)
+	if err != nil || !is {
+		return nil, errors.New("the notice is not the JSON object that WeChat Pay sends")
+	}
+	return &envelope{textOf(fields, "id"), textOf(fields, "event_type"), resource{
+		Algorithm: textOf(within, "algorithm"), OriginalType: textOf(within, "original_type"), Ciphertext: textOf(within, "ciphertext"),
+		Nonce: textOf(within, "nonce"), AssociatedData: textOf(within, "associated_data"),
+	}}, nil
+}
+
+// textOf returns the text of a field; empty: there is none.
+func textOf(fields map[string]any, name string) string {
+	text, _ := fields[name].(string)
+	return text
 }
 
 // A content is the decrypted content of a notice, whatever it is about.
@@ -31,10 +51,7 @@ type content struct {
 }
 
 // field returns the text of a field; empty: there is none.
-func (n *content) field(name string) string {
-	text, _ := n.fields[name].(string)
-	return text
-}
+func (n *content) field(name string) string { return textOf(n.fields, name) }
 
 // noticePatience is how long a notice waits for platform certificates: WeChat Pay waits 5 s for its answer.
 const noticePatience = 3 * time.Second
@@ -49,9 +66,14 @@ func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 	if len(raw.Body) > order.MaxBody {
 		return nil, "", fmt.Errorf("the notice has more than %d bytes", order.MaxBody)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), noticePatience)
-	defer cancel()
-	signed := c.verify(ctx, "notice", raw.Header.Get, raw.Body, raw.At)
+	signed := verify("notice", raw.Header.Get, raw.Body, raw.At, func(serial string) *sign.RSAVerifier {
+		if key := c.keys[serial]; key != nil {
+			return key
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), noticePatience)
+		defer cancel()
+		return c.key(ctx, serial)
+	})
 	e, known, err := c.decode(raw.Body)
 	switch {
 	case signed != nil && err == nil:
@@ -66,11 +88,11 @@ func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 
 // decode decrypts a notice and checks that it is for this account.
 func (c *Channel) decode(body []byte) (e *envelope, known *content, err error) {
-	e, known = new(envelope), new(content)
-	if err := json.Unmarshal(body, e); err != nil {
-		return nil, nil, errors.New("the notice is not the JSON object that WeChat Pay sends")
+	if e, err = readEnvelope(body); err != nil {
+		return nil, nil, err
 	}
-	if known.text, err = c.open("notice", &e.Resource); err != nil {
+	known = new(content)
+	if known.text, err = c.open("notice", &e.resource); err != nil {
 		return nil, nil, err
 	}
 	if known.fields, known.unread = states.ParseJSON(known.text); known.unread != nil {
@@ -120,10 +142,10 @@ func (c *Channel) hint(n *content) string {
 
 // notice reads a notice that is WeChat Pay's, and for this account.
 func (c *Channel) notice(e *envelope, known *content) order.Notice {
-	n := order.Notice{ID: e.ID, Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: known.text}}
-	kind, _, _ := strings.Cut(e.EventType, ".")
+	n := order.Notice{ID: e.id, Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: known.text}}
+	kind, _, _ := strings.Cut(e.eventType, ".")
 	switch {
-	case kind == "TRANSACTION" && (e.Resource.OriginalType == "transaction" || e.Resource.OriginalType == ""):
+	case kind == "TRANSACTION" && (e.resource.OriginalType == "transaction" || e.resource.OriginalType == ""):
 		n.Of, n.OrderNo = order.OfPayment, known.field("out_trade_no")
 		read := c.query.ReadFields(n.Answer, known.fields, known.unread)
 		n.Answer, n.Reading, n.Taken = read.Answer, read.Reading, read.Taken
@@ -137,7 +159,7 @@ func (c *Channel) notice(e *envelope, known *content) order.Notice {
 		n.Outcome = states.Outcome("wechat_transfer", known.field("state"))
 		n.Err = cmp.Or(missing("out_bill_no", n.RefNo), missing("state", known.field("state")))
 	default: // a notice of profit sharing is TRANSACTION.SUCCESS too, with another original_type
-		n.Err, n.Other = fmt.Errorf("the notice is %.60q of a %.40q, which bellman does not read", e.EventType, e.Resource.OriginalType), true
+		n.Err, n.Other = fmt.Errorf("the notice is %.60q of a %.40q, which bellman does not read", e.eventType, e.resource.OriginalType), true
 	}
 	return n
 }

@@ -220,6 +220,7 @@ func TestNoticeIsRefused(t *testing.T) {
 		{"no nonce", signedBy(200, `{"resource":{"algorithm":"AEAD_AES_256_GCM"}}`), "cannot be decrypted", ""},
 		{"no base64", signedBy(200, `{"resource":{"algorithm":"AEAD_AES_256_GCM","ciphertext":"?"}}`), "not base64", ""},
 		{"no JSON", signedBy(200, "x"), "not the JSON object", ""},
+		{"two contents", signedBy(200, `{"resource":{"algorithm":"x"},"resource":{"algorithm":"y"}}`), "not the JSON object", ""},
 		{"no content", of(payment(`"x"`)), "content is not a JSON object", ""},
 		{"a combined payment", of(payment(`{"combine_mchid":"` + mchID + `"}`)), "combined payment", ""},
 		{"too long", signedBy(200, strings.Repeat(" ", order.MaxBody+1)), "more than 65536 bytes", ""},

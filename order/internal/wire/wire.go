@@ -36,7 +36,7 @@ func Join(fields map[string]any, raw ...json.RawMessage) []byte {
 func Object(fields map[string]any) ([]byte, error) { return join(fields, nil) }
 
 func join(fields map[string]any, raw []json.RawMessage) (body []byte, err error) {
-	all := make([]member, 0, len(fields)+8*len(raw))
+	all := make([]member, 0, 24) // most fit on the stack
 	size := 2
 	for _, one := range raw {
 		size += len(one)
