@@ -15,6 +15,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/freeport"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
@@ -56,7 +57,7 @@ func TestCluster(t *testing.T) {
 func sentinel(t *testing.T, primary string, quorum int) string {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(primary)
-	address := freePort(t)
+	address := freeport.Address(t)
 	_, own, _ := net.SplitHostPort(address)
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
 	write(t, file, fmt.Sprintf("port %s\nbind 127.0.0.1\nlogfile %s\nsentinel monitor main %s %s %d\nsentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n",

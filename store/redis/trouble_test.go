@@ -22,6 +22,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/freeport"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
@@ -244,7 +245,7 @@ func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	ca, other := newAuthority(t, dir, "ca"), newAuthority(t, dir, "other")
 	ca.sign(t, dir, "server")
-	address := freePort(t)
+	address := freeport.Address(t)
 	_, port, _ := net.SplitHostPort(address)
 	start(t, "--tls-port", port, "--tls-cert-file", filepath.Join(dir, "server.crt"), "--tls-key-file", filepath.Join(dir, "server.key"),
 		"--tls-ca-cert-file", ca.file, "--tls-auth-clients", "no")
