@@ -93,6 +93,7 @@ func TestFrequencyLimited(t *testing.T) {
 // While nobody listens at the channel nothing is decided, though orders expire;
 // when somebody does again all are.
 func TestChannelDown(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	addr := freeport.Address(t)
 	d.channel = "http://" + addr

@@ -49,6 +49,7 @@ func (p *provider) unscanned(w http.ResponseWriter, r *http.Request) {
 // of the channel: it is closed once, nobody is called, and a payment is looked for as
 // long as its code can be paid.
 func TestNobodyScans(t *testing.T) {
+	t.Parallel()
 	p, d := newProvider(t), newDesk(t)
 	at := httptest.NewServer(http.HandlerFunc(p.unscanned))
 	t.Cleanup(at.Close)
