@@ -269,8 +269,9 @@ queues:
 				p.mu.Lock()
 				was := strings.Join(p.asked[no], " ")
 				p.mu.Unlock()
-				if o.OrderState != state || was != asked[no] || events(told) != "order."+strings.ToLower(state) {
-					t.Errorf("order %s is %s, told %s, asked %s; want %s, asked %s", no, o.OrderState, events(told), was, state, asked[no])
+				was, asked := beforeExpiry(o, 300*time.Millisecond, was, asked[no])
+				if o.OrderState != state || was != asked || events(told) != "order."+strings.ToLower(state) {
+					t.Errorf("order %s is %s, told %s, asked %s; want %s, asked %s", no, o.OrderState, events(told), was, state, asked)
 				}
 				for _, n := range told {
 					if state == "PAID" && (n.Says["transaction_id"] != "4200001" || n.Says["order_no"] != no) {
