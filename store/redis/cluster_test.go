@@ -22,6 +22,7 @@ import (
 
 // TestCluster runs storetest on a Cluster of three servers.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	var servers []*server
 	var hosts []string
 	for range 3 {
@@ -76,6 +77,7 @@ func sentinel(t *testing.T, primary string, quorum int) string {
 // TestFailover kills a primary under load. Sentinels watch it. With replicas=1 the new primary has
 // everything that was answered, and writing goes on there.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	primary := start(t)
 	host, port, _ := net.SplitHostPort(primary.address)
 	replica := start(t, "--replicaof", host+" "+port)

@@ -107,6 +107,7 @@ func (s *server) do(t testing.TB, args ...any) {
 
 // TestRefuses opens stores on servers that would lose tasks.
 func TestRefuses(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	tests := []struct {
 		set, to string
