@@ -24,7 +24,8 @@ VULNCHECK = v1.9.0
 RACE      = -race -tags pebblegozstd
 # make lint runs vet, so go test need not.
 TEST      = go test -vet=off
-# Packages tested at a time: two for each core, because many wait for databases, programs and browsers.
+# Packages tested at a time, and tests of one that run in parallel: two for each core, because many wait for databases,
+# programs and browsers.
 AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # Packages that run without the race detector. The tests of the first read pages or run programs as processes, which are
 # built without it. The others have no goroutine, and no state that two share; of the console and of dispatch test-some
@@ -76,7 +77,7 @@ test: ## every test in random order, those of RACED with the race detector; then
 # others, the packages wait for programs while the engine and the simulation compute. test-some runs the tests of PLAIN in
 # which goroutines meet, with the race detector: the packages are compiled by then.
 test-raced:
-	$(TEST) $(RACE) -p $(AT_ONCE) -shuffle=on -timeout 60m $(RACED)
+	$(TEST) $(RACE) -p $(AT_ONCE) -parallel $(AT_ONCE) -shuffle=on -timeout 60m $(RACED)
 
 test-some:
 	$(TEST) $(RACE) -shuffle=on -timeout 60m -short ./internal/console

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // reasons are the reasons that the first line of a block can give for not being run here, as in "#
@@ -247,7 +249,7 @@ func (n *newcomer) port(of string) string {
 		return "127.0.0.1:" + of
 	}
 	if n.ports[of] == "" {
-		n.ports[of] = freeAddress(n.t)
+		n.ports[of] = freeport.Address(n.t)
 	}
 	return n.ports[of]
 }
@@ -368,15 +370,6 @@ func forget(queues ...string) {
 			ch.QueueDelete(name, false, false, false)
 		}
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // installed is a server as installed by the Debian package.

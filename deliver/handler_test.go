@@ -26,8 +26,10 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
+// newClient returns a client whose waits suit a slow machine.
 func newClient(t *testing.T, o Options) *Client {
 	t.Helper()
+	o.ConnectTimeout, o.TLSTimeout, o.IdleTimeout = time.Hour, time.Hour, time.Hour
 	c, err := NewClient(o)
 	if err != nil {
 		t.Fatal(err)
@@ -227,12 +229,7 @@ func (broken) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func TestAttemptUnreachable(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead := "http://" + l.Addr().String() + "/?token=s3cret"
-	l.Close()
+	const dead = "http://127.0.0.1:1/?token=s3cret" // nobody listens on port 1
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // its log would have every failed handshake
 	secure.StartTLS()

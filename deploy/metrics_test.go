@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -22,6 +21,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/bench/scratch"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/freeport"
 	"github.com/bellmanhq/bellman/internal/metrics"
 	"github.com/bellmanhq/bellman/server"
 )
@@ -175,12 +175,7 @@ func TestPrometheus(t *testing.T) {
 		t.Skip("there is no prometheus")
 	}
 	bellmanAt, stop := serve(t, "pebble:"+t.TempDir())
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := l.Addr().String()
-	l.Close()
+	at := freeport.Address(t)
 	dir := t.TempDir()
 	// A second is a minute, so that nobody waits for the alerts.
 	quick := regexp.MustCompile(`for: \d+[mhs]`).ReplaceAllString(read(t, "prometheus/bellman.rules.yaml"), "for: 1s")

@@ -180,6 +180,7 @@ queues:
 
 // A channel that is configured in full and a registered account of the same merchant are one endpoint: one rate, and one pace.
 func TestConfiguredAndRegisteredAccountOfOneMerchant(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	one, two := newSeller(t, "1900000002", ""), newSeller(t, "1900000002", "1900000110")
 	private, public := keyFiles(t, one.provider)
@@ -255,6 +256,7 @@ queues:
 
 // WeChat Pay's certificates are fetched over HTTP for an account that says so: once, and again when it signs with another one.
 func TestAccountFetchesPlatformCertificates(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	api, s, _ := d.serveAccounts(t, t.TempDir(), "20ms*")
 	shop := newSeller(t, "1900000001", "")

@@ -20,6 +20,7 @@ import (
 // Two nodes on one database share the rate of an account, in several queues, whichever of them takes the orders and refunds
 // in. Each queue may have limits of its own.
 func TestTwoNodesShareTheRateOfAnAccount(t *testing.T) {
+	t.Parallel()
 	t.Run("queues without limits", func(t *testing.T) { shareTheRate(t, accountQueues, "orders", "refunds") })
 	own, names := "\nqueues:\n  tell: {url: \"MERCHANT/notify\"}\n", []string(nil)
 	for i := range 8 { // so many that they would hardly all be placed at one node by chance

@@ -288,6 +288,7 @@ func TestOneQueueTwoAccounts(t *testing.T) {
 // A notice is read with the keys of the account that its address names, or of the queue's. That of another account is
 // refused, although it has the same keys.
 func TestNoticesOfAccounts(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	api, s, _ := d.serveAccounts(t, t.TempDir(), "1h*")
 	one, two := newSeller(t, "1900000001", ""), newSeller(t, "1900000002", "1900000109")
@@ -338,6 +339,7 @@ func TestNoticesOfAccounts(t *testing.T) {
 
 // While the keys that decrypt notices overlap, both do; after it the newer alone. The private key changes at once.
 func TestRotationOfAccountKeys(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	api, s, _ := d.serveAccounts(t, t.TempDir(), "50ms*")
 	shop := newSeller(t, "1900000001", "")
@@ -390,6 +392,7 @@ func TestRotationOfAccountKeys(t *testing.T) {
 
 // An order whose account is deleted waits, says why at each attempt, and goes on when the account is back.
 func TestDeletedAccount(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	api, _, _ := d.serveAccounts(t, t.TempDir(), "20ms*")
 	shop := newSeller(t, "1900000001", "")
@@ -415,6 +418,7 @@ func TestDeletedAccount(t *testing.T) {
 // All accounts of one service provider, in whatever queues, are one endpoint: one rate, the smallest given, and one
 // pace.
 func TestAccountsOfOneMerchantAreOneEndpoint(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	api, _, _ := d.serveAccounts(t, t.TempDir(), "1s*")
 	one, two := newSeller(t, "1900000002", "1900000109"), newSeller(t, "1900000002", "1900000110")

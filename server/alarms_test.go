@@ -158,6 +158,7 @@ func TestAlarms(t *testing.T) {
 
 // Of two nodes one tells, also when it stops and the other goes on.
 func TestAlarmsOfTwoNodes(t *testing.T) {
+	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
 		release := make(chan struct{})
 		merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

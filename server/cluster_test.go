@@ -22,6 +22,7 @@ import (
 // accepts the other knows, and what is due is attempted once. When one stops the
 // other has all.
 func TestTwoServers(t *testing.T) {
+	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
 		var arrived atomic.Int64
 		merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

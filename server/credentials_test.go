@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -114,7 +113,7 @@ func TestKeysExpire(t *testing.T) {
 // reload looks at the new ones.
 func TestCertificatesOfChannels(t *testing.T) {
 	dir := t.TempDir()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := livesKey()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 // What is paused and resumed as an endpoint is one that tasks can have, also where none
 // had it yet; a name that none can have is refused, and told what would be right.
 func TestOnlyEndpointsArePaused(t *testing.T) {
+	t.Parallel()
 	merchant := openNotified(t, "success")
 	api, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
 		with, err := config.Parse(fmt.Appendf(nil, `

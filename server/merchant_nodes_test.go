@@ -16,6 +16,7 @@ import (
 
 // A change made at one node is used by the other's attempts soon; no node has to be told.
 func TestMerchantOnTwoNodes(t *testing.T) {
+	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
 		first, second := openNotified(t, "no"), openNotified(t, "no")
 		open := func(node string) *client.Client {
@@ -55,6 +56,7 @@ func TestMerchantOnTwoNodes(t *testing.T) {
 // A merchant's limits hold for all nodes together: no more at once, and no more a second,
 // wherever its tasks come in.
 func TestMerchantLimitsOnTwoNodes(t *testing.T) {
+	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
 		var mu sync.Mutex
 		now, most := map[string]int{}, map[string]int{}

@@ -298,6 +298,7 @@ func TestMerchantPause(t *testing.T) {
 // A server with another master key is not ready and says which it lacks; it sends
 // nothing unsigned, and goes on when the key is back.
 func TestMerchantMasterKeys(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	former, newer := randomKey(""), randomKey("")
 	with := func(keys ...string) func(*config.Config) {
@@ -359,6 +360,7 @@ func TestMerchantMasterKeys(t *testing.T) {
 // A registered merchant that accepts nothing, on a host on which another accepts everything, is in the
 // metrics and on the first page until it accepts something. One that nobody registered is not.
 func TestMerchantThatFailsIsSeen(t *testing.T) {
+	t.Parallel()
 	api, s, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Queues[0].Schedule = "0s, 10ms, 10ms, 100ms*" })
 	defer stop()
 	var well atomic.Bool

@@ -14,6 +14,7 @@ import (
 // An order that becomes UNKNOWN and one that was paid with another amount are told to the queue of their
 // alarms, and are listed.
 func TestOrdersNeedPerson(t *testing.T) {
+	t.Parallel()
 	d, chat := newDesk(t), newChat(t)
 	d.answer = func(no, _ string, _ int, _ *http.Request) (int, string) {
 		if no == "2" {
@@ -53,6 +54,7 @@ func TestOrdersNeedPerson(t *testing.T) {
 // A payment of a closed order that its service reports, and that the watch for a late payment finds as well, raises one
 // alarm.
 func TestLatePaymentRaisesOneAlarm(t *testing.T) {
+	t.Parallel()
 	d, chat := newDesk(t), newChat(t)
 	d.answer = func(_, _ string, _ int, _ *http.Request) (int, string) { return says("SUCCESS") }
 	queues := append(d.settings(t, "then: tell", "schedule: 1h*", "late_watch: 1s", "on_exhausted: close"), d.parse(t, `queues: {ops: {url: "`+chat.URL+`"}}`)...)

@@ -24,10 +24,11 @@ func TestPaymentWithoutOrder(t *testing.T) {
 				w := newWorld(t, 0, 0)
 				w.store.dice = rand.New(never{})
 				queues, c := queuesOf(w)
-				defer startEngine(t, w.server, queues, c)()
-				desk := attention.New(attention.Options{Engine: w.server.engine, Store: w.store, Queues: func() []string { return []string{w.accounts[gate].queue} }, Kind: func(string) string { return "order" }})
+				stop := startEngine(t, w.server, queues, c)
+				defer func() { stop() }()
 				listed := func() (kinds []string) {
 					time.Sleep(time.Minute)
+					desk := attention.New(attention.Options{Engine: w.server.engine, Store: w.store, Queues: func() []string { return []string{w.accounts[gate].queue} }, Kind: func(string) string { return "order" }})
 					all, err := desk.List(t.Context())
 					if err != nil {
 						t.Fatal(err)
@@ -52,7 +53,10 @@ func TestPaymentWithoutOrder(t *testing.T) {
 				if alerts, _ := seen(); len(alerts) > 0 {
 					t.Errorf("after 29 minutes: alerts %q", alerts)
 				}
-				time.Sleep(wait - 29*time.Minute)
+				time.Sleep(91 * time.Minute)
+				stop()
+				time.Sleep(wait - 2*time.Hour)
+				stop = startEngine(t, w.server, queues, c)
 				if alerts, _ := seen(); len(alerts) != 1 || !strings.HasPrefix(alerts[0], "UNKNOWN: a notice says that ") {
 					t.Errorf("alerts %q; want one", alerts)
 				}

@@ -78,6 +78,7 @@ func TestRefusedNoticesAreListed(t *testing.T) {
 
 // However many notices of another account come, they leave ten records in a minute.
 func TestRefusedNoticesAreBounded(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	api, s, _ := d.serveAccounts(t, t.TempDir(), "1h*")
 	shop := newSeller(t, "1900000002", "1900000109")

@@ -158,6 +158,7 @@ func TestForgedNotices(t *testing.T) {
 
 // A notice that comes before its order is kept, once, and applied when the order exists.
 func TestNoticeBeforeOrder(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	api, s := d.serveNoticed(t)
 	for i := range 2 {

@@ -10,6 +10,7 @@ import (
 // A gateway that answers about another order decides nothing, where the queue says
 // which field names the order.
 func TestAnswerAboutAnotherOrder(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.answer = func(no, _ string, asked int, _ *http.Request) (int, string) {
 		if asked < 3 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // A channel that says FREQUENCY_LIMITED is asked less, as a whole account, and no
@@ -92,12 +93,9 @@ func TestFrequencyLimited(t *testing.T) {
 // While nobody listens at the channel nothing is decided, though orders expire;
 // when somebody does again all are.
 func TestChannelDown(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
+	addr := freeport.Address(t)
 	d.channel = "http://" + addr
 	d.answer = func(no, what string, _ int, _ *http.Request) (int, string) {
 		n, _ := strconv.Atoi(no)
@@ -112,7 +110,6 @@ func TestChannelDown(t *testing.T) {
 		return says("NOTPAY")
 	}
 	api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 100ms*", "confirm: 0s", "late_watch: 0s", "on_exhausted: close"))
-	l.Close() // connections are refused from here on
 	refs := many(t, api, 30, "500ms")
 	states := func() map[string]int {
 		states := map[string]int{}
@@ -145,8 +142,9 @@ func TestChannelDown(t *testing.T) {
 		}
 		return time.Now().After(end) && refused() >= 10
 	})
-	if l, err = net.Listen("tcp", addr); err != nil {
-		t.Skip("another process took the port: ", err)
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
 	}
 	channel := &http.Server{Handler: http.HandlerFunc(d.serveChannel)}
 	var serving sync.WaitGroup

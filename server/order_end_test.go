@@ -170,6 +170,7 @@ func TestCancelWhileAsked(t *testing.T) {
 // otherwise, or ended the watch: what was said stays, and the merchant is told of
 // the payment.
 func TestPaidAnswerAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	ends := map[string]func(*client.Client, client.OrderRef) (*client.Task, error){
 		"UNKNOWN": func(c *client.Client, ref client.OrderRef) (*client.Task, error) {
 			return c.CancelOrder(t.Context(), ref, client.Because{})
@@ -289,6 +290,7 @@ func TestPaidNoticeAfterClosed(t *testing.T) {
 // Nobody who reads with settle reads PENDING of an order that has expired, however
 // many read at once.
 func TestSettledReadsAreNeverPending(t *testing.T) {
+	t.Parallel()
 	const expires = 300 * time.Millisecond
 	d := newDesk(t)
 	api, _ := d.serve(t, d.settings(t, "then: tell", "schedule: 1h*", "confirm: 0s", "late_watch: 0s", "on_exhausted: close"))

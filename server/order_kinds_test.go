@@ -46,14 +46,38 @@ type provider struct {
 }
 
 func newProvider(t *testing.T) *provider {
-	p := &provider{t: t, asked: map[string][]string{}, closed: map[string]bool{}, paid: map[string]bool{}}
-	for _, key := range []**rsa.PrivateKey{&p.merchant, &p.own} {
-		var err error
-		if *key, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+	return &provider{t: t, merchant: newKey(t), own: newKey(t), asked: map[string][]string{}, closed: map[string]bool{}, paid: map[string]bool{}}
+}
+
+// Making a key takes a second with the race detector, so tests share them.
+var made = struct {
+	sync.Mutex
+	keys  []*rsa.PrivateKey
+	given map[*testing.T]int
+}{given: map[*testing.T]int{}}
+
+// newKey returns another key at each call of a test.
+func newKey(t *testing.T) *rsa.PrivateKey {
+	t.Helper()
+	made.Lock()
+	defer made.Unlock()
+	n := made.given[t]
+	if n == 0 {
+		t.Cleanup(func() {
+			made.Lock()
+			defer made.Unlock()
+			delete(made.given, t)
+		})
+	}
+	if n == len(made.keys) {
+		key, err := rsa.GenerateKey(rand.Reader, 2048)
+		if err != nil {
 			t.Fatal(err)
 		}
+		made.keys = append(made.keys, key)
 	}
-	return p
+	made.given[t]++
+	return made.keys[n]
 }
 
 // keys returns what the merchant is given: its own key and the provider's public
@@ -245,8 +269,9 @@ queues:
 				p.mu.Lock()
 				was := strings.Join(p.asked[no], " ")
 				p.mu.Unlock()
-				if o.OrderState != state || was != asked[no] || events(told) != "order."+strings.ToLower(state) {
-					t.Errorf("order %s is %s, told %s, asked %s; want %s, asked %s", no, o.OrderState, events(told), was, state, asked[no])
+				was, asked := beforeExpiry(o, 300*time.Millisecond, was, asked[no])
+				if o.OrderState != state || was != asked || events(told) != "order."+strings.ToLower(state) {
+					t.Errorf("order %s is %s, told %s, asked %s; want %s, asked %s", no, o.OrderState, events(told), was, state, asked)
 				}
 				for _, n := range told {
 					if state == "PAID" && (n.Says["transaction_id"] != "4200001" || n.Says["order_no"] != no) {

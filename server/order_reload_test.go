@@ -71,6 +71,7 @@ func decided(t *testing.T, d *desk, api *client.Client, ref client.OrderRef) (*c
 // A queue that is no longer configured holds its orders: nobody is asked, nothing
 // is decided, and they go on when it is there again.
 func TestQueueRemoved(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	open := d.closes()
 	rules := []string{"then: tell", "schedule: 20ms*", "confirm: 0s", "late_watch: 0s", "on_exhausted: close"}
@@ -155,6 +156,7 @@ func TestQueueMissingAtStart(t *testing.T) {
 // A queue that changes its kind holds the tasks of the old one: an order's own
 // data goes to nobody, and a notification is no order that cannot be read.
 func TestKindChanged(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	rules := []string{"then: tell", "schedule: 20ms*", "late_watch: 0s", "on_exhausted: close"}
 	api, s := d.serve(t, d.settings(t, rules...))

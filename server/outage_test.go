@@ -18,6 +18,7 @@ import (
 // readiness says why, nothing is accepted that could not be kept, and afterwards
 // all goes on by itself.
 func TestDatabaseGoesAway(t *testing.T) {
+	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
 		var mu sync.Mutex
 		arrived := map[string]int{}
@@ -95,6 +96,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 // learns that the server lives and does not fire, within the usual patience of 10 s.
 func TestMetricsWhileTheDatabaseHangs(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d database) {
+		t.Parallel()
 		way, url := lineTo(t, d)
 		api, s, stop := serve(t, "", func(c *config.Config) { c.Store = url })
 		defer stop()
@@ -119,8 +121,8 @@ func TestMetricsWhileTheDatabaseHangs(t *testing.T) {
 // The database is away for longer than a registration lasts: nobody else knows
 // this node then. It fires nothing meanwhile, joins anew, and loses nothing.
 func TestDatabaseGoesAwayForLong(t *testing.T) {
+	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
-		t.Parallel()
 		var arrived atomic.Int64
 		merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			arrived.Add(1)
@@ -136,14 +138,22 @@ func TestDatabaseGoesAwayForLong(t *testing.T) {
 			t.Fatalf("nodes %+v, %v; want one that has all shards", before, err)
 		}
 		var ids []string
-		for _, delay := range []string{"2s", "7s", "9s"} {
-			ids = append(ids, create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL, Delay: delay}).ID)
+		var due []time.Time
+		for _, delay := range []time.Duration{2 * time.Second, 7 * time.Second, 9 * time.Second} {
+			due = append(due, time.Now().Add(delay))
+			ids = append(ids, create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL, Delay: delay.String()}).ID)
 		}
 		way.cut(true)
 		cut := time.Now()
+		var soon int64 // due in the first seconds: one task, unless this machine is slow
+		for _, at := range due {
+			if at.Before(cut.Add(4 * time.Second)) {
+				soon++
+			}
+		}
 		eventually(t, "expired", func() bool { return time.Since(cut) > 8*time.Second })
-		if n := arrived.Load(); n > 1 {
-			t.Errorf("%d attempts were begun while the node could not know whether the shards were its own; want that of the first seconds at most", n)
+		if n := arrived.Load(); n > soon {
+			t.Errorf("%d attempts were begun while the node could not know whether the shards were its own; want %d of the first seconds at most", n, soon)
 		}
 		way.cut(false)
 		eventually(t, "ready", func() bool { return api.Ready(t.Context()) == nil })
@@ -162,7 +172,7 @@ func TestDatabaseGoesAwayForLong(t *testing.T) {
 			}
 			return false
 		})
-		if n := arrived.Load(); n < 3 || n > 4 { // that of the first seconds lost its lease before it was recorded
+		if n := arrived.Load(); n < 3 || n > 3+soon { // those of the first seconds lost their leases before they were recorded
 			t.Errorf("%d attempts of 3 tasks arrived", n)
 		}
 	})

@@ -153,10 +153,7 @@ func said(t *testing.T, api *client.Client, result string) (all []string) {
 
 // Antom signs the path that it calls: that of the queue.
 func TestAntomServer(t *testing.T) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := newKey(t)
 	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	if err != nil {
 		t.Fatal(err)
@@ -190,10 +187,7 @@ queues:
 // UnionPay closes no order: one that nobody paid ends when its pay timeout is over. A notice of a payment is queried
 // before it counts, as UnionPay asks for.
 func TestUnionPayServer(t *testing.T) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := newKey(t)
 	from := &x509.Certificate{SerialNumber: big.NewInt(69026276696), Subject: pkix.Name{CommonName: "041@Z12@中国银联股份有限公司@Z12"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, from, from, &key.PublicKey, key)
 	if err != nil {

@@ -53,6 +53,7 @@ func (b *tradeBill) funds() string {
 // The bills of registered accounts are compared with the orders that name them: all at once, where one without a bill
 // holds up no other, one account alone, and from a file.
 func TestReconcileAccounts(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	api, _, _ := d.serveAccounts(t, t.TempDir(), "50ms*")
 	date := time.Now().In(time.FixedZone("", 8*60*60)).AddDate(0, 0, -1).Format(time.DateOnly)

@@ -17,6 +17,7 @@ import (
 // A database that would not keep the promises, or cannot be used, is refused at
 // the start, in words that say what to do, without the password, in bounded time.
 func TestOpenRefusesDatabases(t *testing.T) {
+	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
 		empty := d.other(t)
 		if err := server.MigrateStore(t.Context(), d.url, nil); err != nil {
@@ -110,6 +111,7 @@ func testReadsAlone(t *testing.T, d database, poor *url.Userinfo) {
 // A row of the shards that somebody deleted is named at the start, and while a server
 // runs, with what to do.
 func TestDeletedShard(t *testing.T) {
+	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
 		store, err := server.OpenStore(t.Context(), d.url, server.StoreOptions{})
 		if err != nil {

@@ -79,6 +79,7 @@ func TestAnAttemptIsOpened(t *testing.T) {
 
 // What cannot be built again says why.
 func TestAnAttemptAtAChannelIsNotBuiltAgain(t *testing.T) {
+	t.Parallel()
 	channel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"trade_state":"NOTPAY"}`) }))
 	defer channel.Close()
 	api, _, stop := serve(t, t.TempDir(), func(c *config.Config) {

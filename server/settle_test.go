@@ -109,6 +109,7 @@ func placed(t *testing.T, api *client.Client, number string, expires time.Durati
 // An order that nobody pays is closed while somebody settles it, and what is read
 // is never a state that should have ended.
 func TestSettleAnExpiredOrder(t *testing.T) {
+	t.Parallel()
 	at, api, told := shop(t)
 	ref := placed(t, api, "1", 1200*time.Millisecond)
 	o, err := api.Order(t.Context(), ref, 0)

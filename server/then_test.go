@@ -333,6 +333,7 @@ queues:
 
 // A queue of its own address is told there by a queue's own keys; a registered merchant gets what is its own.
 func TestToldAtTheQueuesOwnAddress(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.answer = func(string, string, int, *http.Request) (int, string) { return says("SUCCESS") }
 	merchant, ledger := newTill(t, "success"), newTill(t, "success")

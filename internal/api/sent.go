@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"reflect"
@@ -21,7 +22,8 @@ func (sent[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
-func (s *sent[T]) keep(data []byte) { s.raw = data }
+// keep copies data: it is in a buffer of huma's that the next request gets before this one's handler runs.
+func (s *sent[T]) keep(data []byte) { s.raw = bytes.Clone(data) }
 
 // A checker decodes values of type T by T's schema. It is safe for concurrent use.
 type checker[T any] struct {

@@ -104,12 +104,16 @@ func inColours(p image.Image, palette color.Palette) *image.Paletted {
 	from := opaque(p)
 	out := image.NewPaletted(from.Bounds(), palette)
 	nearest := map[color.RGBA]uint8{}
+	var last color.RGBA // most neighbours have the same colour
+	var index uint8
 	for i := 0; i < len(from.Pix); i += 4 {
-		c := color.RGBA{from.Pix[i], from.Pix[i+1], from.Pix[i+2], 255}
-		index, known := nearest[c]
-		if !known {
-			index = uint8(palette.Index(c))
-			nearest[c] = index
+		if c := (color.RGBA{from.Pix[i], from.Pix[i+1], from.Pix[i+2], 255}); c != last {
+			var known bool
+			if index, known = nearest[c]; !known {
+				index = uint8(palette.Index(c))
+				nearest[c] = index
+			}
+			last = c
 		}
 		out.Pix[i/4] = index
 	}

@@ -177,7 +177,7 @@ func testUnknown(t *testing.T, kind database) {
 	must(t, other.Join(ctx, store.Node{Name: "owner"}, time.Hour))
 	for name, lost := range map[string]loss{"the reply is lost": replyLost, "it is not sent": neverSent, "it comes late": lateAndCut} {
 		t.Run(name, func(t *testing.T) {
-			owner := kind.with(t, through, mysql.Options{Connections: 2, Answer: 500 * time.Millisecond})
+			owner := kind.with(t, through, mysql.Options{Connections: 2, Answer: 5 * time.Second}) // a busy disk answers late
 			state, err := other.State(ctx, "")
 			must(t, err)
 			lease, err := other.Claim(ctx, "owner", 0, state.Shards[0].Epoch)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // newRabbit prepares a private RabbitMQ without starting it. Without RabbitMQ the test is skipped.
@@ -25,8 +27,8 @@ func newRabbit(t testing.TB) *machine {
 	if err := os.WriteFile(filepath.Join(dir, "plugins"), []byte("[].\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := &machine{name: "RabbitMQ", address: freePort(t)}
-	ports := []string{port(t, s.address), port(t, freePort(t)), port(t, freePort(t))}
+	s := &machine{name: "RabbitMQ", address: freeport.Address(t)}
+	ports := []string{port(t, s.address), port(t, freeport.Address(t)), port(t, freeport.Address(t))}
 	own := []string{ // node, directory, cookie, and a port daemon, which would otherwise go on running
 		"ERL_EPMD_PORT=" + ports[1], "ERL_EPMD_ADDRESS=127.0.0.1", "RABBITMQ_NODENAME=torture" + ports[0] + "@localhost",
 		"RABBITMQ_NODE_IP_ADDRESS=127.0.0.1", "RABBITMQ_NODE_PORT=" + ports[0], "RABBITMQ_DIST_PORT=" + ports[2],
@@ -67,7 +69,7 @@ func newNATS(t testing.TB) *machine {
 		t.Skip("no NATS on this machine: make torture installs it")
 	}
 	dir := t.TempDir()
-	s := &machine{name: "NATS", address: freePort(t)}
+	s := &machine{name: "NATS", address: freeport.Address(t)}
 	s.command = func() *exec.Cmd {
 		return command(nil, dir, server, "-a", "127.0.0.1", "-p", port(t, s.address), "-js", "-sd", dir)
 	}

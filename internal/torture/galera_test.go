@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // galeraProviders are the places of the library that makes MariaDB a cluster.
@@ -43,14 +45,14 @@ func newGalera(t testing.TB) *galera {
 		t.Skip("no Galera on this machine, or no rsync: make torture installs them")
 	}
 	g := &galera{}
-	group := []string{freePort(t), freePort(t), freePort(t)}
+	group := []string{freeport.Address(t), freeport.Address(t), freeport.Address(t)}
 	for i, address := range group {
 		m := &galeraMember{found: i == 0}
 		m.mariadb = newMariaDB(t, fmt.Sprintf("galera-%d", i),
 			"--wsrep-on=ON", "--wsrep-provider="+provider, "--wsrep-cluster-name=bellman-torture",
 			"--wsrep-cluster-address=gcomm://"+strings.Join(group, ","), "--wsrep-node-name="+fmt.Sprint("member-", i), "--wsrep-node-address="+address,
-			"--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+freePort(t),
-			"--wsrep-provider-options=gmcast.listen_addr=tcp://"+address+";ist.recv_addr="+freePort(t)+";gcache.size=64M",
+			"--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+freeport.Address(t),
+			"--wsrep-provider-options=gmcast.listen_addr=tcp://"+address+";ist.recv_addr="+freeport.Address(t)+";gcache.size=64M",
 			"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2")
 		plain := m.command
 		m.command = func() *exec.Cmd {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	_ "github.com/go-sql-driver/mysql" // registers the driver
+
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // mysqlURL returns the URL of the store in the database at an address.
@@ -35,7 +37,7 @@ func newMariaDB(t testing.TB, name string, more ...string) *mariadb {
 	dir := directory(t, "mysql")
 	s := &mariadb{dir: dir, id: credential(t, "mysql")}
 	data := filepath.Join(dir, "data")
-	s.name, s.address = name, freePort(t)
+	s.name, s.address = name, freeport.Address(t)
 	s.command = func() *exec.Cmd {
 		_, port, _ := net.SplitHostPort(s.address)
 		// The server also needs its own directory for temporary tables. At its start a server

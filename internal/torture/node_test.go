@@ -1,7 +1,6 @@
 package torture
 
 import (
-	"net"
 	"net/http"
 	"os/exec"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // A node is one bellman process under a supervisor, which restarts it when it ends by itself, like
@@ -39,24 +39,13 @@ type exit struct {
 // newNode returns a node that does not run yet.
 func newNode(t testing.TB, number int, store string) *node {
 	t.Helper()
-	n := &node{number: number, path: copyOf(t, number), address: freePort(t), store: store, down: true}
+	n := &node{number: number, path: copyOf(t, number), address: freeport.Address(t), store: store, down: true}
 	var err error
 	if n.client, err = client.New(client.Options{Server: "http://" + n.address, HTTP: &http.Client{Timeout: answerWithin}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(n.kill)
 	return n
-}
-
-// freePort returns an address on loopback on which nobody listens.
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // start starts the process.

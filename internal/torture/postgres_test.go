@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // postgresURL returns the URL of the store in the database at an address.
@@ -54,7 +56,7 @@ func locatePostgres(t testing.TB, name string) *postgres {
 	}
 	dir := directory(t, "postgres")
 	s := &postgres{bin: filepath.Dir(initdb), data: filepath.Join(dir, "data"), id: credential(t, "postgres")}
-	s.name, s.address = name, freePort(t)
+	s.name, s.address = name, freeport.Address(t)
 	s.command = func() *exec.Cmd {
 		_, port, _ := net.SplitHostPort(s.address)
 		return s.run("postgres", "-D", s.data, "-p", port, "-k", dir, "-c", "listen_addresses=127.0.0.1",

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 func redisURL(address string) string { return "redis://" + address }
@@ -27,7 +29,7 @@ func newRedis(t testing.TB) *machine {
 	}
 	dir := directory(t, "nobody")
 	id := credential(t, "nobody")
-	s := &machine{name: "redis", address: freePort(t)}
+	s := &machine{name: "redis", address: freeport.Address(t)}
 	s.command = func() *exec.Cmd {
 		_, port, _ := net.SplitHostPort(s.address)
 		return command(id, dir, path, "--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always")

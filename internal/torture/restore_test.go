@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // A backup is a way to copy a store and to make another store from the copy, with the commands of
@@ -382,7 +383,7 @@ func TestRestoreRedis(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			other := &machine{name: "redis-other", address: freePort(t)}
+			other := &machine{name: "redis-other", address: freeport.Address(t)}
 			_, port := hostAndPort(t, other.address)
 			other.command = func() *exec.Cmd {
 				return command(id, dir, server, "--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "", "--appendonly", "no", "--appendfsync", "always")

@@ -15,12 +15,14 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/freeport"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
 // TestCluster runs storetest on a Cluster of three servers.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	var servers []*server
 	var hosts []string
 	for range 3 {
@@ -56,7 +58,7 @@ func TestCluster(t *testing.T) {
 func sentinel(t *testing.T, primary string, quorum int) string {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(primary)
-	address := freePort(t)
+	address := freeport.Address(t)
 	_, own, _ := net.SplitHostPort(address)
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
 	write(t, file, fmt.Sprintf("port %s\nbind 127.0.0.1\nlogfile %s\nsentinel monitor main %s %s %d\nsentinel down-after-milliseconds main 1000\nsentinel failover-timeout main 5000\n",
@@ -75,6 +77,7 @@ func sentinel(t *testing.T, primary string, quorum int) string {
 // TestFailover kills a primary under load. Sentinels watch it. With replicas=1 the new primary has
 // everything that was answered, and writing goes on there.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	primary := start(t)
 	host, port, _ := net.SplitHostPort(primary.address)
 	replica := start(t, "--replicaof", host+" "+port)

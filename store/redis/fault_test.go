@@ -85,6 +85,7 @@ func (p *patientStore) Commit(ctx context.Context, b *store.Batch) error {
 // TestStoreWithFaults runs storetest on a store whose calls fail often, before and after they are
 // sent. Reads are retried; commits may have an unknown outcome.
 func TestStoreWithFaults(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	broken := 0
 	storetest.Run(t, func(t *testing.T) store.Store {

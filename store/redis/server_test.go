@@ -15,6 +15,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // patient is how long a test waits for a condition. It suits a slow and busy machine.
@@ -35,7 +36,7 @@ func start(t testing.TB, settings ...string) *server {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("no redis-server on this machine: make test installs it")
 	}
-	s := &server{address: freePort(t)}
+	s := &server{address: freeport.Address(t)}
 	_, port, _ := net.SplitHostPort(s.address)
 	dir := t.TempDir()
 	s.args = append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
@@ -43,23 +44,6 @@ func start(t testing.TB, settings ...string) *server {
 	t.Cleanup(s.kill)
 	s.launch(t)
 	return s
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	for range 20 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := l.Addr().String()
-		l.Close()
-		if l.Addr().(*net.TCPAddr).Port < 55_000 { // the bus of a Cluster uses a port 10,000 above
-			return address
-		}
-	}
-	t.Fatal("no free port below 55000")
-	return ""
 }
 
 // launch runs the server and waits until it answers.
@@ -123,6 +107,7 @@ func (s *server) do(t testing.TB, args ...any) {
 
 // TestRefuses opens stores on servers that would lose tasks.
 func TestRefuses(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	tests := []struct {
 		set, to string

@@ -22,6 +22,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/freeport"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
@@ -61,11 +62,12 @@ func TestStoreThatWaits(t *testing.T) {
 // A restarted server that still reads its file reports that it has no file. Open must not take it
 // for a server that loses tasks.
 func TestLoading(t *testing.T) {
+	t.Parallel()
 	server := start(t)
 	openTest(t, "redis://"+server.address, Options{})
-	server.do(t, "EVAL", "for i = 1, 60000 do redis.call('SET', 'k' .. i, 'v') end return 1", 0) // data to read at the restart
+	server.do(t, "EVAL", "for i = 1, 300000 do redis.call('SET', 'k' .. i, 'v') end return 1", 0) // data to read at the restart
 	server.kill()
-	server.args = append(server.args, "--key-load-delay", "500") // µs a command: half a minute in all, unless the delay is removed
+	server.args = append(server.args, "--key-load-delay", "500") // µs a command: two and a half minutes in all, unless the delay is removed
 	server.begin(t)
 	server.until(t, "loads", func(c *client.Client) bool {
 		info, _ := c.Info(t.Context(), "persistence").Result()
@@ -82,6 +84,7 @@ func TestLoading(t *testing.T) {
 
 // The error names what is wrong with an address, not only the symptom that the client saw.
 func TestAdvice(t *testing.T) {
+	t.Parallel()
 	primary, other := start(t), start(t)
 	watch := sentinel(t, primary.address, 1)
 	host, port, _ := net.SplitHostPort(primary.address)
@@ -244,7 +247,7 @@ func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	ca, other := newAuthority(t, dir, "ca"), newAuthority(t, dir, "other")
 	ca.sign(t, dir, "server")
-	address := freePort(t)
+	address := freeport.Address(t)
 	_, port, _ := net.SplitHostPort(address)
 	start(t, "--tls-port", port, "--tls-cert-file", filepath.Join(dir, "server.crt"), "--tls-key-file", filepath.Join(dir, "server.key"),
 		"--tls-ca-cert-file", ca.file, "--tls-auth-clients", "no")

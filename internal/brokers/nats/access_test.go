@@ -13,6 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
+	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
 // patient is how long a test waits for a condition. It suits a slow and busy machine.
@@ -33,12 +34,7 @@ func serveNATS(t *testing.T, text string) (address string) {
 			t.Skip("no NATS on this machine: make test installs it")
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = l.Addr().String()
-	l.Close()
+	address = freeport.Address(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "nats.conf")
 	text = fmt.Sprintf("listen: %q\njetstream: {store_dir: %q}\n%s\n", address, dir, text)
