@@ -100,8 +100,8 @@ func (l *lines) rank(en *store.Entry, waited bool) dispatch.Rank {
 	return dispatch.Alone
 }
 
-// outside counts, by the hash of a line, the age classes of which the loader holds due tasks or has left
-// some on disk. Lines with the same hash count as one.
+// outside says of which lines the loader holds due tasks, or has left some on disk. It counts them by
+// the hash of the line: lines with the same hash count as one.
 type outside [4096]atomic.Int32
 
 func (o *outside) add(line store.Line, n int32) { o[line%store.Line(len(o))].Add(n) }

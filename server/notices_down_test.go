@@ -13,10 +13,8 @@ import (
 // refused and nothing of it is remembered, so the same bytes are accepted when the channel sends them again.
 func TestNonceIsNotBurnedWhileTheStoreIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 0, 0)
-		w.store.dice = rand.New(never{})
-		queues, c := queuesOf(w)
-		defer startEngine(t, w.server, queues, c)()
+		w, stop := startWell(t)
+		defer stop()
 		for _, a := range w.accounts {
 			l := &life{world: w, account: a, no: "N0000001", amount: price, pay: price, expires: time.Hour, pays: -1, refunds: -1, dice: rand.New(rand.NewPCG(1, 1))}
 			a.lives[l.no] = l
@@ -51,6 +49,14 @@ func TestNonceIsNotBurnedWhileTheStoreIsDown(t *testing.T) {
 			}
 		}
 	})
+}
+
+// startWell runs the engine of a world without lives, until stop. Its store has no trouble.
+func startWell(t *testing.T) (w *world, stop func()) {
+	w = newWorld(t, 0, 0)
+	w.store.dice = rand.New(never{})
+	queues, c := queuesOf(w)
+	return w, startEngine(t, w.server, queues, c)
 }
 
 // never is a source of chance by which nothing that is seldom happens.

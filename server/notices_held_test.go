@@ -77,10 +77,8 @@ func TestPaymentWithoutOrder(t *testing.T) {
 // an order.
 func TestFinishedAfterRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 0, 0)
-		w.store.dice = rand.New(never{})
-		queues, c := queuesOf(w)
-		defer startEngine(t, w.server, queues, c)()
+		w, stop := startWell(t)
+		defer stop()
 		w.server.notices.kept = 30 * 24 * time.Hour
 		a := w.accounts[ali]
 		for ago, want := range map[time.Duration]order.NoticeResult{90 * 24 * time.Hour: order.NoticeDuplicate, 29 * 24 * time.Hour: order.NoticeHeld} {
@@ -100,10 +98,8 @@ func TestFinishedAfterRetention(t *testing.T) {
 // The notice of a refund that nobody asks about is held, and is on the page of its order.
 func TestHeldRefundIsWithItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 0, 0)
-		w.store.dice = rand.New(never{})
-		queues, c := queuesOf(w)
-		defer startEngine(t, w.server, queues, c)()
+		w, stop := startWell(t)
+		defer stop()
 		a := w.accounts[wechat]
 		l := &life{world: w, account: a, no: "N0000001", amount: price, pay: price, expires: time.Hour, pays: 0, refunds: -1, dice: rand.New(rand.NewPCG(1, 1))}
 		a.lives[l.no] = l
