@@ -38,9 +38,9 @@ func (a *API) create(w *response, r *http.Request) {
 		return
 	}
 	added := a.o.Engine.Add(r.Context(), t)[0]
-	status, t, refused := a.outcome(r.Context(), t, added, &o.faults)
+	status, t, refused := a.outcome(r.Context(), &w.holder, t, added, &o.faults)
 	if refused != nil {
-		write(w, a.hide(r.Context(), &w.holder, refused, added.ID))
+		write(w, refused)
 		return
 	}
 	*buf = append(a.appendTask((*buf)[:0], t), '\n') // the body is not needed any more
@@ -99,10 +99,10 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 }
 
 // outcome converts the engine's result for a task to a status and the task, or to a problem.
-func (a *API) outcome(ctx context.Context, t *bellman.Task, added bellman.Added, f *faults) (int, *bellman.Task, *client.Problem) {
+func (a *API) outcome(ctx context.Context, by *holder, t *bellman.Task, added bellman.Added, f *faults) (int, *bellman.Task, *client.Problem) {
 	switch {
 	case added.Err != nil:
-		return 0, nil, a.notAdded(ctx, t, added, f)
+		return 0, nil, a.notAdded(ctx, by, t, added, f)
 	case !added.Existing:
 		return http.StatusCreated, t, nil
 	case added.ID.IsZero(): // a key that occurred earlier in a dry run of the batch
@@ -115,12 +115,15 @@ func (a *API) outcome(ctx context.Context, t *bellman.Task, added bellman.Added,
 	return http.StatusOK, t, nil
 }
 
-func (a *API) notAdded(ctx context.Context, t *bellman.Task, added bellman.Added, f *faults) *client.Problem {
+// notAdded returns why a task was not added. It names the task that has the key or the alias already only to a
+// caller that reaches that task.
+func (a *API) notAdded(ctx context.Context, by *holder, t *bellman.Task, added bellman.Added, f *faults) *client.Problem {
 	if invalid, ok := asInvalid(added.Err); ok {
 		f.take(invalid)
 		return f.problem()
 	}
 	p := a.refuse(added.Err)
+	named := !added.ID.IsZero() && a.reaches(ctx, by, added.ID)
 	if errors.Is(added.Err, bellman.ErrAliasTaken) {
 		field, problem := "channel_order_no", "the number is already used in this account"
 		switch a.kindOf(t.Queue) {
@@ -132,20 +135,24 @@ func (a *API) notAdded(ctx context.Context, t *bellman.Task, added bellman.Added
 				field, problem = "order_no", "is the number at the channel too, since channel_order_no is missing; it is already used in this account"
 			}
 		}
-		f.add(field, problem+a.usedBy(ctx, added.ID))
+		if named {
+			problem += a.usedBy(ctx, added.ID)
+		}
+		f.add(field, problem)
 		p.Errors = f.list
 	}
-	if p.Status == http.StatusConflict && !added.ID.IsZero() {
+	switch {
+	case p.Status != http.StatusConflict:
+	case named:
 		p.Instance = "/v1/tasks/" + added.ID.String()
+	case errors.Is(added.Err, bellman.ErrKeyTaken):
+		p.Detail = "the key exists in this queue, outside the scope of this key: give another key"
 	}
 	return p
 }
 
 // usedBy returns who has the alias that a task was to get; empty if that task cannot be read.
 func (a *API) usedBy(ctx context.Context, id bellman.ID) string {
-	if id.IsZero() {
-		return ""
-	}
 	t, err := a.o.Reader.Task(ctx, id)
 	switch {
 	case err != nil:
@@ -229,8 +236,7 @@ func (a *API) addBatch(r *http.Request, by *holder, in *wantedBatch) ([]byte, *c
 		status, p := 0, refused[i]
 		var t *bellman.Task
 		if p == nil {
-			status, t, p = a.outcome(r.Context(), tasks[next], added[next], &all[i].faults)
-			p = a.hide(r.Context(), by, p, added[next].ID)
+			status, t, p = a.outcome(r.Context(), by, tasks[next], added[next], &all[i].faults)
 			next++
 		}
 		b = a.appendResult(b, status, t, p)

@@ -178,13 +178,11 @@ func (a *API) reach(ctx context.Context, by *holder, id bellman.ID, need needs) 
 	return nil
 }
 
-// hide removes the address of a task that the caller does not reach from a problem.
-func (a *API) hide(ctx context.Context, by *holder, p *client.Problem, id bellman.ID) *client.Problem {
-	if p == nil || p.Instance == "" || !by.limited() {
-		return p
+// reaches reports whether a caller reaches a task that its request did not name.
+func (a *API) reaches(ctx context.Context, by *holder, id bellman.ID) bool {
+	if !by.limited() {
+		return true
 	}
-	if t, err := a.o.Reader.Task(ctx, id); err != nil || !by.sees(t) {
-		p.Instance = ""
-	}
-	return p
+	t, err := a.o.Reader.Task(ctx, id)
+	return err == nil && by.sees(t)
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -176,6 +178,36 @@ func TestScopeHidesKeys(t *testing.T) {
 	}
 }
 
+// What a task collides with or waits for is named only to a key that reaches it.
+func TestScopeHidesNeighbours(t *testing.T) {
+	m, _ := market(t, Options{})
+	m.fake.alias = func(task *bellman.Task) string { return "account/" + task.Event }
+	first := &bellman.Task{Queue: "pay", MerchantNo: "X9", OrderNo: "O77", Event: "1", URL: "http://m/n", OrderingKey: "line"}
+	if added := m.fake.Add(t.Context(), first); added[0].Err != nil {
+		t.Fatal(added[0].Err)
+	}
+	const same = `{"queue":"pay","merchant_no":"M1","event":"1","url":"http://m/n"}`
+	for key, want := range map[string]bool{"all": true, "shop-M1": false, "shop": false} {
+		for _, w := range []*httptest.ResponseRecorder{m.as(key, "POST", "/v1/tasks", same), m.as(key, "POST", "/v1/tasks/batch", `{"tasks":[`+same+`]}`)} {
+			text := w.Body.String()
+			if named := strings.Contains(text, "X9/O77") && strings.Contains(text, first.ID.String()); !strings.Contains(text, `"status":409`) || named != want || strings.Contains(text, "O77") != want || strings.Contains(text, first.ID.String()) != want {
+				t.Errorf("%s: a number that another order has: %s; want a conflict that names the order: %t", key, text, want)
+			}
+		}
+	}
+	m.fake.alias = nil
+	w := m.as("shop-M1", "POST", "/v1/tasks", `{"queue":"pay","merchant_no":"M1","url":"http://m/n","ordering_key":"line"}`)
+	var waits client.Task
+	if err := json.Unmarshal(w.Body.Bytes(), &waits); err != nil || w.Code != 201 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	for key, want := range map[string]bool{"all": true, "pay": true, "M1": false, "shop-M1": false} {
+		if text := m.as(key, "GET", "/v1/tasks/"+waits.ID, "").Body.String(); !strings.Contains(text, waits.ID) || strings.Contains(text, first.ID.String()) != want {
+			t.Errorf("%s: a task that waits for one of another merchant: %s; want the other named: %t", key, text, want)
+		}
+	}
+}
+
 // A key changes nothing outside its scope: the engine hears nothing of it.
 func TestScopeOfActs(t *testing.T) {
 	m, ids := market(t, Options{})
@@ -332,4 +364,82 @@ func TestScopeOfEveryCall(t *testing.T) {
 			t.Errorf("%s refuses limited keys", name)
 		}
 	}
+}
+
+// strayCalls are calls that change something of the merchant X9, by operation. Every operation that keeps to scopes
+// and changes something is here.
+var strayCalls = map[string][]struct{ path, body string }{
+	"create-task":     {{"/v1/tasks", `{"queue":"pay","merchant_no":"X9","url":"http://m/n"}`}, {"/v1/tasks", `{"queue":"pay","url":"http://m/n"}`}},
+	"create-tasks":    {{"/v1/tasks/batch", `{"tasks":[{"queue":"pay","merchant_no":"X9","url":"http://m/n"}]}`}},
+	"resend-task":     {{"/v1/tasks/{pay}/resend", ""}},
+	"cancel-task":     {{"/v1/tasks/{pay}/cancel", ""}, {"/v1/tasks/{orders}/cancel", ""}},
+	"complete-task":   {{"/v1/tasks/{pay}/complete", ""}, {"/v1/tasks/{orders}/complete", `{"outcome":"PAID"}`}},
+	"reschedule-task": {{"/v1/tasks/{pay}/reschedule", `{"delay":"1m"}`}},
+
+	"resend-task-by-key":     {{"/v1/queues/pay/keys/pay-X9/resend", ""}},
+	"cancel-task-by-key":     {{"/v1/queues/pay/keys/pay-X9/cancel", ""}},
+	"complete-task-by-key":   {{"/v1/queues/pay/keys/pay-X9/complete", ""}},
+	"reschedule-task-by-key": {{"/v1/queues/pay/keys/pay-X9/reschedule", `{"delay":"1m"}`}},
+
+	"complete-order": {{"/v1/orders/X9/1/complete", `{"outcome":"PAID"}`}},
+	"cancel-order":   {{"/v1/orders/X9/1/cancel", ""}},
+	"decide-order":   {{"/v1/orders/X9/1/decide", `{"outcome":"PAID","reason":"seen"}`}},
+	"hand-in-notice": {{"/v1/orders/X9/1/notice", `{"body":"x"}`}},
+	"settle-orders":  {{"/v1/orders/settle", `{"orders":[{"merchant_no":"X9","order_no":"1"}]}`}},
+
+	"start-resend":  {{"/v1/resends", `{"filter":{"merchant_no":"X9"}}`}, {"/v1/resends", `{"filter":{"merchant_no":"X9"},"dry_run":true}`}},
+	"cancel-resend": {{"/v1/resends/{job}/cancel", ""}},
+	"pause-queue":   {{"/v1/queues/pay/pause", ""}},
+	"resume-queue":  {{"/v1/queues/pay/resume", ""}},
+
+	"put-merchant":           {{"/v1/merchants/X9", "{}"}},
+	"put-merchants":          {{"/v1/merchants/batch", `{"merchants":[{"merchant_no":"X9"}]}`}},
+	"delete-merchant":        {{"/v1/merchants/X9", ""}},
+	"rotate-merchant-secret": {{"/v1/merchants/X9/secrets", `{"secret":"s"}`}},
+	"test-merchant":          {{"/v1/merchants/X9/test", ""}},
+	"pause-merchant":         {{"/v1/merchants/X9/pause", ""}},
+	"resume-merchant":        {{"/v1/merchants/X9/resume", ""}},
+}
+
+// No call of a limited key changes another merchant, or says anything of it that the request does not say.
+func TestScopeOfEveryChange(t *testing.T) {
+	jobs, desk := &scopedResends{}, &scopedDesk{}
+	m, ids := market(t, Options{Resends: jobs, Merchants: desk, Notices: noNotices{t}})
+	job := resend.Job{ID: bellman.NewID(), Filter: pick("", "X9")}
+	fill := strings.NewReplacer("{pay}", ids["pay-X9"].String(), "{orders}", ids["orders-X9"].String(), "{job}", job.ID.String())
+	for path, item := range m.doc.Paths {
+		for _, op := range operations(item) {
+			if _, scoped := op.Metadata["scoped"]; !scoped || op.Method == "GET" {
+				continue
+			}
+			if strayCalls[op.OperationID] == nil {
+				t.Errorf("%s %s keeps to scopes, and strayCalls has no call of it", op.Method, path)
+			}
+			for _, call := range strayCalls[op.OperationID] {
+				for _, key := range []string{"M1", "M*", "pay-M1", "shop-M1"} {
+					jobs.started, desk.changed = []resend.Job{job}, ""
+					m.fake.called()
+					w := m.as(key, op.Method, fill.Replace(call.path), call.body)
+					text := w.Body.String()
+					if w.Code != 403 && w.Code != 404 && !strings.Contains(text, `"status":403`) && !strings.Contains(text, `"status":404`) {
+						t.Errorf("%s: %s %s %s: %d %s; want it refused", key, op.Method, call.path, call.body, w.Code, text)
+					}
+					if called := m.fake.called(); called != "" || desk.changed != "" || len(jobs.started) != 1 {
+						t.Errorf("%s: %s %s %s: called %q, changed merchants %q, %d bulk resends", key, op.Method, call.path, call.body, called, desk.changed, len(jobs.started))
+					}
+					if shown := shownOf(strings.ReplaceAll(text, "pay-X9", ""), ids); shown != "" && !strings.Contains(call.path, "{") {
+						t.Errorf("%s: %s %s shows %s: %s", key, op.Method, call.path, shown, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// noNotices takes no notice.
+type noNotices struct{ t *testing.T }
+
+func (n noNotices) Receive(context.Context, string, string, func(string) bool, *order.RawNotice) ([]*order.Told, error) {
+	n.t.Error("a notice about an order outside the scope was taken")
+	return nil, nil
 }

@@ -246,7 +246,7 @@ func (a *API) get(ctx context.Context, in *struct {
 		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // the task has just ended
 			return nil, a.fail(err)
 		}
-		if first := chain.Before(id); !first.IsZero() {
+		if first := chain.Before(id); !first.IsZero() && a.reaches(ctx, &in.holder, first) {
 			shown.WaitsFor = first.String()
 		}
 	}
