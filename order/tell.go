@@ -42,6 +42,21 @@ const lateWatchKey = "/late_watch"
 // and one queue may notify about both.
 func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + what }
 
+// Tells returns the queue of the order that a key tells of, if it has the form of [TellKey]; empty: it has another form.
+func Tells(key string) (queue string) {
+	queue, rest, _ := strings.Cut(key, "/")
+	if at := strings.LastIndexByte(rest, '/'); at > 0 {
+		switch rest[at+1:] {
+		case tellDecided, tellUndecided, tellLate:
+			return queue
+		}
+		if strings.HasSuffix(rest[:at], "/"+tellDuplicate) {
+			return queue
+		}
+	}
+	return ""
+}
+
 // maxOwn is how many tasks of an order's number [AddOwn] looks through: other merchants may have orders of that number.
 const maxOwn = 200
 

@@ -98,9 +98,10 @@ func (t *Told) Record(of *bellman.Task) bellman.Task {
 	}
 }
 
-// ToldOf returns the notice that a task keeps; nil: it keeps none.
+// ToldOf returns the notice that a task keeps; nil: it keeps none. A task of kind notify keeps none: its creator
+// chose event and body.
 func ToldOf(task *bellman.Task) *Told {
-	if task.Event != EventNotice {
+	if task.Event != EventNotice || task.Kind == bellman.KindNotify {
 		return nil
 	}
 	ask, err := ParseAsk(task.Body)

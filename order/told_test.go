@@ -345,3 +345,16 @@ func TestCompleteSaysTheAmount(t *testing.T) {
 		t.Errorf("by hand: %+v, %v", v, err)
 	}
 }
+
+// Only the keys of notifications about orders tell of one.
+func TestTells(t *testing.T) {
+	for key, want := range map[string]string{
+		TellKey("wx", "M1/A/1", tellDecided): "wx", TellKey("wx", "k", tellUndecided): "wx", TellKey("wx", "k", tellLate): "wx",
+		TellKey("wx", "M1/A1", tellDuplicate+"/1f"): "wx", TellKey("wx", "k", "paid"): "", "wx/decided": "", "wx//decided": "", "k/decided": "", "decided": "", "": "",
+		"M1/1": "", "wx/duplicate_payment/1f": "", "wx/k/duplicate_payment": "",
+	} {
+		if got := Tells(key); got != want {
+			t.Errorf("Tells(%q) = %q; want %q", key, got, want)
+		}
+	}
+}

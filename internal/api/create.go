@@ -76,6 +76,7 @@ func (a *API) ask(in *client.CreateTask, f *faults) (*bellman.Task, *client.Prob
 	default:
 		t = ask(in, f)
 		noOrder(in, f)
+		a.noTell(in, f)
 	}
 	if len(t.Body) > maxTask {
 		return nil, tooLarge("task's body", maxTask)

@@ -144,6 +144,15 @@ func noOrder(in *client.CreateTask, f *faults) {
 		misplaced{"ref_no", in.RefNo != "", noRef})
 }
 
+// noTell rejects the key of a notification that bellman itself adds for an order, refund or transfer. Whoever had
+// that key first would stop the notification.
+func (a *API) noTell(in *client.CreateTask, f *faults) {
+	of := order.Tells(in.Key)
+	if kind := a.kindOf(of); kind == "order" || kind == "poll" {
+		f.add("key", fmt.Sprintf("is that of bellman's own notification of queue %s: want another key", of))
+	}
+}
+
 // maxOrderAge is the largest age of a new order. No channel accepts a payment later, and the zero of a clock
 // must not cause an immediate close.
 const maxOrderAge = 31 * 24 * time.Hour

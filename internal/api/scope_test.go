@@ -366,6 +366,29 @@ func TestScopeOfEveryCall(t *testing.T) {
 	}
 }
 
+// Nobody takes the key of a notification that bellman adds itself, and nobody writes a notice of a channel.
+func TestNothingIsForged(t *testing.T) {
+	m, _ := market(t, Options{})
+	for key, want := range map[string]int{
+		"orders/M2/1/decided": 422, "orders/M2/1/undecided": 422, "orders/M2/1/late_payment": 422, "orders/M2/1/duplicate_payment/0f": 422,
+		"pay/M2/1/decided": 201, "orders/decided": 201, "M2/1/decided": 201, "orders/M2/1/paid": 201, "orders/M2/1": 201,
+	} {
+		body := `{"queue":"pay","key":"` + key + `","url":"http://m/n"}`
+		w, batch := m.as("all", "POST", "/v1/tasks", body), m.as("all", "POST", "/v1/tasks/batch", `{"tasks":[`+strings.Replace(body, "m/n", "m/o", 1)+`]}`)
+		refused := strings.Contains(batch.Body.String(), "body.tasks[0].key") && strings.Contains(w.Body.String(), "body.key")
+		if _, err := m.Task([]byte(body), "pay", ""); w.Code != want || refused != (want == 422) || (err != nil) != (want == 422) {
+			t.Errorf("the key %s: %d %s, in a batch %s, by a broker %v; want %d", key, w.Code, w.Body, batch.Body, err, want)
+		}
+	}
+	w := m.as("shop", "POST", "/v1/tasks", `{"queue":"pay","merchant_no":"M1","order_no":"1","event":"order.notice","url":"http://m/n","json":{"notice":{"result":"applied","of":"payment","reading":"PAID"}}}`)
+	if w.Code != 201 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if text := m.as("all", "GET", "/v1/notices", "").Body.String(); strings.Contains(text, "PAID") {
+		t.Errorf("a task of kind notify is listed as a notice of a channel: %s", text)
+	}
+}
+
 // strayCalls are calls that change something of the merchant X9, by operation. Every operation that keeps to scopes
 // and changes something is here.
 var strayCalls = map[string][]struct{ path, body string }{
