@@ -85,8 +85,13 @@ func TestCurl(t *testing.T) {
 	want := `curl -i -X 'POST' 'http://m.example/it'\''s?x=1' \
   -H 'Authorization: ***' \
   -H 'X-B: ***' \
-  --data-binary '{"a":"it'\''s"}'`
+  --data-raw '{"a":"it'\''s"}'`
 	if got := curl(task, task.URL, "POST", showBody(task.Body, mask.ContentType(task.Header))); got != want {
+		t.Errorf("curl:\n%s\nwant:\n%s", got, want)
+	}
+	// What a body begins with, or an address has in it, is data to curl.
+	hostile := &bellman.Task{URL: "http://m.example/[1-9]?{a,b}", Body: []byte("@/etc/passwd")}
+	if got, want := curl(hostile, hostile.URL, "POST", showBody(hostile.Body, "")), "curl -i -X 'POST' 'http://m.example/[1-9]?{a,b}' -g \\\n  --data-raw '@/etc/passwd'"; got != want {
 		t.Errorf("curl:\n%s\nwant:\n%s", got, want)
 	}
 	task.Body = []byte("\x00")

@@ -21,6 +21,9 @@ func curl(t *bellman.Task, to, method string, shown shownBody) string {
 		return ""
 	}
 	parts := []string{"curl -i -X " + quote(method) + " " + quote(maskURL(to))}
+	if strings.ContainsAny(to, "[]{}") {
+		parts[0] += " -g" // otherwise {1,2} and [1-9] are as many requests
+	}
 	header := client.MaskHeaders(t.Header)
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		parts = append(parts, "-H "+quote(name+": "+header[name]))
@@ -36,7 +39,7 @@ func curl(t *bellman.Task, to, method string, shown shownBody) string {
 		if shown.Cut || shown.Kind == "binary" || len(text) > maxCurlBody || plain(text) != text {
 			parts = append(parts, "--data-binary @body") // the API returns the unmasked body
 		} else {
-			parts = append(parts, "--data-binary "+quote(text))
+			parts = append(parts, "--data-raw "+quote(text)) // --data-binary would send the file that a body such as @/etc/passwd names
 		}
 	}
 	return strings.Join(parts, " \\\n  ")
