@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
@@ -21,7 +22,7 @@ func bound(l net.Listener, c *config.Config) net.Listener {
 	most := cmp.Or(c.HTTP.Connections, min(maxConnections, max(files()/2, 16)))
 	return &boundListener{
 		Listener: l, places: make(chan struct{}, most), closed: make(chan struct{}),
-		perAddress: min(cmp.Or(c.HTTP.PerAddress, max(most/4, 1)), most), proxies: c.TrustedProxies, from: map[netip.Addr]int{},
+		perAddress: min(cmp.Or(c.HTTP.PerAddress, max(most/4, 1)), most), proxies: c.TrustedProxies, from: map[netip.Prefix]int{},
 	}
 }
 
@@ -29,15 +30,15 @@ func bound(l net.Listener, c *config.Config) net.Listener {
 // system. It closes connections beyond perAddress of one address at once.
 type boundListener struct {
 	net.Listener
-	places     chan struct{} // one element for each open connection
-	perAddress int
+	places     chan struct{}  // one element for each open connection
+	perAddress int            // one address of IPv4, or one network of IPv6, which one customer has to itself
 	proxies    []netip.Prefix // have no limit per address, because they pass on the connections of many
 
 	closing sync.Once
 	closed  chan struct{}
 
 	mu   sync.Mutex
-	from map[netip.Addr]int
+	from map[netip.Prefix]int
 }
 
 func (l *boundListener) Accept() (net.Conn, error) {
@@ -65,17 +66,19 @@ func (l *boundListener) Accept() (net.Conn, error) {
 func (l *boundListener) enter(from netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.from[from] >= l.perAddress && !slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool { return p.Contains(from) }) {
+	network := access.Network(from)
+	if l.from[network] >= l.perAddress && !slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool { return p.Contains(from) }) {
 		return false
 	}
-	l.from[from]++
+	l.from[network]++
 	return true
 }
 
 func (l *boundListener) leave(from netip.Addr) {
+	network := access.Network(from)
 	l.mu.Lock()
-	if l.from[from]--; l.from[from] <= 0 {
-		delete(l.from, from)
+	if l.from[network]--; l.from[network] <= 0 {
+		delete(l.from, network)
 	}
 	l.mu.Unlock()
 	<-l.places
