@@ -274,7 +274,7 @@ func openWith(t testing.TB, f *fake, more Options) *site {
 	queues := func() []string { return []string{"orders", "pay"} }
 	c, err := New(Options{
 		Engine: s.fake, Reader: s.fake, Records: s.fake, Nodes: s.fake.Nodes, Kinds: kinds, Keys: more.Keys, Version: "test",
-		Secret: more.Secret, Proxies: more.Proxies, Links: more.Links, Resends: more.Resends, Reconciliations: more.Reconciliations, Merchants: more.Merchants, Tells: more.Tells, PublicURL: more.PublicURL,
+		Secret: more.Secret, Proxies: more.Proxies, Links: more.Links, Resends: more.Resends, Reconciliations: more.Reconciliations, Merchants: more.Merchants, Accounts: more.Accounts, Tells: more.Tells, PublicURL: more.PublicURL,
 		Queues: queues, Attention: attention.New(attention.Options{Engine: f, Store: f, Nodes: f.Nodes, Alarms: s.raised, Kind: kinds, Queues: queues, Reconciliations: bills(more.Reconciliations), Sources: f.named}),
 		Log: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
