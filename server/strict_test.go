@@ -10,7 +10,7 @@ import (
 )
 
 // A queue with require_merchant_url takes a task with an address only if that is its registered
-// merchant's; so does an order whose merchant is notified by that queue. What was accepted is delivered,
+// merchant's; so does an order or refund whose merchant is notified by that queue. What was accepted is delivered,
 // although the merchant moves.
 func TestRequireMerchantURL(t *testing.T) {
 	d := newDesk(t)
@@ -26,6 +26,12 @@ queues:
     close_states: wechat_v3
     schedule: 50ms*
     on_exhausted: close
+    then: strict
+  refunds:
+    kind: poll
+    query: {method: GET, url: "CHANNEL/refunds/{ref_no}"}
+    states: wechat_refund
+    schedule: 1h*
     then: strict
 `)
 	api, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.DiscardHandler), func(c *config.Config) { c.Queues = queues })
@@ -43,6 +49,9 @@ queues:
 		}
 		return in
 	}
+	refund := func(no, url string) client.CreateTask {
+		return client.CreateTask{Queue: "refunds", MerchantNo: no, OrderNo: "1", RefNo: "R1", Notify: &client.Notify{URL: url}}
+	}
 	for _, tt := range []struct {
 		in    client.CreateTask
 		field string // the wrong field; empty: the task is accepted
@@ -59,6 +68,9 @@ queues:
 		{order("M1", d.channel+"/notify"), "body.notify.url"},
 		{order("M3", own), "body.notify.url"},
 		{order("M1", own), ""},
+		{refund("M1", d.channel+"/notify"), "body.notify.url"},
+		{refund("M3", own), "body.notify.url"},
+		{refund("M1", own), ""},
 	} {
 		_, _, err := api.Create(t.Context(), tt.in)
 		p, _ := err.(*client.Problem)
