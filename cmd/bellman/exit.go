@@ -77,7 +77,7 @@ func advice(c *cobra.Command, err error) string {
 	case status == 401:
 		return ": give a key with --key or BELLMAN_KEY"
 	case status == 403:
-		return ": give the key of a role that may, with --key or BELLMAN_KEY"
+		return ": give another key with --key or BELLMAN_KEY"
 	case errors.As(err, &foreign{}):
 		if errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &unresolved) {
 			return ": start that database, or name another with --from"
