@@ -22,6 +22,8 @@ func TestExitStatus(t *testing.T) {
 	write(t, empty, "")
 	odd := filepath.Join(dir, "odd.json")
 	write(t, odd, `{"queue":"default","colour":"red"}`)
+	cut := filepath.Join(dir, "cut.json")
+	write(t, cut, `{"queue":"default"`)
 	away := filepath.Join(dir, "away.yaml")
 	write(t, away, "connections:\n  main: {url: 'amqps://h/', ca: /no/such/ca.pem}\n")
 	tests := []struct {
@@ -82,6 +84,7 @@ func TestExitStatus(t *testing.T) {
 		{"send --header colour", 2, "", "want \"Name: value\""},
 		{"send " + empty, 2, "", "has no task"},
 		{"send " + odd, 2, "", "unknown field \"colour\""},
+		{"send " + cut, 2, "", "task 1 of " + cut + ": the JSON is cut off\n"},
 		{"send …/none.json", 1, "", "no such file"},
 		{"send --var shop", 2, "", "want NAME=VALUE"},
 		{"send --notify-json {", 2, "", "--notify-json: is not JSON"},
