@@ -20,7 +20,7 @@ func (r Reading) String() string { return wire.Word(readingNames, int(r), "Readi
 
 // ParseReading reads the name of a reading: "PAID".
 func ParseReading(name string) (Reading, error) {
-	i, err := find(readingNames, name, "reading")
+	i, err := find(readingNames, name, "state")
 	return Reading(i), err
 }
 
@@ -30,7 +30,7 @@ func (r CloseReading) String() string { return wire.Word(closeNames, int(r), "Cl
 
 // ParseCloseReading reads the name of a reading of a close: "already_closed".
 func ParseCloseReading(name string) (CloseReading, error) {
-	i, err := find(closeNames, name, "reading of a close")
+	i, err := find(closeNames, name, "state of a close")
 	return CloseReading(i), err
 }
 

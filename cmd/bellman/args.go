@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,6 +36,22 @@ func flagsAlone(c *cobra.Command, args []string) error {
 		return fmt.Errorf("%s: want no argument, not %q: see %s --help", c.Name(), args[0], c.CommandPath())
 	}
 	return nil
+}
+
+// wrongFlag returns an error of the flags in the words of this program.
+func wrongFlag(_ *cobra.Command, err error) error {
+	p := new(pflag.InvalidValueError)
+	if !errors.As(err, &p) {
+		return err
+	}
+	flag := "--" + p.GetFlag().Name
+	switch p.GetFlag().Value.Type() {
+	case "int", "int64":
+		return fmt.Errorf("%s %q: want a whole number", flag, p.GetValue())
+	case "bool":
+		return fmt.Errorf("%s=%s: want true or false, or the flag alone", flag, p.GetValue())
+	}
+	return fmt.Errorf("%s: %w", flag, p.Unwrap())
 }
 
 // A textFlag is a flag for a text of a T.

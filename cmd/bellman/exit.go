@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
@@ -42,9 +44,9 @@ func exitStatus(err error) int {
 	}
 }
 
-// report writes an error in one line: what is wrong, and what to do. Only a configuration may have several
+// report writes an error of a command in one line: what is wrong, and what to do. Only a configuration may have several
 // mistakes, each in a line of its own.
-func report(w io.Writer, err error) {
+func report(w io.Writer, c *cobra.Command, err error) {
 	var problems config.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
@@ -62,11 +64,11 @@ func report(w io.Writer, err error) {
 	if _, like, found := strings.Cut(more, "Did you mean this?"); found { // cobra's list of similar commands
 		text += ": did you mean " + strings.Join(strings.Fields(like), ", ") + "?"
 	}
-	fmt.Fprintln(w, "bellman: "+text+advice(err))
+	fmt.Fprintln(w, "bellman: "+text+advice(c, err))
 }
 
 // advice returns what to do about an error whose text does not say so; else empty.
-func advice(err error) string {
+func advice(c *cobra.Command, err error) string {
 	var unresolved *net.DNSError
 	if unopened := (*server.UnopenedError)(nil); errors.As(err, &unopened) {
 		return "" // the error itself says what to do
@@ -75,7 +77,7 @@ func advice(err error) string {
 	case status == 401:
 		return ": give a key with --key or BELLMAN_KEY"
 	case status == 403:
-		return ": give the key of a role that may, with --key or BELLMAN_KEY"
+		return ": give another key with --key or BELLMAN_KEY"
 	case errors.As(err, &foreign{}):
 		if errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &unresolved) {
 			return ": start that database, or name another with --from"
@@ -85,7 +87,10 @@ func advice(err error) string {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return ": stop what listens there, or choose another address with --listen"
 	case strings.Contains(err.Error(), ": see bellman "): // the error itself says what to do
-	case !errors.As(err, &failed{}) && !errors.As(err, &wrong{}):
+	case errors.As(err, &failed{}), errors.As(err, &wrong{}):
+	case c.HasParent():
+		return ": see " + c.CommandPath() + " --help"
+	default:
 		return ": see bellman help"
 	}
 	return ""

@@ -172,7 +172,7 @@ func unfinished(c importer.Counts) error {
 	case c[importer.Moved] > 0:
 		return fmt.Errorf("the other system still attempts what was taken over: stop its notifications, for %d are sent by both", c[importer.Moved])
 	case c[importer.Wrong] > 0:
-		return fmt.Errorf("%d rows cannot be taken over, as told above: mend them and run it again", c[importer.Wrong])
+		return fmt.Errorf("%d rows cannot be taken over, as listed above: correct them and run it again", c[importer.Wrong])
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 var version = "dev"
 
 func main() {
-	err := rootCommand().Execute()
+	c, err := rootCommand().ExecuteC()
 	if err != nil {
-		report(os.Stderr, err)
+		report(os.Stderr, c, err)
 	}
 	os.Exit(exitStatus(err))
 }
@@ -34,6 +34,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage or configuration.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetFlagErrorFunc(wrongFlag)
 	root.SetVersionTemplate("bellman {{.Version}}\n") // same output as the command version
 	root.AddGroup(&cobra.Group{ID: "run", Title: "Run:"}, &cobra.Group{ID: "operate", Title: "Operate a running server:"},
 		&cobra.Group{ID: "store", Title: "Look after a store:"}, &cobra.Group{ID: "look", Title: "Look up:"})

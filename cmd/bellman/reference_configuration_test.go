@@ -31,8 +31,8 @@ func configurationPage(p *sheet) {
 		{"Server", "%", []string{""}, *config.Default()},
 		{"keys: keys of the API", "keys: [{%}]", []string{"keys."}, nil},
 		{"queues: a queue of notifications", "queues: {q: {%}}", []string{"queues.merchant-notify.", "queues.told."}, config.DefaultQueue("q")},
-		{"queues: a queue of orders", "queues: {q: {kind: order, %}}", []string{"queues.orders.", "queues.wechat.", "queues.alipay.", "queues.shops."}, order},
-		{"queues: a queue of refunds and transfers", "queues: {q: {kind: poll, %}}", []string{"queues.refunds.", "queues.wechat-transfers.", "queues.told."}, config.DefaultPollQueue("q")},
+		{"queues: a queue of orders", "queues: {q: {kind: order, %}}", []string{"queues.orders.", "queues.wechat.", "queues.alipay.", "queues.shops.", "queues.merchant-notify."}, order},
+		{"queues: a queue of refunds and transfers", "queues: {q: {kind: poll, %}}", []string{"queues.refunds.", "queues.wechat-transfers.", "queues.wechat.", "queues.merchant-notify."}, config.DefaultPollQueue("q")},
 		{"queues.NAME.sign", "queues: {q: {sign: {%}}}", []string{"queues.merchant-notify.sign.", "queues.told.sign.", "queues.slow.sign."}, nil},
 		{"queues.NAME.sign.params", "queues: {q: {sign: {params: {%}}}}", []string{"queues.told.sign.params."}, nil},
 		{"queues.NAME.query, close, reverse and request", "queues: {q: {kind: order, query: {%}}}", []string{"queues.orders.query."}, nil},
@@ -87,6 +87,9 @@ func configurationPage(p *sheet) {
 				}
 				if s.zero != nil || name == "when" {
 					values = cmp.Or(elsewhere[name], values)
+				}
+				if says == "" {
+					p.t.Errorf("full.yaml says nothing about %s of %s", name, s.title)
 				}
 				row := []string{tick(name), p.w(says), values, tick(defaultOf(reflect.ValueOf(s.zero), name))}
 				if s.yaml == "%" {
@@ -191,7 +194,7 @@ func defaultOf(in reflect.Value, name string) string {
 var yamlLine = regexp.MustCompile(`^( *)(- |# )?("?[\w.-]+"?):(?: |$)(.*)`)
 
 // commentsOf returns the comments of a YAML file by the path of their lines. Elements of a list
-// have the list's path. A field that excludes another one stands behind "# ".
+// have the list's path. A field that excludes another one, or is left out, stands behind "# ".
 func commentsOf(t *testing.T, file string) map[string]string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -204,6 +207,9 @@ func commentsOf(t *testing.T, file string) map[string]string {
 			continue
 		}
 		indent := len(m[1]) + len(m[2])
+		if m[1]+m[2] == "# " {
+			indent = 0
+		}
 		for len(indents) > 0 && indents[len(indents)-1] >= indent {
 			path, indents = path[:len(path)-1], indents[:len(indents)-1]
 		}

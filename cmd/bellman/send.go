@@ -156,6 +156,10 @@ func readTasks(path string, set func(*client.CreateTask) error) ([]client.Create
 		return nil, err
 	}
 	defer in.Close()
+	from := path
+	if path == "-" {
+		from = "standard input"
+	}
 	d := json.NewDecoder(in)
 	d.DisallowUnknownFields()
 	var tasks []client.CreateTask
@@ -165,8 +169,11 @@ func readTasks(path string, set func(*client.CreateTask) error) ([]client.Create
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("the JSON is cut off")
+		}
 		if err != nil {
-			return nil, wrong{fmt.Errorf("task %d of %s: %w", len(tasks)+1, path, err)}
+			return nil, wrong{fmt.Errorf("task %d of %s: %w", len(tasks)+1, from, err)}
 		}
 		if err := set(&t); err != nil {
 			return nil, err
@@ -174,7 +181,7 @@ func readTasks(path string, set func(*client.CreateTask) error) ([]client.Create
 		tasks = append(tasks, t)
 	}
 	if len(tasks) == 0 {
-		return nil, wrong{fmt.Errorf("%s has no task: want JSON objects, as POST /v1/tasks takes them", path)}
+		return nil, wrong{fmt.Errorf("%s has no task: want JSON objects, as POST /v1/tasks takes them", from)}
 	}
 	return tasks, nil
 }
@@ -207,7 +214,7 @@ func sendMany(ctx context.Context, to *call, in []client.CreateTask) error {
 		start = end
 	}
 	if refused > 0 {
-		return fmt.Errorf("%d of %d tasks were refused, the last one with %w", refused, len(in), last)
+		return fmt.Errorf("%d of %d tasks were refused, the last one: %s", refused, len(in), problemOf(last))
 	}
 	return nil
 }
@@ -230,9 +237,26 @@ func (t *rows) results(start int, results []client.BatchResult) {
 	for i, r := range results {
 		switch {
 		case r.Error != nil:
-			t.row(start+i+1, r.Status, "", "", r.Error)
+			t.row(start+i+1, r.Status, "", "", problemOf(r.Error))
 		case r.Task != nil:
 			t.row(start+i+1, r.Status, r.Task.ID, r.Task.Key, "")
 		}
 	}
+}
+
+// problemOf says why one task of a batch was refused. Its status is said elsewhere.
+func problemOf(err error) string {
+	p := new(client.Problem)
+	if !errors.As(err, &p) || len(p.Errors) == 0 {
+		return strings.TrimPrefix(err.Error(), "bellman: ")
+	}
+	var fields []string
+	for _, f := range p.Errors {
+		_, name, in := strings.Cut(f.Location, "].") // of body.tasks[1].url
+		if !in {
+			name = f.Location
+		}
+		fields = append(fields, name+": "+f.Message)
+	}
+	return strings.Join(fields, "; ")
 }

@@ -53,7 +53,7 @@ func TestRoundTrip(t *testing.T) {
 	// Several tasks from a file, one of them wrong. The flags come before the argument.
 	many := runIn(t, "", nil, `{"url":"`+hook+`","key":"a"}{"url":"nowhere","key":"b"}{"url":"`+hook+`","key":"c","delay":"24h"}`,
 		append([]string{"send", "-", "--order-no", "O-2"}, at...)...)
-	if many.status != 1 || !strings.Contains(many.errors, "1 of 3 tasks were refused") || !strings.Contains(many.errors, "url") || strings.Count(many.out, " 201 ") != 2 {
+	if many.status != 1 || many.errors != "bellman: 1 of 3 tasks were refused, the last one: url: want an absolute URL that begins with https:// or http://\n" || !strings.Contains(many.out, "2     422     -                                     -    url: want an absolute URL") || strings.Count(many.out, " 201 ") != 2 {
 		t.Errorf("send of three, one of them wrong: status %d, %q\n%s\nwant 1, and two created", many.status, many.errors, many.out)
 	}
 	<-bodies

@@ -207,7 +207,7 @@ func (f *filter) flags(to *pflag.FlagSet) {
 	to.StringVar(&f.OrderNo, "order-no", "", "only of this order")
 	to.StringVar(&f.Event, "event", "", "only of this event")
 	to.StringVar(&f.URLHost, "url-host", "", "only to this host, or host:port")
-	to.StringVar(&f.Kind, "kind", "", "only of this kind: notify or order")
+	to.StringVar(&f.Kind, "kind", "", "only of this kind: notify, order or poll")
 	to.StringVar(&f.Result, "result", "", "only with this result of the last attempt: accepted, refused, error_status, unreachable, timeout, blocked or unknown")
 	to.IntVar(&f.Status, "status", 0, "only with this HTTP status of the last answer")
 	f.created.flags(to)

@@ -22,6 +22,8 @@ func TestExitStatus(t *testing.T) {
 	write(t, empty, "")
 	odd := filepath.Join(dir, "odd.json")
 	write(t, odd, `{"queue":"default","colour":"red"}`)
+	cut := filepath.Join(dir, "cut.json")
+	write(t, cut, `{"queue":"default"`)
 	away := filepath.Join(dir, "away.yaml")
 	write(t, away, "connections:\n  main: {url: 'amqps://h/', ca: /no/such/ca.pem}\n")
 	tests := []struct {
@@ -82,6 +84,7 @@ func TestExitStatus(t *testing.T) {
 		{"send --header colour", 2, "", "want \"Name: value\""},
 		{"send " + empty, 2, "", "has no task"},
 		{"send " + odd, 2, "", "unknown field \"colour\""},
+		{"send " + cut, 2, "", "task 1 of " + cut + ": the JSON is cut off\n"},
 		{"send …/none.json", 1, "", "no such file"},
 		{"send --var shop", 2, "", "want NAME=VALUE"},
 		{"send --notify-json {", 2, "", "--notify-json: is not JSON"},
@@ -106,6 +109,14 @@ func TestExitStatus(t *testing.T) {
 		{"resend --all", 2, "", "want a filter such as --state failed"},
 		{"resends --cancel", 2, "", "want the id of a bulk resend"},
 		{"backup dir --server http://192.0.2.1:2355", 2, "", "want an absolute one"},
+		{"list --limit x", 2, "", "bellman: --limit \"x\": want a whole number: see bellman list --help\n"},
+		{"send --amount 88.00", 2, "", "--amount \"88.00\": want a whole number: see bellman send --help\n"},
+		{"resend --dry-run=maybe", 2, "", "--dry-run=maybe: want true or false, or the flag alone: see bellman resend --help\n"},
+		{"order M1 1 --settle 3", 2, "", "bellman: --settle: duration \"3\": want a duration such as 15s or 1h30m"},
+		{"reconcile --wait soon", 2, "", "--wait: time: invalid duration \"soon\": see bellman reconcile --help\n"},
+		{"merchants put", 2, "", "put: want a merchant's number: see bellman merchants put --help\n"},
+		{"lst", 2, "", "see bellman help\n"},
+		{"--foo", 2, "", "see bellman help\n"},
 		{"check x", 2, "", "want no argument, not \"x\": see bellman check --help\n"},
 		{"check --store pebble:…/none", 1, "", "there is no store in"},
 		{"export --store pebble:…/none", 1, "", "there is no store in"},

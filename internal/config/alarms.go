@@ -66,7 +66,7 @@ func readAlarms(r *reader, path string, n ast.Node, c *Config) {
 // finish fills in the defaults of an alarm, and notes the mistakes that concern several of its fields.
 func (a *writtenAlarm) finish(note func(field, text string)) {
 	if a.To == "" {
-		note(".to", "is missing: want the queue whose tasks tell")
+		note(".to", "is missing: want the queue that sends the notices")
 	}
 	if a.When == "" {
 		note(".when", "is missing: want "+oneOf(alarm.Whens()))

@@ -62,7 +62,7 @@ func TestMistakesInAlarms(t *testing.T) {
 	tests := []struct{ alarm, want string }{
 		{"{when: late, to: ops}", `line 6:12: alarms[0].when: "late" does not exist: want overdue, endpoint_failing, orders_unknown, tasks_failed, store_slow, overloaded, node_silent, credential_expires, order_decided_by_hand, order_needs_action, amount_mismatch, late_payment, payment_without_order or poll_needs_action`},
 		{"{to: ops}", "line 6:5: alarms[0].when: is missing: want overdue, "},
-		{"{when: overloaded}", "line 6:5: alarms[0].to: is missing: want the queue whose tasks tell"},
+		{"{when: overloaded}", "line 6:5: alarms[0].to: is missing: want the queue that sends the notices"},
 		{"{when: overloaded, to: nobody}", `line 6:28: alarms[0].to: "nobody" is no queue: want one of pay, ops`},
 		{"{when: overloaded, to: pay}", `alarms[0].to: queue "pay" has no url, and an alarm names none: give it one`},
 		{"{when: overloaded, to: orders}", `alarms[0].to: "orders" is of kind order: want a queue of kind notify`},

@@ -129,6 +129,10 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 			checkProvider(c, need)
 			return
 		}
+		if !slices.Contains(channelKinds, kind) {
+			wrongKind(r, n, path, kindField, c)
+			return
+		}
 		fill(r, n, path, slices.Concat([]field[Channel]{kindField}, of), c)
 	}
 }

@@ -148,6 +148,16 @@ func TestMistakes(t *testing.T) {
 		{"a: 'b", "line 1:4: not YAML: "},
 		{"\tlisten: x", "line 1:7: not YAML: "},
 		{"pool:\n\tfloor: 1", ": indent with spaces"},
+		{"pool:\n  floor: 1\n ceiling: 2", ": indent the line exactly as those beside it"},
+		{"queues：\n  a: {}", `1:1: not YAML: unexpected key name: want the colon ":" and a space, not "："`},
+		{"queues:\n  a:\n    timeout：3s", `3:5: queues.a: want fields, each as name: value: want the colon ":" and a space, not "："`},
+		{"queues:\n  a:\n    timeout:3s", "3:5: queues.a: want fields, each as name: value, with a space after the colon"},
+		{"queues:\n  a: {url: http://x/{order_no}/close}", "2:21: not YAML: ',' or '}' must be specified: close each {, and quote a value with {, } or a comma"},
+		{"queues:\n  a: {timeout: 3s", "could not find flow mapping end token '}': close each {"},
+
+		// What belongs elsewhere.
+		{"queues:\n  a: {expires: 30m}", "2:7: queues.a.expires: is for a queue of kind order, and this one is of kind notify: change kind, or leave it out"},
+		{"queues:\n  a: {retention: {failed: 1d}}", "2:7: queues.a.retention: is for the whole file, not for a queue: want it at the left margin, beside queues"},
 
 		// Values.
 		{"listen: 2355", `line 1:9: listen: "2355" is no address: want HOST:PORT such as 127.0.0.1:2355`},
@@ -200,7 +210,7 @@ func TestMistakes(t *testing.T) {
 		{"keys: [{name: a, role: read, sha256: secret}]", "keys[0].sha256: want the SHA-256 of the key as 64 hexadecimal digits"},
 		{"keys: [{name: a, role: admin, sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855}]", "keys[0].sha256: is the hash of an empty key"},
 		{"keys: [{name: a, role: admin, sha256: 5e884898da28047151d0e56f8dc6292773603d0d6aabbdd62a11ef721d1542d8}]", "keys[0].sha256: is the hash of password, "},
-		{"keys: [{name: a}]", "keys[0]: is not whole: want name, role and sha256"},
+		{"keys: [{name: a}]", "keys[0]: is incomplete: want name, role and sha256"},
 		{"keys: [{name: a, role: read, sha256: " + hashA + "}, {name: a, role: read, sha256: " + hashB + "}]", `keys[1].name: "a" is another key's`},
 		{"keys: [{name: a, role: read, sha256: " + hashA + "}, {name: b, role: read, sha256: " + hashA + "}]", `keys[1].sha256: is the same as "a" has`},
 
@@ -270,6 +280,21 @@ func TestMistakes(t *testing.T) {
 		}
 		if strings.Contains(ps[0].String(), "\n") {
 			t.Errorf("Parse(%q) says %q; want one line a problem", tt.text, ps[0])
+		}
+	}
+}
+
+// One mistake is one line, without others that follow from it.
+func TestOneMistakeIsSaidOnce(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"queues:\n  a: true", "2:6: queues.a: want fields"},
+		{"queues:\n  a:\n  b: {}", "2:5: queues.a: is empty"},
+		{"queues:\n  a: {kind: orders, query: {url: x}, states: wechat_v3}", `2:13: queues.a.kind: "orders" does not exist: want notify, order or poll`},
+		{"queues:\n  a: {kind: order, on_exhausted: close, channel: {kind: wechat, mch_id: 1}}", `2:57: queues.a.channel.kind: "wechat" does not exist: want wechatpay`},
+	} {
+		_, err := checked(tt.text)
+		if ps := Problems(nil); !errors.As(err, &ps) || len(ps) != 1 || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Parse(%q) says\n%v\nwant %q alone", tt.text, err, tt.want)
 		}
 	}
 }

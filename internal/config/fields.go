@@ -150,8 +150,10 @@ func readQueues(r *reader, path string, n ast.Node, c *Config) {
 			if fill(r, e.value, e.at, slices.Concat(pollFields, onEndFields), &q) {
 				checkPoll(r, e.value, e.at, &q)
 			}
-		default:
+		case "", "notify":
 			fill(r, e.value, e.at, slices.Concat(queueFields, onEndFields), &q)
+		default:
+			wrongKind(r, e.value, e.at, kindOfQueue, &q)
 		}
 		c.Queues = append(c.Queues, q)
 	}

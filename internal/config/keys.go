@@ -63,7 +63,7 @@ func readKeys(r *reader, path string, n ast.Node, c *Config) {
 		switch whole := fill(r, e.value, e.at, keyFields, &k); {
 		case !whole:
 		case k.Name == "" || k.Role == "" || k.SHA256 == [32]byte{}:
-			r.note(e.value, e.at, "is not whole: want name, role and sha256")
+			r.note(e.value, e.at, "is incomplete: want name, role and sha256")
 		case names[k.Name]:
 			r.note(e.value, e.at+".name", fmt.Sprintf("%q is another key's: want one of its own, for the audit record", k.Name))
 		case hashes[k.SHA256] != "":

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -116,8 +117,39 @@ func (c *Config) readYAML(text, source string, read func(*reader, ast.Node)) err
 	if body := r.body(text); body != nil {
 		read(r, body)
 	}
+	misplaced(r.problems, c.Queues)
 	c.kept = append(c.kept, r.kept...)
 	return r.problems.Err()
+}
+
+// misplaced says of unknown fields of a queue where they belong, if it is in a queue of another kind or beside queues.
+func misplaced(ps Problems, queues []Queue) {
+	for i, p := range ps {
+		name, in := strings.CutPrefix(p.Field, "queues.")
+		if !in || !strings.HasPrefix(p.Text, unknownField) {
+			continue
+		}
+		q := slices.IndexFunc(queues, func(q Queue) bool { return strings.HasPrefix(name, q.Name+".") })
+		if q < 0 {
+			continue
+		}
+		name = name[len(queues[q].Name)+1:]
+		var kinds []string
+		for _, other := range []struct {
+			kind   string
+			fields []field[Queue]
+		}{{"notify", queueFields}, {"order", orderFields}, {"poll", pollFields}} {
+			if f, group := find(other.fields, name); f != nil || group {
+				kinds = append(kinds, other.kind)
+			}
+		}
+		switch f, group := find(configFields, name); {
+		case len(kinds) > 0:
+			ps[i].Text = fmt.Sprintf("is for a queue of kind %s, and this one is of kind %s: change kind, or leave it out", oneOf(kinds), queues[q].Kind)
+		case f != nil || group:
+			ps[i].Text = "is for the whole file, not for a queue: want it at the left margin, beside queues"
+		}
+	}
 }
 
 // Check examines values that depend on one another. Call it when all are set.

@@ -309,6 +309,18 @@ func (r *reader) kindOf(n ast.Node, path string) string {
 	return ""
 }
 
+// wrongKind reports the unknown kind of a mapping, whose other fields depend on it. kind is the field.
+func wrongKind[T any](r *reader, n ast.Node, path string, kind field[T], into *T) {
+	for _, e := range r.entries(n, path) {
+		if e.name != kind.name {
+			continue
+		}
+		if text, ok := r.scalar(e.value, e.at); ok {
+			r.note(e.value, e.at, kind.set(into, text).Error())
+		}
+	}
+}
+
 // names returns the names in a mapping; none if it is no mapping.
 func (r *reader) names(n ast.Node, path string) map[string]bool {
 	noted := len(r.problems)

@@ -152,7 +152,7 @@ func TestOrderMistakes(t *testing.T) {
 		{strings.Replace(whole, "then: merchant-notify", "then: {queue: merchant-notify, template: {root: a, fields: {a: order_no}}}", 1), "then.template.root: is for the format xml alone"},
 		{strings.Replace(whole, "then: merchant-notify", "sign: {scheme: md5_key, secrets: ['env:NOT_HERE'], params: {order: random}}", 1), `wechat-orders.sign: params: order: "random": want one of sorted, ignore_case, given`},
 		{strings.Replace(whole, "then: merchant-notify", "sign: {scheme: t_v1, secrets: ['env:NOT_HERE'], header: 'a b'}", 1), `wechat-orders.sign: header: "a b": want a header's name`},
-		{strings.Replace(whole, "then: merchant-notify", "success: success_text", 1), "wechat-orders.success: unknown field: want kind, channel, query"},
+		{strings.Replace(whole, "then: merchant-notify", "success: success_text", 1), "wechat-orders.success: is for a queue of kind notify, and this one is of kind order: change kind, or leave it out"},
 		{strings.Replace(whole, "expires: 30m", "expires: 30", 1), "wechat-orders.expires: "},
 		{strings.Replace(whole, "expires: 30m", "expires: 0s", 1), "wechat-orders.expires: 0s: want 1s or more"},
 		{strings.Replace(whole, `confirm: "0s, 5s, 25s"`, "confirm: soon", 1), "wechat-orders.confirm: "},

@@ -59,11 +59,17 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns the problems in the order of the text, or nil if there are none.
+// Err returns the problems in the order of the text, each once, or nil if there are none.
 func (ps Problems) Err() error {
 	if len(ps) == 0 {
 		return nil
 	}
+	seen := map[Problem]bool{}
+	ps = slices.DeleteFunc(ps, func(p Problem) bool {
+		again := seen[p]
+		seen[p] = true
+		return again
+	})
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})

@@ -45,7 +45,8 @@ func (r *reader) body(text string) ast.Node {
 				p.line, p.column = t.Position.Line, t.Position.Column
 			}
 		}
-		r.problems = append(r.problems, p.problem("", "not YAML: "+message+tabs(message)))
+		line, _, _ := strings.Cut(strings.Join(strings.SplitAfter(text, "\n")[min(p.line-1, strings.Count(text, "\n")):], ""), "\n")
+		r.problems = append(r.problems, p.problem("", "not YAML: "+message+advice(message, line)))
 		return nil
 	}
 	var body ast.Node
@@ -64,13 +65,25 @@ func (r *reader) body(text string) ast.Node {
 	return body
 }
 
-// tabs returns advice for a message about a tab; empty for others.
-func tabs(message string) string {
-	if strings.Contains(message, "'\t'") {
+// advice returns what to do about a mistake of YAML that the parser found in a line; empty: nothing is known.
+func advice(message, line string) string {
+	switch {
+	case strings.Contains(message, "'\t'"):
 		return ": indent with spaces"
+	case strings.Contains(line, "：") && !strings.Contains(line, ": "):
+		return wideColon
+	case strings.Contains(line, "{") && (strings.Contains(message, "'}'") || strings.Contains(message, "flow mapping")):
+		return `: close each {, and quote a value with {, } or a comma: url: "http://HOST/{order_no}"`
+	case strings.Contains(message, "not allowed in this context"):
+		return ": indent the line exactly as those beside it"
 	}
 	return ""
 }
+
+const (
+	unknownField = "unknown field: want "
+	wideColon    = `: want the colon ":" and a space, not "："`
+)
 
 // anchors collects the nodes of anchors (&name).
 type anchors map[string]ast.Node
@@ -103,7 +116,7 @@ func fillGroup[T any](r *reader, n ast.Node, path, group string, fields []field[
 			if near := nearest.Of(e.name, 2, strings.Split(strings.ReplaceAll(want, " or ", ", "), ", ")...); near != "" {
 				want = near + "? Known are " + want
 			}
-			r.note(e.key, at, "unknown field: want "+want)
+			r.note(e.key, at, unknownField+want)
 		case f.read != nil:
 			f.read(r, at, e.value, into)
 		default:
@@ -140,6 +153,19 @@ func among[T any](fields []field[T], group string) string {
 	return oneOf(names)
 }
 
+// spaced returns advice about the colon of a text that was meant as name: value; empty: the text has none.
+func spaced(n ast.Node) string {
+	s, _ := n.(*ast.StringNode)
+	switch {
+	case s == nil:
+	case strings.Contains(s.Value, "："):
+		return wideColon
+	case strings.Contains(s.Value, ":"):
+		return ", with a space after the colon"
+	}
+	return ""
+}
+
 func within(path, name string) string {
 	if path == "" {
 		return name
@@ -171,7 +197,7 @@ func (r *reader) merged(n ast.Node, path string, depth int) []entry {
 		r.note(n, path, "is empty: give it a value, {} for every default, or leave it out")
 		return nil
 	default:
-		r.note(n, path, "want fields, each as name: value")
+		r.note(n, path, "want fields, each as name: value"+spaced(n))
 		return nil
 	}
 	var own, brought []entry

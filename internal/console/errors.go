@@ -53,7 +53,11 @@ func (q *request) refuse(err error) {
 	if status == http.StatusForbidden {
 		q.recordRefused(q.visitor.Who, q.r.Pattern)
 	}
-	q.render(status, "failure", &failure{view: q.view("page.failure"), Status: status, Why: why, Detail: detail})
+	title := "page.failure"
+	if status == http.StatusNotFound {
+		title = "page.missing"
+	}
+	q.render(status, "failure", &failure{view: q.view(title), Status: status, Why: why, Detail: detail})
 }
 
 // meaning returns the status, the text in the visitor's language and the details of an error. An error

@@ -174,7 +174,7 @@ func TestEveryFaultIsKnown(t *testing.T) {
 	// other libraries, what is the same in every language, and what a broker's answer is kept as.
 	others := regexp.MustCompile(`^(deliver: |wechatpay: |alipay: |states: |queue 7: |url: 7$|sign: 7$|sources\[7\]: |server closed idle|response headers|header list|TLS handshake|` +
 		`(WeChat Pay v\d|Alipay|UnionPay|Antom|PayerMax|hyperswitch|Kill Bill|Stripe), |` +
-		`(error\.)?code 7|REFUND (true|false)$|\[(off|comm|unconfirmed)\] |7 is no reading: want |7 is 7$|respCode 7|resultStatus 7|status (cancelled|processing)$|stream 7 has it|7 (7|sends)$|bellman 7$|` +
+		`(error\.)?code 7|REFUND (true|false)$|\[(off|comm|unconfirmed)\] |7 is no state: want |7 is 7$|respCode 7|resultStatus 7|status (cancelled|processing)$|stream 7 has it|7 (7|sends)$|bellman 7$|` +
 		`a message to a broker has none|not a header's name|names that begin with Bellman-|would tell the broker|its value has a control|cannot be signed: |` +
 		`7 7, refused by the egress guard|its (name|value) is |longer than 7 bytes|not a URL: want 7|want 7$|names (an address|no connection): |has a query or a fragment|` +
 		`WeChat Pay is queried at its other address|want alipayRootCert|` +

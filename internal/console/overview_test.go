@@ -34,7 +34,7 @@ func TestFiguresThatAreNotWhole(t *testing.T) {
 	s.fake.queues = []figures.Queue{{Name: "pay", Kind: "notify"}}
 	s.fake.silent = []string{"vm/2", "<vm>/3"}
 	for _, path := range []string{"/", "/endpoints", "/queues"} {
-		if got := s.get(t, path).body; !strings.Contains(got, "These figures are not whole. No answer from: <span class=\"node\">vm/2</span>, <span class=\"node\">&lt;vm&gt;/3</span>") {
+		if got := s.get(t, path).body; !strings.Contains(got, "These figures are incomplete. No answer from: <span class=\"node\">vm/2</span>, <span class=\"node\">&lt;vm&gt;/3</span>") {
 			t.Errorf("%s does not say whose figures are missing", path)
 		}
 	}

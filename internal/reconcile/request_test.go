@@ -226,3 +226,15 @@ func TestParseMapping(t *testing.T) {
 		t.Errorf("ParseMapping = %+v, %v", m, err)
 	}
 }
+
+// Without a queue of orders the error says so, in place of an empty list.
+func TestNoQueueOfOrders(t *testing.T) {
+	w := newWorld(t)
+	r, err := reconcile.New(reconcile.Options{Store: w, Tasks: w, Alarms: w, Queues: func() []reconcile.Queue { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date}); err == nil || !strings.Contains(err.Error(), "no queue of kind order is configured: add one") {
+		t.Errorf("Start = %v; want it to say that there is no queue of kind order", err)
+	}
+}

@@ -219,7 +219,9 @@ func (r *Runs) check(ctx context.Context, in *Request) (q Queue, at Account, err
 	in.Bill = cmp.Or(in.Bill, TradeBill)
 	all := r.queues()
 	i := slices.IndexFunc(all, func(q Queue) bool { return q.Name == in.Queue })
-	if i < 0 {
+	if len(all) == 0 {
+		wrong.Note("queue", coded.Errorf("reconcile.no_queues", "no queue of kind order is configured: add one"))
+	} else if i < 0 {
 		names := make([]string, 0, len(all))
 		for _, q := range all[:min(len(all), 10)] {
 			names = append(names, q.Name)

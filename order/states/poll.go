@@ -62,7 +62,7 @@ func CompilePollRules(rules map[string]string) (*Poll, error) {
 	parse := func(name string) (poll.Reading, error) {
 		r, ok := pollNames[name]
 		if !ok {
-			return 0, fmt.Errorf("%.40q is no reading: want done, failed, waiting or not_found", name)
+			return 0, fmt.Errorf("%.40q is no state: want done, failed, waiting or not_found", name)
 		}
 		return r, nil
 	}

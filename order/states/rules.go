@@ -116,7 +116,7 @@ func CompileCloseRules(rules map[string]string) (*Close, error) {
 // compile returns the rules in the order in which they are looked at.
 func compile[R comparable](rules map[string]string, parse func(string) (R, error), order []R) ([]mapping[R], error) {
 	if len(rules) == 0 {
-		return nil, fmt.Errorf("states: no rules: want a preset's name, or an expression for each reading, such as %v", order[1])
+		return nil, fmt.Errorf("states: no rules: want a preset's name, or an expression for each state, such as %v", order[1])
 	}
 	var mappings []mapping[R]
 	for _, name := range slices.Sorted(maps.Keys(rules)) { // sorted, so that of two mistakes the same one is named

@@ -137,8 +137,8 @@ func TestMistakes(t *testing.T) {
 	}
 	rules := []struct{ name, text, want string }{
 		{"", "", "no rules"},
-		{"SUCCESS", `status == 200`, `"SUCCESS" is no reading`},
-		{"paid", `status == 200`, `"paid" is no reading`},
+		{"SUCCESS", `status == 200`, `"SUCCESS" is no state`},
+		{"paid", `status == 200`, `"paid" is no state`},
 		{"PAID", `statuss == 200`, "PAID: rule: column 1"},
 		{"PAID", ``, "PAID: rule: no text"},
 	}
@@ -154,7 +154,7 @@ func TestMistakes(t *testing.T) {
 	if _, err := states.CompileCloseRules(nil); err == nil {
 		t.Error("CompileCloseRules(nil): no error")
 	}
-	if _, err := states.CompileCloseRules(map[string]string{"PAID": "true"}); err == nil || !strings.Contains(err.Error(), "no reading of a close") {
+	if _, err := states.CompileCloseRules(map[string]string{"PAID": "true"}); err == nil || !strings.Contains(err.Error(), "no state of a close") {
 		t.Errorf("CompileCloseRules of PAID: %v", err)
 	}
 }
