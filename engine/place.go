@@ -55,7 +55,9 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		}
 		switch {
 		case !known:
-			delete(l.fullSince, run)
+			if l.share[run] == 1 { // all pending items of the line have their places
+				delete(l.fullSince, run)
+			}
 		case long && (isShelf(it.VisibleAt) || deferring < maxDeferring):
 			late = append(late, it)
 			deferring++
