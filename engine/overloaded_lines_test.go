@@ -106,6 +106,23 @@ func TestOverloadedLinesDelayNobody(t *testing.T) {
 	}
 }
 
+// The contents of tasks that are deferred are read many in one call.
+func TestDeferringReadsMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &deferring{Store: memory.New()}
+		read := &reading{Store: db}
+		limits := sized
+		limits.Chunk = 32 // as with bodies of 32 KiB
+		e, stop := runWith(t, engine.Options{Store: read, Limits: limits, Queues: []engine.Queue{{Name: "q", EndpointRate: 5, Handler: &receiver{answer: accept}}}})
+		defer stop()
+		addMany(t, e, 20_000/fewer, func(int) *bellman.Task { return &bellman.Task{Queue: "q"} })
+		time.Sleep(10 * time.Second)
+		if loads, deferred := read.loads.Load(), db.deferred.Load(); deferred < 15_000/fewer || loads > deferred/3 {
+			t.Errorf("%d tasks were deferred after %d reads of contents; want at least %d, and few reads", deferred, loads, 15_000/fewer)
+		}
+	})
+}
+
 // Twenty lines are quicker than the pool, so each of them waits long. To defer their tasks would delay all
 // of them still more.
 func TestFullPoolDefersNothing(t *testing.T) {
