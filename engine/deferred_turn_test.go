@@ -44,9 +44,9 @@ type overload struct {
 	lasts  time.Duration
 }
 
-// defers reports whether tasks are deferred. Unless they are paused, places of a quick line become free
-// too soon, and its tasks wait in the loader and on disk.
-func (o overload) defers() bool { return o.paused || o.rate <= 1 }
+// defers reports whether tasks are deferred. Unless they are paused, a quick line works off the tasks
+// of small.Line within two seconds, and its other tasks wait in the loader and on disk.
+func (o overload) defers() bool { return o.paused || o.rate <= 10 }
 
 // run holds that no task waits while its line attempts an unbounded number of younger ones. Before the
 // first attempt of a task, there are at most two attempts of younger tasks for each of an older one.

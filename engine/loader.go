@@ -74,7 +74,7 @@ type loader struct {
 	looked time.Time // when ready was filled
 	search *search   // search for shelves; nil: none
 
-	fullSince map[peers]time.Time // lines that had no room the last time
+	fullSince map[peers]time.Time // since when lines have had no room for all their pending items
 
 	spans []span // ranges to read again
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
@@ -55,7 +56,9 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 		}
 		switch {
 		case !known:
-			delete(l.fullSince, run)
+			if l.share[run] == 1 { // all pending items of the line have their places
+				delete(l.fullSince, run)
+			}
 		case long && (isShelf(it.VisibleAt) || deferring < maxDeferring):
 			late = append(late, it)
 			deferring++
@@ -69,15 +72,24 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	l.pump()
 	clear(l.pending[len(rest):])
 	l.pending = rest
+	for chunk := range slices.Chunk(late, l.contents.chunk()) {
+		l.deferAll(ctx, chunk)
+	}
+	return moved
+}
+
+// deferAll moves due items to the shelf of their line. It reads the contents of those that are not on
+// it yet.
+func (l *loader) deferAll(ctx context.Context, late []*item) {
+	unread := func(it *item) bool { return it.task == nil && shelf(it.VisibleAt) != shelfOf(it.Line) }
+	l.contents.read(ctx, slices.DeleteFunc(slices.Clone(late), func(it *item) bool { return !unread(it) }))
 	for _, it := range late {
-		on := shelfOf(it.Line)
-		if it.task == nil && shelf(it.VisibleAt) != on && !l.contents.readOne(ctx, it) {
+		if unread(it) && !l.contents.readOne(ctx, it) {
 			continue
 		}
 		l.contents.release(it)
-		l.deferrals.put(on, it)
+		l.deferrals.put(shelfOf(it.Line), it)
 	}
-	return moved
 }
 
 // fetchFrom reads the contents of pending items from i on, one chunk, except those of full lines.

@@ -223,23 +223,29 @@ func (d *D[T]) Wake(now int64) (at int64, ok bool) {
 	return max(at, c.now), ok
 }
 
-// Wait estimates how long an item that is pushed to a line now would wait: the items that wait for
-// the endpoint times its recent pace, plus the remaining time of an open breaker. It returns
-// Forever if the line is paused, and 0 if it is unknown.
+// Wait estimates how long an item that is pushed to a line now would wait for its endpoint: the
+// items that wait there times its recent pace, plus the remaining time of an open breaker. It
+// returns Forever if the line is paused, and 0 if it is unknown or waits only for the pool.
 func (d *D[T]) Wait(now int64, line uint64) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := &d.core
 	c.now = max(c.now, now)
-	if l := c.lines[line]; l != nil {
+	if l := c.lines[line]; l != nil && !c.ready(l) {
 		return c.wait(l)
 	}
 	return 0
 }
 
-// Room returns how many more elders with that many attempts a line should get, and the result of
-// Wait. A line in which items would wait longer than Options.Patience should get only a few. So
-// should an unknown line.
+// ready reports whether an item of a quick endpoint's line may go as soon as the pool has a slot.
+func (c *core) ready(l *line) bool {
+	e := l.endpoint
+	return l.at.in == &e.ready && e.ring.in != nil && e.class == quick && !l.queue.blocked(c.now)
+}
+
+// Room returns how many more elders with that many attempts a line should get, and how long an item
+// would wait in it, also for the pool. A line in which items would wait longer than Options.Patience
+// should get only a few. So should an unknown line.
 func (d *D[T]) Room(now int64, line uint64, attempts int) (n int, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
