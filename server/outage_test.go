@@ -52,8 +52,8 @@ func TestDatabaseGoesAway(t *testing.T) {
 		}
 		eventually(t, "ready", func() bool { status, _ := get("/readyz"); return status == 200 })
 		first := create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL + "/first"})
-		later := create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL + "/later", Delay: "1s"})
 		until(t, api, first.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+		later := create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL + "/later", Delay: "1s"})
 
 		way.cut(true)
 		eventually(t, "not ready, for the database's sake", func() bool {
