@@ -230,7 +230,7 @@ func curl(t *testing.T, addr string, words []string) (status int, answer string)
 		t.Fatal(err)
 	}
 	r.Header = header
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Minute}
 	resp, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)

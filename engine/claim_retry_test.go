@@ -61,3 +61,29 @@ func TestClaimedAtLast(t *testing.T) {
 		}
 	})
 }
+
+// slowClaims is a store that takes half a second for each claim.
+type slowClaims struct{ *memory.Store }
+
+func (s slowClaims) Claim(ctx context.Context, name string, shard uint16, seen int64) (store.Lease, error) {
+	select {
+	case <-time.After(500 * time.Millisecond):
+		return s.Store.Claim(ctx, name, shard, seen)
+	case <-ctx.Done():
+		return store.Lease{}, ctx.Err()
+	}
+}
+
+// A node starts on a store where the claims of all shards take half a minute.
+func TestClaimedSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{answer: accept}
+		e, stop := run(t, slowClaims{memory.New()}, engine.Queue{Name: "q", Handler: r, Schedule: "0s"})
+		defer stop()
+		add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(time.Minute)
+		if seen := r.times(); len(seen) != 1 {
+			t.Errorf("attempts at %v; want one", seen)
+		}
+	})
+}

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,14 +97,17 @@ func serve(r role) (err error) {
 	defer beside.Wait()
 	defer stop()
 	beside.Go(func() { server.GiveBackMemory(ctx) })
-	var input error
+	input := make(chan error, 1)
 	go func() {
-		_, input = io.Copy(io.Discard, os.Stdin)
+		_, err := io.Copy(io.Discard, os.Stdin)
+		input <- err
 		stop()
 	}()
 	if _, err := fmt.Println(s.Addr(), s.NoticesAddr()); err != nil {
 		return fmt.Errorf("say where the server listens: %w", err)
 	}
-	err = s.Run(ctx)
-	return cmp.Or(err, input)
+	if err := s.Run(ctx); err != nil {
+		return err
+	}
+	return <-input // Run returns nil only after stop
 }

@@ -67,7 +67,7 @@ func TestATasksPageShowsItsMerchantsRules(t *testing.T) {
 			t.Errorf("%d attempts are drawn behind the next; want %d", n, planned)
 		}
 	}
-	shows(id, 2, "<code>0s, 50ms, 100ms</code></span>", "<dd>1s</dd>", "0 of 3")
+	shows(id, 2, "<code>0s, 50ms, 100ms</code></span>", "<dd>1m</dd>", "0 of 3")
 	w.registered(t)
 	const merchants = "as its merchant has it now"
 	shows(id, 3, "<code>0s, 15s*2, 30s</code> "+merchants, "<dd>5s <small>"+merchants, "success_text <small>"+merchants, "0 of 4")

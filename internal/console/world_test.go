@@ -55,7 +55,7 @@ listen: 127.0.0.1:0
 master_key: MASTER
 queues:
   merchant-notify: {schedule: wechat_notify}
-  quick: {schedule: "0s, 50ms, 100ms", timeout: 1s}
+  quick: {schedule: "0s, 50ms, 100ms", timeout: 1m}
   orders:
     kind: order
     query: {method: GET,  url: "CHANNEL/{order_no}"}

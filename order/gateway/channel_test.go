@@ -244,7 +244,7 @@ func TestNoAnswer(t *testing.T) {
 			t.Fatalf("close timed out: %v, %v, %q", got.Reading, got.Result, got.Error)
 		}
 	}
-	server.Close()
+	c = channel(t, (&shop{Server: &httptest.Server{URL: "http://127.0.0.1:1"}}).options(t)) // nothing listens on this port
 	if got := c.Query(t.Context(), of("A1")); got.Reading != order.QueryError || got.Error != "connect: refused" {
 		t.Errorf("refused: %v, %q", got.Reading, got.Error)
 	}

@@ -46,12 +46,13 @@ func TestPoll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := gateway.NewPoll(gateway.PollOptions{
+	options := gateway.PollOptions{
 		Query:   gateway.Request{URL: s.URL + "/refunds/{ref_no}?order={order_no}"},
 		Request: gateway.Request{URL: s.URL + "/refunds", Body: `{"no":"{ref_no}","order":"{order_no}","fen":{vars.amount}}`},
 		States:  pollStates(t), About: about,
 		Sign: sign.Config{Scheme: "standard_webhooks", Secrets: []sign.Secret{sign.NewSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")}},
-	})
+	}
+	c, err := gateway.NewPoll(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +92,12 @@ func TestPoll(t *testing.T) {
 	if asked[0] != `POST /refunds {"no":"R/1","order":"O1","fen":88}` {
 		t.Errorf("asked %s", asked[0])
 	}
-	s.Close()
-	if got := c.(poll.Requester).Request(t.Context(), &o); got.Reading != poll.RequestUnknown || got.Result != bellman.Unreachable {
+	options.Request.URL = "http://127.0.0.1:1/refunds" // nothing listens on this port
+	nobody, err := gateway.NewPoll(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := nobody.(poll.Requester).Request(t.Context(), &o); got.Reading != poll.RequestUnknown || got.Result != bellman.Unreachable {
 		t.Errorf("nobody there: %+v", got)
 	}
 	err = c.(poll.RefChecker).CheckRef(&order.Order{OrderNo: "O1", RefNo: "..", Vars: map[string]string{"amount": "x"}}, true)

@@ -45,7 +45,7 @@ func raw(t testing.TB, address string) *sql.DB {
 // Without a server the test is skipped, unless the environment names a server.
 func newDatabase(t testing.TB) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	u, err := url.Parse(address())
 	if err != nil {

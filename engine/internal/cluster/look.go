@@ -22,7 +22,8 @@ const (
 	deadGrace   = 500 * time.Millisecond
 	freeGrace   = 2 * lookEvery
 
-	// lookWithin bounds a look. Rejected commits wait for it.
+	// lookWithin bounds a look. Rejected commits wait for it. firstLookWithin bounds each call of the
+	// first look: a node that starts may claim all shards of a slow store one after the other.
 	lookWithin      = 4 * time.Second
 	firstLookWithin = 12 * time.Second
 )
@@ -90,17 +91,18 @@ func (m *Member) untilLook() time.Duration {
 // Look reads nodes, shards and pauses, claims free shards that are assigned to this node, and drops
 // shards that it lost. first: nothing is known yet.
 func (m *Member) Look(ctx context.Context, first bool) error {
-	within := lookWithin
-	if first {
-		within = firstLookWithin
+	within := firstLookWithin
+	if !first {
+		within = lookWithin
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, within)
+		defer cancel()
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
 	m.claiming.Lock()
 	defer m.claiming.Unlock()
 	offered := m.hints.takeOffered()
 	read := m.host.ReadDocs()
-	state, err := m.store.State(ctx, m.docs)
+	state, err := m.state(ctx, within)
 	if err != nil {
 		err = fmt.Errorf("read nodes, shards and pauses: %w", err)
 	}
@@ -109,7 +111,7 @@ func (m *Member) Look(ctx context.Context, first bool) error {
 		return err
 	}
 	m.survey(state.Nodes, state.Shards)
-	won, err := m.claimAll(ctx, state.Shards, offered)
+	won, err := m.claimAll(ctx, within, state.Shards, offered)
 	m.gain(won)
 	if err != nil {
 		return err
@@ -119,6 +121,20 @@ func (m *Member) Look(ctx context.Context, first bool) error {
 		m.TellAll(Hint{}) // they look at once and release the shards assigned to this node
 	}
 	return nil
+}
+
+// state reads the state of the store within a time.
+func (m *Member) state(ctx context.Context, within time.Duration) (store.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return m.store.State(ctx, m.docs)
+}
+
+// claim claims a shard within a time.
+func (m *Member) claim(ctx context.Context, within time.Duration, self string, s store.Shard) (store.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return m.store.Claim(ctx, self, s.Shard, s.Epoch)
 }
 
 // survey records which nodes are alive, and until when.
@@ -178,9 +194,9 @@ func clockOf(nodes []store.Node, self string, beat time.Time) func(time.Time) ti
 	return func(at time.Time) time.Time { return now.Add(at.Sub(newest)) }
 }
 
-// claimAll claims every shard that this node should take, and drops those that it lost. It returns
+// claimAll claims every shard that this node should take, each within a time, and drops those that it lost. It returns
 // the claimed shards.
-func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map[uint16]bool) (won []gain, err error) {
+func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []store.Shard, offered map[uint16]bool) (won []gain, err error) {
 	r := &m.roster
 	now := time.Now()
 	self := m.Name()
@@ -227,7 +243,7 @@ func (m *Member) claimAll(ctx context.Context, shards []store.Shard, offered map
 		if err != nil {
 			continue
 		}
-		lease, claimed := m.store.Claim(ctx, self, s.Shard, s.Epoch)
+		lease, claimed := m.claim(ctx, within, self, s)
 		switch {
 		case claimed == nil:
 			g := gain{lease: lease, kept: h.mine && h.active}
