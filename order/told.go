@@ -187,9 +187,7 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	case l.watches(), l.over() && l.State != StateUnknown:
 		return v, NoticeDuplicate, coded.Errorf("order.decided", "%w: the order is %s and stays so: only a payment, PAID or PAID_REFUNDED, can still be reported", bellman.ErrConflict, l.State)
 	default:
-		if *l, m = decide(w.plan, *l, r, now); r.IsPaid() {
-			l.Late = "" // a payment that was known of an UNKNOWN order is the one that decides now
-		}
+		*l, m = decide(w.plan, *l, r, now)
 	}
 	result = NoticeApplied
 	switch settled := over || l.watches(); {
