@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -57,6 +58,50 @@ func mustID(t *testing.T, r *reconcile.Runs) string {
 		t.Fatalf("List = %+v, %v; want one run", all, err)
 	}
 	return all[0].ID
+}
+
+// meeting is a world in which somebody else is quicker than the next commit.
+type meeting struct {
+	*world
+	first func()
+}
+
+func (m *meeting) Commit(ctx context.Context, b *store.Batch) error {
+	if f := m.first; f != nil {
+		m.first = nil
+		f()
+	}
+	return m.world.Commit(ctx, b)
+}
+
+// Two people who request the same at the same moment, at two nodes, get the same run.
+func TestStartAtTwoNodesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		in := reconcile.Request{Queue: "pay", Date: date}
+		for _, before := range []string{"no run", "a run that is done"} {
+			there, at := w.runs(), &meeting{world: w}
+			here, err := reconcile.New(reconcile.Options{Store: at, Tasks: w, Alarms: w, Queues: func() []reconcile.Queue { return []reconcile.Queue{w.queue} }, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var other reconcile.Run
+			at.first = func() {
+				if other, err = there.Start(t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run, err := here.Start(t.Context(), in)
+			if err != nil || run.ID != other.ID || run.State != reconcile.Waiting || !run.Created.Equal(other.Created) {
+				t.Errorf("%s: Start = %+v, %v; want the other's %+v", before, run, err, other)
+			}
+			work(t, there, 1)
+		}
+		if audits, err := w.Audits(t.Context(), time.Time{}, 10); err != nil || len(audits) != 2 {
+			t.Errorf("audits %+v, %v; want one of each run", audits, err)
+		}
+	})
 }
 
 // An order that is looked up by its channel number may have more tasks than a page of the store: here the records of
