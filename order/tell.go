@@ -72,6 +72,21 @@ func tells(key string, of *bellman.Task) bool {
 	return is && (what == tellDecided || what == tellUndecided || what == tellLate || strings.HasPrefix(what, tellDuplicate+"/"))
 }
 
+// QueueToldOf returns the queue of the order, refund or transfer that a notification with such a key is about, whichever it is;
+// empty: it is the key of another task.
+func QueueToldOf(key string) string {
+	queue, of, _ := strings.Cut(key, "/")
+	for _, what := range []string{tellDecided, tellUndecided, tellLate} {
+		if strings.HasSuffix(of, "/"+what) {
+			return queue
+		}
+	}
+	if strings.Contains(of, "/"+tellDuplicate+"/") {
+		return queue
+	}
+	return ""
+}
+
 // news returns what there is to tell of an order's result. Its key does not depend on the task that finds
 // the result, so each result is told once. taken are the fields of the payment.
 func (w *watched) news(m move, taken json.RawMessage, now time.Time) News {

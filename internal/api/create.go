@@ -56,6 +56,11 @@ func (a *API) askFor(by *holder, o *wanted) (*bellman.Task, *client.Problem) {
 	if refused := by.checkCreate(&o.in); refused != nil {
 		return nil, refused
 	}
+	if by.scope.Limited() {
+		if of := a.kindOf(order.QueueToldOf(o.in.Key)); of == "order" || of == "poll" {
+			return nil, by.outside("bellman notifies about orders under such a key, perhaps one of another merchant, who would not be told")
+		}
+	}
 	t, refused := a.ask(&o.in, &o.faults)
 	if refused == nil {
 		t.SetCreatedBy(by.who)
