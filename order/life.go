@@ -144,6 +144,12 @@ func (l *Life) news(r Reading) bool {
 	return r.IsPaid() && l.Late == "" && !l.isPaid() && !(r == PaidRefunded && l.State == Revoked.String())
 }
 
+// gaveBack reports whether the channel said that the reverse gave the money of a payment back. The payment's notice may come
+// later.
+func (l *Life) gaveBack() bool {
+	return l.over() && !l.isPaid() && l.Close == CloseRefunded.String() && l.Late == ""
+}
+
 // maxPayments limits the duplicate payments that are told of one order.
 const maxPayments = 20
 

@@ -222,6 +222,13 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 		t.Result, t.Why = NoticeRefused, mismatch(&w.order, taken)
 	}
 	switch {
+	case decides && r == Paid && !over && (w.life.Stage == Reversing || w.life.Stage == Reverse):
+		// The notice may be older than a reverse, whose answer is on its way or was lost.
+		t.Result, t.Why = NoticeRefused, "the order is being reversed, so the money may be on its way back: the channel is queried"
+		w.life.Stage = Reversing
+		v.Data, v.Due = w.life.encode(), now
+	case decides && r == Paid && w.life.gaveBack():
+		t.Result = NoticeDuplicate
 	case t.Result == NoticeRefused && !w.life.Hinted:
 		w.life.Hinted = true
 		if v.Data = w.life.encode(); !over && (w.life.Stage == Polling || w.life.Stage == Closing) {
