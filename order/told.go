@@ -250,19 +250,26 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 }
 
 // Late handles the verdict of an attempt that was in flight while the order was decided or its
-// watch cancelled. A payment in it is a late payment. The zero Verdict: nothing follows.
+// watch cancelled. A payment in it is a late payment. If the attempt reversed an order that is paid now, an alert is raised.
+// The zero Verdict: nothing follows.
 func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Time) bellman.Verdict {
 	found, err := ParseLife(verdict.Data)
 	if err != nil {
 		return bellman.Verdict{}
 	}
 	reading, err := ParseReading(cmp.Or(found.Late, found.State))
-	if err != nil || !reading.IsPaid() {
+	if err != nil || !reading.IsPaid() && reading != Revoked {
 		return bellman.Verdict{}
 	}
 	w, err := h.read(task, now)
 	if err != nil { // it was read before the attempt
 		return bellman.Verdict{}
+	}
+	if reading == Revoked {
+		if !w.life.isPaid() {
+			return bellman.Verdict{}
+		}
+		return bellman.Verdict{Follow: h.rules.Alert(task, Alert{Kind: AlertUndecided, State: w.life.State, Why: "the order was decided as paid while it was reversed at the channel, which may have given the money back"})}
 	}
 	var taken Taken
 	if len(found.Taken) > 0 {

@@ -134,6 +134,26 @@ func TestNoticeAfterAReverse(t *testing.T) {
 	}
 }
 
+// A person says that an order is paid while its reverse is in flight. The reverse gave the money back: somebody must look.
+func TestCompletedWhileReversed(t *testing.T) {
+	h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+	h.channel.reverse = closes(CloseRefunded)
+	task := h.scheduled("3s")
+	for h.life(task).Stage != Reverse {
+		h.attempt(task)
+	}
+	flying := *task
+	v := h.handler.Attempt(t.Context(), &flying, int(task.Attempts)+1)
+	done, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID"}, h.now)
+	if err != nil || v.Action != askReverse {
+		t.Fatal(err, v.Action)
+	}
+	task.Data = done.Data
+	if h.handler.Late(task, v, h.now); StateOf(task) != "PAID" || len(h.alerts) != 1 || !strings.Contains(h.alerts[0], "reversed") {
+		t.Errorf("%s, alerts %q; want PAID, and one alert", StateOf(task), h.alerts)
+	}
+}
+
 // What a notice changes, and the record that it leaves.
 func TestNotices(t *testing.T) {
 	right := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
