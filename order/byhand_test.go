@@ -1,6 +1,7 @@
 package order
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -112,6 +113,61 @@ func TestRestart(t *testing.T) {
 	v := h.attempt(task)
 	if v.Next != bellman.Succeed || v.Reason != "closed" || StateOf(task) != "CLOSED" || h.told("orders/M1/O1/late_payment") == nil {
 		t.Errorf("CLOSED, begun anew and paid: %+v", v)
+	}
+}
+
+// A payment that is known of an UNKNOWN order stays known when the order is restarted: no answer and no person closes it.
+func TestRestartKeepsThePayment(t *testing.T) {
+	other := func(o *Order) QueryAnswer {
+		a := reads(Paid)(o)
+		a.Taken = Taken{"amount": int64(99), "currency": "CNY", "transaction_id": "T1"}
+		return a
+	}
+	for _, tt := range []struct {
+		name  string
+		query func(*Order) QueryAnswer // of the first life
+	}{{"late payment", reads(QueryError)}, {"another amount", other}} {
+		h := newHouse(t)
+		h.channel.query = tt.query
+		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s, 1m", Body: []byte(`{"amount":100,"currency":"CNY","notify":{"url":"https://m.example/n"}}`)})
+		h.until(task)
+		if tt.name == "late payment" {
+			notice := &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: Taken{"amount": int64(100), "currency": "CNY", "transaction_id": "T1"}}
+			v, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID", Detail: notice}, h.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			task.Data = v.Data
+		}
+		known := StandingOf(task)
+		if known.State != StateUnknown || known.Late == "" && known.Mismatch == "" {
+			t.Fatalf("%s: %+v; want UNKNOWN with a payment", tt.name, known)
+		}
+		h.restart(task)
+		h.channel.query = reads(QueryError)
+		h.attempt(task)
+		if s := StandingOf(task); s.State != StatePending || s.Late != known.Late || s.Mismatch != known.Mismatch {
+			t.Errorf("%s: restarted: %+v; want the payment of %+v", tt.name, s, known)
+		}
+		if v, err := h.handler.Complete(task, bellman.Completion{Outcome: "CLOSED"}, h.now); !errors.Is(err, bellman.ErrConflict) {
+			t.Errorf("%s: a person says CLOSED: %+v, %v; want a conflict", tt.name, v, err)
+		}
+		for _, r := range []Reading{Pending, NotFound, Closed, Failed} {
+			h.channel.query = reads(r)
+			if log := strings.Join(h.until(task), ", "); strings.Contains(log, askClose) || StateOf(task) != StateUnknown || task.Reason != "gave_up" {
+				t.Errorf("%s: the channel says %v: %s %s after %s; want no close, and UNKNOWN", tt.name, r, StateOf(task), task.Reason, log)
+			}
+			h.restart(task)
+		}
+		h.channel.query = func(*Order) QueryAnswer {
+			a := other(nil)
+			a.Taken["amount"] = int64(100)
+			return a
+		}
+		h.attempt(task)
+		if s := StandingOf(task); s.State != "PAID" || s.Late != "" || h.told("orders/M1/O1/decided")["amount"] != 100.0 {
+			t.Errorf("%s: the channel says PAID: %+v", tt.name, s)
+		}
 	}
 }
 

@@ -144,8 +144,20 @@ func (l *Life) news(r Reading) bool {
 	return r.IsPaid() && l.Late == "" && !l.isPaid() && !(r == PaidRefunded && l.State == Revoked.String())
 }
 
+// gaveBack reports whether the channel said that the reverse gave the money of a payment back. The payment's notice may come
+// later.
+func (l *Life) gaveBack() bool {
+	return l.over() && !l.isPaid() && l.Close == CloseRefunded.String() && l.Late == ""
+}
+
 // maxPayments limits the duplicate payments that are told of one order.
 const maxPayments = 20
+
+// contradicts reports whether a query says that an order was not paid, and a payment is known: the order was UNKNOWN, and
+// is restarted.
+func (l *Life) contradicts(a answer) bool {
+	return a.act == askQuery && !a.ended && !l.over() && !l.watches() && (l.Late != "" || l.Mismatch != "") && !a.reading.IsPaid()
+}
 
 // paidAgain reports whether an answer after the decision is about another payment than those that are
 // known. Only the channel's number tells payments apart: without it nothing is told.
@@ -186,14 +198,14 @@ func (l *Life) reason() string { return strings.ToLower(l.State) }
 const fresh = 10 * time.Minute
 
 // resume returns the life at the start of an attempt. A restarted task begins with a new life, unless the
-// order is decided. An attempt closes or reverses only if the attempt just before it was a query and is
+// order is decided. A payment that is known stays known. An attempt closes or reverses only if the attempt just before it was a query and is
 // recent; otherwise it queries again.
 func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 	if began := t.Began.UnixMilli(); l.Began != began {
 		if l.watches() {
 			l = Life{Stage: Watching, State: l.State, DecidedAt: l.DecidedAt, Late: l.Late}
 		} else if !l.over() || l.State == StateUnknown {
-			l = Life{Stage: Polling, State: StatePending, Hinted: l.Hinted}
+			l = Life{Stage: Polling, State: StatePending, Hinted: l.Hinted, Late: l.Late, Mismatch: l.Mismatch, Taken: l.Taken, Given: l.Given, Payments: l.Payments}
 		}
 		l.Began = began
 	}

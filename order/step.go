@@ -85,6 +85,9 @@ type move struct {
 // only a payment is news: late_payment, once, and the state stays.
 func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	l.note(a)
+	if l.contradicts(a) {
+		a.reading = QueryError
+	}
 	switch {
 	case l.Stage == Watching:
 		return watch(p, l, a, now)
@@ -219,6 +222,9 @@ func reversed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 func decide(p *plan, l Life, r Reading, now time.Time) (Life, move) {
 	l.Stage, l.State, l.DecidedAt = Decided, r.String(), now.UnixMilli()
 	m := move{next: bellman.Succeed, reason: l.reason(), tell: tellDecided}
+	if r.IsPaid() {
+		l.Late = "" // a payment that was known of an UNKNOWN order is the one that decides now
+	}
 	if p.lateWatch > 0 && !r.IsPaid() {
 		m.watch = now.Add(p.lateWatch)
 		if l.unborn() { // its code can still be paid

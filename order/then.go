@@ -183,12 +183,18 @@ func (t *Then) Fields(o *Order, a *QueryAnswer, state string) (json.RawMessage, 
 	return text, errors.Join(err, wrong)
 }
 
-// take returns the fields of an answer that are sent to the merchant.
-func (t *Then) take(o *Order, a *QueryAnswer, state string) (Taken, error) {
-	if t.Taken == nil {
-		return a.Taken, nil
+// take returns the fields of an answer that are sent to the merchant. A payment's number that a gateway writes as a number
+// is the same as a text.
+func (t *Then) take(o *Order, a *QueryAnswer, state string) (fields Taken, err error) {
+	if fields = a.Taken; t.Taken != nil {
+		fields, err = t.Taken(o, a, state)
 	}
-	return t.Taken(o, a, state)
+	switch number := fields["transaction_id"].(type) {
+	case int64, uint64:
+		fields = maps.Clone(fields)
+		fields["transaction_id"] = fmt.Sprint(number)
+	}
+	return fields, err
 }
 
 // encodeTaken returns fields as a JSON object; empty: there are none.

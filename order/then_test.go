@@ -138,6 +138,32 @@ func TestDuplicatePayment(t *testing.T) {
 	}
 }
 
+// A gateway may write the number of a payment as a number: the payments are told apart all the same, and merchants get a text.
+func TestPaymentNumberIsANumber(t *testing.T) {
+	var number any
+	h := newHouse(t, func(r *Rules) {
+		r.Then.For = map[string][]Recipient{DuplicatePayment: {{Queue: "twice"}}}
+		r.Then.Taken = func(*Order, *QueryAnswer, string) (map[string]any, error) {
+			return map[string]any{"transaction_id": number}, nil
+		}
+	})
+	task := h.order()
+	h.channel.query = reads(Paid)
+	number = int64(4200001234567890123)
+	h.attempt(task)
+	if id := h.told("orders/M1/O1/decided")["transaction_id"]; id != "4200001234567890123" {
+		t.Errorf("told the number %v (%T)", id, id)
+	}
+	h.byHand(task)
+	if s := StandingOf(task); s.Duplicates != 0 {
+		t.Errorf("the same payment again: %+v", s)
+	}
+	number = uint64(14200001234567890123)
+	if v := h.byHand(task); StandingOf(task).Duplicates != 1 || len(v.Follow) != 1 || v.Follow[0].Event != EventDuplicatePayment {
+		t.Errorf("another payment: %+v", StandingOf(task))
+	}
+}
+
 // An answer that was in flight while the order was decided may be another payment too.
 func TestDuplicatePaymentInFlight(t *testing.T) {
 	h := newHouse(t, func(r *Rules) { r.Then.For = map[string][]Recipient{DuplicatePayment: {{Queue: "twice"}}} })

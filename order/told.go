@@ -188,9 +188,7 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	case l.watches(), l.over() && l.State != StateUnknown:
 		return v, NoticeDuplicate, coded.Errorf("order.decided", "%w: the order is %s and stays so: only a payment, PAID or PAID_REFUNDED, can still be reported", bellman.ErrConflict, l.State)
 	default:
-		if *l, m = decide(w.plan, *l, r, now); r.IsPaid() {
-			l.Late = "" // a payment that was known of an UNKNOWN order is the one that decides now
-		}
+		*l, m = decide(w.plan, *l, r, now)
 	}
 	result = NoticeApplied
 	switch settled := over || l.watches(); {
@@ -225,6 +223,13 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 		t.Result, t.Why = NoticeRefused, mismatch(&w.order, taken)
 	}
 	switch {
+	case decides && r == Paid && !over && (w.life.Stage == Reversing || w.life.Stage == Reverse):
+		// The notice may be older than a reverse, whose answer is on its way or was lost.
+		t.Result, t.Why = NoticeRefused, "the order is being reversed, so the money may be on its way back: the channel is queried"
+		w.life.Stage = Reversing
+		v.Data, v.Due = w.life.encode(), now
+	case decides && r == Paid && w.life.gaveBack():
+		t.Result = NoticeDuplicate
 	case t.Result == NoticeRefused && !w.life.Hinted:
 		w.life.Hinted = true
 		if v.Data = w.life.encode(); !over && (w.life.Stage == Polling || w.life.Stage == Closing) {
@@ -246,19 +251,26 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 }
 
 // Late handles the verdict of an attempt that was in flight while the order was decided or its
-// watch cancelled. A payment in it is a late payment. The zero Verdict: nothing follows.
+// watch cancelled. A payment in it is a late payment. If the attempt reversed an order that is paid now, an alert is raised.
+// The zero Verdict: nothing follows.
 func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Time) bellman.Verdict {
 	found, err := ParseLife(verdict.Data)
 	if err != nil {
 		return bellman.Verdict{}
 	}
 	reading, err := ParseReading(cmp.Or(found.Late, found.State))
-	if err != nil || !reading.IsPaid() {
+	if err != nil || !reading.IsPaid() && reading != Revoked {
 		return bellman.Verdict{}
 	}
 	w, err := h.read(task, now)
 	if err != nil { // it was read before the attempt
 		return bellman.Verdict{}
+	}
+	if reading == Revoked {
+		if !w.life.isPaid() {
+			return bellman.Verdict{}
+		}
+		return bellman.Verdict{Follow: h.rules.Alert(task, Alert{Kind: AlertUndecided, State: w.life.State, Why: "the order was decided as paid while it was reversed at the channel, which may have given the money back"})}
 	}
 	var taken Taken
 	if len(found.Taken) > 0 {

@@ -83,6 +83,77 @@ func TestSecondNoticeWithAnotherAmount(t *testing.T) {
 	}
 }
 
+// A reverse gives the money of a payment back. A notice of that payment that comes while the answer to the reverse is on its
+// way, or after it was lost, does not decide: the channel is queried.
+func TestNoticeAfterAReverse(t *testing.T) {
+	taken := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
+	paid := func() *Told { return &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: taken} }
+	for _, tt := range []struct {
+		name string
+		lost bool // the answer to the reverse; else the notice comes before it
+		then Reading
+		want string
+	}{
+		{"lost, and done", true, PaidRefunded, "PAID_REFUNDED"}, {"lost, and not done", true, Paid, "PAID"},
+		{"on its way, and done", false, PaidRefunded, "PAID_REFUNDED"}, {"on its way, and not done", false, Paid, "PAID"},
+	} {
+		h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+		h.channel.reverse = closes(CloseUnknown)
+		task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s", Body: []byte(`{"amount":8800,"currency":"CNY","notify":{"url":"https://m.example/n"}}`)})
+		for h.life(task).Stage != Reverse {
+			h.attempt(task)
+		}
+		if tt.lost {
+			if v := h.attempt(task); v.Action != askReverse {
+				t.Fatalf("%s: %s; want a reverse", tt.name, v.Action)
+			}
+		}
+		for range 2 {
+			if got := h.tell(task, paid()); !slices.Equal(got, []string{"order.notice refused"}) || StateOf(task) != StatePending {
+				t.Errorf("%s: the notice: %q, %s; want it refused, and PENDING", tt.name, got, StateOf(task))
+			}
+		}
+		h.channel.query = func(*Order) QueryAnswer { return QueryAnswer{Reading: tt.then, Answer: said("x"), Taken: taken} }
+		v := h.attempt(task)
+		if v.Action != askQuery || StateOf(task) != tt.want || h.told("orders/M1/O1/decided")["order_state"] != tt.want {
+			t.Errorf("%s: %s, %s; want the query to decide %s", tt.name, v.Action, StateOf(task), tt.want)
+		}
+	}
+
+	h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+	h.channel.reverse = closes(CloseRefunded)
+	task := h.scheduled("3s")
+	h.until(task)
+	if got := h.tell(task, paid()); !slices.Equal(got, []string{"order.notice duplicate"}) || StateOf(task) != "REVOKED" || len(h.alerts) > 0 {
+		t.Errorf("after the channel gave the money back: %q, %s, alerts %q; want nothing new", got, StateOf(task), h.alerts)
+	}
+	h.channel.query = reads(Paid) // it did not after all
+	h.until(h.tasks["orders M1/O1/late_watch"])
+	if h.tasks["merchant-notify orders/M1/O1/late_payment"] == nil {
+		t.Error("the watch found the payment, and nobody was told")
+	}
+}
+
+// A person says that an order is paid while its reverse is in flight. The reverse gave the money back: somebody must look.
+func TestCompletedWhileReversed(t *testing.T) {
+	h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+	h.channel.reverse = closes(CloseRefunded)
+	task := h.scheduled("3s")
+	for h.life(task).Stage != Reverse {
+		h.attempt(task)
+	}
+	flying := *task
+	v := h.handler.Attempt(t.Context(), &flying, int(task.Attempts)+1)
+	done, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID"}, h.now)
+	if err != nil || v.Action != askReverse {
+		t.Fatal(err, v.Action)
+	}
+	task.Data = done.Data
+	if h.handler.Late(task, v, h.now); StateOf(task) != "PAID" || len(h.alerts) != 1 || !strings.Contains(h.alerts[0], "reversed") {
+		t.Errorf("%s, alerts %q; want PAID, and one alert", StateOf(task), h.alerts)
+	}
+}
+
 // What a notice changes, and the record that it leaves.
 func TestNotices(t *testing.T) {
 	right := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}

@@ -306,6 +306,13 @@ func TestScopeOfCreates(t *testing.T) {
 		{"shop-M1", `{"queue":"pay","url":"http://m/n","merchant_no":"M1","ordering_key":"o"}`, 201, ""},
 		{"shop-M1", `{"queue":"pay","url":"http://m/n","merchant_no":"M1","ordering_key":"o","supersedes":true}`, 403, "supersedes ends tasks of any merchant"},
 		{"star", `{"queue":"pay","url":"http://m/n","ordering_key":"o","supersedes":true}`, 201, ""},
+		// The keys of notifications about orders of anybody: if one was taken, that merchant would not be told.
+		{"shop-M1", `{"queue":"pay","url":"http://m/n","merchant_no":"M1","key":"orders/X9/7/decided"}`, 422, "own notification of queue orders"},
+		{"shop-M1", `{"queue":"pay","url":"http://m/n","merchant_no":"M1","key":"orders/X9/7/late_payment"}`, 422, "own notification of queue orders"},
+		{"pay", `{"queue":"pay","url":"http://m/n","key":"orders/X9/7/duplicate_payment/0123456789abcdef"}`, 422, "own notification of queue orders"},
+		{"shop-M1", `{"queue":"pay","url":"http://m/n","merchant_no":"M1","key":"pay/X9/7/decided"}`, 201, ""},
+		{"shop-M1", `{"queue":"pay","url":"http://m/n","merchant_no":"M1","key":"orders/X9/7/paid"}`, 201, ""},
+		{"shop", `{"queue":"pay","url":"http://m/n","key":"orders/X9/8/decided"}`, 422, "own notification of queue orders"},
 	} {
 		w := m.as(tt.key, "POST", "/v1/tasks", tt.body)
 		if w.Code != tt.status || !strings.Contains(w.Body.String(), strings.ReplaceAll(tt.want, `"`, `\"`)) {

@@ -72,7 +72,7 @@ func New(version string) *Metrics {
 		}, []string{"queue", "state"}),
 		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bellman_order_alerts_total",
-			Help: "Orders, refunds and transfers that need manual action, by queue and state: UNKNOWN, a late payment, FAILED_THERE, or PENDING after the schedule.",
+			Help: "Orders, refunds and transfers that need manual action, by queue and state: UNKNOWN, a late payment, FAILED_THERE, or PENDING after the schedule. Each at least once: nodes that find one payment at the same moment may all count it.",
 		}, []string{"queue", "order_state"}),
 		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bellman_notices_total",

@@ -112,24 +112,15 @@ func (r *Runs) find(ctx context.Context, q *Queue, account string, numbers []str
 		if err != nil {
 			return nil, err
 		}
-		tasks := []*bellman.Task{own}
 		for i, queue := range append([]string{own.Queue}, q.Refunds...) {
 			f := store.Filter{Queue: queue, MerchantNo: own.MerchantNo, OrderNo: own.OrderNo} // the order, the watch for a late payment, and notices of refunds
 			if i > 0 {
 				f.OrderNo = channelNo(own)
 			}
-			more, _, err := r.store.List(ctx, f, bellman.ID{}, pageSize)
-			if err != nil {
-				return nil, err
-			}
-			tasks = append(tasks, more...)
-		}
-		for _, t := range tasks {
-			d, ok, err := r.item(ctx, q, t)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
+			for d, err := range r.items(ctx, q, f, func() bool { return true }) {
+				if err != nil {
+					return nil, err
+				}
 				items = append(items, d)
 			}
 		}

@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -56,6 +58,84 @@ func mustID(t *testing.T, r *reconcile.Runs) string {
 		t.Fatalf("List = %+v, %v; want one run", all, err)
 	}
 	return all[0].ID
+}
+
+// meeting is a world in which somebody else is quicker than the next commit.
+type meeting struct {
+	*world
+	first func()
+}
+
+func (m *meeting) Commit(ctx context.Context, b *store.Batch) error {
+	if f := m.first; f != nil {
+		m.first = nil
+		f()
+	}
+	return m.world.Commit(ctx, b)
+}
+
+// Two people who request the same at the same moment, at two nodes, get the same run.
+func TestStartAtTwoNodesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		in := reconcile.Request{Queue: "pay", Date: date}
+		for _, before := range []string{"no run", "a run that is done"} {
+			there, at := w.runs(), &meeting{world: w}
+			here, err := reconcile.New(reconcile.Options{Store: at, Tasks: w, Alarms: w, Queues: func() []reconcile.Queue { return []reconcile.Queue{w.queue} }, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var other reconcile.Run
+			at.first = func() {
+				if other, err = there.Start(t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run, err := here.Start(t.Context(), in)
+			if err != nil || run.ID != other.ID || run.State != reconcile.Waiting || !run.Created.Equal(other.Created) {
+				t.Errorf("%s: Start = %+v, %v; want the other's %+v", before, run, err, other)
+			}
+			work(t, there, 1)
+		}
+		if audits, err := w.Audits(t.Context(), time.Time{}, 10); err != nil || len(audits) != 2 {
+			t.Errorf("audits %+v, %v; want one of each run", audits, err)
+		}
+	})
+}
+
+// An order that is looked up by its channel number may have more tasks than a page of the store: here the records of
+// its notices are newer than its watch and its refund.
+func TestOrderOfManyTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		add := func(task bellman.Task) {
+			task.Queue, task.Kind, task.MerchantNo, task.OrderNo = "other", bellman.KindOrder, "M1", "A1"
+			w.add(&task)
+		}
+		alias := order.Alias(account, order.OfPayment, "A1")
+		add(bellman.Task{Key: "M1/A1", Origin: &bellman.Origin{Alias: alias}, Event: order.EventWatch,
+			Body: []byte(`{"amount":100,"currency":"CNY"}`), Status: bellman.Status{Data: []byte(`{"stage":"decided","order_state":"CLOSED","decided_at":946785600000}`)}})
+		add(bellman.Task{Key: "M1/A1/late_watch", Event: order.EventLateWatch,
+			Body:   []byte(`{"amount":100,"currency":"CNY","watch":{"of":"M1/A1","order_state":"CLOSED","decided":"2000-01-02T04:00:00Z","until":"2000-01-02T05:00:00Z","alias":"` + alias + `"}}`),
+			Status: bellman.Status{Data: []byte(`{"stage":"watching","order_state":"CLOSED","late_payment":"PAID","taken":{"transaction_id":"TA1","amount":100,"currency":"CNY","paid_at":"2000-01-02T04:00:00Z"}}`)}})
+		add(bellman.Task{Event: order.EventNotice, Body: []byte(`{"notice":{"result":"applied","of":"refund","account":"` + account + `","channel_order_no":"A1","ref_no":"R1","content":"{\"refund_status\":\"SUCCESS\",\"amount\":{\"refund\":30}}"}}`)})
+		for range 250 {
+			add(bellman.Task{Event: order.EventNotice, Body: []byte(`{"notice":{"result":"duplicate","of":"payment","account":"` + account + `","channel_order_no":"A1","reading":"PAID"}}`)})
+		}
+		w.line("A1", 100)
+		*w.line("A1", 0) = bill.Line{ChannelOrderNo: "A1", RefundNo: "R1", Kind: bill.Refund, RefundAmount: 30, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: 2}
+		r := w.runs()
+		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 1)
+		if found, _ := differences(t, r, run.ID); len(found) != 0 {
+			t.Errorf("differences %q; want none", found)
+		}
+	})
 }
 
 // A crash at any commit of a comparison leaves the result before it, and the next process makes the new one.

@@ -170,7 +170,19 @@ func (r *Runs) Start(ctx context.Context, in Request) (Run, error) {
 	return r.start(ctx, in, nil)
 }
 
-func (r *Runs) start(ctx context.Context, in Request, daily *Daily) (Run, error) {
+// start is Start for a request that was checked. If another process changes the run meanwhile, start looks again: both
+// may have requested the same.
+func (r *Runs) start(ctx context.Context, in Request, daily *Daily) (run Run, err error) {
+	const tries = 3
+	for range tries {
+		if run, err = r.startOnce(ctx, in, daily); !errors.Is(err, bellman.ErrConflict) {
+			break
+		}
+	}
+	return run, err
+}
+
+func (r *Runs) startOnce(ctx context.Context, in Request, daily *Daily) (Run, error) {
 	h, run, err := r.begin(ctx, in, FromChannel)
 	if err != nil {
 		return Run{}, err
