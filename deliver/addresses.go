@@ -9,7 +9,7 @@ import (
 // task is accepted and at each attempt.
 type addresses struct {
 	seed  maphash.Seed
-	slots [1024]atomic.Pointer[known]
+	slots [8192]atomic.Pointer[known]
 }
 
 // A known is a URL with its parsed form.

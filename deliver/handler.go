@@ -161,7 +161,8 @@ func (h *Handler) request(ctx context.Context, task *bellman.Task, number int) b
 	return v
 }
 
-// send signs and sends one request, and judges its answer.
+// send signs and sends one request, and judges its answer. The functions that it calls are not inlined: the stack of an
+// attempt then stays within 8 KiB while it waits, and thousands may wait.
 func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, to address, judge *rule.Rule, signer sign.Signer, transport http.RoundTripper) bellman.Verdict {
 	method := cmp.Or(task.Method, h.method)
 	m, err := h.message(ctx, task, number, to.url.RawQuery, method == http.MethodGet, signer)
@@ -199,6 +200,8 @@ func (c *Client) admit(ctx context.Context, to address) error {
 }
 
 // verdict judges an answer.
+//
+//go:noinline
 func verdict(r *rule.Rule, a *rule.Answer) bellman.Verdict {
 	v := bellman.Verdict{Status: a.Status, Response: excerpt(a.Body), Throttled: rule.Throttles(a.Status)}
 	accepted, err := r.Accepts(a)

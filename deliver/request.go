@@ -23,6 +23,8 @@ var (
 
 // message builds and signs what one attempt sends. query is the query string of the address.
 // get says that it is a GET over HTTP, which has no body.
+//
+//go:noinline
 func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, query string, get bool, signer sign.Signer) (Message, error) {
 	id := task.ID.String()
 	m := Message{ID: messageID(task, id, number), Event: task.Event, Header: h.header(task, id, number, signer), Query: query, Body: task.Body, Created: task.Created()}
@@ -69,6 +71,8 @@ func isForm(task *bellman.Task) bool {
 }
 
 // request returns the HTTP request that sends a message to an address.
+//
+//go:noinline
 func (c *Client) request(ctx context.Context, method string, to address, m *Message) *http.Request {
 	if _, given := m.Header["User-Agent"]; !given {
 		m.Header["User-Agent"] = c.agent
