@@ -313,11 +313,12 @@ type Digest [16]byte
 // filled in: a later change of the queue must not make a repeated request different. The Alias is
 // not part of it, because a handler may derive the Alias from the content.
 func (t *Task) Digest() Digest {
-	b := make([]byte, 0, 512)
-	for _, s := range []string{t.Queue, t.Key, t.MerchantNo, t.OrderNo, t.Event, t.URL, t.Method,
-		t.Schedule, t.Success, t.Repeat, string(t.Body)} {
+	b := make([]byte, 0, 1024)
+	for _, s := range [...]string{t.Queue, t.Key, t.MerchantNo, t.OrderNo, t.Event, t.URL, t.Method,
+		t.Schedule, t.Success, t.Repeat} {
 		b = appendString(b, s)
 	}
+	b = append(binary.AppendUvarint(b, uint64(len(t.Body))), t.Body...)
 	for _, k := range slices.Sorted(maps.Keys(t.Header)) {
 		b = appendString(appendString(b, k), t.Header[k])
 	}

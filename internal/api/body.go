@@ -11,14 +11,27 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// buffers are for the bodies of requests and answers. Large buffers are not kept.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+// A pool keeps buffers for the bodies of requests and answers, up to a size.
+type pool struct {
+	sync.Pool
+	most int
+}
 
-const maxKept = 64 << 10
+var (
+	buffers      = pool{most: 64 << 10}
+	batchBuffers = pool{most: 1 << 20}
+)
 
-func giveBack(b *[]byte) {
-	if cap(*b) <= maxKept {
-		buffers.Put(b)
+func (p *pool) take() *[]byte {
+	if b, ok := p.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
+
+func (p *pool) giveBack(b *[]byte) {
+	if cap(*b) <= p.most {
+		p.Put(b)
 	}
 }
 

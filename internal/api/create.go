@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/bellmanhq/bellman"
@@ -19,8 +20,8 @@ func (a *API) create(w *response, r *http.Request) {
 		write(w, refused)
 		return
 	}
-	buf := buffers.Get().(*[]byte)
-	defer giveBack(buf)
+	buf := buffers.take()
+	defer buffers.giveBack(buf)
 	body, refused := readBody(w, r, maxJSON, *buf)
 	*buf = body[:0]
 	if refused != nil {
@@ -176,7 +177,10 @@ func (a *API) createBatch(w *response, r *http.Request) {
 		return
 	}
 	defer leave()
-	body, refused := readBody(w, r, maxBatch, nil)
+	buf := batchBuffers.take()
+	defer batchBuffers.giveBack(buf)
+	body, refused := readBody(w, r, maxBatch, *buf)
+	*buf = body[:0]
 	if refused != nil {
 		write(w, refused)
 		return
@@ -190,19 +194,19 @@ func (a *API) createBatch(w *response, r *http.Request) {
 		write(w, refused)
 		return
 	}
-	answer, refused := a.addBatch(r, &w.holder, &in)
+	*buf, refused = a.addBatch(body[:0], r, &w.holder, &in) // the body is not needed when the answer begins
 	if refused != nil {
 		write(w, refused)
 		return
 	}
 	w.Header()["Content-Type"] = jsonType
 	w.WriteHeader(http.StatusOK)
-	w.Write(answer) // an error means that the client has gone
+	w.Write(*buf) // an error means that the client has gone
 }
 
-// addBatch adds the valid tasks of a batch, or tries them in a dry run, and returns the answer for all. It
+// addBatch adds the valid tasks of a batch, or tries them in a dry run, and appends the answer for all to b. It
 // returns a problem for the whole batch if nothing can be added now.
-func (a *API) addBatch(r *http.Request, by *holder, in *wantedBatch) ([]byte, *client.Problem) {
+func (a *API) addBatch(b []byte, r *http.Request, by *holder, in *wantedBatch) ([]byte, *client.Problem) {
 	all, add := in.tasks, a.o.Engine.Add
 	if in.dry {
 		add = a.o.Engine.Try
@@ -224,10 +228,10 @@ func (a *API) addBatch(r *http.Request, by *holder, in *wantedBatch) ([]byte, *c
 	if len(tasks) > 0 {
 		added = add(r.Context(), tasks...)
 		if err := common(added); err != nil {
-			return nil, a.refuse(err)
+			return b, a.refuse(err)
 		}
 	}
-	b := make([]byte, 0, 32+len(all)*700)
+	b = slices.Grow(b, 32+len(all)*700)
 	b = append(b, `{"results":[`...)
 	next := 0
 	for i := range all {

@@ -93,7 +93,13 @@ func decodeTasks(s *scanner) ([]wanted, error) {
 		tasks = append(tasks, wanted{})
 		o := &tasks[len(tasks)-1]
 		o.faults.at = len(tasks) - 1
-		return decodeOne(s, o)
+		if err := decodeOne(s, o); err != nil {
+			return err
+		}
+		if len(tasks) == 1 { // room for the others, if they are as long as this one
+			tasks = slices.Grow(tasks, min(s.left()/o.bytes, client.MaxBatch))
+		}
+		return nil
 	})
 	return tasks, err
 }

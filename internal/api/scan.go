@@ -46,6 +46,9 @@ func firstInvalid(data []byte) int {
 // peek returns how the next value begins: one of {["0tfn, or 0 for the end and for no value.
 func (s *scanner) peek() jsontext.Kind { return s.in.PeekKind() }
 
+// left returns how many bytes follow.
+func (s *scanner) left() int { return len(s.in.UnreadBuffer()) }
+
 // end returns an error if anything follows.
 func (s *scanner) end() error {
 	_, err := s.in.ReadToken()
