@@ -67,10 +67,12 @@ func TestOverloadedLinesDelayNobody(t *testing.T) {
 				defer stop()
 				of := int(lasts/tt.every) + 4*small.Line // tasks of each line: more than it may send
 				began := time.Now()
+				name := func(line int) string { return fmt.Sprint("http://", line) }
 				for line := range tt.lines {
-					name := fmt.Sprint("http://", line)
-					last[name] = began
-					addMany(t, e, of, func(int) *bellman.Task { return &bellman.Task{Queue: "q", Endpoint: name} })
+					last[name(line)] = began
+				}
+				for line := range tt.lines {
+					addMany(t, e, of, func(int) *bellman.Task { return &bellman.Task{Queue: "q", Endpoint: name(line)} })
 				}
 				time.Sleep(time.Minute) // until most are deferred
 				mu.Lock()
