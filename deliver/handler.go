@@ -161,8 +161,8 @@ func (h *Handler) request(ctx context.Context, task *bellman.Task, number int) b
 	return v
 }
 
-// send signs and sends one request, and judges its answer. The functions that it calls are not inlined: the stack of an
-// attempt then stays within 8 KiB while it waits, and thousands may wait.
+// send signs and sends one request, and judges its answer. The functions that it calls are not inlined. So their frames
+// are not on the stacks of the attempts that wait for an answer, perhaps thousands.
 func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, to address, judge *rule.Rule, signer sign.Signer, transport http.RoundTripper) bellman.Verdict {
 	method := cmp.Or(task.Method, h.method)
 	m, err := h.message(ctx, task, number, to.url.RawQuery, method == http.MethodGet, signer)
@@ -199,7 +199,7 @@ func (c *Client) admit(ctx context.Context, to address) error {
 	return nil
 }
 
-// verdict judges an answer.
+// verdict judges an answer. It is not inlined: see send.
 //
 //go:noinline
 func verdict(r *rule.Rule, a *rule.Answer) bellman.Verdict {

@@ -22,7 +22,7 @@ var (
 )
 
 // message builds and signs what one attempt sends. query is the query string of the address.
-// get says that it is a GET over HTTP, which has no body.
+// get says that it is a GET over HTTP, which has no body. message is not inlined: see send.
 //
 //go:noinline
 func (h *Handler) message(ctx context.Context, task *bellman.Task, number int, query string, get bool, signer sign.Signer) (Message, error) {
@@ -70,7 +70,7 @@ func isForm(task *bellman.Task) bool {
 	return false
 }
 
-// request returns the HTTP request that sends a message to an address.
+// request returns the HTTP request that sends a message to an address. It is not inlined: see send.
 //
 //go:noinline
 func (c *Client) request(ctx context.Context, method string, to address, m *Message) *http.Request {

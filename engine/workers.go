@@ -20,7 +20,7 @@ type job struct {
 	item   *item
 }
 
-// maxIdle bounds the memory of idle workers, at most 8 KiB each. The collector shrinks the stacks of those that stay idle.
+// maxIdle bounds the memory of idle workers, about 8 KiB each. The collector shrinks the stacks of those that stay idle.
 const maxIdle = 1024
 
 // do calls work in an idle worker, or in a new one.

@@ -42,17 +42,20 @@ const lateWatchKey = "/late_watch"
 // and one queue may notify about both.
 func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + what }
 
+// isTold reports whether what can be the last part of a notification's key.
+func isTold(what string) bool {
+	return what == tellDecided || what == tellUndecided || what == tellLate || strings.HasPrefix(what, tellDuplicate+"/")
+}
+
 // Tells returns the queue of the order that a key tells of, if it has the form of [TellKey]; empty: it has another form.
 func Tells(key string) (queue string) {
 	queue, rest, _ := strings.Cut(key, "/")
-	if at := strings.LastIndexByte(rest, '/'); at > 0 {
-		switch rest[at+1:] {
-		case tellDecided, tellUndecided, tellLate:
-			return queue
-		}
-		if strings.HasSuffix(rest[:at], "/"+tellDuplicate) {
-			return queue
-		}
+	at := strings.LastIndexByte(rest, '/')
+	if at > 0 && !isTold(rest[at+1:]) {
+		at = strings.LastIndexByte(rest[:at], '/') // for duplicate_payment/HASH
+	}
+	if at > 0 && isTold(rest[at+1:]) {
+		return queue
 	}
 	return ""
 }
@@ -84,7 +87,7 @@ func AddOwn(ctx context.Context, list func(context.Context, store.Filter, bellma
 // tells reports whether key is that of a notification about a task.
 func tells(key string, of *bellman.Task) bool {
 	what, is := strings.CutPrefix(key, TellKey(of.Queue, of.Key, ""))
-	return is && (what == tellDecided || what == tellUndecided || what == tellLate || strings.HasPrefix(what, tellDuplicate+"/"))
+	return is && isTold(what)
 }
 
 // news returns what there is to tell of an order's result. Its key does not depend on the task that finds
