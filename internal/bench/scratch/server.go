@@ -173,6 +173,30 @@ func (d *Database) Drop(ctx context.Context) error {
 	return nil
 }
 
+// Hold begins a transaction that has read a store's tasks, as a forgotten console has, and leaves it open until end is
+// called. end fails if the server has ended the transaction before.
+func (d *Database) Hold(ctx context.Context) (end func() error, err error) {
+	if d.server.redis != nil {
+		return nil, errNotInRedis
+	}
+	db, err := d.server.kind.open(d.url)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	read := func() error {
+		var tasks int
+		return tx.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT id FROM bellman_task LIMIT 1) AS one`).Scan(&tasks)
+	}
+	if err := read(); err != nil {
+		return nil, errors.Join(err, tx.Rollback(), db.Close())
+	}
+	return func() error { return errors.Join(read(), tx.Rollback(), db.Close()) }, nil
+}
+
 // Bytes returns the size of the database; for Redis, all memory of the server.
 func (d *Database) Bytes(ctx context.Context) (bytes int64, err error) {
 	if d.server.redis != nil {
