@@ -27,6 +27,12 @@ type Reverser interface {
 	Reverse(ctx context.Context, o *Order) CloseAnswer
 }
 
+// A Canceller is a Channel that says whether its Close cancels: it also gives the money of an order back that somebody
+// paid meanwhile, as Antom's cancel does. A notice of such a payment does not decide once the close was due.
+type Canceller interface {
+	Cancels() bool
+}
+
 // An OrderChecker is a Channel that knows which orders it cannot query. CheckOrder is called before
 // an order is accepted.
 type OrderChecker interface {

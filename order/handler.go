@@ -121,6 +121,9 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 		}
 		a, got, reading = answer{act: askQuery, reading: said.Reading, wait: max(said.Wait, 0)}, said.Answer, said.Reading.String()
 	}
+	if c, is := channel.(Canceller); is {
+		a.cancels = c.Cancels()
+	}
 	a.throttled, a.retryAfter = got.Throttled, max(got.RetryAfter, 0)
 	return got.Verdict(a.act, reading), a, said
 }

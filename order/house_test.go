@@ -19,6 +19,7 @@ type fake struct {
 	query   func(o *Order) QueryAnswer
 	close   func(o *Order) CloseAnswer
 	reverse func(o *Order) CloseAnswer
+	cancels bool
 	asked   []Order
 }
 
@@ -28,6 +29,8 @@ func (f *fake) Query(_ context.Context, o *Order) QueryAnswer {
 }
 func (f *fake) Close(_ context.Context, o *Order) CloseAnswer   { return f.close(o) }
 func (f *fake) Reverse(_ context.Context, o *Order) CloseAnswer { return f.reverse(o) }
+
+func (f *fake) Cancels() bool { return f.cancels }
 
 func reads(r Reading) func(*Order) QueryAnswer {
 	return func(*Order) QueryAnswer { return QueryAnswer{Reading: r, Answer: said("read")} }

@@ -58,6 +58,7 @@ type Life struct {
 	Asked    int64 `json:"asked,omitempty"`     // when it started, Unix ms
 	Stale    bool  `json:"stale,omitempty"`     // a close was delayed once beyond fresh, and the query before it repeated
 	ClosedAt int64 `json:"closed_at,omitempty"` // when the channel accepted the close, Unix ms
+	Cancels  bool  `json:"cancels,omitempty"`   // a close was due that gives the money back of a payment that it meets
 
 	DecidedAt int64           `json:"decided_at,omitempty"` // Unix ms
 	Taken     json.RawMessage `json:"taken,omitempty"`      // fields of the payment, from the answer: an object
@@ -144,6 +145,11 @@ func (l *Life) news(r Reading) bool {
 	return r.IsPaid() && l.Late == "" && !l.isPaid() && !(r == PaidRefunded && l.State == Revoked.String())
 }
 
+// mayGiveBack reports whether a reverse or cancel may be on its way to the channel, or done.
+func (l *Life) mayGiveBack() bool {
+	return l.Stage == Reversing || l.Stage == Reverse || l.Cancels
+}
+
 // gaveBack reports whether the channel said that the reverse gave the money of a payment back. The payment's notice may come
 // later.
 func (l *Life) gaveBack() bool {
@@ -205,7 +211,7 @@ func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 		if l.watches() {
 			l = Life{Stage: Watching, State: l.State, DecidedAt: l.DecidedAt, Late: l.Late}
 		} else if !l.over() || l.State == StateUnknown {
-			l = Life{Stage: Polling, State: StatePending, Hinted: l.Hinted, Late: l.Late, Mismatch: l.Mismatch, Taken: l.Taken, Given: l.Given, Payments: l.Payments}
+			l = Life{Stage: Polling, State: StatePending, Cancels: l.Cancels, Hinted: l.Hinted, Late: l.Late, Mismatch: l.Mismatch, Taken: l.Taken, Given: l.Given, Payments: l.Payments}
 		}
 		l.Began = began
 	}

@@ -15,6 +15,7 @@ type answer struct {
 	mismatch   string       // why a payment is not the one that the order waits for; empty: it is
 	payment    string       // the channel's number of a payment; empty: it does not say
 	close      CloseReading // of a close or reverse
+	cancels    bool         // of a query: the channel's close gives the money of a payment back
 	throttled  bool
 	wait       time.Duration // requested by the channel
 	retryAfter time.Duration
@@ -157,7 +158,7 @@ func windUp(p *plan, l Life, a answer, now time.Time) (Life, move) {
 		l.Stage = Reverse
 		return l, move{due: now}
 	case a.unpaid():
-		l.Stage = Close
+		l.Stage, l.Cancels = Close, l.Cancels || a.cancels
 		return l, move{due: now}
 	}
 	return retry(p, l, a, now)

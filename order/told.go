@@ -223,10 +223,12 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 		t.Result, t.Why = NoticeRefused, mismatch(&w.order, taken)
 	}
 	switch {
-	case decides && r == Paid && !over && (w.life.Stage == Reversing || w.life.Stage == Reverse):
-		// The notice may be older than a reverse, whose answer is on its way or was lost.
-		t.Result, t.Why = NoticeRefused, "the order is being reversed, so the money may be on its way back: the channel is queried"
-		w.life.Stage = Reversing
+	case decides && r == Paid && !over && w.life.mayGiveBack():
+		// The notice may be older than a reverse or cancel, whose answer is on its way or was lost.
+		t.Result, t.Why = NoticeRefused, "the order is being reversed or cancelled, so the money may be on its way back: the channel is queried"
+		if w.life.Stage == Close || w.life.Stage == Reverse {
+			w.life.Stage = w.life.before()
+		}
 		v.Data, v.Due = w.life.encode(), now
 	case decides && r == Paid && w.life.gaveBack():
 		t.Result = NoticeDuplicate
@@ -251,7 +253,8 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 }
 
 // Late handles the verdict of an attempt that was in flight while the order was decided or its
-// watch cancelled. A payment in it is a late payment. If the attempt reversed an order that is paid now, an alert is raised.
+// watch cancelled. A payment in it is a late payment. If the attempt reversed or cancelled an
+// order that is paid now, an alert is raised.
 // The zero Verdict: nothing follows.
 func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Time) bellman.Verdict {
 	found, err := ParseLife(verdict.Data)
@@ -259,18 +262,19 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 		return bellman.Verdict{}
 	}
 	reading, err := ParseReading(cmp.Or(found.Late, found.State))
-	if err != nil || !reading.IsPaid() && reading != Revoked {
+	gaveBack := reading == Revoked || found.Stage == Confirming && found.Cancels
+	if err != nil || !reading.IsPaid() && !gaveBack {
 		return bellman.Verdict{}
 	}
 	w, err := h.read(task, now)
 	if err != nil { // it was read before the attempt
 		return bellman.Verdict{}
 	}
-	if reading == Revoked {
+	if gaveBack {
 		if !w.life.isPaid() {
 			return bellman.Verdict{}
 		}
-		return bellman.Verdict{Follow: h.rules.Alert(task, Alert{Kind: AlertUndecided, State: w.life.State, Why: "the order was decided as paid while it was reversed at the channel, which may have given the money back"})}
+		return bellman.Verdict{Follow: h.rules.Alert(task, Alert{Kind: AlertUndecided, State: w.life.State, Why: "the order was decided as paid while it was reversed or cancelled at the channel, which may have given the money back"})}
 	}
 	var taken Taken
 	if len(found.Taken) > 0 {

@@ -134,23 +134,78 @@ func TestNoticeAfterAReverse(t *testing.T) {
 	}
 }
 
-// A person says that an order is paid while its reverse is in flight. The reverse gave the money back: somebody must look.
+// A cancel gives the money of a payment back that it meets. A notice of that payment does not decide from when the cancel
+// is due: the channel is queried.
+func TestNoticeAfterACancel(t *testing.T) {
+	taken := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
+	paid := func() *Told { return &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: taken} }
+	for _, tt := range []struct {
+		name   string
+		closes int // cancels that are answered before the notice
+		answer CloseReading
+		then   Reading
+		want   string
+	}{
+		{"on its way, and done", 0, CloseDone, PaidRefunded, "PAID_REFUNDED"},
+		{"on its way, and not done", 0, CloseDone, Paid, "PAID"},
+		{"its answer is lost", 1, CloseUnknown, PaidRefunded, "PAID_REFUNDED"},
+		{"done", 1, CloseDone, Closed, "CLOSED"},
+	} {
+		h := newHouse(t)
+		h.channel.cancels, h.channel.close = true, closes(tt.answer)
+		task := h.priced()
+		for h.life(task).Stage != Close {
+			h.attempt(task)
+		}
+		for range tt.closes {
+			if v := h.attempt(task); v.Action != askClose {
+				t.Fatalf("%s: %s; want a close", tt.name, v.Action)
+			}
+		}
+		for range 2 {
+			if got := h.tell(task, paid()); !slices.Equal(got, []string{"order.notice refused"}) || StateOf(task) != StatePending {
+				t.Errorf("%s: the notice: %q, %s; want it refused, and PENDING", tt.name, got, StateOf(task))
+			}
+		}
+		h.channel.query = func(*Order) QueryAnswer { return QueryAnswer{Reading: tt.then, Answer: said("x"), Taken: taken} }
+		v := h.attempt(task)
+		if v.Action != askQuery || StateOf(task) != tt.want || h.told("orders/M1/O1/decided")["order_state"] != tt.want {
+			t.Errorf("%s: %s, %s; want the query to decide %s", tt.name, v.Action, StateOf(task), tt.want)
+		}
+	}
+
+	h := newHouse(t)
+	h.channel.cancels = true
+	task := h.priced()
+	if got := h.tell(task, paid()); StateOf(task) != "PAID" {
+		t.Errorf("before a cancel is due: %q, %s; want PAID", got, StateOf(task))
+	}
+}
+
+// A person says that an order is paid while its reverse or cancel is in flight, which gives the money back: somebody must
+// look.
 func TestCompletedWhileReversed(t *testing.T) {
-	h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
-	h.channel.reverse = closes(CloseRefunded)
-	task := h.scheduled("3s")
-	for h.life(task).Stage != Reverse {
-		h.attempt(task)
-	}
-	flying := *task
-	v := h.handler.Attempt(t.Context(), &flying, int(task.Attempts)+1)
-	done, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID"}, h.now)
-	if err != nil || v.Action != askReverse {
-		t.Fatal(err, v.Action)
-	}
-	task.Data = done.Data
-	if h.handler.Late(task, v, h.now); StateOf(task) != "PAID" || len(h.alerts) != 1 || !strings.Contains(h.alerts[0], "reversed") {
-		t.Errorf("%s, alerts %q; want PAID, and one alert", StateOf(task), h.alerts)
+	for _, stage := range []Stage{Reverse, Close} {
+		h := newHouse(t, func(r *Rules) {
+			if stage == Reverse {
+				r.OnExhausted = OnExhaustedReverse
+			}
+		})
+		h.channel.reverse, h.channel.cancels = closes(CloseRefunded), true
+		task := h.scheduled("3s")
+		for h.life(task).Stage != stage {
+			h.attempt(task)
+		}
+		flying := *task
+		v := h.handler.Attempt(t.Context(), &flying, int(task.Attempts)+1)
+		done, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID"}, h.now)
+		if err != nil || v.Action == askQuery {
+			t.Fatal(err, v.Action)
+		}
+		task.Data = done.Data
+		if h.handler.Late(task, v, h.now); StateOf(task) != "PAID" || len(h.alerts) != 1 || !strings.Contains(h.alerts[0], "reversed") {
+			t.Errorf("%s: %s, alerts %q; want PAID, and one alert", stage, StateOf(task), h.alerts)
+		}
 	}
 }
 

@@ -237,6 +237,12 @@ func (p *Provider) Close(ctx context.Context, o *order.Order) order.CloseAnswer 
 	return p.close.Read(a)
 }
 
+// Cancels reports whether Close gives the money of a payment back: Antom's does.
+func (p *Provider) Cancels() bool {
+	_, is := p.protocol.(*antomPay)
+	return is
+}
+
 // ask sends one request. An error says why nothing was sent, or why the answer cannot count.
 func (p *Provider) ask(ctx context.Context, c call, o *order.Order) (order.Answer, error) {
 	bad := new(bellman.Invalid)

@@ -223,6 +223,9 @@ func TestProviderOptions(t *testing.T) {
 		o := good[name]
 		o.Provider = name
 		p := providerOf(t, o)
+		if got, want := p.Cancels(), name == gateway.Antom; got != want {
+			t.Errorf("the close of %s cancels: %t, want %t", name, got, want)
+		}
 		if shown := fmt.Sprintf("%+v %#v", p, p); strings.Contains(shown, wechatKey) || strings.Contains(shown, "sk_test_key") || strings.Contains(shown, "whsec_test_secret") || strings.Contains(shown, own.key.D.String()) {
 			t.Errorf("%s shows a key: %s", name, shown)
 		}
