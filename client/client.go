@@ -131,6 +131,9 @@ func (c *Client) try(ctx context.Context, method, path string, query url.Values,
 		return resp.StatusCode, nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {
+		if isPage(resp) {
+			err = errors.New(webPage)
+		}
 		return resp.StatusCode, fmt.Errorf("bellman: %s %s: the answer is not what was expected: %w", method, path, err)
 	}
 	return resp.StatusCode, nil
@@ -175,6 +178,9 @@ func problem(resp *http.Response) error {
 	p := &Problem{}
 	if json.Unmarshal(text, p) != nil || p.Title == "" {
 		p = &Problem{Detail: strings.TrimSpace(string(text[:min(len(text), 600)]))}
+		if isPage(resp) {
+			p.Detail = webPage
+		}
 	}
 	p.Status = resp.StatusCode
 	p.Title = cmp.Or(p.Title, http.StatusText(p.Status), "unexpected answer")
@@ -182,6 +188,12 @@ func problem(resp *http.Response) error {
 		p.RetryAfter = time.Duration(s) * time.Second
 	}
 	return p
+}
+
+const webPage = "it is a web page: is this the address of a bellman server, and no proxy's?"
+
+func isPage(resp *http.Response) bool {
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
 }
 
 // StatusOf returns the HTTP status of an error answer, or 0 if err is none.

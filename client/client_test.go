@@ -51,7 +51,12 @@ func TestProblems(t *testing.T) {
 		{"proxy", func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(502)
 			w.Write([]byte("<html>bad gateway</html>\n"))
-		}, client.Problem{Status: 502, Title: "Bad Gateway", Detail: "<html>bad gateway</html>"}},
+		}, client.Problem{Status: 502, Title: "Bad Gateway", Detail: "it is a web page: is this the address of a bellman server, and no proxy's?"}},
+		{"proxy of plain words", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.WriteHeader(503)
+			w.Write([]byte("no backend\n"))
+		}, client.Problem{Status: 503, Title: "Service Unavailable", Detail: "no backend"}},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(304) }, client.Problem{Status: 304, Title: "Not Modified"}},
 	}
 	for _, tt := range tests {
@@ -88,9 +93,13 @@ func TestUnusableAnswers(t *testing.T) {
 			t.Errorf("%s: %v; want an error other than a Problem", name, err)
 		}
 	}
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("<!doctype html><title>shop</title>")) })
+	if _, err := c.Queues(t.Context()); err == nil || !strings.Contains(err.Error(), "web page") {
+		t.Errorf("a web page: %v; want an error that says so", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := serve(t, func(http.ResponseWriter, *http.Request) {})
+	c = serve(t, func(http.ResponseWriter, *http.Request) {})
 	if _, err := c.Queues(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("a request with a cancelled context: %v; want context.Canceled", err)
 	}
