@@ -61,6 +61,10 @@ func TestGoalsAreOfOneStore(t *testing.T) {
 	if r.require(f, inPostgres(atMost(2))); f.Required != "" || f.Met != nil {
 		t.Errorf("the embedded store is measured against a goal of PostgreSQL: %q, %v; want none", f.Required, f.Met)
 	}
+	if r.require(f.against("before", 3), atMost(2)); f.Required != "≤ 2 ms" {
+		t.Errorf("a limit of a figure with a base: required %q; want ≤ 2 ms", f.Required)
+	}
+	f.against("", 0)
 	if r.require(f, inPostgres(atMost(2)), atMost(0.5)); f.Required != "≤ 0.5 ms" || f.Met == nil || *f.Met {
 		t.Errorf("required %q, met %v; want ≤ 0.5 ms and not met", f.Required, f.Met)
 	}

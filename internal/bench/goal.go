@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -52,14 +51,14 @@ func (r *run) require(f *Figure, goals ...goal) {
 		if g.store != r.kind() {
 			continue
 		}
-		sign, value, format := "≤", f.Value, "%s %g %s"
+		sign, value, format, unit := "≤", f.Value, "%s %g %s", f.Unit
 		if g.least {
 			sign = "≥"
 		}
 		if g.times {
-			value, format = f.Ratio, "%s %.3g × %s"
+			value, format, unit = f.Ratio, "%s %.3g × %s", f.BaseName
 		}
-		f.Required = strings.TrimSpace(fmt.Sprintf(format, sign, g.bound, cmp.Or(f.BaseName, f.Unit)))
+		f.Required = strings.TrimSpace(fmt.Sprintf(format, sign, g.bound, unit))
 		if r.report.Quick || f.BaseName != "" && f.Base == 0 {
 			continue
 		}
