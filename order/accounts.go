@@ -68,6 +68,18 @@ func (f Accounts[C]) Placed(ctx context.Context, name, alias string) (Account[C]
 	return at, nil
 }
 
+// Kept returns why a queue's own channel cannot be asked about a task that was accepted under an alias: it is another
+// account since. own is the Identity of the channel; empty: it is not known, as of a gateway.
+func Kept(own, alias string) error {
+	if own == "" || alias == "" || strings.HasPrefix(alias, own+"/") || strings.HasPrefix(alias, ofQueue) {
+		return nil
+	}
+	return fmt.Errorf("the queue's channel is another account now, %s: it is not asked about %s", own, alias)
+}
+
+// ofQueue begins the alias of a task whose queue's channel says nothing about itself.
+const ofQueue = "queue:"
+
 // Unavailable returns a Channel that cannot be asked because of err: no answer of it says anything about
 // an order. It is a [Reverser].
 func Unavailable(err error) Channel { return unavailable{err} }
@@ -129,6 +141,11 @@ func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (Account[
 // is one that says so.
 func (h *Handler) channelOf(ctx context.Context, w *watched) Channel {
 	name := cmp.Or(w.ask.Account, h.rules.Default)
+	if name == "" {
+		if err := Kept(h.rules.Account, w.alias()); err != nil {
+			return unavailable{err}
+		}
+	}
 	if name == "" || h.rules.Accounts == nil {
 		return h.channel
 	}

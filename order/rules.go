@@ -155,7 +155,7 @@ type Handler struct {
 }
 
 // Account returns the name of the account at the channel that a queue with this handler has.
-func (h *Handler) Account(queue string) string { return cmp.Or(h.rules.Account, "queue:"+queue) }
+func (h *Handler) Account(queue string) string { return cmp.Or(h.rules.Account, ofQueue+queue) }
 
 // Channel returns the channel of the queue's own; nil: its orders are those of Accounts.
 func (h *Handler) Channel() Channel { return h.channel }

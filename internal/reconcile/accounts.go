@@ -44,9 +44,8 @@ func (w *writer) accounts(ctx context.Context, q *Queue) (all []Account, failure
 			return nil, nil, ctx.Err()
 		}
 		switch missing := errors.Is(err, bellman.ErrNotFound); {
-		case missing && unused:
+		case missing && unused && name == q.Account.Name:
 			w.log.Warn("a queue's default account is not registered, and no order names it", "reconciliation", w.run.ID, "queue", q.Name, "account", name)
-			unused = false
 			continue
 		case missing:
 			err = fmt.Errorf("account %.128q is not registered", name)

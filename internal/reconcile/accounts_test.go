@@ -212,6 +212,27 @@ func TestDefaultAccountOfNoOrders(t *testing.T) {
 	})
 }
 
+// The default account of a queue is registered, and the newest orders name none or the same by another name. That another account is not registered any more is
+// told all the same: its orders cannot be compared.
+func TestDeletedAccountBesideTheDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShops(t)
+		s.queue.Account = reconcile.Account{Name: "shop1"}
+		s.add(&bellman.Task{Key: "gone", Origin: &bellman.Origin{Alias: order.Alias(shop+"7", order.OfPayment, "N7")}, MerchantNo: "M7", OrderNo: "N7", Event: order.EventWatch,
+			Body: []byte(`{"account":"shop7"}`)})
+		afterwards()
+		r := s.runs()
+		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, time.Minute/2)
+		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Waiting || run.Bills != 3 || len(run.Left) != 1 || run.Left[0].Account != "shop7" {
+			t.Errorf("%+v, %v; want three accounts compared, and shop7 left", run, err)
+		}
+	})
+}
+
 // One account can be compared alone, at the pace of its rate, and from a file.
 func TestOneAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -112,11 +112,15 @@ func (r *Runs) find(ctx context.Context, q *Queue, account string, numbers []str
 		if err != nil {
 			return nil, err
 		}
-		for i, queue := range append([]string{own.Queue}, q.Refunds...) {
-			f := store.Filter{Queue: queue, MerchantNo: own.MerchantNo, OrderNo: own.OrderNo} // the order, the watch for a late payment, and notices of refunds
-			if i > 0 {
+		of := []store.Filter{{Queue: own.Queue, MerchantNo: own.MerchantNo, OrderNo: own.OrderNo}} // the order, the watch for a late payment, and notices of refunds
+		for _, queue := range q.Refunds {
+			f := store.Filter{Queue: queue, MerchantNo: own.MerchantNo, OrderNo: own.OrderNo}
+			if of = append(of, f); channelNo(own) != own.OrderNo { // somebody may have added a refund under the channel's number alone
 				f.OrderNo = channelNo(own)
+				of = append(of, f)
 			}
+		}
+		for _, f := range of {
 			for d, err := range r.items(ctx, q, f, func() bool { return true }) {
 				if err != nil {
 					return nil, err

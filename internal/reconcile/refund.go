@@ -33,13 +33,13 @@ func (r *Runs) polled(q *Queue, t *bellman.Task) (d bill.Decided, ok bool, err e
 		r.log.Warn("a refund cannot be read and is not reconciled", "task", t.ID, "err", err)
 		return d, false, nil
 	}
-	account := q.accountOf(ask.Account, t.Alias(), nil)
-	if t.OrderNo == "" || ask.RefNo == "" || account == "" {
+	account, no := q.accountOf(ask.Account, t.Alias(), nil), cmp.Or(ask.ChannelOrderNo, t.OrderNo)
+	if no == "" || ask.RefNo == "" || account == "" {
 		return d, false, nil
 	}
 	standing := poll.StandingOf(t)
 	d = bill.Decided{
-		Account: account, ChannelOrderNo: t.OrderNo, MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, TaskID: t.ID.String(), RefundNo: ask.RefNo,
+		Account: account, ChannelOrderNo: no, MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, TaskID: t.ID.String(), RefundNo: ask.RefNo,
 		State: standing.State, Paid: standing.State == poll.StateDone, Currency: ask.Vars["currency"],
 	}
 	if standing.State == poll.StatePending && life.Reading == poll.Waiting.String() {

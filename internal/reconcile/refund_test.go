@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // What bellman knows of refunds explains lines of the bill.
@@ -111,6 +113,50 @@ func TestPolledRefunds(t *testing.T) {
 			if item.Asked == nil || item.Asked.Settled != (item.ChannelOrderNo == "B3") {
 				t.Errorf("%s: asked %+v; want only B3 settled", item.ChannelOrderNo, item.Asked)
 			}
+		}
+	})
+}
+
+// The bill has a refund under the channel's number of the order, which may be another than the merchant's. One that was
+// asked for long before is looked up with its order.
+func TestRefundsByTheChannelsNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		w.queue.Refunds = []string{"refunds"}
+		for i, created := range []time.Time{noon.Add(-time.Minute), noon.AddDate(0, 0, -10), noon.AddDate(0, 0, -10)} {
+			own, no, refundNo := fmt.Sprint("O", i), fmt.Sprint("C", i), fmt.Sprint("R", i)
+			w.add(&bellman.Task{
+				Key: "M1/" + own, Origin: &bellman.Origin{Alias: order.Alias(account, order.OfPayment, no)}, MerchantNo: "M1", OrderNo: own, Event: order.EventWatch,
+				Body:   fmt.Appendf(nil, `{"channel_order_no":%q,"amount":100,"currency":"CNY"}`, no),
+				Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","order_state":"PAID","decided_at":%d}`, noon.UnixMilli())},
+			})
+			ask, of := fmt.Sprintf(`{"ref_no":%q,"channel_order_no":%q,"vars":{"amount":"30"}}`, refundNo, no), own
+			if i == 2 { // asked for by the channel's number alone
+				ask, of = fmt.Sprintf(`{"ref_no":%q,"vars":{"amount":"30"}}`, refundNo), no
+			}
+			b := &store.Batch{Adds: []store.Add{{Task: &bellman.Task{
+				ID: bellman.FirstID(created.Add(time.Duration(i) * time.Second)), Queue: "refunds", Kind: bellman.KindPoll, Key: "M1/" + refundNo, MerchantNo: "M1", OrderNo: of, Event: poll.EventPoll,
+				Origin: &bellman.Origin{Alias: order.Alias(account, order.OfRefund, refundNo)}, Body: []byte(ask),
+				Status: bellman.Status{State: bellman.Succeeded, Version: 1, Data: fmt.Appendf(nil, `{"stage":"decided","poll_state":"DONE","decided_at":1,"requests":1,"first_at":%d,"request_at":%[1]d}`, noon.UnixMilli())},
+			}}}}
+			if err := w.Store.Commit(t.Context(), b); err != nil || b.Adds[0].Err != nil {
+				t.Fatal(err, b.Adds[0].Err)
+			}
+			w.line(no, 100)
+			*w.line(no, 0) = bill.Line{ChannelOrderNo: no, RefundNo: refundNo, Kind: bill.Refund, RefundAmount: 30, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: len(w.lines)}
+		}
+		r := w.runs()
+		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 1)
+		if run, err = r.Get(t.Context(), run.ID); err != nil || run.Counts.Matched != 6 {
+			t.Errorf("%+v, %v; want the three payments and refunds matched", run.Counts, err)
+		}
+		if found, _ := differences(t, r, run.ID); len(found) != 0 {
+			t.Errorf("differences %q; want none", found)
 		}
 	})
 }

@@ -54,6 +54,11 @@ func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (order.Ac
 // one that says so.
 func (h *Handler) channelOf(ctx context.Context, w *polled) Channel {
 	name := cmp.Or(w.ask.Account, h.rules.Default)
+	if name == "" {
+		if err := order.Kept(h.rules.Account, w.task.Alias()); err != nil {
+			return unavailable{err}
+		}
+	}
 	if name == "" || h.rules.Accounts == nil {
 		return h.channel
 	}
