@@ -13,7 +13,9 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
+	"github.com/bellmanhq/bellman/internal/money"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -218,7 +220,7 @@ func pay(d *bill.Decided, life *order.Life) {
 	json.Unmarshal(life.Taken, &taken)
 	d.TransactionID = taken.TransactionID
 	if taken.Amount > 0 && d.Amount == 0 {
-		d.Amount, d.Currency = taken.Amount, taken.Currency
+		d.Amount, d.Currency = taken.Amount, cmp.Or(money.Code(taken.Currency), taken.Currency)
 	}
 	switch at, err := time.Parse(time.RFC3339, taken.PaidAt); {
 	case err == nil:
@@ -238,6 +240,9 @@ func refund(t *bellman.Task, told *order.Told) (d bill.Decided, ok bool) {
 		return d, false
 	}
 	d = bill.Decided{ChannelOrderNo: told.OrderNo, MerchantNo: t.MerchantNo, OrderNo: t.OrderNo, RefundNo: told.RefNo, State: "refunded", Paid: true}
+	if told.Reading == poll.StateFailedThere {
+		d.State, d.Paid = told.Reading, false
+	}
 	var said struct {
 		State  string `json:"refund_status"`
 		Amount struct {

@@ -44,8 +44,15 @@ func TestRefunds(t *testing.T) {
 		notice("B2", "R4", `{"refund_status":"CLOSED","amount":{"refund":30}}`)
 		w.order("B3", "PAID")
 		back("B3", "R5", 30)
+		w.order("B4", "PAID") // its channel says in the notice only that the refund failed, as Stripe does
+		back("B4", "R6", 30)
+		failed, err := json.Marshal(map[string]any{"notice": order.Told{Result: order.NoticeApplied, Of: order.OfRefund, OrderNo: "B4", RefNo: "R6", Reading: poll.StateFailedThere, Content: `{"status":"failed"}`}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.add(&bellman.Task{MerchantNo: "M1", OrderNo: "B4", Event: order.EventNotice, Body: failed})
 		r := w.runs()
-		for no, want := range map[bool][]string{false: {"refund B1", "refund B2", "refund B3"}, true: nil} {
+		for no, want := range map[bool][]string{false: {"refund B1", "refund B2", "refund B3", "refund B4"}, true: nil} {
 			run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date, NoRefunds: no})
 			if err != nil {
 				t.Fatal(err)

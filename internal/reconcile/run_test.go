@@ -181,3 +181,28 @@ func TestCrashBetweenPages(t *testing.T) {
 		}
 	})
 }
+
+// A gateway may write a currency in small letters, or as its number: the bill's CNY is the same.
+func TestCurrencyAsTheGatewayWritesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		for i, currency := range []string{"cny", "156", "CNY", "USD"} {
+			no := fmt.Sprint("A", i)
+			w.line(no, 100)
+			w.add(&bellman.Task{
+				Key: "M1/" + no, Origin: &bellman.Origin{Alias: order.Alias(account, order.OfPayment, no)}, MerchantNo: "M1", OrderNo: no, Event: order.EventWatch, Body: []byte(`{}`),
+				Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","order_state":"PAID","decided_at":1,"taken":{"transaction_id":"T%s","amount":100,"currency":%q,"paid_at":%q}}`, no, currency, noon.UTC().Format(time.RFC3339))},
+			})
+		}
+		r := w.runs()
+		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 1)
+		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"amount A3"}) {
+			t.Errorf("%q; want a difference of A3 alone, which is in USD", found)
+		}
+	})
+}
