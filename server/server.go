@@ -198,7 +198,7 @@ func Open(o Options) (_ *Server, err error) {
 		hint, ask = s.peers.tell, s.peers.ask
 	}
 	s.engine, err = engine.New(engine.Options{
-		Store:       s.store,
+		Store:       unmoved{s.store, s.refuseMoved},
 		Queues:      queues,
 		Node:        c.Node,
 		Addr:        addr,

@@ -263,6 +263,35 @@ func (s *Server) refuseMoved(ctx context.Context) error {
 	return err
 }
 
+// An unmoved store is one that no node joins once its tasks are being moved to another store. A server that
+// was silent for so long that the move took it for dead would otherwise claim its shards again, and attempt
+// every task a second time.
+type unmoved struct {
+	store.Store
+	refuse func(context.Context) error
+}
+
+func (u unmoved) Unwrap() store.Store { return u.Store }
+
+// Join registers a node. A move marks the store before it looks for nodes, so it sees this node, or Join
+// sees the mark. Then the error wraps bellman.ErrClosed, and the engine stops.
+func (u unmoved) Join(ctx context.Context, n store.Node, ttl time.Duration) error {
+	if err := u.Store.Join(ctx, n, ttl); err != nil {
+		return err
+	}
+	err := u.refuse(ctx)
+	if err == nil {
+		return nil
+	}
+	if refused := (*migrate.RefusedError)(nil); errors.As(err, &refused) {
+		err = fmt.Errorf("%w: %w", bellman.ErrClosed, err)
+	}
+	if left := u.Store.Leave(ctx, n.Name); left != nil {
+		err = fmt.Errorf("%w; %w", err, left)
+	}
+	return err
+}
+
 const (
 	strangeAfter  = 2 * time.Second // how long a database may be silent before it is probed
 	strangeWithin = time.Second     // longest time of each step of that probe

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -183,6 +184,8 @@ func (a *API) copyStore(ctx context.Context, in *struct {
 		return nil, wrongField("body.dir", "exists already")
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrInvalid):
 		return nil, wrongField("body.dir", "cannot be created here: want a new directory in one that the server may write, outside the store's own")
+	case errors.Is(err, syscall.ENOSPC):
+		return nil, wrongField("body.dir", "there is no room for the copy: free space on that disk, or name a directory on another")
 	case err != nil:
 		return nil, a.fail(err)
 	}

@@ -15,12 +15,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman/client"
 )
 
 // maxLine is the longest line of NDJSON.
 const maxLine = 1 << 20
+
+// errEncoding is the error for text in another encoding. JSON cannot carry its bytes: the client would replace them.
+var errEncoding = errors.New("is not UTF-8: save the file as UTF-8, and import it again")
 
 // NDJSON reads a task from each line, as POST /v1/tasks accepts it. queue is the default queue. A line without
 // a key gets one made of its content, so the same line is the same task.
@@ -37,6 +41,10 @@ func NDJSON(in io.Reader, queue string) Source {
 		}
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			row.Skip = "is empty"
+			return row, nil
+		}
+		if !utf8.Valid(text) {
+			row.Wrong = errEncoding
 			return row, nil
 		}
 		d := json.NewDecoder(bytes.NewReader(text))
@@ -173,7 +181,9 @@ func CSV(in io.Reader, queue string) (Source, error) {
 			if value == "" || row.Wrong != nil {
 				continue
 			}
-			if header, is := strings.CutPrefix(names[i], "header."); is {
+			if !utf8.ValidString(value) {
+				row.Wrong = fmt.Errorf("%s: %w", names[i], errEncoding)
+			} else if header, is := strings.CutPrefix(names[i], "header."); is {
 				if row.Task.Headers == nil {
 					row.Task.Headers = map[string]string{}
 				}

@@ -20,7 +20,9 @@ func TestLines(t *testing.T) {
 		"g,M7,http://m/n,,1,yesterday,,\n" +
 		"h,M8,http://m/n,,1,,,\n" +
 		"i,M9,http://m/n,,0,2026-11-20T15:04:05Z,,\n" +
-		"j,M9,http://m/n,,-1,2026-11-20T15:04:05Z,,\n"
+		"j,M9,http://m/n,,-1,2026-11-20T15:04:05Z,,\n" +
+		"k,\xc9\xcc\xbb\xa7,http://m/n,,,,,\n" + // GBK
+		"l,M9,http://m/n,\"{\"\"x\"\":\"\"\xc9\xcc\"\"}\",,,,\n"
 	const ndjson = "\ufeff" + `{"key":"a","queue":"own","url":"http://m/n","resume":{"attempts":2,"last":"2026-11-20T15:04:05Z"}}
 
 {"url":"http://m/n","json":{"x":1}}
@@ -28,6 +30,7 @@ func TestLines(t *testing.T) {
 {"url":1}
 {"address":"http://m/n"}
 {"key":"b"} {"key":"c"}
+{"key":"c","url":"http://m/n","body":"` + "\xc9\xcc" + `"}
 {"key":"last"}`
 	fromCSV, err := importer.CSV(strings.NewReader(csv), "q")
 	if err != nil {
@@ -47,7 +50,9 @@ line 8: wrong: attempts: want how many were made, 0 or more
 line 9: wrong: last: want a time such as 2026-11-20T15:04:05Z
 line 10: wrong: last: is missing after 1 attempts: want when the last of them began, such as 2026-11-20T15:04:05Z
 line 11: wrong: attempts: is missing, or 0, and last or began is given: want how many were made, or neither of them
-line 12: wrong: attempts: want how many were made, 0 or more`},
+line 12: wrong: attempts: want how many were made, 0 or more
+line 13: wrong: merchant_no: is not UTF-8: save the file as UTF-8, and import it again
+line 14: wrong: json: is not UTF-8: save the file as UTF-8, and import it again`},
 		{"ndjson", importer.NDJSON(strings.NewReader(ndjson), "q"), `line 1: {"queue":"own","key":"a","url":"http://m/n","resume":{"attempts":2,"last":"2026-11-20T15:04:05.000Z"}}
 line 2: skip: is empty
 line 3: {"queue":"q","key":"import/c8d20f8da55a75820e58706bf3124713","url":"http://m/n","json":{"x":1}}
@@ -55,7 +60,8 @@ line 4: {"queue":"q","key":"import/c8d20f8da55a75820e58706bf3124713","url":"http
 line 5: wrong: is no task: json: cannot unmarshal number into Go struct field CreateTask.url of type string
 line 6: wrong: is no task: json: unknown field "address"
 line 7: wrong: has more than one JSON value: want one task a line
-line 8: {"queue":"q","key":"last"}`},
+line 8: wrong: is not UTF-8: save the file as UTF-8, and import it again
+line 9: {"queue":"q","key":"last"}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

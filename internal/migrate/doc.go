@@ -12,5 +12,5 @@
 //	moved     the source names the store that has its tasks now; then the target's mark is removed
 //
 // The target has a mark from the first write to the last. No server starts on a marked store
-// (Refuse), so no task is attempted from two stores.
+// (Refuse), and no running one joins it again, so no task is attempted from two stores.
 package migrate

@@ -15,7 +15,8 @@ import (
 // Backup copies a snapshot of the store into a new directory. The directory must not exist. Its
 // parent must exist, and must be outside the store's own directory. Commits continue meanwhile. On
 // the same file system the copy takes little space at first, because immutable files are linked.
-// The copy is an ordinary data directory.
+// The copy is an ordinary data directory. If the copy's disk is full, Backup fails and removes the
+// copy, and the store goes on.
 func (s *Store) Backup(dir string) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -36,6 +37,11 @@ func (s *Store) Backup(dir string) error {
 	} else if err == nil && !in.IsDir() {
 		return fmt.Errorf("back up to %s: %s is no directory (%w)", dir, parent, fs.ErrInvalid)
 	}
+	end, ok := s.disk.copyTo(dir)
+	if !ok {
+		return fmt.Errorf("back up to %s: another backup is being written there (%w)", dir, fs.ErrExist)
+	}
+	defer end()
 	if err := s.db.Checkpoint(dir, lsm.WithFlushedWAL()); err != nil {
 		return fmt.Errorf("back up to %s: %w", dir, err)
 	}

@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -94,5 +96,69 @@ func TestBackupRefuses(t *testing.T) {
 		if err := s.Backup(to); err != nil {
 			t.Errorf("Backup(%s), beside the store = %v", to, err)
 		}
+	}
+}
+
+// A fullDisk is a file system with a full disk at a directory.
+type fullDisk struct {
+	vfs.FS
+	dir string
+}
+
+func (f fullDisk) holds(name string) bool { return f.PathDir(name) == f.dir }
+
+func (f fullDisk) Link(old, name string) error {
+	if f.holds(name) {
+		return syscall.EXDEV
+	}
+	return f.FS.Link(old, name)
+}
+
+func (f fullDisk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.Create(name, c)
+	if err == nil && f.holds(name) {
+		file = fullFile{file}
+	}
+	return file, err
+}
+
+func (f fullDisk) Unwrap() vfs.FS { return f.FS }
+
+type fullFile struct{ vfs.File }
+
+func (fullFile) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// A backup to another disk that is full fails, and leaves nothing behind. The store's own disk has
+// room, so the store goes on.
+func TestBackupToFullDisk(t *testing.T) {
+	fsys := fullDisk{vfs.NewMem(), "copy"}
+	s := openTest(t, fsys)
+	done := make(chan error, 1)
+	go func() { done <- s.Backup("copy") }()
+	look, deadline := time.NewTicker(time.Millisecond), time.After(5*time.Minute)
+	defer look.Stop()
+	for ended := false; !ended; {
+		select {
+		case err := <-done:
+			if ended = true; !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("Backup() to a full disk = %v, want %v", err, syscall.ENOSPC)
+			}
+		case <-look.C:
+			if err := s.Health(); err != nil {
+				t.Fatalf("Health() during a backup to another disk that is full = %v, want nil", err)
+			}
+		case <-deadline:
+			t.Fatal("Backup() to a full disk does not return")
+		}
+	}
+	b := newTasks(1)
+	if err := s.Commit(t.Context(), b); err != nil || b.Adds[0].Err != nil {
+		t.Errorf("Commit() after it = %v, %v", err, b.Adds[0].Err)
+	}
+	if _, err := fsys.Stat("copy"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Stat() of the copy = %v, want that it is gone", err)
+	}
+	if err := s.Backup("other"); err != nil {
+		t.Errorf("Backup() to a disk with room = %v", err)
 	}
 }

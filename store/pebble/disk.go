@@ -30,6 +30,8 @@ type disk struct {
 	stop    chan struct{} // closed: stop waiting
 	once    sync.Once
 
+	copies sync.Map // directories of backups that are being written; see patiently
+
 	checked atomic.Int64 // time of the last check of free space, Unix ns
 	short   atomic.Bool  // free space was below the reserve at the last check
 }
@@ -80,10 +82,22 @@ func (d *disk) full(atLeast time.Duration) bool {
 // giveUp fails all writes that wait for space, now and later.
 func (d *disk) giveUp() { d.once.Do(func() { close(d.stop) }) }
 
-// patiently calls f and retries while the disk is full.
-func (d *disk) patiently(f func() error) error {
+// copyTo says that a backup is being written to a directory, until end is called. It returns false if
+// that is so already.
+func (d *disk) copyTo(dir string) (end func(), ok bool) {
+	dir = d.FS.PathDir(d.FS.PathJoin(dir, "file"))
+	_, there := d.copies.LoadOrStore(dir, true)
+	return func() { d.copies.Delete(dir) }, !there
+}
+
+// patiently calls f, which writes to the named file, and retries while the disk is full. A file of a
+// backup may be on another disk: that one must not hold up the store, so the backup fails.
+func (d *disk) patiently(name string, f func() error) error {
 	err := f()
 	if err == nil || !vfs.IsNoSpaceError(err) || !d.patient.Load() {
+		return err
+	}
+	if _, is := d.copies.Load(d.FS.PathDir(name)); is {
 		return err
 	}
 	if d.waiting.Add(1) == 1 {
@@ -140,7 +154,7 @@ func (d *disk) seal() error {
 func (d *disk) Unwrap() vfs.FS { return d.FS }
 
 func (d *disk) open(name string, f func() (vfs.File, error)) (file vfs.File, err error) {
-	err = d.patiently(func() error {
+	err = d.patiently(name, func() error {
 		file, err = f()
 		return err
 	})
@@ -152,7 +166,7 @@ func (d *disk) open(name string, f func() (vfs.File, error)) (file vfs.File, err
 	if err != nil {
 		return nil, err
 	}
-	return &patientFile{file, d}, nil
+	return &patientFile{file, name, d}, nil
 }
 
 func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
@@ -168,21 +182,22 @@ func (d *disk) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.Fil
 }
 
 func (d *disk) Link(old, name string) error {
-	return d.patiently(func() error { return d.FS.Link(old, name) })
+	return d.patiently(name, func() error { return d.FS.Link(old, name) })
 }
 
 func (d *disk) Rename(old, name string) error {
-	return d.patiently(func() error { return d.FS.Rename(old, name) })
+	return d.patiently(name, func() error { return d.FS.Rename(old, name) })
 }
 
 // A patientFile is a file whose writes wait for space.
 type patientFile struct {
 	vfs.File
+	name string // as it was opened
 	disk *disk
 }
 
 func (f *patientFile) Write(p []byte) (n int, err error) {
-	err = f.disk.patiently(func() error {
+	err = f.disk.patiently(f.name, func() error {
 		m, err := f.File.Write(p[n:])
 		n += m
 		return err
@@ -191,7 +206,7 @@ func (f *patientFile) Write(p []byte) (n int, err error) {
 }
 
 func (f *patientFile) WriteAt(p []byte, at int64) (n int, err error) {
-	err = f.disk.patiently(func() error {
+	err = f.disk.patiently(f.name, func() error {
 		m, err := f.File.WriteAt(p[n:], at+int64(n))
 		n += m
 		return err

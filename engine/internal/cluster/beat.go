@@ -51,6 +51,9 @@ func (m *Member) KeepAlive(ctx context.Context) error {
 			}
 			m.log.Warn("the registration of this node expired; it joins again", "node", a.name)
 			err := m.Rejoin(ctx)
+			if errors.Is(err, bellman.ErrClosed) { // the store takes no nodes any more
+				return fmt.Errorf("join again: %w", err)
+			}
 			m.LookSoon()
 			if err != nil && ctx.Err() == nil {
 				m.log.Error("this node cannot join again", "err", err)
