@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -164,6 +166,17 @@ func storeFilter(f client.Filter) (resend.Pick, error) {
 		if err := out.Result.UnmarshalText([]byte(f.Result)); err != nil {
 			return out, wrong{err}
 		}
+	}
+	if f.Kind != "" {
+		if err := new(bellman.Kind).UnmarshalText([]byte(f.Kind)); err != nil {
+			return out, wrong{err}
+		}
+	}
+	if f.Status != 0 && (f.Status < 100 || f.Status > 599) {
+		return out, wrong{fmt.Errorf("--status %d: want an HTTP status from 100 to 599", f.Status)}
+	}
+	if out.Backwards() {
+		return out, wrong{errors.New("--created-from is not before --created-to")}
 	}
 	return out, nil
 }

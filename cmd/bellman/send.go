@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -89,6 +91,15 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	flags.StringVar(&told, "notify-json", "", "order or poll: an object with more fields of the notification")
 
 	return func(t *client.CreateTask) error {
+		var garbled error
+		flags.Visit(func(f *pflag.Flag) {
+			if !utf8.ValidString(f.Value.String()) {
+				garbled = wrong{fmt.Errorf("--%s: %w", f.Name, errEncoding)}
+			}
+		})
+		if garbled != nil {
+			return garbled
+		}
 		texts(t)
 		if supersedes {
 			t.Supersedes = true
@@ -149,6 +160,9 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	}
 }
 
+// errEncoding is the error for text that JSON cannot carry: its bytes would be replaced on the way to the server.
+var errEncoding = errors.New("is not UTF-8")
+
 // readTasks reads tasks from a file, and completes each with set.
 func readTasks(path string, set func(*client.CreateTask) error) ([]client.CreateTask, error) {
 	in, err := openInput(path)
@@ -161,16 +175,24 @@ func readTasks(path string, set func(*client.CreateTask) error) ([]client.Create
 		from = "standard input"
 	}
 	d := json.NewDecoder(in)
-	d.DisallowUnknownFields()
 	var tasks []client.CreateTask
 	for {
+		var text json.RawMessage
 		var t client.CreateTask
-		err := d.Decode(&t)
+		err := d.Decode(&text)
+		switch {
+		case errors.Is(err, io.EOF):
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			err = errors.New("the JSON is cut off")
+		case err == nil && !utf8.Valid(text):
+			err = errEncoding
+		case err == nil:
+			known := json.NewDecoder(bytes.NewReader(text))
+			known.DisallowUnknownFields()
+			err = known.Decode(&t)
+		}
 		if errors.Is(err, io.EOF) {
 			break
-		}
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("the JSON is cut off")
 		}
 		if err != nil {
 			return nil, wrong{fmt.Errorf("task %d of %s: %w", len(tasks)+1, from, err)}

@@ -24,6 +24,8 @@ func TestExitStatus(t *testing.T) {
 	write(t, odd, `{"queue":"default","colour":"red"}`)
 	cut := filepath.Join(dir, "cut.json")
 	write(t, cut, `{"queue":"default"`)
+	gbk := filepath.Join(dir, "gbk.json")
+	write(t, gbk, "{\"body\":\"\xb6\xa9\xb5\xa5\"}")
 	away := filepath.Join(dir, "away.yaml")
 	write(t, away, "connections:\n  main: {url: 'amqps://h/', ca: /no/such/ca.pem}\n")
 	tests := []struct {
@@ -85,6 +87,11 @@ func TestExitStatus(t *testing.T) {
 		{"send " + empty, 2, "", "has no task"},
 		{"send " + odd, 2, "", "unknown field \"colour\""},
 		{"send " + cut, 2, "", "task 1 of " + cut + ": the JSON is cut off\n"},
+		{"send " + gbk, 2, "", "task 1 of " + gbk + ": is not UTF-8\n"},
+		{"send --url http://m.example --body \xb6\xa9", 2, "", "--body: is not UTF-8"},
+		{"export --store pebble:x --kind orders", 2, "", `kind "orders"`},
+		{"export --store pebble:x --status 20", 2, "", "--status 20: want an HTTP status"},
+		{"export --store pebble:x --created-from 1h --created-to 2h", 2, "", "--created-from is not before --created-to"},
 		{"send …/none.json", 1, "", "no such file"},
 		{"send --var shop", 2, "", "want NAME=VALUE"},
 		{"send --notify-json {", 2, "", "--notify-json: is not JSON"},

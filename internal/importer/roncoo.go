@@ -76,8 +76,10 @@ func (o Options) roncoo(rows *sql.Rows, c clock, fixed string) (key any, row Row
 		Queue: o.Queue, Key: "roncoo/" + id, MerchantNo: merchant.String, OrderNo: order.String,
 		URL: strings.TrimSpace(url), Method: cmp.Or(o.Method, "GET"), Success: "success_text",
 	}}
-	row.Task.Schedule, row.Wrong = ruleText(rule.String, int(limit.Int64))
+	row.Task.Schedule, row.Wrong = ruleText(rule.String, int(min(limit.Int64, maxAttempts)))
 	switch {
+	case limit.Int64 > maxAttempts:
+		row.Wrong = fmt.Errorf("limit_notify_times is %d: want at most %d", limit.Int64, maxAttempts)
 	case !limit.Valid:
 		row.Wrong = errors.New("limit_notify_times is NULL: want how many attempts may be made")
 	case limit.Int64 <= 0:
@@ -91,6 +93,9 @@ func (o Options) roncoo(rows *sql.Rows, c clock, fixed string) (key any, row Row
 	}
 	return id, row, nil
 }
+
+// maxAttempts is how many attempts a schedule can have.
+const maxAttempts = 10_000
 
 // ruleText converts roncoo's notify_rule, cut at its limit, to the text of a schedule. As in roncoo, an
 // attempt that the rule does not name follows at once.

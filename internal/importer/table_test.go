@@ -100,6 +100,7 @@ func TestRoncoo(t *testing.T) {
 		roncooRow("11", edited, rule, 0, 0, "CREATED"), // the column's default value: never sent
 		roncooRow("12", edited, rule, 1, -1, "HTTP_REQUEST_FALIED"),
 		roncooRow("13", edited, "", 0, 0, "CREATED"),
+		roncooRow("15", edited, rule, 0, 2147483647, "CREATED"),
 		roncooRow("14", edited, rule, 0, 5, "CREATED"), `UPDATE rp_notify_record SET limit_notify_times = NULL WHERE id = '14'`,
 	)
 	shanghai := time.FixedZone("CST", 8*3600)
@@ -137,6 +138,7 @@ func TestRoncoo(t *testing.T) {
 		"id 12 skip: limit_notify_times is -1: roncoo never sends it",
 		"id 13 skip: limit_notify_times is 0: roncoo never sends it",
 		"id 14 wrong: limit_notify_times is NULL",
+		"id 15 wrong: limit_notify_times is 2147483647",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
