@@ -2,12 +2,14 @@ package scratch
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/server"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -121,6 +123,47 @@ func TestFill(t *testing.T) {
 		}
 		if err := d.Fill(ctx, 1, due, time.Minute); err == nil {
 			t.Error("Fill of a store with more than one task: no error")
+		}
+	})
+}
+
+// A transaction that is held is there until its end, and its end says if the server ended it before.
+func TestHold(t *testing.T) {
+	each(t, func(t *testing.T, d *Database) {
+		ctx := t.Context()
+		if _, err := d.Hold(ctx); err == nil {
+			t.Error("a transaction that reads tasks began although there are none")
+		}
+		s, err := server.OpenStore(ctx, d.URL, server.StoreOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil { // its tables stay
+			t.Fatal(err)
+		}
+		end, err := d.Hold(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := end(); err != nil {
+			t.Errorf("the end of a transaction: %v", err)
+		}
+		if end, err = d.Hold(ctx); err != nil {
+			t.Fatal(err)
+		}
+		find, kill := `SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = $1`, "SELECT pg_terminate_backend(%d)"
+		if d.server.Kind() != config.Postgres {
+			find, kill = `SELECT id FROM information_schema.processlist WHERE command = 'Sleep' AND db = ?`, "KILL %d"
+		}
+		var id int
+		if err := d.server.admin.QueryRowContext(ctx, find, d.name).Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.server.admin.ExecContext(ctx, fmt.Sprintf(kill, id)); err != nil {
+			t.Fatal(err)
+		}
+		if err := end(); err == nil {
+			t.Error("the server ended the transaction before, and nobody says so")
 		}
 	})
 }
