@@ -16,8 +16,8 @@ import (
 
 // Tasks creates and stores tasks.
 type Tasks interface {
-	// Task parses the JSON of a task like POST /v1/tasks. queue and key are defaults. An error means that the
-	// text can never become a task. Task keeps no reference to text.
+	// Task parses the JSON of a task like POST /v1/tasks. queue and key are defaults. An error that is no
+	// *Later means that the text can never become a task. Task keeps no reference to text.
 	Task(text []byte, queue, key string) (*bellman.Task, error)
 
 	// Take stores tasks, and returns one result for each, in order. A task without an error is durable.
@@ -26,6 +26,12 @@ type Tasks interface {
 	// Closed returns why no messages should be received now; empty: they should.
 	Closed(ctx context.Context) string
 }
+
+// A Later is an error that says nothing about a message: what its check needs cannot be read at present.
+type Later struct{ Err error }
+
+func (l *Later) Error() string { return l.Err.Error() }
+func (l *Later) Unwrap() error { return l.Err }
 
 // A Tracer makes spans for messages.
 type Tracer interface {

@@ -248,6 +248,39 @@ func TestPoisonBeforePause(t *testing.T) {
 	})
 }
 
+// A valid message whose merchant cannot be read, because the database is away, waits. It is no dead
+// letter, and delays no other message.
+func TestCheckedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		b := newBroker(t, s)
+		var away atomic.Bool
+		away.Store(true)
+		s.check = func(body string) error {
+			if body == "never" || away.Load() && body == "merchant" {
+				return &source.Later{Err: bellman.ErrUnreachable}
+			}
+			return nil
+		}
+		from, stop := run(b, s)
+		defer stop()
+		b.publish("never", "task never")
+		for i := range 10 {
+			b.publish(fmt.Sprint("merchant", i), "task merchant")
+			b.publish(fmt.Sprint("other", i), "task x")
+		}
+		time.Sleep(time.Minute)
+		if i := from.Info(); s.count() != 10 || i.Dead != 0 || b.left() != 11 || !strings.Contains(i.LastError, "cannot be reached") {
+			t.Errorf("%d messages are stored and %d left, %+v; want 10 and 11, no dead letter, and the error", s.count(), b.left(), i)
+		}
+		away.Store(false)
+		time.Sleep(time.Minute)
+		if i := from.Info(); s.count() != 20 || i.Dead != 0 || b.left() != 1 {
+			t.Errorf("%d messages are stored and %d left, %+v; want 20 and 1, and no dead letter", s.count(), b.left(), i)
+		}
+	})
+}
+
 // Dead letters that cannot be stored take a limited amount of memory, and none is lost.
 func TestManyDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
