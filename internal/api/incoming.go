@@ -3,15 +3,17 @@ package api
 import (
 	"cmp"
 	"errors"
+	"net/http"
 	"sync"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
 // Task parses the JSON of a task like POST /v1/tasks, without adding it. queue and key are defaults; the
-// default key of an order is its merchant's number and its own. The error lists all mistakes. Task keeps no
-// reference to text.
+// default key of an order is its merchant's number and its own. The error lists all mistakes; it is a
+// *[source.Later] if it is not about the text. Task keeps no reference to text.
 func (a *API) Task(text []byte, queue, key string) (*bellman.Task, error) {
 	if len(text) > maxJSON {
 		return nil, told(tooLarge("message", maxJSON))
@@ -29,7 +31,10 @@ func (a *API) Task(text []byte, queue, key string) (*bellman.Task, error) {
 		o.in.Key = cmp.Or(o.in.Key, key)
 	}
 	t, refused := a.ask(&o.in, &o.faults)
-	if refused != nil {
+	switch {
+	case refused != nil && refused.Status >= http.StatusInternalServerError: // such as a merchant that cannot be read
+		return nil, &source.Later{Err: told(refused)}
+	case refused != nil:
 		return nil, told(refused)
 	}
 	return t, nil

@@ -1,9 +1,13 @@
 package api
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
@@ -46,6 +50,12 @@ func TestTaskOfMessage(t *testing.T) {
 		if task.Key != key || task.Queue != map[string]string{"pay": "pay", "other": "pay", "orders": "orders"}[tt.queue] {
 			t.Errorf("%s is %q in %q; want key %q", tt.text, task.Key, task.Queue, key)
 		}
+	}
+	a = make1(t, Options{CheckURL: func(*bellman.Task) error { return fmt.Errorf("read merchant M1: %w", bellman.ErrUnreachable) }}).API
+	_, err := a.Task([]byte(`{"json":{"n":1}}`), "pay", "m1")
+	var later *source.Later
+	if !errors.As(err, &later) || !strings.Contains(err.Error(), "the database cannot be reached") {
+		t.Errorf("without a database: %v; want an error that may go away", err)
 	}
 	if _, err := a.Task(make([]byte, 10<<20), "pay", "m1"); err == nil || err.Error() != "the message is larger than 1638400 bytes" {
 		t.Errorf("10 MiB: %v", err)

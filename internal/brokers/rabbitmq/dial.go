@@ -13,10 +13,27 @@ import (
 const (
 	dialTimeout = 10 * time.Second
 	heartbeat   = 10 * time.Second // three missed heartbeats end a connection
+
+	closeTimeout = 3 * time.Second // how long the broker has to answer the end of a connection
 )
 
+// A transport is a connection with the line below it.
+type transport struct {
+	*amqp.Connection
+	line net.Conn
+}
+
+// Close ends the connection. If the broker does not answer in time, it cuts the line: while a broker is short
+// of memory or disk, it reads nothing from a connection that publishes.
+func (t *transport) Close() {
+	cut := time.AfterFunc(closeTimeout, func() { t.line.Close() })
+	defer cut.Stop()
+	t.Connection.Close()
+}
+
 // dial connects to a broker. name is shown to its operator. No error contains the password.
-func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
+func dial(ctx context.Context, url, name string) (*transport, error) {
+	var line net.Conn
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	over := func() bool { return true }
@@ -32,6 +49,7 @@ func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
 			if err != nil {
 				return nil, err
 			}
+			line = conn
 			over = context.AfterFunc(ctx, func() { conn.Close() }) // the handshake ends with ctx too
 			deadline, _ := ctx.Deadline()
 			return conn, conn.SetDeadline(deadline) // the library removes it after the handshake
@@ -40,7 +58,7 @@ func dial(ctx context.Context, url, name string) (*amqp.Connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect: %w", said(err))
 	}
-	return conn, nil
+	return &transport{conn, line}, nil
 }
 
 // said returns the broker's own error text.

@@ -32,7 +32,7 @@ type publisher struct {
 	err    *amqp.Error
 }
 
-func newPublisher(conn *amqp.Connection) (*publisher, error) {
+func newPublisher(conn *transport) (*publisher, error) {
 	ch, err := conn.Channel()
 	if err != nil {
 		return nil, fmt.Errorf("open a channel: %w", said(err))

@@ -62,7 +62,7 @@ func (q *Queue) Open(ctx context.Context) (source.Session, error) {
 	return s, nil
 }
 
-func (q *Queue) session(conn *amqp.Connection) (*session, error) {
+func (q *Queue) session(conn *transport) (*session, error) {
 	ch, err := conn.Channel()
 	if err != nil {
 		return nil, fmt.Errorf("open a channel: %w", said(err))
@@ -74,11 +74,7 @@ func (q *Queue) session(conn *amqp.Connection) (*session, error) {
 	if err := ch.Qos(prefetch, 0, false); err != nil {
 		return nil, fmt.Errorf("set prefetch: %w", said(err))
 	}
-	dead, err := newPublisher(conn)
-	if err != nil {
-		return nil, err
-	}
-	return newSession(q, conn, ch, dead, prefetch), nil
+	return newSession(q, conn, ch, prefetch), nil
 }
 
 // declare creates what is missing, or checks that it exists.

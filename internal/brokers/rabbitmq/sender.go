@@ -118,7 +118,7 @@ func short(text string) string {
 
 // A connection has one channel for each exchange.
 type connection struct {
-	conn    *amqp.Connection
+	conn    *transport
 	blocked atomic.Bool
 
 	mu        sync.Mutex
@@ -138,7 +138,7 @@ const (
 	noExchange   = time.Second
 )
 
-func newConnection(conn *amqp.Connection) *connection {
+func newConnection(conn *transport) *connection {
 	l := &connection{conn: conn, exchanges: make(map[string]*channel)}
 	blockings := conn.NotifyBlocked(make(chan amqp.Blocking, 4))
 	go func() { // ends with the connection
@@ -192,7 +192,7 @@ func (c *channel) over() bool {
 	return c.publisher.ch.IsClosed()
 }
 
-func (c *channel) open(conn *amqp.Connection, exchange string) {
+func (c *channel) open(conn *transport, exchange string) {
 	defer close(c.ready)
 	c.publisher, c.err = newPublisher(conn)
 	if c.err == nil && exchange != "" {

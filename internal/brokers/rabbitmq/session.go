@@ -20,14 +20,18 @@ import (
 // A session is a connection that receives messages of one queue.
 type session struct {
 	queue    *Queue
-	conn     *amqp.Connection
+	conn     *transport
 	ch       *amqp.Channel
-	dead     *publisher
 	acks     *acks
 	prefetch int
 
 	deliveries chan *amqp.Delivery // deliveries gather here while batches are stored
 	paused     atomic.Bool
+
+	// Dead letters have a connection of their own, made at the first one. A broker that is short of memory or
+	// disk reads nothing more from a connection that publishes, so it would not see acknowledgements either.
+	deadConn *transport
+	dead     *publisher
 
 	*source.Break
 }
@@ -35,8 +39,8 @@ type session struct {
 // consumer is the tag of a channel's only consumer.
 const consumer = "bellman"
 
-func newSession(q *Queue, conn *amqp.Connection, ch *amqp.Channel, dead *publisher, prefetch int) *session {
-	s := &session{queue: q, conn: conn, ch: ch, dead: dead, prefetch: prefetch, Break: source.NewBreak()}
+func newSession(q *Queue, conn *transport, ch *amqp.Channel, prefetch int) *session {
+	s := &session{queue: q, conn: conn, ch: ch, prefetch: prefetch, Break: source.NewBreak()}
 	s.acks = newAcks(ch, prefetch/4)
 	go s.watch(
 		conn.NotifyClose(make(chan *amqp.Error, 1)),
@@ -49,19 +53,11 @@ func newSession(q *Queue, conn *amqp.Connection, ch *amqp.Channel, dead *publish
 // watch waits for the end of the session. The library closes all three channels at the end.
 func (s *session) watch(conn, ch <-chan *amqp.Error, cancels <-chan string) {
 	var why error
-	closed := func(what string, err *amqp.Error) error {
-		if err == nil {
-			return fmt.Errorf("the %s was closed", what)
-		}
-		return fmt.Errorf("the %s broke: %w", what, said(err))
-	}
 	select {
 	case err := <-conn:
 		why = closed("connection", err)
 	case err := <-ch:
 		why = closed("channel", err)
-	case <-s.dead.closed:
-		why = closed("channel of dead letters", s.dead.err)
 	case tag, ok := <-cancels:
 		why = errors.New("the connection was closed")
 		if ok {
@@ -69,6 +65,14 @@ func (s *session) watch(conn, ch <-chan *amqp.Error, cancels <-chan string) {
 		}
 	}
 	s.End(why)
+}
+
+// closed returns why something of the session ended; err is nil if it was closed here.
+func closed(what string, err *amqp.Error) error {
+	if err == nil {
+		return fmt.Errorf("the %s was closed", what)
+	}
+	return fmt.Errorf("the %s broke: %w", what, said(err))
 }
 
 func (s *session) Resume(context.Context) error {
@@ -179,6 +183,12 @@ func (s *session) Ack(messages []source.Message) error {
 // Bury publishes messages to the dead-letter exchange, unchanged except that the reason is among their
 // headers. It waits for the broker's answer to every message, and returns the first error.
 func (s *session) Bury(ctx context.Context, dead []source.Dead) (err error) {
+	if s.dead == nil {
+		if err := s.openDead(ctx); err != nil {
+			return fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, err)
+		}
+	}
+	defer context.AfterFunc(ctx, s.deadConn.Close)() // publish may wait for a broker that reads nothing
 	waits := make([]*publishing, 0, len(dead))
 	for _, one := range dead {
 		d := one.Delivery.(*amqp.Delivery)
@@ -208,4 +218,28 @@ func (s *session) Bury(ctx context.Context, dead []source.Dead) (err error) {
 	return nil
 }
 
-func (s *session) Close() { s.conn.Close() }
+// openDead connects for dead letters. The session ends with that connection.
+func (s *session) openDead(ctx context.Context) error {
+	conn, err := dial(ctx, s.queue.URL, cmp.Or(s.queue.Client, "bellman")+" buries for "+s.queue.Name)
+	if err != nil {
+		return err
+	}
+	p, err := newPublisher(conn)
+	if err != nil {
+		conn.Close()
+		return err
+	}
+	s.deadConn, s.dead = conn, p
+	go func() {
+		<-p.closed
+		s.End(closed("channel of dead letters", p.err))
+	}()
+	return nil
+}
+
+func (s *session) Close() {
+	if s.deadConn != nil {
+		s.deadConn.Close()
+	}
+	s.conn.Close()
+}

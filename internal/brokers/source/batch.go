@@ -1,12 +1,14 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 )
@@ -18,6 +20,7 @@ type batch struct {
 	graves   *graves
 	messages []Message
 
+	left  []int           // messages that are no tasks yet
 	tasks []*bellman.Task // tasks[i] comes from messages[at[i]]
 	at    []int
 	under []*bellman.Trace          // the traces of the messages' tasks; nil: none
@@ -32,10 +35,56 @@ type batch struct {
 func (b *batch) store(ctx context.Context) error {
 	s := b.source
 	defer s.figures.taken(-len(b.messages))
-	b.tasks, b.at = b.tasks[:0], b.at[:0]
-	b.begin()
+	b.left, b.tasks, b.at = b.left[:0], b.tasks[:0], b.at[:0]
 	for i := range b.messages {
+		b.left = append(b.left, i)
+	}
+	b.begin()
+	defer b.endAll()
+	for failed := 0; ; failed++ {
+		err := b.convert()
+		if len(b.tasks) > 0 {
+			err = cmp.Or(b.try(ctx), err)
+			if err := b.ack(); err != nil {
+				return err
+			}
+		}
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.figures.held(err)
+		if failed == 0 {
+			s.log.Warn("messages cannot be stored; they wait", "messages", len(b.tasks)+len(b.left), "err", err)
+		}
+		sleep(ctx, pause(failed))
+	}
+	clear(b.tasks)
+	clear(b.messages)
+	return nil
+}
+
+// longRound is how long convert goes on after a message that it must leave: its check may have waited long.
+const longRound = time.Second
+
+// convert makes tasks of the messages that are left. Those that stay left must be tried again, for the
+// reason that it returns; they come after the others.
+func (b *batch) convert() (again error) {
+	began := time.Now()
+	var later []int
+	for n, i := range b.left {
 		t, err := b.task(&b.messages[i])
+		if notYet := (*Later)(nil); errors.As(err, &notYet) {
+			again = err
+			later = append(later, i)
+			if time.Since(began) > longRound {
+				b.left = append(slices.Delete(b.left, 0, n+1), later...)
+				return again
+			}
+			continue
+		}
 		if err != nil {
 			b.graves.add(b.messages[i], err)
 			b.end(i, bellman.ID{}, err)
@@ -46,27 +95,8 @@ func (b *batch) store(ctx context.Context) error {
 		}
 		b.tasks, b.at = append(b.tasks, t), append(b.at, i)
 	}
-	defer b.endAll()
-	for failed := 0; len(b.tasks) > 0; failed++ {
-		err := b.try(ctx)
-		if err := b.ack(); err != nil {
-			return err
-		}
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		s.figures.held(err)
-		if failed == 0 {
-			s.log.Warn("messages cannot be stored; they wait", "messages", len(b.tasks), "err", err)
-		}
-		sleep(ctx, pause(failed))
-	}
-	clear(b.tasks)
-	clear(b.messages)
-	return nil
+	b.left = append(b.left[:0], later...)
+	return again
 }
 
 // try stores the tasks once. Tasks that stay in the batch must be tried again, for the reason that it returns.

@@ -198,9 +198,10 @@ type store struct {
 	most   int // tasks in the largest call
 	calls  int
 	closed string
-	high   int          // closed from this number of tasks on; 0: never closed
-	take   func() error // returns the error of a call; nil: no errors
-	lost   func() bool  // reports whether a call returns an error although everything was stored
+	high   int                     // closed from this number of tasks on; 0: never closed
+	take   func() error            // returns the error of a call; nil: no errors
+	lost   func() bool             // reports whether a call returns an error although everything was stored
+	check  func(body string) error // returns the error of Task for a body that is a task; nil: no errors
 }
 
 func newStore() *store { return &store{kept: map[string]string{}} }
@@ -222,6 +223,11 @@ func (s *store) Task(text []byte, queue, key string) (*bellman.Task, error) {
 	body, ok := strings.CutPrefix(string(text), "task ")
 	if !ok {
 		return nil, errors.New("malformed JSON:\n\t" + string(text))
+	}
+	if s.check != nil {
+		if err := s.check(body); err != nil {
+			return nil, err
+		}
 	}
 	return &bellman.Task{Queue: queue, Key: key, Body: []byte(body)}, nil
 }

@@ -22,11 +22,16 @@ const maxReason = 500
 const maxReasons = 10
 
 // graves are the messages that cannot become a task, on their way to the dead letters. Other messages do not
-// wait for them, unless there are very many.
+// wait for them, unless there are very many. They last as long as their session: a pause does not wait for
+// them either.
 type graves struct {
 	source  *Source
 	session Session
 	wake    chan struct{}
+
+	cancel context.CancelFunc
+	done   chan struct{} // closed when bury has returned; then err is its error
+	err    error
 
 	mu     sync.Mutex
 	room   sync.Cond // with mu
@@ -37,9 +42,15 @@ type graves struct {
 	over   bool // bury has returned
 }
 
-func newGraves(s *Source, session Session) *graves {
-	g := &graves{source: s, session: session, wake: make(chan struct{}, 1)}
+// newGraves starts to bury. It goes on after ctx ended, until close or cancel.
+func newGraves(ctx context.Context, s *Source, session Session) *graves {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	g := &graves{source: s, session: session, wake: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
 	g.room.L = &g.mu
+	go func() {
+		defer close(g.done)
+		g.err = g.bury(ctx)
+	}()
 	return g
 }
 

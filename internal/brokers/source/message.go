@@ -60,7 +60,7 @@ type Session interface {
 	Done() <-chan struct{}
 	Err() error
 
-	// Close ends the session.
+	// Close ends the session. It is called after Bury has returned.
 	Close()
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,8 +16,8 @@ import (
 
 // Tasks creates and stores tasks.
 type Tasks interface {
-	// Task parses the JSON of a task like POST /v1/tasks. queue and key are defaults. An error means that the
-	// text can never become a task. Task keeps no reference to text.
+	// Task parses the JSON of a task like POST /v1/tasks. queue and key are defaults. An error that is no
+	// *Later means that the text can never become a task. Task keeps no reference to text.
 	Task(text []byte, queue, key string) (*bellman.Task, error)
 
 	// Take stores tasks, and returns one result for each, in order. A task without an error is durable.
@@ -27,6 +26,12 @@ type Tasks interface {
 	// Closed returns why no messages should be received now; empty: they should.
 	Closed(ctx context.Context) string
 }
+
+// A Later is an error that says nothing about a message: what its check needs cannot be read at present.
+type Later struct{ Err error }
+
+func (l *Later) Error() string { return l.Err.Error() }
+func (l *Later) Unwrap() error { return l.Err }
 
 // A Tracer makes spans for messages.
 type Tracer interface {
@@ -118,23 +123,43 @@ func (s *Source) session(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
+	graves := newGraves(ctx, s, session)
+	defer func() {
+		graves.cancel()
+		<-graves.done
+	}()
+	late, end := context.WithCancel(context.WithoutCancel(ctx)) // ends StopTimeout after ctx
+	defer end()
+	defer context.AfterFunc(ctx, func() {
+		sleep(late, s.o.StopTimeout)
+		end()
+	})()
 	for ctx.Err() == nil {
-		if err := s.wait(ctx, session); err != nil || ctx.Err() != nil {
+		if err := s.wait(ctx, session, graves); err != nil {
 			return err
+		}
+		if ctx.Err() != nil {
+			break
 		}
 		if err := session.Resume(ctx); err != nil {
 			return err
 		}
 		s.figures.is(Consuming, "")
-		if err := s.consume(ctx, session); err != nil {
+		if err := s.consume(ctx, session, graves, late.Done()); err != nil {
 			return err
 		}
+	}
+	graves.close()
+	select {
+	case <-graves.done:
+	case <-late.Done():
+		s.log.Warn("dead letters could not be stored in time; the broker redelivers their messages")
 	}
 	return nil
 }
 
 // wait returns when messages may be received.
-func (s *Source) wait(ctx context.Context, session Session) error {
+func (s *Source) wait(ctx context.Context, session Session, graves *graves) error {
 	for {
 		why := s.o.Tasks.Closed(ctx)
 		if why == "" {
@@ -146,46 +171,45 @@ func (s *Source) wait(ctx context.Context, session Session) error {
 			return nil
 		case <-session.Done():
 			return session.Err()
+		case <-graves.done:
+			return graves.err
 		case <-time.After(look):
 		}
 	}
 }
 
 // consume receives and stores messages until new tasks are not accepted, or ctx ends. It returns an error if
-// the session broke.
-func (s *Source) consume(ctx context.Context, session Session) error {
+// the session broke. late is closed when a stop waits no longer.
+func (s *Source) consume(ctx context.Context, session Session, graves *graves, late <-chan struct{}) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // received messages are stored even after ctx ended
 	defer cancel()
 	g, work := errgroup.WithContext(work)
-	graves := newGraves(s, session)
 	t := takers{session: session, graves: graves, turn: make(chan struct{}, 1), slots: make(chan struct{}, storing), stored: make(chan struct{}, 1)}
-	var left sync.WaitGroup
 	for range storing + 1 {
-		left.Add(1)
 		g.Go(func() error {
-			defer left.Done()
-			return s.take(work, &t)
+			err := s.take(work, &t)
+			if err != nil {
+				graves.cancel() // others may wait for room among the dead letters
+			}
+			return err
 		})
 	}
-	g.Go(func() error {
-		left.Wait()
-		graves.close()
-		return nil
-	})
-	g.Go(func() error { return graves.bury(work) })
 	done := make(chan error, 1)
 	go func() { done <- g.Wait() }()
 
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
-	stop, broken := ctx.Done(), session.Done()
-	var late <-chan time.Time
+	stop, broken, buried := ctx.Done(), session.Done(), graves.done
 	var fault error
+	giveUp := func(why error) {
+		fault = cmp.Or(fault, why)
+		cancel()
+		graves.cancel()
+	}
 	pause := func() {
 		ticker.Stop()
 		if err := session.Pause(); err != nil {
-			fault = err
-			cancel()
+			giveUp(err)
 		}
 	}
 	paused := false
@@ -208,18 +232,22 @@ func (s *Source) consume(ctx context.Context, session Session) error {
 			return fault
 		case <-broken:
 			broken = nil
-			fault = session.Err()
-			cancel()
+			giveUp(session.Err())
+		case <-buried:
+			buried = nil
+			if !errors.Is(graves.err, context.Canceled) { // otherwise the reason is a taker's
+				giveUp(graves.err)
+			}
 		case <-stop:
 			stop = nil
-			late = time.After(s.o.StopTimeout)
 			if !paused {
 				paused = true
 				pause()
 			}
 		case <-late:
+			late = nil
 			s.log.Warn("received messages could not be stored in time; the broker redelivers them")
-			cancel()
+			giveUp(nil)
 		case <-t.stored:
 			ask()
 		case <-ticker.C:

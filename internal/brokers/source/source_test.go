@@ -209,6 +209,78 @@ func TestPoison(t *testing.T) {
 	})
 }
 
+// Dead letters that cannot be stored do not keep a source from going on after a pause, and a stop does
+// not wait for them.
+func TestPoisonBeforePause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		b := newBroker(t, s)
+		var open atomic.Bool
+		b.bury = func() error {
+			if !open.Load() {
+				return errors.New("unroutable")
+			}
+			return nil
+		}
+		from, stop := run(b, s)
+		b.publish("no JSON", "{")
+		time.Sleep(time.Second)
+		s.close("overloaded: 7 tasks wait")
+		time.Sleep(time.Second)
+		s.close("")
+		b.publish("other", "task x")
+		time.Sleep(time.Second)
+		if i := from.Info(); i.State != source.Consuming || i.Stored != 1 || i.InHand != 1 {
+			t.Errorf("Info() = %+v a second after the pause; want it to consume, the other message stored and the dead letter in hand", i)
+		}
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > 6*time.Second || b.left() != 1 || from.Info().InHand != 0 {
+			t.Errorf("the stop took %v with %d messages left, %+v; want 5 s, and the dead letter left", took, b.left(), from.Info())
+		}
+		open.Store(true)
+		from, stop = run(b, s)
+		time.Sleep(time.Second)
+		stop()
+		if i := from.Info(); i.Dead != 1 || b.left() != 0 {
+			t.Errorf("Info() = %+v with %d messages left; want one dead letter", i, b.left())
+		}
+	})
+}
+
+// A valid message whose merchant cannot be read, because the database is away, waits. It is no dead
+// letter, and delays no other message.
+func TestCheckedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		b := newBroker(t, s)
+		var away atomic.Bool
+		away.Store(true)
+		s.check = func(body string) error {
+			if body == "never" || away.Load() && body == "merchant" {
+				return &source.Later{Err: bellman.ErrUnreachable}
+			}
+			return nil
+		}
+		from, stop := run(b, s)
+		defer stop()
+		b.publish("never", "task never")
+		for i := range 10 {
+			b.publish(fmt.Sprint("merchant", i), "task merchant")
+			b.publish(fmt.Sprint("other", i), "task x")
+		}
+		time.Sleep(time.Minute)
+		if i := from.Info(); s.count() != 10 || i.Dead != 0 || b.left() != 11 || !strings.Contains(i.LastError, "cannot be reached") {
+			t.Errorf("%d messages are stored and %d left, %+v; want 10 and 11, no dead letter, and the error", s.count(), b.left(), i)
+		}
+		away.Store(false)
+		time.Sleep(time.Minute)
+		if i := from.Info(); s.count() != 20 || i.Dead != 0 || b.left() != 1 {
+			t.Errorf("%d messages are stored and %d left, %+v; want 20 and 1, and no dead letter", s.count(), b.left(), i)
+		}
+	})
+}
+
 // Dead letters that cannot be stored take a limited amount of memory, and none is lost.
 func TestManyDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
