@@ -1,6 +1,8 @@
 package nats
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -61,5 +63,53 @@ func TestDeclareOnlyDeadLetters(t *testing.T) {
 	open.Close()
 	if _, err := js.Stream(t.Context(), "dead-"+name); err != nil {
 		t.Errorf("the stream of dead letters: %v; want it created", err)
+	}
+}
+
+// Dead letters that the source itself would receive are refused: one bad message would be buried for ever.
+func TestDeadLettersThatComeBack(t *testing.T) {
+	at, name := sourcetest.NATS(t), sourcetest.Name(t)
+	conn, err := nats.Connect(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer js.DeleteStream(context.Background(), name)
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{name + ".>"}}); err != nil {
+		t.Fatal(err)
+	}
+	for i, tt := range []struct {
+		subjects []string // of the consumer, after the stream's name
+		dead     string
+		loops    bool
+	}{
+		{nil, "dead", true}, {[]string{">"}, "dead", true}, {[]string{"*"}, "dead", true}, {[]string{"*.dead"}, "orders.dead", true},
+		{[]string{"paid.>"}, "dead", false}, {[]string{"*"}, "orders.dead", false}, {[]string{"dead.>"}, "dead", false},
+	} {
+		s := &Stream{URL: at, Name: name, Durable: fmt.Sprint("d", i), DeadLetter: name + "." + tt.dead}
+		for _, subject := range tt.subjects {
+			s.Subjects = append(s.Subjects, name+"."+subject)
+		}
+		open, err := s.Open(t.Context())
+		if err == nil {
+			open.Close()
+		}
+		if refused := err != nil && strings.Contains(err.Error(), "for ever: name a subject of another stream"); refused != tt.loops || !refused && err != nil {
+			t.Errorf("subjects %q, dead letters to %q: %v; want it refused: %t", tt.subjects, tt.dead, err, tt.loops)
+		}
+	}
+}
+
+// Newer servers have consumers with several filters.
+func TestReceivesOfSeveralFilters(t *testing.T) {
+	c := &jetstream.ConsumerConfig{FilterSubjects: []string{"a.paid", "a.*.dead"}}
+	for subject, want := range map[string]bool{"a.paid": true, "a.orders.dead": true, "a.dead": false, "a.orders.dead.too": false} {
+		if got := receives(c, subject); got != want {
+			t.Errorf("receives(%q) = %t, want %t", subject, got, want)
+		}
 	}
 }

@@ -223,11 +223,15 @@ func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
 		}
 		waits = append(waits, wait)
 	}
+	late := time.NewTimer(askTimeout) // nobody answers where a subscriber takes the subject and no stream does
+	defer late.Stop()
 	for _, wait := range waits {
 		select {
 		case <-wait.Ok():
 		case err := <-wait.Err():
 			return fmt.Errorf("publish to %q: %w", s.stream.DeadLetter, err)
+		case <-late.C:
+			return fmt.Errorf("publish to %q: no answer within %v: is there a stream that takes it?", s.stream.DeadLetter, askTimeout)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.Done():

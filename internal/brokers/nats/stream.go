@@ -73,7 +73,8 @@ func (s *Stream) Open(ctx context.Context) (source.Session, error) {
 
 // declare creates what is missing, or checks that it exists.
 func (s *Stream) declare(ctx context.Context, to *session) error {
-	if err := s.declareDead(ctx, to.js); err != nil {
+	dead, err := s.declareDead(ctx, to.js)
+	if err != nil {
 		return err
 	}
 	stream, err := to.js.Stream(ctx, s.Name)
@@ -98,6 +99,9 @@ func (s *Stream) declare(ctx context.Context, to *session) error {
 	config := to.consumer.CachedInfo().Config
 	if err := s.check(&config); err != nil {
 		return err
+	}
+	if dead == s.Name && receives(&config, s.DeadLetter) {
+		return fmt.Errorf("dead_letter %q is a subject that consumer %q receives from stream %q, so each dead letter would come back as a message, for ever: name a subject of another stream", s.DeadLetter, s.Durable, s.Name)
 	}
 	if config.AckWait > ackWait && len(config.BackOff) == 0 && !s.AsItIs { // an older version created it
 		config.AckWait = ackWait
@@ -132,10 +136,7 @@ func (s *Stream) wanted() jetstream.ConsumerConfig {
 
 // check returns the difference between an existing consumer and the required one.
 func (s *Stream) check(has *jetstream.ConsumerConfig) error {
-	filters := has.FilterSubjects
-	if has.FilterSubject != "" {
-		filters = []string{has.FilterSubject}
-	}
+	filters := filtersOf(has)
 	var wrong []string
 	if has.AckPolicy != jetstream.AckExplicitPolicy {
 		wrong = append(wrong, fmt.Sprintf("ack_policy is %s: want explicit", has.AckPolicy))
@@ -152,19 +153,49 @@ func (s *Stream) check(has *jetstream.ConsumerConfig) error {
 	return fmt.Errorf("consumer %q of stream %q is there with other arguments: %s: delete it, or name another as durable", s.Durable, s.Name, strings.Join(wrong, "; "))
 }
 
-// declareDead creates a stream for dead letters, unless there is one.
-func (s *Stream) declareDead(ctx context.Context, js jetstream.JetStream) error {
-	_, err := js.StreamNameBySubject(ctx, s.DeadLetter)
+// receives reports whether a consumer receives a subject of its stream.
+func receives(has *jetstream.ConsumerConfig, subject string) bool {
+	filters := filtersOf(has)
+	return len(filters) == 0 || slices.ContainsFunc(filters, func(f string) bool { return matches(f, subject) })
+}
+
+// matches reports whether a subject is one of a filter, in which * is any token, and > all that follow.
+func matches(filter, subject string) bool {
+	of, tokens := strings.Split(filter, "."), strings.Split(subject, ".")
+	for i, f := range of {
+		switch {
+		case i >= len(tokens):
+			return false
+		case f == ">":
+			return true
+		case f != "*" && f != tokens[i]:
+			return false
+		}
+	}
+	return len(of) == len(tokens)
+}
+
+func filtersOf(has *jetstream.ConsumerConfig) []string {
+	if has.FilterSubject != "" {
+		return []string{has.FilterSubject}
+	}
+	return has.FilterSubjects
+}
+
+// declareDead returns the stream that takes the dead letters. It creates one if there is none.
+func (s *Stream) declareDead(ctx context.Context, js jetstream.JetStream) (name string, err error) {
+	name, err = js.StreamNameBySubject(ctx, s.DeadLetter)
 	if errors.Is(err, jetstream.ErrStreamNotFound) && (!s.AsItIs || s.MakeDead) {
+		name = strings.ReplaceAll(s.DeadLetter, ".", "-")
 		_, err = js.CreateStream(ctx, jetstream.StreamConfig{
-			Name: strings.ReplaceAll(s.DeadLetter, ".", "-"), Subjects: []string{s.DeadLetter}, Storage: jetstream.FileStorage,
+			Name: name, Subjects: []string{s.DeadLetter}, Storage: jetstream.FileStorage,
 		})
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound): // the caller wants no stream to be created
-		return fmt.Errorf("stream for dead letters, subject %q: %w: with declare: false it is to be yours too: make one that takes that subject, or name a subject of yours as dead_letter, or set declare: dead_letter", s.DeadLetter, err)
+		return "", fmt.Errorf("stream for dead letters, subject %q: %w: with declare: false it is to be yours too: make one that takes that subject, or name a subject of yours as dead_letter, or set declare: dead_letter", s.DeadLetter, err)
 	case err != nil:
-		return fmt.Errorf("stream for dead letters, subject %q: %w", s.DeadLetter, err)
+		return "", fmt.Errorf("stream for dead letters, subject %q: %w", s.DeadLetter, err)
 	}
-	return nil
+	return name, nil
 }
