@@ -36,3 +36,25 @@ func TestReloadKeepsTheLastKey(t *testing.T) {
 		t.Errorf("on loopback without keys: %v", err)
 	}
 }
+
+// A source runs on after a reload without it, so the queue of its messages stays.
+func TestReloadKeepsTheQueueOfASource(t *testing.T) {
+	var started *config.Config
+	_, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
+		fed := c.Queues[0]
+		fed.Name = "fed"
+		c.Queues = append(c.Queues, fed)
+		configure(t, c, "connections: {main: {url: 'amqp://127.0.0.1:1/'}}\nsources:\n  - {connection: main, queue: paid, into: fed}\n")
+		started = c
+	})
+	defer stop()
+	without := *started
+	without.Queues, without.Sources = started.Queues[:1:1], nil
+	if err := s.Reload(&without); err == nil || !strings.Contains(err.Error(), "queues.fed: source ") {
+		t.Errorf("Reload() without the queue of a source = %v; want it refused", err)
+	}
+	without.Queues = started.Queues
+	if err := s.Reload(&without); err != nil {
+		t.Errorf("Reload() with that queue = %v", err)
+	}
+}

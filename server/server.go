@@ -406,6 +406,13 @@ func (s *Server) Reload(c *Config) error {
 	if len(c.Keys) == 0 && !config.Loopback(s.config.Listen) {
 		return fmt.Errorf("keys: want at least one, for this server listens on %s: without keys only loopback may be listened on", s.config.Listen)
 	}
+	facts := factsOf(c)
+	for i := range s.config.Sources { // they run on until a restart
+		from := &s.config.Sources[i]
+		if _, there := facts.kinds[from.Into]; !there && from.Into != "" {
+			return fmt.Errorf("queues.%s: source %s, which a restart alone ends, puts its messages there: without the queue they would be dead letters", from.Into, from.Name())
+		}
+	}
 	queues, noticed, wrong := s.rules(c)
 	if err := wrong.Err(); err != nil {
 		return err
@@ -427,7 +434,7 @@ func (s *Server) Reload(c *Config) error {
 		return err
 	}
 	s.recordKeys(c)
-	s.facts.Store(factsOf(c))
+	s.facts.Store(facts)
 	s.credentials.set(queues, c.Keys)
 	s.notices.set(noticed)
 	s.setBilled(queues, c)
