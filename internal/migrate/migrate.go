@@ -191,9 +191,10 @@ func (r *run) begin(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if r.out == nil {
-		r.out = &mark{ID: bellman.NewID().String(), State: copying}
+		r.out = &mark{State: copying}
 	}
-	r.out.Store = r.ToName
+	// Another move: what an interrupted one wrote into another target is never taken for the result of this one.
+	r.out.ID, r.out.Store = bellman.NewID().String(), r.ToName
 	if err := r.out.put(ctx, r.From, out, nil, ""); err != nil {
 		return false, err
 	}

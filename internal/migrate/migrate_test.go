@@ -357,6 +357,16 @@ func TestRefused(t *testing.T) {
 		if err := Run(ctx, Options{From: other.store, To: first}); !errors.Is(err, ErrNotEmpty) {
 			t.Errorf("Run() of a second move into the same store: %v; want an error", err)
 		}
+		second := memory.New()
+		if err := Run(ctx, Options{From: w.store, To: second, ToName: "second"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := Run(ctx, Options{From: w.store, To: first}); err == nil || !strings.Contains(err.Error(), "were moved to second") {
+			t.Errorf("Run() into the target of the interrupted move, after a move to another: %v; want an error", err)
+		}
+		if err := Refuse(ctx, first); err == nil {
+			t.Error("a server starts on the target of the interrupted move, beside the one that has the tasks")
+		}
 	})
 }
 
