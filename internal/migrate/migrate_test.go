@@ -188,8 +188,8 @@ func (w *world) equal(to store.Store) {
 		}
 	}
 	for id := range have {
-		if want[id] == nil && !w.pruned[id] {
-			w.Errorf("task %s is in the target alone", id)
+		if want[id] == nil && (!w.pruned[id] || !have[id].State.Ended()) {
+			w.Errorf("task %s is in the target alone, %s", id, have[id].State)
 		}
 	}
 	order := func(s store.Store) (ids []string) {

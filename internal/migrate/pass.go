@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -62,6 +65,9 @@ func (r *run) tasks(ctx context.Context, fenced bool, tell func(seen int64)) (cl
 			break
 		}
 		have, err := target.down(writing, part[len(part)-1].ID)
+		if err == nil && fenced {
+			err = r.dropGone(writing, part, maps.Values(have), &left)
+		}
 		if err != nil {
 			return false, cmp.Or(g.Wait(), err) // a failed write ends the reading too
 		}
@@ -78,6 +84,18 @@ func (r *run) tasks(ctx context.Context, fenced bool, tell func(seen int64)) (cl
 		})
 		r.wrote = written + wrote.Load()
 		tell(seen)
+	}
+	for fenced && writing.Err() == nil { // what is older than everything in the source
+		rest, err := target.page(writing)
+		if err == nil {
+			err = r.dropGone(writing, nil, slices.Values(rest), &left)
+		}
+		if err != nil {
+			return false, cmp.Or(g.Wait(), err)
+		}
+		if len(rest) == 0 {
+			break
+		}
 	}
 	err = g.Wait()
 	r.wrote = written + wrote.Load()
@@ -291,6 +309,25 @@ func (r *run) stale(ctx context.Context, id bellman.ID) error {
 			return err
 		}
 	}
+}
+
+// dropGone ends what waits in the target and not in the source any more: it has ended there, and retention has deleted
+// it since it was copied. have are the target's tasks in the range of part.
+func (r *run) dropGone(ctx context.Context, part []*bellman.Task, have iter.Seq[*bellman.Task], dropped *atomic.Int64) error {
+	there := make(map[bellman.ID]bool, len(part))
+	for _, t := range part {
+		there[t.ID] = true
+	}
+	for t := range have {
+		if there[t.ID] || t.State.Ended() {
+			continue
+		}
+		if err := r.drop(ctx, t); err != nil {
+			return fmt.Errorf("end task %s, which the source has no more: %w", t.ID, err)
+		}
+		dropped.Add(1)
+	}
+	return nil
 }
 
 // drop ends a pending task of the target that has ended in the source, so that the next pass can delete it.
