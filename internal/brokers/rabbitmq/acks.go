@@ -52,6 +52,18 @@ func (a *acks) settle(tags []uint64) error {
 	if a.untold <= a.most {
 		return nil
 	}
+	return a.tell()
+}
+
+// end acknowledges what is settled behind gaps, before a session ends: the broker would deliver it again.
+func (a *acks) end() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tell()
+}
+
+// tell acknowledges the deliveries behind gaps one by one.
+func (a *acks) tell() error {
 	for tag, told := range a.settled {
 		if told {
 			continue

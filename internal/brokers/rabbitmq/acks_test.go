@@ -1,6 +1,7 @@
 package rabbitmq
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 )
@@ -80,8 +81,14 @@ func TestAcks(t *testing.T) {
 			t.Fatalf("seed %d: %d deliveries were never acknowledged", seed, len(w.open))
 		}
 	}
+	// What is settled behind a gap is acknowledged at the end, and what is not stays open.
+	w := &wire{t: t, open: map[uint64]bool{1: true, 2: true, 3: true, 4: true}}
+	a := newAcks(w, 10)
+	if err := errors.Join(a.settle([]uint64{2, 4}), a.end(), a.end()); err != nil || len(w.open) != 2 || !w.open[1] || !w.open[3] {
+		t.Errorf("after the end: open %v, %v; want 1 and 3", w.open, err)
+	}
 	// A batch in order needs one frame.
-	w := &wire{t: t, open: map[uint64]bool{1: true, 2: true, 3: true}}
+	w = &wire{t: t, open: map[uint64]bool{1: true, 2: true, 3: true}}
 	if err := newAcks(w, 10).settle([]uint64{1, 2, 3}); err != nil || w.frames != 1 {
 		t.Errorf("three deliveries in order: %d frames, %v; want 1", w.frames, err)
 	}

@@ -238,6 +238,9 @@ func (s *session) openDead(ctx context.Context) error {
 }
 
 func (s *session) Close() {
+	if err := s.acks.end(); err != nil { // the connection broke, and with it all acknowledgements
+		s.End(fmt.Errorf("acknowledge: %w", said(err)))
+	}
 	if s.deadConn != nil {
 		s.deadConn.Close()
 	}
