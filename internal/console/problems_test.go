@@ -135,7 +135,7 @@ func codes(t *testing.T) map[string]string {
 // on a page in Chinese.
 func TestEveryRefusalHasACode(t *testing.T) {
 	// What no form meets: the inside, the API, the configuration and tasks of others.
-	others := regexp.MustCompile(`^(key %d: |is no master key|want both a Store|resend: |reconcile: |names a place, and no key|%s: names a place, and no key|account %s: |account %.128q|the channel cannot re|max %s: want an age|master %w|RSA key has no public part|the RSA key cannot sign)`)
+	others := regexp.MustCompile(`^(key %d: |is no master key|want both a Store|resend: |reconcile: |names a place, and no key|%s: names a place, and no key|account %s: |account %.128q|the channel cannot re|the queue's channel is another|max %s: want an age|master %w|RSA key has no public part|the RSA key cannot sign)`)
 	fields := regexp.MustCompile(`^(bad|wrong|invalid)\.Add$`)
 	sources(t, refusers, func(name string, call *ast.CallExpr, first, where string) {
 		switch {
