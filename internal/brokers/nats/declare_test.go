@@ -12,6 +12,21 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
+// streams connects to a NATS server for a test. name is for a stream of the test's own.
+func streams(t *testing.T) (at, name string, js jetstream.JetStream) {
+	t.Helper()
+	at, name = sourcetest.NATS(t), sourcetest.Name(t)
+	conn, err := nats.Connect(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	if js, err = jetstream.New(conn); err != nil {
+		t.Fatal(err)
+	}
+	return at, name, js
+}
+
 // The stream of dead letters is missing and may not be created. The error says what to do.
 func TestMissingWithoutDeclare(t *testing.T) {
 	at, name := sourcetest.NATS(t), sourcetest.Name(t)
@@ -28,16 +43,7 @@ func TestMissingWithoutDeclare(t *testing.T) {
 // Stream and consumer belong to somebody else and exist. Only the stream of dead letters is
 // created, if the configuration asks for it.
 func TestDeclareOnlyDeadLetters(t *testing.T) {
-	at, name := sourcetest.NATS(t), sourcetest.Name(t)
-	conn, err := nats.Connect(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at, name, js := streams(t)
 	defer func() {
 		js.DeleteStream(t.Context(), "dead-"+name)
 		js.DeleteStream(t.Context(), name)
@@ -68,16 +74,7 @@ func TestDeclareOnlyDeadLetters(t *testing.T) {
 
 // Dead letters that the source itself would receive are refused: one bad message would be buried for ever.
 func TestDeadLettersThatComeBack(t *testing.T) {
-	at, name := sourcetest.NATS(t), sourcetest.Name(t)
-	conn, err := nats.Connect(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at, name, js := streams(t)
 	defer js.DeleteStream(context.Background(), name)
 	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{name + ".>"}}); err != nil {
 		t.Fatal(err)

@@ -5,27 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/bellmanhq/bellman/internal/brokers/source"
-	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
 // Messages held by a session are delivered again soon after its death, but not while it lives. A
 // session reports every message as in progress until it acknowledges it: those that were taken and
 // those that wait to be taken.
 func TestHeld(t *testing.T) {
-	at, name := sourcetest.NATS(t), sourcetest.Name(t)
-	conn, err := nats.Connect(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at, name, js := streams(t)
 	defer func() {
 		js.DeleteStream(t.Context(), "dead-"+name)
 		js.DeleteStream(t.Context(), name)
@@ -40,7 +29,7 @@ func TestHeld(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	told, err := conn.SubscribeSync("$JS.ACK." + name + ".d.>")
+	told, err := js.Conn().SubscribeSync("$JS.ACK." + name + ".d.>")
 	if err != nil {
 		t.Fatal(err)
 	}
