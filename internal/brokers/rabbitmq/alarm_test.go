@@ -130,16 +130,7 @@ func closes(t *testing.T, do func()) {
 // A broker that is short of memory holds back dead letters only: acknowledgements arrive, so that it can
 // deliver and forget other messages. The session can be closed meanwhile.
 func TestAlarmHoldsBackDeadLettersOnly(t *testing.T) {
-	at, name := sourcetest.RabbitMQ(t), sourcetest.Name(t)
-	conn, err := amqp.Dial(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at, name, ch := channelTo(t)
 	defer func() {
 		ch.QueueDelete(name, false, false, false)
 		ch.QueueDelete(name+".dead", false, false, false)

@@ -8,22 +8,12 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/bellmanhq/bellman/internal/brokers/source"
-	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
 // No queue takes the dead letters at first, so the broker returns them. Each return is matched with
 // its own attempt. After a queue is bound, each letter is kept once.
 func TestBuryAgain(t *testing.T) {
-	at, name := sourcetest.RabbitMQ(t), sourcetest.Name(t)
-	conn, err := amqp.Dial(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	at, name, ch := channelTo(t)
 	for _, queue := range []string{name, name + ".kept"} {
 		if _, err := ch.QueueDeclare(queue, true, false, false, false, nil); err != nil {
 			t.Fatal(err)

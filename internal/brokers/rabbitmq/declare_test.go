@@ -9,19 +9,25 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
 )
 
-// The queue or exchange is to be used as it is, and does not exist. The error names it and says
-// what to do.
-func TestMissingWithoutDeclare(t *testing.T) {
-	at, name := sourcetest.RabbitMQ(t), sourcetest.Name(t)
+// channelTo connects to a RabbitMQ for a test. name is for a queue of the test's own.
+func channelTo(t *testing.T) (at, name string, ch *amqp.Channel) {
+	t.Helper()
+	at, name = sourcetest.RabbitMQ(t), sourcetest.Name(t)
 	conn, err := amqp.Dial(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	if err != nil {
+	t.Cleanup(func() { conn.Close() })
+	if ch, err = conn.Channel(); err != nil {
 		t.Fatal(err)
 	}
+	return at, name, ch
+}
+
+// The queue or exchange is to be used as it is, and does not exist. The error names it and says
+// what to do.
+func TestMissingWithoutDeclare(t *testing.T) {
+	at, name, ch := channelTo(t)
 	q := &Queue{URL: at, Name: name, DeadLetter: name + ".dead", AsItIs: true}
 	open := func() string {
 		t.Helper()
