@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -108,4 +109,40 @@ func TestHeld(t *testing.T) {
 		}
 	}
 	t.Logf("what a session held came again %v after its death", time.Since(killed).Round(10*time.Millisecond))
+}
+
+// The stream of dead letters was deleted, and a plain subscriber takes its subject, so nobody answers. The session ends
+// with a reason instead of waiting for ever.
+func TestDeadLetterWithoutAnswer(t *testing.T) {
+	t.Parallel() // it waits for askTimeout
+	at, name, js := streams(t)
+	defer js.DeleteStream(context.Background(), name)
+	opened, err := (&Stream{URL: at, Name: name, Durable: "d", Subjects: []string{name + ".>"}, DeadLetter: "dead." + name}).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	if err := js.DeleteStream(t.Context(), "dead-"+name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Conn().SubscribeSync("dead." + name); err != nil {
+		t.Fatal(err)
+	}
+	if err := opened.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), name+".paid", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	var taken []source.Message
+	for len(taken) == 0 {
+		if taken, err = opened.Take(t.Context(), taken, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	if err := opened.Bury(within, []source.Dead{{Message: &taken[0], Reason: "no JSON"}}); err == nil || !strings.Contains(err.Error(), "no answer within") {
+		t.Errorf("Bury() = %v; want an error that says that nobody answers", err)
+	}
 }
