@@ -33,16 +33,16 @@ func benchCommand() *cobra.Command {
 		Long: `Measure this machine and the embedded store, or a database with --store. The command
 starts its own servers, receiver and payment channel on loopback. Meanwhile it checks
 that nothing is lost, sent twice or early.
-Without arguments it runs all scenarios except memory-10m, soak, idle-transaction and
-waiting-5m. Scenarios marked * need --store:
+Without arguments it runs all scenarios except memory-10m, soak, idle-transaction,
+waiting-5m and ended-30m. Scenarios marked * need --store:
 
 ` + about.String() + `
 The whole takes about a quarter of an hour and 2 GiB of disk; waiting-5m takes 10 GiB,
-idle-transaction 40 minutes, and soak two hours unless --for says otherwise. On a
-database server the bench creates databases named bellman_bench_..., and drops them at
-the end: the user needs the right to create databases. The database of the URL stays
-unchanged. In Redis the bench uses keys that begin so, soak measures memory instead of
-disk, and there are no idle-transaction and waiting-5m.
+ended-30m 50 GiB, idle-transaction 40 minutes, and soak two hours unless --for says
+otherwise. On a database server the bench creates databases named bellman_bench_...,
+and drops them at the end: the user needs the right to create databases. The database
+of the URL stays unchanged. In Redis the bench uses keys that begin so, soak measures
+memory instead of disk, and there are no idle-transaction, waiting-5m and ended-30m.
 The exit status is 1 if a promise was not kept.`,
 	}
 	var o bench.Options

@@ -28,7 +28,7 @@ var tiny = sizes{
 	waiting: 800, overdue: 50, settle: 50 * time.Millisecond, idle: 50 * time.Millisecond,
 	orders: 50, crowd: 200, gap: 100 * time.Millisecond, polls: 3, ramp: 300 * time.Millisecond, steady: 500 * time.Millisecond,
 	notices: 100, noticed: 3 * time.Second, billed: 200, planted: 3,
-	soak: 3 * time.Second, held: time.Second, nodes: 3, kills: 1, filled: 1200,
+	soak: 3 * time.Second, held: time.Second, nodes: 3, kills: 1, filled: 1200, ended: 1200,
 }
 
 func TestRun(t *testing.T) {

@@ -25,7 +25,7 @@ func TestRunOnDatabases(t *testing.T) {
 		scenarios           []string
 	}{
 		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", append(all, "drain", "memory", "bytes", "soak")},
-		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", []string{"memory", "bytes", "idle-transaction", "waiting-5m", "soak"}},
+		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", []string{"memory", "bytes", "idle-transaction", "waiting-5m", "ended-30m", "soak"}},
 		{"redis", "BELLMAN_TEST_REDIS", "redis://127.0.0.1:6379/0?durability=none", []string{"soak"}},
 	} {
 		t.Run(s.name, func(t *testing.T) {

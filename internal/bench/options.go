@@ -12,7 +12,7 @@ import (
 // Options select what to measure. The zero value measures everything on the embedded store at full size,
 // which takes about a quarter of an hour and 2 GiB of disk.
 type Options struct {
-	Scenarios []string      // names of [Scenarios]; none: all but memory-10m, soak, idle-transaction and waiting-5m
+	Scenarios []string      // names of [Scenarios]; none: all but memory-10m, soak, idle-transaction, waiting-5m and ended-30m
 	Store     string        // URL of a database server, in which databases are created and dropped; empty: the embedded store
 	Quick     bool          // small sizes: everything in about two minutes, with rough figures
 	Dir       string        // directory of the stores, which selects the disk; default: the directory for temporary files
@@ -61,6 +61,7 @@ func Scenarios() []Scenario {
 		{Name: "nodes", About: "three servers on one database against one, same load; take-over of one that is killed", database: true, run: (*run).nodes},
 		{Name: "idle-transaction", About: "half an hour beside a transaction that somebody left open", database: true, sql: true, optional: true, run: (*run).idleTransaction},
 		{Name: "waiting-5m", About: "throughput, lateness and pages with five million waiting", database: true, sql: true, optional: true, run: (*run).waitingMillions},
+		{Name: "ended-30m", About: "throughput, lateness, pages and retention with thirty million ended", database: true, sql: true, optional: true, run: (*run).endedMillions},
 	}
 }
 
@@ -155,6 +156,7 @@ type sizes struct {
 
 	nodes  int
 	filled int // waiting tasks that are copied within the database
+	ended  int // ended ones, created in the last 20 days
 }
 
 // ahead returns how long before their due times tasks are created: long enough for a machine that accepts
@@ -170,7 +172,7 @@ var full = sizes{
 	waiting: 1_000_000, overdue: 10_000, settle: 3 * time.Second, idle: 5 * time.Second,
 	orders: 20_000, crowd: 100_000, gap: 3 * time.Second, polls: 20, ramp: 15 * time.Second, steady: 30 * time.Second,
 	notices: 50_000, noticed: 90 * time.Second, billed: 1_000_000, planted: 1_000,
-	soak: 2 * time.Hour, held: 30 * time.Minute, nodes: 3, kills: 8, filled: 5_000_000,
+	soak: 2 * time.Hour, held: 30 * time.Minute, nodes: 3, kills: 8, filled: 5_000_000, ended: 30_000_000,
 }
 
 var quick = sizes{
@@ -180,5 +182,5 @@ var quick = sizes{
 	waiting: 100_000, overdue: 2_000, settle: time.Second, idle: 2 * time.Second,
 	orders: 2_000, crowd: 30_000, gap: time.Second, polls: 5, ramp: 3 * time.Second, steady: 6 * time.Second,
 	notices: 10_000, noticed: 30 * time.Second, billed: 50_000, planted: 100,
-	soak: time.Minute, held: time.Minute, nodes: 3, kills: 2, filled: 200_000,
+	soak: time.Minute, held: time.Minute, nodes: 3, kills: 2, filled: 200_000, ended: 400_000,
 }

@@ -45,10 +45,11 @@ type soak struct {
 
 	at     time.Time // of the last sample
 	before used
-	soFar  int64 // arrived until then
+	self   time.Duration // CPU time of this process until then
+	soFar  int64         // arrived until then
 
-	all                                            durations // lateness after the first sixth
-	arrivals, late, server, database, disk, memory []float64 // by sample
+	all                                                     durations // lateness after the first sixth
+	arrivals, late, server, database, harness, disk, memory []float64 // by sample
 }
 
 // soak runs one server at half of its capacity, with a short retention, and reports how steady it is.
@@ -83,6 +84,7 @@ func (s *soak) measure() {
 	defer cancel()
 	offered := make(chan *load)
 	s.at, s.before = time.Now(), s.r.used(s.p)
+	s.self, _ = cpuOf(os.Getpid())
 	g.Go(func() error {
 		defer close(offered)
 		for i := range s.count {
@@ -140,7 +142,9 @@ func (s *soak) sample(l *load) {
 	s.arrivals = append(s.arrivals, float64(arrived-s.soFar)/at.Sub(s.at).Seconds())
 	s.server = append(s.server, float64((now.server-s.before.server).Microseconds())/tasks)
 	s.database = append(s.database, float64((now.database-s.before.database).Microseconds())/tasks)
-	s.at, s.before, s.soFar = at, now, arrived
+	self, _ := cpuOf(os.Getpid())
+	s.harness = append(s.harness, float64((self-s.self).Microseconds())/tasks)
+	s.at, s.before, s.self, s.soFar = at, now, self, arrived
 	_, memory, _ := s.p.usage()
 	s.memory = append(s.memory, mib(memory))
 	s.disk = append(s.disk, mib(s.r.diskOf(s.store)))
@@ -179,6 +183,7 @@ func (s *soak) report(length time.Duration) {
 	s.steady("arrival after due, p99", "ms", s.late, goals...)
 	s.steady("server CPU a task", "µs", s.server, goals...)
 	s.steady("database CPU a task", "µs", s.database, goals...)
+	s.steady("load generator and receiver: CPU a task", "µs", s.harness) // does the same work throughout: shows the host's changes
 	s.steady(disk, "MiB", s.disk, goals...)
 	s.steady("server memory", "MiB", s.memory)
 }

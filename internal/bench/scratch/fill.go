@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/bellmanhq/bellman"
 )
 
 // page is the number of rows that one statement inserts.
@@ -23,10 +25,27 @@ var numbers = func() string {
 		digit + ` a CROSS JOIN ` + digit + ` b CROSS JOIN ` + digit + ` c CROSS JOIN ` + digit + ` e CROSS JOIN ` + digit + ` f)`
 }()
 
-// Fill copies the one task of a store many times, with new keys, orders and a thousand merchants. The due
-// times are spread over a period, and by the ids ten tasks were created each millisecond until now. No
-// server may use the store meanwhile.
+// Fill copies the one waiting task of a store many times. The due times are spread over a period, and by the ids ten
+// tasks were created each millisecond until now. No server may use the store meanwhile.
 func (d *Database) Fill(ctx context.Context, tasks int, due time.Time, over time.Duration) error {
+	look := fmt.Sprintf(`%d + i * 7919 %% %d`, due.UnixMilli(), over.Milliseconds())
+	return d.fill(ctx, tasks, time.Duration(tasks)*time.Millisecond/10, bellman.Pending, "bellman_live", map[string]string{"look": look, "due": look})
+}
+
+// FillEnded copies the one succeeded task of a store many times. The copies were created, and ended, in a period until
+// now. No server may use the store meanwhile.
+func (d *Database) FillEnded(ctx context.Context, tasks int, over time.Duration) error {
+	return d.fill(ctx, tasks, over, bellman.Succeeded, "bellman_ended", map[string]string{"finished": created(tasks, over)})
+}
+
+// created is the expression for the time in Unix ms at which task i of so many was created, in a period until now.
+func created(tasks int, over time.Duration) string {
+	return fmt.Sprintf("%d + i * %d {div} %d", time.Now().Add(-over).UnixMilli(), over.Milliseconds(), max(tasks, 1))
+}
+
+// fill copies the one task of a store, and its row in a table of statuses, with new keys, orders, a thousand merchants,
+// and the new values of the status.
+func (d *Database) fill(ctx context.Context, tasks int, over time.Duration, state bellman.State, table string, status map[string]string) error {
 	if d.server.redis != nil {
 		return errNotInRedis
 	}
@@ -38,11 +57,9 @@ func (d *Database) Fill(ctx context.Context, tasks int, due time.Time, over time
 		hexed := func(value string, width int) string {
 			return words.Replace(fmt.Sprintf(`lpad({hex}(%s), %d, '0')`, value, width))
 		}
-		id := call("id", fmt.Sprintf(`concat(%s, '70008000', %s)`,
-			hexed(words.Replace(fmt.Sprintf("%d + i {div} 10", time.Now().UnixMilli()-int64(tasks)/10)), 12), hexed("i", 12)))
-		due := fmt.Sprintf(`%d + i * 7919 %% %d`, due.UnixMilli(), over.Milliseconds())
+		id := call("id", fmt.Sprintf(`concat(%s, '70008000', %s)`, hexed(created(tasks, over), 12), hexed("i", 12)))
 		from := call("big", "$from")
-		cold, err := copyOf(ctx, db, "bellman_task", map[string]string{
+		task, err := copyOf(ctx, db, "bellman_task", map[string]string{
 			"id":          id,
 			"task_key":    call("bytes", fmt.Sprintf(`concat(%s, '/', %s, '/paid')`, merchant, number(12))),
 			"merchant_no": call("bytes", merchant),
@@ -51,17 +68,22 @@ func (d *Database) Fill(ctx context.Context, tasks int, due time.Time, over time
 		if err != nil {
 			return err
 		}
-		hot, err := copyOf(ctx, db, "bellman_live", map[string]string{"id": id, "look": due, "due": due, "shard": `i % (SELECT count(*) FROM bellman_shard)`}, from)
+		anew := map[string]string{"id": id, "shard": `i % (SELECT count(*) FROM bellman_shard)`}
+		for column, value := range status {
+			anew[column] = words.Replace(value)
+		}
+		of, err := copyOf(ctx, db, table, anew, from)
 		if err != nil {
 			return err
 		}
-		if err := d.insert(ctx, db, tasks, cold, hot); err != nil {
+		if err := d.insert(ctx, db, tasks, task, of); err != nil {
 			return err
 		}
-		if err := counted(ctx, db, tasks); err != nil {
+		if err := counted(ctx, db, state, tasks); err != nil {
 			return err
 		}
-		for _, text := range d.server.kind.tidy {
+		for _, table := range []string{"bellman_task", table} {
+			text := fmt.Sprintf(d.server.kind.tidy, table)
 			if _, err := db.ExecContext(ctx, text); err != nil {
 				return fmt.Errorf("%s: %w", text, err)
 			}
@@ -137,12 +159,12 @@ func (d *Database) insert(ctx context.Context, db *sql.DB, tasks int, statements
 	return g.Wait()
 }
 
-// counted adds tasks to the store's count of pending tasks.
-func counted(ctx context.Context, db *sql.DB, tasks int) error {
+// counted adds tasks to the store's count of those in a state.
+func counted(ctx context.Context, db *sql.DB, state bellman.State, tasks int) error {
 	var slot int64
-	if err := db.QueryRowContext(ctx, `SELECT max(slot) FROM bellman_depth WHERE state = 0`).Scan(&slot); err != nil {
+	if err := db.QueryRowContext(ctx, fmt.Sprintf(`SELECT max(slot) FROM bellman_depth WHERE state = %d`, state)).Scan(&slot); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
-	_, err := db.ExecContext(ctx, fmt.Sprintf(`UPDATE bellman_depth SET tasks = tasks + %d WHERE state = 0 AND slot = %d`, tasks, slot))
+	_, err := db.ExecContext(ctx, fmt.Sprintf(`UPDATE bellman_depth SET tasks = tasks + %d WHERE state = %d AND slot = %d`, tasks, state, slot))
 	return err
 }

@@ -32,13 +32,13 @@ type kind struct {
 	fillers int               // concurrent inserts
 	quick   []string          // session settings for filling
 	words   *strings.Replacer // replacements in fill's statements
-	tidy    []string          // statements after filling
+	tidy    string            // statement for each filled table
 }
 
 var kinds = map[string]kind{
 	config.Postgres: {
 		open:   func(u *url.URL) (*sql.DB, error) { return sql.Open("pgx", u.String()) },
-		about:  `SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), 'synchronous_commit ' || current_setting('synchronous_commit')`,
+		about:  `SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), 'synchronous_commit ' || current_setting('synchronous_commit') || CASE current_setting('autovacuum') WHEN 'off' THEN ', autovacuum off' ELSE '' END`,
 		pid:    postgresPid,
 		tables: `SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
 		bytes:  `SELECT pg_database_size(current_database())`,
@@ -46,7 +46,7 @@ var kinds = map[string]kind{
 		fillers: 2,
 		quick:   []string{`SET synchronous_commit = off`},
 		words:   strings.NewReplacer("{div}", "/", "{hex}", "to_hex", "{id}", "CAST(%s AS uuid)", "{bytes}", "convert_to(%s, 'UTF8')", "{text}", "CAST(%s AS text)", "{big}", "CAST(%s AS bigint)"),
-		tidy:    []string{`VACUUM (ANALYZE) bellman_task`, `VACUUM (ANALYZE) bellman_live`},
+		tidy:    `VACUUM (ANALYZE) %s`,
 	},
 	config.MySQL: {
 		open:    openMySQL,
@@ -59,7 +59,7 @@ var kinds = map[string]kind{
 		fillers: 1, // two inserts would wait for each other's locks
 		quick:   []string{`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`},
 		words:   strings.NewReplacer("{div}", "DIV", "{hex}", "hex", "{id}", "unhex(%s)", "{bytes}", "%s", "{text}", "CAST(%s AS char)", "{big}", "%s"),
-		tidy:    []string{`ANALYZE TABLE bellman_task`, `ANALYZE TABLE bellman_live`},
+		tidy:    `ANALYZE TABLE %s`,
 	},
 }
 

@@ -127,6 +127,66 @@ func TestFill(t *testing.T) {
 	})
 }
 
+// bellman can read a store that is filled with ended tasks, and deletes the oldest of them first.
+func TestFillEnded(t *testing.T) {
+	each(t, func(t *testing.T, d *Database) {
+		const tasks, over = 1234, 100 * time.Hour
+		ctx := t.Context()
+		open := func() store.Store {
+			s, err := server.OpenStore(ctx, d.URL, server.StoreOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		s := open()
+		now := time.Now().Truncate(time.Millisecond).UTC()
+		first := &bellman.Task{ID: bellman.NewID(), Queue: "default", Key: "first", MerchantNo: "M", OrderNo: "1", URL: "http://127.0.0.1/notify",
+			Body: []byte(`{"a":1}`), Status: bellman.Status{Version: 1, Began: now, Due: now, VisibleAt: now, Updated: now}}
+		if err := s.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: first}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.FillEnded(ctx, tasks, over); err == nil {
+			t.Error("FillEnded of a store whose task waits: no error")
+		}
+		ended := first.Status
+		ended.Version, ended.State, ended.Finished = 2, bellman.Succeeded, now
+		b := &store.Batch{Changes: []store.Change{{ID: first.ID, Version: 1, To: ended}}}
+		if err := s.Commit(ctx, b); err != nil || b.Changes[0].Err != nil {
+			t.Fatal(err, b.Changes[0].Err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.FillEnded(ctx, tasks, over); err != nil {
+			t.Fatal(err)
+		}
+		s = open()
+		defer s.Close()
+		depths := func() (succeeded int64) {
+			t.Helper()
+			depths, err := s.Depths(ctx)
+			if err != nil || len(depths) != 1 || depths[0].Pending != 0 {
+				t.Fatalf("Depths = %+v, %v; want none pending", depths, err)
+			}
+			return depths[0].Succeeded
+		}
+		if n := depths(); n != tasks+1 {
+			t.Errorf("%d succeeded, want %d", n, tasks+1)
+		}
+		list, _, err := s.List(ctx, store.Filter{MerchantNo: "M0007", State: new(bellman.Succeeded)}, bellman.ID{}, 10)
+		if err != nil || len(list) == 0 || string(list[0].Body) != string(first.Body) || list[0].Finished.Sub(list[0].ID.Time()).Abs() > time.Second {
+			t.Errorf("List of a merchant = %+v, %v; want its tasks, which ended when they were created", list, err)
+		}
+		if n, err := s.Prune(ctx, bellman.Succeeded, now.Add(-over/2), 10*tasks); err != nil || n < tasks/2-1 || n > tasks/2+1 {
+			t.Errorf("Prune of what ended in the first half of the time = %d, %v; want half of %d", n, err, tasks)
+		}
+		if n := depths(); n < tasks/2 || n > tasks/2+3 {
+			t.Errorf("%d succeeded after that, want %d", n, tasks/2)
+		}
+	})
+}
+
 // A transaction that is held is there until its end, and its end says if the server ended it before.
 func TestHold(t *testing.T) {
 	each(t, func(t *testing.T, d *Database) {
