@@ -137,6 +137,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return fmt.Errorf("source %s: %w", r.FromName, err)
 	}
 	defer func() { err = errors.Join(err, source.leave()) }()
+	target.died = source.died
 	held := source.during(target.during(ctx))
 	phase := "moving"
 	for range mostPasses {
