@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/migrate"
 	"github.com/bellmanhq/bellman/server"
-	"github.com/bellmanhq/bellman/store"
 )
 
 func moveCommand() *cobra.Command {
@@ -46,7 +46,7 @@ store start again.`,
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		if err := checkMove(*from, *to, *abandon); err != nil {
+		if err := checkMove(*from, *to, *abandon, *dry); err != nil {
 			return err
 		}
 		source, err := server.OpenStore(ctx, *from, server.StoreOptions{Existing: true, Logger: warnings()})
@@ -70,10 +70,11 @@ store start again.`,
 		if err != nil {
 			return errors.Join(noStore(err), source.Close())
 		}
+		o := migrate.Options{From: source, To: target, FromName: shownStore(*from), ToName: shownStore(*to), Kinds: server.Documents()}
 		if *dry {
-			err = dryMove(ctx, c.OutOrStdout(), source, target, shownStore(*from), shownStore(*to))
+			err = dryMove(ctx, c.OutOrStdout(), o)
 		} else {
-			err = runMove(ctx, c.OutOrStdout(), c.ErrOrStderr(), migrate.Options{From: source, To: target, FromName: shownStore(*from), ToName: shownStore(*to)})
+			err = runMove(ctx, c.OutOrStdout(), c.ErrOrStderr(), o)
 		}
 		err = errors.Join(err, source.Close())
 		if target != nil {
@@ -84,13 +85,13 @@ store start again.`,
 	return c
 }
 
-func checkMove(from, to string, abandon bool) error {
+func checkMove(from, to string, abandon, dry bool) error {
 	source, err := config.ParseStore(from)
 	if from == "" || err != nil {
 		return wrong{errors.Join(errors.New("--from: want the store to move, such as pebble:bellman-data"), err)}
 	}
 	if abandon {
-		if to != "" {
+		if to != "" || dry {
 			return wrong{errors.New("--abandon takes --from alone")}
 		}
 		return nil
@@ -105,29 +106,30 @@ func checkMove(from, to string, abandon bool) error {
 	return nil
 }
 
-// dryMove counts the tasks on both sides. target is nil if it does not exist yet.
-func dryMove(ctx context.Context, out io.Writer, source, target store.Store, from, to string) error {
-	c, err := migrate.Counted(ctx, source, server.Documents())
+// dryMove counts the tasks on both sides, and returns the error with which the move would be refused. o.To is nil if the
+// target does not exist yet.
+func dryMove(ctx context.Context, out io.Writer, o migrate.Options) error {
+	c, err := migrate.Counted(ctx, o.From, o.Kinds)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: %s\n", from, counted(c))
-	state, err := source.State(ctx, "")
+	fmt.Fprintf(out, "%s: %s\n", o.FromName, counted(c))
+	state, err := o.From.State(ctx, "")
 	if err != nil {
 		return err
 	}
 	for _, n := range state.Nodes {
-		fmt.Fprintf(out, "%s: node %s would have to stop, unless it has: its last beat was at %s\n", from, n.Name, n.Beat.Format(time.RFC3339))
+		fmt.Fprintf(out, "%s: node %s would have to stop, unless it has: its last beat was at %s\n", o.FromName, n.Name, n.Beat.Format(time.RFC3339))
 	}
-	if target == nil {
-		fmt.Fprintf(out, "%s: nothing yet, it would be made\n", to)
-		return nil
+	if o.To == nil {
+		fmt.Fprintf(out, "%s: nothing yet, it would be made\n", o.ToName)
+		return migrate.Check(ctx, o)
 	}
-	if c, err = migrate.Counted(ctx, target, server.Documents()); err != nil {
+	if c, err = migrate.Counted(ctx, o.To, o.Kinds); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: %s\n", to, counted(c))
-	return nil
+	fmt.Fprintf(out, "%s: %s\n", o.ToName, counted(c))
+	return migrate.Check(ctx, o)
 }
 
 func counted(c migrate.Count) string {
@@ -139,7 +141,6 @@ func runMove(ctx context.Context, out, problems io.Writer, o migrate.Options) er
 	progress := progressTo(problems)
 	began, told, last := time.Now(), time.Time{}, ""
 	var wrote int64
-	o.Kinds = server.Documents()
 	o.Report = func(p migrate.Progress) {
 		wrote = p.Wrote
 		stage := p.Phase + strings.Join(p.Wait, " ")
@@ -158,7 +159,7 @@ func runMove(ctx context.Context, out, problems io.Writer, o migrate.Options) er
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("stopped; run it again, and it goes on")
-	case errors.Is(err, migrate.ErrNotEmpty):
+	case errors.Is(err, migrate.ErrNotEmpty), errors.Is(err, bellman.ErrConflict): // another run cannot help
 		return err
 	case err != nil:
 		return fmt.Errorf("%w; when that is mended, run it again: nothing is moved twice", err)

@@ -134,8 +134,10 @@ func TestMoveBesideServer(t *testing.T) {
 	if n := strings.Count(must(t, "export", "--store", to), "\n"); n != 21 {
 		t.Errorf("%d tasks are in the target; want 21", n)
 	}
-	if r := run(t, "move", "--from", to, "--to", from); r.status != 1 || !strings.Contains(r.errors, "the target is not empty") {
-		t.Errorf("a move back into a store that is not empty: status %d, %q; want an error", r.status, r.errors)
+	for _, back := range [][]string{{"move", "--from", to, "--to", from, "--dry-run"}, {"move", "--from", to, "--to", from}} {
+		if r := run(t, back...); r.status != 1 || !strings.Contains(r.errors, "the target is not empty") {
+			t.Errorf("%q, back into a store that is not empty: status %d, %q; want an error", back, r.status, r.errors)
+		}
 	}
 }
 

@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -103,6 +107,60 @@ func TestMove(t *testing.T) {
 	}
 	if n := len(merchants.look()); n != heard+waiting {
 		t.Errorf("%d tasks were delivered; want %d", n, heard+waiting)
+	}
+}
+
+// A payout is requested, and the server is killed before the answer. After a move the gateway is queried first: the request
+// is not sent again without a query.
+func TestMoveAfterCrash(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string // since the last kill
+	seen := func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(asked)
+	}
+	gateway := receive(t, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		mu.Lock()
+		asked = append(asked, r.Method)
+		mu.Unlock()
+		if r.Method == http.MethodPost {
+			<-r.Context().Done() // the answer never comes
+			return
+		}
+		io.WriteString(w, `{"state":"arrived","no":"1-R1"}`)
+	})
+	dir := t.TempDir()
+	settings := filepath.Join(dir, "bellman.yaml")
+	write(t, settings, fmt.Sprintf(`
+queues:
+  tell: {url: "http://127.0.0.1:1/"}
+  payouts:
+    kind: poll
+    query: {url: "%s/{ref_no}"}
+    request: {method: POST, url: "%[1]s/", body: '{"no": "{ref_no}"}'}
+    states: {done: json.state == "arrived", failed: json.state == "lost", waiting: json.state == "busy"}
+    about: json.no
+    schedule: "0s, 1h*"
+    then: tell
+`, gateway))
+	from, to := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+	old := serveStore(t, from, "--config", settings)
+	if _, _, err := old.client().Create(t.Context(), client.CreateTask{Queue: "payouts", MerchantNo: "M1", OrderNo: "1", RefNo: "1-R1"}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "requested", func() bool { return slices.Equal(seen(), []string{"POST"}) })
+	old.kill()
+	mu.Lock()
+	asked = nil
+	mu.Unlock()
+	must(t, "move", "--from", "pebble:"+from, "--to", "pebble:"+to)
+	next := serveStore(t, to, "--config", settings)
+	eventually(t, "asked after the move", func() bool { return len(seen()) > 0 })
+	next.stop()
+	if got := seen(); !slices.Equal(got, []string{"GET"}) {
+		t.Errorf("after the move the gateway got %q; want a query, and no second request", got)
 	}
 }
 

@@ -50,6 +50,7 @@ func TestExitStatus(t *testing.T) {
 		{"check-config " + unset, 0, "is in order: queues pay", ""},
 		{"check-config " + away, 0, "is in order", "warning: " + away + ":2:33: connections.main.ca: open /no/such/ca.pem: "},
 		{"doctor --store pebble:…/none", 1, "", "there is no store in"},
+		{"move --from pebble:…/none --abandon --dry-run", 2, "", "--abandon takes --from alone"},
 		{"doctor --store nowhere", 2, "", "names no store: want pebble:DIR"},
 		{"doctor extra", 2, "", "doctor: want no argument, not \"extra\""},
 		{"doctor --store postgres://u:secret@127.0.0.1:1/d", 1, "", "bellman: store postgres://u@127.0.0.1:1/d: "},

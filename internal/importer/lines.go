@@ -32,8 +32,11 @@ func NDJSON(in io.Reader, queue string) Source {
 	r := bufio.NewReaderSize(in, 64<<10)
 	return &lines{read: func(n int) (Row, error) {
 		text, err := readLine(r)
-		if err != nil {
+		if errors.Is(err, io.EOF) {
 			return Row{}, err
+		}
+		if err != nil {
+			return Row{}, fmt.Errorf("line %d: %w", n, err)
 		}
 		row := Row{Where: "line " + strconv.Itoa(n), Task: client.CreateTask{}}
 		if n == 1 {
@@ -168,6 +171,9 @@ func CSV(in io.Reader, queue string) (Source, error) {
 	}
 	return &lines{read: func(int) (Row, error) {
 		record, err := r.Read()
+		if bad := (*csv.ParseError)(nil); errors.As(err, &bad) && !errors.Is(err, csv.ErrFieldCount) {
+			return Row{}, fmt.Errorf("line %d: the quotes are wrong (line %d, column %d: %w), so the lines after it cannot be told apart: correct it", bad.StartLine, bad.Line, bad.Column, bad.Err)
+		}
 		if err != nil && !errors.Is(err, csv.ErrFieldCount) {
 			return Row{}, err
 		}
@@ -217,25 +223,25 @@ func halfResumed(r *client.Resume) error {
 type lines struct {
 	read func(n int) (Row, error) // returns row n, from 1; io.EOF at the end
 	n    int
+	err  error // the end, or why reading ended
 }
 
 func (l *lines) Next(ctx context.Context, limit int) ([]Row, error) {
 	var rows []Row
-	for len(rows) < limit {
+	for len(rows) < limit && l.err == nil {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		l.n++
-		row, err := l.read(l.n)
-		if errors.Is(err, io.EOF) {
-			break
+		var row Row
+		if row, l.err = l.read(l.n); l.err == nil {
+			rows = append(rows, row)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", l.n, err)
-		}
-		rows = append(rows, row)
 	}
-	return rows, nil
+	if len(rows) > 0 || errors.Is(l.err, io.EOF) {
+		return rows, nil // an error follows the rows before it
+	}
+	return nil, l.err
 }
 
 func (l *lines) Close() error { return nil }

@@ -138,6 +138,34 @@ func TestRunGivesUp(t *testing.T) {
 	})
 }
 
+// A line that cannot be read ends the import. The rows before it are imported, and the error names the line.
+func TestRunUntilUnreadableLine(t *testing.T) {
+	fromCSV := func(text string) importer.Source {
+		source, err := importer.CSV(strings.NewReader("key,url\na,http://m/n\n\"b\nc\",http://m/n\n"+text), "q")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return source
+	}
+	for _, tt := range []struct {
+		source importer.Source
+		want   string // the beginning of the error
+	}{
+		{fromCSV("c\"c,http://m/n\nd,http://m/n\n"), `line 5: the quotes are wrong (line 5, column 2: bare " in non-quoted`},
+		{fromCSV("\"c,http://m/n\nd,http://m/n\n"), `line 5: the quotes are wrong (line 6, column 14: extraneous or missing " in quoted-field)`},
+		{importer.NDJSON(strings.NewReader("{\"key\":\"a\"}\n{\"key\":\"b\"}\n"+strings.Repeat("c", 1<<20+1)+"\n{\"key\":\"d\"}\n"), "q"), "line 3: is longer than 1048576 bytes"},
+	} {
+		s := &server{tasks: map[string]*client.Task{}}
+		counts, err := importer.Run(t.Context(), tt.source, s, func(importer.Report) {})
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("Run: %v; want %s", err, tt.want)
+		}
+		if want := (importer.Counts{importer.Taken: 2}); counts != want || len(s.tasks) != 2 {
+			t.Errorf("%s: %v, %d tasks; want both rows before it", tt.want, counts, len(s.tasks))
+		}
+	}
+}
+
 // asked is a server that accepts all tasks except wrong, and stores nothing.
 type asked struct{ wrong string }
 

@@ -13,4 +13,7 @@
 //
 // The target has a mark from the first write to the last. No server starts on a marked store
 // (Refuse), and no running one joins it again, so no task is attempted from two stores.
+//
+// If the last owner of a shard of the source died, the shards of both stores are left as those of a
+// dead node. The engine that claims them next announces each attempt that may have been in flight.
 package migrate

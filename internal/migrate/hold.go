@@ -23,6 +23,7 @@ type holder struct {
 	store  store.Store
 	node   string
 	leases []store.Lease
+	died   bool            // a former owner died: its attempts in flight are not recorded
 	lost   context.Context // cancelled when the store takes this node for dead
 	stop   context.CancelCauseFunc
 	beats  sync.WaitGroup
@@ -74,6 +75,7 @@ func (h *holder) claim(ctx context.Context) (owner string, err error) {
 		case s.Owner != "" && s.Alive:
 			owner = s.Owner
 		default:
+			h.died = h.died || s.Owner != ""
 			l, err := h.store.Claim(ctx, h.node, s.Shard, s.Epoch)
 			if errors.Is(err, bellman.ErrFenced) {
 				owner = "another"
@@ -113,10 +115,14 @@ func (h *holder) during(ctx context.Context) context.Context {
 	return ctx
 }
 
-// leave releases all shards. After an error they become free within holdFor.
+// leave releases all shards. After an error they become free within holdFor. If a former owner died, leave releases
+// nothing: the next owner then finds shards of a dead node, and queries before it sends again what may have been in flight.
 func (h *holder) leave() error {
 	h.stop(nil)
 	h.beats.Wait()
+	if h.died {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.lost), holdFor)
 	defer cancel()
 	if err := h.store.Leave(ctx, h.node); err != nil {

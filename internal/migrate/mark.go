@@ -73,7 +73,11 @@ func (m *mark) put(ctx context.Context, s store.Store, name string, leases []sto
 	if what != "" {
 		b.Audits = []store.Audit{{At: m.At, Action: "move", Target: "store", Reason: what}}
 	}
-	if err := s.Commit(ctx, b); err != nil {
+	err = s.Commit(ctx, b)
+	if errors.Is(err, bellman.ErrConflict) {
+		return fmt.Errorf("this move was given up meanwhile, or somebody began another: %w", err)
+	}
+	if err != nil {
 		return fmt.Errorf("mark %s/%s: %w", kind, name, err)
 	}
 	m.kept = doc.Value

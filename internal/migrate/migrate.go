@@ -137,6 +137,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return fmt.Errorf("source %s: %w", r.FromName, err)
 	}
 	defer func() { err = errors.Join(err, source.leave()) }()
+	target.died = source.died
 	held := source.during(target.during(ctx))
 	phase := "moving"
 	for range mostPasses {
@@ -156,39 +157,74 @@ func Run(ctx context.Context, o Options) (err error) {
 // one that finds nothing to write.
 const mostPasses = 10
 
-// begin decides whether this move is new, continues, or is done.
-func (r *run) begin(ctx context.Context) (done bool, err error) {
-	if r.out, err = read(ctx, r.From, out); err != nil {
-		return false, err
+// A course says how a run begins.
+type course uint8
+
+const (
+	begins    course = iota // a new move
+	continues               // it was interrupted
+	opens                   // it was interrupted between its last two steps
+	ended
+)
+
+// Check returns the error with which Run would refuse the stores, and changes nothing. To may be nil: it does not exist
+// yet.
+func Check(ctx context.Context, o Options) error {
+	r := &run{Options: o}
+	if _, err := r.look(ctx); err != nil || r.To == nil {
+		return err
 	}
-	if r.in, err = read(ctx, r.To, in); err != nil {
-		return false, err
+	return r.fits(ctx)
+}
+
+// look decides whether this move is new, continues, or is done. To may be nil.
+func (r *run) look(ctx context.Context) (course, error) {
+	var err error
+	if r.out, err = read(ctx, r.From, out); err != nil {
+		return 0, err
 	}
 	other, err := read(ctx, r.From, in)
 	if err == nil && other != nil {
 		err = fmt.Errorf("the source %s is where a move from %s goes: let that come to its end first", r.FromName, other.Store)
 	}
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	there, err := read(ctx, r.To, landed)
-	if err != nil {
-		return false, err
+	var there *mark
+	if r.To != nil {
+		if r.in, err = read(ctx, r.To, in); err != nil {
+			return 0, err
+		}
+		if there, err = read(ctx, r.To, landed); err != nil {
+			return 0, err
+		}
 	}
 	switch ours := r.out != nil && r.in != nil && r.in.ID == r.out.ID; {
 	case r.out != nil && r.out.State == moved && there != nil && there.ID == r.out.ID && r.in == nil:
-		return true, nil
+		return ended, nil
 	case r.out != nil && r.out.State == moved && ours:
-		return true, r.open(ctx, nil) // it was interrupted between its last two steps
+		return opens, nil
 	case r.out != nil && r.out.State == moved:
-		return false, fmt.Errorf("the tasks of %s were moved to %s at %s: they go on there", r.FromName, r.out.Store, r.out.At)
+		return 0, fmt.Errorf("the tasks of %s were moved to %s at %s: they go on there", r.FromName, r.out.Store, r.out.At)
 	case ours:
-		return false, nil
+		return continues, nil
 	case r.in != nil:
-		return false, fmt.Errorf("%w: %s has what another move, from %s, wrote into it: let that come to its end, or, if it was given up, drop %s and move into a new one", ErrNotEmpty, r.ToName, r.in.Store, r.ToName)
+		return 0, fmt.Errorf("%w: %s has what another move, from %s, wrote into it: let that come to its end, or, if it was given up, drop %s and move into a new one", ErrNotEmpty, r.ToName, r.in.Store, r.ToName)
+	case r.To == nil:
+		return begins, nil
 	}
-	if err := r.empty(ctx); err != nil {
+	return begins, r.empty(ctx)
+}
+
+// begin marks the source of a new move. It reports whether nothing is left to do.
+func (r *run) begin(ctx context.Context) (done bool, err error) {
+	switch is, err := r.look(ctx); {
+	case err != nil, is == continues:
 		return false, err
+	case is == ended:
+		return true, nil
+	case is == opens:
+		return true, r.open(ctx, nil)
 	}
 	if r.out == nil {
 		r.out = &mark{State: copying}
@@ -218,8 +254,8 @@ func (r *run) empty(ctx context.Context) error {
 	return nil
 }
 
-// into marks the target before anything else is written to it.
-func (r *run) into(ctx context.Context) error {
+// fits returns an error if the target has another number of shards.
+func (r *run) fits(ctx context.Context) error {
 	from, err := r.From.State(ctx, "")
 	if err != nil {
 		return err
@@ -230,6 +266,14 @@ func (r *run) into(ctx context.Context) error {
 	}
 	if len(from.Shards) != len(to.Shards) {
 		return fmt.Errorf("the source has %d shards and the target %d: make the target anew with ?shards=%d", len(from.Shards), len(to.Shards), len(from.Shards))
+	}
+	return nil
+}
+
+// into marks the target before anything else is written to it.
+func (r *run) into(ctx context.Context) error {
+	if err := r.fits(ctx); err != nil {
+		return err
 	}
 	if r.in != nil {
 		return nil

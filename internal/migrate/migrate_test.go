@@ -370,6 +370,93 @@ func TestRefused(t *testing.T) {
 	})
 }
 
+// Somebody gives up a move that still runs. It ends with an error that says so, and only the source can be served.
+func TestAbandonedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, random: rand.New(rand.NewPCG(1, 1)), store: memory.New(), keys: 5}
+		w.add()
+		to := memory.New()
+		given := false
+		err := Run(t.Context(), Options{From: w.store, To: to, Report: func(p Progress) {
+			if p.Phase == "moving" && !given {
+				given = true
+				if err := Abandon(t.Context(), w.store); err != nil {
+					t.Error(err)
+				}
+			}
+		}})
+		if !errors.Is(err, bellman.ErrConflict) || !strings.Contains(err.Error(), "this move was given up") {
+			t.Errorf("Run() of a move that was given up = %v; want an error that says so", err)
+		}
+		if err := Refuse(t.Context(), w.store); err != nil {
+			t.Errorf("a server on the source: %v", err)
+		}
+		if err := Refuse(t.Context(), to); err == nil {
+			t.Error("a server starts on the target of a move that was given up")
+		}
+	})
+}
+
+// A narrow store has half of the shards.
+type narrow struct{ store.Store }
+
+func (n narrow) State(ctx context.Context, kind string) (store.State, error) {
+	state, err := n.Store.State(ctx, kind)
+	state.Shards = state.Shards[:len(state.Shards)/2]
+	return state, err
+}
+
+// Check returns the error that Run would return, and changes nothing.
+func TestCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := func() store.Store {
+			w := &world{T: t, random: rand.New(rand.NewPCG(1, 1)), store: memory.New(), keys: 5}
+			w.add()
+			return w.store
+		}
+		gone, target := full(), memory.New()
+		if err := Run(t.Context(), Options{From: gone, To: target, ToName: "target"}); err != nil {
+			t.Fatal(err)
+		}
+		interrupted, half := full(), memory.New()
+		var left atomic.Int64
+		left.Store(4) // the process dies on the way
+		if err := Run(t.Context(), Options{From: mortal{interrupted, &left, true}, To: mortal{half, &left, true}}); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			name     string
+			from, to store.Store
+			want     string // part of the error; empty: no error
+		}{
+			{"a new target", full(), memory.New(), ""},
+			{"the same move again", gone, target, ""},
+			{"a target with a task", full(), full(), "the target is not empty"},
+			{"a target of another move", full(), half, "the target is not empty"},
+			{"a source that is a target", half, memory.New(), "is where a move from"},
+			{"an interrupted move", interrupted, half, ""},
+			{"a source that was moved", gone, memory.New(), "were moved to target"},
+			{"other shards", full(), narrow{memory.New()}, "?shards=64"},
+		} {
+			o := Options{From: tt.from, To: tt.to}
+			check := Check(t.Context(), o)
+			if docs, err := tt.to.Docs(t.Context(), store.DocFilter{Kind: kind, Name: in}, 1); err != nil || len(docs) > 0 && tt.to != half {
+				t.Errorf("%s: Check() marked the target: %v, %v", tt.name, docs, err)
+			}
+			err := Run(t.Context(), o)
+			if fmt.Sprint(check) != fmt.Sprint(err) || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: Check() = %v, Run() = %v; want the same with %q", tt.name, check, err, tt.want)
+			}
+		}
+		if err := Check(t.Context(), Options{From: gone}); err == nil || !strings.Contains(err.Error(), "were moved to target") {
+			t.Errorf("Check() without a target, of a source that was moved: %v; want an error", err)
+		}
+		if err := Check(t.Context(), Options{From: full()}); err != nil {
+			t.Errorf("Check() without a target: %v", err)
+		}
+	})
+}
+
 // A broken store is one whose commits fail after a while.
 type broken struct{ store.Store }
 

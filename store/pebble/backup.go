@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,10 @@ import (
 // the same file system the copy takes little space at first, because immutable files are linked.
 // The copy is an ordinary data directory. If the copy's disk is full, Backup fails and removes the
 // copy, and the store goes on.
+//
+// The directory gets its name when the copy is complete. Without the log, which is copied last, a
+// copy would open as a store without its newest tasks. A crash leaves a directory whose name ends in
+// ".incomplete-" and an id; nothing uses it.
 func (s *Store) Backup(dir string) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -31,21 +36,44 @@ func (s *Store) Backup(dir string) error {
 	if inside(s.dir, dir) {
 		return fmt.Errorf("back up to %s: it is inside the store's own directory: name one outside %s (%w)", dir, s.dir, fs.ErrInvalid)
 	}
+	dir = filepath.Clean(dir)
 	parent := s.fs.PathDir(dir)
 	if in, err := s.fs.Stat(parent); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("back up to %s: %s does not exist: create it first (%w)", dir, parent, fs.ErrNotExist)
 	} else if err == nil && !in.IsDir() {
 		return fmt.Errorf("back up to %s: %s is no directory (%w)", dir, parent, fs.ErrInvalid)
 	}
-	end, ok := s.disk.copyTo(dir)
-	if !ok {
-		return fmt.Errorf("back up to %s: another backup is being written there (%w)", dir, fs.ErrExist)
+	if _, err := s.fs.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("back up to %s: %w", dir, cmp.Or(err, fs.ErrExist))
 	}
-	defer end()
-	if err := s.db.Checkpoint(dir, lsm.WithFlushedWAL()); err != nil {
+	part := dir + ".incomplete-" + bellman.NewID().String()
+	for _, dir := range []string{dir, part} {
+		end, ok := s.disk.copyTo(dir)
+		if !ok {
+			return fmt.Errorf("back up to %s: another backup is being written there (%w)", dir, fs.ErrExist)
+		}
+		defer end()
+	}
+	err := s.db.Checkpoint(part, lsm.WithFlushedWAL())
+	if err == nil {
+		err = s.complete(part, dir)
+	}
+	if err != nil {
 		return fmt.Errorf("back up to %s: %w", dir, err)
 	}
 	return nil
+}
+
+// complete gives a complete copy its name.
+func (s *Store) complete(part, dir string) error {
+	if err := s.disk.FS.Rename(part, dir); err != nil { // without waiting for space
+		return errors.Join(err, s.fs.RemoveAll(part))
+	}
+	parent, err := s.fs.OpenDir(s.fs.PathDir(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
 }
 
 // inside reports whether path is dir or below dir. It resolves links in the existing part of path.

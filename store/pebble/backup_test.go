@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -92,20 +94,77 @@ func TestBackupRefuses(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(base, "none")); err == nil {
 		t.Error("Backup() created a parent directory; want none")
 	}
-	for _, to := range []string{dir + "2", filepath.Join(base, "..data")} {
+	for _, to := range []string{dir + "2", dir + "3/", filepath.Join(base, "..data")} {
 		if err := s.Backup(to); err != nil {
 			t.Errorf("Backup(%s), beside the store = %v", to, err)
 		}
 	}
 }
 
-// A fullDisk is a file system with a full disk at a directory.
+// A halting file system stands still when a backup copies the log, like a process that is killed there.
+type halting struct {
+	vfs.FS
+	once     *sync.Once
+	at, goOn chan struct{} // at: it stands still, until goOn is closed
+}
+
+func (h halting) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(name, "copy") && strings.HasSuffix(name, ".log") {
+		h.once.Do(func() {
+			close(h.at)
+			<-h.goOn
+		})
+	}
+	return h.FS.Create(name, c)
+}
+
+func (h halting) Unwrap() vfs.FS { return h.FS }
+
+// A server is killed while it writes a backup. Nothing of that name opens as a store, because it would be one without the
+// newest tasks.
+func TestBackupCutOff(t *testing.T) {
+	mem := vfs.NewMem()
+	fsys := halting{mem, new(sync.Once), make(chan struct{}), make(chan struct{})}
+	s := openTest(t, fsys)
+	kept, err := fillUp(t, s, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Backup("copy") }()
+	select {
+	case <-fsys.at:
+	case err := <-done:
+		t.Fatalf("Backup() = %v before it copied the log, so the test shows nothing", err)
+	}
+	o := small(mem)
+	o.MustExist = true
+	cut, early := Open("copy", o)
+	close(fsys.goOn)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(early, ErrNoStore) {
+		if early == nil {
+			cut.Close()
+		}
+		t.Fatalf("Open() of the copy before it is complete = %v, want %v", early, ErrNoStore)
+	}
+	whole, err := Open("copy", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Close()
+	sound(t, whole, kept)
+}
+
+// A fullDisk is a file system with a full disk at the directories whose names begin with dir.
 type fullDisk struct {
 	vfs.FS
 	dir string
 }
 
-func (f fullDisk) holds(name string) bool { return f.PathDir(name) == f.dir }
+func (f fullDisk) holds(name string) bool { return strings.HasPrefix(f.PathDir(name), f.dir) }
 
 func (f fullDisk) Link(old, name string) error {
 	if f.holds(name) {
@@ -155,8 +214,8 @@ func TestBackupToFullDisk(t *testing.T) {
 	if err := s.Commit(t.Context(), b); err != nil || b.Adds[0].Err != nil {
 		t.Errorf("Commit() after it = %v, %v", err, b.Adds[0].Err)
 	}
-	if _, err := fsys.Stat("copy"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Stat() of the copy = %v, want that it is gone", err)
+	if names, err := fsys.List("/"); err != nil || !slices.Equal(names, []string{"data"}) {
+		t.Errorf("the disk has %q, %v; want that the copy is gone", names, err)
 	}
 	if err := s.Backup("other"); err != nil {
 		t.Errorf("Backup() to a disk with room = %v", err)

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -25,7 +26,8 @@ func (r *checker) wrong(format string, args ...any) {
 // Check reads a snapshot of the whole store and verifies that rows, indexes and counters agree.
 // Each task must have exactly one status, and each pending task exactly one due entry. Each key,
 // alias, merchant and order number must have its index entry. Each index entry and attempt must have
-// its task. Commits continue meanwhile.
+// its task. Each shard and each queue with counters must have its row. Documents and audit records
+// must be readable. Commits continue meanwhile.
 //
 // Check reads each row once and needs little memory. It reads tables ordered by id side by side.
 // For an index, it compares checksums of the entries with checksums of the rows (see sums). Only if
@@ -45,7 +47,7 @@ func (s *Store) Check(ctx context.Context) (store.CheckReport, error) {
 	defer snapshot.Close()
 
 	c := checker{s: s, r: snapshot, counts: map[uint32]counts{}, sums: newSums()}
-	for _, step := range []func(context.Context) error{c.all, c.indexes, c.counters} {
+	for _, step := range []func(context.Context) error{c.all, c.indexes, c.counters, c.shards, c.audits, c.docs} {
 		if err := step(ctx); err != nil {
 			return c.CheckReport, fmt.Errorf("check: %w", err)
 		}
@@ -221,18 +223,70 @@ func (c *checker) counters(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names := *c.s.queues.names.Load()
+	names := uint32(0)
+	err = c.rows(ctx, tableQueue, func(key, row []byte) error {
+		queue := names
+		names++
+		if name, _ := c.s.queues.name(queue); string(key) != string(queueKey(nil, tableQueue, queue)) || string(row) != name {
+			c.wrong("queue row %x: says %q; want number %d, %q", key, row, queue, name)
+		}
+		if kept[queue] != c.counts[queue] {
+			c.wrong("queue %q: counters say %v (pending, succeeded, failed, cancelled), there are %v", row, kept[queue], c.counts[queue])
+		}
+		return nil
+	})
 	for queue := range kept {
-		if int64(queue) >= int64(len(names)) {
+		if queue >= names {
 			c.wrong("queue number %d: has counters, but no name", queue)
 		}
 	}
-	for n := range names {
-		queue := uint32(n)
-		if kept[queue] != c.counts[queue] {
-			name, _ := c.s.queues.name(queue)
-			c.wrong("queue %q: counters say %v (pending, succeeded, failed, cancelled), there are %v", name, kept[queue], c.counts[queue])
+	return err
+}
+
+// shards checks that each shard has its row. Without one, the shard's epochs would begin again.
+func (c *checker) shards(ctx context.Context) error {
+	next := 0
+	missing := func(before int) {
+		for ; next < before; next++ {
+			c.wrong("shard %d: has no row", next)
 		}
 	}
-	return nil
+	count := len(c.s.shards.list)
+	err := c.rows(ctx, tableShard, func(key, row []byte) error {
+		if len(key) != 3 || int(binary.BigEndian.Uint16(key[1:])) >= count {
+			c.wrong("shard row %x: is of none of the %d shards", key, count)
+			return nil
+		}
+		n := binary.BigEndian.Uint16(key[1:])
+		missing(int(n))
+		next++
+		if _, err := parseShard(n, row); err != nil {
+			c.wrong("shard %d: %v", n, err)
+		}
+		return nil
+	})
+	missing(count)
+	return err
+}
+
+// audits checks that each audit record can be read.
+func (c *checker) audits(ctx context.Context) error {
+	return c.rows(ctx, tableAudit, func(key, row []byte) error {
+		if len(key) != len(auditKey(nil, 0, 0)) {
+			c.wrong("audit record %x: is no key of this table", key)
+		} else if _, err := parseAudit(0, row); err != nil {
+			c.wrong("audit record %x: %v", key, err)
+		}
+		return nil
+	})
+}
+
+// docs checks that each document has a kind and can be read. Its value is of its writer.
+func (c *checker) docs(ctx context.Context) error {
+	return c.rows(ctx, tableDoc, func(key, _ []byte) error {
+		if !bytes.Contains(key, appendTerm(nil, "")) {
+			c.wrong("document %x: has no kind", key)
+		}
+		return nil
+	})
 }

@@ -79,11 +79,30 @@ func TestCheck(t *testing.T) {
 		"wrong counter": func(s *Store, _, _ *bellman.Task) error {
 			return s.db.Set(queueKey(nil, tableDepth, 0), appendCounts(nil, counts{1}), lsm.Sync)
 		},
+		"no queue": func(s *Store, _, _ *bellman.Task) error { return s.db.Delete(queueKey(nil, tableQueue, 0), lsm.Sync) },
+		"other queue": func(s *Store, _, _ *bellman.Task) error {
+			return s.db.Set(queueKey(nil, tableQueue, 0), []byte("r"), lsm.Sync)
+		},
+		"no shard":       func(s *Store, _, _ *bellman.Task) error { return s.db.Delete(shardKey(nil, 3), lsm.Sync) },
+		"no last shard":  func(s *Store, _, _ *bellman.Task) error { return s.db.Delete(shardKey(nil, 63), lsm.Sync) },
+		"shard too many": func(s *Store, _, _ *bellman.Task) error { return copyRow(s, shardKey(nil, 3), shardKey(nil, 64)) },
+		"unreadable shard": func(s *Store, _, _ *bellman.Task) error {
+			return s.db.Set(shardKey(nil, 3), []byte{9}, lsm.Sync)
+		},
+		"unreadable audit record": func(s *Store, _, _ *bellman.Task) error {
+			return s.db.Set(auditKey(nil, 5, 0), []byte{format, 200}, lsm.Sync)
+		},
+		"audit record with a wrong key": func(s *Store, _, _ *bellman.Task) error {
+			return copyRow(s, auditKey(nil, 5, 0), auditKey(nil, 5, 0)[:9])
+		},
+		"document without a kind": func(s *Store, _, _ *bellman.Task) error {
+			return s.db.Set([]byte{tableDoc, 'k'}, []byte("{}"), lsm.Sync)
+		},
 	}
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			s := openTest(t, vfs.NewMem())
-			b := aliased(newTasks(10))
+			b := accompanied(aliased(newTasks(10)))
 			if err := s.Commit(t.Context(), b); err != nil {
 				t.Fatal(err)
 			}
@@ -112,6 +131,13 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// accompanied adds a document and an audit record to a batch.
+func accompanied(b *store.Batch) *store.Batch {
+	b.Docs = append(b.Docs, store.Doc{Kind: "k", Name: "n", Value: []byte("{}")})
+	b.Audits = append(b.Audits, store.Audit{At: time.UnixMilli(5), Who: "w", Action: "a"})
+	return b
+}
+
 // aliased gives each task of a batch an alias.
 func aliased(b *store.Batch) *store.Batch {
 	for _, a := range b.Adds {
@@ -133,7 +159,7 @@ func copyRow(s *Store, from, to []byte) error {
 // row or its task.
 func TestCheckNames(t *testing.T) {
 	s := openTest(t, vfs.NewMem())
-	b := aliased(newTasks(4))
+	b := accompanied(aliased(newTasks(4)))
 	if err := s.Commit(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
@@ -153,14 +179,14 @@ func TestCheckNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for ok := iter.First(); ok; ok = iter.Next() {
-		if strings.IndexByte("acdehkmno", iter.Key()[0]) >= 0 {
+		if strings.IndexByte("acdehkmnoqsu", iter.Key()[0]) >= 0 {
 			pairs = append(pairs, pair{slices.Clone(iter.Key()), slices.Clone(iter.Value())})
 		}
 	}
 	if err := iter.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if want := 4*6 + 1 + 3 + 1; len(pairs) != want {
+	if want := 4*6 + 1 + 3 + 1 + 1 + 64 + 1; len(pairs) != want {
 		t.Fatalf("%d rows, want %d", len(pairs), want)
 	}
 	check := func(p pair, what string) {
@@ -170,7 +196,11 @@ func TestCheckNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		named := slices.ContainsFunc(r.Problems, func(text string) bool {
-			if strings.Contains(text, fmt.Sprintf("%x", p.key)) || p.key[0] == tableDepth && strings.Contains(text, "counters") {
+			switch {
+			case strings.Contains(text, fmt.Sprintf("%x", p.key)), p.key[0] == tableDepth && strings.Contains(text, "counters"):
+				return true
+			case p.key[0] == tableQueue && strings.Contains(text, "queue number 0"),
+				p.key[0] == tableShard && strings.Contains(text, fmt.Sprintf("shard %d:", p.key[2])):
 				return true
 			}
 			return slices.ContainsFunc(b.Adds, func(a store.Add) bool {
@@ -184,7 +214,7 @@ func TestCheckNames(t *testing.T) {
 		}
 	}
 	for _, p := range pairs {
-		if p.key[0] != tableAttempt { // an attempt may leave no record
+		if p.key[0] != tableAttempt && p.key[0] != tableAudit { // an attempt may leave no record, and nothing refers to an audit record
 			if err := s.db.Delete(p.key, lsm.Sync); err != nil {
 				t.Fatal(err)
 			}

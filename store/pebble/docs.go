@@ -111,6 +111,19 @@ func (s *Store) putAudit(a store.Audit) error {
 	return s.set(g.key, pack.Text(g.row, pack.Changes(a.Changes)))
 }
 
+// parseAudit decodes the audit record of a millisecond.
+func parseAudit(ms int64, row []byte) (a store.Audit, err error) {
+	p := pack.Read(row)
+	if p.Byte() != format {
+		return a, pack.ErrCorrupt
+	}
+	a = store.Audit{At: pack.FromMilli(ms), Who: p.Text(), Action: p.Text(), Target: p.Text(), Reason: p.Text(), From: p.Text(), Job: p.Text()}
+	if a.Changes, err = pack.ParseChanges(p.Bytes()); err != nil {
+		return a, err
+	}
+	return a, p.End()
+}
+
 func parseAuditKey(key []byte) (ms int64, sequence uint64) {
 	return int64(binary.BigEndian.Uint64(key[1:]) ^ 1<<63), binary.BigEndian.Uint64(key[9:])
 }
@@ -139,15 +152,8 @@ func (s *Store) Audits(ctx context.Context, before time.Time, limit int) ([]stor
 			break
 		}
 		last = ms
-		p := pack.Read(iter.Value())
-		if p.Byte() != format {
-			return nil, pack.ErrCorrupt
-		}
-		a := store.Audit{At: pack.FromMilli(ms), Who: p.Text(), Action: p.Text(), Target: p.Text(), Reason: p.Text(), From: p.Text(), Job: p.Text()}
-		if a.Changes, err = pack.ParseChanges(p.Bytes()); err != nil {
-			return nil, err
-		}
-		if err := p.End(); err != nil {
+		a, err := parseAudit(ms, iter.Value())
+		if err != nil {
 			return nil, err
 		}
 		audits = append(audits, a)

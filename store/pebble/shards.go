@@ -46,15 +46,24 @@ func (s *Store) readShards() error {
 	}
 	return s.scan([]byte{tableShard}, func(key, row []byte) error {
 		n := binary.BigEndian.Uint16(key[1:])
-		p := pack.Read(row)
-		if int(n) >= len(s.shards.list) || p.Byte() != format {
+		shard, err := parseShard(n, row)
+		if err != nil || int(n) >= len(s.shards.list) {
 			return pack.ErrCorrupt
 		}
-		s.shards.list[n].Epoch = p.Varint()
-		s.shards.list[n].Owner = p.Text()
-		s.shards.list[n].Mark = s.shards.list[n].Owner
-		return p.End()
+		s.shards.list[n] = shard
+		return nil
 	})
+}
+
+// parseShard decodes the row of a shard.
+func parseShard(n uint16, row []byte) (shard store.Shard, err error) {
+	p := pack.Read(row)
+	if p.Byte() != format {
+		return shard, pack.ErrCorrupt
+	}
+	shard.Shard, shard.Epoch, shard.Owner = n, p.Varint(), p.Text()
+	shard.Mark = shard.Owner
+	return shard, p.End()
 }
 
 // alive reports whether the node is registered and has not expired.
