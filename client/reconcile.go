@@ -38,7 +38,7 @@ type Reconciliation struct {
 	Who       string `json:"who"`
 	Reason    string `json:"reason"`
 
-	State    string `json:"state" enum:"waiting,running,done,failed" doc:"waiting: for its turn, or for the bill. failed: the bill could not be had."`
+	State    string `json:"state" enum:"waiting,running,done,failed" doc:"waiting: for its turn, or for the bill. failed: a bill could not be had, or orders could not be compared."`
 	Created  Time   `json:"created" format:"date-time" doc:"Time of the newest request."`
 	Finished *Time  `json:"finished" format:"date-time" doc:"Time of the newest result; null: there is none."`
 	Next     *Time  `json:"next" format:"date-time" doc:"When the bill is asked for again; null: it is not."`
@@ -46,7 +46,7 @@ type Reconciliation struct {
 	Error    string `json:"error,omitempty" doc:"Error of the last try."`
 
 	Bills       int               `json:"bills" doc:"Accounts whose bill was compared."`
-	Left        []AccountLeft     `json:"left" nullable:"false" doc:"Accounts whose bill could not be had. The result is without them until they are compared."`
+	Left        []AccountLeft     `json:"left" nullable:"false" doc:"Accounts with orders that are not compared, and why. The result is without these orders."`
 	Payments    int               `json:"payments" doc:"Payments in the bill."`
 	Refunds     int               `json:"refunds" doc:"Refunds in the bill."`
 	Others      int               `json:"others" doc:"Lines of other merchants in the bill, such as a service provider's other sub-merchants. They were left out."`
@@ -61,7 +61,7 @@ type Reconciliation struct {
 	Settling *Settling `json:"settling" doc:"null: nobody has requested that the channel is asked about each difference."`
 }
 
-// An AccountLeft is an account whose bill could not be had.
+// An AccountLeft is an account with orders that are not compared.
 type AccountLeft struct {
 	Account string `json:"account" doc:"Empty: the queue's own."`
 	Error   string `json:"error" doc:"Why; only the first 100 accounts have it."`

@@ -157,13 +157,13 @@ func (to *call) showReconciliation(ctx context.Context, run *client.Reconciliati
 		fmt.Fprintf(to.err, "bellman: the first %d of %d differences are kept\n", run.Kept, run.Total)
 	}
 	for _, l := range run.Left {
-		fmt.Fprintf(to.err, "bellman: account %s has no bill: %s\n", cmp.Or(l.Account, "of the queue"), l.Error)
+		fmt.Fprintf(to.err, "bellman: account %s: %s\n", cmp.Or(l.Account, "of the queue"), l.Error)
 	}
 	switch {
 	case run.Total > 0:
 		return fmt.Errorf("%d differences", run.Total)
 	case len(run.Left) > 0:
-		return fmt.Errorf("%d accounts have no bill", len(run.Left))
+		return fmt.Errorf("orders of %d accounts are not compared", len(run.Left))
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ const (
 // The conditions of alarms without a rule: see Watch.Report.
 const (
 	ReconcileDifferences = "reconcile_differences" // a bill and the orders of its day differ
-	ReconcileFailed      = "reconcile_failed"      // the bill of a day could not be had
+	ReconcileFailed      = "reconcile_failed"      // the bill of a day could not be had, or orders could not be compared with it
 )
 
 // Whens are the conditions, in the order of the documentation.

@@ -82,7 +82,7 @@ func texts(a *Alarm, chinese func(string) string) (en, zh string) {
 		say("%[3]s differences between %[1]s and the bill of %[4]s (%[5]s)", "%[2]s与 %[4]s 的账单有 %[3]s 处差异（%[6]s）",
 			of, ofZH, n, a.Date, listed(a.Counts, kindsEN), listed(a.Counts, kindsZH))
 	case ReconcileFailed:
-		say("the bill of %[4]s for %[1]s could not be had in %[3]s tries", "%[2]s在 %[4]s 的账单尝试 %[3]s 次仍未取得", of, ofZH, n, a.Date)
+		say("%[1]s could not be compared with the whole bill of %[4]s in %[3]s tries", "%[2]s与 %[4]s 的账单尝试 %[3]s 次仍未能完整核对", of, ofZH, n, a.Date)
 	}
 	since, until := local(a.Since), local(a.Until)
 	switch {

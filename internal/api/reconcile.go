@@ -271,7 +271,7 @@ func reconciliation(r *reconcile.Run) client.Reconciliation {
 		},
 	}
 	for i, l := range r.Left {
-		out.Left[i] = client.AccountLeft(l)
+		out.Left[i] = client.AccountLeft{Account: l.Account, Error: l.Error}
 	}
 	if s := &r.Settling; s.State != "" {
 		out.Settling = &client.Settling{

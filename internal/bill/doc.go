@@ -33,7 +33,8 @@
 //   - A series of daily comparisons with [Options.Before], the bill of the period before, reports
 //     nothing false at the border. Each comparison leaves the missing orders of its last Edge to the
 //     next one, which looks for them in both bills. Each comparison then reports the orders of its
-//     period moved back by Edge, and these periods do not overlap either.
+//     period moved back by Edge, and these periods do not overlap either. A comparison without it
+//     leaves out what the one before has left.
 //   - Lines of another [Owner] are left out: a service provider's bill has those of all its
 //     sub-merchants. A bill that has no other lines is an error.
 //   - If the times of all lines are outside the period, the file is the bill of another day: an error.

@@ -51,10 +51,13 @@ func TestFaultsInTheVisitorsWords(t *testing.T) {
 		`the notice cannot be trusted: its livemode is true: want false, the mode of secret_key`:                                                               `通知不可信：它的 livemode 为 true，应为 false，即 secret_key 的模式`,
 		`the notice cannot be trusted: it is for the connected account "acct_2": without stripe_account, want the account of secret_key alone`:                 `通知不可信：它属于关联账户 "acct_2"：没有 stripe_account 时，应为 secret_key 自己的账户`,
 		`no notices are received at "/notices/tell/shop1": want a queue of orders with a built-in channel, or with notice, or a registered account`:            `"/notices/tell/shop1" 不接收通知：应为有内置渠道或 notice 的订单队列，或已登记的账户`,
-		`account "shop9" is not registered`:                                                                                                                    `账户 "shop9" 未登记`,
-		"busy, says somebody else":                                                                                                                             "busy, says somebody else",
-		"refused":                                                                                                                                              "refused",
-		"":                                                                                                                                                     "",
+		`orders of 1 of 2 accounts are not compared; the queue's own: payments and refunds of the last hour of 2026-11-20 that its bill lacks are not compared: that bill is not available: wechatpay: bill of 2026-11-20: the file has the hash ab, and WeChat Pay announced cd: the file is damaged, and a new reconciliation fetches it again`: `2 个账户中有 1 个的订单未核对；队列自身的账户：2026-11-20 最后一小时内其账单没有的支付和退款未核对：未能取得该日账单：wechatpay：2026-11-20 的账单：文件的摘要为 ab，而微信支付公布的是 cd：文件已损坏，重新对账会再次下载`,
+		`account "shop2" is another one now, wechatpay:1900000003: the orders of wechatpay:1900000002 are not compared`:         `账户 "shop2" 已换成 wechatpay:1900000003：wechatpay:1900000002 的订单未核对`,
+		`the queue's channel is another account now, wechatpay:1900000003: the orders of wechatpay:1900000002 are not compared`: `队列的渠道已换成账户 wechatpay:1900000003：wechatpay:1900000002 的订单未核对`,
+		`account "shop9" is not registered`: `账户 "shop9" 未登记`,
+		"busy, says somebody else":          "busy, says somebody else",
+		"refused":                           "refused",
+		"":                                  "",
 	} {
 		if got := all["zh"].fault(text); got != want {
 			t.Errorf("fault(%q) = %q; want %q", text, got, want)

@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,22 +22,25 @@ import (
 // shops are registered accounts of a world: shop1 to shop3, and again, which is shop1 by another name.
 type shops struct {
 	*world
-	fails map[string]error // of the bills, by identity
-	asked []string         // identities whose bill of date was asked for
-	at    []time.Time      // when any bill was asked for
+	fails map[string]error  // of the bills, by identity
+	none  map[string]error  // of the bills of the day before, by identity
+	now   map[string]string // which account a name is now; none: as its number says
+	asked []string          // names whose bill of date was asked for
+	at    []time.Time       // when any bill was asked for
 	pace  time.Duration
+	empty bool // no account is registered
 }
 
 const shop = "wechatpay:190000000"
 
-func (s *shops) Any(context.Context) (bool, error) { return true, nil }
+func (s *shops) Any(context.Context) (bool, error) { return !s.empty, nil }
 
 func (s *shops) Get(_ context.Context, name string) (reconcile.Account, error) {
-	n := strings.TrimPrefix(name, "shop")
+	n := cmp.Or(s.now[name], strings.TrimPrefix(name, "shop"))
 	if name == "again" {
 		n = "1"
 	}
-	if n != "1" && n != "2" && n != "3" {
+	if n != "1" && n != "2" && n != "3" || s.empty {
 		return reconcile.Account{}, fmt.Errorf("account %s: %w", name, bellman.ErrNotFound)
 	}
 	identity := shop + n
@@ -44,6 +48,9 @@ func (s *shops) Get(_ context.Context, name string) (reconcile.Account, error) {
 		return func(yield func(bill.Line, error) bool) {
 			s.at = append(s.at, time.Now())
 			if day != date {
+				if err := s.none[identity]; err != nil {
+					yield(bill.Line{}, err)
+				}
 				return
 			}
 			s.asked = append(s.asked, name)
@@ -64,12 +71,17 @@ func (s *shops) Get(_ context.Context, name string) (reconcile.Account, error) {
 	}}}, nil
 }
 
-// newShops returns a world whose queue has a channel of its own, and orders of accounts.
-func newShops(t *testing.T) *shops {
-	s := &shops{world: newWorld(t), fails: map[string]error{}}
-	s.queue.Registry = s
+// own adds an order of the queue's own channel.
+func (s *shops) own() *shops {
 	s.world.order("own", "PAID")
 	s.line("own", 100)
+	return s
+}
+
+// newShops returns a world whose queue has a channel of its own, and orders of accounts.
+func newShops(t *testing.T) *shops {
+	s := &shops{world: newWorld(t), fails: map[string]error{}, none: map[string]error{}, now: map[string]string{}}
+	s.queue.Registry = s
 	for i, name := range []string{"shop1", "again", "shop2", "shop3"} {
 		n := map[string]string{"shop1": "1", "again": "1", "shop2": "2", "shop3": "3"}[name]
 		no, at := "N1", noon
@@ -106,14 +118,14 @@ var ofShops = []string{shop + "2 amount N1", shop + "3 missing_here N2"}
 // other, and is asked for alone until it comes.
 func TestDailyOfAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShops(t)
+		s := newShops(t).own()
 		s.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location(), Alarm: "ops"}
 		s.fails[shop+"2"] = fmt.Errorf("%w: ask later", order.ErrBillNotReady)
 		time.Sleep(time.Until(noon.Add(22*time.Hour + time.Minute)))
 		r := s.runs()
 		work(t, r, time.Minute)
 		run, err := r.Get(t.Context(), mustID(t, r))
-		if err != nil || run.State != reconcile.Waiting || run.Bills != 3 || len(run.Left) != 1 || run.Left[0].Account != "shop2" || !strings.Contains(run.Error, "1 of 4 accounts have no bill; shop2: ") || !strings.Contains(run.Error, "not ready") {
+		if err != nil || run.State != reconcile.Waiting || run.Bills != 3 || len(run.Left) != 1 || run.Left[0].Account != "shop2" || !strings.Contains(run.Error, "orders of 1 of 4 accounts are not compared; shop2: ") || !strings.Contains(run.Error, "not ready") {
 			t.Fatalf("%+v, %v; want three bills compared, and shop2 left", run, err)
 		}
 		if got := s.found(r, run.ID); !slices.Equal(got, ofShops[1:]) || run.Counts.Payments != 4 || run.Counts.Matched != 3 {
@@ -142,7 +154,7 @@ func TestDailyOfAccounts(t *testing.T) {
 // An account that never has a bill is reported at the end, and so is what the others differ in. These can be settled.
 func TestAccountWithoutABill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShops(t)
+		s := newShops(t).own()
 		s.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location(), Alarm: "ops"}
 		s.fails[shop+"3"] = errors.New("boom")
 		s.add(&bellman.Task{Key: "gone", Origin: &bellman.Origin{Alias: order.Alias(shop+"7", order.OfPayment, "N7")}, MerchantNo: "M7", OrderNo: "N7", Event: order.EventWatch,
@@ -175,7 +187,7 @@ func TestAccountWithoutABill(t *testing.T) {
 // The daily job leaves out accounts that have no fund flow bill, such as Alipay's and those of sub-merchants: that is no failure.
 func TestDailyFundFlowOfAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShops(t)
+		s := newShops(t).own()
 		s.queue.FundFlow.Lines = s.queue.Lines
 		s.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location(), Alarm: "ops", FundFlow: true}
 		time.Sleep(time.Until(noon.Add(22*time.Hour + time.Minute)))
@@ -212,7 +224,7 @@ func TestDefaultAccountOfNoOrders(t *testing.T) {
 	})
 }
 
-// The default account of a queue is registered, and the newest orders name none or the same by another name. That another account is not registered any more is
+// The default account of a queue is registered, and the newest orders name the same by another name. That another account is not registered any more is
 // told all the same: its orders cannot be compared.
 func TestDeletedAccountBesideTheDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -233,11 +245,152 @@ func TestDeletedAccountBesideTheDefault(t *testing.T) {
 	})
 }
 
+// The name of an account is another account's now. Its former orders, which no bill is compared with, are told, and compared
+// when the name is the former account's again. Those that were paid on other days have nothing to compare.
+func TestNameOfAnotherAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShops(t).own()
+		s.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location(), Alarm: "ops"}
+		s.now["shop2"] = "3"
+		s.add(&bellman.Task{Key: "former", Origin: &bellman.Origin{Alias: order.Alias(shop+"7", order.OfPayment, "N7")}, MerchantNo: "M7", OrderNo: "N7", Event: order.EventWatch,
+			Body: []byte(`{"account":"shop1"}`), Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","order_state":"PAID","taken":{"paid_at":%q}}`, noon.AddDate(0, 0, 3).UTC().Format(time.RFC3339))}})
+		time.Sleep(time.Until(noon.Add(22*time.Hour + time.Minute)))
+		r := s.runs()
+		told := func(run reconcile.Run) bool {
+			return run.Bills == 3 && len(run.Left) == 1 && run.Left[0].Account == "shop2" && strings.Contains(run.Left[0].Error, "is another one now, "+shop+"3: the orders of "+shop+"2 are not compared")
+		}
+		work(t, r, time.Minute/2)
+		run, err := r.Get(t.Context(), mustID(t, r))
+		if err != nil || run.State != reconcile.Waiting || !told(run) || !slices.Equal(s.found(r, run.ID), ofShops[1:]) {
+			t.Fatalf("%+v, %v; want three bills compared, and the former orders of shop2 left", run, err)
+		}
+		work(t, r, 11*time.Hour)
+		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Failed || !told(run) {
+			t.Errorf("%+v, %v; want the same at the end, as failed", run, err)
+		}
+		if len(s.alarms) != 2 || s.alarms[0].When != alarm.ReconcileFailed || s.alarms[1].When != alarm.ReconcileDifferences {
+			t.Errorf("alarms %+v; want one of the orders that are left, and one of the differences", s.alarms)
+		}
+		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date}); err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, time.Minute/2)
+		delete(s.now, "shop2")
+		work(t, r, time.Hour)
+		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Done || run.Bills != 4 || run.Counts.Payments != 5 || !slices.Equal(s.found(r, run.ID), ofShops) {
+			t.Errorf("%+v, %v; want all four compared, each once", run, err)
+		}
+	})
+}
+
+// The last registered account is deleted, or the queue's channel is another account than the day before. The orders that
+// no bill is compared with are told.
+func TestOrdersOfNoAccount(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		world func(*testing.T) *world
+		bills int
+		left  []string
+	}{
+		{"no account is registered", func(t *testing.T) *world {
+			s := newShops(t).own()
+			s.empty = true
+			return s.world
+		}, 1, []string{`shop1: account "shop1" is not registered`, `shop2: account "shop2" is not registered`, `shop3: account "shop3" is not registered`}},
+		{"nor the default one", func(t *testing.T) *world {
+			s := newShops(t)
+			s.empty, s.queue.Account = true, reconcile.Account{Name: "shop8"}
+			return s.world
+		}, 0, []string{`again: account "again" is not registered`, `shop2: account "shop2" is not registered`, `shop3: account "shop3" is not registered`}},
+		{"another channel", func(t *testing.T) *world {
+			w := newWorld(t)
+			w.order("A1", "PAID")
+			w.queue.Identity = "wechatpay:1230000110"
+			return w
+		}, 1, []string{": the queue's channel is another account now, wechatpay:1230000110: the orders of " + account + " are not compared"}},
+		{"another channel, which is the same account", func(t *testing.T) *world {
+			s := newShops(t)
+			s.queue.Identity = shop + "1"
+			s.queue.Account.Statement.Lines = func(context.Context, string) iter.Seq2[bill.Line, error] {
+				return func(yield func(bill.Line, error) bool) {}
+			}
+			return s.world
+		}, 3, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := tt.world(t)
+				w.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location()}
+				afterwards()
+				r := w.runs()
+				work(t, r, time.Minute/2)
+				run, err := r.Get(t.Context(), mustID(t, r))
+				var left []string
+				for _, l := range run.Left {
+					left = append(left, l.Account+": "+l.Error)
+				}
+				if err != nil || run.Bills != tt.bills || !slices.Equal(left, tt.left) || (run.State == reconcile.Waiting) != (len(tt.left) > 0) {
+					t.Errorf("%+v, %v, left %q; want %d bills compared, and left %q", run, err, left, tt.bills, tt.left)
+				}
+			})
+		})
+	}
+}
+
+// An account whose bill of the day before is missing is compared without it, and left at the end: nothing else is asked for
+// again, and another request compares everything.
+func TestAccountWithoutTheBillBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		s := newShops(t).own()
+		s.none[shop+"1"] = errors.New("boom")
+		s.fails[shop+"2"] = order.ErrBillNotReady
+		r := s.runs()
+		in := reconcile.Request{Queue: "pay", Date: date}
+		run, err := r.Start(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 2*time.Hour)
+		run, err = r.Get(t.Context(), run.ID)
+		left := func() (names []string) {
+			for _, l := range run.Left {
+				names = append(names, fmt.Sprint(l.Account, " ", l.Compared))
+			}
+			return names
+		}
+		if err != nil || run.State != reconcile.Waiting || run.Bills != 3 || !slices.Equal(left(), []string{"shop2 false", "again true"}) {
+			t.Fatalf("%+v, %v; want shop2 left, and shop1 compared without the bill of the day before", run, err)
+		}
+		s.asked = nil
+		delete(s.fails, shop+"2")
+		work(t, r, time.Hour)
+		run, err = r.Get(t.Context(), run.ID)
+		if err != nil || run.State != reconcile.Failed || run.Bills != 4 || !slices.Equal(left(), []string{"again true"}) || !slices.Equal(s.asked, []string{"shop2"}) {
+			t.Errorf("%+v, %v, asked for the bills of %q; want shop2 compared too, and the run failed", run, err, s.asked)
+		}
+		if want := "the last hour of 2000-01-01 that its bill lacks are not compared: that bill is not available: boom"; !strings.Contains(run.Error, want) {
+			t.Errorf("the error is %q; want %q", run.Error, want)
+		}
+		if got := s.found(r, run.ID); !slices.Equal(got, ofShops) || run.Counts.Payments != 5 {
+			t.Errorf("%q, %+v; want the result of all", got, run.Counts)
+		}
+		delete(s.none, shop+"1")
+		if _, err = r.Start(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, time.Minute/2)
+		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Done || run.Bills != 4 || len(run.Left) != 0 || !slices.Equal(s.found(r, run.ID), ofShops) {
+			t.Errorf("requested again: %+v, %v; want it done", run, err)
+		}
+	})
+}
+
 // One account can be compared alone, at the pace of its rate, and from a file.
 func TestOneAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()
-		s := newShops(t)
+		s := newShops(t).own()
 		s.pace = 2 * time.Second
 		r := s.runs()
 		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Account: "shop2", Date: date})

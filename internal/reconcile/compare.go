@@ -24,6 +24,10 @@ type writer struct {
 	kept   int
 	edge   int
 	asked  time.Time // when a bill was asked for last
+
+	partly  []failure         // accounts that were compared without the bill of the day before
+	known   map[string]bool   // accounts that are compared or are among the failures, by identity; nil: not all of the queue's are looked for
+	strange map[string]string // the task of an order of each account that is not known
 }
 
 // writer begins a new result of a run.
@@ -53,7 +57,7 @@ func (w *writer) compare(ctx context.Context, q *Queue, bills []bill.Bill) (fail
 	if err != nil {
 		return nil, err
 	}
-	counts, failed, err := bill.Compare(ctx, bills, w.orders(ctx, q, from, to, w.still), bill.Options{
+	counts, failed, err := bill.Compare(ctx, bills, w.noted(w.orders(ctx, q, from, to, w.still), from, to), bill.Options{
 		From: from, To: to, NoRefunds: w.run.NoRefunds, Received: w.run.Bill == FundFlow, Dir: w.dir,
 		Find: func(ctx context.Context, account string, numbers []string) ([]bill.Decided, error) {
 			return w.find(ctx, q, account, numbers)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -13,7 +14,7 @@ const (
 	// catchUp is how many days back the daily job makes up for missed days.
 	catchUp = 31
 
-	// again is for how long a day whose bill could not be had is tried again, once with each daily job.
+	// again is for how long a day that was not compared, or not in full, is tried again, once with each daily job.
 	again = 7 * 24 * time.Hour
 )
 
@@ -41,35 +42,38 @@ func (r *Runs) daily(ctx context.Context, heads []*head) (started bool, err erro
 					}
 				}
 			}
-			for _, date := range q.Daily.due(time.Now(), runs, last) {
+			for _, date := range slices.Backward(q.Daily.due(time.Now(), runs, last)) {
 				in := Request{Queue: q.Name, Bill: kind, Date: date, NoRefunds: q.Daily.NoRefunds, By: bellman.By{Reason: "daily"}}
-				_, err := r.start(ctx, in, q.Daily)
-				if started = started || err == nil; err != nil && !errors.Is(err, bellman.ErrConflict) {
-					errs = append(errs, fmt.Errorf("queue %s: start the daily reconciliation of %s: %w", q.Name, date, err))
+				if _, err := r.start(ctx, in, q.Daily); err != nil {
+					if !errors.Is(err, bellman.ErrConflict) {
+						errs = append(errs, fmt.Errorf("queue %s: start the daily reconciliation of %s: %w", q.Name, date, err))
+					}
+					break // a later day would be the newest, and this one no longer be looked for
 				}
+				started = true
 			}
 		}
 	}
 	return started, errors.Join(errs...)
 }
 
-// due returns the dates whose daily job has to start now. runs are the queue's, and last is the date of its newest
-// daily job; empty: it had none, and so none was missed.
+// due returns the dates whose daily job has to start now, the newest first. runs are the queue's, and last is the date of
+// its newest daily job; empty: it had none, and so none was missed.
 func (d *Daily) due(now time.Time, runs map[string]*head, last string) (dates []string) {
-	here := now.In(d.Zone)
 	newest := time.Time{} // when the newest job was to start
+	today := now.In(zone)
 	for back := range catchUp + 1 {
-		at := time.Date(here.Year(), here.Month(), here.Day()-back, int(d.At/time.Hour), int(d.At/time.Minute)%60, 0, 0, d.Zone)
+		day := time.Date(today.Year(), today.Month(), today.Day()-1-back, 0, 0, 0, 0, zone)
+		at := d.after(day.AddDate(0, 0, 1))
 		if at.After(now) {
 			continue
 		}
 		if newest.IsZero() {
 			newest = at
 		}
-		day := at.In(zone).AddDate(0, 0, -1)
 		date := day.Format(time.DateOnly)
 		switch h := runs[date]; {
-		case h != nil && h.Daily && h.State == Failed && h.Created.Before(newest) && now.Sub(day) < again:
+		case h != nil && h.State == Failed && (!h.Daily || h.Created.Before(newest)) && now.Sub(at.AddDate(0, 0, -1)) < again:
 		case h != nil && (h.Daily || !h.Created.Before(at)):
 			continue
 		case back > 0 && (last == "" || date < last):
@@ -78,4 +82,17 @@ func (d *Daily) due(now time.Time, runs map[string]*head, last string) (dates []
 		dates = append(dates, date)
 	}
 	return dates
+}
+
+// after returns the first time of the daily job that is not before a time. If its zone has summer time, there may be
+// none or two between two midnights of UTC+8.
+func (d *Daily) after(t time.Time) time.Time {
+	here := t.In(d.Zone)
+	at := func(days int) time.Time {
+		return time.Date(here.Year(), here.Month(), here.Day()+days, int(d.At/time.Hour), int(d.At/time.Minute)%60, 0, 0, d.Zone)
+	}
+	if first := at(0); !first.Before(t) {
+		return first
+	}
+	return at(1)
 }

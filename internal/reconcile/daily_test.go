@@ -1,8 +1,10 @@
 package reconcile_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -122,6 +124,83 @@ func TestDailyCatchesUp(t *testing.T) {
 	})
 }
 
+// The zone of the daily job has summer time, and its time of day is before the midnight of UTC+8 in summer, and behind it in
+// winter: every day is compared all the same.
+func TestDailyInAZoneWithSummerTime(t *testing.T) {
+	york, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		from, to time.Time
+		want     string
+	}{
+		{time.Date(2000, 3, 31, 11, 0, 0, 0, york), time.Date(2000, 4, 4, 12, 0, 0, 0, york), "[2000-03-31 2000-04-01 2000-04-02 2000-04-03]"},               // it begins on 2 April
+		{time.Date(2000, 10, 27, 11, 0, 0, 0, york), time.Date(2000, 10, 30, 12, 0, 0, 0, york), "[2000-10-26 2000-10-27 2000-10-28 2000-10-29 2000-10-30]"}, // it ends on 29 October
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.queue.Daily = &reconcile.Daily{At: 11*time.Hour + 30*time.Minute, Zone: york}
+			time.Sleep(time.Until(tt.from))
+			r := w.runs()
+			work(t, r, time.Until(tt.to))
+			runs, err := r.List(t.Context(), 10)
+			var dates []string
+			for _, run := range slices.Backward(runs) {
+				dates = append(dates, run.Date)
+			}
+			if err != nil || fmt.Sprint(dates) != tt.want {
+				t.Errorf("from %v to %v: %v, %v; want %s", tt.from, tt.to, dates, err, tt.want)
+			}
+		})
+	}
+}
+
+// A process that dies while it starts the jobs of missed days leaves the rest to the next one.
+func TestCrashBetweenMissedDays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location()}
+		afterwards()
+		r := w.runs()
+		work(t, r, time.Minute)
+		time.Sleep(4 * 24 * time.Hour)
+		w.commits = 2 // the first of four is started
+		work(t, r, time.Second)
+		w.commits = 0
+		r = w.runs()
+		work(t, r, time.Minute)
+		if runs, err := r.List(t.Context(), 100); err != nil || len(runs) != 5 {
+			t.Errorf("%d days, %v; want the first and the four missed ones: %+v", len(runs), err, runs)
+		}
+	})
+}
+
+// A person was quicker than the daily job, and could not have the bill: the daily job asks for it all the same, and reports.
+func TestDailyAfterAFailedRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.plant()
+		w.queue.Daily = &reconcile.Daily{At: 12 * time.Hour, Zone: noon.Location(), Alarm: "ops"}
+		w.billErr = errors.New("boom")
+		afterwards()
+		r := w.runs()
+		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date}); err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 9*time.Hour)
+		if run, err := r.Get(t.Context(), mustID(t, r)); err != nil || run.Daily || run.State != reconcile.Waiting {
+			t.Fatalf("%+v, %v; want the person's request waiting", run, err)
+		}
+		work(t, r, 2*time.Hour)
+		w.billErr = nil
+		work(t, r, time.Hour)
+		if run, err := r.Get(t.Context(), mustID(t, r)); err != nil || !run.Daily || run.State != reconcile.Done || len(w.alarms) != 1 || w.alarms[0].When != alarm.ReconcileDifferences {
+			t.Errorf("%+v, %v, alarms %+v; want the daily job done, and its alarm", run, err, w.alarms)
+		}
+	})
+}
+
 // What the bill lacks near midnight is looked for in the bill of the day before, or by the comparison of the next
 // day: none of it is only marked.
 func TestMidnight(t *testing.T) {
@@ -143,26 +222,97 @@ func TestMidnight(t *testing.T) {
 		paid("before", midnight.Add(-10*time.Second))
 		paid("evening", midnight.Add(24*time.Hour-10*time.Second)) // for the next day to find
 		r := w.runs()
-		compared := func() reconcile.Run {
+		compared := func(want reconcile.State) reconcile.Run {
 			t.Helper()
 			run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
 			if err != nil {
 				t.Fatal(err)
 			}
 			work(t, r, 5*time.Minute)
-			if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Done {
-				t.Fatalf("%+v, %v; want it done", run, err)
+			if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != want {
+				t.Fatalf("%+v, %v; want it %s", run, err, want)
 			}
 			return run
 		}
-		run := compared()
+		run := compared(reconcile.Done)
 		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"missing_there early", "missing_there before"}) || run.Edge != 0 || run.Counts.Deferred != 1 {
 			t.Errorf("%q, %+v; want the two that no bill has, and one left to the next day", found, run)
 		}
 		w.noneYet = errors.New("no longer available")
-		run = compared()
+		run = compared(reconcile.Failed)
 		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"missing_there there", "missing_there early", "missing_there evening"}) || run.Edge != 3 {
 			t.Errorf("without the bill before: %q, %+v; want all of the day, marked", found, run)
+		}
+	})
+}
+
+// A day leaves what its bill lacks of its last hour to the next one. If that one cannot have the bill of the day before, its
+// run fails and says so, and the next daily job compares it again: until then nothing is reported that is in the bills.
+func TestMidnightWithoutTheBillBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location(), Alarm: "ops"}
+		const next = "2000-01-03"
+		bills, none := map[string][]bill.Line{}, map[string]error{}
+		w.queue.Lines = func(_ context.Context, day string) iter.Seq2[bill.Line, error] {
+			return func(yield func(bill.Line, error) bool) {
+				if err := none[day]; err != nil {
+					yield(bill.Line{}, err)
+					return
+				}
+				for _, l := range bills[day] {
+					if !yield(l, nil) {
+						return
+					}
+				}
+			}
+		}
+		paid := func(no, day string, here, there time.Time) {
+			w.add(&bellman.Task{Key: "M1/" + no, MerchantNo: "M1", OrderNo: no, Event: order.EventWatch, Body: []byte(`{"amount":100,"currency":"CNY"}`),
+				Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","order_state":"PAID","decided_at":1,"taken":{"amount":100,"currency":"CNY","paid_at":%q}}`, here.UTC().Format(time.RFC3339))}})
+			bills[day] = append(bills[day], bill.Line{ChannelOrderNo: no, Amount: 100, Currency: "CNY", State: "SUCCESS", Time: there.UTC(), Number: len(bills[day]) + 1})
+		}
+		midnight := noon.Add(12 * time.Hour)
+		paid("noon", date, noon, noon)
+		paid("evening", date, midnight.Add(-30*time.Minute), midnight.Add(-30*time.Minute))
+		paid("late", next, midnight.Add(-time.Second), midnight.Add(time.Second))
+		paid("lost", "", midnight.Add(-time.Second), midnight)
+		paid("next noon", next, noon.AddDate(0, 0, 1), noon.AddDate(0, 0, 1))
+		r := w.runs()
+		at := func(day int) (runs []reconcile.Run) {
+			t.Helper()
+			time.Sleep(time.Until(time.Date(2000, 1, day, 10, 0, 1, 0, noon.Location())))
+			work(t, r, time.Hour)
+			runs, err := r.List(t.Context(), 10) // the newest days first
+			if err != nil {
+				t.Fatal(err)
+			}
+			return runs
+		}
+		if runs := at(3); len(runs) != 1 || runs[0].State != reconcile.Done || runs[0].Counts.Deferred != 2 || runs[0].Total() != 0 {
+			t.Fatalf("on the 3rd: %+v; want %s done, with two orders left to the next day", runs, date)
+		}
+		none[date] = errors.New("boom")
+		runs := at(4)
+		if len(runs) != 2 || runs[0].State != reconcile.Failed || runs[0].Bills != 1 || len(runs[0].Left) != 1 || !runs[0].Left[0].Compared || runs[0].Total() != 0 {
+			t.Fatalf("on the 4th: %+v; want %s compared without the bill before, and failed", runs, next)
+		}
+		if want := "the last hour of " + date + " that its bill lacks are not compared: that bill is not available: boom"; !strings.Contains(runs[0].Error, want) {
+			t.Errorf("the error is %q; want %q", runs[0].Error, want)
+		}
+		if len(w.alarms) != 1 || w.alarms[0].When != alarm.ReconcileFailed || w.alarms[0].Date != next {
+			t.Errorf("alarms %+v; want one of %s", w.alarms, next)
+		}
+		delete(none, date)
+		runs = at(5)
+		if len(runs) != 3 || runs[1].State != reconcile.Done || len(runs[1].Left) != 0 {
+			t.Fatalf("on the 5th: %+v; want %s done", runs, next)
+		}
+		if found, _ := differences(t, r, runs[1].ID); !sameSet(found, []string{"missing_there lost"}) || runs[1].Edge != 0 {
+			t.Errorf("%q; want the order that neither bill has", found)
+		}
+		if len(w.alarms) != 2 || w.alarms[1].When != alarm.ReconcileDifferences || w.alarms[1].Date != next {
+			t.Errorf("alarms %+v; want one more, of the difference", w.alarms)
 		}
 	})
 }

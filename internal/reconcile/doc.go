@@ -21,7 +21,8 @@
 // these times is missed in one case only: bellman has it as paid on that day, and
 // the bill lacks it.
 //
-// Orders with an account of their own are left out: they stand in another bill.
+// Orders of registered accounts are compared with the bills of these. An account that
+// was paid in the period, and that no name leads to any more, makes the run fail.
 // Bellman knows a refund from a task of kind poll, from the channel's notice, or
 // because a query said that the order is refunded. Options of a run leave refunds
 // out.
@@ -31,5 +32,7 @@
 // The channel and bellman may count a payment around midnight to different days. A
 // run of a channel's bill therefore reads the bill of the day before, too. It
 // leaves what the bill lacks of its last hour to the run of the next day. See
-// package bill. A run of a file has one bill alone, and marks such differences.
+// package bill. A run of a file has one bill alone, and marks such differences. A run
+// that cannot have the bill of the day before is made without it and fails, because
+// nobody has compared what the day before left: another run of the day does.
 package reconcile

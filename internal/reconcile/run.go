@@ -3,6 +3,7 @@ package reconcile
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/bill"
@@ -33,9 +34,9 @@ type Run struct {
 	Error    string    `json:"error,omitempty"`   // of the last try; empty: none
 
 	Bills int    `json:"bills,omitempty"` // that were compared for the newest result
-	Left  []Left `json:"left,omitempty"`  // accounts whose bill could not be had since Created
+	Left  []Left `json:"left,omitempty"`  // accounts that were not compared, or not in full, since Created
 
-	// Partial says that the newest result is of the newest request, and lacks the accounts of Left.
+	// Partial says that the newest result is of the newest request, and lacks what Left says.
 	Partial bool `json:"partial,omitempty"`
 
 	Counts bill.Counts `json:"counts"`         // of the newest result
@@ -56,10 +57,22 @@ func (r *Run) Total() (n int) {
 	return n
 }
 
-// A Left is an account whose bill could not be had.
+// A Left is an account of which a result lacks orders.
 type Left struct {
 	Account string `json:"account"` // its name; empty: the queue's own
 	Error   string `json:"error"`
+
+	// Identity is the account that the orders have; its name may be another one's since. Empty: not known.
+	Identity string `json:"identity,omitempty"`
+
+	// Compared says that its bill was compared, but without the bill of the day before: the result lacks what that one
+	// left to this day. Another request compares the day anew.
+	Compared bool `json:"compared,omitempty"`
+}
+
+// over reports whether nothing that is left can be asked for again.
+func (r *Run) over() bool {
+	return len(r.Left) > 0 && !slices.ContainsFunc(r.Left, func(l Left) bool { return !l.Compared })
 }
 
 // current reports whether the result is of the newest request.
@@ -88,7 +101,7 @@ const (
 	Waiting State = "waiting" // for its turn, or for the bill
 	Running State = "running"
 	Done    State = "done"
-	Failed  State = "failed" // the bill could not be had within Patience
+	Failed  State = "failed" // a bill could not be had within Patience, or that of the day before in several tries
 )
 
 // Settling is the progress of asking about each order that differs. The zero Settling was not requested.

@@ -112,7 +112,7 @@ type Registry interface {
 type Daily struct {
 	At        time.Duration // since midnight
 	Zone      *time.Location
-	Alarm     string // the queue whose tasks report differences, and bills that could not be had; empty: none
+	Alarm     string // the queue whose tasks report differences, and orders that could not be compared; empty: none
 	NoRefunds bool   // refunds are not compared
 	FundFlow  bool   // the fund flow bill is compared, too
 }

@@ -2826,7 +2826,7 @@ export interface components {
              * @description Differences that can be read, at most 100000. The numbers above are exact beyond that.
              */
             kept: number;
-            /** @description Accounts whose bill could not be had. The result is without them until they are compared. */
+            /** @description Accounts with orders that are not compared, and why. The result is without these orders. */
             left: components["schemas"]["AccountLeft"][];
             /**
              * Format: int32
@@ -2861,7 +2861,7 @@ export interface components {
             /** @enum {string} */
             source: "channel" | "file" | (string & {});
             /**
-             * @description waiting: for its turn, or for the bill. failed: the bill could not be had.
+             * @description waiting: for its turn, or for the bill. failed: a bill could not be had, or orders could not be compared.
              * @enum {string}
              */
             state: "waiting" | "running" | "done" | "failed" | (string & {});

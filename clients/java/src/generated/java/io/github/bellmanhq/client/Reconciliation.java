@@ -21,7 +21,7 @@ import java.util.Map;
  * @param finished Time of the newest result; null: there is none.
  * @param id The same for the same queue, account, bill, date and source: a new request replaces the result.
  * @param kept Differences that can be read, at most 100000. The numbers above are exact beyond that.
- * @param left Accounts whose bill could not be had. The result is without them until they are compared.
+ * @param left Accounts with orders that are not compared, and why. The result is without these orders.
  * @param matched Lines of the bill that agree with bellman.
  * @param next When the bill is asked for again; null: it is not.
  * @param noRefunds see the API
@@ -32,7 +32,7 @@ import java.util.Map;
  * @param refunds Refunds in the bill.
  * @param settling null: nobody has requested that the channel is asked about each difference.
  * @param source channel, file.
- * @param state waiting: for its turn, or for the bill. failed: the bill could not be had.
+ * @param state waiting: for its turn, or for the bill. failed: a bill could not be had, or orders could not be compared.
  * @param total Number of differences.
  * @param tries Failed tries since created.
  * @param who see the API
