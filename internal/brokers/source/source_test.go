@@ -261,7 +261,6 @@ func TestOneDeadLetterRefused(t *testing.T) {
 			return nil
 		}
 		from, stop := run(b, s)
-		defer stop()
 		b.publish("refused", "{")
 		for i := range 40 {
 			if i == 20 {
@@ -278,6 +277,7 @@ func TestOneDeadLetterRefused(t *testing.T) {
 		if i := from.Info(); i.Dead != 41 || i.InHand != 0 || b.left() != 0 {
 			t.Errorf("Info() = %+v with %d messages left; want all dead letters stored", i, b.left())
 		}
+		stop()
 		for id, n := range b.buried {
 			if n != 1 {
 				t.Errorf("dead letter %s is stored %d times; want once", id, n)
@@ -304,12 +304,12 @@ func TestOrder(t *testing.T) {
 		}
 		b := newBroker(t, s)
 		_, stop := run(b, s)
-		defer stop()
 		for _, id := range []string{"ordered 1", "other", "ordered 2", "ordered 3"} {
 			b.publish(id, "task "+id)
 			time.Sleep(100 * time.Millisecond) // a batch for each
 		}
 		time.Sleep(time.Minute)
+		stop()
 		if got := strings.Join(s.order, ", "); got != "other, ordered 1, ordered 2, ordered 3" {
 			t.Errorf("the tasks are stored in the order %s", got)
 		}
