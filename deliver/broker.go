@@ -189,6 +189,14 @@ func (h *Handler) checkBroker(task *bellman.Task, to *BrokerURL, wrong error, ba
 
 // publish sends one message to a broker.
 func (h *Handler) publish(ctx context.Context, task *bellman.Task, number int, to *BrokerURL) bellman.Verdict {
+	v := h.publishOnce(ctx, task, number, to)
+	if v.Next != bellman.Succeed && restarted(task) {
+		v.Data = []byte(round(task)) // the next attempt sends the same message
+	}
+	return v
+}
+
+func (h *Handler) publishOnce(ctx context.Context, task *bellman.Task, number int, to *BrokerURL) bellman.Verdict {
 	connection, err := h.connection(to)
 	if err != nil {
 		return unsent("url: " + err.Error())
@@ -212,15 +220,24 @@ func (h *Handler) publish(ctx context.Context, task *bellman.Task, number int, t
 
 // messageID identifies a message to brokers and receivers. It is the task's id, so that an attempt
 // that is repeated because its outcome is unknown is the same message. A manual attempt is another
-// message, and so is each round of a task that repeats.
+// message, and so are the attempts of a restarted schedule, and of each round of a task that repeats.
 func messageID(task *bellman.Task, id string, number int) string {
 	switch {
-	case task.Trigger == bellman.ByHand:
+	case task.Trigger == bellman.ByHand && task.Before != nil:
 		return id + "/" + strconv.Itoa(number)
-	case task.Repeat != "":
-		return id + "@" + strconv.FormatInt(task.Began.UnixMilli(), 10)
+	case task.Repeat != "" || restarted(task):
+		return id + "@" + round(task)
 	}
 	return id
+}
+
+// round identifies one run of a task's schedule.
+func round(task *bellman.Task) string { return strconv.FormatInt(task.Began.UnixMilli(), 10) }
+
+// restarted reports whether a person started the schedule again. The first attempt after that is manual, and
+// interrupts no other state. The verdict of an attempt leaves the round in Data for the next one.
+func restarted(task *bellman.Task) bool {
+	return task.Trigger == bellman.ByHand && task.Before == nil || string(task.Data) == round(task)
 }
 
 // A Message is what one attempt sends, over HTTP or through a broker.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,13 +91,58 @@ func TestBrokerMessage(t *testing.T) {
 	if !strings.HasPrefix(got.Header.Get("Webhook-Signature"), "v1,") {
 		t.Errorf("the message is not signed: %v", got.Header)
 	}
-	task.Trigger = bellman.ByHand
+	task.Trigger, task.Before = bellman.ByHand, &bellman.Before{}
 	if h.Attempt(t.Context(), task, 4); got.ID != id.String()+"/4" {
 		t.Errorf("the message of attempt 4, by hand, has the id %s; want %s/4", got.ID, id)
 	}
-	task.Trigger, task.Repeat, task.Began = bellman.BySchedule, "10m", time.UnixMilli(7)
+	task.Trigger, task.Before, task.Repeat, task.Began = bellman.BySchedule, nil, "10m", time.UnixMilli(7)
 	if h.Attempt(t.Context(), task, 5); got.ID != id.String()+"@7" {
 		t.Errorf("the message of a round has the id %s; want %s@7", got.ID, id)
+	}
+}
+
+// A schedule that a person restarted sends another message than the one before. Its retries are the same message,
+// also if a death lost an attempt.
+func TestMessageOfARestart(t *testing.T) {
+	var ids []string
+	failing := errors.New("connection refused")
+	h := brokerHandler(t, "nats://bus/home", sign.Config{}, func(_ context.Context, _ string, m *Message) (string, error) {
+		ids = append(ids, m.ID)
+		return "", failing
+	})
+	task := &bellman.Task{ID: bellman.NewID()}
+	task.Began = time.UnixMilli(5)
+	attempt := func(number int, recorded bool) {
+		v := h.Attempt(t.Context(), task, number)
+		if !recorded {
+			return
+		}
+		if v.Data != nil {
+			task.Data = v.Data
+		}
+		task.Trigger, task.Before = bellman.BySchedule, nil
+	}
+	restart := func(began int64) { task.Trigger, task.Before, task.Began = bellman.ByHand, nil, time.UnixMilli(began) }
+	attempt(1, true)
+	attempt(2, true)
+	restart(70)
+	attempt(3, false)
+	attempt(4, true)
+	attempt(5, true)
+	task.Trigger, task.Before = bellman.ByHand, &bellman.Before{} // a resend in between
+	attempt(6, true)
+	attempt(7, true)
+	restart(90)
+	attempt(8, true)
+	attempt(9, true)
+	id := task.ID.String()
+	want := []string{id, id, id + "@70", id + "@70", id + "@70", id + "/6", id + "@70", id + "@90", id + "@90"}
+	if !slices.Equal(ids, want) {
+		t.Errorf("the messages have the ids %q; want %q", ids, want)
+	}
+	failing = nil
+	if v := h.Attempt(t.Context(), task, 10); v.Result != bellman.Accepted || v.Data != nil {
+		t.Errorf("an accepted attempt: %+v; want no data", v)
 	}
 }
 

@@ -94,3 +94,38 @@ func TestSenders(t *testing.T) {
 		t.Errorf("endpoints: %+v, %v", endpoints, err)
 	}
 }
+
+// TestRestartToAStream: a restart soon after a success is another message for the stream, although it is not its
+// first attempt that succeeds.
+func TestRestartToAStream(t *testing.T) {
+	js, url, name := bus(t)
+	full := jetstream.StreamConfig{Name: name, Subjects: []string{name}, MaxMsgs: 1, Discard: jetstream.DiscardNew}
+	if _, err := js.CreateStream(t.Context(), full); err != nil {
+		t.Fatal(err)
+	}
+	to, _, stop := serve(t, t.TempDir(), func(c *config.Config) {
+		configure(t, c, fmt.Sprintf("connections: {bus: {url: %q}}", url))
+		c.Queues[0].Connections = []string{"bus"}
+	})
+	defer stop()
+	task := create(t, to, client.CreateTask{Queue: "default", URL: "nats://bus/" + name, Body: "1", Schedule: "0s, 1s*"})
+	until(t, to, task.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+	if _, err := to.Resend(t.Context(), client.ByID(task.ID), client.ResendTask{Mode: "restart"}); err != nil {
+		t.Fatal(err)
+	}
+	if refused := until(t, to, task.ID, func(d *client.TaskDetail) bool { return d.Attempts > 1 }).AttemptLog[1]; refused.Result != "refused" || !strings.Contains(refused.Error, "maximum messages exceeded") {
+		t.Errorf("the attempt to a full stream is %+v; want it refused", refused)
+	}
+	full.MaxMsgs = 10
+	if _, err := js.UpdateStream(t.Context(), full); err != nil {
+		t.Fatal(err)
+	}
+	until(t, to, task.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
+	stream, err := js.Stream(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := stream.CachedInfo().State.Msgs; got != 2 {
+		t.Errorf("the stream has %d messages; want that of the task and that of its restart", got)
+	}
+}

@@ -37,7 +37,7 @@ func serveNATS(t *testing.T, text string) (address string) {
 	address = freeport.Address(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "nats.conf")
-	text = fmt.Sprintf("listen: %q\njetstream: {store_dir: %q}\n%s\n", address, dir, text)
+	text = fmt.Sprintf("listen: %q\njetstream: {store_dir: %q, max_memory_store: 65536}\n%s\n", address, dir, text)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func dial(ctx context.Context, url string, access Access, name string, closed fu
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot connect: %w", err)
 	}
-	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(askTimeout))
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(askTimeout), jetstream.WithPublishAsyncTimeout(askTimeout))
 	if err != nil {
 		conn.Close()
 		return nil, nil, fmt.Errorf("cannot use JetStream: %w", err)

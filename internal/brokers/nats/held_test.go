@@ -142,7 +142,110 @@ func TestDeadLetterWithoutAnswer(t *testing.T) {
 	}
 	within, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
-	if err := opened.Bury(within, []source.Dead{{Message: &taken[0], Reason: "no JSON"}}); err == nil || !strings.Contains(err.Error(), "no answer within") {
+	if err := opened.Bury(within, []source.Dead{{Message: &taken[0], Reason: "no JSON"}})[0]; err == nil || !strings.Contains(err.Error(), "no answer within") {
 		t.Errorf("Bury() = %v; want an error that says that nobody answers", err)
+	}
+	if left := opened.(*session).js.PublishAsyncPending(); left != 0 { // the library refuses more than 4000
+		t.Errorf("%d dead letters are still waited for", left)
+	}
+}
+
+// Two consumers of a stream have one place for dead letters. Each dead letter of each is stored, and once.
+func TestDeadLettersOfTwoConsumers(t *testing.T) {
+	at, name, js := streams(t)
+	defer func() {
+		js.DeleteStream(context.Background(), "dead-"+name)
+		js.DeleteStream(context.Background(), name)
+	}()
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: []string{name + ".>"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), name+".paid", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for _, durable := range []string{"one", "two"} {
+		opened, err := (&Stream{URL: at, Name: name, Durable: durable, DeadLetter: "dead." + name}).Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer opened.Close()
+		if err := opened.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var taken []source.Message
+		for len(taken) == 0 {
+			if taken, err = opened.Take(t.Context(), taken, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if err := opened.Bury(t.Context(), []source.Dead{{Message: &taken[0], Reason: "no JSON"}})[0]; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	dead, err := js.Stream(t.Context(), "dead-"+name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := dead.CachedInfo().State.Msgs; got != 2 {
+		t.Errorf("%d dead letters are stored; want one of each consumer", got)
+	}
+}
+
+// A session holds no more messages than its prefetch, beside those that the library has fetched ahead. It takes the
+// next one after an acknowledgement.
+func TestPrefetch(t *testing.T) {
+	at, name, js := streams(t)
+	defer func() {
+		js.DeleteStream(context.Background(), "dead-"+name)
+		js.DeleteStream(context.Background(), name)
+	}()
+	const prefetch = 8
+	opened, err := (&Stream{URL: at, Name: name, Durable: "d", Subjects: []string{name + ".>"}, DeadLetter: "dead." + name, Prefetch: prefetch}).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	for range 5 * prefetch {
+		if _, err := js.Publish(t.Context(), name+".paid", []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := opened.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	within, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	var taken []source.Message
+	for len(taken) < prefetch {
+		some, err := opened.Take(within, nil, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken = append(taken, some...)
+	}
+	more := make(chan []source.Message, 1)
+	go func() {
+		next, _ := opened.Take(within, nil, 100)
+		more <- next
+	}()
+	for pending := 0; pending <= prefetch; { // the library has fetched another one
+		info, err := opened.(*session).consumer.Info(within)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pending = info.NumAckPending
+	}
+	select {
+	case beyond := <-more:
+		t.Fatalf("%d messages were taken without an acknowledgement; want %d", len(taken)+len(beyond), prefetch)
+	default:
+	}
+	if err := opened.Ack(taken[:2]); err != nil {
+		t.Fatal(err)
+	}
+	if next := <-more; len(next) == 0 || len(next) > 2 {
+		t.Errorf("after 2 acknowledgements %d messages were taken; want at most 2, and not none", len(next))
 	}
 }

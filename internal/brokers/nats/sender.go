@@ -47,6 +47,10 @@ func (s *Sender) Close() { s.link.End() }
 // Scheme returns the address scheme of NATS.
 func (s *Sender) Scheme() *deliver.Scheme { return Scheme }
 
+// notStored is the error code of a stream that did not store a message, usually because it is full. Other codes
+// from 500 on are of the server: it is short of memory or disk, or JetStream is not available.
+const notStored jetstream.ErrorCode = 10077
+
 // Send publishes a message, and waits until a stream has stored it. If the stream has a message with the same
 // id within its duplicate window, it keeps only that one.
 func (s *Sender) Send(ctx context.Context, path string, m *deliver.Message) (string, error) {
@@ -73,7 +77,7 @@ func (s *Sender) Send(ctx context.Context, path string, m *deliver.Message) (str
 		return "", &deliver.Refusal{Reason: "unroutable: no stream takes this subject"}
 	case errors.Is(err, nats.ErrMaxPayload):
 		return "", &deliver.Refusal{Reason: fmt.Sprintf("the message is larger than the server takes, which is %d bytes", l.conn.MaxPayload())}
-	case errors.As(err, &api):
+	case errors.As(err, &api) && (api.Code < 500 || api.ErrorCode == notStored):
 		return "", &deliver.Refusal{Reason: api.Error()}
 	}
 	return "", err

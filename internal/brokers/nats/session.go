@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type session struct {
 	work  sync.WaitGroup
 	mu    sync.Mutex
 	held  map[jetstream.Msg]time.Time // messages that were delivered and not acknowledged, with the time of delivery
+	room  chan struct{}               // holds a value for each of them that may be taken; its capacity is the prefetch
 
 	*source.Break
 }
@@ -72,12 +74,13 @@ func (s *session) hold(m jetstream.Msg) {
 	s.held[m] = time.Now()
 }
 
-// release forgets acknowledged messages.
+// release forgets acknowledged messages, and makes room for others.
 func (s *session) release(messages []source.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range messages {
 		delete(s.held, m.Delivery.(jetstream.Msg))
+		<-s.room
 	}
 }
 
@@ -94,7 +97,8 @@ func (s *session) Resume(context.Context) error {
 		func(m jetstream.Msg) {
 			s.hold(m)
 			select {
-			case messages <- m:
+			case s.room <- struct{}{}:
+				messages <- m // its capacity is that of room
 			case <-s.Done():
 			}
 		},
@@ -199,46 +203,65 @@ func (s *session) Ack(messages []source.Message) error {
 }
 
 // Bury publishes messages to the subject of dead letters, unchanged except that the reason is among their
-// headers. A message that is buried twice is stored once.
-func (s *session) Bury(ctx context.Context, dead []source.Dead) error {
-	waits := make([]jetstream.PubAckFuture, 0, len(dead))
-	for _, one := range dead {
-		m := one.Delivery.(jetstream.Msg)
-		headers := maps.Clone(m.Headers())
-		if headers == nil {
-			headers = nats.Header{}
+// headers. A message that a consumer buries twice is stored once.
+func (s *session) Bury(ctx context.Context, dead []source.Dead) []error {
+	errs := make([]error, len(dead))
+	waits := make([]jetstream.PubAckFuture, len(dead))
+	var stalled error
+	for i, one := range dead {
+		if stalled == nil {
+			waits[i], errs[i] = s.js.PublishMsgAsync(s.letter(one))
 		}
-		for name := range headers {
-			if strings.HasPrefix(name, "Nats-") { // such headers are commands to the server
-				headers["Bellman-"+name] = headers[name]
-				delete(headers, name)
-			}
+		if errors.Is(errs[i], jetstream.ErrTooManyStalledMsgs) { // and so would be those behind it
+			stalled = errs[i]
 		}
-		headers.Set(source.ReasonHeader, one.Reason)
-		headers.Set(source.SourceHeader, s.stream.Name+" "+m.Subject())
-		headers.Set(nats.MsgIdHdr, s.place(m))
-		wait, err := s.js.PublishMsgAsync(fitting(&nats.Msg{Subject: s.stream.DeadLetter, Header: headers, Data: m.Data()}, s.conn.MaxPayload()))
-		if err != nil {
-			return fmt.Errorf("publish to %q: %w", s.stream.DeadLetter, err)
-		}
-		waits = append(waits, wait)
+		errs[i] = cmp.Or(errs[i], stalled)
 	}
-	late := time.NewTimer(askTimeout) // nobody answers where a subscriber takes the subject and no stream does
-	defer late.Stop()
-	for _, wait := range waits {
-		select {
-		case <-wait.Ok():
-		case err := <-wait.Err():
-			return fmt.Errorf("publish to %q: %w", s.stream.DeadLetter, err)
-		case <-late.C:
-			return fmt.Errorf("publish to %q: no answer within %v: is there a stream that takes it?", s.stream.DeadLetter, askTimeout)
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-s.Done():
-			return s.Err()
+	for i, wait := range waits {
+		if errs[i] == nil {
+			errs[i] = s.kept(ctx, wait)
+		}
+		if errs[i] != nil {
+			errs[i] = fmt.Errorf("publish to %q: %w", s.stream.DeadLetter, errs[i])
 		}
 	}
-	return nil
+	return errs
+}
+
+// letter returns the dead letter of a message.
+func (s *session) letter(one source.Dead) *nats.Msg {
+	m := one.Delivery.(jetstream.Msg)
+	headers := maps.Clone(m.Headers())
+	if headers == nil {
+		headers = nats.Header{}
+	}
+	for name := range headers {
+		if strings.HasPrefix(name, "Nats-") { // such headers are commands to the server
+			headers["Bellman-"+name] = headers[name]
+			delete(headers, name)
+		}
+	}
+	headers.Set(source.ReasonHeader, one.Reason)
+	headers.Set(source.SourceHeader, s.stream.Name+" "+m.Subject())
+	headers.Set(nats.MsgIdHdr, s.place(m)+"/"+s.stream.Durable) // several consumers may share the place of dead letters
+	return fitting(&nats.Msg{Subject: s.stream.DeadLetter, Header: headers, Data: m.Data()}, s.conn.MaxPayload())
+}
+
+// kept waits for the server's answer to a dead letter. It returns nil if a stream has stored it.
+func (s *session) kept(ctx context.Context, wait jetstream.PubAckFuture) error {
+	select {
+	case <-wait.Ok():
+		return nil
+	case err := <-wait.Err():
+		if errors.Is(err, jetstream.ErrAsyncPublishTimeout) { // a subscriber takes the subject, and no stream does
+			return fmt.Errorf("no answer within %v: is there a stream that takes it?", askTimeout)
+		}
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.Done():
+		return s.Err()
+	}
 }
 
 // cutHeader is the original size of a dead letter that was cut.
@@ -259,10 +282,10 @@ func fitting(m *nats.Msg, most int64) *nats.Msg {
 		for _, name := range []string{source.ReasonHeader, source.SourceHeader, nats.MsgIdHdr, cutHeader} {
 			ours.Set(name, m.Header.Get(name))
 		}
-		m.Header, m.Data = ours, nil
-		return m
+		m.Header = ours
+		headers = m.Size() - len(m.Subject) - len(m.Reply) - len(m.Data)
 	}
-	m.Data = m.Data[:int(most)-headers-envelope]
+	m.Data = m.Data[:min(len(m.Data), max(int(most)-headers-envelope, 0))]
 	return m
 }
 

@@ -53,6 +53,7 @@ const (
 // Open connects, declares stream and consumer, and returns a session.
 func (s *Stream) Open(ctx context.Context) (source.Session, error) {
 	ss := &session{stream: s, Break: source.NewBreak(), held: map[jetstream.Msg]time.Time{}, prefetch: cmp.Or(s.Prefetch, 2048)}
+	ss.room = make(chan struct{}, ss.prefetch)
 	conn, js, err := dial(ctx, s.URL, s.Access, cmp.Or(s.Client, "bellman")+" takes "+s.Name, func(err error) {
 		if err == nil {
 			err = errors.New("the server closed it")

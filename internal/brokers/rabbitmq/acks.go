@@ -1,26 +1,39 @@
 package rabbitmq
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // An acker acknowledges one delivery, or all up to it.
 type acker interface {
 	Ack(tag uint64, multiple bool) error
 }
 
-// acks acknowledges deliveries with few frames: one frame for all deliveries up to the first gap. Deliveries
-// behind a gap are acknowledged one by one once there are many, so that they do not use up the prefetch.
+// acks acknowledges deliveries with few frames: one frame for all deliveries up to the first that is not
+// settled. Deliveries behind that one are acknowledged one by one once there are many, so that they do not use up
+// the prefetch, and once it stays, so that a broken connection brings few of them again. The prefetch bounds what
+// acks remembers.
 type acks struct {
 	ch   acker
-	most int // most deliveries behind a gap without acknowledgement
+	most int // most settled deliveries without acknowledgement
 
-	mu      sync.Mutex
-	below   uint64          // all deliveries up to this one are acknowledged
-	settled map[uint64]bool // deliveries above it; true: already acknowledged
-	untold  int
+	mu     sync.Mutex
+	open   map[uint64]struct{} // deliveries that are not settled
+	untold []uint64            // settled deliveries that are not acknowledged
+	first  uint64              // the first open delivery after the last call of settle
+	stuck  bool                // it was the first before that call too
 }
 
 func newAcks(ch acker, most int) *acks {
-	return &acks{ch: ch, most: most, settled: make(map[uint64]bool)}
+	return &acks{ch: ch, most: most, open: make(map[uint64]struct{})}
+}
+
+// deliver notes a delivery. Call it for each, before settle.
+func (a *acks) deliver(tag uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open[tag] = struct{}{}
 }
 
 // settle marks deliveries as settled. Call it once for each.
@@ -28,51 +41,50 @@ func (a *acks) settle(tags []uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, tag := range tags {
-		a.settled[tag] = false
+		delete(a.open, tag)
 	}
-	a.untold += len(tags)
-	last := uint64(0) // the last delivery before the first gap that is not acknowledged
-	for {
-		told, settled := a.settled[a.below+1]
-		if !settled {
-			break
-		}
-		a.below++
-		delete(a.settled, a.below)
-		if !told {
-			last = a.below
-			a.untold--
+	first := uint64(math.MaxUint64)
+	for tag := range a.open {
+		first = min(first, tag)
+	}
+	stays := a.stuck && first == a.first
+	a.stuck, a.first = first == a.first, first
+	last, behind := uint64(0), a.untold[:0] // last is the last delivery before first
+	for _, tag := range append(a.untold, tags...) {
+		if tag < first {
+			last = max(last, tag)
+		} else {
+			behind = append(behind, tag)
 		}
 	}
+	a.untold = behind
 	if last > 0 {
 		if err := a.ch.Ack(last, true); err != nil {
 			return err
 		}
 	}
-	if a.untold <= a.most {
+	if len(a.untold) <= a.most && !stays {
 		return nil
 	}
 	return a.tell()
 }
 
-// end acknowledges what is settled behind gaps, before a session ends: the broker would deliver it again.
+// end acknowledges what is settled behind open deliveries, before a session ends: the broker would deliver it
+// again.
 func (a *acks) end() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.tell()
 }
 
-// tell acknowledges the deliveries behind gaps one by one.
+// tell acknowledges the settled deliveries one by one.
 func (a *acks) tell() error {
-	for tag, told := range a.settled {
-		if told {
-			continue
-		}
+	for i, tag := range a.untold {
 		if err := a.ch.Ack(tag, false); err != nil {
+			a.untold = a.untold[i:]
 			return err
 		}
-		a.settled[tag] = true
-		a.untold--
 	}
+	a.untold = a.untold[:0]
 	return nil
 }

@@ -162,7 +162,7 @@ func TestAlarmHoldsBackDeadLettersOnly(t *testing.T) {
 	}
 	burying, stop := context.WithCancel(ctx)
 	buried := make(chan error, 1)
-	go func() { buried <- s.Bury(burying, []source.Dead{{Message: &taken[0], Reason: "no task"}}) }()
+	go func() { buried <- s.Bury(burying, []source.Dead{{Message: &taken[0], Reason: "no task"}})[0] }()
 	select {
 	case <-published:
 	case <-ctx.Done():

@@ -57,17 +57,18 @@ func (s *Sender) Send(ctx context.Context, path string, m *deliver.Message) (str
 	if l.blocked.Load() {
 		return "", errors.New("the broker takes nothing: it is short of memory or disk")
 	}
-	p, err := l.publisher(ctx, exchange)
+	c, err := l.take(ctx, exchange)
 	if err != nil {
 		return "", err
 	}
 	// The library may block on a broker that does not read, for longer than ctx allows.
 	sent := make(chan error, 1)
 	go func() {
-		p, err := p.publish(ctx, exchange, key, publishingOf(m))
+		p, err := c.publisher.publish(ctx, exchange, key, publishingOf(m))
 		if err == nil {
 			err = p.wait(ctx)
 		}
+		l.giveBack(c)
 		sent <- err
 	}()
 	select {
@@ -116,10 +117,12 @@ func short(text string) string {
 	return text
 }
 
-// A connection has one channel for each exchange.
+// A connection has one channel for each exchange. To keep their number below most, it closes the channel that
+// was used least recently.
 type connection struct {
 	conn    *transport
 	blocked atomic.Bool
+	most    int // exchanges in use at one time
 
 	mu        sync.Mutex
 	exchanges map[string]*channel
@@ -131,15 +134,18 @@ type channel struct {
 	publisher *publisher
 	err       error
 	until     time.Time // how long err is kept
+
+	using int       // how many messages are on their way; with the connection's mu
+	used  time.Time // when the last one ended; with the connection's mu
 }
 
 const (
-	maxExchanges = 1000 // in use at one time
+	maxExchanges = 1000 // the default of connection.most; a broker allows 2047 channels
 	noExchange   = time.Second
 )
 
 func newConnection(conn *transport) *connection {
-	l := &connection{conn: conn, exchanges: make(map[string]*channel)}
+	l := &connection{conn: conn, most: maxExchanges, exchanges: make(map[string]*channel)}
 	blockings := conn.NotifyBlocked(make(chan amqp.Blocking, 4))
 	go func() { // ends with the connection
 		for b := range blockings {
@@ -149,33 +155,73 @@ func newConnection(conn *transport) *connection {
 	return l
 }
 
-// publisher returns the publisher of an exchange. It first checks that the exchange exists, because publishing
-// to an unknown exchange closes a channel.
-func (l *connection) publisher(ctx context.Context, exchange string) (*publisher, error) {
+// take returns the channel of an exchange, with its publisher. Call giveBack after use. It first checks that the
+// exchange exists, because publishing to an unknown exchange closes a channel.
+func (l *connection) take(ctx context.Context, exchange string) (*channel, error) {
+	c, err := l.channel(exchange)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-c.ready:
+		err = c.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		l.giveBack(c)
+		return nil, err
+	}
+	return c, nil
+}
+
+// channel returns the channel of an exchange, which may not be ready yet. It opens one if there is none.
+func (l *connection) channel(exchange string) (*channel, error) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	c := l.exchanges[exchange]
 	if c == nil || c.over() {
-		if len(l.exchanges) >= maxExchanges {
-			for name, c := range l.exchanges {
-				if c.over() {
-					delete(l.exchanges, name)
-				}
-			}
-		}
-		if len(l.exchanges) >= maxExchanges {
-			l.mu.Unlock()
-			return nil, fmt.Errorf("more than %d exchanges are published to at once", maxExchanges)
+		delete(l.exchanges, exchange)
+		if len(l.exchanges) >= l.most && !l.makeRoom() {
+			return nil, fmt.Errorf("more than %d exchanges are published to at once", l.most)
 		}
 		c = &channel{ready: make(chan struct{})}
 		l.exchanges[exchange] = c
 		go c.open(l.conn, exchange)
 	}
-	l.mu.Unlock()
-	select {
-	case <-c.ready:
-		return c.publisher, c.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	c.using++
+	return c, nil
+}
+
+func (l *connection) giveBack(c *channel) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.using--
+	c.used = time.Now()
+}
+
+// makeRoom closes the channel that was used least recently. It returns false if all channels are in use. The
+// caller holds mu.
+func (l *connection) makeRoom() bool {
+	var oldest *channel
+	name := ""
+	for exchange, c := range l.exchanges {
+		if (c.using == 0 || c.over()) && (oldest == nil || c.used.Before(oldest.used)) {
+			name, oldest = exchange, c
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	delete(l.exchanges, name)
+	go oldest.close()
+	return true
+}
+
+func (c *channel) close() {
+	<-c.ready
+	if c.publisher != nil {
+		c.publisher.ch.Close()
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -91,6 +91,7 @@ func (s *session) Resume(context.Context) error {
 func (s *session) gather(from <-chan amqp.Delivery, to chan<- *amqp.Delivery) {
 	defer close(to)
 	for d := range from {
+		s.acks.deliver(d.DeliveryTag)
 		select {
 		case to <- &d:
 		case <-s.Done():
@@ -180,42 +181,35 @@ func (s *session) Ack(messages []source.Message) error {
 	return nil
 }
 
-// Bury publishes messages to the dead-letter exchange, unchanged except that the reason is among their
-// headers. It waits for the broker's answer to every message, and returns the first error.
-func (s *session) Bury(ctx context.Context, dead []source.Dead) (err error) {
+// Bury publishes messages to the dead-letter exchange, unchanged except for the headers that letter adds. It
+// waits for the broker's answer to every message.
+func (s *session) Bury(ctx context.Context, dead []source.Dead) []error {
 	if s.dead == nil {
 		if err := s.openDead(ctx); err != nil {
-			return fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, err)
+			return slices.Repeat([]error{fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, err)}, len(dead))
 		}
 	}
 	defer context.AfterFunc(ctx, s.deadConn.Close)() // publish may wait for a broker that reads nothing
-	waits := make([]*publishing, 0, len(dead))
-	for _, one := range dead {
-		d := one.Delivery.(*amqp.Delivery)
-		headers := maps.Clone(d.Headers)
-		if headers == nil {
-			headers = amqp.Table{}
-		}
-		headers[source.ReasonHeader] = one.Reason
-		headers[source.SourceHeader] = s.queue.Name
-		p, failed := s.dead.publish(ctx, s.queue.DeadLetter, d.RoutingKey, amqp.Publishing{
-			Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: amqp.Persistent,
-			Priority: d.Priority, CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, MessageId: d.MessageId,
-			Timestamp: d.Timestamp, Type: d.Type, AppId: d.AppId, Body: d.Body,
-		})
-		if failed != nil {
-			err = said(failed)
+	waits := make([]*publishing, len(dead))
+	var broken error
+	for i, one := range dead {
+		if broken != nil {
 			break
 		}
-		waits = append(waits, p)
+		d := one.Delivery.(*amqp.Delivery)
+		waits[i], broken = s.dead.publish(ctx, s.queue.DeadLetter, d.RoutingKey, letter(d, one.Reason, s.queue.Name, s.deadConn.Config.FrameSize))
 	}
-	for _, p := range waits {
-		err = cmp.Or(err, p.wait(ctx))
+	errs := make([]error, len(dead))
+	for i, p := range waits {
+		err := said(broken)
+		if p != nil {
+			err = p.wait(ctx)
+		}
+		if err != nil {
+			errs[i] = fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, err)
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, err)
-	}
-	return nil
+	return errs
 }
 
 // openDead connects for dead letters. The session ends with that connection.

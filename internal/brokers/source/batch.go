@@ -27,6 +27,9 @@ type batch struct {
 	ends  []func(bellman.ID, error) // end the messages' spans; nil: there are none
 	safe  []Message
 	text  []byte // buffer for the JSON of one task
+
+	before []chan struct{} // of each batch that came earlier and was being stored then: closed when it is
+	passed chan struct{}   // closed when the tasks are stored; nil: it is closed
 }
 
 // store converts the messages to tasks, stores them, and acknowledges each message. It retries until it
@@ -44,10 +47,17 @@ func (b *batch) store(ctx context.Context) error {
 	for failed := 0; ; failed++ {
 		err := b.convert()
 		if len(b.tasks) > 0 {
+			if err := b.inOrder(ctx); err != nil {
+				return err
+			}
 			err = cmp.Or(b.try(ctx), err)
 			if err := b.ack(); err != nil {
 				return err
 			}
+		}
+		if len(b.tasks) == 0 && b.passed != nil { // messages that are left do not hold back others
+			close(b.passed)
+			b.passed = nil
 		}
 		if err == nil {
 			break
@@ -63,6 +73,22 @@ func (b *batch) store(ctx context.Context) error {
 	}
 	clear(b.tasks)
 	clear(b.messages)
+	return nil
+}
+
+// inOrder waits until earlier batches are stored, if a task has an ordering key: such tasks are attempted in the
+// order in which they were stored.
+func (b *batch) inOrder(ctx context.Context) error {
+	if !slices.ContainsFunc(b.tasks, func(t *bellman.Task) bool { return t.OrderingKey != "" }) {
+		return nil
+	}
+	for _, passed := range b.before {
+		select {
+		case <-passed:
+		case <-ctx.Done(): // a batch that failed never passes
+			return ctx.Err()
+		}
+	}
 	return nil
 }
 

@@ -26,16 +26,17 @@ type broker struct {
 	out     map[int]source.Message // messages delivered in the current session
 	acked   map[string]int
 	dead    map[string]string // reasons by message id
+	buried  map[string]int    // number of dead letters by message id
 	opened  int
 	session *session
 
 	prefetch int
 	open     func() error // returns an error if the session cannot be opened
-	bury     func() error
+	bury     func(id string) error
 }
 
 func newBroker(t *testing.T, s *store) *broker {
-	return &broker{t: t, store: s, out: map[int]source.Message{}, acked: map[string]int{}, dead: map[string]string{}, prefetch: 100}
+	return &broker{t: t, store: s, out: map[int]source.Message{}, acked: map[string]int{}, dead: map[string]string{}, buried: map[string]int{}, prefetch: 100}
 }
 
 // publish puts a message into the queue. Its body is its id.
@@ -161,22 +162,21 @@ func (s *session) Ack(messages []source.Message) error {
 	return nil
 }
 
-func (s *session) Bury(_ context.Context, dead []source.Dead) error {
+func (s *session) Bury(_ context.Context, dead []source.Dead) []error {
 	b := s.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s.err != nil {
-		return s.err
-	}
-	if b.bury != nil {
-		if err := b.bury(); err != nil {
-			return err
+	errs := make([]error, len(dead))
+	for i, d := range dead {
+		if errs[i] = s.err; errs[i] == nil && b.bury != nil {
+			errs[i] = b.bury(d.ID)
+		}
+		if errs[i] == nil {
+			b.dead[d.ID] = d.Reason
+			b.buried[d.ID]++
 		}
 	}
-	for _, d := range dead {
-		b.dead[d.ID] = d.Reason
-	}
-	return nil
+	return errs
 }
 
 func (s *session) Close() {
@@ -191,11 +191,13 @@ func (s *session) Close() {
 	b.session = nil
 }
 
-// A store keeps tasks by their keys. A task's content is the body of its message.
+// A store keeps tasks by their keys. A task's content is the body of its message. If that begins with
+// "ordered", the task has an ordering key.
 type store struct {
 	mu     sync.Mutex
 	kept   map[string]string
-	most   int // tasks in the largest call
+	order  []string // keys in the order in which the tasks were stored
+	most   int      // tasks in the largest call
 	calls  int
 	closed string
 	high   int                     // closed from this number of tasks on; 0: never closed
@@ -229,7 +231,11 @@ func (s *store) Task(text []byte, queue, key string) (*bellman.Task, error) {
 			return nil, err
 		}
 	}
-	return &bellman.Task{Queue: queue, Key: key, Body: []byte(body)}, nil
+	task := &bellman.Task{Queue: queue, Key: key, Body: []byte(body)}
+	if strings.HasPrefix(body, "ordered") {
+		task.OrderingKey = "order"
+	}
+	return task, nil
 }
 
 func (s *store) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
@@ -265,6 +271,7 @@ func (s *store) Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 			added[i].Existing = true
 		default:
 			s.kept[t.Key] = string(t.Body)
+			s.order = append(s.order, t.Key)
 		}
 	}
 	if s.lost != nil && s.lost() {

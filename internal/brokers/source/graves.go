@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -86,36 +87,75 @@ func (g *graves) rouse() {
 	}
 }
 
-// bury stores dead letters until no further messages come.
+// bury stores dead letters until no further messages come. Those that cannot be stored are tried again,
+// together with those that came meanwhile.
 func (g *graves) bury(ctx context.Context) error {
+	var dead []Dead
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.source.figures.taken(-len(g.dead)) // they are delivered again
+		g.source.figures.taken(-len(dead) - len(g.dead)) // they are delivered again
 		g.dead, g.over = nil, true
 		g.room.Broadcast()
 	}()
-	for {
+	for failed := 0; ; {
 		g.mu.Lock()
-		dead, closed := g.dead, g.closed
+		dead = append(dead, g.dead...)
+		closed := g.closed
 		g.dead = nil
 		g.mu.Unlock()
-		if len(dead) > 0 {
-			if err := g.buryAll(ctx, dead); err != nil {
-				return err
+		if len(dead) == 0 {
+			if closed {
+				return nil
 			}
-			g.gone(dead)
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-g.wake:
+			}
 			continue
 		}
-		if closed {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
+		left, why, err := g.store(ctx, dead)
+		dead = left
+		switch {
+		case err != nil:
+			return err
+		case why == nil:
+			failed = 0
+			continue
+		case ctx.Err() != nil:
 			return ctx.Err()
-		case <-g.wake:
 		}
+		g.source.figures.held(why)
+		if failed == 0 {
+			g.source.log.Error("dead letters cannot be stored; they wait", "messages", len(dead), "err", why)
+		}
+		sleep(ctx, pause(failed))
+		failed++
 	}
+}
+
+// store stores dead letters once, and acknowledges the stored ones. It returns the others, and why the first
+// of them could not be stored. err means that the session broke.
+func (g *graves) store(ctx context.Context, dead []Dead) (left []Dead, why, err error) {
+	var stored []Dead
+	var messages []Message
+	for i, failed := range g.session.Bury(ctx, dead) {
+		if failed != nil {
+			left, why = append(left, dead[i]), cmp.Or(why, failed)
+			continue
+		}
+		stored, messages = append(stored, dead[i]), append(messages, *dead[i].Message)
+	}
+	if len(stored) == 0 {
+		return left, why, nil
+	}
+	s := g.source
+	s.figures.taken(-len(stored))
+	s.figures.buried(len(stored))
+	s.say(stored)
+	g.gone(stored)
+	return left, why, g.session.Ack(messages)
 }
 
 // gone makes room for further messages.
@@ -127,33 +167,6 @@ func (g *graves) gone(dead []Dead) {
 		g.bytes -= len(d.Body)
 	}
 	g.room.Broadcast()
-}
-
-// buryAll stores and acknowledges dead letters. It retries until it succeeds.
-func (g *graves) buryAll(ctx context.Context, dead []Dead) error {
-	s := g.source
-	messages := make([]Message, len(dead))
-	for i, d := range dead {
-		messages[i] = *d.Message
-	}
-	defer s.figures.taken(-len(dead))
-	for failed := 0; ; failed++ {
-		err := g.session.Bury(ctx, dead)
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		s.figures.held(err)
-		if failed == 0 {
-			s.log.Error("dead letters cannot be stored; they wait", "messages", len(dead), "err", err)
-		}
-		sleep(ctx, pause(failed))
-	}
-	s.figures.buried(len(dead))
-	s.say(dead)
-	return g.session.Ack(messages)
 }
 
 // say logs each reason with its number of messages, and the reasons beyond maxReasons together.

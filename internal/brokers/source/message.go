@@ -53,8 +53,9 @@ type Session interface {
 	// concurrently.
 	Ack(messages []Message) error
 
-	// Bury stores dead letters. When it returns nil they are safe, and must still be acknowledged with Ack.
-	Bury(ctx context.Context, dead []Dead) error
+	// Bury stores dead letters, and returns one error for each, in order. A dead letter without an error is
+	// safe, and must still be acknowledged with Ack.
+	Bury(ctx context.Context, dead []Dead) []error
 
 	// Done is closed when the session broke; Err returns the reason.
 	Done() <-chan struct{}

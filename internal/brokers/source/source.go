@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -263,6 +264,8 @@ type takers struct {
 	turn    chan struct{} // held by the goroutine that receives a batch
 	slots   chan struct{} // held by goroutines that store a batch
 	stored  chan struct{} // receives a value when a batch is stored
+
+	passing []chan struct{} // of batches in the order in which they came, see batch.passed; with turn
 }
 
 // take receives batches one after another until the session ends.
@@ -301,6 +304,7 @@ func (t *takers) next(ctx context.Context, b *batch) (err error) {
 	if in.taken(had); had == 0 {
 		return err
 	}
+	defer t.enter(b)
 	select {
 	case t.slots <- struct{}{}:
 		return err
@@ -312,6 +316,21 @@ func (t *takers) next(ctx context.Context, b *batch) (err error) {
 		in.taken(len(b.messages) - had)
 	}
 	return err
+}
+
+// enter tells a batch which batches came before it and are still being stored.
+func (t *takers) enter(b *batch) {
+	t.passing = slices.DeleteFunc(t.passing, func(passed chan struct{}) bool {
+		select {
+		case <-passed:
+			return true
+		default:
+			return false
+		}
+	})
+	b.before = slices.Clone(t.passing)
+	b.passed = make(chan struct{})
+	t.passing = append(t.passing, b.passed)
 }
 
 // pause returns the wait after a number of failures in a row.

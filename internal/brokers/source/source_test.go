@@ -70,7 +70,7 @@ func trouble(t *testing.T, random *rand.Rand) {
 		}
 		return nil
 	}
-	b.bury = func() error {
+	b.bury = func(string) error {
 		if shut() {
 			return errors.New("unroutable")
 		}
@@ -171,7 +171,7 @@ func TestPoison(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
 		var open atomic.Bool
-		b.bury = func() error {
+		b.bury = func(string) error {
 			if !open.Load() {
 				return errors.New("unroutable")
 			}
@@ -216,7 +216,7 @@ func TestPoisonBeforePause(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
 		var open atomic.Bool
-		b.bury = func() error {
+		b.bury = func(string) error {
 			if !open.Load() {
 				return errors.New("unroutable")
 			}
@@ -244,6 +244,74 @@ func TestPoisonBeforePause(t *testing.T) {
 		stop()
 		if i := from.Info(); i.Dead != 1 || b.left() != 0 {
 			t.Errorf("Info() = %+v with %d messages left; want one dead letter", i, b.left())
+		}
+	})
+}
+
+// The broker refuses one dead letter of a group. Only that one is stored again, and it holds back no others.
+func TestOneDeadLetterRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		b := newBroker(t, s)
+		var open atomic.Bool
+		b.bury = func(id string) error {
+			if id == "refused" && !open.Load() {
+				return errors.New("full")
+			}
+			return nil
+		}
+		from, stop := run(b, s)
+		b.publish("refused", "{")
+		for i := range 40 {
+			if i == 20 {
+				time.Sleep(time.Minute)
+			}
+			b.publish(fmt.Sprint("dead", i), "{")
+		}
+		time.Sleep(time.Minute)
+		if i := from.Info(); i.Dead != 40 || i.InHand != 1 || b.left() != 1 || i.LastError != "full" {
+			t.Errorf("Info() = %+v with %d messages left; want all dead letters stored but one", i, b.left())
+		}
+		open.Store(true)
+		time.Sleep(time.Minute)
+		if i := from.Info(); i.Dead != 41 || i.InHand != 0 || b.left() != 0 {
+			t.Errorf("Info() = %+v with %d messages left; want all dead letters stored", i, b.left())
+		}
+		stop()
+		for id, n := range b.buried {
+			if n != 1 {
+				t.Errorf("dead letter %s is stored %d times; want once", id, n)
+			}
+		}
+	})
+}
+
+// Tasks with an ordering key are stored in the order of their messages, although batches are stored side by
+// side. Other tasks do not wait for them.
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		var calls atomic.Int32
+		s.take = func() error { // the first batch takes longest, and fails at first
+			switch calls.Add(1) {
+			case 1:
+				time.Sleep(time.Second)
+				return bellman.ErrUnreachable
+			case 2:
+				time.Sleep(10 * time.Millisecond)
+			}
+			return nil
+		}
+		b := newBroker(t, s)
+		_, stop := run(b, s)
+		for _, id := range []string{"ordered 1", "other", "ordered 2", "ordered 3"} {
+			b.publish(id, "task "+id)
+			time.Sleep(100 * time.Millisecond) // a batch for each
+		}
+		time.Sleep(time.Minute)
+		stop()
+		if got := strings.Join(s.order, ", "); got != "other, ordered 1, ordered 2, ordered 3" {
+			t.Errorf("the tasks are stored in the order %s", got)
 		}
 	})
 }
@@ -288,7 +356,7 @@ func TestManyDead(t *testing.T) {
 		b := newBroker(t, s)
 		b.prefetch = 40_000 // like a broker that delivers everything again
 		var open atomic.Bool
-		b.bury = func() error {
+		b.bury = func(string) error {
 			if !open.Load() {
 				return errors.New("unroutable")
 			}
