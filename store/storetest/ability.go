@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"regexp"
 	"slices"
@@ -72,17 +71,11 @@ var abilities = []promise{
 		if !can {
 			return
 		}
-		pending, ended, refused, pruned := t.task(t0), t.task(t0), t.task(t0), t.task(t0)
-		pending.SetAlias("a")
-		ended.SetAlias("b")
-		refused.SetAlias("a")
-		pruned.SetAlias("c")
+		pending, ended, refused, pruned := t.aliased("a"), t.aliased("b"), t.aliased("a"), t.aliased("c")
 		t.add(pending, ended, pruned)
 		t.refused(refused, pending.ID)
 		t.end(pruned, bellman.Failed, t0)
-		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Second), 1); n != 1 || err != nil {
-			t.Errorf("Prune() = %d, %v; want 1", n, err)
-		}
+		t.prune(bellman.Failed, t0.Add(time.Second), 1, 1)
 		change := store.Change{ID: ended.ID, Version: ended.Version, To: ended.Status, Attempt: &bellman.Attempt{Number: 1, Due: t0, Started: t0}}
 		change.To.State, change.To.Attempts, change.To.Finished = bellman.Succeeded, 1, t0
 		t.commit(&store.Batch{Changes: []store.Change{change}})
@@ -128,8 +121,7 @@ func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) sto
 		t.Fatalf("%T does not have the ability Backup", s)
 	}
 	before, after := &suite{T: t, s: s}, &suite{T: t, s: s, ids: 1 << 16}
-	kept, ended := before.task(t0), before.task(t0)
-	kept.SetAlias("a")
+	kept, ended := before.aliased("a"), before.task(t0)
 	before.add(kept, ended)
 	before.end(ended, bellman.Succeeded, t0)
 	before.must(copier.Backup(dir))
@@ -145,9 +137,7 @@ func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) sto
 	if got := c.get(ended.ID); got.State != bellman.Succeeded {
 		t.Errorf("an ended task is %v in the copy; want its end state", got.State)
 	}
-	if _, err := c.s.Task(context.Background(), late.ID); !errors.Is(err, bellman.ErrNotFound) {
-		t.Errorf("Task() in the copy of a task added later = %v; want ErrNotFound", err)
-	}
+	c.missing(late.ID)                 // it was added later
 	c.end(kept, bellman.Cancelled, t0) // the copy is an ordinary store
 	c.must(s.Close())
 	if err := copier.Backup(dir + "2"); !errors.Is(err, bellman.ErrClosed) {

@@ -10,9 +10,8 @@ import (
 
 var reads = []promise{
 	{"a missing task returns ErrNotFound", func(t *suite) {
-		_, err := t.s.Task(t.Context(), t.id(t0))
-		t.wantErr("Task()", err, bellman.ErrNotFound)
-		_, err = store.Lookup(t.Context(), t.s, "q", "k")
+		t.missing(t.id(t0))
+		_, err := store.Lookup(t.Context(), t.s, "q", "k")
 		t.wantErr("Lookup()", err, bellman.ErrNotFound)
 		got, err := t.s.Attempts(t.Context(), t.id(t0), 0, 10)
 		if err != nil || len(got) != 0 {
@@ -168,9 +167,7 @@ var reads = []promise{
 			if n := len(log); n > 0 {
 				to.Attempts = int32(log[n-1].Number)
 			}
-			b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: version, To: to, Attempt: a, Of: t.get(task.ID)}}}
-			t.commit(b)
-			t.must(b.Changes[0].Err)
+			t.must(t.make(store.Change{ID: task.ID, Version: version, To: to, Attempt: a, Of: t.get(task.ID)}).Err)
 			version++
 			for after := range len(log) + 1 {
 				for limit := 1; limit <= len(log)+1; limit++ {
@@ -196,9 +193,7 @@ var reads = []promise{
 		step(bellman.Cancelled, &bellman.Attempt{Number: 4, Status: 4})
 		step(bellman.Pending, &bellman.Attempt{Number: 5, Status: 6})
 		step(bellman.Failed, nil)
-		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Hour), 10); err != nil || n != 1 {
-			t.Errorf("Prune() = %d, %v; want 1", n, err)
-		}
+		t.prune(bellman.Failed, t0.Add(time.Hour), 10, 1)
 		if got, err := t.s.Attempts(t.Context(), task.ID, 0, 10); err != nil || len(got) != 0 {
 			t.Errorf("Attempts() of a deleted task = %+v, %v; want none", got, err)
 		}
@@ -256,8 +251,6 @@ var reads = []promise{
 // attempt records one attempt of a pending task, which stays pending.
 func (t *suite) attempt(id bellman.ID, version uint32, a bellman.Attempt) {
 	t.Helper()
-	b := &store.Batch{Changes: []store.Change{{ID: id, Version: version, Attempt: &a,
-		To: bellman.Status{Attempts: int32(a.Number), Due: t0, VisibleAt: t0}}}}
-	t.commit(b)
-	t.must(b.Changes[0].Err)
+	t.must(t.make(store.Change{ID: id, Version: version, Attempt: &a,
+		To: bellman.Status{Attempts: int32(a.Number), Due: t0, VisibleAt: t0}}).Err)
 }
