@@ -21,25 +21,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/reconcile"
 )
 
-// Reconciliations compares orders with bills. Its errors are those of an [Engine].
-type Reconciliations interface {
-	// Start requests a comparison with the bill of the queue's channel.
-	Start(ctx context.Context, in reconcile.Request) (reconcile.Run, error)
-
-	// File compares a file, and returns when the result is stored. A nil mapping means that the file is a
-	// bill of the queue's channel.
-	File(ctx context.Context, in reconcile.Request, m *bill.Mapping, file io.Reader) (reconcile.Run, error)
-
-	Get(ctx context.Context, id string) (reconcile.Run, error)
-	List(ctx context.Context, limit int) ([]reconcile.Run, error) // the newest days first
-
-	// Differences returns differences with numbers above after, of one kind or of all; next is 0 at the end.
-	Differences(ctx context.Context, id string, of bill.DifferenceKind, after, limit int) (items []reconcile.Item, next int, err error)
-
-	// Settle requests one query about each order that differs.
-	Settle(ctx context.Context, id string, by bellman.By) (reconcile.Run, error)
-}
-
 const (
 	maxBillFile      = 512 << 20        // bytes of an uploaded file
 	billFileWithin   = 15 * time.Minute // of an upload
