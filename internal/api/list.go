@@ -38,11 +38,8 @@ func (in *listing) filter() client.Filter {
 	}
 }
 
-// A badWord is an invalid word in a filter.
-type badWord struct{ name, problem string }
-
-// filter converts the filter of a request for a store; wrong is an invalid word in it, or nil.
-func filter(in *client.Filter) (f resend.Pick, wrong *badWord) {
+// PickOf converts the filter of a request for a store. field is the one that err is about.
+func PickOf(in *client.Filter) (f resend.Pick, field string, err error) {
 	f = resend.Pick{
 		Filter: store.Filter{
 			Queue: in.Queue, Key: in.Key, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: in.Event,
@@ -53,16 +50,16 @@ func filter(in *client.Filter) (f resend.Pick, wrong *badWord) {
 	if in.State != "" {
 		f.State = new(bellman.State)
 		if err := f.State.UnmarshalText([]byte(in.State)); err != nil {
-			return f, &badWord{"state", err.Error()}
+			return f, "state", err
 		}
 	}
 	if in.Result != "" {
 		f.Result = new(bellman.Result)
 		if err := f.Result.UnmarshalText([]byte(in.Result)); err != nil {
-			return f, &badWord{"result", err.Error()}
+			return f, "result", err
 		}
 	}
-	return f, nil
+	return f, "", nil
 }
 
 const (
@@ -80,9 +77,9 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 	if refused != nil {
 		return nil, refused
 	}
-	f, wrong := filter(&wanted)
-	if wrong != nil {
-		return nil, wrongField("query."+wrong.name, wrong.problem)
+	f, field, err := PickOf(&wanted)
+	if err != nil {
+		return nil, wrongField("query."+field, err.Error())
 	}
 	if f.Backwards() {
 		return nil, wrongField("query.created_from", backwards)

@@ -47,10 +47,7 @@ func (a *API) listOrders(ctx context.Context, in *orderListing) (*answer[client.
 			return nil, wrongField("query."+bound[0], err.Error())
 		}
 	}
-	f, wrong := filter(&wanted)
-	if wrong != nil {
-		return nil, wrongField("query."+wrong.name, wrong.problem)
-	}
+	f, _, _ := PickOf(&wanted) // only a state or a result could be wrong
 	if f.Backwards() {
 		return nil, wrongField("query.created_from", backwards)
 	}

@@ -80,9 +80,9 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		return nil, refused
 	}
 	f := faults{at: single}
-	which, wrong := filter(&in.Body.Filter)
-	if wrong != nil {
-		f.add("filter."+wrong.name, wrong.problem)
+	which, field, err := PickOf(&in.Body.Filter)
+	if err != nil {
+		f.add("filter."+field, err.Error())
 	}
 	rate, good := schedule.ParseRate(in.Body.Rate)
 	if !good || rate != 0 && !(rate >= schedule.MinRate && rate <= resend.MaxRate) {
