@@ -158,38 +158,15 @@ func listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *limit < 0 {
-			return wrong{fmt.Errorf("--limit %d: want 0 or more", *limit)}
+		n, err := printEach(to, to.Tasks(ctx, wanted), *limit, (*rows).taskHeads, (*rows).task)
+		if err != nil || n > 0 || wanted.Queue == "" {
+			return err
 		}
-		t := newRows(to.out)
-		if !to.json {
-			t.taskHeads()
+		page, err := to.List(ctx, wanted, 1, "")
+		if err == nil && page.Warning != "" {
+			fmt.Fprintf(to.err, "bellman: %s\n", page.Warning)
 		}
-		e := newLines(to.out)
-		n := 0
-		for task, err := range to.Tasks(ctx, wanted) {
-			if err != nil {
-				return err
-			}
-			if !to.json {
-				t.task(&task)
-			} else if err := e.Encode(task); err != nil {
-				return err
-			}
-			if n++; n == *limit {
-				break
-			}
-		}
-		if n == 0 && wanted.Queue != "" {
-			page, err := to.List(ctx, wanted, 1, "")
-			if err != nil {
-				return err
-			}
-			if page.Warning != "" {
-				fmt.Fprintf(to.err, "bellman: %s\n", page.Warning)
-			}
-		}
-		return t.end()
+		return err
 	})
 }
 
