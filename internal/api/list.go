@@ -86,7 +86,7 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 	}
 	tasks, next, err := a.page(ctx, &f, before, in.Limit, in.sees)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	page := client.TaskPage{Tasks: make([]client.Task, len(tasks)), NextCursor: taskCursor(next, &wanted)}
 	for i, t := range tasks {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
@@ -24,8 +22,8 @@ type Notices interface {
 	Receive(ctx context.Context, queue, account string, about func(alias string) bool, raw *order.RawNotice) ([]*order.Told, error)
 }
 
-func (a *API) registerNotices(h huma.API) {
-	huma.Register(h, scoped(operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "What payment channels told by themselves, the newest first.")), a.listNotices)
+func (a *API) registerNotices(h part) {
+	register(h, scoped(operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "What payment channels told by themselves, the newest first.")), a.listNotices)
 	op := scoped(operation("hand-in-notice", http.MethodPost, orderPath+"/notice", access.MayReport, "Verify and apply a notice about an order that another program received."))
 	op.MaxBodyBytes = 2*maxHandIn + maxSmall
 	register(partOf(h, a.o.Notices != nil, "this server takes no notices"), op, a.handIn)
@@ -60,7 +58,7 @@ func (a *API) listNotices(ctx context.Context, in *noticeListing) (*answer[clien
 	for range maxReads {
 		tasks, next, err := a.o.Reader.List(ctx, f, before, readRows)
 		if err != nil {
-			return nil, a.fail(err)
+			return nil, err
 		}
 		for _, t := range tasks {
 			told := order.ToldOf(t)
@@ -107,7 +105,7 @@ func (a *API) handIn(ctx context.Context, in *struct {
 }) (*answer[client.HandedIn], error) {
 	tasks, _, err := a.tasksOf(ctx, &in.holder, &in.OrderNumbers)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	own := a.own(tasks)
 	if len(own) == 0 {
@@ -125,7 +123,7 @@ func (a *API) handIn(ctx context.Context, in *struct {
 		return nil, wrongField("body.body", refused.Error())
 	}
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.HandedIn{Notices: []client.Notice{}}
 	for _, t := range told {

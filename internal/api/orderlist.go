@@ -53,7 +53,7 @@ func (a *API) listOrders(ctx context.Context, in *orderListing) (*answer[client.
 	}
 	tasks, next, err := a.page(ctx, &f, before, in.Limit, func(t *bellman.Task) bool { return pick.Takes(t, a.o.Channels) && in.sees(t) })
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	page := client.OrderPage{Orders: make([]client.ListedOrder, len(tasks)), NextCursor: taskCursor(next, marked)}
 	for i, t := range tasks {

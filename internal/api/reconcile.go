@@ -28,7 +28,7 @@ const (
 	newestReconciles = 200              // in a list
 )
 
-func (a *API) registerReconciliations(h huma.API) {
+func (a *API) registerReconciliations(h part) {
 	p := partOf(h, a.o.Reconciliations != nil, noReconciliations)
 	const path, one = "/v1/reconciliations", "/v1/reconciliations/{id}"
 	op := operation("start-reconciliation", http.MethodPost, path, access.MayOperate, "Compare the orders of a queue with the bill of its channel, as a durable job.")
@@ -60,7 +60,7 @@ func (a *API) registerReconciliations(h huma.API) {
 			Caller
 			ReconciliationID
 		}) (*answer[client.Reconciliation], error) {
-			return a.onReconciliation(in.ID, func() (reconcile.Run, error) { return a.o.Reconciliations.Get(ctx, in.ID) })
+			return onReconciliation(in.ID, func() (reconcile.Run, error) { return a.o.Reconciliations.Get(ctx, in.ID) })
 		})
 	register(p, operation("list-differences", http.MethodGet, one+"/differences", access.MayRead, "The differences of a reconciliation, by page."), a.listDifferences)
 	register(p, operation("settle-reconciliation", http.MethodPost, one+"/settle", access.MayOperate|access.MayDecide, "Ask the channel once about each order that differs."),
@@ -69,7 +69,7 @@ func (a *API) registerReconciliations(h huma.API) {
 			ReconciliationID
 			Body *client.Because
 		}) (*answer[client.Reconciliation], error) {
-			return a.onReconciliation(in.ID, func() (reconcile.Run, error) {
+			return onReconciliation(in.ID, func() (reconcile.Run, error) {
 				return a.o.Reconciliations.Settle(ctx, in.ID, in.by(given(in.Body).Reason))
 			})
 		})
@@ -82,12 +82,9 @@ type ReconciliationID struct {
 
 const noReconciliations = "this server reconciles no bills"
 
-func (a *API) onReconciliation(id string, do func() (reconcile.Run, error)) (*answer[client.Reconciliation], error) {
+func onReconciliation(id string, do func() (reconcile.Run, error)) (*answer[client.Reconciliation], error) {
 	run, err := do()
-	if err != nil {
-		return nil, a.fail(missing(err, fmt.Sprintf("reconciliation %q", cut(id))))
-	}
-	return ok(reconciliation(&run))
+	return answered(reconciliation(&run), missing(err, fmt.Sprintf("reconciliation %q", cut(id))))
 }
 
 func (a *API) startReconciliation(ctx context.Context, in *struct {
@@ -96,10 +93,7 @@ func (a *API) startReconciliation(ctx context.Context, in *struct {
 }) (*answer[client.Reconciliation], error) {
 	b := &in.Body
 	run, err := a.o.Reconciliations.Start(ctx, reconcile.Request{Queue: b.Queue, Account: b.Account, Bill: reconcile.BillKind(b.Bill), Date: b.Date, NoRefunds: b.NoRefunds, By: in.by(b.Reason)})
-	if err != nil {
-		return nil, a.fail(err)
-	}
-	return ok(reconciliation(&run))
+	return answered(reconciliation(&run), err)
 }
 
 // reconcileFile serves an upload. The file is read to its end before it is compared, because a slow client
@@ -201,7 +195,7 @@ func inQuery(err error) error {
 func (a *API) listReconciliations(ctx context.Context, _ *struct{ Caller }) (*answer[client.Reconciliations], error) {
 	runs, err := a.o.Reconciliations.List(ctx, newestReconciles)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.Reconciliations{Reconciliations: make([]client.Reconciliation, len(runs))}
 	for i := range runs {
@@ -226,7 +220,7 @@ func (a *API) listDifferences(ctx context.Context, in *struct {
 	}
 	items, next, err := a.o.Reconciliations.Differences(ctx, in.ID, bill.DifferenceKind(in.Kind), after, in.Limit)
 	if err != nil {
-		return nil, a.fail(missing(err, fmt.Sprintf("reconciliation %q", cut(in.ID))))
+		return nil, missing(err, fmt.Sprintf("reconciliation %q", cut(in.ID)))
 	}
 	out := client.DifferencePage{Differences: make([]client.Difference, len(items))}
 	for i := range items {

@@ -43,7 +43,7 @@ func (a *API) settleOrders(ctx context.Context, in *struct {
 	}
 	leave, refused := a.enterSettle(int64(len(in.Body.Orders)))
 	if refused != nil {
-		return nil, a.fail(refused)
+		return nil, refused
 	}
 	defer leave()
 	all := make([]settling, len(in.Body.Orders))
