@@ -92,12 +92,9 @@ func taskFilterOf(f *resend.Pick) *taskFilter {
 			in[name] = []string{value}
 		}
 	}
-	set("merchant_no", f.MerchantNo)
-	set("order_no", f.OrderNo)
-	set("key", f.Key)
-	set("url_host", f.URLHost)
-	set("event", f.Event)
-	set("queue", f.Queue)
+	for name, text := range textsOf(f) {
+		set(name, *text)
+	}
 	set("kind", f.Kind)
 	if f.Result != nil {
 		set("result", f.Result.String())
