@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -66,12 +67,8 @@ func (t *rows) order(o *client.Order) {
 	t.row(" ")
 	t.heads("STARTED", "QUEUE", "ATTEMPT", "ACTION", "READING", "TRIGGER", "LATE", "TOOK", "RESULT", "STATUS", "ANSWER", "TASK")
 	for _, a := range o.Attempts {
-		answer := a.Response
-		if a.Error != "" {
-			answer = a.Error
-		}
 		t.row(a.Started, a.Queue, a.Number, a.Action, a.Reading, a.Trigger, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS),
-			a.Result, a.Status, cut(answer, 60), a.Task)
+			a.Result, a.Status, cut(cmp.Or(a.Error, a.Response), 60), a.Task)
 	}
 }
 

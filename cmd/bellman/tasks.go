@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -92,12 +93,8 @@ func (t *rows) attempts(log []client.Attempt) {
 	}
 	t.heads(heads...)
 	for _, a := range log {
-		answer := a.Response
-		if a.Error != "" {
-			answer = a.Error
-		}
 		cells := []any{a.Number, a.Trigger, a.Started, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS),
-			connecting(a.Timing), a.Result, a.Status, cut(answer, 60)}
+			connecting(a.Timing), a.Result, a.Status, cut(cmp.Or(a.Error, a.Response), 60)}
 		if actions {
 			cells = slices.Insert(cells, 1, any(a.Action), any(a.Reading))
 		}
