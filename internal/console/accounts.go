@@ -14,7 +14,6 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// An accountsView is the list of accounts.
 type accountsView struct {
 	*view
 	Search client.AccountSearch
@@ -43,10 +42,8 @@ func (q *request) accountList() error {
 	return q.render(http.StatusOK, "accounts", v)
 }
 
-// accountAddress returns the address of an account's page.
 func accountAddress(name string) string { return query("/accounts/show", "account", name) }
 
-// An accountView is the page of one account.
 type accountView struct {
 	*view
 	Account client.Account

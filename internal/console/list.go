@@ -106,7 +106,6 @@ func (w *taskFilter) leaveOut(name string, why error) {
 // maxFilter is the longest value of a field in bytes.
 const maxFilter = 400
 
-// tooLong returns the error for a text that is too long.
 func tooLong(text string) error {
 	return coded.Errorf("filter.long", "%.40q… is %d bytes long: want at most %d", text, len(text), maxFilter)
 }
@@ -155,7 +154,6 @@ func (w *taskFilter) take(name, value string) error {
 	return nil
 }
 
-// noTime returns the error for a text that is not a time.
 func (w *taskFilter) noTime(text string) error {
 	if w.zone != nil && inGap(text, w.zone) {
 		return noClock(text, w.zone)

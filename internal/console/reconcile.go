@@ -18,13 +18,11 @@ const (
 	shownDifferences = 50  // on one page
 )
 
-// A reconcilesView is the list of reconciliations.
 type reconcilesView struct {
 	*view
 	Rows []reconcile.Run
 }
 
-// A reconcileView is the page of one reconciliation.
 type reconcileView struct {
 	*view
 	Run   reconcile.Run
