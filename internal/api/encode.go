@@ -100,7 +100,6 @@ func appendField(b []byte, name, value string) []byte {
 	return appendText(b, value)
 }
 
-// appendText appends a quoted text.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {

@@ -32,7 +32,6 @@ func (a *API) registerNotices(h part) {
 // maxHandIn is the largest body of a notice.
 const maxHandIn = 256 << 10
 
-// A noticeListing is the query of a list of notices.
 type noticeListing struct {
 	Caller
 	Queue      string `query:"queue" maxLength:"128"`

@@ -122,7 +122,6 @@ func (c *Caller) Resolve(ctx huma.Context) []error {
 	return errs
 }
 
-// by returns the caller with a reason.
 func (c *Caller) by(reason string) bellman.By {
 	return bellman.By{Who: c.who, Reason: reason, From: c.from}
 }

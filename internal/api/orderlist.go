@@ -9,7 +9,6 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// An orderListing is the query of a list of orders.
 type orderListing struct {
 	Caller
 	Queue       string      `query:"queue" maxLength:"128"`

@@ -17,7 +17,6 @@ func newProblem(status int, detail string, list ...client.Fault) *client.Problem
 	return &client.Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: list}
 }
 
-// wrongField returns the problem of one wrong field.
 func wrongField(location, message string) *client.Problem {
 	return newProblem(http.StatusUnprocessableEntity, wrong(1), client.Fault{Location: location, Message: message})
 }
@@ -88,7 +87,6 @@ func asInvalid(err error) (invalid *bellman.Invalid, ok bool) {
 // said returns the text of an error for callers.
 func said(err error) string { return strings.ReplaceAll(err.Error(), "bellman: ", "") }
 
-// write writes a problem.
 func write(w http.ResponseWriter, p *client.Problem) {
 	h := w.Header()
 	h["Content-Type"] = problemType

@@ -63,7 +63,6 @@ type ID struct {
 
 const wantID = "want a UUID such as 0192f3a4-5b6c-7d8e-9f01-23456789abcd"
 
-// parseID parses an id in a path.
 func parseID(text string) (bellman.ID, error) {
 	id, err := bellman.ParseID(text)
 	if err != nil {
