@@ -283,7 +283,6 @@ type payment struct {
 	TransactionID string `json:"transaction_id,omitempty"`
 }
 
-// flags declares the flags of a payment.
 func (p *payment) flags(c *cobra.Command) {
 	c.Flags().Int64Var(&p.Amount, "amount", 0, "order: the amount that was paid, in the smallest unit of the currency: 8800")
 	c.Flags().StringVar(&p.Currency, "currency", "", "order: currency of the amount: CNY")
