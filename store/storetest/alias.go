@@ -221,7 +221,6 @@ const (
 	old   = -2 // the task that existed before the batch
 )
 
-// aliased returns a pending task with an alias.
 func (t *suite) aliased(alias string) *bellman.Task {
 	task := t.task(t0)
 	task.SetAlias(alias)

@@ -251,7 +251,6 @@ var orderings = []promise{
 	}},
 }
 
-// ordered returns a pending task of an ordering key.
 func (t *suite) ordered(key string) *bellman.Task {
 	task := t.task(t0)
 	task.OrderingKey = key

@@ -225,7 +225,6 @@ func (t *suite) idle(to time.Time) {
 	}
 }
 
-// shards returns the numbers of all shards.
 func (t *suite) shards() (numbers []uint16) {
 	t.Helper()
 	for _, shard := range t.state("").Shards {
@@ -234,7 +233,6 @@ func (t *suite) shards() (numbers []uint16) {
 	return numbers
 }
 
-// wantErr checks that err is want.
 func (t *suite) wantErr(what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
