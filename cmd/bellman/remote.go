@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -125,8 +124,7 @@ func (to *call) shut(i client.Intake) {
 // print writes v as JSON, or as its table.
 func (to *call) print(v any, table func(*rows)) error {
 	if to.json {
-		e := json.NewEncoder(to.out)
-		e.SetEscapeHTML(false)
+		e := newLines(to.out)
 		e.SetIndent("", "  ")
 		return e.Encode(v)
 	}
