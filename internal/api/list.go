@@ -84,7 +84,7 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 	if f.Backwards() {
 		return nil, wrongField("query.created_from", backwards)
 	}
-	tasks, next, err := a.page(ctx, &f, before, in.Limit, in.sees)
+	tasks, next, err := a.page(ctx, f.Filter, before, in.Limit, f.Picky(), func(t *bellman.Task) bool { return f.Takes(t) && in.sees(t) })
 	if err != nil {
 		return nil, err
 	}
@@ -101,25 +101,25 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 // backwards is what is wrong with created_from, as bulk resends report it.
 const backwards = "is not before created_to, or not before now: want an earlier time"
 
-// page reads up to limit tasks of a filter that takes accepts, the newest first. It stops after a while: next is
-// where to continue; zero: at the end.
-func (a *API) page(ctx context.Context, f *resend.Pick, before bellman.ID, limit int, takes func(*bellman.Task) bool) (tasks []*bellman.Task, next bellman.ID, err error) {
+// page reads up to limit tasks of a filter that takes accepts, the newest first; picky: it may accept few. It stops
+// after a while: next is where to continue; zero: at the end.
+func (a *API) page(ctx context.Context, f store.Filter, before bellman.ID, limit int, picky bool, takes func(*bellman.Task) bool) (tasks []*bellman.Task, next bellman.ID, err error) {
 	began := time.Now()
 	for range maxReads {
 		ask := limit - len(tasks)
-		if f.Picky() {
+		if picky {
 			ask = readRows
 		}
 		var some []*bellman.Task
-		if some, next, err = a.o.Reader.List(ctx, f.Filter, before, ask); err != nil {
+		if some, next, err = a.o.Reader.List(ctx, f, before, ask); err != nil {
 			return nil, next, err
 		}
 		for _, t := range some {
-			if !f.Takes(t) || !takes(t) {
+			if !takes(t) {
 				continue
 			}
 			tasks = append(tasks, t)
-			if len(tasks) == limit && f.Picky() { // the rest belongs to the next page
+			if len(tasks) == limit && picky { // the rest belongs to the next page
 				next = t.ID
 				break
 			}

@@ -52,32 +52,20 @@ func (a *API) listNotices(ctx context.Context, in *noticeListing) (*answer[clien
 		return nil, refused
 	}
 	f := store.Filter{Queue: wanted.Queue, MerchantNo: wanted.MerchantNo, OrderNo: in.OrderNo, Event: order.EventNotice}
-	page := client.Notices{Notices: []client.Notice{}}
-	began := time.Now()
-	for range maxReads {
-		tasks, next, err := a.o.Reader.List(ctx, f, before, readRows)
-		if err != nil {
-			return nil, err
+	tasks, next, err := a.page(ctx, f, before, in.Limit, true, func(t *bellman.Task) bool {
+		told := order.ToldOf(t)
+		if told == nil || !in.sees(t) || in.Result != "" && string(told.Result) != in.Result {
+			return false
 		}
-		for _, t := range tasks {
-			told := order.ToldOf(t)
-			if told == nil || !in.sees(t) || in.Result != "" && string(told.Result) != in.Result {
-				continue
-			}
-			if told.Result == order.NoticeHeld && t.State == bellman.Succeeded && t.Reason == string(order.NoticeHeld) {
-				continue // its order came, and has the record of what the notice did
-			}
-			page.Notices = append(page.Notices, noticeOf(t, told, in.may))
-			if len(page.Notices) == in.Limit {
-				next = t.ID
-				break
-			}
-		}
-		page.NextCursor = taskCursor(next, &wanted)
-		if next.IsZero() || len(page.Notices) >= in.Limit || time.Since(began) >= readTime {
-			break
-		}
-		before = next
+		came := told.Result == order.NoticeHeld && t.State == bellman.Succeeded && t.Reason == string(order.NoticeHeld)
+		return !came // its order has the record of what the notice did
+	})
+	if err != nil {
+		return nil, err
+	}
+	page := client.Notices{Notices: make([]client.Notice, len(tasks)), NextCursor: taskCursor(next, &wanted)}
+	for i, t := range tasks {
+		page.Notices[i] = noticeOf(t, order.ToldOf(t), in.may)
 	}
 	return ok(page)
 }

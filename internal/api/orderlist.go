@@ -50,7 +50,9 @@ func (a *API) listOrders(ctx context.Context, in *orderListing) (*answer[client.
 	if f.Backwards() {
 		return nil, wrongField("query.created_from", backwards)
 	}
-	tasks, next, err := a.page(ctx, &f, before, in.Limit, func(t *bellman.Task) bool { return pick.Takes(t, a.o.Channels) && in.sees(t) })
+	tasks, next, err := a.page(ctx, f.Filter, before, in.Limit, true, func(t *bellman.Task) bool {
+		return f.Takes(t) && pick.Takes(t, a.o.Channels) && in.sees(t)
+	})
 	if err != nil {
 		return nil, err
 	}
