@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -109,11 +108,7 @@ func (a *API) reconcileFile(w *response, r *http.Request) {
 		return
 	}
 	w.Header()["Content-Type"] = jsonType
-	text, err := json.Marshal(reconciliation(run))
-	if err != nil {
-		panic(err) // cannot fail: texts, numbers and times
-	}
-	w.Write(text) // an error means that the client has gone
+	w.Write(marshal(reconciliation(run))) // an error means that the client has gone
 }
 
 func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
