@@ -36,11 +36,8 @@ var abilities = []promise{
 			for _, start := range []store.Position{{}, {VisibleAt: from + 7}, {VisibleAt: at.VisibleAt.UnixMilli(), ID: at.ID}, {VisibleAt: to}} {
 				for _, end := range []int64{from, from + 8, to} {
 					for _, most := range []int64{0, 1, 60, 4096, 1 << 20} {
-						entries, err := t.s.Due(t.Context(), shards, start, end, int(most), nil)
-						t.must(err)
-						least := int64(len(entries))
-						entries, err = t.s.Due(t.Context(), shards, store.Position{VisibleAt: start.VisibleAt}, end, int(most), nil)
-						t.must(err)
+						least := int64(len(t.entries(shards, start, end, int(most))))
+						entries := t.entries(shards, store.Position{VisibleAt: start.VisibleAt}, end, int(most))
 						for name, s := range map[string]store.DueReader{"the store": t.s, "pages": plainly{t.s}} {
 							if n, err := store.CountDue(t.Context(), s, shards, start, end, most); err != nil || n < least || n > int64(len(entries)) {
 								t.Errorf("CountDue(%s, %v, %v, %d, %d) = %d, %v; Due reads %d", name, shards, start, end, most, n, err, least)

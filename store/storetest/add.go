@@ -131,8 +131,7 @@ var adds = []promise{
 	}},
 	{"adding the same id again finds the task", func(t *suite) {
 		// So a batch with an unknown outcome can be committed again.
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		t.end(task, bellman.Failed, t0)
 		t.addExisting(task, task.Digest(), task.ID, nil)
 		if got := t.get(task.ID); got.State != bellman.Failed {

@@ -11,8 +11,7 @@ import (
 
 var changes = []promise{
 	{"a change replaces the status and counts the version", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		to := bellman.Status{Shard: 1, Attempts: 1, Step: 1, Began: t0, Due: t0.Add(15 * time.Second), VisibleAt: t0.Add(16 * time.Second),
 			Phase: bellman.Quarantined, Trigger: bellman.BySettle, Updated: t0.Add(time.Second), Data: []byte("d")}
 		made := t.make(store.Change{ID: task.ID, Version: 1, To: to})
@@ -26,8 +25,7 @@ var changes = []promise{
 		t.same(t.get(task.ID), &want)
 	}},
 	{"a change with another version is a conflict and changes nothing", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		for _, version := range []uint32{0, 2, 1 << 31} {
 			t.wantErr("change", t.change(task.ID, version, ended(bellman.Failed, t0)), bellman.ErrConflict)
 		}
@@ -84,8 +82,7 @@ var changes = []promise{
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 1, Succeeded: 1}})
 	}},
 	{"a change with its task's content can also change an ended task", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		of := t.get(task.ID)
 		for _, to := range []bellman.Status{ended(bellman.Failed, t0), ended(bellman.Succeeded, t0), {Due: t0, VisibleAt: t0}, ended(bellman.Cancelled, t0)} {
 			made := t.make(store.Change{ID: task.ID, Version: of.Version, To: to, Of: of})
@@ -114,8 +111,7 @@ var changes = []promise{
 		t.idle(t0.Add(48 * time.Hour))
 	}},
 	{"an ended task can become pending again, and end again", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		t.end(task, bellman.Failed, t0)
 		again := bellman.Status{Attempts: 1, Due: t0.Add(time.Minute), VisibleAt: t0.Add(time.Minute), Trigger: bellman.ByHand,
 			Before: &bellman.Before{State: bellman.Failed, Reason: "max_age", Finished: t0}}
@@ -131,8 +127,7 @@ var changes = []promise{
 		}
 	}},
 	{"a task that gets the same VisibleAt again is due once", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		for version := range uint32(5) {
 			t.must(t.change(task.ID, version+1, bellman.Status{Due: t0, VisibleAt: t0}))
 		}
@@ -143,8 +138,7 @@ var changes = []promise{
 		t.idle(t0.Add(time.Hour))
 	}},
 	{"an attempt is appended only if the change is made", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		attempt := &bellman.Attempt{Number: 1, Result: bellman.Accepted, Status: 200, Response: "success"}
 		b := &store.Batch{Changes: []store.Change{
 			{ID: task.ID, Version: 7, To: ended(bellman.Failed, t0), Attempt: &bellman.Attempt{Number: 9}},
@@ -184,8 +178,7 @@ var changes = []promise{
 		t.outcome(made.Follow[0], first.ID, nil)
 	}},
 	{"if many change the same version at once, one succeeds", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		for round := range uint32(5) {
 			t.race(16, func(i int) bool {
 				at := t0.Add(time.Duration(i) * time.Second)

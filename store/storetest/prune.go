@@ -17,8 +17,7 @@ var depths = []promise{
 		t.depths(want)
 	}},
 	{"a task that changes its state is counted once", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 1}})
 		t.end(task, bellman.Failed, t0)
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Failed: 1}})
@@ -109,15 +108,13 @@ var prunes = []promise{
 		}
 	}},
 	{"the time is cut to milliseconds, like all times", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		t.end(task, bellman.Failed, t0.Add(time.Second+200*time.Microsecond))
 		t.prune(bellman.Failed, t0.Add(time.Second+900*time.Microsecond), 10, 0)
 		t.prune(bellman.Failed, t0.Add(time.Second+time.Millisecond), 10, 1)
 	}},
 	{"pending tasks are never deleted", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		if n, _ := t.s.Prune(t.Context(), bellman.Pending, t0.Add(time.Hour), 10); n != 0 {
 			t.Errorf("Prune(pending) = %d, want 0", n)
 		}

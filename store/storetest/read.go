@@ -81,8 +81,7 @@ var reads = []promise{
 		}
 	}},
 	{"a task is returned with its newest attempt", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		if got := t.get(task.ID); got.Last != nil {
 			t.Errorf("Last = %+v before the first attempt, want nil", got.Last)
 		}
@@ -94,8 +93,7 @@ var reads = []promise{
 		}
 	}},
 	{"a task is found, with its newest attempt, while it ends and is pending again", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -124,8 +122,7 @@ var reads = []promise{
 		}
 	}},
 	{"the newest attempt is found although a later one left no record", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		t.attempt(task.ID, 1, bellman.Attempt{Number: 1})
 		t.must(t.change(task.ID, 2, bellman.Status{Attempts: 3, Due: t0, VisibleAt: t0}))
 		if got := t.get(task.ID); got.Last == nil || got.Last.Number != 1 {
@@ -133,8 +130,7 @@ var reads = []promise{
 		}
 	}},
 	{"an attempt comes back as it was given", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		want := bellman.Attempt{Number: 1, Trigger: bellman.BySettle, Due: t0.Add(1500 * time.Microsecond), Started: t0.Add(2500 * time.Microsecond),
 			Took: 1234567, Action: "query", Reading: "PENDING", Timing: bellman.Timing{DNS: 210 * time.Microsecond, Connect: 3 * time.Second, TLS: time.Microsecond, FirstByte: 40 * time.Millisecond},
 			Result: bellman.ErrorStatus, Status: 503, Response: "busy 忙", Header: "Retry-After: 5\nServer: 忙\n", Error: "status 503", Node: "node-1"}
@@ -150,8 +146,7 @@ var reads = []promise{
 		}
 	}},
 	{"the log keeps the attempt that ended a task, whatever comes afterwards", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		log := []bellman.Attempt{}
 		version := uint32(1)
 		step := func(state bellman.State, a *bellman.Attempt) {
@@ -199,8 +194,7 @@ var reads = []promise{
 		}
 	}},
 	{"one commit may end a task, make it pending and end it again", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		again := bellman.Status{Attempts: 1, Due: t0, VisibleAt: t0}
 		end := ended(bellman.Failed, t0)
 		end.Attempts = 2

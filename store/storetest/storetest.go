@@ -116,6 +116,14 @@ func (t *suite) add(tasks ...*bellman.Task) {
 	}
 }
 
+// added returns a new task that is in the store.
+func (t *suite) added() *bellman.Task {
+	t.Helper()
+	task := t.task(t0)
+	t.add(task)
+	return task
+}
+
 // addExisting adds a task whose key or alias is taken, and checks the outcome.
 func (t *suite) addExisting(task *bellman.Task, digest bellman.Digest, existing bellman.ID, err error) {
 	t.Helper()
@@ -210,7 +218,13 @@ func (t *suite) race(n int, try func(i int) (won bool)) {
 // due reads all due entries of all shards before a time.
 func (t *suite) due(to time.Time) []store.Entry {
 	t.Helper()
-	entries, err := t.s.Due(t.Context(), t.shards(), store.Position{}, to.UnixMilli(), 1<<20, nil)
+	return t.entries(t.shards(), store.Position{}, to.UnixMilli(), 1<<20)
+}
+
+// entries reads a page of due entries.
+func (t *suite) entries(shards []uint16, from store.Position, to int64, limit int) []store.Entry {
+	t.Helper()
+	entries, err := t.s.Due(t.Context(), shards, from, to, limit, nil)
 	if err != nil {
 		t.Fatalf("Due() = %v", err)
 	}
