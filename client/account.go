@@ -140,7 +140,7 @@ func accountPath(name string) string { return "/v1/accounts/" + escape(name) }
 
 // PutAccount creates or replaces an account; created reports which.
 func (c *Client) PutAccount(ctx context.Context, name string, in PutAccount) (a *Account, created bool, err error) {
-	return put[Account](ctx, c, accountPath(name), in)
+	return put[Account](ctx, c, http.MethodPut, accountPath(name), in)
 }
 
 // PutAccounts puts up to 1,000 accounts. An invalid account does not affect the others.

@@ -22,12 +22,7 @@ func ByKey(queue, key string) Ref {
 // Create creates a task, which is durable when Create returns. If the key exists with the same
 // content, task is the existing task and created is false.
 func (c *Client) Create(ctx context.Context, in CreateTask) (task *Task, created bool, err error) {
-	task = &Task{}
-	status, err := c.call(ctx, http.MethodPost, "/v1/tasks", nil, in, task)
-	if err != nil {
-		return nil, false, err
-	}
-	return task, status == http.StatusCreated, nil
+	return put[Task](ctx, c, http.MethodPost, "/v1/tasks", in)
 }
 
 // CreateBatch creates up to 1,000 tasks and returns one result per task, in order. An invalid task
@@ -55,11 +50,9 @@ func (c *Client) Task(ctx context.Context, ref Ref) (*TaskDetail, error) {
 
 // AttemptsAfter reads up to 200 attempts of a task with numbers above after.
 func (c *Client) AttemptsAfter(ctx context.Context, ref Ref, after int) ([]Attempt, error) {
-	d, err := one[TaskDetail](ctx, c, http.MethodGet, ref.path, url.Values{"attempts_after": {strconv.Itoa(after)}}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return d.AttemptLog, nil
+	var d TaskDetail
+	_, err := c.call(ctx, http.MethodGet, ref.path, url.Values{"attempts_after": {strconv.Itoa(after)}}, nil, &d)
+	return d.AttemptLog, err
 }
 
 // Attempt reads one attempt of a task, with its request. A [*Problem] with status 404: the task has no such
@@ -92,10 +85,10 @@ func (c *Client) Reschedule(ctx context.Context, ref Ref, in RescheduleTask) (*T
 	return one[Task](ctx, c, http.MethodPost, ref.path+"/reschedule", nil, in)
 }
 
-// put creates or replaces what a path names; created reports which.
-func put[T any](ctx context.Context, c *Client, path string, in any) (out *T, created bool, err error) {
+// put creates or replaces what a path names, or creates it unless it exists; created reports which.
+func put[T any](ctx context.Context, c *Client, method, path string, in any) (out *T, created bool, err error) {
 	out = new(T)
-	status, err := c.call(ctx, http.MethodPut, path, nil, in, out)
+	status, err := c.call(ctx, method, path, nil, in, out)
 	if err != nil {
 		return nil, false, err
 	}

@@ -139,16 +139,18 @@ func (c *Client) try(ctx context.Context, method, path string, query url.Values,
 	return resp.StatusCode, nil
 }
 
+// send makes one request. Its body is in as JSON, or the bytes of in if that is an io.Reader; nil: none.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, in any) (*http.Response, error) {
-	var body io.Reader
-	if in != nil {
+	body, raw := in.(io.Reader)
+	mediaType := "application/octet-stream"
+	if in != nil && !raw {
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
 		if err := e.Encode(in); err != nil {
 			return nil, fmt.Errorf("bellman: %s %s: %w", method, path, err)
 		}
-		body = &b
+		body, mediaType = &b, "application/json"
 	}
 	address := c.server + path
 	if len(query) > 0 {
@@ -159,7 +161,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		return nil, fmt.Errorf("bellman: %s %s: %w", method, path, err)
 	}
 	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", mediaType)
 	}
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)

@@ -40,11 +40,9 @@ func (c *Client) MakeLink(ctx context.Context, in MakeLink) (*Link, error) {
 
 // Links reads the newest 200 links: of a merchant, or of all if the number is empty.
 func (c *Client) Links(ctx context.Context, merchantNo string) ([]Link, error) {
-	l, err := one[Links](ctx, c, http.MethodGet, "/v1/links", search(map[string]string{"merchant_no": merchantNo}, 0), nil)
-	if err != nil {
-		return nil, err
-	}
-	return l.Links, nil
+	var out Links
+	_, err := c.call(ctx, http.MethodGet, "/v1/links", search(map[string]string{"merchant_no": merchantNo}, 0), nil, &out)
+	return out.Links, err
 }
 
 // RevokeLink ends a link.

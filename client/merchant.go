@@ -171,7 +171,7 @@ func merchantPath(no string) string { return "/v1/merchants/" + escape(no) }
 
 // PutMerchant creates or replaces a merchant; created reports which.
 func (c *Client) PutMerchant(ctx context.Context, no string, in PutMerchant) (m *Merchant, created bool, err error) {
-	return put[Merchant](ctx, c, merchantPath(no), in)
+	return put[Merchant](ctx, c, http.MethodPut, merchantPath(no), in)
 }
 
 // PutMerchants puts up to 1,000 merchants. An invalid merchant does not affect the others.

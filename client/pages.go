@@ -37,11 +37,9 @@ func (c *Client) Tasks(ctx context.Context, f Filter) iter.Seq2[Task, error] {
 // zero Audit and ends.
 func (c *Client) Audits(ctx context.Context) iter.Seq2[Audit, error] {
 	return pages(func(cursor string) ([]Audit, string, error) {
-		p, err := one[AuditPage](ctx, c, http.MethodGet, "/v1/audit", search(map[string]string{"cursor": cursor}, 200), nil)
-		if err != nil {
-			return nil, "", err
-		}
-		return p.Audits, p.NextCursor, nil
+		var p AuditPage
+		_, err := c.call(ctx, http.MethodGet, "/v1/audit", search(map[string]string{"cursor": cursor}, 200), nil, &p)
+		return p.Audits, p.NextCursor, err
 	})
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 )
 
 // A StartReconciliation compares the orders of a queue with the bill of its channel.
@@ -156,28 +154,17 @@ func (c *Client) Reconcile(ctx context.Context, in StartReconciliation) (*Reconc
 // which columns the file has, such as "channel_order_no=order,amount=fee,units=main"; empty: the file is
 // a bill as the queue's channel makes it.
 func (c *Client) ReconcileFile(ctx context.Context, in StartReconciliation, mapping string, file io.Reader) (*Reconciliation, error) {
-	query := url.Values{"queue": {in.Queue}, "date": {in.Date}}
-	for name, value := range map[string]string{"account": in.Account, "bill": in.Bill, "map": mapping, "reason": in.Reason} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+	query := search(map[string]string{
+		"queue": in.Queue, "account": in.Account, "bill": in.Bill, "date": in.Date, "map": mapping, "reason": in.Reason,
+	}, 0)
 	for name, is := range map[string]bool{"no_refunds": in.NoRefunds, "unknown": in.Unknown} {
 		if is {
 			query.Set(name, "true")
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.server+"/v1/reconciliations/file?"+query.Encode(), file)
+	resp, err := c.send(ctx, http.MethodPost, "/v1/reconciliations/file", query, file)
 	if err != nil {
-		return nil, fmt.Errorf("bellman: %w", err)
-	}
-	req.Header.Set("Content-Type", "application/octet-stream")
-	if c.key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.key)
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("bellman: %w", err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
@@ -205,12 +192,7 @@ func (c *Client) Reconciliations(ctx context.Context) ([]Reconciliation, error) 
 // Differences reads one page of up to 200 differences of a kind; an empty kind is all kinds. An empty
 // cursor is the first page.
 func (c *Client) Differences(ctx context.Context, id, kind string, limit int, cursor string) (*DifferencePage, error) {
-	query := url.Values{"limit": {strconv.Itoa(cmp.Or(limit, 200))}}
-	for name, value := range map[string]string{"kind": kind, "cursor": cursor} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+	query := search(map[string]string{"kind": kind, "cursor": cursor}, cmp.Or(limit, 200))
 	return one[DifferencePage](ctx, c, http.MethodGet, "/v1/reconciliations/"+escape(id)+"/differences", query, nil)
 }
 

@@ -28,9 +28,7 @@ account's keys as they are at each attempt.`,
 		accountImportCommand(), accountExportCommand())
 }
 
-func oneAccount(c *cobra.Command, args []string) error {
-	return arguments(1, 1, "an account's name")(c, args)
-}
+var oneAccount = arguments(1, 1, "an account's name")
 
 func accountListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List accounts", Args: flagsAlone}

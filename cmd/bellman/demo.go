@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -29,8 +28,7 @@ show a story over real HTTP. The server then runs until Ctrl-C, for experiments.
 			<-ctx.Done()
 			stop() // a second signal ends the process
 		}()
-		log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		return demo.Run(ctx, demo.Options{Out: c.OutOrStdout(), Listen: *listen, Version: version, Logger: log, Once: *once})
+		return demo.Run(ctx, demo.Options{Out: c.OutOrStdout(), Listen: *listen, Version: version, Logger: warnings(), Once: *once})
 	}
 	return c
 }

@@ -153,7 +153,6 @@ func (i *fileImport[T]) sendAll(ctx context.Context) error {
 	return nil
 }
 
-// count counts the results of a batch.
 func (i *fileImport[T]) count(results []imported) {
 	for k, r := range results {
 		switch {

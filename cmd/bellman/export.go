@@ -16,7 +16,6 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/api"
 	"github.com/bellmanhq/bellman/internal/resend"
-	"github.com/bellmanhq/bellman/store"
 )
 
 func exportCommand() *cobra.Command {
@@ -147,25 +146,9 @@ func exportStore(ctx context.Context, w io.Writer, url string, f client.Filter) 
 }
 
 // storeFilter returns f in the form that a store takes.
-func storeFilter(f client.Filter) (resend.Pick, error) {
-	out := resend.Pick{
-		Filter: store.Filter{
-			Queue: f.Queue, Key: f.Key, MerchantNo: f.MerchantNo, OrderNo: f.OrderNo, Event: f.Event, URLHost: f.URLHost,
-			CreatedFrom: f.CreatedFrom.Time, CreatedTo: f.CreatedTo.Time,
-		},
-		Kind: f.Kind, Status: f.Status,
-	}
-	if f.State != "" {
-		out.State = new(bellman.State)
-		if err := out.State.UnmarshalText([]byte(f.State)); err != nil {
-			return out, wrong{err}
-		}
-	}
-	if f.Result != "" {
-		out.Result = new(bellman.Result)
-		if err := out.Result.UnmarshalText([]byte(f.Result)); err != nil {
-			return out, wrong{err}
-		}
+func storeFilter(f client.Filter) (out resend.Pick, err error) {
+	if out, _, err = api.PickOf(&f); err != nil {
+		return out, wrong{err}
 	}
 	if f.Kind != "" {
 		if err := new(bellman.Kind).UnmarshalText([]byte(f.Kind)); err != nil {

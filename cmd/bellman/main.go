@@ -22,7 +22,6 @@ func main() {
 	os.Exit(exitStatus(err))
 }
 
-// rootCommand returns the program with all its commands.
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bellman",

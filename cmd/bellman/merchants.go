@@ -31,9 +31,7 @@ rules at each attempt of a task that names the merchant.`,
 		merchantTestCommand(), merchantImportCommand(), merchantExportCommand(), merchantResealCommand())
 }
 
-func oneMerchant(c *cobra.Command, args []string) error {
-	return arguments(1, 1, "a merchant's number")(c, args)
-}
+var oneMerchant = arguments(1, 1, "a merchant's number")
 
 func merchantListCommand() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List merchants", Args: flagsAlone}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -66,12 +67,8 @@ func (t *rows) order(o *client.Order) {
 	t.row(" ")
 	t.heads("STARTED", "QUEUE", "ATTEMPT", "ACTION", "READING", "TRIGGER", "LATE", "TOOK", "RESULT", "STATUS", "ANSWER", "TASK")
 	for _, a := range o.Attempts {
-		answer := a.Response
-		if a.Error != "" {
-			answer = a.Error
-		}
 		t.row(a.Started, a.Queue, a.Number, a.Action, a.Reading, a.Trigger, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS),
-			a.Result, a.Status, cut(answer, 60), a.Task)
+			a.Result, a.Status, cut(cmp.Or(a.Error, a.Response), 60), a.Task)
 	}
 }
 
@@ -101,37 +98,21 @@ and time.`,
 		if err := within.read(time.Now(), &f.CreatedFrom, &f.CreatedTo); err != nil {
 			return err
 		}
-		if *limit < 0 {
-			return wrong{fmt.Errorf("--limit %d: want 0 or more", *limit)}
-		}
-		t, lines := newRows(to.out), newLines(to.out)
-		if !to.json {
-			t.heads("MERCHANT", "ORDER", "STATE", "AMOUNT", "CHANNEL", "ACCOUNT", "QUEUE", "CREATED", "TASK")
-		}
-		n := 0
-		for o, err := range to.Orders(ctx, f) {
-			if err != nil {
-				return err
-			}
-			if !to.json {
-				t.row(o.MerchantNo, o.OrderNo, o.OrderState, amountOf(&o), o.Channel, o.Account, o.Queue, o.Created, o.ID)
-			} else if err := lines.Encode(o); err != nil {
-				return err
-			}
-			if n++; n == *limit {
-				break
-			}
-		}
-		return t.end()
+		_, err := printEach(to, to.Orders(ctx, f), *limit, (*rows).orderHeads, (*rows).listedOrder)
+		return err
 	})
 }
 
-// amountOf returns the amount of an order for people; empty: it is unknown.
-func amountOf(o *client.ListedOrder) string {
-	if o.Amount == 0 {
-		return ""
+func (t *rows) orderHeads() {
+	t.heads("MERCHANT", "ORDER", "STATE", "AMOUNT", "CHANNEL", "ACCOUNT", "QUEUE", "CREATED", "TASK")
+}
+
+func (t *rows) listedOrder(o *client.ListedOrder) {
+	amount := "" // unknown
+	if o.Amount != 0 {
+		amount = money.Format(o.Amount, o.Currency)
 	}
-	return money.Format(o.Amount, o.Currency)
+	t.row(o.MerchantNo, o.OrderNo, o.OrderState, amount, o.Channel, o.Account, o.Queue, o.Created, o.ID)
 }
 
 func settleCommand() *cobra.Command {
@@ -151,7 +132,7 @@ the channel denies a payment that a person entered.`,
 	}
 	reason := c.Flags().String("reason", "", "why, for the audit record of each order")
 	wait := waitFlag(c, "wait", 10*time.Second, "longest wait for the answers about 1,000 orders: 1ms to 1m")
-	return remoteWithin(c, func() time.Duration { return 0 }, func(ctx context.Context, to *call, args []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, args []string) error {
 		orders, err := readOrders(args[0])
 		if err != nil {
 			return err
@@ -302,7 +283,6 @@ type payment struct {
 	TransactionID string `json:"transaction_id,omitempty"`
 }
 
-// flags declares the flags of a payment.
 func (p *payment) flags(c *cobra.Command) {
 	c.Flags().Int64Var(&p.Amount, "amount", 0, "order: the amount that was paid, in the smallest unit of the currency: 8800")
 	c.Flags().StringVar(&p.Currency, "currency", "", "order: currency of the amount: CNY")

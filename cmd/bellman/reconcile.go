@@ -207,7 +207,6 @@ func (t *rows) reconciled(run *client.Reconciliation, all []client.Difference) {
 	}
 }
 
-// differenceColumns are the columns of the CSV.
 var differenceColumns = []string{"number", "kind", "account", "channel_order_no", "edge",
 	"bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
 	"merchant_no", "order_no", "task", "state", "amount", "currency", "transaction_id", "paid_at",

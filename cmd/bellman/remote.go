@@ -3,9 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"os"
 	"slices"
@@ -92,12 +92,7 @@ func remoteAs(c *cobra.Command, limit func() time.Duration, outputs []string, ru
 // taskArgs are the arguments of a command for one task.
 const taskArgs = "ID | QUEUE KEY"
 
-func oneTask(c *cobra.Command, args []string) error {
-	if len(args) != 1 && len(args) != 2 {
-		return fmt.Errorf("%s: want a task's id, or its queue and key", c.Name())
-	}
-	return nil
-}
+var oneTask = arguments(1, 2, "a task's id, or its queue and key")
 
 // ref returns the task that taskArgs name.
 func ref(args []string) client.Ref {
@@ -129,14 +124,39 @@ func (to *call) shut(i client.Intake) {
 // print writes v as JSON, or as its table.
 func (to *call) print(v any, table func(*rows)) error {
 	if to.json {
-		e := json.NewEncoder(to.out)
-		e.SetEscapeHTML(false)
+		e := newLines(to.out)
 		e.SetIndent("", "  ")
 		return e.Encode(v)
 	}
 	t := newRows(to.out)
 	table(t)
 	return t.end()
+}
+
+// printEach prints entries as they come: a line of JSON each, or a table. It stops after limit of them; 0: at their
+// end. It returns how many there were.
+func printEach[T any](to *call, all iter.Seq2[T, error], limit int, heads func(*rows), row func(*rows, *T)) (n int, err error) {
+	if limit < 0 {
+		return 0, wrong{fmt.Errorf("--limit %d: want 0 or more", limit)}
+	}
+	t, lines := newRows(to.out), newLines(to.out)
+	if !to.json {
+		heads(t)
+	}
+	for one, err := range all {
+		if err != nil {
+			return n, err
+		}
+		if !to.json {
+			row(t, &one)
+		} else if err := lines.Encode(one); err != nil {
+			return n, err
+		}
+		if n++; n == limit {
+			break
+		}
+	}
+	return n, t.end()
 }
 
 // show prints the result v of a call, unless the call returned an error.

@@ -134,6 +134,9 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, noMigrat
 // that the server was started with.
 func reload(s *server.Server, started *config.Config, read func() (*config.Config, error), log *slog.Logger) {
 	c, err := read()
+	if err == nil {
+		err = s.Reload(c)
+	}
 	var problems config.Problems
 	switch {
 	case errors.As(err, &problems):
@@ -143,10 +146,6 @@ func reload(s *server.Server, started *config.Config, read func() (*config.Confi
 	case err != nil:
 		log.Error("configuration not reloaded", "err", err)
 	default:
-		if err := s.Reload(c); err != nil {
-			log.Error("configuration not reloaded", "err", err)
-			return
-		}
 		log.Info("queues reloaded", "queues", len(c.Queues))
 		if names := started.Restarts(c); len(names) > 0 {
 			log.Warn("settings have changed that take a restart", "settings", names)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -92,12 +93,8 @@ func (t *rows) attempts(log []client.Attempt) {
 	}
 	t.heads(heads...)
 	for _, a := range log {
-		answer := a.Response
-		if a.Error != "" {
-			answer = a.Error
-		}
 		cells := []any{a.Number, a.Trigger, a.Started, fmt.Sprintf("%dms", a.LatenessMS), fmt.Sprintf("%dms", a.TookMS),
-			connecting(a.Timing), a.Result, a.Status, cut(answer, 60)}
+			connecting(a.Timing), a.Result, a.Status, cut(cmp.Or(a.Error, a.Response), 60)}
 		if actions {
 			cells = slices.Insert(cells, 1, any(a.Action), any(a.Reading))
 		}
@@ -158,38 +155,15 @@ func listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *limit < 0 {
-			return wrong{fmt.Errorf("--limit %d: want 0 or more", *limit)}
+		n, err := printEach(to, to.Tasks(ctx, wanted), *limit, (*rows).taskHeads, (*rows).task)
+		if err != nil || n > 0 || wanted.Queue == "" {
+			return err
 		}
-		t := newRows(to.out)
-		if !to.json {
-			t.taskHeads()
+		page, err := to.List(ctx, wanted, 1, "")
+		if err == nil && page.Warning != "" {
+			fmt.Fprintf(to.err, "bellman: %s\n", page.Warning)
 		}
-		e := newLines(to.out)
-		n := 0
-		for task, err := range to.Tasks(ctx, wanted) {
-			if err != nil {
-				return err
-			}
-			if !to.json {
-				t.task(&task)
-			} else if err := e.Encode(task); err != nil {
-				return err
-			}
-			if n++; n == *limit {
-				break
-			}
-		}
-		if n == 0 && wanted.Queue != "" {
-			page, err := to.List(ctx, wanted, 1, "")
-			if err != nil {
-				return err
-			}
-			if page.Warning != "" {
-				fmt.Fprintf(to.err, "bellman: %s\n", page.Warning)
-			}
-		}
-		return t.end()
+		return err
 	})
 }
 

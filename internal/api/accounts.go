@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
@@ -44,7 +42,7 @@ type AccountQuery struct {
 
 // registerAccounts registers the calls about accounts. Keys that are limited to queues or merchants cannot make
 // them: an account is of all.
-func (a *API) registerAccounts(h huma.API) {
+func (a *API) registerAccounts(h part) {
 	p := partOf(h, a.o.Accounts != nil, "this server keeps no accounts")
 	const path, one = "/v1/accounts", "/v1/accounts/{account}"
 	registerPut(p, operation("put-account", http.MethodPut, one, access.MayAdmin, "Register an account at a payment channel, or change all of it. The channel is made once to check the keys. The answer has no key."), a.putAccount)
@@ -53,7 +51,7 @@ func (a *API) registerAccounts(h huma.API) {
 			Caller
 			AccountName
 		}) (*answer[client.Account], error) {
-			return onAccount(a, in.AccountName.Account, func() (client.Account, error) { return a.o.Accounts.Get(ctx, in.AccountName.Account) })
+			return onAccount(in.AccountName.Account, func() (client.Account, error) { return a.o.Accounts.Get(ctx, in.AccountName.Account) })
 		})
 	gone := operation("delete-account", http.MethodDelete, one, access.MayAdmin, "Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.")
 	gone.DefaultStatus = http.StatusNoContent
@@ -63,7 +61,7 @@ func (a *API) registerAccounts(h huma.API) {
 			AccountName
 			Reason string `query:"reason" maxLength:"500" doc:"Written to the audit record."`
 		}) (*struct{}, error) {
-			_, err := onAccount(a, in.AccountName.Account, func() (struct{}, error) {
+			_, err := onAccount(in.AccountName.Account, func() (struct{}, error) {
 				return struct{}{}, a.o.Accounts.Delete(ctx, in.AccountName.Account, in.by(in.Reason))
 			})
 			return nil, err
@@ -98,7 +96,7 @@ func (a *API) registerAccounts(h huma.API) {
 			if refused != nil {
 				return nil, refused
 			}
-			return onAccount(a, in.AccountName.Account, func() (client.Account, error) {
+			return onAccount(in.AccountName.Account, func() (client.Account, error) {
 				return a.o.Accounts.Rotate(ctx, in.AccountName.Account, in.Body, overlap, in.by(in.Body.Reason))
 			})
 		})
@@ -109,19 +107,13 @@ func (a *API) exporting(ctx context.Context, by *Caller, what string) error {
 	if _, ok := a.exports.Enter(by.who + " " + by.from + " " + what); !ok {
 		return nil
 	}
-	if err := a.o.Record(ctx, store.AuditOf(by.by(""), time.Now(), "export", what)); err != nil {
-		return a.fail(err)
-	}
-	return nil
+	return a.o.Record(ctx, store.AuditOf(by.by(""), time.Now(), "export", what))
 }
 
 // onAccount converts the result of an action on one account.
-func onAccount[T any](a *API, name string, do func() (T, error)) (*answer[T], error) {
+func onAccount[T any](name string, do func() (T, error)) (*answer[T], error) {
 	out, err := do()
-	if err != nil {
-		return nil, a.fail(missing(err, fmt.Sprintf("account %q", cut(name))))
-	}
-	return ok(out)
+	return answered(out, missing(err, fmt.Sprintf("account %q", cut(name))))
 }
 
 func (a *API) putAccount(ctx context.Context, in *struct {
@@ -140,7 +132,7 @@ func (a *API) putAccount(ctx context.Context, in *struct {
 	asked.Account = name
 	out, isNew, err := a.o.Accounts.Put(ctx, account.Wanted{PutAccount: asked, Wrong: faulty}, in.by(asked.Reason))
 	if err != nil {
-		return nil, a.fail(a.overtaken(err, "body."))
+		return nil, a.overtaken(err, "body.")
 	}
 	return put(out, isNew), nil
 }
@@ -152,7 +144,7 @@ func (a *API) listAccounts(ctx context.Context, q *AccountQuery, sealed bool) (*
 	}
 	page, next, err := a.o.Accounts.List(ctx, client.AccountSearch{Account: q.Account, Name: q.Name, Limit: q.Limit, Sealed: sealed}, string(after))
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	if page == nil {
 		page = []client.Account{}
@@ -178,7 +170,7 @@ func (a *API) putAccounts(ctx context.Context, in *struct {
 	}
 	results, err := a.o.Accounts.Import(ctx, all, asked.DryRun, in.by(asked.Reason))
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.AccountBatched{Results: make([]client.AccountResult, len(results))}
 	for i, r := range results {

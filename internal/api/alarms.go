@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/alarm"
@@ -21,8 +19,8 @@ type Alarms interface {
 	List(ctx context.Context) ([]alarm.Alarm, error)
 }
 
-func (a *API) registerAlarms(h huma.API) {
-	huma.Register(h, operation("list-alarms", http.MethodGet, "/v1/alarms", access.MayRead, "Alarms that are raised, or ended within a day, and the rules by which they are."), a.listAlarms)
+func (a *API) registerAlarms(h part) {
+	register(h, operation("list-alarms", http.MethodGet, "/v1/alarms", access.MayRead, "Alarms that are raised, or ended within a day, and the rules by which they are."), a.listAlarms)
 }
 
 func (a *API) listAlarms(ctx context.Context, _ *struct{ Caller }) (*answer[client.Alarms], error) {
@@ -37,7 +35,7 @@ func (a *API) listAlarms(ctx context.Context, _ *struct{ Caller }) (*answer[clie
 	}
 	all, err := a.o.Alarms.List(ctx)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	for _, one := range all {
 		shown := client.Alarm{

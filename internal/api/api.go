@@ -18,6 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/reconcile"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
@@ -91,7 +92,7 @@ type Options struct {
 	Reader  Reader
 	Resends resend.Desk // nil: bulk resends are answered with 501
 
-	Reconciliations Reconciliations // nil: reconciliations are answered with 501
+	Reconciliations reconcile.Desk // nil: reconciliations are answered with 501
 
 	// Nodes returns the nodes that share the store, by name, and the shards without an owner. nil: the list
 	// of nodes is answered with 501.

@@ -106,7 +106,7 @@ func askTimes(in *client.CreateTask, f *faults, t *bellman.Task) {
 	t.Timeout = duration(f, "timeout", in.Timeout, time.Millisecond, bellman.MaxTimeout)
 }
 
-// duration reads a duration from low to high; an empty text is 0.
+// duration reads a duration from low to high; a text that is empty or wrong is 0.
 func duration(f *faults, name, text string, low, high time.Duration) time.Duration {
 	if text == "" {
 		return 0
@@ -120,6 +120,7 @@ func duration(f *faults, name, text string, low, high time.Duration) time.Durati
 		f.add(name, err.Error())
 	case d < low || d > high:
 		f.add(name, fmt.Sprintf("want %s to %s", schedule.FormatDuration(low), schedule.FormatDuration(high)))
+		d = 0
 	}
 	return d
 }

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
@@ -20,8 +18,8 @@ type Attention interface {
 	List(ctx context.Context) (attention.List, error)
 }
 
-func (a *API) registerAttention(h huma.API) {
-	huma.Register(h, operation("list-attention", http.MethodGet, "/v1/attention", access.MayRead, "What needs a person now: endpoints, merchants and queues in trouble, orders without a decision, differences of the bill, nodes, certificates; what affects most first."), a.listAttention)
+func (a *API) registerAttention(h part) {
+	register(h, operation("list-attention", http.MethodGet, "/v1/attention", access.MayRead, "What needs a person now: endpoints, merchants and queues in trouble, orders without a decision, differences of the bill, nodes, certificates; what affects most first."), a.listAttention)
 }
 
 func (a *API) listAttention(ctx context.Context, _ *struct{ Caller }) (*answer[client.Attentions], error) {
@@ -31,7 +29,7 @@ func (a *API) listAttention(ctx context.Context, _ *struct{ Caller }) (*answer[c
 	}
 	list, err := a.o.Attention.List(ctx)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out.At, out.More, out.Nodes, out.Silent = client.At(list.At), list.More, list.Nodes, append(out.Silent, list.Silent...)
 	for i := range list.Items {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -265,20 +264,15 @@ func common(added []bellman.Added) error {
 
 func (a *API) appendResult(b []byte, status int, t *bellman.Task, p *client.Problem) []byte {
 	if p != nil {
-		text, err := json.Marshal(p)
-		if err != nil {
-			panic(err) // cannot fail: texts and numbers
-		}
-		b = append(b, `{"status":`...)
-		b = strconv.AppendInt(b, int64(p.Status), 10)
-		b = append(b, `,"error":`...)
-		return append(append(b, text...), '}')
+		status = p.Status
 	}
 	b = append(b, `{"status":`...)
 	b = strconv.AppendInt(b, int64(status), 10)
-	if t == nil {
-		return append(b, '}')
+	switch {
+	case p != nil:
+		b = append(append(b, `,"error":`...), marshal(p)...)
+	case t != nil:
+		b = a.appendTask(append(b, `,"task":`...), t)
 	}
-	b = append(b, `,"task":`...)
-	return append(a.appendTask(b, t), '}')
+	return append(b, '}')
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -41,11 +40,7 @@ const markBytes = 4
 // filterMark returns a hash of a filter of tasks or orders, so that a cursor is not used with another filter. Two filters have
 // the same mark once in 2^32.
 func filterMark(f any) []byte {
-	text, err := json.Marshal(f)
-	if err != nil {
-		panic(err) // cannot fail: texts, numbers and times
-	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(marshal(f))
 	return sum[:markBytes]
 }
 

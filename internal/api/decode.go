@@ -28,7 +28,6 @@ func decodeTask(body []byte, o *wanted) error {
 	return s.end()
 }
 
-// A wantedBatch is a requested batch.
 type wantedBatch struct {
 	tasks []wanted
 	dry   bool // nothing is created

@@ -86,6 +86,15 @@ func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
 	return append(b, "}}"...)
 }
 
+// marshal returns v as JSON. It cannot fail: v has texts, numbers and valid times.
+func marshal(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
 func appendOptional(b []byte, name, value string) []byte {
 	if value == "" {
 		return b
@@ -100,7 +109,6 @@ func appendField(b []byte, name, value string) []byte {
 	return appendText(b, value)
 }
 
-// appendText appends a quoted text.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {

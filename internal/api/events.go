@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -107,10 +106,7 @@ func (a *API) event(e *engine.Event) []byte {
 		shown := attempt(e.Attempt)
 		out.Attempt, out.Task.Last = &shown, last(e.Attempt)
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		panic(err) // cannot fail: texts, numbers and valid times
-	}
+	data := marshal(out)
 	text := make([]byte, 0, len(data)+32)
 	text = append(text, "event: "+name+"\ndata: "...)
 	text = append(text, data...)

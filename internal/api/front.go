@@ -148,9 +148,6 @@ func (a *API) guard(op *huma.Operation, serve func(*response, *http.Request)) ht
 			if refused.Status == http.StatusUnauthorized {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="bellman"`)
 			}
-			if refused.RetryAfter > 0 {
-				w.Header().Set("Retry-After", fmt.Sprint(int(max(refused.RetryAfter.Seconds(), 1))))
-			}
 			write(w, refused)
 			return
 		}

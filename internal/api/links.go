@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
@@ -36,7 +34,7 @@ const (
 // sharedPath is the path at which the console shows a link.
 const sharedPath = "/shared/"
 
-func (a *API) registerLinks(h huma.API) {
+func (a *API) registerLinks(h part) {
 	p := partOf(h, a.o.Links != nil, "this server makes no links")
 	op := operation("make-link", http.MethodPost, "/v1/links", access.MayOperate, "A link that shows a merchant's notices, or those of one order, to whoever has it: read-only, until it expires or is revoked.")
 	op.DefaultStatus = http.StatusCreated
@@ -58,11 +56,11 @@ func (a *API) makeLink(ctx context.Context, in *struct {
 	}
 	warning, err := a.unknown(ctx, in.Body.MerchantNo, in.Body.OrderNo)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	made, err := a.o.Links.Make(ctx, sharelink.Link{MerchantNo: in.Body.MerchantNo, OrderNo: in.Body.OrderNo, Who: in.who, Reason: in.Body.Reason, From: in.from}, life)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := shownLink(&made)
 	out.Path, out.Warning = sharedPath+made.Token, warning
@@ -92,7 +90,7 @@ func (a *API) listLinks(ctx context.Context, in *struct {
 }) (*answer[client.Links], error) {
 	found, err := a.o.Links.List(ctx, in.MerchantNo, newestLinks)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.Links{Links: make([]client.Link, len(found))}
 	for i := range found {
@@ -111,10 +109,7 @@ func (a *API) revokeLink(ctx context.Context, in *struct {
 		return nil, err
 	}
 	ended, err := a.o.Links.Revoke(ctx, id, in.by(given(in.Body).Reason))
-	if err != nil {
-		return nil, a.fail(missing(err, "link "+id.String()))
-	}
-	return ok(shownLink(&ended))
+	return answered(shownLink(&ended), missing(err, "link "+id.String()))
 }
 
 func shownLink(l *sharelink.Link) client.Link {

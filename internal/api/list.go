@@ -38,11 +38,8 @@ func (in *listing) filter() client.Filter {
 	}
 }
 
-// A badWord is an invalid word in a filter.
-type badWord struct{ name, problem string }
-
-// filter converts the filter of a request for a store; wrong is an invalid word in it, or nil.
-func filter(in *client.Filter) (f resend.Pick, wrong *badWord) {
+// PickOf converts the filter of a request for a store. field is the one that err is about.
+func PickOf(in *client.Filter) (f resend.Pick, field string, err error) {
 	f = resend.Pick{
 		Filter: store.Filter{
 			Queue: in.Queue, Key: in.Key, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: in.Event,
@@ -53,16 +50,16 @@ func filter(in *client.Filter) (f resend.Pick, wrong *badWord) {
 	if in.State != "" {
 		f.State = new(bellman.State)
 		if err := f.State.UnmarshalText([]byte(in.State)); err != nil {
-			return f, &badWord{"state", err.Error()}
+			return f, "state", err
 		}
 	}
 	if in.Result != "" {
 		f.Result = new(bellman.Result)
 		if err := f.Result.UnmarshalText([]byte(in.Result)); err != nil {
-			return f, &badWord{"result", err.Error()}
+			return f, "result", err
 		}
 	}
-	return f, nil
+	return f, "", nil
 }
 
 const (
@@ -80,16 +77,16 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 	if refused != nil {
 		return nil, refused
 	}
-	f, wrong := filter(&wanted)
-	if wrong != nil {
-		return nil, wrongField("query."+wrong.name, wrong.problem)
+	f, field, err := PickOf(&wanted)
+	if err != nil {
+		return nil, wrongField("query."+field, err.Error())
 	}
 	if f.Backwards() {
 		return nil, wrongField("query.created_from", backwards)
 	}
-	tasks, next, err := a.page(ctx, &f, before, in.Limit, in.sees)
+	tasks, next, err := a.page(ctx, f.Filter, before, in.Limit, f.Picky(), func(t *bellman.Task) bool { return f.Takes(t) && in.sees(t) })
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	page := client.TaskPage{Tasks: make([]client.Task, len(tasks)), NextCursor: taskCursor(next, &wanted)}
 	for i, t := range tasks {
@@ -104,25 +101,25 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 // backwards is what is wrong with created_from, as bulk resends report it.
 const backwards = "is not before created_to, or not before now: want an earlier time"
 
-// page reads up to limit tasks of a filter that takes accepts, the newest first. It stops after a while: next is
-// where to continue; zero: at the end.
-func (a *API) page(ctx context.Context, f *resend.Pick, before bellman.ID, limit int, takes func(*bellman.Task) bool) (tasks []*bellman.Task, next bellman.ID, err error) {
+// page reads up to limit tasks of a filter that takes accepts, the newest first; picky: it may accept few. It stops
+// after a while: next is where to continue; zero: at the end.
+func (a *API) page(ctx context.Context, f store.Filter, before bellman.ID, limit int, picky bool, takes func(*bellman.Task) bool) (tasks []*bellman.Task, next bellman.ID, err error) {
 	began := time.Now()
 	for range maxReads {
 		ask := limit - len(tasks)
-		if f.Picky() {
+		if picky {
 			ask = readRows
 		}
 		var some []*bellman.Task
-		if some, next, err = a.o.Reader.List(ctx, f.Filter, before, ask); err != nil {
+		if some, next, err = a.o.Reader.List(ctx, f, before, ask); err != nil {
 			return nil, next, err
 		}
 		for _, t := range some {
-			if !f.Takes(t) || !takes(t) {
+			if !takes(t) {
 				continue
 			}
 			tasks = append(tasks, t)
-			if len(tasks) == limit && f.Picky() { // the rest belongs to the next page
+			if len(tasks) == limit && picky { // the rest belongs to the next page
 				next = t.ID
 				break
 			}

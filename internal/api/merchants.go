@@ -62,7 +62,7 @@ func registerPut[In, T any](p part, op huma.Operation, serve func(context.Contex
 	responses["201"] = jsonResponse(p, reflect.TypeFor[T](), "It is new.")
 }
 
-func (a *API) registerMerchants(h huma.API) {
+func (a *API) registerMerchants(h part) {
 	p := partOf(h, a.o.Merchants != nil, "this server keeps no merchants")
 	const path, one = "/v1/merchants", "/v1/merchants/{merchant_no}"
 	registerPut(p, scoped(operation("put-merchant", http.MethodPut, one, access.MayAdmin, "Register a merchant, or change all of it. The answer has no secret.")), a.putMerchant)
@@ -72,7 +72,7 @@ func (a *API) registerMerchants(h huma.API) {
 			Caller
 			MerchantNo
 		}) (*answer[client.Merchant], error) {
-			return onMerchant(a, &in.Caller, in.MerchantNo.MerchantNo, false, func() (client.Merchant, error) {
+			return onMerchant(&in.Caller, in.MerchantNo.MerchantNo, false, func() (client.Merchant, error) {
 				m, err := a.o.Merchants.Get(ctx, in.MerchantNo.MerchantNo)
 				if err != nil {
 					return m, err
@@ -87,7 +87,7 @@ func (a *API) registerMerchants(h huma.API) {
 			Caller
 			MerchantNo
 		}) (*answer[client.MerchantStats], error) {
-			return onMerchant(a, &in.Caller, in.MerchantNo.MerchantNo, true, func() (client.MerchantStats, error) { return a.o.Merchants.Stats(ctx, in.MerchantNo.MerchantNo) })
+			return onMerchant(&in.Caller, in.MerchantNo.MerchantNo, true, func() (client.MerchantStats, error) { return a.o.Merchants.Stats(ctx, in.MerchantNo.MerchantNo) })
 		})
 	gone := scoped(operation("delete-merchant", http.MethodDelete, one, access.MayAdmin, "End a merchant's registration. Its tasks stay; those without an address of their own fail, attempt by attempt, until it is registered again."))
 	gone.DefaultStatus = http.StatusNoContent
@@ -120,30 +120,22 @@ func (a *API) registerMerchants(h huma.API) {
 			Caller
 			Body *client.Because
 		}) (*answer[client.MerchantReseal], error) {
-			done, err := a.o.Merchants.Reseal(ctx, in.by(given(in.Body).Reason))
-			if err != nil {
-				return nil, a.fail(err)
-			}
-			return ok(done)
+			return answered(a.o.Merchants.Reseal(ctx, in.by(given(in.Body).Reason)))
 		})
 	test := scoped(operation("test-merchant", http.MethodPost, one+"/test", access.MayOperate, "Send a merchant a test: one task with the event bellman.test, attempted once, as any other."))
 	test.DefaultStatus = http.StatusCreated
 	register(p, test, a.testMerchant)
 
-	type paused = struct {
+	type onPause = struct {
 		Caller
 		MerchantNo
 		Body *client.Because
 	}
-	pausing := func(do func(merchant.Desk, context.Context, string, bellman.By) error) func(context.Context, *paused) (*answer[client.Paused], error) {
-		return func(ctx context.Context, in *paused) (*answer[client.Paused], error) {
+	pausing := func(do func(merchant.Desk, context.Context, string, bellman.By) error) func(context.Context, *onPause) (*answer[client.Paused], error) {
+		return func(ctx context.Context, in *onPause) (*answer[client.Paused], error) {
 			no := in.MerchantNo.MerchantNo
-			return onMerchant(a, &in.Caller, no, true, func() (client.Paused, error) {
-				err := do(a.o.Merchants, ctx, no, in.by(given(in.Body).Reason))
-				if errors.Is(err, bellman.ErrNotPaused) {
-					return client.Paused{Names: []string{}}, nil
-				}
-				return client.Paused{Names: []string{no}}, err
+			return onMerchant(&in.Caller, no, true, func() (client.Paused, error) {
+				return paused(no, do(a.o.Merchants, ctx, no, in.by(given(in.Body).Reason)))
 			})
 		}
 	}
@@ -156,15 +148,12 @@ func (a *API) Shown(t *bellman.Task) client.Task { return a.task(t) }
 
 // onMerchant converts the result of an action on one merchant. allQueues: the action concerns the
 // merchant in all queues.
-func onMerchant[T any](a *API, by *Caller, no string, allQueues bool, do func() (T, error)) (*answer[T], error) {
+func onMerchant[T any](by *Caller, no string, allQueues bool, do func() (T, error)) (*answer[T], error) {
 	if refused := by.checkMerchant(no, allQueues); refused != nil {
 		return nil, refused
 	}
 	out, err := do()
-	if err != nil {
-		return nil, a.fail(missing(err, fmt.Sprintf("merchant %q", cut(no))))
-	}
-	return ok(out)
+	return answered(out, missing(err, fmt.Sprintf("merchant %q", cut(no))))
 }
 
 func (a *API) putMerchant(ctx context.Context, in *struct {
@@ -186,7 +175,7 @@ func (a *API) putMerchant(ctx context.Context, in *struct {
 	asked.MerchantNo = no
 	m, isNew, err := a.o.Merchants.Put(ctx, merchant.Wanted{PutMerchant: asked, Wrong: faulty}, in.by(asked.Reason))
 	if err != nil {
-		return nil, a.fail(a.overtaken(err, "body."))
+		return nil, a.overtaken(err, "body.")
 	}
 	return put(m, isNew), nil
 }
@@ -197,13 +186,10 @@ func (a *API) deleteMerchant(ctx context.Context, in *struct {
 	Reason string `query:"reason" maxLength:"500" doc:"Written to the audit record."`
 }) (*struct{}, error) {
 	no := in.MerchantNo.MerchantNo
-	if refused := in.checkMerchant(no, true); refused != nil {
-		return nil, refused
-	}
-	if err := a.o.Merchants.Delete(ctx, no, in.by(in.Reason)); err != nil {
-		return nil, a.fail(missing(err, fmt.Sprintf("merchant %q", cut(no))))
-	}
-	return nil, nil
+	_, err := onMerchant(&in.Caller, no, true, func() (struct{}, error) {
+		return struct{}{}, a.o.Merchants.Delete(ctx, no, in.by(in.Reason))
+	})
+	return nil, err
 }
 
 // A MerchantQuery is the query of a list of merchants.
@@ -231,7 +217,7 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 	}
 	page, next, err := a.o.Merchants.List(ctx, search, string(after))
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	if only {
 		next = ""
@@ -242,7 +228,7 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 	}
 	if !sealed {
 		if err := a.hours(ctx, page); err != nil {
-			return nil, a.fail(err)
+			return nil, err
 		}
 	}
 	return ok(client.MerchantPage{Merchants: page, NextCursor: base64.RawURLEncoding.EncodeToString([]byte(next))})
@@ -289,7 +275,7 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	}
 	results, err := a.o.Merchants.Import(ctx, all, asked.DryRun, in.by(asked.Reason))
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.MerchantBatched{Results: make([]client.MerchantResult, len(results))}
 	for i, r := range results {
@@ -362,7 +348,7 @@ func (a *API) rotateMerchant(ctx context.Context, in *struct {
 		return nil, refused
 	}
 	no := in.MerchantNo.MerchantNo
-	return onMerchant(a, &in.Caller, no, true, func() (client.Merchant, error) {
+	return onMerchant(&in.Caller, no, true, func() (client.Merchant, error) {
 		return a.o.Merchants.Rotate(ctx, no, in.Body.Secret, overlap, in.by(in.Body.Reason))
 	})
 }
@@ -382,7 +368,7 @@ func (a *API) testMerchant(ctx context.Context, in *struct {
 	}
 	t, err := a.o.Merchants.Test(ctx, no, asked.Queue, in.by(asked.Reason))
 	if err != nil {
-		return nil, a.fail(missing(err, fmt.Sprintf("merchant %q", cut(no))))
+		return nil, missing(err, fmt.Sprintf("merchant %q", cut(no)))
 	}
 	return &stated[client.Task]{http.StatusCreated, a.task(t)}, nil
 }

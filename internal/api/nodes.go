@@ -4,21 +4,19 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
 
-func (a *API) registerNodes(h huma.API) {
+func (a *API) registerNodes(h part) {
 	register(partOf(h, a.o.Nodes != nil, "this server knows of no nodes"), operation("list-nodes", http.MethodGet, "/v1/nodes", access.MayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
 }
 
 func (a *API) listNodes(ctx context.Context, _ *struct{ Caller }) (*answer[client.Nodes], error) {
 	nodes, unowned, err := a.o.Nodes(ctx)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.Nodes{Nodes: make([]client.Node, len(nodes)), Unowned: shards(unowned)}
 	for i, n := range nodes {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
@@ -24,8 +22,8 @@ type Notices interface {
 	Receive(ctx context.Context, queue, account string, about func(alias string) bool, raw *order.RawNotice) ([]*order.Told, error)
 }
 
-func (a *API) registerNotices(h huma.API) {
-	huma.Register(h, scoped(operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "What payment channels told by themselves, the newest first.")), a.listNotices)
+func (a *API) registerNotices(h part) {
+	register(h, scoped(operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "What payment channels told by themselves, the newest first.")), a.listNotices)
 	op := scoped(operation("hand-in-notice", http.MethodPost, orderPath+"/notice", access.MayReport, "Verify and apply a notice about an order that another program received."))
 	op.MaxBodyBytes = 2*maxHandIn + maxSmall
 	register(partOf(h, a.o.Notices != nil, "this server takes no notices"), op, a.handIn)
@@ -34,7 +32,6 @@ func (a *API) registerNotices(h huma.API) {
 // maxHandIn is the largest body of a notice.
 const maxHandIn = 256 << 10
 
-// A noticeListing is the query of a list of notices.
 type noticeListing struct {
 	Caller
 	Queue      string `query:"queue" maxLength:"128"`
@@ -55,32 +52,20 @@ func (a *API) listNotices(ctx context.Context, in *noticeListing) (*answer[clien
 		return nil, refused
 	}
 	f := store.Filter{Queue: wanted.Queue, MerchantNo: wanted.MerchantNo, OrderNo: in.OrderNo, Event: order.EventNotice}
-	page := client.Notices{Notices: []client.Notice{}}
-	began := time.Now()
-	for range maxReads {
-		tasks, next, err := a.o.Reader.List(ctx, f, before, readRows)
-		if err != nil {
-			return nil, a.fail(err)
+	tasks, next, err := a.page(ctx, f, before, in.Limit, true, func(t *bellman.Task) bool {
+		told := order.ToldOf(t)
+		if told == nil || !in.sees(t) || in.Result != "" && string(told.Result) != in.Result {
+			return false
 		}
-		for _, t := range tasks {
-			told := order.ToldOf(t)
-			if told == nil || !in.sees(t) || in.Result != "" && string(told.Result) != in.Result {
-				continue
-			}
-			if told.Result == order.NoticeHeld && t.State == bellman.Succeeded && t.Reason == string(order.NoticeHeld) {
-				continue // its order came, and has the record of what the notice did
-			}
-			page.Notices = append(page.Notices, noticeOf(t, told, in.may))
-			if len(page.Notices) == in.Limit {
-				next = t.ID
-				break
-			}
-		}
-		page.NextCursor = taskCursor(next, &wanted)
-		if next.IsZero() || len(page.Notices) >= in.Limit || time.Since(began) >= readTime {
-			break
-		}
-		before = next
+		came := told.Result == order.NoticeHeld && t.State == bellman.Succeeded && t.Reason == string(order.NoticeHeld)
+		return !came // its order has the record of what the notice did
+	})
+	if err != nil {
+		return nil, err
+	}
+	page := client.Notices{Notices: make([]client.Notice, len(tasks)), NextCursor: taskCursor(next, &wanted)}
+	for i, t := range tasks {
+		page.Notices[i] = noticeOf(t, order.ToldOf(t), in.may)
 	}
 	return ok(page)
 }
@@ -107,7 +92,7 @@ func (a *API) handIn(ctx context.Context, in *struct {
 }) (*answer[client.HandedIn], error) {
 	tasks, _, err := a.tasksOf(ctx, &in.holder, &in.OrderNumbers)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	own := a.own(tasks)
 	if len(own) == 0 {
@@ -125,7 +110,7 @@ func (a *API) handIn(ctx context.Context, in *struct {
 		return nil, wrongField("body.body", refused.Error())
 	}
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.HandedIn{Notices: []client.Notice{}}
 	for _, t := range told {

@@ -122,7 +122,6 @@ func (c *Caller) Resolve(ctx huma.Context) []error {
 	return errs
 }
 
-// by returns the caller with a reason.
 func (c *Caller) by(reason string) bellman.By {
 	return bellman.By{Who: c.who, Reason: reason, From: c.from}
 }
@@ -132,7 +131,10 @@ type answer[T any] struct{ Body T }
 
 func ok[T any](body T) (*answer[T], error) { return &answer[T]{body}, nil }
 
-// fail returns the error of an operation.
+// answered returns the answer with a result, unless there is an error.
+func answered[T any](body T, err error) (*answer[T], error) { return &answer[T]{body}, err }
+
+// fail returns the answer to an error of an operation.
 func (a *API) fail(err error) error {
 	p := a.refuse(err)
 	if p.RetryAfter == 0 {
@@ -145,22 +147,29 @@ func (a *API) fail(err error) error {
 // A part is a part of the API that a server may lack: then its calls are answered with 501.
 type part struct {
 	huma.API
-	lack string // what the answer says; empty: the server has it
+	fail func(error) error // returns the answer to an error of a call
+	lack string            // what the answer says; empty: the server has it
 }
 
-func partOf(h huma.API, has bool, lack string) part {
-	if has {
-		lack = ""
+func partOf(all part, has bool, lack string) part {
+	if !has {
+		all.lack = lack
 	}
-	return part{h, lack}
+	return all
 }
 
-// register registers a call of a part.
+// register registers a call of a part. Errors of serve, which need not be problems, become answers here.
 func register[I, O any](p part, op huma.Operation, serve func(context.Context, *I) (*O, error)) {
 	if p.lack != "" {
 		serve = func(context.Context, *I) (*O, error) { return nil, newProblem(http.StatusNotImplemented, p.lack) }
 	}
-	huma.Register(p.API, op, serve)
+	huma.Register(p.API, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := serve(ctx, in)
+		if err != nil {
+			return nil, p.fail(err)
+		}
+		return out, nil
+	})
 }
 
 // operation describes one call.
@@ -218,7 +227,7 @@ func (a *API) register() error {
 	if a.o.Metrics != nil {
 		ad.direct["metrics"] = func(w *response, r *http.Request) { a.o.Metrics.ServeHTTP(w, r) }
 	}
-	h := huma.NewAPI(config, ad)
+	h := part{API: huma.NewAPI(config, ad), fail: a.fail}
 	a.registerCreate(h)
 	a.registerTasks(h)
 	a.registerOrders(h)

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
@@ -22,12 +20,12 @@ import (
 )
 
 // registerOperate registers the calls that show and pause queues and endpoints.
-func (a *API) registerOperate(h huma.API) {
-	huma.Register(h, scoped(operation("list-queues", http.MethodGet, "/v1/queues", access.MayRead, "Queues: rules, depth, oldest overdue, in flight, rates.")), a.queues)
-	huma.Register(h, operation("list-endpoints", http.MethodGet, "/v1/endpoints", access.MayRead, "Endpoints: in flight, limit, success rate, breaker, waiting."), a.endpoints)
-	huma.Register(h, operation("stats", http.MethodGet, "/v1/stats", access.MayRead, "Counts, and percentiles of lateness, of the latest window."), a.stats)
-	huma.Register(h, operation("list-audits", http.MethodGet, "/v1/audit", access.MayRead, "Who did what by hand, when and why; newest first."), a.audits)
-	huma.Register(h, operation("backup", http.MethodPost, "/v1/backup", access.MayAdmin, "Write a consistent copy of the embedded store into a new directory on the server."), a.copyStore)
+func (a *API) registerOperate(h part) {
+	register(h, scoped(operation("list-queues", http.MethodGet, "/v1/queues", access.MayRead, "Queues: rules, depth, oldest overdue, in flight, rates.")), a.queues)
+	register(h, operation("list-endpoints", http.MethodGet, "/v1/endpoints", access.MayRead, "Endpoints: in flight, limit, success rate, breaker, waiting."), a.endpoints)
+	register(h, operation("stats", http.MethodGet, "/v1/stats", access.MayRead, "Counts, and percentiles of lateness, of the latest window."), a.stats)
+	register(h, operation("list-audits", http.MethodGet, "/v1/audit", access.MayRead, "Who did what by hand, when and why; newest first."), a.audits)
+	register(h, operation("backup", http.MethodPost, "/v1/backup", access.MayAdmin, "Write a consistent copy of the embedded store into a new directory on the server."), a.copyStore)
 
 	type onQueue = struct {
 		Caller
@@ -40,17 +38,11 @@ func (a *API) registerOperate(h huma.API) {
 				return nil, refused
 			}
 			err := do(ctx, in.Queue, in.by(given(in.Body).Reason))
-			if errors.Is(err, bellman.ErrNotPaused) {
-				return ok(client.Paused{Names: []string{}})
-			}
-			if err != nil {
-				return nil, a.fail(missing(err, fmt.Sprintf("queue %q", in.Queue)))
-			}
-			return ok(client.Paused{Names: []string{in.Queue}})
+			return answered(paused(in.Queue, missing(err, fmt.Sprintf("queue %q", in.Queue))))
 		}
 	}
-	huma.Register(h, scoped(operation("pause-queue", http.MethodPost, "/v1/queues/{queue}/pause", access.MayOperate, "Stop attempts of a queue's tasks.")), queue(a.o.Engine.PauseQueue))
-	huma.Register(h, scoped(operation("resume-queue", http.MethodPost, "/v1/queues/{queue}/resume", access.MayOperate, "End a queue's pause.")), queue(a.o.Engine.ResumeQueue))
+	register(h, scoped(operation("pause-queue", http.MethodPost, "/v1/queues/{queue}/pause", access.MayOperate, "Stop attempts of a queue's tasks.")), queue(a.o.Engine.PauseQueue))
+	register(h, scoped(operation("resume-queue", http.MethodPost, "/v1/queues/{queue}/resume", access.MayOperate, "End a queue's pause.")), queue(a.o.Engine.ResumeQueue))
 
 	type onHost = struct {
 		Caller
@@ -61,7 +53,7 @@ func (a *API) registerOperate(h huma.API) {
 		return func(ctx context.Context, in *onHost) (*answer[client.Paused], error) {
 			f, err := a.o.Engine.Figures(ctx, figures.Ask{Endpoints: true})
 			if err != nil {
-				return nil, a.fail(err)
+				return nil, err
 			}
 			names := endpoints.Named(in.Host, f.Endpoints, len(f.Silent) == 0, a.o.Kinds != nil && a.o.Kinds(in.Host) != "")
 			if len(names) == 0 {
@@ -77,15 +69,23 @@ func (a *API) registerOperate(h huma.API) {
 					continue
 				}
 				if err != nil {
-					return nil, a.fail(err)
+					return nil, err
 				}
 				done = append(done, name)
 			}
 			return ok(client.Paused{Names: done})
 		}
 	}
-	huma.Register(h, operation("pause-endpoint", http.MethodPost, "/v1/endpoints/{host}/pause", access.MayOperate, "Stop attempts to an endpoint, or to all endpoints of a host."), host(a.o.Engine.PauseEndpoint))
-	huma.Register(h, operation("resume-endpoint", http.MethodPost, "/v1/endpoints/{host}/resume", access.MayOperate, "End an endpoint's pause."), host(a.o.Engine.ResumeEndpoint))
+	register(h, operation("pause-endpoint", http.MethodPost, "/v1/endpoints/{host}/pause", access.MayOperate, "Stop attempts to an endpoint, or to all endpoints of a host."), host(a.o.Engine.PauseEndpoint))
+	register(h, operation("resume-endpoint", http.MethodPost, "/v1/endpoints/{host}/resume", access.MayOperate, "End an endpoint's pause."), host(a.o.Engine.ResumeEndpoint))
+}
+
+// paused returns the answer to a pause or its end, which has no name if there was no pause to end.
+func paused(name string, err error) (client.Paused, error) {
+	if errors.Is(err, bellman.ErrNotPaused) {
+		return client.Paused{Names: []string{}}, nil
+	}
+	return client.Paused{Names: []string{name}}, err
 }
 
 const wantHost = "want a host, a host:port, or one endpoint in full, escaped, such as https:%2F%2Fmerchant.example:443"
@@ -96,7 +96,7 @@ func (a *API) queues(ctx context.Context, in *struct{ Caller }) (*answer[client.
 	}
 	f, err := a.o.Engine.Figures(ctx, figures.Ask{Queues: true})
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.Queues{Queues: make([]client.Queue, 0, len(f.Queues)), Whole: heard(&f), Intake: a.shownIntake()}
 	for i := range f.Queues {
@@ -110,7 +110,7 @@ func (a *API) queues(ctx context.Context, in *struct{ Caller }) (*answer[client.
 func (a *API) endpoints(ctx context.Context, _ *struct{ Caller }) (*answer[client.Endpoints], error) {
 	f, err := a.o.Engine.Figures(ctx, figures.Ask{Endpoints: true})
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.Endpoints{Endpoints: make([]client.Endpoint, len(f.Endpoints)), Whole: heard(&f)}
 	for i := range f.Endpoints {
@@ -129,7 +129,7 @@ func (a *API) stats(ctx context.Context, in *struct {
 	}
 	f, err := a.o.Engine.Figures(ctx, figures.Ask{Windows: []time.Duration{window}})
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	s := f.Windows[0]
 	return ok(client.Stats{
@@ -153,7 +153,7 @@ func (a *API) audits(ctx context.Context, in *struct {
 	}
 	records, err := a.o.Reader.Audits(ctx, before, in.Limit)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	page := client.AuditPage{Audits: make([]client.Audit, len(records))}
 	for i, r := range records {
@@ -187,7 +187,7 @@ func (a *API) copyStore(ctx context.Context, in *struct {
 	case errors.Is(err, syscall.ENOSPC):
 		return nil, wrongField("body.dir", "there is no room for the copy: free space on that disk, or name a directory on another")
 	case err != nil:
-		return nil, a.fail(err)
+		return nil, err
 	}
 	return ok(in.Body)
 }

@@ -41,39 +41,21 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 	bounded(f, "schedule", in.Schedule, bellman.MaxRule)
 	askTimes(in, f, t)
 	ask := order.Ask{
-		Created: in.OrderCreated.Time, Expires: duration(f, "expires", in.Expires, time.Millisecond, schedule.MaxDuration), ExpiresAt: in.ExpiresAt.Time,
-		ChannelOrderNo: in.ChannelOrderNo, Account: in.Account, Amount: in.Amount, Currency: in.Currency, Vars: in.Vars,
+		Expires: duration(f, "expires", in.Expires, time.Millisecond, schedule.MaxDuration), ExpiresAt: in.ExpiresAt.Time,
+		ChannelOrderNo: in.ChannelOrderNo, Account: in.Account, Amount: in.Amount, Currency: in.Currency,
 	}
 	bounded(f, "channel_order_no", in.ChannelOrderNo, bellman.MaxName)
 	bounded(f, "account", in.Account, bellman.MaxName)
 	ask.CodeLife = duration(f, "code_life", in.CodeLife, time.Millisecond, schedule.MaxDuration)
-	vars(f, in.Vars)
-	orderCreated(f, in.OrderCreated)
-	if in.Notify != nil {
-		ask.Notify = order.Notify{URL: in.Notify.URL, JSON: in.Notify.JSON}
-		notify(f, in.Notify)
-	}
+	ask.Vars = vars(f, in.Vars)
+	ask.Created = orderCreated(f, in.OrderCreated)
+	ask.Notify = notify(f, in.Notify)
 	// An invalid time cannot be stored, so the rest is checked without it.
-	if f.has("order_created") {
-		ask.Created = time.Time{}
-	}
-	if f.has("expires") {
-		ask.Expires = 0
-	}
 	if f.has("expires_at") {
 		ask.ExpiresAt = time.Time{}
 	}
 	if f.has("amount") || f.has("currency") {
 		ask.Amount, ask.Currency = 0, ""
-	}
-	if f.has("code_life") {
-		ask.CodeLife = 0
-	}
-	if f.has("vars") {
-		ask.Vars = nil
-	}
-	if f.has("notify") {
-		ask.Notify = order.Notify{}
 	}
 	var err error
 	if t.Body, err = ask.Encode(); err != nil {
@@ -157,8 +139,9 @@ func (a *API) noTell(in *client.CreateTask, f *faults) {
 // must not cause an immediate close.
 const maxOrderAge = 31 * 24 * time.Hour
 
-// orderCreated checks the creation time of an order. Its creator's clock may be a minute ahead.
-func orderCreated(f *faults, at client.Time) {
+// orderCreated checks the creation time of an order, and returns it if it is right. Its creator's clock may be a
+// minute ahead.
+func orderCreated(f *faults, at client.Time) time.Time {
 	switch now := time.Now(); {
 	case at.IsZero():
 	case at.After(now.Add(time.Minute)):
@@ -166,12 +149,17 @@ func orderCreated(f *faults, at client.Time) {
 	case at.Before(now.Add(-maxOrderAge)):
 		f.add("order_created", fmt.Sprintf("is more than 31 days before this server's now, %s: want when the order was created at the channel", client.At(now)))
 	}
+	if f.has("order_created") {
+		return time.Time{}
+	}
+	return at.Time
 }
 
-func vars(f *faults, vars map[string]string) {
+// vars checks the vars of an order or poll, and returns them if they are right.
+func vars(f *faults, vars map[string]string) map[string]string {
 	if len(vars) > maxVars {
 		f.add("vars", fmt.Sprintf("has %d names: want at most %d", len(vars), maxVars))
-		return
+		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		at := "vars." + cut(name)
@@ -181,6 +169,10 @@ func vars(f *faults, vars map[string]string) {
 		}
 		bounded(f, at, vars[name], maxVar)
 	}
+	if f.has("vars") {
+		return nil
+	}
+	return vars
 }
 
 // word reports whether s is valid in a template, as {vars.s}.
@@ -195,7 +187,11 @@ func word(s string) bool {
 	return s != "" && len(s) <= maxVarName
 }
 
-func notify(f *faults, n *client.Notify) {
+// notify checks where and what a merchant is told, and returns it if it is right.
+func notify(f *faults, n *client.Notify) order.Notify {
+	if n == nil {
+		return order.Notify{}
+	}
 	if n.URL == "" && n.JSON == nil && !f.has("notify") {
 		f.add("notify", "says nothing: give url, json, or both")
 	}
@@ -207,4 +203,8 @@ func notify(f *faults, n *client.Notify) {
 	if n.JSON != nil && n.JSON[0] != '{' {
 		f.add("notify.json", "want an object: order_no, order_state and more are added to it")
 	}
+	if f.has("notify") {
+		return order.Notify{}
+	}
+	return order.Notify{URL: n.URL, JSON: n.JSON}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// An orderListing is the query of a list of orders.
 type orderListing struct {
 	Caller
 	Queue       string      `query:"queue" maxLength:"128"`
@@ -47,16 +46,15 @@ func (a *API) listOrders(ctx context.Context, in *orderListing) (*answer[client.
 			return nil, wrongField("query."+bound[0], err.Error())
 		}
 	}
-	f, wrong := filter(&wanted)
-	if wrong != nil {
-		return nil, wrongField("query."+wrong.name, wrong.problem)
-	}
+	f, _, _ := PickOf(&wanted) // only a state or a result could be wrong
 	if f.Backwards() {
 		return nil, wrongField("query.created_from", backwards)
 	}
-	tasks, next, err := a.page(ctx, &f, before, in.Limit, func(t *bellman.Task) bool { return pick.Takes(t, a.o.Channels) && in.sees(t) })
+	tasks, next, err := a.page(ctx, f.Filter, before, in.Limit, true, func(t *bellman.Task) bool {
+		return f.Takes(t) && pick.Takes(t, a.o.Channels) && in.sees(t)
+	})
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	page := client.OrderPage{Orders: make([]client.ListedOrder, len(tasks)), NextCursor: taskCursor(next, marked)}
 	for i, t := range tasks {

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
@@ -26,10 +24,10 @@ const (
 )
 
 // registerOrders registers the calls on orders by number.
-func (a *API) registerOrders(h huma.API) {
-	huma.Register(h, scoped(operation("list-orders", http.MethodGet, "/v1/orders", access.MayRead, "Orders that fit, newest first, without what belongs to them: notifications, refunds, notices.")), a.listOrders)
-	huma.Register(h, scoped(operation("get-order", http.MethodGet, orderPath, access.MayGet, "Everything about one order: how it stands, its tasks, and their attempts in time order.")), a.getOrder)
-	huma.Register(h, scoped(operation("complete-order", http.MethodPost, orderPath+"/complete", access.MayReport, "Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one.")),
+func (a *API) registerOrders(h part) {
+	register(h, scoped(operation("list-orders", http.MethodGet, "/v1/orders", access.MayRead, "Orders that fit, newest first, without what belongs to them: notifications, refunds, notices.")), a.listOrders)
+	register(h, scoped(operation("get-order", http.MethodGet, orderPath, access.MayGet, "Everything about one order: how it stands, its tasks, and their attempts in time order.")), a.getOrder)
+	register(h, scoped(operation("complete-order", http.MethodPost, orderPath+"/complete", access.MayReport, "Decide an order: the answer came another way, such as the channel's own notice. After the decision, a payment is noted as a late one.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			OrderNumbers
@@ -42,7 +40,7 @@ func (a *API) registerOrders(h huma.API) {
 				return a.complete(ctx, id, &in.Body, in.by(cmp.Or(in.Body.Reason, "callback")))
 			})
 		})
-	huma.Register(h, scoped(operation("cancel-order", http.MethodPost, orderPath+"/cancel", access.MayOperate|access.MayReport, "End the watch of an order. Nothing is decided, and nothing is closed at the channel.")),
+	register(h, scoped(operation("cancel-order", http.MethodPost, orderPath+"/cancel", access.MayOperate|access.MayReport, "End the watch of an order. Nothing is decided, and nothing is closed at the channel.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			OrderNumbers
@@ -53,7 +51,7 @@ func (a *API) registerOrders(h huma.API) {
 			})
 		})
 
-	huma.Register(h, scoped(operation("decide-order", http.MethodPost, orderPath+"/decide", access.MayDecide, "Decide an order by hand: a person knows the outcome. It raises the alarm order_decided_by_hand. Otherwise as complete-order.")),
+	register(h, scoped(operation("decide-order", http.MethodPost, orderPath+"/decide", access.MayDecide, "Decide an order by hand: a person knows the outcome. It raises the alarm order_decided_by_hand. Otherwise as complete-order.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			OrderNumbers
@@ -66,7 +64,7 @@ func (a *API) registerOrders(h huma.API) {
 
 	op := scoped(operation("settle-orders", http.MethodPost, "/v1/orders/settle", access.MaySettle, "Ask the channel about up to 1,000 orders now, decided ones too, and answer how each stands."))
 	op.MaxBodyBytes = maxSettleBody + 1
-	huma.Register(h, op, a.settleOrders)
+	register(h, op, a.settleOrders)
 }
 
 // complete applies a result from outside to a task.
@@ -114,7 +112,7 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 	}
 	tasks, more, err := a.tasksOf(ctx, &in.holder, &in.OrderNumbers)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	if len(tasks) == 0 {
 		return nil, in.missing()
@@ -123,24 +121,24 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 	if wait > 0 {
 		leave, refused := a.enterSettle(1)
 		if refused != nil {
-			return nil, a.fail(refused)
+			return nil, refused
 		}
 		defer leave()
 		var whole bool
 		if whole, err = a.settleOrder(ctx, &in.Caller, &in.OrderNumbers, tasks, wait); err != nil {
-			return nil, a.fail(err)
+			return nil, err
 		}
 		settled = &whole
 		if tasks, more, err = a.tasksOf(ctx, &in.holder, &in.OrderNumbers); err != nil {
-			return nil, a.fail(err)
+			return nil, err
 		}
 	}
 	if tasks, err = order.AddOwn(ctx, a.o.Reader.List, tasks, in.sees); err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out, err := a.order(ctx, tasks)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out.MerchantNo, out.OrderNo, out.More, out.Settled = in.MerchantNo, in.OrderNo, out.More || more, settled
 	return ok(*out)
@@ -217,7 +215,7 @@ func newest(o *client.Order) {
 func (a *API) onOrder(ctx context.Context, by *Caller, n *OrderNumbers, need needs, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
 	tasks, _, err := a.tasksOf(ctx, &by.holder, n)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	own := a.own(tasks)
 	if len(own) == 0 {

@@ -25,10 +25,7 @@ func orderAsk(t *bellman.Task) order.Ask {
 		ask, _ := poll.ParseAsk(t.Body) // it was parsed when it was added
 		return order.Ask{Account: ask.Account, Vars: ask.Vars, Notify: ask.Notify}
 	}
-	ask, err := order.ParseAsk(t.Body)
-	if err != nil { // it was parsed when it was added
-		return order.Ask{}
-	}
+	ask, _ := order.ParseAsk(t.Body) // as above
 	return ask
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
 )
 
@@ -28,15 +27,9 @@ func (a *API) askPoll(in *client.CreateTask, f *faults) *bellman.Task {
 	notForPolls(in, f)
 	bounded(f, "schedule", in.Schedule, bellman.MaxRule)
 	askTimes(in, f, t)
-	ask := poll.Ask{RefNo: in.RefNo, Account: in.Account, ChannelOrderNo: in.ChannelOrderNo, Vars: in.Vars}
-	if vars(f, in.Vars); f.has("vars") {
-		ask.Vars = nil // the rest is checked without it
-	}
-	if in.Notify != nil {
-		if notify(f, in.Notify); !f.has("notify") {
-			ask.Notify = order.Notify{URL: in.Notify.URL, JSON: in.Notify.JSON}
-		}
-	}
+	ask := poll.Ask{RefNo: in.RefNo, Account: in.Account, ChannelOrderNo: in.ChannelOrderNo}
+	ask.Vars = vars(f, in.Vars)
+	ask.Notify = notify(f, in.Notify)
 	var err error
 	if t.Body, err = ask.Encode(); err != nil {
 		f.add("", err.Error())

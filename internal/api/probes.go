@@ -14,7 +14,7 @@ import (
 )
 
 // registerProbes registers the document, the probes, the metrics and the stream of events.
-func (a *API) registerProbes(h huma.API) {
+func (a *API) registerProbes(h part) {
 	health := jsonResponse(h, reflect.TypeFor[client.Health](), "All is well.")
 	plain := func(description, mediaType, kind string) *huma.Response {
 		return &huma.Response{Description: description, Content: map[string]*huma.MediaType{mediaType: {Schema: &huma.Schema{Type: kind}}}}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -17,7 +16,6 @@ func newProblem(status int, detail string, list ...client.Fault) *client.Problem
 	return &client.Problem{Title: http.StatusText(status), Status: status, Detail: detail, Errors: list}
 }
 
-// wrongField returns the problem of one wrong field.
 func wrongField(location, message string) *client.Problem {
 	return newProblem(http.StatusUnprocessableEntity, wrong(1), client.Fault{Location: location, Message: message})
 }
@@ -88,7 +86,6 @@ func asInvalid(err error) (invalid *bellman.Invalid, ok bool) {
 // said returns the text of an error for callers.
 func said(err error) string { return strings.ReplaceAll(err.Error(), "bellman: ", "") }
 
-// write writes a problem.
 func write(w http.ResponseWriter, p *client.Problem) {
 	h := w.Header()
 	h["Content-Type"] = problemType
@@ -96,11 +93,7 @@ func write(w http.ResponseWriter, p *client.Problem) {
 		h.Set("Retry-After", strconv.Itoa(int(max(p.RetryAfter.Round(time.Second)/time.Second, 1))))
 	}
 	w.WriteHeader(p.Status)
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // cannot fail: texts and numbers
-	}
-	w.Write(text) // an error means that the client has gone
+	w.Write(marshal(p)) // an error means that the client has gone
 }
 
 // Shared by all answers, which saves allocations.

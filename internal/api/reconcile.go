@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,25 +20,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/reconcile"
 )
 
-// Reconciliations compares orders with bills. Its errors are those of an [Engine].
-type Reconciliations interface {
-	// Start requests a comparison with the bill of the queue's channel.
-	Start(ctx context.Context, in reconcile.Request) (reconcile.Run, error)
-
-	// File compares a file, and returns when the result is stored. A nil mapping means that the file is a
-	// bill of the queue's channel.
-	File(ctx context.Context, in reconcile.Request, m *bill.Mapping, file io.Reader) (reconcile.Run, error)
-
-	Get(ctx context.Context, id string) (reconcile.Run, error)
-	List(ctx context.Context, limit int) ([]reconcile.Run, error) // the newest days first
-
-	// Differences returns differences with numbers above after, of one kind or of all; next is 0 at the end.
-	Differences(ctx context.Context, id string, of bill.DifferenceKind, after, limit int) (items []reconcile.Item, next int, err error)
-
-	// Settle requests one query about each order that differs.
-	Settle(ctx context.Context, id string, by bellman.By) (reconcile.Run, error)
-}
-
 const (
 	maxBillFile      = 512 << 20        // bytes of an uploaded file
 	billFileWithin   = 15 * time.Minute // of an upload
@@ -47,7 +27,7 @@ const (
 	newestReconciles = 200              // in a list
 )
 
-func (a *API) registerReconciliations(h huma.API) {
+func (a *API) registerReconciliations(h part) {
 	p := partOf(h, a.o.Reconciliations != nil, noReconciliations)
 	const path, one = "/v1/reconciliations", "/v1/reconciliations/{id}"
 	op := operation("start-reconciliation", http.MethodPost, path, access.MayOperate, "Compare the orders of a queue with the bill of its channel, as a durable job.")
@@ -79,7 +59,7 @@ func (a *API) registerReconciliations(h huma.API) {
 			Caller
 			ReconciliationID
 		}) (*answer[client.Reconciliation], error) {
-			return a.onReconciliation(in.ID, func() (reconcile.Run, error) { return a.o.Reconciliations.Get(ctx, in.ID) })
+			return onReconciliation(in.ID, func() (reconcile.Run, error) { return a.o.Reconciliations.Get(ctx, in.ID) })
 		})
 	register(p, operation("list-differences", http.MethodGet, one+"/differences", access.MayRead, "The differences of a reconciliation, by page."), a.listDifferences)
 	register(p, operation("settle-reconciliation", http.MethodPost, one+"/settle", access.MayOperate|access.MayDecide, "Ask the channel once about each order that differs."),
@@ -88,7 +68,7 @@ func (a *API) registerReconciliations(h huma.API) {
 			ReconciliationID
 			Body *client.Because
 		}) (*answer[client.Reconciliation], error) {
-			return a.onReconciliation(in.ID, func() (reconcile.Run, error) {
+			return onReconciliation(in.ID, func() (reconcile.Run, error) {
 				return a.o.Reconciliations.Settle(ctx, in.ID, in.by(given(in.Body).Reason))
 			})
 		})
@@ -101,12 +81,9 @@ type ReconciliationID struct {
 
 const noReconciliations = "this server reconciles no bills"
 
-func (a *API) onReconciliation(id string, do func() (reconcile.Run, error)) (*answer[client.Reconciliation], error) {
+func onReconciliation(id string, do func() (reconcile.Run, error)) (*answer[client.Reconciliation], error) {
 	run, err := do()
-	if err != nil {
-		return nil, a.fail(missing(err, fmt.Sprintf("reconciliation %q", cut(id))))
-	}
-	return ok(reconciliation(&run))
+	return answered(reconciliation(&run), missing(err, fmt.Sprintf("reconciliation %q", cut(id))))
 }
 
 func (a *API) startReconciliation(ctx context.Context, in *struct {
@@ -115,10 +92,7 @@ func (a *API) startReconciliation(ctx context.Context, in *struct {
 }) (*answer[client.Reconciliation], error) {
 	b := &in.Body
 	run, err := a.o.Reconciliations.Start(ctx, reconcile.Request{Queue: b.Queue, Account: b.Account, Bill: reconcile.BillKind(b.Bill), Date: b.Date, NoRefunds: b.NoRefunds, By: in.by(b.Reason)})
-	if err != nil {
-		return nil, a.fail(err)
-	}
-	return ok(reconciliation(&run))
+	return answered(reconciliation(&run), err)
 }
 
 // reconcileFile serves an upload. The file is read to its end before it is compared, because a slow client
@@ -134,11 +108,7 @@ func (a *API) reconcileFile(w *response, r *http.Request) {
 		return
 	}
 	w.Header()["Content-Type"] = jsonType
-	text, err := json.Marshal(reconciliation(run))
-	if err != nil {
-		panic(err) // cannot fail: texts, numbers and times
-	}
-	w.Write(text) // an error means that the client has gone
+	w.Write(marshal(reconciliation(run))) // an error means that the client has gone
 }
 
 func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
@@ -220,7 +190,7 @@ func inQuery(err error) error {
 func (a *API) listReconciliations(ctx context.Context, _ *struct{ Caller }) (*answer[client.Reconciliations], error) {
 	runs, err := a.o.Reconciliations.List(ctx, newestReconciles)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.Reconciliations{Reconciliations: make([]client.Reconciliation, len(runs))}
 	for i := range runs {
@@ -245,7 +215,7 @@ func (a *API) listDifferences(ctx context.Context, in *struct {
 	}
 	items, next, err := a.o.Reconciliations.Differences(ctx, in.ID, bill.DifferenceKind(in.Kind), after, in.Limit)
 	if err != nil {
-		return nil, a.fail(missing(err, fmt.Sprintf("reconciliation %q", cut(in.ID))))
+		return nil, missing(err, fmt.Sprintf("reconciliation %q", cut(in.ID)))
 	}
 	out := client.DifferencePage{Differences: make([]client.Difference, len(items))}
 	for i := range items {

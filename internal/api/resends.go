@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
@@ -18,7 +16,7 @@ import (
 // newestResends is the number of bulk resends in a list.
 const newestResends = 50
 
-func (a *API) registerResends(h huma.API) {
+func (a *API) registerResends(h part) {
 	p := partOf(h, a.o.Resends != nil, "this server runs no bulk resends")
 	op := scoped(operation("start-resend", http.MethodPost, "/v1/resends", access.MayOperate, "Send many tasks again, as a durable job; or say how many that would be."))
 	op.DefaultStatus = http.StatusAccepted
@@ -60,16 +58,13 @@ func (a *API) onResend(ctx context.Context, by *Caller, ref string, do func(cont
 	if by.limited() {
 		switch job, err := a.o.Resends.Get(ctx, id); {
 		case err != nil:
-			return nil, a.fail(missing(err, "bulk resend "+id.String()))
+			return nil, missing(err, "bulk resend "+id.String())
 		case !by.covers(&job.Filter):
 			return nil, by.outside("this bulk resend is outside this key's scope")
 		}
 	}
 	job, err := do(ctx, id)
-	if err != nil {
-		return nil, a.fail(missing(err, "bulk resend "+id.String()))
-	}
-	return ok(resendJSON(&job))
+	return answered(resendJSON(&job), missing(err, "bulk resend "+id.String()))
 }
 
 func (a *API) startResend(ctx context.Context, in *struct {
@@ -80,9 +75,9 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		return nil, refused
 	}
 	f := faults{at: single}
-	which, wrong := filter(&in.Body.Filter)
-	if wrong != nil {
-		f.add("filter."+wrong.name, wrong.problem)
+	which, field, err := PickOf(&in.Body.Filter)
+	if err != nil {
+		f.add("filter."+field, err.Error())
 	}
 	rate, good := schedule.ParseRate(in.Body.Rate)
 	if !good || rate != 0 && !(rate >= schedule.MinRate && rate <= resend.MaxRate) {
@@ -94,7 +89,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 	if in.Body.DryRun {
 		count, err := a.o.Resends.Count(ctx, which, 0, 0)
 		if err != nil {
-			return nil, a.fail(err)
+			return nil, err
 		}
 		return &stated[any]{http.StatusOK, resendCount(&count)}, nil
 	}
@@ -102,7 +97,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 		Filter: which, Mode: engine.ResendMode(in.Body.Mode), Rate: rate, Who: in.who, Reason: in.Body.Reason, From: in.from,
 	})
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	return &stated[any]{http.StatusAccepted, resendJSON(&job)}, nil
 }
@@ -110,7 +105,7 @@ func (a *API) startResend(ctx context.Context, in *struct {
 func (a *API) listResends(ctx context.Context, in *struct{ Caller }) (*answer[client.Resends], error) {
 	jobs, err := a.o.Resends.List(ctx, newestResends)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	out := client.Resends{Resends: make([]client.Resend, 0, len(jobs))}
 	for i := range jobs {

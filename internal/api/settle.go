@@ -43,7 +43,7 @@ func (a *API) settleOrders(ctx context.Context, in *struct {
 	}
 	leave, refused := a.enterSettle(int64(len(in.Body.Orders)))
 	if refused != nil {
-		return nil, a.fail(refused)
+		return nil, refused
 	}
 	defer leave()
 	all := make([]settling, len(in.Body.Orders))
@@ -200,9 +200,7 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 		switch {
 		case late && s.Acting, !late && closing && t.Due.Before(deadline):
 			p.waits = true
-			if t.Due.Before(p.next) {
-				p.next = t.Due
-			}
+			p.next = earlier(p.next, t.Due)
 		case late:
 			p.overdue = append(p.overdue, t.ID)
 		case closing && !asked[t.ID]:
@@ -210,9 +208,7 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 			switch {
 			case !s.Timed && now.Before(again):
 				p.waits = true
-				if again.Before(p.next) {
-					p.next = again
-				}
+				p.next = earlier(p.next, again)
 				continue
 			case !s.Timed:
 				p.move = append(p.move, t.ID)

@@ -4,15 +4,13 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
 )
 
-func (a *API) registerSources(h huma.API) {
-	huma.Register(h, operation("list-sources", http.MethodGet, "/v1/sources", access.MayRead, "Queues and streams of brokers whose messages become tasks: state, counts, what went wrong."), a.listSources)
+func (a *API) registerSources(h part) {
+	register(h, operation("list-sources", http.MethodGet, "/v1/sources", access.MayRead, "Queues and streams of brokers whose messages become tasks: state, counts, what went wrong."), a.listSources)
 }
 
 func (a *API) listSources(context.Context, *struct{ Caller }) (*answer[client.Sources], error) {

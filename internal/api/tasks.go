@@ -24,11 +24,11 @@ import (
 
 // registerCreate registers the two calls that create. Handlers of this package serve both; create-task has a
 // huma handler for tests.
-func (a *API) registerCreate(h huma.API) {
+func (a *API) registerCreate(h part) {
 	op := scoped(operation("create-task", http.MethodPost, "/v1/tasks", access.MayCreate, "Create a task. It is durable when 201 is answered."))
 	op.MaxBodyBytes = maxJSON + 1
 	op.DefaultStatus = http.StatusCreated
-	huma.Register(h, op, func(context.Context, *struct {
+	huma.Register(h.API, op, func(context.Context, *struct {
 		Caller
 		Body client.CreateTask
 	}) (*created, error) {
@@ -63,7 +63,6 @@ type ID struct {
 
 const wantID = "want a UUID such as 0192f3a4-5b6c-7d8e-9f01-23456789abcd"
 
-// parseID parses an id in a path.
 func parseID(text string) (bellman.ID, error) {
 	id, err := bellman.ParseID(text)
 	if err != nil {
@@ -73,10 +72,10 @@ func parseID(text string) (bellman.ID, error) {
 }
 
 // registerTasks registers the calls on one task, and the list.
-func (a *API) registerTasks(h huma.API) {
-	huma.Register(h, scoped(operation("get-task", http.MethodGet, taskPath, access.MayGet, "A task with its request and its log of attempts.")), a.get)
-	huma.Register(h, scoped(operation("list-tasks", http.MethodGet, "/v1/tasks", access.MayRead, "Tasks that fit, newest first.")), a.list)
-	huma.Register(h, scoped(operation("resend-task", http.MethodPost, taskPath+"/resend", access.MayOperate, "One attempt now, from any state.")),
+func (a *API) registerTasks(h part) {
+	register(h, scoped(operation("get-task", http.MethodGet, taskPath, access.MayGet, "A task with its request and its log of attempts.")), a.get)
+	register(h, scoped(operation("list-tasks", http.MethodGet, "/v1/tasks", access.MayRead, "Tasks that fit, newest first.")), a.list)
+	register(h, scoped(operation("resend-task", http.MethodPost, taskPath+"/resend", access.MayOperate, "One attempt now, from any state.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
@@ -93,7 +92,7 @@ func (a *API) registerTasks(h huma.API) {
 		})
 	cancel := scoped(operation("cancel-task", http.MethodPost, taskPath+"/cancel", access.MayOperate|access.MayReport, "End a task. An attempt in flight may still arrive."))
 	cancel.Description = "Needs the role " + access.MayOperate.String() + "; submit may cancel orders."
-	huma.Register(h, cancel,
+	register(h, cancel,
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
@@ -105,7 +104,7 @@ func (a *API) registerTasks(h huma.API) {
 		})
 	complete := scoped(operation("complete-task", http.MethodPost, taskPath+"/complete", access.MayOperate|access.MayReport, "End a task as succeeded: the answer came another way."))
 	complete.Description = "Needs the role " + access.MayOperate.String() + "; for the task of an order " + access.MayReport.String() + "."
-	huma.Register(h, complete,
+	register(h, complete,
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
@@ -119,7 +118,7 @@ func (a *API) registerTasks(h huma.API) {
 				return a.complete(ctx, id, &body, in.by(body.Reason))
 			})
 		})
-	huma.Register(h, scoped(operation("reschedule-task", http.MethodPost, taskPath+"/reschedule", access.MayOperate, "Move a task's next attempt: give due or delay.")),
+	register(h, scoped(operation("reschedule-task", http.MethodPost, taskPath+"/reschedule", access.MayOperate, "Move a task's next attempt: give due or delay.")),
 		func(ctx context.Context, in *struct {
 			Caller
 			ID
@@ -155,10 +154,7 @@ func moveTo(in *client.RescheduleTask, now time.Time) (time.Time, *client.Proble
 	case due.Sub(now) > schedule.MaxDuration:
 		f.add("due", "is more than ten years ahead: want a time before that")
 	}
-	if refused := f.problem(); refused != nil {
-		return due, refused
-	}
-	return due, nil
+	return due, f.problem()
 }
 
 // A needs says which rights an act takes, of which a caller needs one.
@@ -181,11 +177,11 @@ func (a *API) act(ctx context.Context, by *Caller, ref *ID, need needs, do func(
 		return nil, err
 	}
 	if err := a.reach(ctx, &by.holder, id, need); err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	t, err := do(id)
 	if err != nil {
-		return nil, a.fail(missing(err, "task "+id.String()))
+		return nil, missing(err, "task "+id.String())
 	}
 	if t.Last == nil && t.Attempts > 0 {
 		if whole, err := a.o.Reader.Task(ctx, id); err == nil && whole.Version >= t.Version {
@@ -211,7 +207,7 @@ func (a *API) get(ctx context.Context, in *struct {
 	}
 	t, err := a.o.Reader.Task(ctx, id)
 	if err != nil {
-		return nil, a.fail(missing(err, "task "+id.String()))
+		return nil, missing(err, "task "+id.String())
 	}
 	if !in.sees(t) {
 		return nil, in.outside("this task is outside this key's scope")
@@ -227,10 +223,10 @@ func (a *API) get(ctx context.Context, in *struct {
 	}
 	log, err := a.o.Reader.Attempts(ctx, id, after, limit)
 	if err != nil {
-		return nil, a.fail(err)
+		return nil, err
 	}
 	if in.Number > 0 && (len(log) == 0 || log[0].Number != in.Number) {
-		return nil, a.fail(missing(bellman.ErrNotFound, fmt.Sprintf("attempt %d of task %v", in.Number, id)))
+		return nil, missing(bellman.ErrNotFound, fmt.Sprintf("attempt %d of task %v", in.Number, id))
 	}
 	shown := a.detail(t, log)
 	if in.Number > 0 {
@@ -244,7 +240,7 @@ func (a *API) get(ctx context.Context, in *struct {
 	if t.OrderingKey != "" && !t.State.Ended() {
 		chain, err := a.o.Reader.Chain(ctx, t.Queue, t.OrderingKey, id, 1)
 		if err != nil && !errors.Is(err, bellman.ErrNotFound) { // the task has just ended
-			return nil, a.fail(err)
+			return nil, err
 		}
 		if first := chain.Before(id); !first.IsZero() && a.reaches(ctx, &in.holder, first) {
 			shown.WaitsFor = first.String()
@@ -259,7 +255,7 @@ func (a *API) reveal(ctx context.Context, by *Caller, t *bellman.Task, log []bel
 		return newProblem(http.StatusForbidden, "this key may not reveal: it takes the role "+access.MayAdmin.String())
 	}
 	if err := a.o.Record(ctx, store.AuditOf(by.by(""), time.Now(), "reveal", t.ID.String())); err != nil {
-		return a.fail(err)
+		return err
 	}
 	a.unmask(t, log, shown)
 	maps.Copy(shown.Request.Headers, t.Header) // an order has none

@@ -104,7 +104,7 @@ var queueFields = []field[Queue]{
 
 var signFields = []field[sign.Config]{
 	{name: "scheme", set: func(c *sign.Config, s string) error { return choice(&c.Scheme, s, sign.Schemes()...) }},
-	{name: "secrets", read: readSecrets},
+	{name: "secrets", read: func(r *reader, path string, n ast.Node, c *sign.Config) { c.Secrets = r.secrets(n, path) }},
 	{name: "serial", set: func(c *sign.Config, s string) error { c.Serial = s; return nil }},
 	{name: "header", set: func(c *sign.Config, s string) error { return filled(&c.Header, s) }},
 	{name: "params", read: func(r *reader, path string, n ast.Node, c *sign.Config) { fill(r, n, path, paramsFields, &c.Params) }},
@@ -188,10 +188,6 @@ func readSign(r *reader, path string, n ast.Node, q *Queue) {
 func elsewhere(s sign.Secret) bool {
 	text := s.String()
 	return strings.HasPrefix(text, "env:") || strings.HasPrefix(text, "file:")
-}
-
-func readSecrets(r *reader, path string, n ast.Node, c *sign.Config) {
-	c.Secrets = r.secrets(n, path)
 }
 
 func address(to *string, s string) error {

@@ -283,7 +283,6 @@ func queueNames(queues []Queue, kind string) []string {
 	return names
 }
 
-// isMapping reports whether a node is a mapping.
 func (r *reader) isMapping(n ast.Node, path string) bool {
 	switch r.resolve(n, path).(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:

@@ -232,7 +232,6 @@ func (r *reader) merged(n ast.Node, path string, depth int) []entry {
 	return own
 }
 
-// elements returns the elements of a list.
 func (r *reader) elements(n ast.Node, path string) (all []entry) {
 	switch l := r.resolve(n, path).(type) {
 	case nil:
@@ -257,7 +256,6 @@ func (r *reader) texts(entries []entry) iter.Seq2[entry, string] {
 	}
 }
 
-// scalar returns the text of a scalar.
 func (r *reader) scalar(n ast.Node, path string) (text string, ok bool) {
 	switch s := r.resolve(n, path).(type) {
 	case nil:
@@ -318,7 +316,6 @@ func (r *reader) noteAt(path, text string) {
 	r.problems = append(r.problems, r.places[path].problem(path, text))
 }
 
-// place returns the position of a node.
 func (r *reader) place(n ast.Node) place {
 	switch m := n.(type) {
 	case *ast.MappingNode:

@@ -100,28 +100,24 @@ var toldFields = []field[toldReader]{
 // read reads who is told of a decision: none, the name of a queue, a mapping, or a list of them.
 func (t *thenReader) read(r *reader, path string, n ast.Node) []Told {
 	r.places[path] = r.place(n)
+	told, named := []Told{}, []entry{{at: path, value: n}}
 	if _, is := r.resolve(n, path).(*ast.SequenceNode); is {
-		told := []Told{}
-		for _, e := range r.elements(n, path) {
-			r.places[e.at] = r.place(e.value)
-			one := t.one(r, e.at, e.value)
-			if one == nil {
-				continue
-			}
-			if slices.ContainsFunc(told, func(other Told) bool { return other.Queue == one.Queue }) {
-				r.note(e.value, e.at, fmt.Sprintf("names queue %.40q twice: it is told once of one result", one.Queue))
-			}
-			told = append(told, *one)
-		}
+		named = r.elements(n, path)
+	} else if text, is := scalarOf(r, n, path); is && text == nobody {
 		return told
 	}
-	if text, is := scalarOf(r, n, path); is && text == nobody {
-		return []Told{}
+	for _, e := range named {
+		r.places[e.at] = r.place(e.value)
+		one := t.one(r, e.at, e.value)
+		if one == nil {
+			continue
+		}
+		if slices.ContainsFunc(told, func(other Told) bool { return other.Queue == one.Queue }) {
+			r.note(e.value, e.at, fmt.Sprintf("names queue %.40q twice: it is told once of one result", one.Queue))
+		}
+		told = append(told, *one)
 	}
-	if one := t.one(r, path, n); one != nil {
-		return []Told{*one}
-	}
-	return []Told{}
+	return told
 }
 
 // one reads one recipient; nil: a mistake is noted.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
@@ -14,7 +14,6 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// An accountsView is the list of accounts.
 type accountsView struct {
 	*view
 	Search client.AccountSearch
@@ -43,10 +42,8 @@ func (q *request) accountList() error {
 	return q.render(http.StatusOK, "accounts", v)
 }
 
-// accountAddress returns the address of an account's page.
 func accountAddress(name string) string { return query("/accounts/show", "account", name) }
 
-// An accountView is the page of one account.
 type accountView struct {
 	*view
 	Account client.Account
@@ -99,15 +96,11 @@ func (q *request) onAccount(name, action string, by bellman.By) (to string, err 
 		if err := wrong.err(); err != nil {
 			return "", err
 		}
-		return accountAddress(name), q.rotateAccount(name, overlap, by)
+		in := client.RotateAccount{AccountKeys: q.keys(nil), Serial: strings.TrimSpace(q.r.PostForm.Get("serial"))}
+		_, err = q.o.Accounts.Rotate(q.r.Context(), name, in, overlap, by)
+		return accountAddress(name), err
 	}
 	return "", errAction
-}
-
-func (q *request) rotateAccount(name string, overlap time.Duration, by bellman.By) error {
-	in := client.RotateAccount{AccountKeys: q.keys(nil), Serial: strings.TrimSpace(q.r.PostForm.Get("serial"))}
-	_, err := q.o.Accounts.Rotate(q.r.Context(), name, in, overlap, by)
-	return err
 }
 
 // keys returns the keys of a form. present are the platform keys that stay beside a new one.
@@ -171,8 +164,7 @@ func (q *request) putAccount() error {
 	}
 	in := v.In
 	in.AccountKeys = q.keys(present)
-	wrong := mistakes{unreasoned(v.Reason)}
-	err := wrong.err()
+	err := unreasoned(v.Reason)
 	if err == nil {
 		_, _, err = q.o.Accounts.Put(q.r.Context(), account.Wanted{PutAccount: in}, q.by(v.Reason))
 	}
@@ -189,7 +181,7 @@ func (q *request) putAccount() error {
 		if v.New && errors.As(err, new(*registry.ChangedError)) {
 			v.Wrong = q.visitor.lang.say("account.there")
 		}
-		if len(q.keysGiven()) > 0 { // keys are never sent back to the browser
+		if q.keysGiven() { // keys are never sent back to the browser
 			v.Wrong += " " + q.visitor.lang.say("account.retype")
 		}
 		return q.showAccountForm(status, v)
@@ -197,12 +189,8 @@ func (q *request) putAccount() error {
 	return q.goDone(accountAddress(v.In.Account), "put")
 }
 
-// keysGiven are the key fields that the form fills.
-func (q *request) keysGiven() (names []string) {
-	for _, name := range []string{"private_key", "api_v3_key", "certificate", "platform_key", "alipay_public_keys", "app_auth_token", "app_certificate", "root_certificates"} {
-		if q.r.PostForm.Get(name) != "" {
-			names = append(names, name)
-		}
-	}
-	return names
+// keysGiven reports whether the form contains a key.
+func (q *request) keysGiven() bool {
+	fields := []string{"private_key", "api_v3_key", "certificate", "platform_key", "alipay_public_keys", "app_auth_token", "app_certificate", "root_certificates"}
+	return slices.ContainsFunc(fields, func(name string) bool { return q.r.PostForm.Get(name) != "" })
 }

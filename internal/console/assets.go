@@ -34,7 +34,6 @@ func hashOf(files fs.FS) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// asset returns the address of an asset.
 func asset(name string) string { return assetsPath + name }
 
 // contentTypes are the types of the assets. The table of the operating system is not used.

@@ -13,7 +13,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/mask"
 )
 
-// An attemptView is the page of one attempt of a task.
 type attemptView struct {
 	*view
 	Task    *bellman.Task

@@ -18,7 +18,6 @@ const (
 	namesWithin = 40 * time.Millisecond
 )
 
-// An auditView is the page of audit records.
 type auditView struct {
 	*view
 	By, Action, Target, Address, Job string // the filter, beside the page's range; empty: all

@@ -20,6 +20,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/reconcile"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
@@ -40,7 +41,7 @@ type Options struct {
 	// Attention lists what needs a person. nil: unknown.
 	Attention Attention
 
-	Reconciliations Reconciliations // nil: they are not available
+	Reconciliations reconcile.Desk // nil: they are not available
 
 	// Resends runs bulk resends. nil: they are not available.
 	Resends resend.Desk

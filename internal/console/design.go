@@ -15,9 +15,6 @@ import (
 type designView struct {
 	*view
 	Groups   []tokenGroup
-	States   []string
-	Orders   []string
-	Results  []string
 	Lines    []*timeline
 	Spark    *spark
 	Switches []choice
@@ -73,9 +70,7 @@ func (q *request) designPage() error {
 	now := time.Now()
 	v := &designView{
 		view: q.view("page.design"), Groups: tokens(),
-		Spark:  newSpark(sampleHour(now), now),
-		States: []string{"pending", "succeeded", "failed", "cancelled"}, Orders: []string{"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN"},
-		Results:  []string{"accepted", "refused", "error_status", "unreachable", "timeout", "blocked", "unknown"},
+		Spark:    newSpark(sampleHour(now), now),
 		Switches: []choice{{Name: "all", To: "/design", Is: true}, {Name: "failing", To: "/design"}, {Name: "paused", To: "/design"}},
 	}
 	task, log, planned := sampleTask(now)

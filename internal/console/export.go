@@ -86,10 +86,9 @@ func exported(r *row) []string {
 			status = strconv.Itoa(a.Status)
 		}
 	}
-	cells := []string{r.ID.String(), r.Queue, r.Kind.String(), r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.To),
+	return []string{r.ID.String(), r.Queue, r.Kind.String(), r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.To),
 		r.State.String(), r.Reason, state, strconv.Itoa(int(r.Attempts)), result, status, wrong, started,
 		exportedTime(r.Due), exportedTime(r.Created()), exportedTime(r.Finished)}
-	return cells
 }
 
 // exportedTime formats a time in an export; empty: zero.

@@ -27,6 +27,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/internal/reconcile"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -290,7 +291,7 @@ func openWith(t testing.TB, f *fake, more Options) *site {
 }
 
 // bills are the reconciliations of which the list tells; nil: there are none.
-func bills(r Reconciliations) attention.Reconciliations {
+func bills(r reconcile.Desk) attention.Reconciliations {
 	if r == nil {
 		return nil
 	}

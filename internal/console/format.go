@@ -256,7 +256,6 @@ func query(path string, values ...string) string {
 // pollClasses are the states of orders whose looks the states of polls have; others look as an order's of that name.
 var pollClasses = map[string]string{"DONE": "PAID", "FAILED_THERE": "FAILED"}
 
-// stateNames are the states of a task.
 var stateNames = []string{"pending", "succeeded", "failed", "cancelled"}
 
 // kindNames are the kinds of tasks, resultNames the results of an attempt.

@@ -66,7 +66,6 @@ func (q *request) by(reason string) bellman.By {
 	return bellman.By{Who: q.visitor.Who, Reason: reason, From: q.visitor.From}
 }
 
-// pathID returns the id in the path.
 func (q *request) pathID() (bellman.ID, error) {
 	id, err := bellman.ParseID(q.r.PathValue("id"))
 	if err != nil {

@@ -40,7 +40,6 @@ var lives = []string{"1h", "6h", "24h", "3d", "7d", "30d"}
 
 const usualLife = "24h"
 
-// A linksView is the list of links.
 type linksView struct {
 	*view
 	MerchantNo string
@@ -48,7 +47,6 @@ type linksView struct {
 	More       bool // there may be older ones
 }
 
-// A shownLink is a link with its state.
 type shownLink struct {
 	sharelink.Link
 	State string // good, expired or revoked
@@ -147,7 +145,6 @@ func (q *request) makeLink() error {
 	return q.showNewLink(status, v)
 }
 
-// A linkView is the page of one link.
 type linkView struct {
 	*view
 	Link    shownLink
@@ -191,7 +188,6 @@ func (q *request) reached() string {
 	return scheme + q.r.Host
 }
 
-// revokeLink revokes a link.
 func (q *request) revokeLink() error {
 	return q.end(ending{
 		below: "/links/", done: "revoke", show: q.showLink,

@@ -92,6 +92,11 @@ func readTaskFilter(in url.Values) *taskFilter {
 	return w
 }
 
+// textsOf returns the fields of a filter in which any text is valid, by their names in an address.
+func textsOf(p *resend.Pick) map[string]*string {
+	return map[string]*string{"merchant_no": &p.MerchantNo, "order_no": &p.OrderNo, "key": &p.Key, "url_host": &p.URLHost, "event": &p.Event, "queue": &p.Queue}
+}
+
 // leaveOut records an invalid field.
 func (w *taskFilter) leaveOut(name string, why error) {
 	w.values.Del(name)
@@ -101,7 +106,6 @@ func (w *taskFilter) leaveOut(name string, why error) {
 // maxFilter is the longest value of a field in bytes.
 const maxFilter = 400
 
-// tooLong returns the error for a text that is too long.
 func tooLong(text string) error {
 	return coded.Errorf("filter.long", "%.40q… is %d bytes long: want at most %d", text, len(text), maxFilter)
 }
@@ -113,19 +117,10 @@ func (w *taskFilter) take(name, value string) error {
 		}
 		return tooLong(value)
 	}
+	if text := textsOf(&w.Pick)[name]; text != nil {
+		*text = value
+	}
 	switch name {
-	case "merchant_no":
-		w.MerchantNo = value
-	case "order_no":
-		w.OrderNo = value
-	case "key":
-		w.Key = value
-	case "url_host":
-		w.URLHost = value
-	case "event":
-		w.Event = value
-	case "queue":
-		w.Queue = value
 	case "kind":
 		if !slices.Contains(kindNames, value) {
 			return coded.Errorf("resend.kind", "%.40q is no kind: want notify, order or poll", value)
@@ -159,7 +154,6 @@ func (w *taskFilter) take(name, value string) error {
 	return nil
 }
 
-// noTime returns the error for a text that is not a time.
 func (w *taskFilter) noTime(text string) error {
 	if w.zone != nil && inGap(text, w.zone) {
 		return noClock(text, w.zone)

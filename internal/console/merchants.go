@@ -14,7 +14,6 @@ import (
 // merchantRows is the number of merchants on a page.
 const merchantRows = 50
 
-// A merchantsView is the list of merchants.
 type merchantsView struct {
 	*view
 	Search client.MerchantSearch
@@ -104,7 +103,6 @@ func choices(path, chosen string, values ...string) []choice {
 	return all
 }
 
-// A merchantView is the page of one merchant.
 type merchantView struct {
 	*view
 	Merchant client.Merchant
@@ -116,7 +114,6 @@ type merchantView struct {
 	pauseForm
 }
 
-// merchantAddress returns the address of a merchant's page.
 func merchantAddress(no string) string { return query("/merchants/show", "no", no) }
 
 func (q *request) merchantPage() error {
@@ -142,7 +139,6 @@ func (q *request) showMerchant(status int, no string, form pauseForm) error {
 	return q.render(status, "merchant", v)
 }
 
-// queuesOf returns the queues of a kind.
 func (c *Console) queuesOf(kind string) (names []string) {
 	for _, name := range c.o.Queues() {
 		if c.o.Kinds == nil || c.o.Kinds(name) == kind {

@@ -19,7 +19,6 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A queuesView is the page of queues.
 type queuesView struct {
 	*view
 	*snapshot
@@ -114,7 +113,6 @@ func (q *request) pauseOrResume(page string, nameless formError, pause, resume f
 	}
 }
 
-// An endpointsView is the page of endpoints.
 type endpointsView struct {
 	*view
 	pauseForm
@@ -127,7 +125,6 @@ type endpointsView struct {
 	Silent []string          // nodes that did not report their endpoints
 }
 
-// An endpointRow is an endpoint in the list.
 type endpointRow struct {
 	figures.Endpoint
 	Spark *spark // nil: there was no attempt in the last hour
@@ -187,7 +184,6 @@ func (q *request) showEndpoints(status int, form pauseForm) error {
 	return q.render(status, "endpoints", v)
 }
 
-// alarmRules returns the rules of the alarms.
 func (c *Console) alarmRules() []alarm.Rule {
 	if c.o.Attention == nil {
 		return nil
@@ -222,7 +218,6 @@ func endpointTasks(endpoint string) string {
 	return query("/tasks", "url_host", host)
 }
 
-// A nodesView is the page of nodes.
 type nodesView struct {
 	*view
 	Nodes   []engine.NodeInfo

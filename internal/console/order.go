@@ -23,7 +23,6 @@ const (
 	orderAttempts = 1000
 )
 
-// An orderView is the page of one order.
 type orderView struct {
 	*view
 	MerchantNo, OrderNo string
@@ -467,7 +466,6 @@ func versions(tasks []*bellman.Task) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// orderAddress returns the address of an order's page.
 func orderAddress(merchantNo, orderNo string) string {
 	return "/orders?" + url.Values{"merchant_no": {merchantNo}, "order_no": {orderNo}}.Encode()
 }

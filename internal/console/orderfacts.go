@@ -100,9 +100,8 @@ func (q *request) differencesOf(t *bellman.Task, channelNo string) (found []diff
 	if err != nil {
 		return nil, false, err
 	}
-	utc8 := time.FixedZone("UTC+8", 8*60*60)
-	first := t.Created().In(utc8).AddDate(0, 0, -1).Format(time.DateOnly)
-	last := t.Created().In(utc8).AddDate(0, 0, billDays-1).Format(time.DateOnly)
+	first := t.Created().In(billZone).AddDate(0, 0, -1).Format(time.DateOnly)
+	last := t.Created().In(billZone).AddDate(0, 0, billDays-1).Format(time.DateOnly)
 	for _, run := range runs {
 		if run.Queue != t.Queue || run.Date < first || run.Date > last || run.Kept == 0 {
 			continue

@@ -247,7 +247,7 @@ func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error)
 		return nil, err
 	}
 	inLine := min(f.Gauges.Held, maxHeld)
-	overdue, err := c.countDue(ctx, shards, now.UnixMilli(), backlogLimit+inLine+1)
+	overdue, err := store.CountDue(ctx, c.o.Reader, shards, store.Position{}, now.UnixMilli(), int64(backlogLimit+inLine+1))
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error)
 	if err != nil {
 		return nil, err
 	}
-	out := []backlog{few("backlog.overdue", max(overdue-inLine, 0), false), few("backlog.held", f.Gauges.Held+int(deferred), false)}
+	out := []backlog{few("backlog.overdue", max(int(overdue)-inLine, 0), false), few("backlog.held", f.Gauges.Held+int(deferred), false)}
 	from := store.Position{VisibleAt: now.UnixMilli()}
 	for _, s := range []struct {
 		name string
@@ -280,12 +280,6 @@ const beyondTasks = 1 << 50 // Unix ms, in the year 37648
 // few returns a backlog of n tasks, capped at backlogLimit.
 func few(name string, n int, more bool) backlog {
 	return backlog{Name: name, Tasks: min(n, backlogLimit), More: more || n > backlogLimit}
-}
-
-// countDue counts tasks that may be attempted now, up to most.
-func (c *Console) countDue(ctx context.Context, shards []uint16, to int64, most int) (int, error) {
-	n, err := store.CountDue(ctx, c.o.Reader, shards, store.Position{}, to, int64(most))
-	return int(n), err
 }
 
 // countAhead counts the tasks of a period that become due in it, and overdue tasks that are deferred until

@@ -50,9 +50,6 @@ func (l *language) coded(why error) (text string, said bool) {
 
 // field describes what is wrong with a field.
 func (l *language) field(f *bellman.FieldError) string {
-	if f.Why == nil {
-		return f.Problem
-	}
 	if text, said := l.coded(f.Why); said {
 		return text
 	}

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"context"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,42 +8,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
 	"github.com/bellmanhq/bellman/store"
 )
-
-// Reconciliations are comparisons of orders with bills. Its errors are those of an [Engine].
-type Reconciliations interface {
-	// Start requests a comparison with the bill of the queue's channel, as a durable job.
-	Start(ctx context.Context, in reconcile.Request) (reconcile.Run, error)
-
-	// File compares a file at once. A nil mapping means that it is a bill of the queue's channel.
-	File(ctx context.Context, in reconcile.Request, m *bill.Mapping, file io.Reader) (reconcile.Run, error)
-
-	Get(ctx context.Context, id string) (reconcile.Run, error)
-	List(ctx context.Context, limit int) ([]reconcile.Run, error) // the newest days first
-
-	// Differences returns differences with numbers above after, of one kind or of all; next is 0 at the end.
-	Differences(ctx context.Context, id string, of bill.DifferenceKind, after, limit int) (items []reconcile.Item, next int, err error)
-
-	// Settle requests one query about each order that differs.
-	Settle(ctx context.Context, id string, by bellman.By) (reconcile.Run, error)
-}
 
 const (
 	newestReconciles = 200 // in the list
 	shownDifferences = 50  // on one page
 )
 
-// A reconcilesView is the list of reconciliations.
 type reconcilesView struct {
 	*view
 	Rows []reconcile.Run
 }
 
-// A reconcileView is the page of one reconciliation.
 type reconcileView struct {
 	*view
 	Run   reconcile.Run

@@ -68,7 +68,7 @@ type request struct {
 	status int    // of the answer; 0: not answered yet
 }
 
-// A view has the fields that every page needs. Pages embed it.
+// A view has the fields that every page needs. Pages embed it: a linksView is a list of links, a linkView one of them.
 type view struct {
 	*visitor
 	Lang     string // language of the texts, for the page's lang attribute

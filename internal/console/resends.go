@@ -24,13 +24,11 @@ const (
 // newestResends is the number of bulk resends in the list.
 const newestResends = 50
 
-// A resendsView is the list of bulk resends.
 type resendsView struct {
 	*view
 	Rows []job
 }
 
-// A resendView is the page of one bulk resend.
 type resendView struct {
 	*view
 	Job    job
@@ -92,12 +90,9 @@ func taskFilterOf(f *resend.Pick) *taskFilter {
 			in[name] = []string{value}
 		}
 	}
-	set("merchant_no", f.MerchantNo)
-	set("order_no", f.OrderNo)
-	set("key", f.Key)
-	set("url_host", f.URLHost)
-	set("event", f.Event)
-	set("queue", f.Queue)
+	for name, text := range textsOf(f) {
+		set(name, *text)
+	}
 	set("kind", f.Kind)
 	if f.Result != nil {
 		set("result", f.Result.String())
@@ -191,7 +186,6 @@ func parseRate(text string) (perSecond float64, ok bool) {
 	return perSecond, ok && perSecond > 0
 }
 
-// startResend starts a bulk resend.
 func (q *request) startResend() error {
 	in := q.r.PostForm
 	w := readTaskFilter(in)

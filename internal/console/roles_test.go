@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/merchant"
+	"github.com/bellmanhq/bellman/internal/reconcile"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -55,7 +56,7 @@ func TestRolesOfEveryPage(t *testing.T) {
 	}
 	s := openWith(t, &fake{Store: memory.New()}, Options{
 		Keys: testKeys, Merchants: struct{ merchant.Desk }{}, Accounts: struct{ account.Desk }{}, Resends: struct{ resend.Desk }{},
-		Reconciliations: struct{ Reconciliations }{}, Links: struct{ Links }{},
+		Reconciliations: struct{ reconcile.Desk }{}, Links: struct{ Links }{},
 	})
 	at := func(pattern string) (method, path string) {
 		method, path, found := strings.Cut(pattern, " ")

@@ -143,7 +143,7 @@ func (sceneResends) Count(context.Context, resend.Pick, int, time.Duration) (res
 }
 
 // sceneBills are the reconciliations of the scene.
-type sceneBills struct{ Reconciliations }
+type sceneBills struct{ reconcile.Desk }
 
 func (sceneBills) List(context.Context, int) ([]reconcile.Run, error) {
 	run := func(id, queue, date string, done time.Duration, n int, differs map[bill.DifferenceKind]int) reconcile.Run {

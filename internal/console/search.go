@@ -55,17 +55,15 @@ func (q *request) search() error {
 		}
 	}
 	v := &searchView{view: q.view("page.search")}
-	looks := []struct {
+	for _, l := range []struct {
 		what, field string
-		filter      taskFilter
+		filter      store.Filter
 	}{
-		{"search.key", "key", taskFilter{Pick: resend.Pick{Filter: store.Filter{Key: text}}}},
-		{"search.order", "order_no", taskFilter{Pick: resend.Pick{Filter: store.Filter{OrderNo: text}}}},
-		{"search.merchant", "merchant_no", taskFilter{Pick: resend.Pick{Filter: store.Filter{MerchantNo: text}}}},
-	}
-	for i := range looks {
-		l := &looks[i]
-		if err := q.look(v, l.what, l.field, text, &l.filter); err != nil {
+		{"search.key", "key", store.Filter{Key: text}},
+		{"search.order", "order_no", store.Filter{OrderNo: text}},
+		{"search.merchant", "merchant_no", store.Filter{MerchantNo: text}},
+	} {
+		if err := q.look(v, l.what, l.field, text, l.filter); err != nil {
 			return err
 		}
 	}
@@ -90,8 +88,8 @@ func (q *request) search() error {
 }
 
 // look adds the matches of one meaning to the page.
-func (q *request) look(v *searchView, what, field, value string, w *taskFilter) error {
-	tasks, next, err := q.read(w, bellman.ID{}, foundRows)
+func (q *request) look(v *searchView, what, field, value string, by store.Filter) error {
+	tasks, next, err := q.read(&taskFilter{Pick: resend.Pick{Filter: by}}, bellman.ID{}, foundRows)
 	if err != nil || len(tasks) == 0 {
 		return err
 	}

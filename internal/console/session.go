@@ -56,7 +56,6 @@ const (
 	cookieFixed   = 1 + 16 + 8 + 8 + 8
 )
 
-// cookie returns the value of the session's cookie.
 func (s *session) cookie(key []byte) string {
 	b := make([]byte, 0, cookieFixed+len(s.who)+sha256.Size)
 	b = append(append(b, cookieVersion), s.id[:]...)

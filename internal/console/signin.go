@@ -23,7 +23,7 @@ func (q *request) askToSignIn() error {
 	if q.r.Method == http.MethodGet && q.r.Header.Get("Sec-Fetch-Site") == "cross-site" && q.cookie(q.r, sessionCookie) == "" {
 		// After a link from another site, such as a chat, the browser does not send the cookie. The page
 		// reloads itself, and then the browser sends it.
-		return q.render(http.StatusOK, "again", &again{view: q.view("page.again"), Here: q.r.URL.RequestURI()})
+		return q.render(http.StatusOK, "again", q.view("page.again"))
 	}
 	if strings.HasSuffix(q.r.URL.Path, "/live") { // a browser ignores the status of an event stream, and would connect again
 		q.w.Header().Set("Content-Type", "text/event-stream")
@@ -53,12 +53,6 @@ func (q *request) cameFrom() string {
 		return "/"
 	}
 	return local(u.RequestURI())
-}
-
-// again is a page that reloads itself once.
-type again struct {
-	*view
-	Here string
 }
 
 // A signInView is the form to sign in.

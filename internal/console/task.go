@@ -24,7 +24,6 @@ import (
 // newestAttempts is the largest number of attempts shown for a task.
 const newestAttempts = 200
 
-// A taskView is the page of one task.
 type taskView struct {
 	*view
 	Task  *bellman.Task
@@ -119,7 +118,6 @@ func (v *taskView) Unwanted() bool {
 	return v.Success != "" && len(v.Log) > 0 && v.Log[0].Status > 0 && v.Log[0].Result != bellman.Accepted
 }
 
-// A field is a name and its value.
 type field struct{ Name, Value string }
 
 // A logged attempt is an attempt with a readable form of its answer.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -127,13 +128,7 @@ func (q *request) equal(text string) (tasks []*bellman.Task, err error) {
 func (q *request) addTasks(v *typedView, tasks []*bellman.Task) {
 	lang := q.visitor.lang
 	for _, r := range q.rows(tasks) {
-		f := find{r.OrderNo, r.MerchantNo, "/tasks/" + r.ID.String()}
-		if f.Text == "" {
-			f.Text = r.Key
-		}
-		if f.Text == "" {
-			f.Text = r.ID.String()
-		}
+		f := find{cmp.Or(r.OrderNo, r.Key, r.ID.String()), r.MerchantNo, "/tasks/" + r.ID.String()}
 		switch {
 		case r.Told != nil:
 			f.Note = join(f.Note, lang.named("reason", r.Told.Result))

@@ -81,10 +81,10 @@ func (c *cache[K]) in(part uint8) (ids []string) {
 	return ids
 }
 
-func (c *cache[K]) empty() bool {
+func (c *cache[K]) size() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return len(c.known) == 0
+	return len(c.known)
 }
 
 // Get returns an entry as it is used, at most a second old, or the zero K if there is none with that ID. It
@@ -156,8 +156,4 @@ func (r *Registry[T, P, K]) Mark(ctx context.Context, key string) uint64 {
 }
 
 // Known returns the number of cached entries.
-func (r *Registry[T, P, K]) Known() int {
-	r.cache.mu.RLock()
-	defer r.cache.mu.RUnlock()
-	return len(r.cache.known)
-}
+func (r *Registry[T, P, K]) Known() int { return r.cache.size() }

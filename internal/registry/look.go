@@ -34,7 +34,7 @@ func (r *Registry[T, P, K]) fresh(ctx context.Context, at time.Time) {
 	if asked := l.asked.Load(); now-asked > 100 {
 		l.asked.Store(now)
 	}
-	if now-l.tried.Load() <= lookEvery.Milliseconds() || r.cache.empty() {
+	if now-l.tried.Load() <= lookEvery.Milliseconds() || r.cache.size() == 0 {
 		return
 	}
 	done := l.looks.DoChan("", func() (any, error) {
@@ -117,7 +117,7 @@ func (r *Registry[T, P, K]) Run(ctx context.Context) error {
 		}
 		l := &r.looking
 		now := time.Now().UnixMilli()
-		idle := now-l.asked.Load() > lookFor.Milliseconds() || r.cache.empty()
+		idle := now-l.asked.Load() > lookFor.Milliseconds() || r.cache.size() == 0
 		if idle || !stirred && now-l.tried.Load() < lookEvery.Milliseconds()/2 {
 			continue
 		}

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"regexp"
 	"slices"
@@ -37,11 +36,8 @@ var abilities = []promise{
 			for _, start := range []store.Position{{}, {VisibleAt: from + 7}, {VisibleAt: at.VisibleAt.UnixMilli(), ID: at.ID}, {VisibleAt: to}} {
 				for _, end := range []int64{from, from + 8, to} {
 					for _, most := range []int64{0, 1, 60, 4096, 1 << 20} {
-						entries, err := t.s.Due(t.Context(), shards, start, end, int(most), nil)
-						t.must(err)
-						least := int64(len(entries))
-						entries, err = t.s.Due(t.Context(), shards, store.Position{VisibleAt: start.VisibleAt}, end, int(most), nil)
-						t.must(err)
+						least := int64(len(t.entries(shards, start, end, int(most))))
+						entries := t.entries(shards, store.Position{VisibleAt: start.VisibleAt}, end, int(most))
 						for name, s := range map[string]store.DueReader{"the store": t.s, "pages": plainly{t.s}} {
 							if n, err := store.CountDue(t.Context(), s, shards, start, end, most); err != nil || n < least || n > int64(len(entries)) {
 								t.Errorf("CountDue(%s, %v, %v, %d, %d) = %d, %v; Due reads %d", name, shards, start, end, most, n, err, least)
@@ -72,17 +68,11 @@ var abilities = []promise{
 		if !can {
 			return
 		}
-		pending, ended, refused, pruned := t.task(t0), t.task(t0), t.task(t0), t.task(t0)
-		pending.SetAlias("a")
-		ended.SetAlias("b")
-		refused.SetAlias("a")
-		pruned.SetAlias("c")
+		pending, ended, refused, pruned := t.aliased("a"), t.aliased("b"), t.aliased("a"), t.aliased("c")
 		t.add(pending, ended, pruned)
 		t.refused(refused, pending.ID)
 		t.end(pruned, bellman.Failed, t0)
-		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Second), 1); n != 1 || err != nil {
-			t.Errorf("Prune() = %d, %v; want 1", n, err)
-		}
+		t.prune(bellman.Failed, t0.Add(time.Second), 1, 1)
 		change := store.Change{ID: ended.ID, Version: ended.Version, To: ended.Status, Attempt: &bellman.Attempt{Number: 1, Due: t0, Started: t0}}
 		change.To.State, change.To.Attempts, change.To.Finished = bellman.Succeeded, 1, t0
 		t.commit(&store.Batch{Changes: []store.Change{change}})
@@ -128,8 +118,7 @@ func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) sto
 		t.Fatalf("%T does not have the ability Backup", s)
 	}
 	before, after := &suite{T: t, s: s}, &suite{T: t, s: s, ids: 1 << 16}
-	kept, ended := before.task(t0), before.task(t0)
-	kept.SetAlias("a")
+	kept, ended := before.aliased("a"), before.task(t0)
 	before.add(kept, ended)
 	before.end(ended, bellman.Succeeded, t0)
 	before.must(copier.Backup(dir))
@@ -145,9 +134,7 @@ func Backup(t *testing.T, s store.Store, dir string, reopen func(dir string) sto
 	if got := c.get(ended.ID); got.State != bellman.Succeeded {
 		t.Errorf("an ended task is %v in the copy; want its end state", got.State)
 	}
-	if _, err := c.s.Task(context.Background(), late.ID); !errors.Is(err, bellman.ErrNotFound) {
-		t.Errorf("Task() in the copy of a task added later = %v; want ErrNotFound", err)
-	}
+	c.missing(late.ID)                 // it was added later
 	c.end(kept, bellman.Cancelled, t0) // the copy is an ordinary store
 	c.must(s.Close())
 	if err := copier.Backup(dir + "2"); !errors.Is(err, bellman.ErrClosed) {

@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -23,9 +21,7 @@ var adds = []promise{
 		if got := t.get(task.ID); got.Version != 8 || got.State != bellman.Failed {
 			t.Errorf("version %d, %v; want 8, failed", got.Version, got.State)
 		}
-		if got := t.due(t0.Add(time.Second)); len(got) != 0 {
-			t.Errorf("Due() after the end = %+v; want none", got)
-		}
+		t.idle(t0.Add(time.Second))
 	}},
 	{"a task comes back as it was given", func(t *suite) {
 		zone := time.FixedZone("UTC+8", 8*3600)
@@ -72,20 +68,15 @@ var adds = []promise{
 		first, second := t.task(t0), t.task(t0)
 		first.Key, second.Key = "k", "k"
 		t.add(first)
-		b := &store.Batch{Adds: []store.Add{{Task: second, Digest: first.Digest()}}}
-		t.commit(b)
-		t.outcome(b.Adds[0], first.ID, nil)
-		_, err := t.s.Task(t.Context(), second.ID)
-		t.wantErr("Task(second)", err, bellman.ErrNotFound)
+		t.addExisting(second, first.Digest(), first.ID, nil)
+		t.missing(second.ID)
 	}},
 	{"adding a key again with other content returns ErrKeyTaken", func(t *suite) {
 		first, second := t.task(t0), t.task(t0)
 		first.Key, second.Key = "k", "k"
 		second.Body = []byte("other")
 		t.add(first)
-		b := &store.Batch{Adds: []store.Add{{Task: second, Digest: second.Digest()}}}
-		t.commit(b)
-		t.outcome(b.Adds[0], first.ID, bellman.ErrKeyTaken)
+		t.addExisting(second, second.Digest(), first.ID, bellman.ErrKeyTaken)
 		t.same(t.get(first.ID), first)
 	}},
 	{"a key stays taken when its task has ended", func(t *suite) {
@@ -93,9 +84,7 @@ var adds = []promise{
 		first.Key, second.Key = "k", "k"
 		t.add(first)
 		t.end(first, bellman.Succeeded, t0)
-		b := &store.Batch{Adds: []store.Add{{Task: second, Digest: first.Digest()}}}
-		t.commit(b)
-		t.outcome(b.Adds[0], first.ID, nil)
+		t.addExisting(second, first.Digest(), first.ID, nil)
 	}},
 	{"of two tasks with the same key in one batch the first is added", func(t *suite) {
 		first, second, third := t.task(t0), t.task(t0), t.task(t0)
@@ -142,42 +131,32 @@ var adds = []promise{
 	}},
 	{"adding the same id again finds the task", func(t *suite) {
 		// So a batch with an unknown outcome can be committed again.
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		t.end(task, bellman.Failed, t0)
-		b := &store.Batch{Adds: []store.Add{{Task: task, Digest: task.Digest()}}}
-		t.commit(b)
-		t.outcome(b.Adds[0], task.ID, nil)
+		t.addExisting(task, task.Digest(), task.ID, nil)
 		if got := t.get(task.ID); got.State != bellman.Failed {
 			t.Errorf("state = %v, want failed", got.State)
 		}
 	}},
 	{"if many add the same key at once, one of them adds it", func(t *suite) {
 		const n = 16
-		var added atomic.Int32
-		var group sync.WaitGroup
 		tasks := make([]*bellman.Task, n)
 		for i := range tasks {
 			tasks[i] = t.task(t0)
 			tasks[i].Key = "k"
 		}
 		existing := make([]bellman.ID, n)
-		for i, task := range tasks {
-			group.Go(func() {
-				b := &store.Batch{Adds: []store.Add{{Task: task, Digest: tasks[0].Digest()}}}
-				if err := t.s.Commit(t.Context(), b); err != nil || b.Adds[0].Err != nil {
-					t.Errorf("Commit() = %v, Err = %v", err, b.Adds[0].Err)
-				}
-				if existing[i] = b.Adds[0].Existing; existing[i].IsZero() {
-					added.Add(1)
-					existing[i] = task.ID
-				}
-			})
-		}
-		group.Wait()
-		if added.Load() != 1 {
-			t.Errorf("%d callers added the key; want 1", added.Load())
-		}
+		t.race(n, func(i int) bool {
+			b := &store.Batch{Adds: []store.Add{{Task: tasks[i], Digest: tasks[0].Digest()}}}
+			if err := t.s.Commit(t.Context(), b); err != nil || b.Adds[0].Err != nil {
+				t.Errorf("Commit() = %v, Err = %v", err, b.Adds[0].Err)
+			}
+			if existing[i] = b.Adds[0].Existing; !existing[i].IsZero() {
+				return false
+			}
+			existing[i] = tasks[i].ID
+			return true
+		})
 		id, err := store.Lookup(t.Context(), t.s, "q", "k")
 		t.must(err)
 		for i := range existing {

@@ -3,8 +3,6 @@ package storetest
 import (
 	"errors"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -13,11 +11,8 @@ import (
 
 var aliases = []promise{
 	{"an alias is unique among all queues", func(t *suite) {
-		first, second, third := t.task(t0), t.task(t0), t.task(t0)
+		first, second, third := t.aliased("a"), t.aliased("a"), t.aliased("A")
 		second.Queue, second.Key, second.MerchantNo, second.OrderNo = "r", "k", "m", "o"
-		first.SetAlias("a")
-		second.SetAlias("a")
-		third.SetAlias("A")
 		t.add(first, third)
 		t.refused(second, first.ID)
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 2}})
@@ -34,42 +29,30 @@ var aliases = []promise{
 		t.hasAlias("b", second.ID)
 	}},
 	{"an alias stays taken after its task ended, until the task is deleted", func(t *suite) {
-		first, other, second := t.task(t0), t.task(t0), t.task(t0)
-		first.SetAlias("a")
-		other.SetAlias("b")
-		second.SetAlias("a")
+		first, other, second := t.aliased("a"), t.aliased("b"), t.aliased("a")
 		t.add(first, other)
 		t.end(first, bellman.Succeeded, t0)
 		t.end(other, bellman.Failed, t0)
 		t.refused(second, first.ID)
-		if n, err := t.s.Prune(t.Context(), bellman.Succeeded, t0.Add(time.Second), 10); n != 1 || err != nil {
-			t.Errorf("Prune() = %d, %v; want 1", n, err)
-		}
+		t.prune(bellman.Succeeded, t0.Add(time.Second), 10, 1)
 		t.hasAlias("a", bellman.ID{})
 		t.hasAlias("b", other.ID)
 		t.add(second)
 		t.hasAlias("a", second.ID)
 	}},
 	{"the key is compared before the alias", func(t *suite) {
-		first, second := t.task(t0), t.task(t0)
+		first, second := t.aliased("a"), t.aliased("b")
 		first.Key = "k"
-		first.SetAlias("a")
-		second.SetAlias("b")
 		t.add(first, second)
-		same, other := t.task(t0), t.task(t0)
+		same, other := t.aliased("b"), t.aliased("b")
 		same.Key, other.Key, other.Event = "k", "k", "other"
-		same.SetAlias("b")
-		other.SetAlias("b")
 		b := &store.Batch{Adds: []store.Add{{Task: same, Digest: first.Digest()}, {Task: other, Digest: other.Digest()}}}
 		t.commit(b)
 		t.outcome(b.Adds[0], first.ID, nil)
 		t.outcome(b.Adds[1], first.ID, bellman.ErrKeyTaken)
 	}},
 	{"a batch whose outcome was unknown can be committed again", func(t *suite) {
-		keyless, keyed, moved := t.task(t0), t.task(t0), t.task(t0)
-		keyless.SetAlias("a")
-		keyed.SetAlias("b")
-		moved.SetAlias("c")
+		keyless, keyed, moved := t.aliased("a"), t.aliased("b"), t.aliased("c")
 		keyed.Key = "k"
 		adds := []store.Add{{Task: keyless, Digest: keyless.Digest()}, {Task: keyed, Digest: keyed.Digest()}, {Task: moved, Digest: moved.Digest(), Moved: true}}
 		for range 3 {
@@ -87,8 +70,7 @@ var aliases = []promise{
 		}
 	}},
 	{"each add sees the aliases of those before it in the batch", func(t *suite) {
-		taken := t.task(t0)
-		taken.SetAlias("taken")
+		taken := t.aliased("taken")
 		t.add(taken)
 		refused := bellman.ErrAliasTaken
 		tests := []struct {
@@ -112,9 +94,8 @@ var aliases = []promise{
 		}
 		b := &store.Batch{}
 		for _, tt := range tests {
-			task := t.task(t0)
+			task := t.aliased(tt.alias)
 			task.Key, task.Event = tt.key, tt.event
-			task.SetAlias(tt.alias)
 			b.Adds = append(b.Adds, store.Add{Task: task, Digest: task.Digest()})
 		}
 		t.commit(b)
@@ -129,19 +110,16 @@ var aliases = []promise{
 			}
 			a := &b.Adds[i]
 			t.outcome(*a, want, tt.err)
-			_, err := t.s.Task(t.Context(), a.Task.ID)
 			if tt.existing == fresh {
 				t.same(t.get(a.Task.ID), a.Task)
-			} else if !errors.Is(err, bellman.ErrNotFound) {
-				t.Errorf("add %d, %+v: Task() = %v, want ErrNotFound", i, tt, err)
+			} else {
+				t.missing(a.Task.ID)
 			}
 		}
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 7}})
 	}},
 	{"a rejected id can be added in the same batch", func(t *suite) {
-		taken, task := t.task(t0), t.task(t0)
-		taken.SetAlias("a")
-		task.SetAlias("a")
+		taken, task := t.aliased("a"), t.aliased("a")
 		t.add(taken)
 		again := *task
 		again.SetAlias("b")
@@ -152,13 +130,9 @@ var aliases = []promise{
 		t.same(t.get(task.ID), &again)
 	}},
 	{"a follow-up whose alias is taken is rejected, and its change is made", func(t *suite) {
-		first, second := t.task(t0), t.task(t0)
-		first.SetAlias("a")
+		first, second := t.aliased("a"), t.task(t0)
 		t.add(first, second)
-		bad, good, late := t.task(t0), t.task(t0), t.task(t0)
-		bad.SetAlias("a")
-		good.SetAlias("b")
-		late.SetAlias("b")
+		bad, good, late := t.aliased("a"), t.aliased("b"), t.aliased("b")
 		b := &store.Batch{Changes: []store.Change{
 			{ID: first.ID, Version: 1, To: ended(bellman.Succeeded, t0), Follow: []store.Add{{Task: bad}, {Task: good}}},
 			{ID: second.ID, Version: 1, To: ended(bellman.Succeeded, t0), Follow: []store.Add{{Task: late}}},
@@ -175,10 +149,8 @@ var aliases = []promise{
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 1, Succeeded: 2}})
 	}},
 	{"an alias is found without a queue, exactly", func(t *suite) {
-		task, other := t.task(t0), t.task(t0)
+		task, other := t.aliased("Acc/1"), t.aliased("Key")
 		task.Key, other.Key = "Key", "Acc/1"
-		task.SetAlias("Acc/1")
-		other.SetAlias("Key")
 		t.add(task, other)
 		got, err := t.s.Find(t.Context(), []store.Key{{Key: "Acc/1"}, {Queue: "q", Key: "Acc/1"}, {Key: "acc/1"}, {Key: "Acc/1 "}, {Key: "Acc/"}, {}, {Key: "Key"}, {Key: "Acc/1"}})
 		want := []store.Found{{ID: task.ID}, {ID: other.ID, Digest: other.Digest()}, {}, {}, {}, {}, {ID: other.ID}, {ID: task.ID}}
@@ -190,10 +162,8 @@ var aliases = []promise{
 		}
 	}},
 	{"a task from another store keeps its alias", func(t *suite) {
-		first, second := t.task(t0), t.task(t0)
+		first, second := t.aliased("a"), t.aliased("a")
 		first.Version, first.Place, first.OrderingKey = 5, 1, "o"
-		first.SetAlias("a")
-		second.SetAlias("a")
 		t.commit(&store.Batch{Adds: []store.Add{{Task: first, Moved: true}}})
 		t.same(t.get(first.ID), first)
 		b := &store.Batch{Adds: []store.Add{{Task: second, Moved: true}}}
@@ -203,32 +173,23 @@ var aliases = []promise{
 	}},
 	{"if many add the same alias at once, one of them adds it", func(t *suite) {
 		const n = 16
-		var added atomic.Int32
-		var group sync.WaitGroup
 		batches := make([]*store.Batch, n)
 		for i := range batches {
-			task, beside := t.task(t0), t.task(t0)
+			task, beside := t.aliased("a"), t.task(t0)
 			task.Key, beside.Key = keyed(i), keyed(n+i)
-			task.SetAlias("a")
 			batches[i] = &store.Batch{Adds: []store.Add{{Task: task}, {Task: beside}}}
-			group.Go(func() {
-				b := batches[i]
-				if err := t.s.Commit(t.Context(), b); err != nil {
-					t.Errorf("Commit() = %v", err)
-					return
-				}
-				if b.Adds[0].Err == nil {
-					added.Add(1)
-				}
-				if b.Adds[1].Err != nil || !b.Adds[1].Existing.IsZero() {
-					t.Errorf("the other task of the batch: Existing = %v, Err = %v; want it added", b.Adds[1].Existing, b.Adds[1].Err)
-				}
-			})
 		}
-		group.Wait()
-		if added.Load() != 1 {
-			t.Errorf("%d callers added the alias; want 1", added.Load())
-		}
+		t.race(n, func(i int) bool {
+			b := batches[i]
+			if err := t.s.Commit(t.Context(), b); err != nil {
+				t.Errorf("Commit() = %v", err)
+				return false
+			}
+			if b.Adds[1].Err != nil || !b.Adds[1].Existing.IsZero() {
+				t.Errorf("the other task of the batch: Existing = %v, Err = %v; want it added", b.Adds[1].Existing, b.Adds[1].Err)
+			}
+			return b.Adds[0].Err == nil
+		})
 		id, err := store.Lookup(t.Context(), t.s, "", "a")
 		t.must(err)
 		for _, b := range batches {
@@ -240,8 +201,7 @@ var aliases = []promise{
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: n + 1}})
 	}},
 	{"an alias that is too long gets an error, and other rows of the batch are written", func(t *suite) {
-		long, beside := t.task(t0), t.task(t0)
-		long.SetAlias(string(slices.Repeat([]byte{'a'}, 100_000)))
+		long, beside := t.aliased(string(slices.Repeat([]byte{'a'}, 100_000))), t.task(t0)
 		b := &store.Batch{Adds: []store.Add{{Task: long}, {Task: beside}}}
 		t.commit(b)
 		t.get(beside.ID)
@@ -261,6 +221,12 @@ const (
 	old   = -2 // the task that existed before the batch
 )
 
+func (t *suite) aliased(alias string) *bellman.Task {
+	task := t.task(t0)
+	task.SetAlias(alias)
+	return task
+}
+
 // hasAlias checks which task has an alias; a zero id means none.
 func (t *suite) hasAlias(alias string, want bellman.ID) {
 	t.Helper()
@@ -273,9 +239,6 @@ func (t *suite) hasAlias(alias string, want bellman.ID) {
 // refused adds a task whose alias is taken by holder, and checks that it is rejected.
 func (t *suite) refused(task *bellman.Task, holder bellman.ID) {
 	t.Helper()
-	b := &store.Batch{Adds: []store.Add{{Task: task, Digest: task.Digest()}}}
-	t.commit(b)
-	t.outcome(b.Adds[0], holder, bellman.ErrAliasTaken)
-	_, err := t.s.Task(t.Context(), task.ID)
-	t.wantErr("Task() of the refused", err, bellman.ErrNotFound)
+	t.addExisting(task, task.Digest(), holder, bellman.ErrAliasTaken)
+	t.missing(task.ID)
 }

@@ -3,8 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -13,15 +11,13 @@ import (
 
 var changes = []promise{
 	{"a change replaces the status and counts the version", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		to := bellman.Status{Shard: 1, Attempts: 1, Step: 1, Began: t0, Due: t0.Add(15 * time.Second), VisibleAt: t0.Add(16 * time.Second),
 			Phase: bellman.Quarantined, Trigger: bellman.BySettle, Updated: t0.Add(time.Second), Data: []byte("d")}
-		b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: 1, To: to}}}
-		t.commit(b)
-		t.must(b.Changes[0].Err)
-		if v := b.Changes[0].To.Version; v != 2 {
-			t.Errorf("To.Version = %d, want 2", v)
+		made := t.make(store.Change{ID: task.ID, Version: 1, To: to})
+		t.must(made.Err)
+		if made.To.Version != 2 {
+			t.Errorf("To.Version = %d, want 2", made.To.Version)
 		}
 		want := *task
 		want.Status = to
@@ -29,8 +25,7 @@ var changes = []promise{
 		t.same(t.get(task.ID), &want)
 	}},
 	{"a change with another version is a conflict and changes nothing", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		for _, version := range []uint32{0, 2, 1 << 31} {
 			t.wantErr("change", t.change(task.ID, version, ended(bellman.Failed, t0)), bellman.ErrConflict)
 		}
@@ -84,25 +79,19 @@ var changes = []promise{
 				t.Errorf("version %d, attempts %+v, %v; want version 2 and %d attempts", got.Version, log, err, want)
 			}
 		}
-		if depths, err := t.s.Depths(t.Context()); err != nil || len(depths) != 1 || depths[0].Pending != 1 || depths[0].Succeeded != 1 {
-			t.Errorf("Depths() = %+v, %v; want one pending, one succeeded", depths, err)
-		}
+		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 1, Succeeded: 1}})
 	}},
 	{"a change with its task's content can also change an ended task", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		of := t.get(task.ID)
 		for _, to := range []bellman.Status{ended(bellman.Failed, t0), ended(bellman.Succeeded, t0), {Due: t0, VisibleAt: t0}, ended(bellman.Cancelled, t0)} {
-			b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: of.Version, To: to, Of: of}}}
-			t.commit(b)
-			t.must(b.Changes[0].Err)
-			if of = t.get(task.ID); of.State != to.State || of.Version != b.Changes[0].To.Version {
-				t.Errorf("state = %v, version = %d; want %v, %d", of.State, of.Version, to.State, b.Changes[0].To.Version)
+			made := t.make(store.Change{ID: task.ID, Version: of.Version, To: to, Of: of})
+			t.must(made.Err)
+			if of = t.get(task.ID); of.State != to.State || of.Version != made.To.Version {
+				t.Errorf("state = %v, version = %d; want %v, %d", of.State, of.Version, to.State, made.To.Version)
 			}
 		}
-		if depths, err := t.s.Depths(t.Context()); err != nil || len(depths) != 1 || depths[0].Pending+depths[0].Failed+depths[0].Succeeded != 0 || depths[0].Cancelled != 1 {
-			t.Errorf("Depths() = %+v, %v; want one cancelled", depths, err)
-		}
+		t.depths(map[string]store.Depth{"q": {Queue: "q", Cancelled: 1}})
 	}},
 	{"a batch sees its own earlier writes", func(t *suite) {
 		task := t.task(t0)
@@ -119,13 +108,10 @@ var changes = []promise{
 		if got := t.get(task.ID); got.State != bellman.Cancelled || got.Version != 3 {
 			t.Errorf("state = %v, version = %d; want cancelled, 3", got.State, got.Version)
 		}
-		if entries := t.due(t0.Add(48 * time.Hour)); len(entries) != 0 {
-			t.Errorf("Due() = %v, want none", entries)
-		}
+		t.idle(t0.Add(48 * time.Hour))
 	}},
 	{"an ended task can become pending again, and end again", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		t.end(task, bellman.Failed, t0)
 		again := bellman.Status{Attempts: 1, Due: t0.Add(time.Minute), VisibleAt: t0.Add(time.Minute), Trigger: bellman.ByHand,
 			Before: &bellman.Before{State: bellman.Failed, Reason: "max_age", Finished: t0}}
@@ -135,16 +121,13 @@ var changes = []promise{
 		}
 		t.must(t.change(task.ID, 3, ended(bellman.Failed, t0)))
 		t.must(t.change(task.ID, 4, ended(bellman.Succeeded, t0)))
-		if entries := t.due(t0.Add(time.Hour)); len(entries) != 0 {
-			t.Errorf("Due() = %+v, want none", entries)
-		}
+		t.idle(t0.Add(time.Hour))
 		if got := t.get(task.ID); got.State != bellman.Succeeded || got.Version != 5 || got.Before != nil {
 			t.Errorf("got %+v, want succeeded, version 5", got.Status)
 		}
 	}},
 	{"a task that gets the same VisibleAt again is due once", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		for version := range uint32(5) {
 			t.must(t.change(task.ID, version+1, bellman.Status{Due: t0, VisibleAt: t0}))
 		}
@@ -152,13 +135,10 @@ var changes = []promise{
 			t.Errorf("Due() = %+v, want the task with version 6", entries)
 		}
 		t.must(t.change(task.ID, 6, ended(bellman.Failed, t0)))
-		if entries := t.due(t0.Add(time.Hour)); len(entries) != 0 {
-			t.Errorf("Due() = %+v, want none", entries)
-		}
+		t.idle(t0.Add(time.Hour))
 	}},
 	{"an attempt is appended only if the change is made", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		attempt := &bellman.Attempt{Number: 1, Result: bellman.Accepted, Status: 200, Response: "success"}
 		b := &store.Batch{Changes: []store.Change{
 			{ID: task.ID, Version: 7, To: ended(bellman.Failed, t0), Attempt: &bellman.Attempt{Number: 9}},
@@ -182,8 +162,7 @@ var changes = []promise{
 		t.commit(b)
 		t.must(b.Changes[1].Follow[0].Err)
 		t.same(t.get(follow.ID), follow)
-		_, err := t.s.Task(t.Context(), never.ID)
-		t.wantErr("Task(never)", err, bellman.ErrNotFound)
+		t.missing(never.ID)
 		records, err := t.s.Audits(t.Context(), time.Time{}, 10)
 		t.must(err)
 		if len(records) != 1 || records[0].Who != "once" {
@@ -194,40 +173,26 @@ var changes = []promise{
 		task, first, second := t.task(t0), t.task(t0), t.task(t0)
 		first.Key, second.Key = "k", "k"
 		t.add(task, first)
-		b := &store.Batch{Changes: []store.Change{
-			{ID: task.ID, Version: 1, To: ended(bellman.Succeeded, t0), Follow: []store.Add{{Task: second, Digest: first.Digest()}}},
-		}}
-		t.commit(b)
-		t.must(b.Changes[0].Err)
-		t.outcome(b.Changes[0].Follow[0], first.ID, nil)
+		made := t.make(store.Change{ID: task.ID, Version: 1, To: ended(bellman.Succeeded, t0), Follow: []store.Add{{Task: second, Digest: first.Digest()}}})
+		t.must(made.Err)
+		t.outcome(made.Follow[0], first.ID, nil)
 	}},
 	{"if many change the same version at once, one succeeds", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
-		const n = 16
+		task := t.added()
 		for round := range uint32(5) {
-			var won atomic.Int32
-			var group sync.WaitGroup
-			for i := range n {
-				group.Go(func() {
-					at := t0.Add(time.Duration(i) * time.Second)
-					b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: round + 1,
-						To: bellman.Status{Step: int32(i), Due: at, VisibleAt: at}}}}
-					if err := t.s.Commit(t.Context(), b); err != nil {
-						t.Errorf("Commit() = %v", err)
-					}
-					switch err := b.Changes[0].Err; {
-					case err == nil:
-						won.Add(1)
-					case !errors.Is(err, bellman.ErrConflict):
-						t.Errorf("Err = %v, want nil or ErrConflict", err)
-					}
-				})
-			}
-			group.Wait()
-			if won.Load() != 1 {
-				t.Fatalf("round %d: %d won, want 1", round, won.Load())
-			}
+			t.race(16, func(i int) bool {
+				at := t0.Add(time.Duration(i) * time.Second)
+				b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: round + 1,
+					To: bellman.Status{Step: int32(i), Due: at, VisibleAt: at}}}}
+				if err := t.s.Commit(t.Context(), b); err != nil {
+					t.Errorf("Commit() = %v", err)
+				}
+				err := b.Changes[0].Err
+				if err != nil && !errors.Is(err, bellman.ErrConflict) {
+					t.Errorf("Err = %v, want nil or ErrConflict", err)
+				}
+				return err == nil
+			})
 		}
 		got := t.get(task.ID)
 		entries := t.due(t0.Add(time.Hour))
@@ -244,7 +209,6 @@ var changes = []promise{
 		task := t.task(t0)
 		err := t.s.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: task}}})
 		t.wantErr("Commit()", err, context.Canceled)
-		_, err = t.s.Task(t.Context(), task.ID)
-		t.wantErr("Task()", err, bellman.ErrNotFound)
+		t.missing(task.ID)
 	}},
 }

@@ -30,15 +30,13 @@ var dues = []promise{
 		}
 		t.add(tasks...)
 		from := store.Position{VisibleAt: t0.UnixMilli() + 1}
-		got, err := t.s.Due(t.Context(), t.shards(), from, t0.UnixMilli()+3, 10, nil)
-		t.must(err)
+		got := t.entries(t.shards(), from, t0.UnixMilli()+3, 10)
 		if len(got) != 2 || got[0].ID != tasks[1].ID || got[1].ID != tasks[2].ID {
 			t.Errorf("Due() = %+v, want tasks 1 and 2", got)
 		}
 	}},
 	{"entries are appended to buf", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		buf := []store.Entry{{Version: 77}}
 		got, err := t.s.Due(t.Context(), t.shards(), store.Position{}, t0.UnixMilli()+1, 10, buf)
 		t.must(err)
@@ -63,8 +61,7 @@ var dues = []promise{
 			var got []store.Entry
 			var from store.Position
 			for {
-				page, err := t.s.Due(t.Context(), t.shards(), from, t0.UnixMilli()+100, limit, nil)
-				t.must(err)
+				page := t.entries(t.shards(), from, t0.UnixMilli()+100, limit)
 				got = append(got, page...)
 				if len(page) < limit {
 					break
@@ -77,14 +74,12 @@ var dues = []promise{
 		}
 	}},
 	{"a task that a change moved is due in its new shard", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		to := task.Status
 		to.Shard = 1
 		t.must(t.change(task.ID, 1, to))
 		for shard, want := range []int{0, 1} {
-			got, err := t.s.Due(t.Context(), []uint16{uint16(shard)}, store.Position{}, t0.UnixMilli()+1, 10, nil)
-			t.must(err)
+			got := t.entries([]uint16{uint16(shard)}, store.Position{}, t0.UnixMilli()+1, 10)
 			if len(got) != want || want == 1 && (got[0].ID != task.ID || got[0].Shard != 1) {
 				t.Errorf("Due(shard %d) = %+v, want %d of the task in shard 1", shard, got, want)
 			}
@@ -95,42 +90,32 @@ var dues = []promise{
 		here.Shard, there.Shard = 0, 1
 		t.add(here, there)
 		for shard, want := range []bellman.ID{here.ID, there.ID} {
-			got, err := t.s.Due(t.Context(), []uint16{uint16(shard)}, store.Position{}, t0.UnixMilli()+1, 10, nil)
-			t.must(err)
+			got := t.entries([]uint16{uint16(shard)}, store.Position{}, t0.UnixMilli()+1, 10)
 			if len(got) != 1 || got[0].ID != want {
 				t.Errorf("Due(shard %d) = %+v, want %v", shard, got, want)
 			}
 		}
-		got, err := t.s.Due(t.Context(), nil, store.Position{}, t0.UnixMilli()+1, 10, nil)
-		t.must(err)
+		got := t.entries(nil, store.Position{}, t0.UnixMilli()+1, 10)
 		if len(got) != 0 {
 			t.Errorf("Due(no shards) = %+v, want none", got)
 		}
 	}},
 	{"a task is due at its VisibleAt, once, until it ends", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		later := t0.Add(time.Hour)
 		t.must(t.change(task.ID, 1, bellman.Status{Due: t0, VisibleAt: later})) // deferred
-		if got := t.due(later); len(got) != 0 {
-			t.Errorf("Due() before the VisibleAt = %+v; want none", got)
-		}
+		t.idle(later)
 		if got := t.due(later.Add(time.Second)); len(got) != 1 || got[0].Due != t0.UnixMilli() {
 			t.Errorf("Due() = %+v, want one entry, still due at the first time", got)
 		}
 		t.must(t.change(task.ID, 2, ended(bellman.Succeeded, t0)))
-		if got := t.due(later.Add(time.Second)); len(got) != 0 {
-			t.Errorf("Due() of an ended task = %+v, want none", got)
-		}
+		t.idle(later.Add(time.Second))
 	}},
 	{"a task added with a past time is found when reading from the beginning", func(t *suite) {
 		// A store may remember where its due tasks begin. It must not miss this one.
-		first := t.task(t0)
-		t.add(first)
+		first := t.added()
 		t.end(first, bellman.Succeeded, t0)
-		if got := t.due(t0.Add(time.Hour)); len(got) != 0 {
-			t.Errorf("Due() = %+v, want none", got)
-		}
+		t.idle(t0.Add(time.Hour))
 		second := t.task(t0)
 		second.VisibleAt = t0.Add(-24 * time.Hour)
 		t.add(second)
@@ -142,8 +127,7 @@ var dues = []promise{
 		old, older := t.task(t0), t.task(t0)
 		old.VisibleAt, older.VisibleAt = time.UnixMilli(-5), time.UnixMilli(-6000)
 		t.add(old, older)
-		got, err := t.s.Due(t.Context(), t.shards(), store.Position{VisibleAt: -1 << 40}, 0, 10, nil)
-		t.must(err)
+		got := t.entries(t.shards(), store.Position{VisibleAt: -1 << 40}, 0, 10)
 		if len(got) != 2 || got[0].ID != older.ID || got[1].VisibleAt != -5 {
 			t.Errorf("Due() = %+v, want the older, then the old", got)
 		}

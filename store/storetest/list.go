@@ -186,7 +186,6 @@ func (t *suite) list(f store.Filter, limit int) (all []*bellman.Task) {
 	return nil
 }
 
-// chosen reports whether a task matches a filter.
 func chosen(f store.Filter, task *bellman.Task) bool {
 	hosts := map[string]string{
 		"https://merchant.example/a":      "merchant.example",

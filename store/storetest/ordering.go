@@ -161,8 +161,7 @@ var orderings = []promise{
 		first, second := t.ordered("o"), t.ordered("o")
 		first.Key, second.Key = "k", "k"
 		t.add(first)
-		b := &store.Batch{Adds: []store.Add{{Task: second, Digest: first.Digest()}}}
-		t.commit(b)
+		t.addExisting(second, first.Digest(), first.ID, nil)
 		t.wantOrder("o", first)
 	}},
 	{"a page of the order starts at its beginning", func(t *suite) {
@@ -247,14 +246,11 @@ var orderings = []promise{
 		first, second := t.ordered("o"), t.ordered("o")
 		t.add(first, second)
 		t.to(first, 1, ended(bellman.Succeeded, t0))
-		if n, err := t.s.Prune(t.Context(), bellman.Succeeded, t0.Add(time.Hour), 10); n != 1 || err != nil {
-			t.Fatalf("Prune() = %d, %v; want 1", n, err)
-		}
+		t.prune(bellman.Succeeded, t0.Add(time.Hour), 10, 1)
 		t.wantOrder("o", second)
 	}},
 }
 
-// ordered returns a pending task of an ordering key.
 func (t *suite) ordered(key string) *bellman.Task {
 	task := t.task(t0)
 	task.OrderingKey = key
@@ -265,9 +261,7 @@ func (t *suite) ordered(key string) *bellman.Task {
 func (t *suite) to(task *bellman.Task, version uint32, to bellman.Status) {
 	t.Helper()
 	to.Place = task.Place
-	b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: version, To: to, Ordering: task.Ordering()}}}
-	t.commit(b)
-	t.must(b.Changes[0].Err)
+	t.must(t.make(store.Change{ID: task.ID, Version: version, To: to, Ordering: task.Ordering()}).Err)
 }
 
 func (t *suite) wantOrder(key string, tasks ...*bellman.Task) {

@@ -17,8 +17,7 @@ var depths = []promise{
 		t.depths(want)
 	}},
 	{"a task that changes its state is counted once", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 1}})
 		t.end(task, bellman.Failed, t0)
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Failed: 1}})
@@ -49,11 +48,8 @@ var prunes = []promise{
 		t.end(old, bellman.Succeeded, t0.Add(time.Minute))
 		t.end(young, bellman.Succeeded, t0.Add(time.Hour))
 		t.end(failed, bellman.Failed, t0.Add(time.Minute))
-		if n, err := t.s.Prune(t.Context(), bellman.Succeeded, t0.Add(time.Hour), 100); n != 1 || err != nil {
-			t.Errorf("Prune() = %d, %v; want 1", n, err)
-		}
-		_, err := t.s.Task(t.Context(), old.ID)
-		t.wantErr("Task(old)", err, bellman.ErrNotFound)
+		t.prune(bellman.Succeeded, t0.Add(time.Hour), 100, 1)
+		t.missing(old.ID)
 		for _, task := range []*bellman.Task{young, failed, pending} {
 			t.get(task.ID)
 		}
@@ -67,9 +63,7 @@ var prunes = []promise{
 			t.attempt(task.ID, uint32(n), bellman.Attempt{Number: n})
 		}
 		t.must(t.change(task.ID, 4, ended(bellman.Cancelled, t0)))
-		if n, err := t.s.Prune(t.Context(), bellman.Cancelled, t0.Add(time.Second), 100); n != 1 || err != nil {
-			t.Errorf("Prune() = %d, %v; want 1", n, err)
-		}
+		t.prune(bellman.Cancelled, t0.Add(time.Second), 100, 1)
 		if got, err := t.s.Attempts(t.Context(), task.ID, 0, 10); len(got) != 0 || err != nil {
 			t.Errorf("Attempts() = %v, %v; want none", got, err)
 		}
@@ -93,20 +87,12 @@ var prunes = []promise{
 		}
 		t.commit(b)
 		t.commit(e)
-		left := all
-		for left > 0 {
-			n, err := t.s.Prune(t.Context(), bellman.Succeeded, t0.Add(time.Second), 300)
-			if want := min(300, left); n != want || err != nil {
-				t.Fatalf("Prune() = %d, %v; want %d of %d", n, err, want, left)
-			}
-			left -= n
-			if left > 0 {
-				t.depths(map[string]store.Depth{"q": {Queue: "q", Succeeded: int64(left)}})
-			}
+		for left := all - 300; left > 0; left -= 300 {
+			t.prune(bellman.Succeeded, t0.Add(time.Second), 300, 300)
+			t.depths(map[string]store.Depth{"q": {Queue: "q", Succeeded: int64(left)}})
 		}
-		if n, err := t.s.Prune(t.Context(), bellman.Succeeded, t0.Add(time.Second), 300); n != 0 || err != nil {
-			t.Errorf("Prune() = %d, %v; want 0", n, err)
-		}
+		t.prune(bellman.Succeeded, t0.Add(time.Second), 300, all%300)
+		t.prune(bellman.Succeeded, t0.Add(time.Second), 300, 0)
 	}},
 	{"a task that ended again after others were deleted is deleted too", func(t *suite) {
 		resent, other := t.task(t0), t.task(t0)
@@ -118,25 +104,17 @@ var prunes = []promise{
 			if want == 1 {
 				t.must(t.change(resent.ID, 3, ended(bellman.Failed, t0)))
 			}
-			if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Second), 10); n != 1 || err != nil {
-				t.Errorf("Prune() = %d, %v; want 1", n, err)
-			}
+			t.prune(bellman.Failed, t0.Add(time.Second), 10, 1)
 		}
 	}},
 	{"the time is cut to milliseconds, like all times", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		t.end(task, bellman.Failed, t0.Add(time.Second+200*time.Microsecond))
-		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Second+900*time.Microsecond), 10); n != 0 || err != nil {
-			t.Errorf("Prune(the same millisecond) = %d, %v; want 0", n, err)
-		}
-		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Second+time.Millisecond), 10); n != 1 || err != nil {
-			t.Errorf("Prune(a millisecond later) = %d, %v; want 1", n, err)
-		}
+		t.prune(bellman.Failed, t0.Add(time.Second+900*time.Microsecond), 10, 0)
+		t.prune(bellman.Failed, t0.Add(time.Second+time.Millisecond), 10, 1)
 	}},
 	{"pending tasks are never deleted", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		if n, _ := t.s.Prune(t.Context(), bellman.Pending, t0.Add(time.Hour), 10); n != 0 {
 			t.Errorf("Prune(pending) = %d, want 0", n)
 		}

@@ -10,9 +10,8 @@ import (
 
 var reads = []promise{
 	{"a missing task returns ErrNotFound", func(t *suite) {
-		_, err := t.s.Task(t.Context(), t.id(t0))
-		t.wantErr("Task()", err, bellman.ErrNotFound)
-		_, err = store.Lookup(t.Context(), t.s, "q", "k")
+		t.missing(t.id(t0))
+		_, err := store.Lookup(t.Context(), t.s, "q", "k")
 		t.wantErr("Lookup()", err, bellman.ErrNotFound)
 		got, err := t.s.Attempts(t.Context(), t.id(t0), 0, 10)
 		if err != nil || len(got) != 0 {
@@ -82,8 +81,7 @@ var reads = []promise{
 		}
 	}},
 	{"a task is returned with its newest attempt", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		if got := t.get(task.ID); got.Last != nil {
 			t.Errorf("Last = %+v before the first attempt, want nil", got.Last)
 		}
@@ -95,8 +93,7 @@ var reads = []promise{
 		}
 	}},
 	{"a task is found, with its newest attempt, while it ends and is pending again", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -125,8 +122,7 @@ var reads = []promise{
 		}
 	}},
 	{"the newest attempt is found although a later one left no record", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		t.attempt(task.ID, 1, bellman.Attempt{Number: 1})
 		t.must(t.change(task.ID, 2, bellman.Status{Attempts: 3, Due: t0, VisibleAt: t0}))
 		if got := t.get(task.ID); got.Last == nil || got.Last.Number != 1 {
@@ -134,8 +130,7 @@ var reads = []promise{
 		}
 	}},
 	{"an attempt comes back as it was given", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		want := bellman.Attempt{Number: 1, Trigger: bellman.BySettle, Due: t0.Add(1500 * time.Microsecond), Started: t0.Add(2500 * time.Microsecond),
 			Took: 1234567, Action: "query", Reading: "PENDING", Timing: bellman.Timing{DNS: 210 * time.Microsecond, Connect: 3 * time.Second, TLS: time.Microsecond, FirstByte: 40 * time.Millisecond},
 			Result: bellman.ErrorStatus, Status: 503, Response: "busy 忙", Header: "Retry-After: 5\nServer: 忙\n", Error: "status 503", Node: "node-1"}
@@ -151,8 +146,7 @@ var reads = []promise{
 		}
 	}},
 	{"the log keeps the attempt that ended a task, whatever comes afterwards", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		log := []bellman.Attempt{}
 		version := uint32(1)
 		step := func(state bellman.State, a *bellman.Attempt) {
@@ -168,9 +162,7 @@ var reads = []promise{
 			if n := len(log); n > 0 {
 				to.Attempts = int32(log[n-1].Number)
 			}
-			b := &store.Batch{Changes: []store.Change{{ID: task.ID, Version: version, To: to, Attempt: a, Of: t.get(task.ID)}}}
-			t.commit(b)
-			t.must(b.Changes[0].Err)
+			t.must(t.make(store.Change{ID: task.ID, Version: version, To: to, Attempt: a, Of: t.get(task.ID)}).Err)
 			version++
 			for after := range len(log) + 1 {
 				for limit := 1; limit <= len(log)+1; limit++ {
@@ -196,16 +188,13 @@ var reads = []promise{
 		step(bellman.Cancelled, &bellman.Attempt{Number: 4, Status: 4})
 		step(bellman.Pending, &bellman.Attempt{Number: 5, Status: 6})
 		step(bellman.Failed, nil)
-		if n, err := t.s.Prune(t.Context(), bellman.Failed, t0.Add(time.Hour), 10); err != nil || n != 1 {
-			t.Errorf("Prune() = %d, %v; want 1", n, err)
-		}
+		t.prune(bellman.Failed, t0.Add(time.Hour), 10, 1)
 		if got, err := t.s.Attempts(t.Context(), task.ID, 0, 10); err != nil || len(got) != 0 {
 			t.Errorf("Attempts() of a deleted task = %+v, %v; want none", got, err)
 		}
 	}},
 	{"one commit may end a task, make it pending and end it again", func(t *suite) {
-		task := t.task(t0)
-		t.add(task)
+		task := t.added()
 		again := bellman.Status{Attempts: 1, Due: t0, VisibleAt: t0}
 		end := ended(bellman.Failed, t0)
 		end.Attempts = 2
@@ -256,8 +245,6 @@ var reads = []promise{
 // attempt records one attempt of a pending task, which stays pending.
 func (t *suite) attempt(id bellman.ID, version uint32, a bellman.Attempt) {
 	t.Helper()
-	b := &store.Batch{Changes: []store.Change{{ID: id, Version: version, Attempt: &a,
-		To: bellman.Status{Attempts: int32(a.Number), Due: t0, VisibleAt: t0}}}}
-	t.commit(b)
-	t.must(b.Changes[0].Err)
+	t.must(t.make(store.Change{ID: id, Version: version, Attempt: &a,
+		To: bellman.Status{Attempts: int32(a.Number), Due: t0, VisibleAt: t0}}).Err)
 }

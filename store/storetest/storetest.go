@@ -13,6 +13,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,6 +116,22 @@ func (t *suite) add(tasks ...*bellman.Task) {
 	}
 }
 
+// added returns a new task that is in the store.
+func (t *suite) added() *bellman.Task {
+	t.Helper()
+	task := t.task(t0)
+	t.add(task)
+	return task
+}
+
+// addExisting adds a task whose key or alias is taken, and checks the outcome.
+func (t *suite) addExisting(task *bellman.Task, digest bellman.Digest, existing bellman.ID, err error) {
+	t.Helper()
+	b := &store.Batch{Adds: []store.Add{{Task: task, Digest: digest}}}
+	t.commit(b)
+	t.outcome(b.Adds[0], existing, err)
+}
+
 // outcome checks the outcome of an add: the existing task, zero if there is none, and the error.
 func (t *suite) outcome(a store.Add, existing bellman.ID, err error) {
 	t.Helper()
@@ -125,9 +143,15 @@ func (t *suite) outcome(a store.Add, existing bellman.ID, err error) {
 // change makes one change and returns its error.
 func (t *suite) change(id bellman.ID, version uint32, to bellman.Status) error {
 	t.Helper()
-	b := &store.Batch{Changes: []store.Change{{ID: id, Version: version, To: to}}}
+	return t.make(store.Change{ID: id, Version: version, To: to}).Err
+}
+
+// make commits one change and returns it with its outcome.
+func (t *suite) make(c store.Change) store.Change {
+	t.Helper()
+	b := &store.Batch{Changes: []store.Change{c}}
 	t.commit(b)
-	return b.Changes[0].Err
+	return b.Changes[0]
 }
 
 // must fails the test if err is not nil.
@@ -158,17 +182,63 @@ func (t *suite) get(id bellman.ID) *bellman.Task {
 	return task
 }
 
+// missing checks that a task does not exist.
+func (t *suite) missing(id bellman.ID) {
+	t.Helper()
+	_, err := t.s.Task(t.Context(), id)
+	t.wantErr(fmt.Sprintf("Task(%v)", id), err, bellman.ErrNotFound)
+}
+
+// prune deletes up to limit tasks that ended in a state before a time, and checks how many.
+func (t *suite) prune(state bellman.State, before time.Time, limit, want int) {
+	t.Helper()
+	if n, err := t.s.Prune(t.Context(), state, before, limit); n != want || err != nil {
+		t.Fatalf("Prune(%v, %v, %d) = %d, %v; want %d", state, before, limit, n, err, want)
+	}
+}
+
+// race calls try n times at once, and checks that one of the calls wins.
+func (t *suite) race(n int, try func(i int) (won bool)) {
+	t.Helper()
+	var won atomic.Int32
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() {
+			if try(i) {
+				won.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	if won.Load() != 1 {
+		t.Fatalf("%d of %d callers won, want 1", won.Load(), n)
+	}
+}
+
 // due reads all due entries of all shards before a time.
 func (t *suite) due(to time.Time) []store.Entry {
 	t.Helper()
-	entries, err := t.s.Due(t.Context(), t.shards(), store.Position{}, to.UnixMilli(), 1<<20, nil)
+	return t.entries(t.shards(), store.Position{}, to.UnixMilli(), 1<<20)
+}
+
+// entries reads a page of due entries.
+func (t *suite) entries(shards []uint16, from store.Position, to int64, limit int) []store.Entry {
+	t.Helper()
+	entries, err := t.s.Due(t.Context(), shards, from, to, limit, nil)
 	if err != nil {
 		t.Fatalf("Due() = %v", err)
 	}
 	return entries
 }
 
-// shards returns the numbers of all shards.
+// idle checks that no task is due before a time.
+func (t *suite) idle(to time.Time) {
+	t.Helper()
+	if entries := t.due(to); len(entries) != 0 {
+		t.Errorf("Due(before %v) = %+v, want none", to, entries)
+	}
+}
+
 func (t *suite) shards() (numbers []uint16) {
 	t.Helper()
 	for _, shard := range t.state("").Shards {
@@ -177,7 +247,6 @@ func (t *suite) shards() (numbers []uint16) {
 	return numbers
 }
 
-// wantErr checks that err is want.
 func (t *suite) wantErr(what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {

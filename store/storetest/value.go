@@ -80,13 +80,11 @@ var values = []promise{
 			t.same(t.get(task.ID), task)
 		}
 		first := store.Position{VisibleAt: store.MaxTime - 1}
-		page, err := t.s.Due(t.Context(), t.shards(), first, store.MaxTime, 10, nil)
-		t.must(err)
+		page := t.entries(t.shards(), first, store.MaxTime, 10)
 		if len(page) != 2 || page[0].VisibleAt != first.VisibleAt || page[1].VisibleAt != first.VisibleAt {
 			t.Fatalf("Due() = %+v, want the two tasks at %d", page, first.VisibleAt)
 		}
-		page, err = t.s.Due(t.Context(), t.shards(), store.Position{VisibleAt: first.VisibleAt, ID: page[0].ID}, math.MaxInt64, 2, nil)
-		t.must(err)
+		page = t.entries(t.shards(), store.Position{VisibleAt: first.VisibleAt, ID: page[0].ID}, math.MaxInt64, 2)
 		if len(page) != 2 || page[0].VisibleAt != first.VisibleAt || page[1].VisibleAt != store.MaxTime {
 			t.Errorf("Due() = %+v, want one more task at %d and one at the largest time", page, first.VisibleAt)
 		}
