@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,15 +95,26 @@ func Alias(account string, of NoticeOf, number string) string {
 }
 
 // KnownAs returns the account and the number by which the channel knows the order of a task, as its alias has them. ok is
-// false if the task is no order's own.
+// false if the task is neither an order's own nor a watch for its late payment.
 func KnownAs(task *bellman.Task) (account, number string, ok bool) {
 	ask, err := ParseAsk(task.Body)
 	if err != nil {
 		return "", "", false
 	}
 	number = ask.channelNo(task)
-	account, ok = strings.CutSuffix(task.Alias(), Alias("", OfPayment, number))
+	account, ok = strings.CutSuffix((&watched{task: task, ask: ask}).alias(), Alias("", OfPayment, number))
 	return account, number, ok && task.Event != EventNotice
+}
+
+// KnowsPayment reports whether an order's own task, or a watch for its late payment, knows a payment of the order by the
+// channel's number of it, and whether the payment is a duplicate one.
+func KnowsPayment(task *bellman.Task, number string) (known, duplicate bool) {
+	l, err := ParseLife(task.Data)
+	if err != nil || number == "" {
+		return false, false
+	}
+	first, at := l.firstPayment(), slices.Index(l.Payments, hashed(number))
+	return number == first || at >= 0, number != first && (at > 0 || at == 0 && first != "")
 }
 
 // AccountIn returns the account of an alias that [Alias] made of a payment, refund or transfer; empty: it is

@@ -156,6 +156,12 @@ func (l *Life) gaveBack() bool {
 	return l.over() && !l.isPaid() && l.Close == CloseRefunded.String() && l.Late == ""
 }
 
+// mayHaveGivenBack reports whether the money of a payment may have been given back after a notice of it was written: the
+// order was reversed, by this queue or somebody else, or a cancel was due.
+func (l *Life) mayHaveGivenBack(p *plan) bool {
+	return l.Cancels || l.State == Revoked.String() || p.reverses && l.Close != ""
+}
+
 // maxPayments limits the duplicate payments that are told of one order.
 const maxPayments = 20
 

@@ -110,6 +110,7 @@ func (w *watched) news(m move, taken json.RawMessage, now time.Time) News {
 	if l.Close == CloseRefunded.String() {
 		n.Fields["refunded"] = true
 	}
+	back := w.aged && l.mayHaveGivenBack(w.plan)
 	switch m.tell {
 	case tellUndecided:
 		n.Event = EventUndecided
@@ -120,12 +121,12 @@ func (w *watched) news(m move, taken json.RawMessage, now time.Time) News {
 	case tellLate:
 		n.Decision, n.Event = LatePayment, EventLatePayment
 		n.Fields["late_payment"] = l.Late
-		n.NoRefund = w.given || l.Late != Paid.String() || l.State == StateUnknown || l.State == StatePending
+		n.NoRefund = w.given || back || l.Late != Paid.String() || l.State == StateUnknown || l.State == StatePending
 	case tellDuplicate:
 		n.Decision, n.Event = DuplicatePayment, EventDuplicatePayment
 		n.What += "/" + hashed(m.payment)
 		n.Fields["duplicate_payment"] = m.reading.String()
-		n.NoRefund = m.reading != Paid || w.given || l.Given // another number may be the same payment
+		n.NoRefund = m.reading != Paid || w.given || back || l.Given // another number may be the same payment
 	default:
 		return n
 	}

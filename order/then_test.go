@@ -250,6 +250,56 @@ func TestRefundOfALatePayment(t *testing.T) {
 	}
 }
 
+// A notice of a payment may be older than the reverse or cancel that gave its money back, so no refund follows. A query that finds
+// the payment afterwards causes one.
+func TestRefundAfterAReverse(t *testing.T) {
+	then := Then{For: map[string][]Recipient{LatePayment: {{Queue: "refunds", Refund: func(queue string, n *News) bellman.Task {
+		return bellman.Task{Queue: queue, Key: "R " + n.Order.OrderNo, Body: n.Taken}
+	}}}}}
+	taken := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "T1"}
+	reverses := func(r *Rules) { r.Then, r.OnExhausted = then, OnExhaustedReverse }
+	for name, tt := range map[string]struct {
+		rules func(*Rules)
+		bend  func(*fake)
+		state string
+		want  []string // after a notice
+	}{
+		"reversed": {reverses, func(c *fake) { c.reverse = closes(CloseDone) }, "REVOKED", nil},
+		"reversed, and the answer lost": {reverses, func(c *fake) {
+			c.reverse = func(*Order) CloseAnswer { c.query = reads(Revoked); return CloseAnswer{} }
+		}, "REVOKED", nil},
+		"reversed after a failure": {reverses, func(c *fake) { c.query, c.reverse = reads(Failed), closes(CloseDone) }, "FAILED", nil},
+		"cancelled":                {func(r *Rules) { r.Then = then }, func(c *fake) { c.cancels, c.close = true, closes(CloseDone) }, "CLOSED", nil},
+		"closed":                   {func(r *Rules) { r.Then = then }, func(c *fake) { c.close = closes(CloseDone) }, "CLOSED", []string{"refunds "}},
+	} {
+		for _, by := range []string{"a notice", "a query"} {
+			h := newHouse(t, tt.rules)
+			tt.bend(h.channel)
+			task := h.unaddressed()
+			for !task.State.Ended() {
+				h.attempt(task)
+			}
+			if StateOf(task) != tt.state {
+				t.Fatalf("%s: %s; want %s", name, StateOf(task), tt.state)
+			}
+			v, want := bellman.Verdict{}, []string{"refunds "}
+			if by == "a notice" {
+				var err error
+				want = tt.want
+				if v, err = h.handler.Complete(task, bellman.Completion{Detail: &Told{Of: OfPayment, Reading: "PAID", Taken: taken}}, h.now); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				h.channel.query = pays(taken)
+				v = h.byHand(task)
+			}
+			if got := follows(v.Follow); !slices.Equal(got, want) || len(h.alerts) == 0 {
+				t.Errorf("%s, and %s of a payment: %q, alerts %q; want %q, and an alert", name, by, got, h.alerts, want)
+			}
+		}
+	}
+}
+
 // Only the channel's own words cause the refund of a second payment: a caller of Complete may know the
 // first one by another number.
 func TestRefundOfADuplicatePayment(t *testing.T) {

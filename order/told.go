@@ -211,6 +211,7 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 
 // told applies a notice, records it, and sets its Result and Why.
 func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, err error) {
+	w.aged = true
 	r, parsed := ParseReading(t.Reading)
 	decides, taken := parsed == nil && r.Decides(), t.Taken
 	if decides && h.rules.Then.Taken != nil {

@@ -156,19 +156,19 @@ queues:
 	}
 	refund.Account = "shop"
 	task := create(t, api, refund)
-	if task.RefNo != "O1-R1" {
+	if task.RefNo != "C1-R1" {
 		t.Errorf("the refund has the number %q", task.RefNo)
 	}
 	passes(t, "requested and queried", func() bool { return len(shop.called()) == 2 })
 	shop.mu.Lock()
 	shop.refunded = true
 	shop.mu.Unlock()
-	gone := shop.notice(shop.app, "C1", map[string]string{"gmt_refund": "2026-11-20 23:05:05.123", "refund_fee": "12.99", "out_biz_no": "O1-R1"})
+	gone := shop.notice(shop.app, "C1", map[string]string{"gmt_refund": "2026-11-20 23:05:05.123", "refund_fee": "12.99", "out_biz_no": "C1-R1"})
 	if got := callNotice(t, s, "orders/shop", gone, form); got != "200 success" {
 		t.Fatalf("the notice of the refund: %s", got)
 	}
 	until(t, api, task.ID, func(k *client.TaskDetail) bool { return k.PollState == "DONE" })
-	want := []string{"refund C1 O1-R1 12.99", "fastpay.refund.query C1 O1-R1", "fastpay.refund.query C1 O1-R1"}
+	want := []string{"refund C1 C1-R1 12.99", "fastpay.refund.query C1 C1-R1", "fastpay.refund.query C1 C1-R1"}
 	if got := shop.called(); !slices.Equal(got, want) || len(other.called()) > 0 {
 		t.Errorf("the application was asked %q, the other one %q; want %q", got, other.called(), want)
 	}

@@ -295,6 +295,12 @@ queues:
 			t.Fatalf("notice: %d %s", status, answer)
 		}
 	}
+	for no, payment := range map[string]string{"A1": "42", "A2": "43"} { // somebody asks for the same refunds, and gives no number
+		_, _, err := api.Create(t.Context(), client.CreateTask{Queue: "refunds", MerchantNo: "M1", OrderNo: no, Vars: map[string]string{"amount": "1299", "shop": "7", "transaction_id": payment}})
+		if err == nil || !strings.Contains(err.Error(), "409") {
+			t.Errorf("another refund of %s: %v; want a conflict", no, err)
+		}
+	}
 	want := map[string]string{"CA1-R1": `{"no": "CA1-R1", "order": "CA1", "fen": 1299, "of": "42", "shop": "7"}`}
 	for _, no := range []string{"A1", "A2"} {
 		o, _ := d.ends(t, api, client.OrderRef{MerchantNo: "M1", OrderNo: no})

@@ -47,6 +47,10 @@ type Mapping struct {
 	// Paid are the values of State of payments and refunds that moved money. Lines with another state
 	// are Failed. Empty: no line is.
 	Paid []string
+
+	// RefundNoAlone says that the line of a refund may lack ChannelOrderNo: refunds are not compared, or by RefundNo.
+	// Otherwise such a line is an error, because a refund is compared under the number of its order.
+	RefundNoAlone bool
 }
 
 // ReadCSV yields the lines of a file in a form of one's own. Values may be quoted as in RFC 4180. White
@@ -157,8 +161,12 @@ func (m *mapped) lines(values []string) ([]Line, error) {
 		return nil, fmt.Errorf("there is no currency %.10q", l.Currency)
 	}
 	l.Currency = code
-	if l.ChannelOrderNo == "" && l.RefundNo == "" {
+	switch {
+	case l.ChannelOrderNo != "":
+	case l.RefundNo == "":
 		return nil, errors.New("has no channel_order_no")
+	case !m.RefundNoAlone:
+		return nil, fmt.Errorf("channel_order_no is missing for the refund %.70q: want the number of its order at the channel", l.RefundNo)
 	}
 	if !utf8.ValidString(l.ChannelOrderNo) || strings.ContainsRune(l.ChannelOrderNo, '\ufffd') {
 		return nil, errors.New("channel_order_no is in another encoding than the mapping says")

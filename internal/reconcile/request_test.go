@@ -30,6 +30,11 @@ func TestFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		back, err := reconcile.ParseMapping("channel_order_no=no, amount=yuan, time=at, units=main, refund_no=back")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const alone = "no,yuan,at,back\nA1,1.00,2000-01-02 12:00:00,\n,1.00,2000-01-02 12:00:00,R1\n" // a refund of which order
 		in := reconcile.Request{Queue: "pay", Date: date}
 		text := "no,yuan,at,st\nA1,1.00,2000-01-02 12:00:00,OK\nB3,2.50,2000-01-02 12:00:00,FINE\nB4,2.50,2000-01-02 12:00:00,NO\n"
 		run, err := r.File(t.Context(), in, m, strings.NewReader(text))
@@ -47,6 +52,7 @@ func TestFile(t *testing.T) {
 			{"another day", strings.ReplaceAll(text, "-02", "-09"), m, "file"},
 			{"no amount", "no,yuan,at,st\nA1,much,2000-01-02 12:00:00,OK\n", m, "file"},
 			{"10,001 lines of one order", "no,yuan,at,st\n" + strings.Repeat("A1,1.00,2000-01-02 12:00:00,OK\n", 10_001), m, "file"},
+			{"a refund without its order", alone, back, "file"},
 			{"gzip", "\x1f\x8b\x08\x00", m, "file"},
 			{"no mapping", text, nil, "map"},
 		} {
@@ -58,6 +64,10 @@ func TestFile(t *testing.T) {
 		}
 		if again, err := r.Get(t.Context(), run.ID); err != nil || !equalJSON(t, again, run) {
 			t.Errorf("after wrong files: %+v, %v; want the result as it was", again, err)
+		}
+		in.NoRefunds = true
+		if run, err := r.File(t.Context(), in, back, strings.NewReader(alone)); err != nil || run.Counts.Matched != 1 {
+			t.Errorf("a refund without its order, where refunds are not compared: %+v, %v; want A1 compared", run, err)
 		}
 		w.queue.Read = func(f io.Reader) iter.Seq2[bill.Line, error] { return bill.ReadWeChatTrade(f) }
 		if _, err := r.File(t.Context(), in, nil, strings.NewReader("no bill")); err == nil {

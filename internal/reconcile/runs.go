@@ -298,7 +298,9 @@ func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Re
 	}
 	read := at.of(in.Bill).Read
 	if m != nil {
-		read = func(r io.Reader) iter.Seq2[bill.Line, error] { return bill.ReadCSV(r, *m) }
+		columns := *m
+		columns.RefundNoAlone = in.NoRefunds || in.Bill == FundFlow
+		read = func(r io.Reader) iter.Seq2[bill.Line, error] { return bill.ReadCSV(r, columns) }
 	}
 	text := bufio.NewReader(file)
 	if magic, _ := text.Peek(2); string(magic) == "\x1f\x8b" {

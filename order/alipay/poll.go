@@ -71,7 +71,8 @@ func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 		return poll.Answer{Answer: exchange.Unread(order.Answer{Result: bellman.Blocked}, err)}
 	}
 	method := refundQueryMethod
-	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "query_options": []string{"gmt_refund_pay"}}
+	fields := payment(o)
+	fields["out_request_no"], fields["query_options"] = o.RefNo, []string{"gmt_refund_pay"}
 	if p.of == order.OfTransfer {
 		method = transferQueryMethod
 		fields = map[string]any{"out_biz_no": o.RefNo, "product_code": cmp.Or(o.Vars["product_code"], "TRANS_ACCOUNT_NO_PWD"),
@@ -96,13 +97,22 @@ func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 	return read
 }
 
+// payment returns the fields that name the payment of a refund: Alipay's number in vars.transaction_id, or else the order's.
+func payment(o *order.Order) map[string]any {
+	if no := o.Vars["transaction_id"]; no != "" {
+		return map[string]any{"trade_no": no}
+	}
+	return map[string]any{"out_trade_no": o.OrderNo}
+}
+
 // Request calls alipay.trade.refund for vars.amount, in the smallest unit. Alipay treats requests
 // with the same out_request_no as one. https://docs.open.alipay.com/api_1/alipay.trade.refund
 func (r Refunds) Request(ctx context.Context, o *order.Order) poll.RequestAnswer {
 	if err := r.CheckRef(o, true); err != nil {
 		return poll.RequestAnswer{Answer: exchange.Unread(order.Answer{Result: bellman.Blocked}, err)}
 	}
-	fields := map[string]any{"out_trade_no": o.OrderNo, "out_request_no": o.RefNo, "refund_amount": whole(o)}
+	fields := payment(o)
+	fields["out_request_no"], fields["refund_amount"] = o.RefNo, whole(o)
 	if reason := o.Vars["reason"]; reason != "" {
 		fields["refund_reason"] = reason
 	}
@@ -131,6 +141,7 @@ type named struct {
 	Code         string      `json:"code"`
 	SubCode      string      `json:"sub_code"`
 	OutTradeNo   string      `json:"out_trade_no"`
+	TradeNo      string      `json:"trade_no"`
 	OutRequestNo string      `json:"out_request_no"`
 	OutBizNo     string      `json:"out_biz_no"`
 	RefundStatus string      `json:"refund_status"`
@@ -143,11 +154,14 @@ func (p *Poll) about(o *order.Order, text []byte) (named, error) {
 	if err := json.Unmarshal(text, &t); err != nil {
 		return t, errors.New("the answer does not describe a " + string(p.of))
 	}
+	transaction := o.Vars["transaction_id"]
 	switch {
 	case p.of == order.OfTransfer && t.OutBizNo != o.RefNo && (t.Code == "10000" || t.OutBizNo != ""):
 		return t, fmt.Errorf("the answer is about the transfer %.70q", t.OutBizNo)
 	case p.of == order.OfTransfer:
-	case t.OutTradeNo != o.OrderNo && (t.RefundStatus != "" || t.OutTradeNo != ""):
+	case transaction != "" && t.TradeNo != transaction && (t.RefundStatus != "" || t.TradeNo != ""):
+		return t, fmt.Errorf("the answer is about the payment %.70q", t.TradeNo)
+	case transaction == "" && t.OutTradeNo != o.OrderNo && (t.RefundStatus != "" || t.OutTradeNo != ""):
 		return t, fmt.Errorf("the answer is about a refund of the order %.70q", t.OutTradeNo)
 	case t.OutRequestNo != o.RefNo && (t.RefundStatus != "" || t.OutRequestNo != ""):
 		return t, fmt.Errorf("the answer is about the refund %.70q", t.OutRequestNo)
@@ -174,16 +188,23 @@ func whole(o *order.Order) string {
 }
 
 // CheckRef returns an *[bellman.Invalid] if Alipay cannot have such a number, or if a variable is
-// missing.
+// missing or wrong.
 func (p *Poll) CheckRef(o *order.Order, request bool) error {
 	bad := new(bellman.Invalid)
-	if n := len(o.RefNo); n < 1 || n > 64 || strings.ContainsFunc(o.RefNo, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		bad.Add("ref_no", "Alipay takes 1 to 64 letters, digits and signs of ASCII, without white space")
+	check := func(field, no string) {
+		if n := len(no); n < 1 || n > 64 || strings.ContainsFunc(no, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			bad.Add(field, "Alipay takes 1 to 64 letters, digits and signs of ASCII, without white space")
+		}
 	}
+	check("ref_no", o.RefNo)
 	if p.of == order.OfRefund {
-		var wrong *bellman.Invalid
-		if errors.As(p.channel.CheckOrder(o), &wrong) {
-			bad.Fields = append(bad.Fields, wrong.Fields...)
+		if transaction := o.Vars["transaction_id"]; transaction != "" {
+			check("vars.transaction_id", transaction)
+		} else {
+			check("order_no", o.OrderNo)
+		}
+		if currency := o.Vars["currency"]; request && currency != "" && money.Code(currency) == "" {
+			bad.Add("vars.currency", fmt.Sprintf("there is no currency %.10q: want an ISO 4217 code, such as CNY", currency))
 		}
 		if _, err := poll.AmountVar(o, "amount"); err != nil && (request || o.Vars["amount"] != "") {
 			bad.Add("vars.amount", err.Error())

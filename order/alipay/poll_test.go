@@ -12,12 +12,14 @@ import (
 )
 
 var (
-	refund   = order.Order{MerchantNo: "M1", OrderNo: orderNo, RefNo: "HZ01RF001", Vars: map[string]string{"amount": "1230"}}
-	transfer = order.Order{MerchantNo: "M1", RefNo: "201808080001"}
+	refund    = order.Order{MerchantNo: "M1", OrderNo: orderNo, RefNo: "HZ01RF001", Vars: map[string]string{"amount": "1230"}}
+	transfer  = order.Order{MerchantNo: "M1", RefNo: "201808080001"}
+	byPayment = order.Order{MerchantNo: "M1", OrderNo: "another", RefNo: "HZ01RF001", Vars: map[string]string{"amount": "1230", "transaction_id": "2014"}}
 )
 
 const (
 	askRefund    = `{"out_request_no":"HZ01RF001","out_trade_no":"` + orderNo + `","query_options":["gmt_refund_pay"]}`
+	askNamed     = `{"out_request_no":"HZ01RF001","query_options":["gmt_refund_pay"],"trade_no":"2014"}`
 	askTransfer  = `{"biz_scene":"DIRECT_TRANSFER","out_biz_no":"201808080001","product_code":"TRANS_ACCOUNT_NO_PWD"}`
 	refunded     = `{"code":"10000","msg":"Success","out_request_no":"HZ01RF001","out_trade_no":"` + orderNo + `","refund_amount":"12.30","refund_status":"REFUND_SUCCESS","total_amount":"88.88","trade_no":"2014"}`
 	transferDone = `{"code":"10000","msg":"Success","order_id":"2019","out_biz_no":"201808080001","status":"SUCCESS","trans_amount":"32.00"}`
@@ -53,6 +55,10 @@ func TestPollQuery(t *testing.T) {
 		{order.OfRefund, refund, askRefund, strings.Replace(refunded, `"HZ01RF001"`, `""`, 1), poll.QueryError, "about the refund"},
 		{order.OfRefund, refund, askRefund, strings.Replace(refunded, orderNo, orderNo+"1", 1), poll.QueryError, "a refund of the order"},
 		{order.OfRefund, refund, askRefund, strings.Replace(refunded, "12.30", "12.31", 1), poll.QueryError, `a refund of "12.31", not of 12.30`},
+		{order.OfRefund, byPayment, askNamed, refunded, poll.Done, ""},
+		{order.OfRefund, byPayment, askNamed, `{"code":"10000","msg":"Success"}`, poll.NotFound, ""},
+		{order.OfRefund, byPayment, askNamed, strings.Replace(refunded, `"2014"`, `"2015"`, 1), poll.QueryError, `about the payment "2015"`},
+		{order.OfRefund, byPayment, askNamed, strings.Replace(refunded, `"2014"`, `""`, 1), poll.QueryError, "about the payment"},
 		{order.OfTransfer, transfer, askTransfer, transferDone, poll.Done, ""},
 		{order.OfTransfer, transfer, askTransfer, strings.Replace(transferDone, `"SUCCESS"`, `"DEALING"`, 1), poll.Waiting, ""},
 		{order.OfTransfer, transfer, askTransfer, strings.Replace(transferDone, "2018", "2019", 1), poll.QueryError, "about the transfer"},
@@ -117,6 +123,10 @@ func TestRefundRequest(t *testing.T) {
 	if got := c.Request(t.Context(), &o); got.Reading != poll.RequestAccepted {
 		t.Errorf("%+v", got)
 	}
+	c = Refunds{p.polls(order.OfRefund, refundMethod, `{"out_request_no":"HZ01RF001","refund_amount":"12.30","trade_no":"2014"}`, `{"code":"10000","msg":"Success","out_trade_no":"C2","trade_no":"2014","fund_change":"Y"}`)}
+	if got := c.Request(t.Context(), &byPayment); got.Reading != poll.RequestAccepted {
+		t.Errorf("by the payment's number: %+v", got)
+	}
 	o.Vars = nil
 	if got := c.Request(t.Context(), &o); got.Result != bellman.Blocked || got.Reading != poll.RequestUnknown {
 		t.Errorf("without an amount: %+v; want nothing sent", got)
@@ -136,6 +146,10 @@ func TestCheckRef(t *testing.T) {
 		{order.OfRefund, order.Order{OrderNo: orderNo, RefNo: "R1"}, true, "vars.amount"},
 		{order.OfRefund, order.Order{OrderNo: orderNo, RefNo: "R1", Vars: map[string]string{"amount": "-1"}}, false, "vars.amount"},
 		{order.OfRefund, order.Order{RefNo: "R 1"}, false, "ref_no order_no"},
+		{order.OfRefund, order.Order{RefNo: "R1", Vars: map[string]string{"transaction_id": "2014"}}, false, ""},
+		{order.OfRefund, order.Order{RefNo: "R1", Vars: map[string]string{"transaction_id": "2014 1"}}, false, "vars.transaction_id"},
+		{order.OfRefund, order.Order{OrderNo: orderNo, RefNo: "R1", Vars: map[string]string{"amount": "500", "currency": "JYP"}}, true, "vars.currency"},
+		{order.OfRefund, order.Order{OrderNo: orderNo, RefNo: "R1", Vars: map[string]string{"amount": "500", "currency": "jpy"}}, true, ""},
 		{order.OfTransfer, transfer, false, ""},
 	} {
 		o := p.options()

@@ -17,7 +17,7 @@ import (
 //
 //	{"ref_no":"R1","vars":{"amount":"100","total":"100"},"notify":{"url":"https://…","json":{…}}}
 type Ask struct {
-	RefNo   string `json:"ref_no,omitempty"`  // its number at the channel; empty: derived from the order's, where the queue requests it
+	RefNo   string `json:"ref_no,omitempty"`  // its number at the channel; empty: see [DeriveRefNo]
 	Account string `json:"account,omitempty"` // the account at the channel; empty: the queue's
 
 	// ChannelOrderNo is the number by which the channel knows the order. Empty: the task's OrderNo.
@@ -79,12 +79,18 @@ func ParseAsk(body []byte) (Ask, error) {
 // maxDerived is the length of a derived number, in bytes: what WeChat Pay and Alipay take.
 const maxDerived = 64
 
-// DeriveRefNo returns the number of the one refund of an order that bellman requests. It is the
-// same whenever it is derived: after an unknown answer no second number may exist. An order's number
+// DeriveRefNo returns the number of the one refund of an order that bellman requests, if nobody chose
+// one. orderNo is the order's number at the channel. The refund's number is the same whenever it is derived, and
+// whoever wants the refund: after an unknown answer no second number may exist. An order's number
 // that is too long is cut, and its hash keeps two orders apart.
-func DeriveRefNo(orderNo string) string { return deriveRefNo(orderNo, "-R1") }
+func DeriveRefNo(orderNo string) string { return deriveRefNo(orderNo, "") }
 
-func deriveRefNo(orderNo, end string) string {
+// deriveRefNo is DeriveRefNo for any payment of the order: duplicate is the channel's number of a duplicate payment.
+func deriveRefNo(orderNo, duplicate string) string {
+	end := "-R1"
+	if duplicate != "" {
+		end = "-D" + hashed(duplicate)[:8]
+	}
 	if len(orderNo)+len(end) <= maxDerived {
 		return orderNo + end
 	}

@@ -31,20 +31,8 @@ func (h *Handler) Check(task *bellman.Task) error {
 		bad.Fields = append(bad.Fields, wrong.Fields...)
 		return bad.Err()
 	}
-	if ask.RefNo == "" && h.rules.Request && task.OrderNo != "" {
-		ask.RefNo = DeriveRefNo(task.OrderNo)
-	}
-	if ask.RefNo == "" {
-		bad.Add("ref_no", "is missing: want the number of the refund or transfer at the channel")
-	}
 	if ask.Created.IsZero() {
 		ask.Created = h.rules.Now().UTC().Truncate(time.Millisecond)
-	}
-	if task.Key == "" {
-		parts := slices.DeleteFunc([]string{task.MerchantNo, task.OrderNo, ask.RefNo}, func(s string) bool { return s == "" })
-		if task.Key = strings.Join(parts, "/"); len(task.Key) > bellman.MaxKey {
-			bad.Add("key", fmt.Sprintf("merchant_no/order_no/ref_no is longer than %d bytes: give a shorter one", bellman.MaxKey))
-		}
 	}
 	task.Event = cmp.Or(task.Event, EventPoll)
 	at, err := h.accept(bad, task.Queue, &ask)
@@ -52,8 +40,21 @@ func (h *Handler) Check(task *bellman.Task) error {
 		return err
 	}
 	task.Endpoint = cmp.Or(task.Endpoint, at.Endpoint)
-	if err := h.findOrder(bad, task, &ask, at.Identity); err != nil {
+	duplicate, err := h.findOrder(bad, task, &ask, at.Identity)
+	if err != nil {
 		return err
+	}
+	if ask.RefNo == "" && h.rules.Request && task.OrderNo != "" {
+		ask.RefNo = deriveRefNo(cmp.Or(ask.ChannelOrderNo, task.OrderNo), duplicate)
+	}
+	if ask.RefNo == "" {
+		bad.Add("ref_no", "is missing: want the number of the refund or transfer at the channel")
+	}
+	if task.Key == "" {
+		parts := slices.DeleteFunc([]string{task.MerchantNo, task.OrderNo, ask.RefNo}, func(s string) bool { return s == "" })
+		if task.Key = strings.Join(parts, "/"); len(task.Key) > bellman.MaxKey {
+			bad.Add("key", fmt.Sprintf("merchant_no/order_no/ref_no is longer than %d bytes: give a shorter one", bellman.MaxKey))
+		}
 	}
 	h.rules.Then.CheckNotify(bad, ask.Notify, func() order.News {
 		return (&polled{task: task, ask: ask, life: Life{Stage: Decided, State: StateDone}}).news()

@@ -136,6 +136,11 @@ func (l *Life) doubts(outcome string) bool {
 	return l.over() && outcome != "" && outcome != l.State && l.Doubt == "" && !slices.Contains(l.Alerts, alertContradicts)
 }
 
+// tooLate reports whether the channel may have forgotten the number of the first request.
+func (l *Life) tooLate(now time.Time) bool {
+	return !now.Before(time.UnixMilli(l.FirstAt).Add(RequestFor))
+}
+
 func (l *Life) over() bool { return l.Stage == Decided }
 
 // reason returns why the task of a decided life ended: done or failed_there.
@@ -153,7 +158,7 @@ func (l *Life) warn(kind string) bool {
 // resume returns the life at the start of an attempt. A restarted task polls its schedule from the
 // start, and keeps what is known of its requests. A request is sent only by the attempt right after
 // its announcement. If anything may have come in between, the request may have been sent until now:
-// queries follow instead.
+// queries follow instead. They also follow if a repeat was announced in time, and its turn comes too late.
 func (l Life) resume(t *bellman.Task, number int, requests bool, now time.Time) Life {
 	began := t.Began.UnixMilli()
 	restarted := l.Began != began && l.Number > 0
@@ -162,7 +167,7 @@ func (l Life) resume(t *bellman.Task, number int, requests bool, now time.Time) 
 		l.Alerts = slices.DeleteFunc(slices.Clone(l.Alerts), func(kind string) bool { return kind == alertUsedUp })
 	}
 	switch {
-	case l.Stage == Requesting && (!requests || restarted || t.InDoubt() || number != l.Number+1):
+	case l.Stage == Requesting && (!requests || restarted || t.InDoubt() || number != l.Number+1 || l.Requests > 1 && l.tooLate(now)):
 		l.Stage, l.RequestAt = Polling, now.UnixMilli()
 	case l.Stage == Announcing && !requests:
 		l.Stage = Polling

@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,41 +11,79 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// findOrder writes the number by which the channel knows the order of a refund into ask, if the caller gives none and
-// account has one order of the task's numbers. It adds to bad why the order that is known cannot be the one that is
-// refunded. Of a payment that vars.transaction_id names, the number may stay open.
-func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, account string) error {
-	if h.rules.Orders == nil || h.rules.Of != order.OfRefund || ask.ChannelOrderNo != "" || account == "" || task.MerchantNo == "" || task.OrderNo == "" {
-		return nil
+// findOrder writes the number by which the channel knows the order of a refund into ask, if the caller gives none: that of
+// the payment in vars.transaction_id, or else of the one order of the task's numbers in account. A refund without a number of
+// its own also counts the orders that were refunded under a derived one. It adds to bad why the
+// order that is known cannot be the one that is refunded. duplicate is the payment's number, if it is a duplicate one.
+func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, account string) (duplicate string, err error) {
+	payment, given := ask.Vars["transaction_id"], ask.ChannelOrderNo != ""
+	if h.rules.Orders == nil || h.rules.Of != order.OfRefund || account == "" || task.MerchantNo == "" || task.OrderNo == "" ||
+		given && (ask.RefNo != "" || payment == "") {
+		return "", nil
 	}
 	tasks, err := h.rules.Orders(context.Background(), task.MerchantNo, task.OrderNo)
 	if err != nil {
-		return fmt.Errorf("look for the order %.128q of the refund: %w", task.OrderNo, err)
+		return "", fmt.Errorf("look for the order %.128q of the refund: %w", task.OrderNo, err)
 	}
-	var here, perhaps, elsewhere []string
+	var here, perhaps, elsewhere, paid []string
 	for _, t := range tasks {
-		switch at, number, is := order.KnownAs(t); {
-		case !is:
-		case at == account:
-			here = append(here, number)
+		at, number, is := order.KnownAs(t)
+		if !is {
+			if at, number = refundedAs(t); at == "" || ask.RefNo != "" {
+				continue
+			}
+		}
+		switch {
 		case ofQueue(at) || ofQueue(account): // nobody knows which account a gateway has
 			perhaps = append(perhaps, number)
-		default:
+		case at == account:
+			here = append(here, number)
+		case is:
 			elsewhere = append(elsewhere, at)
+			continue
+		default:
+			continue
+		}
+		known, again := order.KnowsPayment(t, payment)
+		if known && (!given || number == ask.ChannelOrderNo) {
+			paid = append(paid, number)
+			if again {
+				duplicate = payment
+			}
 		}
 	}
-	if len(here) == 0 {
+	switch {
+	case given:
+		return duplicate, nil
+	case len(paid) > 0:
+		here = paid
+	case len(here) == 0:
 		here = perhaps
 	}
 	switch here, elsewhere = distinct(here), distinct(elsewhere); {
 	case len(here) == 1 && here[0] != task.OrderNo:
 		ask.ChannelOrderNo = here[0]
-	case len(here) > 1 && ask.Vars["transaction_id"] == "":
+	case len(here) > 1:
 		bad.Add("channel_order_no", "is missing: the channel knows this order under the numbers "+strings.Join(here, ", ")+": want that of the payment")
 	case len(here) == 0 && len(elsewhere) > 0:
 		bad.Add("account", fmt.Sprintf("the refund is asked of %s, but the order is one of %s: want the order's account, or channel_order_no if it was paid here too", account, strings.Join(elsewhere, ", ")))
 	}
-	return nil
+	return duplicate, nil
+}
+
+// refundedAs returns the account and the number at the channel of the order that a task refunds, if the refund's number is
+// derived from the latter. The order itself may have been deleted since, or may not have been known then. Empty: it is another task.
+func refundedAs(t *bellman.Task) (account, number string) {
+	ask, err := ParseAsk(t.Body)
+	if err != nil || t.OrderNo == "" {
+		return "", ""
+	}
+	number = cmp.Or(ask.ChannelOrderNo, t.OrderNo)
+	account, is := strings.CutSuffix(t.Alias(), order.Alias("", order.OfRefund, DeriveRefNo(number)))
+	if !is {
+		return "", ""
+	}
+	return account, number
 }
 
 // ofQueue reports whether an account is a queue whose channel says nothing about itself.

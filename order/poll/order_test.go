@@ -3,6 +3,7 @@ package poll
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -10,10 +11,10 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// watched returns the task of an order O1 of merchant M1 that is known at a channel.
-func watched(t *testing.T, account, number string) *bellman.Task {
+// watched returns the task of an order O1 of merchant M1 that is known at a channel, with its payments there.
+func watched(t *testing.T, account, number string, payments ...string) *bellman.Task {
 	t.Helper()
-	h, err := order.New(neverAsked{}, order.Rules{Account: account, OnExhausted: order.OnExhaustedClose})
+	h, err := order.New(neverAsked{}, order.Rules{Account: account, OnExhausted: order.OnExhaustedClose, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,29 @@ func watched(t *testing.T, account, number string) *bellman.Task {
 	if err := h.Check(task); err != nil {
 		t.Fatal(err)
 	}
+	for i, payment := range payments {
+		v, err := h.Complete(task, bellman.Completion{Outcome: "PAID", Detail: order.Taken{"transaction_id": payment}}, created)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task.Data = v.Data
+		if task.State = bellman.Succeeded; i == 0 && len(v.Data) == 0 {
+			t.Fatalf("%s did not decide the order", payment)
+		}
+	}
 	return task
+}
+
+// watching returns the watch for a late payment of such an order, which has found one.
+func watching(t *testing.T, account, number, payment string) *bellman.Task {
+	t.Helper()
+	ask := order.Ask{ChannelOrderNo: number, Watch: &order.Watch{Of: "M1/O1", State: "CLOSED", Decided: created, Until: created, Alias: order.Alias(account, order.OfPayment, number)}}
+	body, err := ask.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Event: order.EventLateWatch, Body: body,
+		Status: bellman.Status{Data: []byte(`{"stage":"watching","order_state":"CLOSED","decided_at":1,"late_payment":"PAID","taken":{"transaction_id":"` + payment + `"}}`)}}
 }
 
 type neverAsked struct{ order.Channel }
@@ -53,7 +76,11 @@ func TestOrderOfRefund(t *testing.T) {
 		"at a gateway":          {"", []*bellman.Task{watched(t, "", "C1")}, `{"ref_no":"R1"}`, "C1", ""},
 		"by a gateway":          {here, []*bellman.Task{watched(t, "", "C1")}, `{"ref_no":"R1"}`, "C1", ""},
 		"two numbers":           {here, []*bellman.Task{watched(t, here, "C2"), watched(t, here, "C1")}, `{"ref_no":"R1"}`, "", "channel_order_no: is missing: the channel knows this order under the numbers C1, C2"},
-		"two, one payment":      {here, []*bellman.Task{watched(t, here, "C2"), watched(t, here, "C1")}, `{"ref_no":"R1","vars":{"transaction_id":"42"}}`, "O1", ""},
+		"two, one payment":      {here, []*bellman.Task{watched(t, here, "C2", "42"), watched(t, here, "", "41")}, `{"ref_no":"R1","vars":{"transaction_id":"42"}}`, "C2", ""},
+		"two, own number":       {here, []*bellman.Task{watched(t, here, "C2", "42"), watched(t, here, "", "41")}, `{"ref_no":"R1","vars":{"transaction_id":"41"}}`, "O1", ""},
+		"two, a late payment":   {here, []*bellman.Task{watching(t, here, "C2", "42"), watched(t, here, "C1", "41")}, `{"ref_no":"R1","vars":{"transaction_id":"42"}}`, "C2", ""},
+		"two, paid elsewhere":   {here, []*bellman.Task{watched(t, there, "C3", "42"), watched(t, here, "C2"), watched(t, here, "C1")}, `{"ref_no":"R1","vars":{"transaction_id":"42"}}`, "", "channel_order_no: is missing"},
+		"two, unknown payment":  {here, []*bellman.Task{watched(t, here, "C2", "42"), watched(t, here, "", "41")}, `{"ref_no":"R1","vars":{"transaction_id":"43"}}`, "", "channel_order_no: is missing: the channel knows this order under the numbers C2, O1"},
 		"of another account":    {here, []*bellman.Task{watched(t, there, "C1")}, `{"ref_no":"R1"}`, "", "account: the refund is asked of wechatpay:1, but the order is one of wechatpay:2"},
 		"of another, as we say": {here, []*bellman.Task{watched(t, there, "C1")}, `{"ref_no":"R1","channel_order_no":"O1"}`, "O1", ""},
 	} {
@@ -81,6 +108,60 @@ func TestOrderOfRefund(t *testing.T) {
 		ask, err := ParseAsk(task.Body)
 		if o := ask.order(task); err != nil || o.OrderNo != tt.want || o.OwnNo != "O1" {
 			t.Errorf("%s: the channel is asked about the order %s, %v; want %s", name, o.OrderNo, err, tt.want)
+		}
+	}
+}
+
+// A refund that somebody adds without a number, and the one that bellman requests of the same payment, have one number. It stays
+// the same when the order is not known any more.
+func TestOneNumberOfARefund(t *testing.T) {
+	const here = "wechatpay:1"
+	automatic := func(account, decision, payment string) *bellman.Task {
+		task := RequestRefund(false)("refunds", &order.News{
+			Of: &bellman.Task{MerchantNo: "M1", OrderNo: "O1"}, Decision: decision, Order: order.Order{OrderNo: "C1", OwnNo: "O1"},
+			Taken: []byte(`{"transaction_id":"` + payment + `","amount":100,"currency":"CNY"}`),
+		})
+		h := newHouse(t, requests, func(r *Rules) { r.Account, r.Then = account, order.Then{} })
+		if err := h.handler.Check(&task); err != nil {
+			t.Fatal(err)
+		}
+		return &task
+	}
+	late, second := automatic(here, order.LatePayment, "41"), automatic(here, order.DuplicatePayment, "42")
+	atGateway := automatic("", order.LatePayment, "41")
+	twice := watched(t, here, "C1", "41", "42")
+	for name, tt := range map[string]struct {
+		account string
+		known   []*bellman.Task
+		body    string
+		want    *bellman.Task // nil: it is refused
+	}{
+		"late":                       {here, []*bellman.Task{watched(t, here, "C1", "41")}, `{}`, late},
+		"late, by its payment":       {here, []*bellman.Task{watched(t, here, "C1", "41")}, `{"vars":{"transaction_id":"41"}}`, late},
+		"late, by its watch":         {here, []*bellman.Task{watched(t, here, "C1"), watching(t, here, "C1", "41")}, `{"vars":{"transaction_id":"41"}}`, late},
+		"late, as said":              {here, nil, `{"channel_order_no":"C1"}`, late},
+		"the order is deleted":       {here, []*bellman.Task{late}, `{}`, late},
+		"the order is not paid here": {here, []*bellman.Task{watched(t, here, "C1")}, `{"vars":{"transaction_id":"7"}}`, late},
+		"first of two":               {here, []*bellman.Task{twice}, `{"vars":{"transaction_id":"41"}}`, late},
+		"second":                     {here, []*bellman.Task{twice}, `{"vars":{"transaction_id":"42"}}`, second},
+		"second, as said":            {here, []*bellman.Task{twice, watched(t, here, "C2", "43")}, `{"channel_order_no":"C1","vars":{"transaction_id":"42"}}`, second},
+		"at a gateway":               {"", []*bellman.Task{watched(t, "", "C1")}, `{}`, atGateway},
+		"at a gateway, deleted":      {"", []*bellman.Task{atGateway}, `{}`, atGateway},
+		"asked for before the order": {here, []*bellman.Task{watched(t, here, "C2"), late}, `{}`, nil},
+		"at a gateway, before":       {"", []*bellman.Task{watched(t, "", "C2"), atGateway}, `{}`, nil},
+	} {
+		h := newHouse(t, requests, func(r *Rules) {
+			r.Account, r.Then = tt.account, order.Then{}
+			r.Orders = func(context.Context, string, string) ([]*bellman.Task, error) { return tt.known, nil }
+		})
+		task := &bellman.Task{Queue: "refunds", MerchantNo: "M1", OrderNo: "O1", Body: []byte(tt.body)}
+		switch err := h.handler.Check(task); {
+		case tt.want == nil:
+			if err == nil || !strings.Contains(err.Error(), "channel_order_no: is missing") {
+				t.Errorf("%s: %s, %v; want channel_order_no asked for", name, task.Key, err)
+			}
+		case err != nil || task.Key != tt.want.Key || task.Alias() != tt.want.Alias():
+			t.Errorf("%s: %s, %s, %v; want %s, %s", name, task.Key, task.Alias(), err, tt.want.Key, tt.want.Alias())
 		}
 	}
 }

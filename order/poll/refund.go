@@ -13,7 +13,8 @@ import (
 // merchant how the refund ended.
 //
 // The number of the refund depends on the order's number at the channel, and for a duplicate payment
-// also on the payment's. So whatever finds the payment, and however often, one refund is requested. Its
+// also on the payment's. So whatever finds the payment, and however often, one refund is requested, also if somebody adds
+// a refund of the same payment without a number. Its
 // Vars are those of the order, with the amount that was paid as amount and total, its currency and its
 // transaction_id.
 func RequestRefund(notify bool) func(queue string, n *order.News) bellman.Task {
@@ -24,12 +25,13 @@ func RequestRefund(notify bool) func(queue string, n *order.News) bellman.Task {
 			Currency      string      `json:"currency"`
 		}
 		json.Unmarshal(n.Taken, &paid) // what cannot be read is missing, which the queue's Check reports
-		ask := Ask{
-			RefNo: DeriveRefNo(n.Order.OrderNo), Account: n.Order.Account, ChannelOrderNo: n.Order.OrderNo,
-			Vars: make(map[string]string, len(n.Order.Vars)+4), Created: n.Order.Created,
-		}
+		duplicate := ""
 		if n.Decision == order.DuplicatePayment {
-			ask.RefNo = deriveRefNo(n.Order.OrderNo, "-D"+hashed(paid.TransactionID)[:8])
+			duplicate = paid.TransactionID
+		}
+		ask := Ask{
+			RefNo: deriveRefNo(n.Order.OrderNo, duplicate), Account: n.Order.Account, ChannelOrderNo: n.Order.OrderNo,
+			Vars: make(map[string]string, len(n.Order.Vars)+4), Created: n.Order.Created,
 		}
 		for name, value := range n.Order.Vars {
 			ask.Vars[name] = value

@@ -127,7 +127,7 @@ func requested(p *plan, l Life, a answer, now time.Time) (Life, move) {
 // such refund, later than the last request may have arrived there.
 func (l *Life) mayRequest(p *plan, a answer) bool {
 	return p.requests && l.Requests > 0 && a.reading == NotFound && !a.throttled &&
-		a.started.Before(time.UnixMilli(l.FirstAt).Add(RequestFor)) && !a.started.Before(l.requestAgain(p))
+		!l.tooLate(a.started) && !a.started.Before(l.requestAgain(p))
 }
 
 // requestAgain returns the earliest start of a query whose answer allows to request once more.
@@ -173,7 +173,7 @@ func (p *plan) again(l Life, a answer, now time.Time) (Life, move) {
 	}
 	if p.requests && l.Requests > 0 && a.reading == NotFound {
 		switch first := l.requestAgain(p); {
-		case !now.Before(time.UnixMilli(l.FirstAt).Add(RequestFor)):
+		case l.tooLate(now):
 			if l.warn(alertNotThere) {
 				m.alert = "the channel knows no such refund, and it is too late to request it again"
 			}

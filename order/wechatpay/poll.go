@@ -132,7 +132,7 @@ func (r Refunds) refund(o *order.Order) ([]byte, error) {
 	}
 	fields := map[string]any{
 		"out_refund_no": o.RefNo,
-		"amount":        map[string]any{"refund": amount, "total": total, "currency": cmp.Or(o.Vars["currency"], "CNY")},
+		"amount":        map[string]any{"refund": amount, "total": total, "currency": cmp.Or(money.Code(o.Vars["currency"]), o.Vars["currency"], "CNY")},
 	}
 	if o.Vars["transaction_id"] == "" {
 		fields["out_trade_no"] = o.OrderNo

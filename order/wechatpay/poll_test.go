@@ -141,7 +141,7 @@ func TestRefundRequest(t *testing.T) {
 	}
 
 	// By the number of the payment, with all that a request can say.
-	o := order.Order{OrderNo: orderNo, RefNo: "R1", Vars: map[string]string{"amount": "1", "total": "2", "currency": "HKD", "transaction_id": "42", "reason": "sold <out>", "notify_url": "https://n.example/r"}}
+	o := order.Order{OrderNo: orderNo, RefNo: "R1", Vars: map[string]string{"amount": "1", "total": "2", "currency": "hkd", "transaction_id": "42", "reason": "sold <out>", "notify_url": "https://n.example/r"}}
 	want := `POST /v3/refund/domestic/refunds {"amount":{"currency":"HKD","refund":1,"total":2},"notify_url":"https://n.example/r","out_refund_no":"R1","reason":"sold \u003cout\u003e","transaction_id":"42"}`
 	if got := serveAll(t, order.OfRefund, options(t), want, signedBy(200, `{"out_refund_no":"R1","transaction_id":"42","status":"PROCESSING","amount":{"refund":1}}`)).(poll.Requester).Request(t.Context(), &o); got.Reading != poll.RequestAccepted {
 		t.Errorf("%+v", got)

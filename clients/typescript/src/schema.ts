@@ -1835,7 +1835,7 @@ export interface components {
             ordering_key?: string;
             /** @description The queue, whose rules hold for the task. */
             queue: string;
-            /** @description Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number and -R1. */
+            /** @description Poll: the number of the refund, transfer or profit sharing at the channel. Default, if the queue requests the refund: the order's number at the channel and -R1. */
             ref_no?: string;
             /**
              * @description A duration, or cron and an expression: the task starts again after it has ended, until it is cancelled. The first round begins by due and delay, so now if neither is given, also with cron.
