@@ -106,8 +106,8 @@ func KnownAs(task *bellman.Task) (account, number string, ok bool) {
 	return account, number, ok && task.Event != EventNotice
 }
 
-// KnowsPayment reports whether an order's own task, or a watch for its late payment, knows a payment of the order by the
-// channel's number of it, and whether the payment is a duplicate one.
+// KnowsPayment reports whether the task of an order, or of a watch for its late payment, knows the payment with this
+// number of the channel. duplicate says that it is a second payment of the order.
 func KnowsPayment(task *bellman.Task, number string) (known, duplicate bool) {
 	l, err := ParseLife(task.Data)
 	if err != nil || number == "" {

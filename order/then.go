@@ -90,9 +90,9 @@ type News struct {
 	Taken  json.RawMessage // of the payment; empty: none
 	Fields map[string]any
 
-	// NoRefund says that no refund is requested: the channel refunded the payment already, or a reverse or cancel may
-	// have given its money back, or nobody was told that the order failed, since it is UNKNOWN, or not the channel but a
-	// caller named one of two payments.
+	// NoRefund says that no refund is requested. The channel refunded the payment already, or a reverse or cancel may
+	// have given its money back. Or the order is UNKNOWN, so that nobody was told that it failed. Or not the channel but
+	// a caller named one of two payments.
 	NoRefund bool
 }
 

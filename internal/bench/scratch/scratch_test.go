@@ -52,19 +52,22 @@ func each(t *testing.T, f func(t *testing.T, d *Database)) {
 	}
 }
 
+// opened opens the store in a database.
+func opened(t *testing.T, d *Database) store.Store {
+	t.Helper()
+	s, err := server.OpenStore(t.Context(), d.URL, server.StoreOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // bellman can read a filled store: every task through every index, and the counters agree.
 func TestFill(t *testing.T) {
 	each(t, func(t *testing.T, d *Database) {
 		const tasks = 1234
 		ctx := t.Context()
-		open := func() store.Store {
-			s, err := server.OpenStore(ctx, d.URL, server.StoreOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
-		}
-		s := open()
+		s := opened(t, d)
 		due := time.Now().Add(24 * time.Hour).Truncate(time.Millisecond).UTC()
 		first := &bellman.Task{ID: bellman.NewID(), Queue: "default", Key: "first", MerchantNo: "M", OrderNo: "1", URL: "http://127.0.0.1/notify",
 			Body: []byte(`{"a":1}`), Status: bellman.Status{Version: 1, Began: due, Due: due, VisibleAt: due, Updated: due}}
@@ -77,7 +80,7 @@ func TestFill(t *testing.T) {
 		if err := d.Fill(ctx, tasks, due, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		s = open()
+		s = opened(t, d)
 		defer s.Close()
 
 		depths, err := s.Depths(ctx)
@@ -132,14 +135,7 @@ func TestFillEnded(t *testing.T) {
 	each(t, func(t *testing.T, d *Database) {
 		const tasks, over = 1234, 100 * time.Hour
 		ctx := t.Context()
-		open := func() store.Store {
-			s, err := server.OpenStore(ctx, d.URL, server.StoreOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
-		}
-		s := open()
+		s := opened(t, d)
 		now := time.Now().Truncate(time.Millisecond).UTC()
 		first := &bellman.Task{ID: bellman.NewID(), Queue: "default", Key: "first", MerchantNo: "M", OrderNo: "1", URL: "http://127.0.0.1/notify",
 			Body: []byte(`{"a":1}`), Status: bellman.Status{Version: 1, Began: now, Due: now, VisibleAt: now, Updated: now}}
@@ -161,7 +157,7 @@ func TestFillEnded(t *testing.T) {
 		if err := d.FillEnded(ctx, tasks, over); err != nil {
 			t.Fatal(err)
 		}
-		s = open()
+		s = opened(t, d)
 		defer s.Close()
 		depths := func() (succeeded int64) {
 			t.Helper()

@@ -11,9 +11,9 @@ type acker interface {
 }
 
 // acks acknowledges deliveries with few frames: one frame for all deliveries up to the first that is not
-// settled. Deliveries behind that one are acknowledged one by one once there are many, so that they do not use up
-// the prefetch, and once it stays, so that a broken connection brings few of them again. The prefetch bounds what
-// acks remembers.
+// settled. Deliveries behind that one are acknowledged one by one in two cases. There are many, which would use up the
+// prefetch; or it stays the first, and a broken connection would bring all of them again. The prefetch bounds
+// what acks remembers.
 type acks struct {
 	ch   acker
 	most int // most settled deliveries without acknowledgement
