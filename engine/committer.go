@@ -38,6 +38,7 @@ type committer struct {
 	attempted      atomic.Int64 // attempts recorded since the start
 	deferrals      atomic.Int64 // tasks being deferred
 	refusedFollows atomic.Int64 // invalid follow-up tasks since the start
+	unrecorded     atomic.Bool  // a stop gave up the outcome of an attempt
 }
 
 // afterCommit is the rest of the engine, as far as it goes on after a commit.
@@ -119,8 +120,16 @@ func (c *committer) uncommitted() int {
 // keep puts a flight into the lane of outcomes. If the lane is closed, the task stays due on disk.
 func (c *committer) keep(f *flight) {
 	if err := c.outcomes.Put(&op{flight: f}); err != nil {
-		c.agenda.drop(false, f.item)
+		c.giveUp(f)
 	}
+}
+
+// giveUp drops a flight whose outcome may not be recorded because the node stops: the attempt is made again.
+func (c *committer) giveUp(f *flight) {
+	if !f.deferral {
+		c.unrecorded.Store(true)
+	}
+	c.agenda.drop(false, f.item)
 }
 
 // effects are what one transaction means to the rest of the engine. They are gathered row by row.
@@ -314,8 +323,8 @@ func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 	for _, o := range ops {
 		f, since := o.flight, c.agenda.moment()
 		t, err := c.readAgain(ctx, f.change.ID)
-		if unread(err) { // the node stops; if the outcome was not written, the attempt is made again
-			c.agenda.drop(false, f.item)
+		if unread(err) {
+			c.giveUp(f)
 			continue
 		}
 		if err == nil && t.Version == f.change.Version+1 && t.Attempts == f.change.To.Attempts && t.VisibleAt.Equal(f.change.To.VisibleAt) {

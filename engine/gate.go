@@ -132,6 +132,9 @@ func (g *gate) withinLimits(s *start) bool {
 	if t.VisibleAt.After(t.Due) && t.VisibleAt.Sub(t.Updated) <= movedAgain {
 		to.VisibleAt = roundUp(now.Add(movedAgain))
 	}
+	if it.suspect {
+		to.Phase = bellman.Announced // its new shard may have had no death
+	}
 	to.Updated = now
 	g.deferrals.write(it, to, bellman.ID{})
 	return false

@@ -71,7 +71,10 @@ func (e *Engine) Run(ctx context.Context) error {
 		still()
 		beats.Wait()
 		e.leases.CloseHints()
-		if err := e.store.Leave(outlive, e.leases.Name()); err != nil && !errors.Is(err, bellman.ErrClosed) {
+		if e.committer.unrecorded.Load() {
+			return // the shards become free when this node expires, and the next owner learns that attempts may have been in flight
+		}
+		if err := e.leases.Leave(outlive); err != nil && !errors.Is(err, bellman.ErrClosed) {
 			e.log.Warn("shards cannot be released", "err", err)
 		}
 	}()

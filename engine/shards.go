@@ -34,7 +34,7 @@ func (h *host) Gained(shards []uint16) {
 	h.shares.apply()
 	dead := 0
 	for _, s := range shards {
-		if h.leases.Death(s) != (cluster.Death{}) {
+		if d := h.leases.Death(s); d != (cluster.Death{}) && !d.Kept {
 			dead++
 		}
 	}

@@ -78,6 +78,9 @@ func (w *writer) Health(error) {
 func (w *writer) Moved() { w.after.goOn() }
 
 func (w *writer) GiveUp(ops []*op) {
+	for _, o := range ops {
+		w.giveUp(o.flight)
+	}
 	if len(ops) > 0 {
 		w.log.Error("outcomes of attempts are not recorded: the store rejects writes and the node stops; the attempts are repeated", "attempts", len(ops))
 	}

@@ -248,7 +248,7 @@ func (r recorded) Backup(ctx context.Context, dir string, by bellman.By) error {
 // Documents returns the kinds of all documents that a server keeps in its store. bellman move
 // copies them.
 func Documents() []string {
-	return slices.Concat([]string{"alarm", "console-ended", "console-sent", "link", "pause", "probe", "resend", "resend-cancel", secretKind},
+	return slices.Concat([]string{"alarm", "console-ended", "console-sent", "death", "link", "pause", "probe", "resend", "resend-cancel", secretKind},
 		registry.Documents("merchant"), registry.Documents("account"), []string{"account-rate", "account-certificate", "reconciliation", "reconciliation-page"})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -206,6 +207,7 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 	owners := r.division.among(r.live, len(shards))
 	holdings := m.holdings(shards)
 	addrs := make(map[uint16]string) // of the shards left to others
+	kept := sync.OnceValues(func() (map[uint16]Death, error) { return m.keptDeaths(ctx, within) })
 	for i, s := range shards {
 		should, h := owners[s.Shard], holdings[i]
 		free := !s.Alive && (s.Owner == "" || h.ours || steady)
@@ -243,18 +245,27 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 		if err != nil {
 			continue
 		}
+		switch {
+		case h.ours: // its deaths are known
+		case s.Owner != "":
+			m.know(s.Shard, Death{Found: m.clock.Now().UnixMilli(), Node: baseOf(s.Owner)})
+		default:
+			var deaths map[uint16]Death
+			if deaths, err = kept(); err != nil {
+				continue
+			}
+			m.know(s.Shard, deaths[s.Shard])
+		}
 		lease, claimed := m.claim(ctx, within, self, s)
 		switch {
 		case claimed == nil:
-			g := gain{lease: lease, kept: h.mine && h.active}
-			if s.Owner != "" && !h.ours {
-				g.death = Death{Found: m.clock.Now().UnixMilli(), Node: baseOf(s.Owner)}
-			}
-			won = append(won, g)
+			won = append(won, gain{lease: lease, kept: h.mine && h.active})
 		case !errors.Is(claimed, bellman.ErrFenced):
 			err = fmt.Errorf("claim shard %d: %w", s.Shard, claimed)
 		case h.held && h.mine: // another node was quicker
 			lost = append(lost, s.Shard)
+		case !h.held:
+			m.know(s.Shard, Death{})
 		}
 	}
 	r.since = since
@@ -306,7 +317,6 @@ func (r *roster) addr(name string) string {
 // A gain is a shard that was claimed.
 type gain struct {
 	lease store.Lease
-	death Death
 	kept  bool // no other node had it since this node's last claim
 }
 
@@ -354,7 +364,7 @@ func (m *Member) gain(gains []gain) {
 			m.renew(g.lease)
 			continue
 		}
-		m.won(g.lease, g.death)
+		m.won(g.lease)
 		anew = append(anew, g.lease.Shard)
 	}
 	m.host.Gained(anew)

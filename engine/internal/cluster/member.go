@@ -6,6 +6,7 @@
 //	member.go   the shards of this node and their leases, and until when they are trusted
 //	beat.go     joining, and heartbeats
 //	look.go     reading the other nodes, and claiming the shards that this node should take
+//	deaths.go   which owners have died with attempts in flight
 //	release.go  releasing the shards that other nodes should own, and all shards at a stop
 //	fence.go    what to do when the store rejects a lease
 //	share.go    which node should own a shard
@@ -46,7 +47,7 @@ const NoEpoch = -1
 // leases. The zero value is a node without shards that was never registered; it answers questions
 // only. All methods are safe for concurrent use.
 type Member struct {
-	store store.Cluster
+	store store.Store
 	log   *slog.Logger
 	clock *clock.Clock
 	host  Host
@@ -69,7 +70,7 @@ type Member struct {
 	since     map[uint16]time.Time // when each was claimed, on the monotonic clock
 	owned     []uint16             // of held, those whose tasks are attempted, sorted
 	releasing map[uint16]bool      // of held, those that are being released
-	deaths    map[uint16]Death     // of the last owners of shards; no entry: the owner released the shard
+	deaths    map[uint16]Death     // of owners of shards that this node has or is claiming
 	addrs     map[uint16]string    // address of the owner of other shards, if known
 	beat      time.Time            // when the last answered heartbeat was sent, on the monotonic clock
 	unsure    bool                 // the node joined again and has not read its shards since
@@ -116,7 +117,7 @@ type Host interface {
 
 // Options of a member. All but Hint and Addr are required.
 type Options struct {
-	Store   store.Cluster
+	Store   store.Store
 	Log     *slog.Logger
 	Clock   *clock.Clock
 	Sole    bool   // no other process writes to the store
@@ -315,32 +316,13 @@ func (m *Member) Part() float64 {
 	return float64(max(len(m.owned), 1)) / float64(m.total)
 }
 
-// A Death says that a shard was claimed because its last owner had died. Zero: that owner released
-// the shard.
-type Death struct {
-	Found int64  // when the shard was claimed, Unix ms: a task due before may have been in flight at the death
-	Node  string // the dead owner, as Attempt.Node names it
-}
-
-// Death returns the death of a shard's last owner.
-func (m *Member) Death(shard uint16) Death {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.deaths[shard]
-}
-
 // won records a claimed shard.
-func (m *Member) won(lease store.Lease, death Death) {
+func (m *Member) won(lease store.Lease) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held[lease.Shard], m.since[lease.Shard] = lease, time.Now()
 	delete(m.releasing, lease.Shard)
 	delete(m.addrs, lease.Shard)
-	if death == (Death{}) {
-		delete(m.deaths, lease.Shard)
-	} else {
-		m.deaths[lease.Shard] = death
-	}
 	if i, ok := slices.BinarySearch(m.owned, lease.Shard); !ok {
 		m.owned = slices.Insert(slices.Clone(m.owned), i, lease.Shard)
 	}

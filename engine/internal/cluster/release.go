@@ -106,7 +106,7 @@ func (m *Member) takeBack(shard uint16) {
 	defer m.claiming.Unlock()
 	if lease, ok := m.lease(shard); ok && m.isReleasing(shard) {
 		m.host.Stick(shard)
-		m.gain([]gain{{lease: lease, death: m.Death(shard)}})
+		m.gain([]gain{{lease: lease}})
 	}
 }
 
@@ -121,7 +121,10 @@ func (m *Member) free(ctx context.Context, shard uint16, h Hint) {
 	if !ok || !m.isReleasing(shard) {
 		return // lost, or claimed again meanwhile
 	}
-	err := m.store.Release(ctx, m.Name(), lease)
+	err := m.keepDeaths(ctx, shard)
+	if err == nil {
+		err = m.store.Release(ctx, m.Name(), lease)
+	}
 	if err != nil && !errors.Is(err, bellman.ErrFenced) {
 		m.log.Error("a shard cannot be released", "shard", shard, "err", err)
 		m.keep(shard)
@@ -148,6 +151,17 @@ func (m *Member) alone() bool {
 	return len(m.others()) == 0
 }
 
+// Leave ends the registration of this node, and releases the shards that are still its own. After an error the shards
+// become free when the node expires, and the next owner takes it for dead.
+func (m *Member) Leave(ctx context.Context) error {
+	m.claiming.Lock()
+	defer m.claiming.Unlock()
+	if err := m.keepDeaths(ctx, m.died()...); err != nil {
+		return err
+	}
+	return m.store.Leave(ctx, m.Name())
+}
+
 // Depart releases all shards, each as soon as none of its attempts is in flight. It returns when
 // all are released, or patience ends.
 func (m *Member) Depart(patience context.Context) {
@@ -160,6 +174,7 @@ func (m *Member) Depart(patience context.Context) {
 		m.leave(s)
 	}
 	m.host.Left(owned...)
+	m.keepAllDeaths(patience)
 	var giving sync.WaitGroup
 	for _, s := range m.all() {
 		giving.Go(func() {

@@ -1,0 +1,180 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
+)
+
+// dieWith runs a node that dies while a task of its paused queue is due.
+func dieWith(t *testing.T, kept *memory.Store, q engine.Queue) bellman.ID {
+	t.Helper()
+	dying := &mortal{kept, make(chan struct{})}
+	e, stop := run(t, dying, q)
+	if err := e.PauseQueue(t.Context(), q.Name, by); err != nil {
+		t.Fatal(err)
+	}
+	id := add(t, e, &bellman.Task{Queue: q.Name})
+	time.Sleep(time.Second)
+	close(dying.dead)
+	stop()
+	return id
+}
+
+// An unanswered store loses the answer to the first claim of one shard.
+type unanswered struct {
+	*memory.Store
+	shard uint16
+	once  sync.Once
+	lost  chan struct{} // closed then
+}
+
+func (s *unanswered) Claim(ctx context.Context, node string, shard uint16, seen int64) (store.Lease, error) {
+	l, err := s.Store.Claim(ctx, node, shard, seen)
+	if err == nil && shard == s.shard {
+		s.once.Do(func() {
+			close(s.lost)
+			l, err = store.Lease{}, errors.New("the answer was lost")
+		})
+	}
+	return l, err
+}
+
+// A node dies, and a task that was due then waits in a paused queue. When it is attempted at last, the attempt is
+// announced, however often the task's shard has changed its owner meanwhile.
+func TestDeathIsRemembered(t *testing.T) {
+	q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
+	resume := func(t *testing.T, e *engine.Engine) {
+		t.Helper()
+		if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+	}
+	restart := func(t *testing.T, s store.Store) {
+		t.Helper()
+		_, stop := run(t, s, q)
+		time.Sleep(10 * time.Second)
+		stop()
+	}
+	for name, course := range map[string]func(t *testing.T, kept *memory.Store, shard uint16){
+		"two restarts": func(t *testing.T, kept *memory.Store, _ uint16) {
+			time.Sleep(time.Minute) // until the dead node's registration expires
+			restart(t, kept)
+			restart(t, kept)
+			e, stop := run(t, kept, q)
+			defer stop()
+			resume(t, e)
+		},
+		"handed over": func(t *testing.T, kept *memory.Store, _ uint16) {
+			time.Sleep(time.Minute)
+			c := newCrew(t)
+			c.store = kept
+			a := c.start("a", q)
+			time.Sleep(10 * time.Second)
+			b := c.start("b", q)
+			time.Sleep(20 * time.Second)
+			a.stop()
+			time.Sleep(10 * time.Second)
+			defer b.stop()
+			resume(t, b.Engine)
+		},
+		"a claim without an answer": func(t *testing.T, kept *memory.Store, shard uint16) {
+			e, stop := run(t, &unanswered{Store: kept, shard: shard, lost: make(chan struct{})}, q)
+			defer stop()
+			time.Sleep(time.Minute)
+			resume(t, e)
+		},
+		"a stop after a claim without an answer": func(t *testing.T, kept *memory.Store, shard uint16) {
+			s := &unanswered{Store: kept, shard: shard, lost: make(chan struct{})}
+			_, stop := run(t, s, q)
+			<-s.lost
+			stop()
+			time.Sleep(time.Minute)
+			e, stop := run(t, kept, q)
+			defer stop()
+			resume(t, e)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kept := memory.New()
+				id := dieWith(t, kept, q)
+				course(t, kept, get(t, kept, id).Shard)
+				log := attempts(t, kept, id)
+				if len(log) != 1 || log[0].Trigger != bellman.ByTakeover {
+					t.Errorf("%+v; want one attempt by %v", log, bellman.ByTakeover)
+				}
+			})
+		})
+	}
+}
+
+// The store rejects the outcome of an attempt until the node has stopped. The next owner takes that attempt for one
+// that may have been made, as after a death.
+func TestUnrecordedAtStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &troubled{Store: memory.New()}
+		q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
+		e, stop := run(t, store, q)
+		id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Second})
+		full := func() (error, bool) { return bellman.ErrFull, false }
+		store.fail.Store(&full)
+		time.Sleep(10 * time.Second)
+		stop()
+		store.fail.Store(nil)
+		_, stop = run(t, store, q)
+		defer stop()
+		time.Sleep(time.Minute)
+		if log := attempts(t, store, id); len(log) != 1 || log[0].Trigger != bellman.ByTakeover {
+			t.Errorf("%+v; want one attempt by %v", log, bellman.ByTakeover)
+		}
+	})
+}
+
+// One of three nodes dies while tasks of its shards are due. Their queue has a limit afterwards, so they move to shards
+// whose owner has a quota, and most of those had no owner that died. Their attempts are announced there too.
+func TestDeathBeforeShardChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew(t)
+		q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
+		a, b, d := c.start("a", q), c.start("b", q), c.start("d", q)
+		time.Sleep(20 * time.Second)
+		if err := a.PauseQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		var ids []bellman.ID
+		for range 100 {
+			ids = append(ids, add(t, a.Engine, &bellman.Task{Queue: "q"}))
+		}
+		a.store.cut.Store(true)
+		time.Sleep(20 * time.Second)
+		q.Concurrency = 1
+		for _, n := range []*member{b, d} {
+			defer n.stop()
+			if err := n.SetQueues([]engine.Queue{q}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.ResumeQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		for _, id := range ids {
+			log := attempts(t, c.store, id)
+			if last := len(log) - 1; last < 0 || log[last].Result != bellman.Accepted || log[last].Trigger != bellman.ByTakeover {
+				t.Errorf("%+v; want an accepted attempt by %v", log, bellman.ByTakeover)
+			}
+		}
+		a.store.cut.Store(false)
+		a.stop()
+	})
+}
