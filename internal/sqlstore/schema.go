@@ -16,6 +16,7 @@ import (
 //	{table}  end of a table's definition
 //	{hot}    the same, for a table whose many rows come and go
 //	{busy}   the same, for a table whose few rows change at each commit
+//	{with COLUMN}  end of an index that contains the column before the id: statements that do not name the column must not use it
 var migrations = [][]string{{
 	`CREATE TABLE bellman_task (
 		id {id} NOT NULL PRIMARY KEY,
@@ -32,9 +33,9 @@ var migrations = [][]string{{
 		rest {bytes} NOT NULL
 	){table}`,
 	`CREATE UNIQUE INDEX bellman_task_key ON bellman_task (queue, task_key)`,
-	`CREATE INDEX bellman_task_merchant ON bellman_task (merchant_no, id)`,
-	`CREATE INDEX bellman_task_order ON bellman_task (order_no, id)`,
-	`CREATE INDEX bellman_task_host ON bellman_task (url_host, id)`,
+	`CREATE INDEX bellman_task_merchant ON bellman_task (merchant_no, id){with merchant_no}`,
+	`CREATE INDEX bellman_task_order ON bellman_task (order_no, id){with order_no}`,
+	`CREATE INDEX bellman_task_host ON bellman_task (url_host, id){with url_host}`,
 	`CREATE TABLE bellman_alias (
 		alias {key} NOT NULL PRIMARY KEY,
 		id {id} NOT NULL
@@ -51,7 +52,7 @@ var migrations = [][]string{{
 		queue {name} NOT NULL,
 		rest {bytes} NOT NULL
 	){hot}`,
-	`CREATE INDEX bellman_live_due ON bellman_live (shard, look, id, version, due, line, attempts)`,
+	`CREATE INDEX bellman_live_due ON bellman_live (shard, look, id, version, due, line, attempts){with shard}`,
 	`CREATE TABLE bellman_ended (
 		state SMALLINT NOT NULL,
 		id {id} NOT NULL,
@@ -66,7 +67,7 @@ var migrations = [][]string{{
 		attempt {bytes},
 		PRIMARY KEY (state, id)
 	){table}`,
-	`CREATE INDEX bellman_ended_finished ON bellman_ended (state, finished, id)`,
+	`CREATE INDEX bellman_ended_finished ON bellman_ended (state, finished, id){with finished}`,
 	`CREATE TABLE bellman_attempt (
 		task_id {id} NOT NULL,
 		number BIGINT NOT NULL,
@@ -93,7 +94,7 @@ var migrations = [][]string{{
 		supersedes SMALLINT NOT NULL,
 		seq BIGINT NOT NULL
 	){hot}`,
-	`CREATE INDEX bellman_order_key ON bellman_order (queue, ordering_key, supersedes, seq, id)`,
+	`CREATE INDEX bellman_order_key ON bellman_order (queue, ordering_key, supersedes, seq, id){with queue}`,
 	`CREATE TABLE bellman_depth (
 		queue {name} NOT NULL,
 		state SMALLINT NOT NULL,

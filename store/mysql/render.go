@@ -14,6 +14,7 @@ import (
 var types = strings.NewReplacer(
 	"{id}", "BINARY(16)", "{name}", fmt.Sprintf("VARBINARY(%d)", bellman.MaxStoredName), "{key}", fmt.Sprintf("VARBINARY(%d)", bellman.MaxStoredKey), "{bytes}", "LONGBLOB",
 	"{table}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{hot}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC", "{busy}", " ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
+	"{with shard}", "", "{with queue}", "", "{with finished}", "", "{with merchant_no}", "", "{with order_no}", "", "{with url_host}", "",
 )
 
 // words are parts of statements in MySQL's syntax. The clock uses UTC, so it does not jump with a
