@@ -161,8 +161,8 @@ func (s *Store) load(ctx context.Context, entries []store.Entry) ([]*bellman.Tas
 			var hot statusRow
 			cold := newColdRow()
 			dest := append([]any{&hot.version, &hot.shard, &hot.attempts, &hot.look, &hot.due, &hot.rest}, cold.dest()...) // of all rows
-			return []*Statement{{Name: "load tasks", Args: []any{part, part}, Text: `SELECT l.version, l.shard, l.attempts, l.look, l.due, l.rest, ` + coldColumns + `
-				FROM bellman_live l JOIN bellman_task t ON t.id = l.id WHERE l.id IN (??) AND t.id IN (??)`, Each: func(r Row) error {
+			return []*Statement{{Name: "load tasks", Args: []any{part}, Text: `SELECT l.version, l.shard, l.attempts, l.look, l.due, l.rest, ` + coldColumns + `
+				FROM bellman_live l JOIN bellman_task t ON t.id = l.id WHERE l.id IN (??)`, Each: func(r Row) error {
 				if err := r.Scan(dest...); err != nil {
 					return err
 				}

@@ -30,7 +30,8 @@ const now = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint"
 //
 // A vacuum beside a long transaction may find that a table has no rows but many pages. The planner then takes any scan
 // of any of its indexes for one page. So an index that contains the id after another column is partial: no statement can
-// use it without that column. And pairs with an id also say which ids: otherwise a join might read all of them.
+// use it without that column. And pairs with an id are no join, which might read all of them: the ids are looked up, then
+// the pairs in a hash table.
 var words = strings.NewReplacer("{now}", now, "{micros}", "floor(extract(epoch from clock_timestamp()) * 1000000)::bigint", "{number}", "bigint", "IN (??)", "= ANY (??)",
 	" {by key}", "", " {by alias}", "", " {by merchant_no}", "", " {by order_no}", "", " {by url_host}", "",
 	"{within merchant_no}", "merchant_no IS NOT NULL AND (merchant_no, id) >= (?, ?) AND (merchant_no, id) < (?, ?)",
@@ -91,11 +92,14 @@ func renderText(text string, args []any) string {
 			fmt.Fprintf(&b, "SELECT unnest($%d::%s) AS a, unnest($%d::%s) AS b", n+1, array(args[n]), n+2, array(args[n+1]))
 			n, text = n+2, text[4:]
 		case strings.HasPrefix(text, "???"):
+			pairs := fmt.Sprintf("SELECT unnest($%d::%s), unnest($%d::%s)", n+1, array(args[n]), n+2, array(args[n+1]))
 			if before, of, is := strings.Cut(b.String(), "(id, "); is {
 				b.Reset()
-				fmt.Fprintf(&b, "%sid = ANY ($%d::uuid[]) AND (id, %s", before, n+1, of)
+				fmt.Fprintf(&b, "%sid = ANY ($%d::uuid[]) AND ((id, %s%s)) IS TRUE", before, n+1, of, pairs)
+				n, text = n+2, text[4:]
+				continue
 			}
-			fmt.Fprintf(&b, "SELECT unnest($%d::%s), unnest($%d::%s)", n+1, array(args[n]), n+2, array(args[n+1]))
+			b.WriteString(pairs)
 			n, text = n+2, text[3:]
 		case strings.HasPrefix(text, "??"):
 			fmt.Fprintf(&b, "$%d::%s", n+1, array(args[n]))
