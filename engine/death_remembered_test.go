@@ -118,6 +118,40 @@ func TestDeathIsRemembered(t *testing.T) {
 	}
 }
 
+// Another node claims a shard of this one and dies, and this node learns of both at once. Tasks that were due at that
+// death are announced.
+func TestDeathBetweenTwoLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		e, stop := run(t, kept, engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
+		defer stop()
+		if err := e.PauseQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		id := add(t, e, &bellman.Task{Queue: "q"})
+		time.Sleep(20 * time.Second)
+		state, err := kept.State(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := state.Shards[get(t, kept, id).Shard]
+		if err := errors.Join(kept.Join(t.Context(), store.Node{Name: "other"}, time.Millisecond), kept.Release(t.Context(), s.Owner, s.Lease)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kept.Claim(t.Context(), "other", s.Lease.Shard, s.Epoch); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if log := attempts(t, kept, id); len(log) != 1 || log[0].Trigger != bellman.ByTakeover {
+			t.Errorf("%+v; want one attempt by %v", log, bellman.ByTakeover)
+		}
+	})
+}
+
 // The store rejects the outcome of an attempt until the node has stopped. The next owner takes that attempt for one
 // that may have been made, as after a death.
 func TestUnrecordedAtStop(t *testing.T) {

@@ -259,7 +259,7 @@ func (m *Monitor) Now() time.Time { return m.clock.Now() }
 // Resumed describes the work that an engine found at its start.
 type Resumed struct {
 	Pending int64 // tasks that have not ended
-	Due     int64 // of these, tasks that were due, held or not; counted up to 100,000
+	Due     int64 // of these, tasks that were due, held or not; counted up to 100,000, or only those of the last 30 s if the count takes too long
 
 	// Crashed reports whether a former owner of shards was found dead at the start. It is false if
 	// the registration of that owner has not expired yet: 6 s after a crash, unless one process

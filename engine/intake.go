@@ -134,6 +134,7 @@ func (b *backlog) overdue(ctx context.Context, i *intake, from int64, now time.T
 	began := time.Now()
 	n, err := store.CountDue(ctx, i.store, i.leases.Shards(), store.Position{VisibleAt: from}, now.UnixMilli(), most)
 	if err != nil {
+		b.next = now.Add(countLeast)
 		return n, err
 	}
 	took := time.Since(began)

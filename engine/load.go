@@ -80,6 +80,7 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 		l.readShelf,
 		func(ctx context.Context, now time.Time) (bool, error) { return l.readSpan(ctx, now, waiting) },
 		func(ctx context.Context, now time.Time) (bool, error) { return l.readAhead(ctx, now, waiting) },
+		func(ctx context.Context, now time.Time) (bool, error) { return l.readFirst(ctx, &l.apart, now) },
 	} {
 		again, err := read(ctx, now)
 		if err != nil {
@@ -145,7 +146,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	}
 	since := l.agenda.beginRead(0)
 	began := l.clock.Now()
-	l.page, err = l.store.Due(ctx, l.leases.Shards(), l.back, now.UnixMilli()+1, l.limits.Page, l.page[:0])
+	tooLong, err := l.readBackWithin(ctx, now)
 	if err == nil {
 		l.swept.read(l.back, l.page, began, l.clock.Now())
 	}
@@ -163,6 +164,12 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	l.take(due)
 	if p, only := only(taken, len(l.page), l.limits.Page); only && l.most(p)-l.share[p] < l.limits.Page/2 {
 		l.leaveOut(p, l.page[len(l.page)-1].Position(), now) // the next page would be left out, or most of it
+	}
+	if tooLong {
+		recent := store.Position{VisibleAt: now.Add(-recentPast).UnixMilli()}
+		l.readApart(l.leases.Shards(), l.back, recent.VisibleAt)
+		l.back = recent
+		return true, nil
 	}
 	if err != nil {
 		return false, err
@@ -183,6 +190,23 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		l.back = l.skipped // nowhere, if nothing was left out
 	}
 	return false, nil
+}
+
+// readBackWithin reads the next page of overdue tasks. tooLong means that there is none, because the part before
+// recentPast could not be read in time.
+func (l *loader) readBackWithin(ctx context.Context, now time.Time) (tooLong bool, err error) {
+	within := ctx
+	if l.back.VisibleAt < now.Add(-recentPast).UnixMilli() {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, sweepPatience)
+		defer cancel()
+	}
+	l.page, err = l.store.Due(within, l.leases.Shards(), l.back, now.UnixMilli()+1, l.limits.Page, l.page[:0])
+	if err != nil && ctx.Err() == nil && within.Err() != nil {
+		l.page = l.page[:0]
+		return true, nil
+	}
+	return false, err
 }
 
 // leaveOut notes that a line has its share, so its tasks after a position wait. The loader may then

@@ -77,6 +77,7 @@ type loader struct {
 	fullSince map[peers]time.Time // since when lines have had no room for all their pending items
 
 	spans []span // ranges to read again
+	apart []span // of single shards: what could not be read of all shards in time
 }
 
 func (l *loader) init() {

@@ -14,7 +14,11 @@ func (l *loader) lookAgain(now time.Time) {
 	won, spans := l.rescans.take()
 	nowMs := now.UnixMilli()
 	if len(won) > 0 {
-		l.lookBack(0)
+		if l.swept.floor.Load() > 0 {
+			l.readApart(won, store.Position{}, nowMs)
+		} else {
+			l.lookBack(0)
+		}
 		l.searchShelves(won)
 		spans = append(spans, span{shards: won, at: store.Position{VisibleAt: nowMs}, to: noTime})
 	}
@@ -42,6 +46,15 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 		l.spans = slices.Delete(l.spans, 0, 1) // it is found when it is due
 		return len(l.spans) > 0, nil
 	}
+	return l.readFirst(ctx, &l.spans, now)
+}
+
+// readFirst reads the next page of the first of some ranges.
+func (l *loader) readFirst(ctx context.Context, spans *[]span, now time.Time) (more bool, err error) {
+	if len(*spans) == 0 {
+		return false, nil
+	}
+	s := &(*spans)[0]
 	err = l.readRange(ctx, l.among(s.shards), s.at, s.to, l.limits.Page, now)
 	l.ticker.wakeBefore(0)
 	if err != nil {
@@ -51,6 +64,21 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 		s.at = l.page[l.limits.Page-1].Position()
 		return true, nil
 	}
-	l.spans = slices.Delete(l.spans, 0, 1)
-	return len(l.spans) > 0, nil
+	*spans = slices.Delete(*spans, 0, 1)
+	return len(*spans) > 0, nil
+}
+
+// readApart makes the loader read a range of these shards, one after the other.
+func (l *loader) readApart(shards []uint16, from store.Position, to int64) {
+	for _, shard := range shards {
+		i := slices.IndexFunc(l.apart, func(s span) bool { return s.shards[0] == shard })
+		if i < 0 {
+			l.apart = append(l.apart, span{[]uint16{shard}, from, to})
+			continue
+		}
+		if s := &l.apart[i]; from.VisibleAt < s.at.VisibleAt {
+			s.at = from
+		}
+		l.apart[i].to = max(l.apart[i].to, to)
+	}
 }

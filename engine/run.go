@@ -127,12 +127,23 @@ func (e *Engine) start(ctx context.Context, joined func()) error {
 		}
 	}
 	now := e.clock.Now().UnixMilli()
-	if found.Due, err = store.CountDue(ctx, e.store, e.leases.Shards(), store.Position{}, now, 100_000); err != nil {
+	if found.Due, err = e.countDue(ctx, now); err != nil {
 		return err
 	}
 	e.resumed.Store(&found)
 	e.log.Info("started", "pending", found.Pending, "due", found.Due, "after_crash", found.Crashed, "shards", len(e.leases.Shards()))
 	return nil
+}
+
+// countDue counts due tasks up to 100,000. If that takes too long, it counts those of the last recentPast.
+func (e *Engine) countDue(ctx context.Context, now int64) (int64, error) {
+	within, cancel := context.WithTimeout(ctx, sweepPatience)
+	defer cancel()
+	n, err := store.CountDue(within, e.store, e.leases.Shards(), store.Position{}, now, 100_000)
+	if err != nil && within.Err() != nil {
+		n, err = store.CountDue(ctx, e.store, e.leases.Shards(), store.Position{VisibleAt: now - recentPast.Milliseconds()}, now, 100_000)
+	}
+	return n, err
 }
 
 // stop ends an engine in order: intake, new attempts, attempts in flight, uncommitted outcomes.

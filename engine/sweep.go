@@ -10,7 +10,8 @@ import (
 // A sweep decides where the sweeps of the due index begin. Usually a deep sweep begins at the index's
 // beginning, and a fast one at recentPast. But while a long transaction is open, PostgreSQL keeps the
 // entries of ended tasks, and each read passes those in its range. If that takes long, most deep
-// sweeps begin where the one before found the first task, and most fast sweeps at narrowPast.
+// sweeps begin where the one before found the first task, and most fast sweeps at narrowPast. A store
+// answers no read that takes too long. So a read that exceeds sweepPatience is made shard by shard.
 //
 // floor may be read at any time. The rest belongs to the loader's goroutine.
 type sweep struct {
@@ -34,6 +35,8 @@ const (
 	narrowPast = 3 * time.Second
 
 	sweepQuick = 100 * time.Millisecond // duration of a read from the beginning that may be frequent
+
+	sweepPatience = 5 * time.Second // a read back that takes longer is given up, and made shard by shard
 )
 
 // deep returns where a deep sweep begins.

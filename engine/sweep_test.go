@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -19,20 +20,33 @@ import (
 type littered struct {
 	*memory.Store
 	perSecond time.Duration
-	whole     atomic.Int64 // reads from the beginning
+	whole     atomic.Int64 // reads of all shards from the beginning
 	read      atomic.Int64 // seconds of the past that were read otherwise
 }
+
+// answers is how long the store works on a read at most.
+const answers = 15 * time.Second
 
 func (s *littered) Due(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, buf []store.Entry) ([]store.Entry, error) {
 	const age = 600 // seconds, of the oldest entry
 	if now := time.Now().UnixMilli(); from.VisibleAt <= now {
 		seconds := min((now-from.VisibleAt)/1000, age)
-		if from.VisibleAt == 0 {
+		switch {
+		case len(shards) < 64:
+		case from.VisibleAt == 0:
 			s.whole.Add(1)
-		} else {
+		default:
 			s.read.Add(seconds)
 		}
-		time.Sleep(time.Duration(seconds) * s.perSecond)
+		took := time.Duration(seconds) * s.perSecond * time.Duration(len(shards)) / 64
+		select {
+		case <-time.After(min(took, answers)):
+		case <-ctx.Done():
+			return buf, ctx.Err()
+		}
+		if took > answers {
+			return buf, errors.New("the read took too long")
+		}
 	}
 	return s.Store.Due(ctx, shards, from, to, limit, buf)
 }
@@ -49,6 +63,7 @@ func TestSweepsOfLitteredStore(t *testing.T) {
 	}{
 		{"quick", 0, 62 + 60, 32, time.Minute + time.Second},
 		{"slow", 5 * time.Millisecond, 14, 12, 10*time.Minute + 5*time.Second},
+		{"too slow for one read", 50 * time.Millisecond, 10, 12, 10*time.Minute + 45*time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -206,14 +206,18 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 	since := make(map[uint16]time.Time)
 	owners := r.division.among(r.live, len(shards))
 	holdings := m.holdings(shards)
+	for i, s := range shards {
+		if holdings[i].held && !holdings[i].mine {
+			lost = append(lost, s.Shard)
+		}
+	}
+	m.drop(lost) // first: such a shard may be claimed below
+	lost = nil
 	addrs := make(map[uint16]string) // of the shards left to others
 	kept := sync.OnceValues(func() (map[uint16]Death, error) { return m.keptDeaths(ctx, within) })
 	for i, s := range shards {
 		should, h := owners[s.Shard], holdings[i]
 		free := !s.Alive && (s.Owner == "" || h.ours || steady)
-		if h.held && !h.mine {
-			lost = append(lost, s.Shard)
-		}
 		switch {
 		case h.newest && (h.active || h.releasing):
 			if h.active && should != self {
@@ -264,7 +268,7 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 			err = fmt.Errorf("claim shard %d: %w", s.Shard, claimed)
 		case h.held && h.mine: // another node was quicker
 			lost = append(lost, s.Shard)
-		case !h.held:
+		default:
 			m.know(s.Shard, Death{})
 		}
 	}
