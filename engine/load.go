@@ -169,6 +169,7 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 		recent := store.Position{VisibleAt: now.Add(-recentPast).UnixMilli()}
 		l.readApart(l.leases.Shards(), l.back, recent.VisibleAt)
 		l.back = recent
+		l.swept.floor.CompareAndSwap(0, recent.VisibleAt)
 		return true, nil
 	}
 	if err != nil {
