@@ -36,7 +36,10 @@ type world struct {
 
 type desks struct{ *world }
 
-func (w desks) List(context.Context, int) ([]reconcile.Run, error) { return w.runs, nil }
+func (w desks) List(_ context.Context, limit int) ([]reconcile.Run, error) {
+	return w.runs[:min(limit, len(w.runs))], nil
+}
+
 func (w desks) Differences(context.Context, string, bill.DifferenceKind, int, int) ([]reconcile.Item, int, error) {
 	return w.differs, 0, nil
 }
@@ -166,6 +169,22 @@ func TestMoneyComesFirst(t *testing.T) {
 	for _, list := range [][]string{want[7:9], want[9:]} {
 		slices.Sort(list)
 	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the list is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A reconciliation that could not compare an account has found differences at others. Both need a person, however many other
+// queues were reconciled.
+func TestFailedReconciliationWithDifferences(t *testing.T) {
+	now := time.Now()
+	w := &world{Store: memory.New()}
+	for range 100 {
+		w.runs = append(w.runs, reconcile.Run{ID: "r", Queue: "others", Date: "2026-11-21", State: reconcile.Done, Finished: now})
+	}
+	w.runs = append(w.runs, reconcile.Run{ID: "s", Queue: "orders", Date: "2026-11-21", State: reconcile.Failed, Created: now, Finished: now, Error: "shop2", Counts: bill.Counts{Differences: map[bill.DifferenceKind]int{"amount": 1}}})
+	w.differs = []reconcile.Item{{Difference: bill.Difference{ChannelOrderNo: "x", There: &bill.Line{Amount: 1000, Currency: "CNY"}, Here: &bill.Decided{Amount: 400, Currency: "CNY"}}}}
+	got, want := lines(list(t, w.desk())), []string{"bill_differs orders 2026-11-21 1 [600 CNY of 1] 1 amount", "bill_missing orders 2026-11-21 0 [] shop2"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the list is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -27,7 +27,7 @@ const (
 	merchantRows = 200 // pending tasks of one merchant
 	mostLooked   = 20  // merchants, and queues, whose tasks are read
 	failedRows   = 200 // failed tasks of one queue
-	billRuns     = 50
+	billRuns     = 1000
 	billRows     = 200 // differences of one reconciliation
 )
 
@@ -255,27 +255,24 @@ func (d *Desk) readBills(ctx context.Context, r *rows, _ *figures.Figures) error
 	}
 	for i := range runs {
 		run := &runs[i]
-		item := Item{Queue: run.Queue, Name: run.Queue + " " + run.Date, Run: run.ID, Since: run.Finished, Urgent: true}
-		switch left := run.Total() - run.Settling.Settled; {
-		case run.State == reconcile.Failed:
-			if time.Since(run.Created) > alarm.Keep {
-				continue
-			}
+		item := Item{Queue: run.Queue, Name: run.Queue + " " + run.Date, Run: run.ID, Urgent: true}
+		if run.State == reconcile.Failed && time.Since(run.Created) <= alarm.Keep {
 			item.Kind, item.Since, item.Why = BillMissing, run.Created, run.Error
-		case run.Finished.IsZero() || time.Since(run.Finished) > alarm.Keep || left <= 0:
-			continue
-		default:
-			item.Kind, item.Tasks, item.Bill = BillDiffers, left, run
-			var of purse
-			differences, _, err := d.o.Reconciliations.Differences(ctx, run.ID, "", 0, billRows)
-			if err != nil {
-				return err
-			}
-			for k := range differences {
-				differs(&of, &differences[k])
-			}
-			item.Amounts, item.Why = of.amounts(), differing(run)
+			r.bills = append(r.bills, item) // other accounts may be compared, and differ
 		}
+		left := run.Total() - run.Settling.Settled
+		if run.Finished.IsZero() || time.Since(run.Finished) > alarm.Keep || left <= 0 {
+			continue
+		}
+		var of purse
+		differences, _, err := d.o.Reconciliations.Differences(ctx, run.ID, "", 0, billRows)
+		if err != nil {
+			return err
+		}
+		for k := range differences {
+			differs(&of, &differences[k])
+		}
+		item.Kind, item.Since, item.Tasks, item.Bill, item.Amounts, item.Why = BillDiffers, run.Finished, left, run, of.amounts(), differing(run)
 		r.bills = append(r.bills, item)
 	}
 	return nil

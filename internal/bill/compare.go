@@ -75,7 +75,7 @@ func (n *Counts) Add(more *Counts) {
 // A Bill is the bill of one account at a channel.
 type Bill struct {
 	Account string // as in [Decided]
-	Owner   Owner  // whose lines are compared; those of others are left out, and a bill with no other lines fails
+	Owner   Owner  // whose lines are compared; those of others are left out, and a bill of another merchant fails
 	Lines   iter.Seq2[Line, error]
 
 	// Before is the bill of the period before; nil: none. A sequence without lines says that the
@@ -223,7 +223,7 @@ func (c *comparison) readBill(p *party, b *Bill) (wrong, err error) {
 	if wrong, err = c.readLines(p, b.Owner, b.Lines, ofBill); wrong != nil || err != nil {
 		return wrong, err
 	}
-	if n := &p.counts; n.Others > 0 && n.Owned == 0 {
+	if n := &p.counts; n.Others > 0 && n.Owned == 0 && (p.other.No != b.Owner.No || b.Owner.Sub != "") {
 		return coded.Errorf("reconcile.other_merchant", "none of its %d lines is of %s: the first is of %.60s. Is it the bill of another merchant?", n.Others, b.Owner, p.other), nil
 	}
 	if n := p.counts.Payments + p.counts.Refunds; n > 0 && p.counts.Outside == n && !p.near {
@@ -257,8 +257,6 @@ func (c *comparison) readLines(p *party, owner Owner, lines iter.Seq2[Line, erro
 		}
 		if source == ofBill {
 			c.count(p, &l, owner)
-		} else if !l.Time.IsZero() && l.Time.Before(c.From.Add(-2*c.Edge)) {
-			continue // too early for any order that this comparison reports
 		}
 		if l.Kind == Refund && c.NoRefunds {
 			continue
@@ -302,21 +300,15 @@ func (c *comparison) readDecided(decided iter.Seq2[Decided, error]) error {
 		if p == nil || d.RefundNo != "" && c.NoRefunds {
 			continue
 		}
-		d = c.numbered(d)
+		if c.Received && d.RefundNo != "" {
+			d.ChannelOrderNo = "" // a fund flow bill names a refund by its own number alone
+		}
 		value = d.encode(value[:0])
 		if err := c.spool.add(p.key, d.key(), value); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// numbered returns an item under the number that the bill has: a fund flow bill names a refund by its own number alone.
-func (c *comparison) numbered(d Decided) Decided {
-	if c.Received && d.RefundNo != "" {
-		d.ChannelOrderNo = ""
-	}
-	return d
 }
 
 // judgeAll reads the spool and judges order after order.
@@ -394,10 +386,10 @@ func (c *comparison) find() error {
 	}
 	for _, d := range found {
 		g := groups[d.ChannelOrderNo]
-		if g == nil || d.Account != account || d.RefundNo != "" && c.NoRefunds {
-			continue
+		if g == nil || d.Account != account || d.RefundNo != "" && (c.NoRefunds || c.Received) {
+			continue // a fund flow bill has refunds apart from their orders
 		}
-		g.decided = append(g.decided, c.numbered(d))
+		g.decided = append(g.decided, d)
 	}
 	for _, g := range c.asked {
 		if err := c.conclude(g.judge(&c.Options)); err != nil {

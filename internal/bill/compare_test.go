@@ -322,6 +322,8 @@ func TestDifference(t *testing.T) {
 	unnumbered.TransactionID = ""
 	named, failed := refund(paid, order, "r1", 40)
 	failed.Paid = false
+	cancelled := failed
+	cancelled.State = "UNKNOWN"
 	refunded := order
 	refunded.State, refunded.Refunded = "PAID_REFUNDED", 100
 	item := failed
@@ -354,6 +356,8 @@ func TestDifference(t *testing.T) {
 		{"a refund of an order that is missing here", []Line{named}, nil, Options{}, []finding{{MissingHere, "order-00000001"}}, []int{3}},
 		{"a refund that failed in the end", []Line{paid, inState(named, "FAIL", 9), inState(named, "PROCESSING", 8)}, []Decided{order, failed}, Options{}, nil, nil},
 		{"a refund that failed in the end, in another order", []Line{paid, inState(named, "FAIL", 8), inState(named, "PROCESSING", 9)}, []Decided{order, failed}, Options{}, nil, nil},
+		{"a refund that failed after the bill was made", []Line{paid, inState(named, "PROCESSING", 8)}, []Decided{order, failed}, Options{}, nil, nil},
+		{"a refund that is cancelled here and goes on there", []Line{paid, inState(named, "PROCESSING", 8)}, []Decided{order, cancelled}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{8}},
 		{"refunds of all that was paid", []Line{paid, rest, named}, []Decided{refunded, item}, Options{}, nil, nil},
 		{"refunds of more than was paid", []Line{paid, more, named}, []Decided{refunded, item}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{7}},
 		{"refunds of more than was paid, one on another day", []Line{more}, []Decided{before(refunded), before(item)}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{7}},
@@ -394,6 +398,11 @@ func TestRefundsByNumber(t *testing.T) {
 	line.ChannelOrderNo, paid.Amount, line.RefundAmount = "", 95, 39 // a coupon was taken off
 	if got, counts := compare(t, []Line{paid, line}, []Decided{order, item}, Options{Received: true}); len(got) > 0 || counts.Matched != 2 {
 		t.Errorf("differences %v, counts %+v; want none, 2 matched", got, counts)
+	}
+	// The order is of another queue of the account: Find returns it with its refund, which is among the items already.
+	find := func(context.Context, string, []string) ([]Decided, error) { return []Decided{order, item}, nil }
+	if got, counts := compare(t, []Line{paid, line}, []Decided{item}, Options{Received: true, Find: find}); len(got) > 0 || counts.Matched != 2 {
+		t.Errorf("an order that is found: differences %v, counts %+v; want none, 2 matched", got, counts)
 	}
 	paid.Amount, line.RefundAmount = 101, 41
 	want := []finding{{AmountDiffers, order.ChannelOrderNo}, {RefundDiffers, ""}}

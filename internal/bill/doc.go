@@ -30,13 +30,16 @@
 //   - A missing order that was paid within [Options.Edge] of the period's border may be in the
 //     neighbouring bill, because systems of the channel disagree about the second. It is reported with
 //     [Difference.Edge] set. A query settles it.
-//   - A series of daily comparisons with [Options.Before], the bill of the period before, reports
+//   - A series of daily comparisons with [Bill.Before], the bill of the period before, reports
 //     nothing false at the border. Each comparison leaves the missing orders of its last Edge to the
 //     next one, which looks for them in both bills. Each comparison then reports the orders of its
 //     period moved back by Edge, and these periods do not overlap either. A comparison without it
 //     leaves out what the one before has left.
+//   - If PaidAt is only the time of a decision, the payment may be hours older. With Before such
+//     an order is found in the bill of the period before.
 //   - Lines of another [Owner] are left out: a service provider's bill has those of all its
-//     sub-merchants. A bill that has no other lines is an error.
+//     sub-merchants. A bill that has no other lines is an error, unless they are of the account's
+//     sub-merchants.
 //   - If the times of all lines are outside the period, the file is the bill of another day: an error.
 //
 // The package imports no store and no configuration. Its callers say where orders come from and where

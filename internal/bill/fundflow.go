@@ -24,6 +24,7 @@ func ReadWeChatFundFlow(r io.Reader) iter.Seq2[Line, error] {
 var fundFlow = sheet{
 	name:    "fund flow bill",
 	columns: []string{"记账时间", "微信支付业务单号", "业务类型", "收支类型", "收支金额(元)", "业务凭证号"},
+	free:    "备注",
 	totals:  "资金流水总笔数",
 	sums: []sum{
 		{total: []string{"资金流水总笔数"}},

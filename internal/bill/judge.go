@@ -227,7 +227,8 @@ func (g *group) judgeRefunds(o *Options, here *Decided, refunds []*Decided, v *v
 		case i >= 0:
 			r := refunds[i]
 			found[r] = true
-			if l.Failed == r.Paid || !l.Failed && o.differs(r.Amount, l.RefundAmount) {
+			open := !l.Failed && l.State == "PROCESSING" && r.State != "UNKNOWN" // it failed after the bill was made
+			if l.Failed == r.Paid && !open || !l.Failed && o.differs(r.Amount, l.RefundAmount) {
 				v.differ(RefundDiffers, l, r)
 			} else if !l.Failed {
 				v.matched++

@@ -37,6 +37,7 @@ func TestMidnight(t *testing.T) {
 		{name: "series, left by the day before, and in this bill", here: yesterday, there: from, series: true},
 		{name: "series, not left by the day before", here: yesterday, before: yesterday, series: true},
 		{name: "series, reported by the day before", here: from.Add(-2 * time.Hour), series: true},
+		{name: "series, decided a day after the payment", here: from.Add(11 * time.Hour), before: from.Add(-9 * time.Hour), series: true},
 	}
 	for _, kind := range []Kind{Payment, Refund} {
 		for _, tt := range tests {

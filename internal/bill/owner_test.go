@@ -43,6 +43,7 @@ func TestOwner(t *testing.T) {
 		{"trade, older, another", trades(testdata(t, "wechat_trade_older.csv")), Owner{No: "10000101"}, 0, 0, "the first is of 10000100."},
 		{"trade, no number is known", trades(testdata(t, "wechat_trade.csv")), Owner{}, 5, 0, ""},
 		{"a sub-merchant's own", provider(Owner{No: "2"}, Owner{"1", "2"}, Owner{"3", "2"}), Owner{"1", "2"}, 2, 1, ""},
+		{"a day on which only a provider's sub-merchants were paid", provider(Owner{"1", "2"}, Owner{"1", "3"}), Owner{No: "1"}, 0, 2, ""},
 		{"fund flow does not say", funds(testdata(t, "wechat_fundflow.csv")), Owner{No: "1900000001"}, 2, 0, ""},
 		{"alipay", alipay(details), Owner{No: "2088401234567890"}, 3, 0, ""},
 		{"alipay, another seller", alipay(details), Owner{No: "2088401234567891"}, 0, 0, "none of its 3 lines is of 2088401234567891: the first is of 2088401234567890."},

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +186,26 @@ func TestYenOfWeChat(t *testing.T) {
 	}
 	if _, err := all(trades(strings.Replace(yen, "`JPY,", "`RMB,", 1))); err == nil || !strings.Contains(err.Error(), `there is no currency "RMB"`) {
 		t.Errorf("%v; want an error", err)
+	}
+}
+
+// The text of a product or of a remark may contain what separates values: anybody can choose it.
+func TestSeparatorInATextOfWeChat(t *testing.T) {
+	for _, tt := range []struct{ name, text, in string }{
+		{"wechat_trade", "早餐", "早`餐,`,`"},
+		{"wechat_trade", "微信云托管支付测试,`", "微信,`attach,`1"}, // 商户数据包
+		{"wechat_fundflow", "订单,含运费", "订单,`含运费,``"},
+	} {
+		read := map[string]func(io.Reader) iter.Seq2[Line, error]{"wechat_trade": ReadWeChatTrade, "wechat_fundflow": ReadWeChatFundFlow}[tt.name]
+		text := testdata(t, tt.name+".csv")
+		want, err := all(read(strings.NewReader(text)))
+		if err != nil || !strings.Contains(text, tt.text) {
+			t.Fatal(tt.text, err)
+		}
+		got, err := all(read(strings.NewReader(strings.Replace(text, tt.text, tt.in, 1))))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s, %s: %+v, %v; want the same lines as without it", tt.name, tt.in, got, err)
+		}
 	}
 }
 

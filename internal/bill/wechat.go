@@ -31,6 +31,7 @@ func ReadWeChatTrade(r io.Reader) iter.Seq2[Line, error] {
 type sheet struct {
 	name    string   // for errors
 	columns []string // some that the header must have
+	free    string   // the first column with a text that anybody can choose
 	totals  string   // the first column of the totals: the number of lines
 	sums    []sum
 	new     func(*table) func(values []string) (l Line, keep bool, err error) // reads a line; its Number is set later
@@ -46,6 +47,7 @@ type sum struct {
 var trade = sheet{
 	name:    "trade bill",
 	columns: []string{"交易时间", "微信订单号", "商户订单号", "交易状态"},
+	free:    "商品名称", // and 商户数据包 behind it
 	totals:  "总交易单数",
 	// The sum of the fees is not checked: bellman does not use fees.
 	sums: []sum{
@@ -134,7 +136,7 @@ func (s sheet) read(in *text, yield func(Line) bool) error {
 	if name := t.missing(s.columns...); name != "" {
 		return in.wrong(fmt.Errorf("is %.80q: want the header, with the column %s", header, name))
 	}
-	line, check := s.new(t), newTotals(t, s.sums)
+	line, check, free := s.new(t), newTotals(t, s.sums), t.column(s.free)
 	for {
 		row, err := in.next()
 		if err != nil {
@@ -143,7 +145,7 @@ func (s sheet) read(in *text, yield func(Line) bool) error {
 		if strings.HasPrefix(clean(row), s.totals) {
 			return s.end(in, row, check)
 		}
-		values, err := backquoted(row, len(t.names))
+		values, err := backquoted(row, len(t.names), free)
 		if err != nil {
 			return in.wrong(err)
 		}
@@ -167,7 +169,7 @@ func (s sheet) end(in *text, header string, check *totals) error {
 		return ends(err)
 	}
 	names := newTable(strings.Split(header, ","))
-	values, err := backquoted(row, len(names.names))
+	values, err := backquoted(row, len(names.names), -1)
 	if err == nil {
 		err = check.compare(names, values)
 	}
@@ -198,13 +200,17 @@ func ends(err error) error {
 	return err
 }
 
-// backquoted splits a line at commas that a backquote follows: a value may contain commas.
-func backquoted(row string, n int) ([]string, error) {
+// backquoted splits a line of n values at commas that a backquote follows: a value may contain commas. Such a comma with its
+// backquote may also stand in the text of the column free; -1: in none.
+func backquoted(row string, n, free int) ([]string, error) {
 	first, ok := strings.CutPrefix(row, "`")
 	if !ok {
 		return nil, fmt.Errorf("is %.80q: want values that begin with a backquote", row)
 	}
 	values := strings.Split(first, ",`")
+	if more := len(values) - n; more > 0 && free >= 0 {
+		values = slices.Replace(values, free, free+more+1, strings.Join(values[free:free+more+1], ",`"))
+	}
 	if len(values) != n {
 		return nil, fmt.Errorf("has %d values: want %d, as the header has", len(values), n)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A failure says why orders of an account are not compared.
@@ -61,7 +62,8 @@ func (w *writer) accounts(ctx context.Context, q *Queue) (all []Account, failure
 			w.known[at.Identity] = true
 			w.known[l.Identity] = w.known[l.Identity] || !moved
 		}
-		switch missing := errors.Is(err, bellman.ErrNotFound); {
+		missing := errors.Is(err, bellman.ErrNotFound)
+		switch l.Gone = missing || moved && w.known == nil; {
 		case missing && unused && l.Account == q.Account.Name:
 			w.log.Warn("a queue's default account is not registered, and no order names it", "reconciliation", w.run.ID, "queue", q.Name, "account", l.Account)
 			continue
@@ -95,8 +97,9 @@ func elsewhere(l Left, now string) error {
 	return fmt.Errorf("account %.128q is another one now, %s: the orders of %s are not compared", l.Account, now, l.Identity)
 }
 
-// named returns the accounts that the queue's orders name, of each account one name. If no account is registered, the
-// queue's own channel has the bill of all orders, and named reads none of them: strangers finds those of others.
+// named returns the accounts that the queue's orders name, and those of refunds that were accepted in the period, of each
+// account one name. If no account is registered, the queue's own channel has the bill of all orders, and named reads none of them:
+// strangers finds those of others.
 func (w *writer) named(ctx context.Context, q *Queue) (named []Left, err error) {
 	if q.Registry == nil {
 		return nil, nil
@@ -111,23 +114,49 @@ func (w *writer) named(ctx context.Context, q *Queue) (named []Left, err error) 
 		return nil, err
 	}
 	seen := map[string]bool{}
-	for t, err := range w.tasksOf(ctx, q.around(from, to), w.still) {
-		if err != nil {
-			return nil, err
-		}
-		account := order.AccountIn(t.Alias())
-		if account == "" || seen[account] {
-			continue
-		}
-		seen[account] = true
-		if name := order.AccountOf(t); name != "" {
-			named = append(named, Left{Account: name, Identity: account})
+	for _, queue := range append([]string{q.Name}, q.Refunds...) {
+		for t, err := range w.tasksOf(ctx, q.around(queue, from, to), w.still) {
+			if err != nil {
+				return nil, err
+			}
+			account := order.AccountIn(t.Alias())
+			if account == "" || seen[account] {
+				continue
+			}
+			if queue != q.Name {
+				switch is, err := w.refundedIn(ctx, q, t, from, to); {
+				case err != nil:
+					return nil, err
+				case !is:
+					continue
+				}
+			}
+			seen[account] = true
+			if name := order.AccountOf(t); name != "" {
+				named = append(named, Left{Account: name, Identity: account})
+			}
 		}
 	}
 	slices.SortFunc(named, func(a, b Left) int {
 		return cmp.Or(strings.Compare(a.Account, b.Account), strings.Compare(a.Identity, b.Identity))
 	})
 	return named, nil
+}
+
+// refundedIn reports whether a refund was accepted in a period, and its order is one of the queue.
+func (w *writer) refundedIn(ctx context.Context, q *Queue, t *bellman.Task, from, to time.Time) (bool, error) {
+	d, ok, err := w.polled(q, t)
+	if err != nil || !ok || w.run.NoRefunds || d.PaidAt.Before(from.Add(-edge)) || !d.PaidAt.Before(to) {
+		return false, err
+	}
+	id, err := store.Lookup(ctx, w.store, "", order.Alias(d.Account, order.OfPayment, d.ChannelOrderNo))
+	if err == nil {
+		t, err = w.store.Task(ctx, id)
+	}
+	if errors.Is(err, bellman.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && t.Queue == q.Name, err
 }
 
 // noted yields items, and notes the accounts of orders that were paid in a period, if the account is not known.
@@ -163,8 +192,9 @@ func (w *writer) strangers(ctx context.Context, q *Queue) (failures []failure, e
 			return nil, err
 		}
 		at, err := q.account(ctx, l.Account)
-		switch {
-		case errors.Is(err, bellman.ErrNotFound):
+		missing := errors.Is(err, bellman.ErrNotFound)
+		switch l.Gone = missing || err == nil; {
+		case missing:
 			err = unregistered(cmp.Or(l.Account, q.Account.Name))
 		case err == nil:
 			err = elsewhere(l, at.Identity)
@@ -210,7 +240,7 @@ func (r *Runs) once(ctx context.Context, run *Run) error {
 	switch {
 	case len(failures) == 0:
 		return w.finish(ctx)
-	case len(failures) == 1 && w.bills == 0:
+	case len(failures) == 1 && w.bills == 0 && !failures[0].Gone:
 		return failures[0].err
 	case w.bills > 0:
 		if err := w.finish(ctx); err != nil {

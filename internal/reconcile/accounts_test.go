@@ -17,6 +17,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // shops are registered accounts of a world: shop1 to shop3, and again, which is shop1 by another name.
@@ -224,6 +226,42 @@ func TestDefaultAccountOfNoOrders(t *testing.T) {
 	})
 }
 
+// An account has a refund of an older order on a day on which no order names it. Its bill is compared, too.
+func TestAccountOfARefundAlone(t *testing.T) {
+	for noRefunds, bills := range map[bool]int{false: 2, true: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &shops{world: newWorld(t)}
+			s.queue.Registry, s.queue.Refunds = s, []string{"refunds"}
+			for no, at := range map[string]time.Time{"2": noon, "3": noon.AddDate(0, 0, -3)} { // that of shop3 was accepted on another day
+				older := &store.Batch{Adds: []store.Add{{Task: &bellman.Task{
+					ID: bellman.FirstID(noon.AddDate(0, 0, -10)), Queue: "pay", Kind: bellman.KindOrder, Key: "M" + no + "/N7", Origin: &bellman.Origin{Alias: order.Alias(shop+no, order.OfPayment, "N7")},
+					MerchantNo: "M" + no, OrderNo: "N7", Event: order.EventWatch, Body: fmt.Appendf(nil, `{"account":"shop%s"}`, no), Status: bellman.Status{State: bellman.Succeeded, Version: 1},
+				}}}}
+				older.Adds[0].Task.ID[15] = no[0]
+				if err := s.Store.Commit(t.Context(), older); err != nil || older.Adds[0].Err != nil {
+					t.Fatal(err, older.Adds[0].Err)
+				}
+				s.add(&bellman.Task{
+					Queue: "refunds", Kind: bellman.KindPoll, Key: "R" + no, Origin: &bellman.Origin{Alias: order.Alias(shop+no, order.OfRefund, "R"+no)}, MerchantNo: "M" + no, OrderNo: "N7", Event: poll.EventPoll,
+					Body:   fmt.Appendf(nil, `{"ref_no":"R%s","account":"shop%s","vars":{"amount":"30"}}`, no, no),
+					Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","poll_state":"DONE","decided_at":1,"requests":1,"first_at":%d,"request_at":%[1]d}`, at.UnixMilli())},
+				})
+			}
+			afterwards()
+			r := s.runs()
+			run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date, NoRefunds: noRefunds})
+			if err != nil {
+				t.Fatal(err)
+			}
+			work(t, r, time.Minute/2)
+			run, err = r.Get(t.Context(), run.ID)
+			if found := s.found(r, run.ID); err != nil || run.State != reconcile.Done || run.Bills != bills || slices.Contains(found, shop+"2 refund N7") == noRefunds {
+				t.Errorf("without refunds %t: %+v, %v, %q; want %d bills, and the refund that shop2's lacks", noRefunds, run, err, found, bills)
+			}
+		})
+	}
+}
+
 // The default account of a queue is registered, and the newest orders name the same by another name. That another account is not registered any more is
 // told all the same: its orders cannot be compared.
 func TestDeletedAccountBesideTheDefault(t *testing.T) {
@@ -239,14 +277,15 @@ func TestDeletedAccountBesideTheDefault(t *testing.T) {
 			t.Fatal(err)
 		}
 		work(t, r, time.Minute/2)
-		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Waiting || run.Bills != 3 || len(run.Left) != 1 || run.Left[0].Account != "shop7" {
+		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Failed || run.Bills != 3 || len(run.Left) != 1 || run.Left[0].Account != "shop7" {
 			t.Errorf("%+v, %v; want three accounts compared, and shop7 left", run, err)
 		}
 	})
 }
 
-// The name of an account is another account's now. Its former orders, which no bill is compared with, are told, and compared
-// when the name is the former account's again. Those that were paid on other days have nothing to compare.
+// The name of an account is another account's now. Its former orders, which no bill is compared with, are told at once, and no
+// later daily job repeats that. A request compares them when the name is the former account's again. Those that were paid on
+// other days have nothing to compare.
 func TestNameOfAnotherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShops(t).own()
@@ -261,22 +300,22 @@ func TestNameOfAnotherAccount(t *testing.T) {
 		}
 		work(t, r, time.Minute/2)
 		run, err := r.Get(t.Context(), mustID(t, r))
-		if err != nil || run.State != reconcile.Waiting || !told(run) || !slices.Equal(s.found(r, run.ID), ofShops[1:]) {
-			t.Fatalf("%+v, %v; want three bills compared, and the former orders of shop2 left", run, err)
+		if err != nil || run.State != reconcile.Failed || !told(run) || !slices.Equal(s.found(r, run.ID), ofShops[1:]) {
+			t.Fatalf("%+v, %v; want three bills compared, the former orders of shop2 left, and it failed", run, err)
 		}
-		work(t, r, 11*time.Hour)
-		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Failed || !told(run) {
-			t.Errorf("%+v, %v; want the same at the end, as failed", run, err)
+		at := run.Created
+		work(t, r, 26*time.Hour) // beyond the next daily job
+		if run, err = r.Get(t.Context(), run.ID); err != nil || !run.Created.Equal(at) || run.State != reconcile.Failed {
+			t.Errorf("%+v, %v; want it failed since %s, and not made again", run, err, at)
 		}
 		if len(s.alarms) != 2 || s.alarms[0].When != alarm.ReconcileFailed || s.alarms[1].When != alarm.ReconcileDifferences {
 			t.Errorf("alarms %+v; want one of the orders that are left, and one of the differences", s.alarms)
 		}
+		delete(s.now, "shop2")
 		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date}); err != nil {
 			t.Fatal(err)
 		}
 		work(t, r, time.Minute/2)
-		delete(s.now, "shop2")
-		work(t, r, time.Hour)
 		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Done || run.Bills != 4 || run.Counts.Payments != 5 || !slices.Equal(s.found(r, run.ID), ofShops) {
 			t.Errorf("%+v, %v; want all four compared, each once", run, err)
 		}
@@ -329,7 +368,7 @@ func TestOrdersOfNoAccount(t *testing.T) {
 				for _, l := range run.Left {
 					left = append(left, l.Account+": "+l.Error)
 				}
-				if err != nil || run.Bills != tt.bills || !slices.Equal(left, tt.left) || (run.State == reconcile.Waiting) != (len(tt.left) > 0) {
+				if err != nil || run.Bills != tt.bills || !slices.Equal(left, tt.left) || (run.State == reconcile.Failed) != (len(tt.left) > 0) {
 					t.Errorf("%+v, %v, left %q; want %d bills compared, and left %q", run, err, left, tt.bills, tt.left)
 				}
 			})

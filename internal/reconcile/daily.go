@@ -14,7 +14,8 @@ const (
 	// catchUp is how many days back the daily job makes up for missed days.
 	catchUp = 31
 
-	// again is for how long a day that was not compared, or not in full, is tried again, once with each daily job.
+	// again is for how long a day that was not compared, or not in full, is tried again, once with each daily job. If it
+	// lacks only accounts that are gone, it is not tried again.
 	again = 7 * 24 * time.Hour
 )
 
@@ -73,7 +74,7 @@ func (d *Daily) due(now time.Time, runs map[string]*head, last string) (dates []
 		}
 		date := day.Format(time.DateOnly)
 		switch h := runs[date]; {
-		case h != nil && h.State == Failed && (!h.Daily || h.Created.Before(newest)) && now.Sub(at.AddDate(0, 0, -1)) < again:
+		case h != nil && h.State == Failed && (!h.Daily || h.Created.Before(newest) && !h.gone()) && now.Sub(at.AddDate(0, 0, -1)) < again:
 		case h != nil && (h.Daily || !h.Created.Before(at)):
 			continue
 		case back > 0 && (last == "" || date < last):

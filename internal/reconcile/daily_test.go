@@ -246,6 +246,36 @@ func TestMidnight(t *testing.T) {
 	})
 }
 
+// A person decides orders, and nobody says when they were paid. The bill of the day before has one. Another was created before
+// that day, so that an older bill may have it. One that was created since is in no bill.
+func TestDecidedWithoutATimeOfPayment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		midnight := noon.Add(-12 * time.Hour)
+		for no, at := range map[string][2]time.Time{ // created and decided
+			"before":   {midnight.Add(-9 * time.Hour), noon},
+			"older":    {midnight.AddDate(0, 0, -2), noon},
+			"evening":  {midnight.AddDate(0, 0, -2), midnight.Add(-time.Minute)},
+			"nowhere":  {midnight.Add(-9 * time.Hour), noon},
+			"same day": {noon, noon},
+		} {
+			w.add(&bellman.Task{Key: "M1/" + no, MerchantNo: "M1", OrderNo: no, Event: order.EventWatch, Body: fmt.Appendf(nil, `{"amount":100,"currency":"CNY","created":%q}`, at[0].UTC().Format(time.RFC3339)),
+				Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","order_state":"PAID","decided_at":%d,"taken":{"amount":100,"currency":"CNY"}}`, at[1].UnixMilli())}})
+		}
+		w.before = []bill.Line{{ChannelOrderNo: "before", Amount: 100, Currency: "CNY", State: "SUCCESS", Time: midnight.Add(-9 * time.Hour).UTC()}}
+		r := w.runs()
+		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 1)
+		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"missing_there nowhere", "missing_there same day"}) {
+			t.Errorf("%q; want those that no bill can have", found)
+		}
+	})
+}
+
 // A day leaves what its bill lacks of its last hour to the next one. If that one cannot have the bill of the day before, its
 // run fails and says so, and the next daily job compares it again: until then nothing is reported that is in the bills.
 func TestMidnightWithoutTheBillBefore(t *testing.T) {

@@ -26,12 +26,8 @@ const edge = time.Hour
 // ends with errLost when still returns false.
 func (r *Runs) orders(ctx context.Context, q *Queue, from, to time.Time, still func() bool) iter.Seq2[bill.Decided, error] {
 	return func(yield func(bill.Decided, error) bool) {
-		for i, queue := range append([]string{q.Name}, q.Refunds...) {
-			f := q.around(from, to)
-			if f.Queue = queue; i > 0 {
-				f.CreatedFrom = from.Add(-edge - refundWindow)
-			}
-			for d, err := range r.items(ctx, q, f, still) {
+		for _, queue := range append([]string{q.Name}, q.Refunds...) {
+			for d, err := range r.items(ctx, q, q.around(queue, from, to), still) {
 				if !yield(d, err) || err != nil {
 					return
 				}
@@ -40,9 +36,13 @@ func (r *Runs) orders(ctx context.Context, q *Queue, from, to time.Time, still f
 	}
 }
 
-// around selects the orders of a queue that are looked for in the bill of a period.
-func (q *Queue) around(from, to time.Time) store.Filter {
-	return store.Filter{Queue: q.Name, CreatedFrom: from.Add(-edge - q.Window), CreatedTo: to.Add(After)}
+// around selects the orders that are looked for in the bill of a period, or the refunds of one of q.Refunds.
+func (q *Queue) around(queue string, from, to time.Time) store.Filter {
+	window := q.Window
+	if queue != q.Name {
+		window = refundWindow
+	}
+	return store.Filter{Queue: queue, CreatedFrom: from.Add(-edge - window), CreatedTo: to.Add(After)}
 }
 
 // items yields the items of the tasks that a filter selects.
@@ -182,7 +182,7 @@ func (r *Runs) item(ctx context.Context, q *Queue, t *bellman.Task) (d bill.Deci
 		}
 		d.TaskID = id.String()
 	}
-	pay(&d, &life)
+	pay(&d, &life, cmp.Or(ask.Created, t.Created()))
 	return d, true, nil
 }
 
@@ -200,8 +200,9 @@ func (q *Queue) accountOf(name, alias string, w *order.Watch) string {
 	return q.Identity
 }
 
-// pay adds what the life of an order says about its payment.
-func pay(d *bill.Decided, life *order.Life) {
+// pay adds what the life of an order says about its payment. If the channel said no time of it, the order is only missed in a
+// bill if it was created on the day of its decision or on the day before: these are the bills that a comparison has.
+func pay(d *bill.Decided, life *order.Life, created time.Time) {
 	reversed := life.State == order.Revoked.String() && life.Close == order.CloseRefunded.String()
 	reading, err := order.ParseReading(cmp.Or(life.Late, life.State))
 	if d.Paid = err == nil && reading.IsPaid() || reversed; !d.Paid {
@@ -222,11 +223,14 @@ func pay(d *bill.Decided, life *order.Life) {
 	if taken.Amount > 0 && d.Amount == 0 {
 		d.Amount, d.Currency = taken.Amount, cmp.Or(money.Code(taken.Currency), taken.Currency)
 	}
-	switch at, err := time.Parse(time.RFC3339, taken.PaidAt); {
-	case err == nil:
+	if at, err := time.Parse(time.RFC3339, taken.PaidAt); err == nil {
 		d.PaidAt = at.UTC()
-	case !reversed && life.DecidedAt != 0:
-		d.PaidAt = time.UnixMilli(life.DecidedAt).UTC()
+	} else if !reversed && life.DecidedAt != 0 {
+		decided := time.UnixMilli(life.DecidedAt).UTC()
+		of := decided.Add(edge).In(zone) // the day whose comparison reports the order
+		if !created.Before(time.Date(of.Year(), of.Month(), of.Day()-1, 0, 0, 0, 0, zone)) {
+			d.PaidAt = decided
+		}
 	}
 	if reading == order.PaidRefunded || reversed {
 		d.Refunded = cmp.Or(d.Amount, math.MaxInt64) // how much is not known

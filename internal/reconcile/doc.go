@@ -22,7 +22,8 @@
 // the bill lacks it.
 //
 // Orders of registered accounts are compared with the bills of these. An account that
-// was paid in the period, and that no name leads to any more, makes the run fail.
+// was paid in the period, and that no name leads to any more, makes the run fail: at once, and
+// no later daily job repeats it.
 // Bellman knows a refund from a task of kind poll, from the channel's notice, or
 // because a query said that the order is refunded. Options of a run leave refunds
 // out.

@@ -68,11 +68,20 @@ type Left struct {
 	// Compared says that its bill was compared, but without the bill of the day before: the result lacks what that one
 	// left to this day. Another request compares the day anew.
 	Compared bool `json:"compared,omitempty"`
+
+	// Gone says that no name leads to the account any more: only a person can help, and another request compares the day
+	// anew.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // over reports whether nothing that is left can be asked for again.
 func (r *Run) over() bool {
-	return len(r.Left) > 0 && !slices.ContainsFunc(r.Left, func(l Left) bool { return !l.Compared })
+	return len(r.Left) > 0 && !slices.ContainsFunc(r.Left, func(l Left) bool { return !l.Compared && !l.Gone })
+}
+
+// gone reports whether all accounts that are left are gone.
+func (r *Run) gone() bool {
+	return len(r.Left) > 0 && !slices.ContainsFunc(r.Left, func(l Left) bool { return !l.Gone })
 }
 
 // current reports whether the result is of the newest request.
