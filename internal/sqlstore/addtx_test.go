@@ -59,6 +59,7 @@ func TestAddTx(t *testing.T) {
 				t.Run("two at once", c.testTwo)
 				t.Run("a failure inside", c.testUndone)
 				t.Run("many", c.testMany)
+				t.Run("many that exist", c.testManyExist)
 				t.Run("others do not wait", c.testNobodyWaits)
 				t.Run("counts", c.testCounts)
 			})
@@ -326,6 +327,37 @@ func (c callerTest) testMany(t *testing.T) {
 		t.Errorf("%d tasks existed already; want 100", existing)
 	}
 	c.whole(t)
+}
+
+// testManyExist keeps a transaction open that added many tasks that exist. Others add tasks behind them meanwhile.
+func (c callerTest) testManyExist(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	rules := callersRules(t)
+	var tasks []*bellman.Task
+	for i := range 1000 {
+		tasks = append(tasks, &bellman.Task{Queue: "tell", Key: fmt.Sprintf("exist/%04d", i)})
+	}
+	must(t, c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(tasks...)}))
+	must(t, c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(&bellman.Task{Queue: "tell", Key: "further/1"}, &bellman.Task{Queue: "tell", Key: "further/9"})}))
+	for _, level := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead} {
+		open := c.Begin(t, level)
+		again := make([]*bellman.Task, len(tasks))
+		for i, task := range tasks {
+			again[i] = &bellman.Task{Queue: task.Queue, Key: task.Key}
+		}
+		added, err := open.Add(ctx, rules.Prepare(again...)...)
+		must(t, err)
+		for i := range added {
+			if added[i] != (bellman.Added{ID: tasks[i].ID, Existing: true}) {
+				t.Fatalf("task %d: %+v; want %v, which exists", i, added[i], tasks[i].ID)
+			}
+		}
+		if err := c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(&bellman.Task{Queue: "tell", Key: "further/" + level.String()[:6]}, &bellman.Task{Queue: "tell"})}); err != nil {
+			t.Fatalf("%s: while a caller's transaction is open: Commit() = %v", level, err)
+		}
+		must(t, open.Rollback())
+	}
 }
 
 // testNobodyWaits keeps transactions open that added tasks. Others commit tasks with adjacent keys

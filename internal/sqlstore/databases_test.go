@@ -53,7 +53,9 @@ var databases = []database{
 		migrate: func(ctx context.Context, url string, o mysql.Options) error {
 			return postgres.Migrate(ctx, url, postgres.Options(o))
 		},
-		callers: map[string]func(*testing.T, string) begin{"pgx": beginPgx, "sql": func(t *testing.T, url string) begin {
+		callers: map[string]func(*testing.T, string) begin{"pgx": beginPgx, "pgx without prepared statements": func(t *testing.T, url string) begin {
+			return beginPgx(t, with(t, url, "default_query_exec_mode", "simple_protocol"))
+		}, "sql": func(t *testing.T, url string) begin {
 			return beginSQL(t, "pgx", url, postgres.AddSQLTx)
 		}},
 		// The store sends a commit and its tasks in one write.
@@ -75,6 +77,8 @@ var databases = []database{
 		migrate: mysql.Migrate,
 		callers: map[string]func(*testing.T, string) begin{"sql": func(t *testing.T, url string) begin {
 			return beginSQL(t, "mysql", dsn(t, url), mysql.AddTx)
+		}, "sql without prepared statements": func(t *testing.T, url string) begin {
+			return beginSQL(t, "mysql", dsn(t, with(t, url, "interpolateParams", "true")), mysql.AddTx)
 		}},
 		commits: func(sent []byte) bool { return bytes.Contains(sent, []byte("COMMIT")) },
 		again: []error{&mysqldriver.MySQLError{Number: 1213, Message: "try again"}, &mysqldriver.MySQLError{Number: 1205, Message: "try again"},
@@ -187,6 +191,16 @@ func beginSQL(t *testing.T, driver, url string, add func(context.Context, *sql.T
 			Rollback: tx.Rollback,
 		}
 	}
+}
+
+// with adds a parameter to an address.
+func with(t *testing.T, address, name, value string) string {
+	u, err := url.Parse(address)
+	must(t, err)
+	query := u.Query()
+	query.Set(name, value)
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 // dsn converts the URL of a MySQL database to the form that its driver takes.

@@ -56,6 +56,9 @@ func Examine(ctx context.Context, d Driver) []store.Finding {
 	if err := s.probeFence(ctx); err != nil {
 		found = append(found, failed("fence", err.Error(), doesNotStart)...)
 	}
+	if ctx.Err() != nil {
+		return found
+	}
 	if err := s.probeWrites(ctx); err != nil {
 		found = append(found, failed("writes", "a commit was tried and rolled back, and failed: "+err.Error(), needsRights)...)
 	}

@@ -92,7 +92,11 @@ func (s *Store) probeFence(ctx context.Context) error {
 			}
 			return nil
 		})
-		if err != nil {
+		switch kind := s.d.Kind(err); {
+		case err == nil:
+		case kind == Lost, kind == Retry, kind == Blocked:
+			return fmt.Errorf("the fence, which keeps nodes apart, could not be tried: another session may hold the row of shard 0: %w", err)
+		default:
 			return fmt.Errorf("the fence, which keeps nodes apart, does not hold in this database: %w", err)
 		}
 	}

@@ -145,14 +145,14 @@ func (d *database) Kind(err error) sqlstore.Kind {
 	var lost errLost
 	var server *driver.MySQLError
 	switch {
-	case errors.As(err, &server):
 	case errors.As(err, &lost), errors.Is(err, sqldriver.ErrBadConn), errors.Is(err, driver.ErrInvalidConn):
-		return sqlstore.Lost
+		return sqlstore.Lost // also if the server says why, as when it has no connection left
+	case errors.As(err, &server):
 	default:
 		return sqlstore.Other
 	}
 	switch server.Number {
-	case 1213, 9007, 8022: // deadlock, TiDB's write conflict and "retry the transaction"
+	case 1213, 1020, 9007, 8022: // deadlock, MariaDB's changed row, TiDB's write conflict and "retry the transaction"
 		return sqlstore.Retry
 	case 1205:
 		return sqlstore.Blocked

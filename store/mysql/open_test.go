@@ -1,14 +1,22 @@
 package mysql
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
+	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // TestMigrateTogether creates the tables from many processes that do not wait for each other. This
@@ -55,6 +63,138 @@ func TestSession(t *testing.T) {
 		if err := d.db().QueryRow("SELECT @@SESSION." + name).Scan(&have); err != nil || have != value {
 			t.Errorf("%s = %q, %v; want %q", name, have, err, value)
 		}
+	}
+}
+
+// TestDefaultsOfServers uses sessions whose settings a server can have as its defaults.
+func TestDefaultsOfServers(t *testing.T) {
+	for name, value := range map[string]string{"autocommit": "0", "sql_safe_updates": "1", "sql_select_limit": "10", "character_set_client": "gbk", "charset": "gbk"} {
+		t.Run(name+"="+value, func(t *testing.T) {
+			ctx := t.Context()
+			u, err := url.Parse(newDatabase(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			database := u.String()
+			query := u.Query()
+			query.Set(name, value)
+			u.RawQuery = query.Encode()
+			s := openTest(t, u.String(), Options{})
+			sqltest.Everything(t, s.Store)
+
+			if err := errors.Join(s.Join(ctx, store.Node{Name: "n"}, time.Hour), s.Beat(ctx, "n")); err != nil {
+				t.Fatal(err)
+			}
+			var beats int
+			if err := raw(t, database).QueryRowContext(ctx, "SELECT beats FROM bellman_node WHERE name = 'n'").Scan(&beats); err != nil || beats != 1 {
+				t.Errorf("other sessions see %d heartbeats, %v; want 1", beats, err)
+			}
+
+			body := []byte("\xbf' \xbf\\ \xbf\x00 \xbf\"") // in gbk a backslash behind \xbf is a part of that character
+			task := sqltest.Task(1, time.Now())
+			task.Body = body
+			if err := s.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: task}}}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Task(ctx, task.ID); err != nil || !bytes.Equal(got.Body, body) {
+				t.Errorf("Task() = %+v, %v; want the body %q", got, err, body)
+			}
+		})
+	}
+}
+
+// TestClaimWaits claims a shard while a commit holds its row, on a server with innodb_snapshot_isolation, which MariaDB from
+// 11.6 on has by default. The server rejects the claim when the commit is over, because the row has changed since.
+func TestClaimWaits(t *testing.T) {
+	ctx := t.Context()
+	u, err := url.Parse(newDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := raw(t, u.String())
+	query := u.Query()
+	query.Set("innodb_snapshot_isolation", "1")
+	u.RawQuery = query.Encode()
+	s, err := Open(ctx, u.String(), Options{})
+	if wrong := (*store.AddressError)(nil); errors.As(err, &wrong) {
+		t.Skip("this server has no innodb_snapshot_isolation")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Join(ctx, store.Node{Name: "n"}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := other.BeginTx(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, "UPDATE bellman_shard SET fence = fence + 1 WHERE shard = 0"); err != nil {
+		t.Fatal(err)
+	}
+	claimed := make(chan error, 1)
+	go func() {
+		_, err := s.Claim(ctx, "n", 0, 0)
+		claimed <- err
+	}()
+	for end, waiting := time.Now().Add(5*time.Minute), 0; waiting == 0; time.Sleep(10 * time.Millisecond) {
+		err := other.QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+			WHERE t.trx_state = 'LOCK WAIT' AND p.db = DATABASE()`).Scan(&waiting)
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("the claim does not wait for the row: %v", err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-claimed; err != nil {
+		t.Errorf("Claim() = %v", err)
+	}
+}
+
+// TestNoConnectionLeft needs a connection while the server gives the user no more. The call fails as if the server could
+// not be reached, and another can succeed as soon as a connection is free.
+func TestNoConnectionLeft(t *testing.T) {
+	ctx := t.Context()
+	u, err := url.Parse(newDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Migrate(ctx, u.String(), Options{}); err != nil { // it needs more connections
+		t.Fatal(err)
+	}
+	id := bellman.NewID()
+	user := fmt.Sprintf("bellman_%x", id[:8])
+	admin := raw(t, u.String())
+	if _, err := admin.ExecContext(ctx, fmt.Sprintf("CREATE USER %s WITH MAX_USER_CONNECTIONS 2; GRANT ALL ON %s.* TO %[1]s", user, u.Path[1:])); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { admin.ExecContext(context.WithoutCancel(ctx), "DROP USER "+user) })
+	u.User = url.User(user)
+	d := connectTest(t, u.String())
+	s, err := sqlstore.New(ctx, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []*sql.Conn
+	for len(held) < 2 {
+		if conn, err := d.db().Conn(ctx); err == nil { // the server may still count one that was closed
+			held = append(held, conn)
+		}
+	}
+	if _, err := s.Task(ctx, bellman.NewID()); !errors.Is(err, bellman.ErrUnreachable) {
+		t.Errorf("Task() without a connection = %v; want ErrUnreachable", err)
+	}
+	if err := s.Commit(ctx, sqltest.Adds(1, 1, time.Now())); !errors.Is(err, bellman.ErrUnreachable) || errors.Is(err, bellman.ErrUnknown) {
+		t.Errorf("Commit() without a connection = %v; want ErrUnreachable", err)
+	}
+	for _, conn := range held {
+		conn.Close()
+	}
+	if err := s.Commit(ctx, sqltest.Adds(1, 1, time.Now())); err != nil {
+		t.Errorf("Commit() with a connection = %v", err)
 	}
 }
 

@@ -41,6 +41,8 @@ func explained(err error, o Options) error {
 		return fmt.Errorf("%w: %w", err, sqlstore.ErrNoTables)
 	case "25006":
 		do = "the server, or the session, may only read, as on a standby: name the primary, or several hosts with target_session_attrs=read-write"
+	case "42P05": // another client of the pooler has prepared it
+		do = noPooler
 	case "53300":
 		do = "the server has no connection left: raise its max_connections, or lower connections in the address of each node"
 	case "42704", "22023", "42602":

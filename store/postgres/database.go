@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -148,10 +149,10 @@ func (d *database) Kind(err error) sqlstore.Kind {
 	var lost errLost
 	var server *pgconn.PgError
 	switch {
+	case errors.As(err, &lost): // also if the server says why, as when it has no connection left
+		return sqlstore.Lost
 	case errors.As(err, &server):
 		return kind(server)
-	case errors.As(err, &lost):
-		return sqlstore.Lost
 	}
 	return sqlstore.Other
 }
@@ -173,7 +174,7 @@ func kind(server *pgconn.PgError) sqlstore.Kind {
 	case "40003", "25P03", readOnly, "57P01", "57P02", "57P03", "57P05": // completion unknown, the server ends the session, or another server may accept writes
 		return sqlstore.Lost
 	}
-	if server.Code[:2] == "08" {
+	if strings.HasPrefix(server.Code, "08") {
 		return sqlstore.Lost
 	}
 	if stale(server) {

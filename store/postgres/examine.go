@@ -128,16 +128,30 @@ func (s session) String() string {
 	return text + ", " + s.State
 }
 
-const sessionColumns = `a.pid, coalesce(a.usename::text, ''), a.application_name, coalesce(host(a.client_addr), ''), coalesce(a.state, 'state unknown')`
+const sessionColumns = `a.pid, coalesce(a.usename::text, ''), a.application_name, coalesce(host(a.client_addr), ''),
+	CASE WHEN a.wait_event = 'SyncRep' THEN '` + awaitsStandby + `' ELSE coalesce(a.state, 'state unknown') END`
+
+const awaitsStandby = "waiting for a synchronous standby"
+
+// ending says how to end a session. The COMMIT of a session that waits for a standby would count, but not be on the standby.
+func (s session) ending() string {
+	if s.State == awaitsStandby {
+		return "start the standby that synchronous_standby_names wants, or change that setting; do not end the session"
+	}
+	return fmt.Sprintf("end it: SELECT pg_terminate_backend(%d)", s.PID)
+}
 
 // transactions finds open transactions that keep old rows of this database.
 func (e examiner) transactions(ctx context.Context) ([]store.Finding, error) {
 	return list(ctx, e.d, func(s session) store.Finding {
 		f := store.Finding{Name: "old_transaction", Level: store.Warning,
 			What: fmt.Sprintf("a transaction has been open for %s (%s): the server keeps all rows that were deleted or changed since", ago(s.Seconds), s),
-			Do:   fmt.Sprintf("end it: SELECT pg_terminate_backend(%d); to prevent it, set idle_in_transaction_session_timeout for that user", s.PID)}
-		if s.Application == "pg_dump" {
+			Do:   s.ending()}
+		switch {
+		case s.Application == "pg_dump":
 			f.Do = "wait for its end; dump from a standby next time"
+		case s.State != awaitsStandby:
+			f.Do += "; to prevent it, set idle_in_transaction_session_timeout for that user"
 		}
 		return f
 	}, `SELECT `+sessionColumns+`, extract(epoch from clock_timestamp() - a.xact_start)::float8 FROM pg_stat_activity a
@@ -189,7 +203,7 @@ func (e examiner) locks(ctx context.Context) ([]store.Finding, error) {
 	return list(ctx, e.d, func(s session) store.Finding {
 		return store.Finding{Name: "lock", Level: store.Error,
 			What: fmt.Sprintf("a session holds a lock for which bellman's tables have been waited for %s (%s)", ago(s.Seconds), s),
-			Do:   fmt.Sprintf("end it: SELECT pg_terminate_backend(%d)", s.PID)}
+			Do:   s.ending()}
 	}, `SELECT `+sessionColumns+`, w.seconds FROM (
 			SELECT b.pid, max(extract(epoch from clock_timestamp() - q.query_start))::float8 AS seconds FROM pg_stat_activity q, unnest(pg_blocking_pids(q.pid)) b (pid)
 			WHERE q.wait_event_type = 'Lock' AND clock_timestamp() - q.query_start > $1 * interval '1 second'

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -172,5 +174,39 @@ func TestExamine(t *testing.T) {
 	list, err := e.tables(ctx)
 	if err != nil || len(list) == 0 || list[0].Name != "wraparound" || list[0].Level != store.Error {
 		t.Errorf("tables() = %v, %v; want wraparound", list, err)
+	}
+}
+
+// TestCancelledCommit cancels a COMMIT that waits for a synchronous standby, as an operator does who sees it hang. The server
+// answers that it has committed, although the promotion of a standby would lose the transaction.
+func TestCancelledCommit(t *testing.T) {
+	ctx := t.Context()
+	address := ownServer(t, "synchronous_standby_names=nobody")
+	if err := Migrate(ctx, address+"&synchronous_commit=local", Options{}); err != nil {
+		t.Fatal(err)
+	}
+	s := openTest(t, address, Options{})
+	admin, err := pgx.Connect(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(context.WithoutCancel(ctx))
+	committed := make(chan error, 1)
+	go func() { committed <- s.Commit(ctx, sqltest.Adds(1, 1, time.Now())) }()
+	for end, waits := time.Now().Add(patient), 0; waits == 0; time.Sleep(10 * time.Millisecond) {
+		if err := admin.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&waits); err != nil || time.Now().After(end) {
+			t.Fatalf("no COMMIT waits for the standby: %v", err)
+		}
+	}
+	e := newExaminer(s.d)
+	e.transaction = 0
+	if found, err := e.transactions(ctx); err != nil || len(found) != 1 || !strings.Contains(found[0].What, awaitsStandby) || !strings.Contains(found[0].Do, "do not end the session") {
+		t.Errorf("findings %+v, %v; want one that says what the COMMIT waits for, and not to end it", found, err)
+	}
+	if _, err := admin.Exec(ctx, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-committed; !errors.Is(err, bellman.ErrUnknown) {
+		t.Errorf("Commit() = %v; want ErrUnknown", err)
 	}
 }

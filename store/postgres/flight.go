@@ -67,6 +67,7 @@ func fly(ctx context.Context, conn *pgconn.PgConn, calls []call, with parts) (er
 	if *buffer, err = encode(calls, (*buffer)[:0]); err != nil {
 		return err
 	}
+	delete(conn.CustomData(), localKey)
 	flight := conn.StartPipeline(ctx)
 	committed := false
 	defer func() {
@@ -98,7 +99,20 @@ func fly(ctx context.Context, conn *pgconn.PgConn, calls []call, with parts) (er
 			}
 		}
 	}
+	if committed && conn.CustomData()[localKey] != nil {
+		return errors.New("somebody cancelled the COMMIT while it waited for a standby, which may not have it")
+	}
 	return nil
+}
+
+const localKey = "bellman_local"
+
+// noticed marks a connection whose COMMIT was cancelled while it waited for a synchronous standby. The server then
+// warns, and answers that it has committed.
+func noticed(conn *pgconn.PgConn, n *pgconn.Notice) {
+	if n.Routine == "SyncRepWaitForLSN" {
+		conn.CustomData()[localKey] = true
+	}
 }
 
 // buffers are for arguments. The connection copies the arguments when it sends them. keptBuffer is

@@ -154,6 +154,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		_, err := conn.PgConn().Exec(ctx, set.String()).ReadAll()
 		return err
 	}
+	config.ConnConfig.OnNotice = noticed
 	if _, named := config.ConnConfig.RuntimeParams["application_name"]; !named {
 		config.ConnConfig.RuntimeParams["application_name"] = "bellman"
 	}

@@ -79,27 +79,37 @@ func (s *Store) run(ctx context.Context, sc script, args ...any) (any, error) {
 	})
 }
 
+// waiting returns for what each write waits.
+func (s *Store) waiting() waits {
+	w := s.wait
+	if s.syncs.Load() {
+		w.local = 1
+	}
+	return w
+}
+
 // send sends one call. After a write it also sends WAIT or WAITAOF on the same connection, so that
 // the write is durable when send returns.
 func (s *Store) send(ctx context.Context, c *client.Client, sc script, call func(client.Scripter) *client.Cmd) (any, error) {
-	if !sc.writes || s.wait == (waits{}) {
+	wait := s.waiting()
+	if !sc.writes || wait == (waits{}) {
 		return call(c).Result()
 	}
 	p := c.Pipeline()
 	cmd := call(p)
 	var waited client.Cmder
 	within := answer / 2
-	if s.wait.local > 0 {
-		waited = p.Do(ctx, "WAITAOF", s.wait.local, s.wait.replicas, within.Milliseconds())
+	if wait.local > 0 {
+		waited = p.Do(ctx, "WAITAOF", wait.local, wait.replicas, within.Milliseconds())
 	} else {
-		waited = p.Do(ctx, "WAIT", s.wait.replicas, within.Milliseconds())
+		waited = p.Do(ctx, "WAIT", wait.replicas, within.Milliseconds())
 	}
 	p.Exec(ctx) // each command has its own error
 	reply, err := cmd.Result()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.wait.enough(waited.(*client.Cmd)); err != nil {
+	if err := wait.enough(waited.(*client.Cmd)); err != nil {
 		return nil, fmt.Errorf("%w: it was written, but: %w", bellman.ErrUnknown, err)
 	}
 	return reply, nil

@@ -108,8 +108,12 @@ func (s *Store) fits(ctx context.Context, c asker, a Address, readOnly bool) err
 		return unfit("Redis deletes what it has no room for (maxmemory-policy %s), tasks too: set maxmemory-policy noeviction", seen.evicts)
 	}
 	complete := s.complete(seen)
-	if _, err = seen.waits(a); err != nil || a.Unsafe {
+	wait, err := seen.waits(a)
+	if err != nil || a.Unsafe {
 		return err
+	}
+	if wait.local > 0 {
+		s.syncs.Store(true)
 	}
 	if !complete {
 		return &unsent{errors.New("the server still writes its first append-only file, and a crash before that is complete loses everything: it can be used when INFO persistence says aof_rewrite_in_progress:0")}

@@ -44,8 +44,9 @@ type Store struct {
 	single  *client.Client
 	cluster *client.ClusterClient // nil: one server, or one primary
 	shards  int
-	wait    waits
-	size    int // of the pool
+	wait    waits       // for each write
+	syncs   atomic.Bool // a server writes to disk after it answers, so each write waits for the disk too
+	size    int         // of the pool
 	log     *slog.Logger
 
 	life   sync.RWMutex // held for reading by each call

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/freeport"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // patient is how long a test waits for a condition. It suits a slow and busy machine.
@@ -235,7 +237,7 @@ func TestTooOld(t *testing.T) {
 	}
 }
 
-// said is a server with one fixed answer.
+// said is a server with one fixed answer, and appendfsync always.
 type said string
 
 func (s said) Info(ctx context.Context, _ ...string) *client.StringCmd {
@@ -245,9 +247,73 @@ func (s said) Info(ctx context.Context, _ ...string) *client.StringCmd {
 }
 
 func (s said) ConfigGet(ctx context.Context, name string) *client.MapStringStringCmd {
+	return configured(ctx, name, "always")
+}
+
+// everysec is a server with one fixed answer, and appendfsync everysec.
+type everysec struct{ said }
+
+func (e everysec) ConfigGet(ctx context.Context, name string) *client.MapStringStringCmd {
+	return configured(ctx, name, "everysec")
+}
+
+func configured(ctx context.Context, name, value string) *client.MapStringStringCmd {
 	c := client.NewMapStringStringCmd(ctx)
-	c.SetVal(map[string]string{name: "always"})
+	c.SetVal(map[string]string{name: value})
 	return c
+}
+
+// A server is set to everysec while the store is open, or a fail-over leads to such a server. From the next connection on
+// each write waits for the disk.
+func TestEverysecLater(t *testing.T) {
+	s := &Store{}
+	info := said("redis_version:7.2.5\r\nredis_mode:standalone\r\nrole:master\r\naof_enabled:1\r\naof_base_size:9\r\nrun_id:1\r\nmaxmemory_policy:noeviction\r\n")
+	for _, tt := range []struct {
+		server asker
+		want   waits
+	}{{info, waits{}}, {everysec{info}, waits{local: 1}}} {
+		if err := s.fits(t.Context(), tt.server, Address{Kind: Single}, false); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.waiting(); got != tt.want {
+			t.Errorf("after a connection to a %T a write waits for %+v; want %+v", tt.server, got, tt.want)
+		}
+	}
+}
+
+// TestExistingTaskIsWritten adds a task that exists already. The script that finds it must write something, because from
+// Redis 7.2 on only then WAIT and WAITAOF wait for the write that added the task.
+func TestExistingTaskIsWritten(t *testing.T) {
+	server := start(t)
+	s := openTest(t, "redis://"+server.address, Options{})
+	changes := func() (n int) {
+		t.Helper()
+		text, err := server.ask(t).Info(t.Context(), "persistence").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err = strconv.Atoi(infoOf(text)["rdb_changes_since_last_save"]); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	first := adding()
+	first.Adds[0].Task.SetAlias("alias")
+	if err := s.Commit(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	key, alias := adding(), adding()
+	key.Adds[0].Task.Key, key.Adds[0].Digest = first.Adds[0].Task.Key, first.Adds[0].Digest
+	alias.Adds[0].Task.SetAlias("alias")
+	for name, b := range map[string]*store.Batch{"id": first, "key": key, "alias": alias} {
+		before := changes()
+		if err := s.Commit(t.Context(), b); err != nil || b.Adds[0].Existing != first.Adds[0].Task.ID {
+			t.Errorf("Commit() of the same %s: %v, Existing = %v; want %v", name, err, b.Adds[0].Existing, first.Adds[0].Task.ID)
+		}
+		if changes() == before {
+			t.Errorf("Commit() of the same %s wrote nothing; want a write, because otherwise the answer waits for no replica", name)
+		}
+	}
 }
 
 func write(t testing.TB, file, text string) {

@@ -131,10 +131,10 @@ func TestEverysec(t *testing.T) {
 	}
 	var log bytes.Buffer
 	s := openTest(t, "redis://"+server.address, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if want := (waits{local: 1}); s.wait != want {
-		t.Fatalf("a write with appendfsync everysec waits for %+v; want %+v", s.wait, want)
+	if want := (waits{local: 1}); s.waiting() != want {
+		t.Fatalf("a write with appendfsync everysec waits for %+v; want %+v", s.waiting(), want)
 	}
-	if !strings.Contains(log.String(), "each answer waits until redis has written to disk") {
+	if !strings.Contains(log.String(), "each answer waits for the disk") {
 		t.Errorf("log %s; want it to say what each answer waits for", log.String())
 	}
 	var kept []bellman.ID

@@ -20,7 +20,12 @@ for _ = 1, number() do
 	end
 end
 
-local said, fresh = {}, {}
+local said, fresh, found = {}, {}, false
+-- there answers an add with a task that exists.
+local function there(how, id)
+	said[#said + 1] = how .. id
+	found = true
+end
 local function add()
 	local id, key, alias, score, row = arg(), arg(), arg(), arg(), arg()
 	local merchant, order, chain, stands = arg(), arg(), arg(), arg()
@@ -28,21 +33,17 @@ local function add()
 	if have then
 		local digest = call('GETRANGE', P .. 't' .. have, 48, 63)
 		if digest == sub(row, 49, 64) then
-			said[#said + 1] = 'E' .. have
-			return
+			return there('E', have)
 		elseif digest ~= '' then
-			said[#said + 1] = 'K' .. have
-			return
+			return there('K', have)
 		end
 	end
 	local holder = alias ~= '' and call('HGET', P .. 'k', alias)
 	if holder and call('EXISTS', P .. 't' .. id) == 0 and call('EXISTS', P .. 't' .. holder) == 1 then
-		said[#said + 1] = 'A' .. holder
-		return
+		return there('A', holder)
 	end
 	if call('SETNX', P .. 't' .. id, row) == 0 then
-		said[#said + 1] = 'E' .. id
-		return
+		return there('E', id)
 	end
 	if key ~= '' then
 		call('HSET', P .. 'k', key, id)
@@ -141,4 +142,9 @@ for _ = 1, number() do
 end
 enlist_all('a', fresh)
 put_counts()
+if found then
+	-- WAIT and WAITAOF wait for the last write of their connection. Without a write they would not wait for the
+	-- write that added the task, which may be on this server only.
+	call('HSET', P .. 'S', 'found', '')
+end
 return said

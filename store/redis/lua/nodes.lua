@@ -1,5 +1,6 @@
 -- Nodes and shards, by the server's clock. P..'J' has the names of nodes, ordered by their expiry. P..'J'..NAME
--- describes a node. P..'S' has for each shard its epoch (eN), its owner (oN) and the mark of its claim (kN).
+-- describes a node. P..'S' has for each shard its epoch (eN), its owner (oN) and the mark of its claim (kN). Its field found
+-- is of commits.
 local S, J = P .. 'S', P .. 'J'
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
