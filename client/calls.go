@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -19,8 +20,9 @@ func ByKey(queue, key string) Ref {
 	return Ref{"/v1/queues/" + escape(queue) + "/keys/" + escape(key)}
 }
 
-// Create creates a task, which is durable when Create returns. If the key exists with the same
-// content, task is the existing task and created is false.
+// Create creates a task, which is durable when Create returns no error. If the key exists with the
+// same content, task is the existing task and created is false. That is also so if Create repeated a
+// call whose answer was lost.
 func (c *Client) Create(ctx context.Context, in CreateTask) (task *Task, created bool, err error) {
 	return put[Task](ctx, c, http.MethodPost, "/v1/tasks", in)
 }
@@ -61,6 +63,9 @@ func (c *Client) Attempt(ctx context.Context, ref Ref, number int) (*Attempt, er
 	d, err := one[TaskDetail](ctx, c, http.MethodGet, ref.path, url.Values{"attempt": {strconv.Itoa(number)}}, nil)
 	if err != nil {
 		return nil, err
+	}
+	if len(d.AttemptLog) != 1 || d.AttemptLog[0].Number != number {
+		return nil, fmt.Errorf("bellman: attempt %d of a task: there is none: the first is 1", number)
 	}
 	return &d.AttemptLog[0], nil
 }

@@ -170,6 +170,12 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	if err != nil {
 		return nil, fmt.Errorf("bellman: %w", err)
 	}
+	if r := resp.Request; r != nil && r.Method != method && r.Response != nil { // a redirect made it a GET, so nothing was changed
+		resp.Body.Close()
+		status := r.Response.StatusCode
+		return nil, &Problem{Status: status, Title: http.StatusText(status),
+			Detail: fmt.Sprintf("the server redirects to %s, and the redirect drops the request: use that address of the server", r.URL.Redacted())}
+	}
 	return resp, nil
 }
 

@@ -126,6 +126,37 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// A redirect that turns a request into a GET is an error, because nothing was created or changed. Proxies redirect http to https
+// in this way.
+func TestRedirects(t *testing.T) {
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("{}")) }))
+	defer target.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		c := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target.URL+r.URL.Path, status) })
+		_, _, create := c.Create(t.Context(), client.CreateTask{Queue: "q", Key: "k"})
+		remove := c.DeleteMerchant(t.Context(), "M1", "")
+		_, list := c.Queues(t.Context())
+		for name, err := range map[string]error{"Create": create, "DeleteMerchant": remove} {
+			if kept := status >= 307; (err == nil) != kept || !kept && (client.StatusOf(err) != status || !strings.Contains(err.Error(), target.URL)) {
+				t.Errorf("%d: %s: %v; want a Problem that names %s unless the method is kept: %t", status, name, err, target.URL, kept)
+			}
+		}
+		if list != nil {
+			t.Errorf("%d: Queues: %v; want the answer of the other server", status, list)
+		}
+	}
+}
+
+// Attempts are numbered from 1. The server takes 0 for all attempts.
+func TestAttemptZero(t *testing.T) {
+	for _, log := range []string{"", `{"number":1},{"number":2}`} {
+		c := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"attempt_log":[%s]}`, log) })
+		if a, err := c.Attempt(t.Context(), client.ByID("1"), 0); err == nil {
+			t.Errorf("attempt 0 of a task with the attempts [%s] is %+v; want an error", log, a)
+		}
+	}
+}
+
 func TestTimes(t *testing.T) {
 	at := time.Date(2026, 11, 20, 23, 4, 5, 120_999_999, time.FixedZone("", 8*3600))
 	text, err := json.Marshal(client.At(at))

@@ -16,7 +16,8 @@ import (
 //
 // Add fills in the added tasks: id, status, and the rules of their queues where a field is empty.
 // All other tasks stay unchanged, so a caller that does not know the outcome adds the same task
-// again; with a Key it is added once. Do not modify the memory that added tasks refer to. A task
+// again; with a Key it is added once. A task that was filled in has other content: to add it again,
+// begin with a new Task. Do not modify the memory that added tasks refer to. A task
 // with invalid fields gets an *[bellman.Invalid], and a task whose alias another task has gets
 // [bellman.ErrAliasTaken] with the id of that task. Neither affects the others.
 //

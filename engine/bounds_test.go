@@ -5,13 +5,16 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -32,7 +35,9 @@ func TestInvalidQueues(t *testing.T) {
 		{engine.Queue{Name: "q", Concurrency: -1}, "Concurrency is -1: want 0 to 100000"},
 		{engine.Queue{Name: "q", EndpointConcurrency: bellman.MaxConcurrency + 1}, "EndpointConcurrency is 100001: want 0 to 100000"},
 		{engine.Queue{Name: "q", Timeout: -time.Second}, "Timeout is -1s: want 1ms to 10m0s"},
-		{engine.Queue{Name: "q", MaxAge: -time.Second}, "MaxAge is -1s: want 0s or more"},
+		{engine.Queue{Name: "q", MaxAge: -time.Second}, "MaxAge is -1s: want 0s to 87600h"},
+		{engine.Queue{Name: "q", MaxAge: schedule.MaxDuration + 1}, "want 0s to 87600h"}, // otherwise every task is invalid
+		{engine.Queue{Name: "q", Rate: math.NaN()}, "rates must not be negative"},
 	}
 	for _, tt := range tests {
 		tt.queue.Handler = &receiver{answer: refuse}
@@ -40,6 +45,15 @@ func TestInvalidQueues(t *testing.T) {
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("New() with queue %.20q: %v; want an error with %q", tt.queue.Name, err, tt.want)
 		}
+	}
+}
+
+// A negative retention would delete tasks as they end.
+func TestInvalidRetention(t *testing.T) {
+	_, err := engine.New(engine.Options{Store: memory.New(), Queues: []engine.Queue{{Name: "q", Handler: &receiver{answer: accept}}},
+		Retention: engine.Retention{Failed: -1}})
+	if err == nil || !strings.Contains(err.Error(), "Failed:-1ns") {
+		t.Errorf("New() with a negative retention: %v; want an error that names it", err)
 	}
 }
 
@@ -90,11 +104,39 @@ func TestAddNil(t *testing.T) {
 		if err := e.Check(nil); !errors.As(err, &invalid) {
 			t.Errorf("Check(nil) = %v; want an Invalid", err)
 		}
-		if adds := e.Prepare(nil); !errors.As(adds[0].Err, &invalid) {
-			t.Errorf("Prepare(nil) = %v; want an Invalid", adds[0].Err)
+		if adds := e.Prepare(nil); !errors.As(adds[0].Err, &invalid) || adds[0].Task == nil { // AddTx reads the task
+			t.Errorf("Prepare(nil) = %v, %v; want a task, and an Invalid", adds[0].Task, adds[0].Err)
 		}
 		if err := e.AddWith(t.Context(), nil, nil); !errors.As(err, &invalid) {
 			t.Errorf("AddWith(nil) = %v; want an Invalid", err)
+		}
+	})
+}
+
+// A dozing store answers the first read of a task, and no further one.
+type dozing struct {
+	*memory.Store
+	read atomic.Bool
+}
+
+func (s *dozing) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
+	if s.read.Swap(true) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Store.Task(ctx, id)
+}
+
+// If the time of a caller is over, Wait returns the task as it was last read.
+func TestWaitReturnsTheTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, stop := run(t, &dozing{Store: memory.New()}, engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
+		defer stop()
+		id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Hour})
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		if task, err := e.Wait(ctx, id); !errors.Is(err, context.DeadlineExceeded) || task == nil || task.ID != id {
+			t.Errorf("Wait() = %v, %v; want the task, and the error of ctx", task, err)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,6 +105,62 @@ func TestEnded(t *testing.T) {
 				}
 				if got := len(told.times()); got != len(tt.ends) {
 					t.Errorf("%d follow-ups were sent; want %d", got, len(tt.ends))
+				}
+			})
+		})
+	}
+}
+
+// A fragile handler panics in the methods other than Attempt.
+type fragile struct{ receiver }
+
+func (*fragile) Check(*bellman.Task) error { panic("boom") }
+
+// A clumsy handler takes a second, and panics when its answer comes late.
+type clumsy struct{ receiver }
+
+func (c *clumsy) Attempt(ctx context.Context, t *bellman.Task, n int) bellman.Verdict {
+	time.Sleep(time.Second)
+	return c.receiver.Attempt(ctx, t, n)
+}
+
+func (*clumsy) Late(*bellman.Task, bellman.Verdict, time.Time) bellman.Verdict { panic("boom") }
+
+// After a panic of the code that makes follow-up tasks, the attempt is recorded and the end stands. Otherwise the node would end, and
+// each start would repeat the attempt.
+func TestFollowUpPanics(t *testing.T) {
+	follow := func(*bellman.Task) []bellman.Task { return []bellman.Task{{Queue: "fragile"}} }
+	for name, tt := range map[string]struct {
+		ended  func(*bellman.Task) []bellman.Task
+		cancel bool
+		state  bellman.State
+	}{
+		"Ended": {func(*bellman.Task) []bellman.Task { panic("boom") }, false, bellman.Succeeded},
+		"Check": {follow, false, bellman.Succeeded},
+		"Late":  {nil, true, bellman.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, c := memory.New(), &clumsy{receiver{answer: accept}}
+				e, stop := run(t, store, engine.Queue{Name: "q", Handler: c, Ended: tt.ended}, engine.Queue{Name: "fragile", Handler: &fragile{}})
+				defer stop()
+				id := add(t, e, &bellman.Task{Queue: "q"})
+				time.Sleep(time.Second / 2)
+				if tt.cancel {
+					if _, err := e.Cancel(t.Context(), id, by); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(time.Minute)
+				task, log := get(t, store, id), attempts(t, store, id)
+				if task.State != tt.state || len(log) != 1 || len(c.times()) != 1 {
+					t.Errorf("the task is %v after %d attempts, with %d in the log; want %v after one", task.State, len(c.times()), len(log), tt.state)
+				}
+				if !tt.cancel && !strings.Contains(log[0].Error, "panicked: boom") {
+					t.Errorf("the attempt's error is %q; want it to name the panic", log[0].Error)
+				}
+				if g := e.Gauges(t.Context()); g.RefusedFollows != 1 {
+					t.Errorf("RefusedFollows = %d; want 1", g.RefusedFollows)
 				}
 			})
 		})

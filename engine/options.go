@@ -19,7 +19,12 @@ import (
 
 // Options for an engine. Store and Queues are required.
 type Options struct {
-	Store  store.Store
+	// Store keeps the tasks. A store of this process alone, such as store/pebble, takes one engine at
+	// a time.
+	Store store.Store
+
+	// Queues must be the same in all engines of a store. Each engine attempts the tasks of its part of
+	// the shards, whoever added them. Tasks whose queue it lacks wait.
 	Queues []Queue
 
 	Node    string // name in the attempts' log; default: the host's name
@@ -136,6 +141,9 @@ func (o *Options) fill() (err error) {
 	}
 	o.Flow.High = cmp.Or(o.Flow.High, 200_000)
 	o.Flow.Low = cmp.Or(o.Flow.Low, o.Flow.High/2)
+	if r := o.Retention; min(r.Succeeded, r.Failed, r.Cancelled) < 0 {
+		return fmt.Errorf("engine: Retention %+v: want durations that are not negative; 0s keeps ended tasks for ever", r)
+	}
 	if o.Flow.Low > o.Flow.High {
 		return fmt.Errorf("engine: Flow.Low %d is above Flow.High %d", o.Flow.Low, o.Flow.High)
 	}

@@ -26,9 +26,9 @@ type Queue struct {
 	MaxAge   time.Duration // after it the task fails; 0: no limit but the schedule
 	Delay    time.Duration // before the schedule begins
 
-	Concurrency         int     // concurrent attempts of the queue; 0: no limit
+	Concurrency         int     // concurrent attempts of the queue; 0: no limit but EndpointConcurrency
 	Rate                float64 // attempts a second of the queue; 0: no limit
-	EndpointConcurrency int     // concurrent attempts to one endpoint; default 64
+	EndpointConcurrency int     // concurrent attempts to one endpoint, which is the whole queue for tasks without one; default 64
 	EndpointRate        float64 // attempts a second to one endpoint; 0: no limit
 
 	// YoungFirst orders tasks by age class when not all can go: no attempt yet, 1, 2–3, 4–7, 8–15,
@@ -49,7 +49,8 @@ type Queue struct {
 	// transaction. Ended receives the ended task, with Last, and must not change it. It is called
 	// again if a person revives the task and it ends again. For a task that repeats, it is called
 	// only when the task is cancelled. Ended may be called more than once for one end, of which one
-	// counts: give its tasks keys. Nil: nothing follows.
+	// counts: give its tasks keys. After a panic the task ends, and nothing follows. Nil: nothing
+	// follows.
 	Ended func(task *bellman.Task) []bellman.Task
 }
 
@@ -93,10 +94,10 @@ func (q Queue) check() error {
 	if q.Timeout < time.Millisecond || q.Timeout > bellman.MaxTimeout {
 		return fmt.Errorf("engine: queue %q: Timeout is %v: want 1ms to %v", q.Name, q.Timeout, bellman.MaxTimeout)
 	}
-	if q.MaxAge < 0 {
-		return fmt.Errorf("engine: queue %q: MaxAge is %v: want 0s or more", q.Name, q.MaxAge)
+	if q.MaxAge < 0 || q.MaxAge > schedule.MaxDuration {
+		return fmt.Errorf("engine: queue %q: MaxAge is %v: want 0s to 87600h", q.Name, q.MaxAge)
 	}
-	if q.Rate < 0 || q.EndpointRate < 0 {
+	if !(q.Rate >= 0 && q.EndpointRate >= 0) { // also NaN
 		return fmt.Errorf("engine: queue %q: rates must not be negative", q.Name)
 	}
 	if _, err := schedule.Parse(q.Schedule); err != nil {

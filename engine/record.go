@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 
 	"github.com/bellmanhq/bellman"
@@ -84,18 +85,39 @@ func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Atte
 	for i := range tasks {
 		tasks[i].SetTrace(cmp.Or(tasks[i].Trace(), under, t.Trace()))
 		tasks[i].SetCreatedBy(cmp.Or(tasks[i].CreatedBy(), t.CreatedBy()))
-		add, err := r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
+		var add store.Add
+		err := r.safely(t, func() (err error) {
+			add, err = r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
+			return err
+		})
 		if err != nil {
-			r.committer.refusedFollows.Add(1)
 			r.log.Error("follow-up task cannot be added", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
-			if a != nil && a.Error == "" {
-				a.Error = truncate(fmt.Sprintf("follow-up task for queue %s was not added: %v", tasks[i].Queue, err), bellman.MaxResponse)
-			}
+			r.leftOut(a, fmt.Sprintf("follow-up task for queue %s was not added: %v", tasks[i].Queue, err))
 			continue
 		}
 		adds = append(adds, add)
 	}
 	return adds
+}
+
+// safely calls code of the program between an attempt and its record. A panic becomes an error. Otherwise it would end the node
+// before the attempt is recorded, and each start would repeat the attempt.
+func (r *recorder) safely(t *bellman.Task, call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("handler panicked", "task", t.ID, traceID(t), "queue", t.Queue, "err", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("handler panicked: %v", p)
+		}
+	}()
+	return call()
+}
+
+// leftOut reports in the gauges, and in the attempt's record, that follow-up tasks are not added.
+func (r *recorder) leftOut(a *bellman.Attempt, why string) {
+	r.committer.refusedFollows.Add(1)
+	if a != nil && a.Error == "" {
+		a.Error = truncate(why, bellman.MaxResponse)
+	}
 }
 
 // reconcile records an attempt whose task was changed while it was in flight: it reads the task and
@@ -159,7 +181,10 @@ func (r *recorder) late(f *flight, t *bellman.Task) {
 	}
 	under := *t
 	under.Status = underlying(t.Status)
-	v := h.Late(&under, f.verdict, r.clock.Now())
+	var v bellman.Verdict
+	if err := r.safely(t, func() error { v = h.Late(&under, f.verdict, r.clock.Now()); return nil }); err != nil {
+		r.leftOut(nil, "")
+	}
 	if v.Data != nil {
 		f.change.To.Data = v.Data
 	}
@@ -183,5 +208,9 @@ func (r *recorder) onEnd(c *store.Change, t *bellman.Task, a *bellman.Attempt, u
 	if a != nil {
 		ended.Last = a
 	}
-	c.Follow = append(c.Follow[:len(c.Follow):len(c.Follow)], r.follow(t, q.Ended(&ended), a, under)...)
+	var told []bellman.Task
+	if err := r.safely(t, func() error { told = q.Ended(&ended); return nil }); err != nil {
+		r.leftOut(a, fmt.Sprintf("what follows from the end was not added: %v", err))
+	}
+	c.Follow = append(c.Follow[:len(c.Follow):len(c.Follow)], r.follow(t, told, a, under)...)
 }

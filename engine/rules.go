@@ -74,7 +74,7 @@ func (r *Rules) prepare(tasks []*bellman.Task, now time.Time) []store.Add {
 	for i, t := range tasks {
 		add, err := r.accept(t, now)
 		if err != nil {
-			add = store.Add{Task: t, Err: err}
+			add = store.Add{Task: cmp.Or(t, new(bellman.Task)), Err: err}
 		}
 		if t != nil {
 			t.ID, t.Status = add.Task.ID, add.Task.Status

@@ -8,18 +8,24 @@ import (
 )
 
 // Wait returns a task as soon as it has ended. A task that repeats ends only when it is cancelled.
-// If ctx ends first, Wait returns the task as it is, with an error. ErrNotFound: the task does not
-// exist. To wait for thousands of tasks use Subscribe.
+// If ctx ends first, Wait returns the task as it was last read, with an error; nil: it was not read.
+// ErrNotFound: the task does not exist. Another error is the store's. To wait for thousands of tasks
+// use Subscribe.
 func (m *Monitor) Wait(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 	events, cancel := m.watch.subscribe(256)
 	defer cancel()
 	again := time.NewTicker(time.Second) // the event may be lost
 	defer again.Stop()
+	var last *bellman.Task
 	for {
 		t, err := m.store.Task(ctx, id)
-		if err != nil || t.State.Ended() {
-			return t, err
+		if err != nil {
+			return last, err
 		}
+		if t.State.Ended() {
+			return t, nil
+		}
+		last = t
 		if err := m.untilChanged(ctx, id, events, again.C); err != nil {
 			return t, err
 		}

@@ -143,7 +143,8 @@ func (r Rules) withDefaults() Rules {
 	return r
 }
 
-// A Handler watches the orders of one queue. It is safe for concurrent use.
+// A Handler watches the orders of one queue, whose Kind is [bellman.KindOrder]. It is safe for concurrent
+// use.
 type Handler struct {
 	channel  Channel // nil: there are only accounts
 	reverses bool    // instead of closing

@@ -190,7 +190,7 @@ func (t *Then) take(o *Order, a *QueryAnswer, state string) (fields Taken, err e
 		fields, err = t.Taken(o, a, state)
 	}
 	switch number := fields["transaction_id"].(type) {
-	case int64, uint64:
+	case int, int64, uint64, json.Number:
 		fields = maps.Clone(fields)
 		fields["transaction_id"] = fmt.Sprint(number)
 	}

@@ -162,6 +162,12 @@ func TestPaymentNumberIsANumber(t *testing.T) {
 	if v := h.byHand(task); StandingOf(task).Duplicates != 1 || len(v.Follow) != 1 || v.Follow[0].Event != EventDuplicatePayment {
 		t.Errorf("another payment: %+v", StandingOf(task))
 	}
+	for i, n := range []any{15, json.Number("16")} { // of a channel in Go
+		number = n
+		if v := h.byHand(task); StandingOf(task).Duplicates != 2+i || len(v.Follow) != 1 {
+			t.Errorf("a payment with the number %v (%T): %+v", n, n, StandingOf(task))
+		}
+	}
 }
 
 // An answer that was in flight while the order was decided may be another payment too.

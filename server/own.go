@@ -19,8 +19,12 @@ type Config = config.Config
 
 // ReadConfig reads a configuration as bellman serve does. Precedence: settings (by name, such as
 // "listen" and "store"), then env ([os.LookupEnv]), then the file at path, then the defaults. An
-// empty path is the file that BELLMAN_CONFIG names, or none. The error lists every mistake.
+// empty path is the file that BELLMAN_CONFIG names, or none. A nil env is an empty environment. The error
+// lists every mistake.
 func ReadConfig(path string, env func(string) (string, bool), settings map[string]string) (*Config, error) {
+	if env == nil {
+		env = func(string) (string, bool) { return "", false }
+	}
 	return config.Read(path, env, settings, CheckStore)
 }
 

@@ -53,6 +53,13 @@ func TestOwnHandlersAndChannels(t *testing.T) {
 	}
 }
 
+// A program may read no environment.
+func TestReadConfigWithoutEnvironment(t *testing.T) {
+	if c, err := server.ReadConfig("", nil, map[string]string{"listen": "127.0.0.1:0"}); err != nil || c.Listen != "127.0.0.1:0" {
+		t.Errorf("ReadConfig() = %v; want the defaults with the setting", err)
+	}
+}
+
 func TestParseConfigNamesTheMistake(t *testing.T) {
 	if _, err := server.ParseConfig([]byte("lsten: x")); err == nil || !strings.Contains(err.Error(), "lsten") {
 		t.Errorf("%v; want an error that names lsten", err)

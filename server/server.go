@@ -52,8 +52,9 @@ type Options struct {
 	Version string       // of the program; default dev
 	Logger  *slog.Logger // default: slog.Default()
 
-	// Handlers make the attempts of queues of kind notify, by the name of the queue. All other queues
-	// of that kind are attempted over HTTP or a broker.
+	// Handlers make the attempts of queues of kind notify, by the name of the queue. What such a queue
+	// says of requests (url, sign, connections) has no effect. All other queues of that kind are
+	// attempted over HTTP or a broker.
 	Handlers map[string]bellman.Handler
 
 	// Channels are the payment channels of queues of kind order that are configured with channel:

@@ -59,7 +59,8 @@ type Rules struct {
 // OfProfitSharing is a profit sharing; it stands beside [order.OfRefund] and [order.OfTransfer].
 const OfProfitSharing order.NoticeOf = "profitsharing"
 
-// A Handler polls the refunds or transfers of one queue. It is safe for concurrent use.
+// A Handler polls the refunds or transfers of one queue, whose Kind is [bellman.KindPoll]. It is safe for
+// concurrent use.
 type Handler struct {
 	channel   Channel // nil: there are only accounts
 	rules     Rules

@@ -289,6 +289,8 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 	err = s.do(ctx, func() error {
 		for _, r := range slices.Backward(s.oldest()) {
 			switch {
+			case limit <= 0:
+				return nil
 			case !before.IsZero() && r.ID.Compare(before) >= 0, !f.Fits(&r.Task):
 			case len(tasks) == limit:
 				next = tasks[limit-1].ID
