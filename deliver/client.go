@@ -139,9 +139,30 @@ func (c *Client) Spare() { c.rules.Drop() }
 // the same timeouts. It does not decompress answers. c.Close closes it.
 func (c *Client) Trusted() http.RoundTripper { return c.trusted }
 
-// Guarded returns the transport to all other addresses. The guard checks the address of each
-// connection, and requests go through the proxy if there is one.
-func (c *Client) Guarded() http.RoundTripper { return c.guarded }
+// Guarded returns the transport to all other addresses. The guard checks the URL of each request, and the address of
+// each connection. If there is a proxy, requests go through it, and only the proxy knows the addresses of names.
+func (c *Client) Guarded() http.RoundTripper { return refusing{c} }
+
+// refusing is the guarded transport with the guard's check of a URL.
+type refusing struct{ c *Client }
+
+// RoundTrip implements http.RoundTripper.
+func (t refusing) RoundTrip(r *http.Request) (*http.Response, error) {
+	host, addr, err := parseHost(r.URL.Hostname())
+	if err == nil {
+		to := address{host: host, addr: addr, endpoint: endpoint(r.URL, host)}
+		if refused := to.refuse(&t.c.guard); refused != nil {
+			err = refused
+		}
+	}
+	if err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, err
+	}
+	return t.c.guarded.RoundTrip(r)
+}
 
 // Close closes the idle connections.
 func (c *Client) Close() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -178,6 +179,41 @@ func TestProxy(t *testing.T) {
 	for _, bad := range []string{"proxy.example:3128", "ftp://proxy.example", "http://", "http://u:p4ss@%zz"} {
 		if _, err := NewClient(Options{Proxy: bad}); err == nil || strings.Contains(err.Error(), "p4ss") {
 			t.Errorf("NewClient with proxy %q: %v; want an error without the password", bad, err)
+		}
+	}
+}
+
+// The guard checks the URLs of requests of [Client.Guarded], although only the proxy connects to their hosts.
+func TestGuardedThroughAProxy(t *testing.T) {
+	var asked atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked.Add(1) }))
+	defer proxy.Close()
+	for _, tt := range []struct {
+		url     string
+		options Options
+		refused bool
+	}{
+		{"http://channel.test/", Options{}, false},
+		{"http://169.254.169.254/", Options{}, true},
+		{"http://[::1]/", Options{}, true},
+		{"http://localhost:1/", Options{}, true},
+		{"http://127.0.0.1/", Options{AllowPrivate: true}, false},
+		{"http://channel.test/", Options{HTTPSOnly: true}, true},
+		{"http://93.184.216.34/", Options{AllowPrivate: true, Deny: []netip.Prefix{netip.MustParsePrefix("93.184.216.34/32")}}, true},
+	} {
+		tt.options.Proxy = proxy.URL
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, tt.url, strings.NewReader("body"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked.Store(0)
+		resp, err := newClient(t, tt.options).Guarded().RoundTrip(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		blocked := new(refusal)
+		if errors.As(err, &blocked) != tt.refused || (asked.Load() == 0) != tt.refused {
+			t.Errorf("%s with %+v: %v, and the proxy was asked %d times; want it refused: %t", tt.url, tt.options, err, asked.Load(), tt.refused)
 		}
 	}
 }
