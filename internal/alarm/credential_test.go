@@ -112,3 +112,28 @@ func TestCredentialsOfQueueAndMany(t *testing.T) {
 		}
 	})
 }
+
+// Of up to twenty credentials that end together each is told of by name at each of the three times: the alarms of the
+// longer times are still raised, and take no place.
+func TestCredentialsThatEndTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		const day = 24 * time.Hour
+		set, stop := w.watched(alarm.Rule{Name: "expires", When: alarm.CredentialExpires, To: "ops"})
+		defer stop()
+		var all []alarm.Credential
+		var want []string
+		for i := range 20 {
+			name := fmt.Sprint("keys.k", i)
+			all = append(all, alarm.Credential{Name: name, Expires: start.Add(40*day + time.Hour)})
+			want = append(want, "10 began "+name+" 30", "33 began "+name+" 7", "39 began "+name+" 1")
+		}
+		set(all...)
+		w.pass(40 * day)
+		got := w.summary()
+		slices.Sort(got)
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}

@@ -97,14 +97,16 @@ func (w *Watch) Keep(ctx context.Context, t *bellman.Task) {
 	w.keep(ctx, alarms)
 }
 
-// keep stores alarms about events, for List. The tasks that report them are stored in any case.
+// keep stores alarms about events, for List. What cannot be stored is tried again in the next round. The tasks that
+// report them are stored in any case.
 func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 	if len(alarms) == 0 {
 		return
 	}
 	stored, err := load(ctx, w.store)
 	if err != nil {
-		w.log.Warn("alarms about events are not kept", "alarms", len(alarms), "err", err)
+		w.log.Warn("alarms about events are not kept; retrying", "alarms", len(alarms), "err", err)
+		w.again(alarms)
 		return
 	}
 	n := 0
@@ -119,11 +121,10 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 		if a.once && was != nil {
 			continue
 		}
-		w.note(a)
 		if was == nil && n >= mostDecided {
+			w.note(a)
 			continue
 		}
-		n++
 		w.mu.Lock()
 		if _, known := w.queues[a.To]; !known {
 			a.Untold = noQueue(a.To)
@@ -131,10 +132,21 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 		w.mu.Unlock()
 		doc := document(a, was)
 		if err := w.engine.AddWith(ctx, []store.Doc{doc}); err != nil && !errors.Is(err, bellman.ErrConflict) {
-			w.log.Warn("an alarm about an event is not kept", "alarm", a.ID, "when", a.When, "err", err)
+			w.log.Warn("an alarm about an event is not kept; retrying", "alarm", a.ID, "when", a.When, "err", err)
+			w.again(alarms[i : i+1])
+			continue
 		}
+		n++
+		w.note(a)
 		stored[a.ID] = &kept{Alarm: *a, value: doc.Value}
 	}
+}
+
+// again has the next round store alarms about events.
+func (w *Watch) again(alarms []Alarm) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.needed = append(w.needed, alarms[:min(len(alarms), max(mostDecided-len(w.needed), 0))]...)
 }
 
 // past ends the alarms about events of long ago.

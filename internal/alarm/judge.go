@@ -148,11 +148,12 @@ func (j *judge) over(now time.Time, id string, calm time.Duration, reason string
 }
 
 // bounded limits the number of alarms of a rule: it leaves out endpoints or credentials beyond mostEndpoints,
-// except those with a raised alarm, and counts them.
+// except those with a raised alarm, and counts them. The alarms of a credential's longer times, which stay raised
+// beside that of the shortest, are not counted.
 func (j *judge) bounded(now time.Time, r *Rule, all map[string]reading, rest standing, alarms map[string]*kept) map[string]reading {
 	raised := 0
 	for id, k := range alarms {
-		if k.raised() && k.Name == r.Name && id != identify(r.Name, more) {
+		if k.raised() && k.Name == r.Name && id != identify(r.Name, more) && (k.Credential == "" || all[k.subject()].standing == holds) {
 			raised++
 		}
 	}

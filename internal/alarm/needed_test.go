@@ -137,3 +137,25 @@ func TestNeededOnce(t *testing.T) {
 		}
 	})
 }
+
+// A case that the store does not take at first is listed once it does: the list of what needs a person is made of it.
+func TestNeededIsKeptAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		watch, err := alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.unsure, w.lost = 2, true
+		w.mu.Unlock()
+		defer w.mu.Lock()
+		watch.SetRules([]alarm.Rule{{Name: "late", When: alarm.LatePayment, To: "ops"}}, map[string]results.Queue{"ops": {Name: "ops"}})
+		for _, no := range []string{"O1", "O2"} {
+			watch.Needed(alarm.LatePayment, "", &bellman.Task{ID: bellman.NewID(), Queue: "wx", MerchantNo: "M1", OrderNo: no}, alarm.Case{State: "CLOSED"}, time.Now())
+		}
+		runFor(t, watch, time.Minute)
+		if all, err := watch.List(t.Context()); err != nil || len(all) != 2 {
+			t.Errorf("%d alarms are listed, %v; want both cases", len(all), err)
+		}
+	})
+}

@@ -190,6 +190,26 @@ func TestFailedReconciliationWithDifferences(t *testing.T) {
 	}
 }
 
+// However many notices were refused since, an order that was given up is listed: anybody can send such notices.
+func TestRefusedNoticesHideNoOrder(t *testing.T) {
+	now := time.Now()
+	w := &world{Store: memory.New()}
+	w.add(t, unknown(t, "A", "", 500), now.Add(-time.Hour))
+	for i := range 900 {
+		no := fmt.Sprintf("%04d", i)
+		record := (&order.Told{Result: order.NoticeRefused, Why: "wrong signature", OrderNo: no}).Record(&bellman.Task{Queue: "orders", OrderNo: no})
+		record.Kind, record.ID = bellman.KindOrder, bellman.FirstID(now.Add(time.Duration(i)*time.Millisecond))
+		record.Version, record.Updated, record.Finished = 1, now, now
+		b := store.Batch{Adds: []store.Add{{Task: &record}}}
+		if err := w.Commit(t.Context(), &b); err != nil || b.Adds[0].Err != nil {
+			t.Fatal(err, b.Adds[0].Err)
+		}
+	}
+	if got := lines(list(t, w.desk())); !slices.Equal(got, []string{"orders_unknown A 1 [500 CNY of 1] no answer"}) {
+		t.Errorf("the list is %q; want the order", got)
+	}
+}
+
 // The failure of a queue whose tasks failed is that of the merchant with the most failed tasks, and not the last of any.
 func TestFailureOfFailedTasks(t *testing.T) {
 	now := time.Now()

@@ -81,16 +81,22 @@ func (d *Desk) readOrders(ctx context.Context, r *rows, f *figures.Figures) erro
 		return d.readCases(ctx, r, &gathering{seen: map[string]bool{}})
 	}
 	g := &gathering{seen: map[string]bool{}}
-	state := bellman.Failed
 	for _, name := range d.o.Queues() {
 		if d.o.Kind(name) != "order" {
 			continue
 		}
-		tasks, next, err := d.o.Store.List(ctx, store.Filter{Queue: name, State: &state}, bellman.ID{}, failedRows)
+		ids, more, err := d.givenUp(ctx, name)
 		if err != nil {
 			return err
 		}
-		for _, t := range tasks {
+		for _, id := range ids {
+			t, err := d.o.Store.Task(ctx, id)
+			switch {
+			case errors.Is(err, bellman.ErrNotFound):
+				continue
+			case err != nil:
+				return err
+			}
 			if kind, why := unsettled(t); kind != "" {
 				g.add(kind, t, t.Finished, "", why)
 			} else if err := d.addUnclaimed(ctx, g, t); err != nil {
@@ -98,10 +104,40 @@ func (d *Desk) readOrders(ctx context.Context, r *rows, f *figures.Figures) erro
 			}
 		}
 		for _, of := range g.items {
-			of.More = of.More || of.Queue == name && !next.IsZero()
+			of.More = of.More || of.Queue == name && more
 		}
 	}
 	return d.readCases(ctx, r, g)
+}
+
+// givenUp returns the newest failed orders of a queue, and the newest notices that waited in vain for their order, up to
+// failedRows of each. It reads past the records of refused notices: a stranger can cause thousands, which would hide the
+// orders. more means that there may be others.
+func (d *Desk) givenUp(ctx context.Context, queue string) (ids []bellman.ID, more bool, err error) {
+	state, began := bellman.Failed, time.Now()
+	orders, notices := 0, 0
+	for before := (bellman.ID{}); ; {
+		tasks, next, err := d.o.Store.List(ctx, store.Filter{Queue: queue, State: &state, Brief: true}, before, briefRows)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, t := range tasks {
+			n := &orders
+			switch reason := order.NoticeResult(t.Reason); {
+			case t.Attempts == 0 && (reason == order.NoticeRefused || reason == order.NoticeMismatch):
+				continue
+			case t.Reason == "max_age": // orders have no age
+				n = &notices
+			}
+			if *n++; *n <= failedRows {
+				ids = append(ids, t.ID)
+			}
+		}
+		if orders > failedRows || next.IsZero() || time.Since(began) > failedWithin {
+			return ids, orders > failedRows || notices > failedRows || !next.IsZero(), nil
+		}
+		before = next
+	}
 }
 
 // undecided is what the reasons of orders that were given up mean.

@@ -27,6 +27,8 @@ const (
 	merchantRows = 200 // pending tasks of one merchant
 	mostLooked   = 20  // merchants, and queues, whose tasks are read
 	failedRows   = 200 // failed tasks of one queue
+	briefRows    = 1000
+	failedWithin = 100 * time.Millisecond // for reading past other failed tasks of a queue of orders
 	billRuns     = 1000
 	billRows     = 200 // differences of one reconciliation
 )

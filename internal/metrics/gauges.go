@@ -39,7 +39,7 @@ type Sources struct {
 
 	// Endpoints returns all known endpoints. At most MaxEndpoints (default 100, none if negative) are exposed
 	// by name, because each costs memory in Prometheus for as long as it keeps data. The worst come first:
-	// endpoints whose breaker is not closed, then those with the oldest waiting task, then the longest lines.
+	// endpoints whose breaker is not closed, then paused ones, then those with the oldest waiting task, then the longest lines.
 	Endpoints    func() []figures.Endpoint
 	MaxEndpoints int
 }
@@ -318,6 +318,7 @@ func worst(all []figures.Endpoint, n int) []figures.Endpoint {
 	slices.SortFunc(all, func(a, b figures.Endpoint) int {
 		return cmp.Or(
 			cmp.Compare(openness(&b), openness(&a)),
+			cmp.Compare(flag(b.Pause != nil), flag(a.Pause != nil)), // its waiting tasks are on disk, so that it looks idle
 			longest(a.Oldest, b.Oldest),
 			cmp.Compare(b.Waiting, a.Waiting),
 			cmp.Compare(b.InFlight, a.InFlight),

@@ -190,10 +190,11 @@ func TestWorst(t *testing.T) {
 		{Endpoint: "busy", Breaker: "closed", InFlight: 3},
 		{Endpoint: "line", Breaker: "closed", Oldest: t0.Add(time.Minute), Waiting: 9},
 		{Endpoint: "old", Breaker: "closed", Oldest: t0, Waiting: 1},
+		{Endpoint: "paused", Breaker: "closed", Pause: &figures.Pause{}}, // perhaps forgotten: an alert asks for its figure
 		{Endpoint: "probe", Breaker: "half_open"},
 		{Endpoint: "down", Breaker: "open"},
 	}
-	want := []string{"down", "probe", "old", "line", "busy", "idle-a"}
+	want := []string{"down", "probe", "paused", "old", "line", "busy", "idle-a"}
 	for i, e := range worst(all, len(want)) {
 		if e.Endpoint != want[i] {
 			t.Errorf("worst()[%d] = %s, want %s", i, e.Endpoint, want[i])

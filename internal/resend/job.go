@@ -20,6 +20,7 @@ type Job struct {
 	State    State     `json:"state"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`           // when it was saved
+	Since    time.Time `json:"since,omitzero"`    // from then on tasks beyond Cursor may have been resent; zero: from Updated on
 	Finished time.Time `json:"finished,omitzero"` // zero while running
 
 	Cursor bellman.ID `json:"cursor,omitzero"` // all tasks from this one on are done; zero: none is

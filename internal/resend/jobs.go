@@ -1,6 +1,7 @@
 package resend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ type work struct {
 
 	mu      sync.Mutex // held during saves, so that no older state overwrites a newer one
 	job     Job
-	resumed time.Time          // the last save of the process that worked on it before; zero: there was none
+	resumed time.Time          // tasks beyond the cursor may have been resent since then; zero: no process worked on it before
 	cancel  context.CancelFunc // interrupts the goroutine that works on it; nil: there is none
 }
 
@@ -89,10 +90,14 @@ func (j *Jobs) reserve() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.unfinished)+j.starting >= MaxRunning {
-		return coded.Errorf("resend.many", "%w: %d bulk resends are running: wait for one to end, or cancel one", bellman.ErrOverloaded, MaxRunning)
+		return tooMany()
 	}
 	j.starting++
 	return nil
+}
+
+func tooMany() error {
+	return coded.Errorf("resend.many", "%w: %d bulk resends are running: wait for one to end, or cancel one", bellman.ErrOverloaded, MaxRunning)
 }
 
 // begin writes a new job, and deletes jobs that ended longer than Keep ago.
@@ -101,11 +106,16 @@ func (j *Jobs) begin(ctx context.Context, job Job) (*work, error) {
 		Docs:   []store.Doc{document(job)},
 		Audits: []store.Audit{store.AuditOf(by(&job), job.Created, "resend", target(job.ID))},
 	}
+	running := 0
 	for old, err := range j.all(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if old.State != Running && job.Created.Sub(old.Finished) > Keep {
+		if old.State == Running {
+			if running++; running == MaxRunning { // perhaps of other processes
+				return nil, tooMany()
+			}
+		} else if job.Created.Sub(old.Finished) > Keep {
 			batch.Docs = append(batch.Docs, store.Doc{Kind: kind, Name: old.ID.String()})
 		}
 	}
@@ -212,7 +222,7 @@ func (j *Jobs) adopt(job Job) *work {
 	defer j.mu.Unlock()
 	w := j.unfinished[job.ID]
 	if w == nil {
-		w = &work{job: job, resumed: job.Updated}
+		w = &work{job: job, resumed: cmp.Or(job.Since, job.Updated)}
 		j.unfinished[job.ID] = w
 		j.rouse()
 	}

@@ -1,6 +1,7 @@
 package resend_test
 
 import (
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -99,4 +100,49 @@ func TestCancelAtAnotherProcess(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A slow job that another process cancels sends nothing more: it does not wait for its next task to find that out.
+func TestCancelOfASlowJobAtAnotherProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		e := &sender{Store: s, after: waits}
+		add(t, s, "pay", 3, time.Now())
+		both, _, stop := two(t, e)
+		defer stop()
+		time.Sleep(time.Second)
+		job := start(t, both[1], resend.Job{Filter: pay, Rate: 1.0 / 3600}) // the other process leads
+		time.Sleep(time.Minute)
+		if tasks, _ := e.sent(); tasks != 1 {
+			t.Fatalf("%d tasks were resent in a minute, at one an hour; want the first", tasks)
+		}
+		if _, err := both[1].Cancel(t.Context(), job.ID, bellman.By{Who: "ops"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(15 * time.Second)
+		if got := get(t, both[0], job.ID); got.State != resend.Cancelled {
+			t.Errorf("15 s after it was cancelled the job is %s; want it cancelled", got.State)
+		}
+		time.Sleep(3 * time.Hour)
+		if tasks, _ := e.sent(); tasks != 1 {
+			t.Errorf("%d tasks were resent after the job was cancelled; want none", tasks-1)
+		}
+	})
+}
+
+// However many jobs run, and wherever they were started, their number is bounded.
+func TestJobsOfAllProcessesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		both, _, stop := two(t, &sender{Store: s, after: waits})
+		defer stop()
+		add(t, s, "pay", 3, time.Now())
+		time.Sleep(time.Second)
+		for range resend.MaxRunning {
+			start(t, both[1], resend.Job{Filter: pay, Rate: 1.0 / 3600}) // the other process leads
+		}
+		if _, err := both[1].Start(t.Context(), resend.Job{Filter: pay}); !errors.Is(err, bellman.ErrOverloaded) {
+			t.Errorf("one more is started: %v; want it rejected", err)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package resend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -99,9 +100,21 @@ func (j *Jobs) adoptAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if job.State == Running && j.known(job.ID) == nil {
+		if job.State != Running {
+			continue
+		}
+		w := j.known(job.ID)
+		if w == nil {
 			j.adopt(job)
 			j.log.Info("bulk resend goes on", "resend", job.ID, "examined", job.Examined)
+			continue
+		}
+		asked, err := j.askedToEnd(ctx, job.ID)
+		if err != nil {
+			return err
+		}
+		if asked { // at a low rate it may be long until the next save
+			w.stop()
 		}
 	}
 	return nil
@@ -126,7 +139,7 @@ func (j *Jobs) work(ctx context.Context, w *work) {
 func (j *Jobs) leave(w *work) {
 	w.mu.Lock()
 	w.cancel = nil
-	w.resumed = w.job.Updated
+	w.resumed = cmp.Or(w.job.Since, w.job.Updated)
 	id, state := w.job.ID, w.job.State
 	w.mu.Unlock()
 

@@ -290,6 +290,9 @@ func (r *runner) save(ctx context.Context, state State) error {
 	if state != Running && job.State == Running {
 		job.State, job.Finished = state, now()
 	}
+	if job.Since = (time.Time{}); r.unsure > 0 { // tasks that are not looked at yet may have been resent before this save
+		job.Since = r.since
+	}
 	if err := r.jobs.save(ctx, &job); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -128,6 +129,51 @@ func TestCrash(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A process that dies again before it has looked at the tasks that its predecessor may have resent loses nothing of
+// what is known: no task is resent twice.
+func TestCrashAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		e := &sender{Store: s, after: waits}
+		add(t, s, "pay", 300, time.Now())
+		time.Sleep(time.Second)
+		process := func(f *faulty, last bool, lasts time.Duration) {
+			j, err := resend.New(resend.Options{Store: f, Tasks: e, Logger: slog.New(slog.DiscardHandler), Leads: func() bool { return true }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop := run(t, j)
+			defer stop()
+			time.Sleep(lasts)
+			f.broken.Store(!last) // a crash: nothing is saved from now on
+		}
+		job := start(t, jobs(t, s, e), resend.Job{Filter: pay, Rate: 100})
+		process(&faulty{Store: s}, false, 1777*time.Millisecond)
+		if tasks, _ := e.sent(); tasks < 150 || tasks > 190 {
+			t.Fatalf("%d tasks were resent before the crash; want some after the last save", tasks)
+		}
+		for range 3 { // each begins, and dies at once
+			time.Sleep(time.Second)
+			process(&faulty{Store: &unlisted{s}}, false, 100*time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		process(&faulty{Store: s}, true, time.Minute)
+		if tasks, times := e.sent(); tasks != 300 || times != 300 {
+			t.Errorf("%d tasks were resent in %d resends; want 300, each once", tasks, times)
+		}
+		if job = get(t, jobs(t, s, e), job.ID); job.State != resend.Done || job.Resent != 300 {
+			t.Errorf("the job is %+v; want it done, with 300 resent", job)
+		}
+	})
+}
+
+// unlisted is a store that does not list tasks.
+type unlisted struct{ store.Store }
+
+func (u *unlisted) List(context.Context, store.Filter, bellman.ID, int) ([]*bellman.Task, bellman.ID, error) {
+	return nil, bellman.ID{}, errBroken
 }
 
 // sparse is a store that looks at few rows at a time, so that each page of tasks follows an empty
