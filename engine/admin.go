@@ -99,7 +99,10 @@ func request(st *bellman.Status, trigger bellman.Trigger, now time.Time) {
 		st.Before = &bellman.Before{State: st.State, Reason: st.Reason, Due: st.Due, Finished: st.Finished}
 	}
 	st.State, st.Reason, st.Finished = bellman.Pending, "", time.Time{}
-	st.Due, st.VisibleAt, st.Phase, st.Trigger = now, now, bellman.Waiting, trigger
+	st.Due, st.VisibleAt, st.Trigger = now, now, trigger
+	if !st.InDoubt() {
+		st.Phase = bellman.Waiting
+	}
 }
 
 // Reschedule moves the next attempt of a pending task. A time that has just passed means now. It
@@ -122,7 +125,11 @@ func (a *Admin) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by
 		}
 		c.To.Due = later(roundUp(due), now)
 		c.To.VisibleAt = c.To.Due
-		if !t.InDoubt() {
+		switch {
+		case t.InDoubt():
+		case suspect(a.leases, t): // its next due time does not say so
+			c.To.Phase = bellman.Announced
+		default:
 			c.To.Phase = bellman.Waiting
 		}
 		return nil

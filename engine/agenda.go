@@ -166,7 +166,10 @@ func (h *agenda) wait(it *item) {
 func (h *agenda) put(t *bellman.Task, since *asOf, now int64) (due *item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.insert(t, since, now)
+	if due = h.insert(t, since, now); due != nil {
+		due.fresh = true
+	}
+	return due
 }
 
 // land removes an item in flight after the commit of its outcome. It puts the task back with its new

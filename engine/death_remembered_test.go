@@ -3,7 +3,10 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,6 +49,48 @@ func (s *unanswered) Claim(ctx context.Context, node string, shard uint16, seen 
 		})
 	}
 	return l, err
+}
+
+// An overtaken store gives up the first claim of one shard. That claim arrives just before the next one.
+type overtaken struct {
+	*memory.Store
+	shard uint16
+	times int
+}
+
+func (s *overtaken) Claim(ctx context.Context, node string, shard uint16, seen int64) (store.Lease, error) {
+	if shard == s.shard {
+		switch s.times++; s.times {
+		case 1:
+			return store.Lease{}, errors.New("no answer")
+		case 2:
+			if _, err := s.Store.Claim(ctx, node, shard, seen); err != nil {
+				return store.Lease{}, err
+			}
+		}
+	}
+	return s.Store.Claim(ctx, node, shard, seen)
+}
+
+// While it is cut, a store tells no state until the node joins again.
+type cutUntilJoined struct {
+	store.Store
+	cut atomic.Bool
+}
+
+func (s *cutUntilJoined) State(ctx context.Context, kind string) (store.State, error) {
+	if s.cut.Load() {
+		return store.State{}, errCut
+	}
+	return s.Store.State(ctx, kind)
+}
+
+func (s *cutUntilJoined) Join(ctx context.Context, n store.Node, ttl time.Duration) error {
+	err := s.Store.Join(ctx, n, ttl)
+	if err == nil {
+		s.cut.Store(false)
+	}
+	return err
 }
 
 // A node dies, and a task that was due then waits in a paused queue. When it is attempted at last, the attempt is
@@ -92,6 +137,38 @@ func TestDeathIsRemembered(t *testing.T) {
 			defer stop()
 			time.Sleep(time.Minute)
 			resume(t, e)
+		},
+		"a claim that arrives late": func(t *testing.T, kept *memory.Store, shard uint16) {
+			e, stop := run(t, &overtaken{Store: kept, shard: shard}, q)
+			defer stop()
+			time.Sleep(time.Minute)
+			resume(t, e)
+		},
+		"a shard that comes back": func(t *testing.T, kept *memory.Store, shard uint16) {
+			time.Sleep(time.Minute)
+			c := newCrew(t)
+			nodes := make(map[string]*member)
+			away := make(map[string]*cutUntilJoined)
+			for _, name := range []string{"a", "b"} {
+				away[name] = &cutUntilJoined{Store: kept}
+				c.store = away[name]
+				nodes[name] = c.start(name, q)
+			}
+			time.Sleep(20 * time.Second)
+			state, err := kept.State(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			owner, _, _ := strings.Cut(state.Shards[shard].Owner, "/")
+			other := map[string]string{"a": "b", "b": "a"}[owner]
+			nodes[owner].store.cut.Store(true)
+			away[owner].cut.Store(true)
+			time.Sleep(10 * time.Second)
+			nodes[other].stop() // it has taken over, and releases all shards
+			nodes[owner].store.cut.Store(false)
+			defer nodes[owner].stop()
+			time.Sleep(10 * time.Second)
+			resume(t, nodes[owner].Engine)
 		},
 		"a stop after a claim without an answer": func(t *testing.T, kept *memory.Store, shard uint16) {
 			s := &unanswered{Store: kept, shard: shard, lost: make(chan struct{})}
@@ -152,26 +229,39 @@ func TestDeathBetweenTwoLooks(t *testing.T) {
 	})
 }
 
+// An alone store is troubled and exclusive.
+type alone struct{ *troubled }
+
+func (alone) Use() store.Use { return store.Use{Exclusive: true} }
+
 // The store rejects the outcome of an attempt until the node has stopped. The next owner takes that attempt for one
 // that may have been made, as after a death.
 func TestUnrecordedAtStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &troubled{Store: memory.New()}
-		q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
-		e, stop := run(t, store, q)
-		id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Second})
-		full := func() (error, bool) { return bellman.ErrFull, false }
-		store.fail.Store(&full)
-		time.Sleep(10 * time.Second)
-		stop()
-		store.fail.Store(nil)
-		_, stop = run(t, store, q)
-		defer stop()
-		time.Sleep(time.Minute)
-		if log := attempts(t, store, id); len(log) != 1 || log[0].Trigger != bellman.ByTakeover {
-			t.Errorf("%+v; want one attempt by %v", log, bellman.ByTakeover)
-		}
-	})
+	for _, exclusive := range []bool{false, true} {
+		t.Run(fmt.Sprintf("exclusive %t", exclusive), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kept := &troubled{Store: memory.New()}
+				var s store.Store = kept
+				if exclusive {
+					s = alone{kept}
+				}
+				q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
+				e, stop := run(t, s, q)
+				id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Second})
+				full := func() (error, bool) { return bellman.ErrFull, false }
+				kept.fail.Store(&full)
+				time.Sleep(10 * time.Second)
+				stop()
+				kept.fail.Store(nil)
+				_, stop = run(t, s, q)
+				defer stop()
+				time.Sleep(time.Minute)
+				if log := attempts(t, s, id); len(log) != 1 || log[0].Trigger != bellman.ByTakeover {
+					t.Errorf("%+v; want one attempt by %v", log, bellman.ByTakeover)
+				}
+			})
+		})
+	}
 }
 
 // One of three nodes dies while tasks of its shards are due. Their queue has a limit afterwards, so they move to shards

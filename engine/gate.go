@@ -76,6 +76,7 @@ func (g *gate) hasContent(s *start) bool {
 		}
 	}
 	s.route = g.rules.route(it.task)
+	it.suspect = !it.fresh && suspect(g.leases, it.task)
 	return true
 }
 

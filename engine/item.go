@@ -18,6 +18,7 @@ type item struct {
 	urgent     bool          // somebody waits for its attempt
 	deferral   bool          // in flight only to be deferred
 	handedOver bool          // in flight while its shard moves to another node
+	fresh      bool          // this node has just added its task
 	suspect    bool          // due before its shard was claimed from a dead owner: it may have caused that death
 	begun      bool          // its attempt has started
 	stays      bool          // in flight and cannot be handed over: its shard is not released meanwhile

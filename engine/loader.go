@@ -129,7 +129,6 @@ func (l *loader) clearOut() {
 // take appends due items to those that wait for room in their lines.
 func (l *loader) take(due []*item) {
 	for _, it := range due {
-		it.suspect = it.Due < l.leases.Death(it.Shard).Found
 		l.count(it, l.peersOf(&it.Entry))
 	}
 	l.pending = append(l.pending, due...)

@@ -129,7 +129,11 @@ func (r *recorder) reconcile(f *flight) {
 	if err != nil {
 		r.log.LogAttrs(ctx, slog.LevelError, "an attempt cannot be recorded",
 			slog.Any("task", f.task.ID), traceID(f.task), slog.Int("attempt", f.attempt.Number), slog.Any("err", err))
-		r.agenda.drop(true, f.item)
+		if unread(err) {
+			r.committer.giveUp(f)
+		} else {
+			r.agenda.drop(true, f.item) // the task was deleted
+		}
 		return
 	}
 	if int(t.Attempts) >= f.attempt.Number {

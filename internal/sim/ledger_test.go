@@ -171,6 +171,7 @@ type send struct {
 	shard    uint16
 	due      time.Time
 	trigger  bellman.Trigger
+	doubt    bool      // the handler learns that an attempt may have been made before
 	begun    time.Time // when the engine began the attempt
 	at       time.Time // when it was sent; later, if the process stood still in between
 	clock    time.Time // begun, by its node's clock

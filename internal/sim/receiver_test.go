@@ -101,7 +101,7 @@ func (w *world) attempt(ctx context.Context, l *life, t *bellman.Task, number in
 	}
 	s := read(t.Body)
 	r := w.receivers[s.receiver]
-	out := &send{life: l, task: t.ID, number: number, version: t.Version, shard: t.Shard, due: t.Due, trigger: t.Trigger,
+	out := &send{life: l, task: t.ID, number: number, version: t.Version, shard: t.Shard, due: t.Due, trigger: t.Trigger, doubt: t.InDoubt(),
 		begun: begun, at: time.Now(), clock: clock}
 	nth := 0
 	w.note(func(g *ledger) { nth = g.sent(out) })

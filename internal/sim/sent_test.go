@@ -35,6 +35,7 @@ func (g *ledger) sent(s *send) (nth int) {
 	g.told(s.life, s.begun, s.clock)
 	g.early(a, s)
 	g.inTurn(a, s)
+	g.doubted(a, s)
 	if !g.punctual.IsZero() && !s.due.Before(g.punctual) && !s.life.world.plan.limited() {
 		due, waited := s.due, time.Duration(0)
 		if free := g.freeSince(&a.task); free.After(due) { // then it is read that it is, written, and asked for its turn
@@ -73,6 +74,22 @@ func (g *ledger) sent(s *send) (nth int) {
 	}
 	return nth
 }
+
+// doubted holds that a handler learns that an attempt of its task may have been made and was not recorded: one that must
+// not send twice then asks first.
+func (g *ledger) doubted(a *account, s *send) {
+	if s.doubt || s.iced || a.byHand || s.skewed() {
+		return
+	}
+	for _, first := range a.sends[:len(a.sends)-1] {
+		if first.number == s.number && first.recorded.IsZero() && !first.iced && !first.lost && !first.skewed() {
+			g.wrong(s.task, "%s sends attempt %d, which %s has sent at %s, and is not told that it is in doubt", s.life, s.number, first.life, g.since(first.at))
+		}
+	}
+}
+
+// skewed reports whether the clock of a request's node was wrong by more than a clock may be.
+func (s *send) skewed() bool { return s.clock.Sub(s.begun).Abs() > store.MaxSkew }
 
 // mostLate is how late an attempt is when nothing is wrong: what another node took in is looked
 // for every second.

@@ -22,7 +22,7 @@ const deathKind = "death"
 
 // A Death is the last death of an owner of a shard. Zero: none of its owners has died.
 type Death struct {
-	Found int64  `json:"found"` // when the shard was claimed next, Unix ms: a task due before may have been in flight at the death
+	Found int64  `json:"found"` // a task due before this time may have been in flight at the death, Unix ms
 	Node  string `json:"node"`  // the dead owner, as Attempt.Node names it
 	Kept  bool   `json:"-"`     // the store has its document
 }
@@ -34,8 +34,18 @@ func (m *Member) Death(shard uint16) Death {
 	return m.deaths[shard]
 }
 
+// death returns the death of a node that is found now. The clock of that node may have been ahead of this one, so it may
+// have attempted tasks that are not due yet.
+func (m *Member) death(node string) Death {
+	found := m.clock.Now()
+	if !m.sole {
+		found = found.Add(2 * store.MaxSkew)
+	}
+	return Death{Found: found.UnixMilli(), Node: baseOf(node)}
+}
+
 // know records the last death of an owner of a shard, before this node claims the shard: the answer
-// to the claim may be lost.
+// to the claim may be lost, or the claim may arrive late.
 func (m *Member) know(shard uint16, d Death) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -76,7 +76,7 @@ func (m *Member) untilLook() time.Duration {
 	r := &m.roster
 	wait := lookEvery
 	switch {
-	case m.sole:
+	case m.sole && len(m.Shards()) == m.Count(): // otherwise an engine of this process had them, and has not released them
 		return time.Hour
 	case len(r.since) > 0:
 		wait = deadGrace
@@ -206,12 +206,12 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 	since := make(map[uint16]time.Time)
 	owners := r.division.among(r.live, len(shards))
 	holdings := m.holdings(shards)
-	for i, s := range shards {
-		if holdings[i].held && !holdings[i].mine {
-			lost = append(lost, s.Shard)
+	for i, h := range holdings {
+		if h.held && !h.mine {
+			lost = append(lost, shards[i].Shard)
 		}
 	}
-	m.drop(lost) // first: such a shard may be claimed below
+	m.drop(lost) // before any of them is claimed again
 	lost = nil
 	addrs := make(map[uint16]string) // of the shards left to others
 	kept := sync.OnceValues(func() (map[uint16]Death, error) { return m.keptDeaths(ctx, within) })
@@ -226,6 +226,9 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 			continue
 		case h.mine, should == self && free, offered[s.Shard] && free:
 		case s.Alive:
+			if !h.ours {
+				m.know(s.Shard, Death{})
+			}
 			addrs[s.Shard] = r.addr(s.Owner)
 			continue
 		default: // another node should take it, or its owner may join again; wait a moment for that
@@ -252,7 +255,7 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 		switch {
 		case h.ours: // its deaths are known
 		case s.Owner != "":
-			m.know(s.Shard, Death{Found: m.clock.Now().UnixMilli(), Node: baseOf(s.Owner)})
+			m.know(s.Shard, m.death(s.Owner))
 		default:
 			var deaths map[uint16]Death
 			if deaths, err = kept(); err != nil {
@@ -268,8 +271,6 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 			err = fmt.Errorf("claim shard %d: %w", s.Shard, claimed)
 		case h.held && h.mine: // another node was quicker
 			lost = append(lost, s.Shard)
-		default:
-			m.know(s.Shard, Death{})
 		}
 	}
 	r.since = since
@@ -376,13 +377,15 @@ func (m *Member) gain(gains []gain) {
 }
 
 // drop gives up shards that other nodes own. Attempts in flight go on, but their outcomes are not
-// recorded: the new owner makes those attempts again.
+// recorded: the new owner makes those attempts again. If this node claims a shard again before another
+// node does, it takes itself for the owner that died.
 func (m *Member) drop(shards []uint16) {
 	if len(shards) == 0 {
 		return
 	}
 	for _, s := range shards {
 		m.lose(s)
+		m.know(s, m.death(m.Name()))
 	}
 	m.host.Left(shards...)
 	m.log.Warn("shards lost to other nodes", "lost", len(shards), "shards", len(m.Shards()))

@@ -17,6 +17,7 @@ const (
 	rebalanceEvery  = 200 * time.Millisecond
 	rebalanceAtOnce = 4
 	freeWithin      = 6 * time.Second // bounds a release, which waits for the commits in flight
+	keepWithin      = time.Second     // for more tries to keep deaths at a stop
 	drainFor        = 2 * time.Second // for attempts that cannot be handed over; then the shard stays until they have ended
 )
 
@@ -125,7 +126,11 @@ func (m *Member) free(ctx context.Context, shard uint16, h Hint) {
 	if err == nil {
 		err = m.store.Release(ctx, m.Name(), lease)
 	}
-	if err != nil && !errors.Is(err, bellman.ErrFenced) {
+	switch {
+	case errors.Is(err, bellman.ErrFenced):
+		m.drop([]uint16{shard})
+		return
+	case err != nil:
 		m.log.Error("a shard cannot be released", "shard", shard, "err", err)
 		m.keep(shard)
 		return
@@ -156,7 +161,14 @@ func (m *Member) alone() bool {
 func (m *Member) Leave(ctx context.Context) error {
 	m.claiming.Lock()
 	defer m.claiming.Unlock()
-	if err := m.keepDeaths(ctx, m.died()...); err != nil {
+	patience, cancel := context.WithTimeout(ctx, keepWithin)
+	defer cancel()
+	var err error
+	clock.Retry(patience, func() bool {
+		err = m.keepDeaths(ctx, m.died()...)
+		return err == nil || errors.Is(err, bellman.ErrFenced) || errors.Is(err, bellman.ErrClosed)
+	})
+	if err != nil {
 		return err
 	}
 	return m.store.Leave(ctx, m.Name())
