@@ -77,6 +77,35 @@ func (c *refunder) refunds(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, says)
 }
 
+// The order that an account knows by the number of a refund is another merchant's. The refund is refused: the channel would pay
+// back the other merchant's payment.
+func TestRefundOfAnotherMerchantsOrder(t *testing.T) {
+	p, d := newProvider(t), newDesk(t)
+	private, public := keyFiles(t, p)
+	channel := `kind: wechatpay, url: "http://127.0.0.1:1", mch_id: "1230000109", serial: 5157F09E, private_key: "file:` + private + `", platform_keys: {PUB_KEY_ID_01: "file:` + public + `"}`
+	api, _ := d.serve(t, d.parse(t, strings.ReplaceAll(`
+queues:
+  orders: {kind: order, channel: {CHANNEL}, on_exhausted: close, schedule: 1h*}
+  refunds: {kind: poll, channel: {CHANNEL, of: refund}, request: channel, schedule: 1h*}
+`, "CHANNEL", channel)))
+	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M2", OrderNo: "100100"})
+	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "100200", ChannelOrderNo: "C20000"})
+	refund := func(merchant, no, channelNo, refNo string) client.CreateTask {
+		return client.CreateTask{Queue: "refunds", MerchantNo: merchant, OrderNo: no, ChannelOrderNo: channelNo, RefNo: refNo, Vars: map[string]string{"amount": "100", "total": "100"}}
+	}
+	for field, in := range map[string]client.CreateTask{
+		"body.order_no":         refund("M1", "100100", "", ""), // M1's own 100100 is not known, or was deleted
+		"body.channel_order_no": refund("M1", "100200", "100100", "R1"),
+	} {
+		if _, _, err := api.Create(t.Context(), in); client.StatusOf(err) != http.StatusUnprocessableEntity || !strings.Contains(fmt.Sprintf("%+v", err), field) {
+			t.Errorf("%+v: %v; want 422 for %s", in, err, field)
+		}
+	}
+	create(t, api, refund("M2", "100100", "", ""))
+	create(t, api, refund("M1", "100200", "", ""))
+	create(t, api, refund("M1", "100300", "", "")) // of an order that nobody has here
+}
+
 // A refund is requested once although the answer is lost, polled, and told to the merchant once.
 func TestRefund(t *testing.T) {
 	c := &refunder{provider: newProvider(t), requests: map[string][]string{}, queries: map[string]int{}, lose: true,

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,6 +42,7 @@ func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellm
 		Default:   account.Account,
 		Rate:      s.ratesOf(q),
 		Orders:    s.tasksOf,
+		Known:     s.orderAt,
 		Then:      then,
 		Alert:     s.pollAlert,
 		Log:       s.log,
@@ -64,6 +66,21 @@ func (s *Server) tasksOf(ctx context.Context, merchantNo, orderNo string) (all [
 		}
 		before = next
 	}
+}
+
+// orderAt returns the task of the order that an account knows under a number; nil: there is none.
+func (s *Server) orderAt(ctx context.Context, account, number string) (*bellman.Task, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	id, err := store.Lookup(ctx, s.store, "", order.Alias(account, order.OfPayment, number))
+	var t *bellman.Task
+	if err == nil {
+		t, err = s.store.Task(ctx, id)
+	}
+	if errors.Is(err, bellman.ErrNotFound) {
+		return nil, nil
+	}
+	return t, err
 }
 
 // pollAlert reports a refund or transfer that needs manual action, as alert does.

@@ -127,7 +127,7 @@ func (q *request) exportReconcile() error {
 	}
 	out := q.sheet("reconciliation-" + run.ID)
 	out.Write([]string{"number", "kind", "account", "channel_order_no", "edge", "bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
-		"merchant_no", "order_no", "task", "state", "amount", "currency", "transaction_id", "paid_at", "asked_at", "asked_state", "asked_reading", "asked_error", "settled"})
+		"merchant_no", "order_no", "task", "state", "amount", "currency", "transaction_id", "paid_at", "asked_at", "asked_state", "asked_reading", "asked_error", "settled", "refund_no"})
 	for after := 0; ; {
 		items, next, err := q.o.Reconciliations.Differences(q.r.Context(), run.ID, "", after, 1000)
 		if err != nil {
@@ -165,5 +165,9 @@ func exportedDifference(i *reconcile.Item) []string {
 	} else {
 		cells = append(cells, make([]string, 5)...)
 	}
-	return cells
+	refundNo := ""
+	if d != nil {
+		refundNo = d.RefundNo
+	}
+	return append(cells, refundNo)
 }

@@ -68,7 +68,7 @@ func (o *oneReconcile) Settle(ctx context.Context, id string, by bellman.By) (re
 func (o *oneReconcile) Differences(_ context.Context, _ string, of bill.DifferenceKind, after, limit int) (items []reconcile.Item, next int, err error) {
 	for n := after + 1; n <= 51; n++ {
 		d := bill.Difference{Kind: bill.MissingThere, ChannelOrderNo: "=C" + strings.Repeat("x", n%7)}
-		d.Here = &bill.Decided{MerchantNo: "M1", OrderNo: "O1", TaskID: bellman.FirstID(t0).String(), State: "PAID", Amount: 100, Currency: "CNY", PaidAt: t0}
+		d.Here = &bill.Decided{MerchantNo: "M1", OrderNo: "O1", RefundNo: "own-refund", TaskID: bellman.FirstID(t0).String(), State: "PAID", Amount: 100, Currency: "CNY", PaidAt: t0}
 		if n == 1 {
 			d.Kind, d.Account, d.Here.TransactionID = bill.AmountDiffers, "wechatpay:19", "T2"
 			d.There = &bill.Line{TransactionID: "T1", Amount: 99, Currency: "CNY", State: "SUCCESS", Time: t0, Number: 7}
@@ -110,7 +110,7 @@ func TestReconciliations(t *testing.T) {
 		t.Error("the amount is among the orders that the bill lacks")
 	}
 	sheet := s.get(t, page+"/export")
-	if lines := strings.Split(strings.TrimSpace(sheet.body), "\n"); len(lines) != 52 || !strings.Contains(lines[1], `"1","amount","wechatpay:19","'=C`) || !strings.Contains(lines[1], `"99","CNY","SUCCESS"`) || strings.Count(lines[2], ",") != strings.Count(lines[0], ",") {
+	if lines := strings.Split(strings.TrimSpace(sheet.body), "\n"); len(lines) != 52 || !strings.HasSuffix(lines[1], `"own-refund"`) || !strings.Contains(lines[1], `"1","amount","wechatpay:19","'=C`) || !strings.Contains(lines[1], `"99","CNY","SUCCESS"`) || strings.Count(lines[2], ",") != strings.Count(lines[0], ",") {
 		t.Errorf("the export has %d lines, the first two are %.400q; want 52", len(lines), lines[:2])
 	}
 	if got := s.post(t, page, page, "reason", ""); got.StatusCode != http.StatusUnprocessableEntity || len(o.settled) != 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -95,7 +96,7 @@ func deriveRefNo(orderNo, duplicate string) string {
 		return orderNo + end
 	}
 	sum := "-" + hashed(orderNo)[:16]
-	return orderNo[:maxDerived-len(sum)-len(end)] + sum + end
+	return strings.ToValidUTF8(orderNo[:maxDerived-len(sum)-len(end)], "") + sum + end
 }
 
 func hashed(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }

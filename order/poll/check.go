@@ -34,6 +34,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if ask.Created.IsZero() {
 		ask.Created = h.rules.Now().UTC().Truncate(time.Millisecond)
 	}
+	own, given := task.Event == EventPoll, ask.ChannelOrderNo != "" // own: bellman wants it, of an order that was checked
 	task.Event = cmp.Or(task.Event, EventPoll)
 	at, err := h.accept(bad, task.Queue, &ask)
 	if err != nil {
@@ -41,6 +42,9 @@ func (h *Handler) Check(task *bellman.Task) error {
 	}
 	task.Endpoint = cmp.Or(task.Endpoint, at.Endpoint)
 	duplicate, err := h.findOrder(bad, task, &ask, at.Identity)
+	if err == nil && !own {
+		err = h.checkOwner(bad, task, &ask, at.Identity, given)
+	}
 	if err != nil {
 		return err
 	}

@@ -67,6 +67,25 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	return v
 }
 
+// Late handles the verdict of an attempt that was in flight while the task was completed. If the answer contradicts the
+// decision, or the request of a refund that was decided as failed was sent, an alert is raised.
+// The zero Verdict: nothing follows.
+func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, _ time.Time) bellman.Verdict {
+	w, err := h.read(task)
+	found, err2 := ParseLife(verdict.Data)
+	if err != nil || err2 != nil || !w.life.over() {
+		return bellman.Verdict{}
+	}
+	var v bellman.Verdict
+	switch sent := verdict.Action == actRequest && found.Request != RequestRefused.String(); {
+	case found.over() && found.State != w.life.State && w.life.warn(alertContradicts):
+		h.follow(&v, w, move{alert: "after the decision the channel says " + found.State}, nil)
+	case sent && w.life.State == StateFailedThere && w.life.warn(alertSent):
+		h.follow(&v, w, move{alert: "its request was sent while it was decided as FAILED_THERE: the money may move"}, nil)
+	}
+	return v
+}
+
 // A polled is a task with its parsed parts, for one step.
 type polled struct {
 	task *bellman.Task
@@ -104,11 +123,11 @@ func (a *Ask) order(task *bellman.Task) order.Order {
 	return o
 }
 
-// ask does what the stage says. A request goes out only in a scheduled attempt.
+// ask does what the stage says. A request is announced and goes out only in a scheduled attempt.
 func (h *Handler) ask(ctx context.Context, w *polled) (v bellman.Verdict, a answer, said Answer) {
 	channel := h.channelOf(ctx, w)
 	switch {
-	case w.life.Stage == Announcing:
+	case w.life.Stage == Announcing && w.task.Before == nil:
 		return bellman.Verdict{Action: actAnnounce, Result: bellman.Accepted, Unsent: true}, answer{act: actAnnounce}, said
 	case w.life.Stage == Requesting && w.task.Before == nil && w.task.Trigger == bellman.BySchedule:
 		got := safely(func() RequestAnswer { return request(ctx, channel, &w.ref) }, func(a order.Answer) RequestAnswer { return RequestAnswer{Answer: a} })

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
@@ -104,6 +105,54 @@ func TestErrors(t *testing.T) {
 	}
 	if v := h.attempt(task); v.Hold != 10*time.Minute || !v.Throttled {
 		t.Errorf("throttled: %+v; want a hold of 10m at most", v)
+	}
+}
+
+// A person decides while an attempt is in flight. If its answer contradicts the decision, or if it was the request of a refund
+// that the person decided as failed, an alert is raised, once.
+func TestDecidedWhileInFlight(t *testing.T) {
+	for _, tt := range []struct {
+		outcome string
+		request RequestReading // QueryError of query: the attempt is the request
+		query   Reading
+		alert   string
+	}{
+		{StateFailedThere, RequestAccepted, Done, "FAILED_THERE: after the decision the channel says DONE"},
+		{StateDone, RequestAccepted, FailedThere, "DONE: after the decision the channel says FAILED_THERE"},
+		{StateDone, RequestAccepted, Done, ""},
+		{StateFailedThere, RequestAccepted, Waiting, ""},
+		{StateFailedThere, RequestAccepted, QueryError, "FAILED_THERE: its request was sent while it was decided as FAILED_THERE: the money may move"},
+		{StateFailedThere, RequestUnknown, QueryError, "FAILED_THERE: its request was sent while it was decided as FAILED_THERE: the money may move"},
+		{StateFailedThere, RequestRefused, QueryError, ""},
+		{StateDone, RequestAccepted, QueryError, ""},
+	} {
+		h := newHouse(t, requests)
+		h.channel.query = reads(tt.query)
+		h.channel.request = func(*order.Order) RequestAnswer { return RequestAnswer{Answer: said("taken"), Reading: tt.request} }
+		task := h.refund("")
+		h.attempt(task) // announces
+		if tt.query != QueryError {
+			h.attempt(task) // requests
+		}
+		h.now = task.Due
+		inFlight := h.handler.Attempt(t.Context(), task, int(task.Attempts)+1)
+		v, err := h.handler.Complete(task, bellman.Completion{Outcome: tt.outcome}, h.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task.State, task.Data, h.alerts = bellman.Succeeded, v.Data, nil
+		late, is := any(h.handler).(bellman.Latecomer)
+		if !is {
+			t.Fatal("nothing follows from the attempt")
+		}
+		for range 2 {
+			if v := late.Late(task, inFlight, h.now); v.Data != nil {
+				task.Data = v.Data
+			}
+		}
+		if got := strings.Join(h.alerts, ", "); got != tt.alert || StandingOf(task).State != tt.outcome {
+			t.Errorf("%s, in flight %s: alerts %q, %+v; want %q", tt.outcome, inFlight.Reading, got, StandingOf(task), tt.alert)
+		}
 	}
 }
 
@@ -217,6 +266,27 @@ func TestOutOfTurn(t *testing.T) {
 	task.Trigger, task.Before = bellman.ByHand, &bellman.Before{Due: task.Due}
 	if h.attempt(task); h.tells != 1 || h.life(task).State != StateDone {
 		t.Errorf("told %d times, %+v; want the answer to decide", h.tells, h.life(task))
+	}
+}
+
+// A refund that is to be requested tomorrow is not requested today because somebody asks how it stands.
+func TestOutOfTurnBeforeTheRequest(t *testing.T) {
+	for _, tt := range []struct {
+		reading Reading
+		want    string
+	}{
+		{NotFound, "0s query, 24h0m0s announce, 24h0m0s request"},
+		{QueryError, "0s query, 24h0m0s announce, 24h0m0s request"},
+		{Waiting, "0s query, 1m0s query, 2m0s query"}, // somebody else has requested it
+		{Done, "0s query"},
+	} {
+		h := newHouse(t, requests)
+		h.channel.query = reads(tt.reading)
+		task := h.refund("")
+		task.Trigger, task.Before = bellman.ByHand, &bellman.Before{Due: created.Add(24 * time.Hour)}
+		if got := strings.Join(h.gaps(task, 3), ", "); got != tt.want {
+			t.Errorf("%v: %s; want %s", tt.reading, got, tt.want)
+		}
 	}
 }
 
@@ -379,6 +449,9 @@ func TestDeriveRefNo(t *testing.T) {
 	a, b := DeriveRefNo(long+"1"), DeriveRefNo(long+"2")
 	if DeriveRefNo("20261120000001") != "20261120000001-R1" || len(a) != 64 || a == b || !strings.HasSuffix(a, "-R1") || DeriveRefNo(long+"1") != a {
 		t.Errorf("%s, %s", a, b)
+	}
+	if no := DeriveRefNo(strings.Repeat("订", 30)); !utf8.ValidString(no) || len(no) > maxDerived {
+		t.Errorf("%q; want no part of a character", no)
 	}
 	if exact := strings.Repeat("1", 61); DeriveRefNo(exact) != exact+"-R1" {
 		t.Errorf("%s; want nothing cut", DeriveRefNo(exact))

@@ -100,7 +100,7 @@ type Standing struct {
 	RefNo   string
 	Decided time.Time // zero: not decided
 	Alerted bool      // somebody was told that a person must look
-	Alert   string    // why, the latest: used_up, refused, not_there or contradicts; empty: nobody was told
+	Alert   string    // why, the latest: used_up, refused, not_there, contradicts, person or sent; empty: nobody was told
 }
 
 // StandingOf returns how the refund or transfer of a task stands. If the task cannot be read, the
@@ -142,6 +142,9 @@ func (l *Life) tooLate(now time.Time) bool {
 }
 
 func (l *Life) over() bool { return l.Stage == Decided }
+
+// unsent reports whether the next scheduled attempt announces a request, or sends it.
+func (l *Life) unsent() bool { return l.Stage == Announcing || l.Stage == Requesting }
 
 // reason returns why the task of a decided life ended: done or failed_there.
 func (l *Life) reason() string { return strings.ToLower(l.State) }

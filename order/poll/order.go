@@ -71,6 +71,28 @@ func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, 
 	return duplicate, nil
 }
 
+// checkOwner adds to bad that the order of a refund is another merchant's: the channel would pay back that merchant's payment. Two
+// merchants may have orders of one number, under different numbers of the channel. given says that the caller gave the latter.
+// If the caller names the payment, the channel does not look at the order.
+func (h *Handler) checkOwner(bad *bellman.Invalid, task *bellman.Task, ask *Ask, account string, given bool) error {
+	number := cmp.Or(ask.ChannelOrderNo, task.OrderNo)
+	if h.rules.Known == nil || h.rules.Of != order.OfRefund || account == "" || ofQueue(account) || task.MerchantNo == "" || number == "" || ask.Vars["transaction_id"] != "" {
+		return nil
+	}
+	t, err := h.rules.Known(context.Background(), account, number)
+	if err != nil {
+		return fmt.Errorf("look for the order %.128q of the refund: %w", number, err)
+	}
+	if t != nil && t.MerchantNo != task.MerchantNo {
+		field := "order_no"
+		if given {
+			field = "channel_order_no"
+		}
+		bad.Add(field, "the order that the channel knows by this number is another merchant's: want the channel_order_no of this merchant's order")
+	}
+	return nil
+}
+
 // refundedAs returns the account and the number at the channel of the order that a task refunds, if the refund's number is
 // derived from the latter. The order itself may have been deleted since, or may not have been known then. Empty: it is another task.
 func refundedAs(t *bellman.Task) (account, number string) {

@@ -40,6 +40,10 @@ type Rules struct {
 	// the channel is asked about the task's OrderNo.
 	Orders func(ctx context.Context, merchantNo, orderNo string) ([]*bellman.Task, error)
 
+	// Known returns the task of the order that an account knows under a number; nil: bellman has none. Check asks it, and
+	// refuses a caller's refund of another merchant's order. It must bound its time. Nil: that is not checked.
+	Known func(ctx context.Context, account, number string) (*bellman.Task, error)
+
 	// Then says who is notified how it ended. Its Taken gets the fields of a query's answer; its
 	// state is DONE or FAILED_THERE.
 	Then order.Then
@@ -74,6 +78,7 @@ var (
 	_ bellman.Handler   = (*Handler)(nil)
 	_ bellman.Checker   = (*Handler)(nil)
 	_ bellman.Completer = (*Handler)(nil)
+	_ bellman.Latecomer = (*Handler)(nil)
 	_ bellman.Limiter   = (*Handler)(nil)
 )
 

@@ -47,6 +47,7 @@ const (
 	alertNotThere    = "not_there"   // no such refund, and it is too late to request it again
 	alertContradicts = "contradicts" // the channel says something else after the decision
 	alertPerson      = "person"      // an answer that does not decide says that a person must act
+	alertSent        = "sent"        // the request was in flight when a person decided that it failed
 )
 
 // A plan holds the times that the rules give for one task.
@@ -83,11 +84,11 @@ func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 		return look(l, a)
 	case a.reading.Decides():
 		return decide(l, a, now)
-	case l.Stage == Requesting && a.reading == Waiting: // an attempt out of turn found it: somebody requested it
+	case l.unsent() && a.reading == Waiting: // an attempt out of turn found it: somebody requested it
 		l.Stage = Polling
 	case a.aside:
 		return l, move{due: a.keep}
-	case l.Stage == Requesting: // the attempt was out of turn, and the request is still to come
+	case l.unsent(): // the attempt was out of turn, and the request is still to come
 		return l, move{due: now}
 	case l.mayRequest(p, a):
 		return announce(l, now)
