@@ -27,7 +27,7 @@ type Sent struct {
 }
 
 // Sent builds the request of an attempt that started at a time. hide is applied to the query of the
-// address; nil: nothing is hidden. An error says why an attempt could send nothing now. The time of a
+// address, and of the queue's own address path and query are hidden as a whole; nil: nothing is hidden. An error says why an attempt could send nothing now. The time of a
 // signature is the second in which the attempt started; the attempt itself may have signed in the next.
 func (h *Handler) Sent(ctx context.Context, task *bellman.Task, number int, at time.Time, hide func(query string) string) (Sent, error) {
 	out := Sent{}
@@ -44,7 +44,7 @@ func (h *Handler) Sent(ctx context.Context, task *bellman.Task, number int, at t
 		if err != nil {
 			return out, err
 		}
-		a, _, err := h.address(task, &m)
+		a, own, err := h.address(task, &m)
 		if err != nil {
 			return out, err
 		}
@@ -55,11 +55,15 @@ func (h *Handler) Sent(ctx context.Context, task *bellman.Task, number int, at t
 		if err != nil {
 			return out, err
 		}
-		if query = a.url.RawQuery; hide != nil {
+		plain := *a.url
+		query, plain.RawQuery = a.url.RawQuery, ""
+		switch {
+		case hide == nil:
+		case own && (query != "" || pathOf(a.url) != "/"): // the address of a chat robot is a secret as a whole
+			query, plain.Path, plain.RawPath = "", "/"+sign.Hidden, "/"+sign.Hidden
+		default:
 			query = hide(query)
 		}
-		plain := *a.url
-		plain.RawQuery = ""
 		out.Method, out.URL, out.Success = cmp.Or(task.Method, h.method), plain.String(), judge.String()
 	}
 	text := &text{Signer: signer, at: at}

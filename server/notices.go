@@ -28,8 +28,12 @@ import (
 // Limits of notices.
 const (
 	maxNotice    = 256 << 10       // bytes of a body
-	usualNotice  = 4 << 10         // bytes that are allocated before a body arrives, at most
+	usualNotice  = 4 << 10         // bytes of a body; longer ones are few at one time
 	noticeWithin = 4 * time.Second // WeChat Pay waits 5 s for the answer
+
+	// Notices longer than usualNotice that arrive at one time, in all and from one network. Without a limit, senders that
+	// are slow on purpose would fill the memory.
+	maxLong, maxLongOf = 128, 32
 
 	// Notices that cannot be verified may cause this many queries of one account in a second, at one node.
 	maxHints = 10
@@ -46,6 +50,7 @@ type notices struct {
 	listener  net.Listener                          // nil: notices are received by the API alone
 	http      *http.Server
 	limits    noticeLimits
+	long      access.Crowd // long notices that arrive
 	refused   refusals
 	kept      time.Duration // how long a paid order is kept
 }
@@ -77,17 +82,20 @@ type noticeLimits struct {
 	of map[string]*limits // by identity
 }
 
-// maxLimited is of how many accounts the limits are kept.
-const maxLimited = 512
+// maxLimited is how many accounts have limits of their own. All further ones share the limits of the empty identity.
+const maxLimited = 4096
 
 func (n *noticeLimits) account(identity string) *limits {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.of == nil {
+		n.of = make(map[string]*limits)
+	}
+	if n.of[identity] == nil && len(n.of) >= maxLimited {
+		identity = ""
+	}
 	l := n.of[identity]
 	if l == nil {
-		if n.of == nil || len(n.of) >= maxLimited {
-			n.of = make(map[string]*limits)
-		}
 		l = &limits{access.Seldom{Every: time.Second, Most: maxHints}, access.Seldom{Every: time.Minute, Most: maxRefused}}
 		n.of[identity] = l
 	}
@@ -205,7 +213,19 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var body bytes.Buffer
 	body.Grow(int(min(max(r.ContentLength, 0), usualNotice)) + bytes.MinRead)
-	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxNotice)); err != nil {
+	in := http.MaxBytesReader(w, r.Body, maxNotice)
+	_, err = body.ReadFrom(io.LimitReader(in, usualNotice+1))
+	if err == nil && body.Len() > usualNotice {
+		from := access.Network(access.Proxies(n.server.config.TrustedProxies).From(r)).String()
+		if !n.long.Enter(from, maxLong, maxLongOf) {
+			n.busy(w, queue)
+			return
+		}
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(noticeWithin)) // then the channel waits no longer
+		_, err = body.ReadFrom(in)
+		n.long.Leave(from)
+	}
+	if err != nil {
 		err = fmt.Errorf("the notice cannot be read, or is larger than %d bytes", maxNotice)
 		n.refuse(ctx, queue, to, "", time.Now(), err)
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
@@ -222,6 +242,17 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(answer.Status)
 	io.WriteString(w, answer.Body) // an error means that the channel has gone
+}
+
+// busy refuses a long notice for now: the channel sends it again.
+func (n *notices) busy(w http.ResponseWriter, queue string) {
+	const why = "too many long notices come at once"
+	if left, ok := n.limits.account("").hints.Enter(why); ok {
+		n.server.log.Warn("a notice was refused", "queue", queue, "err", why, "others", left)
+	}
+	n.server.metrics.Noticed(queue, string(order.NoticeRefused))
+	w.Header().Set("Connection", "close") // instead of reading the rest
+	http.Error(w, why+": send it again", http.StatusServiceUnavailable)
 }
 
 // misdirected handles a notice to an address that receives none. Only a queue of orders can have a record of it.

@@ -1,10 +1,13 @@
 package server_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"net"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -81,6 +84,32 @@ func TestForgedNoticesFlood(t *testing.T) {
 		t.Errorf("the heap grew by %d bytes from %d notices to %d: %v", grown, wave, 10*wave, heap)
 	}
 	t.Logf("%v, %d queries, heap %d", took, asked, heap)
+}
+
+// Whoever sends long notices slowly takes few places: others of the same network are told to come again, and usual notices
+// are read.
+func TestSlowLongNotices(t *testing.T) {
+	d := newDesk(t)
+	_, s := d.serveNoticed(t)
+	answers := make(chan string, server.MaxLongOf+1)
+	for range server.MaxLongOf + 1 {
+		conn, err := net.Dial("tcp", s.NoticesAddr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /notices/orders HTTP/1.1\r\nHost: notices\r\nContent-Length: 200000\r\n\r\n%08192d", 0)
+		go func() {
+			first, _ := bufio.NewReader(conn).ReadString('\n')
+			answers <- first
+		}()
+	}
+	if first := <-answers; !strings.HasPrefix(first, "HTTP/1.1 503") {
+		t.Errorf("the first answer is %q; want one 503, and the others to wait for the rest of their notices", first)
+	}
+	if status, answer := notify(t, s, paidNotice("nobody's", 1), "a key that is wrong"); status != 400 {
+		t.Errorf("a usual notice meanwhile: %d %s; want 400", status, answer)
+	}
 }
 
 // replaced returns a list with one text in place of another.

@@ -78,3 +78,28 @@ func TestForgedNoticesKeepTheRateOfTheAccount(t *testing.T) {
 		stop()
 	})
 }
+
+// However many accounts get forged notices, each keeps its limits.
+func TestForgedNoticesKeepTheLimitsOfManyAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n noticeLimits
+		passed := 0
+		for range 20 {
+			for i := range 2000 {
+				_, ok := n.account(fmt.Sprint("wechatpay:", i)).records.Enter(fmt.Sprint(passed))
+				if i == 0 && ok {
+					passed++
+				}
+			}
+		}
+		if passed != maxRefused {
+			t.Errorf("%d records of one account within a minute; want %d", passed, maxRefused)
+		}
+		for i := range 2 * maxLimited {
+			n.account(fmt.Sprint("alipay:", i))
+		}
+		if len(n.of) > maxLimited+1 {
+			t.Errorf("the limits of %d accounts are kept; want %d at most", len(n.of), maxLimited+1)
+		}
+	})
+}

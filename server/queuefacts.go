@@ -33,7 +33,13 @@ func factsOf(c *config.Config) *queueFacts {
 	}
 	for i := range c.Queues {
 		q := &c.Queues[i]
-		for _, told := range q.Order.Then.Queues() {
+		all := q.Order.Then.Queues()
+		for _, told := range all {
+			if refunds := queueNamed(c, told.Queue); told.Refund && refunds != nil { // which tells at the order's address
+				all = append(all, refunds.Order.Then.Queues()...)
+			}
+		}
+		for _, told := range all {
 			if !told.Refund && !(told.Own && in.home[told.Queue]) {
 				in.then[q.Name] = append(in.then[q.Name], told.Queue)
 			}

@@ -77,6 +77,39 @@ func TestAnAttemptIsOpened(t *testing.T) {
 	}
 }
 
+// The address of a chat robot is a secret, whatever its parameters are called. Its queue has it, and only its host is shown.
+func TestTheAddressOfARobotIsNotShown(t *testing.T) {
+	robot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "success") }))
+	defer robot.Close()
+	t.Setenv("ROBOT", robot.URL+"/hook/s3cr3t?key=s3cr3t")
+	api, s, stop := serve(t, t.TempDir(), func(c *config.Config) {
+		q := config.DefaultQueue("ops")
+		q.URL = "env:ROBOT"
+		c.Queues = append(c.Queues, q)
+	})
+	defer stop()
+	task := create(t, api, client.CreateTask{Queue: "ops", JSON: json.RawMessage(`{"text":"down"}`)})
+	until(t, api, task.ID, func(d *client.TaskDetail) bool { return d.Attempts > 0 })
+	for path, want := range map[string]string{
+		"/v1/tasks/" + task.ID + "?attempt=1":             `"url":"` + robot.URL + `/***"`,
+		"/v1/tasks/" + task.ID + "?attempt=1&reveal=true": `"url":"` + robot.URL + `/hook/s3cr3t?key=s3cr3t"`,
+		"/tasks/" + task.ID + "/attempts/1":               "/<wbr>***</p>",
+	} {
+		r, err := http.Get("http://" + s.Addr() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(body); !strings.Contains(text, want) || strings.Contains(text, "s3cr3t") != strings.Contains(path, "reveal") {
+			t.Errorf("%s: %s; want %s", path, text, want)
+		}
+	}
+}
+
 // What cannot be built again says why.
 func TestAnAttemptAtAChannelIsNotBuiltAgain(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 )
 
 // A queue with require_merchant_url takes a task with an address only if that is its registered
-// merchant's; so does an order or refund whose merchant is notified by that queue. What was accepted is delivered,
-// although the merchant moves.
+// merchant's; so does an order or refund whose merchant is notified by that queue, and an order whose refund is. What was
+// accepted is delivered, although the merchant moves.
 func TestRequireMerchantURL(t *testing.T) {
 	d := newDesk(t)
 	queues := d.parse(t, `
@@ -27,9 +27,19 @@ queues:
     schedule: 50ms*
     on_exhausted: close
     then: strict
+  refunding:
+    kind: order
+    query: {method: GET, url: "CHANNEL/{order_no}"}
+    close: {method: POST, url: "CHANNEL/{order_no}/close"}
+    states: wechat_v3
+    close_states: wechat_v3
+    schedule: 1h*
+    on_exhausted: close
+    then: {default: loose, late_payment: {refund: refunds}}
   refunds:
     kind: poll
     query: {method: GET, url: "CHANNEL/refunds/{ref_no}"}
+    request: {method: POST, url: "CHANNEL/refunds/{order_no}/{ref_no}"}
     states: wechat_refund
     schedule: 1h*
     then: strict
@@ -68,6 +78,7 @@ queues:
 		{order("M1", d.channel+"/notify"), "body.notify.url"},
 		{order("M3", own), "body.notify.url"},
 		{order("M1", own), ""},
+		{client.CreateTask{Queue: "refunding", MerchantNo: "M1", OrderNo: "2", Notify: &client.Notify{URL: d.channel + "/notify"}}, "body.notify.url"},
 		{refund("M1", d.channel+"/notify"), "body.notify.url"},
 		{refund("M3", own), "body.notify.url"},
 		{refund("M1", own), ""},

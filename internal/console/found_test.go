@@ -82,6 +82,27 @@ func TestActOnSome(t *testing.T) {
 	}
 }
 
+// Selected tasks are not completed together: each has an outcome of its own, and deciding an order takes a role of its own.
+func TestSelectedTasksAreNotCompleted(t *testing.T) {
+	s := open(t, testKeys...)
+	_, own := s.story(t)
+	notice := s.task(t)
+	for _, who := range []string{"ops", "root"} {
+		s.client = s.browser(t)
+		s.signIn(t, who)
+		for _, id := range []string{own.ID.String(), notice.ID.String()} {
+			for _, outcome := range []string{"", "PAID"} {
+				form := url.Values{"token": {s.token(t, pickedPath+"?id="+id)}, "id": {id}, "action": {"complete"}, "when": {outcome}, "outcome": {outcome}, "reason": {"r"}}
+				s.fake.called()
+				got := s.do(t, http.MethodPost, pickedPath, form)
+				if called := s.fake.called(); got.StatusCode != http.StatusUnprocessableEntity || called != "" {
+					t.Errorf("%s completes %s as %q: %d, and %q was done; want 422", who, id, outcome, got.StatusCode, called)
+				}
+			}
+		}
+	}
+}
+
 // A quick filter keeps whom the list is about, replaces the rest, and counts today from midnight in the viewer's
 // zone.
 func TestQuickFilters(t *testing.T) {

@@ -217,7 +217,8 @@ func (q *request) noticeOf(t *bellman.Task) (notice, error) {
 	if t.State == bellman.Succeeded && !confirmed(t, log, n.Earlier) {
 		n.Told = "completed"
 	}
-	ours := t.URL != "" && n.Address == "" // the answer is then not the merchant's
+	to := q.to(t)
+	ours := to != "" && outside(to) == "" // the answer is then not the merchant's
 	for _, a := range slices.Backward(log) {
 		h := heard{Number: a.Number, Started: a.Started, Took: a.Took, Result: a.Result}
 		if !ours {

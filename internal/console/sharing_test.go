@@ -92,6 +92,22 @@ func TestALinkShowsOneMerchant(t *testing.T) {
 	golden(t, "shared", `<main id="main"><section class="panel notice">`+notices)
 }
 
+// A notice without an address of its own goes to the merchant's registered address. If that is internal, the answer is
+// not shown either.
+func TestALinkHidesTheAnswersOfInternalAddresses(t *testing.T) {
+	s := openLinks(t)
+	s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1001", OrderNo: "D-1"}, t0,
+		bellman.Attempt{Due: t0, Started: t0, Took: time.Second, Result: bellman.Refused, Status: 502, Response: "what it says"})
+	_, path := s.makeLink(t, "D-1")
+	for address, want := range map[string]bool{"https://m.example/n": true, "http://10.9.9.9/n": false} {
+		s.fake.guided = map[string]bellman.Route{"M1001": {URL: address}}
+		body := s.get(t, path, "Accept-Language: en").body
+		if strings.Contains(body, "what it says") != want || strings.Contains(body, "HTTP 502") != want || !strings.Contains(body, "D-1") || strings.Contains(body, "10.9.9.9") {
+			t.Errorf("of a merchant at %s: the answer is to be shown: %t: %s", address, want, body)
+		}
+	}
+}
+
 // A notice that somebody marked as accepted was not confirmed by its merchant, and the
 // merchant's link does not say so.
 func TestALinkDoesNotConfirmForTheMerchant(t *testing.T) {

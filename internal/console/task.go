@@ -340,7 +340,6 @@ func (q *request) taskAction() error {
 	form := q.r.PostForm
 	action, reason, when := form.Get("action"), strings.TrimSpace(form.Get("reason")), strings.TrimSpace(form.Get("when"))
 	outcome := form.Get("outcome")
-	how, zone := when, form.Get("zone")
 	need := access.Operate
 	if isOrder(t) && action == "complete" {
 		need = access.Decide
@@ -348,10 +347,12 @@ func (q *request) taskAction() error {
 	if !q.visitor.May(need) {
 		return fail(http.StatusForbidden, "error.role", "role", string(need))
 	}
+	var wrong error
 	if action == "complete" {
-		how = outcome
+		wrong = q.complete(t.ID, outcome, q.by(reason))
+	} else {
+		wrong = q.actOn(t, action, when, form.Get("zone"), q.by(reason))
 	}
-	wrong := q.actOn(t, action, how, zone, q.by(reason))
 	if wrong == nil {
 		return q.goDone("/tasks/"+t.ID.String(), action)
 	}
@@ -426,18 +427,15 @@ func (q *request) wrong(err error) (status int, text string) {
 	return status, text
 }
 
-// actOn performs an action on a task. how is the time of the next attempt in the given zone, or the
-// outcome.
-func (q *request) actOn(t *bellman.Task, action, how, zone string, by bellman.By) error {
+// actOn performs an action that takes the role operate on a task. when is the time of the next attempt in the given
+// zone.
+func (q *request) actOn(t *bellman.Task, action, when, zone string, by bellman.By) error {
 	ctx, reason := q.r.Context(), by.Reason
-	if action == "complete" {
-		return q.complete(t.ID, how, by)
-	}
 	var due time.Time
 	var err error
 	if action == "reschedule" {
 		now := time.Now()
-		if due, err = moment(how, zone, now); err == nil && !reasoned(reason) {
+		if due, err = moment(when, zone, now); err == nil && !reasoned(reason) {
 			err = reachable(due, now) // otherwise the engine returns the error
 		}
 	}
