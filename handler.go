@@ -126,7 +126,8 @@ type Verdict struct {
 	Next   Next
 	Reason string // why the task ended; empty: accepted, or gave_up
 
-	// For the log of attempts.
+	// For the log of attempts. Unreachable and TimedOut also count against the endpoint: after some in a
+	// row it gets no attempts for a while. The zero Result stands for the one that follows from Next and ctx.
 	Result   Result
 	Status   int    // HTTP status; 0 if none
 	Response string // cut at 600 characters

@@ -12,7 +12,7 @@ const (
 	MaxName     = 128              // characters of a queue, a merchant's number, an order's number or an event
 	MaxKey      = 255              // bytes of a Key, an Alias or an OrderingKey
 	MaxURL      = 2000             // bytes
-	MaxRule     = 4000             // characters of a Schedule or a Success
+	MaxRule     = 4000             // characters of a Schedule or a Success; an expression has at most rule.MaxText bytes
 	MaxHeaders  = 64               // names
 	MaxTimeout  = 10 * time.Minute // of one attempt
 	MaxResponse = 600              // characters that are kept of an answer

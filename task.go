@@ -16,7 +16,11 @@ import (
 type Task struct {
 	ID    ID     // set by the engine; UUIDv7, so tasks sort by creation
 	Queue string // the class of tasks whose rules it follows; required
-	Key   string // the caller's own name, unique within the queue; empty: none
+
+	// Key is the caller's own name, unique within the queue while the store has the task: retention
+	// frees it. The same Key with the same content is the same task. Delay and StartAt are content, so
+	// repeat a call with the same values. Empty: none.
+	Key string
 
 	// Fields to search by. Each may be empty.
 	MerchantNo string

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -33,6 +35,35 @@ func (exclusive) Use() store.Use { return store.Use{Exclusive: true} }
 func runSmall(t *testing.T, store store.Store, queues ...engine.Queue) (*engine.Engine, func()) {
 	t.Helper()
 	return runWith(t, engine.Options{Store: store, Queues: queues, MaxInFlight: 20, PoolFloor: 2, Limits: small})
+}
+
+// An exclusive store has one engine at a time. Two would share its shards, and neither would look for the tasks that the other
+// adds.
+func TestSecondEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, r := exclusive{memory.New()}, &receiver{answer: accept}
+		queue := engine.Queue{Name: "q", Handler: r}
+		first, stop := run(t, store, queue)
+		time.Sleep(time.Minute)
+		second, err := engine.New(engine.Options{Store: store, Queues: []engine.Queue{queue}, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := second.Run(ctx); err == nil || !strings.Contains(err.Error(), "another engine uses this store") {
+			t.Errorf("Run of the second engine: %v; want an error that says so", err)
+		}
+		add(t, first, &bellman.Task{Queue: "q"})
+		stop()
+		third, stop := run(t, store, queue)
+		defer stop()
+		add(t, third, &bellman.Task{Queue: "q"})
+		time.Sleep(time.Second)
+		if n := len(r.times()); n != 2 {
+			t.Errorf("%d attempts; want one of each task", n)
+		}
+	})
 }
 
 // With small limits each task is attempted once, because tasks that find no room in memory wait on

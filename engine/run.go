@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -38,7 +39,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	keep := func(g *sync.WaitGroup, ctx context.Context, loop func(context.Context) error) {
 		g.Go(func() {
 			if err := loop(ctx); err != nil {
-				cancel(err)
+				cancel(failure{err})
 			}
 		})
 	}
@@ -92,11 +93,14 @@ func (e *Engine) Run(ctx context.Context) error {
 			return fmt.Errorf("engine: a call of the store has not returned %v after the stop; attempts that are not recorded are made again after the next start", e.options.StopTimeout+stuckTimeout)
 		}
 	}
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("engine: %w", err)
+	if why := (failure{}); errors.As(context.Cause(ctx), &why) { // the caller's cause is none
+		return fmt.Errorf("engine: %w", why.error)
 	}
 	return nil
 }
+
+// A failure is the reason why the engine stops by itself.
+type failure struct{ error }
 
 // start joins the cluster, claims shards and counts the pending work. All of that may take longer than a lease, so it
 // calls joined when heartbeats must begin.
@@ -114,6 +118,9 @@ func (e *Engine) start(ctx context.Context, joined func()) error {
 	}
 	joined()
 	if err := e.leases.Look(ctx, true); err != nil {
+		return err
+	}
+	if err := e.alone(ctx, len(state.Shards)); err != nil {
 		return err
 	}
 	depths, err := e.store.Depths(ctx)
@@ -144,6 +151,25 @@ func (e *Engine) countDue(ctx context.Context, now int64) (int64, error) {
 		n, err = store.CountDue(ctx, e.store, e.leases.Shards(), store.Position{VisibleAt: now - recentPast.Milliseconds()}, now, 100_000)
 	}
 	return n, err
+}
+
+// alone waits until this engine has all shards of an exclusive store. The shards of an engine that stopped without
+// releasing them become free when its registration expires. alone returns an error if another engine has them: in an exclusive
+// store neither would look for the tasks that the other adds.
+func (e *Engine) alone(ctx context.Context, shards int) error {
+	if !e.leases.Sole() {
+		return nil
+	}
+	for deadline := time.Now().Add(2 * store.LeaseTTL); len(e.leases.Shards()) < shards; {
+		if time.Now().After(deadline) {
+			return errors.Join(errors.New("another engine uses this store: want one engine for it"), e.leases.Leave(ctx))
+		}
+		clock.Nap(ctx, store.LeaseBeat, nil)
+		if err := e.leases.Look(ctx, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stop ends an engine in order: intake, new attempts, attempts in flight, uncommitted outcomes.

@@ -3,12 +3,14 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -43,43 +45,77 @@ func TestStopCutsOff(t *testing.T) {
 	})
 }
 
-// A store that rejects everything delays neither a stop nor callers.
+// A stop is no error, whatever cause the caller's context has.
+func TestStopWithCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := engine.New(engine.Options{Store: memory.New(), Queues: []engine.Queue{{Name: "q", Handler: &receiver{answer: accept}}},
+			Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		time.Sleep(time.Second)
+		cancel(errors.New("a new version is deployed"))
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v; want nil after an orderly stop", err)
+		}
+	})
+}
+
+// alone is a troubled store that is exclusive.
+type alone struct{ *troubled }
+
+func (alone) Use() store.Use { return store.Use{Exclusive: true} }
+
+// A store that rejects everything delays neither a stop nor callers. The next engine has all shards soon.
 func TestStopWithFullStore(t *testing.T) {
 	for _, failure := range []error{bellman.ErrFull, bellman.ErrUnknown} {
-		synctest.Test(t, func(t *testing.T) {
-			store := &troubled{Store: memory.New()}
-			r := &receiver{answer: accept}
-			e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
-			id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Second})
-			full := func() (error, bool) { return failure, false }
-			store.fail.Store(&full)
-			time.Sleep(5 * time.Second) // attempted, but not recorded
-			for range 10 {
-				began := time.Now()
-				if a := e.Add(t.Context(), &bellman.Task{Queue: "q"})[0]; !errors.Is(a.Err, failure) {
-					t.Errorf("Add: %v; want %v", a.Err, failure)
-				}
-				if _, err := e.Cancel(t.Context(), id, by); !errors.Is(err, failure) {
-					t.Errorf("Cancel: %v; want %v", err, failure)
-				}
-				if took := time.Since(began); took > 3*time.Second {
-					t.Errorf("Add and Cancel took %v; want them to return at once", took)
-				}
-			}
-			began := time.Now()
-			stop()
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("the stop took %v; want it within its time limit", took)
-			}
-			store.fail.Store(nil)
-			_, stop = run(t, store, engine.Queue{Name: "q", Handler: r})
-			defer stop()
-			time.Sleep(10 * time.Second) // the first node has not released its shards, and expires
-			if task := get(t, store, id); task.State != bellman.Succeeded || len(r.times()) != 2 {
-				t.Errorf("the task is %v after %d attempts; want succeeded after 2, because the first could not be recorded", task.State, len(r.times()))
-			}
-		})
+		for _, sole := range []bool{false, true} {
+			testStopWithFullStore(t, failure, sole)
+		}
 	}
+}
+
+func testStopWithFullStore(t *testing.T, failure error, sole bool) {
+	synctest.Test(t, func(t *testing.T) {
+		troubled := &troubled{Store: memory.New()}
+		var store store.Store = troubled
+		if sole {
+			store = alone{troubled}
+		}
+		r := &receiver{answer: accept}
+		e, stop := run(t, store, engine.Queue{Name: "q", Handler: r})
+		id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Second})
+		full := func() (error, bool) { return failure, false }
+		troubled.fail.Store(&full)
+		time.Sleep(5 * time.Second) // attempted, but not recorded
+		for range 10 {
+			began := time.Now()
+			if a := e.Add(t.Context(), &bellman.Task{Queue: "q"})[0]; !errors.Is(a.Err, failure) {
+				t.Errorf("Add: %v; want %v", a.Err, failure)
+			}
+			if _, err := e.Cancel(t.Context(), id, by); !errors.Is(err, failure) {
+				t.Errorf("Cancel: %v; want %v", err, failure)
+			}
+			if took := time.Since(began); took > 3*time.Second {
+				t.Errorf("Add and Cancel took %v; want them to return at once", took)
+			}
+		}
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("the stop took %v; want it within its time limit", took)
+		}
+		troubled.fail.Store(nil)
+		_, stop = run(t, store, engine.Queue{Name: "q", Handler: r})
+		defer stop()
+		time.Sleep(10 * time.Second) // the first node has not released its shards, and expires
+		if task := get(t, store, id); task.State != bellman.Succeeded || len(r.times()) != 2 {
+			t.Errorf("sole %t: the task is %v after %d attempts; want succeeded after 2, because the first could not be recorded", sole, task.State, len(r.times()))
+		}
+	})
 }
 
 // Tasks of a queue that is no longer configured wait, and go on when the queue is configured again.

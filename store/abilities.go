@@ -35,7 +35,8 @@ type Traits interface {
 // A Use says how an engine should use a store.
 type Use struct {
 	// Exclusive means that only this Store value changes the store until it is closed: another
-	// process cannot open it. Then an engine need not read again to learn what others changed.
+	// process cannot open it. Then an engine need not read again to learn what others changed, and a
+	// second engine does not run on it.
 	Exclusive bool
 
 	// BatchSize is how many rows a commit should have at most. Zero: the engine decides.

@@ -10,24 +10,6 @@ import (
 )
 
 var lists = []promise{
-	{"a limit of zero or less reads nothing", func(t *suite) {
-		task := t.added()
-		t.commit(&store.Batch{Docs: []store.Doc{{Kind: "k", Name: "n", Value: []byte("v")}}, Audits: []store.Audit{{At: t0, Who: "ann"}}})
-		t.end(task, bellman.Succeeded, t0)
-		for _, limit := range []int{0, -1} {
-			tasks, _, err := t.s.List(t.Context(), store.Filter{}, bellman.ID{}, limit)
-			t.must(err)
-			found, err := t.s.Docs(t.Context(), store.DocFilter{Kind: "k"}, limit)
-			t.must(err)
-			records, err := t.s.Audits(t.Context(), time.Time{}, limit)
-			t.must(err)
-			pruned, err := t.s.Prune(t.Context(), bellman.Succeeded, t0.Add(time.Hour), limit)
-			t.must(err)
-			if n := len(tasks) + len(found) + len(records) + pruned; n > 0 {
-				t.Errorf("limit %d: %d tasks, %d documents, %d audit records, %d tasks deleted; want none", limit, len(tasks), len(found), len(records), pruned)
-			}
-		}
-	}},
 	{"every task is listed once, newest first, in pages of any size", func(t *suite) {
 		want := t.mixed()
 		for _, limit := range []int{1, 3, 10, 1000} {

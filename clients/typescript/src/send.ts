@@ -53,7 +53,9 @@ export function send(options: Options, stream: boolean): (request: Request) => P
       const timer = setTimeout(() => late.abort(new DOMException(`bellman: no answer in ${patience} ms`, "TimeoutError")), patience);
       try {
         const signal = AbortSignal.any([request.signal, late.signal]);
-        const response = await fetch(new Request(request.url, { method: request.method, headers, signal, ...(body ? { body } : {}) }));
+        // A redirect would turn a POST into a GET, whose answer says nothing of what was asked.
+        const redirect = request.method === "GET" ? "follow" : "manual";
+        const response = await fetch(new Request(request.url, { method: request.method, headers, signal, redirect, ...(body ? { body } : {}) }));
         if (response.ok && stream) return response;
         const text = await response.text();
         if (response.ok) return new Response(text || null, response);
@@ -82,7 +84,9 @@ function repeatable(request: Request, body: string | undefined): boolean {
 function refused(response: Response, text: string): BellmanError {
   const seconds = Number(response.headers.get("Retry-After") ?? "");
   const retryAfterMs = seconds > 0 ? seconds * 1000 : 0;
-  let problem: Problem = { title: response.statusText || "unexpected answer", status: response.status, detail: text.slice(0, 600).trim() };
+  const elsewhere = response.headers.get("Location");
+  const detail = elsewhere ? `it redirects to ${elsewhere}: want that address of the server` : text.slice(0, 600).trim();
+  let problem: Problem = { title: response.statusText || "unexpected answer", status: response.status, detail };
   try {
     const said = JSON.parse(text) as Problem;
     if (said?.title) problem = { ...said, status: response.status };

@@ -1,5 +1,7 @@
 // The client against servers that misbehave.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { Bellman, BellmanError } from "../src/index.js";
 
@@ -63,6 +65,22 @@ test("Retry-After is waited for", async (t) => {
 test("a proxy's words are the detail", async () => {
   const { bellman } = facing(new Response("<html>teapot</html>", { status: 418 }));
   await assert.rejects(bellman.task("x"), /^BellmanError: 418 .*<html>teapot/);
+});
+
+test("a redirect creates nothing, and is an error", async () => {
+  const server = createServer((request, response) => {
+    const elsewhere = request.url!.startsWith("/elsewhere");
+    response.writeHead(elsewhere ? 200 : 301, { Location: `/elsewhere${request.url}` }).end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const bellman = new Bellman({ server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    await assert.rejects(bellman.createTask({ queue: "q", key: "k" }), /^BellmanError: 301 .*redirects to \/elsewhere/);
+    await bellman.http.GET("/v1/queues");
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 test("a newer server's values are passed on", async () => {

@@ -162,6 +162,9 @@ public final class Bellman extends Operations {
             Duration pause = Duration.ofMillis((long) (Math.min(100L << Math.min(tried, 10), 5_000) * ThreadLocalRandom.current().nextDouble(0.5, 1)));
             try {
                 var response = whole(request);
+                if (!response.request().method().equals(request.method())) { // of an HttpClient that follows redirects
+                    throw new UncheckedIOException(new IOException("the server redirects to " + response.uri() + ", and the redirect drops the request: want that address of the server"));
+                }
                 int status = response.statusCode();
                 if (status < 300) return response;
                 var refusal = refusal(response, response.body());

@@ -5,10 +5,13 @@ import java.time.Instant;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 
 /**
  * JSON text that stands as it is: what an object mapper of your own wrote, for fields that take any value, such as
@@ -59,7 +62,7 @@ public record Json(String text) {
         } else if (v instanceof Map<?, ?> map) {
             out.append('{');
             String between = "";
-            for (var e : map.entrySet()) {
+            for (var e : entries(map)) {
                 out.append(between);
                 quote(out, String.valueOf(e.getKey()));
                 out.append(':');
@@ -79,6 +82,17 @@ public record Json(String text) {
         } else {
             throw new IllegalArgumentException("a " + v.getClass().getName() + " is no JSON: give a Map, a List, text, a number, a boolean, or new Json(text)");
         }
+    }
+
+    /**
+     * The entries in the map's own order, or by their names if it has none. The order of Map.of and HashMap can differ in
+     * the next run of a program, and the server takes other bytes under the same key for other content.
+     */
+    private static Collection<? extends Map.Entry<?, ?>> entries(Map<?, ?> map) {
+        if (map instanceof LinkedHashMap || map instanceof SortedMap) return map.entrySet();
+        var sorted = new ArrayList<Map.Entry<?, ?>>(map.entrySet());
+        sorted.sort(Comparator.comparing(e -> String.valueOf(e.getKey())));
+        return sorted;
     }
 
     private static void quote(StringBuilder out, String s) {

@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.http.HttpClient;
 import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.time.Instant;
@@ -66,6 +67,9 @@ final class Check {
             Json.write(out, Json.parse(text));
             same(out.toString(), text);
         }
+        var unordered = new StringBuilder(); // Map.of has another order in each run
+        Json.write(unordered, Map.of("f", 1, "b", 2, "d", 3, "a", 4, "c", Map.of("z", 1, "y", 2, "x", 3), "e", 5));
+        same(unordered.toString(), "{\"a\":4,\"b\":2,\"c\":{\"x\":3,\"y\":2,\"z\":1},\"d\":3,\"e\":5,\"f\":1}");
         same(Json.parse(" { \"a\" : [ 1 , \"\\u00e9\\n\\/\" ] } "), Map.of("a", List.of(1L, "é\n/")));
         same(Json.parse("12345678901234567890123"), new BigDecimal("12345678901234567890123"));
         for (String text : List.of("", "{", "[1,]", "{\"a\":1,}", "01", "1.", "-", "tru", "\"a", "\"\\x\"", "\"\\u12\"", "1 2", "{a:1}", "\"\n\"", "[".repeat(100_000), "+1", "NaN")) {
@@ -240,6 +244,11 @@ final class Check {
             var e = refused(() -> Bellman.at(s.address()).build().stats(), BellmanException.class);
             same(e.problem().detail(), "{\"message\":\"no\"}");
         }
+        try (var s = new Fake(request -> new Reply(request.endsWith("/elsewhere") ? 200 : 301, "{}"))) {
+            same(refused(() -> Bellman.at(s.address()).build().createTask(notice("k").build()), BellmanException.class).status(), 301);
+            var follows = Bellman.at(s.address()).http(HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL).build()).build();
+            refused(() -> follows.createTask(notice("k").build()), UncheckedIOException.class); // as a GET, which would create nothing
+        }
         refused(() -> Bellman.at("http://127.0.0.1:1").retries(1).build().stats(), UncheckedIOException.class);
     }
 
@@ -304,6 +313,7 @@ final class Check {
                 try (exchange) {
                     var reply = with.answer(exchange.getRequestMethod() + " " + exchange.getRequestURI());
                     byte[] body = reply.body().getBytes(UTF_8);
+                    if (reply.status() == 301) exchange.getResponseHeaders().set("Location", "/elsewhere");
                     exchange.sendResponseHeaders(reply.status(), body.length);
                     exchange.getResponseBody().write(body);
                 } catch (Exception stopped) {
