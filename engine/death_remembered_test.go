@@ -229,11 +229,6 @@ func TestDeathBetweenTwoLooks(t *testing.T) {
 	})
 }
 
-// An alone store is troubled and exclusive.
-type alone struct{ *troubled }
-
-func (alone) Use() store.Use { return store.Use{Exclusive: true} }
-
 // The store rejects the outcome of an attempt until the node has stopped. The next owner takes that attempt for one
 // that may have been made, as after a death.
 func TestUnrecordedAtStop(t *testing.T) {
