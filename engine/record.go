@@ -32,7 +32,8 @@ func (r *recorder) record(f *flight) {
 	f.attempt.Result, f.attempt.Status = f.verdict.Result, f.verdict.Status
 	f.attempt.Response, f.attempt.Header, f.attempt.Error = f.verdict.Response, f.verdict.Header, f.verdict.Error
 	f.attempt.Action, f.attempt.Reading, f.attempt.Timing = f.verdict.Action, f.verdict.Reading, f.verdict.Timing
-	f.follow = r.follow(f.task, f.verdict.Follow, &f.attempt, f.trace)
+	var err error
+	f.follow, err = r.follow(r.patience, f.task, f.verdict.Follow, &f.attempt, f.trace)
 	f.change = store.Change{
 		ID:      f.task.ID,
 		Version: f.task.Version,
@@ -41,8 +42,20 @@ func (r *recorder) record(f *flight) {
 		Follow:  f.follow,
 		Of:      f.task,
 	}
-	r.onEnd(&f.change, f.task, &f.attempt, f.trace)
+	if err == nil {
+		err = r.onEnd(r.patience, &f.change, f.task, &f.attempt, f.trace)
+	}
 	f.endSpan()
+	r.keep(f, err)
+}
+
+// keep commits the outcome of an attempt, unless its follow-up tasks could not be checked.
+func (r *recorder) keep(f *flight, err error) {
+	if err != nil {
+		r.log.Error("an attempt cannot be recorded", "task", f.task.ID, traceID(f.task), "attempt", f.attempt.Number, "err", err)
+		r.committer.giveUp(f)
+		return
+	}
 	r.committer.keep(f)
 }
 
@@ -75,16 +88,30 @@ func (r *recorder) recordInterrupted(f *flight) {
 
 // follow prepares the follow-up tasks of a verdict. They inherit the trace under, or the task's, and
 // the name of the key that created the task. An invalid follow-up is left out and reported in the
-// log, the gauges, and the attempt's record; the verdict stands.
-func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) []store.Add {
+// log, the gauges, and the attempt's record; the verdict stands. While a check cannot read the store, follow waits, until
+// ctx ends. After an error nothing may be recorded: the follow-up tasks would be lost.
+func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) ([]store.Add, error) {
 	if len(tasks) == 0 {
-		return nil
+		return nil, nil
 	}
 	adds := make([]store.Add, 0, len(tasks))
 	for i := range tasks {
 		tasks[i].SetTrace(cmp.Or(tasks[i].Trace(), under, t.Trace()))
 		tasks[i].SetCreatedBy(cmp.Or(tasks[i].CreatedBy(), t.CreatedBy()))
-		add, err := r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
+		var add store.Add
+		var err error
+		said := false
+		clock.Retry(ctx, func() bool {
+			add, err = r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
+			if unanswered(err) && !said {
+				said = true
+				r.log.Warn("a follow-up task waits: its check cannot read the store", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
+			}
+			return !unanswered(err)
+		})
+		if unanswered(err) {
+			return nil, fmt.Errorf("add a follow-up task of queue %s: %w", tasks[i].Queue, err)
+		}
 		if err != nil {
 			r.committer.refusedFollows.Add(1)
 			r.log.Error("follow-up task cannot be added", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
@@ -95,7 +122,12 @@ func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Atte
 		}
 		adds = append(adds, add)
 	}
-	return adds
+	return adds, nil
+}
+
+// unanswered reports whether an error means that the store did not answer.
+func unanswered(err error) bool {
+	return errors.Is(err, bellman.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // reconcile records an attempt whose task was changed while it was in flight: it reads the task and
@@ -134,10 +166,12 @@ func (r *recorder) reconcile(f *flight) {
 	case counts:
 		f.change.Follow = f.follow
 	case !f.cut && (t.State.Ended() || endedSince(t, f.seen)):
-		r.late(f, t)
+		err = r.late(f, t)
 	}
-	r.onEnd(&f.change, t, &f.attempt, f.trace)
-	r.committer.keep(f)
+	if err == nil {
+		err = r.onEnd(r.patience, &f.change, t, &f.attempt, f.trace)
+	}
+	r.keep(f, err)
 }
 
 // inLog reports whether the log of the task has this attempt already.
@@ -155,11 +189,11 @@ func (r *recorder) inLog(ctx context.Context, f *flight) bool {
 }
 
 // late lets the handler decide what follows from an attempt whose task ended meanwhile.
-func (r *recorder) late(f *flight, t *bellman.Task) {
+func (r *recorder) late(f *flight, t *bellman.Task) (err error) {
 	q, _ := r.rules.queue(t.Queue)
 	h, ok := q.Handler.(bellman.Latecomer)
 	if !ok {
-		return
+		return nil
 	}
 	under := *t
 	under.Status = underlying(t.Status)
@@ -167,25 +201,28 @@ func (r *recorder) late(f *flight, t *bellman.Task) {
 	if v.Data != nil {
 		f.change.To.Data = v.Data
 	}
-	f.change.Follow = r.follow(t, v.Follow, nil, f.trace)
+	f.change.Follow, err = r.follow(r.patience, t, v.Follow, nil, f.trace)
+	return err
 }
 
 // onEnd adds the tasks of Queue.Ended to a change that ends the task. t is the task before the
 // change; a is the attempt that ends it, or nil. A manual attempt that leaves an ended task ended
 // is no end, and neither is a round of a task that repeats.
-func (r *recorder) onEnd(c *store.Change, t *bellman.Task, a *bellman.Attempt, under *bellman.Trace) {
+func (r *recorder) onEnd(ctx context.Context, c *store.Change, t *bellman.Task, a *bellman.Attempt, under *bellman.Trace) error {
 	q, _ := r.rules.queue(t.Queue)
 	if q.Ended == nil {
-		return
+		return nil
 	}
 	was, is := underlying(t.Status), underlying(c.To)
 	if !is.State.Ended() || is.State == was.State {
-		return
+		return nil
 	}
 	ended := *t
 	ended.Status = is
 	if a != nil {
 		ended.Last = a
 	}
-	c.Follow = append(c.Follow[:len(c.Follow):len(c.Follow)], r.follow(t, q.Ended(&ended), a, under)...)
+	follow, err := r.follow(ctx, t, q.Ended(&ended), a, under)
+	c.Follow = append(c.Follow[:len(c.Follow):len(c.Follow)], follow...)
+	return err
 }
