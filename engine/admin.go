@@ -185,7 +185,9 @@ func (a *Admin) moveAlways(ctx context.Context, id bellman.ID, action string,
 		if err := to(&c, t, now); err != nil {
 			return t, err
 		}
-		a.recorder.onEnd(&c, t, nil, nil)
+		if err := a.recorder.onEnd(ctx, &c, t, nil, nil); err != nil {
+			return nil, fmt.Errorf("%s task %s: %w", action, id, err)
+		}
 		copied := *t
 		err = a.committer.do(ctx, &op{change: &c, task: &copied})
 		if err == nil {

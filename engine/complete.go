@@ -43,7 +43,7 @@ const actionDecide = "decide"
 // hand, so there is no audit record.
 func (a *Admin) Told(ctx context.Context, id bellman.ID, with bellman.Completion) (*bellman.Task, error) {
 	t, err := a.move(ctx, id, "complete", func(c *store.Change, t *bellman.Task, now time.Time) error {
-		return a.completion(c, t, with, "callback", now)
+		return a.completion(ctx, c, t, with, "callback", now)
 	})
 	if err != nil {
 		return nil, err
@@ -57,11 +57,15 @@ func (a *Admin) complete(ctx context.Context, id bellman.ID, action string, with
 		by.Reason = reason + ": " + with.Outcome
 	}
 	return a.change(ctx, id, action, by, func(c *store.Change, t *bellman.Task, now time.Time) error {
-		if err := a.completion(c, t, with, reason, now); err != nil {
+		if err := a.completion(ctx, c, t, with, reason, now); err != nil {
 			return err
 		}
 		if action == actionDecide && a.decided != nil && changes(c, t) {
-			c.Follow = append(c.Follow, a.recorder.follow(t, a.decided(t, by, now), nil, nil)...)
+			follow, err := a.recorder.follow(ctx, t, a.decided(t, by, now), nil, nil)
+			if err != nil {
+				return err
+			}
+			c.Follow = append(c.Follow, follow...)
 		}
 		return nil
 	})
@@ -73,14 +77,14 @@ func changes(c *store.Change, t *bellman.Task) bool {
 }
 
 // completion makes the change that completes a task.
-func (a *Admin) completion(c *store.Change, t *bellman.Task, with bellman.Completion, reason string, now time.Time) error {
+func (a *Admin) completion(ctx context.Context, c *store.Change, t *bellman.Task, with bellman.Completion, reason string, now time.Time) error {
 	q, configured := a.rules.queue(t.Queue)
 	completer, ok := q.Handler.(bellman.Completer)
 	switch {
 	case !configured:
 		return coded.Errorf("task.no_queue", "%w: queue %s is not configured, so nothing says what follows from it", bellman.ErrConflict, t.Queue)
 	case ok:
-		return a.completeBy(completer, c, t, with, reason, now)
+		return a.completeBy(ctx, completer, c, t, with, reason, now)
 	case t.State.Ended():
 		return ended(t.State)
 	}
@@ -90,7 +94,7 @@ func (a *Admin) completion(c *store.Change, t *bellman.Task, with bellman.Comple
 
 // completeBy lets a handler decide what follows from a completion. If a manual attempt of an ended
 // task is pending, the handler sees the task as ended.
-func (a *Admin) completeBy(completer bellman.Completer, c *store.Change, t *bellman.Task, with bellman.Completion, reason string, now time.Time) error {
+func (a *Admin) completeBy(ctx context.Context, completer bellman.Completer, c *store.Change, t *bellman.Task, with bellman.Completion, reason string, now time.Time) error {
 	under := *t
 	under.Status = underlying(t.Status)
 	v, err := completer.Complete(&under, with, now)
@@ -111,8 +115,8 @@ func (a *Admin) completeBy(completer bellman.Completer, c *store.Change, t *bell
 	if v.Data != nil {
 		c.To.Data = v.Data
 	}
-	c.Follow = a.recorder.follow(t, v.Follow, nil, nil)
-	return nil
+	c.Follow, err = a.recorder.follow(ctx, t, v.Follow, nil, nil)
+	return err
 }
 
 // goOn moves the next scheduled attempt to the due time of a verdict, unless that has none. A task that

@@ -33,7 +33,8 @@ func (r *recorder) record(f *flight) {
 	f.attempt.Result, f.attempt.Status = f.verdict.Result, f.verdict.Status
 	f.attempt.Response, f.attempt.Header, f.attempt.Error = f.verdict.Response, f.verdict.Header, f.verdict.Error
 	f.attempt.Action, f.attempt.Reading, f.attempt.Timing = f.verdict.Action, f.verdict.Reading, f.verdict.Timing
-	f.follow = r.follow(f.task, f.verdict.Follow, &f.attempt, f.trace)
+	var err error
+	f.follow, err = r.follow(r.patience, f.task, f.verdict.Follow, &f.attempt, f.trace)
 	f.change = store.Change{
 		ID:      f.task.ID,
 		Version: f.task.Version,
@@ -42,8 +43,20 @@ func (r *recorder) record(f *flight) {
 		Follow:  f.follow,
 		Of:      f.task,
 	}
-	r.onEnd(&f.change, f.task, &f.attempt, f.trace)
+	if err == nil {
+		err = r.onEnd(r.patience, &f.change, f.task, &f.attempt, f.trace)
+	}
 	f.endSpan()
+	r.keep(f, err)
+}
+
+// keep commits the outcome of an attempt, unless its follow-up tasks could not be checked.
+func (r *recorder) keep(f *flight, err error) {
+	if err != nil {
+		r.log.Error("an attempt cannot be recorded", "task", f.task.ID, traceID(f.task), "attempt", f.attempt.Number, "err", err)
+		r.committer.giveUp(f)
+		return
+	}
 	r.committer.keep(f)
 }
 
@@ -76,20 +89,33 @@ func (r *recorder) recordInterrupted(f *flight) {
 
 // follow prepares the follow-up tasks of a verdict. They inherit the trace under, or the task's, and
 // the name of the key that created the task. An invalid follow-up is left out and reported in the
-// log, the gauges, and the attempt's record; the verdict stands.
-func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) []store.Add {
+// log, the gauges, and the attempt's record; the verdict stands. While a check cannot read the store, follow waits, until
+// ctx ends. After an error nothing may be recorded: the follow-up tasks would be lost.
+func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) ([]store.Add, error) {
 	if len(tasks) == 0 {
-		return nil
+		return nil, nil
 	}
 	adds := make([]store.Add, 0, len(tasks))
 	for i := range tasks {
 		tasks[i].SetTrace(cmp.Or(tasks[i].Trace(), under, t.Trace()))
 		tasks[i].SetCreatedBy(cmp.Or(tasks[i].CreatedBy(), t.CreatedBy()))
 		var add store.Add
-		err := r.safely(t, func() (err error) {
-			add, err = r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
-			return err
+		var err error
+		said := false
+		clock.Retry(ctx, func() bool {
+			err = r.safely(t, func() (err error) {
+				add, err = r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
+				return err
+			})
+			if unanswered(err) && !said {
+				said = true
+				r.log.Warn("a follow-up task waits: its check cannot read the store", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
+			}
+			return !unanswered(err)
 		})
+		if unanswered(err) {
+			return nil, fmt.Errorf("add a follow-up task of queue %s: %w", tasks[i].Queue, err)
+		}
 		if err != nil {
 			r.log.Error("follow-up task cannot be added", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
 			r.leftOut(a, fmt.Sprintf("follow-up task for queue %s was not added: %v", tasks[i].Queue, err))
@@ -97,7 +123,12 @@ func (r *recorder) follow(t *bellman.Task, tasks []bellman.Task, a *bellman.Atte
 		}
 		adds = append(adds, add)
 	}
-	return adds
+	return adds, nil
+}
+
+// unanswered reports whether an error means that the store did not answer.
+func unanswered(err error) bool {
+	return errors.Is(err, bellman.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // safely calls code of the program between an attempt and its record. A panic becomes an error. Otherwise it would end the node
@@ -156,10 +187,12 @@ func (r *recorder) reconcile(f *flight) {
 	case counts:
 		f.change.Follow = f.follow
 	case !f.cut && (t.State.Ended() || endedSince(t, f.seen)):
-		r.late(f, t)
+		err = r.late(f, t)
 	}
-	r.onEnd(&f.change, t, &f.attempt, f.trace)
-	r.committer.keep(f)
+	if err == nil {
+		err = r.onEnd(r.patience, &f.change, t, &f.attempt, f.trace)
+	}
+	r.keep(f, err)
 }
 
 // inLog reports whether the log of the task has this attempt already.
@@ -177,11 +210,11 @@ func (r *recorder) inLog(ctx context.Context, f *flight) bool {
 }
 
 // late lets the handler decide what follows from an attempt whose task ended meanwhile.
-func (r *recorder) late(f *flight, t *bellman.Task) {
+func (r *recorder) late(f *flight, t *bellman.Task) (err error) {
 	q, _ := r.rules.queue(t.Queue)
 	h, ok := q.Handler.(bellman.Latecomer)
 	if !ok {
-		return
+		return nil
 	}
 	under := *t
 	under.Status = underlying(t.Status)
@@ -192,20 +225,21 @@ func (r *recorder) late(f *flight, t *bellman.Task) {
 	if v.Data != nil {
 		f.change.To.Data = v.Data
 	}
-	f.change.Follow = r.follow(t, v.Follow, nil, f.trace)
+	f.change.Follow, err = r.follow(r.patience, t, v.Follow, nil, f.trace)
+	return err
 }
 
 // onEnd adds the tasks of Queue.Ended to a change that ends the task. t is the task before the
 // change; a is the attempt that ends it, or nil. A manual attempt that leaves an ended task ended
 // is no end, and neither is a round of a task that repeats.
-func (r *recorder) onEnd(c *store.Change, t *bellman.Task, a *bellman.Attempt, under *bellman.Trace) {
+func (r *recorder) onEnd(ctx context.Context, c *store.Change, t *bellman.Task, a *bellman.Attempt, under *bellman.Trace) error {
 	q, _ := r.rules.queue(t.Queue)
 	if q.Ended == nil {
-		return
+		return nil
 	}
 	was, is := underlying(t.Status), underlying(c.To)
 	if !is.State.Ended() || is.State == was.State {
-		return
+		return nil
 	}
 	ended := *t
 	ended.Status = is
@@ -216,5 +250,7 @@ func (r *recorder) onEnd(c *store.Change, t *bellman.Task, a *bellman.Attempt, u
 	if err := r.safely(t, func() error { told = q.Ended(&ended); return nil }); err != nil {
 		r.leftOut(a, fmt.Sprintf("what follows from the end was not added: %v", err))
 	}
-	c.Follow = append(c.Follow[:len(c.Follow):len(c.Follow)], r.follow(t, told, a, under)...)
+	follow, err := r.follow(ctx, t, told, a, under)
+	c.Follow = append(c.Follow[:len(c.Follow):len(c.Follow)], follow...)
+	return err
 }

@@ -2,6 +2,7 @@ package order
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -144,7 +145,9 @@ func (r *Recipient) task(n *News) (bellman.Task, error) {
 			return told, nil
 		}
 		checked := told
-		if err := r.Check(&checked); err != nil {
+		switch err := r.Check(&checked); {
+		case errors.Is(err, bellman.ErrUnreachable), errors.Is(err, context.DeadlineExceeded): // the engine checks it again when the store answers
+		case err != nil:
 			return bellman.Task{}, fmt.Errorf("the refund cannot be requested: %w", err)
 		}
 		return told, nil

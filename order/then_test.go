@@ -239,6 +239,22 @@ func TestRefundOfALatePayment(t *testing.T) {
 		}
 	}
 
+	// The store does not answer the check of a refund. The engine checks it again.
+	refund.Check = func(task *bellman.Task) error {
+		if strings.Contains(string(task.Body), "T1") {
+			return bellman.ErrUnreachable
+		}
+		return nil
+	}
+	then.For[LatePayment] = []Recipient{refund}
+	waits := newHouse(t, func(r *Rules) { r.Then = then })
+	of := waits.unaddressed()
+	waits.tell(of, &Told{Of: OfPayment, Reading: "CLOSED"})
+	v, err := waits.handler.Complete(of, bellman.Completion{Detail: &Told{Of: OfPayment, Reading: "PAID", Taken: Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "T1"}}}, waits.now)
+	if got := follows(v.Follow); err != nil || !slices.Equal(got, []string{"refunds "}) {
+		t.Errorf("%v, follow-ups %q; want the refund among them", err, got)
+	}
+
 	// A refund that the queue could not take raises an alert, and is not added.
 	refund.Check = func(task *bellman.Task) error {
 		if len(task.Body) > 0 && strings.Contains(string(task.Body), "T9") {
