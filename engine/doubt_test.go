@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,13 @@ func (d *doubter) note(t *bellman.Task) {
 		d.doubted = make(map[bellman.ID][]bool)
 	}
 	d.doubted[t.ID] = append(d.doubted[t.ID], t.InDoubt())
+}
+
+// of returns what was noted of a task.
+func (d *doubter) of(id bellman.ID) []bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.doubted[id])
 }
 
 func (d *doubter) Attempt(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
@@ -72,7 +80,7 @@ func TestDoubtOutlastsChange(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(2 * time.Hour)
-				if got := d.doubted[id]; len(got) != 1 || !got[0] {
+				if got := d.of(id); len(got) != 1 || !got[0] {
 					t.Errorf("attempts of a task in doubt: %v; want one, in doubt", got)
 				}
 			})
@@ -116,7 +124,7 @@ func TestUnmergedAtStop(t *testing.T) {
 		_, stop = run(t, s, q)
 		defer stop()
 		time.Sleep(time.Minute)
-		if got := d.doubted[id]; len(got) != 2 || !got[1] {
+		if got := d.of(id); len(got) != 2 || !got[1] {
 			t.Errorf("attempts of a task in doubt: %v; want two, the second in doubt", got)
 		}
 	})
@@ -223,7 +231,7 @@ func TestShardLostToItself(t *testing.T) {
 		defer stop()
 		id := add(t, e, &bellman.Task{Queue: "q", Delay: time.Second})
 		time.Sleep(time.Minute)
-		if got := d.doubted[id]; len(got) != 2 || got[0] || !got[1] {
+		if got := d.of(id); len(got) != 2 || got[0] || !got[1] {
 			t.Errorf("attempts of a task in doubt: %v; want two, the second in doubt", got)
 		}
 	})

@@ -88,7 +88,7 @@ func TestFollowUpWaitsForStore(t *testing.T) {
 				if _, err := lookup(t, kept, "told", "told"); err != nil || get(t, kept, id).State != bellman.Succeeded {
 					t.Errorf("the follow-up: %v, and the task is %v; want it added, and succeeded", err, get(t, kept, id).State)
 				}
-				if got := d.doubted[id]; fmt.Sprint(got) != fmt.Sprint(wants) {
+				if got := d.of(id); fmt.Sprint(got) != fmt.Sprint(wants) {
 					t.Errorf("attempts of a task in doubt: %v; want %v", got, wants)
 				}
 			})
