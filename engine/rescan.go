@@ -76,9 +76,10 @@ func (l *loader) readApart(shards []uint16, from store.Position, to int64) {
 			l.apart = append(l.apart, span{[]uint16{shard}, from, to})
 			continue
 		}
-		if s := &l.apart[i]; from.VisibleAt < s.at.VisibleAt {
+		s := &l.apart[i]
+		if from.VisibleAt < s.at.VisibleAt {
 			s.at = from
 		}
-		l.apart[i].to = max(l.apart[i].to, to)
+		s.to = max(s.to, to)
 	}
 }

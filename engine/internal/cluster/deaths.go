@@ -63,13 +63,6 @@ func (m *Member) died() []uint16 {
 	return slices.Sorted(maps.Keys(m.deaths))
 }
 
-// keepAllDeaths is keepDeaths for all shards of this node. Whoever releases a shard tries again after an error.
-func (m *Member) keepAllDeaths(ctx context.Context) {
-	m.claiming.Lock()
-	defer m.claiming.Unlock()
-	_ = m.keepDeaths(ctx, m.died()...)
-}
-
 // keptDeaths reads the deaths that owners have kept, within a time.
 func (m *Member) keptDeaths(ctx context.Context, within time.Duration) (map[uint16]Death, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)

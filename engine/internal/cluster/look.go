@@ -76,7 +76,7 @@ func (m *Member) untilLook() time.Duration {
 	r := &m.roster
 	wait := lookEvery
 	switch {
-	case m.sole && len(m.Shards()) == m.Count(): // otherwise an engine of this process had them, and has not released them
+	case m.sole:
 		return time.Hour
 	case len(r.since) > 0:
 		wait = deadGrace

@@ -186,7 +186,6 @@ func (m *Member) Depart(patience context.Context) {
 		m.leave(s)
 	}
 	m.host.Left(owned...)
-	m.keepAllDeaths(patience)
 	var giving sync.WaitGroup
 	for _, s := range m.all() {
 		giving.Go(func() {
