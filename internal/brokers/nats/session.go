@@ -91,6 +91,11 @@ const maxPull = 80 << 20
 // as in progress while the session takes none.
 const ahead = 4
 
+// heartbeat is how often the server says that it has no message yet. After two that are missing the library asks for
+// messages again. Its default of 15 s is long: it can forget to ask if a small batch arrives while it is still asking
+// for it, see issue 1622 of nats.go.
+const heartbeat = 2 * time.Second
+
 func (s *session) Resume(context.Context) error {
 	messages := make(chan jetstream.Msg, s.prefetch)
 	consuming, err := s.consumer.Consume(
@@ -103,10 +108,17 @@ func (s *session) Resume(context.Context) error {
 			}
 		},
 		jetstream.PullMaxMessagesWithBytesLimit(max(s.prefetch/ahead, 1), maxPull),
+		jetstream.PullHeartbeat(heartbeat),
 		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
 			switch {
+			case errors.Is(err, jetstream.ErrNoHeartbeat): // the library has asked again
+				err = s.exists()
 			case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound),
-				errors.Is(err, jetstream.ErrBadRequest), errors.Is(err, jetstream.ErrNoHeartbeat), errors.Is(err, nats.ErrNoResponders):
+				errors.Is(err, jetstream.ErrBadRequest), errors.Is(err, nats.ErrNoResponders):
+			default:
+				err = nil
+			}
+			if err != nil {
 				s.End(fmt.Errorf("consumer %q: %w", s.stream.Durable, err))
 			}
 		}))
@@ -115,6 +127,14 @@ func (s *session) Resume(context.Context) error {
 	}
 	s.consuming, s.messages = consuming, messages
 	return nil
+}
+
+// exists asks the server whether it still has the consumer.
+func (s *session) exists() error {
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	_, err := s.consumer.Info(ctx)
+	return err
 }
 
 func (s *session) Pause() error {
