@@ -272,8 +272,9 @@ func (g *ledger) joined(l *life, n store.Node, ttl time.Duration) {
 	}
 	g.nodes[n.Name], g.ttl[n.Name], g.joinedBy[n.Name] = g.clock().Add(ttl), ttl, l
 	g.newcomer = time.Now()
+	l.lastName, l.lastJoined = n.Name, time.Now()
 	if l.joins == 0 {
-		l.joined = time.Now()
+		l.joined = l.lastJoined
 	}
 	if l.joins++; l.joins > 1 && !l.world.cutShort(l.node) {
 		g.wrong(bellman.ID{}, "%s lost its leases, and reached the database but for one connection at most", l)
@@ -330,7 +331,7 @@ func (g *ledger) claimed(l *life, node string, n uint16, seen int64, lease store
 		g.wrong(bellman.ID{}, "%s claimed shard %d as %s, which had expired", l, n, node)
 	case was.node != node && g.alive(was.node):
 		g.wrong(bellman.ID{}, "%s claimed shard %d of %s, which is alive", l, n, was.node)
-	case was.life != nil && was.life != l && time.Since(l.joined) > patience && time.Since(g.warped) > patience && l.world.unharmed(was.life):
+	case was.life != nil && was.life != l && time.Since(l.joined) > patience && time.Since(g.warped) > patience && l.world.unharmed(was):
 		// One that has just joined knows nothing of trouble before, and a clock that was set ages one heartbeat more than another.
 		g.wrong(bellman.ID{}, "%s took over shard %d of %s, which runs, and of which the database heard nothing only because it heard nothing of anybody", l, n, was.life)
 	}

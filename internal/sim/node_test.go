@@ -125,6 +125,8 @@ type life struct {
 	committing map[*store.Batch]time.Time // outcomes on their way, since when; belongs to the ledger
 	joins      int                        // how often it joined; belongs to the ledger
 	joined     time.Time                  // for the first time; belongs to the ledger
+	lastName   string                     // under which it joined last, and
+	lastJoined time.Time                  // when; both belong to the ledger
 
 	hand hand // of its clock; belongs to the ledger
 }

@@ -318,10 +318,12 @@ func (w *world) cutShort(n *node) bool {
 	return false
 }
 
-// unharmed reports whether a process runs, and nothing befell it alone lately: if its node has expired, so have others.
-func (w *world) unharmed(l *life) bool {
+// unharmed reports whether the process of an owner runs, and nothing befell it alone lately: if its node has expired, so
+// have others. If it has joined again, new trouble of all nodes keeps it from claiming its shards. The ledger's mu is held.
+func (w *world) unharmed(o owner) bool {
 	const within = mostSilence + patience
-	now, n := time.Now(), l.node
+	l, now := o.life, time.Now()
+	n := l.node
 	l.mu.Lock()
 	stops := !l.stopped.IsZero() || !l.over.IsZero()
 	l.mu.Unlock()
@@ -333,7 +335,10 @@ func (w *world) unharmed(l *life) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return !slices.ContainsFunc(w.storms, func(s storm) bool { return s.node == n.index && s.to.After(now.Add(-within)) })
+	return !slices.ContainsFunc(w.storms, func(s storm) bool {
+		return s.node == n.index && s.to.After(now.Add(-within)) ||
+			s.node < 0 && l.lastName != o.node && s.from.After(l.lastJoined)
+	})
 }
 
 // heal ends all trouble, and waits until what was going on has ended.
