@@ -121,6 +121,9 @@ queues:
 	return file
 }
 
+// slack is more than the time from the receipt of an order, from which its expiry counts, to the creation of its task.
+const slack = 100 * time.Millisecond
+
 // place creates an order at the channel, and its task at bellman.
 func (l *till) place(t *testing.T, to *client.Client, expires time.Duration, bills ...*bill) {
 	t.Helper()
@@ -143,7 +146,7 @@ func (l *till) place(t *testing.T, to *client.Client, expires time.Duration, bil
 		if r.Task == nil {
 			t.Fatalf("order %s: %v", bills[i].no, r.Error)
 		}
-		bills[i].expires = r.Task.Created.Add(expires)
+		bills[i].expires = r.Task.Created.Add(expires - slack)
 	}
 }
 

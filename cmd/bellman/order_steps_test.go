@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -162,7 +163,13 @@ func TestOrderKilledAtEachStep(t *testing.T) {
 				case no := <-h.reached:
 					delete(left, no)
 				case <-timeout:
-					t.Fatalf("these points were not reached: %v; log of the server:\n%s", left, p.log.String())
+					var saw []string
+					for _, b := range bills {
+						if left[b.no] != "" {
+							saw = append(saw, fmt.Sprintf("%s, which expires at %v: %s", b.no, b.expires, brief(b.visits)))
+						}
+					}
+					t.Fatalf("these points were not reached: %v; the channel saw %q; log of the server:\n%s", left, saw, p.log.String())
 				}
 			}
 			tt.kill(t, &l, h, p)
