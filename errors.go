@@ -3,6 +3,7 @@ package bellman
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -76,6 +77,11 @@ func (e *Invalid) Add(field, problem string) {
 // Note adds an invalid field with its error.
 func (e *Invalid) Note(field string, why error) {
 	e.Fields = append(e.Fields, FieldError{Field: field, Problem: why.Error(), Why: why})
+}
+
+// Has reports whether a field is invalid.
+func (e *Invalid) Has(field string) bool {
+	return slices.ContainsFunc(e.Fields, func(f FieldError) bool { return f.Field == field })
 }
 
 // Err returns e, or nil if there is no invalid field.

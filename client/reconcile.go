@@ -3,8 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 )
@@ -162,17 +160,9 @@ func (c *Client) ReconcileFile(ctx context.Context, in StartReconciliation, mapp
 			query.Set(name, "true")
 		}
 	}
-	resp, err := c.send(ctx, http.MethodPost, "/v1/reconciliations/file", query, file)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode >= 300 {
-		return nil, problem(resp)
-	}
 	out := &Reconciliation{}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(out); err != nil {
-		return nil, fmt.Errorf("bellman: the answer is not what was expected: %w", err)
+	if _, err := c.try(ctx, http.MethodPost, "/v1/reconciliations/file", query, file, out); err != nil { // a file cannot be sent again
+		return nil, err
 	}
 	return out, nil
 }

@@ -1,10 +1,8 @@
 package clients_test
 
 import (
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"math/big"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/gateway"
 )
@@ -21,7 +20,7 @@ import (
 // SDKs, and other code than bellman's, make notices that the providers of package gateway read, and read their requests.
 func TestProviderSDKs(t *testing.T) {
 	dir := node(t, "sdks")
-	keys := newSDKKeys(t)
+	keys := newSDKKeys()
 	t.Run("WeChat Pay v2", func(t *testing.T) { wechatV2(t, dir) })
 	t.Run("Stripe", func(t *testing.T) { stripeNotice(t, dir) })
 	t.Run("Antom", func(t *testing.T) { antomNotice(t, dir, keys) })
@@ -98,12 +97,7 @@ func antomNotice(t *testing.T, dir string, k sdkKeys) {
 }
 
 func unionPayNotice(t *testing.T, dir string, k sdkKeys) {
-	from := &x509.Certificate{SerialNumber: big.NewInt(69026276696), Subject: pkix.Name{CommonName: "041@Z12@中国银联股份有限公司@Z12"}, NotBefore: sdkNow.AddDate(-1, 0, 0), NotAfter: sdkNow.AddDate(1, 0, 0)}
-	der, err := x509.CreateCertificate(rand.Reader, from, from, &k.key.PublicKey, k.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	certificate := keytest.Certificate(k.key, x509.Certificate{SerialNumber: big.NewInt(69026276696), Subject: pkix.Name{CommonName: "041@Z12@中国银联股份有限公司@Z12"}, NotBefore: sdkNow.AddDate(-1, 0, 0), NotAfter: sdkNow.AddDate(1, 0, 0)})
 	channel := sdkProvider(t, gateway.ProviderOptions{Provider: gateway.UnionPay, MerchantID: "777290058110048", PrivateKey: sign.NewSecret(k.private),
 		Certificate: sign.NewSecret(certificate), Roots: sign.NewSecret(certificate)})
 	var made struct{ Body string }

@@ -1,16 +1,9 @@
 package clients_test
 
 import (
-	"crypto"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/alipay"
 	"github.com/bellmanhq/bellman/order/wechatpay"
@@ -30,7 +24,7 @@ import (
 // bellman's own tests make. What they are made with stands in clients/sdks.
 func TestSDKs(t *testing.T) {
 	dir := node(t, "sdks")
-	keys := newSDKKeys(t)
+	keys := newSDKKeys()
 	t.Run("WeChat Pay's makes", func(t *testing.T) { wechatMakes(t, dir, keys) })
 	t.Run("WeChat Pay's reads", func(t *testing.T) { wechatReads(t, dir, keys) })
 	t.Run("Alipay's reads", func(t *testing.T) { alipayReads(t, dir, keys) })
@@ -72,36 +66,13 @@ type sdkKeys struct {
 	privateRaw, publicRaw string // base64
 }
 
-func newSDKKeys(t *testing.T) sdkKeys {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encode := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
-	return sdkKeys{key, encode("PRIVATE KEY", private), encode("PUBLIC KEY", public),
-		base64.StdEncoding.EncodeToString(private), base64.StdEncoding.EncodeToString(public)}
+func newSDKKeys() sdkKeys {
+	key := keytest.RSA()
+	return sdkKeys{key, keytest.PrivatePEM(key), keytest.PublicPEM(key),
+		base64.StdEncoding.EncodeToString(keytest.Private(key)), base64.StdEncoding.EncodeToString(keytest.Public(key))}
 }
 
-func (k sdkKeys) sign(t *testing.T, text string) string {
-	t.Helper()
-	sum := sha256.Sum256([]byte(text))
-	signature, err := rsa.SignPKCS1v15(nil, k.key, crypto.SHA256, sum[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return base64.StdEncoding.EncodeToString(signature)
-}
+func (k sdkKeys) sign(text string) string { return keytest.Sign(k.key, text) }
 
 func (k sdkKeys) wechat(t *testing.T) *wechatpay.Channel {
 	t.Helper()
@@ -147,21 +118,13 @@ func wechatMakes(t *testing.T, dir string, k sdkKeys) {
 }
 
 func wechatReads(t *testing.T, dir string, k sdkKeys) {
-	block, err := aes.NewCipher([]byte(sdkAPIKey))
-	if err != nil {
-		t.Fatal(err)
-	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const nonce, data = "fdasflkja484", "transaction"
-	sealed := base64.StdEncoding.EncodeToString(gcm.Seal(nil, []byte(nonce), []byte(sdkContent), []byte(data)))
+	sealed := keytest.Seal(sdkAPIKey, nonce, sdkContent, data)
 	body := fmt.Sprintf(`{"id":"EV-2026","event_type":"TRANSACTION.SUCCESS","resource":{"original_type":"transaction","algorithm":"AEAD_AES_256_GCM",`+
 		`"ciphertext":%q,"associated_data":%q,"nonce":%q}}`, sealed, data, nonce)
 	stamp, once := fmt.Sprint(sdkNow.Unix()), "d824f2e086d3c1df967785d13fcd22ef"
 	names := map[string]string{"Wechatpay-Timestamp": stamp, "Wechatpay-Nonce": once, "Wechatpay-Serial": sdkSerial,
-		"Wechatpay-Signature": k.sign(t, stamp+"\n"+once+"\n"+body+"\n")}
+		"Wechatpay-Signature": k.sign(stamp + "\n" + once + "\n" + body + "\n")}
 	header := http.Header{}
 	for name, value := range names {
 		header.Set(name, value)
@@ -184,7 +147,7 @@ func alipayReads(t *testing.T, dir string, k sdkKeys) {
 	const text = `app_id=2014072300007148&charset=UTF-8&fund_bill_list=[{"amount":"88.88","fundChannel":"ALIPAYACCOUNT"}]&gmt_payment=2026-11-20 19:59:00` +
 		`&notify_id=2026112001222171314071950503863083&notify_type=trade_status_sync&out_trade_no=20150320010101001&passback_params=a%3D1%26b%3D2` +
 		`&seller_id=2088721033871945&subject=茶 +100%&total_amount=88.88&trade_no=42&trade_status=TRADE_SUCCESS&version=1.0`
-	form := url.Values{"sign": {k.sign(t, text)}, "sign_type": {"RSA2"}}
+	form := url.Values{"sign": {k.sign(text)}, "sign_type": {"RSA2"}}
 	for pair := range strings.SplitSeq(text, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		form.Set(name, value)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/invalidtest"
 )
 
 func TestCheckURL(t *testing.T) {
@@ -134,14 +135,7 @@ func TestCheckFields(t *testing.T) {
 	h := newHandler(t, Options{}, Rules{Sign: sign.Config{Scheme: sign.StandardWebhooks, Secrets: []sign.Secret{sign.NewSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")}}})
 	for _, tt := range tests {
 		tt.task.URL = "https://merchant.example"
-		var fields []string
-		var bad *bellman.Invalid
-		if err := h.Check(&tt.task); errors.As(err, &bad) {
-			for _, f := range bad.Fields {
-				fields = append(fields, f.Field)
-			}
-		}
-		if got := strings.Join(fields, " "); got != tt.want {
+		if got := strings.Join(invalidtest.Fields(h.Check(&tt.task)), " "); got != tt.want {
 			t.Errorf("Check(%.200q): wrong fields %q; want %q", fmt.Sprint(tt.task.Method, tt.task.Success, tt.task.Header), got, tt.want)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/figures"
-	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/freeport"
@@ -121,17 +121,7 @@ func TestFiguresExist(t *testing.T) {
 	scraped += text
 	databases := os.Getenv("BELLMAN_TEST_POSTGRES")
 	if databases != "" {
-		s, err := scratch.Connect(t.Context(), databases)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		d := s.Database(scratch.Name())
-		if err := d.Create(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		defer d.Drop(context.WithoutCancel(t.Context()))
-		addr, stop := serve(t, d.URL)
+		addr, stop := serve(t, scratchtest.New(t, "postgres").URL)
 		_, text := get(t, "http://"+addr+"/metrics")
 		scraped += text
 		stop()

@@ -4,8 +4,6 @@ package examples_test
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,10 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 )
 
 // printed returns the output that a README shows for its example.
@@ -62,44 +59,10 @@ func runs(t *testing.T, name string, env ...string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// postgres creates a database and returns the environment that names it.
-func postgres(t *testing.T) (env string) {
-	t.Helper()
-	const variable = "BELLMAN_TEST_POSTGRES"
-	u, err := url.Parse(cmp.Or(os.Getenv(variable), "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, u.String())
-	if err != nil {
-		if os.Getenv(variable) != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("no PostgreSQL (set %s to one): %v", variable, err)
-	}
-	id := bellman.NewID()
-	name := fmt.Sprintf("bellman_test_%x", id[:])
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-		defer cancel()
-		defer conn.Close(ctx)
-		if _, err := conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Error(err)
-		}
-	})
-	u.Path = "/" + name
-	return "DATABASE_URL=" + u.String()
-}
-
 func TestOnPostgreSQL(t *testing.T) {
 	for _, name := range []string{"order-service", "table-scan"} {
 		t.Run(name, func(t *testing.T) {
-			if got, want := runs(t, name, postgres(t)), printed(t, name); !slices.Equal(got, want) {
+			if got, want := runs(t, name, "DATABASE_URL="+scratchtest.New(t, "postgres").URL), printed(t, name); !slices.Equal(got, want) {
 				t.Errorf("the output is\n%s\nwant that of its README\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		})

@@ -9,18 +9,14 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/invalidtest"
 )
 
 func fieldsOf(err error) string {
-	bad := new(bellman.Invalid)
-	if !errors.As(err, &bad) {
-		return fmt.Sprint(err)
+	if fields := invalidtest.Fields(err); fields != nil {
+		return strings.Join(fields, " ")
 	}
-	var names []string
-	for _, f := range bad.Fields {
-		names = append(names, f.Field)
-	}
-	return strings.Join(names, " ")
+	return fmt.Sprint(err)
 }
 
 func TestCheckRefuses(t *testing.T) {

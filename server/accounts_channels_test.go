@@ -1,13 +1,8 @@
 package server_test
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/rand"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"maps"
 	"math/big"
@@ -21,6 +16,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 // An alipayShop is an application at a loopback Alipay, with keys of its own.
@@ -90,11 +86,8 @@ func (s *alipayShop) called() []string {
 // put is the account as somebody registers it.
 func (s *alipayShop) put() client.PutAccount {
 	private, public := s.keys()
-	text := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
 	return client.PutAccount{Channel: "alipay", URL: s.url, AppID: s.app, SellerID: "2088102147948060",
-		AccountKeys: client.AccountKeys{PrivateKey: text("PRIVATE KEY", private), AlipayPublicKeys: []string{text("PUBLIC KEY", public)}}}
+		AccountKeys: client.AccountKeys{PrivateKey: private, AlipayPublicKeys: []string{public}}}
 }
 
 // notice is a signed notice of the application about an order.
@@ -118,13 +111,12 @@ func (s *alipayShop) notice(app, no string, more map[string]string) string {
 // refund is requested for that number, and the notice of the refund makes bellman ask.
 func TestAlipayAccount(t *testing.T) {
 	d := newDesk(t)
-	api, s, stop := d.serveQueues(t, d.parse(t, `
+	api, s, _ := d.serveQueues(t, d.parse(t, `
 queues:
   tell: {url: "MERCHANT/notify"}
   orders: {kind: order, channel: {kind: alipay, account: main}, schedule: 1h*, on_exhausted: close, then: tell}
   refunds: {kind: poll, channel: {kind: alipay, account: main, of: refund}, request: channel, schedule: "20ms, 1h*", then: tell}
 `), "")
-	t.Cleanup(stop)
 	shop, other := newAlipayShop(t, "2014072300007148"), newAlipayShop(t, "2014072300007149")
 	a := register(t, api, "shop", shop.put())
 	register(t, api, "main", other.put())
@@ -184,7 +176,7 @@ func TestConfiguredAndRegisteredAccountOfOneMerchant(t *testing.T) {
 	d := newDesk(t)
 	one, two := newSeller(t, "1900000002", ""), newSeller(t, "1900000002", "1900000110")
 	private, public := keyFiles(t, one.provider)
-	api, _, stop := d.serveQueues(t, d.parse(t, strings.NewReplacer("PROVIDER", one.url, "PRIVATE", private, "PUBLIC", public).Replace(`
+	api, _, _ := d.serveQueues(t, d.parse(t, strings.NewReplacer("PROVIDER", one.url, "PRIVATE", private, "PUBLIC", public).Replace(`
 queues:
   tell: {url: "MERCHANT/notify"}
   inline:
@@ -195,7 +187,6 @@ queues:
     then: tell
   orders: {kind: order, channel: {account: shop1}, schedule: 1s*, on_exhausted: close, then: tell}
 `)), "")
-	t.Cleanup(stop)
 	in := two.put()
 	in.Rate = "2/h"
 	if a := register(t, api, "shop1", in); a.Endpoint != "wechatpay:1900000002" {
@@ -300,26 +291,13 @@ func TestAccountFetchesPlatformCertificates(t *testing.T) {
 func (s *seller) list(t *testing.T, serial string) {
 	t.Helper()
 	number, _ := new(big.Int).SetString(serial, 16)
-	template := &x509.Certificate{SerialNumber: number, NotAfter: time.Now().Add(24 * time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &s.own.PublicKey, s.own)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, err := aes.NewCipher([]byte(s.v3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate := keytest.Certificate(s.own, x509.Certificate{SerialNumber: number, NotAfter: time.Now().Add(24 * time.Hour)})
 	const nonce, data = "61f9c719728a", "certificate"
-	sealed := gcm.Seal(nil, []byte(nonce), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), []byte(data))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serial = serial
 	s.listed = fmt.Sprintf(`{"data":[{"serial_no":%q,"encrypt_certificate":{"algorithm":"AEAD_AES_256_GCM","nonce":%q,"associated_data":%q,"ciphertext":%q}}]}`,
-		serial, nonce, data, base64.StdEncoding.EncodeToString(sealed))
+		serial, nonce, data, keytest.Seal(s.v3, nonce, certificate, data))
 }
 
 // refuses reports whether a request is too many.

@@ -1,12 +1,9 @@
 package server_test
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -42,8 +39,8 @@ func shareTheRate(t *testing.T, yaml string, names ...string) {
 			c.Queues = queues
 			c.MasterKeys = []sign.Secret{sign.NewSecret(base64.StdEncoding.EncodeToString(make([]byte, 32)))}
 		}
-		a, b := serveNode(t, db.url, "a", shared), serveNode(t, db.url, "b", shared)
-		eventually(t, "both nodes have shards", func() bool {
+		a, b := serveNode(t, db.URL, "a", shared), serveNode(t, db.URL, "b", shared)
+		passes(t, "both nodes have shards", func() bool {
 			nodes, err := a.Nodes(t.Context())
 			return err == nil && len(nodes.Nodes) == 2 && len(nodes.Nodes[0].Shards) > 0 && len(nodes.Nodes[1].Shards) > 0
 		})
@@ -71,29 +68,9 @@ func shareTheRate(t *testing.T, yaml string, names ...string) {
 // serveNode runs a node on a database until the test is over. It may deliver to 127.0.0.1.
 func serveNode(t *testing.T, url, node string, with func(*config.Config)) *client.Client {
 	t.Helper()
-	c := config.Default()
-	c.Listen, c.Store, c.Node = "127.0.0.1:0", url, node
-	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-	with(c)
-	s, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("%s: %v", node, err)
-		}
-		if err := s.Close(); err != nil {
-			t.Errorf("%s: %v", node, err)
-		}
+	api, _, _ := serveWith(t, server.Options{}, func(c *config.Config) {
+		c.Store, c.Node = url, node
+		with(c)
 	})
-	api, err := client.New(client.Options{Server: "http://" + s.Addr()})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return api
 }

@@ -3,8 +3,6 @@ package server_test
 import (
 	"bytes"
 	"cmp"
-	"crypto/aes"
-	"crypto/cipher"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
@@ -12,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -25,8 +22,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/deliver/sign"
-	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -104,12 +100,9 @@ func (s *seller) trade(no, state string) string {
 // put is the account as somebody registers it.
 func (s *seller) put() client.PutAccount {
 	private, public := s.keys()
-	text := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
 	return client.PutAccount{
 		Channel: "wechatpay", URL: s.url, MchID: s.mch, SubMchID: s.sub, Serial: "5157F09E",
-		AccountKeys: client.AccountKeys{PrivateKey: text("PRIVATE KEY", private), APIv3Key: s.v3, PlatformKeys: map[string]string{"PUB_KEY_ID_01": text("PUBLIC KEY", public)}},
+		AccountKeys: client.AccountKeys{PrivateKey: private, APIv3Key: s.v3, PlatformKeys: map[string]string{"PUB_KEY_ID_01": public}},
 	}
 }
 
@@ -123,16 +116,8 @@ func (s *seller) was(no string) string {
 // tell sends the notice that an order was paid to an address of a server.
 func (s *seller) tell(t *testing.T, at *server.Server, path, no string) (status int, answer string) {
 	t.Helper()
-	block, err := aes.NewCipher([]byte(s.v3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const nonce, data = "fdasflkja484", "transaction"
-	sealed := base64.StdEncoding.EncodeToString(gcm.Seal(nil, []byte(nonce), []byte(s.trade(no, "SUCCESS")), []byte(data)))
+	sealed := keytest.Seal(s.v3, nonce, s.trade(no, "SUCCESS"), data)
 	body := fmt.Sprintf(`{"id":"EV-%s","event_type":"TRANSACTION.SUCCESS","resource":{"original_type":"transaction","algorithm":"AEAD_AES_256_GCM","ciphertext":%q,"associated_data":%q,"nonce":%q}}`, no, sealed, data, nonce)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+at.NoticesAddr()+path, strings.NewReader(body))
 	if err != nil {
@@ -142,16 +127,7 @@ func (s *seller) tell(t *testing.T, at *server.Server, path, no string) (status 
 	for name, value := range map[string]string{"Timestamp": stamp, "Nonce": "n1", "Serial": cmp.Or(s.serial, "PUB_KEY_ID_01"), "Signature": s.sign(stamp + "\nn1\n" + body + "\n")} {
 		req.Header.Set("Wechatpay-"+name, value)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(text)
+	return roundTrip(t, req)
 }
 
 // accountQueues are a queue of orders with a default account, and one of refunds.
@@ -171,23 +147,10 @@ queues:
     then: tell
 `
 
-// serveAccounts runs a server with these queues, and a master key, until the test is over. stop ends it before.
-func (d *desk) serveAccounts(t *testing.T, dir, schedule string) (api *client.Client, s *server.Server, stop func()) {
+// serveAccounts runs a server with these queues, and a master key.
+func (d *desk) serveAccounts(t *testing.T, dir, schedule string) (*client.Client, *server.Server, func()) {
 	t.Helper()
-	queues := d.parse(t, strings.ReplaceAll(accountQueues, "SCHEDULE", schedule))
-	api, s, end := serveLogged(t, dir, slog.New(slog.NewTextHandler(&d.log, nil)), func(c *config.Config) {
-		c.Queues, c.Notices.Listen = queues, "127.0.0.1:0"
-		c.MasterKeys = []sign.Secret{sign.NewSecret(base64.StdEncoding.EncodeToString(make([]byte, 32)))}
-	})
-	stopped := false
-	stop = func() {
-		if !stopped {
-			stopped = true
-			end()
-		}
-	}
-	t.Cleanup(stop)
-	return api, s, stop
+	return d.serveQueues(t, d.parse(t, strings.ReplaceAll(accountQueues, "SCHEDULE", schedule)), dir)
 }
 
 func register(t *testing.T, api *client.Client, name string, in client.PutAccount) *client.Account {

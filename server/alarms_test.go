@@ -1,13 +1,10 @@
 package server_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -64,32 +61,10 @@ func alarming(c *config.Config, merchant, chat string) {
 // stops it.
 func serveAlarms(t *testing.T, store, node string, every time.Duration, change func(*config.Config)) (*client.Client, *server.Server, func()) {
 	t.Helper()
-	c := config.Default()
-	c.Listen, c.Store, c.Node = "127.0.0.1:0", store, node
-	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-	change(c)
-	s, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler), AlarmEvery: every})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	api, err := client.New(client.Options{Server: "http://" + s.Addr()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+	return serveWith(t, server.Options{AlarmEvery: every}, func(c *config.Config) {
+		c.Store, c.Node = store, node
+		change(c)
 	})
-	t.Cleanup(stop)
-	return api, s, stop
 }
 
 // raised is how many alarms are raised, as a server says.
@@ -120,13 +95,13 @@ func TestAlarms(t *testing.T) {
 	for range 5 {
 		create(t, api, client.CreateTask{Queue: "pay"})
 	}
-	eventually(t, "told", func() bool { return len(chat.told()) > 0 })
+	passes(t, "told", func() bool { return len(chat.told()) > 0 })
 	if n := figure(t, s.Addr(), `bellman_alarm_raised{name="late"}`); n != 1 || raised(t, api) != 1 {
 		t.Errorf("bellman_alarm_raised is %v, and %d are listed; want 1", n, raised(t, api))
 	}
 	stop()
 	api, s, _ = serveAlarms(t, dir, "n", every, change)
-	eventually(t, "ready", func() bool { return raised(t, api) == 1 })
+	passes(t, "ready", func() bool { return raised(t, api) == 1 })
 	reload := func(s *server.Server, rate float64, rules bool) {
 		t.Helper()
 		c := config.Default()
@@ -140,7 +115,7 @@ func TestAlarms(t *testing.T) {
 		}
 	}
 	reload(s, 1000, true)
-	eventually(t, "told that it is over", func() bool { return len(chat.told()) > 1 && raised(t, api) == 0 })
+	passes(t, "told that it is over", func() bool { return len(chat.told()) > 1 && raised(t, api) == 0 })
 	if n := figure(t, s.Addr(), `bellman_alarm_raised{name="late"}`); n != 0 {
 		t.Errorf("bellman_alarm_raised is %v; want 0", n)
 	}
@@ -148,9 +123,9 @@ func TestAlarms(t *testing.T) {
 	reload(s, 1.0/3600, true)
 	create(t, api, client.CreateTask{Queue: "pay"})
 	create(t, api, client.CreateTask{Queue: "pay"})
-	eventually(t, "raised again", func() bool { return len(chat.told()) > 2 })
+	passes(t, "raised again", func() bool { return len(chat.told()) > 2 })
 	reload(s, 1.0/3600, false)
-	eventually(t, "ended with its rule", func() bool { return len(chat.told()) > 3 })
+	passes(t, "ended with its rule", func() bool { return len(chat.told()) > 3 })
 	if got, want := chat.told(), []string{"began late", "ended late over", "began late", "ended late rule_removed"}; !slices.Equal(got, want) {
 		t.Errorf("told %q; want %q", got, want)
 	}
@@ -179,10 +154,10 @@ func TestAlarmsOfTwoNodes(t *testing.T) {
 		const every = 200 * time.Millisecond
 		apis, stops := map[string]*client.Client{}, map[string]func(){}
 		for _, node := range []string{"a", "b"} {
-			apis[node], _, stops[node] = serveAlarms(t, d.url, node, every, change)
+			apis[node], _, stops[node] = serveAlarms(t, d.URL, node, every, change)
 		}
 		var leader string
-		eventually(t, "shared", func() bool {
+		passes(t, "shared", func() bool {
 			nodes, err := apis["a"].Nodes(t.Context())
 			if err != nil {
 				return false
@@ -203,11 +178,11 @@ func TestAlarmsOfTwoNodes(t *testing.T) {
 		for range 5 {
 			create(t, apis[other], client.CreateTask{Queue: "pay"})
 		}
-		eventually(t, "told", func() bool { return len(chat.told()) > 0 })
-		eventually(t, "known to both", func() bool { return raised(t, apis["a"]) == 1 && raised(t, apis["b"]) == 1 })
+		passes(t, "told", func() bool { return len(chat.told()) > 0 })
+		passes(t, "known to both", func() bool { return raised(t, apis["a"]) == 1 && raised(t, apis["b"]) == 1 })
 		stops[leader]()
 		close(release)
-		eventually(t, "told that it is over by the other", func() bool { return len(chat.told()) > 1 && raised(t, apis[other]) == 0 })
+		passes(t, "told that it is over by the other", func() bool { return len(chat.told()) > 1 && raised(t, apis[other]) == 0 })
 		stops[other]()
 		if got, want := chat.told(), []string{"began late", "ended late over"}; !slices.Equal(got, want) {
 			t.Errorf("told %q; want %q", got, want)

@@ -7,10 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -270,22 +268,8 @@ func serveRates(b testing.TB, text string) (s rated, stop func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c.Listen, c.Store = "127.0.0.1:0", rateStoreOf(b)
-	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-	opened, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- opened.Run(ctx) }()
-	return rated{opened}, func() {
-		cancel()
-		if err := <-ended; err != nil {
-			b.Error(err)
-		}
-		opened.Close()
-	}
+	_, opened, stop := serveWith(b, server.Options{Config: c}, func(c *config.Config) { c.Store = rateStoreOf(b) })
+	return rated{opened}, stop
 }
 
 // rateStoreOf is a new store, which is gone when the benchmark is over.

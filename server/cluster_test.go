@@ -1,12 +1,9 @@
 package server_test
 
 import (
-	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,39 +27,10 @@ func TestTwoServers(t *testing.T) {
 			io.WriteString(w, "success")
 		}))
 		defer merchant.Close()
-		log := slog.New(slog.DiscardHandler)
 		var addrs []string
 		open := func(node string) (*client.Client, func()) {
-			c := config.Default()
-			c.Listen, c.Store, c.Node = "127.0.0.1:0", d.url, node
-			c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-			s, err := server.Open(server.Options{Config: c, Logger: log})
-			if err != nil {
-				t.Fatal(err)
-			}
+			api, s, stop := serveWith(t, server.Options{}, func(c *config.Config) { c.Store, c.Node = d.URL, node })
 			addrs = append(addrs, s.Addr())
-			ctx, cancel := context.WithCancel(context.Background())
-			ended := make(chan error, 1)
-			go func() { ended <- s.Run(ctx) }()
-			api, err := client.New(client.Options{Server: "http://" + s.Addr()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			stopped := false
-			stop := func() {
-				if stopped {
-					return
-				}
-				stopped = true
-				cancel()
-				if err := <-ended; err != nil {
-					t.Errorf("%s: %v", node, err)
-				}
-				if err := s.Close(); err != nil {
-					t.Errorf("%s: %v", node, err)
-				}
-			}
-			t.Cleanup(stop)
 			return api, stop
 		}
 		a, stopA := open("a")
@@ -82,7 +50,7 @@ func TestTwoServers(t *testing.T) {
 			}
 			return each, self
 		}
-		eventually(t, "shared", func() bool {
+		passes(t, "shared", func() bool {
 			each, _ := shards(a)
 			return len(each) == 2 && each[0] > 0 && each[1] > 0 && each[0]+each[1] == 64
 		})
@@ -104,7 +72,7 @@ func TestTwoServers(t *testing.T) {
 			t.Errorf("%d attempts of %d tasks arrived", n, tasks)
 		}
 		for _, addr := range addrs {
-			eventually(t, "told anything by the other", func() bool { return figure(t, addr, "bellman_hints_received_total") > 0 })
+			passes(t, "told anything by the other", func() bool { return figure(t, addr, "bellman_hints_received_total") > 0 })
 			if n := figure(t, addr, "bellman_hints_refused_total"); n != 0 {
 				t.Errorf("%v hints of the other were refused", n)
 			}
@@ -127,7 +95,7 @@ func TestTwoServers(t *testing.T) {
 			}
 		}
 		stopA()
-		eventually(t, "b's alone", func() bool {
+		passes(t, "b's alone", func() bool {
 			each, _ := shards(b)
 			return len(each) == 1 && each[0] == 64
 		})

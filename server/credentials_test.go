@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -20,6 +18,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 // Of a certificate somebody is warned at once if it ends within 30 days, then 7 days and 1 day before
@@ -113,37 +112,21 @@ func TestKeysExpire(t *testing.T) {
 // reload looks at the new ones.
 func TestCertificatesOfChannels(t *testing.T) {
 	dir := t.TempDir()
-	key, err := livesKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := func(name, kind string, der []byte) string {
+	key := livesKey()
+	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return path
 	}
 	certificate := func(name string, serial int64, notAfter time.Time) string {
-		template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: notAfter}
-		der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return file(name, "CERTIFICATE", der)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
+		return file(name, keytest.Certificate(key, x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: notAfter}))
 	}
 	soon, later := time.Now().Add(5*day).Truncate(time.Second), time.Now().Add(400*day).Truncate(time.Second)
 	settings := func(platform string) *config.Config {
 		c, err := config.Parse([]byte(strings.NewReplacer("DIR", dir, "PLATFORM", platform,
-			"PRIVATE", file("private.pem", "PRIVATE KEY", private), "PUBLIC", file("public.pem", "PUBLIC KEY", public),
+			"PRIVATE", file("private.pem", keytest.PrivatePEM(key)), "PUBLIC", file("public.pem", keytest.PublicPEM(key)),
 			"ALIPAY", certificate("alipay.crt", 0xB0B, later), "APP", certificate("app.crt", 0xA99, soon)).Replace(`
 listen: 127.0.0.1:0
 store: pebble:DIR/store

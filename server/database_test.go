@@ -1,117 +1,40 @@
 package server_test
 
 import (
-	"context"
-	"database/sql"
-	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	_ "github.com/go-sql-driver/mysql" // the driver "mysql"
-	"github.com/jackc/pgx/v5"
-
-	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 )
 
 // A database is one of a test's own, on a server that is there.
 type database struct {
+	*scratch.Database
 	kind string // postgres or mysql
-	url  string
-	name string
-	exec func(url, text string) error
 }
 
-// eachDatabase runs a test on a database of each kind. Where there is no server it
-// is skipped, unless the environment names one.
+// eachDatabase runs a test on a database of each kind.
 func eachDatabase(t *testing.T, test func(t *testing.T, d database)) {
 	t.Helper()
-	for _, server := range []struct {
-		kind, variable, usual string
-		exec                  func(url, text string) error
-	}{
-		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", execPostgres},
-		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", execMySQL},
-	} {
-		t.Run(server.kind, func(t *testing.T) {
-			address, named := os.LookupEnv(server.variable)
-			if !named {
-				address = server.usual
-			}
-			if err := server.exec(address, "SELECT 1"); err != nil {
-				if named {
-					t.Fatal(err) // somebody wants these tests
-				}
-				t.Skipf("no server (set %s to one): %v", server.variable, err)
-			}
-			test(t, database{server.kind, address, "", server.exec}.other(t))
-		})
+	for _, kind := range []string{"postgres", "mysql"} {
+		t.Run(kind, func(t *testing.T) { test(t, newDatabase(t, kind)) })
 	}
 }
 
-// other creates another database, which is dropped when the test ends.
-func (d database) other(t *testing.T) database {
-	t.Helper()
-	id := bellman.NewID()
-	o := database{kind: d.kind, name: fmt.Sprintf("bellman_test_%x", id[:]), exec: d.exec}
-	d.run(t, "CREATE DATABASE "+o.name)
-	drop := "DROP DATABASE " + o.name
-	if d.kind == "postgres" {
-		drop += " WITH (FORCE)"
-	}
-	t.Cleanup(func() { d.run(t, drop) })
-	u, err := url.Parse(d.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Path = "/" + o.name
-	o.url = u.String()
-	return o
-}
+// newDatabase creates a database, which is dropped when the test ends.
+func newDatabase(t *testing.T, kind string) database { return database{scratchtest.New(t, kind), kind} }
 
-// run runs statements, each by itself.
+// run runs statements in the database.
 func (d database) run(t *testing.T, texts ...string) {
 	t.Helper()
-	for _, text := range texts {
-		if err := d.exec(d.url, text); err != nil {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
-
-func execPostgres(url, text string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patient)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, text)
-	return err
-}
-
-func execMySQL(address, text string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patient)
-	defer cancel()
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
-	}
-	db, err := sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)%s", u.User, u.Host, u.Path))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	_, err = db.ExecContext(ctx, text)
-	return err
+	scratchtest.Run(t, d.Database, texts...)
 }
 
 // A line leads to a server, and can be cut: then it accepts connections and ends
@@ -129,7 +52,7 @@ type line struct {
 // lineTo returns a line to the server of a database, and the database's URL over it.
 func lineTo(t *testing.T, d database) (*line, string) {
 	t.Helper()
-	u, err := url.Parse(d.url)
+	u, err := url.Parse(d.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,16 +137,7 @@ func (p *line) cut(is bool) {
 // figure reads one figure of a server's metrics.
 func figure(t *testing.T, addr, name string) float64 {
 	t.Helper()
-	resp, err := http.Get("http://" + addr + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(scrape(t, addr)) {
 		if value, is := strings.CutPrefix(line, name+" "); is {
 			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 			if err != nil {
@@ -234,10 +148,4 @@ func figure(t *testing.T, addr, name string) float64 {
 	}
 	t.Fatalf("there is no %s", name)
 	return 0
-}
-
-// eventually is passes.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	passes(t, what, ok)
 }

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"crypto/sha256"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -17,14 +16,13 @@ import (
 func TestDecidedByHand(t *testing.T) {
 	d, chat := newDesk(t), newChat(t)
 	queues := append(d.settings(t, "then: tell", "schedule: 1h*", "late_watch: 0s", "on_exhausted: close"), d.parse(t, `queues: {ops: {url: "`+chat.URL+`"}}`)...)
-	_, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.DiscardHandler), func(c *config.Config) {
+	_, s, _ := serve(t, t.TempDir(), func(c *config.Config) {
 		c.Queues = queues
 		c.Alarms = []config.Alarm{{Name: "decided", When: "order_decided_by_hand", To: "ops"}}
 		for _, role := range access.Roles() {
 			c.Keys = append(c.Keys, access.Key{Name: role, Role: access.Role(role), SHA256: sha256.Sum256([]byte(role + "-key"))})
 		}
 	})
-	t.Cleanup(stop)
 	as := func(role string) *client.Client {
 		t.Helper()
 		api, err := client.New(client.Options{Server: "http://" + s.Addr(), Key: role + "-key"})
@@ -74,7 +72,7 @@ func TestDecidedByHand(t *testing.T) {
 	if task, err := as("admin").DecideOrder(t.Context(), refs["3"], client.DecideOrder{Outcome: "PAID", Reason: "I saw it too"}); err != nil || task.OrderState != "PAID" {
 		t.Errorf("the same outcome again: %+v, %v; want it answered as done", task, err)
 	}
-	eventually(t, "both decisions told", func() bool { return len(chat.told()) == 2 })
+	passes(t, "both decisions told", func() bool { return len(chat.told()) == 2 })
 	if told := chat.told(); slices.ContainsFunc(told, func(text string) bool { return text != "began decided" }) {
 		t.Errorf("told %v; want the two decisions alone", told)
 	}
@@ -94,7 +92,7 @@ func TestDecidedByHand(t *testing.T) {
 	}
 
 	// The merchant is told, and whoever created the order reads that.
-	eventually(t, "the merchant told", func() bool { return d.notices() == 3 })
+	passes(t, "the merchant told", func() bool { return d.notices() == 3 })
 	o, err := shop.Order(t.Context(), refs["3"], 0)
 	if err != nil || o.OrderState != "PAID" || len(o.Tasks) != 2 {
 		t.Errorf("the order's page for submit: %+v, %v; want the order and its notice", o, err)

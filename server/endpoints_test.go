@@ -97,7 +97,7 @@ queues:
 		t.Errorf("the queue whose endpoint was paused: %+v, %v; want it paused", queues, err)
 	}
 	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "A1"})
-	eventually(t, "seen as paused", func() bool { return slices.Equal(paused(), []string{"orders"}) })
+	passes(t, "seen as paused", func() bool { return slices.Equal(paused(), []string{"orders"}) })
 	if _, err := api.ResumeEndpoint(t.Context(), "orders", why); err != nil || len(paused()) > 0 {
 		t.Errorf("resume the queue as an endpoint: %v, and %q are paused", err, paused())
 	}

@@ -1,17 +1,9 @@
 package server
 
 import (
-	"crypto"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/hmac"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
 	"encoding/hex"
-	"encoding/pem"
 	"fmt"
 	"maps"
 	"net/http"
@@ -24,6 +16,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/alipay"
 	"github.com/bellmanhq/bellman/order/wechatpay"
@@ -75,24 +68,20 @@ const (
 )
 
 // livesKey signs for WeChat Pay and Alipay.
-var livesKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+var livesKey = sync.OnceValue(keytest.RSA)
 
 func newAccounts(t *testing.T, w *world) []*channelAccount {
-	private := must[*rsa.PrivateKey](t)(livesKey())
-	own := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must[[]byte](t)(x509.MarshalPKCS8PrivateKey(private))})
-	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must[[]byte](t)(x509.MarshalPKIXPublicKey(&private.PublicKey))})
-	signed := func(text string) string {
-		sum := sha256.Sum256([]byte(text))
-		return base64.StdEncoding.EncodeToString(must[[]byte](t)(rsa.SignPKCS1v15(nil, private, crypto.SHA256, sum[:])))
-	}
+	private := livesKey()
+	own, public := sign.NewSecret(keytest.PrivatePEM(private)), sign.NewSecret(keytest.PublicPEM(private))
+	signed := func(text string) string { return keytest.Sign(private, text) }
 	all := []*channelAccount{
 		gate:      {name: "queue:gate", queue: "gate", key: "a-secret-of-the-gateway-32-chars"},
 		otherGate: {name: "queue:other", queue: "other", key: "another-secret-of-the-gateway-32"},
 		ali: {name: "alipay:" + livesAppID, queue: "alipay", ownRefunds: true, reader: must[*alipay.Channel](t)(alipay.New(alipay.Options{
-			AppID: livesAppID, PrivateKey: sign.NewSecret(string(own)), AlipayPublicKeys: []sign.Secret{sign.NewSecret(string(public))}}))},
+			AppID: livesAppID, PrivateKey: own, AlipayPublicKeys: []sign.Secret{public}}))},
 		wechat: {name: "wechatpay:" + livesMchID, queue: "wechat", ownRefunds: true, reader: must[*wechatpay.Channel](t)(wechatpay.New(wechatpay.Options{
-			MchID: livesMchID, SerialNo: livesSerial, PrivateKey: sign.NewSecret(string(own)), APIv3Keys: []sign.Secret{sign.NewSecret(livesV3Key)},
-			PlatformKeys: map[string]sign.Secret{livesKeyID: sign.NewSecret(string(public))}}))},
+			MchID: livesMchID, SerialNo: livesSerial, PrivateKey: own, APIv3Keys: []sign.Secret{sign.NewSecret(livesV3Key)},
+			PlatformKeys: map[string]sign.Secret{livesKeyID: public}}))},
 	}
 	for i, a := range all {
 		a.index, a.lives = i, make(map[string]*life)
@@ -167,9 +156,7 @@ func wechatNotice(s *says, signed func(string) string) *order.RawNotice {
 		event, content = "REFUND.SUCCESS", fmt.Sprintf(`{%s,"amount":{"total":%d,"refund":%[2]d}}`,
 			quoted("mchid", mchID, "out_trade_no", s.no, "out_refund_no", "R"+s.no, "refund_status", "SUCCESS"), s.amount)
 	}
-	block, _ := aes.NewCipher([]byte(livesV3Key))
-	gcm, _ := cipher.NewGCM(block)
-	sealed := base64.StdEncoding.EncodeToString(gcm.Seal(nil, []byte("fdasflkja484"), []byte(content), []byte("transaction")))
+	sealed := keytest.Seal(livesV3Key, "fdasflkja484", content, "transaction")
 	kind := map[bool]string{true: "refund", false: "transaction"}[s.state == "REFUND"]
 	body := fmt.Sprintf(`{%s,"resource":{%s}}`, quoted("id", "EV-"+s.no+s.state, "event_type", event),
 		quoted("original_type", kind, "algorithm", "AEAD_AES_256_GCM", "ciphertext", sealed, "associated_data", "transaction", "nonce", "fdasflkja484"))

@@ -20,8 +20,7 @@ func TestMerchantOnTwoNodes(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, d database) {
 		first, second := openNotified(t, "no"), openNotified(t, "no")
 		open := func(node string) *client.Client {
-			api, _, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Store, c.Node = d.url, node })
-			t.Cleanup(stop)
+			api, _, _ := serve(t, t.TempDir(), func(c *config.Config) { c.Store, c.Node = d.URL, node })
 			return api
 		}
 		a, b := open("a"), open("b")
@@ -85,8 +84,7 @@ func TestMerchantLimitsOnTwoNodes(t *testing.T) {
 		}))
 		t.Cleanup(merchant.Close)
 		open := func(node string) *client.Client {
-			api, _, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Store, c.Node = d.url, node })
-			t.Cleanup(stop)
+			api, _, _ := serve(t, t.TempDir(), func(c *config.Config) { c.Store, c.Node = d.URL, node })
 			return api
 		}
 		nodes := []*client.Client{open("a"), open("b")}

@@ -336,7 +336,7 @@ func TestMerchantMasterKeys(t *testing.T) {
 	stop()
 
 	api, _, stop = serve(t, dir, with(newer, former))
-	eventually(t, "ready with both", func() bool { return api.Ready(t.Context()) == nil })
+	passes(t, "ready with both", func() bool { return api.Ready(t.Context()) == nil })
 	again(t, api, task.ID, 3)
 	if _, _, n := s.last(); n != sent+1 {
 		t.Errorf("%d requests, want %d", n, sent+1)
@@ -349,7 +349,7 @@ func TestMerchantMasterKeys(t *testing.T) {
 
 	api, _, stop = serve(t, dir, with(newer))
 	defer stop()
-	eventually(t, "ready with the newer alone, after a reseal", func() bool { return api.Ready(t.Context()) == nil })
+	passes(t, "ready with the newer alone, after a reseal", func() bool { return api.Ready(t.Context()) == nil })
 	again(t, api, task.ID, 4)
 	if _, _, n := s.last(); n != sent+2 {
 		t.Errorf("%d requests, want %d", n, sent+2)
@@ -379,16 +379,8 @@ func TestMerchantThatFailsIsSeen(t *testing.T) {
 		create(t, api, client.CreateTask{Queue: "default", MerchantNo: "M-good"})
 	}
 	pageAt := func(path string) string {
-		resp, err := http.Get("http://" + s.Addr() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
+		_, text := fetch(t, "http://"+s.Addr()+path)
+		return text
 	}
 	page := func() string { return pageAt("/") }
 	const again = 200 * time.Millisecond // the figure is made again every ten seconds

@@ -20,7 +20,7 @@ func TestBackAfterMove(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
 		c := config.Default()
-		c.Listen, c.Store, c.Node = "127.0.0.1:0", d.url, "silent"
+		c.Listen, c.Store, c.Node = "127.0.0.1:0", d.URL, "silent"
 		s, err := server.Open(server.Options{Config: c, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func TestBackAfterMove(t *testing.T) {
 			t.Fatal(err)
 		}
 		create(t, api, client.CreateTask{Queue: "default", URL: "https://merchant.example/", Delay: "1h", Body: "x"})
-		source, err := server.OpenStore(t.Context(), d.url, server.StoreOptions{Existing: true})
+		source, err := server.OpenStore(t.Context(), d.URL, server.StoreOptions{Existing: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestBackAfterMove(t *testing.T) {
 			}
 			return false
 		}
-		eventually(t, "the server has shards", owned)
+		passes(t, "the server has shards", owned)
 
 		err = migrate.Run(t.Context(), migrate.Options{From: source, To: memory.New(), Kinds: server.Documents(), Report: func(p migrate.Progress) {
 			for _, node := range p.Wait {

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ func TestOrdersNeedPerson(t *testing.T) {
 		return says("NOTPAY")
 	}
 	queues := append(d.settings(t, "then: tell", "schedule: 0s", "on_exhausted: alert"), d.parse(t, `queues: {ops: {url: "`+chat.URL+`"}}`)...)
-	api, _, stop := serveLogged(t, t.TempDir(), slog.New(slog.DiscardHandler), func(c *config.Config) {
+	api, _, _ := serve(t, t.TempDir(), func(c *config.Config) {
 		c.Queues = queues
 		c.Alarms = []config.Alarm{
 			{Name: "undecided", When: "order_needs_action", Queue: "orders", To: "ops"},
@@ -31,16 +30,15 @@ func TestOrdersNeedPerson(t *testing.T) {
 			{Name: "late", When: "late_payment", To: "ops"},
 		}
 	})
-	t.Cleanup(stop)
 	for _, no := range []string{"1", "2"} {
 		create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: no, Amount: 1, Currency: "CNY"})
 	}
-	eventually(t, "both told", func() bool { return len(chat.told()) == 2 })
+	passes(t, "both told", func() bool { return len(chat.told()) == 2 })
 	told := chat.told()
 	if slices.Sort(told); !slices.Equal(told, []string{"began amount", "began undecided"}) {
 		t.Errorf("told %v", told)
 	}
-	eventually(t, "both listed", func() bool {
+	passes(t, "both listed", func() bool {
 		all, err := api.Alarms(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -58,11 +56,10 @@ func TestLatePaymentRaisesOneAlarm(t *testing.T) {
 	d, chat := newDesk(t), newChat(t)
 	d.answer = func(_, _ string, _ int, _ *http.Request) (int, string) { return says("SUCCESS") }
 	queues := append(d.settings(t, "then: tell", "schedule: 1h*", "late_watch: 1s", "on_exhausted: close"), d.parse(t, `queues: {ops: {url: "`+chat.URL+`"}}`)...)
-	api, _, stop := serveLogged(t, t.TempDir(), slog.New(slog.DiscardHandler), func(c *config.Config) {
+	api, _, _ := serve(t, t.TempDir(), func(c *config.Config) {
 		c.Queues = queues
 		c.Alarms = []config.Alarm{{Name: "late", When: "late_payment", To: "ops"}}
 	})
-	t.Cleanup(stop)
 	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "1"})
 	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "1"}
 	for _, outcome := range []string{"CLOSED", "PAID"} {
@@ -70,7 +67,7 @@ func TestLatePaymentRaisesOneAlarm(t *testing.T) {
 			t.Fatalf("complete as %s: %v", outcome, err)
 		}
 	}
-	eventually(t, "the watch finds the payment", func() bool {
+	passes(t, "the watch finds the payment", func() bool {
 		o, err := api.Order(t.Context(), ref, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +83,7 @@ func TestLatePaymentRaisesOneAlarm(t *testing.T) {
 	if told != 1 {
 		t.Errorf("%d tasks report the payment; want 1", told)
 	}
-	eventually(t, "the alarm is listed", func() bool {
+	passes(t, "the alarm is listed", func() bool {
 		all, err := api.Alarms(t.Context())
 		if err != nil || len(all.Alarms) > 1 {
 			t.Fatalf("alarms %+v, %v; want 1", all, err)

@@ -32,10 +32,9 @@ func (d *desk) serveNoticed(t *testing.T) (*client.Client, *server.Server) {
 // serveNoticedBy does the same with other queues.
 func (d *desk) serveNoticedBy(t *testing.T, queues []config.Queue) (*client.Client, *server.Server) {
 	t.Helper()
-	api, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&d.log, nil)), func(c *config.Config) {
+	api, s, _ := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&d.log, nil)), func(c *config.Config) {
 		c.Queues, c.Notices.Listen = queues, "127.0.0.1:0"
 	})
-	t.Cleanup(stop)
 	return api, s
 }
 
@@ -54,16 +53,7 @@ func notify(t *testing.T, s *server.Server, body, key string) (status int, answe
 	mac := hmac.New(sha256.New, []byte(key))
 	io.WriteString(mac, body)
 	req.Header.Set("X-Signature", hex.EncodeToString(mac.Sum(nil)))
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(text)
+	return roundTrip(t, req)
 }
 
 const gatewayKey = "gateway-secret-of-32-characters!"

@@ -184,8 +184,7 @@ func (d *desk) parse(t *testing.T, text string) []config.Queue {
 // serve runs a server with these queues until the test is over.
 func (d *desk) serve(t *testing.T, queues []config.Queue) (*client.Client, *server.Server) {
 	t.Helper()
-	api, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&d.log, nil)), func(c *config.Config) { c.Queues = queues })
-	t.Cleanup(stop)
+	api, s, _ := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&d.log, nil)), func(c *config.Config) { c.Queues = queues })
 	return api, s
 }
 

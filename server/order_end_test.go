@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -90,16 +89,8 @@ func TestOrderCreatedBefore(t *testing.T) {
 
 func scrape(t *testing.T, addr string) string {
 	t.Helper()
-	resp, err := http.Get("http://" + addr + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	_, text := fetch(t, "http://"+addr+"/metrics")
+	return text
 }
 
 // The channel's own notice arrives while a query is in flight, whose answer says

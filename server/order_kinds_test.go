@@ -3,18 +3,13 @@ package server_test
 import (
 	"cmp"
 	"crypto"
-	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,6 +19,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 // A provider is a loopback WeChat Pay or Alipay: it refuses what is not signed by
@@ -70,39 +66,23 @@ func newKey(t *testing.T) *rsa.PrivateKey {
 		})
 	}
 	if n == len(made.keys) {
-		key, err := rsa.GenerateKey(rand.Reader, 2048)
-		if err != nil {
-			t.Fatal(err)
-		}
-		made.keys = append(made.keys, key)
+		made.keys = append(made.keys, keytest.RSA())
 	}
 	made.given[t]++
 	return made.keys[n]
 }
 
 // keys returns what the merchant is given: its own key and the provider's public
-// one, in the encoding of PKCS #8 and PKIX.
-func (p *provider) keys() (private, public []byte) {
-	private, err := x509.MarshalPKCS8PrivateKey(p.merchant)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if public, err = x509.MarshalPKIXPublicKey(&p.own.PublicKey); err != nil {
-		p.t.Fatal(err)
-	}
-	return private, public
+// one, in PEM.
+func (p *provider) keys() (private, public string) {
+	return keytest.PrivatePEM(p.merchant), keytest.PublicPEM(p.own)
 }
 
 func (p *provider) sign(text string) string {
-	sum := sha256.Sum256([]byte(text))
 	p.mu.Lock()
 	own := p.own
 	p.mu.Unlock()
-	signature, err := rsa.SignPKCS1v15(nil, own, crypto.SHA256, sum[:])
-	if err != nil {
-		p.t.Error(err)
-	}
-	return base64.StdEncoding.EncodeToString(signature)
+	return keytest.Sign(own, text)
 }
 
 // signed reports whether the merchant signed a text.
@@ -235,16 +215,8 @@ func TestChannelKinds(t *testing.T) {
 			p, d := newProvider(t), newDesk(t)
 			at := httptest.NewServer(tt.answers(p))
 			t.Cleanup(at.Close)
-			private, public := p.keys()
-			t.Setenv("ORDER_TEST_ALIPAY_KEY", base64.StdEncoding.EncodeToString(public))
-			dir := t.TempDir()
-			file := func(name, kind string, der []byte) string {
-				path := filepath.Join(dir, name)
-				if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return path
-			}
+			private, public := keyFiles(t, p)
+			t.Setenv("ORDER_TEST_ALIPAY_KEY", base64.StdEncoding.EncodeToString(keytest.Public(p.own)))
 			text := `
 queues:
   tell: {url: "MERCHANT/notify"}
@@ -257,8 +229,7 @@ queues:
     late_watch: 0s
     then: tell
 `
-			api, _ := d.serve(t, d.parse(t, strings.NewReplacer("PROVIDER", at.URL,
-				"PRIVATE", file("private.pem", "PRIVATE KEY", private), "PUBLIC", file("public.pem", "PUBLIC KEY", public)).Replace(text)))
+			api, _ := d.serve(t, d.parse(t, strings.NewReplacer("PROVIDER", at.URL, "PRIVATE", private, "PUBLIC", public).Replace(text)))
 			for _, no := range []string{"paid-1", "unpaid-1"} {
 				create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: no, Expires: "300ms"})
 			}

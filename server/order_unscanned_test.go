@@ -2,17 +2,15 @@ package server_test
 
 import (
 	"encoding/base64"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 // unscanned answers as Alipay does about codes that nobody has scanned: there is no such
@@ -53,16 +51,12 @@ func TestNobodyScans(t *testing.T) {
 	p, d := newProvider(t), newDesk(t)
 	at := httptest.NewServer(http.HandlerFunc(p.unscanned))
 	t.Cleanup(at.Close)
-	private, public := p.keys()
-	path := filepath.Join(t.TempDir(), "private.pem")
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	private, _ := keyFiles(t, p)
 	queue := func(name, life string) string {
 		return `
   ` + name + `:
     kind: order
-    channel: {kind: alipay, url: "` + at.URL + `/gateway.do", app_id: "2014072300007148", private_key: "file:` + path + `", alipay_public_keys: ["` + base64.StdEncoding.EncodeToString(public) + `"]}
+    channel: {kind: alipay, url: "` + at.URL + `/gateway.do", app_id: "2014072300007148", private_key: "file:` + private + `", alipay_public_keys: ["` + base64.StdEncoding.EncodeToString(keytest.Public(p.own)) + `"]}
     on_exhausted: close
     schedule: 20ms, 1h*
     confirm: 0s, 10ms

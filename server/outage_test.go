@@ -39,24 +39,15 @@ func TestDatabaseGoesAway(t *testing.T) {
 		defer stop()
 		get := func(path string) (int, string) {
 			t.Helper()
-			resp, err := http.Get("http://" + s.Addr() + path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			body, err := io.ReadAll(resp.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return resp.StatusCode, string(body)
+			return fetch(t, "http://"+s.Addr()+path)
 		}
-		eventually(t, "ready", func() bool { status, _ := get("/readyz"); return status == 200 })
+		passes(t, "ready", func() bool { status, _ := get("/readyz"); return status == 200 })
 		first := create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL + "/first"})
 		until(t, api, first.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
 		later := create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL + "/later", Delay: "1s"})
 
 		way.cut(true)
-		eventually(t, "not ready, for the database's sake", func() bool {
+		passes(t, "not ready, for the database's sake", func() bool {
 			status, why := get("/readyz")
 			if strings.Contains(why, "127.0.0.1") {
 				t.Errorf("readyz says %s; want no address", why)
@@ -75,7 +66,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 			t.Errorf("read without a database: %v; want 503", err)
 		}
 		way.cut(false)
-		eventually(t, "ready again", func() bool { status, _ := get("/readyz"); return status == 200 })
+		passes(t, "ready again", func() bool { status, _ := get("/readyz"); return status == 200 })
 		until(t, api, later.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
 		again := create(t, api, client.CreateTask{Queue: "default", Key: "refused", URL: merchant.URL + "/refused"})
 		until(t, api, again.ID, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
@@ -101,7 +92,7 @@ func TestMetricsWhileTheDatabaseHangs(t *testing.T) {
 		way, url := lineTo(t, d)
 		api, s, stop := serve(t, "", func(c *config.Config) { c.Store = url })
 		defer stop()
-		eventually(t, "ready", func() bool { return api.Ready(t.Context()) == nil })
+		passes(t, "ready", func() bool { return api.Ready(t.Context()) == nil })
 		healthy := time.Now()
 		before := figure(t, s.Addr(), "bellman_heartbeat_timestamp_seconds")
 		within := 30*time.Second + 20*time.Since(healthy) // on a machine as busy as this one
@@ -133,7 +124,7 @@ func TestDatabaseGoesAwayForLong(t *testing.T) {
 		way, url := lineTo(t, d)
 		api, _, stop := serve(t, "", func(c *config.Config) { c.Store = url })
 		defer stop()
-		eventually(t, "ready", func() bool { return api.Ready(t.Context()) == nil })
+		passes(t, "ready", func() bool { return api.Ready(t.Context()) == nil })
 		before, err := api.Nodes(t.Context())
 		if err != nil || len(before.Nodes) != 1 || len(before.Unowned) != 0 {
 			t.Fatalf("nodes %+v, %v; want one that has all shards", before, err)
@@ -152,16 +143,16 @@ func TestDatabaseGoesAwayForLong(t *testing.T) {
 				soon++
 			}
 		}
-		eventually(t, "expired", func() bool { return time.Since(cut) > 8*time.Second })
+		passes(t, "expired", func() bool { return time.Since(cut) > 8*time.Second })
 		if n := arrived.Load(); n > soon {
 			t.Errorf("%d attempts were begun while the node could not know whether the shards were its own; want %d of the first seconds at most", n, soon)
 		}
 		way.cut(false)
-		eventually(t, "ready", func() bool { return api.Ready(t.Context()) == nil })
+		passes(t, "ready", func() bool { return api.Ready(t.Context()) == nil })
 		for _, id := range ids {
 			until(t, api, id, func(d *client.TaskDetail) bool { return d.State == "succeeded" })
 		}
-		eventually(t, "again the owner of all, under a new name", func() bool {
+		passes(t, "again the owner of all, under a new name", func() bool {
 			after, err := api.Nodes(t.Context())
 			if err != nil || len(after.Unowned) > 0 {
 				return false

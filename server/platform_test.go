@@ -1,15 +1,9 @@
 package server_test
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/pem"
 	"fmt"
-	"log/slog"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +16,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 // A server fetches WeChat Pay's platform certificates, verifies answers with them, and tells when they and the
@@ -31,24 +26,11 @@ func TestPlatformCertificatesAreFetched(t *testing.T) {
 	const serial, v3 = "5157F09E", "0123456789abcdef0123456789ABCDEF"
 	p, d, chat := newProvider(t), newDesk(t), newChat(t)
 	p.serial = serial
-	certificate := func(key *rsa.PrivateKey, left time.Duration) []byte {
+	certificate := func(key *rsa.PrivateKey, left time.Duration) string {
 		number, _ := new(big.Int).SetString(serial, 16)
-		template := &x509.Certificate{SerialNumber: number, NotAfter: time.Now().Add(left)}
-		der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+		return keytest.Certificate(key, x509.Certificate{SerialNumber: number, NotAfter: time.Now().Add(left)})
 	}
-	block, err := aes.NewCipher([]byte(v3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed := base64.StdEncoding.EncodeToString(gcm.Seal(nil, []byte("61f9c719728a"), certificate(p.own, 5*24*time.Hour), []byte("certificate")))
+	sealed := keytest.Seal(v3, "61f9c719728a", certificate(p.own, 5*24*time.Hour), "certificate")
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v3/certificates" {
 			p.wechat(w, r)
@@ -59,7 +41,7 @@ func TestPlatformCertificatesAreFetched(t *testing.T) {
 	t.Cleanup(at.Close)
 	private, _ := keyFiles(t, p)
 	own := filepath.Join(t.TempDir(), "apiclient_cert.pem")
-	if err := os.WriteFile(own, certificate(p.merchant, 20*24*time.Hour), 0o600); err != nil {
+	if err := os.WriteFile(own, []byte(certificate(p.merchant, 20*24*time.Hour)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	queues := d.parse(t, strings.NewReplacer("PROVIDER", at.URL, "PRIVATE", private, "OWN", own, "KEY", v3, "CHAT", chat.URL).Replace(`
@@ -71,16 +53,15 @@ queues:
     schedule: 20ms, 1h*
   ops: {url: "CHAT"}
 `))
-	api, _, stop := serveLogged(t, t.TempDir(), slog.New(slog.DiscardHandler), func(c *config.Config) {
+	api, _, _ := serve(t, t.TempDir(), func(c *config.Config) {
 		c.Queues = queues
 		c.Alarms = []config.Alarm{{Name: "expires", When: "credential_expires", To: "ops"}}
 	})
-	t.Cleanup(stop)
 	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "paid-1", Expires: "2h"})
 	if o, _ := d.ends(t, api, client.OrderRef{MerchantNo: "M1", OrderNo: "paid-1"}); o.OrderState != "PAID" {
 		t.Errorf("the order is %s; want PAID", o.OrderState)
 	}
-	eventually(t, "both certificates told", func() bool {
+	passes(t, "both certificates told", func() bool {
 		all, err := api.Alarms(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -92,5 +73,5 @@ queues:
 		slices.Sort(names)
 		return slices.Equal(names, []string{"queues.orders.channel.certificate 30", "queues.orders.channel.platform_keys 7"})
 	})
-	eventually(t, "the chat told twice", func() bool { return len(chat.told()) == 2 })
+	passes(t, "the chat told twice", func() bool { return len(chat.told()) == 2 })
 }

@@ -2,13 +2,10 @@ package server_test
 
 import (
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,18 +109,9 @@ func TestRefund(t *testing.T) {
 		ends: map[string]string{"20261120000001-R1": "SUCCESS", "20261120000002-R1": "ABNORMAL"}}
 	at := httptest.NewServer(http.HandlerFunc(c.refunds))
 	t.Cleanup(at.Close)
-	private, public := c.keys()
-	dir := t.TempDir()
-	file := func(name, kind string, der []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	private, public := keyFiles(t, c.provider)
 	d := newDesk(t)
-	api, _ := d.serve(t, d.parse(t, strings.NewReplacer("PROVIDER", at.URL,
-		"PRIVATE", file("private.pem", "PRIVATE KEY", private), "PUBLIC", file("public.pem", "PUBLIC KEY", public)).Replace(`
+	api, _ := d.serve(t, d.parse(t, strings.NewReplacer("PROVIDER", at.URL, "PRIVATE", private, "PUBLIC", public).Replace(`
 queues:
   tell: {url: "MERCHANT/notify"}
   refunds:

@@ -1,18 +1,13 @@
 package server_test
 
 import (
-	"crypto"
 	"crypto/hmac"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -24,19 +19,14 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/server"
 )
 
 // serveProviders runs a server with these queues that takes notices, until the test is over.
 func (d *desk) serveProviders(t *testing.T, queues string) (*client.Client, *server.Server) {
 	t.Helper()
-	parsed := d.parse(t, queues)
-	api, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&d.log, nil)), func(c *config.Config) {
-		c.Queues, c.Notices.Listen = parsed, "127.0.0.1:0"
-	})
-	t.Cleanup(stop)
-	return api, s
+	return d.serveNoticedBy(t, d.parse(t, queues))
 }
 
 // callNotice sends a notice and returns the answer.
@@ -49,16 +39,8 @@ func callNotice(t *testing.T, s *server.Server, queue, body string, header map[s
 	for name, value := range header {
 		req.Header.Set(name, value)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprint(resp.StatusCode, " ", string(text))
+	status, text := roundTrip(t, req)
+	return fmt.Sprint(status, " ", text)
 }
 
 // Stripe's notice decides an order before the first query, a forged one does not, and the notice of a refund reaches
@@ -154,12 +136,8 @@ func said(t *testing.T, api *client.Client, result string) (all []string) {
 // Antom signs the path that it calls: that of the queue.
 func TestAntomServer(t *testing.T) {
 	key := newKey(t)
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
 	private := base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key))
-	t.Setenv("ANTOM_PUBLIC_KEY", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})))
+	t.Setenv("ANTOM_PUBLIC_KEY", keytest.PublicPEM(key))
 	d := newDesk(t)
 	api, s := d.serveProviders(t, `
 queues:
@@ -168,13 +146,9 @@ queues:
 `)
 	create(t, api, client.CreateTask{Queue: "antom", MerchantNo: "M1", OrderNo: "A1", Amount: 8888, Currency: "USD"})
 	body := `{"notifyType":"PAYMENT_RESULT","result":{"resultCode":"SUCCESS","resultStatus":"S"},"paymentRequestId":"A1","paymentId":"42","paymentAmount":{"value":"8888","currency":"USD"}}`
-	sum := sha256.Sum256([]byte("POST /notices/antom\nSANDBOX_1.1685599933871." + body))
-	signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	signature := keytest.Sign(key, "POST /notices/antom\nSANDBOX_1.1685599933871."+body)
 	header := map[string]string{"Client-Id": "SANDBOX_1", "Request-Time": "1685599933871",
-		"Signature": "algorithm=RSA256,keyVersion=1,signature=" + url.QueryEscape(base64.StdEncoding.EncodeToString(signature))}
+		"Signature": "algorithm=RSA256,keyVersion=1,signature=" + url.QueryEscape(signature)}
 	if got := callNotice(t, s, "antom", body, header); got != `200 {"result":{"resultCode":"SUCCESS","resultStatus":"S","resultMessage":"success"}}` {
 		t.Errorf("answered %s", got)
 	}
@@ -188,12 +162,7 @@ queues:
 // before it counts, as UnionPay asks for.
 func TestUnionPayServer(t *testing.T) {
 	key := newKey(t)
-	from := &x509.Certificate{SerialNumber: big.NewInt(69026276696), Subject: pkix.Name{CommonName: "041@Z12@中国银联股份有限公司@Z12"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, from, from, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	certificate := keytest.Certificate(key, x509.Certificate{SerialNumber: big.NewInt(69026276696), Subject: pkix.Name{CommonName: "041@Z12@中国银联股份有限公司@Z12"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
 	t.Setenv("UNIONPAY_CERTIFICATE", certificate)
 	signed := func(fields map[string]string) map[string]string {
 		fields["signPubKeyCert"] = certificate
@@ -202,12 +171,7 @@ func TestUnionPayServer(t *testing.T) {
 			pairs = append(pairs, name+"="+value)
 		}
 		slices.Sort(pairs)
-		sum := sha256.Sum256(fmt.Appendf(nil, "%x", sha256.Sum256([]byte(strings.Join(pairs, "&")))))
-		signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])
-		if err != nil {
-			t.Error(err)
-		}
-		fields["signature"] = base64.StdEncoding.EncodeToString(signature)
+		fields["signature"] = keytest.Sign(key, fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(pairs, "&")))))
 		return fields
 	}
 	d := newDesk(t)

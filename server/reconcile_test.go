@@ -3,7 +3,6 @@ package server_test
 import (
 	"cmp"
 	"crypto/sha1"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -65,15 +64,15 @@ func (b *tradeBill) text() string {
 func keyFiles(t *testing.T, p *provider) (private, public string) {
 	t.Helper()
 	dir := t.TempDir()
-	file := func(name, kind string, der []byte) string {
+	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return path
 	}
 	own, theirs := p.keys()
-	return file("private.pem", "PRIVATE KEY", own), file("public.pem", "PUBLIC KEY", theirs)
+	return file("private.pem", own), file("public.pem", theirs)
 }
 
 // From the download of a bill to the query that settles a difference: a channel whose bill has each kind of

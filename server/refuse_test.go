@@ -19,29 +19,29 @@ import (
 func TestOpenRefusesDatabases(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
-		empty := d.other(t)
-		if err := server.MigrateStore(t.Context(), d.url, nil); err != nil {
+		empty := newDatabase(t, d.kind)
+		if err := server.MigrateStore(t.Context(), d.URL, nil); err != nil {
 			t.Fatal(err)
 		}
 		poor := d.poorUser(t)
-		newer := d.other(t)
+		newer := newDatabase(t, d.kind)
 		newer.run(t, "CREATE TABLE bellman_schema (version BIGINT NOT NULL PRIMARY KEY, applied BIGINT NOT NULL)", "INSERT INTO bellman_schema VALUES (9999, 0)")
 		refused := []refusal{
-			{"nobody", with(t, d.url, url.UserPassword("nobody-here", "geheim"), ""), "look at the user and the password"},
-			{"a user who may only read", with(t, d.url, poor, ""), "SELECT, INSERT, UPDATE and DELETE"},
-			{"a user who may create nothing", with(t, empty.url, poor, ""), "bellman serve --no-migrate"},
-			{"no such database", strings.Replace(d.url, d.name, "bellman_none", 1), "CREATE DATABASE"},
-			{"a newer schema", newer.url, "run the bellman that made it, or a newer one"},
+			{"nobody", with(t, d.URL, url.UserPassword("nobody-here", "geheim"), ""), "look at the user and the password"},
+			{"a user who may only read", with(t, d.URL, poor, ""), "SELECT, INSERT, UPDATE and DELETE"},
+			{"a user who may create nothing", with(t, empty.URL, poor, ""), "bellman serve --no-migrate"},
+			{"no such database", strings.Replace(d.URL, "bellman_bench", "bellman_none", 1), "CREATE DATABASE"},
+			{"a newer schema", newer.URL, "run the bellman that made it, or a newer one"},
 			{"nobody there", with(t, "postgres://x@127.0.0.1:1/x", nil, ""), "cannot be reached: look whether it runs"},
 		}
 		if d.kind == "postgres" {
 			refused = append(refused, d.skewedPostgres(t)...)
-			refused = append(refused, refusal{"may only be read", with(t, d.other(t).url, nil, "default_transaction_read_only=on"), "name the primary, or several hosts with target_session_attrs=read-write"})
+			refused = append(refused, refusal{"may only be read", with(t, newDatabase(t, d.kind).URL, nil, "default_transaction_read_only=on"), "name the primary, or several hosts with target_session_attrs=read-write"})
 		} else {
 			refused = append(refused,
-				refusal{"a clock that is behind", with(t, d.url, nil, "timestamp=1700000000"), "clocks of this machine and of the database"},
-				refusal{"may only be read", with(t, d.other(t).url, nil, "tx_read_only=1"), "name the primary"},
-				refusal{"a parameter that is none", with(t, d.url, nil, "colour=red"), "nor the driver's nor a variable"})
+				refusal{"a clock that is behind", with(t, d.URL, nil, "timestamp=1700000000"), "clocks of this machine and of the database"},
+				refusal{"may only be read", with(t, newDatabase(t, d.kind).URL, nil, "tx_read_only=1"), "name the primary"},
+				refusal{"a parameter that is none", with(t, d.URL, nil, "colour=red"), "nor the driver's nor a variable"})
 		}
 		for _, tt := range refused {
 			c := config.Default()
@@ -60,7 +60,7 @@ func TestOpenRefusesDatabases(t *testing.T) {
 		for _, tt := range []struct {
 			store string
 			want  string // empty: opens
-		}{{d.url, ""}, {with(t, d.url, poor, ""), "grant the user SELECT, INSERT, UPDATE and DELETE on"}, {empty.url, "run bellman migrate"}, {newer.url, "run the bellman that made it"}} {
+		}{{d.URL, ""}, {with(t, d.URL, poor, ""), "grant the user SELECT, INSERT, UPDATE and DELETE on"}, {empty.URL, "run bellman migrate"}, {newer.URL, "run the bellman that made it"}} {
 			c := config.Default()
 			c.Listen, c.Store = "127.0.0.1:0", tt.store
 			s, err := server.Open(server.Options{Config: c, NoMigrate: true, Logger: slog.New(slog.DiscardHandler)})
@@ -78,14 +78,14 @@ func TestOpenRefusesDatabases(t *testing.T) {
 // mends: a parameter, or another database than its scheme says.
 func testWrongAddress(t *testing.T, d database) {
 	t.Helper()
-	other := strings.Replace(d.url, "postgres://", "mysql://", 1)
+	other := strings.Replace(d.URL, "postgres://", "mysql://", 1)
 	parameter, want := "connect_timeout=soon", "begin the address with that one's name"
 	if d.kind == "mysql" {
-		other = strings.Replace(d.url, "mysql://", "postgres://", 1)
+		other = strings.Replace(d.URL, "mysql://", "postgres://", 1)
 		parameter = "timeout=soon"
 	}
 	other, _, _ = strings.Cut(other, "?")
-	for store, want := range map[string]string{with(t, d.url, nil, parameter): "soon", with(t, d.url, nil, "colour=red"): "nor a", other: want} {
+	for store, want := range map[string]string{with(t, d.URL, nil, parameter): "soon", with(t, d.URL, nil, "colour=red"): "nor a", other: want} {
 		_, err := server.OpenStore(t.Context(), store, server.StoreOptions{Existing: true})
 		var wrong *server.ConfigError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") || strings.Contains(err.Error(), "\n") {
@@ -97,7 +97,7 @@ func testWrongAddress(t *testing.T, d database) {
 // Who may only read opens a store to read it.
 func testReadsAlone(t *testing.T, d database, poor *url.Userinfo) {
 	t.Helper()
-	db, err := server.OpenStore(t.Context(), with(t, d.url, poor, ""), server.StoreOptions{Existing: true, ReadOnly: true})
+	db, err := server.OpenStore(t.Context(), with(t, d.URL, poor, ""), server.StoreOptions{Existing: true, ReadOnly: true})
 	if err != nil {
 		t.Errorf("OpenStore to read = %v", err)
 		return
@@ -113,7 +113,7 @@ func testReadsAlone(t *testing.T, d database, poor *url.Userinfo) {
 func TestDeletedShard(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, d database) {
-		store, err := server.OpenStore(t.Context(), d.url, server.StoreOptions{})
+		store, err := server.OpenStore(t.Context(), d.URL, server.StoreOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestDeletedShard(t *testing.T) {
 		if _, err := store.State(t.Context(), ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Shards = %v; want %q", err, want)
 		}
-		_, err = server.OpenStore(t.Context(), d.url, server.StoreOptions{})
+		_, err = server.OpenStore(t.Context(), d.URL, server.StoreOptions{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Fatalf("OpenStore = %v; want %q", err, want)
 		}
@@ -179,7 +179,7 @@ func (d database) skewedPostgres(t *testing.T) (refused []refusal) {
 		"standby": {"pg_is_in_recovery() RETURNS bool AS $$ SELECT true $$", "standby, which cannot be written to: name the primary"},
 	} {
 		d.run(t, "CREATE SCHEMA "+schema, "CREATE FUNCTION "+schema+"."+f.text+" LANGUAGE sql")
-		refused = append(refused, refusal{schema, with(t, d.url, nil, "search_path="+schema+",pg_catalog,public"), f.want})
+		refused = append(refused, refusal{schema, with(t, d.URL, nil, "search_path="+schema+",pg_catalog,public"), f.want})
 	}
 	return refused
 }

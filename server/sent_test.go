@@ -57,21 +57,13 @@ func TestAnAttemptIsOpened(t *testing.T) {
 		"/tasks/" + task.ID + "/attempts/1":                    {"Wanted", "with the body &#34;success&#34;", "Standard Webhooks", "Webhook-Signature: ***", task.ID + ".", "&#34;code&#34;: &#34;FAIL&#34;", "Retry-After: 7", "X-Shop: ***", "To the first byte"},
 		"/tasks/" + task.ID + "/attempts/99":                   {"no attempt of that number"},
 	} {
-		r, err := http.Get("http://" + s.Addr() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(r.Body)
-		r.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, body := fetch(t, "http://"+s.Addr()+path)
 		for _, want := range wants {
-			if !strings.Contains(string(body), want) {
+			if !strings.Contains(body, want) {
 				t.Errorf("%s lacks %q: %s", path, want, body)
 			}
 		}
-		if strings.HasPrefix(path, "/tasks") && strings.Contains(string(body), "s3cr3t") || strings.Contains(string(body), "n3v3r") {
+		if strings.HasPrefix(path, "/tasks") && strings.Contains(body, "s3cr3t") || strings.Contains(body, "n3v3r") {
 			t.Errorf("%s shows a secret: %s", path, body)
 		}
 	}
@@ -95,16 +87,8 @@ func TestTheAddressOfARobotIsNotShown(t *testing.T) {
 		"/v1/tasks/" + task.ID + "?attempt=1&reveal=true": `"url":"` + robot.URL + `/hook/s3cr3t?key=s3cr3t"`,
 		"/tasks/" + task.ID + "/attempts/1":               "/<wbr>***</p>",
 	} {
-		r, err := http.Get("http://" + s.Addr() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(r.Body)
-		r.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := string(body); !strings.Contains(text, want) || strings.Contains(text, "s3cr3t") != strings.Contains(path, "reveal") {
+		_, text := fetch(t, "http://"+s.Addr()+path)
+		if !strings.Contains(text, want) || strings.Contains(text, "s3cr3t") != strings.Contains(path, "reveal") {
 			t.Errorf("%s: %s; want %s", path, text, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +24,7 @@ import (
 )
 
 // serve runs a server over the store in dir and returns a client of it, and what
-// stops it.
+// stops it before the test is over.
 func serve(t *testing.T, dir string, change func(*config.Config)) (*client.Client, *server.Server, func()) {
 	t.Helper()
 	return serveLogged(t, dir, slog.New(slog.DiscardHandler), change)
@@ -30,14 +32,24 @@ func serve(t *testing.T, dir string, change func(*config.Config)) (*client.Clien
 
 func serveLogged(t *testing.T, dir string, log *slog.Logger, change func(*config.Config)) (*client.Client, *server.Server, func()) {
 	t.Helper()
-	c := config.Default()
-	c.Listen = "127.0.0.1:0"
-	c.Store = "pebble:" + dir
-	c.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-	if change != nil {
-		change(c)
-	}
-	s, err := server.Open(server.Options{Config: c, Logger: log})
+	return serveWith(t, server.Options{Logger: log}, func(c *config.Config) {
+		c.Store = "pebble:" + dir
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+// serveWith runs a server that may deliver to 127.0.0.1. Without a configuration it has the default
+// one, and without a logger it logs nothing.
+func serveWith(t testing.TB, o server.Options, change func(*config.Config)) (*client.Client, *server.Server, func()) {
+	t.Helper()
+	o.Config = cmp.Or(o.Config, config.Default())
+	o.Config.Listen = "127.0.0.1:0"
+	o.Config.Egress.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	change(o.Config)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	s, err := server.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,17 +57,44 @@ func serveLogged(t *testing.T, dir string, log *slog.Logger, change func(*config
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
 	var transport http.Transport
-	api, err := client.New(client.Options{Server: "http://" + s.Addr(), HTTP: &http.Client{Transport: &transport}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return api, s, func() {
+	stop := sync.OnceFunc(func() {
 		cancel()
 		transport.CloseIdleConnections()
 		if err := errors.Join(<-ended, s.Close()); err != nil {
 			t.Errorf("stop: %v", err)
 		}
+	})
+	t.Cleanup(stop)
+	api, err := client.New(client.Options{Server: "http://" + s.Addr(), HTTP: &http.Client{Transport: &transport}})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return api, s, stop
+}
+
+// fetch reads what is at an address.
+func fetch(t *testing.T, address string) (status int, text string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return roundTrip(t, req)
+}
+
+// roundTrip sends a request and reads its answer.
+func roundTrip(t *testing.T, req *http.Request) (status int, text string) {
+	t.Helper()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
 }
 
 func create(t *testing.T, api *client.Client, in client.CreateTask) *client.Task {

@@ -87,8 +87,7 @@ queues:
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, _, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Queues = settings.Queues })
-	t.Cleanup(stop)
+	api, _, _ = serve(t, t.TempDir(), func(c *config.Config) { c.Queues = settings.Queues })
 	return at, api, func() []map[string]any {
 		mu.Lock()
 		defer mu.Unlock()

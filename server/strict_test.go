@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -44,8 +43,7 @@ queues:
     schedule: 1h*
     then: strict
 `)
-	api, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.DiscardHandler), func(c *config.Config) { c.Queues = queues })
-	t.Cleanup(stop)
+	api, s, _ := serve(t, t.TempDir(), func(c *config.Config) { c.Queues = queues })
 	own := d.merchant + "/notify"
 	for _, m := range []client.PutMerchant{{MerchantNo: "M1", NotifyURL: own}, {MerchantNo: "M2", Name: "without an address"}} {
 		if _, _, err := api.PutMerchant(t.Context(), m.MerchantNo, m); err != nil {
@@ -106,7 +104,7 @@ queues:
 	if _, err := api.CompleteOrder(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "1"}, client.CompleteTask{Outcome: "PAID"}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the order's notice", func() bool { return d.notices() > heard })
+	passes(t, "the order's notice", func() bool { return d.notices() > heard })
 	c := config.Default()
 	c.Queues = d.parse(t, "queues: {strict: {}}")
 	if err := s.Reload(c); err != nil {

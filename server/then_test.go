@@ -175,8 +175,7 @@ func TestMerchantsNoticeNoChange(t *testing.T) {
 			}
 			merchant := newTill(t, tt.answer)
 			text := strings.ReplaceAll(tt.config, "http://gateway.internal/orders", "CHANNEL")
-			api, _, stop := d.serveQueues(t, d.parse(t, text), "")
-			t.Cleanup(stop)
+			api, _, _ := d.serveQueues(t, d.parse(t, text), "")
 			if _, _, err := api.PutMerchant(t.Context(), "M1", client.PutMerchant{NotifyURL: merchant.url + "/pay/notify?shop=7",
 				Sign: &client.MerchantSign{Scheme: tt.scheme, Secrets: []string{key}}}); err != nil {
 				t.Fatal(err)
@@ -288,8 +287,7 @@ queues:
 		}
 	}
 	stop()
-	api, s, stop = d.serveQueues(t, queues, dir)
-	t.Cleanup(stop)
+	api, s, _ = d.serveQueues(t, queues, dir)
 	for _, body := range []string{paidNotice("CA1", 1299), other} {
 		if status, answer := notify(t, s, body, gatewayKey); status != 200 {
 			t.Fatalf("notice: %d %s", status, answer)
@@ -343,7 +341,7 @@ func TestToldAtTheQueuesOwnAddress(t *testing.T) {
 	d := newDesk(t)
 	d.answer = func(string, string, int, *http.Request) (int, string) { return says("SUCCESS") }
 	merchant, ledger := newTill(t, "success"), newTill(t, "success")
-	api, _, stop := d.serveQueues(t, d.parse(t, `
+	api, _, _ := d.serveQueues(t, d.parse(t, `
 queues:
   tell: {schedule: "0s"}
   ledger: {url: "`+ledger.url+`/in", sign: {scheme: md5_params, secrets: [ledger-key]}}
@@ -356,7 +354,6 @@ queues:
     on_exhausted: close
     then: {PAID: [tell, {queue: ledger, template: {format: query, fields: {no: order_no, amt: amount}}}], template: {format: xml, fields: {no: order_no, who: vars.who}}}
 `), "")
-	t.Cleanup(stop)
 	for _, no := range []string{"M1", "M2"} {
 		if _, _, err := api.PutMerchant(t.Context(), no, client.PutMerchant{NotifyURL: merchant.url + "/m", Sign: &client.MerchantSign{Scheme: "md5_params", Secrets: []string{"merchant-key"}}}); err != nil {
 			t.Fatal(err)

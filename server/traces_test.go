@@ -239,46 +239,23 @@ func TestTracesCollectorAway(t *testing.T) {
 	const away = "http://127.0.0.1:1" // nothing listens on this port
 	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "success") }))
 	defer merchant.Close()
-	var log lines
+	var log record
 	api, s, stop := serveLogged(t, t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)), func(c *config.Config) { c.Tracing.Endpoint = away })
 	for range 3 {
 		task := create(t, api, client.CreateTask{Queue: "default", URL: merchant.URL})
 		until(t, api, task.ID, func(t *client.TaskDetail) bool { return t.State == "succeeded" })
 	}
-	resp, err := http.Get("http://" + s.Addr() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
+	text := scrape(t, s.Addr())
 	http.DefaultClient.CloseIdleConnections()
 	for _, name := range []string{"bellman_spans_sent_total", "bellman_spans_lost_total", "bellman_spans_dropped_total"} {
-		if err != nil || !bytes.Contains(text, []byte("\n"+name+" ")) {
-			t.Errorf("/metrics has no %s, %v", name, err)
+		if !strings.Contains(text, "\n"+name+" ") {
+			t.Errorf("/metrics has no %s", name)
 		}
 	}
 	stop()
 	if n := strings.Count(log.String(), "spans cannot be sent"); n != 1 {
 		t.Errorf("the log says %d times that spans cannot be sent; want once:\n%s", n, log.String())
 	}
-}
-
-// lines is a log.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // Without an endpoint there is no goroutine of it, nothing is taken in and nothing sent on.

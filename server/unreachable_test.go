@@ -42,8 +42,8 @@ func TestCancelledWhereNoHintArrives(t *testing.T) {
 			c.Advertise = "127.0.0.1:1"
 			c.Queues[0].Concurrency, c.Queues[0].Timeout = 1, patient
 		}
-		a, b := serveNode(t, d.url, "a", unreachable), serveNode(t, d.url, "b", unreachable)
-		eventually(t, "shared", func() bool {
+		a, b := serveNode(t, d.URL, "a", unreachable), serveNode(t, d.URL, "b", unreachable)
+		passes(t, "shared", func() bool {
 			nodes, err := a.Nodes(t.Context())
 			return err == nil && len(nodes.Nodes) == 2 && len(nodes.Nodes[0].Shards) > 0 && len(nodes.Nodes[1].Shards) > 0
 		})
@@ -58,7 +58,7 @@ func TestCancelledWhereNoHintArrives(t *testing.T) {
 			return log
 		}
 		first := add(a)
-		eventually(t, "attempted", func() bool { return len(attempts(first)) > 0 })
+		passes(t, "attempted", func() bool { return len(attempts(first)) > 0 })
 		owner, other := a, b // the limit of one attempt belongs to one node
 		if strings.HasPrefix(attempts(first)[0].Node, "b/") {
 			owner, other = b, a
@@ -67,7 +67,7 @@ func TestCancelledWhereNoHintArrives(t *testing.T) {
 		for range 20 {
 			ids = append(ids, add(owner))
 		}
-		eventually(t, "begun", func() bool { return arrived.Load() > 1 })
+		passes(t, "begun", func() bool { return arrived.Load() > 1 })
 		answered := make(map[string]time.Time)
 		for _, id := range ids {
 			if _, err := other.Cancel(t.Context(), client.ByID(id), client.Because{}); err == nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/url"
 	"time"
@@ -98,6 +99,15 @@ type DocFilter struct {
 type Depth struct {
 	Queue                                 string
 	Pending, Succeeded, Failed, Cancelled int64
+}
+
+// DocOf returns a document with v as its value, in JSON. It panics if v cannot be written as JSON.
+func DocOf(kind, name string, v any) Doc {
+	value, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return Doc{Kind: kind, Name: name, Value: value}
 }
 
 // A DocReader reads documents. Every [Store] is one.

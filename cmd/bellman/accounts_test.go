@@ -1,14 +1,13 @@
 package main
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
-	"encoding/pem"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 // An account is registered, changed, rotated, exported and imported by the command line, with keys in files.
@@ -23,16 +22,9 @@ func TestAccounts(t *testing.T) {
 		}
 		return path
 	}
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private := file("private.pem", string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})))
-	platform := "PUB_KEY_ID_1=" + file("public.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})))
+	key := keytest.RSA()
+	private := file("private.pem", keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)))
+	platform := "PUB_KEY_ID_1=" + file("public.pem", keytest.PublicPEM(key))
 	v3 := file("v3", strings.Repeat("k", 28)+"last\n")
 	accounts := func(args ...string) string {
 		t.Helper()

@@ -1,66 +1,38 @@
 package main
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 
-	_ "github.com/go-sql-driver/mysql" // the driver "mysql"
-	"github.com/jackc/pgx/v5"
-
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 )
 
 // Commands take a task from its creation to its record, on a database of each kind with two
 // servers. No output contains the password.
 func TestRoundTripOnDatabases(t *testing.T) {
-	for _, server := range []struct {
-		kind, variable, usual, drop string
-		exec                        func(address, text string) error
-	}{
-		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", "DROP DATABASE %s WITH (FORCE)", execPostgres},
-		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", "DROP DATABASE %s", execMySQL},
-	} {
-		t.Run(server.kind, func(t *testing.T) {
-			address, named := os.LookupEnv(server.variable)
-			if !named {
-				address = server.usual
-			}
-			if err := server.exec(address, "SELECT 1"); err != nil {
-				if named {
-					t.Fatal(err) // the environment asks for this test
-				}
-				t.Skipf("no server (set %s to one): %v", server.variable, err)
-			}
+	for _, kind := range []string{"postgres", "mysql"} {
+		t.Run(kind, func(t *testing.T) {
+			d := scratchtest.New(t, kind)
 			id := bellman.NewID()
-			name := fmt.Sprintf("bellman_test_%x", id[:])
 			user := fmt.Sprintf("bellman_%x", id[:8])
-			do := func(texts ...string) {
-				t.Helper()
-				for _, text := range texts {
-					if err := server.exec(address, text); err != nil {
-						t.Errorf("%s: %v", text, err)
-					}
-				}
-			}
-			u, err := url.Parse(address)
+			u, err := url.Parse(d.URL)
 			if err != nil {
 				t.Fatal(err)
 			}
-			u.Path, u.User = "/"+name, url.UserPassword(user, "geheim")
-			if server.kind == "postgres" {
-				do("CREATE ROLE "+user+" LOGIN PASSWORD 'geheim'", "CREATE DATABASE "+name+" OWNER "+user)
-				t.Cleanup(func() { do(fmt.Sprintf(server.drop, name), "DROP ROLE "+user) })
-			} else {
-				do("CREATE DATABASE "+name, "CREATE USER "+user+" IDENTIFIED BY 'geheim'", "GRANT ALL ON "+name+".* TO "+user)
-				t.Cleanup(func() { do(fmt.Sprintf(server.drop, name), "DROP USER "+user) })
+			u.User = url.UserPassword(user, "geheim")
+			name := strings.TrimPrefix(u.Path, "/")
+			create, drop := []string{"CREATE USER " + user + " IDENTIFIED BY 'geheim'", "GRANT ALL ON " + name + ".* TO " + user}, []string{"DROP USER " + user}
+			if kind == "postgres" {
+				create = []string{"CREATE ROLE " + user + " LOGIN PASSWORD 'geheim'", "ALTER DATABASE " + name + " OWNER TO " + user}
+				drop = []string{"REASSIGN OWNED BY " + user + " TO CURRENT_USER", "DROP ROLE " + user}
 			}
+			scratchtest.Run(t, d, create...)
+			t.Cleanup(func() { scratchtest.Run(t, d, drop...) })
 			onDatabase(t, u)
 		})
 	}
@@ -131,32 +103,4 @@ func onDatabase(t *testing.T, u *url.URL) {
 func serveOn(t *testing.T, store string, args ...string) *process {
 	t.Helper()
 	return start(t, []string{"BELLMAN_LOG_LEVEL=debug", "BELLMAN_STORE=" + store}, args...)
-}
-
-func execPostgres(address, text string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patient)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, address)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, text)
-	return err
-}
-
-func execMySQL(address, text string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patient)
-	defer cancel()
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
-	}
-	db, err := sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)%s", u.User, u.Host, u.Path))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	_, err = db.ExecContext(ctx, text)
-	return err
 }

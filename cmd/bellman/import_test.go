@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/internal/importer"
 	"github.com/bellmanhq/bellman/server"
 )
@@ -21,31 +20,7 @@ import (
 // A team moves from a table of roncoo to bellman: a dry run, the import, a second import, and an
 // import while the other system still runs.
 func TestImport(t *testing.T) {
-	address, named := os.LookupEnv("BELLMAN_TEST_MYSQL")
-	if !named {
-		address = "mysql://root@127.0.0.1:3306/mysql"
-	}
-	if err := execMySQL(address, "SELECT 1"); err != nil {
-		if named {
-			t.Fatal(err)
-		}
-		t.Skipf("no server (set BELLMAN_TEST_MYSQL to one): %v", err)
-	}
-	id := bellman.NewID()
-	name := fmt.Sprintf("bellman_test_%x", id[:])
-	do := func(to, text string) {
-		t.Helper()
-		if err := execMySQL(to, text); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-	}
-	do(address, "CREATE DATABASE "+name)
-	t.Cleanup(func() { do(address, "DROP DATABASE "+name) })
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Path = "/" + name
+	d := scratchtest.New(t, "mysql")
 	var mu sync.Mutex
 	var asked []string
 	merchant := receive(t, func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +29,7 @@ func TestImport(t *testing.T) {
 		asked = append(asked, r.Method+" "+r.URL.RequestURI())
 		io.WriteString(w, "success")
 	})
-	do(u.String(), `CREATE TABLE rp_notify_record (id VARCHAR(50) NOT NULL PRIMARY KEY, create_time DATETIME NOT NULL, edit_time DATETIME, notify_rule VARCHAR(255),
+	scratchtest.Run(t, d, `CREATE TABLE rp_notify_record (id VARCHAR(50) NOT NULL PRIMARY KEY, create_time DATETIME NOT NULL, edit_time DATETIME, notify_rule VARCHAR(255),
 		notify_times INT, limit_notify_times INT, url VARCHAR(2000) NOT NULL, merchant_order_no VARCHAR(50), merchant_no VARCHAR(50), status VARCHAR(50))`)
 	zoned := func(ago time.Duration) string {
 		return time.Now().Add(-ago).In(time.FixedZone("", 8*3600)).Format("2006-01-02 15:04:05")
@@ -64,12 +39,12 @@ func TestImport(t *testing.T) {
 		times  int
 		status string
 	}{{time.Hour, 0, "CREATED"}, {10 * time.Minute, 3, "HTTP_REQUEST_FALIED"}, {time.Minute, 4, "HTTP_REQUEST_SUCCESS"}, {time.Hour, 1, "SUCCESS"}, {time.Hour, 5, "HTTP_REQUEST_FALIED"}} {
-		do(u.String(), fmt.Sprintf(`INSERT INTO rp_notify_record VALUES ('%d', '%s', '%s', '{"1":0,"2":1,"3":2,"4":5,"5":15}', %d, 5, '%s/n?o=%d', 'O%d', 'M1', '%s')`,
+		scratchtest.Run(t, d, fmt.Sprintf(`INSERT INTO rp_notify_record VALUES ('%d', '%s', '%s', '{"1":0,"2":1,"3":2,"4":5,"5":15}', %d, 5, '%s/n?o=%d', 'O%d', 'M1', '%s')`,
 			i, zoned(2*time.Hour), zoned(r.edited), r.times, merchant, i, i, r.status))
 	}
 	p := serveStore(t, t.TempDir())
 	defer p.stop()
-	args := []string{"import", "roncoo", "--from", u.String(), "--zone", "Asia/Shanghai", "--server", p.url}
+	args := []string{"import", "roncoo", "--from", d.URL, "--zone", "Asia/Shanghai", "--server", p.url}
 
 	dry := must(t, append(args, "--dry-run")...)
 	for _, want := range []string{"roncoo/0", "at once, since ", "nothing: 5 of 5 attempts were made", "4 rows: 3 would be taken over, 0 are already, 1 have nothing left to do, 0 moved, 0 would be refused"} {
@@ -117,7 +92,7 @@ func TestImport(t *testing.T) {
 	if out := must(t, args...); !strings.Contains(out, "0 taken over, 3 were already") {
 		t.Errorf("the second import printed %q; want nothing new", out)
 	}
-	do(u.String(), "UPDATE rp_notify_record SET notify_times = 4, edit_time = '"+zoned(-time.Minute/2)+"' WHERE id = '1'")
+	scratchtest.Run(t, d, "UPDATE rp_notify_record SET notify_times = 4, edit_time = '"+zoned(-time.Minute/2)+"' WHERE id = '1'")
 	if r := run(t, args...); r.status != 1 || !strings.Contains(r.errors, "id 1: the other system attempted it at ") || !strings.Contains(r.errors, "stop its notifications") {
 		t.Errorf("import while roncoo still runs: status %d, %q; want 1, the row and what to do", r.status, r.errors)
 	}

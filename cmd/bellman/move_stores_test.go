@@ -1,19 +1,14 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	goredis "github.com/redis/go-redis/v9"
-
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 )
 
 // TestMoveAmongStores moves one store from kind to kind and back. Its export stays the same, byte
@@ -51,27 +46,23 @@ func TestMoveAmongStores(t *testing.T) {
 	}
 
 	moves := 0
-	for _, kind := range []struct {
-		name   string
-		target func(*testing.T) string // skips its test if there is no server
-	}{
-		{"postgres", emptyPostgres}, {"mysql", emptyMySQL}, {"postgres", emptyPostgres}, {"redis", emptyRedis},
-		{"mysql", emptyMySQL}, {"redis", emptyRedis}, {"postgres", emptyPostgres},
-		{"pebble", func(*testing.T) string { return "pebble:" + filepath.Join(dir, "last") }},
-	} {
-		to, there := reached(t, kind.name, kind.target)
-		if !there {
-			continue
+	for _, kind := range []string{"postgres", "mysql", "postgres", "redis", "mysql", "redis", "postgres", "pebble"} {
+		to := "pebble:" + filepath.Join(dir, "last")
+		if kind != "pebble" {
+			if !reached(t, kind) {
+				continue
+			}
+			to = scratchtest.New(t, kind).URL
 		}
 		if dry := must(t, "move", "--from", from, "--to", to, "--dry-run"); !strings.Contains(dry, ": nothing yet, it would be made\n") {
-			t.Errorf("the dry run to %s printed %s", kind.name, dry)
+			t.Errorf("the dry run to %s printed %s", kind, dry)
 		}
 		m := moving(t, from, to)
 		if m.end(patient) != 0 {
-			t.Fatalf("move to %s: %s", kind.name, m.log.String())
+			t.Fatalf("move to %s: %s", kind, m.log.String())
 		}
 		if after := must(t, "export", "--store", to); after != before {
-			t.Errorf("the export after the move to %[2]s has %[1]d bytes, and %[3]d before; want the same bytes", len(after), kind.name, len(before))
+			t.Errorf("the export after the move to %[2]s has %[1]d bytes, and %[3]d before; want the same bytes", len(after), kind, len(before))
 		}
 		if r := run(t, "move", "--from", from, "--to", "pebble:"+filepath.Join(dir, "other")); r.status != 1 || !strings.Contains(r.errors, "they go on there") {
 			t.Errorf("a second move out of the old store: status %d, %q; want an error", r.status, r.errors)
@@ -107,7 +98,7 @@ func TestMoveAmongStores(t *testing.T) {
 // TestMoveBesideServer moves a database while its server runs. The command says that the server has
 // to stop, waits for this, and moves the tasks that were added meanwhile.
 func TestMoveBesideServer(t *testing.T) {
-	from, to := emptyPostgres(t), "pebble:"+filepath.Join(t.TempDir(), "data")
+	from, to := scratchtest.New(t, "postgres").URL, "pebble:"+filepath.Join(t.TempDir(), "data")
 	old := start(t, nil, "--store", from)
 	api := old.client()
 	add := func(n int) {
@@ -141,88 +132,13 @@ func TestMoveBesideServer(t *testing.T) {
 	}
 }
 
-// reached creates a target that is deleted when the test ends. Without a server of its kind, a
-// subtest with the name of the kind is skipped.
-func reached(t *testing.T, kind string, target func(*testing.T) string) (to string, there bool) {
+// reached reports whether there is a server of a kind of store. If not, a subtest with the name of the
+// kind is skipped.
+func reached(t *testing.T, kind string) (there bool) {
 	t.Helper()
 	t.Run(kind, func(t *testing.T) {
-		target(t)
+		scratchtest.Server(t, kind)
 		there = true
 	})
-	if !there {
-		return "", false
-	}
-	return target(t), true
-}
-
-// emptyMySQL returns the URL of a new database for one test.
-func emptyMySQL(t *testing.T) string {
-	address, named := os.LookupEnv("BELLMAN_TEST_MYSQL")
-	if !named {
-		address = "mysql://root@127.0.0.1:3306/mysql"
-	}
-	id := bellman.NewID()
-	name := fmt.Sprintf("bellman_test_%x", id[:])
-	if err := execMySQL(address, "CREATE DATABASE "+name); err != nil {
-		if named {
-			t.Fatal(err)
-		}
-		t.Skipf("no server (set BELLMAN_TEST_MYSQL to one): %v", err)
-	}
-	t.Cleanup(func() {
-		if err := execMySQL(address, "DROP DATABASE "+name); err != nil {
-			t.Error(err)
-		}
-	})
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Path = "/" + name
-	return u.String()
-}
-
-// emptyRedis returns the URL of a store in Redis with a prefix for one test.
-func emptyRedis(t *testing.T) string {
-	address, named := os.LookupEnv("BELLMAN_TEST_REDIS")
-	if !named {
-		address = "redis://127.0.0.1:6379/0"
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bare := *u
-	bare.RawQuery = ""
-	o, err := goredis.ParseURL(bare.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := goredis.NewClient(o)
-	if err := c.Ping(t.Context()).Err(); err != nil {
-		c.Close()
-		if named {
-			t.Fatal(err)
-		}
-		t.Skipf("no server (set BELLMAN_TEST_REDIS to one): %v", err)
-	}
-	id := bellman.NewID()
-	prefix := fmt.Sprintf("test-%x", id[:])
-	t.Cleanup(func() {
-		defer c.Close()
-		keys := c.Scan(context.Background(), 0, "{"+prefix+"}*", 1000).Iterator()
-		for keys.Next(context.Background()) {
-			if err := c.Del(context.Background(), keys.Val()).Err(); err != nil {
-				t.Error(err)
-			}
-		}
-		if err := keys.Err(); err != nil {
-			t.Error(err)
-		}
-	})
-	query := u.Query()
-	query.Set("prefix", prefix)
-	query.Set("durability", "none")
-	u.RawQuery = query.Encode()
-	return u.String()
+	return there
 }

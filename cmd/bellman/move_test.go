@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,16 +12,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 )
 
 // TestMove moves an embedded store to PostgreSQL. The command is killed on the way and started
 // again, and then a server runs on the target. The merchant gets each notification once.
 func TestMove(t *testing.T) {
-	target := emptyPostgres(t)
+	target := scratchtest.New(t, "postgres").URL
 	dir := filepath.Join(t.TempDir(), "data")
 	merchants := &witness{seen: map[string][]sight{}, more: make(chan struct{}, 1)}
 	address := merchants.listen(t)
@@ -179,36 +174,4 @@ func moving(t *testing.T, from, to string) *process {
 	}()
 	t.Cleanup(p.kill)
 	return p
-}
-
-// emptyPostgres returns the URL of a new database for one test.
-func emptyPostgres(t *testing.T) string {
-	address, named := os.LookupEnv("BELLMAN_TEST_POSTGRES")
-	if !named {
-		address = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
-	}
-	conn, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		if named {
-			t.Fatal(err)
-		}
-		t.Skipf("no server (set BELLMAN_TEST_POSTGRES to one): %v", err)
-	}
-	defer conn.Close(context.Background())
-	id := bellman.NewID()
-	name := fmt.Sprintf("bellman_test_%x", id[:])
-	if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := execPostgres(address, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Error(err)
-		}
-	})
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Path = "/" + name
-	return u.String()
 }

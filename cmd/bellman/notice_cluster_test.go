@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 )
 
 // A cutter stands between a node and its database. It kills the node at the nth step of what passes: before a
@@ -142,31 +141,10 @@ func newNode(t *testing.T, settings string, database url.URL) *node {
 // newDatabase makes an empty database in PostgreSQL for a test.
 func newDatabase(t *testing.T) url.URL {
 	t.Helper()
-	address, named := os.LookupEnv("BELLMAN_TEST_POSTGRES")
-	if !named {
-		address = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
-	}
-	if err := execPostgres(address, "SELECT 1"); err != nil {
-		if named {
-			t.Fatal(err)
-		}
-		t.Skipf("no server (set BELLMAN_TEST_POSTGRES to one): %v", err)
-	}
-	u, err := url.Parse(address)
+	u, err := url.Parse(scratchtest.New(t, "postgres").URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := bellman.NewID()
-	name := fmt.Sprintf("bellman_test_%x", id[:])
-	if err := execPostgres(address, "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := execPostgres(address, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Error(err)
-		}
-	})
-	u.Path = "/" + name
 	if u.Port() == "" {
 		u.Host += ":5432"
 	}

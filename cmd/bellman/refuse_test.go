@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
@@ -10,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 // heard is the listener without which check-config warns of a notice.
@@ -19,16 +19,9 @@ const heard = "notices: {listen: '127.0.0.1:2380'}\n"
 // name in the file, and never a key. serve has created no store by then.
 func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
 	dir := t.TempDir()
-	own, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := keytest.RSA()
 	private := base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(own))
-	der, err := x509.MarshalPKIXPublicKey(&own.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public := base64.StdEncoding.EncodeToString(der)
+	public := base64.StdEncoding.EncodeToString(keytest.Public(own))
 	write(t, filepath.Join(dir, "none.pem"), "geheim")
 	env := []string{"TWO_LINES=a\nb", "SHORT=geheim", "NO_BROKER=http://u:geheim@h/", "NOWHERE=geheim"}
 	wechat := func(fields string) string {

@@ -9,6 +9,8 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 // The certificate, text and signature with which WeChat Pay tests its own SDK
@@ -62,34 +64,21 @@ func TestRSAVector(t *testing.T) {
 // Every form in which a key is handed out signs what every form of its public
 // half verifies.
 func TestRSAForms(t *testing.T) {
-	key := rsaKey(t, 2048)
-	pkcs1 := x509.MarshalPKCS1PrivateKey(key)
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkix, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(0x0A0B)}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := keytest.RSA()
+	pkcs1, pkcs8, pkix := x509.MarshalPKCS1PrivateKey(key), keytest.Private(key), keytest.Public(key)
 	wrapped := base64.StdEncoding.EncodeToString(pkcs8)
 	wrapped = wrapped[:64] + "\r\n  " + wrapped[64:] + "\n"
 	privates := []string{
-		encode("RSA PRIVATE KEY", pkcs1),
-		encode("PRIVATE KEY", pkcs8),
+		keytest.PEM("RSA PRIVATE KEY", pkcs1),
+		keytest.PEM("PRIVATE KEY", pkcs8),
 		base64.StdEncoding.EncodeToString(pkcs1),
 		base64.StdEncoding.EncodeToString(pkcs8),
 		wrapped,
 	}
 	publics := []string{
-		encode("PUBLIC KEY", pkix),
-		encode("RSA PUBLIC KEY", x509.MarshalPKCS1PublicKey(&key.PublicKey)),
-		encode("CERTIFICATE", certificate),
+		keytest.PEM("PUBLIC KEY", pkix),
+		keytest.PEM("RSA PUBLIC KEY", x509.MarshalPKCS1PublicKey(&key.PublicKey)),
+		keytest.Certificate(key, x509.Certificate{SerialNumber: big.NewInt(0x0A0B)}),
 		base64.StdEncoding.EncodeToString(pkix),
 	}
 	text := []byte("a=1&b=中文")
@@ -117,20 +106,8 @@ func TestRSARefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ecPrivate, err := x509.MarshalPKCS8PrivateKey(ec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ecPublic, err := x509.MarshalPKIXPublicKey(&ec.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	short := rsaKey(t, 1024)
-	shortPublic, err := x509.MarshalPKIXPublicKey(&short.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private := encode("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rsaKey(t, 2048)))
+	short := shortKey(t)
+	private := keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(keytest.RSA()))
 	newVerifier := func(s Secret) error { _, err := NewRSAVerifier(s); return err }
 	newSigner := func(s Secret) error { _, err := RSASigner(s); return err }
 	for _, tt := range []struct {
@@ -142,15 +119,15 @@ func TestRSARefuses(t *testing.T) {
 		{"no base64", "s3cret!", newSigner, "want an RSA private key"},
 		{"base64 of something else", "czNjcmV0", newSigner, "want an RSA private key"},
 		{"a certificate to sign with", vectorCertificate, newSigner, "want an RSA private key"},
-		{"a broken key", encode("RSA PRIVATE KEY", []byte("s3cret")), newSigner, "want an RSA private key"},
-		{"another kind of key", encode("PRIVATE KEY", ecPrivate), newSigner, "not an RSA key"},
-		{"a short key", encode("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(short)), newSigner, "1024 bits is too short"},
+		{"a broken key", keytest.PEM("RSA PRIVATE KEY", []byte("s3cret")), newSigner, "want an RSA private key"},
+		{"another kind of key", keytest.PrivatePEM(ec), newSigner, "not an RSA key"},
+		{"a short key", keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(short)), newSigner, "1024 bits is too short"},
 		{"a variable that is missing", "env:BELLMAN_TEST_UNSET", newSigner, "BELLMAN_TEST_UNSET is not set"},
 		{"no public key", "", newVerifier, "want a certificate or an RSA public key"},
 		{"a private key to verify with", private, newVerifier, "want a certificate or an RSA public key"},
-		{"a broken certificate", encode("CERTIFICATE", []byte("s3cret")), newVerifier, "want a certificate or an RSA public key"},
-		{"another kind of public key", encode("PUBLIC KEY", ecPublic), newVerifier, "not an RSA key"},
-		{"a short public key", encode("PUBLIC KEY", shortPublic), newVerifier, "1024 bits is too short"},
+		{"a broken certificate", keytest.PEM("CERTIFICATE", []byte("s3cret")), newVerifier, "want a certificate or an RSA public key"},
+		{"another kind of public key", keytest.PublicPEM(ec), newVerifier, "not an RSA key"},
+		{"a short public key", keytest.PublicPEM(short), newVerifier, "1024 bits is too short"},
 		{"a variable that is missing", "env:BELLMAN_TEST_UNSET", newVerifier, "BELLMAN_TEST_UNSET is not set"},
 	} {
 		err := tt.read(NewSecret(tt.secret))

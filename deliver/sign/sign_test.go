@@ -10,7 +10,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -23,6 +22,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 func newSigner(t testing.TB, scheme string, secrets ...string) Signer {
@@ -89,43 +90,28 @@ func TestStandardWebhooksVector(t *testing.T) {
 	}
 }
 
-func rsaKey(t testing.TB, bits int) *rsa.PrivateKey {
+// shortKey is too short for every scheme.
+func shortKey(t testing.TB) *rsa.PrivateKey {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, bits)
+	key, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return key
 }
 
-func encode(kind string, der []byte) string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-}
-
 func TestWechat(t *testing.T) {
-	key := rsaKey(t, 2048)
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(0x5157F09EFDC096DE)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate := encode("CERTIFICATE", der)
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hash := sha256.Sum256(public)
+	key := keytest.RSA()
+	pkcs8 := keytest.PrivatePEM(key)
+	certificate := keytest.Certificate(key, x509.Certificate{SerialNumber: big.NewInt(0x5157F09EFDC096DE)})
+	hash := sha256.Sum256(keytest.Public(key))
 	derived := fmt.Sprintf("%X", hash[:20])
 
 	for _, tt := range []struct{ secret, serial, want string }{
-		{encode("PRIVATE KEY", pkcs8), "PUB_KEY_ID_0001", "PUB_KEY_ID_0001"},
-		{encode("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)), "", derived},
-		{certificate + encode("PRIVATE KEY", pkcs8), "", "5157F09EFDC096DE"},
-		{encode("PRIVATE KEY", pkcs8) + certificate, "ABC", "ABC"},
+		{pkcs8, "PUB_KEY_ID_0001", "PUB_KEY_ID_0001"},
+		{keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)), "", derived},
+		{certificate + pkcs8, "", "5157F09EFDC096DE"},
+		{pkcs8 + certificate, "ABC", "ABC"},
 	} {
 		s, err := New(Config{Scheme: WechatRSA, Secrets: []Secret{NewSecret(tt.secret)}, Serial: tt.serial})
 		if err != nil {
@@ -249,18 +235,9 @@ func TestParamsErrors(t *testing.T) {
 }
 
 func TestNewErrors(t *testing.T) {
-	short := rsaKey(t, 1024)
-	other := rsaKey(t, 2048)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &other.PublicKey, other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	short := shortKey(t)
+	certificate := keytest.Certificate(keytest.RSA(), x509.Certificate{SerialNumber: big.NewInt(1)})
 	_, ed, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edDER, err := x509.MarshalPKCS8PrivateKey(ed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,9 +264,9 @@ func TestNewErrors(t *testing.T) {
 		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsk_AAAA")}}, "secrets[0]: whsk_ holds 3 bytes"},
 		{Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret("whsk_" + base64.StdEncoding.EncodeToString(mixed))}}, "secrets[0]: whsk_ holds a private key and another's"},
 		{Config{Scheme: WechatRSA, Secrets: []Secret{NewSecret("s3cret")}}, "secrets[0]: want an RSA private key"},
-		{Config{Scheme: WechatRSA, Secrets: []Secret{NewSecret(encode("PRIVATE KEY", edDER))}}, "secrets[0]: PRIVATE KEY is not an RSA key"},
-		{Config{Scheme: WechatRSA, Secrets: []Secret{NewSecret(encode("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(short)))}}, "secrets[0]: an RSA key of 1024 bits"},
-		{Config{Scheme: WechatRSA, Secrets: []Secret{NewSecret(encode("CERTIFICATE", der) + encode("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rsaKey(t, 2048))))}}, "secrets[0]: CERTIFICATE belongs"},
+		{Config{Scheme: WechatRSA, Secrets: []Secret{NewSecret(keytest.PrivatePEM(ed))}}, "secrets[0]: PRIVATE KEY is not an RSA key"},
+		{Config{Scheme: WechatRSA, Secrets: []Secret{NewSecret(keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(short)))}}, "secrets[0]: an RSA key of 1024 bits"},
+		{Config{Scheme: WechatRSA, Secrets: []Secret{NewSecret(certificate + keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(keytest.RSA())))}}, "secrets[0]: CERTIFICATE belongs"},
 	} {
 		if _, err := New(tt.config); err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("New(%v): %v; want %s, without the secret", tt.config, err, tt.want)
@@ -330,8 +307,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	t.Setenv("BELLMAN_TEST_KEY", literal)
 	config := Config{Scheme: StandardWebhooks, Secrets: []Secret{NewSecret(literal), NewSecret("env:BELLMAN_TEST_KEY")}}
 	holder := struct{ hidden Config }{config}
-	private := rsaKey(t, 2048)
-	pkcs1 := encode("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(private))
+	private := keytest.RSA()
+	pkcs1 := keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(private))
 	values := []any{NewSecret(literal), new(config.Secrets[0]), config, &config, holder, &holder, NewSecret(key), NewSecret(pkcs1),
 		newSigner(t, StandardWebhooks, literal), newSigner(t, MD5Params, key), newSigner(t, HMACParams, key), newSigner(t, WechatRSA, pkcs1),
 		newSigner(t, MD5Key, key), newSigner(t, TV1, key), newSigner(t, RSA2, pkcs1)}

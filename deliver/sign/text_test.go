@@ -12,14 +12,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 // The text that people see is what the signature is over: signed with the secret, it gives the
 // signature that Sign adds.
 func TestText(t *testing.T) {
 	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-	key := rsaKey(t, 2048)
-	private := encode("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))
+	key := keytest.RSA()
+	private := keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))
 	rsaSign, err := RSASigner(NewSecret(private))
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,8 @@ package sign
 import (
 	"crypto/ed25519"
 	"crypto/hmac"
+	"crypto/rsa"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -16,6 +16,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 var verifyNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -95,20 +97,10 @@ func TestVerifyHMAC(t *testing.T) {
 }
 
 func TestVerifyRSA(t *testing.T) {
-	first, second, stranger := rsaKey(t, 2048), rsaKey(t, 2048), rsaKey(t, 2048)
-	public := func(key any) string {
-		der, err := x509.MarshalPKIXPublicKey(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return base64.StdEncoding.EncodeToString(der)
-	}
-	signed := func(key any) string {
-		der, err := x509.MarshalPKCS8PrivateKey(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sign, err := RSASigner(NewSecret(encode("PRIVATE KEY", der)))
+	first, second, stranger := keytest.RSA(), keytest.RSA(), keytest.RSA()
+	public := func(key *rsa.PrivateKey) string { return base64.StdEncoding.EncodeToString(keytest.Public(key)) }
+	signed := func(key *rsa.PrivateKey) string {
+		sign, err := RSASigner(NewSecret(keytest.PrivatePEM(key)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +110,7 @@ func TestVerifyRSA(t *testing.T) {
 		}
 		return signature
 	}
-	v := newVerifier(t, RSABody, "Sign", public(&first.PublicKey), public(&second.PublicKey))
+	v := newVerifier(t, RSABody, "Sign", public(first), public(second))
 	runVerify(t, v, []verifyRow{
 		{"the first key", headers("Sign", signed(first)), body, ""},
 		{"the second key", headers("Sign", signed(second)), body, ""},
@@ -283,7 +275,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add("msg_1", stamp, "v1,AAAA v1a,AAAA", body)
 	f.Add("", "-1", "sha256="+hexOf("k", body), body)
 	f.Add("", "9223372036854775807", strings.Repeat("a", 64), "")
-	key := rsaKeyOf(f)
+	key := keytest.PublicPEM(keytest.RSA())
 	public, _, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		f.Fatal(err)
@@ -303,14 +295,4 @@ func FuzzVerify(f *testing.F) {
 			}
 		}
 	})
-}
-
-func rsaKeyOf(f *testing.F) string {
-	f.Helper()
-	key := rsaKey(f, 2048)
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		f.Fatal(err)
-	}
-	return encode("PUBLIC KEY", der)
 }

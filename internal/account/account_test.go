@@ -3,10 +3,8 @@ package account_test
 import (
 	"context"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"math/big"
@@ -20,6 +18,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/invalidtest"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/order/alipay"
 	"github.com/bellmanhq/bellman/order/wechatpay"
@@ -51,24 +51,9 @@ func masters(t testing.TB) *registry.Masters {
 }
 
 // pair returns a private key and its public key in PEM.
-func pair(t testing.TB) (private, public string) {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
-	return text("PRIVATE KEY", own), text("PUBLIC KEY", theirs)
+func pair() (private, public string) {
+	key := keytest.RSA()
+	return keytest.PrivatePEM(key), keytest.PublicPEM(key)
 }
 
 // channel makes the channel of an account.
@@ -105,7 +90,7 @@ func wechat(private, public, name, sub string) client.PutAccount {
 
 // What is wrong with an account is said with the name of its field.
 func TestWhatIsWrongWithAnAccount(t *testing.T) {
-	private, public := pair(t)
+	private, public := pair()
 	r := open(t, memory.New(), masters(t))
 	ours := client.PutAccount{Account: "A", Channel: "alipay", AppID: "2021", AccountKeys: client.AccountKeys{PrivateKey: private, AlipayPublicKeys: []string{public}}}
 	tests := []struct {
@@ -138,13 +123,8 @@ func TestWhatIsWrongWithAnAccount(t *testing.T) {
 	for _, tt := range tests {
 		tt.change(&tt.in)
 		_, _, err := r.Put(t.Context(), account.Wanted{PutAccount: tt.in}, bellman.By{})
-		wrong := new(bellman.Invalid)
-		var fields []string
-		if errors.As(err, &wrong) {
-			for _, f := range wrong.Fields {
-				fields = append(fields, f.Field)
-			}
-		} else if err != nil {
+		fields := invalidtest.Fields(err)
+		if err != nil && fields == nil {
 			t.Fatal(err)
 		}
 		slices.Sort(fields)
@@ -163,7 +143,7 @@ func TestWhatIsWrongWithAnAccount(t *testing.T) {
 // one document.
 func TestTenThousandAccounts(t *testing.T) {
 	const accounts = 10_000
-	private, public := pair(t)
+	private, public := pair()
 	db := &counted{Store: memory.New()}
 	quick := account.New(account.Options{Options: registry.Options{Store: db, Masters: masters(t), Alone: true}}) // makes no channel to check
 	for from := 0; from < accounts; from += client.MaxBatch {
@@ -221,7 +201,7 @@ func TestTenThousandAccounts(t *testing.T) {
 
 // A server without the master key knows whose the account is, and cannot ask the channel.
 func TestAccountWithoutMasterKey(t *testing.T) {
-	private, public := pair(t)
+	private, public := pair()
 	db := memory.New()
 	if _, _, err := open(t, db, masters(t)).Put(t.Context(), account.Wanted{PutAccount: wechat(private, public, "A", "7")}, bellman.By{}); err != nil {
 		t.Fatal(err)
@@ -241,8 +221,8 @@ func TestAccountWithoutMasterKey(t *testing.T) {
 
 // Keys that verify overlap, and the former ones are gone at the end; the fields of a rotation that are left out stay.
 func TestRotate(t *testing.T) {
-	private, public := pair(t)
-	_, second := pair(t)
+	private, public := pair()
+	_, second := pair()
 	r := open(t, memory.New(), masters(t))
 	if _, _, err := r.Put(t.Context(), account.Wanted{PutAccount: wechat(private, public, "A", "")}, bellman.By{}); err != nil {
 		t.Fatal(err)
@@ -277,7 +257,7 @@ func TestRotate(t *testing.T) {
 
 // A rotation replaces what the account has: keys of another channel, and a token that would change who the account is, are refused.
 func TestRotationOfOtherFields(t *testing.T) {
-	private, public := pair(t)
+	private, public := pair()
 	r := open(t, memory.New(), masters(t))
 	alipay := client.PutAccount{Account: "Z", Channel: "alipay", AppID: "2021000000000001", AccountKeys: client.AccountKeys{PrivateKey: private, AlipayPublicKeys: []string{public}}}
 	for _, in := range []client.PutAccount{wechat(private, public, "W", ""), alipay} {
@@ -308,19 +288,10 @@ func TestRotationOfOtherFields(t *testing.T) {
 // Accounts whose certificates expire are found by when they do, also after the certificate was replaced.
 func TestCertificates(t *testing.T) {
 	r := open(t, memory.New(), masters(t))
-	private, _ := pair(t)
-	block, _ := pem.Decode([]byte(private))
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := keytest.RSA()
+	private := keytest.PrivatePEM(key)
 	issued := func(serial int64, end time.Time) string {
-		c := &x509.Certificate{SerialNumber: big.NewInt(serial), NotBefore: end.AddDate(-5, 0, 0), NotAfter: end}
-		der, err := x509.CreateCertificate(rand.Reader, c, c, key.(*rsa.PrivateKey).Public(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+		return keytest.Certificate(key, x509.Certificate{SerialNumber: big.NewInt(serial), NotBefore: end.AddDate(-5, 0, 0), NotAfter: end})
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	put := func(name string, end time.Time) account.Account {
@@ -375,7 +346,7 @@ func TestCertificates(t *testing.T) {
 }
 
 func BenchmarkFirstUse(b *testing.B) {
-	private, public := pair(b)
+	private, public := pair()
 	r := account.New(account.Options{Options: registry.Options{Store: memory.New(), Masters: masters(b), Alone: true, Keep: 1}})
 	for i := range 2 {
 		if _, _, err := r.Put(b.Context(), account.Wanted{PutAccount: wechat(private, public, fmt.Sprint(i), "")}, bellman.By{}); err != nil {

@@ -52,7 +52,7 @@ func (w *request) Make(was *Account, masters *registry.Masters, now time.Time) (
 		Head: registry.Head{ID: w.Account, Name: w.Name}, Channel: w.Channel, URL: w.URL, MchID: w.MchID, SubMchID: w.SubMchID,
 		AppID: w.AppID, SellerID: w.SellerID, Serial: w.Serial,
 	}
-	if !w.known("account") {
+	if !bad.Has("account") {
 		registry.CheckID(bad, "account", w.Account)
 	}
 	if was == nil {
@@ -86,15 +86,10 @@ func (w *request) Make(was *Account, masters *registry.Masters, now time.Time) (
 	return a, bad
 }
 
-// known reports whether a field is already reported as wrong.
-func (w *request) known(field string) bool {
-	return slices.ContainsFunc(w.Wrong, func(f bellman.FieldError) bool { return f.Field == field })
-}
-
 // fits reports fields that the account's channel does not have.
 func (w *request) fits(bad *bellman.Invalid) {
 	if _, ok := otherFields[w.Channel]; !ok {
-		if !w.known("channel") {
+		if !bad.Has("channel") {
 			bad.Note("channel", coded.Errorf("account.channel", "%.40q is no channel: want wechatpay or alipay", w.Channel))
 		}
 		return

@@ -78,11 +78,8 @@ func (k *kept) raised() bool { return k != nil && k.err == nil && k.Raised() }
 
 // document returns the document of an alarm, which replaces was.
 func document(a *Alarm, was *kept) store.Doc {
-	value, err := json.Marshal(a)
-	if err != nil {
-		panic(fmt.Errorf("alarm: %w", err)) // cannot fail: text, times and finite numbers
-	}
-	d := store.Doc{Kind: kind, Name: a.ID, Value: value, Was: []byte{}}
+	d := store.DocOf(kind, a.ID, a)
+	d.Was = []byte{}
 	if was != nil {
 		d.Was = was.value
 	}

@@ -1,13 +1,11 @@
 package bench
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 )
 
 // PostgreSQL runs the scenarios about databases and those of every store that query the database.
@@ -21,30 +19,17 @@ func TestRunOnDatabases(t *testing.T) {
 		}
 	}
 	for _, s := range []struct {
-		name, variable, url string
-		scenarios           []string
+		kind      string
+		scenarios []string
 	}{
-		{"postgres", "BELLMAN_TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable", append(all, "drain", "memory", "bytes", "soak")},
-		{"mysql", "BELLMAN_TEST_MYSQL", "mysql://root@127.0.0.1:3306/mysql", []string{"memory", "bytes", "idle-transaction", "waiting-5m", "ended-30m", "soak"}},
-		{"redis", "BELLMAN_TEST_REDIS", "redis://127.0.0.1:6379/0?durability=none", []string{"soak"}},
+		{"postgres", append(all, "drain", "memory", "bytes", "soak")},
+		{"mysql", []string{"memory", "bytes", "idle-transaction", "waiting-5m", "ended-30m", "soak"}},
+		{"redis", []string{"soak"}},
 	} {
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.kind, func(t *testing.T) {
 			t.Parallel()
-			given := os.Getenv(s.variable)
-			if given != "" {
-				s.url = given
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			server, err := scratch.Connect(ctx, s.url)
-			if err != nil {
-				if given != "" {
-					t.Fatal(err) // the environment asks for these tests
-				}
-				t.Skipf("no server (set %s to one): %v", s.variable, err)
-			}
-			defer server.Close()
-			report := runTiny(t, Options{Store: s.url, Scenarios: s.scenarios})
+			address, _ := scratchtest.Server(t, s.kind)
+			report := runTiny(t, Options{Store: address, Scenarios: s.scenarios})
 			for _, name := range []string{"PostgreSQL", "MariaDB", "MySQL", "Redis"} {
 				if strings.HasPrefix(report.Machine.Store, name) {
 					return

@@ -30,10 +30,10 @@ func TestZipBombs(t *testing.T) {
 		{"60,000 files", many(60_000), "more than 100 files"},
 		{"101 files", many(101), "more than 100 files"},
 		{"100 files", many(100), "no file that begins with"},
-		{"zeros", pack(t, detailsName, strings.Repeat("\x00", 64<<20)), "line 1: the line is longer"},
-		{"zeros behind the first line", pack(t, detailsName, details+"\n"+strings.Repeat("\x00", 64<<20)), "the line is longer"},
-		{"comments", pack(t, detailsName, details+strings.Repeat("\n#", 32<<20)), "the files of the archive are too long"},
-		{"empty lines", pack(t, detailsName, details+strings.Repeat("\n", 64<<20)), "the files of the archive are too long"},
+		{"zeros", zipped(t, detailsName, strings.Repeat("\x00", 64<<20)), "line 1: the line is longer"},
+		{"zeros behind the first line", zipped(t, detailsName, details+"\n"+strings.Repeat("\x00", 64<<20)), "the line is longer"},
+		{"comments", zipped(t, detailsName, details+strings.Repeat("\n#", 32<<20)), "the files of the archive are too long"},
+		{"empty lines", zipped(t, detailsName, details+strings.Repeat("\n", 64<<20)), "the files of the archive are too long"},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

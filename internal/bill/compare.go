@@ -240,7 +240,7 @@ func (c *comparison) readBill(p *party, b *Bill) (wrong, err error) {
 }
 
 func (c *comparison) readLines(p *party, owner Owner, lines iter.Seq2[Line, error], source byte) (wrong, err error) {
-	var value coder
+	var value []byte
 	for l, err := range lines {
 		if err != nil {
 			return err, nil
@@ -288,7 +288,7 @@ func (c *comparison) count(p *party, l *Line, owner Owner) {
 
 // readDecided puts the items of the accounts into the spool whose bills were read.
 func (c *comparison) readDecided(decided iter.Seq2[Decided, error]) error {
-	var value coder
+	var value []byte
 	for d, err := range decided {
 		if err == nil {
 			err = c.step()

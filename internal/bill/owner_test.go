@@ -12,7 +12,7 @@ import (
 // own are compared. A bill that does not say whose it is, or an account without a number, has lines of its own alone.
 func TestOwner(t *testing.T) {
 	details := testdata(t, "alipay_details.csv")
-	alipay := func(text string) iter.Seq2[Line, error] { return archive(t, pack(t, detailsName, text)) }
+	alipay := func(text string) iter.Seq2[Line, error] { return archive(t, zipped(t, detailsName, text)) }
 	column := Mapping{ChannelOrderNo: "no", Amount: "fee", MchID: "mch"}
 	file := func(m Mapping) iter.Seq2[Line, error] {
 		return ReadCSV(strings.NewReader("no,fee,mch\na,1,111\nb,2,222\nc,3,222\n"), m)

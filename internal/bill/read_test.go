@@ -41,8 +41,8 @@ func testdata(t testing.TB, name string) string {
 	return string(text)
 }
 
-// pack makes Alipay's archive of texts, by their names: both in GBK.
-func pack(t testing.TB, files ...string) string {
+// zipped makes Alipay's archive of texts, by their names: both in GBK.
+func zipped(t testing.TB, files ...string) string {
 	t.Helper()
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
@@ -85,7 +85,7 @@ func TestGolden(t *testing.T) {
 		{"wechat_trade", trades(testdata(t, "wechat_trade.csv"))},
 		{"wechat_trade_older", trades(testdata(t, "wechat_trade_older.csv"))},
 		{"wechat_fundflow", funds(testdata(t, "wechat_fundflow.csv"))},
-		{"alipay", archive(t, pack(t, "20884012345678900156_20200722_业务明细(汇总).csv", testdata(t, "alipay_totals.csv"), detailsName, testdata(t, "alipay_details.csv")))},
+		{"alipay", archive(t, zipped(t, "20884012345678900156_20200722_业务明细(汇总).csv", testdata(t, "alipay_totals.csv"), detailsName, testdata(t, "alipay_details.csv")))},
 	}
 	for _, tt := range tests {
 		lines, err := all(tt.lines)
@@ -119,7 +119,7 @@ func drop(text string, number int) string {
 // A bill that is not whole, or not a bill, is an error that says where.
 func TestNotABill(t *testing.T) {
 	trade, fund, details := testdata(t, "wechat_trade.csv"), testdata(t, "wechat_fundflow.csv"), testdata(t, "alipay_details.csv")
-	alipay := func(text string) iter.Seq2[Line, error] { return archive(t, pack(t, detailsName, text)) }
+	alipay := func(text string) iter.Seq2[Line, error] { return archive(t, zipped(t, detailsName, text)) }
 	change := func(text, old, to string) string {
 		if !strings.Contains(text, old) {
 			t.Fatalf("%q is not there", old)
@@ -158,7 +158,7 @@ func TestNotABill(t *testing.T) {
 		{"fund flow, neither in nor out", funds(change(fund, "`收入,", "`不变,")), `line 3: 收支类型 is "不变" with 8.88`},
 
 		{"alipay, no archive", archive(t, "<html>下载超时，请重新下载"), "is no zip archive"},
-		{"alipay, no details", archive(t, pack(t, "x.csv", testdata(t, "alipay_totals.csv"))), "the archive has no file that begins with"},
+		{"alipay, no details", archive(t, zipped(t, "x.csv", testdata(t, "alipay_totals.csv"))), "the archive has no file that begins with"},
 		{"alipay, funds", alipay("#支付宝账务明细查询\n"), "want the trade bill, bill_type trade"},
 		{"alipay, something else", alipay("hello"), `line 1: is "hello"`},
 		{"alipay, a payment is missing", alipay(drop(details, 6)), "line 9: 交易合计 is 2, and there are 1 lines"},
@@ -213,7 +213,7 @@ func TestSeparatorInATextOfWeChat(t *testing.T) {
 func TestStop(t *testing.T) {
 	sequences := []iter.Seq2[Line, error]{
 		trades(testdata(t, "wechat_trade.csv")), funds(testdata(t, "wechat_fundflow.csv")),
-		archive(t, pack(t, detailsName, testdata(t, "alipay_details.csv"))),
+		archive(t, zipped(t, detailsName, testdata(t, "alipay_details.csv"))),
 		ReadCSV(strings.NewReader("a,1\nb,2\n"), Mapping{ChannelOrderNo: "1", Amount: "2", NoHeader: true}),
 	}
 	for i, lines := range sequences {
@@ -233,7 +233,7 @@ func TestStop(t *testing.T) {
 // An archive's temporary file is removed, whatever becomes of the reading.
 func TestArchiveIsRemoved(t *testing.T) {
 	dir := t.TempDir()
-	whole := pack(t, detailsName, testdata(t, "alipay_details.csv"))
+	whole := zipped(t, detailsName, testdata(t, "alipay_details.csv"))
 	for _, text := range []string{whole, whole[:len(whole)/2], ""} {
 		for range ReadAlipay(strings.NewReader(text), dir) {
 			break

@@ -3,7 +3,8 @@ package bill
 import (
 	"encoding/binary"
 	"errors"
-	"time"
+
+	"github.com/bellmanhq/bellman/internal/pack"
 )
 
 // The sources of records, which are the first byte of a record's value.
@@ -15,124 +16,50 @@ const (
 
 var errRecord = errors.New("temporary file: a record cannot be read: did something change the file?")
 
-// A coder writes fields one after another.
-type coder []byte
-
-func (c *coder) text(s string) {
-	*c = binary.AppendUvarint(*c, uint64(len(s)))
-	*c = append(*c, s...)
-}
-
-func (c *coder) number(n int64) { *c = binary.AppendVarint(*c, n) }
-
-func (c *coder) flag(b bool) {
-	n := int64(0)
-	if b {
-		n = 1
+// encode appends a line of a source.
+func (l *Line) encode(source byte, b []byte) []byte {
+	b = append(b, source)
+	for _, s := range [...]string{l.ChannelOrderNo, l.TransactionID, l.RefundNo, l.Currency, l.State} {
+		b = pack.Text(b, s)
 	}
-	c.number(n)
-}
-
-func (c *coder) time(t time.Time) {
-	c.flag(t.IsZero())
-	if !t.IsZero() {
-		c.number(t.UnixMilli())
+	for _, n := range [...]int64{int64(l.Kind), l.Amount, l.RefundAmount, int64(l.Number)} {
+		b = binary.AppendVarint(b, n)
 	}
-}
-
-// A decoder reads what a coder wrote. After an error all fields are zero.
-type decoder struct {
-	in  []byte
-	bad bool
-}
-
-func (d *decoder) number() int64 {
-	n, used := binary.Varint(d.in)
-	if used <= 0 {
-		d.in, d.bad = nil, true
-		return 0
-	}
-	d.in = d.in[used:]
-	return n
-}
-
-func (d *decoder) flag() bool { return d.number() != 0 }
-
-func (d *decoder) text() string {
-	n, used := binary.Uvarint(d.in)
-	if used <= 0 || n > uint64(len(d.in)-used) {
-		d.in, d.bad = nil, true
-		return ""
-	}
-	s := string(d.in[used : used+int(n)])
-	d.in = d.in[used+int(n):]
-	return s
-}
-
-func (d *decoder) time() time.Time {
-	if d.flag() || d.bad {
-		return time.Time{}
-	}
-	return time.UnixMilli(d.number()).UTC()
-}
-
-// encode writes a line of a source.
-func (l *Line) encode(source byte, c coder) coder {
-	c = append(c, source)
-	c.text(l.ChannelOrderNo)
-	c.text(l.TransactionID)
-	c.text(l.RefundNo)
-	c.number(int64(l.Kind))
-	c.number(l.Amount)
-	c.number(l.RefundAmount)
-	c.text(l.Currency)
-	c.text(l.State)
-	c.flag(l.Failed)
-	c.time(l.Time)
-	c.number(int64(l.Number))
-	return c
+	return pack.Time(append(b, pack.Bit(l.Failed)), l.Time, 0)
 }
 
 // decodeLine reads the fields of a line, without its source.
 func decodeLine(value []byte) (Line, error) {
-	d := decoder{in: value}
+	r := pack.Read(value)
 	l := Line{
-		ChannelOrderNo: d.text(), TransactionID: d.text(), RefundNo: d.text(),
-		Kind: Kind(d.number()), Amount: d.number(), RefundAmount: d.number(),
-		Currency: d.text(), State: d.text(), Failed: d.flag(), Time: d.time(), Number: int(d.number()),
+		ChannelOrderNo: r.Text(), TransactionID: r.Text(), RefundNo: r.Text(), Currency: r.Text(), State: r.Text(),
+		Kind: Kind(r.Varint()), Amount: r.Varint(), RefundAmount: r.Varint(), Number: int(r.Varint()),
+		Failed: r.Byte() != 0, Time: r.Time(0),
 	}
-	if d.bad || len(d.in) > 0 {
+	if r.End() != nil {
 		return Line{}, errRecord
 	}
 	return l, nil
 }
 
-func (d *Decided) encode(c coder) coder {
-	c = append(c, ofDecided)
-	c.text(d.ChannelOrderNo)
-	c.text(d.MerchantNo)
-	c.text(d.OrderNo)
-	c.text(d.TaskID)
-	c.text(d.RefundNo)
-	c.text(d.State)
-	c.flag(d.Paid)
-	c.number(d.Amount)
-	c.text(d.Currency)
-	c.text(d.TransactionID)
-	c.time(d.PaidAt)
-	c.number(d.Refunded)
-	return c
+// encode appends an item of bellman.
+func (d *Decided) encode(b []byte) []byte {
+	b = append(b, ofDecided)
+	for _, s := range [...]string{d.ChannelOrderNo, d.MerchantNo, d.OrderNo, d.TaskID, d.RefundNo, d.State, d.Currency, d.TransactionID} {
+		b = pack.Text(b, s)
+	}
+	b = binary.AppendVarint(binary.AppendVarint(b, d.Amount), d.Refunded)
+	return pack.Time(append(b, pack.Bit(d.Paid)), d.PaidAt, 0)
 }
 
 func decodeDecided(value []byte) (Decided, error) {
-	d := decoder{in: value}
-	o := Decided{
-		ChannelOrderNo: d.text(), MerchantNo: d.text(), OrderNo: d.text(), TaskID: d.text(), RefundNo: d.text(),
-		State: d.text(), Paid: d.flag(), Amount: d.number(), Currency: d.text(), TransactionID: d.text(),
-		PaidAt: d.time(), Refunded: d.number(),
+	r := pack.Read(value)
+	d := Decided{
+		ChannelOrderNo: r.Text(), MerchantNo: r.Text(), OrderNo: r.Text(), TaskID: r.Text(), RefundNo: r.Text(), State: r.Text(),
+		Currency: r.Text(), TransactionID: r.Text(), Amount: r.Varint(), Refunded: r.Varint(), Paid: r.Byte() != 0, PaidAt: r.Time(0),
 	}
-	if d.bad || len(d.in) > 0 {
+	if r.End() != nil {
 		return Decided{}, errRecord
 	}
-	return o, nil
+	return d, nil
 }

@@ -8,22 +8,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"sync"
-	"time"
 )
 
 // A channel is a payment channel with the API of WeChat Pay v3. An order is unpaid until its script says
 // otherwise or it is closed.
 type channel struct {
-	url      string
+	*loopback
 	timeline *timeline
-	listener net.Listener
-	server   *http.Server
 
 	mu      sync.Mutex
 	orders  map[string]*placed
@@ -41,35 +36,14 @@ type placed struct {
 
 // newChannel listens on a free loopback port. Nothing is answered before serve.
 func newChannel(l *timeline) (*channel, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	c := &channel{
-		url:      "http://" + listener.Addr().String(),
-		timeline: l,
-		listener: listener,
-		orders:   map[string]*placed{},
-		refunds:  map[string]int{},
-	}
+	c := &channel{timeline: l, orders: map[string]*placed{}, refunds: map[string]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /orders/{no}", c.query)
 	mux.HandleFunc("POST /orders/{no}/close", c.shut)
 	mux.HandleFunc("GET /refunds/{no}", c.refund)
-	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	return c, nil
-}
-
-func (c *channel) serve() error {
-	if err := c.server.Serve(c.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("demo: channel: %w", err)
-	}
-	return nil
-}
-
-func (c *channel) close() {
-	c.server.Close()
-	c.listener.Close() // serve has closed it already, if it ran
+	var err error
+	c.loopback, err = listen("channel", "", mux)
+	return c, err
 }
 
 // place adds an order.

@@ -103,7 +103,7 @@ func (u *until) Write(p []byte) (int, error) {
 // A story that goes otherwise than it is told ends the demo with an error that
 // names the scene.
 func TestGoesWrong(t *testing.T) {
-	s := &stage{timeline: newTimeline(io.Discard), merchant: &merchant{}, channel: &channel{}}
+	s := &stage{timeline: newTimeline(io.Discard), merchant: &merchant{loopback: &loopback{}}, channel: &channel{loopback: &loopback{}}}
 	broken := errors.New("the merchant was told twice")
 	err := s.tell(t.Context(), []scene{
 		{"Once.", func(context.Context, *stage) error { return nil }},

@@ -19,10 +19,8 @@ type answer struct {
 
 // A merchant receives notifications. It answers as its script says, and success to everything else.
 type merchant struct {
-	url      string // where its notifications go
-	timeline *timeline
-	listener net.Listener
-	server   *http.Server
+	*loopback // its url is where notifications go
+	timeline  *timeline
 
 	mu     sync.Mutex
 	script map[string][]answer // answers that it will still give, by order number
@@ -31,31 +29,37 @@ type merchant struct {
 
 // newMerchant listens on a free loopback port. Nothing is answered before serve.
 func newMerchant(l *timeline) (*merchant, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	m := &merchant{timeline: l, script: map[string][]answer{}, heard: map[string]int{}}
+	var err error
+	m.loopback, err = listen("merchant", "/notify", m)
+	return m, err
+}
+
+// A loopback is a server of the demo on a free port.
+type loopback struct {
+	name, url string
+	listener  net.Listener
+	server    *http.Server
+}
+
+func listen(name, path string, h http.Handler) (*loopback, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	m := &merchant{
-		url:      "http://" + listener.Addr().String() + "/notify",
-		timeline: l,
-		listener: listener,
-		script:   map[string][]answer{},
-		heard:    map[string]int{},
-	}
-	m.server = &http.Server{Handler: m, ReadHeaderTimeout: 5 * time.Second}
-	return m, nil
+	return &loopback{name, "http://" + l.Addr().String() + path, l, &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}}, nil
 }
 
-func (m *merchant) serve() error {
-	if err := m.server.Serve(m.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("demo: merchant: %w", err)
+func (l *loopback) serve() error {
+	if err := l.server.Serve(l.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("demo: %s: %w", l.name, err)
 	}
 	return nil
 }
 
-func (m *merchant) close() {
-	m.server.Close()
-	m.listener.Close() // serve has closed it already, if it ran
+func (l *loopback) close() {
+	l.server.Close()
+	l.listener.Close() // serve has closed it already, if it ran
 }
 
 // answers sets the merchant's next answers to notifications of an order.

@@ -130,6 +130,15 @@ func (s *stage) show(e engine.Event) {
 	s.say("bellman", fmt.Sprintf("records attempt %d: %s", a.Number, result), next)
 }
 
+// add is create for a task that must be new.
+func (s *stage) add(ctx context.Context, what string, in client.CreateTask) (*client.Task, error) {
+	task, created, err := s.create(ctx, what, in)
+	if err == nil && !created {
+		err = fmt.Errorf("task %s was there already", task.ID)
+	}
+	return task, err
+}
+
 // create adds a task through the API and prints the answer. The merchant may be notified before the answer
 // arrives.
 func (s *stage) create(ctx context.Context, what string, in client.CreateTask) (task *client.Task, created bool, err error) {

@@ -1,55 +1,23 @@
 package importer_test
 
 import (
-	"cmp"
-	"database/sql"
 	"fmt"
-	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	_ "github.com/go-sql-driver/mysql"
-
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/internal/importer"
 )
 
-// database creates a database at BELLMAN_TEST_MYSQL, fills it, and returns its address.
+// database creates a database, fills it, and returns its address.
 func database(t *testing.T, fill ...string) string {
 	t.Helper()
-	u, err := url.Parse(cmp.Or(os.Getenv("BELLMAN_TEST_MYSQL"), "mysql://root@127.0.0.1:3306/mysql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	password, _ := u.User.Password()
-	db, err := sql.Open("mysql", fmt.Sprintf("%s:%s@tcp(%s)/?multiStatements=true&timeout=3s", u.User.Username(), password, u.Host))
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.SetMaxOpenConns(1)
-	t.Cleanup(func() { db.Close() })
-	if err := db.Ping(); err != nil {
-		if os.Getenv("BELLMAN_TEST_MYSQL") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("no MySQL or MariaDB at %s (set BELLMAN_TEST_MYSQL to another): %v", u.Redacted(), err)
-	}
-	name := fmt.Sprintf("bellman_adopt_%d_%d", os.Getpid(), time.Now().UnixNano())
-	for _, text := range append([]string{"CREATE DATABASE " + name + " CHARACTER SET utf8mb4", "USE " + name}, fill...) {
-		if _, err := db.Exec(text); err != nil {
-			t.Fatalf("%v: %s", err, text)
-		}
-	}
-	t.Cleanup(func() {
-		if _, err := db.Exec("DROP DATABASE " + name); err != nil {
-			t.Error(err)
-		}
-	})
-	u.Path = "/" + name
-	return u.String()
+	d := scratchtest.New(t, "mysql")
+	scratchtest.Run(t, d, append([]string{"ALTER DATABASE CHARACTER SET utf8mb4"}, fill...)...)
+	return d.URL
 }
 
 // all reads all rows of a source, two at a time.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/invalidtest"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
@@ -192,17 +193,9 @@ func TestPutNamesEveryField(t *testing.T) {
 	secret := "not-a-webhook-secret-1234"
 	_, _, err := r.Put(t.Context(), merchant.Wanted{PutMerchant: client.PutMerchant{MerchantNo: "M1", Name: "a\nb", NotifyURL: "x", Schedule: "nope", Success: "status ==",
 		Timeout: "1h", PerEndpoint: &client.MerchantLimits{Concurrency: -1, Rate: "-1/s"}, Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{secret}}}}, bellman.By{})
-	invalid := new(bellman.Invalid)
-	if !errors.As(err, &invalid) {
-		t.Fatalf("put: %v", err)
-	}
-	var fields []string
-	for _, f := range invalid.Fields {
-		fields = append(fields, f.Field)
-	}
 	const want = "[name notify_url sign.secrets[0] schedule success timeout per_endpoint.concurrency per_endpoint.rate]"
-	if fmt.Sprint(fields) != want {
-		t.Errorf("wrong fields %v, want %s", fields, want)
+	if fields := fmt.Sprint(invalidtest.Fields(err)); fields != want {
+		t.Fatalf("wrong fields %v of %v, want %s", fields, err, want)
 	}
 	if strings.Contains(err.Error(), secret) {
 		t.Errorf("the error shows the secret: %v", err)

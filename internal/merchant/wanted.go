@@ -52,7 +52,7 @@ func (w *request) Make(was *Merchant, masters *registry.Masters, now time.Time) 
 func (w *Wanted) merchant(url func(string) error) (m Merchant, bad *bellman.Invalid) {
 	bad = &bellman.Invalid{Fields: slices.Clip(w.Wrong)}
 	m = Merchant{Head: registry.Head{ID: w.MerchantNo, Name: w.Name}, NotifyURL: w.NotifyURL, Schedule: w.Schedule, Success: w.Success}
-	if !w.known("merchant_no") {
+	if !bad.Has("merchant_no") {
 		registry.CheckID(bad, "merchant_no", w.MerchantNo)
 	}
 	registry.Text(bad, "name", w.Name, registry.MaxEntryName)
@@ -102,11 +102,6 @@ func (w *Wanted) merchant(url func(string) error) (m Merchant, bad *bellman.Inva
 	return m, bad
 }
 
-// known reports whether a field is already reported as wrong.
-func (w *Wanted) known(field string) bool {
-	return slices.ContainsFunc(w.Wrong, func(f bellman.FieldError) bool { return f.Field == field })
-}
-
 // fieldOrder is the order of reported errors: that of the document.
 var fieldOrder = []string{"merchant_no", "name", "notify_url", "sign.scheme", "sign.serial", "sign.params", "sign.header", "sign.secrets", "schedule", "success", "timeout", "per_endpoint.concurrency", "per_endpoint.rate"}
 
@@ -121,7 +116,7 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Merchant, masters *registry.M
 	case w.Sign == nil:
 		return s, nil
 	case w.Sign.Scheme == "":
-		if !w.known("sign.scheme") {
+		if !bad.Has("sign.scheme") {
 			bad.Note("sign.scheme", coded.Errorf("merchant.missing_scheme", "is missing: leave sign out to sign as the queue does"))
 		}
 		return s, nil

@@ -217,7 +217,7 @@ func (r *Runs) once(ctx context.Context, run *Run) error {
 		return fmt.Errorf("the queue %s is not configured any more, or its channel has no bill that can be asked for", run.Queue)
 	}
 	q := &all[i]
-	w := r.writer(run, r.leading)
+	w := r.writer(run, r.leads)
 	if run.current() {
 		if err := w.resume(ctx); err != nil {
 			return err

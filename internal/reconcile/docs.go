@@ -27,19 +27,14 @@ type head struct {
 
 // save writes a run. It returns bellman.ErrConflict if another process has changed it meanwhile.
 func (r *Runs) save(ctx context.Context, h *head, run Run, audits ...store.Audit) error {
-	value, err := json.Marshal(run)
-	if err != nil {
-		panic(err) // cannot fail: texts, numbers and times
+	doc := store.DocOf(kind, run.ID, run)
+	if doc.Was = h.was; doc.Was == nil {
+		doc.Was = []byte{}
 	}
-	was := h.was
-	if was == nil {
-		was = []byte{}
-	}
-	doc := store.Doc{Kind: kind, Name: run.ID, Value: value, Was: was}
 	if err := r.store.Commit(ctx, &store.Batch{Docs: []store.Doc{doc}, Audits: audits}); err != nil {
 		return fmt.Errorf("keep reconciliation %s: %w", run.ID, err)
 	}
-	h.Run, h.was = run, value
+	h.Run, h.was = run, doc.Value
 	return nil
 }
 
@@ -80,11 +75,7 @@ func (r *Runs) all(ctx context.Context) (heads []*head, err error) {
 func pageName(id, token string, page int) string { return fmt.Sprintf("%s/%s/%05d", id, token, page) }
 
 func pageDoc(id, token string, page int, items []Item) store.Doc {
-	value, err := json.Marshal(items)
-	if err != nil {
-		panic(err) // cannot fail: texts, numbers and times
-	}
-	return store.Doc{Kind: pageKind, Name: pageName(id, token, page), Value: value}
+	return store.DocOf(pageKind, pageName(id, token, page), items)
 }
 
 // page reads a page of the newest result. A page that is missing belongs to a result that was replaced

@@ -124,7 +124,7 @@ type Runs struct {
 	alarms Alarms
 	queues func() []Queue
 	log    *slog.Logger
-	leads  func() bool
+	leads  func() bool // this process works on runs of channels
 	dir    string
 	wake   chan struct{} // buffered; a value makes Run look for work
 }
@@ -404,9 +404,6 @@ func (r *Runs) rouse() {
 	default: // Run will look anyway
 	}
 }
-
-// leading reports whether this process works on runs of channels.
-func (r *Runs) leading() bool { return r.leads() }
 
 // errLost ends the work on a run because another process leads now.
 var errLost = fmt.Errorf("another node leads: %w", bellman.ErrFenced)

@@ -28,7 +28,7 @@ func (r *Runs) settle(ctx context.Context, h *head) error {
 	began, done := time.Now(), map[string]*Asked{} // by task
 	s := Settling{State: Running, Who: h.Settling.Who, Reason: h.Settling.Reason, From: h.Settling.From, Created: h.Settling.Created}
 	for page := range h.Pages {
-		if !r.leading() {
+		if !r.leads() {
 			return errLost
 		}
 		items, err := r.page(ctx, &h.Run, page)

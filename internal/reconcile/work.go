@@ -47,7 +47,7 @@ func (r *Runs) Run(ctx context.Context) error {
 
 // round does everything that is due now.
 func (r *Runs) round(ctx context.Context) error {
-	if !r.leading() {
+	if !r.leads() {
 		return nil
 	}
 	heads, err := r.all(ctx)

@@ -106,11 +106,8 @@ const mark = "\x1f"
 
 // document returns the document of an entry, which replaces was; nil: there must be none.
 func (r *Registry[T, P, K]) document(e P, was *T) store.Doc {
-	value, err := json.Marshal(e)
-	if err != nil {
-		panic(err) // cannot fail: texts and finite numbers
-	}
-	d := store.Doc{Kind: r.kind.Name, Name: e.head().ID, Value: value, Was: []byte{}}
+	d := store.DocOf(r.kind.Name, e.head().ID, e)
+	d.Was = []byte{}
 	if was != nil {
 		d.Was = P(was).head().kept
 	}

@@ -95,9 +95,9 @@ func (r *Registry[T, P, K]) put(ctx context.Context, w Request[T], by bellman.By
 // else changes.
 func (r *Registry[T, P, K]) made(ctx context.Context, w Request[T], now time.Time) (e T, was *T, changed bool, err error) {
 	id, version, wrong := w.Names()
-	unread := &bellman.Invalid{}
+	unread := &bellman.Invalid{Fields: slices.Clip(wrong)}
 	CheckID(unread, r.kind.IDField, id)
-	if len(unread.Fields) > 0 || slices.ContainsFunc(wrong, func(f bellman.FieldError) bool { return f.Field == r.kind.IDField }) {
+	if unread.Has(r.kind.IDField) {
 		e, bad := w.Make(nil, r.masters, now)
 		return e, nil, false, bad
 	}

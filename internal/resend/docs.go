@@ -12,13 +12,7 @@ import (
 )
 
 // document returns the document of a job.
-func document(job Job) store.Doc {
-	value, err := json.Marshal(job)
-	if err != nil {
-		panic(err) // cannot fail: every field can be written as JSON
-	}
-	return store.Doc{Kind: kind, Name: job.ID.String(), Value: value}
-}
+func document(job Job) store.Doc { return store.DocOf(kind, job.ID.String(), job) }
 
 func parse(doc store.Doc) (Job, error) {
 	var job Job
@@ -43,7 +37,7 @@ func (j *Jobs) save(ctx context.Context, job *Job, audits ...store.Audit) error 
 
 // read reads one job.
 func (j *Jobs) read(ctx context.Context, id bellman.ID) (Job, error) {
-	doc, err := j.doc(ctx, kind, id)
+	doc, err := store.ReadDoc(ctx, j.store, kind, id.String())
 	if err != nil {
 		return Job{}, fmt.Errorf("read bulk resend %v: %w", id, err)
 	}
@@ -55,18 +49,13 @@ func (j *Jobs) askedToEnd(ctx context.Context, id bellman.ID) (bool, error) {
 	if j.leads == nil {
 		return false, nil
 	}
-	switch _, err := j.doc(ctx, cancelKind, id); {
+	switch _, err := store.ReadDoc(ctx, j.store, cancelKind, id.String()); {
 	case errors.Is(err, bellman.ErrNotFound):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("read whether bulk resend %v was cancelled: %w", id, err)
 	}
 	return true, nil
-}
-
-// doc reads the document of a kind for a job. It returns bellman.ErrNotFound if there is none.
-func (j *Jobs) doc(ctx context.Context, kind string, id bellman.ID) (store.Doc, error) {
-	return store.ReadDoc(ctx, j.store, kind, id.String())
 }
 
 // all yields all jobs, the oldest first. It ends after an error.

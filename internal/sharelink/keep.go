@@ -54,7 +54,7 @@ func (l *Links) Make(ctx context.Context, in Link, life time.Duration) (Link, er
 // Revoke ends a link. A revoked link is returned unchanged. It returns bellman.ErrNotFound if there is no such
 // link.
 func (l *Links) Revoke(ctx context.Context, id bellman.ID, by bellman.By) (Link, error) {
-	found, err := l.read(ctx, id)
+	found, err := l.Get(ctx, id)
 	if err != nil || !found.Revoked.IsZero() {
 		return found, err
 	}
@@ -70,7 +70,13 @@ func (l *Links) Revoke(ctx context.Context, id bellman.ID, by bellman.By) (Link,
 }
 
 // Get returns a link. It returns bellman.ErrNotFound if there is none, or if it expired longer than Keep ago.
-func (l *Links) Get(ctx context.Context, id bellman.ID) (Link, error) { return l.read(ctx, id) }
+func (l *Links) Get(ctx context.Context, id bellman.ID) (Link, error) {
+	doc, err := store.ReadDoc(ctx, l.store, kind, id.String())
+	if err != nil {
+		return Link{}, fmt.Errorf("link %v: %w", id, err)
+	}
+	return l.parse(doc)
+}
 
 // List returns up to limit links, the newest first; with a number, only those of that merchant.
 func (l *Links) List(ctx context.Context, merchantNo string, limit int) ([]Link, error) {
@@ -141,14 +147,6 @@ func (l *Links) each(ctx context.Context, one func(Link) bool) error {
 	return nil
 }
 
-func (l *Links) read(ctx context.Context, id bellman.ID) (Link, error) {
-	doc, err := store.ReadDoc(ctx, l.store, kind, id.String())
-	if err != nil {
-		return Link{}, fmt.Errorf("link %v: %w", id, err)
-	}
-	return l.parse(doc)
-}
-
 func (l *Links) parse(doc store.Doc) (found Link, err error) {
 	if err := json.Unmarshal(doc.Value, &found); err != nil {
 		return found, fmt.Errorf("link %s cannot be read: %w", doc.Name, err)
@@ -157,13 +155,7 @@ func (l *Links) parse(doc store.Doc) (found Link, err error) {
 	return found, nil
 }
 
-func document(l *Link) store.Doc {
-	value, err := json.Marshal(l)
-	if err != nil {
-		panic(err) // cannot fail: every field can be written as JSON
-	}
-	return store.Doc{Kind: kind, Name: l.ID.String(), Value: value}
-}
+func document(l *Link) store.Doc { return store.DocOf(kind, l.ID.String(), l) }
 
 // target returns the name of a link in an audit record, with what it shows.
 func target(l *Link) string {

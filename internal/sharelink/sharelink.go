@@ -97,7 +97,7 @@ func (l *Links) Open(ctx context.Context, token string) (Link, error) {
 	if !ours() && (!l.secret.Refresh(ctx) || !ours()) {
 		return Link{}, fmt.Errorf("a link signed with another secret: %w", bellman.ErrNotFound)
 	}
-	found, err := l.read(ctx, bellman.ID(b[1+keyBytes:fixed-8]))
+	found, err := l.Get(ctx, bellman.ID(b[1+keyBytes:fixed-8]))
 	if err != nil {
 		return Link{}, err
 	}

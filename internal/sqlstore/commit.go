@@ -236,17 +236,11 @@ func (s *Store) refused(err error) bool {
 // readVersions reads unknown versions of the pending tasks in changes; nil if all versions are
 // known.
 func (g *stage) readVersions(changes []store.Change) *Statement {
-	ids := make([]bellman.ID, 0, len(changes))
-	for i := range changes {
-		if g.current[changes[i].ID] == nil {
-			ids = append(ids, changes[i].ID)
-		}
-	}
+	ids := g.unknown(changes)
 	if len(ids) == 0 {
 		return nil
 	}
-	slices.SortFunc(ids, bellman.ID.Compare)
-	return &Statement{Name: "read versions", Text: `SELECT id, version, queue, line FROM bellman_live WHERE id IN (??)`, Args: []any{slices.Compact(ids)},
+	return &Statement{Name: "read versions", Text: `SELECT id, version, queue, line FROM bellman_live WHERE id IN (??)`, Args: []any{ids},
 		Each: func(r Row) error {
 			var id bellman.ID
 			var version, line int64
@@ -257,6 +251,18 @@ func (g *stage) readVersions(changes []store.Change) *Statement {
 			g.found(id, bellman.Pending, version, string(queue), line)
 			return nil
 		}}
+}
+
+// unknown returns the tasks in changes whose versions are unknown, in order.
+func (g *stage) unknown(changes []store.Change) []bellman.ID {
+	ids := make([]bellman.ID, 0, len(changes))
+	for i := range changes {
+		if g.current[changes[i].ID] == nil {
+			ids = append(ids, changes[i].ID)
+		}
+	}
+	slices.SortFunc(ids, bellman.ID.Compare)
+	return slices.Compact(ids)
 }
 
 // believe uses the task state that changes carry instead of a read, if that state is sufficient.
@@ -278,17 +284,10 @@ func (g *stage) found(id bellman.ID, state bellman.State, version int64, queue s
 // readEnded reads the versions of tasks that are not pending. One statement reads all states, so
 // that a moving task is seen exactly once.
 func (g *stage) readEnded(ctx context.Context, changes []store.Change) error {
-	var ids []bellman.ID
-	for i := range changes {
-		if g.current[changes[i].ID] == nil {
-			ids = append(ids, changes[i].ID)
-		}
-	}
+	ids := g.unknown(changes)
 	if len(ids) == 0 {
 		return nil
 	}
-	slices.SortFunc(ids, bellman.ID.Compare)
-	ids = slices.Compact(ids)
 	return g.tx.Send(ctx, &Statement{Name: "read versions of ended tasks", Text: `SELECT id, 0, version, queue, line, NULL FROM bellman_live WHERE id IN (??)
 		UNION ALL SELECT id, state, version, queue, line, attempt FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`, Args: []any{ids, ids},
 		Each: func(r Row) error {

@@ -2,12 +2,9 @@ package sqlstore_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 
@@ -17,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/mysql"
@@ -27,8 +24,6 @@ import (
 // A database is a kind of database on which the tests run.
 type database struct {
 	name    string
-	server  string // URL of the server, in which each test creates its own database
-	env     string // environment variable that names another server
 	open    func(ctx context.Context, url string, o mysql.Options) (*sqlstore.Store, error)
 	migrate func(ctx context.Context, url string, o mysql.Options) error
 
@@ -42,7 +37,7 @@ type database struct {
 // databases lists all kinds. Tests that concern only one of them are in its own package.
 var databases = []database{
 	{
-		name: "postgres", env: "BELLMAN_TEST_POSTGRES", server: "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable",
+		name: "postgres",
 		open: func(ctx context.Context, url string, o mysql.Options) (*sqlstore.Store, error) {
 			s, err := postgres.Open(ctx, url, postgres.Options(o))
 			if err != nil {
@@ -66,7 +61,7 @@ var databases = []database{
 		demote: "SET default_transaction_read_only = on",
 	},
 	{
-		name: "mysql", env: "BELLMAN_TEST_MYSQL", server: "mysql://root@127.0.0.1:3306/mysql",
+		name: "mysql",
 		open: func(ctx context.Context, url string, o mysql.Options) (*sqlstore.Store, error) {
 			s, err := mysql.Open(ctx, url, o)
 			if err != nil {
@@ -98,30 +93,8 @@ func each(t *testing.T, test func(t *testing.T, d database)) {
 	}
 }
 
-// empty creates a database that is dropped when the test ends, and returns its URL. Without a
-// server the test is skipped, unless the environment names a server.
-func (d database) empty(t testing.TB) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	server, err := scratch.Connect(ctx, cmp.Or(os.Getenv(d.env), d.server))
-	if err != nil {
-		if os.Getenv(d.env) != "" {
-			t.Fatal(err) // the environment asks for these tests
-		}
-		t.Skipf("set %s to another server: %v", d.env, err)
-	}
-	made := server.Database(scratch.Name())
-	must(t, made.Create(ctx))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := errors.Join(made.Drop(ctx), server.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return made.URL
-}
+// empty creates a database that is dropped when the test ends, and returns its URL.
+func (d database) empty(t testing.TB) string { return scratchtest.New(t, d.name).URL }
 
 // with opens a store that is closed when the test ends.
 func (d database) with(t testing.TB, url string, o mysql.Options) *sqlstore.Store {

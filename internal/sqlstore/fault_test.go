@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 	"github.com/bellmanhq/bellman/store"
@@ -96,16 +97,12 @@ func (t *faultyTx) Commit(ctx context.Context, statements ...*sqlstore.Statement
 // wrapped returns a function that opens stores on one database, each with its driver wrapped by
 // wrap.
 func wrapped(t *testing.T, kind database) func(*testing.T, func(sqlstore.Driver) sqlstore.Driver) *sqlstore.Store {
-	url := kind.empty(t)
+	made := scratchtest.New(t, kind.name)
 	return func(t *testing.T, wrap func(sqlstore.Driver) sqlstore.Driver) *sqlstore.Store {
 		t.Helper()
-		ctx := context.Background()
-		d := kind.with(t, url, mysql.Options{}).Driver()
-		for _, table := range []string{"task", "alias", "live", "ended", "attempt", "depth", "count", "order", "node", "doc", "audit"} {
-			must(t, d.Define(ctx, "DELETE FROM bellman_"+table))
-		}
-		must(t, d.Define(ctx, "UPDATE bellman_shard SET owner = ''"))
-		s, err := sqlstore.New(ctx, wrap(d))
+		d := kind.with(t, made.URL, mysql.Options{}).Driver()
+		scratchtest.Empty(t, made)
+		s, err := sqlstore.New(context.Background(), wrap(d))
 		must(t, err)
 		return s
 	}

@@ -1,6 +1,7 @@
 package alipay
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,13 +10,13 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/base64"
-	"encoding/pem"
 	"math/big"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -44,14 +45,8 @@ func TestCertificateSN(t *testing.T) {
 }
 
 // issue returns a certificate of a key's own.
-func issue(t testing.TB, key any, public any, serial int64, name string) string {
-	t.Helper()
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+func issue(key crypto.Signer, serial int64, name string) string {
+	return keytest.Certificate(key, x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name}})
 }
 
 func numberOf(t testing.TB, certificate string) string {
@@ -75,16 +70,13 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := func(key *rsa.PrivateKey, serial int64, name string) string {
-		return issue(t, key, &key.PublicKey, serial, name)
-	}
-	app, old, young, stranger := of(p.app, 1, "app"), of(p.own, 2, "Alipay"), of(next.own, 3, "Alipay"), of(strange.own, 4, "Alipay")
-	one, two := of(p.own, 5, "root"), of(next.own, 6, "root")
-	unreadable := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("SM2")}))
+	app, old, young, stranger := issue(p.app, 1, "app"), issue(p.own, 2, "Alipay"), issue(next.own, 3, "Alipay"), issue(strange.own, 4, "Alipay")
+	one, two := issue(p.own, 5, "root"), issue(next.own, 6, "root")
+	unreadable := keytest.PEM("CERTIFICATE", []byte("SM2"))
 
 	o := p.options()
 	o.AppCertificate = sign.NewSecret(app)
-	o.RootCertificates = sign.NewSecret(unreadable + one + issue(t, elliptical, &elliptical.PublicKey, 7, "root") + two)
+	o.RootCertificates = sign.NewSecret(unreadable + one + issue(elliptical, 7, "root") + two)
 	o.AlipayPublicKeys = []sign.Secret{sign.NewSecret(old), sign.NewSecret(young)}
 	p.appCertSN, p.rootCertSN = numberOf(t, app), numberOf(t, one)+"_"+numberOf(t, two)
 	p.wantMethod = queryMethod
@@ -132,7 +124,7 @@ func TestCertificates(t *testing.T) {
 		{"no root", set(func(o *Options) { o.RootCertificates = sign.Secret{} }), "root_certificates: want alipayRootCert.crt"},
 		{"a root without RSA", set(func(o *Options) { o.RootCertificates = secret(unreadable) }), "root_certificates: want alipayRootCert.crt"},
 		{"no certificate of its own", set(func(o *Options) { o.AppCertificate = sign.Secret{} }), "app_certificate: want a certificate"},
-		{"a bare key of its own", set(func(o *Options) { o.AppCertificate = secret(barePublic(t, p.app)) }), "app_certificate: is a public key"},
+		{"a bare key of its own", set(func(o *Options) { o.AppCertificate = secret(barePublic(p.app)) }), "app_certificate: is a public key"},
 		{"another's certificate", set(func(o *Options) { o.AppCertificate = secret(old) }), "app_certificate: belongs to another key"},
 		{"a bare key of Alipay's", set(func(o *Options) { o.AlipayPublicKeys[1] = secret(p.public) }), "alipay_public_keys[1]: is a public key"},
 	} {
@@ -142,11 +134,6 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-func barePublic(t testing.TB, key *rsa.PrivateKey) string {
-	t.Helper()
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return base64.StdEncoding.EncodeToString(der)
+func barePublic(key *rsa.PrivateKey) string {
+	return base64.StdEncoding.EncodeToString(keytest.Public(key))
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -56,8 +57,8 @@ type platform struct {
 
 func newPlatform(t testing.TB) *platform {
 	p := &platform{t: t, status: 200}
-	p.app, p.private, _ = newKey(t)
-	p.own, _, p.public = newKey(t)
+	p.app, p.private, _ = newKey()
+	p.own, _, p.public = newKey()
 	return p
 }
 
@@ -68,14 +69,7 @@ func (p *platform) options() Options {
 	}
 }
 
-func (p *platform) sign(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	signature, err := rsa.SignPKCS1v15(nil, p.own, crypto.SHA256, sum[:])
-	if err != nil {
-		p.t.Error(err)
-	}
-	return base64.StdEncoding.EncodeToString(signature)
-}
+func (p *platform) sign(text string) string { return keytest.Sign(p.own, text) }
 
 // check says what Alipay would refuse of a request; empty: nothing.
 func (p *platform) check(r *http.Request) string {

@@ -2,7 +2,6 @@ package alipay
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
@@ -12,23 +11,16 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 const node = "alipay_trade_query_response"
 
 // newKey returns an RSA key, its private half as Alipay's key tool writes it and
 // its public half as Alipay's console shows it.
-func newKey(t testing.TB) (key *rsa.PrivateKey, private, public string) {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key, base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)), base64.StdEncoding.EncodeToString(der)
+func newKey() (key *rsa.PrivateKey, private, public string) {
+	key = keytest.RSA()
+	return key, base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)), barePublic(key)
 }
 
 func TestOpen(t *testing.T) {
@@ -116,8 +108,8 @@ func FuzzOpen(f *testing.F) {
 }
 
 func TestVerify(t *testing.T) {
-	_, private, public := newKey(t)
-	_, _, other := newKey(t)
+	_, private, public := newKey()
+	_, _, other := newKey()
 	signer, err := sign.RSASigner(sign.NewSecret(private))
 	if err != nil {
 		t.Fatal(err)

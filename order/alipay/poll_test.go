@@ -1,11 +1,11 @@
 package alipay
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/invalidtest"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/order/states"
@@ -157,13 +157,7 @@ func TestCheckRef(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var names []string
-		if invalid := new(bellman.Invalid); errors.As(c.(poll.RefChecker).CheckRef(&tt.o, tt.request), &invalid) {
-			for _, f := range invalid.Fields {
-				names = append(names, f.Field)
-			}
-		}
-		if got := strings.Join(names, " "); got != tt.want {
+		if got := strings.Join(invalidtest.Fields(c.(poll.RefChecker).CheckRef(&tt.o, tt.request)), " "); got != tt.want {
 			t.Errorf("%s %+v: %q; want %q", tt.of, tt.o, got, tt.want)
 		}
 	}

@@ -23,7 +23,7 @@ const (
 // antomSigned signs as global.alipay.com/docs/ac/ams/digital_signature says.
 func antomSigned(t testing.TB, key keyPair, path, client, at, body string) string {
 	t.Helper()
-	return "algorithm=RSA256,keyVersion=1,signature=" + url.QueryEscape(key.sign(t, fmt.Sprintf("POST %s\n%s.%s.%s", path, client, at, body)))
+	return "algorithm=RSA256,keyVersion=1,signature=" + url.QueryEscape(key.sign(fmt.Sprintf("POST %s\n%s.%s.%s", path, client, at, body)))
 }
 
 func antomOptions(url string, merchant, antom keyPair) gateway.ProviderOptions {
@@ -33,11 +33,11 @@ func antomOptions(url string, merchant, antom keyPair) gateway.ProviderOptions {
 }
 
 func TestAntomAnswers(t *testing.T) {
-	p, merchant, antom := newPlatform(t), newKeyPair(t), newKeyPair(t)
+	p, merchant, antom := newPlatform(t), newKeyPair(), newKeyPair()
 	channel, refunds := providerOf(t, antomOptions(p.URL, merchant, antom)), refundsOf(t, antomOptions(p.URL, merchant, antom))
 	live := antomOptions(p.URL, merchant, antom)
 	live.MerchantID = "5X00000000000000"
-	stranger := newKeyPair(t)
+	stranger := newKeyPair()
 	failed := func(status, code string) string {
 		return `{"result":{"resultCode":"` + code + `","resultStatus":"` + status + `"}}`
 	}
@@ -129,7 +129,7 @@ func TestAntomAnswers(t *testing.T) {
 }
 
 func TestAntomNotices(t *testing.T) {
-	merchant, antom := newKeyPair(t), newKeyPair(t)
+	merchant, antom := newKeyPair(), newKeyPair()
 	channel := providerOf(t, antomOptions("", merchant, antom))
 	const (
 		path = "/pay/notices/antom-orders"
@@ -148,7 +148,7 @@ func TestAntomNotices(t *testing.T) {
 		{"captured", path, replaced(paid, "PAYMENT_RESULT", "CAPTURE_RESULT"), antom, `REQ1 QUERY_ERROR null notifyType "CAPTURE_RESULT", resultStatus "S": only an answer to a query says how the order stands`},
 		{"refund", path, back, antom, "refund R1 DONE"},
 		{"dispute", path, `{"notifyType":"DISPUTE_CREATED"}`, antom, `unreadable: the notice is of "DISPUTE_CREATED", and not of a payment or refund`},
-		{"another key", path, paid, newKeyPair(t), "refused, hint REQ1: the notice cannot be trusted: its signature is wrong"},
+		{"another key", path, paid, newKeyPair(), "refused, hint REQ1: the notice cannot be trusted: its signature is wrong"},
 		{"sent to another path", "/notices/antom-orders", paid, antom, "refused, hint REQ1: the notice cannot be trusted: its signature is wrong"},
 		{"twice", path, replaced(paid, `"paymentId"`, `"paymentRequestId":"REQ1","paymentId"`), antom, `refused, hint : the notice cannot be trusted: the body is not JSON: field "paymentRequestId" is there twice`},
 	} {
@@ -169,10 +169,10 @@ func TestAntomNotices(t *testing.T) {
 
 // No header makes a notice of another key count, and none makes it panic.
 func FuzzAntomSignature(f *testing.F) {
-	merchant, antom := newKeyPair(f), newKeyPair(f)
+	merchant, antom := newKeyPair(), newKeyPair()
 	channel := providerOf(f, antomOptions("", merchant, antom))
 	body := `{"notifyType":"PAYMENT_RESULT","paymentRequestId":"REQ1"}`
-	for _, seed := range []string{antomSigned(f, newKeyPair(f), "/pay/notices/antom-orders", antomClient, antomTime, body), "algorithm=RSA256,signature=", "signature=%", ",,=", ""} {
+	for _, seed := range []string{antomSigned(f, newKeyPair(), "/pay/notices/antom-orders", antomClient, antomTime, body), "algorithm=RSA256,signature=", "signature=%", ",,=", ""} {
 		f.Add(seed, antomTime)
 	}
 	f.Fuzz(func(t *testing.T, header, at string) {

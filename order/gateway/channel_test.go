@@ -14,7 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +22,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/invalidtest"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/gateway"
 	"github.com/bellmanhq/bellman/order/states"
@@ -267,13 +268,7 @@ func TestCheckOrder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		err := checker.CheckOrder(&order.Order{OrderNo: tt.no, Vars: tt.vars})
-		var fields []string
-		if invalid := new(bellman.Invalid); errors.As(err, &invalid) {
-			for _, f := range invalid.Fields {
-				fields = append(fields, f.Field)
-			}
-		}
-		if !reflect.DeepEqual(fields, tt.want) || (err == nil) != (tt.want == nil) {
+		if !slices.Equal(invalidtest.Fields(err), tt.want) || (err == nil) != (tt.want == nil) {
 			t.Errorf("%q, %v: %v; want %v", tt.no, tt.vars, err, tt.want)
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -22,8 +20,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/invalidtest"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/gateway"
 	"github.com/bellmanhq/bellman/order/poll"
@@ -133,33 +132,13 @@ type keyPair struct {
 	private, public string // PEM
 }
 
-func newKeyPair(t testing.TB) keyPair {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keyPair{key, armour("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)), armour("PUBLIC KEY", public)}
-}
-
-func armour(kind string, der []byte) string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+func newKeyPair() keyPair {
+	key := keytest.RSA()
+	return keyPair{key, keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)), keytest.PublicPEM(key)}
 }
 
 // sign is RSA-SHA256 in base64.
-func (k keyPair) sign(t testing.TB, text string) string {
-	t.Helper()
-	sum := sha256.Sum256([]byte(text))
-	signature, err := rsa.SignPKCS1v15(nil, k.key, crypto.SHA256, sum[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return base64.StdEncoding.EncodeToString(signature)
-}
+func (k keyPair) sign(text string) string { return keytest.Sign(k.key, text) }
 
 // verify says whether text was signed with k.
 func (k keyPair) verify(text, signature string) bool {
@@ -178,7 +157,7 @@ type certified struct {
 // certify makes a certificate with this name; issuer nil: it signs itself. ca says that it may issue others.
 func certify(t testing.TB, name string, ca bool, issuer *certified, until time.Time) *certified {
 	t.Helper()
-	c := &certified{keyPair: newKeyPair(t)}
+	c := &certified{keyPair: newKeyPair()}
 	number, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +175,7 @@ func certify(t testing.TB, name string, ca bool, issuer *certified, until time.T
 	if c.certificate, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}
-	c.text = armour("CERTIFICATE", der)
+	c.text = keytest.PEM("CERTIFICATE", der)
 	return c
 }
 
@@ -325,16 +304,9 @@ func TestProviderUnreachable(t *testing.T) {
 // invalidFields returns the names of the fields that an error of CheckOrder is about.
 func invalidFields(t *testing.T, err error) []string {
 	t.Helper()
-	if err == nil {
-		return nil
-	}
-	var bad *bellman.Invalid
-	if !errors.As(err, &bad) {
+	fields := invalidtest.Fields(err)
+	if err != nil && fields == nil {
 		t.Fatalf("%T %v", err, err)
 	}
-	var names []string
-	for _, f := range bad.Fields {
-		names = append(names, f.Field)
-	}
-	return names
+	return fields
 }

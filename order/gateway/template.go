@@ -130,7 +130,7 @@ func valueOf(o *order.Order, name string) (value string, known bool) {
 
 // note adds a wrong field to bad, once.
 func note(bad *bellman.Invalid, field, problem string) {
-	if !slices.ContainsFunc(bad.Fields, func(f bellman.FieldError) bool { return f.Field == field }) {
+	if !bad.Has(field) {
 		bad.Add(field, problem)
 	}
 }

@@ -54,7 +54,7 @@ func unionPayDigest(fields map[string]string) string {
 // signed adds the certificate and the signature of who signs.
 func (b *bank) signed(t testing.TB, by *certified, fields map[string]string) map[string]string {
 	fields = with(fields, "signPubKeyCert", by.text)
-	return with(fields, "signature", by.sign(t, unionPayDigest(fields)))
+	return with(fields, "signature", by.sign(unionPayDigest(fields)))
 }
 
 // unionPayBody writes an answer: nothing is escaped.
@@ -217,7 +217,7 @@ func TestUnionPayNotices(t *testing.T) {
 func (b *bank) withEmpty(t *testing.T, fields map[string]string) map[string]string {
 	fields = with(fields, "signPubKeyCert", b.signer.text)
 	fields["reserved"] = ""
-	fields["signature"] = b.signer.sign(t, unionPayDigest(fields))
+	fields["signature"] = b.signer.sign(unionPayDigest(fields))
 	return fields
 }
 

@@ -64,7 +64,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 		return (&polled{task: task, ask: ask, life: Life{Stage: Decided, State: StateDone}}).news()
 	})
 	h.checkRef(bad, at.Channel, task, &ask)
-	if o := ask.order(task); o.Vars["amount"] != "" && !names(bad, "vars.amount") {
+	if o := ask.order(task); o.Vars["amount"] != "" && !bad.Has("vars.amount") {
 		if _, err := AmountVar(&o, "amount"); err != nil {
 			bad.Add("vars.amount", err.Error())
 		}
@@ -81,11 +81,6 @@ func (h *Handler) Check(task *bellman.Task) error {
 		}
 	}
 	return bad.Err()
-}
-
-// names reports whether a field is wrong already.
-func names(bad *bellman.Invalid, field string) bool {
-	return slices.ContainsFunc(bad.Fields, func(f bellman.FieldError) bool { return f.Field == field })
 }
 
 // checkRef checks that the channel can be queried, and requested where the queue does so.

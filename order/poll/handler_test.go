@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/invalidtest"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -387,14 +388,7 @@ func TestCheck(t *testing.T) {
 		{bellman.Task{MerchantNo: "M1", Body: []byte(`{"ref_no":"1","notify":{"url":"https://m.example"}}`)}, ""},
 	}
 	for _, tt := range tests {
-		err := h.handler.Check(&tt.task)
-		var names []string
-		if invalid := new(bellman.Invalid); errors.As(err, &invalid) {
-			for _, f := range invalid.Fields {
-				names = append(names, f.Field)
-			}
-		}
-		if got := strings.Join(names, " "); got != tt.want {
+		if got := strings.Join(invalidtest.Fields(h.handler.Check(&tt.task)), " "); got != tt.want {
 			t.Errorf("Check(%s) names %q; want %q", tt.task.Body, got, tt.want)
 		}
 	}

@@ -2,9 +2,6 @@ package wechatpay
 
 import (
 	"bytes"
-	"crypto/aes"
-	"crypto/cipher"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -60,19 +58,11 @@ func (n notice) body(t testing.TB) string {
 		}
 		return s
 	}
-	block, err := aes.NewCipher([]byte(or(n.key, apiV3Key)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const nonce, data = "fdasflkja484", "transaction"
-	sealed := gcm.Seal(nil, []byte(nonce), []byte(n.content), []byte(data))
+	sealed := keytest.Seal(or(n.key, apiV3Key), nonce, n.content, data)
 	return fmt.Sprintf(`{"id":"EV-2018022511223320873","create_time":"2026-11-20T20:00:00+08:00","resource_type":"encrypt-resource",`+
 		`"event_type":%q,"summary":"…","resource":{"original_type":%q,"algorithm":%q,"ciphertext":%q,"associated_data":%q,"nonce":%q}}`,
-		n.event, n.original, or(n.algorithm, "AEAD_AES_256_GCM"), base64.StdEncoding.EncodeToString(sealed), data, or(n.nonce, nonce))
+		n.event, n.original, or(n.algorithm, "AEAD_AES_256_GCM"), sealed, data, or(n.nonce, nonce))
 }
 
 // raw signs a body as it signs an answer, and returns the notice as it comes.

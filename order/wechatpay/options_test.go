@@ -29,7 +29,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a variable that is missing", set(func(o *Options) { o.PrivateKey = sign.NewSecret("env:BELLMAN_TEST_UNSET") }), "BELLMAN_TEST_UNSET is not set"},
 		{"no platform keys", set(func(o *Options) { o.PlatformKeys = nil }), "wechatpay: platform_keys: want at least one"},
 		{"a platform key that is none", keys(publicID, sign.NewSecret("s3cret")), "wechatpay: platform_keys." + publicID + ": want a certificate"},
-		{"a public key under a serial", keys("ABC", publicPEM(t, publicKey)), "platform_keys.ABC: is a public key: name it by its id, PUB_KEY_ID_…"},
+		{"a public key under a serial", keys("ABC", publicPEM(publicKey)), "platform_keys.ABC: is a public key: name it by its id, PUB_KEY_ID_…"},
 		{"a certificate under an id", keys(publicID, certificate(t, certificateKey, "ABCD")), "is a certificate: name it by its serial number, ABCD"},
 		{"a certificate under another's serial", keys("ABC", certificate(t, certificateKey, "ABCD")), "the certificate has the serial number ABCD"},
 		{"an address with a path", set(func(o *Options) { o.BaseURL = "https://api.example/v3" }), "wechatpay: url: want"},

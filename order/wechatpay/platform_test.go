@@ -1,13 +1,8 @@
 package wechatpay
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -55,30 +51,16 @@ func newProvider(t *testing.T) *provider {
 // list lists a certificate.
 func (p *provider) list(key *rsa.PrivateKey, serial string, end time.Time) {
 	number, _ := new(big.Int).SetString(serial, 16)
-	template := &x509.Certificate{SerialNumber: number, NotBefore: now.AddDate(-4, 0, 0), NotAfter: end}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.listed[serial] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	p.listed[serial] = keytest.Certificate(key, x509.Certificate{SerialNumber: number, NotBefore: now.AddDate(-4, 0, 0), NotAfter: end})
 }
 
 // body is the list, encrypted.
 func (p *provider) body() string {
-	block, err := aes.NewCipher([]byte(p.key))
-	if err != nil {
-		panic(err)
-	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		panic(err)
-	}
 	const nonce, data = "61f9c719728a", "certificate"
 	var all []string
 	for serial, text := range p.listed {
-		sealed := base64.StdEncoding.EncodeToString(gcm.Seal(nil, []byte(nonce), []byte(text), []byte(data)))
 		all = append(all, fmt.Sprintf(`{"serial_no":%q,"effective_time":"2018-06-08T10:34:56+08:00","expire_time":"2018-12-08T10:34:56+08:00",`+
-			`"encrypt_certificate":{"algorithm":"AEAD_AES_256_GCM","nonce":%q,"associated_data":%q,"ciphertext":%q}}`, serial, nonce, data, sealed))
+			`"encrypt_certificate":{"algorithm":"AEAD_AES_256_GCM","nonce":%q,"associated_data":%q,"ciphertext":%q}}`, serial, nonce, data, keytest.Seal(p.key, nonce, text, data)))
 	}
 	return `{"data":[` + strings.Join(all, ",") + `]}`
 }
@@ -252,7 +234,7 @@ func TestPlatformStays(t *testing.T) {
 func TestPlatformAndPublicKey(t *testing.T) {
 	p := newProvider(t)
 	o := p.options()
-	o.PlatformKeys = map[string]sign.Secret{publicID: publicPEM(t, publicKey)}
+	o.PlatformKeys = map[string]sign.Secret{publicID: publicPEM(publicKey)}
 	c := reader(t, o)
 	p.change(func() { p.by, p.serial = publicKey, publicID })
 	p.reads(c, order.Paid, 0)
@@ -284,7 +266,7 @@ func TestMerchantCertificate(t *testing.T) {
 	for want, bad := range map[string]func(*Options){
 		"belongs to another key": func(o *Options) { o.Certificate = made(strangersKey) },
 		"and serial is another":  func(o *Options) { o.SerialNo = secondSerial },
-		"is a public key":        func(o *Options) { o.Certificate = publicPEM(t, merchantKey) },
+		"is a public key":        func(o *Options) { o.Certificate = publicPEM(merchantKey) },
 	} {
 		wrong := o
 		bad(&wrong)

@@ -1,7 +1,6 @@
 package wechatpay
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/invalidtest"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/poll"
 )
@@ -182,13 +182,7 @@ func TestCheckRef(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var names []string
-		if invalid := new(bellman.Invalid); errors.As(p.(poll.RefChecker).CheckRef(&tt.o, tt.request), &invalid) {
-			for _, f := range invalid.Fields {
-				names = append(names, f.Field)
-			}
-		}
-		if got := strings.Join(names, " "); got != tt.want {
+		if got := strings.Join(invalidtest.Fields(p.(poll.RefChecker).CheckRef(&tt.o, tt.request)), " "); got != tt.want {
 			t.Errorf("%s %+v: %q; want %q", tt.of, tt.o, got, tt.want)
 		}
 	}

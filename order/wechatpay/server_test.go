@@ -2,13 +2,11 @@ package wechatpay
 
 import (
 	"crypto"
-	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/pem"
 	"io"
 	"math/big"
 	"net/http"
@@ -20,6 +18,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -34,38 +33,12 @@ const (
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // keys are made once: the merchant's, WeChat Pay's two and a stranger's.
-var merchantKey, certificateKey, publicKey, strangersKey = newKey(), newKey(), newKey(), newKey()
-
-func newKey() *rsa.PrivateKey {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		panic(err)
-	}
-	return key
-}
-
-func inPEM(kind string, der []byte) sign.Secret {
-	return sign.NewSecret(string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
-}
+var merchantKey, certificateKey, publicKey, strangersKey = keytest.RSA(), keytest.RSA(), keytest.RSA(), keytest.RSA()
 
 // privatePEM is apiclient_key.pem.
-func privatePEM(t testing.TB, key *rsa.PrivateKey) sign.Secret {
-	t.Helper()
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return inPEM("PRIVATE KEY", der)
-}
+func privatePEM(key *rsa.PrivateKey) sign.Secret { return sign.NewSecret(keytest.PrivatePEM(key)) }
 
-func publicPEM(t testing.TB, key *rsa.PrivateKey) sign.Secret {
-	t.Helper()
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return inPEM("PUBLIC KEY", der)
-}
+func publicPEM(key *rsa.PrivateKey) sign.Secret { return sign.NewSecret(keytest.PublicPEM(key)) }
 
 // certificate returns a platform certificate with a serial number in hex.
 func certificate(t testing.TB, key *rsa.PrivateKey, serial string) sign.Secret {
@@ -74,18 +47,13 @@ func certificate(t testing.TB, key *rsa.PrivateKey, serial string) sign.Secret {
 	if !ok {
 		t.Fatalf("%q is not hex", serial)
 	}
-	template := &x509.Certificate{SerialNumber: number}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return inPEM("CERTIFICATE", der)
+	return sign.NewSecret(keytest.Certificate(key, x509.Certificate{SerialNumber: number}))
 }
 
 func options(t testing.TB) Options {
 	return Options{
-		MchID: mchID, SerialNo: serialNo, PrivateKey: privatePEM(t, merchantKey),
-		PlatformKeys: map[string]sign.Secret{publicID: publicPEM(t, publicKey)},
+		MchID: mchID, SerialNo: serialNo, PrivateKey: privatePEM(merchantKey),
+		PlatformKeys: map[string]sign.Secret{publicID: publicPEM(publicKey)},
 		Now:          func() time.Time { return now },
 	}
 }
@@ -109,15 +77,10 @@ func (a answer) write(w http.ResponseWriter) {
 	h := w.Header()
 	if a.by != nil {
 		stamp, nonce := strconv.FormatInt(a.at.Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
-		sum := sha256.Sum256([]byte(stamp + "\n" + nonce + "\n" + a.body + "\n"))
-		signature, err := rsa.SignPKCS1v15(nil, a.by, crypto.SHA256, sum[:])
-		if err != nil {
-			panic(err)
-		}
 		h.Set("Wechatpay-Timestamp", stamp)
 		h.Set("Wechatpay-Nonce", nonce)
 		h.Set("Wechatpay-Serial", a.serial)
-		h.Set("Wechatpay-Signature", base64.StdEncoding.EncodeToString(signature))
+		h.Set("Wechatpay-Signature", keytest.Sign(a.by, stamp+"\n"+nonce+"\n"+a.body+"\n"))
 		h.Set("Wechatpay-Signature-Type", "WECHATPAY2-SHA256-RSA2048")
 	}
 	if a.bend != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
@@ -86,7 +87,7 @@ func ExampleAddTx() {
 
 // TestExample runs the example, which needs a database.
 func TestExample(t *testing.T) {
-	url := mysql.NewDatabase(t)
+	url := scratchtest.New(t, "mysql").URL
 	t.Setenv("DATABASE_URL", url)
 	t.Setenv("DATABASE_DSN", mysql.DSN(t, url))
 	read, write, err := os.Pipe()

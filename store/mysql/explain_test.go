@@ -3,16 +3,14 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"flag"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
@@ -38,10 +36,10 @@ func connectTest(t testing.TB, url string) *database {
 // table from end to end, and those that need an order read it from an index.
 func TestPlans(t *testing.T) {
 	ctx := context.Background()
-	url := newDatabase(t)
-	d := connectTest(t, url)
+	made := scratchtest.New(t, "mysql")
+	d := connectTest(t, made.URL)
 	r := sqltest.Record(d)
-	s := sqltest.Big(t, r, *rows, func(due time.Time) error { return fill(ctx, url, *rows, due) })
+	s := sqltest.Big(t, r, *rows, func(due time.Time) error { return made.Fill(ctx, *rows, due, 24*time.Hour) })
 	sqltest.Everything(t, s)
 	if n := len(r.Statements()); n < 40 {
 		t.Errorf("%d statements were recorded; want at least 40", n)
@@ -82,19 +80,6 @@ func TestPlans(t *testing.T) {
 			}
 		}
 	}
-}
-
-// fill copies the one task of a database n times.
-func fill(ctx context.Context, address string, n int, due time.Time) error {
-	server, err := scratch.Connect(ctx, address)
-	if err != nil {
-		return err
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
-	}
-	return errors.Join(server.Database(strings.TrimPrefix(u.Path, "/")).Fill(ctx, n, due, 24*time.Hour), server.Close())
 }
 
 // touched returns how many rows a statement reads, as the server counts them. Its writes are rolled

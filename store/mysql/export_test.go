@@ -2,9 +2,6 @@ package mysql
 
 import "testing"
 
-// NewDatabase is newDatabase, for examples.
-var NewDatabase = newDatabase
-
 // DSN converts an address to the form that the driver takes.
 func DSN(t *testing.T, address string) string {
 	config, err := parseURL(address)

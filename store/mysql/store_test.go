@@ -3,26 +3,14 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"net/url"
-	"os"
 	"testing"
-	"time"
 
 	driver "github.com/go-sql-driver/mysql"
 
-	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
-
-// address is the server that the tests use. Each test creates its own database there.
-func address() string {
-	if a := os.Getenv("BELLMAN_TEST_MYSQL"); a != "" {
-		return a
-	}
-	return "mysql://root@127.0.0.1:3306/mysql"
-}
 
 // raw opens an address without the settings of the store.
 func raw(t testing.TB, address string) *sql.DB {
@@ -42,35 +30,7 @@ func raw(t testing.TB, address string) *sql.DB {
 }
 
 // newDatabase creates a database that is dropped when the test ends, and returns its address.
-// Without a server the test is skipped, unless the environment names a server.
-func newDatabase(t testing.TB) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	u, err := url.Parse(address())
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := raw(t, address())
-	if err := db.PingContext(ctx); err != nil {
-		if os.Getenv("BELLMAN_TEST_MYSQL") != "" {
-			t.Fatal(err) // the environment asks for these tests
-		}
-		t.Skipf("no MySQL or MariaDB at %s (set BELLMAN_TEST_MYSQL to another): %v", u.Redacted(), err)
-	}
-	id := bellman.NewID()
-	name := fmt.Sprintf("bellman_test_%x", id[:])
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := db.Exec("DROP DATABASE " + name); err != nil {
-			t.Errorf("drop database %s: %v", name, err)
-		}
-	})
-	u.Path = "/" + name
-	return u.String()
-}
+func newDatabase(t testing.TB) string { return scratchtest.New(t, "mysql").URL }
 
 // openTest opens a store that is closed when the test ends.
 func openTest(t testing.TB, url string, o Options) *Store {
@@ -88,24 +48,10 @@ func openTest(t testing.TB, url string, o Options) *Store {
 }
 
 func TestStore(t *testing.T) {
-	url := newDatabase(t)
+	d := scratchtest.New(t, "mysql")
 	storetest.Run(t, func(t *testing.T) store.Store {
-		s := openTest(t, url, Options{Connections: 4})
-		empty(t, url)
+		s := openTest(t, d.URL, Options{Connections: 4})
+		scratchtest.Empty(t, d)
 		return s
 	})
-}
-
-// empty deletes everything that earlier tests left in the database.
-func empty(t testing.TB, url string) {
-	t.Helper()
-	db := raw(t, url)
-	for _, table := range []string{"task", "alias", "live", "ended", "attempt", "depth", "count", "order", "node", "doc", "audit"} {
-		if _, err := db.Exec("DELETE FROM bellman_" + table); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := db.Exec("UPDATE bellman_shard SET owner = ''"); err != nil {
-		t.Fatal(err)
-	}
 }

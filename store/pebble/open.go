@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -285,10 +286,10 @@ func (s *Store) create(shards int) error {
 			return err
 		}
 	}
-	if err := s.batch.Set(metaKey("shards"), appendUint(nil, uint64(shards)), nil); err != nil {
+	if err := s.batch.Set(metaKey("shards"), binary.AppendUvarint(nil, uint64(shards)), nil); err != nil {
 		return err
 	}
-	if err := s.batch.Set(metaKey("schema"), appendUint(nil, schemaVersion), nil); err != nil {
+	if err := s.batch.Set(metaKey("schema"), binary.AppendUvarint(nil, schemaVersion), nil); err != nil {
 		return err
 	}
 	s.shards.list = make([]store.Shard, shards)

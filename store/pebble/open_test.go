@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"os/exec"
@@ -23,13 +24,13 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"a newer schema": {
 			prepare: func(t *testing.T, fs vfs.FS) {
-				put(t, fs, metaKey("schema"), appendUint(nil, schemaVersion+1))
+				put(t, fs, metaKey("schema"), binary.AppendUvarint(nil, schemaVersion+1))
 			},
 			want: "written by a newer bellman (schema 3, this one knows 2)",
 		},
 		"a schema of before the first release": {
 			prepare: func(t *testing.T, fs vfs.FS) {
-				put(t, fs, metaKey("schema"), appendUint(nil, schemaVersion-1))
+				put(t, fs, metaKey("schema"), binary.AppendUvarint(nil, schemaVersion-1))
 			},
 			want: "from before the first release (schema 1, this one knows 2)",
 		},

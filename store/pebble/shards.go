@@ -37,8 +37,6 @@ func appendShard(b []byte, shard store.Shard) []byte {
 	return pack.Text(b, shard.Owner)
 }
 
-func appendUint(b []byte, n uint64) []byte { return binary.AppendUvarint(b, n) }
-
 func (s *Store) readShards() error {
 	s.shards.nodes = map[string]*node{}
 	for i := range s.shards.list {

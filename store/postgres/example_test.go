@@ -13,6 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/store/postgres"
 )
 
@@ -85,7 +86,7 @@ func ExampleAddTx() {
 
 // TestExample runs the example, which needs a database.
 func TestExample(t *testing.T) {
-	t.Setenv("DATABASE_URL", postgres.NewDatabase(t))
+	t.Setenv("DATABASE_URL", scratchtest.New(t, "postgres").URL)
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -2,9 +2,7 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"flag"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/bellmanhq/bellman/internal/bench/scratch"
+	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
@@ -46,10 +44,10 @@ var coming = regexp.MustCompile(`bellman_(task|live|ended|order)`)
 // statements on small tables sort.
 func TestPlans(t *testing.T) {
 	ctx := context.Background()
-	url := newDatabase(t)
-	d := connectTest(t, url)
+	made := scratchtest.New(t, "postgres")
+	d := connectTest(t, made.URL)
 	r := sqltest.Record(d)
-	s := sqltest.Big(t, r, *rows, func(due time.Time) error { return fill(ctx, url, *rows, due) })
+	s := sqltest.Big(t, r, *rows, func(due time.Time) error { return made.Fill(ctx, *rows, due, 24*time.Hour) })
 	sqltest.Everything(t, s)
 	if n := len(r.Statements()); n < 40 {
 		t.Errorf("%d statements were recorded; want at least 40", n)
@@ -161,19 +159,6 @@ func tidied(t *testing.T, d *database) {
 	if _, err := d.pool.Exec(ctx, "VACUUM bellman_shard, bellman_node, bellman_depth"); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// fill copies the one task of a database n times.
-func fill(ctx context.Context, address string, n int, due time.Time) error {
-	server, err := scratch.Connect(ctx, address)
-	if err != nil {
-		return err
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
-	}
-	return errors.Join(server.Database(strings.TrimPrefix(u.Path, "/")).Fill(ctx, n, due, 24*time.Hour), server.Close())
 }
 
 // touched returns how many pages a statement reads, as the server counts them, and its plan. Its

@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/freeport"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
@@ -311,11 +311,7 @@ func (a *authority) sign(t *testing.T, dir, name string) {
 	key := newKey(t)
 	a.write(t, filepath.Join(dir, name+".crt"), &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
 		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature}, key)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, name+".key"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	write(t, filepath.Join(dir, name+".key"), keytest.PrivatePEM(key))
 }
 
 func (a *authority) write(t *testing.T, file string, cert *x509.Certificate, key *ecdsa.PrivateKey) {
@@ -324,5 +320,5 @@ func (a *authority) write(t *testing.T, file string, cert *x509.Certificate, key
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, file, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	write(t, file, keytest.PEM("CERTIFICATE", der))
 }

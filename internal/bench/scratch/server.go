@@ -239,6 +239,22 @@ func (d *Database) eachTable(ctx context.Context, db *sql.DB, text string) error
 	return nil
 }
 
+// Exec runs statements one after the other in one session.
+func (d *Database) Exec(ctx context.Context, texts ...string) error {
+	if d.server.redis != nil {
+		return errNotInRedis
+	}
+	return d.with(func(db *sql.DB) error {
+		db.SetMaxOpenConns(1)
+		for _, text := range texts {
+			if _, err := db.ExecContext(ctx, text); err != nil {
+				return fmt.Errorf("%s: %w", text, err)
+			}
+		}
+		return nil
+	})
+}
+
 // with calls f with connections to the database.
 func (d *Database) with(f func(*sql.DB) error) error {
 	db, err := d.server.kind.open(d.url)

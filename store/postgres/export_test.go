@@ -1,4 +1,0 @@
-package postgres
-
-// NewDatabase is newDatabase, for examples.
-var NewDatabase = newDatabase
