@@ -47,14 +47,30 @@ func (a *announcer) init() {
 	locks.Name(&a.mu, "announcements")
 }
 
-// suspect reports whether an attempt of a task may have been in flight when an owner of its shard died. A manual attempt
-// has another due time than the attempt that may have been in flight.
+// suspect reports whether an attempt of a task may have been in flight when an owner of its shard died.
 func suspect(leases *cluster.Member, t *bellman.Task) bool {
-	due := t.Due
-	if b := t.Before; b != nil && !b.State.Ended() {
+	return firstDue(&t.Status).UnixMilli() < leases.Death(t.Shard).Found
+}
+
+// firstDue returns the earliest due time of a pending task since its last recorded attempt: a change may have moved
+// Due, and a manual attempt has a due time of its own.
+func firstDue(st *bellman.Status) time.Time {
+	due := st.Due
+	if b := st.Before; b != nil && !b.State.Ended() {
 		due = earlier(due, b.Due)
 	}
-	return due.UnixMilli() < leases.Death(t.Shard).Found
+	if st.WasDue != 0 {
+		due = earlier(due, time.Unix(int64(st.WasDue), 0))
+	}
+	return due
+}
+
+// noteDue notes in WasDue that an attempt of a pending task may be in flight, or may have been when a node died. Call it
+// before Due is changed. Only the owner of the shard knows about both, and it may die before the next attempt.
+func noteDue(st *bellman.Status, now time.Time) {
+	if was := firstDue(st); !st.State.Ended() && was.Before(now.Add(otherClock)) {
+		st.WasDue = uint32(was.Unix())
+	}
 }
 
 // suspected announces the attempt of a suspect. It returns false if the task must not be attempted
