@@ -48,11 +48,16 @@ type Admin struct {
 // Cancel ends a task as cancelled. An attempt in flight may still arrive, and so may one that is
 // about to start: see mayStart in gate.go. The task stays cancelled, and the answer goes into its log. If
 // the handler is a [bellman.Latecomer], the answer may also change Data and add follow-ups. If the
+// task had ended before a manual attempt was requested, it returns to that end. If the
 // task has ended, Cancel changes nothing and returns ErrConflict.
 func (a *Admin) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
 	return a.change(ctx, id, "cancel", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
 			return ended(t.State)
+		}
+		if t.Before != nil && t.Before.State.Ended() {
+			c.To = underlying(c.To)
+			return nil
 		}
 		c.To = end(t.Status, bellman.Cancelled, "cancelled", now)
 		return nil
