@@ -52,27 +52,6 @@ func suspect(leases *cluster.Member, t *bellman.Task) bool {
 	return firstDue(&t.Status).UnixMilli() < leases.Death(t.Shard).Found
 }
 
-// firstDue returns the earliest due time of a pending task since its last recorded attempt: a change may have moved
-// Due, and a manual attempt has a due time of its own.
-func firstDue(st *bellman.Status) time.Time {
-	due := st.Due
-	if b := st.Before; b != nil && !b.State.Ended() {
-		due = earlier(due, b.Due)
-	}
-	if st.WasDue != 0 {
-		due = earlier(due, time.Unix(int64(st.WasDue), 0))
-	}
-	return due
-}
-
-// noteDue notes in WasDue that an attempt of a pending task may be in flight, or may have been when a node died. Call it
-// before Due is changed. Only the owner of the shard knows about both, and it may die before the next attempt.
-func noteDue(st *bellman.Status, now time.Time) {
-	if was := firstDue(st); !st.State.Ended() && was.Before(now.Add(otherClock)) {
-		st.WasDue = uint32(was.Unix())
-	}
-}
-
 // suspected announces the attempt of a suspect. It returns false if the task must not be attempted
 // now.
 func (a *announcer) suspected(ctx context.Context, it *item) bool {
