@@ -27,6 +27,12 @@ func (f HandlerFunc) Attempt(ctx context.Context, task *Task, number int) Verdic
 // is not later than that, whatever the schedule says. It may set State and Reason: then
 // the task is added as ended, as a record of something that has happened. For a task
 // that it refuses it returns an *Invalid that names every wrong field.
+//
+// A Checker that cannot decide now, because a store does not answer, returns an error that
+// wraps ErrUnreachable. Add returns that error. If the task follows from an attempt, that
+// attempt is not recorded before a check succeeds or refuses the task. An error that wraps
+// context.DeadlineExceeded means the same for up to 20 minutes while bellman's own store
+// answers. After that it refuses the task.
 type Checker interface {
 	Check(task *Task) error
 }

@@ -188,7 +188,13 @@ type Status struct {
 	Trigger Trigger // reason of the next attempt; never ByTakeover
 	Shard   uint16  // the shard that the task belongs to
 	Version uint32  // grows by one with each change; 1 for a task just added
-	Reason  string  // why it ended: accepted, attempts_used_up, max_age, gave_up, …; empty while pending
+
+	// WasDue is when the task was due before somebody moved Due, in whole Unix seconds, if an attempt
+	// may have begun then. If a node has died since, that attempt may have been made without being
+	// recorded. 0: no such attempt.
+	WasDue uint32
+
+	Reason string // why it ended: accepted, attempts_used_up, max_age, gave_up, …; empty while pending
 
 	Attempts int32 // attempts so far, for any reason: the number of the last one
 	Step     int32 // attempts that count for the schedule since it started

@@ -136,10 +136,16 @@ type Changed struct {
 	After  string `json:"after" doc:"Empty: it has no value."`
 }
 
+// An AuditFilter selects audit records. Empty fields select all. Every record of the time is examined.
+type AuditFilter struct {
+	Who, Action, Target, Job string // as Audit has them
+	CreatedFrom, CreatedTo   Time   // inclusive; exclusive
+}
+
 // An AuditPage is a page of audit records, newest first.
 type AuditPage struct {
 	Audits     []Audit `json:"audits" nullable:"false"`
-	NextCursor string  `json:"next_cursor" doc:"Cursor of the next page; empty at the end."`
+	NextCursor string  `json:"next_cursor" doc:"Cursor of the next page; empty only at the end. A page with few records, or none, may be followed by another."`
 }
 
 // An Event is a change of a task, sent after it was committed.

@@ -33,12 +33,16 @@ func (c *Client) Tasks(ctx context.Context, f Filter) iter.Seq2[Task, error] {
 	})
 }
 
-// Audits iterates over all audit records, the newest first, page by page. It yields an error with a
-// zero Audit and ends.
-func (c *Client) Audits(ctx context.Context) iter.Seq2[Audit, error] {
+// Audits iterates over all audit records that match f, the newest first, page by page. It yields an
+// error with a zero Audit and ends.
+func (c *Client) Audits(ctx context.Context, f AuditFilter) iter.Seq2[Audit, error] {
 	return pages(func(cursor string) ([]Audit, string, error) {
 		var p AuditPage
-		_, err := c.call(ctx, http.MethodGet, "/v1/audit", search(map[string]string{"cursor": cursor}, 200), nil, &p)
+		q := search(map[string]string{
+			"who": f.Who, "action": f.Action, "target": f.Target, "job": f.Job,
+			"created_from": f.CreatedFrom.String(), "created_to": f.CreatedTo.String(), "cursor": cursor,
+		}, 200)
+		_, err := c.call(ctx, http.MethodGet, "/v1/audit", q, nil, &p)
 		return p.Audits, p.NextCursor, err
 	})
 }

@@ -84,7 +84,7 @@ func calls(ctx context.Context, c *client.Client) map[string]func() error {
 		"list-sources":          func() error { _, err := c.Sources(ctx); return err },
 		"list-alarms":           func() error { _, err := c.Alarms(ctx); return err },
 		"list-attention":        func() error { _, err := c.Attention(ctx); return err },
-		"list-audits":           func() error { return ended(c.Audits(ctx)) },
+		"list-audits":           func() error { return ended(c.Audits(ctx, client.AuditFilter{})) },
 		"stats":                 func() error { _, err := c.Stats(ctx, 0); return err },
 		"events":                func() error { return ended(c.Events(ctx, "")) },
 		"backup":                func() error { return c.Backup(ctx, "/d", why) },

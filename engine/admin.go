@@ -48,11 +48,16 @@ type Admin struct {
 // Cancel ends a task as cancelled. An attempt in flight may still arrive, and so may one that is
 // about to start: see mayStart in gate.go. The task stays cancelled, and the answer goes into its log. If
 // the handler is a [bellman.Latecomer], the answer may also change Data and add follow-ups. If the
+// task had ended before a manual attempt was requested, it returns to that end. If the
 // task has ended, Cancel changes nothing and returns ErrConflict.
 func (a *Admin) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
 	return a.change(ctx, id, "cancel", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
 			return ended(t.State)
+		}
+		if t.Before != nil && t.Before.State.Ended() {
+			c.To = underlying(c.To)
+			return nil
 		}
 		c.To = end(t.Status, bellman.Cancelled, "cancelled", now)
 		return nil
@@ -81,25 +86,37 @@ func (a *Admin) Resend(ctx context.Context, id bellman.ID, mode ResendMode, by b
 			return bellman.ErrSuperseded
 		}
 		if mode == ResendRestart {
+			noteDue(&c.To, now)
 			c.To.Step, c.To.Before = 0, nil
 			c.To.Began = now
-			c.To.State, c.To.Reason, c.To.Finished = bellman.Pending, "", time.Time{}
-			c.To.Due, c.To.VisibleAt, c.To.Phase, c.To.Trigger = now, now, bellman.Waiting, bellman.ByHand
+			pend(&c.To, bellman.ByHand, now)
 			return nil
 		}
-		request(&c.To, bellman.ByHand, now)
+		request(&c.To, bellman.ByHand, now, now)
 		return nil
 	})
 }
 
-// request changes a status so that one attempt is made now. After that attempt the task returns to
+// request changes a status so that one attempt is made at due. After that attempt the task returns to
 // the former status.
-func request(st *bellman.Status, trigger bellman.Trigger, now time.Time) {
+func request(st *bellman.Status, trigger bellman.Trigger, due, now time.Time) {
+	noteDue(st, now)
 	if st.Before == nil {
 		st.Before = &bellman.Before{State: st.State, Reason: st.Reason, Due: st.Due, Finished: st.Finished}
 	}
+	pend(st, trigger, due)
+}
+
+// pend makes a status pending, with the next attempt at due. A doubt about the last attempt stays.
+func pend(st *bellman.Status, trigger bellman.Trigger, due time.Time) {
 	st.State, st.Reason, st.Finished = bellman.Pending, "", time.Time{}
-	st.Due, st.VisibleAt, st.Trigger = now, now, trigger
+	st.Trigger = trigger
+	moveDue(st, due)
+}
+
+// moveDue moves the next attempt of a pending status. A doubt about the last attempt stays.
+func moveDue(st *bellman.Status, due time.Time) {
+	st.Due, st.VisibleAt = due, due
 	if !st.InDoubt() {
 		st.Phase = bellman.Waiting
 	}
@@ -123,15 +140,8 @@ func (a *Admin) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by
 		if len(bad.Fields) > 0 {
 			return bad
 		}
-		c.To.Due = later(roundUp(due), now)
-		c.To.VisibleAt = c.To.Due
-		switch {
-		case t.InDoubt():
-		case suspect(a.leases, t): // its next due time does not say so
-			c.To.Phase = bellman.Announced
-		default:
-			c.To.Phase = bellman.Waiting
-		}
+		noteDue(&c.To, now)
+		moveDue(&c.To, later(roundUp(due), now))
 		return nil
 	})
 }

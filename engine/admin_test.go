@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -175,6 +176,58 @@ func TestCancelInFlight(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A manual attempt of a task that had ended is cancelled before or while it is made. The task is as it was before the
+// request.
+func TestCancelOfResend(t *testing.T) {
+	for _, first := range []bellman.Verdict{{Next: bellman.Succeed}, {Next: bellman.GiveUp}} {
+		for _, inFlight := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v, in flight %t", first.Next, inFlight), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := memory.New()
+					r := &receiver{answer: func(_ *bellman.Task, n int) bellman.Verdict {
+						if n == 1 {
+							return first
+						}
+						time.Sleep(3 * time.Second)
+						return bellman.Verdict{Next: bellman.GiveUp}
+					}}
+					var ends atomic.Int32
+					e, stop := run(t, store, engine.Queue{Name: "q", Handler: r, Ended: func(*bellman.Task) []bellman.Task { ends.Add(1); return nil }})
+					defer stop()
+					id := add(t, e, &bellman.Task{Queue: "q"})
+					time.Sleep(time.Minute)
+					was := get(t, store, id)
+					if !inFlight {
+						if err := e.PauseQueue(t.Context(), "q", by); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if _, err := e.Resend(t.Context(), id, engine.ResendOnce, by); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Second)
+					if _, err := e.Cancel(t.Context(), id, by); err != nil {
+						t.Fatal(err)
+					}
+					if !inFlight {
+						if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
+							t.Fatal(err)
+						}
+					}
+					time.Sleep(time.Minute)
+					if task := get(t, store, id); task.State != was.State || task.Reason != was.Reason || !task.Finished.Equal(was.Finished) || task.Before != nil {
+						t.Errorf("after the cancel: %+v; want the end that it had: %+v", task.Status, was.Status)
+					}
+					attempts := map[bool]int{false: 1, true: 2}[inFlight]
+					if got := len(r.times()); got != attempts || ends.Load() != 1 {
+						t.Errorf("%d attempts, told of %d ends; want %d and 1", got, ends.Load(), attempts)
+					}
+				})
+			})
+		}
 	}
 }
 

@@ -47,14 +47,9 @@ func (a *announcer) init() {
 	locks.Name(&a.mu, "announcements")
 }
 
-// suspect reports whether an attempt of a task may have been in flight when an owner of its shard died. A manual attempt
-// has another due time than the attempt that may have been in flight.
+// suspect reports whether an attempt of a task may have been in flight when an owner of its shard died.
 func suspect(leases *cluster.Member, t *bellman.Task) bool {
-	due := t.Due
-	if b := t.Before; b != nil && !b.State.Ended() {
-		due = earlier(due, b.Due)
-	}
-	return due.UnixMilli() < leases.Death(t.Shard).Found
+	return firstDue(&t.Status).UnixMilli() < leases.Death(t.Shard).Found
 }
 
 // suspected announces the attempt of a suspect. It returns false if the task must not be attempted

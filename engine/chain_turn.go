@@ -122,9 +122,6 @@ func (o *chains) await(it *item, before bellman.ID, wait time.Duration) {
 // errKeep means that a task does not change.
 var errKeep = errors.New("left as it is")
 
-// otherClock is more than the clocks of two nodes may differ.
-const otherClock = 2 * store.MaxSkew
-
 // endSuperseded ends a task that a later task supersedes, unless it is in flight here or may be in
 // flight elsewhere. If the task had ended before a manual attempt was requested, it returns to that
 // state.

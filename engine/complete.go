@@ -126,14 +126,12 @@ func goOn(st *bellman.Status, due, now time.Time) {
 		return
 	}
 	due = later(roundUp(due.UTC()), now)
+	noteDue(st, now)
 	switch {
 	case st.Before == nil && !st.State.Ended():
-		st.Due, st.VisibleAt = due, due
-		if !st.InDoubt() {
-			st.Phase = bellman.Waiting
-		}
+		moveDue(st, due)
 	case st.Before == nil:
-		request(st, bellman.BySettle, due)
+		request(st, bellman.BySettle, due, now)
 	case !st.Before.State.Ended():
 		before := *st.Before
 		before.Due = due

@@ -35,7 +35,7 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	st.Attempts = int32(a.Number)
 	st.Updated = ended
 	st.Phase, st.Trigger = bellman.Waiting, bellman.BySchedule
-	st.Before = nil
+	st.Before, st.WasDue = nil, 0
 	if v.Data != nil {
 		st.Data = v.Data
 	}
@@ -100,7 +100,7 @@ func finish(st bellman.Status, t *bellman.Task, state bellman.State, reason stri
 // end returns the status of an ended task.
 func end(st bellman.Status, state bellman.State, reason string, now time.Time) bellman.Status {
 	st.State, st.Reason = state, reason
-	st.Before = nil
+	st.Before, st.WasDue = nil, 0
 	st.Phase, st.Trigger = bellman.Waiting, bellman.BySchedule
 	st.Due, st.VisibleAt = time.Time{}, time.Time{}
 	st.Updated, st.Finished = now, now
@@ -168,6 +168,7 @@ func logOnly(t *bellman.Task, a *bellman.Attempt) bellman.Status {
 	st := t.Status
 	st.Attempts = max(t.Attempts, int32(a.Number))
 	st.Updated = later(st.Updated, roundUp(a.Started.Add(a.Took)))
+	st.WasDue = 0
 	if st.InDoubt() {
 		st.Phase = bellman.Waiting
 	}
@@ -183,7 +184,7 @@ func underlying(st bellman.Status) bellman.Status {
 	st.State, st.Reason, st.Finished = b.State, b.Reason, b.Finished
 	st.Due, st.VisibleAt = b.Due, b.Due
 	st.Phase, st.Trigger = bellman.Waiting, bellman.BySchedule
-	st.Before = nil
+	st.Before, st.WasDue = nil, 0
 	return st
 }
 

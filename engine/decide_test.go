@@ -108,7 +108,7 @@ func TestMerge(t *testing.T) {
 		return st
 	}
 	once := func(trigger bellman.Trigger) func(st *bellman.Status) {
-		return func(st *bellman.Status) { request(st, trigger, at) }
+		return func(st *bellman.Status) { request(st, trigger, at, at) }
 	}
 	moved := func(st *bellman.Status) { st.Due, st.VisibleAt = after(time.Minute), after(time.Minute) }
 	noted := func(st *bellman.Status) { st.Data = []byte("note") }

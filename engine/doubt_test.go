@@ -45,47 +45,126 @@ func (d *doubter) Attempt(_ context.Context, t *bellman.Task, _ int) bellman.Ver
 	return bellman.Verdict{Next: bellman.Succeed}
 }
 
-// A node dies, and somebody changes a task that was due then before its next attempt. The task is in doubt all the same.
+// A postponer moves a task by an hour when somebody completes it.
+type postponer struct{ *doubter }
+
+func (postponer) Complete(_ *bellman.Task, _ bellman.Completion, now time.Time) (bellman.Verdict, error) {
+	return bellman.Verdict{Due: now.Add(time.Hour)}, nil
+}
+
+// changesOfDue are the changes that move a task's next attempt.
+var changesOfDue = map[string]func(ctx context.Context, e *engine.Engine, id bellman.ID) error{
+	"resend": func(ctx context.Context, e *engine.Engine, id bellman.ID) error {
+		_, err := e.Resend(ctx, id, engine.ResendOnce, by)
+		return err
+	},
+	"restart": func(ctx context.Context, e *engine.Engine, id bellman.ID) error {
+		_, err := e.Resend(ctx, id, engine.ResendRestart, by)
+		return err
+	},
+	"reschedule": func(ctx context.Context, e *engine.Engine, id bellman.ID) error {
+		_, err := e.Reschedule(ctx, id, time.Now().Add(time.Hour), by)
+		return err
+	},
+	"complete": func(ctx context.Context, e *engine.Engine, id bellman.ID) error {
+		_, err := e.Complete(ctx, id, bellman.Completion{}, by)
+		return err
+	},
+	"settle": func(ctx context.Context, e *engine.Engine, id bellman.ID) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		settled, err := e.Settle(ctx, by, id)
+		if err == nil && !errors.Is(settled[0].Err, bellman.ErrWaiting) {
+			err = fmt.Errorf("%+v; want that it waits", settled)
+		}
+		return err
+	},
+}
+
+// A node dies, and somebody changes a task that was due then before its next attempt, at the owner of its shard or at
+// another node. The task is in doubt all the same.
 func TestDoubtOutlastsChange(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, e *engine.Engine, id bellman.ID){
-		"resend": func(t *testing.T, e *engine.Engine, id bellman.ID) {
-			if _, err := e.Resend(t.Context(), id, engine.ResendOnce, by); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"reschedule": func(t *testing.T, e *engine.Engine, id bellman.ID) {
-			if _, err := e.Reschedule(t.Context(), id, time.Now().Add(time.Hour), by); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"settle": func(t *testing.T, e *engine.Engine, id bellman.ID) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			if settled, err := e.Settle(ctx, by, id); err != nil || !errors.Is(settled[0].Err, bellman.ErrWaiting) {
-				t.Fatalf("%+v, %v; want that it waits", settled, err)
-			}
-		},
-	} {
+	for name, change := range changesOfDue {
+		for _, atOwner := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, at the owner %t", name, atOwner), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					kept, d := memory.New(), new(doubter)
+					q := engine.Queue{Name: "q", Handler: postponer{d}}
+					id := dieWith(t, kept, q)
+					time.Sleep(time.Minute)
+					c := newCrew(t)
+					c.store = kept
+					at, other := c.start("a", q), c.start("b", q)
+					defer at.stop()
+					defer other.stop()
+					time.Sleep(time.Minute)
+					state, err := kept.State(t.Context(), "")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if strings.HasPrefix(state.Shards[get(t, kept, id).Shard].Owner, "a/") != atOwner {
+						at, other = other, at
+					}
+					if err := change(t.Context(), at.Engine, id); err != nil {
+						t.Fatal(err)
+					}
+					if err := at.ResumeQueue(t.Context(), "q", by); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(2 * time.Hour)
+					if got := d.of(id); len(got) != 1 || !got[0] {
+						t.Errorf("attempts of a task in doubt: %v; want one, in doubt", got)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Somebody changes a task during its attempt, and the node dies before the outcome is recorded. The next attempt is in
+// doubt.
+func TestDoubtAfterChangeInFlight(t *testing.T) {
+	for name, change := range changesOfDue {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				kept, d := memory.New(), new(doubter)
-				q := engine.Queue{Name: "q", Handler: d}
-				id := dieWith(t, kept, q)
-				time.Sleep(time.Minute)
-				e, stop := run(t, kept, q)
-				defer stop()
-				time.Sleep(time.Minute)
-				change(t, e, id)
-				if err := e.ResumeQueue(t.Context(), "q", by); err != nil {
+				dying := &mortal{kept, make(chan struct{})}
+				q := engine.Queue{Name: "q", Schedule: "0s, 10m*", Handler: postponer{d}}
+				slow := q
+				slow.Handler = slowly{postponer{d}}
+				e, stop := run(t, dying, slow)
+				id := add(t, e, &bellman.Task{Queue: "q"})
+				time.Sleep(2 * time.Second)
+				if err := change(t.Context(), e, id); err != nil {
 					t.Fatal(err)
 				}
+				close(dying.dead)
+				stop()
+				time.Sleep(time.Minute)
+				_, stop = run(t, kept, q)
+				defer stop()
 				time.Sleep(2 * time.Hour)
-				if got := d.of(id); len(got) != 1 || !got[0] {
-					t.Errorf("attempts of a task in doubt: %v; want one, in doubt", got)
+				if got := d.of(id); len(got) != 2 || got[0] || !got[1] {
+					t.Errorf("attempts of a task in doubt: %v; want two, the second in doubt", got)
+				}
+				if task := get(t, kept, id); task.WasDue != 0 {
+					t.Errorf("after an attempt was recorded WasDue is %d; want 0", task.WasDue)
 				}
 			})
 		})
 	}
+}
+
+// A slowly handler takes ten seconds for an attempt.
+type slowly struct{ postponer }
+
+func (s slowly) Attempt(ctx context.Context, t *bellman.Task, number int) bellman.Verdict {
+	s.note(t)
+	select {
+	case <-time.After(10 * time.Second):
+	case <-ctx.Done():
+	}
+	return bellman.Verdict{}
 }
 
 // A blind store cannot read tasks.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,6 +42,53 @@ func (d teller) Complete(*bellman.Task, bellman.Completion, time.Time) (bellman.
 
 func (teller) end() bellman.Verdict {
 	return bellman.Verdict{Next: bellman.Succeed, Follow: []bellman.Task{{Queue: "told", Key: "told"}}}
+}
+
+// A check of a follow-up task times out for ever. While the store does not answer either, the attempt waits. While the
+// store answers, it waits for 20 minutes, and is recorded without the follow-up.
+func TestFollowUpOfCheckThatTimesOut(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		t.Run(fmt.Sprintf("store away %t", away), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, check := &blind{Store: memory.New()}, &lateCheck{receiver: &receiver{answer: accept}}
+				e, stop := run(t, s, engine.Queue{Name: "q", Handler: teller{new(doubter)}}, engine.Queue{Name: "told", Handler: check})
+				defer stop()
+				check.late.Store(true)
+				s.blind.Store(away)
+				id := add(t, e, &bellman.Task{Queue: "q"})
+				state := func() bellman.State { return get(t, s.Store, id).State }
+				time.Sleep(19 * time.Minute)
+				if got := state(); got != bellman.Pending {
+					t.Errorf("after 19 minutes the task is %v; want pending", got)
+				}
+				time.Sleep(2 * time.Minute)
+				want := map[bool]bellman.State{false: bellman.Succeeded, true: bellman.Pending}[away]
+				if got := state(); got != want {
+					t.Errorf("after 21 minutes the task is %v; want %v", got, want)
+				}
+				check.late.Store(false)
+				s.blind.Store(false)
+				time.Sleep(time.Minute)
+				_, err := lookup(t, s.Store, "told", "told")
+				if log := attempts(t, s.Store, id); len(log) != 1 || (err == nil) != away || strings.Contains(log[0].Error, "was not added") == away {
+					t.Errorf("the follow-up: %v, attempts %+v; want one attempt, and the follow-up %t", err, log, away)
+				}
+			})
+		})
+	}
+}
+
+// A lateCheck is a handler whose check times out while late is set.
+type lateCheck struct {
+	*receiver
+	late atomic.Bool
+}
+
+func (c *lateCheck) Check(*bellman.Task) error {
+	if c.late.Load() {
+		return fmt.Errorf("ask the customer service: %w", context.DeadlineExceeded)
+	}
+	return nil
 }
 
 // The check of a follow-up task cannot read the store for a while. Nothing is recorded without the follow-up: the attempt

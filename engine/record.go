@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/clock"
@@ -90,7 +91,8 @@ func (r *recorder) recordInterrupted(f *flight) {
 // follow prepares the follow-up tasks of a verdict. They inherit the trace under, or the task's, and
 // the name of the key that created the task. An invalid follow-up is left out and reported in the
 // log, the gauges, and the attempt's record; the verdict stands. While a check cannot read the store, follow waits, until
-// ctx ends. After an error nothing may be recorded: the follow-up tasks would be lost.
+// ctx ends. After an error nothing may be recorded: the follow-up tasks would be lost. If a check times out although the
+// store answers, something else does not answer it: follow waits for ownOutage, and then treats the task as invalid.
 func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) ([]store.Add, error) {
 	if len(tasks) == 0 {
 		return nil, nil
@@ -102,7 +104,8 @@ func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.
 		var add store.Add
 		var err error
 		said := false
-		clock.Retry(ctx, func() bool {
+		var answers time.Time // since when the store has answered although the check timed out; zero: it does not
+		known := clock.Retry(ctx, func() bool {
 			err = r.safely(t, func() (err error) {
 				add, err = r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
 				return err
@@ -111,9 +114,17 @@ func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.
 				said = true
 				r.log.Warn("a follow-up task waits: its check cannot read the store", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
 			}
-			return !unanswered(err)
+			switch {
+			case !unanswered(err):
+				return true
+			case errors.Is(err, bellman.ErrUnreachable) || !r.storeAnswers(ctx, t.ID):
+				answers = time.Time{}
+			case answers.IsZero():
+				answers = time.Now()
+			}
+			return !answers.IsZero() && time.Since(answers) > ownOutage
 		})
-		if unanswered(err) {
+		if !known {
 			return nil, fmt.Errorf("add a follow-up task of queue %s: %w", tasks[i].Queue, err)
 		}
 		if err != nil {
@@ -124,6 +135,15 @@ func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.
 		adds = append(adds, add)
 	}
 	return adds, nil
+}
+
+// ownOutage is how long a check that times out is repeated while the store answers. It is longer than any attempt.
+const ownOutage = 2 * bellman.MaxTimeout
+
+// storeAnswers reports whether the store can be read.
+func (r *recorder) storeAnswers(ctx context.Context, id bellman.ID) bool {
+	_, err := r.store.Task(ctx, id)
+	return err == nil || errors.Is(err, bellman.ErrNotFound)
 }
 
 // unanswered reports whether an error means that the store did not answer.

@@ -128,7 +128,7 @@ func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted
 		case overdue: // the schedule's own attempt
 			c.To.Phase, c.To.Trigger, c.To.VisibleAt = bellman.Waiting, bellman.BySettle, now
 		default:
-			request(&c.To, bellman.BySettle, now)
+			request(&c.To, bellman.BySettle, now, now)
 		}
 		return nil
 	})

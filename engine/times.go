@@ -4,7 +4,11 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
 )
+
+// otherClock is more than the clocks of two nodes may differ.
+const otherClock = 2 * store.MaxSkew
 
 // roundUp returns the first whole millisecond that is not before t. Due times are kept in
 // milliseconds, and truncating one would make it early.
@@ -34,6 +38,27 @@ func earlier(a, b time.Time) time.Time {
 func beginAt(st *bellman.Status, now time.Time) {
 	if st.Step == 0 && st.Attempts == 0 {
 		st.Began = later(st.Began, now.Truncate(time.Millisecond))
+	}
+}
+
+// firstDue returns the earliest due time of a pending task since its last recorded attempt: a change may have moved
+// Due, and a manual attempt has a due time of its own.
+func firstDue(st *bellman.Status) time.Time {
+	due := st.Due
+	if b := st.Before; b != nil && !b.State.Ended() {
+		due = earlier(due, b.Due)
+	}
+	if st.WasDue != 0 {
+		due = earlier(due, time.Unix(int64(st.WasDue), 0))
+	}
+	return due
+}
+
+// noteDue notes in WasDue that an attempt of a pending task may be in flight, or may have been when a node died. Call it
+// before Due is changed. Only the owner of the shard knows about both, and it may die before the next attempt.
+func noteDue(st *bellman.Status, now time.Time) {
+	if was := firstDue(st); !st.State.Ended() && was.Before(now.Add(otherClock)) {
+		st.WasDue = uint32(was.Unix())
 	}
 }
 

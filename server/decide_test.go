@@ -98,7 +98,7 @@ func TestDecidedByHand(t *testing.T) {
 		t.Errorf("the order's page for submit: %+v, %v; want the order and its notice", o, err)
 	}
 	decided := 0
-	for a, err := range as("read").Audits(t.Context()) {
+	for a, err := range as("read").Audits(t.Context(), client.AuditFilter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -445,7 +445,7 @@ func TestMerchantTestAndFigures(t *testing.T) {
 		t.Errorf("figures: %+v, %v", stats, err)
 	}
 	var actions []string
-	for a, err := range api.Audits(t.Context()) {
+	for a, err := range api.Audits(t.Context(), client.AuditFilter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,15 +17,21 @@ func auditCommand() *cobra.Command {
 		Args:  flagsAlone,
 	}
 	limit := c.Flags().Int("limit", 50, "number of records, the newest first")
-	job := c.Flags().String("job", "", "only the records of this job, as batch/ID or resend/ID")
+	var f client.AuditFilter
+	var within created
+	c.Flags().StringVar(&f.Who, "who", "", "only actions of this key")
+	c.Flags().StringVar(&f.Action, "action", "", "only this action, such as resend or cancel")
+	c.Flags().StringVar(&f.Target, "target", "", "only with this target: a task's id, or queue/NAME, endpoint/HOST, merchant/NUMBER")
+	c.Flags().StringVar(&f.Job, "job", "", "only the records of this job, as batch/ID or resend/ID")
+	within.flags(c.Flags())
 	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+		if err := within.read(time.Now(), &f.CreatedFrom, &f.CreatedTo); err != nil {
+			return err
+		}
 		page := client.AuditPage{Audits: []client.Audit{}}
-		for a, err := range to.Audits(ctx) {
+		for a, err := range to.Audits(ctx, f) {
 			if err != nil {
 				return err
-			}
-			if *job != "" && a.Job != *job {
-				continue
 			}
 			if len(page.Audits) >= *limit {
 				break

@@ -23,4 +23,12 @@ func TestAuditCommand(t *testing.T) {
 	if one := must(t, "audit", "--limit", "1", "--server", p.url); strings.Contains(one, "- → https://one") || !strings.Contains(one, "https://two") {
 		t.Errorf("--limit 1 printed\n%s\nwant only the newest record", one)
 	}
+	for _, flag := range []string{"--who=ann", "--action=pause", "--target=merchant/M2", "--job=batch/1", "--created-to=1h"} {
+		if none := must(t, "audit", flag, "--server", p.url); strings.Contains(none, "M1") {
+			t.Errorf("%s printed\n%s\nwant no record", flag, none)
+		}
+	}
+	if both := must(t, "audit", "--target", "merchant/M1", "--created-from", "1h", "--server", p.url); strings.Count(both, "merchant/M1") != 2 {
+		t.Errorf("--target merchant/M1 --created-from 1h printed\n%s\nwant both records", both)
+	}
 }

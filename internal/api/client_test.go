@@ -155,7 +155,7 @@ func TestClientGoesThroughPages(t *testing.T) {
 		}
 	}
 	last, n := time.Time{}, 0
-	for a, err := range c.Audits(t.Context()) {
+	for a, err := range c.Audits(t.Context(), client.AuditFilter{}) {
 		if err != nil || n > 0 && !a.At.Before(last) {
 			t.Fatalf("record %d at %v after %v: %v", n, a.At, last, err)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // A cursor is the place where a page ended, encoded so that nobody builds one: the id of its last task and a
-// mark of the filter, or the time of its last audit record.
+// mark of the filter, or the time of its last audit record and that mark.
 
 func taskCursor(id bellman.ID, f any) string {
 	if id.IsZero() {
@@ -30,42 +30,49 @@ func parseTaskCursor(text string, f any) (id bellman.ID, _ *client.Problem) {
 		return id, badCursor()
 	}
 	if !bytes.Equal(b[len(id):], filterMark(f)) {
-		return id, wrongField("query.cursor", "is of a list with another filter: want that filter again, or no cursor")
+		return id, otherFilter()
 	}
 	return bellman.ID(b[:len(id)]), nil
 }
 
 const markBytes = 4
 
-// filterMark returns a hash of a filter of tasks or orders, so that a cursor is not used with another filter. Two filters have
+// filterMark returns a hash of a filter, so that a cursor is not used with another filter. Two filters have
 // the same mark once in 2^32.
 func filterMark(f any) []byte {
 	sum := sha256.Sum256(marshal(f))
 	return sum[:markBytes]
 }
 
-func auditCursor(t time.Time) string {
+func auditCursor(t time.Time, f *client.AuditFilter) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.UnixMilli()))
-	return base64.RawURLEncoding.EncodeToString(b)
+	return base64.RawURLEncoding.EncodeToString(append(b, filterMark(f)...))
 }
 
-func parseAuditCursor(text string) (time.Time, *client.Problem) {
+func parseAuditCursor(text string, f *client.AuditFilter) (time.Time, *client.Problem) {
 	if text == "" {
 		return time.Time{}, nil
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) != 8 {
+	if err != nil || len(b) != 8+markBytes {
 		return time.Time{}, badCursor()
 	}
 	ms := int64(binary.BigEndian.Uint64(b))
 	if ms <= 0 || ms > maxMillis {
 		return time.Time{}, badCursor()
 	}
+	if !bytes.Equal(b[8:], filterMark(f)) {
+		return time.Time{}, otherFilter()
+	}
 	return time.UnixMilli(ms).UTC(), nil
 }
 
 // maxMillis is the end of the year 9999.
 const maxMillis = 253402300799999
+
+func otherFilter() *client.Problem {
+	return wrongField("query.cursor", "is of a list with another filter: want that filter again, or no cursor")
+}
 
 func badCursor() *client.Problem {
 	return wrongField("query.cursor", "want the next_cursor of a page")

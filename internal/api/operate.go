@@ -17,6 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/endpoints"
 	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // registerOperate registers the calls that show and pause queues and endpoints.
@@ -142,16 +143,28 @@ func heard(f *figures.Figures) client.Whole {
 	return client.Whole{Nodes: f.Nodes, Silent: append([]string{}, f.Silent...)}
 }
 
-func (a *API) audits(ctx context.Context, in *struct {
+type auditListing struct {
 	Caller
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Cursor string `query:"cursor" maxLength:"64" doc:"The next_cursor of a page; default: the newest."`
-}) (*answer[client.AuditPage], error) {
-	before, refused := parseAuditCursor(in.Cursor)
+	Who         string      `query:"who" maxLength:"128" doc:"Every record is examined for this and the following fields, so a page may have few records, or none, and be followed by more."`
+	Action      string      `query:"action" maxLength:"128"`
+	Target      string      `query:"target" maxLength:"2000"`
+	Job         string      `query:"job" maxLength:"64"`
+	CreatedFrom client.Time `query:"created_from" format:"date-time" doc:"Inclusive."`
+	CreatedTo   client.Time `query:"created_to" format:"date-time" doc:"Exclusive."`
+	Limit       int         `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor      string      `query:"cursor" maxLength:"64" doc:"The next_cursor of a page of the same filter; default: the newest."`
+}
+
+func (a *API) audits(ctx context.Context, in *auditListing) (*answer[client.AuditPage], error) {
+	wanted := client.AuditFilter{Who: in.Who, Action: in.Action, Target: in.Target, Job: in.Job, CreatedFrom: in.CreatedFrom, CreatedTo: in.CreatedTo}
+	before, refused := parseAuditCursor(in.Cursor, &wanted)
 	if refused != nil {
 		return nil, refused
 	}
-	records, err := a.o.Reader.Audits(ctx, before, in.Limit)
+	if to := wanted.CreatedTo; !to.IsZero() && wanted.CreatedFrom.After(to.Time) {
+		return nil, wrongField("query.created_from", backwards)
+	}
+	records, next, err := a.auditPage(ctx, &wanted, before, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -162,10 +175,49 @@ func (a *API) audits(ctx context.Context, in *struct {
 			page.Audits[i].Changes = append(page.Audits[i].Changes, client.Changed(c))
 		}
 	}
-	if len(records) >= in.Limit {
-		page.NextCursor = auditCursor(records[len(records)-1].At)
+	if !next.IsZero() {
+		page.NextCursor = auditCursor(next, &wanted)
 	}
 	return ok(page)
+}
+
+// auditPage reads up to limit audit records of a filter, the newest first, from before on; zero: all. Records are ordered
+// by time alone, so each is examined. It stops after a while, always between two milliseconds: next is the last one that it
+// examined; zero: at the end.
+func (a *API) auditPage(ctx context.Context, f *client.AuditFilter, before time.Time, limit int) (found []store.Audit, next time.Time, err error) {
+	began, ask := time.Now(), limit
+	if *f != (client.AuditFilter{}) {
+		ask = readRows
+	}
+	if before.IsZero() {
+		before = f.CreatedTo.Time
+	}
+	for range maxReads {
+		records, err := a.o.Reader.Audits(ctx, before, ask)
+		if err != nil {
+			return nil, next, err
+		}
+		for i := range records {
+			r := &records[i]
+			switch {
+			case r.At.Before(f.CreatedFrom.Time):
+				return found, time.Time{}, nil
+			case len(found) >= limit && !r.At.Equal(next):
+				return found, next, nil
+			}
+			if next = r.At; (f.Who == "" || f.Who == r.Who) && (f.Action == "" || f.Action == r.Action) && (f.Target == "" || f.Target == r.Target) && (f.Job == "" || f.Job == r.Job) {
+				found = append(found, *r)
+			}
+		}
+		if len(records) < ask {
+			return found, time.Time{}, nil
+		}
+		if len(found) >= limit || time.Since(began) >= readTime {
+			break
+		}
+		before = next
+	}
+	return found, next, nil
 }
 
 func (a *API) copyStore(ctx context.Context, in *struct {

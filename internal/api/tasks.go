@@ -90,7 +90,7 @@ func (a *API) registerTasks(h part) {
 				return a.o.Engine.Resend(ctx, id, mode, in.by(body.Reason))
 			})
 		})
-	cancel := scoped(operation("cancel-task", http.MethodPost, taskPath+"/cancel", access.MayOperate|access.MayReport, "End a task. An attempt in flight may still arrive."))
+	cancel := scoped(operation("cancel-task", http.MethodPost, taskPath+"/cancel", access.MayOperate|access.MayReport, "End a task; one that had ended before a resend keeps that end. An attempt in flight may still arrive."))
 	cancel.Description = "Needs the role " + access.MayOperate.String() + "; submit may cancel orders."
 	register(h, cancel,
 		func(ctx context.Context, in *struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/nearest"
+	contract "github.com/bellmanhq/bellman/store"
 )
 
 // The kinds of stores.
@@ -165,7 +166,7 @@ func (s *StoreURL) take(parameters string) (url.Values, error) {
 		name      string
 		low, high int
 		to        *int
-	}{{ours[0], 2, 1000, &s.Connections}, {ours[1], 1, 1 << 15, &s.Shards}} {
+	}{{ours[0], 2, 1000, &s.Connections}, {ours[1], 1, contract.MaxShards, &s.Shards}} {
 		if !query.Has(own.name) {
 			continue
 		}

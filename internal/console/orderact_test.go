@@ -140,12 +140,12 @@ func TestWhatWasDoneIsSaidOnce(t *testing.T) {
 			t.Fatalf("%s leads to %q; want %q", action, to, page)
 		}
 	}
-	says(page+"?done=cancel", "The task is cancelled.", false)
+	says(page+"?done=cancel", "Cancelled: no further attempt is made.", false)
 	do("cancel")
-	says("/tasks", "The task is cancelled.", false)
-	says(page, "The task is cancelled.", false, "HX-Request: true")
-	says(page, "The task is cancelled.", true)
-	says(page, "The task is cancelled.", false)
+	says("/tasks", "Cancelled: no further attempt is made.", false)
+	says(page, "Cancelled: no further attempt is made.", false, "HX-Request: true")
+	says(page, "Cancelled: no further attempt is made.", true)
+	says(page, "Cancelled: no further attempt is made.", false)
 
 	do("once")
 	says(page, "One attempt is being made now.", true)

@@ -200,7 +200,7 @@ func TestATaskIsMovedAndCancelled(t *testing.T) {
 	b.says("tomorrow")
 	b.answerYes()
 	b.act("cancel", "not wanted any more")
-	b.says("The task is cancelled.")
+	b.says("Cancelled: no further attempt is made.")
 	if task := w.until(t, c.waiting, ended); task.State != "cancelled" {
 		t.Errorf("the task is %s", task.State)
 	}

@@ -145,6 +145,35 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
+// Names that nobody registered do not displace the merchants that are in use.
+func TestUnknownNamesKeepTheCache(t *testing.T) {
+	store := &counted{Store: memory.New()}
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: store, Alone: true, Keep: 100}})
+	use := func(name string) {
+		t.Helper()
+		if _, err := r.Merchant(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const merchants = 80
+	for i := range merchants {
+		put(t, r, client.PutMerchant{MerchantNo: fmt.Sprint("M", i), NotifyURL: "https://a.example/"})
+	}
+	for i := range merchants {
+		use(fmt.Sprint("M", i))
+	}
+	for i := range 10_000 {
+		use(fmt.Sprint("nobody", i))
+	}
+	before := store.reads.Load()
+	for i := range merchants {
+		use(fmt.Sprint("M", i))
+	}
+	if n := store.reads.Load() - before; n > 0 || r.Known() > 100 {
+		t.Errorf("%d of %d merchants were read again, %d names are kept; want 0, and 100 at most", n, merchants, r.Known())
+	}
+}
+
 // Two secrets sign while they overlap, and the former is gone after it, also where
 // nothing was written since.
 func TestRotateOverlap(t *testing.T) {

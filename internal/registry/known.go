@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,20 +21,22 @@ type held[K any] struct {
 	until time.Time // it must be read again from then on; zero: no limit
 }
 
-// A cache holds a bounded number of entries, also for IDs without an entry. When it is full, it drops
-// entries that were read long ago.
+// A cache holds a bounded number of entries, and of IDs without an entry. When it is full, it drops
+// what was read long ago. Anybody can name IDs that do not exist, for example in forged notices. So such
+// IDs displace entries only until they have an eighth of the cache.
 type cache[K any] struct {
 	most  int
 	marks [parts]atomic.Uint64 // each grows when an entry of its part changes
 
-	mu    sync.RWMutex
-	known map[string]*held[K]
+	mu      sync.RWMutex
+	known   map[string]*held[K] // entries
+	unknown map[string]*held[K] // IDs without an entry
 }
 
 // get returns the entry of an ID, and whether it is still valid.
 func (c *cache[K]) get(id string, now time.Time) (*held[K], bool) {
 	c.mu.RLock()
-	h := c.known[id]
+	h := cmp.Or(c.known[id], c.unknown[id])
 	c.mu.RUnlock()
 	if h == nil || h.mark != c.marks[partOf(id)].Load() || !h.until.IsZero() && !now.Before(h.until) {
 		return nil, false
@@ -41,24 +44,34 @@ func (c *cache[K]) get(id string, now time.Time) (*held[K], bool) {
 	return h, true
 }
 
-// put stores an entry.
-func (c *cache[K]) put(id string, h *held[K]) {
+// put stores what is known of an ID: its entry, or that there is none.
+func (c *cache[K]) put(id string, h *held[K], exists bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, there := c.known[id]; !there && len(c.known) >= c.most {
-		c.makeRoom()
+	delete(c.known, id)
+	delete(c.unknown, id)
+	if len(c.known)+len(c.unknown) >= c.most {
+		if len(c.unknown) > c.most/8 {
+			drop(c.unknown)
+		} else {
+			drop(c.known)
+		}
 	}
-	c.known[id] = h
+	if exists {
+		c.known[id] = h
+	} else {
+		c.unknown[id] = h
+	}
 }
 
-// makeRoom drops one of a few random entries: the one that was read first. A dropped entry costs one read when
+// drop deletes one of a few random IDs: the one that was read first. A dropped entry costs one read when
 // it is needed again. Iteration over a map starts at a random place.
-func (c *cache[K]) makeRoom() {
+func drop[K any](from map[string]*held[K]) {
 	const few = 8
 	var oldest string
 	var at time.Time
 	n := 0
-	for id, h := range c.known {
+	for id, h := range from {
 		if n == 0 || h.read.Before(at) {
 			oldest, at = id, h.read
 		}
@@ -66,16 +79,18 @@ func (c *cache[K]) makeRoom() {
 			break
 		}
 	}
-	delete(c.known, oldest)
+	delete(from, oldest)
 }
 
 // in returns the cached IDs of a part.
 func (c *cache[K]) in(part uint8) (ids []string) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	for id := range c.known {
-		if partOf(id) == part {
-			ids = append(ids, id)
+	for _, all := range [...]map[string]*held[K]{c.known, c.unknown} {
+		for id := range all {
+			if partOf(id) == part {
+				ids = append(ids, id)
+			}
 		}
 	}
 	return ids
@@ -84,7 +99,7 @@ func (c *cache[K]) in(part uint8) (ids []string) {
 func (c *cache[K]) size() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return len(c.known)
+	return len(c.known) + len(c.unknown)
 }
 
 // Get returns an entry as it is used, at most a second old, or the zero K if there is none with that ID. It
@@ -134,7 +149,7 @@ func (r *Registry[T, P, K]) load(ctx context.Context, id string) (*held[K], erro
 			h.until = changes
 		}
 	}
-	r.cache.put(id, h)
+	r.cache.put(id, h, err == nil)
 	return h, nil
 }
 
@@ -155,5 +170,5 @@ func (r *Registry[T, P, K]) Mark(ctx context.Context, key string) uint64 {
 	return r.cache.marks[partOf(key)].Load()
 }
 
-// Known returns the number of cached entries.
+// Known returns the number of cached IDs.
 func (r *Registry[T, P, K]) Known() int { return r.cache.size() }

@@ -9,7 +9,35 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/mysql"
 )
+
+// TestMostShards reads due tasks of the largest number of shards with one call, as a node that is alone does.
+func TestMostShards(t *testing.T) { each(t, testMostShards) }
+
+func testMostShards(t *testing.T, kind database) {
+	ctx := context.Background()
+	s := kind.with(t, kind.empty(t), mysql.Options{Shards: store.MaxShards})
+	state, err := s.State(ctx, "")
+	must(t, err)
+	shards := make([]uint16, len(state.Shards))
+	for i, shard := range state.Shards {
+		shards[i] = shard.Shard
+	}
+	now := time.Now()
+	b := sqltest.Adds(0, 3, now)
+	for i, shard := range []int{0, store.MaxShards / 2, store.MaxShards - 1} {
+		b.Adds[i].Task.Shard = uint16(shard)
+	}
+	must(t, s.Commit(ctx, b))
+	entries, err := s.Due(ctx, shards, store.Position{}, now.Add(time.Hour).UnixMilli(), 1000, nil)
+	if err != nil || len(shards) != store.MaxShards || len(entries) != 3 {
+		t.Errorf("Due() of %d shards = %d entries, %v; want 3 of %d", len(shards), len(entries), err, store.MaxShards)
+	}
+	if n, err := s.CountDue(ctx, shards, store.Position{}, now.Add(time.Hour).UnixMilli(), 1000); err != nil || n != 3 {
+		t.Errorf("CountDue() = %d, %v; want 3", n, err)
+	}
+}
 
 // TestCountDue compares CountDue with what Due reads, for many ranges.
 func TestCountDue(t *testing.T) { each(t, testCountDue) }

@@ -121,8 +121,11 @@ func packStatus(st *bellman.Status) []byte {
 		b = pack.Time(pack.Time(b, st.Before.Due, 0), st.Before.Finished, 0)
 	}
 	b = pack.Text(b, st.Data)
-	if st.Place != 0 {
+	if st.Place != 0 || st.WasDue != 0 {
 		b = binary.AppendVarint(b, st.Place)
+	}
+	if st.WasDue != 0 {
+		b = binary.AppendUvarint(b, uint64(st.WasDue))
 	}
 	return b
 }
@@ -149,6 +152,9 @@ func (r *statusRow) status() (bellman.Status, error) {
 	}
 	if len(p.Left()) > 0 {
 		st.Place = p.Varint()
+	}
+	if len(p.Left()) > 0 {
+		st.WasDue = uint32(p.Uvarint())
 	}
 	if err := p.End(); err != nil {
 		return st, fmt.Errorf("task %s: status: %w", r.id, err)

@@ -123,6 +123,10 @@ func (d *database) Alone(ctx context.Context, f func() error) error {
 		return err
 	}
 	defer drop(conn) // frees the lock
+	// The server ends a session that is idle for wait_timeout, and with it the lock. This session is idle while f runs.
+	if _, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = 86400"); err != nil {
+		return err
+	}
 	var got sql.NullInt64
 	const wait = 600 // seconds
 	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(CONCAT('bellman ', LEFT(DATABASE(), 50)), ?)", wait).Scan(&got); err != nil {

@@ -150,8 +150,8 @@ const dialTimeout = 5 * time.Second
 // connect opens the pool. It configures each session with what the store relies on, whatever the
 // server's defaults are.
 func connect(ctx context.Context, url string, o Options) (*database, error) {
-	if o.Shards < 0 || o.Shards > 1<<15 {
-		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)
+	if o.Shards < 0 || o.Shards > store.MaxShards {
+		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, store.MaxShards)
 	}
 	config, err := parseURL(url)
 	if err != nil {

@@ -50,6 +50,46 @@ type together struct{ sqlstore.Driver }
 
 func (together) Alone(_ context.Context, f func() error) error { return f() }
 
+// TestAloneWhileIdle holds the lock of a migration for longer than the server lets a session be idle.
+func TestAloneWhileIdle(t *testing.T) {
+	ctx := t.Context()
+	u, err := url.Parse(newDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := raw(t, u.String())
+	query := u.Query()
+	query.Set("wait_timeout", "1")
+	u.RawQuery = query.Encode()
+	err = connectTest(t, u.String()).Alone(ctx, func() error {
+		idle, err := other.Conn(ctx) // the server ends it after the session of the lock
+		if err != nil {
+			return err
+		}
+		defer drop(idle)
+		var session int64
+		_, err = idle.ExecContext(ctx, "SET SESSION wait_timeout = 3")
+		if err = errors.Join(err, idle.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&session)); err != nil {
+			return err
+		}
+		for end, there := time.Now().Add(5*time.Minute), 1; there > 0; time.Sleep(10 * time.Millisecond) {
+			err := other.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?", session).Scan(&there)
+			if err != nil || time.Now().After(end) {
+				return fmt.Errorf("the server does not end an idle session: %w", err)
+			}
+		}
+		var holder sql.NullInt64
+		err = other.QueryRowContext(ctx, "SELECT IS_USED_LOCK(CONCAT('bellman ', LEFT(DATABASE(), 50)))").Scan(&holder)
+		if !holder.Valid {
+			err = errors.Join(err, errors.New("the lock of the migration is free"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Errorf("Alone() = %v", err)
+	}
+}
+
 // TestSession checks the settings of each session, whatever the server's defaults are.
 func TestSession(t *testing.T) {
 	d := connectTest(t, newDatabase(t))

@@ -132,6 +132,7 @@ func FuzzRows(f *testing.F) {
 		if s.byte()%2 == 0 {
 			st.Before = &bellman.Before{State: bellman.State(s.byte()), Reason: s.string(), Due: s.time(), Finished: s.time()}
 		}
+		st.WasDue = uint32(s.uint64())
 		var gotStatus status
 		if err := parseStatus(appendStatus(nil, id, &st), id, &gotStatus); err != nil || !reflect.DeepEqual(gotStatus, st) {
 			t.Errorf("status row: got %+v, %v; want %+v", gotStatus, err, st)

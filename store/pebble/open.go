@@ -104,8 +104,8 @@ func Open(dir string, o Options) (*Store, error) {
 	case o.CacheBytes < 4*o.MemTableBytes:
 		// Memtables take their memory from the cache. A smaller cache would leave no blocks.
 		return nil, fmt.Errorf("pebble: a cache of %d bytes is too small: want at least 4 × the memtable's %d", o.CacheBytes, o.MemTableBytes)
-	case o.Shards < 1 || o.Shards > 1<<15:
-		return nil, fmt.Errorf("pebble: %d shards: want 1 to %d", o.Shards, 1<<15)
+	case o.Shards < 1 || o.Shards > store.MaxShards:
+		return nil, fmt.Errorf("pebble: %d shards: want 1 to %d", o.Shards, store.MaxShards)
 	}
 
 	s := &Store{dir: dir, log: o.Logger, disk: newDisk(o.FS, dir, o.ReserveBytes), fault: fault{done: make(chan struct{})},

@@ -48,7 +48,7 @@ func TestOpenRefuses(t *testing.T) {
 		},
 		"a number of shards below one": {
 			options: func(o *Options) { o.Shards = -1 },
-			want:    "want 1 to 32768",
+			want:    "want 1 to 1024",
 		},
 	}
 	for name, tt := range tests {

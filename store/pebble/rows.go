@@ -33,6 +33,7 @@ const (
 	hasBefore
 	hasData
 	hasPlace
+	hasWasDue
 )
 
 // appendStatus encodes st. Times are milliseconds since the task's creation time, which is part of
@@ -58,6 +59,7 @@ func appendStatus(b []byte, id bellman.ID, st *status) []byte {
 	set(hasBefore, st.Before != nil)
 	set(hasData, len(st.Data) > 0)
 	set(hasPlace, st.Place != 0)
+	set(hasWasDue, st.WasDue != 0)
 
 	b = append(b, format, byte(flags), byte(flags>>8))
 	b = binary.LittleEndian.AppendUint64(b, uint64(st.line))
@@ -98,6 +100,9 @@ func appendStatus(b []byte, id bellman.ID, st *status) []byte {
 	}
 	if flags&hasPlace != 0 {
 		b = binary.AppendVarint(b, st.Place-1000*base)
+	}
+	if flags&hasWasDue != 0 {
+		b = binary.AppendUvarint(b, uint64(st.WasDue))
 	}
 	return b
 }
@@ -153,6 +158,9 @@ func parseStatus(row []byte, id bellman.ID, st *status) error {
 	}
 	if flags&hasPlace != 0 {
 		st.Place = 1000*base + p.Varint()
+	}
+	if flags&hasWasDue != 0 {
+		st.WasDue = uint32(p.Uvarint())
 	}
 	return p.End()
 }

@@ -135,7 +135,8 @@ func (d *database) Alone(ctx context.Context, f func() error) error {
 	}
 	defer conn.Release()
 	defer conn.Conn().Close(context.WithoutCancel(ctx)) // frees the lock
-	if _, err := conn.Exec(ctx, "SET lock_timeout = 0"); err != nil {
+	// The wait for the lock may be long, and the session is idle while f runs.
+	if _, err := conn.Exec(ctx, "SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN ('lock_timeout', 'idle_session_timeout')"); err != nil {
 		return err
 	}
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrating)); err != nil {

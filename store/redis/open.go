@@ -68,8 +68,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, &store.AddressError{Cause: err}
 	}
-	if o.Shards < 0 || o.Shards > 1<<15 {
-		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, 1<<15)
+	if o.Shards < 0 || o.Shards > store.MaxShards {
+		return nil, fmt.Errorf("%d shards: want 1 to %d", o.Shards, store.MaxShards)
 	}
 	s := &Store{prefix: "{" + a.Prefix + "}", log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 	if err := s.connect(a, o); err != nil {

@@ -161,6 +161,7 @@ func parseCold(b []byte, t *bellman.Task) error {
 const (
 	hasBefore = 1 << iota
 	hasPlace
+	hasWasDue
 )
 
 // packStatus encodes the fields of a status that are not in the head.
@@ -177,6 +178,9 @@ func packStatus(b []byte, st *bellman.Status, base int64) []byte {
 	if st.Place != 0 {
 		more |= hasPlace
 	}
+	if st.WasDue != 0 {
+		more |= hasWasDue
+	}
 	b = append(b, more)
 	if st.Before != nil {
 		b = pack.Text(append(b, byte(st.Before.State)), st.Before.Reason)
@@ -184,6 +188,9 @@ func packStatus(b []byte, st *bellman.Status, base int64) []byte {
 	}
 	if st.Place != 0 {
 		b = binary.AppendVarint(b, st.Place-1000*base)
+	}
+	if st.WasDue != 0 {
+		b = binary.AppendUvarint(b, uint64(st.WasDue))
 	}
 	return append(b, st.Data...)
 }
@@ -202,6 +209,9 @@ func parseStatus(b []byte, st *bellman.Status, base int64) error {
 	}
 	if more&hasPlace != 0 {
 		st.Place = 1000*base + p.Varint()
+	}
+	if more&hasWasDue != 0 {
+		st.WasDue = uint32(p.Uvarint())
 	}
 	if len(p.Left()) > 0 {
 		st.Data = bytes.Clone(p.Left())

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/store"
@@ -25,6 +26,27 @@ func openTest(t testing.TB, address string, o Options) *Store {
 		}
 	})
 	return s
+}
+
+// A node that is alone reads the due tasks of the largest number of shards with one call.
+func TestMostShards(t *testing.T) {
+	s, now := openTest(t, newStore(t), Options{Shards: store.MaxShards}), time.Now()
+	task := waiting(1, now)
+	task.Shard = store.MaxShards - 1
+	if err := s.Commit(t.Context(), &store.Batch{Adds: []store.Add{{Task: task}}}); err != nil {
+		t.Fatal(err)
+	}
+	shards := make([]uint16, store.MaxShards)
+	for i := range shards {
+		shards[i] = uint16(i)
+	}
+	to := now.Add(48 * time.Hour).UnixMilli()
+	if entries, err := s.Due(t.Context(), shards, store.Position{}, to, 1000, nil); err != nil || len(entries) != 1 || entries[0].ID != task.ID {
+		t.Errorf("Due() = %+v, %v; want the task of the last shard", entries, err)
+	}
+	if n, err := s.CountDue(t.Context(), shards, store.Position{}, to, 1000); err != nil || n != 1 {
+		t.Errorf("CountDue() = %d, %v; want 1", n, err)
+	}
 }
 
 func TestStore(t *testing.T) {

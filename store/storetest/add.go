@@ -38,7 +38,7 @@ var adds = []promise{
 			Status: bellman.Status{
 				Version: 1, Shard: 1, Attempts: 3, Step: 2, Began: at.Add(-time.Hour), Due: at, VisibleAt: at.Add(time.Second),
 				Phase: bellman.Deferred, Trigger: bellman.ByHand, Updated: at, Data: []byte("state\x00of a handler"),
-				Before: &bellman.Before{State: bellman.Failed, Reason: "max_age", Finished: at.Add(-time.Minute)},
+				Before: &bellman.Before{State: bellman.Failed, Reason: "max_age", Finished: at.Add(-time.Minute)}, WasDue: uint32(at.Unix()) - 7,
 			},
 		}
 		t.add(task)

@@ -18,6 +18,37 @@ var lists = []promise{
 			}
 		}
 	}},
+	{"a limit of zero or less reads nothing, and deletes nothing", func(t *suite) {
+		waiting, over := t.task(t0), t.added()
+		waiting.Key = "k"
+		t.add(waiting)
+		t.must(t.make(store.Change{ID: over.ID, Version: 1, To: ended(bellman.Failed, t0), Attempt: &bellman.Attempt{Number: 1, Started: t0}}).Err)
+		t.commit(&store.Batch{Docs: []store.Doc{{Kind: "k", Name: "n", Value: []byte("{}")}}, Audits: []store.Audit{{At: t0, Who: "ann"}}})
+		failed := bellman.Failed
+		for _, limit := range []int{0, -1} {
+			for _, f := range []store.Filter{{}, {Key: "k"}, {Queue: "q", Key: "k"}, {State: &failed}, {Queue: "q"}, {URLHost: "merchant.example"}} {
+				if tasks, next, err := t.s.List(t.Context(), f, bellman.ID{}, limit); len(tasks) > 0 || !next.IsZero() || err != nil {
+					t.Errorf("List(%+v) with limit %d = %v, %v, %v; want nothing", f, limit, ids(tasks), next, err)
+				}
+			}
+			if entries := t.entries(t.shards(), store.Position{}, t0.UnixMilli()+1, limit); len(entries) > 0 {
+				t.Errorf("Due() with limit %d = %+v; want nothing", limit, entries)
+			}
+			if log, err := t.s.Attempts(t.Context(), over.ID, 0, limit); len(log) > 0 || err != nil {
+				t.Errorf("Attempts() with limit %d = %+v, %v; want nothing", limit, log, err)
+			}
+			for _, f := range []store.DocFilter{{Kind: "k"}, {Kind: "k", Name: "n"}} {
+				if docs, err := t.s.Docs(t.Context(), f, limit); len(docs) > 0 || err != nil {
+					t.Errorf("Docs(%+v) with limit %d = %+v, %v; want nothing", f, limit, docs, err)
+				}
+			}
+			if records, err := t.s.Audits(t.Context(), time.Time{}, limit); len(records) > 0 || err != nil {
+				t.Errorf("Audits() with limit %d = %+v, %v; want nothing", limit, records, err)
+			}
+			t.prune(bellman.Failed, t0.Add(time.Hour), limit, 0)
+		}
+		t.get(over.ID)
+	}},
 	{"each filter works, alone and with others", func(t *suite) {
 		all := t.mixed()
 		pending, failed := bellman.Pending, bellman.Failed

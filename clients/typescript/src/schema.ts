@@ -822,7 +822,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End a task. An attempt in flight may still arrive.
+         * End a task; one that had ended before a resend keeps that end. An attempt in flight may still arrive.
          * @description Needs the role operate or admin; submit may cancel orders. The key's slashes may be escaped (%2F), which is always exact, or not.
          */
         post: operations["cancel-task-by-key"];
@@ -1214,7 +1214,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End a task. An attempt in flight may still arrive.
+         * End a task; one that had ended before a resend keeps that end. An attempt in flight may still arrive.
          * @description Needs the role operate or admin; submit may cancel orders.
          */
         post: operations["cancel-task"];
@@ -1633,7 +1633,7 @@ export interface components {
         };
         AuditPage: {
             audits: components["schemas"]["Audit"][];
-            /** @description Cursor of the next page; empty at the end. */
+            /** @description Cursor of the next page; empty only at the end. A page with few records, or none, may be followed by another. */
             next_cursor: string;
         };
         Backlog: {
@@ -3879,8 +3879,17 @@ export interface operations {
     "list-audits": {
         parameters: {
             query?: {
+                /** @description Every record is examined for this and the following fields, so a page may have few records, or none, and be followed by more. */
+                who?: string;
+                action?: string;
+                target?: string;
+                job?: string;
+                /** @description Inclusive. */
+                created_from?: string;
+                /** @description Exclusive. */
+                created_to?: string;
                 limit?: number;
-                /** @description The next_cursor of a page; default: the newest. */
+                /** @description The next_cursor of a page of the same filter; default: the newest. */
                 cursor?: string;
             };
             header?: never;

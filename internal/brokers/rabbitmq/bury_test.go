@@ -172,3 +172,48 @@ func TestBuryLargeHeaders(t *testing.T) {
 		t.Errorf("the session broke: %v", err)
 	}
 }
+
+// The headers of a message fill a frame but for ten bytes. The broker adds a header when it delivers the message again,
+// and no client can read it then. The error says what to do.
+func TestRedeliveredAboveFrameMax(t *testing.T) {
+	at, name, ch := channelTo(t)
+	defer func() {
+		ch.QueueDelete(name, false, false, false)
+		ch.QueueDelete(name+".dead", false, false, false)
+		ch.ExchangeDelete(name+".dead", false, false)
+	}()
+	published := false
+	take := func() (taken []source.Message, err error) {
+		t.Helper()
+		opened, err := (&Queue{URL: at, Name: name, DeadLetter: name + ".dead"}).Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := opened.(*session)
+		defer s.Close()
+		if s.conn.Config.FrameSize == 0 {
+			t.Skip("this broker has no frame_max")
+		}
+		if err := s.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !published {
+			published = true
+			const rest = 8 + 2 + 2 + 8 + 2 + 4 + 1 + len("own") + 1 + 4 // frame, class, weight, size, flags, table, name, kind, length
+			own := amqp.Table{"own": strings.Repeat("x", s.conn.Config.FrameSize-rest-10)}
+			if err := ch.PublishWithContext(t.Context(), "", name, true, false, amqp.Publishing{Headers: own}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for len(taken) == 0 && err == nil {
+			taken, err = s.Take(t.Context(), taken, 1)
+		}
+		return taken, err
+	}
+	if _, err := take(); err != nil {
+		t.Fatalf("the first delivery: %v", err)
+	}
+	if taken, err := take(); err == nil || !strings.Contains(err.Error(), "raise frame_max of the broker") {
+		t.Errorf("the second delivery: %d messages, %v; want an error that says what to do", len(taken), err)
+	}
+}

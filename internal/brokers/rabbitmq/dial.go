@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -61,13 +62,16 @@ func dial(ctx context.Context, url, name string) (*transport, error) {
 	return &transport{conn, line}, nil
 }
 
-// said returns the broker's own error text.
+// said returns the broker's own error text, or what to do about an error that the library finds.
 func said(err error) error {
 	var e *amqp.Error
-	if errors.As(err, &e) {
-		return fmt.Errorf("%d %s", e.Code, e.Reason)
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case strings.Contains(e.Reason, amqp.ErrFrameTooLarge.Reason):
+		return fmt.Errorf("%d the headers of a message became larger than frame_max, for the broker adds x-delivery-count when it delivers a message again: raise frame_max of the broker", e.Code)
 	}
-	return err
+	return fmt.Errorf("%d %s", e.Code, e.Reason)
 }
 
 // code returns the broker's error code; 0: there is none.

@@ -9,7 +9,7 @@ import java.util.Map;
  * AuditPage, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param audits see the API
- * @param nextCursor Cursor of the next page; empty at the end.
+ * @param nextCursor Cursor of the next page; empty only at the end. A page with few records, or none, may be followed by another.
  */
 public record AuditPage(
         List<Audit> audits,

@@ -145,13 +145,13 @@ public abstract class Operations {
      *
      * <p>Needs the role read, operate, decide or admin.
      */
-    public AuditPage listAudits(Integer limit, String cursor) {
-        return send("GET", "/v1/audit", Shape.fields("limit", limit, "cursor", cursor), null, (status, json) -> AuditPage.of(json)).body();
+    public AuditPage listAudits(ListAuditsQuery query) {
+        return send("GET", "/v1/audit", query == null ? null : query.asMap(), null, (status, json) -> AuditPage.of(json)).body();
     }
 
     /** Who did what by hand, when and why; newest first. */
     public AuditPage listAudits() {
-        return listAudits(null, null);
+        return listAudits(null);
     }
 
     /**
@@ -505,7 +505,7 @@ public abstract class Operations {
     }
 
     /**
-     * End a task. An attempt in flight may still arrive.
+     * End a task; one that had ended before a resend keeps that end. An attempt in flight may still arrive.
      *
      * <p>Needs the role operate or admin; submit may cancel orders. The key's slashes may be escaped (%2F), which is always exact, or not.
      */
@@ -513,7 +513,7 @@ public abstract class Operations {
         return send("POST", "/v1/queues/" + segment(queue) + "/keys/" + segment(key) + "/cancel", null, body, (status, json) -> Task.of(json)).body();
     }
 
-    /** End a task. An attempt in flight may still arrive. */
+    /** End a task; one that had ended before a resend keeps that end. An attempt in flight may still arrive. */
     public Task cancelTaskByKey(String queue, String key) {
         return cancelTaskByKey(queue, key, null);
     }
@@ -752,7 +752,7 @@ public abstract class Operations {
     }
 
     /**
-     * End a task. An attempt in flight may still arrive.
+     * End a task; one that had ended before a resend keeps that end. An attempt in flight may still arrive.
      *
      * <p>Needs the role operate or admin; submit may cancel orders.
      */
@@ -760,7 +760,7 @@ public abstract class Operations {
         return send("POST", "/v1/tasks/" + segment(id) + "/cancel", null, body, (status, json) -> Task.of(json)).body();
     }
 
-    /** End a task. An attempt in flight may still arrive. */
+    /** End a task; one that had ended before a resend keeps that end. An attempt in flight may still arrive. */
     public Task cancelTask(String id) {
         return cancelTask(id, null);
     }

@@ -178,7 +178,7 @@ final class Check {
         same(b.listQueues().queues().get(0).paused(), null);
         same(b.stats("1h").counts().added() > 0, true);
         same(b.healthz().status(), HealthStatus.OK);
-        same(b.listAudits(1, null).audits().size(), 1);
+        same(b.listAudits(ListAuditsQuery.builder().limit(1).action("resume").build()).audits().size(), 1);
         same(b.metrics().contains("bellman_"), true);
         same(b.openapi().contains("\"openapi\""), true);
         same(b.putMerchant("M2", PutMerchant.builder().name("Tea").notifyUrl(merchant).build()).created(), true);
