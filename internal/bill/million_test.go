@@ -109,7 +109,11 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	measure(20_000)
 	small := measure(20_000)
-	if large := measure(200_000); large > small+24 {
+	large := measure(200_000)
+	for try := 1; try < 3 && large > small+24; try++ { // on a busy machine garbage may be collected late
+		large = min(large, measure(200_000))
+	}
+	if large > small+24 {
 		t.Errorf("200,000 lines took %.0f MiB, and 20,000 took %.0f", large, small)
 	} else {
 		t.Logf("200,000 lines took %.0f MiB, and 20,000 took %.0f", large, small)
