@@ -316,9 +316,14 @@ func TestShardLostToItself(t *testing.T) {
 	})
 }
 
-// The clock of a node is ahead of the other's, as far as it may be, and its heartbeats are lost. What it attempts until it
-// no longer trusts its leases is in doubt at the other node.
+// The heartbeats of a node are lost. What it attempts until it no longer trusts its leases is in doubt at the other node,
+// also if its clock is ahead, as far as it may be, or if that of the other node is far behind.
 func TestDoubtAcrossClocks(t *testing.T) {
+	t.Run("ahead", func(t *testing.T) { doubtAcrossClocks(t, 900*time.Millisecond, 0) })
+	t.Run("far behind", func(t *testing.T) { doubtAcrossClocks(t, 0, -15*time.Second) })
+}
+
+func doubtAcrossClocks(t *testing.T, dead, other time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew(t)
 		var mu sync.Mutex
@@ -343,9 +348,9 @@ func TestDoubtAcrossClocks(t *testing.T) {
 				return bellman.Verdict{Next: bellman.Succeed}
 			})}
 		}
-		c.wall = func() time.Time { return time.Now().Add(900 * time.Millisecond) }
+		c.wall = func() time.Time { return time.Now().Add(dead) }
 		a := c.start("a", queue("a"))
-		c.wall = nil
+		c.wall = func() time.Time { return time.Now().Add(other) }
 		b := c.start("b", queue("b"))
 		defer b.stop()
 		time.Sleep(30 * time.Second)

@@ -35,11 +35,11 @@ func (m *Member) Death(shard uint16) Death {
 }
 
 // death returns the death of a node that is found now. The clock of that node may have been ahead of this one, so it may
-// have attempted tasks that are not due yet.
+// have attempted tasks that are not due yet. This node's own clock may be far behind. The caller holds claiming.
 func (m *Member) death(node string) Death {
 	found := m.clock.Now()
 	if !m.sole {
-		found = found.Add(2 * store.MaxSkew)
+		found = found.Add(2*store.MaxSkew + max(m.roster.ahead, 0))
 	}
 	return Death{Found: found.UnixMilli(), Node: baseOf(node)}
 }

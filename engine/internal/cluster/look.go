@@ -31,9 +31,10 @@ const (
 
 // A roster is what this node knows of the others. It is guarded by Member.claiming.
 type roster struct {
-	nodes   []store.Node // as last read
-	live    []string     // names of nodes that have not expired and are not leaving
-	expires time.Time    // when the next other node expires without a heartbeat, on the monotonic clock
+	nodes   []store.Node  // as last read
+	live    []string      // names of nodes that have not expired and are not leaving
+	expires time.Time     // when the next other node expires without a heartbeat, on the monotonic clock
+	ahead   time.Duration // how far the store's clock is ahead of this node's, or a little more
 
 	since map[uint16]time.Time // when a shard was first seen without a live owner
 
@@ -156,6 +157,7 @@ func (m *Member) survey(nodes []store.Node, shards []store.Shard) {
 	for _, n := range nodes {
 		if n.Name == self {
 			r.live = append(r.live, n.Name)
+			r.ahead = n.Beat.Add(now.Sub(beat)).Sub(m.clock.Now())
 			continue
 		}
 		expires := moment(n.Beat).Add(leaseTTL)
