@@ -3,12 +3,17 @@ package bellman_test
 import (
 	"bytes"
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -176,6 +181,99 @@ func TestWordsOfTheConsole(t *testing.T) {
 	if n < 20 {
 		t.Errorf("the pages quote %d words of the console; want those of docs/zh/operations.md", n)
 	}
+}
+
+// Texts in italics that begin with a capital letter, on the English pages about the console, are texts of the console.
+func TestEnglishWordsOfTheConsole(t *testing.T) {
+	words := make(map[string]string)
+	if err := json.Unmarshal([]byte(read(t, "internal/console/words/en.json")), &words); err != nil {
+		t.Fatal(err)
+	}
+	shown := make(map[string]bool)
+	for _, word := range words {
+		shown[word] = true
+		name, _, _ := strings.Cut(word, " (") // Export as CSV (up to …)
+		shown[name] = true
+	}
+	quoted := regexp.MustCompile(`(?:^|[^*])\*([A-Z][^*]*)\*(?:[^*]|$)`)
+	n := 0
+	for _, page := range []string{"docs/console.md", "docs/notices.md", "docs/operations.md", "docs/reconcile.md", "docs/refunds.md"} {
+		for _, m := range quoted.FindAllStringSubmatch(read(t, page), -1) {
+			n++
+			if label := strings.Join(strings.Fields(m[1]), " "); !shown[label] {
+				t.Errorf("%s quotes %q, which the console does not show", page, label)
+			}
+		}
+	}
+	if n < 40 {
+		t.Errorf("the pages quote %d words of the console; want those of docs/operations.md", n)
+	}
+}
+
+// The pages explain every message that the code logs as an error or a warning.
+func TestLogMessagesAreExplained(t *testing.T) {
+	messages := make(map[string]bool)
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		constants := make(map[string]ast.Expr) // of this file: a message may be one
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == len(spec.Names) {
+				for i, name := range spec.Names {
+					constants[name.Name] = spec.Values[i]
+				}
+			}
+			return true
+		})
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !logs(call.Fun) || len(call.Args) == 0 {
+				return true
+			}
+			message := call.Args[0]
+			if name, ok := message.(*ast.Ident); ok {
+				message = constants[name.Name]
+			}
+			if literal, ok := message.(*ast.BasicLit); ok {
+				text, err := strconv.Unquote(literal.Value)
+				messages[text] = err == nil
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(messages) < 120 {
+		t.Errorf("the code logs %d messages", len(messages))
+	}
+	for _, page := range []string{"docs/monitoring.md", "docs/zh/monitoring.md"} {
+		explained := read(t, page)
+		for _, message := range slices.Sorted(maps.Keys(messages)) {
+			if !strings.Contains(explained, "`"+message+"`") {
+				t.Errorf("%s does not explain the log message %q", page, message)
+			}
+		}
+	}
+}
+
+// logs reports whether a function is the method Warn or Error of something called log.
+func logs(function ast.Expr) bool {
+	method, ok := function.(*ast.SelectorExpr)
+	if !ok || method.Sel.Name != "Warn" && method.Sel.Name != "Error" {
+		return false
+	}
+	name, ok := method.X.(*ast.Ident)
+	if of, is := method.X.(*ast.SelectorExpr); is {
+		name, ok = of.Sel, true
+	}
+	return ok && strings.EqualFold(name.Name, "log")
 }
 
 // Every log message, metric and command that the pages for operators name exists.

@@ -155,6 +155,10 @@ type Verdict struct {
 	// a failure of the endpoint.
 	Unsent bool
 
+	// Minor means that nobody has to look into the task if it fails with this attempt. The figures
+	// of failed tasks, and with them the alarms, do not count it.
+	Minor bool
+
 	// Throttled means that the endpoint asks for fewer attempts. All its tasks are attempted more
 	// slowly for a while. Package deliver sets it for answers with status 429 or 503.
 	Throttled bool

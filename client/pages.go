@@ -13,7 +13,7 @@ func (c *Client) List(ctx context.Context, f Filter, limit int, cursor string) (
 	q := search(map[string]string{
 		"queue": f.Queue, "state": f.State, "merchant_no": f.MerchantNo, "order_no": f.OrderNo, "key": f.Key,
 		"event": f.Event, "url_host": f.URLHost, "created_from": f.CreatedFrom.String(), "created_to": f.CreatedTo.String(),
-		"kind": f.Kind, "result": f.Result, "cursor": cursor,
+		"kind": f.Kind, "result": f.Result, "finished_from": f.FinishedFrom.String(), "cursor": cursor,
 	}, limit)
 	if f.Status != 0 {
 		q.Set("status", strconv.Itoa(f.Status))

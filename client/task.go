@@ -232,7 +232,7 @@ type Filter struct {
 	OrderNo     string `json:"order_no,omitempty" maxLength:"128"`
 	Key         string `json:"key,omitempty" maxLength:"255"`
 	Event       string `json:"event,omitempty" maxLength:"128"`
-	URLHost     string `json:"url_host,omitempty" maxLength:"260" doc:"Host, or host:port, of the task's URL."`
+	URLHost     string `json:"url_host,omitempty" maxLength:"260" doc:"Host, or host:port, of the task's URL, in upper or lower case."`
 	CreatedFrom Time   `json:"created_from,omitzero" format:"date-time" doc:"Inclusive."`
 	CreatedTo   Time   `json:"created_to,omitzero" format:"date-time" doc:"Exclusive."`
 
@@ -240,6 +240,8 @@ type Filter struct {
 	Kind   string `json:"kind,omitempty" enum:"notify,order,poll"`
 	Result string `json:"result,omitempty" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown" doc:"Result of the last attempt."`
 	Status int    `json:"status,omitempty" minimum:"100" maximum:"599" doc:"HTTP status of the last attempt's answer."`
+
+	FinishedFrom Time `json:"finished_from,omitzero" format:"date-time" doc:"Ended at this time or later."`
 }
 
 // A ResendTask requests an attempt of one task now.

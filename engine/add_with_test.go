@@ -173,22 +173,25 @@ func TestSlowCommit(t *testing.T) {
 	})
 }
 
-// Failed tasks are counted per queue over the last hour.
+// Failed tasks are counted per queue over the last hour, without those about which the handler says that nobody has to look
+// into them.
 func TestFailedHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		r := &receiver{answer: always(bellman.Verdict{Next: bellman.GiveUp, Result: bellman.Refused})}
-		e, stop := run(t, store, engine.Queue{Name: "a", Handler: r}, engine.Queue{Name: "b", Handler: &receiver{answer: accept}})
+		e, stop := run(t, store, engine.Queue{Name: "a", Handler: r}, engine.Queue{Name: "b", Handler: &receiver{answer: accept}},
+			engine.Queue{Name: "c", Schedule: "0s", Handler: &receiver{answer: always(bellman.Verdict{Result: bellman.Refused, Minor: true})}})
 		defer stop()
 		failed := func(a, b int64) {
 			t.Helper()
 			f, err := e.Figures(t.Context(), figures.Ask{Queues: true})
-			if err != nil || len(f.Queues) != 2 || f.Queues[0].FailedHour != a || f.Queues[1].FailedHour != b {
-				t.Errorf("Figures = %+v, %v; want %d and %d failed", f.Queues, err, a, b)
+			if err != nil || len(f.Queues) != 3 || f.Queues[0].FailedHour != a || f.Queues[1].FailedHour != b || f.Queues[2].FailedHour != 0 {
+				t.Errorf("Figures = %+v, %v; want %d, %d and 0 failed", f.Queues, err, a, b)
 			}
 		}
 		add(t, e, &bellman.Task{Queue: "a"})
 		add(t, e, &bellman.Task{Queue: "b"})
+		add(t, e, &bellman.Task{Queue: "c"})
 		time.Sleep(30 * time.Minute)
 		add(t, e, &bellman.Task{Queue: "a"})
 		time.Sleep(29 * time.Minute)

@@ -82,6 +82,37 @@ func TestFigures(t *testing.T) {
 	})
 }
 
+// A task that ends without an attempt, such as by a channel's notice, is counted as one that ends with one.
+func TestFiguresOfCompletedTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: asking(nil), Schedule: "1h"}, engine.Queue{Name: "notify", Handler: &receiver{answer: accept}})
+		defer stop()
+		for key, outcome := range map[string]string{"a": "PAID", "b": "PAID", "c": "CLOSED", "d": "CLOSED"} {
+			id := add(t, e, &bellman.Task{Queue: "q", Key: key})
+			with := bellman.Completion{Outcome: outcome}
+			_, err := e.Told(t.Context(), id, with)
+			if key == "b" {
+				id = add(t, e, &bellman.Task{Queue: "q", Key: "by hand"})
+				_, err = e.Complete(t.Context(), id, with, bellman.By{Who: "ops"})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := e.Figures(t.Context(), figures.Ask{Queues: true, Windows: []time.Duration{time.Hour}})
+		if err != nil || len(f.Queues) != 2 {
+			t.Fatalf("%+v, %v", f.Queues, err)
+		}
+		q := f.Queues[1]
+		if q.Name != "q" || q.LastMinute.Succeeded != 3 || q.LastMinute.Failed != 2 || q.FailedHour != 2 {
+			t.Errorf("queue %+v; want 3 succeeded, 2 failed", q)
+		}
+		if n := f.Windows[0].Counts; n.Succeeded != 3 || n.Failed != 2 {
+			t.Errorf("the last hour %+v; want 3 succeeded, 2 failed", n)
+		}
+	})
+}
+
 // An attempt that sent nothing, such as that of a notice whose order does not exist yet, says nothing about its endpoint.
 func TestFiguresOfUnsentAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -104,8 +104,11 @@ func (w *watch) attempted(f *flight) {
 	if was := underlying(f.task.Status); was.State == to.State && was.Finished.Equal(to.Finished) {
 		ended = bellman.Pending // the task had ended before
 	}
-	now := w.clock.Now()
-	w.history.Attempted(now, f.task.Queue, a, ended)
+	now, counted := w.clock.Now(), ended
+	if ended == bellman.Failed && f.verdict.Minor {
+		counted = bellman.Pending
+	}
+	w.history.Attempted(now, f.task.Queue, a, counted)
 	merchantNo := ""
 	if f.routed {
 		merchantNo = f.task.MerchantNo
@@ -129,8 +132,11 @@ func (w *watch) attempted(f *flight) {
 
 // changed reports a committed change that is no attempt. ended means that it ended the task.
 func (w *watch) changed(t *bellman.Task, ended bool) {
-	if w.observer != nil && ended {
-		w.observer.Ended(t.Queue, t.State)
+	if ended {
+		w.history.Ended(w.clock.Now(), t.Queue, t.State)
+		if w.observer != nil {
+			w.observer.Ended(t.Queue, t.State)
+		}
 	}
 	if w.listened.Load() {
 		w.tell(Event{Task: copied(t, t.Status)})

@@ -50,11 +50,11 @@ func (h *Handler) attemptNotice(ctx context.Context, task *bellman.Task) bellman
 	if told == nil || h.rules.Tell == nil {
 		return bellman.Verdict{Next: bellman.GiveUp, Reason: string(NoticeRefused), Unsent: true, Error: "the queue receives no notices, or this one cannot be read"}
 	}
-	v := bellman.Verdict{Unsent: true, Action: "notice", Result: bellman.Refused, Error: "its order does not exist yet"}
+	v := bellman.Verdict{Unsent: true, Action: "notice", Result: bellman.Refused, Error: "its order does not exist yet", Minor: true}
 	found, err := h.rules.Tell(ctx, task.Queue, told)
 	switch {
 	case err != nil:
-		v.Error = err.Error()
+		v.Error, v.Minor = err.Error(), false
 	case !found && told.Of == OfPayment && told.Reading == Paid.String() && task.Before == nil && Unclaimed(task) == nil && h.rules.Now().Sub(told.Came) >= alertHeld:
 		v.Data = wire.Encode(hold{Alerted: true})
 		v.Follow = h.rules.Alert(task, Alert{Kind: AlertUnclaimed, State: StateUnknown, Why: told.Missing()})

@@ -344,7 +344,7 @@ func TestNoticeBeforeTheOrderExists(t *testing.T) {
 	if err := h.handler.Check(&task); err != nil || task.State != bellman.Pending {
 		t.Fatalf("check: %v, %v", err, task.State)
 	}
-	if v := h.handler.Attempt(t.Context(), &task, 1); v.Next != bellman.Again || !v.Unsent {
+	if v := h.handler.Attempt(t.Context(), &task, 1); v.Next != bellman.Again || !v.Unsent || !v.Minor {
 		t.Errorf("without the order: %+v", v)
 	}
 	found = true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
@@ -62,6 +63,15 @@ func TestPaymentWithoutOrder(t *testing.T) {
 				}
 				if got, over := listed(), wait > order.HoldNotices; over != slices.Equal(got, []string{"payment_without_order " + l.no}) || !over && len(got) > 0 {
 					t.Errorf("listed %q; want the payment once it is not held any more", got)
+				}
+				f, err := w.server.engine.Figures(t.Context(), figures.Ask{Queues: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range f.Queues {
+					if n := f.Queues[i].FailedHour; n > 0 { // the alarm orders_unknown is about orders
+						t.Errorf("%d tasks of %s count as failed; want no notice among them", n, f.Queues[i].Name)
+					}
 				}
 				l.add()
 				got := listed()

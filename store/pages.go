@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -60,7 +61,7 @@ type Filter struct {
 	MerchantNo string         `json:"merchant_no,omitempty"`
 	OrderNo    string         `json:"order_no,omitempty"`
 	Event      string         `json:"event,omitempty"`
-	URLHost    string         `json:"url_host,omitempty"` // host, or host:port, of the task's URL
+	URLHost    string         `json:"url_host,omitempty"` // host, or host:port, of the task's URL; upper and lower case are the same
 
 	CreatedFrom time.Time `json:"created_from,omitzero"` // inclusive
 	CreatedTo   time.Time `json:"created_to,omitzero"`   // exclusive
@@ -85,7 +86,7 @@ func (f *Filter) AtHost(address string) bool {
 		return true
 	}
 	u, err := url.Parse(address)
-	return err == nil && (u.Host == f.URLHost || u.Hostname() == f.URLHost)
+	return err == nil && (strings.EqualFold(u.Host, f.URLHost) || strings.EqualFold(u.Hostname(), f.URLHost))
 }
 
 // A DocFilter chooses documents of one kind.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/money"
 )
 
 func attentionCommand() *cobra.Command {
@@ -38,11 +39,11 @@ every task comes first, then what affects most money, then most tasks.`,
 	})
 }
 
-// amounts writes sums in the smallest unit, as the API has them.
+// amounts writes sums as the console does: 99.00 CNY.
 func amounts(all []client.AttentionAmount) string {
 	var out []string
 	for _, a := range all {
-		out = append(out, fmt.Sprintf("%d %s", a.Amount, a.Currency))
+		out = append(out, money.Format(a.Amount, a.Currency))
 	}
 	return strings.Join(out, ", ")
 }

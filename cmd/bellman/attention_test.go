@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/client"
 )
 
 // bellman attention shows a queue whose tasks failed, with the last error and the page.
@@ -18,5 +20,12 @@ func TestAttention(t *testing.T) {
 		if !strings.Contains(table, want) {
 			t.Errorf("attention:\n%s\nwant %q in it", table, want)
 		}
+	}
+}
+
+// Amounts are those that the console shows, not numbers of the smallest unit.
+func TestAmountsOfAttention(t *testing.T) {
+	if got, want := amounts([]client.AttentionAmount{{Currency: "CNY", Amount: 9900}, {Currency: "JPY", Amount: 500}}), "99.00 CNY, 500 JPY"; got != want {
+		t.Errorf("amounts = %q; want %q", got, want)
 	}
 }

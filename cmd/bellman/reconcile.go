@@ -95,7 +95,7 @@ func (to *call) compareBill(ctx context.Context, in client.StartReconciliation, 
 	switch {
 	case err != nil:
 		return nil, err
-	case len(run.Left) > 0 && run.Bills > 0: // the others have a result
+	case len(run.Left) > 0 && current(run): // the others have a result
 		return run, nil
 	case run.State == "failed":
 		return nil, fmt.Errorf("the bill could not be had: %s", run.Error)
@@ -103,6 +103,12 @@ func (to *call) compareBill(ctx context.Context, in client.StartReconciliation, 
 		return nil, fmt.Errorf("there is no bill yet: %s; the server asks again at %s", run.Error, run.Next)
 	}
 	return run, nil
+}
+
+// current reports whether a result is of the newest request. The server keeps that of a request before until there is
+// another.
+func current(run *client.Reconciliation) bool {
+	return run.Finished != nil && !run.Finished.Before(run.Created.Time)
 }
 
 // settleDifferences has the channel asked about each order, and waits for the end.
@@ -210,7 +216,7 @@ func (t *rows) reconciled(run *client.Reconciliation, all []client.Difference) {
 var differenceColumns = []string{"number", "kind", "account", "channel_order_no", "edge",
 	"bill_line", "bill_transaction_id", "bill_refund_no", "bill_amount", "bill_currency", "bill_state", "bill_time",
 	"merchant_no", "order_no", "task", "state", "amount", "currency", "transaction_id", "paid_at",
-	"asked_at", "asked_state", "asked_reading", "asked_error", "settled"}
+	"asked_at", "asked_state", "asked_reading", "asked_error", "settled", "refund_no"}
 
 func differencesCSV(w io.Writer, all []client.Difference) error {
 	out := csv.NewWriter(w)
@@ -245,7 +251,7 @@ func cells(d *client.Difference) map[string]string {
 		stamp("bill_time", l.Time)
 	}
 	if h := d.Here; h != nil {
-		c["merchant_no"], c["order_no"], c["task"], c["state"] = h.MerchantNo, h.OrderNo, h.Task, h.State
+		c["merchant_no"], c["order_no"], c["task"], c["state"], c["refund_no"] = h.MerchantNo, h.OrderNo, h.Task, h.State, h.RefundNo
 		if h.Amount != 0 {
 			c["amount"], c["currency"] = strconv.FormatInt(h.Amount, 10), h.Currency
 		}

@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -76,5 +79,44 @@ queues:
 	}
 	if r := run(t, "reconcile", "--queue", "orders", "--date", date, "--server", p.url); r.status != 1 || !strings.Contains(r.errors, "has no bill that can be asked for") {
 		t.Errorf("a channel without bills: status %d, %q; want 1", r.status, r.errors)
+	}
+}
+
+// A bill could not be had, and the server has the result of a request before: that is not shown as the new one. A new result
+// that lacks accounts is shown.
+func TestReconcileShowsNoFormerResult(t *testing.T) {
+	for finished, want := range map[string]struct{ out, errors string }{
+		"2026-11-22T02:59:59.000Z": {"", "the bill could not be had: orders of 1 of 2 accounts are not compared"},
+		"2026-11-22T03:00:00.500Z": {"77", "account shop1: no such key"},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if strings.HasSuffix(r.URL.Path, "/differences") {
+				io.WriteString(w, `{"differences":[],"next_cursor":""}`)
+				return
+			}
+			if r.Method == http.MethodPost {
+				w.WriteHeader(http.StatusAccepted)
+			}
+			fmt.Fprintf(w, `{"id":"r","queue":"shops","date":"2026-11-21","source":"channel","bill":"trade","state":"failed","created":"2026-11-22T03:00:00.000Z",`+
+				`"finished":%q,"error":"orders of 1 of 2 accounts are not compared","bills":1,"left":[{"account":"shop1","error":"no such key"}],"matched":77}`, finished)
+		}))
+		r := run(t, "reconcile", "--queue", "shops", "--date", "2026-11-21", "--server", s.URL)
+		s.Close()
+		if r.status != 1 || !strings.Contains(r.out, want.out) || want.out == "" && r.out != "" || !strings.Contains(r.errors, want.errors) {
+			t.Errorf("the result is of %s: status %d, %q, printed\n%s\nwant %q, %q", finished, r.status, r.errors, r.out, want.out, want.errors)
+		}
+	}
+}
+
+// The sheet has bellman's number of a refund that the bill lacks.
+func TestDifferencesOfRefunds(t *testing.T) {
+	var out strings.Builder
+	if err := differencesCSV(&out, []client.Difference{{Number: 1, Kind: "refund", Here: &client.BilledOrder{OrderNo: "O1", RefundNo: "R1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	heads, row, _ := strings.Cut(out.String(), "\n")
+	if !strings.HasSuffix(heads, ",refund_no") || !strings.HasSuffix(row, ",R1\n") {
+		t.Errorf("differencesCSV wrote\n%s\nwant refund_no in the last column", out.String())
 	}
 }

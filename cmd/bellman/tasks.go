@@ -171,6 +171,7 @@ func listCommand() *cobra.Command {
 type filter struct {
 	client.Filter
 	created
+	finished string // finished_from
 }
 
 func (f *filter) flags(to *pflag.FlagSet) {
@@ -185,12 +186,16 @@ func (f *filter) flags(to *pflag.FlagSet) {
 	to.StringVar(&f.Result, "result", "", "only with this result of the last attempt: accepted, refused, error_status, unreachable, timeout, blocked or unknown")
 	to.IntVar(&f.Status, "status", 0, "only with this HTTP status of the last answer")
 	f.created.flags(to)
+	to.StringVar(&f.finished, "finished-from", "", "ended at this time or later")
 }
 
 // filter returns the filter that the flags state. Durations count back from now.
 func (f *filter) filter(now time.Time) (client.Filter, error) {
 	out := f.Filter
-	return out, f.created.read(now, &out.CreatedFrom, &out.CreatedTo)
+	if err := f.created.read(now, &out.CreatedFrom, &out.CreatedTo); err != nil {
+		return out, err
+	}
+	return out, readMoment(now, "--finished-from", f.finished, &out.FinishedFrom)
 }
 
 // A created is the range of creation times as flags state it.
@@ -203,18 +208,21 @@ func (c *created) flags(to *pflag.FlagSet) {
 
 // read reads the range. Durations count back from now.
 func (c *created) read(now time.Time, from, to *client.Time) error {
-	for _, bound := range []struct {
-		flag, text string
-		to         *client.Time
-	}{{"--created-from", c.from, from}, {"--created-to", c.to, to}} {
-		if bound.text == "" {
-			continue
-		}
-		if ago, err := schedule.ParseDuration(bound.text); err == nil {
-			*bound.to = client.At(now.Add(-ago))
-		} else if err := bound.to.UnmarshalText([]byte(bound.text)); err != nil {
-			return wrong{fmt.Errorf("%s %q: want a time such as 2026-11-20T15:04:05Z, or a duration such as 2h", bound.flag, bound.text)}
-		}
+	if err := readMoment(now, "--created-from", c.from, from); err != nil {
+		return err
+	}
+	return readMoment(now, "--created-to", c.to, to)
+}
+
+// readMoment reads the time of a flag. A duration counts back from now. Without a text, to stays.
+func readMoment(now time.Time, flag, text string, to *client.Time) error {
+	if text == "" {
+		return nil
+	}
+	if ago, err := schedule.ParseDuration(text); err == nil {
+		*to = client.At(now.Add(-ago))
+	} else if err := to.UnmarshalText([]byte(text)); err != nil {
+		return wrong{fmt.Errorf("%s %q: want a time such as 2026-11-20T15:04:05Z, or a duration such as 2h", flag, text)}
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type Queue struct {
 	Held          int       // of Waiting, tasks that a pause or a breaker that is not closed keeps back
 	InFlight      int
 	LastMinute    Counts
-	FailedHour    int64 // tasks that failed in the latest hour, or since Gauges.Started
+	FailedHour    int64 // tasks that failed in the latest hour, or since Gauges.Started, without minor failures
 }
 
 // An Intake says whether new tasks are accepted, and why. It closes above High or HeapHigh, and
@@ -76,7 +76,7 @@ type Counts struct {
 	Added     int64
 	Attempts  map[bellman.Result]int64 // only results that occurred
 	Succeeded int64
-	Failed    int64
+	Failed    int64 // without minor failures (Verdict.Minor)
 }
 
 // An Endpoint describes an endpoint for operators.

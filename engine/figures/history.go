@@ -75,14 +75,29 @@ func (h *History) Attempted(now time.Time, queue string, a *bellman.Attempt, end
 	m.took.record(a.Took)
 	for _, c := range [...]*counts{&m.counts, q.now(now)} {
 		c.attempts[a.Result]++
-		switch ended {
+	}
+	h.ended(now, queue, ended)
+}
+
+// Ended counts a task that ended without an attempt, such as by a channel's notice.
+func (h *History) Ended(now time.Time, queue string, state bellman.State) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended(now, queue, state)
+}
+
+// ended counts the end of a task. It does not count Pending and Cancelled. The caller holds mu.
+func (h *History) ended(now time.Time, queue string, state bellman.State) {
+	q := h.queue(queue)
+	for _, c := range [...]*counts{&h.minute(now).counts, q.now(now)} {
+		switch state {
 		case bellman.Succeeded:
 			c.succeeded++
 		case bellman.Failed:
 			c.failed++
 		}
 	}
-	if ended == bellman.Failed {
+	if state == bellman.Failed {
 		*current(q.failed[:], now.Unix()/60)++
 	}
 }

@@ -14,27 +14,28 @@ import (
 // A listing is the query of a list of tasks.
 type listing struct {
 	Caller
-	Queue       string      `query:"queue" maxLength:"128"`
-	State       string      `query:"state" enum:"pending,succeeded,failed,cancelled"`
-	MerchantNo  string      `query:"merchant_no" maxLength:"128"`
-	OrderNo     string      `query:"order_no" maxLength:"128"`
-	Key         string      `query:"key" maxLength:"255"`
-	Event       string      `query:"event" maxLength:"128"`
-	URLHost     string      `query:"url_host" maxLength:"260" doc:"Host, or host:port, of the task's URL."`
-	CreatedFrom client.Time `query:"created_from" format:"date-time" doc:"Inclusive."`
-	CreatedTo   client.Time `query:"created_to" format:"date-time" doc:"Exclusive."`
-	Kind        string      `query:"kind" enum:"notify,order,poll" doc:"Every task is examined, so a page may have few tasks, or none, and be followed by more."`
-	Result      string      `query:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown" doc:"Result of the last attempt; examined as for kind."`
-	Status      int         `query:"status" minimum:"100" maximum:"599" doc:"HTTP status of the last attempt's answer; examined as for kind."`
-	Limit       int         `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Cursor      string      `query:"cursor" maxLength:"64" doc:"The next_cursor of a page of the same filter; default: the newest."`
+	Queue        string      `query:"queue" maxLength:"128"`
+	State        string      `query:"state" enum:"pending,succeeded,failed,cancelled"`
+	MerchantNo   string      `query:"merchant_no" maxLength:"128"`
+	OrderNo      string      `query:"order_no" maxLength:"128"`
+	Key          string      `query:"key" maxLength:"255"`
+	Event        string      `query:"event" maxLength:"128"`
+	URLHost      string      `query:"url_host" maxLength:"260" doc:"Host, or host:port, of the task's URL, in upper or lower case."`
+	CreatedFrom  client.Time `query:"created_from" format:"date-time" doc:"Inclusive."`
+	CreatedTo    client.Time `query:"created_to" format:"date-time" doc:"Exclusive."`
+	Kind         string      `query:"kind" enum:"notify,order,poll" doc:"Every task is examined, so a page may have few tasks, or none, and be followed by more."`
+	Result       string      `query:"result" enum:"accepted,refused,error_status,unreachable,timeout,blocked,unknown" doc:"Result of the last attempt; examined as for kind."`
+	Status       int         `query:"status" minimum:"100" maximum:"599" doc:"HTTP status of the last attempt's answer; examined as for kind."`
+	FinishedFrom client.Time `query:"finished_from" format:"date-time" doc:"Ended at this time or later; examined as for kind."`
+	Limit        int         `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor       string      `query:"cursor" maxLength:"64" doc:"The next_cursor of a page of the same filter; default: the newest."`
 }
 
 func (in *listing) filter() client.Filter {
 	return client.Filter{
 		Queue: in.Queue, State: in.State, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Key: in.Key,
 		Event: in.Event, URLHost: in.URLHost, CreatedFrom: in.CreatedFrom, CreatedTo: in.CreatedTo,
-		Kind: in.Kind, Result: in.Result, Status: in.Status,
+		Kind: in.Kind, Result: in.Result, Status: in.Status, FinishedFrom: in.FinishedFrom,
 	}
 }
 
@@ -45,7 +46,7 @@ func PickOf(in *client.Filter) (f resend.Pick, field string, err error) {
 			Queue: in.Queue, Key: in.Key, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: in.Event,
 			URLHost: in.URLHost, CreatedFrom: in.CreatedFrom.Time, CreatedTo: in.CreatedTo.Time,
 		},
-		Kind: in.Kind, Status: in.Status,
+		Kind: in.Kind, Status: in.Status, FinishedFrom: in.FinishedFrom.Time,
 	}
 	if in.State != "" {
 		f.State = new(bellman.State)

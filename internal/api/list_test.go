@@ -27,13 +27,19 @@ func TestListByWhatIsNotLookedUp(t *testing.T) {
 		if i%5 == 0 {
 			a.Result, a.Status = bellman.ErrorStatus, 503
 		}
-		c := store.Batch{Changes: []store.Change{{ID: task.ID, Version: 1, To: task.Status, Attempt: a}}}
+		to := task.Status
+		if i%9 == 0 {
+			to.State, to.Finished = bellman.Succeeded, t0.Add(time.Duration(i)*time.Second)
+			to.Due, to.VisibleAt = time.Time{}, time.Time{}
+		}
+		c := store.Batch{Changes: []store.Change{{ID: task.ID, Version: 1, To: to, Attempt: a}}}
 		if err := m.fake.Commit(t.Context(), &c); err != nil || c.Changes[0].Err != nil {
 			t.Fatal(err, c.Changes[0].Err)
 		}
 	}
 	for query, want := range map[string]int{
 		"status=503": n / 5, "result=refused": n - n/5, "result=refused&status=503": 0, "kind=notify": n, "kind=order": 0, "kind=notify&result=error_status": n / 5,
+		"finished_from=" + t0.Add(n/2*time.Second).Format(time.RFC3339): n / 2 / 9,
 	} {
 		seen := map[string]bool{}
 		for cursor := ""; ; {

@@ -129,7 +129,7 @@ func shownFilter(f *resend.Pick) client.Filter {
 	out := client.Filter{
 		Queue: f.Queue, Key: f.Key, MerchantNo: f.MerchantNo, OrderNo: f.OrderNo, Event: f.Event,
 		URLHost: f.URLHost, CreatedFrom: client.At(f.CreatedFrom), CreatedTo: client.At(f.CreatedTo),
-		Kind: f.Kind, Status: f.Status,
+		Kind: f.Kind, Status: f.Status, FinishedFrom: client.At(f.FinishedFrom),
 	}
 	if f.Result != nil {
 		out.Result = f.Result.String()

@@ -3,6 +3,7 @@ package console
 import (
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -122,7 +123,7 @@ func (s *sheet) goesOn() bool {
 	return s.err == nil && control.Flush() == nil
 }
 
-// Write writes a row. No cell is a formula.
+// Write writes a row. No cell is a formula, and no number loses digits.
 func (s *sheet) Write(cells []string) {
 	var b strings.Builder
 	for i, c := range cells {
@@ -130,7 +131,7 @@ func (s *sheet) Write(cells []string) {
 			b.WriteByte(',')
 		}
 		b.WriteByte('"')
-		b.WriteString(strings.ReplaceAll(inert(c), `"`, `""`))
+		b.WriteString(strings.ReplaceAll(kept(inert(c)), `"`, `""`))
 		b.WriteByte('"')
 	}
 	b.WriteByte('\n')
@@ -148,6 +149,19 @@ func inert(cell string) string {
 	}
 	if r, _ := utf8.DecodeRuneInString(first); strings.ContainsRune("=+-@＝＋－＠", r) && first != "" {
 		return "'" + cell
+	}
+	return cell
+}
+
+// altered matches numbers that a spreadsheet does not keep as they are: it shows 12 digits or more with an exponent and
+// keeps 15 of them, drops zeros at the beginning, and takes 12E5 for 1200000.
+var altered = regexp.MustCompile(`^(?:[0-9]{12,}|0[0-9]+)(?:\.[0-9]+)?$|^[0-9]+(?:\.[0-9]+)?[Ee][0-9]+$`)
+
+// kept returns the cell in a form in which a spreadsheet keeps all its digits: after such a number comes a tab, as in
+// Alipay's bills. Programs trim it.
+func kept(cell string) string {
+	if altered.MatchString(cell) {
+		return cell + "\t"
 	}
 	return cell
 }

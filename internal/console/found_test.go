@@ -112,10 +112,16 @@ func TestQuickFilters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "/tasks?" + url.Values{"merchant_no": {"M1"}, "state": {"failed"}, "from": {time.Now().In(shanghai).Format(time.DateOnly)}, "zone": {"Asia/Shanghai"}}.Encode()
+	want := "/tasks?" + url.Values{"merchant_no": {"M1"}, "state": {"failed"}, "finished_from": {time.Now().In(shanghai).Format(time.DateOnly)}, "zone": {"Asia/Shanghai"}}.Encode()
 	if got != want {
 		t.Errorf("failed today leads to %q; want %q", got, want)
 	}
+	for no, ended := range map[string]time.Duration{"failed-today": 0, "failed-before": 48 * time.Hour} { // both were created before: a schedule takes a day
+		finished := time.Now().Add(-ended)
+		s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1", OrderNo: no, URL: "http://m.example/",
+			Status: bellman.Status{State: bellman.Failed, Finished: finished}}, finished.Add(-24*time.Hour-4*time.Minute), bellman.Attempt{Started: finished, Result: bellman.ErrorStatus, Status: 500})
+	}
+	s.get(t, got).has(t, []string{"failed-today"}, "failed-before")
 	for _, f := range quickFilters {
 		to := s.get(t, "/tasks?quick="+f.Name).Header.Get("Location")
 		if page := s.get(t, to); page.StatusCode != http.StatusOK || strings.Contains(page.body, "bar bad") {

@@ -62,7 +62,7 @@ type taskFilter struct {
 }
 
 // taskFields are the names of a taskFilter's fields in an address, in the order of the form.
-var taskFields = []string{"merchant_no", "order_no", "key", "url_host", "event", "queue", "kind", "state", "result", "status", "from", "to", "zone"}
+var taskFields = []string{"merchant_no", "order_no", "key", "url_host", "event", "queue", "kind", "state", "result", "status", "from", "to", "finished_from", "zone"}
 
 // readTaskFilter reads a filter from an address or a form.
 func readTaskFilter(in url.Values) *taskFilter {
@@ -80,7 +80,7 @@ func readTaskFilter(in url.Values) *taskFilter {
 	for _, bound := range []struct {
 		name string
 		at   *time.Time
-	}{{"from", &w.CreatedFrom}, {"to", &w.CreatedTo}} {
+	}{{"from", &w.CreatedFrom}, {"to", &w.CreatedTo}, {"finished_from", &w.FinishedFrom}} {
 		if text := w.Get(bound.name); text != "" {
 			at, ok := wallTime(text, w.zone)
 			if *bound.at = at; !ok {
@@ -218,10 +218,7 @@ func noClock(text string, zone *time.Location) error {
 
 // At returns a bound in the form of a browser's time field, in the filter's zone; empty: none.
 func (w *taskFilter) At(name string) string {
-	at := w.CreatedFrom
-	if name == "to" {
-		at = w.CreatedTo
-	}
+	at := map[string]time.Time{"from": w.CreatedFrom, "to": w.CreatedTo, "finished_from": w.FinishedFrom}[name]
 	if at.IsZero() {
 		return ""
 	}
@@ -230,7 +227,7 @@ func (w *taskFilter) At(name string) string {
 
 // Zone returns the zone of At's value for the next request; empty: not needed.
 func (w *taskFilter) Zone() string {
-	if zone := w.Get("zone"); zone != "" || w.CreatedFrom.IsZero() && w.CreatedTo.IsZero() {
+	if zone := w.Get("zone"); zone != "" || w.CreatedFrom.IsZero() && w.CreatedTo.IsZero() && w.FinishedFrom.IsZero() {
 		return zone
 	}
 	return "UTC"

@@ -133,6 +133,19 @@ func TestBlanksAroundWhatIsLookedFor(t *testing.T) {
 	}
 }
 
+// A spreadsheet keeps all digits of a number that it would change, and still counts with small ones.
+func TestSpreadsheetsKeepNumbers(t *testing.T) {
+	for cell, want := range map[string]string{
+		"4200001234567890123456789012": "4200001234567890123456789012\t", "202611200001": "202611200001\t", "007": "007\t", "12E5": "12E5\t",
+		"20261120000": "20261120000", "0": "0", "9900": "9900", "12.50": "12.50", "": "", "M1001": "M1001", "2026-11-20T15:04:05.000Z": "2026-11-20T15:04:05.000Z",
+		"0199b5a0-7c1e-7d55-8c13-1f2a3b4c5d6e": "0199b5a0-7c1e-7d55-8c13-1f2a3b4c5d6e",
+	} {
+		if got := kept(inert(cell)); got != want {
+			t.Errorf("%q is exported as %q; want %q", cell, got, want)
+		}
+	}
+}
+
 func TestExport(t *testing.T) {
 	s := open(t)
 	s.story(t)
@@ -147,7 +160,7 @@ func TestExport(t *testing.T) {
 	}
 	found := false
 	for _, r := range rows {
-		if r[3] == `'=HYPERLINK("http://evil")` && r[4] == "茶,\"x\"" && r[5] == "00990.10" && r[7] == "https://***@m.example/" {
+		if r[3] == `'=HYPERLINK("http://evil")` && r[4] == "茶,\"x\"" && r[5] == "00990.10\t" && r[7] == "https://***@m.example/" {
 			found = true
 		}
 	}

@@ -27,6 +27,34 @@ func TestActionsStandAboveLists(t *testing.T) {
 	}
 }
 
+// A form with several buttons and a field begins with part.deaf, so that Enter in the field presses none of them.
+func TestFormsOfSeveralButtonsAreDeaf(t *testing.T) {
+	names, err := pageFiles.ReadDir("pages")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forms := 0
+	for _, name := range names {
+		text, err := pageFiles.ReadFile("pages/" + name.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, form := range strings.Split(string(text), "<form")[1:] {
+			form, _, _ = strings.Cut(form, "</form>")
+			acts := strings.Contains(form, `{{template "part.acts"`)
+			if n := strings.Count(form, `name="action"`); n < 2 && !acts || !strings.Contains(form, `method="post"`) {
+				continue
+			}
+			if forms++; !strings.Contains(form, ">\n{{template \"part.deaf\"}}") {
+				t.Errorf("%s: a form with several buttons: want part.deaf at its beginning:\n%.200s", name.Name(), form)
+			}
+		}
+	}
+	if forms < 6 {
+		t.Errorf("%d forms have several buttons; want those of tasks, orders, merchants, queues and endpoints", forms)
+	}
+}
+
 // Only the charts of the overview follow its range, and the page says so once another range is chosen.
 func TestOverviewSaysWhatFollowsItsRange(t *testing.T) {
 	s := open(t)

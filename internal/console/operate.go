@@ -159,7 +159,7 @@ func (q *request) showEndpoints(status int, form pauseForm) error {
 		}
 		is := map[string]bool{"": true, "failing": trouble(&e) >= 2, "paused": e.Pause != nil,
 			"late": !e.Oldest.IsZero() && now.Sub(e.Oldest).Seconds() > late}
-		if strings.Contains(e.Endpoint, strings.ToLower(v.Part)) && is[v.State] {
+		if strings.Contains(strings.ToLower(e.Endpoint), strings.ToLower(v.Part)) && is[v.State] {
 			v.Rows = append(v.Rows, endpointRow{Endpoint: e})
 		}
 	}

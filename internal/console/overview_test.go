@@ -314,6 +314,15 @@ func TestEndpointsLeadWithTheirHealth(t *testing.T) {
 	if n := strings.Count(page, `class="of-bad"`); n != 2 {
 		t.Errorf("%d columns of the picture have failures; want 2", n)
 	}
+	s.fake.endpoints = append(s.fake.endpoints, figures.Endpoint{Endpoint: "Shop-Orders", Breaker: "closed"}) // a queue
+	for part, want := range map[string]string{"BAD.Example": "bad.example", "shop-orders": "Shop-Orders"} {
+		page := s.get(t, "/endpoints?part="+part).body
+		for _, name := range []string{"bad.example", "Shop-Orders"} {
+			if strings.Contains(page, name) != (name == want) {
+				t.Errorf("with the part %q the list has %s: %t", part, name, strings.Contains(page, name))
+			}
+		}
+	}
 	for state, want := range map[string]string{"failing": "bad.example", "late": "bad.example", "paused": "still.example", "": "well.example"} {
 		page := s.get(t, "/endpoints?state="+state).body
 		for _, name := range []string{"bad.example", "still.example", "well.example"} {

@@ -206,6 +206,47 @@ func TestATaskIsMovedAndCancelled(t *testing.T) {
 	}
 }
 
+// Enter in a field of a form with several buttons presses none of them: it would be the first, whichever was meant.
+func TestEnterPressesNoButton(t *testing.T) {
+	w, b, c := staffed(t)
+	for _, page := range []string{"/tasks/" + c.waiting, "/tasks/picked?id=" + c.waiting + "&id=" + c.failed, "/orders?merchant_no=M1001&order_no=paid-1",
+		"/queues?name=quick", "/endpoints?name=" + url.QueryEscape(w.merchant.URL)} {
+		for _, field := range []string{"when", "reason"} {
+			b.open(page)
+			b.ready()
+			if !eval[bool](b, fmt.Sprintf(`!!document.querySelector("main form[method=post] input[name=%s]")`, field)) {
+				continue
+			}
+			b.fill(`main form[method=post] input[name=reason]`, "the merchant asks")
+			b.fill(fmt.Sprintf(`main form[method=post] input[name=%s]`, field), "10m")
+			b.until(found(fmt.Sprintf(`main form[method=post] input[name=%s]`, field), `found.focus(); addEventListener("submit", (e) => { window.sent = true; e.preventDefault() })`))
+			b.press(kb.Enter)
+			if eval[bool](b, `!!window.sent`) {
+				t.Errorf("%s: Enter in %s sends the form", page, field)
+			}
+		}
+	}
+}
+
+// The charts of the overview are drawn anew each minute. What a person types into the range above them stays.
+func TestARangeIsTypedWhileTheChartsChange(t *testing.T) {
+	w := open(t)
+	b := w.tab(t)
+	b.open("/")
+	b.ready()
+	b.fill(`input[name=from]`, "2026-11-20T15:04")
+	eval[bool](b, `(() => {
+		const was = document.getElementById("charts");
+		document.was = was;
+		htmx.ajax("GET", was.getAttribute("hx-get"), {source: was, target: "#charts", select: "#charts", swap: "outerHTML"}); // as each minute
+		return true;
+	})()`)
+	b.until(`document.getElementById("charts") && document.getElementById("charts") !== document.was`)
+	if typed := eval[string](b, `document.querySelector("input[name=from]").value`); typed != "2026-11-20T15:04" {
+		t.Errorf("after the charts were drawn anew the range is from %q; want what was typed", typed)
+	}
+}
+
 func TestSearch(t *testing.T) {
 	w, b, c := staffed(t)
 	host := strings.TrimPrefix(w.merchant.URL, "http://")

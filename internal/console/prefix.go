@@ -108,7 +108,7 @@ func (q *request) namesWith(text string) (names []begunName, err error) {
 	}
 	n := 0
 	for _, name := range endpoints {
-		if n < begunNames && strings.Contains(name, strings.ToLower(text)) {
+		if n < begunNames && strings.Contains(strings.ToLower(name), strings.ToLower(text)) {
 			names = append(names, begunName{"col.endpoint", name, "", query("/endpoints", "name", name)})
 			n++
 		}

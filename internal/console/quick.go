@@ -13,7 +13,7 @@ type quickFilter struct {
 
 // quickFilters are in the order of the page.
 var quickFilters = []quickFilter{
-	{"failed_today", map[string]string{"state": "failed", "from": "today"}},
+	{"failed_today", map[string]string{"state": "failed", "finished_from": "today"}},
 	{"pending", map[string]string{"state": "pending"}},
 	{"refused", map[string]string{"state": "pending", "result": "refused"}},
 	{"error_status", map[string]string{"state": "pending", "result": "error_status"}},

@@ -20,6 +20,7 @@ const reconcileID = "2026-11-19-0011223344556677"
 
 // oneReconcile has one run with 51 differences: one of an amount, and fifty orders that the bill lacks.
 type oneReconcile struct {
+	again   bool // it was requested again since, and waits
 	settled []bellman.By
 	asked   []reconcile.Request
 	mapping *bill.Mapping
@@ -49,10 +50,14 @@ func (o *oneReconcile) Get(_ context.Context, id string) (reconcile.Run, error) 
 	if id != reconcileID {
 		return reconcile.Run{}, bellman.ErrNotFound
 	}
-	return reconcile.Run{
+	run := reconcile.Run{
 		ID: id, Queue: "orders", Date: "2026-11-19", Source: "channel", Bill: reconcile.FundFlow, Bills: 2, State: reconcile.Done, Created: t0, Finished: t0, Kept: 51,
 		Counts: bill.Counts{Payments: 9, Matched: 4, Differences: map[bill.DifferenceKind]int{bill.AmountDiffers: 1, bill.MissingThere: 50}},
-	}, nil
+	}
+	if o.again {
+		run.State, run.Created = reconcile.Waiting, t0.Add(time.Hour)
+	}
+	return run, nil
 }
 
 func (o *oneReconcile) List(ctx context.Context, _ int) ([]reconcile.Run, error) {
@@ -103,6 +108,11 @@ func TestReconciliations(t *testing.T) {
 			}
 		}
 	}
+	const former = "The newest request has no result yet."
+	s.get(t, page).has(t, nil, former)
+	o.again = true
+	s.get(t, page).has(t, []string{former})
+	o.again = false
 	if got := s.get(t, "/reconciliations/none-of-these"); got.StatusCode != http.StatusNotFound {
 		t.Errorf("another id: %d; want 404", got.StatusCode)
 	}

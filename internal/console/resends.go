@@ -109,6 +109,9 @@ func taskFilterOf(f *resend.Pick) *taskFilter {
 	if !f.CreatedTo.IsZero() {
 		set("to", f.CreatedTo.UTC().Format(time.RFC3339Nano))
 	}
+	if !f.FinishedFrom.IsZero() {
+		set("finished_from", f.FinishedFrom.UTC().Format(time.RFC3339Nano))
+	}
 	return readTaskFilter(in)
 }
 
@@ -133,6 +136,8 @@ func (q *request) fields(w *taskFilter) (all []asked) {
 			a.At = w.CreatedFrom
 		case "to":
 			a.At = w.CreatedTo
+		case "finished_from":
+			a.At = w.FinishedFrom
 		}
 		all = append(all, a)
 	}

@@ -44,6 +44,7 @@ func TestPick(t *testing.T) {
 		{"kind", resend.Pick{Filter: pay.Filter, Kind: "order"}, 300},
 		{"kind and result", resend.Pick{Kind: "notify", Result: &timeout}, 100},
 		{"nothing fits", resend.Pick{Status: 404}, 0},
+		{"nothing ended since", resend.Pick{FinishedFrom: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -81,6 +82,20 @@ func TestPick(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// FinishedFrom selects tasks that ended then or later, whenever they were created.
+func TestPickByTheEnd(t *testing.T) {
+	since := time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
+	pick := resend.Pick{FinishedFrom: since}
+	for finished, want := range map[time.Time]bool{{}: false, since.Add(-time.Millisecond): false, since: true, since.Add(time.Hour): true} {
+		if got := pick.Takes(&bellman.Task{Status: bellman.Status{Finished: finished}}); got != want {
+			t.Errorf("a task that ended at %v: Takes = %t; want %t", finished, got, want)
+		}
+	}
+	if !pick.Picky() || pick.Empty() || !new(resend.Pick).Takes(&bellman.Task{}) {
+		t.Errorf("Picky %t, Empty %t; want it to be looked at task by task", pick.Picky(), pick.Empty())
 	}
 }
 

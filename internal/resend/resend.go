@@ -117,7 +117,7 @@ func (j *Jobs) prepare(in Job, now time.Time) (Job, error) {
 func (j *Jobs) bound(f Pick, now time.Time) (Pick, bellman.Invalid) {
 	var wrong bellman.Invalid
 	if f.Empty() {
-		wrong.Note("filter", coded.Errorf("resend.filter", "is empty: want at least one of queue, kind, key, state, merchant_no, order_no, event, url_host, result, status, created_from, created_to"))
+		wrong.Note("filter", coded.Errorf("resend.filter", "is empty: want at least one of queue, kind, key, state, merchant_no, order_no, event, url_host, result, status, created_from, created_to, finished_from"))
 	}
 	if f.Queue != "" && j.queues != nil {
 		if names := j.queues(); !slices.Contains(names, f.Queue) {

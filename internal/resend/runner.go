@@ -243,7 +243,7 @@ func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 
 // resend resends a task if the job still selects it: at a low rate its page was read a while ago.
 func (r *runner) resend(ctx context.Context, id bellman.ID) error {
-	if f := &r.filter; f.State != nil || f.Result != nil || f.Status != 0 {
+	if f := &r.filter; f.State != nil || f.Picky() {
 		t, err := r.jobs.store.Task(ctx, id)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -24,13 +25,13 @@ func check(t *bellman.Task) error {
 	return wrong.Err()
 }
 
-// hostOf returns the host of an address without its port; empty if it has none.
+// hostOf returns the host of an address without its port, in lower case; empty if it has none.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
-	return u.Hostname()
+	return strings.ToLower(u.Hostname())
 }
 
 // format is the first byte of each packed column, so that a later version can use another encoding.

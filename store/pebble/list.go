@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	lsm "github.com/cockroachdb/pebble/v2"
@@ -34,7 +35,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 	}
 	snapshot := s.db.NewSnapshot()
 	defer snapshot.Close()
-	l := lister{s: s, r: snapshot, filter: f, before: before, words: wordsOf(&f), host: []byte(f.URLHost)}
+	l := lister{s: s, r: snapshot, filter: f, before: before, words: wordsOf(&f), host: []byte(strings.ToLower(f.URLHost))}
 	if f.Queue != "" {
 		n, ok := s.queues.number(f.Queue)
 		if !ok {
@@ -58,7 +59,7 @@ type lister struct {
 	oneQueue bool
 	before   bellman.ID
 	words    [][]byte // texts that the row of each matching task contains
-	host     []byte   // like words, unless the host contains an escape
+	host     []byte   // like words, in lower case, unless the URL has an escape or a capital in its host
 	beside   beside
 	brief    bool   // the index and the statuses say all that is asked for, without the cold rows
 	inState  *back  // tasks in the state of the filter, for a scan by order or merchant; otherwise nil
@@ -328,7 +329,7 @@ func (l *lister) fits(id bellman.ID, row []byte, known *status, inRow bool) (*be
 			return nil, nil
 		}
 	}
-	if !bytes.Contains(row, l.host) && bytes.IndexByte(row, '%') < 0 {
+	if !bytes.Contains(row, l.host) && bytes.IndexByte(row, '%') < 0 && !capitals(row) {
 		return nil, nil
 	}
 	t := new(bellman.Task)
@@ -359,6 +360,25 @@ func (l *lister) fits(id bellman.ID, row []byte, known *status, inRow bool) (*be
 	}
 	t.Status = st.Status
 	return t, nil
+}
+
+// capitals reports whether the host of a URL in the row has a capital letter.
+func capitals(row []byte) bool {
+	for {
+		_, after, found := bytes.Cut(row, []byte("://"))
+		if !found {
+			return false
+		}
+		for _, c := range after {
+			if 'A' <= c && c <= 'Z' {
+				return true
+			}
+			if c == '/' || c == '"' || c <= ' ' {
+				break
+			}
+		}
+		row = after
+	}
 }
 
 // wordsOf returns texts that the row of each matching task contains verbatim. Most rows lack them

@@ -217,8 +217,7 @@ func (s settings) say(log *slog.Logger, a Address, w waits) {
 		log.Warn("redis has no memory limit: set maxmemory, so that it rejects tasks before the system kills it", "redis", s.version)
 	}
 	if s.replicas > 0 && w.replicas == 0 {
-		log.Warn("a fail-over may lose the last commits: replicas=N in the address makes each write wait for N replicas, and all attempts stop while fewer than N are connected; "+
-			"only with N as high as the number of replicas is nothing lost whichever is promoted; and set min-replicas-to-write 1 in redis, so that a primary that is cut off takes no more writes",
+		log.Warn("a fail-over may lose the last commits: set replicas in the address, and min-replicas-to-write in redis",
 			"replicas", s.replicas, "min_replicas_to_write", s.atLeast)
 	}
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -59,7 +60,7 @@ var lists = []promise{
 			{OrderNo: "o2", MerchantNo: "m1"}, {Event: "paid"}, {Event: "paid", Queue: "q0", State: &pending},
 			{MerchantNo: "m1", State: &pending}, {MerchantNo: "m1", State: &pending, Event: "paid", Queue: "q0", URLHost: "merchant.example"},
 			{URLHost: "merchant.example", State: &pending}, {OrderNo: "o2", MerchantNo: "m2", State: &pending}, {Key: keyed(0), State: &pending},
-			{URLHost: "merchant.example"}, {URLHost: "merchant.example:8443"}, {URLHost: "merchant"},
+			{URLHost: "merchant.example"}, {URLHost: "merchant.example:8443"}, {URLHost: "merchant"}, {URLHost: "Merchant.Example"}, {URLHost: "MERCHANT.EXAMPLE:8443", State: &pending},
 			{CreatedFrom: t0.Add(10 * time.Second)}, {CreatedTo: t0.Add(10 * time.Second)},
 			{CreatedFrom: t0.Add(5 * time.Second), CreatedTo: t0.Add(8 * time.Second), MerchantNo: "m0"},
 			{CreatedFrom: t0.Add(8 * time.Second), CreatedTo: t0.Add(8 * time.Second)},
@@ -177,6 +178,9 @@ func (t *suite) mixed() []*bellman.Task {
 		task.MerchantNo = []string{"m0", "m1", "m2"}[i%3]
 		task.OrderNo = []string{"o0", "o1", "o2", ""}[i%4]
 		task.URL = []string{"https://merchant.example/a", "https://merchant.example:8443/b", "://", ""}[i%4]
+		if i%8 == 4 {
+			task.URL = "https://MERCHANT.example/C"
+		}
 		if i%5 == 0 {
 			task.Event = "paid"
 		}
@@ -221,7 +225,9 @@ func chosen(f store.Filter, task *bellman.Task) bool {
 	hosts := map[string]string{
 		"https://merchant.example/a":      "merchant.example",
 		"https://merchant.example:8443/b": "merchant.example:8443",
+		"https://MERCHANT.example/C":      "merchant.example",
 	}
+	wanted := strings.ToLower(f.URLHost)
 	host := hosts[task.URL]
 	name := host[:min(len(host), len("merchant.example"))]
 	return (f.Queue == "" || f.Queue == task.Queue) &&
@@ -230,7 +236,7 @@ func chosen(f store.Filter, task *bellman.Task) bool {
 		(f.MerchantNo == "" || f.MerchantNo == task.MerchantNo) &&
 		(f.OrderNo == "" || f.OrderNo == task.OrderNo) &&
 		(f.Event == "" || f.Event == task.Event) &&
-		(f.URLHost == "" || f.URLHost == host || f.URLHost == name) &&
+		(wanted == "" || wanted == host || wanted == name) &&
 		(f.CreatedFrom.IsZero() || !task.Created().Before(f.CreatedFrom)) &&
 		(f.CreatedTo.IsZero() || task.Created().Before(f.CreatedTo))
 }

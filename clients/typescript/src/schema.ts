@@ -2025,6 +2025,11 @@ export interface components {
              */
             created_to?: string;
             event?: string;
+            /**
+             * Format: date-time
+             * @description Ended at this time or later.
+             */
+            finished_from?: string;
             key?: string;
             /** @enum {string} */
             kind?: "notify" | "order" | "poll";
@@ -2043,7 +2048,7 @@ export interface components {
              * @description HTTP status of the last attempt's answer.
              */
             status?: number;
-            /** @description Host, or host:port, of the task's URL. */
+            /** @description Host, or host:port, of the task's URL, in upper or lower case. */
             url_host?: string;
         };
         FormerKey: {
@@ -5665,7 +5670,7 @@ export interface operations {
                 order_no?: string;
                 key?: string;
                 event?: string;
-                /** @description Host, or host:port, of the task's URL. */
+                /** @description Host, or host:port, of the task's URL, in upper or lower case. */
                 url_host?: string;
                 /** @description Inclusive. */
                 created_from?: string;
@@ -5677,6 +5682,8 @@ export interface operations {
                 result?: "accepted" | "refused" | "error_status" | "unreachable" | "timeout" | "blocked" | "unknown";
                 /** @description HTTP status of the last attempt's answer; examined as for kind. */
                 status?: number;
+                /** @description Ended at this time or later; examined as for kind. */
+                finished_from?: string;
                 limit?: number;
                 /** @description The next_cursor of a page of the same filter; default: the newest. */
                 cursor?: string;

@@ -89,7 +89,7 @@
     }
     if ('zone' in form.dataset) { // times are typed as the viewer's clock shows them
       const zone = form.elements.zone;
-      if (zone && !zone.value && (by?.value === 'today' || form.dataset.zone === 'always' || ['from', 'to', 'when'].some((name) => form.elements[name]?.value))) {
+      if (zone && !zone.value && (by?.value === 'today' || form.dataset.zone === 'always' || ['from', 'to', 'finished_from', 'when'].some((name) => form.elements[name]?.value))) {
         zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
       }
       if (form.method === 'get') {

@@ -11,6 +11,7 @@ import java.util.Map;
  * @param createdFrom Inclusive.
  * @param createdTo Exclusive.
  * @param event see the API
+ * @param finishedFrom Ended at this time or later.
  * @param key see the API
  * @param kind notify, order, poll.
  * @param merchantNo see the API
@@ -19,12 +20,13 @@ import java.util.Map;
  * @param result Result of the last attempt.
  * @param state pending, succeeded, failed, cancelled.
  * @param status HTTP status of the last attempt's answer.
- * @param urlHost Host, or host:port, of the task's URL.
+ * @param urlHost Host, or host:port, of the task's URL, in upper or lower case.
  */
 public record Filter(
         Instant createdFrom,
         Instant createdTo,
         String event,
+        Instant finishedFrom,
         String key,
         TaskKind kind,
         String merchantNo,
@@ -40,6 +42,7 @@ public record Filter(
                 r.time("created_from"),
                 r.time("created_to"),
                 r.text("event"),
+                r.time("finished_from"),
                 r.text("key"),
                 r.shape("kind", TaskKind::of),
                 r.text("merchant_no"),
@@ -57,6 +60,7 @@ public record Filter(
                 "created_from", createdFrom,
                 "created_to", createdTo,
                 "event", event,
+                "finished_from", finishedFrom,
                 "key", key,
                 "kind", kind,
                 "merchant_no", merchantNo,
@@ -78,6 +82,7 @@ public record Filter(
         private Instant createdFrom;
         private Instant createdTo;
         private String event;
+        private Instant finishedFrom;
         private String key;
         private TaskKind kind;
         private String merchantNo;
@@ -105,6 +110,12 @@ public record Filter(
 
         public Builder event(String event) {
             this.event = event;
+            return this;
+        }
+
+        /** Ended at this time or later. */
+        public Builder finishedFrom(Instant finishedFrom) {
+            this.finishedFrom = finishedFrom;
             return this;
         }
 
@@ -152,14 +163,14 @@ public record Filter(
             return this;
         }
 
-        /** Host, or host:port, of the task's URL. */
+        /** Host, or host:port, of the task's URL, in upper or lower case. */
         public Builder urlHost(String urlHost) {
             this.urlHost = urlHost;
             return this;
         }
 
         public Filter build() {
-            return new Filter(createdFrom, createdTo, event, key, kind, merchantNo, orderNo, queue, result, state, status, urlHost);
+            return new Filter(createdFrom, createdTo, event, finishedFrom, key, kind, merchantNo, orderNo, queue, result, state, status, urlHost);
         }
     }
 }

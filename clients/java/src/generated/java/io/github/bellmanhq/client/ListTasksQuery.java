@@ -14,12 +14,13 @@ import java.util.Map;
  * @param orderNo see the API
  * @param key see the API
  * @param event see the API
- * @param urlHost Host, or host:port, of the task's URL.
+ * @param urlHost Host, or host:port, of the task's URL, in upper or lower case.
  * @param createdFrom Inclusive.
  * @param createdTo Exclusive.
  * @param kind Every task is examined, so a page may have few tasks, or none, and be followed by more.
  * @param result Result of the last attempt; examined as for kind.
  * @param status HTTP status of the last attempt's answer; examined as for kind.
+ * @param finishedFrom Ended at this time or later; examined as for kind.
  * @param limit see the API
  * @param cursor The next_cursor of a page of the same filter; default: the newest.
  */
@@ -36,6 +37,7 @@ public record ListTasksQuery(
         TaskKind kind,
         AttemptResult result,
         Integer status,
+        Instant finishedFrom,
         Integer limit,
         String cursor) implements Shape {
     @Override
@@ -53,6 +55,7 @@ public record ListTasksQuery(
                 "kind", kind,
                 "result", result,
                 "status", status,
+                "finished_from", finishedFrom,
                 "limit", limit,
                 "cursor", cursor);
     }
@@ -76,6 +79,7 @@ public record ListTasksQuery(
         private TaskKind kind;
         private AttemptResult result;
         private Integer status;
+        private Instant finishedFrom;
         private Integer limit;
         private String cursor;
 
@@ -112,7 +116,7 @@ public record ListTasksQuery(
             return this;
         }
 
-        /** Host, or host:port, of the task's URL. */
+        /** Host, or host:port, of the task's URL, in upper or lower case. */
         public Builder urlHost(String urlHost) {
             this.urlHost = urlHost;
             return this;
@@ -148,6 +152,12 @@ public record ListTasksQuery(
             return this;
         }
 
+        /** Ended at this time or later; examined as for kind. */
+        public Builder finishedFrom(Instant finishedFrom) {
+            this.finishedFrom = finishedFrom;
+            return this;
+        }
+
         public Builder limit(Integer limit) {
             this.limit = limit;
             return this;
@@ -160,7 +170,7 @@ public record ListTasksQuery(
         }
 
         public ListTasksQuery build() {
-            return new ListTasksQuery(queue, state, merchantNo, orderNo, key, event, urlHost, createdFrom, createdTo, kind, result, status, limit, cursor);
+            return new ListTasksQuery(queue, state, merchantNo, orderNo, key, event, urlHost, createdFrom, createdTo, kind, result, status, finishedFrom, limit, cursor);
         }
     }
 }

@@ -101,7 +101,8 @@ public final class Bellman extends Operations {
 
     private TaskPage page(ListTasksQuery q, String cursor) {
         return listTasks(new ListTasksQuery(q.queue(), q.state(), q.merchantNo(), q.orderNo(), q.key(), q.event(), q.urlHost(),
-                q.createdFrom(), q.createdTo(), q.kind(), q.result(), q.status(), q.limit() == null ? Integer.valueOf(200) : q.limit(), cursor));
+                q.createdFrom(), q.createdTo(), q.kind(), q.result(), q.status(), q.finishedFrom(),
+                q.limit() == null ? Integer.valueOf(200) : q.limit(), cursor));
     }
 
     /**
