@@ -96,6 +96,9 @@ func everything() string {
 		Certificates: func() []metrics.Certificate {
 			return []metrics.Certificate{{Queue: "q", Name: "app_certificate", NotAfter: time.Unix(1795000000, 0)}}
 		},
+		Credentials: func() []metrics.Credential {
+			return []metrics.Credential{{Name: "accounts.shop.certificate", Left: time.Hour}}
+		},
 		Merchants: func() ([]figures.MerchantPause, int) { return []figures.MerchantPause{{MerchantNo: "M1"}}, 1 },
 		Failing:   func() []figures.FailingMerchant { return []figures.FailingMerchant{{MerchantNo: "M2"}} },
 	})
