@@ -316,8 +316,8 @@ func TestShardLostToItself(t *testing.T) {
 	})
 }
 
-// The heartbeats of a node are lost. What it attempts until it no longer trusts its leases is in doubt at the other node,
-// also if its clock is ahead, as far as it may be, or if that of the other node is far behind.
+// The heartbeats of a node are lost. What it attempts until it no longer trusts its leases is in doubt at the other node.
+// Its clock may be ahead, and the clock of the other node may be far behind.
 func TestDoubtAcrossClocks(t *testing.T) {
 	t.Run("ahead", func(t *testing.T) { doubtAcrossClocks(t, 900*time.Millisecond, 0) })
 	t.Run("far behind", func(t *testing.T) { doubtAcrossClocks(t, 0, -15*time.Second) })

@@ -50,18 +50,24 @@ type together struct{ sqlstore.Driver }
 
 func (together) Alone(_ context.Context, f func() error) error { return f() }
 
-// TestAloneWhileIdle holds the lock of a migration for longer than the server lets a session be idle.
-func TestAloneWhileIdle(t *testing.T) {
-	ctx := t.Context()
+// newDatabaseWith creates a database. It returns an address whose sessions have a variable set, and sessions without it.
+func newDatabaseWith(t *testing.T, name, value string) (address string, other *sql.DB) {
 	u, err := url.Parse(newDatabase(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := raw(t, u.String())
+	other = raw(t, u.String())
 	query := u.Query()
-	query.Set("wait_timeout", "1")
+	query.Set(name, value)
 	u.RawQuery = query.Encode()
-	err = connectTest(t, u.String()).Alone(ctx, func() error {
+	return u.String(), other
+}
+
+// TestAloneWhileIdle holds the lock of a migration for longer than the server lets a session be idle.
+func TestAloneWhileIdle(t *testing.T) {
+	ctx := t.Context()
+	address, other := newDatabaseWith(t, "wait_timeout", "1")
+	err := connectTest(t, address).Alone(ctx, func() error {
 		idle, err := other.Conn(ctx) // the server ends it after the session of the lock
 		if err != nil {
 			return err
@@ -147,15 +153,8 @@ func TestDefaultsOfServers(t *testing.T) {
 // 11.6 on has by default. The server rejects the claim when the commit is over, because the row has changed since.
 func TestClaimWaits(t *testing.T) {
 	ctx := t.Context()
-	u, err := url.Parse(newDatabase(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := raw(t, u.String())
-	query := u.Query()
-	query.Set("innodb_snapshot_isolation", "1")
-	u.RawQuery = query.Encode()
-	s, err := Open(ctx, u.String(), Options{})
+	address, other := newDatabaseWith(t, "innodb_snapshot_isolation", "1")
+	s, err := Open(ctx, address, Options{})
 	if wrong := (*store.AddressError)(nil); errors.As(err, &wrong) {
 		t.Skip("this server has no innodb_snapshot_isolation")
 	}
