@@ -14,8 +14,9 @@ const (
 	compareMost  = 200
 	mostGap      = 9 * time.Second
 
-	// What another node writes when it has been due for longer than sweptBack is found by a hint,
-	// or else by the sweep from the beginning, which comes within deepSweep.
+	// What another node writes when it has been due for longer than sweptBack, by the clock of the
+	// node that owns it, is found by a hint, or else by the sweep from the beginning, which comes
+	// within deepSweep.
 	sweptBack = 25 * time.Second
 	deepSweep = 75 * time.Second
 )
@@ -58,7 +59,9 @@ func (w *world) compare(n *node, over <-chan struct{}) {
 					if written.IsZero() {
 						written = a.added
 					}
-					if written.Sub(gap.Look) > sweptBack && time.Since(written) < deepSweep {
+					since := time.Since(written)
+					ahead := e.Now().Sub(time.Now()) + time.Duration(maxSlew*float64(since)) // at most, when it was written
+					if written.Sub(gap.Look)+ahead > sweptBack && since < deepSweep {
 						return
 					}
 				}
