@@ -334,6 +334,8 @@ func TestDifference(t *testing.T) {
 	more.RefundAmount = 61
 	nameless, second := named, named // lines of refunds without their numbers
 	nameless.RefundNo, second.RefundNo, second.Time = "", "", named.Time.Add(time.Hour)
+	timeless, twin := nameless, nameless
+	timeless.Time, twin.Time, twin.Number = time.Time{}, time.Time{}, 9
 	other := item
 	other.RefundNo, other.TaskID = "r2", "task-r2"
 	revoked := order
@@ -373,6 +375,8 @@ func TestDifference(t *testing.T) {
 		{"refunds of more than was paid, one on another day", []Line{more}, []Decided{before(refunded), before(item)}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{7}},
 		{"a refund without its number there", []Line{paid, nameless}, []Decided{order, item}, Options{}, nil, nil},
 		{"two refunds without their numbers there", []Line{paid, nameless, second}, []Decided{order, item, other}, Options{}, nil, nil},
+		{"two refunds without numbers and times there", []Line{paid, timeless, twin}, []Decided{order, item, other}, Options{}, nil, nil},
+		{"a refund more without number and time", []Line{paid, timeless, twin}, []Decided{order, item}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{9}},
 		{"a refund more without its number", []Line{paid, nameless, second}, []Decided{order, item}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{3}},
 		{"a refund of another amount without its number", []Line{paid, more, nameless}, []Decided{order, item}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{7}},
 		{"reversed, and it had been paid", []Line{paid, reversed}, []Decided{revoked}, Options{}, nil, nil},

@@ -298,10 +298,10 @@ func (g *group) refunds(v *verdict, here *Decided) (refunds []*Line) {
 }
 
 // sameRefund reports whether two lines are about one refund. Without numbers they are if they say the
-// same.
+// same, and when it was.
 func sameRefund(a, b *Line) bool {
 	if a.RefundNo != "" || b.RefundNo != "" {
 		return a.RefundNo == b.RefundNo
 	}
-	return a.RefundAmount == b.RefundAmount && a.Time.Equal(b.Time) && a.TransactionID == b.TransactionID && a.State == b.State
+	return !a.Time.IsZero() && a.RefundAmount == b.RefundAmount && a.Time.Equal(b.Time) && a.TransactionID == b.TransactionID && a.State == b.State
 }
