@@ -171,6 +171,31 @@ func TestRestartKeepsThePayment(t *testing.T) {
 	}
 }
 
+// An order that is reversed instead of closed is not reversed either.
+func TestRestartReversesNoKnownPayment(t *testing.T) {
+	right := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "T1"}
+	for _, r := range []Reading{QueryError, Pending, NotFound, Closed, Failed} {
+		h := newHouse(t, func(r *Rules) { r.OnExhausted, r.GiveUp = OnExhaustedReverse, time.Hour })
+		h.channel.query, h.channel.reverse = reads(QueryError), closes(CloseUnknown)
+		task := h.priced()
+		h.until(task)
+		h.tell(task, &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: right})
+		if known := StandingOf(task); known.State != StateUnknown || known.Late != "PAID" {
+			t.Fatalf("%+v; want UNKNOWN with a payment", known)
+		}
+		h.restart(task)
+		h.channel.query, h.channel.reverse = reads(r), closes(CloseDone)
+		if log := strings.Join(h.until(task), ", "); strings.Contains(log, askReverse) || StateOf(task) != StateUnknown || task.Reason != "gave_up" {
+			t.Errorf("the channel says %v: %s %s after %s; want no reverse, and UNKNOWN", r, StateOf(task), task.Reason, log)
+		}
+		h.restart(task)
+		h.channel.query = pays(right)
+		if h.attempt(task); StateOf(task) != "PAID" {
+			t.Errorf("the channel says PAID: %s", StateOf(task))
+		}
+	}
+}
+
 func TestRestartPending(t *testing.T) {
 	h := newHouse(t)
 	task := h.order()

@@ -127,7 +127,8 @@ type Vouched struct{}
 // payment of another amount than the order's makes it UNKNOWN.
 //
 // A notice leaves a record, whatever it changes, and gets its Result. A refused notice causes one query about its order,
-// unless that has ended, and a second one is an ErrConflict. A notice of a payment that does not say which amount was paid
+// unless that has ended, and a second one is an ErrConflict. If the channel signed it, and the order has ended and no payment
+// of it is known, each causes a query. A notice of a payment that does not say which amount was paid
 // is refused if the order has an Amount.
 //
 // The task of a notice that is held is completed without an outcome: a person has seen to its payment.
@@ -223,6 +224,8 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 	if lacks { // a query may say it
 		t.Result, t.Why = NoticeRefused, mismatch(&w.order, taken)
 	}
+	// The channel has signed it, and no payment is known of the order that has ended: it may tell of one.
+	missed := t.Content != "" && w.task.State.Ended() && !w.life.isPaid() && w.life.Late == ""
 	switch {
 	case decides && r == Paid && !over && w.life.mayGiveBack():
 		// The notice may be older than a reverse or cancel, whose answer is on its way or was lost.
@@ -233,9 +236,9 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 		v.Data, v.Due = w.life.encode(), now
 	case decides && r == Paid && w.life.gaveBack():
 		t.Result = NoticeDuplicate
-	case t.Result == NoticeRefused && !w.life.Hinted:
+	case t.Result == NoticeRefused && (!w.life.Hinted || missed):
 		w.life.Hinted = true
-		if v.Data = w.life.encode(); !over && (w.life.Stage == Polling || w.life.Stage == Closing) {
+		if v.Data = w.life.encode(); missed || !over && (w.life.Stage == Polling || w.life.Stage == Closing) {
 			v.Due = now
 		}
 	case lacks: // it is the channel's, and recorded each time
@@ -263,6 +266,11 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 		return bellman.Verdict{}
 	}
 	reading, err := ParseReading(cmp.Or(found.Late, found.State))
+	other := ""
+	if found.State == StateUnknown && found.Mismatch != "" { // the attempt found another amount
+		reading, err = ParseReading(found.Reading)
+		other = found.Mismatch
+	}
 	gaveBack := reading == Revoked || found.Stage == Confirming && found.Cancels
 	if err != nil || !reading.IsPaid() && !gaveBack {
 		return bellman.Verdict{}
@@ -284,7 +292,7 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 		d.Decode(&taken) // ParseLife has seen that it is an object
 	}
 	var m move
-	if w.life, m = look(w.life, answer{act: askQuery, reading: reading, payment: paymentOf(taken), started: now}); m.tell == "" {
+	if w.life, m = look(w.life, answer{act: askQuery, reading: reading, mismatch: other, payment: paymentOf(taken), started: now}); m.alert == "" {
 		return bellman.Verdict{}
 	}
 	v := bellman.Verdict{}

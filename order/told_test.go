@@ -209,6 +209,43 @@ func TestCompletedWhileReversed(t *testing.T) {
 	}
 }
 
+// A query that finds a payment of another amount while the order is decided or cancelled: somebody is called.
+func TestOtherAmountInFlight(t *testing.T) {
+	wrong := Taken{"amount": int64(1), "currency": "CNY", "transaction_id": "42"}
+	for name, tt := range map[string]struct {
+		outcome string // empty: the task is cancelled
+		late    bool
+	}{"PAID": {"PAID", false}, "CLOSED": {"CLOSED", true}, "cancelled": {"", false}} {
+		h := newHouse(t)
+		task := h.priced()
+		h.attempt(task)
+		h.channel.query = pays(wrong)
+		flying := *task
+		v := h.handler.Attempt(t.Context(), &flying, int(task.Attempts)+1)
+		if task.State, task.Reason = bellman.Cancelled, "cancelled"; tt.outcome != "" {
+			task.State = bellman.Pending
+			done, err := h.handler.Complete(task, bellman.Completion{Outcome: tt.outcome, Detail: Vouched{}}, h.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			task.State, task.Data = bellman.Succeeded, done.Data
+		}
+		h.alerts, h.kinds = nil, nil
+		state := StateOf(task)
+		after := h.handler.Late(task, v, h.now)
+		if len(h.alerts) != 1 || len(after.Follow) > 0 != tt.late || after.Data == nil {
+			t.Errorf("%s: alerts %q, %q; want one alert, a notification: %t", name, h.alerts, follows(after.Follow), tt.late)
+			continue
+		}
+		if task.Data = after.Data; StateOf(task) != state || h.life(task).Mismatch == "" != tt.late {
+			t.Errorf("%s: %+v; want %s", name, StandingOf(task), state)
+		}
+		if h.handler.Late(task, v, h.now); len(h.alerts) != 1 {
+			t.Errorf("%s: the same again: alerts %q", name, h.alerts)
+		}
+	}
+}
+
 // What a notice changes, and the record that it leaves.
 func TestNotices(t *testing.T) {
 	right := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
@@ -278,6 +315,33 @@ func TestRefusedNoticeCausesOneQuery(t *testing.T) {
 	}
 	if v, err := h.handler.Complete(task, bellman.Completion{Detail: forged}, h.now); !errors.Is(err, bellman.ErrConflict) {
 		t.Errorf("second after the decision: %+v, %v; want ErrConflict", v, err)
+	}
+}
+
+// A notice that the channel signed, and that decides nothing by itself, causes a query of an order that was ended without
+// a payment, too: it may be the only word of a late payment. A forged notice before it changes nothing of that.
+func TestSignedNoticeAfterTheEnd(t *testing.T) {
+	right := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
+	signed := &Told{Result: NoticeRefused, Why: "UnionPay asks to query", Of: OfPayment, OrderNo: "O1", Content: `{"respCode":"00"}`}
+	for _, forged := range []bool{false, true} {
+		h := newHouse(t)
+		task := h.priced()
+		h.until(task)
+		if forged {
+			h.tell(task, &Told{Result: NoticeRefused, Why: "the signature is wrong", OrderNo: "O1"})
+		}
+		v, err := h.handler.Complete(task, bellman.Completion{Detail: signed}, h.now)
+		if err != nil || v.Next != bellman.Again || !v.Due.Equal(h.now) || len(v.Follow) != 1 {
+			t.Fatalf("forged before: %t: %+v, %v; want a query now, and a record", forged, v, err)
+		}
+		task.Data = v.Data
+		h.channel.query = pays(right)
+		if h.byHand(task); StateOf(task) != "CLOSED" || h.told("orders/M1/O1/late_payment")["amount"] != 8800.0 {
+			t.Errorf("forged before: %t: %+v; want a late payment", forged, StandingOf(task))
+		}
+		if v, err := h.handler.Complete(task, bellman.Completion{Detail: signed}, h.now); !errors.Is(err, bellman.ErrConflict) {
+			t.Errorf("again: %+v, %v; want ErrConflict, because the payment is known", v, err)
+		}
 	}
 }
 

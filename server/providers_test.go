@@ -64,12 +64,7 @@ queues:
   orders: {kind: order, schedule: 1h*, on_exhausted: close, then: tell, channel: {kind: stripe, url: CHANNEL, secret_key: sk_test_1, webhook_secrets: whsec_test_secret}}
   refunds: {kind: poll, schedule: "0s, 1h*", then: tell, channel: {kind: stripe, of: refund, url: CHANNEL, secret_key: sk_test_1}}
 `)
-	signed := func(secret, body string) map[string]string {
-		mac := hmac.New(sha256.New, []byte(secret))
-		now := time.Now().Unix()
-		fmt.Fprintf(mac, "%d.%s", now, body)
-		return map[string]string{"Stripe-Signature": fmt.Sprintf("t=%d,v1=%x", now, mac.Sum(nil))}
-	}
+	signed := signedByStripe
 	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "A1"}
 	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "A1", ChannelOrderNo: "pi_1", Amount: 1299, Currency: "USD"})
 	paid := `{"id":"evt_1","object":"event","type":"payment_intent.succeeded","livemode":false,"data":{"object":{"id":"pi_1","object":"payment_intent","amount_received":1299,"currency":"usd","status":"succeeded"}}}`
@@ -118,6 +113,49 @@ queues:
 	if got := said(t, api, "refused"); !slices.Contains(got, want) {
 		t.Errorf("refused notices %q; want %s", got, want)
 	}
+}
+
+// A notice that Stripe signed, and that decides nothing by itself, causes a query of an order that was closed: it is the only
+// word of a late payment.
+func TestSignedNoticeAfterTheClose(t *testing.T) {
+	d := newDesk(t)
+	var status atomic.Value // of the PaymentIntent
+	status.Store("requires_payment_method")
+	d.answer = func(_, _ string, _ int, r *http.Request) (int, string) {
+		status.CompareAndSwap("requires_payment_method", map[string]string{"GET": "requires_payment_method", "POST": "canceled"}[r.Method])
+		return 200, fmt.Sprintf(`{"id":"pi_1","object":"payment_intent","livemode":false,"amount_received":1299,"currency":"usd","status":%q}`, status.Load())
+	}
+	api, s := d.serveProviders(t, `
+queues:
+  tell: {url: "MERCHANT/notify"}
+  orders: {kind: order, schedule: 10ms*, on_exhausted: close, confirm: 0s, late_watch: 0s, then: tell, channel: {kind: stripe, url: CHANNEL, secret_key: sk_test_1, webhook_secrets: whsec_test_secret}}
+`)
+	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "A1"}
+	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "A1", ChannelOrderNo: "pi_1", Amount: 1299, Currency: "USD", Expires: "1ms"})
+	passes(t, "closed", func() bool {
+		o, err := api.Order(t.Context(), ref, 0)
+		return err == nil && o.OrderState == "CLOSED"
+	})
+	status.Store("succeeded")
+	charge := `{"id":"evt_1","object":"event","type":"charge.succeeded","livemode":false,"data":{"object":{"id":"ch_1","object":"charge","payment_intent":"pi_1","status":"succeeded"}}}`
+	if got := callNotice(t, s, "orders", charge, signedByStripe("whsec_test_secret", charge)); got != "200 success" {
+		t.Fatal(got)
+	}
+	passes(t, "a late payment", func() bool {
+		o, err := api.Order(t.Context(), ref, 0)
+		return err == nil && o.OrderState == "CLOSED" && o.LatePayment == "PAID"
+	})
+	if _, told := d.ends(t, api, ref); events(told) != "order.closed order.late_payment" {
+		t.Errorf("told %s", events(told))
+	}
+}
+
+// signedByStripe returns the header of a notice.
+func signedByStripe(secret, body string) map[string]string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	now := time.Now().Unix()
+	fmt.Fprintf(mac, "%d.%s", now, body)
+	return map[string]string{"Stripe-Signature": fmt.Sprintf("t=%d,v1=%x", now, mac.Sum(nil))}
 }
 
 // said are the accounts, numbers and reasons of the notices with a result.

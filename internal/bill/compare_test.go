@@ -332,6 +332,18 @@ func TestDifference(t *testing.T) {
 	rest.RefundNo, rest.RefundAmount, rest.Number = "r2", 60, 7
 	more := rest
 	more.RefundAmount = 61
+	nameless, second := named, named // lines of refunds without their numbers
+	nameless.RefundNo, second.RefundNo, second.Time = "", "", named.Time.Add(time.Hour)
+	timeless, twin := nameless, nameless
+	timeless.Time, twin.Time, twin.Number = time.Time{}, time.Time{}, 9
+	other := item
+	other.RefundNo, other.TaskID = "r2", "task-r2"
+	revoked := order
+	revoked.State, revoked.Paid, revoked.PaidAt, revoked.TransactionID = "REVOKED", false, time.Time{}, ""
+	closed := revoked
+	closed.State = "CLOSED"
+	reversed := paid
+	reversed.Kind, reversed.Amount, reversed.RefundAmount, reversed.State, reversed.Number = Refund, 0, 100, "REVOKED", 8
 	before := func(d Decided) Decided {
 		d.PaidAt = d.PaidAt.AddDate(0, 0, -1)
 		return d
@@ -361,6 +373,16 @@ func TestDifference(t *testing.T) {
 		{"refunds of all that was paid", []Line{paid, rest, named}, []Decided{refunded, item}, Options{}, nil, nil},
 		{"refunds of more than was paid", []Line{paid, more, named}, []Decided{refunded, item}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{7}},
 		{"refunds of more than was paid, one on another day", []Line{more}, []Decided{before(refunded), before(item)}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{7}},
+		{"a refund without its number there", []Line{paid, nameless}, []Decided{order, item}, Options{}, nil, nil},
+		{"two refunds without their numbers there", []Line{paid, nameless, second}, []Decided{order, item, other}, Options{}, nil, nil},
+		{"two refunds without numbers and times there", []Line{paid, timeless, twin}, []Decided{order, item, other}, Options{}, nil, nil},
+		{"a refund more without number and time", []Line{paid, timeless, twin}, []Decided{order, item}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{9}},
+		{"a refund more without its number", []Line{paid, nameless, second}, []Decided{order, item}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{3}},
+		{"a refund of another amount without its number", []Line{paid, more, nameless}, []Decided{order, item}, Options{}, []finding{{RefundDiffers, "order-00000001"}}, []int{7}},
+		{"reversed, and it had been paid", []Line{paid, reversed}, []Decided{revoked}, Options{}, nil, nil},
+		{"reversed here, and only paid there", []Line{paid}, []Decided{revoked}, Options{}, []finding{{StateDiffers, "order-00000001"}}, []int{3}},
+		{"reversed, and not all of it went back", []Line{paid, named}, []Decided{revoked}, Options{}, []finding{{RefundDiffers, "order-00000001"}, {StateDiffers, "order-00000001"}}, []int{3, 3}},
+		{"closed, paid and reversed there", []Line{paid, reversed}, []Decided{closed}, Options{}, []finding{{RefundDiffers, "order-00000001"}, {StateDiffers, "order-00000001"}}, []int{8, 3}},
 		{"refunds are not compared", []Line{paid, named}, []Decided{order}, Options{NoRefunds: true}, nil, nil},
 		{"an order twice here", []Line{paid}, []Decided{order, func() Decided { o := order; o.TaskID = "other"; return o }()}, Options{}, []finding{{Duplicate, "order-00000001"}}, []int{0}},
 		{"an amount that bellman does not know", []Line{wrong}, []Decided{func() Decided { o := order; o.Amount, o.Currency = 0, ""; return o }()}, Options{}, nil, nil},

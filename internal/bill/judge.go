@@ -3,6 +3,7 @@ package bill
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -95,9 +96,29 @@ func (g *group) judge(o *Options) verdict {
 			v.differ(Duplicate, nil, again)
 		}
 	}
+	if here != nil && g.reversed(here) {
+		here.Paid, here.Refunded = true, math.MaxInt64
+	}
 	g.judgePayment(o, here, &v)
 	g.judgeRefunds(o, here, refunds, &v)
 	return v
+}
+
+// reversed reports whether the bill has the payment of an order that was reversed, and gives all of it back. WeChat Pay does
+// not say to a reverse whether somebody had paid.
+func (g *group) reversed(here *Decided) bool {
+	paid, back := int64(0), int64(0)
+	for i := range g.before {
+		if l := &g.before[i]; l.Kind == Payment && !l.Failed {
+			paid += l.Amount
+		}
+	}
+	for i := range g.lines {
+		if l := &g.lines[i]; !l.Failed {
+			paid, back = paid+l.Amount, back+l.RefundAmount
+		}
+	}
+	return here.State == "REVOKED" && !here.Paid && back > 0 && back == paid
 }
 
 // once keeps one of several items with the same task and refund: a paid one if there is any. It sorts paid items to the
@@ -222,7 +243,9 @@ func (g *group) judgeRefunds(o *Options, here *Decided, refunds []*Decided, v *v
 		}
 	}
 	for _, l := range there {
-		i := slices.IndexFunc(refunds, func(d *Decided) bool { return d.RefundNo == l.RefundNo })
+		i := slices.IndexFunc(refunds, func(d *Decided) bool {
+			return d.RefundNo == l.RefundNo || l.RefundNo == "" && !l.Failed && d.Paid && d.Amount == l.RefundAmount && !found[d]
+		})
 		switch {
 		case i >= 0:
 			r := refunds[i]
@@ -275,10 +298,10 @@ func (g *group) refunds(v *verdict, here *Decided) (refunds []*Line) {
 }
 
 // sameRefund reports whether two lines are about one refund. Without numbers they are if they say the
-// same.
+// same, and when it was.
 func sameRefund(a, b *Line) bool {
 	if a.RefundNo != "" || b.RefundNo != "" {
 		return a.RefundNo == b.RefundNo
 	}
-	return a.RefundAmount == b.RefundAmount && a.Time.Equal(b.Time) && a.TransactionID == b.TransactionID && a.State == b.State
+	return !a.Time.IsZero() && a.RefundAmount == b.RefundAmount && a.Time.Equal(b.Time) && a.TransactionID == b.TransactionID && a.State == b.State
 }

@@ -258,7 +258,7 @@ func (p *Provider) ask(ctx context.Context, c call, o *order.Order) (order.Answe
 	switch a := exchange.Do(p.transport, req); a.Result {
 	case bellman.Accepted, bellman.ErrorStatus:
 		return a, p.protocol.open(c, o, &a, p.now())
-	case bellman.Refused:
+	case bellman.Refused, bellman.Unknown: // Unknown: it was cut off, perhaps behind its text
 		return a, errors.New("the answer is not whole")
 	default: // there is no answer, and it says so itself
 		return a, nil

@@ -310,3 +310,23 @@ func invalidFields(t *testing.T, err error) []string {
 	}
 	return fields
 }
+
+// An answer that is cut off by a stop of bellman is not verified, so it says nothing, even if its text is complete.
+func TestProviderAnswerCutOff(t *testing.T) {
+	for what, text := range map[string]string{
+		"query":  wechatDoc(map[string]string{"return_code": "SUCCESS", "result_code": "SUCCESS", "trade_state": "SUCCESS", "out_trade_no": "O1", "total_fee": "1"}),
+		"close":  wechatDoc(map[string]string{"return_code": "SUCCESS", "result_code": "SUCCESS"}),
+		"refund": wechatDoc(map[string]string{"return_code": "SUCCESS", "result_code": "SUCCESS", "refund_status_0": "SUCCESS", "out_refund_no_0": "R1"}),
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		o := wechatV2Options("http://127.0.0.1:1")
+		o.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+			end := readFunc(func([]byte) (int, error) { cancel(); return 0, ctx.Err() })
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(io.MultiReader(strings.NewReader(text), end))}, nil
+		})
+		reading, taken, why := asked(ctx, providerOf(t, o), refundsOf(t, o), what, &order.Order{OrderNo: "O1", RefNo: "R1"})
+		if reading != "QUERY_ERROR" && reading != "unknown" || taken != "null" || why == "" {
+			t.Errorf("%s: %s, %s, %q; want nothing that is known", what, reading, taken, why)
+		}
+	}
+}

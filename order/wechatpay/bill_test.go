@@ -147,6 +147,9 @@ func TestDownloadBillRefuses(t *testing.T) {
 		{"none", said(400, "NO_STATEMENT_EXIST"), nil, order.ErrNoBill, "nothing was paid or refunded"},
 		{"refused", said(400, "PARAM_ERROR"), nil, nil, `wechatpay: bill of 2026-11-19: refused with "PARAM_ERROR", "账单"`},
 		{"not signed", func(string) any { return answer{status: 200, body: "{}"} }, nil, nil, "the answer is not signed"},
+		{"not signed, and broken off", func(string) any {
+			return answer{status: 400, body: `{"code":"NO_STATEMENT_EXIST"}`, bend: func(h http.Header) { h.Set("Content-Length", "1000") }}
+		}, nil, nil, "the answer broke off"},
 		{"another host", file("https://evil.example/v3/billdownload/file?token=hush", "SHA1", right), nil, nil, `"evil.example", which is not WeChat Pay's: nothing was requested there`},
 		{"a host that looks similar", file("https://api.mch.weixin.qq.com.evil.example/x", "SHA1", right), nil, nil, "nothing was requested there"},
 		{"a user", file("https://api.mch.weixin.qq.com@evil.example/x", "SHA1", right), nil, nil, "cannot be read"},

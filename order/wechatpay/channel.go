@@ -141,7 +141,9 @@ func (c *Channel) exchange(ctx context.Context, method, uri string, body []byte)
 	case bellman.Accepted, bellman.ErrorStatus:
 		return a, true, nil
 	case bellman.Unreachable, bellman.TimedOut:
-		return a, false, nil // there is no answer, and it says so itself
+		if a.Status == 0 {
+			return a, false, nil // there is no answer, and it says so itself
+		}
 	}
 	return a, false, errors.New("the answer is not whole")
 }

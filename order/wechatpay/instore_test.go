@@ -1,6 +1,7 @@
 package wechatpay
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -24,6 +25,8 @@ func TestReverse(t *testing.T) {
 	)
 	unsigned := signedBy(200, done)
 	unsigned.by = nil
+	broken := unsigned
+	broken.bend = func(h http.Header) { h.Set("Content-Length", "1000") }
 	tests := []struct {
 		name    string
 		options Options
@@ -36,6 +39,7 @@ func TestReverse(t *testing.T) {
 		{"reversed, for a partner", partner, appID, partners3, signedBy(200, partners), order.CloseDone},
 		{"reversed, for a partner without an application", partner, "", partners2, signedBy(200, partners), order.CloseDone},
 		{"not signed", direct, appID, own, unsigned, order.CloseUnknown},
+		{"not signed, and broken off", direct, appID, own, broken, order.CloseUnknown},
 		{"another order", direct, appID, own, signedBy(200, strings.Replace(done, orderNo, "another-order", 1)), order.CloseUnknown},
 		{"another merchant", direct, appID, own, signedBy(200, strings.Replace(done, mchID, "1999999999", 1)), order.CloseUnknown},
 		{"no order", direct, appID, own, signedBy(200, "{}"), order.CloseUnknown},
