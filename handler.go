@@ -169,8 +169,8 @@ type Verdict struct {
 
 	// Due is when to attempt the task again, for a handler that has its own schedule. With
 	// Next Again it is used instead of the schedule's next time, and neither schedule nor
-	// MaxAge ends the task. A time before the end of this attempt means at once. Zero: the
-	// schedule decides.
+	// MaxAge ends the task. A time before the end of this attempt means at once, and one more than
+	// ten years ahead means in ten years. Zero: the schedule decides.
 	Due time.Time
 
 	// RetryAfter delays the next attempt, as the header Retry-After asks, but not beyond the time

@@ -125,7 +125,7 @@ func goOn(st *bellman.Status, due, now time.Time) {
 	if due.IsZero() {
 		return
 	}
-	due = later(roundUp(due.UTC()), now)
+	due = dueBy(due, now)
 	noteDue(st, now)
 	switch {
 	case st.Before == nil && !st.State.Ended():

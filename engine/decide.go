@@ -51,7 +51,7 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 		return finish(st, t, bellman.Failed, cmp.Or(v.Reason, reasonGaveUp), a)
 	case !v.Due.IsZero():
 		st.Step++
-		st.Due = later(roundUp(v.Due.UTC()), ended)
+		st.Due = dueBy(v.Due, ended)
 		st.VisibleAt = st.Due
 		return st
 	case before != nil:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -27,4 +28,38 @@ func TestResultThatDoesNotExist(t *testing.T) {
 			t.Errorf("attempts %+v; want one refused, then one accepted", log)
 		}
 	})
+}
+
+// A handler gives a due time in milliseconds where seconds are wanted, or the end of all times. The task is due in ten
+// years at most: a later time has no form in JSON, and the store may take it for something else.
+func TestDueBeyondTenYears(t *testing.T) {
+	for name, due := range map[string]time.Time{
+		"milliseconds as seconds": time.Unix(1_795_820_645_123, 0),
+		"in the year 150000":      time.Date(150_000, 1, 1, 0, 0, 0, 0, time.UTC),
+		"at the end of all times": time.Unix(1<<62, 0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kept, start := memory.New(), time.Now()
+				again := bellman.Verdict{Due: due}
+				e, stop := run(t, kept, engine.Queue{Name: "q", Handler: life{
+					attempt:  func(*bellman.Task, int) bellman.Verdict { return again },
+					complete: func(*bellman.Task, string) (bellman.Verdict, error) { return again, nil },
+				}})
+				defer stop()
+				attempted := add(t, e, &bellman.Task{Queue: "q"})
+				completed := add(t, e, &bellman.Task{Queue: "q", Delay: time.Hour})
+				if _, err := e.Complete(t.Context(), completed, bellman.Completion{}, by); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				for _, id := range []bellman.ID{attempted, completed} {
+					task := get(t, kept, id)
+					if ahead := task.Due.Sub(start); ahead < schedule.MaxDuration-time.Second || ahead > schedule.MaxDuration+time.Second || !task.VisibleAt.Equal(task.Due) {
+						t.Errorf("due %v, visible %v; want both in ten years", task.Due, task.VisibleAt)
+					}
+				}
+			})
+		})
+	}
 }
