@@ -41,8 +41,8 @@ type Checker interface {
 // may change while tasks wait. The engine asks for a task that names a merchant, when
 // it is added and before each attempt, so the answer should come from memory.
 type Router interface {
-	// Route returns the merchant's rules for a task as they are now. After an error the
-	// engine uses those of the task and its queue.
+	// Route returns the merchant's rules for a task as they are now. After an error or a panic
+	// the engine uses those of the task and its queue.
 	Route(ctx context.Context, task *Task) (Route, error)
 }
 
@@ -97,7 +97,7 @@ type Limiter interface {
 	Limits() bool
 
 	// RateOf returns how many attempts an endpoint takes in a second; 0: as the queue says. After an
-	// error the engine uses the queue's rule.
+	// error or a panic the engine uses the queue's rule.
 	RateOf(ctx context.Context, endpoint string) (float64, error)
 }
 

@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,4 +64,55 @@ func TestDueBeyondTenYears(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A guide is a handler that knows rules of merchants and limits of endpoints.
+type guide struct {
+	*receiver
+	route func() bellman.Route
+}
+
+func (g guide) Route(context.Context, *bellman.Task) (bellman.Route, error) { return g.route(), nil }
+
+// A gauge is a handler that knows the rates of endpoints.
+type gauge struct {
+	*receiver
+	rate func() float64
+}
+
+func (gauge) Limits() bool { return true }
+
+func (g gauge) RateOf(context.Context, string) (float64, error) { return g.rate(), nil }
+
+// A handler panics when it is asked for the rules of a merchant, or for the rate of an endpoint. It does so outside of
+// attempts, so no quarantine would help. The task and its queue have rules.
+func TestRulesThatPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{answer: accept}
+		var broken atomic.Bool
+		kept := memory.New()
+		e, stop := run(t, kept,
+			engine.Queue{Name: "routed", Handler: guide{r, func() bellman.Route {
+				if broken.Load() {
+					panic("no such merchant")
+				}
+				return bellman.Route{}
+			}}},
+			engine.Queue{Name: "rated", Handler: gauge{r, func() float64 {
+				if broken.Load() {
+					panic("no such account")
+				}
+				return 0
+			}}})
+		defer stop()
+		later := []bellman.ID{add(t, e, &bellman.Task{Queue: "routed", MerchantNo: "M1", Delay: time.Hour}), add(t, e, &bellman.Task{Queue: "rated", Endpoint: "a", Delay: time.Hour})}
+		broken.Store(true)
+		later = append(later, add(t, e, &bellman.Task{Queue: "routed", MerchantNo: "M2"}), add(t, e, &bellman.Task{Queue: "rated", Endpoint: "b"}))
+		time.Sleep(2 * time.Hour)
+		for _, id := range later {
+			if task := get(t, kept, id); task.State != bellman.Succeeded {
+				t.Errorf("a task of queue %s is %v; want succeeded", task.Queue, task.State)
+			}
+		}
+	})
 }
