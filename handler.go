@@ -55,7 +55,8 @@ type Route struct {
 	// URL is its merchant's address, for a task that goes there now; empty for others.
 	URL string
 
-	// Rules for fields that the caller of Add left empty (see [Task.Inherited]).
+	// Rules for fields that the caller of Add left empty (see [Task.Inherited]). After an attempt an
+	// invalid Schedule counts as empty.
 	Schedule, Success string
 	Timeout           time.Duration
 

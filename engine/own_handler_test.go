@@ -116,3 +116,30 @@ func TestRulesThatPanic(t *testing.T) {
 		}
 	})
 }
+
+// The schedule of a merchant becomes unreadable while a task waits. The task goes on with the schedule that it has: it
+// does not fail.
+func TestMerchantsScheduleCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{answer: func(_ *bellman.Task, number int) bellman.Verdict {
+			return bellman.Verdict{Next: bellman.Next(number / 3)}
+		}}
+		var wrong atomic.Bool
+		kept := memory.New()
+		e, stop := run(t, kept, engine.Queue{Name: "q", Handler: guide{r, func() bellman.Route {
+			if wrong.Load() {
+				return bellman.Route{Schedule: "10 seconds"}
+			}
+			return bellman.Route{Schedule: "0s, 10s, 10s"}
+		}}})
+		defer stop()
+		start := time.Now()
+		id := add(t, e, &bellman.Task{Queue: "q", MerchantNo: "M1", Delay: time.Minute})
+		wrong.Store(true)
+		time.Sleep(time.Hour)
+		got := r.times()
+		if task := get(t, kept, id); len(got) != 3 || got[2].Sub(start) != 80*time.Second || task.State != bellman.Succeeded {
+			t.Errorf("%d attempts, and the task is %v, %s; want 3 in 80s, and succeeded", len(got), task.State, task.Reason)
+		}
+	})
+}
