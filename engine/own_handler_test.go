@@ -10,6 +10,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/schedule"
+	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -140,6 +141,32 @@ func TestMerchantsScheduleCannotBeRead(t *testing.T) {
 		got := r.times()
 		if task := get(t, kept, id); len(got) != 3 || got[2].Sub(start) != 80*time.Second || task.State != bellman.Succeeded {
 			t.Errorf("%d attempts, and the task is %v, %s; want 3 in 80s, and succeeded", len(got), task.State, task.Reason)
+		}
+	})
+}
+
+// A handler returns the same follow-up for all tasks. It belongs to the key that created the task of the attempt.
+func TestFollowUpsThatAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		follow := []bellman.Task{{Queue: "told"}}
+		e, stop := run(t, kept, engine.Queue{Name: "q", Handler: &receiver{answer: always(bellman.Verdict{Next: bellman.Succeed, Follow: follow})}},
+			engine.Queue{Name: "told", Handler: &receiver{answer: accept}})
+		defer stop()
+		var created []string
+		for _, who := range []string{"shop", "refunds"} {
+			task := &bellman.Task{Queue: "q"}
+			task.SetCreatedBy(who)
+			add(t, e, task)
+			time.Sleep(time.Second)
+			told, _, err := kept.List(t.Context(), store.Filter{Queue: "told"}, bellman.ID{}, 1)
+			if err != nil || len(told) != 1 {
+				t.Fatalf("List() = %v, %v; want the follow-up", told, err)
+			}
+			created = append(created, told[0].CreatedBy())
+		}
+		if created[0] != "shop" || created[1] != "refunds" || follow[0].CreatedBy() != "" {
+			t.Errorf("follow-ups created by %q, and the handler's by %q; want those of their tasks, and the handler's as it was", created, follow[0].CreatedBy())
 		}
 	})
 }

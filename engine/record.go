@@ -104,6 +104,7 @@ func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.
 		return nil, nil
 	}
 	adds := make([]store.Add, 0, len(tasks))
+	tasks = slices.Clone(tasks) // the handler may return the same for each task
 	for i := range tasks {
 		tasks[i].SetTrace(cmp.Or(tasks[i].Trace(), under, t.Trace()))
 		tasks[i].SetCreatedBy(cmp.Or(tasks[i].CreatedBy(), t.CreatedBy()))
