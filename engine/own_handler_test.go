@@ -170,3 +170,74 @@ func TestFollowUpsThatAreShared(t *testing.T) {
 		}
 	})
 }
+
+// A heavy store has much data of its handler with each task.
+type heavy struct {
+	*memory.Store
+	data   []byte
+	loaded atomic.Int64
+	most   atomic.Int64 // bytes of data in one commit
+}
+
+func (s *heavy) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Task, error) {
+	tasks, err := s.Store.Load(ctx, entries)
+	for _, t := range tasks {
+		if t != nil {
+			t.Data = s.data
+			s.loaded.Add(1)
+		}
+	}
+	return tasks, err
+}
+
+func (s *heavy) Commit(ctx context.Context, b *store.Batch) error {
+	var bytes int64
+	light := *b
+	light.Changes = append([]store.Change(nil), b.Changes...)
+	for i := range light.Changes {
+		c := &light.Changes[i]
+		bytes += int64(len(c.To.Data))
+		c.To.Data = nil // the test needs no copies
+	}
+	s.most.Store(max(s.most.Load(), bytes))
+	err := s.Store.Commit(ctx, &light)
+	copy(b.Changes, light.Changes)
+	return err
+}
+
+// Data of handlers counts for the bounds of memory and of a transaction, as bodies do.
+func TestHeavyData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, size = 600, 1 << 20
+		kept := &heavy{Store: memory.New(), data: make([]byte, size)}
+		free := make(chan struct{})
+		e, stop := run(t, kept, engine.Queue{Name: "q", Concurrency: 1, Timeout: 10 * time.Minute, Handler: bellman.HandlerFunc(
+			func(context.Context, *bellman.Task, int) bellman.Verdict {
+				<-free
+				return bellman.Verdict{Next: bellman.Succeed, Data: kept.data}
+			})})
+		defer stop()
+		for range n {
+			add(t, e, &bellman.Task{Queue: "q", Delay: time.Minute})
+		}
+		time.Sleep(2 * time.Minute)
+		if got := kept.loaded.Load(); got > n/2 {
+			t.Errorf("%d tasks of 1 MiB are in memory while one attempt is in flight; want fewer than half", got)
+		}
+		close(free)
+		if err := e.SetQueues([]engine.Queue{{Name: "q", Handler: &receiver{answer: func(*bellman.Task, int) bellman.Verdict {
+			time.Sleep(time.Second)
+			return bellman.Verdict{Next: bellman.Succeed, Data: kept.data}
+		}}}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if got := kept.most.Load(); got > 9<<20 {
+			t.Errorf("a transaction of %d bytes; want 8 MiB or one task", got)
+		}
+		depths, err := kept.Depths(t.Context())
+		if err != nil || len(depths) != 1 || depths[0].Succeeded != n {
+			t.Errorf("Depths() = %+v, %v; want %d succeeded", depths, err, n)
+		}
+	})
+}
