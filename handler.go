@@ -41,8 +41,8 @@ type Checker interface {
 // may change while tasks wait. The engine asks for a task that names a merchant, when
 // it is added and before each attempt, so the answer should come from memory.
 type Router interface {
-	// Route returns the merchant's rules for a task as they are now. After an error the
-	// engine uses those of the task and its queue.
+	// Route returns the merchant's rules for a task as they are now. After an error or a panic
+	// the engine uses those of the task and its queue.
 	Route(ctx context.Context, task *Task) (Route, error)
 }
 
@@ -55,7 +55,8 @@ type Route struct {
 	// URL is its merchant's address, for a task that goes there now; empty for others.
 	URL string
 
-	// Rules for fields that the caller of Add left empty (see [Task.Inherited]).
+	// Rules for fields that the caller of Add left empty (see [Task.Inherited]). After an attempt an
+	// invalid Schedule counts as empty.
 	Schedule, Success string
 	Timeout           time.Duration
 
@@ -97,7 +98,7 @@ type Limiter interface {
 	Limits() bool
 
 	// RateOf returns how many attempts an endpoint takes in a second; 0: as the queue says. After an
-	// error the engine uses the queue's rule.
+	// error or a panic the engine uses the queue's rule.
 	RateOf(ctx context.Context, endpoint string) (float64, error)
 }
 
@@ -169,8 +170,8 @@ type Verdict struct {
 
 	// Due is when to attempt the task again, for a handler that has its own schedule. With
 	// Next Again it is used instead of the schedule's next time, and neither schedule nor
-	// MaxAge ends the task. A time before the end of this attempt means at once. Zero: the
-	// schedule decides.
+	// MaxAge ends the task. A time before the end of this attempt means at once, and one more than
+	// ten years ahead means in ten years. Zero: the schedule decides.
 	Due time.Time
 
 	// RetryAfter delays the next attempt, as the header Retry-After asks, but not beyond the time

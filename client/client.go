@@ -144,13 +144,11 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	body, raw := in.(io.Reader)
 	mediaType := "application/octet-stream"
 	if in != nil && !raw {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(in); err != nil {
+		text, err := encode(in)
+		if err != nil {
 			return nil, fmt.Errorf("bellman: %s %s: %w", method, path, err)
 		}
-		body, mediaType = &b, "application/json"
+		body, mediaType = bytes.NewReader(text), "application/json"
 	}
 	address := c.server + path
 	if len(query) > 0 {
@@ -177,6 +175,54 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 			Detail: fmt.Sprintf("the server redirects to %s, and the redirect drops the request: use that address of the server", r.URL.Redacted())}
 	}
 	return resp, nil
+}
+
+// encode returns a request as JSON. The json of a task stays byte for byte as given: package json would take out its
+// white space.
+func encode(in any) ([]byte, error) {
+	switch in := in.(type) {
+	case CreateTask:
+		return appendTask(nil, in)
+	case Batch:
+		b := []byte(`{"tasks":[`)
+		for i, t := range in.Tasks {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			var err error
+			if b, err = appendTask(b, t); err != nil {
+				return nil, fmt.Errorf("task %d of %d: %w", i+1, len(in.Tasks), err)
+			}
+		}
+		b = append(b, ']')
+		if in.DryRun {
+			b = append(b, `,"dry_run":true`...)
+		}
+		return append(b, '}'), nil
+	}
+	return appendJSON(nil, in)
+}
+
+func appendTask(b []byte, t CreateTask) (_ []byte, err error) {
+	given := t.JSON
+	t.JSON = nil
+	if b, err = appendJSON(b, t); err != nil || len(given) == 0 {
+		return b, err
+	}
+	if err := json.Unmarshal(given, new(json.RawMessage)); err != nil {
+		return nil, fmt.Errorf("json: %w", err)
+	}
+	b = append(bytes.TrimSuffix(b, []byte("}")), `,"json":`...) // it has a queue
+	return append(append(b, given...), '}'), nil
+}
+
+// appendJSON appends v as JSON without HTML escapes.
+func appendJSON(b []byte, v any) ([]byte, error) {
+	w := bytes.NewBuffer(b)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(w.Bytes(), []byte("\n")), err
 }
 
 // problem reads an error answer. An answer that is no problem document, for example from a proxy,

@@ -218,3 +218,46 @@ func ExampleClient_Create() {
 	fmt.Println(task.Key, task.State, created)
 	// Output: M1001/1/paid pending true
 }
+
+// The json of a task arrives byte for byte as given: its author may have signed it, or may repeat the request through
+// another client.
+func TestJSONIsSentAsGiven(t *testing.T) {
+	type sent struct {
+		Queue  string          `json:"queue"`
+		JSON   json.RawMessage `json:"json"`
+		Tasks  []sent          `json:"tasks"`
+		DryRun bool            `json:"dry_run"`
+	}
+	var got sent
+	asked := 0
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		got = sent{}
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Errorf("the request is no JSON: %v", err)
+		}
+		w.Write([]byte("{}"))
+	})
+	const text = "{\"amount\": 8800,\n\t\"say\": \"<&>\\u4f60\"}"
+	task := client.CreateTask{Queue: "q<", JSON: json.RawMessage(text)}
+	if _, _, err := c.Create(t.Context(), task); err != nil || got.Queue != "q<" || string(got.JSON) != text {
+		t.Errorf("Create sent %s: %v; want %s", got.JSON, err, text)
+	}
+	tasks := []client.CreateTask{task, {Queue: "q"}, task}
+	for _, try := range []bool{false, true} {
+		call := c.CreateBatch
+		if try {
+			call = c.TryBatch
+		}
+		if _, err := call(t.Context(), tasks); err != nil || len(got.Tasks) != 3 || got.DryRun != try ||
+			string(got.Tasks[0].JSON) != text || got.Tasks[1].JSON != nil || string(got.Tasks[2].JSON) != text {
+			t.Errorf("a batch, dry %t, sent %+v: %v; want %s twice", try, got, err, text)
+		}
+	}
+	task.JSON = json.RawMessage(`{"amount"}`)
+	before := asked
+	_, _, err := c.Create(t.Context(), task)
+	if _, batched := c.CreateBatch(t.Context(), []client.CreateTask{task}); err == nil || batched == nil || asked != before {
+		t.Errorf("json that is none: %v and %v, %d requests; want errors and none", err, batched, asked-before)
+	}
+}

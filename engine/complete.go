@@ -9,6 +9,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -16,7 +17,7 @@ import (
 // task keeps by.Reason as its reason, "callback" if it is empty. The audit record keeps the outcome.
 // If the task has ended, or its queue is not configured, Complete changes nothing and returns
 // ErrConflict. An attempt in flight may still arrive; its answer is logged, as after
-// [Admin.Cancel].
+// [Admin.Cancel]. A task that repeats begins its next round.
 //
 // If the queue's handler is a [bellman.Completer], the handler decides what follows from the
 // completion, also for a task that has ended.
@@ -88,8 +89,23 @@ func (a *Admin) completion(ctx context.Context, c *store.Change, t *bellman.Task
 	case t.State.Ended():
 		return ended(t.State)
 	}
-	c.To = end(t.Status, bellman.Succeeded, reason, now)
+	c.To = completed(t, bellman.Succeeded, reason, now)
 	return nil
+}
+
+// completed returns the status of a task that a completion ends. If it repeats, its next round begins, unless it had
+// ended before a manual attempt was requested.
+func completed(t *bellman.Task, state bellman.State, reason string, now time.Time) bellman.Status {
+	r, err := schedule.ParseRepeat(t.Repeat)
+	if err != nil || underlying(t.Status).State.Ended() { // an empty text is an error too
+		return end(t.Status, state, reason, now)
+	}
+	st := t.Status
+	noteDue(&st, now)
+	st.Step, st.Before, st.Updated = 0, nil, now
+	st.Began = roundUp(r.Next(now))
+	pend(&st, bellman.BySchedule, st.Began)
+	return st
 }
 
 // completeBy lets a handler decide what follows from a completion. If a manual attempt of an ended
@@ -106,9 +122,9 @@ func (a *Admin) completeBy(ctx context.Context, completer bellman.Completer, c *
 	}
 	switch v.Next {
 	case bellman.Succeed:
-		c.To = end(t.Status, bellman.Succeeded, cmp.Or(v.Reason, reason), now)
+		c.To = completed(t, bellman.Succeeded, cmp.Or(v.Reason, reason), now)
 	case bellman.GiveUp:
-		c.To = end(t.Status, bellman.Failed, cmp.Or(v.Reason, reason), now)
+		c.To = completed(t, bellman.Failed, cmp.Or(v.Reason, reason), now)
 	default:
 		goOn(&c.To, v.Due, now)
 	}
@@ -125,7 +141,7 @@ func goOn(st *bellman.Status, due, now time.Time) {
 	if due.IsZero() {
 		return
 	}
-	due = later(roundUp(due.UTC()), now)
+	due = dueBy(due, now)
 	noteDue(st, now)
 	switch {
 	case st.Before == nil && !st.State.Ended():

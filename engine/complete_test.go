@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -275,4 +276,66 @@ func TestFollows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A task that repeats begins its next round after a completion, as after an attempt: only a cancel ends it for good. An
+// attempt in flight goes into the log. If the task was cancelled before it was resent, the completion revives nothing.
+func TestCompletedTaskRepeats(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		at        time.Duration // of the completion
+		cancelled bool
+		want      []time.Duration // the attempts
+	}{
+		{"between two attempts", 10 * time.Second, false, []time.Duration{0, 10*time.Minute + 10*time.Second, 20*time.Minute + 10*time.Second}},
+		{"during an attempt", time.Second, false, []time.Duration{0, 10*time.Minute + time.Second, 20*time.Minute + time.Second}},
+		{"after a cancel and a resend", time.Second, true, []time.Duration{0}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kept, r := memory.New(), &receiver{answer: func(_ *bellman.Task, number int) bellman.Verdict {
+					time.Sleep(2 * time.Second)
+					return bellman.Verdict{Next: bellman.Next(min(number-1, 1))}
+				}}
+				ends := &receiver{answer: accept}
+				e, stop := run(t, kept, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1h*", Ended: func(*bellman.Task) []bellman.Task {
+					return []bellman.Task{{Queue: "ends"}}
+				}}, engine.Queue{Name: "ends", Handler: ends})
+				defer stop()
+				task := &bellman.Task{Queue: "q", Repeat: "10m"}
+				if tt.cancelled {
+					task.Delay = time.Hour
+				}
+				id := add(t, e, task)
+				if tt.cancelled {
+					if _, err := e.Cancel(t.Context(), id, by); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := e.Resend(t.Context(), id, engine.ResendOnce, by); err != nil {
+						t.Fatal(err)
+					}
+				}
+				start := time.Now()
+				time.Sleep(tt.at)
+				done, err := e.Complete(t.Context(), id, bellman.Completion{}, by)
+				if err != nil || done.State.Ended() != tt.cancelled {
+					t.Fatalf("Complete() = %+v, %v; want a task that has ended: %t", done, err, tt.cancelled)
+				}
+				time.Sleep(25 * time.Minute)
+				var got []time.Duration
+				for _, at := range r.times() {
+					got = append(got, at.Sub(start))
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("attempts after %v; want %v", got, tt.want)
+				}
+				if log := attempts(t, kept, id); len(log) != len(tt.want) {
+					t.Errorf("%d attempts in the log; want %d", len(log), len(tt.want))
+				}
+				if n := len(ends.times()); (n > 0) != tt.cancelled {
+					t.Errorf("%d ends were told; want some only of the task that was cancelled", n)
+				}
+			})
+		})
+	}
 }

@@ -122,7 +122,7 @@ func (c *contents) release(it *item) {
 }
 
 // contentBytes estimates the memory of a task.
-func contentBytes(t *bellman.Task) int64 { return int64(len(t.Body)+len(t.URL)) + 512 }
+func contentBytes(t *bellman.Task) int64 { return int64(len(t.Body)+len(t.URL)+len(t.Data)) + 512 }
 
 // No attempt starts from content that the store has not confirmed within the last confirmedFor.
 // While a task waits in a line of this node, any node may cancel, complete or reschedule it. A hint

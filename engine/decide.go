@@ -24,7 +24,8 @@ const (
 //	…, schedule out → failed, attempts_used_up or max_age
 //	again, at a due → pending, due then, never before the attempt ended; neither
 //	                  schedule nor age ends it
-//	ended, repeats  → pending, the schedule starts again
+//	ended, repeats  → pending, the schedule starts again; not if it had
+//	                  ended before a manual attempt
 //
 // A manual attempt changes the status only if it is accepted, or if the verdict of a task that has
 // not ended gives a due time. Otherwise the task returns to its former status. Data of the verdict
@@ -41,6 +42,8 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 	}
 	before := t.Before
 	switch {
+	case v.Next == bellman.Succeed && before != nil && before.State.Ended(): // one that repeats had been cancelled
+		return end(st, bellman.Succeeded, cmp.Or(v.Reason, reasonAccepted), st.Updated)
 	case v.Next == bellman.Succeed:
 		return finish(st, t, bellman.Succeeded, cmp.Or(v.Reason, reasonAccepted), a)
 	case before != nil && before.State.Ended():
@@ -51,7 +54,7 @@ func advance(t *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *schedul
 		return finish(st, t, bellman.Failed, cmp.Or(v.Reason, reasonGaveUp), a)
 	case !v.Due.IsZero():
 		st.Step++
-		st.Due = later(roundUp(v.Due.UTC()), ended)
+		st.Due = dueBy(v.Due, ended)
 		st.VisibleAt = st.Due
 		return st
 	case before != nil:

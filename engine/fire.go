@@ -296,9 +296,9 @@ func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number i
 	return q.Handler.Attempt(ctx, t, number)
 }
 
-// complete fills in the empty fields of a verdict.
+// complete fills in the empty fields of a verdict. A Result that does not exist counts as empty.
 func complete(v *bellman.Verdict, late bool) {
-	if v.Result == bellman.Unknown {
+	if v.Result == bellman.Unknown || v.Result > bellman.Blocked {
 		switch {
 		case v.Next == bellman.Succeed:
 			v.Result = bellman.Accepted

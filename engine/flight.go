@@ -73,7 +73,17 @@ func (o *op) Bytes() (n int) {
 	for i := range o.adds {
 		n += len(o.adds[i].Task.Body)
 	}
-	return n
+	c := o.change
+	if o.flight != nil {
+		c = &o.flight.change
+	}
+	if c == nil {
+		return n
+	}
+	for i := range c.Follow {
+		n += len(c.Follow[i].Task.Body)
+	}
+	return n + len(c.To.Data)
 }
 
 func (o *op) Done(err error) {

@@ -148,3 +148,28 @@ func TestPeriodicByHand(t *testing.T) {
 		})
 	}
 }
+
+// A periodic task is cancelled, and a person sends it once more. That is one attempt, whether it is accepted or not: the
+// rounds do not begin again.
+func TestPeriodicResentAfterCancel(t *testing.T) {
+	for name, answer := range map[string]func(*bellman.Task, int) bellman.Verdict{"accepted": accept, "refused": refuse} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &receiver{answer: answer}
+				e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: r})
+				defer stop()
+				id := add(t, e, &bellman.Task{Queue: "q", Repeat: "5m", Delay: time.Hour})
+				if _, err := e.Cancel(t.Context(), id, by); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := e.Resend(t.Context(), id, engine.ResendOnce, by); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				if n := len(r.times()); n != 1 {
+					t.Errorf("%d attempts within an hour; want one", n)
+				}
+			})
+		})
+	}
+}

@@ -61,10 +61,16 @@ func (r *recorder) keep(f *flight, err error) {
 	r.committer.keep(f)
 }
 
-// scheduleOf returns the schedule of a task or its merchant. It was valid when the task was
-// accepted. If it cannot be parsed any more, the verdict gives up.
+// scheduleOf returns the schedule of a task or its merchant. If the merchant's cannot be parsed, the
+// task's counts, which was valid when the task was accepted. If that cannot be parsed any more, the
+// verdict gives up.
 func (r *recorder) scheduleOf(f *flight) *schedule.Schedule {
-	s, err := r.rules.schedules.Parse(f.route.ScheduleOf(f.task))
+	text := f.route.ScheduleOf(f.task)
+	s, err := r.rules.schedules.Parse(text)
+	if err != nil && text != f.task.Schedule {
+		r.log.Warn("the rules of a task's merchant cannot be read", "queue", f.task.Queue, "merchant_no", f.task.MerchantNo, "err", err)
+		s, err = r.rules.schedules.Parse(f.task.Schedule)
+	}
 	if err != nil {
 		r.log.Error("schedule of a task cannot be read", "task", f.task.ID, traceID(f.task), "err", err)
 		if f.verdict.Next == bellman.Again && f.verdict.Due.IsZero() {
@@ -98,6 +104,7 @@ func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.
 		return nil, nil
 	}
 	adds := make([]store.Add, 0, len(tasks))
+	tasks = slices.Clone(tasks) // the handler may return the same for each task
 	for i := range tasks {
 		tasks[i].SetTrace(cmp.Or(tasks[i].Trace(), under, t.Trace()))
 		tasks[i].SetCreatedBy(cmp.Or(tasks[i].CreatedBy(), t.CreatedBy()))

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -248,11 +249,17 @@ func (r *Rules) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, no
 }
 
 // route returns the current rules of a task's merchant and endpoint. They are zero if the handler
-// knows none, or if they cannot be read; in that case the handler reports the error at the attempt.
-func (r *Rules) route(t *bellman.Task) bellman.Route {
+// knows none, or if they cannot be read; in that case the handler reports the error at the attempt. A
+// panic is such an error: it would end the node each time that the task is due.
+func (r *Rules) route(t *bellman.Task) (_ bellman.Route) {
 	if t == nil {
 		return bellman.Route{}
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("handler panicked", "task", t.ID, traceID(t), "queue", t.Queue, "err", p, "stack", string(debug.Stack()))
+		}
+	}()
 	q, _ := r.queue(t.Queue)
 	if l, ok := limiterOf(&q, t); ok {
 		rate, err := l.RateOf(r.ctx, t.Endpoint)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -32,6 +33,12 @@ func earlier(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+// dueBy returns when a task is due whose handler gives a due time at a moment: at that moment or later, and in ten
+// years at most. A later time has no form in JSON, and the latest times are shelves.
+func dueBy(due, now time.Time) time.Time {
+	return later(roundUp(earlier(due.UTC(), now.Add(schedule.MaxDuration))), now)
 }
 
 // beginAt moves the start of a schedule without attempts to now, if it is earlier.

@@ -51,9 +51,10 @@ func (m *Monitor) untilChanged(ctx context.Context, id bellman.ID, events <-chan
 	}
 }
 
-// Subscribe returns a channel of events in the order of their commits. buffer is how many events
-// may wait in it; a slower subscriber loses events. cancel closes the channel, and so does the end
-// of the engine.
+// Subscribe returns a channel of events, as they are committed. Attempts and changes by callers are
+// committed at the same time, so compare the Version of a task. buffer is how many events may wait in
+// the channel; a slower subscriber loses events. cancel closes the channel, and so does the end of the
+// engine.
 func (m *Monitor) Subscribe(buffer int) (events <-chan Event, cancel func()) {
 	return m.watch.subscribe(buffer)
 }

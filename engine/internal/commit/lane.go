@@ -18,7 +18,7 @@ import (
 type Op interface {
 	comparable
 	Weight() int    // number of rows, at least 1
-	Bytes() int     // approximate size of its bodies
+	Bytes() int     // approximate size of its bodies and of the data of handlers
 	Presses() bool  // somebody waits for it; other ops gather for a moment
 	Happened() bool // it is the outcome of an attempt, and is kept until it is written
 	OnlyAdds() bool // it only adds tasks; a full store may still accept other ops
@@ -75,7 +75,7 @@ type Options struct {
 	Patience context.Context
 }
 
-// MaxBytes bounds the bodies of one transaction; a larger op is not split.
+// MaxBytes bounds the bodies and the data of one transaction; a larger op is not split.
 const MaxBytes = 8 << 20
 
 // A Lane commits ops in groups, in the order of Put. Make it with New, then call Run. Its methods
