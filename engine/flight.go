@@ -162,11 +162,6 @@ func truncate(s string, n int) string {
 const (
 	maxBatch = 512 // rows of one transaction, unless the store or Limits.Batch says otherwise
 
-	// gatherSole is how long outcomes gather before a commit on a store that belongs to this process
-	// alone: long enough that a busy engine writes more of them at once, short enough that attempts
-	// start on time.
-	gatherSole = 2 * time.Millisecond
-
 	// gatherServer is how long outcomes gather before a commit on a database server, when one node
 	// has all shards. A node with fewer shards waits longer, up to gatherMost, so that its
 	// transactions are as large: the load of a database depends on the transactions of all nodes.

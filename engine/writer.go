@@ -97,7 +97,6 @@ var _ commit.Host[*op] = (*writer)(nil)
 // transactions is one wait for the disk.
 func (c *committer) init(lane commit.Options) {
 	if c.leases.Sole() {
-		lane.Gather = gatherSole
 		c.outcomes = commit.New(&writer{committer: c}, &c.todo, lane)
 		c.asked = c.outcomes
 		return
