@@ -60,7 +60,7 @@ func (w *world) compare(n *node, over <-chan struct{}) {
 						written = a.added
 					}
 					since := time.Since(written)
-					ahead := e.Now().Sub(time.Now()) + time.Duration(maxSlew*float64(since)) // at most, when it was written
+					ahead := time.Until(e.Now()) + time.Duration(maxSlew*float64(since)) // at most, when it was written
 					if written.Sub(gap.Look)+ahead > sweptBack && since < deepSweep {
 						return
 					}
