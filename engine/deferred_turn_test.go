@@ -106,6 +106,10 @@ func (o overload) run(t *testing.T) {
 	if o.defers() && db.deferred.Load() < int64(o.first)/4 {
 		t.Errorf("%d tasks were deferred; this test needs more", db.deferred.Load())
 	}
+	bound := inMemory
+	if !o.defers() && db.deferred.Load() > 0 { // on a busy machine, now and then: the shelf rests between two reads
+		bound += int(2 * o.rate)
+	}
 	late, most := 0, 0
 	for i := range added {
 		older, younger := 0, 0
@@ -120,7 +124,7 @@ func (o overload) run(t *testing.T) {
 			}
 		}
 		most = max(most, younger-2*older)
-		if younger > 2*older+inMemory {
+		if younger > 2*older+bound {
 			if late++; late < 5 {
 				t.Errorf("%d attempts of younger tasks, and %d of older ones, before the first attempt of task %d", younger, older, i)
 			}
