@@ -67,7 +67,7 @@ func TestDueBeyondTenYears(t *testing.T) {
 	}
 }
 
-// A guide is a handler that knows rules of merchants and limits of endpoints.
+// A guide is a handler that knows the rules of merchants.
 type guide struct {
 	*receiver
 	route func() bellman.Route

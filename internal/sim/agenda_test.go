@@ -14,9 +14,8 @@ const (
 	compareMost  = 200
 	mostGap      = 9 * time.Second
 
-	// What another node writes when it has been due for longer than sweptBack, by the clock of the
-	// node that owns it, is found by a hint, or else by the sweep from the beginning, which comes
-	// within deepSweep.
+	// A hint tells a node what others write. Without it, a sweep finds what has been due for less
+	// than sweptBack by that node's clock. The sweep from the beginning finds the rest, within deepSweep.
 	sweptBack = 25 * time.Second
 	deepSweep = 75 * time.Second
 )
