@@ -39,6 +39,9 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	taken := h.taken(w, &said)
 	if said.Reading.IsPaid() {
 		a.mismatch, a.payment = mismatch(&w.order, taken), paymentOf(taken)
+		if _, err := h.learn(ctx, w); err != nil { // then it is told as if it were the first
+			h.rules.Log.Warn("the known late payment of an order cannot be read", "task", task.ID, "queue", task.Queue, "err", err)
+		}
 	}
 	if b := task.Before; b != nil {
 		a.ended = b.State.Ended()
@@ -58,15 +61,36 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 // knownLate ends a watch whose order already has its late payment, such as by the channel's notice: a query would report
 // it once more. If that cannot be read, the watch queries.
 func (h *Handler) knownLate(ctx context.Context, w *watched) (v bellman.Verdict, known bool) {
-	if w.life.Stage != Watching || w.task.Before != nil || h.rules.Late == nil {
+	if w.life.Stage != Watching || w.task.Before != nil {
 		return v, false
 	}
-	late, err := h.rules.Late(ctx, w.task.Queue, w.ask.Watch.Of)
-	if err != nil || late == "" {
+	if known, err := h.learn(ctx, w); err != nil || !known {
 		return v, false
 	}
-	w.life.Late = late
 	return bellman.Verdict{Next: bellman.Succeed, Reason: "late_payment", Action: "notice", Result: bellman.Accepted, Unsent: true, Data: w.life.encode()}, true
+}
+
+// learn adds the late payments that only the order's other task knows: its watch, or for a watch the order's own task.
+// It reports whether there are any. Of two payments that the tasks find in the same moment only one is told, because
+// the notifications have one key.
+func (h *Handler) learn(ctx context.Context, w *watched) (learned bool, err error) {
+	l, other := &w.life, w.task.Key+lateWatchKey
+	if w.ask.Watch != nil {
+		other = w.ask.Watch.Of
+	}
+	unpaid := l.watches() || l.over() && !l.isPaid() && l.State != StateUnknown
+	if h.rules.Life == nil || !unpaid || l.Late != "" {
+		return false, nil
+	}
+	known, err := h.rules.Life(ctx, w.task.Queue, other)
+	if err != nil || known.Late == "" {
+		if errors.Is(err, bellman.ErrNotFound) {
+			err = nil
+		}
+		return false, err
+	}
+	l.Late, l.Taken, l.Given, l.Payments = known.Late, known.Taken, known.Given, known.Payments
+	return true, nil
 }
 
 // A watched is the task of an order with its parsed parts, for one step.

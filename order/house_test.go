@@ -184,3 +184,12 @@ func (h *house) told(key string) map[string]any {
 	}
 	return fields
 }
+
+// lifeOf reads the progress of a task.
+func (h *house) lifeOf(_ context.Context, queue, key string) (Life, error) {
+	task := h.tasks[queue+" "+key]
+	if task == nil {
+		return Life{}, bellman.ErrNotFound
+	}
+	return ParseLife(task.Data)
+}

@@ -13,11 +13,11 @@ import (
 func TestWatchOfKnownLatePayment(t *testing.T) {
 	late, broken := "", error(nil)
 	h := newHouse(t, func(r *Rules) {
-		r.Late = func(_ context.Context, queue, key string) (string, error) {
+		r.Life = func(_ context.Context, queue, key string) (Life, error) {
 			if queue != "orders" || key != "M1/O1" {
 				t.Errorf("asked about the task %s %s; want the order's own", queue, key)
 			}
-			return late, broken
+			return Life{Late: late}, broken
 		}
 	})
 	h.until(h.order())
@@ -35,5 +35,106 @@ func TestWatchOfKnownLatePayment(t *testing.T) {
 	}
 	if s := StandingOf(watch); s.State != "CLOSED" || s.Late != "PAID" {
 		t.Errorf("the watch stands as %+v", s)
+	}
+}
+
+// After the close an order can be paid twice, and one payment be found by the watch and the other by the order's own
+// task. The first is a late payment and the second a duplicate, whoever finds which; the same payment is told once.
+func TestTwoPaymentsAfterTheClose(t *testing.T) {
+	const first, second = "T1", "T2"
+	paid := func(number string) func(*Order) QueryAnswer {
+		return func(*Order) QueryAnswer {
+			return QueryAnswer{Reading: Paid, Answer: said("x"), Taken: takenOf(number)}
+		}
+	}
+	notice := func(number string) *Told {
+		return &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: takenOf(number)}
+	}
+	late, duplicate := "orders/M1/O1/late_payment", "orders/M1/O1/duplicate_payment/"+hashed(second)
+	for _, tt := range []struct {
+		name string
+		do   func(h *house, own, watch *bellman.Task)
+		dup  bool // whether the second payment was made
+	}{
+		{"the watch, then a notice", func(h *house, own, watch *bellman.Task) {
+			h.channel.query = paid(first)
+			h.until(watch)
+			h.tell(own, notice(second))
+		}, true},
+		{"the watch, then two notices of the same", func(h *house, own, watch *bellman.Task) {
+			h.channel.query = paid(first)
+			h.until(watch)
+			h.tell(own, notice(first))
+			h.tell(own, notice(first))
+		}, false},
+		{"the watch, then two notices of another", func(h *house, own, watch *bellman.Task) {
+			h.channel.query = paid(first)
+			h.until(watch)
+			h.tell(own, notice(second))
+			h.tell(own, notice(second))
+			h.tell(own, notice(first))
+		}, true},
+		{"the watch, then a person's query", func(h *house, own, watch *bellman.Task) {
+			h.channel.query = paid(first)
+			h.until(watch)
+			h.channel.query = paid(second)
+			h.byHand(own)
+		}, true},
+		{"a notice during the watch's query", func(h *house, own, watch *bellman.Task) {
+			h.channel.query = func(o *Order) QueryAnswer {
+				h.tell(own, notice(first))
+				return paid(second)(o)
+			}
+			h.until(watch)
+		}, true},
+		{"a notice of the same during the watch's query", func(h *house, own, watch *bellman.Task) {
+			h.channel.query = func(o *Order) QueryAnswer {
+				h.tell(own, notice(first))
+				return paid(first)(o)
+			}
+			h.until(watch)
+		}, false},
+		{"a notice, then a person's query by the watch", func(h *house, own, watch *bellman.Task) {
+			h.tell(own, notice(first))
+			h.until(watch)
+			h.channel.query = paid(second)
+			h.byHand(watch)
+		}, true},
+	} {
+		h := newHouse(t, func(r *Rules) { r.Then.For = map[string][]Recipient{DuplicatePayment: r.Then.Default} })
+		h.handler.rules.Life = h.lifeOf
+		own := h.priced()
+		h.until(own)
+		tt.do(h, own, h.tasks["orders M1/O1/late_watch"])
+		if got := h.told(late)["transaction_id"]; got != first {
+			t.Errorf("%s: the late payment that was told is %v; want %s", tt.name, got, first)
+		}
+		task := h.tasks["merchant-notify "+duplicate]
+		if (task != nil) != tt.dup {
+			t.Errorf("%s: told of a second payment: %t; want %t", tt.name, task != nil, tt.dup)
+		}
+		if task != nil && h.told(duplicate)["transaction_id"] != second {
+			t.Errorf("%s: the duplicate payment that was told is %v", tt.name, h.told(duplicate))
+		}
+		if want := map[bool]int{false: 1, true: 2}[tt.dup]; len(h.alerts) != want {
+			t.Errorf("%s: alerts %q; want %d", tt.name, h.alerts, want)
+		}
+	}
+}
+
+func takenOf(number string) Taken {
+	return Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": number}
+}
+
+// A notice is not answered as accepted while nobody can say whether the watch knows a payment: the channel repeats it.
+func TestNoticeWhileTheWatchCannotBeRead(t *testing.T) {
+	h := newHouse(t)
+	own := h.priced()
+	h.until(own)
+	broken := errors.New("the store does not answer")
+	h.handler.rules.Life = func(context.Context, string, string) (Life, error) { return Life{}, broken }
+	told := &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: takenOf("T1")}
+	if _, err := h.handler.Complete(own, bellman.Completion{Detail: told}, h.now); !errors.Is(err, broken) {
+		t.Errorf("%v; want the error of the store", err)
 	}
 }

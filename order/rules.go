@@ -73,9 +73,11 @@ type Rules struct {
 	// no notices.
 	Tell func(ctx context.Context, queue string, told *Told) (found bool, err error)
 
-	// Late returns the late payment that an order's own task has, PAID or PAID_REFUNDED, so that the watch for one ends
-	// without a query. queue and key are those of that task. Empty: it has none, or is not there. Nil: each watch queries.
-	Late func(ctx context.Context, queue, key string) (string, error)
+	// Life returns the progress of the task with a key in a queue. An order's own task and its watch for a late payment
+	// read each other's, so that a payment that one of them knows is told once, and another payment is a duplicate. It
+	// must return within seconds. A task that does not exist is an error that wraps [bellman.ErrNotFound]. Nil: each task
+	// knows its own payments alone.
+	Life func(ctx context.Context, queue, key string) (Life, error)
 
 	// Schedules is a cache of parsed schedules that may be shared. Default: the handler's own.
 	Schedules *schedule.Cache

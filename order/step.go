@@ -291,7 +291,9 @@ func watch(p *plan, l Life, a answer, now time.Time) (Life, move) {
 		l.Late = a.reading.String()
 		return l, move{next: bellman.Succeed, reason: "late_payment", tell: tellLate, kind: AlertLate, alert: "a payment came late"}
 	case l.Late != "":
-		return l, move{next: bellman.Succeed, reason: "late_payment"}
+		l, m := look(l, a)
+		m.reason = "late_payment"
+		return l, m
 	case a.aside:
 		return l, move{due: a.keep}
 	case p.unborn && a.reading == Pending && a.unpaid():

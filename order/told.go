@@ -3,6 +3,7 @@ package order
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -139,6 +140,9 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 	w, err := h.read(task, now)
 	if err != nil {
 		return bellman.Verdict{}, err
+	}
+	if _, err := h.learn(context.Background(), w); err != nil { // Life bounds its time
+		return bellman.Verdict{}, fmt.Errorf("read which late payment is known: %w", err)
 	}
 	if told, ok := c.Detail.(*Told); ok {
 		return h.told(w, told, now)

@@ -37,6 +37,8 @@ func (h *house) tell(task *bellman.Task, told *Told) (events []string) {
 				h.t.Fatalf("record %s: %v", v.Follow[i].Body, err)
 			}
 			event += " " + v.Follow[i].Reason
+		} else {
+			h.add(v.Follow[i])
 		}
 		events = append(events, event)
 	}

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,53 @@ func TestNoticeAfterTheClose(t *testing.T) {
 	o, told := d.ends(t, api, ref)
 	if o.OrderState != "CLOSED" || o.LatePayment != "PAID" || events(told) != "order.closed order.late_payment" {
 		t.Errorf("%s, late payment %q, told %s; want CLOSED, PAID, told of both once", o.OrderState, o.LatePayment, events(told))
+	}
+	if got := results(t, api, ref); !slices.Equal(got, []string{"applied", "duplicate", "duplicate"}) {
+		t.Errorf("notices %q", got)
+	}
+}
+
+// The watch finds a payment after the close, and then a notice tells of another one. The merchant is told of both: the
+// second one may be refunded. The notice of the first one says nothing new.
+func TestSecondPaymentAfterTheWatch(t *testing.T) {
+	d := newDesk(t)
+	d.answer = func(_, what string, _ int, _ *http.Request) (int, string) {
+		if what == "close" {
+			return http.StatusNoContent, ""
+		}
+		d.mu.Lock()
+		closed := slices.Contains(d.asked["A1"], "close")
+		queries := len(d.asked["A1"])
+		d.mu.Unlock()
+		switch {
+		case !closed:
+			return says("NOTPAY")
+		case queries < 4: // that the close held
+			return says("CLOSED")
+		}
+		return says("SUCCESS")
+	}
+	rules := replaced(noticed, "schedule: 1m*", "schedule: 1h*")
+	rules = append(replaced(rules, "then: tell", "then: {default: tell, duplicate_payment: tell}"), "confirm: 0s", "late_watch: 1s")
+	api, s := d.serveNoticedBy(t, d.settings(t, rules...))
+	ref := client.OrderRef{MerchantNo: "M1", OrderNo: "A1"}
+	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "A1", Amount: 1299, Currency: "CNY", Expires: "1ms"})
+	passes(t, "the watch finds the payment", func() bool {
+		o, err := api.Order(t.Context(), ref, 0)
+		return err == nil && o.LatePayment == "PAID"
+	})
+	for _, number := range []string{"42", "4200001", "42"} {
+		body := strings.Replace(paidNotice("A1", 1299), `"42"`, fmt.Sprintf("%q", number), 1)
+		if status, answer := notify(t, s, body, gatewayKey); status != 200 || answer != "success" {
+			t.Fatalf("notice of %s: %d %q", number, status, answer)
+		}
+	}
+	o, told := d.ends(t, api, ref)
+	if o.OrderState != "CLOSED" || events(told) != "order.closed order.late_payment order.duplicate_payment" {
+		t.Fatalf("%s, told %s, asked %s; want CLOSED, told of both payments once", o.OrderState, events(told), d.was("A1"))
+	}
+	if first, second := told[1].Says["transaction_id"], told[2].Says["transaction_id"]; first != "4200001" || second != "42" {
+		t.Errorf("told of the payments %v and %v; want 4200001, and 42 as the duplicate", first, second)
 	}
 	if got := results(t, api, ref); !slices.Equal(got, []string{"applied", "duplicate", "duplicate"}) {
 		t.Errorf("notices %q", got)

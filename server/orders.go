@@ -56,7 +56,7 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 		Rate:           s.ratesOf(q),
 		Then:           then,
 		Tell:           s.tellHeld,
-		Late:           s.late,
+		Life:           s.orderLife,
 		Alert:          s.alert,
 		Now:            func() time.Time { return s.engine.Now() }, // the engine is set before the first order
 		Log:            s.log,
@@ -70,17 +70,22 @@ func (s *Server) tellHeld(ctx context.Context, queue string, t *order.Told) (fou
 	return s.notices.tell(ctx, &applied)
 }
 
-// late returns the late payment of an order's own task.
-func (s *Server) late(ctx context.Context, queue, key string) (string, error) {
+// lifeWithin is less than a channel waits for the answer to its notice.
+const lifeWithin = 3 * time.Second
+
+// orderLife returns the progress of an order's task.
+func (s *Server) orderLife(ctx context.Context, queue, key string) (order.Life, error) {
+	ctx, cancel := context.WithTimeout(ctx, lifeWithin)
+	defer cancel()
 	id, err := store.Lookup(ctx, s.store, queue, key)
 	if err != nil {
-		return "", err
+		return order.Life{}, err
 	}
 	t, err := s.store.Task(ctx, id)
 	if err != nil {
-		return "", err
+		return order.Life{}, err
 	}
-	return order.StandingOf(t).Late, nil
+	return order.ParseLife(t.Data)
 }
 
 // orNever converts a duration of the configuration, where 0s means never, to one of a struct whose
