@@ -178,7 +178,9 @@ type Verdict struct {
 	// of the attempt after that.
 	RetryAfter time.Duration
 
-	Data []byte // replaces the task's Data; nil leaves it
+	// Data replaces the task's Data; nil leaves it. With more than MaxData bytes the whole verdict counts as refused.
+	Data []byte
+
 	// Follow are tasks to add in the same transaction. If a task has a State other than Pending, it is
 	// added as ended, with its Reason, as a record of something that has happened. Checker does not check it.
 	Follow []Task

@@ -32,7 +32,10 @@ const (
 	MaxStoredKey  = 1024 // a Key or an OrderingKey
 )
 
-// Oversized adds the fields of a task that are longer than MaxStoredName and MaxStoredKey allow.
+// MaxData is how many bytes a Body, and the Data of a verdict, may have: databases refuse larger packets.
+const MaxData = 8 << 20
+
+// Oversized adds the fields of a task that are longer than MaxStoredName, MaxStoredKey and MaxData allow.
 func (e *Invalid) Oversized(t *Task) {
 	for _, f := range [...]struct {
 		name, text string
@@ -44,6 +47,9 @@ func (e *Invalid) Oversized(t *Task) {
 		if len(f.text) > f.most {
 			e.Add(f.name, fmt.Sprintf("has %d bytes: want at most %d", len(f.text), f.most))
 		}
+	}
+	if len(t.Body) > MaxData {
+		e.Add("body", fmt.Sprintf("has %d bytes: want at most %d", len(t.Body), MaxData))
 	}
 }
 

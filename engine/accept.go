@@ -147,6 +147,9 @@ func (e *Engine) Committed(tasks ...*bellman.Task) {
 	var own Hint
 	others := make(map[uint16]*stretch)
 	for _, t := range tasks {
+		if t == nil {
+			continue
+		}
 		if e.agenda.owns(t.Shard) {
 			look := t.VisibleAt.UnixMilli()
 			own = own.Join(Hint{Added: []uint16{t.Shard}, Since: look, Until: look})

@@ -86,6 +86,9 @@ func TestOversizedTexts(t *testing.T) {
 		if got, want := strings.Join(fields, " "), "key merchant_no order_no ordering_key url"; got != want {
 			t.Errorf("texts one byte longer: %v; want an error for each of %s", added[1].Err, want)
 		}
+		if err := e.Add(t.Context(), &bellman.Task{Queue: "q", Body: make([]byte, bellman.MaxData+1)})[0].Err; !errors.As(err, &invalid) || invalid.Fields[0].Field != "body" {
+			t.Errorf("a body one byte longer: %v; want an error for it", err)
+		}
 		if task, err := e.Wait(t.Context(), old.ID); err != nil || task.State != bellman.Succeeded {
 			t.Errorf("a stored task with a key of 3000 bytes: %v, %v; want succeeded", task.State, err)
 		}
@@ -160,6 +163,28 @@ func TestAddBeforeRun(t *testing.T) {
 		synctest.Wait() // wait until the log is written
 		if n := strings.Count(log.String(), "waits for Engine.Run"); n != 1 {
 			t.Errorf("the log has %d lines about the wait; want 1:\n%s", n, log.String())
+		}
+	})
+}
+
+// A handler that returns more data than a database takes fails its attempt, and the next one is made on schedule. Its
+// commit would be repeated for ever.
+func TestTooMuchData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		large := make([]byte, bellman.MaxData+1)
+		e, stop := run(t, s, engine.Queue{Name: "q", Schedule: "0s, 1s*", Handler: &receiver{answer: func(_ *bellman.Task, number int) bellman.Verdict {
+			return bellman.Verdict{Next: bellman.Succeed, Data: large[:bellman.MaxData+2-number]}
+		}}})
+		defer stop()
+		added := e.Add(t.Context(), &bellman.Task{Queue: "q"})[0]
+		task, err := e.Wait(t.Context(), added.ID)
+		if err != nil || task.Attempts != 2 || len(task.Data) != bellman.MaxData {
+			t.Fatalf("%d attempts, %d bytes of data, %v; want 2, the second of which is kept", task.Attempts, len(task.Data), err)
+		}
+		log, err := s.Attempts(t.Context(), added.ID, 0, 10)
+		if err != nil || len(log) != 2 || log[0].Result != bellman.Refused || !strings.Contains(log[0].Error, "want at most 8388608") {
+			t.Errorf("%+v, %v; want the first attempt refused, and why", log, err)
 		}
 	})
 }

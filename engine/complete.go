@@ -114,7 +114,7 @@ func (a *Admin) completeBy(ctx context.Context, completer bellman.Completer, c *
 	under := *t
 	under.Status = underlying(t.Status)
 	v, err := completer.Complete(&under, with, now)
-	if err != nil {
+	if err := cmp.Or(err, fits(&v)); err != nil {
 		return err
 	}
 	if v.Next != bellman.Again && under.State.Ended() {

@@ -277,7 +277,7 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 // wrongKindWait is how long a task waits while its queue has another kind.
 const wrongKindWait = time.Minute
 
-// attempt calls the queue's handler and turns a panic into a verdict. If the kind of the queue
+// attempt calls the queue's handler and turns a panic, or too much Data, into a verdict. If the kind of the queue
 // differs from the task's, the handler is not called: it could misread an order, or send its data
 // to somebody.
 func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number int) (v bellman.Verdict) {
@@ -293,7 +293,20 @@ func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number i
 			v = bellman.Verdict{Result: bellman.Refused, Error: fmt.Sprintf("handler panicked: %v", p)}
 		}
 	}()
-	return q.Handler.Attempt(ctx, t, number)
+	v = q.Handler.Attempt(ctx, t, number)
+	if err := fits(&v); err != nil {
+		r.log.Error("the result of a handler is too large", "task", t.ID, traceID(t), "queue", t.Queue, "attempt", number, "err", err)
+		return bellman.Verdict{Result: bellman.Refused, Error: err.Error()}
+	}
+	return v
+}
+
+// fits rejects more Data than a store may be able to write. Its commit would be repeated for ever.
+func fits(v *bellman.Verdict) error {
+	if len(v.Data) > bellman.MaxData {
+		return fmt.Errorf("the handler returned %d bytes of Data: want at most %d", len(v.Data), bellman.MaxData)
+	}
+	return nil
 }
 
 // complete fills in the empty fields of a verdict. A Result that does not exist counts as empty.

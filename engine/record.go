@@ -246,8 +246,9 @@ func (r *recorder) late(f *flight, t *bellman.Task) (err error) {
 	under := *t
 	under.Status = underlying(t.Status)
 	var v bellman.Verdict
-	if err := r.safely(t, func() error { v = h.Late(&under, f.verdict, r.clock.Now()); return nil }); err != nil {
+	if err := r.safely(t, func() error { v = h.Late(&under, f.verdict, r.clock.Now()); return fits(&v) }); err != nil {
 		r.leftOut(nil, "")
+		v = bellman.Verdict{}
 	}
 	if v.Data != nil {
 		f.change.To.Data = v.Data
