@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -14,6 +15,14 @@ const (
 	reasonAccepted = "accepted"
 	reasonGaveUp   = "gave_up"
 )
+
+// fits rejects more Data than a store may be able to write. Its commit would be repeated for ever.
+func fits(v *bellman.Verdict) error {
+	if len(v.Data) > bellman.MaxData {
+		return fmt.Errorf("the handler returned %d bytes of Data: want at most %d", len(v.Data), bellman.MaxData)
+	}
+	return nil
+}
 
 // advance returns the new status of a task after an attempt, if nobody changed the task meanwhile.
 //

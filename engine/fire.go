@@ -301,14 +301,6 @@ func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number i
 	return v
 }
 
-// fits rejects more Data than a store may be able to write. Its commit would be repeated for ever.
-func fits(v *bellman.Verdict) error {
-	if len(v.Data) > bellman.MaxData {
-		return fmt.Errorf("the handler returned %d bytes of Data: want at most %d", len(v.Data), bellman.MaxData)
-	}
-	return nil
-}
-
 // complete fills in the empty fields of a verdict. A Result that does not exist counts as empty.
 func complete(v *bellman.Verdict, late bool) {
 	if v.Result == bellman.Unknown || v.Result > bellman.Blocked {
