@@ -70,27 +70,30 @@ func (h *Handler) knownLate(ctx context.Context, w *watched) (v bellman.Verdict,
 	return bellman.Verdict{Next: bellman.Succeed, Reason: "late_payment", Action: "notice", Result: bellman.Accepted, Unsent: true, Data: w.life.encode()}, true
 }
 
-// learn adds the late payments that only the order's other task knows: its watch, or for a watch the order's own task.
-// It reports whether there are any. Of two payments that the tasks find in the same moment only one is told, because
-// the notifications have one key.
+// learn adds the payments after the decision that the order's other task knows: its watch, or for a watch the order's own
+// task. It reports whether only that task knew of any. Of two payments that the tasks find in the same moment only one is
+// told, because the notifications have one key.
 func (h *Handler) learn(ctx context.Context, w *watched) (learned bool, err error) {
 	l, other := &w.life, w.task.Key+lateWatchKey
 	if w.ask.Watch != nil {
 		other = w.ask.Watch.Of
 	}
 	unpaid := l.watches() || l.over() && !l.isPaid() && l.State != StateUnknown
-	if h.rules.Life == nil || !unpaid || l.Late != "" {
+	if h.rules.Life == nil || !unpaid {
 		return false, nil
 	}
 	known, err := h.rules.Life(ctx, w.task.Queue, other)
-	if err != nil || known.Late == "" {
-		if errors.Is(err, bellman.ErrNotFound) {
-			err = nil
-		}
+	switch {
+	case errors.Is(err, bellman.ErrNotFound):
+		return false, nil
+	case err != nil || known.Late == "":
 		return false, err
+	case l.Late == "":
+		l.Late, l.Taken, l.Given, l.Payments = known.Late, known.Taken, known.Given, known.Payments
+		return true, nil
 	}
-	l.Late, l.Taken, l.Given, l.Payments = known.Late, known.Taken, known.Given, known.Payments
-	return true, nil
+	l.addPayments(&known)
+	return false, nil
 }
 
 // A watched is the task of an order with its parsed parts, for one step.

@@ -138,3 +138,73 @@ func TestNoticeWhileTheWatchCannotBeRead(t *testing.T) {
 		t.Errorf("%v; want the error of the store", err)
 	}
 }
+
+// However notices, queries and people find the payments after a close: each is told once, the first as the late payment
+// and each other as a duplicate.
+func TestEachPaymentAfterTheCloseIsToldOnce(t *testing.T) {
+	for seed := range uint64(2000) {
+		d := dice(newDice(seed))
+		h := newHouse(t, func(r *Rules) { r.Then.For = map[string][]Recipient{DuplicatePayment: r.Then.Default} })
+		h.handler.rules.Life = h.lifeOf
+		own := h.priced()
+		h.until(own)
+		watch := h.tasks["orders M1/O1/late_watch"]
+		asked := own // whose query is in flight; a change of the same task is the engine's to merge
+		seen := make(map[string]bool)
+		var log []string
+		notice := func(during string) {
+			number := pick(d, "T1", "T2", "T3")
+			seen[number], log = true, append(log, during+"notice "+number)
+			h.tell(own, &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: takenOf(number)})
+		}
+		h.channel.query = func(*Order) QueryAnswer {
+			if asked == watch && d.percent(30) {
+				notice("meanwhile a ")
+			}
+			number := pick(d, "", "T1", "T2", "T3")
+			if number == "" {
+				return QueryAnswer{Reading: Closed, Answer: said("x")}
+			}
+			seen[number], log = true, append(log, "answer "+number)
+			return QueryAnswer{Reading: Paid, Answer: said("x"), Taken: takenOf(number)}
+		}
+		for range 1 + d(6) {
+			switch pick(d, 0, 1, 1, 2, 3) {
+			case 0:
+				notice("")
+			case 1:
+				if asked = watch; !watch.State.Ended() {
+					log = append(log, "the watch's attempt")
+					h.attempt(watch)
+				}
+			case 2:
+				asked, log = watch, append(log, "somebody resends the watch")
+				h.byHand(watch)
+			case 3:
+				asked, log = own, append(log, "somebody resends the order")
+				h.byHand(own)
+			}
+		}
+		told := make(map[string]int)
+		late := 0
+		for _, task := range h.tasks {
+			if task.Event == EventLatePayment {
+				late++
+			}
+			if task.Event == EventLatePayment || task.Event == EventDuplicatePayment {
+				told[h.told(task.Key)["transaction_id"].(string)]++
+			}
+		}
+		for number := range seen {
+			if told[number] != 1 {
+				t.Errorf("seed %d: payment %s was told %d times: %q", seed, number, told[number], log)
+			}
+		}
+		if len(told) != len(seen) || late != min(1, len(seen)) || len(h.alerts) != len(seen) {
+			t.Errorf("seed %d: told %v, of which %d late, alerts %q; want %v: %q", seed, told, late, h.alerts, seen, log)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+}

@@ -199,6 +199,21 @@ func (l *Life) firstPayment() string {
 	return known
 }
 
+// addPayments adds the payments of another task of the same order.
+func (l *Life) addPayments(known *Life) {
+	hashes := known.Payments
+	if first := known.firstPayment(); first != "" {
+		hashes = append([]string{hashed(first)}, hashes...)
+	}
+	payments := slices.Clone(l.Payments)
+	for _, hash := range hashes {
+		if hash != hashed(l.firstPayment()) && !slices.Contains(payments, hash) {
+			payments = append(payments, hash)
+		}
+	}
+	l.Payments = payments
+}
+
 func (l *Life) isPaid() bool {
 	return l.State == Paid.String() || l.State == PaidRefunded.String()
 }
