@@ -20,11 +20,13 @@ import (
 func queuesOf(w *world) ([]engine.Queue, *config.Config) {
 	c := new(config.Config)
 	var queues []engine.Queue
+	tell := []order.Recipient{{Queue: "tell", HasURL: true}}
 	for _, a := range w.accounts {
 		h, err := order.New(a.channel(), order.Rules{
 			MinCloseAge: time.Minute, OnExhausted: order.OnExhaustedClose, GiveUp: time.Hour, ChannelExpires: true, CodeLife: 30 * time.Minute,
-			Account: a.name, Then: order.Then{Default: []order.Recipient{{Queue: "tell", HasURL: true}}}, Tell: w.server.tellHeld,
-			Now: func() time.Time { return w.server.engine.Now() }, Log: slog.New(slog.DiscardHandler),
+			Account: a.name, Tell: w.server.tellHeld, Life: w.server.orderLife,
+			Then: order.Then{Default: tell, For: map[string][]order.Recipient{order.DuplicatePayment: tell}},
+			Now:  func() time.Time { return w.server.engine.Now() }, Log: slog.New(slog.DiscardHandler),
 			Alert: func(t *bellman.Task, of order.Alert) []bellman.Task {
 				a.life(t.OrderNo).alert(of.State + ": " + of.Why)
 				return nil
@@ -121,6 +123,9 @@ func (l *life) query(n int) (q order.QueryAnswer) {
 		q.Reading = order.Pending
 	case paid:
 		q.Taken = order.Taken{"amount": l.pay, "currency": "CNY", "transaction_id": "T" + l.no}
+		if l.again >= 0 && !l.paid.Add(l.again).After(now) && l.dice.IntN(2) == 0 {
+			q.Taken["transaction_id"] = "U" + l.no
+		}
 		if q.Reading = order.Paid; !l.refunded.IsZero() {
 			q.Reading = order.PaidRefunded
 		}

@@ -47,6 +47,7 @@ func (l *life) judge() (end string, wrong []string) {
 		bad("UNKNOWN, and nobody was alerted")
 	}
 	l.judgeMoney(state, &life, late, bad)
+	l.judgeNumbers(task.Reason, bad)
 
 	if end = state; late > 0 {
 		end += " late_payment"
@@ -60,6 +61,7 @@ func (l *life) judge() (end string, wrong []string) {
 // tells counts what the merchant was told. Each key is told once, and says what is so.
 func (l *life) tells(bad func(string, ...any)) (decided, late int) {
 	seen := map[string]bool{}
+	l.numbers = map[string]int{}
 	for _, h := range l.told {
 		if seen[h.key] {
 			bad("the merchant accepted %s twice", h.key)
@@ -67,6 +69,9 @@ func (l *life) tells(bad func(string, ...any)) (decided, late int) {
 		seen[h.key] = true
 		state, _ := h.fields["order_state"].(string)
 		amount, _ := h.fields["amount"].(float64)
+		if number, paid := h.fields["transaction_id"].(string); paid {
+			l.numbers[number]++
+		}
 		claims := strings.HasPrefix(state, "PAID") || h.event == order.EventLatePayment
 		switch {
 		case claims && (l.paid.IsZero() || h.at.Before(l.paid)):
@@ -74,9 +79,11 @@ func (l *life) tells(bad func(string, ...any)) (decided, late int) {
 		case claims && !l.confused && int64(amount) != l.pay:
 			bad("the merchant was told of %v, and %d was paid", h.fields["amount"], l.pay)
 		}
-		if h.event == order.EventLatePayment {
+		switch h.event {
+		case order.EventLatePayment:
 			late++
-		} else {
+		case order.EventDuplicatePayment:
+		default:
 			decided++
 		}
 	}
@@ -122,6 +129,24 @@ func (l *life) judgeMoney(state string, life *order.Life, late int, bad func(str
 		bad("paid, UNKNOWN, and no query failed")
 	case state == order.StateUnknown && !right && !l.confused && late > 0:
 		bad("another amount was paid, and a late payment was told")
+	}
+}
+
+// judgeNumbers: each payment is told once, if its notice was accepted.
+func (l *life) judgeNumbers(reason string, bad func(string, ...any)) {
+	for number, times := range l.numbers {
+		if times > 1 {
+			bad("payment %s was told %d times", number, times)
+		}
+	}
+	if reason == "amount_mismatch" || l.confused {
+		return
+	}
+	if n := l.numbers["T"+l.no]; l.accepted && n == 0 {
+		bad("the notice of the first payment was accepted, and it was not told")
+	}
+	if n := l.numbers["U"+l.no]; l.second && n == 0 {
+		bad("the notice of the second payment was accepted, and it was not told")
 	}
 }
 

@@ -34,6 +34,7 @@ type life struct {
 	unborn   bool          // the channel does not know the order until somebody pays
 	lag      time.Duration // so long a paid order still reads unpaid
 	refunds  time.Duration // after the payment; negative: it is not refunded
+	again    time.Duration // after the payment, the order is paid once more; negative: it is not
 	errors   int           // percent of requests without a usable answer
 
 	lost    int // percent of notices that do not arrive
@@ -49,9 +50,11 @@ type life struct {
 	refunded time.Time
 	closed   time.Time
 	accepted bool // a notice of the payment as it is was accepted
+	second   bool // a notice of the second payment was accepted
 	confused bool // a signed notice told another amount than was paid
 	finished bool // TRADE_CLOSED was told
 	told     []heard
+	numbers  map[string]int // of payments, and how often each was told
 	alerts   []string
 	log      []string
 }
@@ -76,7 +79,7 @@ func newLife(w *world, a *channelAccount, seed uint64) *life {
 	}
 	percent := func(p int) bool { return d.IntN(100) < p }
 	base := time.Second + span(20*time.Minute)
-	l := &life{world: w, account: a, seed: seed, no: fmt.Sprintf("N%07d", seed), dice: d, added: base, pays: -1, refunds: -1,
+	l := &life{world: w, account: a, seed: seed, no: fmt.Sprintf("N%07d", seed), dice: d, added: base, pays: -1, refunds: -1, again: -1,
 		expires: pick(d, 2*time.Minute, 10*time.Minute, 30*time.Minute),
 		errors:  pick(d, 0, 0, 5, 30, 80, 100), lost: pick(d, 0, 0, 30, 100), doubled: pick(d, 0, 50), unheard: pick(d, 0, 0, 30),
 		delay: pick(d, 0, 0, span(time.Second), span(time.Minute), span(40*time.Minute)), unborn: percent(25)}
@@ -92,6 +95,9 @@ func newLife(w *world, a *channelAccount, seed uint64) *life {
 		}
 		if percent(25) {
 			l.refunds = span(10 * time.Minute)
+		}
+		if percent(25) {
+			l.again = span(40 * time.Minute)
 		}
 	}
 	switch n := d.IntN(100); {
@@ -162,6 +168,9 @@ func (l *life) notices(all *sync.WaitGroup) {
 		})
 	}
 	later(l.delay, says{state: "SUCCESS", amount: l.pay, payment: true})
+	if l.again >= 0 {
+		later(l.again, says{state: "SUCCESS", amount: l.pay, again: true})
+	}
 	if l.refunds >= 0 {
 		later(l.refunds, says{state: "REFUND", amount: l.pay, payment: true}) // perhaps before the payment's
 	}
@@ -257,6 +266,7 @@ func (l *life) receive(s *says, raw *order.RawNotice) (accepted bool) {
 		return true
 	}
 	l.accepted = l.accepted || s.payment && (s.state != "REFUND" || !l.account.ownRefunds)
+	l.second = l.second || s.again
 	decides := s.state != "NOTPAY" && (s.state != "REFUND" || !l.account.ownRefunds)
 	if there && decides {
 		if task := l.task(); task == nil || order.StateOf(task) == order.StatePending {

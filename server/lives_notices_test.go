@@ -48,8 +48,17 @@ type says struct {
 	amount  int64
 	by      string // genuine, forged or another
 	payment bool   // it tells the payment as it is
+	again   bool   // it tells the second payment, which has a number of its own
 
 	ago time.Duration // since the payment, at Alipay
+}
+
+// number is the channel's number of the payment.
+func (s *says) number() string {
+	if s.again {
+		return "U" + s.no
+	}
+	return "T" + s.no
 }
 
 // Who made a notice.
@@ -101,7 +110,7 @@ func newAccounts(t *testing.T, w *world) []*channelAccount {
 // gateNotice is a gateway's, with an HMAC.
 func gateNotice(s *says, own, other string) *order.RawNotice {
 	state := strings.NewReplacer("FINISHED", "SUCCESS").Replace(s.state)
-	body := fmt.Sprintf(`{"out_trade_no":%q,"trade_state":%q,"transaction_id":"T%[1]s","amount":{"total":%[3]d,"currency":"CNY"}}`, s.no, state, s.amount)
+	body := fmt.Sprintf(`{"out_trade_no":%q,"trade_state":%q,"transaction_id":%q,"amount":{"total":%d,"currency":"CNY"}}`, s.no, state, s.number(), s.amount)
 	key := map[string]string{genuine: own, forged: "a key that somebody guessed, 32 c", another: other}[s.by]
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(body))
@@ -112,8 +121,8 @@ func gateNotice(s *says, own, other string) *order.RawNotice {
 func aliNotice(s *says, signed func(string) string) *order.RawNotice {
 	beijing := time.Now().UTC().Add(8 * time.Hour).Format(time.DateTime)
 	fields := map[string]string{
-		"charset": "utf-8", "notify_id": "n-" + s.no + s.state, "notify_type": "trade_status_sync", "notify_time": beijing, "app_id": livesAppID,
-		"out_trade_no": s.no, "trade_no": "T" + s.no, "total_amount": money(s.amount), "gmt_payment": time.Now().UTC().Add(8*time.Hour - s.ago).Format(time.DateTime), "trade_status": "TRADE_SUCCESS",
+		"charset": "utf-8", "notify_id": "n-" + s.number() + s.state, "notify_type": "trade_status_sync", "notify_time": beijing, "app_id": livesAppID,
+		"out_trade_no": s.no, "trade_no": s.number(), "total_amount": money(s.amount), "gmt_payment": time.Now().UTC().Add(8*time.Hour - s.ago).Format(time.DateTime), "trade_status": "TRADE_SUCCESS",
 	}
 	switch s.state {
 	case "FINISHED":
@@ -151,14 +160,14 @@ func wechatNotice(s *says, signed func(string) string) *order.RawNotice {
 		mchID = "1900000999"
 	}
 	event, content := "TRANSACTION.SUCCESS", fmt.Sprintf(`{%s,"amount":{"total":%d,"currency":"CNY"}}`,
-		quoted("mchid", mchID, "appid", "wx1", "out_trade_no", s.no, "transaction_id", "T"+s.no, "trade_state", strings.NewReplacer("FINISHED", "SUCCESS").Replace(s.state)), s.amount)
+		quoted("mchid", mchID, "appid", "wx1", "out_trade_no", s.no, "transaction_id", s.number(), "trade_state", strings.NewReplacer("FINISHED", "SUCCESS").Replace(s.state)), s.amount)
 	if s.state == "REFUND" {
 		event, content = "REFUND.SUCCESS", fmt.Sprintf(`{%s,"amount":{"total":%d,"refund":%[2]d}}`,
 			quoted("mchid", mchID, "out_trade_no", s.no, "out_refund_no", "R"+s.no, "refund_status", "SUCCESS"), s.amount)
 	}
 	sealed := keytest.Seal(livesV3Key, "fdasflkja484", content, "transaction")
 	kind := map[bool]string{true: "refund", false: "transaction"}[s.state == "REFUND"]
-	body := fmt.Sprintf(`{%s,"resource":{%s}}`, quoted("id", "EV-"+s.no+s.state, "event_type", event),
+	body := fmt.Sprintf(`{%s,"resource":{%s}}`, quoted("id", "EV-"+s.number()+s.state, "event_type", event),
 		quoted("original_type", kind, "algorithm", "AEAD_AES_256_GCM", "ciphertext", sealed, "associated_data", "transaction", "nonce", "fdasflkja484"))
 	stamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
 	text := stamp + "\n" + nonce + "\n" + body + "\n"

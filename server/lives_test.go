@@ -32,7 +32,7 @@ const livesAtOnce = 500
 
 // Generated lives of orders, with the code that takes notices, the handlers of orders and the engine, over a
 // store whose commits fail now and then. The channel is hostile: notices are lost, doubled, forged, early,
-// late, out of order, of another amount or of another account, and queries fail. Each life has a truth, and
+// late, out of order, of another amount or of another account, some orders are paid twice, and queries fail. Each life has a truth, and
 // judge says what it allows.
 func TestNoticeLives(t *testing.T) {
 	seeds := uint64(*livesWanted+1) / 2
