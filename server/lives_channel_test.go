@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 )
 
 // queuesOf are the queues of a world, and their settings as far as notices need them.
@@ -21,11 +23,12 @@ func queuesOf(w *world) ([]engine.Queue, *config.Config) {
 	c := new(config.Config)
 	var queues []engine.Queue
 	tell := []order.Recipient{{Queue: "tell", HasURL: true}}
+	refund := append(slices.Clone(tell), order.Recipient{Queue: "refunds", Refund: poll.RequestRefund(false)})
 	for _, a := range w.accounts {
 		h, err := order.New(a.channel(), order.Rules{
 			MinCloseAge: time.Minute, OnExhausted: order.OnExhaustedClose, GiveUp: time.Hour, ChannelExpires: true, CodeLife: 30 * time.Minute,
 			Account: a.name, Tell: w.server.tellHeld, Life: w.server.orderLife,
-			Then: order.Then{Default: tell, For: map[string][]order.Recipient{order.DuplicatePayment: tell}},
+			Then: order.Then{Default: tell, For: map[string][]order.Recipient{order.LatePayment: refund, order.DuplicatePayment: refund}},
 			Now:  func() time.Time { return w.server.engine.Now() }, Log: slog.New(slog.DiscardHandler),
 			Alert: func(t *bellman.Task, of order.Alert) []bellman.Task {
 				a.life(t.OrderNo).alert(of.State + ": " + of.Why)
@@ -44,7 +47,8 @@ func queuesOf(w *world) ([]engine.Queue, *config.Config) {
 		c.Queues = append(c.Queues, in)
 	}
 	queues = append(queues, engine.Queue{Name: "tell", Handler: bellman.HandlerFunc(w.hear), Schedule: "0s, 5s*10, 1m*", EndpointConcurrency: bellman.MaxConcurrency})
-	c.Queues = append(c.Queues, config.Queue{Name: "tell"})
+	queues = append(queues, engine.Queue{Name: "refunds", Handler: bellman.HandlerFunc(w.giveBack), Schedule: "0s", EndpointConcurrency: bellman.MaxConcurrency})
+	c.Queues = append(c.Queues, config.Queue{Name: "tell"}, config.Queue{Name: "refunds"})
 	return queues, c
 }
 
@@ -78,6 +82,23 @@ func (w *world) hear(_ context.Context, task *bellman.Task, _ int) bellman.Verdi
 		return bellman.Verdict{Next: bellman.Succeed}
 	}
 	w.t.Errorf("somebody was told who is nobody: %+v", task)
+	return bellman.Verdict{Next: bellman.Succeed}
+}
+
+// giveBack is where refunds are requested.
+func (w *world) giveBack(_ context.Context, task *bellman.Task, _ int) bellman.Verdict {
+	ask, err := poll.ParseAsk(task.Body)
+	if err != nil {
+		w.t.Errorf("refund %s: %v", task.Body, err)
+	}
+	for _, a := range w.accounts {
+		if l := a.life(task.OrderNo); task.MerchantNo == "M-"+a.queue {
+			l.mu.Lock()
+			l.returned = append(l.returned, ask.Vars["transaction_id"])
+			l.note("refund of %s", ask.Vars["transaction_id"])
+			l.mu.Unlock()
+		}
+	}
 	return bellman.Verdict{Next: bellman.Succeed}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,9 @@ func (l *life) tells(bad func(string, ...any)) (decided, late int) {
 		amount, _ := h.fields["amount"].(float64)
 		if number, paid := h.fields["transaction_id"].(string); paid {
 			l.numbers[number]++
+			if strings.HasPrefix(state, "PAID") && h.event != order.EventDuplicatePayment {
+				l.decider = number
+			}
 		}
 		claims := strings.HasPrefix(state, "PAID") || h.event == order.EventLatePayment
 		switch {
@@ -132,11 +136,22 @@ func (l *life) judgeMoney(state string, life *order.Life, late int, bad func(str
 	}
 }
 
-// judgeNumbers: each payment is told once, if its notice was accepted.
+// judgeNumbers holds what was told and refunded against the numbers of the payments: each is told once if its notice was
+// accepted, and none is refunded twice, nor the one that decided the order.
 func (l *life) judgeNumbers(reason string, bad func(string, ...any)) {
 	for number, times := range l.numbers {
 		if times > 1 {
 			bad("payment %s was told %d times", number, times)
+		}
+	}
+	for i, number := range l.returned {
+		switch {
+		case number == l.decider:
+			bad("the payment that decided the order was refunded: %s", number)
+		case l.numbers[number] == 0:
+			bad("a payment was refunded, and nobody told: %q", number)
+		case slices.Contains(l.returned[:i], number):
+			bad("payment %s was refunded twice", number)
 		}
 	}
 	if reason == "amount_mismatch" || l.confused {

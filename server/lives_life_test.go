@@ -55,6 +55,8 @@ type life struct {
 	finished bool // TRADE_CLOSED was told
 	told     []heard
 	numbers  map[string]int // of payments, and how often each was told
+	decider  string         // number of the payment that decided the order
+	returned []string       // numbers of the payments whose refund was requested
 	alerts   []string
 	log      []string
 }

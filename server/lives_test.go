@@ -32,8 +32,8 @@ const livesAtOnce = 500
 
 // Generated lives of orders, with the code that takes notices, the handlers of orders and the engine, over a
 // store whose commits fail now and then. The channel is hostile: notices are lost, doubled, forged, early,
-// late, out of order, of another amount or of another account, some orders are paid twice, and queries fail. Each life has a truth, and
-// judge says what it allows.
+// late, out of order, of another amount or of another account, some orders are paid twice, and queries fail. Late and
+// duplicate payments are refunded. Each life has a truth, and judge says what it allows.
 func TestNoticeLives(t *testing.T) {
 	seeds := uint64(*livesWanted+1) / 2
 	first := *livesFirst
@@ -53,6 +53,12 @@ func TestNoticeLives(t *testing.T) {
 				t.Errorf("seed %d: %s: %s\n%s\nplay it alone with -lives.seed=%[1]d", l.seed, l, text, l.story())
 			}
 			ends[end]++
+			if len(l.returned) > 0 {
+				ends["refunds"]++
+			}
+			if len(l.numbers) > 1 {
+				ends["told of two payments"]++
+			}
 		}
 	}
 	t.Run("bubbles", func(t *testing.T) {
@@ -64,7 +70,7 @@ func TestNoticeLives(t *testing.T) {
 		}
 	})
 	t.Log(ends)
-	for _, end := range []string{"PAID", "PAID_REFUNDED", "CLOSED", "CLOSED late_payment", "UNKNOWN", "UNKNOWN amount_mismatch", "never added"} {
+	for _, end := range []string{"PAID", "PAID_REFUNDED", "CLOSED", "CLOSED late_payment", "UNKNOWN", "UNKNOWN amount_mismatch", "never added", "refunds", "told of two payments"} {
 		if seeds > 400 && ends[end] < int(seeds)/100 {
 			t.Errorf("%d of %d lives ended %s: they are not hostile enough to show anything", ends[end], 2*seeds, end)
 		}
