@@ -50,7 +50,7 @@ type notices struct {
 	listener  net.Listener                          // nil: notices are received by the API alone
 	http      *http.Server
 	limits    noticeLimits
-	long      access.Crowd // long notices that arrive
+	long      access.Slots // long notices that arrive
 	refused   refusals
 	kept      time.Duration // how long a paid order is kept
 }
@@ -72,8 +72,8 @@ type receiving struct {
 
 // limits bound what refused notices of one account cause.
 type limits struct {
-	hints   access.Seldom // queries, and lines in the log
-	records access.Seldom
+	hints   access.Sampler // queries, and lines in the log
+	records access.Sampler
 }
 
 // noticeLimits are the limits of all accounts.
@@ -96,7 +96,7 @@ func (n *noticeLimits) account(identity string) *limits {
 	}
 	l := n.of[identity]
 	if l == nil {
-		l = &limits{access.Seldom{Every: time.Second, Most: maxHints}, access.Seldom{Every: time.Minute, Most: maxRefused}}
+		l = &limits{access.Sampler{Every: time.Second, Most: maxHints}, access.Sampler{Every: time.Minute, Most: maxRefused}}
 		n.of[identity] = l
 	}
 	return l

@@ -310,10 +310,10 @@ func (s *Server) serving(h http.Handler) *http.Server {
 // hinted applies a hint of another node.
 func (s *Server) hinted(h engine.Hint) {
 	if slices.Contains(h.Docs, merchant.Kind) {
-		s.merchants.Stir()
+		s.merchants.Refresh()
 	}
 	if slices.Contains(h.Docs, account.Kind) {
-		s.accounts.Stir()
+		s.accounts.Refresh()
 	}
 	s.engine.Hinted(h)
 }
