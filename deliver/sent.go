@@ -26,9 +26,10 @@ type Sent struct {
 	Signed    []byte   // the text that is signed, see [sign.Signer]
 }
 
-// Sent builds the request of an attempt that started at a time. hide is applied to the query of the
-// address, and of the queue's own address path and query are hidden as a whole; nil: nothing is hidden. An error says why an attempt could send nothing now. The time of a
-// signature is the second in which the attempt started; the attempt itself may have signed in the next.
+// Sent builds the request of an attempt that started at a time. hide replaces secrets in the query of the
+// address; of the queue's own address, path and query are hidden as a whole. If hide is nil, nothing is hidden.
+// An error says why an attempt could send nothing now. A signature has the time of the attempt's start; the
+// attempt itself may have signed a second later.
 func (h *Handler) Sent(ctx context.Context, task *bellman.Task, number int, at time.Time, hide func(query string) string) (Sent, error) {
 	out := Sent{}
 	var signer sign.Signer

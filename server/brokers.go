@@ -70,7 +70,7 @@ func (s *Server) openSources(c *config.Config, ready front) error {
 				return &ConfigError{fmt.Errorf("sources[%d]: %w", i, err)}
 			}
 		}
-		s.taking = append(s.taking, source.New(o))
+		s.sources = append(s.sources, source.New(o))
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (s *Server) broker(from *config.Source, url string, c config.Connection) so
 // take runs the sources until ctx ends and their received messages are stored.
 func (s *Server) take(ctx context.Context) {
 	var running sync.WaitGroup
-	for _, from := range s.taking {
+	for _, from := range s.sources {
 		running.Go(func() { from.Run(ctx) })
 	}
 	running.Wait()
@@ -104,8 +104,8 @@ func (s *Server) take(ctx context.Context) {
 
 // sourceInfos describes the sources, in the order of the configuration.
 func (s *Server) sourceInfos() []source.Info {
-	infos := make([]source.Info, len(s.taking))
-	for i, from := range s.taking {
+	infos := make([]source.Info, len(s.sources))
+	for i, from := range s.sources {
 		infos[i] = from.Info()
 	}
 	return infos

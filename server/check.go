@@ -38,7 +38,7 @@ func Check(o Options) error {
 
 func newServer(o Options) *Server {
 	return &Server{
-		config: o.Config, held: o.Config.Keys, handlers: o.Handlers, channels: o.Channels,
+		config: o.Config, keys: o.Config.Keys, handlers: o.Handlers, channels: o.Channels,
 		version: cmp.Or(o.Version, "dev"), log: cmp.Or(o.Logger, slog.Default()),
 	}
 }
@@ -46,7 +46,7 @@ func newServer(o Options) *Server {
 // configure makes everything of a configuration that needs no engine: the client, the registries, the brokers, the
 // queues with their handlers, and the receivers of notices. The error is [config.Problems] with everything that is
 // refused.
-func (s *Server) configure(c *config.Config) (queues []engine.Queue, noticed map[string]*receiving, err error) {
+func (s *Server) configure(c *config.Config) (queues []engine.Queue, noticed map[string]*queueReceivers, err error) {
 	s.client, err = deliver.NewClient(deliver.Options{
 		AllowPrivate: c.Egress.AllowPrivate,
 		Allow:        c.Egress.Allow,
@@ -70,7 +70,7 @@ func (s *Server) configure(c *config.Config) (queues []engine.Queue, noticed map
 }
 
 // rules makes the queues and the receivers of their notices.
-func (s *Server) rules(c *config.Config) (queues []engine.Queue, noticed map[string]*receiving, wrong config.Problems) {
+func (s *Server) rules(c *config.Config) (queues []engine.Queue, noticed map[string]*queueReceivers, wrong config.Problems) {
 	queues, wrong = s.queues(c)
 	noticed, more := s.receivers(queues, c)
 	return queues, noticed, append(wrong, more...)

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
@@ -20,8 +20,6 @@ import (
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // openRegistries makes the registries of merchants and accounts, with the configured master keys.
@@ -87,7 +85,7 @@ func (s merchants) Get(ctx context.Context, no string) (client.Merchant, error) 
 		return client.Merchant{}, err
 	}
 	out := s.shown(&m, false)
-	return out, s.lately(ctx, &out, time.Time{})
+	return out, s.readHealth(ctx, &out, time.Time{})
 }
 
 func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, error) {
@@ -95,17 +93,6 @@ func (s merchants) Stats(ctx context.Context, no string) (client.MerchantStats, 
 		return client.MerchantStats{}, err
 	}
 	return merchant.Look(ctx, s.store, no, time.Now(), s.api.Shown)
-}
-
-// lately sets whether a merchant is failing, by its newest tasks, and its backlog. After end it reads
-// nothing more; zero: it has all the time that it takes.
-func (s merchants) lately(ctx context.Context, m *client.Merchant, end time.Time) error {
-	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now())
-	if m.Failing = recent.Failing(); err != nil || !end.IsZero() && time.Now().After(end) {
-		return err
-	}
-	m.Backlog, err = merchant.LookBacklog(ctx, s.store, m.MerchantNo, time.Now(), s.kind)
-	return err
 }
 
 func (s merchants) List(ctx context.Context, q client.MerchantSearch, after string) ([]client.Merchant, string, error) {
@@ -136,10 +123,10 @@ func (s merchants) List(ctx context.Context, q client.MerchantSearch, after stri
 	if err != nil || q.Sealed {
 		return out, next, err
 	}
-	return out, next, s.allLately(ctx, out, latelyTime)
+	return out, next, s.readAllHealth(ctx, out, healthTime)
 }
 
-// registered lists merchants without what their newest tasks say.
+// registered lists merchants without their health.
 func (s merchants) registered(ctx context.Context, q client.MerchantSearch, after string) ([]client.Merchant, string, error) {
 	page, next, err := s.Registry.List(ctx, q, after)
 	if err != nil {
@@ -157,92 +144,12 @@ func (s merchants) Named(ctx context.Context, begin string, limit int) ([]client
 	return out, err
 }
 
-const (
-	latelyAtOnce = 4                     // merchants of a list that are looked at concurrently: all of them may begin just before the end
-	latelyTime   = 40 * time.Millisecond // after that nothing else of a list's merchants is read
-	latelyAge    = 10 * time.Second
-	latelyMost   = 10_000 // merchants whose figures are kept
-)
-
-// A latelySeen keeps for a while what lists read of merchants. The zero value is empty. It is safe for concurrent use.
-type latelySeen struct {
-	mu sync.Mutex
-	by map[string]seenLately
-}
-
-type seenLately struct {
-	at      time.Time
-	failing bool
-	backlog *client.Backlog
-}
-
-// note keeps what lately has set.
-func (l *latelySeen) note(m *client.Merchant) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.by == nil || len(l.by) >= latelyMost {
-		l.by = map[string]seenLately{}
-	}
-	l.by[m.MerchantNo] = seenLately{time.Now(), m.Failing, m.Backlog}
-}
-
-// recall sets what note has kept, and reports whether it is younger than latelyAge.
-func (l *latelySeen) recall(m *client.Merchant) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	seen, has := l.by[m.MerchantNo]
-	if !has || time.Since(seen.at) >= latelyAge {
-		return false
-	}
-	m.Failing, m.Backlog = seen.failing, seen.backlog
-	return true
-}
-
-// allLately is lately for a list, as far as there is time. What it read of a merchant is reused for latelyAge, so that
-// the list read again goes on where it ended. Merchants that are left have no backlog, and are failing if the nodes say
-// so.
-func (s merchants) allLately(ctx context.Context, all []client.Merchant, most time.Duration) error {
-	end := time.Now().Add(most)
-	var left atomic.Bool
-	g, of := errgroup.WithContext(ctx)
-	g.SetLimit(latelyAtOnce)
-	for i := range all {
-		g.Go(func() error {
-			m := &all[i]
-			if s.latelySeen.recall(m) {
-				return nil
-			}
-			var err error
-			if time.Now().Before(end) {
-				err = s.lately(of, m, end)
-			}
-			if m.Backlog == nil {
-				left.Store(true)
-			} else if err == nil {
-				s.latelySeen.note(m)
-			}
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil || !left.Load() {
-		return err
-	}
-	f, err := s.engine.Figures(ctx, figures.Ask{Gauges: true})
-	for i := range all {
-		m := &all[i]
-		if m.Backlog == nil {
-			m.Failing = slices.ContainsFunc(f.Failing, func(one figures.FailingMerchant) bool { return one.MerchantNo == m.MerchantNo })
-		}
-	}
-	return err
-}
-
 // listNamed lists merchants by number. A merchant that is not registered has only its number if it is
 // paused, and is left out otherwise.
 func (s merchants) listNamed(ctx context.Context, names []string, q *client.MerchantSearch, after string) (out []client.Merchant, next string, err error) {
 	slices.Sort(names)
 	names = slices.DeleteFunc(names, func(no string) bool { return no <= after || !strings.HasPrefix(no, q.MerchantNo) })
-	for some := range slices.Chunk(names, latelyAtOnce) {
+	for some := range slices.Chunk(names, healthAtOnce) {
 		found, err := s.readSome(ctx, some)
 		if err != nil {
 			return nil, "", err
@@ -252,12 +159,12 @@ func (s merchants) listNamed(ctx context.Context, names []string, q *client.Merc
 				continue
 			}
 			if len(out) == q.Limit {
-				return out, out[len(out)-1].MerchantNo, s.allLately(ctx, out, latelyTime)
+				return out, out[len(out)-1].MerchantNo, s.readAllHealth(ctx, out, healthTime)
 			}
 			out = append(out, s.shown(&m, q.Sealed))
 		}
 	}
-	return out, "", s.allLately(ctx, out, latelyTime)
+	return out, "", s.readAllHealth(ctx, out, healthTime)
 }
 
 // readSome reads a few merchants at once, in the order of names. One that is neither registered nor
@@ -284,104 +191,6 @@ func (s merchants) readSome(ctx context.Context, names []string) ([]merchant.Mer
 	}
 	err := g.Wait()
 	return slices.DeleteFunc(found, func(m merchant.Merchant) bool { return m.ID == "" }), err
-}
-
-const (
-	pausedTasks = 2000 // tasks of paused merchants are counted up to this number
-	pausedPage  = 200
-	pausedAge   = 30 * time.Second // how long that count is reused
-	failingAge  = 10 * time.Second // how long the list of failing merchants is reused
-)
-
-// A remembered value is made again when it has reached an age. The zero value is ready. It is safe for concurrent use.
-type remembered[T any] struct {
-	mu    sync.Mutex
-	at    time.Time
-	value T
-}
-
-// get returns the value, made again if it is older than age. With an error it returns the last value.
-func (r *remembered[T]) get(age time.Duration, make func() (T, error)) (T, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if time.Since(r.at) < age {
-		return r.value, nil
-	}
-	now := time.Now()
-	value, err := make()
-	if err == nil {
-		r.at, r.value = now, value
-	}
-	return r.value, err
-}
-
-// forget makes the next get make the value again.
-func (r *remembered[T]) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var none T
-	r.at, r.value = time.Time{}, none
-}
-
-// paused returns the paused merchants and the number of their waiting tasks.
-func (s *Server) paused() ([]figures.MerchantPause, int) {
-	paused := s.engine.PausedMerchants()
-	if len(paused) == 0 {
-		s.pausedTasks.forget()
-		return nil, 0
-	}
-	tasks, err := s.pausedTasks.get(pausedAge, func() (int, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
-		defer cancel()
-		return s.countPaused(ctx, paused)
-	})
-	if err != nil {
-		s.log.Warn("tasks of paused merchants cannot be counted", "err", err)
-	}
-	return paused, tasks
-}
-
-// failing returns registered merchants that accept nothing from this node.
-func (s *Server) failing(ctx context.Context) []figures.FailingMerchant {
-	all, err := s.failingSeen.get(failingAge, func() ([]figures.FailingMerchant, error) {
-		all, err := s.suspects.Failing(ctx, s.store, time.Now())
-		if err != nil {
-			return nil, err
-		}
-		return slices.DeleteFunc(all, func(f figures.FailingMerchant) bool {
-			_, err := s.merchants.Read(ctx, f.MerchantNo)
-			return errors.Is(err, bellman.ErrNotFound)
-		}), nil
-	})
-	if err != nil {
-		s.log.Warn("the tasks of failing merchants cannot be read", "err", err)
-	}
-	return all
-}
-
-func (s *Server) countPaused(ctx context.Context, paused []figures.MerchantPause) (n int, err error) {
-	pending := bellman.Pending
-	for _, p := range paused {
-		var before bellman.ID
-		for read := 0; read < pausedTasks; read += pausedPage {
-			page, next, err := s.store.List(ctx, store.Filter{MerchantNo: p.MerchantNo, State: &pending}, before, pausedPage)
-			if err != nil {
-				return n, err
-			}
-			for _, t := range page {
-				if target, _ := s.engine.Held(t); target != "" {
-					n++
-				}
-			}
-			if n >= pausedTasks {
-				return pausedTasks, nil
-			}
-			if before = next; next.IsZero() {
-				break
-			}
-		}
-	}
-	return n, nil
 }
 
 func (s merchants) Rotate(ctx context.Context, no, secret string, overlap time.Duration, by bellman.By) (client.Merchant, error) {

@@ -15,13 +15,9 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
-	"github.com/bellmanhq/bellman/order/gateway"
-	"github.com/bellmanhq/bellman/order/states"
-	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -42,38 +38,23 @@ const (
 	maxRefused = 10
 )
 
-// notices takes what payment channels tell by themselves: it verifies a notice, applies it to its
-// order, and only then answers the channel.
+// notices receives the notices of payment channels: it verifies a notice, applies it to its order, and
+// only then answers the channel.
 type notices struct {
 	server    *Server
-	receivers atomic.Pointer[map[string]*receiving] // by queue
-	listener  net.Listener                          // nil: notices are received by the API alone
+	receivers atomic.Pointer[map[string]*queueReceivers] // by queue
+	listener  net.Listener                               // nil: notices are received by the API alone
 	http      *http.Server
 	limits    noticeLimits
-	long      access.Crowd // long notices that arrive
+	long      access.Slots // long notices that arrive
 	refused   refusals
 	kept      time.Duration // how long a paid order is kept
 }
 
-// A receiver reads the notices for the orders of one account of a queue.
-type receiver struct {
-	account string // its identity
-	reader  order.NoticeReader
-	limits  *limits // of the account
-}
-
-// receiving is how a queue receives notices.
-type receiving struct {
-	own      *receiver                     // of the queue's own channel; nil: there is none, or it sends no notices
-	accounts order.Accounts[order.Channel] // that orders may name; nil: none
-	fallback string                        // the account of a notice that names none; empty: own
-	limits   *noticeLimits                 // of all queues
-}
-
 // limits bound what refused notices of one account cause.
 type limits struct {
-	hints   access.Seldom // queries, and lines in the log
-	records access.Seldom
+	hints   access.Sampler // queries, and lines in the log
+	records access.Sampler
 }
 
 // noticeLimits are the limits of all accounts.
@@ -96,104 +77,14 @@ func (n *noticeLimits) account(identity string) *limits {
 	}
 	l := n.of[identity]
 	if l == nil {
-		l = &limits{access.Seldom{Every: time.Second, Most: maxHints}, access.Seldom{Every: time.Minute, Most: maxRefused}}
+		l = &limits{access.Sampler{Every: time.Second, Most: maxHints}, access.Sampler{Every: time.Minute, Most: maxRefused}}
 		n.of[identity] = l
 	}
 	return l
 }
 
-// noReceiver refuses a notice for a queue or account whose channel sends none.
-func noReceiver(queue, account string) error {
-	at := "/notices/" + queue
-	if account != "" {
-		at += "/" + account
-	}
-	return &order.RefusedNotice{Why: fmt.Errorf("no notices are received at %.160q: want a queue of orders with a built-in channel, or with notice, or a registered account", at)}
-}
-
-// account returns the receiver of an account by its name; empty: of the queue.
-func (to *receiving) account(ctx context.Context, queue, name string) (*receiver, error) {
-	if name == "" && to.own != nil {
-		return to.own, nil
-	}
-	if to.accounts == nil || name == "" && to.fallback == "" {
-		return nil, noReceiver(queue, name)
-	}
-	name = cmp.Or(name, to.fallback)
-	at, err := to.accounts(ctx, name)
-	wrong := new(bellman.Invalid)
-	switch {
-	case errors.Is(err, bellman.ErrNotFound):
-		return nil, &order.RefusedNotice{Why: fmt.Errorf("account %.128q is not registered", name)}
-	case errors.As(err, &wrong):
-		return nil, &order.RefusedNotice{Why: err}
-	case err != nil:
-		return nil, err
-	}
-	reader, is := at.Channel.(order.NoticeReader)
-	if !is {
-		return nil, fmt.Errorf("account %.128q cannot read notices now", name) // its keys cannot be opened
-	}
-	return &receiver{account: at.Identity, reader: reader, limits: to.limits.account(at.Identity)}, nil
-}
-
 // set replaces the queues that receive notices.
-func (n *notices) set(receivers map[string]*receiving) { n.receivers.Store(&receivers) }
-
-// receivers returns the queues that receive notices, and everything that is refused.
-func (s *Server) receivers(queues []engine.Queue, c *config.Config) (receivers map[string]*receiving, wrong config.Problems) {
-	receivers = make(map[string]*receiving)
-	for i := range queues {
-		q := &queues[i]
-		h, is := q.Handler.(*order.Handler)
-		if !is {
-			continue
-		}
-		to := &receiving{limits: &s.notices.limits, fallback: c.Queues[i].Order.Channel.Account}
-		if kind := c.Queues[i].Order.Channel.Kind; kind != "" && kind != programChannel || to.fallback != "" {
-			to.accounts = s.orderAccounts(&c.Queues[i])
-		}
-		reader, is := h.Channel().(order.NoticeReader)
-		if own := c.Queues[i].Order.Notice; own != nil {
-			var err error
-			if reader, err = noticeReader(own); err != nil {
-				wrong = append(wrong, c.Refused("queues."+q.Name+".notice", err)...)
-				continue
-			}
-			is = true
-		}
-		if is {
-			account := h.Account(q.Name)
-			to.own = &receiver{account: account, reader: reader, limits: to.limits.account(account)}
-		}
-		if is || to.accounts != nil {
-			receivers[q.Name] = to
-		}
-	}
-	return receivers, wrong
-}
-
-// noticeReader makes the reader of a gateway's notices.
-func noticeReader(c *config.Notice) (order.NoticeReader, error) {
-	o := gateway.NoticeOptions{
-		Verify: c.Verify, Items: c.Items,
-		Accepted: order.NoticeAnswer{Status: c.Accepted.Status, Body: c.Accepted.Body},
-		Refused:  order.NoticeAnswer{Status: c.Refused.Status, Body: c.Refused.Body},
-	}
-	var err error
-	if o.Order, err = rule.CompileValue(c.Order); err != nil {
-		return nil, fmt.Errorf("order: %w", err)
-	}
-	if c.State != "" {
-		o.States, err = states.CompileQueryValue(c.State)
-	} else {
-		o.States, err = readings(c.States, states.CompileQuery, states.CompileQueryRules)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("states: %w", err)
-	}
-	return gateway.NewNotices(o)
-}
+func (n *notices) set(receivers map[string]*queueReceivers) { n.receivers.Store(&receivers) }
 
 // ServeHTTP answers POST /notices/{queue} and POST /notices/{queue}/{account}.
 func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -227,11 +118,11 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		err = fmt.Errorf("the notice cannot be read, or is larger than %d bytes", maxNotice)
-		n.refuse(ctx, queue, to, "", time.Now(), err)
+		n.refuse(ctx, to, "", time.Now(), err)
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
-	_, err = n.receive(ctx, queue, to, nil, &order.RawNotice{Header: r.Header, Body: body.Bytes(), At: time.Now()})
+	_, err = n.receive(ctx, to, nil, &order.RawNotice{Header: r.Header, Body: body.Bytes(), At: time.Now()})
 	why := ""
 	if err != nil {
 		why = err.Error()
@@ -259,22 +150,13 @@ func (n *notices) busy(w http.ResponseWriter, queue string) {
 func (n *notices) misdirected(ctx context.Context, queue string, why error) {
 	if n.server.kind(queue) == "order" {
 		nobody := "queue:" + queue
-		n.refuse(ctx, queue, &receiver{account: nobody, limits: n.limits.account(nobody)}, "", time.Now(), why)
+		n.refuse(ctx, &receiver{queue: queue, account: nobody, limits: n.limits.account(nobody)}, "", time.Now(), why)
 		return
 	}
 	n.server.metrics.Noticed("", string(order.NoticeRefused)) // whoever calls may invent names of queues
 	if left, ok := n.limits.account("").hints.Enter(why.Error()); ok {
 		n.server.log.Warn("a notice was refused", "queue", fmt.Sprintf("%.64s", queue), "err", why, "others", left)
 	}
-}
-
-// receiver returns who reads the notices for an account of a queue; an empty name: of the queue.
-func (n *notices) receiver(ctx context.Context, queue, account string) (*receiver, error) {
-	to := (*n.receivers.Load())[queue]
-	if to == nil {
-		return nil, noReceiver(queue, account)
-	}
-	return to.account(ctx, queue, account)
 }
 
 // Receive verifies a notice for an account of a queue, or for the queue's own, and applies each of its items. When
@@ -288,31 +170,31 @@ func (n *notices) Receive(ctx context.Context, queue, account string, about func
 	if err != nil {
 		return nil, err
 	}
-	return n.receive(ctx, queue, to, about, raw)
+	return n.receive(ctx, to, about, raw)
 }
 
 // errOtherOrder refuses a notice that was handed in as one of another order.
 var errOtherOrder = &order.RefusedNotice{Why: errors.New("the notice is about another order")}
 
-func (n *notices) receive(ctx context.Context, queue string, to *receiver, about func(alias string) bool, raw *order.RawNotice) (told []*order.Told, err error) {
+func (n *notices) receive(ctx context.Context, to *receiver, about func(alias string) bool, raw *order.RawNotice) (told []*order.Told, err error) {
 	items, hint, err := to.reader.ReadNotice(raw)
 	if err != nil {
 		if about != nil && !about(order.Alias(to.account, order.OfPayment, hint)) {
 			hint = "" // the caller may not have that order queried
 		}
-		n.refuse(ctx, queue, to, hint, raw.At, err)
+		n.refuse(ctx, to, hint, raw.At, err)
 		return nil, &order.RefusedNotice{Why: err}
 	}
 	var all []*order.Told
 	for i := range items {
 		t := order.NewTold(&items[i], to.account, raw.At)
-		if t.Queue = queue; about != nil && !about(t.Alias()) {
+		if t.Queue = to.queue; about != nil && !about(t.Alias()) {
 			return nil, errOtherOrder
 		}
 		all = append(all, t)
 	}
 	for i, t := range all {
-		wrong := n.apply(ctx, queue, to, t)
+		wrong := n.apply(ctx, to, t)
 		if refused := new(order.RefusedNotice); (len(all) > 1 || items[i].Other) && errors.As(wrong, &refused) {
 			wrong = nil // the other items count, or a repeat would say the same
 		}
@@ -320,59 +202,59 @@ func (n *notices) receive(ctx context.Context, queue string, to *receiver, about
 			err = errors.Join(err, wrong)
 			continue
 		}
-		n.server.metrics.Noticed(queue, string(t.Result))
+		n.server.metrics.Noticed(to.queue, string(t.Result))
 		told = append(told, t)
 	}
 	return told, err
 }
 
 // refuse handles a notice that is not the channel's, or cannot be read. If it names an order, that order is queried, once.
-func (n *notices) refuse(ctx context.Context, queue string, to *receiver, hint string, came time.Time, why error) {
-	n.server.metrics.Noticed(queue, string(order.NoticeRefused))
-	n.refused.note(queue, why.Error(), time.Now())
+func (n *notices) refuse(ctx context.Context, to *receiver, hint string, came time.Time, why error) {
+	n.server.metrics.Noticed(to.queue, string(order.NoticeRefused))
+	n.refused.note(to.queue, why.Error(), time.Now())
 	left, ok := to.limits.hints.Enter(cmp.Or(hint, why.Error()))
 	if !ok {
 		return
 	}
-	n.server.log.Warn("a notice was refused", "queue", queue, "channel_order_no", fmt.Sprintf("%.64s", hint), "err", why, "others", left)
+	n.server.log.Warn("a notice was refused", "queue", to.queue, "channel_order_no", fmt.Sprintf("%.64s", hint), "err", why, "others", left)
 	t := &order.Told{Result: order.NoticeRefused, Why: why.Error(), Account: to.account, OrderNo: hint, Came: came.UTC().Truncate(time.Millisecond)}
 	if hint != "" {
 		t.Of = order.OfPayment
 		if found, err := n.tell(ctx, t); found || err != nil {
 			if err != nil && !errors.Is(err, bellman.ErrConflict) {
-				n.server.log.Error("the order of a refused notice cannot be queried", "queue", queue, "err", err)
+				n.server.log.Error("the order of a refused notice cannot be queried", "queue", to.queue, "err", err)
 			}
 			return
 		}
 	}
-	n.keep(ctx, queue, to, t)
+	n.keep(ctx, to, t)
 }
 
 // keep adds the record of a notice that is about no order here, so that an operator sees why it did nothing.
-func (n *notices) keep(ctx context.Context, queue string, to *receiver, t *order.Told) {
+func (n *notices) keep(ctx context.Context, to *receiver, t *order.Told) {
 	if _, ok := to.limits.records.Enter(t.OrderNo + "\x00" + t.Why); !ok {
 		return
 	}
-	of := bellman.Task{Queue: queue}
+	of := bellman.Task{Queue: to.queue}
 	if len(t.OrderNo) <= bellman.MaxName && !strings.ContainsFunc(t.OrderNo, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		of.OrderNo = t.OrderNo // which nobody may have signed
 	}
 	record := t.Record(&of)
 	if err := n.server.engine.Add(ctx, &record)[0].Err; err != nil {
-		n.server.log.Error("a notice has no record", "queue", queue, "err", err)
+		n.server.log.Error("a notice has no record", "queue", to.queue, "err", err)
 	}
 }
 
 // apply applies a verified notice to its task, or holds it until that exists.
-func (n *notices) apply(ctx context.Context, queue string, to *receiver, t *order.Told) error {
+func (n *notices) apply(ctx context.Context, to *receiver, t *order.Told) error {
 	found, err := n.tell(ctx, t)
 	switch {
 	case t.Result == order.NoticeRefused && (!found && err == nil || errors.Is(err, bellman.ErrConflict)):
 		// The channel's, but unreadable: to send it again would help nobody, once its order was queried.
-		n.refused.note(queue, t.Why, time.Now())
-		n.server.log.Warn("a signed notice cannot be used", "queue", queue, "channel_order_no", fmt.Sprintf("%.64s", t.OrderNo), "why", t.Why)
+		n.refused.note(to.queue, t.Why, time.Now())
+		n.server.log.Warn("a signed notice cannot be used", "queue", to.queue, "channel_order_no", fmt.Sprintf("%.64s", t.OrderNo), "why", t.Why)
 		if !found {
-			n.keep(ctx, queue, to, t)
+			n.keep(ctx, to, t)
 		}
 		if t.OrderNo == "" { // perhaps the queue's notice reads it wrongly
 			return &order.RefusedNotice{Why: errors.New(t.Why)}
@@ -382,10 +264,10 @@ func (n *notices) apply(ctx context.Context, queue string, to *receiver, t *orde
 		return err
 	case n.forgotten(t):
 		t.Result, t.Why = order.NoticeDuplicate, "its payment is older than retention.succeeded: there is no order of it any more"
-		n.keep(ctx, queue, to, t)
+		n.keep(ctx, to, t)
 		return nil
 	}
-	held := t.Held(queue)
+	held := t.Held(to.queue)
 	if err := n.assign(ctx, &held, t); err != nil {
 		return err
 	}

@@ -30,8 +30,8 @@ func (s *Server) record(ctx context.Context, a store.Audit) error {
 // changes.
 func (s *Server) recordKeys(c *config.Config) {
 	a := store.Audit{At: time.Now(), Action: "keys", Target: "keys", Reason: "SIGHUP"}
-	before, after := shownKeys(s.held), shownKeys(c.Keys)
-	for _, k := range s.held {
+	before, after := shownKeys(s.keys), shownKeys(c.Keys)
+	for _, k := range s.keys {
 		if before[k.Name] != after[k.Name] {
 			a.Changes = append(a.Changes, store.Changed{Field: k.Name, Before: before[k.Name], After: after[k.Name]})
 		}
@@ -41,7 +41,7 @@ func (s *Server) recordKeys(c *config.Config) {
 			a.Changes = append(a.Changes, store.Changed{Field: k.Name, After: after[k.Name]})
 		}
 	}
-	s.held = c.Keys
+	s.keys = c.Keys
 	if a.Changes != nil {
 		s.record(context.Background(), a)
 	}

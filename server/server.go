@@ -80,7 +80,7 @@ type Server struct {
 	pausedTasks  remembered[int] // of paused merchants
 	suspects     merchant.Suspects
 	failingSeen  remembered[[]figures.FailingMerchant]
-	latelySeen   latelySeen
+	health       healthCache // of merchants
 	expiringSeen remembered[[]alarm.Credential]
 	traces       *tracing.Tracer // nil: no tracing
 	engine       *engine.Engine
@@ -88,7 +88,7 @@ type Server struct {
 	peers        *peers  // nil: the store belongs to this process alone
 	api          *api.API
 	pages        *console.Console
-	taking       []*source.Source
+	sources      []*source.Source
 	resends      *resend.Jobs
 	alarms       *alarm.Watch
 	attention    *attention.Desk
@@ -102,7 +102,7 @@ type Server struct {
 	schedules    schedule.Cache // of the engine, orders, API and console
 	facts        atomic.Pointer[queueFacts]
 	rebuilders   atomic.Pointer[rebuilders]
-	held         []access.Key // API keys of the last configuration
+	keys         []access.Key // of the API, in the last configuration
 	listener     net.Listener
 	http         *http.Server
 	notices      *notices
@@ -142,69 +142,94 @@ func Open(o Options) (_ *Server, err error) {
 			s.Close()
 		}
 	}()
-	c := o.Config
 	if err := Check(o); err != nil { // before anything is written
 		return nil, &ConfigError{err}
 	}
-	// An address that is in use is found before a new store is created. The server does not listen on it
-	// meanwhile: otherwise clients would wait while a database is away.
-	free, err := net.Listen("tcp", c.Listen)
+	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
+	defer cancel()
+	if err := s.openStore(ctx, o.NoMigrate); err != nil {
+		return nil, err
+	}
+	queues, err := s.openQueues()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.listen(); err != nil {
+		return nil, err
+	}
+	if s.secret, err = newSecret(ctx, s.store, s.log); err != nil {
+		return nil, err
+	}
+	if err := s.openEngine(queues); err != nil {
+		return nil, err
+	}
+	if err := s.openFeatures(queues, o.AlarmEvery); err != nil {
+		return nil, err
+	}
+	if err := s.openAPI(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// openStore opens the store, unless the address of the API is in use: then no new store is created. The server does
+// not listen on the address meanwhile, because clients would wait while a database is away.
+func (s *Server) openStore(ctx context.Context, existing bool) error {
+	free, err := net.Listen("tcp", s.config.Listen)
 	if err == nil {
 		err = free.Close()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return fmt.Errorf("listen: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), openWithin)
-	defer cancel()
-	if s.store, err = OpenStore(ctx, c.Store, StoreOptions{Existing: o.NoMigrate, Logger: s.log}); err != nil {
-		return nil, err
+	if s.store, err = OpenStore(ctx, s.config.Store, StoreOptions{Existing: existing, Logger: s.log}); err != nil {
+		return err
 	}
-	if err := s.refuseMoved(ctx); err != nil {
-		return nil, err
-	}
-	kind, err := config.ParseStore(c.Store)
-	if err != nil {
-		return nil, &ConfigError{fmt.Errorf("store: %w", err)}
-	}
-	queues, noticed, err := s.configure(c)
+	return s.refuseMoved(ctx)
+}
+
+// openQueues makes the queues with their handlers, and everything that a handler needs.
+func (s *Server) openQueues() ([]engine.Queue, error) {
+	queues, noticed, err := s.configure(s.config)
 	if err != nil {
 		return nil, &ConfigError{err}
 	}
 	s.rebuilders.Store(rebuildersOf(queues))
-	s.credentials.set(queues, c.Keys)
+	s.credentials.set(queues, s.config.Keys)
 	s.credentials.add(s.expiring)
 	s.notices.set(noticed)
-	s.notices.kept = c.RetentionIn(kind.Kind).Succeeded
-	if err := c.Warnings(); err != nil {
+	if err := s.config.Warnings(); err != nil {
 		s.log.Warn("a setting has no effect, or not all of it", "err", err)
 	}
-	if err := s.notices.listen(c); err != nil {
-		return nil, err
+	return queues, nil
+}
+
+// listen opens the listeners of notices and of the API.
+func (s *Server) listen() (err error) {
+	if err := s.notices.listen(s.config); err != nil {
+		return err
 	}
-	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+	if s.listener, err = net.Listen("tcp", s.config.Listen); err != nil {
+		return fmt.Errorf("listen: %w", err)
 	}
-	s.listener = bound(s.listener, c)
-	if s.secret, err = newSecret(ctx, s.store, s.log); err != nil {
-		return nil, err
+	s.listener = bound(s.listener, s.config)
+	return nil
+}
+
+// openEngine makes the engine, and the way to the other nodes of the store if there can be any.
+func (s *Server) openEngine(queues []engine.Queue) error {
+	c := s.config
+	kind, err := config.ParseStore(c.Store)
+	if err != nil {
+		return &ConfigError{fmt.Errorf("store: %w", err)}
 	}
-	s.links = sharelink.New(s.store, s.secret)
-	addr := advertised(c, s.Addr())
-	var hint func(context.Context, string, engine.Hint)
-	var ask func(context.Context, string, figures.Ask) (engine.Report, error)
-	if !store.UseOf(s.store).Exclusive {
-		s.peers = newPeers(s.secret, addr, s.hinted, s.log) // the engine is set before the first hint
-		s.peers.report = func(ctx context.Context, ask figures.Ask) engine.Report { return s.engine.Report(ctx, ask) }
-		hint, ask = s.peers.tell, s.peers.ask
-	}
-	s.engine, err = engine.New(engine.Options{
+	retention := c.RetentionIn(kind.Kind)
+	s.notices.kept = retention.Succeeded
+	o := engine.Options{
 		Store:       unmoved{s.store, s.refuseMoved},
 		Queues:      queues,
 		Node:        c.Node,
-		Addr:        addr,
-		Hint:        hint,
-		Ask:         ask,
+		Addr:        advertised(c, s.Addr()),
 		Version:     s.version,
 		Logger:      s.log,
 		Observer:    s.metrics,
@@ -212,7 +237,7 @@ func Open(o Options) (_ *Server, err error) {
 		MaxInFlight: c.Pool.Ceiling,
 		PoolFloor:   c.Pool.Floor,
 		Flow:        engine.Flow(c.Flow),
-		Retention:   engine.Retention(c.RetentionIn(kind.Kind)),
+		Retention:   engine.Retention(retention),
 		StopTimeout: c.StopTimeout,
 		Schedules:   &s.schedules,
 		Spare:       s.client.Spare,
@@ -221,35 +246,51 @@ func Open(o Options) (_ *Server, err error) {
 		Decided: func(t *bellman.Task, by bellman.By, at time.Time) []bellman.Task {
 			return s.alarms.Decided(t, by, at) // the alarms are set before the first decision
 		},
-	})
-	if err != nil {
-		return nil, err
 	}
+	if !store.UseOf(s.store).Exclusive {
+		s.peers = newPeers(s.secret, o.Addr, s.hinted, s.log) // the engine is set before the first hint
+		s.peers.report = func(ctx context.Context, ask figures.Ask) engine.Report { return s.engine.Report(ctx, ask) }
+		o.Hint, o.Ask = s.peers.tell, s.peers.ask
+	}
+	s.engine, err = engine.New(o)
+	return err
+}
+
+// openFeatures makes what works on the tasks beside the engine: links, bulk resends, alarms, reconciliations, and the
+// list of what needs a person.
+func (s *Server) openFeatures(queues []engine.Queue, alarmEvery time.Duration) (err error) {
 	var leads func() bool // nil: there are no other nodes
 	if s.peers != nil {
 		leads = s.engine.Leads
 	}
+	s.links = sharelink.New(s.store, s.secret)
 	s.resends, err = resend.New(resend.Options{Store: s.store, Tasks: s.engine, Leads: leads, Queues: s.queueNames, Logger: s.log})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := s.openAlarms(c, o.AlarmEvery); err != nil {
-		return nil, err
+	if err := s.openAlarms(s.config, alarmEvery); err != nil {
+		return err
 	}
-	s.setBilled(queues, c)
+	s.setBilled(queues, s.config)
 	s.reconciles, err = reconcile.New(reconcile.Options{
 		Store: s.store, Tasks: s.engine, Alarms: s.alarms, Queues: func() []reconcile.Queue { return *s.billed.Load() },
 		Leads: leads, Logger: s.log,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.metrics.Watch(s.sources())
-	ready := front{s.engine, s, &probe{store: s.store, secrets: []secrets{s.merchants, s.accounts}, log: s.log}}
+	s.metrics.Watch(s.metricSources())
 	s.attention = attention.New(attention.Options{
 		Engine: s.engine, Store: s.store, Alarms: s.alarms, Nodes: s.engine.Nodes, Reconciliations: s.reconciles, Credentials: s.credentials.all,
 		Sources: s.sourceInfos, Queues: s.queueNames, Kind: s.kind,
 	})
+	return nil
+}
+
+// openAPI makes the ways into the server: the API, the sources of messages, and the console.
+func (s *Server) openAPI() (err error) {
+	c := s.config
+	ready := front{s.engine, s, &probe{store: s.store, secrets: []secrets{s.merchants, s.accounts}, log: s.log}}
 	s.api, err = api.New(api.Options{
 		Engine:    ready,
 		Reader:    s.store,
@@ -282,17 +323,17 @@ func Open(o Options) (_ *Server, err error) {
 		Reconciliations: s.reconciles,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.openSources(c, ready); err != nil {
-		return nil, err
+		return err
 	}
 	if s.pages, err = s.console(c, ready); err != nil {
-		return nil, err
+		return err
 	}
 	s.http = s.serving(beside(s.pages, s.api, s.besidePeers(s.api)))
 	s.http.RegisterOnShutdown(s.pages.Stop)
-	return s, nil
+	return nil
 }
 
 // serving returns a server for a listener, with limits for callers that are slow.
@@ -310,10 +351,10 @@ func (s *Server) serving(h http.Handler) *http.Server {
 // hinted applies a hint of another node.
 func (s *Server) hinted(h engine.Hint) {
 	if slices.Contains(h.Docs, merchant.Kind) {
-		s.merchants.Stir()
+		s.merchants.Refresh()
 	}
 	if slices.Contains(h.Docs, account.Kind) {
-		s.accounts.Stir()
+		s.accounts.Refresh()
 	}
 	s.engine.Hinted(h)
 }

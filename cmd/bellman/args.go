@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 // arguments returns a check that accepts least to most arguments; otherwise its error says what the command
@@ -81,7 +82,7 @@ func family(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 		names = append(names, sub.Name())
 		c.AddCommand(marksFailure(sub))
 	}
-	want := fmt.Sprintf("want %s: see bellman %s --help", eitherOf(names), c.Name())
+	want := fmt.Sprintf("want %s: see bellman %s --help", nearest.Either(names), c.Name())
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return fmt.Errorf("%s: there is no %q: %s", c.Name(), args[0], want)
@@ -90,10 +91,4 @@ func family(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return wrong{fmt.Errorf("%s: %s", c.Name(), want)} }
 	return c
-}
-
-// eitherOf returns "a, b or c". There are two texts at least.
-func eitherOf(texts []string) string {
-	last := len(texts) - 1
-	return strings.Join(texts[:last], ", ") + " or " + texts[last]
 }

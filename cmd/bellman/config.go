@@ -36,7 +36,7 @@ program of your own has, and a notice without notices.listen are warnings too.`,
 			if err := settings.CheckNames(os.Environ()); err != nil {
 				return wrong{err}
 			}
-			refused, absent := split(server.Check(server.Options{Config: settings, Channels: stands(settings)}))
+			refused, absent := split(server.Check(server.Options{Config: settings, Channels: placeholderChannels(settings)}))
 			for i := range absent {
 				absent[i].Text += ": its content is not checked"
 			}
@@ -56,8 +56,8 @@ program of your own has, and a notice without notices.listen are warnings too.`,
 	}
 }
 
-// stands returns placeholders for the channels of kind program. CheckPrograms warns about these channels.
-func stands(c *config.Config) map[string]order.Channel {
+// placeholderChannels returns placeholders for the channels of kind program. CheckPrograms warns about these channels.
+func placeholderChannels(c *config.Config) map[string]order.Channel {
 	channels := map[string]order.Channel{}
 	for _, q := range c.Queues {
 		if q.Order.Channel.Kind == "program" {

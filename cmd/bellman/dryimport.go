@@ -16,8 +16,8 @@ import (
 )
 
 // trier returns what a dry run checks rows with: the server, or this program alone if no server was named
-// and none listens at the default address. told then says what this program cannot check.
-func (r *remote) trier(ctx context.Context, to *client.Client) (at importer.Trier, told string, err error) {
+// and none listens at the default address. unchecked then says what this program cannot check.
+func (r *remote) trier(ctx context.Context, to *client.Client) (at importer.Trier, unchecked string, err error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err = to.Health(within)
@@ -28,12 +28,12 @@ func (r *remote) trier(ctx context.Context, to *client.Client) (at importer.Trie
 		return nil, "", err
 	}
 	alone, err := server.NewOffline()
-	return alone, "no server was asked, for none was named and none listens at " + r.address() +
-		": whether the queues are there, their own rules, what egress and merchants allow, and what was taken over before was not looked at; name a server with --server", err
+	return alone, "no server was named, and none listens at " + r.address() +
+		": queues, egress rules, merchants and existing tasks were not checked; name a server with --server", err
 }
 
 // dryImport reports for each row what an import would do.
-func dryImport(ctx context.Context, out, problems io.Writer, from importer.Source, at importer.Trier, told string) error {
+func dryImport(ctx context.Context, out, problems io.Writer, from importer.Source, at importer.Trier, unchecked string) error {
 	t := newRows(out, "ROW", "KEY", "MERCHANT", "ORDER", "MADE", "NEXT", "SCHEDULE", "URL")
 	counts, err := importer.Try(ctx, from, at, func(r importer.Report) {
 		task := r.Row.Task
@@ -52,8 +52,8 @@ func dryImport(ctx context.Context, out, problems io.Writer, from importer.Sourc
 	if err = errors.Join(err, t.end()); err != nil {
 		return err
 	}
-	if told != "" {
-		fmt.Fprintln(problems, "bellman: "+told)
+	if unchecked != "" {
+		fmt.Fprintln(problems, "bellman: "+unchecked)
 	}
 	fmt.Fprintf(out, "%d rows: %d would be taken over, %d are already, %d have nothing left to do, %d moved, %d would be refused\n",
 		counts.All(), counts[importer.Taken], counts[importer.There], counts[importer.Skipped], counts[importer.Moved], counts[importer.Wrong])

@@ -74,11 +74,11 @@ POST /v1/tasks, "resume" included. A line without a key gets one made of its con
 			return err
 		}
 		if *dry {
-			at, told, err := r.trier(c.Context(), server)
+			at, unchecked, err := r.trier(c.Context(), server)
 			if err != nil {
 				return err
 			}
-			return dryImport(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), source, at, told)
+			return dryImport(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), source, at, unchecked)
 		}
 		return runImport(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), source, server)
 	}
@@ -91,10 +91,10 @@ func importSource(ctx context.Context, kind, from string, o importer.Options) (i
 	switch kind {
 	case "roncoo":
 		s, err := importer.Roncoo(within, from, o)
-		return theirs{s}, address(err)
+		return foreignSource{s}, importError(err)
 	case "jeepay":
 		s, err := importer.Jeepay(within, from, o)
-		return theirs{s}, address(err)
+		return foreignSource{s}, importError(err)
 	}
 	in, err := openInput(from)
 	if err != nil {
@@ -110,9 +110,9 @@ func importSource(ctx context.Context, kind, from string, o importer.Options) (i
 	return closing{s, in}, nil
 }
 
-// address marks an error of the address in --from as the user's mistake, and other errors as the other
+// importError marks an error of the address in --from as the user's mistake, and other errors as the other
 // database's.
-func address(err error) error {
+func importError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -122,12 +122,12 @@ func address(err error) error {
 	return foreign{err}
 }
 
-// theirs is a source in the database of another system.
-type theirs struct{ importer.Source }
+// A foreignSource is a source in the database of another system.
+type foreignSource struct{ importer.Source }
 
-func (t theirs) Next(ctx context.Context, limit int) ([]importer.Row, error) {
+func (t foreignSource) Next(ctx context.Context, limit int) ([]importer.Row, error) {
 	rows, err := t.Source.Next(ctx, limit)
-	return rows, address(err)
+	return rows, importError(err)
 }
 
 // closing closes a file together with the source that reads it.
@@ -142,7 +142,7 @@ func (c closing) Close() error { return errors.Join(c.Source.Close(), c.in.Close
 func runImport(ctx context.Context, out, problems io.Writer, from importer.Source, to *client.Client) error {
 	var counts importer.Counts
 	progress := progressTo(problems)
-	told := time.Now()
+	shown := time.Now()
 	line := func() string {
 		return fmt.Sprintf("%d rows: %d taken over, %d were already, %d have nothing left to do, %d moved, %d refused",
 			counts.All(), counts[importer.Taken], counts[importer.There], counts[importer.Skipped], counts[importer.Moved], counts[importer.Wrong])
@@ -153,8 +153,8 @@ func runImport(ctx context.Context, out, problems io.Writer, from importer.Sourc
 			progress.clear()
 			fmt.Fprintf(problems, "%s: %s\n", r.Row.Where, r.Why)
 		}
-		if time.Since(told) >= progress.every(time.Second) {
-			told = time.Now()
+		if time.Since(shown) >= progress.every(time.Second) {
+			shown = time.Now()
 			progress.show(line())
 		}
 	})

@@ -176,9 +176,9 @@ func TestDryRunWithoutServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, told, err := (&remote{}).trier(t.Context(), to)
-	if _, is := at.(*server.Offline); err != nil || !is || !strings.Contains(told, "was not looked at; name a server") {
-		t.Errorf("without a named server: %T, %q, %v; want an Offline, and what it does not know", at, told, err)
+	at, unchecked, err := (&remote{}).trier(t.Context(), to)
+	if _, is := at.(*server.Offline); err != nil || !is || !strings.Contains(unchecked, "were not checked; name a server") {
+		t.Errorf("without a named server: %T, %q, %v; want an Offline, and what it does not know", at, unchecked, err)
 	}
 	if _, _, err := (&remote{server: gone}).trier(t.Context(), to); err == nil {
 		t.Error("with a named server that is away: no error")

@@ -139,15 +139,15 @@ func counted(c migrate.Count) string {
 // runMove moves tasks and reports progress, also at each new phase.
 func runMove(ctx context.Context, out, problems io.Writer, o migrate.Options) error {
 	progress := progressTo(problems)
-	began, told, last := time.Now(), time.Time{}, ""
+	began, shown, last := time.Now(), time.Time{}, ""
 	var wrote int64
 	o.Report = func(p migrate.Progress) {
 		wrote = p.Wrote
 		stage := p.Phase + strings.Join(p.Wait, " ")
-		if p.Phase == "done" || stage == last && time.Since(told) < progress.every(200*time.Millisecond) {
+		if p.Phase == "done" || stage == last && time.Since(shown) < progress.every(200*time.Millisecond) {
 			return
 		}
-		told, last = time.Now(), stage
+		shown, last = time.Now(), stage
 		line := fmt.Sprintf("%s: %s of %s tasks, %s written", p.Phase, grouped(p.Seen), grouped(p.Total), grouped(p.Wrote))
 		if len(p.Wait) > 0 {
 			line = fmt.Sprintf("waiting: stop the servers of %s now; still there: %s", o.FromName, strings.Join(p.Wait, ", "))

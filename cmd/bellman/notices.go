@@ -13,9 +13,9 @@ func noticesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "notices",
 		Short: "List notices of payment channels, and why one was refused",
-		Long: `List what payment channels told by themselves, the newest first: what followed from
-each notice, and why one was refused or is about another amount. ORDER is the
-channel's number while bellman has no such order.`,
+		Long: `List the notices of payment channels, the newest first: what followed from each one,
+and why one was refused or is about another amount. ORDER is the channel's number
+while bellman has no such order.`,
 		Example: "  bellman notices --result refused\n  bellman notices --merchant-no M1001 --order-no 20261120000001",
 		Args:    flagsAlone,
 	}

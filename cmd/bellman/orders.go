@@ -379,8 +379,8 @@ func pairs(texts map[string]string) string {
 	return strings.Join(all, " ")
 }
 
-// told formats a notification for a table.
-func told(n *client.Notify) string {
+// notifyText formats a notification for a table.
+func notifyText(n *client.Notify) string {
 	if n == nil {
 		return ""
 	}

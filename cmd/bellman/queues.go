@@ -21,8 +21,8 @@ func queuesCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		to.note(queues.Whole)
-		to.shut(queues.Intake)
+		to.warnSilent(queues.Whole)
+		to.warnClosed(queues.Intake)
 		return to.print(queues, func(t *rows) {
 			t.heads("QUEUE", "SCHEDULE", "PENDING", "SUCCEEDED", "FAILED", "CANCELLED", "WAITING", "HELD", "IN FLIGHT", "OLDEST OVERDUE", "PAUSED")
 			for _, q := range queues.Queues {
@@ -44,7 +44,7 @@ func endpointsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		to.note(endpoints.Whole)
+		to.warnSilent(endpoints.Whole)
 		return to.print(endpoints, func(t *rows) {
 			t.heads("ENDPOINT", "IN FLIGHT", "LIMIT", "RATE", "WAITING", "OLDEST", "SUCCESS", "LAST HOUR", "STATE", "PAUSED")
 			for _, e := range endpoints.Endpoints {

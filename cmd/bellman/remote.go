@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 // patience is the longest time of one call that transfers no file.
@@ -69,10 +70,10 @@ func remoteWithin(c *cobra.Command, limit func() time.Duration, run func(ctx con
 func remoteAs(c *cobra.Command, limit func() time.Duration, outputs []string, run func(ctx context.Context, to *call, args []string) error) *cobra.Command {
 	var r remote
 	r.flags(c)
-	output := c.Flags().StringP("output", "o", outputs[0], eitherOf(outputs))
+	output := c.Flags().StringP("output", "o", outputs[0], nearest.Either(outputs))
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !slices.Contains(outputs, *output) {
-			return wrong{fmt.Errorf("--output %q: want %s", *output, eitherOf(outputs))}
+			return wrong{fmt.Errorf("--output %q: want %s", *output, nearest.Either(outputs))}
 		}
 		server, err := r.client()
 		if err != nil {
@@ -102,15 +103,15 @@ func ref(args []string) client.Ref {
 	return client.ByKey(args[0], args[1])
 }
 
-// note prints which nodes are missing from figures, if any are.
-func (to *call) note(w client.Whole) {
+// warnSilent prints which nodes are missing from figures, if any are.
+func (to *call) warnSilent(w client.Whole) {
 	if len(w.Silent) > 0 {
 		fmt.Fprintf(to.err, "bellman: without what waits and goes on at %s, which did not answer: look at bellman nodes\n", strings.Join(w.Silent, ", "))
 	}
 }
 
-// shut prints that new tasks are refused, if they are, and why.
-func (to *call) shut(i client.Intake) {
+// warnClosed prints that new tasks are refused, if they are, and why.
+func (to *call) warnClosed(i client.Intake) {
 	const what = "bellman: this node takes nothing in, and answers creates with 429: "
 	switch {
 	case i.Open:

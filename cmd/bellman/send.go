@@ -53,7 +53,7 @@ second task.`,
 // taskFlags declares the flags of a task. set copies the given flags into a task, and sets the default
 // queue if the task names none.
 func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
-	var data, told, notifyURL string
+	var data, notifyURL, notifyJSON string
 	var headers, vars []string
 	var supersedes bool
 	texts := textFlags(flags, []textFlag[client.CreateTask]{
@@ -88,7 +88,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	flags.StringArrayVar(&headers, "header", nil, `a header, "Name: value"; may be repeated`)
 	flags.StringArrayVar(&vars, "var", nil, "order or poll: NAME=VALUE for the queue's templates or channel; may be repeated")
 	flags.StringVar(&notifyURL, "notify-url", "", "order or poll: address of the notification")
-	flags.StringVar(&told, "notify-json", "", "order or poll: an object with more fields of the notification")
+	flags.StringVar(&notifyJSON, "notify-json", "", "order or poll: an object with more fields of the notification")
 
 	return func(t *client.CreateTask) error {
 		var garbled error
@@ -110,7 +110,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		if t.Queue == "" {
 			t.Queue = "default"
 		}
-		for _, flag := range [][2]string{{"json", data}, {"notify-json", told}} {
+		for _, flag := range [][2]string{{"json", data}, {"notify-json", notifyJSON}} {
 			if flag[1] != "" && !json.Valid([]byte(flag[1])) {
 				return wrong{fmt.Errorf("--%s: is not JSON: see whether the shell has taken its quotes", flag[0])}
 			}
@@ -131,32 +131,38 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 			if !ok {
 				return wrong{fmt.Errorf(`--header %q: want "Name: value"`, h)}
 			}
-			if t.Headers == nil {
-				t.Headers = map[string]string{}
-			}
-			t.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+			addText(&t.Headers, strings.TrimSpace(name), strings.TrimSpace(value))
 		}
 		for _, v := range vars {
 			name, value, ok := strings.Cut(v, "=")
 			if !ok {
 				return wrong{fmt.Errorf("--var %q: want NAME=VALUE", v)}
 			}
-			if t.Vars == nil {
-				t.Vars = map[string]string{}
-			}
-			t.Vars[name] = value
+			addText(&t.Vars, name, value)
 		}
-		if notifyURL == "" && told == "" {
-			return nil
-		}
-		if t.Notify == nil {
-			t.Notify = new(client.Notify)
-		}
-		t.Notify.URL = cmp.Or(notifyURL, t.Notify.URL)
-		if told != "" {
-			t.Notify.JSON = json.RawMessage(told)
-		}
+		setNotify(t, notifyURL, notifyJSON)
 		return nil
+	}
+}
+
+func addText(to *map[string]string, name, value string) {
+	if *to == nil {
+		*to = map[string]string{}
+	}
+	(*to)[name] = value
+}
+
+// setNotify sets the address and the fields of a task's notification, unless they are empty.
+func setNotify(t *client.CreateTask, url, fields string) {
+	if url == "" && fields == "" {
+		return
+	}
+	if t.Notify == nil {
+		t.Notify = new(client.Notify)
+	}
+	t.Notify.URL = cmp.Or(url, t.Notify.URL)
+	if fields != "" {
+		t.Notify.JSON = json.RawMessage(fields)
 	}
 }
 

@@ -20,7 +20,7 @@ started, and the last error.`,
 		if err != nil {
 			return err
 		}
-		to.shut(sources.Intake)
+		to.warnClosed(sources.Intake)
 		return to.print(sources, func(t *rows) {
 			t.heads("SOURCE", "INTO", "STATE", "SINCE", "STORED", "EXISTING", "DEAD", "IN HAND", "FAILURES", "WHY")
 			for _, s := range sources.Sources {

@@ -77,7 +77,7 @@ func (t *rows) detail(k *client.TaskDetail) {
 		{"key", k.Key}, {"merchant", k.MerchantNo}, {"order", k.OrderNo}, {"event", k.Event}, {"repeat", k.Repeat},
 		{"ordering key", k.OrderingKey}, {"supersedes", map[bool]string{true: "yes"}[k.Supersedes]}, {"waits for", k.WaitsFor}, {"created by", k.CreatedBy},
 		{"order state", k.OrderState}, {"late payment", k.LatePayment}, {"ref no", k.RefNo}, {"poll state", k.PollState}, {"order created", k.Request.OrderCreated.String()}, {"expires", k.Request.Expires}, {"code life", k.Request.CodeLife},
-		{"vars", pairs(k.Request.Vars)}, {"notify", cut(told(k.Request.Notify), 200)},
+		{"vars", pairs(k.Request.Vars)}, {"notify", cut(notifyText(k.Request.Notify), 200)},
 		{"request", strings.TrimSpace(k.Request.Method + " " + k.Request.URL)}, {"body", cut(k.Request.Body, 200)},
 		{"schedule", k.Schedule}, {"success", k.Success}, {"state", k.State}, {"reason", k.Reason},
 		{"attempts", attemptsOf(&k.Task)}, {"created", k.Created.String()}, {"due", when(k.Due)}, {"finished", when(k.Finished)},

@@ -92,7 +92,7 @@ func run(ctx context.Context, url string) error {
 
 	no := bellman.NewID().String()
 	_, err = orders.paid(ctx, no, func() error { return errors.New("the stock could not be booked") })
-	fmt.Println("rolled back, and nobody is told:", err)
+	fmt.Println("rolled back, and nobody is notified:", err)
 	notification, err := orders.paid(ctx, no, func() error { return nil })
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func run(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("told:", task.State, "after", task.Attempts, "attempts")
+	fmt.Println("notified:", task.State, "after", task.Attempts, "attempts")
 	stop()
 	return <-ran
 }

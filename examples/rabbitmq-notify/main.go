@@ -65,7 +65,7 @@ func run(ctx context.Context, second time.Duration) (err error) {
 	defer stop()
 
 	// A merchant that accepts at the third attempt.
-	told, began := make(chan struct{}), time.Now()
+	notified, began := make(chan struct{}), time.Now()
 	var once sync.Once
 	asked := 0
 	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -79,7 +79,7 @@ func run(ctx context.Context, second time.Duration) (err error) {
 		}
 		fmt.Printf("after %d s: %s: success\n", took, body)
 		io.WriteString(w, "success")
-		once.Do(func() { close(told) })
+		once.Do(func() { close(notified) })
 	}))
 	defer merchant.Close()
 
@@ -134,8 +134,8 @@ func run(ctx context.Context, second time.Duration) (err error) {
 	}
 	fmt.Println("published twice")
 	select {
-	case <-told:
-		fmt.Println("told once")
+	case <-notified:
+		fmt.Println("notified once")
 	case <-ctx.Done():
 	case err := <-ran:
 		return err

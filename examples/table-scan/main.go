@@ -56,10 +56,10 @@ func run(ctx context.Context, url string) error {
 	if _, err := pool.Exec(ctx, table); err != nil {
 		return err
 	}
-	var told atomic.Int64
+	var notified atomic.Int64
 	notify := engine.Queue{Name: "merchant-notify", Schedule: "wechat_notify",
 		Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
-			told.Add(1) // in production: package deliver, over HTTP
+			notified.Add(1) // in production: package deliver, over HTTP
 			return bellman.Verdict{Next: bellman.Succeed}
 		})}
 	store, err := postgres.Open(ctx, url, postgres.Options{})
@@ -97,7 +97,7 @@ func run(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	fmt.Println("told, with one that was paid since:", told.Load())
+	fmt.Println("notified, with one that was paid since:", notified.Load())
 	stop()
 	return <-ran
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 // A Key admits its holder. Only its hash is stored, so a copy of the configuration does not reveal the key.
@@ -27,7 +29,7 @@ func Check(keys []Key) error {
 		case k.Name == "" || names[k.Name]:
 			return fmt.Errorf("key %d: name %q: want a name that no other key has", i+1, k.Name)
 		case rights[k.Role] == 0:
-			return fmt.Errorf("key %s: role %q: want %s", k.Name, k.Role, either(Roles()))
+			return fmt.Errorf("key %s: role %q: want %s", k.Name, k.Role, nearest.Either(Roles()))
 		}
 		names[k.Name] = true
 		if why := WeakKey(k.SHA256); why != "" {

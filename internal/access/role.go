@@ -1,6 +1,6 @@
 package access
 
-import "strings"
+import "github.com/bellmanhq/bellman/internal/nearest"
 
 // A Role is what a key may do.
 type Role string
@@ -65,14 +65,5 @@ func (r Rights) String() string {
 			names = append(names, string(role))
 		}
 	}
-	return either(names)
-}
-
-// either returns "a, b or c".
-func either(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return nearest.Either(names)
 }

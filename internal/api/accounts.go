@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/account"
-	"github.com/bellmanhq/bellman/store"
 )
 
 // A rawAccounts is a client.AccountBatch whose accounts are not decoded yet.
@@ -102,14 +100,6 @@ func (a *API) registerAccounts(h part) {
 		})
 }
 
-// exporting writes the audit record of an export: once a minute, not for each of many pages.
-func (a *API) exporting(ctx context.Context, by *Caller, what string) error {
-	if _, ok := a.exports.Enter(by.who + " " + by.from + " " + what); !ok {
-		return nil
-	}
-	return a.o.Record(ctx, store.AuditOf(by.by(""), time.Now(), "export", what))
-}
-
 // onAccount converts the result of an action on one account.
 func onAccount[T any](name string, do func() (T, error)) (*answer[T], error) {
 	out, err := do()
@@ -178,12 +168,4 @@ func (a *API) putAccounts(ctx context.Context, in *struct {
 		out.Results[i].Status, out.Results[i].Error = a.imported(&r, unread[i], fmt.Sprintf("body.accounts[%d].", i))
 	}
 	return ok(out)
-}
-
-// unreadBatch returns why a batch as a whole cannot be read; nil: it can.
-func unreadBatch(faulty []bellman.FieldError, refused *client.Problem) *client.Problem {
-	if refused == nil && faulty != nil {
-		return newProblem(http.StatusUnprocessableEntity, wrong(len(faulty)), faultsAt(faulty, "body.")...)
-	}
-	return refused
 }

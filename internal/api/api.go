@@ -161,8 +161,8 @@ type API struct {
 	asks              asks
 	guesses           access.Limit // unknown keys, by address
 	usual             usual
-	refusals, exports access.Seldom // events with an audit record
-	listeners         access.Crowd  // open streams of events
+	refusals, exports access.Sampler // events with an audit record
+	listeners         access.Slots   // open streams of events
 
 	mux     *http.ServeMux
 	foreign *http.CrossOriginProtection
@@ -190,8 +190,8 @@ func New(o Options) (*API, error) {
 	a := &API{
 		o:        o,
 		guesses:  access.Limit{Most: maxGuesses, Window: guessWindow},
-		refusals: access.Seldom{Every: time.Minute, Most: 30},
-		exports:  access.Seldom{Every: time.Minute, Most: 1000},
+		refusals: access.Sampler{Every: time.Minute, Most: 30},
+		exports:  access.Sampler{Every: time.Minute, Most: 1000},
 		mux:      http.NewServeMux(),
 		foreign:  http.NewCrossOriginProtection(),
 	}

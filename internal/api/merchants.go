@@ -4,62 +4,32 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
-	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/merchant"
-	"github.com/bellmanhq/bellman/internal/registry"
-	"github.com/bellmanhq/bellman/schedule"
 )
 
-// A rawBatch is a client.MerchantBatch whose merchants are not decoded yet.
-type rawBatch struct {
+// A rawMerchants is a client.MerchantBatch whose merchants are not decoded yet.
+type rawMerchants struct {
 	Merchants []json.RawMessage `json:"merchants" nullable:"false" minItems:"1" maxItems:"1000"`
 	DryRun    bool              `json:"dry_run,omitempty"`
 	Reason    string            `json:"reason,omitempty" maxLength:"500"`
 }
 
 var (
-	batchChecker    = newChecker[rawBatch]()
-	merchantChecker = newChecker[client.PutMerchant]()
+	merchantsChecker = newChecker[rawMerchants]()
+	merchantChecker  = newChecker[client.PutMerchant]()
 )
 
 // A MerchantNo is a merchant's number in a path.
 type MerchantNo struct {
 	MerchantNo string `path:"merchant_no" maxLength:"128" doc:"The merchant's number, escaped."`
-}
-
-// stated is an answer with its own status.
-type stated[T any] struct {
-	Status int
-	Body   T
-}
-
-// put is the answer to a put of an entry.
-func put[T any](entry T, isNew bool) *stated[T] {
-	if isNew {
-		return &stated[T]{http.StatusCreated, entry}
-	}
-	return &stated[T]{http.StatusOK, entry}
-}
-
-// registerPut registers the put of an entry.
-func registerPut[In, T any](p part, op huma.Operation, serve func(context.Context, *In) (*stated[T], error)) {
-	op.SkipValidateBody = true
-	register(p, op, serve)
-	responses := p.OpenAPI().Paths[op.Path].Put.Responses
-	responses["200"] = jsonResponse(p, reflect.TypeFor[T](), "It was there already.")
-	responses["201"] = jsonResponse(p, reflect.TypeFor[T](), "It is new.")
 }
 
 func (a *API) registerMerchants(h part) {
@@ -142,9 +112,6 @@ func (a *API) registerMerchants(h part) {
 	register(p, scoped(operation("pause-merchant", http.MethodPost, one+"/pause", access.MayOperate, "Stop attempts of notifications that name a merchant, wherever they go. Their schedules wait.")), pausing(merchant.Desk.Pause))
 	register(p, scoped(operation("resume-merchant", http.MethodPost, one+"/resume", access.MayOperate, "End a merchant's pause.")), pausing(merchant.Desk.Resume))
 }
-
-// Shown returns a task as all calls of the API answer it.
-func (a *API) Shown(t *bellman.Task) client.Task { return a.task(t) }
 
 // onMerchant converts the result of an action on one merchant. allQueues: the action concerns the
 // merchant in all queues.
@@ -258,7 +225,7 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 	Caller
 	Body sent[client.MerchantBatch]
 }) (*answer[client.MerchantBatched], error) {
-	asked, faulty, refused := batchChecker.read(in.Body.raw, "body", "merchants")
+	asked, faulty, refused := merchantsChecker.read(in.Body.raw, "body", "merchants")
 	if refused = unreadBatch(faulty, refused); refused != nil {
 		return nil, refused
 	}
@@ -284,58 +251,6 @@ func (a *API) putMerchants(ctx context.Context, in *struct {
 		out.Results[i] = shown
 	}
 	return ok(out)
-}
-
-// overtaken returns the answer to a put of an entry that somebody changed, with the other wrong fields below
-// a path.
-func (a *API) overtaken(err error, at string) *client.Problem {
-	p := a.refuse(err)
-	if overtaken := new(registry.ChangedError); errors.As(err, &overtaken) && len(overtaken.Also) > 0 {
-		p.Errors = faultsAt(overtaken.Also, at)
-	}
-	return p
-}
-
-// imported returns the status and the problem of one entry of a batch, whose fields are below a path. unread
-// says why the entry could not be imported; nil: it could.
-func (a *API) imported(r *registry.Imported, unread *client.Problem, at string) (status int, refused *client.Problem) {
-	switch {
-	case unread != nil:
-		return unread.Status, unread
-	case r.Err != nil:
-		if invalid, is := asInvalid(r.Err); is {
-			list := faultsAt(invalid.Fields, at)
-			refused = newProblem(http.StatusUnprocessableEntity, wrong(len(list)), list...)
-		} else {
-			refused = a.overtaken(r.Err, at)
-		}
-		return refused.Status, refused
-	case r.Created:
-		return http.StatusCreated, nil
-	case r.Changed:
-		return http.StatusOK, nil
-	}
-	return http.StatusNoContent, nil
-}
-
-func faultsAt(fields []bellman.FieldError, at string) []client.Fault {
-	list := make([]client.Fault, len(fields))
-	for i, f := range fields {
-		list[i] = client.Fault{Location: at + f.Field, Message: f.Problem}
-	}
-	return list
-}
-
-// overlapOf returns how long former secrets stay valid; negative: the default.
-func overlapOf(text string) (time.Duration, *client.Problem) {
-	if text == "" {
-		return -1, nil
-	}
-	d, err := schedule.ParseDuration(text)
-	if err != nil {
-		return 0, wrongField("body.overlap", err.Error())
-	}
-	return d, nil
 }
 
 func (a *API) rotateMerchant(ctx context.Context, in *struct {

@@ -23,7 +23,7 @@ type Notices interface {
 }
 
 func (a *API) registerNotices(h part) {
-	register(h, scoped(operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "What payment channels told by themselves, the newest first.")), a.listNotices)
+	register(h, scoped(operation("list-notices", http.MethodGet, "/v1/notices", access.MayRead, "The notices of payment channels, the newest first.")), a.listNotices)
 	op := scoped(operation("hand-in-notice", http.MethodPost, orderPath+"/notice", access.MayReport, "Verify and apply a notice about an order that another program received."))
 	op.MaxBodyBytes = 2*maxHandIn + maxSmall
 	register(partOf(h, a.o.Notices != nil, "this server takes no notices"), op, a.handIn)

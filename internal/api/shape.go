@@ -11,6 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
+// Shown returns a task as all calls of the API answer it.
+func (a *API) Shown(t *bellman.Task) client.Task { return a.task(t) }
+
 // task returns the API's form of a task.
 func (a *API) task(t *bellman.Task) client.Task {
 	order := standing(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/bellmanhq/bellman/internal/alarm"
+	"github.com/bellmanhq/bellman/internal/nearest"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -69,7 +70,7 @@ func (a *writtenAlarm) finish(note func(field, text string)) {
 		note(".to", "is missing: want the queue that sends the notices")
 	}
 	if a.When == "" {
-		note(".when", "is missing: want "+oneOf(alarm.Whens()))
+		note(".when", "is missing: want "+nearest.Either(alarm.Whens()))
 		return
 	}
 	if a.Name == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/brokers"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 // The kinds of brokers that sources read from, by the names of their schemes.
@@ -122,7 +123,7 @@ func (c Connection) String() string {
 func (c Connection) GoString() string { return c.String() }
 
 // wantBroker lists the forms of the URLs of brokers.
-var wantBroker = "want " + oneOf(ofKinds(func(k *brokers.Kind) (string, bool) { return k.Server, true }))
+var wantBroker = "want " + nearest.Either(ofKinds(func(k *brokers.Kind) (string, bool) { return k.Server, true }))
 
 // ofKinds collects a text of each kind of broker for which it is wanted.
 func ofKinds(text func(*brokers.Kind) (s string, wanted bool)) (all []string) {
@@ -153,7 +154,7 @@ func broker(text string) (kind string, err error) {
 			return "", errors.New("is no URL of a broker: " + wantBroker)
 		case kind != "" && (is.Scheme.Name != kind || !is.Several):
 			several := ofKinds(func(k *brokers.Kind) (string, bool) { return k.Scheme.Name + "://", k.Several })
-			return "", errors.New("names several servers: that is for " + oneOf(several) + " alone")
+			return "", errors.New("names several servers: that is for " + nearest.Either(several) + " alone")
 		}
 		kind = is.Scheme.Name
 	}
@@ -389,13 +390,13 @@ func (c *Config) checkBrokers() (ps Problems) {
 		case len(kinds) == 0:
 			return fmt.Sprintf("%q is no connection: there are none: want connections: {%s: {url: …}}", connection, connection)
 		}
-		return fmt.Sprintf("%q is no connection: want %s", connection, oneOf(slices.Sorted(maps.Keys(kinds))))
+		return fmt.Sprintf("%q is no connection: want %s", connection, nearest.Either(slices.Sorted(maps.Keys(kinds))))
 	}
 	note := func(at, text string) { ps = append(ps, c.places[at].problem(at, text)) }
 	for _, connection := range c.Connections {
 		for _, field := range connection.unused(kinds[connection.Name]) {
 			users := ofKinds(func(k *brokers.Kind) (string, bool) { return k.Name, slices.Contains(k.Fields, field) })
-			note("connections."+connection.Name+"."+field, fmt.Sprintf("is for %s: leave it out for %s", oneOf(users), brokers.KindOf(kinds[connection.Name]).Name))
+			note("connections."+connection.Name+"."+field, fmt.Sprintf("is for %s: leave it out for %s", nearest.Either(users), brokers.KindOf(kinds[connection.Name]).Name))
 		}
 	}
 	queues := map[string]bool{}
@@ -430,7 +431,7 @@ func (c *Config) checkBrokers() (ps Problems) {
 			note(".connection", fmt.Sprintf("%q is of %s, and the source is of %s", s.Connection, brokers.KindOf(kind).Name, brokers.KindOf(s.Kind()).Name))
 		}
 		if s.Into != "" && !queues[s.Into] {
-			note(".into", fmt.Sprintf("%q is no queue: want %s", s.Into, oneOf(slices.Sorted(maps.Keys(queues)))))
+			note(".into", fmt.Sprintf("%q is no queue: want %s", s.Into, nearest.Either(slices.Sorted(maps.Keys(queues)))))
 		}
 	}
 	return ps

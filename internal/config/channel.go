@@ -7,6 +7,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/nearest"
 	"github.com/bellmanhq/bellman/order/gateway"
 )
 
@@ -121,7 +122,7 @@ func readChannel(r *reader, path string, n ast.Node, q *Queue) {
 		need("alipay_public_keys", len(c.AlipayKeys) > 0, "Alipay's keys, such as [file:/etc/bellman/alipay.pem]")
 	case "":
 		if len(r.problems) == noted {
-			r.note(n, within(path, "kind"), "is missing: want "+oneOf(channelKinds)+", or the name of a registered account in account")
+			r.note(n, within(path, "kind"), "is missing: want "+nearest.Either(channelKinds)+", or the name of a registered account in account")
 		}
 	default:
 		if fields := providerFields[kind]; fields != nil {

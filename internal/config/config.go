@@ -109,7 +109,7 @@ type Console struct {
 	Colour string // of Name: grey, blue, green, orange or red; empty: grey
 }
 
-// Notices is where payment channels reach this server with what they tell by themselves.
+// Notices is where payment channels send their notices.
 type Notices struct {
 	Listen    string // HOST:PORT of a listener of its own, so that the API need not be reached; empty: no notices
 	PublicURL string // scheme and host at which the channels reach it, for pages; empty: not known

@@ -20,6 +20,7 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/brokers"
+	"github.com/bellmanhq/bellman/internal/nearest"
 	"github.com/bellmanhq/bellman/rule"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -168,7 +169,7 @@ func readSign(r *reader, path string, n ast.Node, q *Queue) {
 	}
 	switch s := q.Sign; {
 	case s.Scheme == "":
-		r.note(n, path+".scheme", "is missing: want "+oneOf(sign.Schemes()))
+		r.note(n, path+".scheme", "is missing: want "+nearest.Either(sign.Schemes()))
 	case len(s.Secrets) == 0:
 		r.note(n, path+".secrets", `is missing: want at least one, such as ["env:MERCHANT_SECRET"]`)
 	case s.Serial != "" && s.Scheme != sign.WechatRSA:
@@ -226,7 +227,7 @@ func name(to *string, s string) error {
 func level(to *slog.Level, s string) error {
 	levels := []string{"debug", "info", "warn", "error"}
 	if !slices.Contains(levels, s) {
-		return fmt.Errorf("%.40q is no level: want %s", s, oneOf(levels))
+		return fmt.Errorf("%.40q is no level: want %s", s, nearest.Either(levels))
 	}
 	return to.UnmarshalText([]byte(s))
 }
@@ -236,18 +237,9 @@ func kind(to *string, s string) error { return choice(to, s, "notify", "order", 
 func choice(to *string, s string, of ...string) error {
 	*to = s
 	if !slices.Contains(of, s) {
-		return fmt.Errorf("%.40q does not exist: want %s", s, oneOf(of))
+		return fmt.Errorf("%.40q does not exist: want %s", s, nearest.Either(of))
 	}
 	return nil
-}
-
-// oneOf returns "a, b or c".
-func oneOf(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func boolean(to *bool, s string) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
 // maxFile is the size limit of a file or variable, in bytes.
@@ -145,7 +146,7 @@ func misplaced(ps Problems, queues []Queue) {
 		}
 		switch f, group := find(configFields, name); {
 		case len(kinds) > 0:
-			ps[i].Text = fmt.Sprintf("is for a queue of kind %s, and this one is of kind %s: change kind, or leave it out", oneOf(kinds), queues[q].Kind)
+			ps[i].Text = fmt.Sprintf("is for a queue of kind %s, and this one is of kind %s: change kind, or leave it out", nearest.Either(kinds), queues[q].Kind)
 		case f != nil || group:
 			ps[i].Text = "is for the whole file, not for a queue: want it at the left margin, beside queues"
 		}

@@ -29,9 +29,7 @@ var noticeFields = []field[Notice]{
 	{name: "order", set: func(to *Notice, s string) error { return compiled(&to.Order, s, rule.CompileValue) }},
 	{name: "state", set: func(to *Notice, s string) error { return compiled(&to.State, s, states.CompileQueryValue) }},
 	{name: "states", read: func(r *reader, path string, n ast.Node, to *Notice) {
-		var q Queue
-		readReadings(r, path, n, &q, &q.Order.States, compiles(states.CompileQuery), compiles(states.CompileQueryRules))
-		to.States = q.Order.States
+		to.States = readReadings(r, path, n, compiles(states.CompileQuery), compiles(states.CompileQueryRules))
 	}},
 	{name: "answer.accepted", read: func(r *reader, path string, n ast.Node, to *Notice) {
 		fill(r, n, path, noticeAnswerFields, &to.Accepted)

@@ -97,10 +97,10 @@ var orderFields = []field[Queue]{
 	{name: "close", read: requestField(func(q *Queue) *Request { return &q.Order.Close })},
 	{name: "reverse", read: requestField(func(q *Queue) *Request { return &q.Order.Reverse })},
 	{name: "states", read: func(r *reader, path string, n ast.Node, q *Queue) {
-		readReadings(r, path, n, q, &q.Order.States, compiles(states.CompileQuery), compiles(states.CompileQueryRules))
+		q.Order.States = readReadings(r, path, n, compiles(states.CompileQuery), statesOfOrder)
 	}},
 	{name: "close_states", read: func(r *reader, path string, n ast.Node, q *Queue) {
-		readReadings(r, path, n, q, &q.Order.CloseStates, compiles(states.CompileClose), compiles(states.CompileCloseRules))
+		q.Order.CloseStates = readReadings(r, path, n, compiles(states.CompileClose), compiles(states.CompileCloseRules))
 	}},
 	aboutField, scheduleField,
 	{name: "notice", read: readNotice},
@@ -150,7 +150,7 @@ func requestField(of func(*Queue) *Request) func(*reader, string, ast.Node, *Que
 }
 
 // readReadings reads the name of a preset, or an expression for each reading.
-func readReadings(r *reader, path string, n ast.Node, q *Queue, to *Readings, preset func(string) error, rules func(map[string]string) error) {
+func readReadings(r *reader, path string, n ast.Node, preset func(string) error, rules func(map[string]string) error) (to Readings) {
 	noted := len(r.problems)
 	var err error
 	if r.isMapping(n, path) {
@@ -158,15 +158,25 @@ func readReadings(r *reader, path string, n ast.Node, q *Queue, to *Readings, pr
 		for e, text := range r.texts(r.entries(n, path)) {
 			to.Rules[e.name] = text
 		}
-		if err = rules(to.Rules); err == nil && q.Kind == "order" && to == &q.Order.States && to.Rules["PAID"] == "" {
-			err = errors.New("has no PAID: no order could ever be paid")
-		}
+		err = rules(to.Rules)
 	} else if to.Preset, _ = r.scalar(n, path); len(r.problems) == noted {
 		err = preset(to.Preset)
 	}
 	if err != nil && len(r.problems) == noted {
 		r.note(n, path, err.Error())
 	}
+	return to
+}
+
+// statesOfOrder checks the expressions for the states of an order.
+func statesOfOrder(rules map[string]string) error {
+	if _, err := states.CompileQueryRules(rules); err != nil {
+		return err
+	}
+	if rules["PAID"] == "" {
+		return errors.New("has no PAID: no order could ever be paid")
+	}
+	return nil
 }
 
 // compiled keeps a text, and returns the error if it does not compile.

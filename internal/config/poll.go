@@ -26,7 +26,7 @@ var pollFields = []field[Queue]{
 	kindOfQueue, channelField, queryField,
 	{name: "request", read: readPollRequest},
 	{name: "states", read: func(r *reader, path string, n ast.Node, q *Queue) {
-		readReadings(r, path, n, q, &q.Order.States, compiles(states.CompilePoll), compiles(states.CompilePollRules))
+		q.Order.States = readReadings(r, path, n, compiles(states.CompilePoll), compiles(states.CompilePollRules))
 	}},
 	aboutField, scheduleField, traceField, thenField, rateField, timeoutField, concurrencyField, signField,
 }

@@ -150,7 +150,7 @@ func among[T any](fields []field[T], group string) string {
 			names = append(names, name)
 		}
 	}
-	return oneOf(names)
+	return nearest.Either(names)
 }
 
 // spaced returns advice about the colon of a text that was meant as name: value; empty: the text has none.

@@ -108,7 +108,7 @@ func misspelt(kind, name string) error {
 		return nil
 	}
 	if slices.Contains(redisOnly, name) {
-		return fmt.Errorf("parameter %q is for Redis: want %s, or a parameter of the driver or the server", name, oneOf(ours))
+		return fmt.Errorf("parameter %q is for Redis: want %s, or a parameter of the driver or the server", name, nearest.Either(ours))
 	}
 	for _, k := range known {
 		if strings.EqualFold(k, name) {

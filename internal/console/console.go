@@ -114,12 +114,12 @@ type Console struct {
 	ended     shared[map[string]time.Time] // ended sessions, and when they would have expired
 	byCode    map[string]*language
 	attempts  access.Limit
-	views     access.Limit  // views of links
-	denied    access.Seldom // refused requests that have an audit record
-	slowed    access.Seldom // slow requests that have a line in the log
-	opened    access.Seldom // opened links that have an audit record
-	used      atomic.Bool   // the store had a task
-	listeners access.Crowd  // open streams
+	views     access.Limit   // views of links
+	denied    access.Sampler // refused requests that have an audit record
+	slowed    access.Sampler // slow requests that have a line in the log
+	opened    access.Sampler // opened links that have an audit record
+	used      atomic.Bool    // the store had a task
+	listeners access.Slots   // open streams
 	stopping  chan struct{}
 	stop      sync.Once
 	foreign   *http.CrossOriginProtection
@@ -159,9 +159,9 @@ func New(o Options) (*Console, error) {
 		o:        o,
 		attempts: access.Limit{Most: maxAttempts, Window: attemptWindow},
 		views:    access.Limit{Most: maxViews, Window: viewWindow},
-		denied:   access.Seldom{Every: time.Minute, Most: 30},
-		slowed:   access.Seldom{Every: time.Minute, Most: 1},
-		opened:   access.Seldom{Every: time.Hour, Most: 1000},
+		denied:   access.Sampler{Every: time.Minute, Most: 30},
+		slowed:   access.Sampler{Every: time.Minute, Most: 1},
+		opened:   access.Sampler{Every: time.Hour, Most: 1000},
 		stopping: make(chan struct{}),
 		foreign:  http.NewCrossOriginProtection(),
 		mux:      http.NewServeMux(),

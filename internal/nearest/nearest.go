@@ -1,5 +1,7 @@
-// Package nearest finds the name that a misspelt name probably means, for messages.
+// Package nearest writes messages about names: what a misspelt name probably means, and which names there are.
 package nearest
+
+import "strings"
 
 // Of returns the first of the names with the smallest distance to a name, if that distance is at most most.
 // The distance is the number of bytes to insert, delete or replace. Empty: no name is that near.
@@ -34,4 +36,13 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Either returns "a, b or c".
+func Either(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -89,8 +89,8 @@ func (r *Registry[T, P, K]) forget(part uint8) {
 	}
 }
 
-// Stir reports that another process changed something: Run looks at once.
-func (r *Registry[T, P, K]) Stir() {
+// Refresh reports that another process changed something: Run looks at once.
+func (r *Registry[T, P, K]) Refresh() {
 	select {
 	case r.looking.stir <- struct{}{}:
 	default:

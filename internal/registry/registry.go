@@ -28,7 +28,7 @@ type Options struct {
 
 	// Changed is called with the ID of a cached entry that may have changed, after the new value is
 	// visible here. Tell is called after a change by this process, so that it can inform other processes,
-	// which call Stir. Both must return quickly, and may be nil.
+	// which call Refresh. Both must return quickly, and may be nil.
 	Changed func(id string)
 	Tell    func()
 

@@ -620,7 +620,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What payment channels told by themselves, the newest first.
+         * The notices of payment channels, the newest first.
          * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-notices"];

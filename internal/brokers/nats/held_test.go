@@ -142,8 +142,8 @@ func TestDeadLetterWithoutAnswer(t *testing.T) {
 	}
 	within, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
-	if err := opened.Bury(within, []source.Dead{{Message: &taken[0], Reason: "no JSON"}})[0]; err == nil || !strings.Contains(err.Error(), "no answer within") {
-		t.Errorf("Bury() = %v; want an error that says that nobody answers", err)
+	if err := opened.StoreDead(within, []source.Dead{{Message: &taken[0], Reason: "no JSON"}})[0]; err == nil || !strings.Contains(err.Error(), "no answer within") {
+		t.Errorf("StoreDead() = %v; want an error that says that nobody answers", err)
 	}
 	if left := opened.(*session).js.PublishAsyncPending(); left != 0 { // the library refuses more than 4000
 		t.Errorf("%d dead letters are still waited for", left)
@@ -179,7 +179,7 @@ func TestDeadLettersOfTwoConsumers(t *testing.T) {
 			}
 		}
 		for range 2 {
-			if err := opened.Bury(t.Context(), []source.Dead{{Message: &taken[0], Reason: "no JSON"}})[0]; err != nil {
+			if err := opened.StoreDead(t.Context(), []source.Dead{{Message: &taken[0], Reason: "no JSON"}})[0]; err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"strconv"
 	"strings"
@@ -152,7 +151,7 @@ func (s *session) Pause() error {
 }
 
 func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]source.Message, error) {
-	return source.Gather(ctx, s.Break, s.messages, buf, most, s.message, func() error { return io.EOF })
+	return source.Gather(ctx, s.Break, s.messages, buf, most, s.message)
 }
 
 // message converts a message of JetStream. A message without an id gets one made of its place in the stream,
@@ -222,9 +221,9 @@ func (s *session) Ack(messages []source.Message) error {
 	return nil
 }
 
-// Bury publishes messages to the subject of dead letters, unchanged except that the reason is among their
+// StoreDead publishes messages to the subject of dead letters, unchanged except that the reason is among their
 // headers. A message that a consumer buries twice is stored once.
-func (s *session) Bury(ctx context.Context, dead []source.Dead) []error {
+func (s *session) StoreDead(ctx context.Context, dead []source.Dead) []error {
 	errs := make([]error, len(dead))
 	waits := make([]jetstream.PubAckFuture, len(dead))
 	var stalled error

@@ -160,9 +160,9 @@ func TestAlarmHoldsBackDeadLettersOnly(t *testing.T) {
 		}
 		taken = append(taken, more...)
 	}
-	burying, stop := context.WithCancel(ctx)
-	buried := make(chan error, 1)
-	go func() { buried <- s.Bury(burying, []source.Dead{{Message: &taken[0], Reason: "no task"}})[0] }()
+	storing, stop := context.WithCancel(ctx)
+	stored := make(chan error, 1)
+	go func() { stored <- s.StoreDead(storing, []source.Dead{{Message: &taken[0], Reason: "no task"}})[0] }()
 	select {
 	case <-published:
 	case <-ctx.Done():
@@ -175,8 +175,8 @@ func TestAlarmHoldsBackDeadLettersOnly(t *testing.T) {
 		t.Errorf("after the acknowledgement: %v, %v; want the next message, although the dead letter waits", next, err)
 	}
 	stop()
-	if err := <-buried; err == nil {
-		t.Error("the dead letter is buried; want an error, because the broker did not read it")
+	if err := <-stored; err == nil {
+		t.Error("the dead letter is stored; want an error, because the broker did not read it")
 	}
 }
 

@@ -109,7 +109,11 @@ func (s *session) Pause() error {
 }
 
 func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]source.Message, error) {
-	return source.Gather(ctx, s.Break, s.deliveries, buf, most, message, func() error { return s.over(ctx) })
+	buf, err := source.Gather(ctx, s.Break, s.deliveries, buf, most, message)
+	if err == io.EOF {
+		err = s.over(ctx)
+	}
+	return buf, err
 }
 
 // over returns why no more deliveries come.
@@ -181,9 +185,9 @@ func (s *session) Ack(messages []source.Message) error {
 	return nil
 }
 
-// Bury publishes messages to the dead-letter exchange, unchanged except for the headers that letter adds. It
+// StoreDead publishes messages to the dead-letter exchange, unchanged except for the headers that letter adds. It
 // waits for the broker's answer to every message.
-func (s *session) Bury(ctx context.Context, dead []source.Dead) []error {
+func (s *session) StoreDead(ctx context.Context, dead []source.Dead) []error {
 	if s.dead == nil {
 		if err := s.openDead(ctx); err != nil {
 			return slices.Repeat([]error{fmt.Errorf("publish to %q: %w", s.queue.DeadLetter, err)}, len(dead))

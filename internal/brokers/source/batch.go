@@ -17,7 +17,7 @@ import (
 type batch struct {
 	source   *Source
 	session  Session
-	graves   *graves
+	letters  *deadLetters
 	messages []Message
 
 	left  []int           // messages that are no tasks yet
@@ -112,7 +112,7 @@ func (b *batch) convert() (again error) {
 			continue
 		}
 		if err != nil {
-			b.graves.add(b.messages[i], err)
+			b.letters.add(b.messages[i], err)
 			b.end(i, bellman.ID{}, err)
 			continue
 		}
@@ -140,7 +140,7 @@ func (b *batch) try(ctx context.Context) (again error) {
 				existing++
 			}
 		case errors.As(a.Err, &invalid), errors.Is(a.Err, bellman.ErrKeyTaken), errors.Is(a.Err, bellman.ErrAliasTaken):
-			b.graves.add(m, a.Err)
+			b.letters.add(m, a.Err)
 			b.end(b.at[i], a.ID, a.Err)
 		default:
 			again = a.Err

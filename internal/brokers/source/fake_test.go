@@ -21,22 +21,22 @@ type broker struct {
 	t     *testing.T
 	store *store
 
-	mu      sync.Mutex
-	waiting []source.Message
-	out     map[int]source.Message // messages delivered in the current session
-	acked   map[string]int
-	dead    map[string]string // reasons by message id
-	buried  map[string]int    // number of dead letters by message id
-	opened  int
-	session *session
+	mu         sync.Mutex
+	waiting    []source.Message
+	out        map[int]source.Message // messages delivered in the current session
+	acked      map[string]int
+	dead       map[string]string // reasons by message id
+	storedDead map[string]int    // number of dead letters by message id
+	opened     int
+	session    *session
 
-	prefetch int
-	open     func() error // returns an error if the session cannot be opened
-	bury     func(id string) error
+	prefetch  int
+	open      func() error // returns an error if the session cannot be opened
+	storeDead func(id string) error
 }
 
 func newBroker(t *testing.T, s *store) *broker {
-	return &broker{t: t, store: s, out: map[int]source.Message{}, acked: map[string]int{}, dead: map[string]string{}, buried: map[string]int{}, prefetch: 100}
+	return &broker{t: t, store: s, out: map[int]source.Message{}, acked: map[string]int{}, dead: map[string]string{}, storedDead: map[string]int{}, prefetch: 100}
 }
 
 // publish puts a message into the queue. Its body is its id.
@@ -162,18 +162,18 @@ func (s *session) Ack(messages []source.Message) error {
 	return nil
 }
 
-func (s *session) Bury(_ context.Context, dead []source.Dead) []error {
+func (s *session) StoreDead(_ context.Context, dead []source.Dead) []error {
 	b := s.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	errs := make([]error, len(dead))
 	for i, d := range dead {
-		if errs[i] = s.err; errs[i] == nil && b.bury != nil {
-			errs[i] = b.bury(d.ID)
+		if errs[i] = s.err; errs[i] == nil && b.storeDead != nil {
+			errs[i] = b.storeDead(d.ID)
 		}
 		if errs[i] == nil {
 			b.dead[d.ID] = d.Reason
-			b.buried[d.ID]++
+			b.storedDead[d.ID]++
 		}
 	}
 	return errs

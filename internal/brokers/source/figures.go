@@ -58,8 +58,8 @@ func (f *figures) held(err error) {
 	})
 }
 
-func (f *figures) taken(n int)  { f.change(func(i *Info) { i.InHand += n }) }
-func (f *figures) buried(n int) { f.change(func(i *Info) { i.Dead += int64(n) }) }
+func (f *figures) taken(n int)        { f.change(func(i *Info) { i.InHand += n }) }
+func (f *figures) deadLettered(n int) { f.change(func(i *Info) { i.Dead += int64(n) }) }
 
 // stored counts messages that became tasks, and messages whose task existed.
 func (f *figures) stored(made, existing int) {

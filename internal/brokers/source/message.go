@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"io"
 	"sync"
 
 	"github.com/bellmanhq/bellman/rule"
@@ -49,19 +50,19 @@ type Session interface {
 	// One goroutine at a time calls it. An error other than io.EOF and that of ctx ends the session.
 	Take(ctx context.Context, buf []Message, most int) ([]Message, error)
 
-	// Ack acknowledges messages: they are stored and must not be delivered again. Ack and Bury may be called
+	// Ack acknowledges messages: they are stored and must not be delivered again. Ack and StoreDead may be called
 	// concurrently.
 	Ack(messages []Message) error
 
-	// Bury stores dead letters, and returns one error for each, in order. A dead letter without an error is
+	// StoreDead stores dead letters, and returns one error for each, in order. A dead letter without an error is
 	// safe, and must still be acknowledged with Ack.
-	Bury(ctx context.Context, dead []Dead) []error
+	StoreDead(ctx context.Context, dead []Dead) []error
 
 	// Done is closed when the session broke; Err returns the reason.
 	Done() <-chan struct{}
 	Err() error
 
-	// Close ends the session. It is called after Bury has returned.
+	// Close ends the session. It is called after StoreDead has returned.
 	Close()
 }
 
@@ -96,9 +97,9 @@ func (b *Break) Err() error {
 	}
 }
 
-// Gather implements Take over a channel of deliveries. message converts a delivery. When the channel is
-// closed, Gather returns the result of over.
-func Gather[D any](ctx context.Context, b *Break, from <-chan D, buf []Message, most int, message func(D) Message, over func() error) ([]Message, error) {
+// Gather implements Take over a channel of deliveries. message converts a delivery. The error is io.EOF when
+// the channel is closed.
+func Gather[D any](ctx context.Context, b *Break, from <-chan D, buf []Message, most int, message func(D) Message) ([]Message, error) {
 	if len(buf) == 0 {
 		select {
 		case <-ctx.Done():
@@ -107,7 +108,7 @@ func Gather[D any](ctx context.Context, b *Break, from <-chan D, buf []Message, 
 			return buf, b.err
 		case d, ok := <-from:
 			if !ok {
-				return buf, over()
+				return buf, io.EOF
 			}
 			buf = append(buf, message(d))
 		}
@@ -116,7 +117,7 @@ func Gather[D any](ctx context.Context, b *Break, from <-chan D, buf []Message, 
 		select {
 		case d, ok := <-from:
 			if !ok {
-				return buf, over()
+				return buf, io.EOF
 			}
 			buf = append(buf, message(d))
 		default:

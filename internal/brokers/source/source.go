@@ -124,10 +124,10 @@ func (s *Source) session(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
-	graves := newGraves(ctx, s, session)
+	letters := newDeadLetters(ctx, s, session)
 	defer func() {
-		graves.cancel()
-		<-graves.done
+		letters.cancel()
+		<-letters.done
 	}()
 	late, end := context.WithCancel(context.WithoutCancel(ctx)) // ends StopTimeout after ctx
 	defer end()
@@ -136,7 +136,7 @@ func (s *Source) session(ctx context.Context) error {
 		end()
 	})()
 	for ctx.Err() == nil {
-		if err := s.wait(ctx, session, graves); err != nil {
+		if err := s.wait(ctx, session, letters); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -146,13 +146,13 @@ func (s *Source) session(ctx context.Context) error {
 			return err
 		}
 		s.figures.is(Consuming, "")
-		if err := s.consume(ctx, session, graves, late.Done()); err != nil {
+		if err := s.consume(ctx, session, letters, late.Done()); err != nil {
 			return err
 		}
 	}
-	graves.close()
+	letters.close()
 	select {
-	case <-graves.done:
+	case <-letters.done:
 	case <-late.Done():
 		s.log.Warn("dead letters could not be stored in time; the broker redelivers their messages")
 	}
@@ -160,7 +160,7 @@ func (s *Source) session(ctx context.Context) error {
 }
 
 // wait returns when messages may be received.
-func (s *Source) wait(ctx context.Context, session Session, graves *graves) error {
+func (s *Source) wait(ctx context.Context, session Session, letters *deadLetters) error {
 	for {
 		why := s.o.Tasks.Closed(ctx)
 		if why == "" {
@@ -172,8 +172,8 @@ func (s *Source) wait(ctx context.Context, session Session, graves *graves) erro
 			return nil
 		case <-session.Done():
 			return session.Err()
-		case <-graves.done:
-			return graves.err
+		case <-letters.done:
+			return letters.err
 		case <-time.After(look):
 		}
 	}
@@ -181,16 +181,16 @@ func (s *Source) wait(ctx context.Context, session Session, graves *graves) erro
 
 // consume receives and stores messages until new tasks are not accepted, or ctx ends. It returns an error if
 // the session broke. late is closed when a stop waits no longer.
-func (s *Source) consume(ctx context.Context, session Session, graves *graves, late <-chan struct{}) error {
+func (s *Source) consume(ctx context.Context, session Session, letters *deadLetters, late <-chan struct{}) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // received messages are stored even after ctx ended
 	defer cancel()
 	g, work := errgroup.WithContext(work)
-	t := takers{session: session, graves: graves, turn: make(chan struct{}, 1), slots: make(chan struct{}, storing), stored: make(chan struct{}, 1)}
+	t := takers{session: session, letters: letters, turn: make(chan struct{}, 1), slots: make(chan struct{}, storing), stored: make(chan struct{}, 1)}
 	for range storing + 1 {
 		g.Go(func() error {
 			err := s.take(work, &t)
 			if err != nil {
-				graves.cancel() // others may wait for room among the dead letters
+				letters.cancel() // others may wait for room among the dead letters
 			}
 			return err
 		})
@@ -200,12 +200,12 @@ func (s *Source) consume(ctx context.Context, session Session, graves *graves, l
 
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
-	stop, broken, buried := ctx.Done(), session.Done(), graves.done
+	stop, broken, deadDone := ctx.Done(), session.Done(), letters.done
 	var fault error
 	giveUp := func(why error) {
 		fault = cmp.Or(fault, why)
 		cancel()
-		graves.cancel()
+		letters.cancel()
 	}
 	pause := func() {
 		ticker.Stop()
@@ -234,10 +234,10 @@ func (s *Source) consume(ctx context.Context, session Session, graves *graves, l
 		case <-broken:
 			broken = nil
 			giveUp(session.Err())
-		case <-buried:
-			buried = nil
-			if !errors.Is(graves.err, context.Canceled) { // otherwise the reason is a taker's
-				giveUp(graves.err)
+		case <-deadDone:
+			deadDone = nil
+			if !errors.Is(letters.err, context.Canceled) { // otherwise the reason is a taker's
+				giveUp(letters.err)
 			}
 		case <-stop:
 			stop = nil
@@ -260,7 +260,7 @@ func (s *Source) consume(ctx context.Context, session Session, graves *graves, l
 // takers are the goroutines that receive from one session.
 type takers struct {
 	session Session
-	graves  *graves
+	letters *deadLetters
 	turn    chan struct{} // held by the goroutine that receives a batch
 	slots   chan struct{} // held by goroutines that store a batch
 	stored  chan struct{} // receives a value when a batch is stored
@@ -270,7 +270,7 @@ type takers struct {
 
 // take receives batches one after another until the session ends.
 func (s *Source) take(ctx context.Context, t *takers) error {
-	b := batch{source: s, session: t.session, graves: t.graves}
+	b := batch{source: s, session: t.session, letters: t.letters}
 	for {
 		err := t.next(ctx, &b)
 		if len(b.messages) > 0 {

@@ -70,7 +70,7 @@ func trouble(t *testing.T, random *rand.Rand) {
 		}
 		return nil
 	}
-	b.bury = func(string) error {
+	b.storeDead = func(string) error {
 		if shut() {
 			return errors.New("unroutable")
 		}
@@ -171,7 +171,7 @@ func TestPoison(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
 		var open atomic.Bool
-		b.bury = func(string) error {
+		b.storeDead = func(string) error {
 			if !open.Load() {
 				return errors.New("unroutable")
 			}
@@ -216,7 +216,7 @@ func TestPoisonBeforePause(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
 		var open atomic.Bool
-		b.bury = func(string) error {
+		b.storeDead = func(string) error {
 			if !open.Load() {
 				return errors.New("unroutable")
 			}
@@ -254,7 +254,7 @@ func TestOneDeadLetterRefused(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
 		var open atomic.Bool
-		b.bury = func(id string) error {
+		b.storeDead = func(id string) error {
 			if id == "refused" && !open.Load() {
 				return errors.New("full")
 			}
@@ -278,7 +278,7 @@ func TestOneDeadLetterRefused(t *testing.T) {
 			t.Errorf("Info() = %+v with %d messages left; want all dead letters stored", i, b.left())
 		}
 		stop()
-		for id, n := range b.buried {
+		for id, n := range b.storedDead {
 			if n != 1 {
 				t.Errorf("dead letter %s is stored %d times; want once", id, n)
 			}
@@ -356,7 +356,7 @@ func TestManyDead(t *testing.T) {
 		b := newBroker(t, s)
 		b.prefetch = 40_000 // like a broker that delivers everything again
 		var open atomic.Bool
-		b.bury = func(string) error {
+		b.storeDead = func(string) error {
 			if !open.Load() {
 				return errors.New("unroutable")
 			}

@@ -390,7 +390,7 @@ public abstract class Operations {
     }
 
     /**
-     * What payment channels told by themselves, the newest first.
+     * The notices of payment channels, the newest first.
      *
      * <p>Needs the role read, operate, decide or admin.
      */
@@ -398,7 +398,7 @@ public abstract class Operations {
         return send("GET", "/v1/notices", query == null ? null : query.asMap(), null, (status, json) -> Notices.of(json)).body();
     }
 
-    /** What payment channels told by themselves, the newest first. */
+    /** The notices of payment channels, the newest first. */
     public Notices listNotices() {
         return listNotices(null);
     }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Seldom lets one event of each name pass within Every, and Most of all names together, so that nobody can
+// A Sampler lets one event of each name pass within Every, and Most of all names together, so that nobody can
 // fill the store with records. It is safe for concurrent use.
-type Seldom struct {
+type Sampler struct {
 	Every time.Duration
 	Most  int
 
@@ -19,7 +19,7 @@ type Seldom struct {
 
 // Enter reports whether an event may pass, and how many events of any name were dropped since the last one
 // that passed.
-func (s *Seldom) Enter(name string) (left int, ok bool) {
+func (s *Sampler) Enter(name string) (left int, ok bool) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()

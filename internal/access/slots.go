@@ -2,9 +2,9 @@ package access
 
 import "sync"
 
-// A Crowd counts what is open at one time, in all and for each name. The zero value is empty. It is safe for
+// Slots count what is open at one time, in all and for each name. The zero value is empty. It is safe for
 // concurrent use.
-type Crowd struct {
+type Slots struct {
 	mu  sync.Mutex
 	all int
 	by  map[string]int
@@ -12,7 +12,7 @@ type Crowd struct {
 
 // Enter counts one more for a name. It returns false, and counts nothing, if most are open in all or mostOf of
 // this name. The empty name (without keys) is limited by most only. After true, call Leave once.
-func (c *Crowd) Enter(name string, most, mostOf int) bool {
+func (c *Slots) Enter(name string, most, mostOf int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all >= most || name != "" && c.by[name] >= mostOf {
@@ -27,7 +27,7 @@ func (c *Crowd) Enter(name string, most, mostOf int) bool {
 }
 
 // Leave undoes an Enter.
-func (c *Crowd) Leave(name string) {
+func (c *Slots) Leave(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all--
@@ -37,7 +37,7 @@ func (c *Crowd) Leave(name string) {
 }
 
 // Len returns how many are open.
-func (c *Crowd) Len() int {
+func (c *Slots) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all

@@ -27,7 +27,7 @@ func TestALongListOfMerchantsIsCountedInPart(t *testing.T) {
 	for n, want := range []bool{false, true, true} {
 		most := []time.Duration{-1, time.Hour, -1}[n]
 		all := []client.Merchant{{MerchantNo: "M1"}, {MerchantNo: "M2"}}
-		if err := (merchants{s.merchants, s}).allLately(t.Context(), all, most); err != nil {
+		if err := (merchants{s.merchants, s}).readAllHealth(t.Context(), all, most); err != nil {
 			t.Fatal(err)
 		}
 		for i := range all {

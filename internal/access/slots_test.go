@@ -3,8 +3,8 @@ package access
 import "testing"
 
 // Each name has a share of its own. Callers without a name are only limited by the total.
-func TestCrowd(t *testing.T) {
-	var c Crowd
+func TestSlots(t *testing.T) {
+	var c Slots
 	for i, tt := range []struct {
 		name string
 		want bool

@@ -13,7 +13,7 @@ import (
 
 // No queue takes the dead letters at first, so the broker returns them. Each return is matched with
 // its own attempt. After a queue is bound, each letter is kept once.
-func TestBuryAgain(t *testing.T) {
+func TestStoreDeadAgain(t *testing.T) {
 	at, name, ch := channelTo(t)
 	for _, queue := range []string{name, name + ".kept"} {
 		if _, err := ch.QueueDeclare(queue, true, false, false, false, nil); err != nil {
@@ -37,17 +37,17 @@ func TestBuryAgain(t *testing.T) {
 	}
 	dead = append(dead, dead[0])
 	for range 2 {
-		for _, err := range s.Bury(t.Context(), dead) {
+		for _, err := range s.StoreDead(t.Context(), dead) {
 			if !errors.Is(err, errUnroutable) {
-				t.Fatalf("Bury without a queue: %v; want unroutable", err)
+				t.Fatalf("StoreDead without a queue: %v; want unroutable", err)
 			}
 		}
 	}
 	if err := ch.QueueBind(name+".kept", "", name+".dead", false, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Bury(t.Context(), dead)...); err != nil {
-		t.Fatalf("Bury with a queue: %v", err)
+	if err := errors.Join(s.StoreDead(t.Context(), dead)...); err != nil {
+		t.Fatalf("StoreDead with a queue: %v", err)
 	}
 	if q, err := ch.QueueDeclarePassive(name+".kept", true, false, false, false, nil); err != nil || q.Messages != len(dead) {
 		t.Errorf("%d dead letters, %v; want %d", q.Messages, err, len(dead))
@@ -57,8 +57,8 @@ func TestBuryAgain(t *testing.T) {
 	}
 }
 
-// The queue of dead letters is full after two. Bury says of each dead letter whether it is stored.
-func TestBurySome(t *testing.T) {
+// The queue of dead letters is full after two. StoreDead says of each dead letter whether it is stored.
+func TestStoreDeadSome(t *testing.T) {
 	at, name, ch := channelTo(t)
 	if _, err := ch.QueueDeclare(name, true, false, false, false, nil); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestBurySome(t *testing.T) {
 	for i := range 5 {
 		dead = append(dead, source.Dead{Message: &source.Message{Delivery: &amqp.Delivery{MessageId: fmt.Sprint(i)}}, Reason: "no task"})
 	}
-	errs, stored := s.Bury(t.Context(), dead), map[string]bool{}
+	errs, stored := s.StoreDead(t.Context(), dead), map[string]bool{}
 	for i, err := range errs {
 		if stored[fmt.Sprint(i)] = err == nil; err != nil && !errors.Is(err, errRefused) {
 			t.Errorf("dead letter %d: %v; want it stored or refused", i, err)
@@ -100,13 +100,13 @@ func TestBurySome(t *testing.T) {
 			break
 		}
 		if !stored[d.MessageId] {
-			t.Errorf("dead letter %s is stored, and Bury returned %v for it", d.MessageId, errs)
+			t.Errorf("dead letter %s is stored, and StoreDead returned %v for it", d.MessageId, errs)
 		}
 		delete(stored, d.MessageId)
 	}
 	for id, is := range stored {
 		if is {
-			t.Errorf("dead letter %s is lost; Bury returned %v", id, errs)
+			t.Errorf("dead letter %s is lost; StoreDead returned %v", id, errs)
 		}
 	}
 	if kept != 2 {
@@ -116,7 +116,7 @@ func TestBurySome(t *testing.T) {
 
 // The headers of a message nearly fill a frame. Its dead letter keeps them, and has as much of the reason as
 // fits: the broker would close the connection for a larger frame.
-func TestBuryLargeHeaders(t *testing.T) {
+func TestStoreDeadLargeHeaders(t *testing.T) {
 	at, name, ch := channelTo(t)
 	defer func() {
 		ch.QueueDelete(name, false, false, false)
@@ -151,7 +151,7 @@ func TestBuryLargeHeaders(t *testing.T) {
 				t.Fatalf("%d bytes free: %v", tt.free, err)
 			}
 		}
-		if err := s.Bury(t.Context(), []source.Dead{{Message: &taken[0], Reason: reason}})[0]; err != nil {
+		if err := s.StoreDead(t.Context(), []source.Dead{{Message: &taken[0], Reason: reason}})[0]; err != nil {
 			t.Fatalf("%d bytes free: %v; want the dead letter stored", tt.free, err)
 		}
 		if err := s.Ack(taken); err != nil {

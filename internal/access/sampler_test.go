@@ -8,9 +8,9 @@ import (
 )
 
 // One event of each name is let through in a period, and a limited number of all names together.
-func TestSeldom(t *testing.T) {
+func TestSampler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := Seldom{Every: time.Minute, Most: 10}
+		s := Sampler{Every: time.Minute, Most: 10}
 		through := 0
 		for i := range 1000 {
 			for range 2 {

@@ -22,16 +22,16 @@ const maxReason = 500
 // maxReasons is the largest number of reasons in one log message.
 const maxReasons = 10
 
-// graves are the messages that cannot become a task, on their way to the dead letters. Other messages do not
+// deadLetters are the messages that cannot become a task, on their way to the dead letters. Other messages do not
 // wait for them, unless there are very many. They last as long as their session: a pause does not wait for
 // them either.
-type graves struct {
+type deadLetters struct {
 	source  *Source
 	session Session
 	wake    chan struct{}
 
 	cancel context.CancelFunc
-	done   chan struct{} // closed when bury has returned; then err is its error
+	done   chan struct{} // closed when run has returned; then err is its error
 	err    error
 
 	mu     sync.Mutex
@@ -40,23 +40,23 @@ type graves struct {
 	on     int // number of messages on their way
 	bytes  int
 	closed bool // no further messages come
-	over   bool // bury has returned
+	over   bool // run has returned
 }
 
-// newGraves starts to bury. It goes on after ctx ended, until close or cancel.
-func newGraves(ctx context.Context, s *Source, session Session) *graves {
+// newDeadLetters starts run, which goes on after ctx ended, until close or cancel.
+func newDeadLetters(ctx context.Context, s *Source, session Session) *deadLetters {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	g := &graves{source: s, session: session, wake: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
+	g := &deadLetters{source: s, session: session, wake: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
 	g.room.L = &g.mu
 	go func() {
 		defer close(g.done)
-		g.err = g.bury(ctx)
+		g.err = g.run(ctx)
 	}()
 	return g
 }
 
 // add adds a message with its reason. It waits while there is no room.
-func (g *graves) add(m Message, why error) {
+func (g *deadLetters) add(m Message, why error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for !g.over && (g.on >= maxDead || g.bytes >= maxDeadBytes) {
@@ -73,23 +73,23 @@ func (g *graves) add(m Message, why error) {
 }
 
 // close announces that no further messages come.
-func (g *graves) close() {
+func (g *deadLetters) close() {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
 	g.rouse()
 }
 
-func (g *graves) rouse() {
+func (g *deadLetters) rouse() {
 	select {
 	case g.wake <- struct{}{}:
 	default:
 	}
 }
 
-// bury stores dead letters until no further messages come. Those that cannot be stored are tried again,
+// run stores dead letters until no further messages come. Those that cannot be stored are tried again,
 // together with those that came meanwhile.
-func (g *graves) bury(ctx context.Context) error {
+func (g *deadLetters) run(ctx context.Context) error {
 	var dead []Dead
 	defer func() {
 		g.mu.Lock()
@@ -137,10 +137,10 @@ func (g *graves) bury(ctx context.Context) error {
 
 // store stores dead letters once, and acknowledges the stored ones. It returns the others, and why the first
 // of them could not be stored. err means that the session broke.
-func (g *graves) store(ctx context.Context, dead []Dead) (left []Dead, why, err error) {
+func (g *deadLetters) store(ctx context.Context, dead []Dead) (left []Dead, why, err error) {
 	var stored []Dead
 	var messages []Message
-	for i, failed := range g.session.Bury(ctx, dead) {
+	for i, failed := range g.session.StoreDead(ctx, dead) {
 		if failed != nil {
 			left, why = append(left, dead[i]), cmp.Or(why, failed)
 			continue
@@ -152,14 +152,14 @@ func (g *graves) store(ctx context.Context, dead []Dead) (left []Dead, why, err 
 	}
 	s := g.source
 	s.figures.taken(-len(stored))
-	s.figures.buried(len(stored))
+	s.figures.deadLettered(len(stored))
 	s.say(stored)
 	g.gone(stored)
 	return left, why, g.session.Ack(messages)
 }
 
 // gone makes room for further messages.
-func (g *graves) gone(dead []Dead) {
+func (g *deadLetters) gone(dead []Dead) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.on -= len(dead)
