@@ -86,7 +86,7 @@ test-raced:
 	$(TEST) $(RACE) -p $(AT_ONCE) -parallel $(AT_ONCE) -shuffle=on -timeout 60m $(RACED)
 
 test-some:
-	$(TEST) $(RACE) -shuffle=on -timeout 60m -short ./internal/console
+	$(TEST) $(RACE) -shuffle=on -timeout 60m ./internal/console
 	$(TEST) $(RACE) ./engine/internal/dispatch -run TestConcurrent
 
 test-plain test-full: export CGO_ENABLED = 0
@@ -99,8 +99,9 @@ test-full:
 	$(TEST) ./internal/sim -run 'TestSim|TestReplay' -sim.seeds=$(SEEDS) -timeout 60m
 	$(TEST) -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
 
-test-slow: ## the tests of WAITING, three times each, beside four endless loops that end with it
+test-slow: ## the tests of WAITING, three times each, beside four endless loops that end with it; those of the console in the browser without the race detector
 	scripts/test-env scripts/slow $(TEST) $(RACE) -shuffle=on -count 3 -timeout 90m $(WAITING)
+	$(if $(filter ./internal/console,$(WAITING)),scripts/test-env scripts/slow env CGO_ENABLED=0 $(TEST) -shuffle=on -count 3 -timeout 90m ./internal/console)
 
 torture: ## 1,000 simulated clusters and 100,000 lives of orders with notices; processes and databases that fail, each kind of database for LONG; then figures of ROUNDS
 	CGO_ENABLED=0 $(TEST) ./internal/sim -run TestSim -sim.seeds=1000 -timeout 60m
