@@ -28,11 +28,11 @@ TEST      = go test -vet=off -exec 'env -u GOGC -u GOMEMLIMIT'
 # programs and browsers.
 AT_ONCE  ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # Packages that run without the race detector. The tests of the first read pages or run programs as processes, which are
-# built without it. The others have no goroutine, and no state that two share; of the console and of dispatch test-some
-# runs the tests in which goroutines meet.
+# built without it. The others have no goroutine, and no state that two of their tests' goroutines share; of the console and of
+# dispatch test-some runs the tests in which goroutines meet.
 PLAIN    ?= ./internal/console ./internal/torture ./cmd/... ./clients/... . ./deploy/... ./examples/... ./internal/bench/... ./internal/demo ./internal/site \
 	./client ./engine/internal/dispatch ./order ./order/alipay ./order/gateway ./order/internal/... ./order/poll ./order/states ./rule ./schedule ./store ./internal/account ./internal/bill ./internal/cause ./internal/coded ./internal/nearest ./internal/config ./internal/endpoints \
-	./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/money ./internal/pack ./internal/results ./internal/sharelink
+	./deliver/sign ./engine/figures ./internal/attention ./internal/brokers ./internal/flatxml ./internal/importer ./internal/lines ./internal/mask ./internal/money ./internal/pack ./internal/results ./internal/sharelink
 RACED     = $(filter-out $(shell go list $(PLAIN)),$(shell go list $(LONGEST) ./...))
 # The longest packages of RACED, which start first: go test starts packages in the order of its arguments, and one that
 # takes minutes and starts last leaves a core idle. The same holds for the console in PLAIN.
