@@ -90,7 +90,8 @@ func (l *loader) deferAll(ctx context.Context, late []*item, now time.Time) {
 		l.contents.release(it)
 		on := shelfOf(it.Line)
 		l.deferrals.put(on, it)
-		if wait := l.dispatch.Wait(now.UnixNano(), uint64(it.Line)); isShelf(it.VisibleAt) {
+		if isShelf(it.VisibleAt) {
+			wait := l.dispatch.Wait(now.UnixNano(), uint64(it.Line))
 			l.shelves.restUntil(on, now.Add(max(wait/2, firstRest)))
 		}
 	}
