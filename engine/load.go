@@ -80,7 +80,7 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 		l.readShelf,
 		func(ctx context.Context, now time.Time) (bool, error) { return l.readSpan(ctx, now, waiting) },
 		func(ctx context.Context, now time.Time) (bool, error) { return l.readAhead(ctx, now, waiting) },
-		func(ctx context.Context, now time.Time) (bool, error) { return l.readFirst(ctx, &l.apart, now) },
+		func(ctx context.Context, now time.Time) (bool, error) { return l.readFirst(ctx, &l.apart, now, nil) },
 	} {
 		again, err := read(ctx, now)
 		if err != nil {
@@ -94,9 +94,7 @@ func (l *loader) read(ctx context.Context) (more bool, err error) {
 // goBack moves the cursors back to tasks that could not be added to the agenda.
 func (l *loader) goBack() {
 	missed, ahead := l.agenda.takeMissed()
-	if missed != noTime {
-		l.lookBack(missed)
-	}
+	l.lookBack(missed)
 	if ahead <= l.ahead { // within that millisecond the missed task may be behind the cursor
 		l.ahead, l.partly = ahead, store.Position{}
 	}
@@ -127,7 +125,9 @@ func (l *loader) readAhead(ctx context.Context, now time.Time, waiting int) (mor
 		l.ahead = l.partly.VisibleAt
 		more = waiting+l.limits.Page < l.limits.Waiting
 	}
-	l.take(l.agenda.endRead(since, l.page, l.ahead, now.UnixMilli(), nil))
+	want, leftOut := l.withinShares(now)
+	l.take(l.agenda.endRead(since, l.page, l.ahead, now.UnixMilli(), want))
+	l.lookBack(*leftOut)
 	l.ticker.wakeBefore(0)
 	return more, nil
 }

@@ -81,7 +81,7 @@ func (l *loader) readOn(ctx context.Context, on shelf, limit int, now time.Time)
 	from := l.shelves.begin(on)
 	l.page = l.page[:0]
 	defer func() { l.shelves.end(on, from, l.page) }()
-	switch err := l.readRange(ctx, l.leases.Shards(), startAt(on, from), int64(on)+1, limit, now); {
+	switch err := l.readRange(ctx, l.leases.Shards(), startAt(on, from), int64(on)+1, limit, now, nil); {
 	case err != nil:
 		return err
 	case len(l.page) < limit:

@@ -109,10 +109,10 @@ func (l *loader) most(p peers) int { return max(l.limits.Peers/p.of, 1) }
 
 var nowhere = store.Position{VisibleAt: noTime}
 
-// lookBack moves the cursor of overdue tasks back to a VisibleAt. Tasks that were skipped after
-// that are read again too.
+// lookBack moves the cursor of overdue tasks back to a VisibleAt; noTime: it stays. Tasks that were skipped
+// after that are read again too.
 func (l *loader) lookBack(look int64) {
-	if look <= min(l.back.VisibleAt, l.skipped.VisibleAt) {
+	if look != noTime && look <= min(l.back.VisibleAt, l.skipped.VisibleAt) {
 		l.back, l.skipped = store.Position{VisibleAt: look}, nowhere
 		l.clearOut()
 	}
@@ -142,12 +142,31 @@ func (l *loader) count(it *item, p peers) {
 	}
 }
 
-// readRange reads one page of a range into l.page, and adds it to the agenda.
-func (l *loader) readRange(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, now time.Time) (err error) {
+// readRange reads one page of a range into l.page, and adds it to the agenda: all of it, or what want says.
+func (l *loader) readRange(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, now time.Time, want func(*store.Entry, store.Position) bool) (err error) {
 	since := l.agenda.beginRead(0)
 	l.page, err = l.store.Due(ctx, shards, from, to, limit, l.page[:0])
-	l.take(l.agenda.endRead(since, l.page, 0, now.UnixMilli(), nil))
+	l.take(l.agenda.endRead(since, l.page, 0, now.UnixMilli(), want))
 	return err
+}
+
+// withinShares returns a function for endRead. Of the due tasks of a line, it wants no more than the line's share of
+// Limits.Pending. *leftOut is then the earliest VisibleAt of the others, which readBack must read; noTime: none.
+func (l *loader) withinShares(now time.Time) (want func(*store.Entry, store.Position) bool, leftOut *int64) {
+	leftOut = new(int64(noTime))
+	taken := make(map[peers]int)
+	return func(en *store.Entry, _ store.Position) bool {
+		if en.VisibleAt > now.UnixMilli() {
+			return true
+		}
+		p := l.peersOf(en)
+		if l.share[p]+taken[p] < l.most(p) {
+			taken[p]++
+			return true
+		}
+		*leftOut = min(*leftOut, en.VisibleAt)
+		return false
+	}, leftOut
 }
 
 // among returns the shards in the list that this node owns.

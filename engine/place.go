@@ -73,14 +73,14 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	clear(l.pending[len(rest):])
 	l.pending = rest
 	for chunk := range slices.Chunk(late, l.contents.chunk()) {
-		l.deferAll(ctx, chunk)
+		l.deferAll(ctx, chunk, now)
 	}
 	return moved
 }
 
 // deferAll moves due items to the shelf of their line. It reads the contents of those that are not on
-// it yet.
-func (l *loader) deferAll(ctx context.Context, late []*item) {
+// it yet. A line must not run empty while its shelf rests.
+func (l *loader) deferAll(ctx context.Context, late []*item, now time.Time) {
 	unread := func(it *item) bool { return it.task == nil && shelf(it.VisibleAt) != shelfOf(it.Line) }
 	l.contents.read(ctx, slices.DeleteFunc(slices.Clone(late), func(it *item) bool { return !unread(it) }))
 	for _, it := range late {
@@ -88,7 +88,12 @@ func (l *loader) deferAll(ctx context.Context, late []*item) {
 			continue
 		}
 		l.contents.release(it)
-		l.deferrals.put(shelfOf(it.Line), it)
+		on := shelfOf(it.Line)
+		l.deferrals.put(on, it)
+		if isShelf(it.VisibleAt) {
+			wait := l.dispatch.Wait(now.UnixNano(), uint64(it.Line))
+			l.shelves.restUntil(on, now.Add(max(wait/2, firstRest)))
+		}
 	}
 }
 

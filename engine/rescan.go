@@ -46,16 +46,19 @@ func (l *loader) readSpan(ctx context.Context, now time.Time, waiting int) (more
 		l.spans = slices.Delete(l.spans, 0, 1) // it is found when it is due
 		return len(l.spans) > 0, nil
 	}
-	return l.readFirst(ctx, &l.spans, now)
+	want, leftOut := l.withinShares(now)
+	more, err = l.readFirst(ctx, &l.spans, now, want)
+	l.lookBack(*leftOut)
+	return more, err
 }
 
 // readFirst reads the next page of the first of some ranges.
-func (l *loader) readFirst(ctx context.Context, spans *[]span, now time.Time) (more bool, err error) {
+func (l *loader) readFirst(ctx context.Context, spans *[]span, now time.Time, want func(*store.Entry, store.Position) bool) (more bool, err error) {
 	if len(*spans) == 0 {
 		return false, nil
 	}
 	s := &(*spans)[0]
-	err = l.readRange(ctx, l.among(s.shards), s.at, s.to, l.limits.Page, now)
+	err = l.readRange(ctx, l.among(s.shards), s.at, s.to, l.limits.Page, now, want)
 	l.ticker.wakeBefore(0)
 	if err != nil {
 		return false, err

@@ -209,6 +209,15 @@ func (s *shelves) putOff(on shelf, until time.Time) {
 	}
 }
 
+// restUntil shortens the rest of a shelf.
+func (s *shelves) restUntil(on shelf, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sh := s.of[on]; sh != nil && sh.next.After(until) {
+		sh.next = until
+	}
+}
+
 // begin marks the start of a read and returns its first id. Tasks that are put on the shelf from
 // then on are read again.
 func (s *shelves) begin(on shelf) (from bellman.ID) {

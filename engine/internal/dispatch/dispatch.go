@@ -244,8 +244,8 @@ func (c *core) ready(l *line) bool {
 }
 
 // Room returns how many more elders with that many attempts a line should get, and how long an item
-// would wait in it, also for the pool. A line in which items would wait longer than Options.Patience
-// should get only a few. So should an unknown line.
+// would wait in it, also for the pool. Push keeps that many now. A line in which items would wait longer than
+// Options.Patience should get only a few. So should an unknown line.
 func (d *D[T]) Room(now int64, line uint64, attempts int) (n int, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -257,7 +257,8 @@ func (d *D[T]) Room(now int64, line uint64, attempts int) (n int, wait time.Dura
 	}
 	_, has, most := l.list(attempts, c.options.LineBound)
 	wait = c.wait(l)
-	return c.places(l, most, wait) - has, wait
+	n = max(c.options.TotalBound-c.slab.n, c.least(l)-has) // the other lines may have taken the rest
+	return min(n, c.places(l, most, wait)-has), wait
 }
 
 const handful = 16 // items of a line in which they wait long

@@ -173,14 +173,20 @@ func properties(t *rapid.T) {
 		}
 		full := n >= most || n >= least && waiting >= o.TotalBound
 		want := Kept
-		if room, wait := d.Room(now, uint64(i), attempts); d.Known(uint64(i)) && rank == Newer && attempts != Urgent {
-			places := room + n
+		if l := d.core.lines[uint64(i)]; l != nil && attempts != Urgent {
+			room, wait := d.Room(now, uint64(i), attempts)
+			places := d.core.places(l, most, wait)
 			if places > most || wait > o.Patience && places > handful || waiting >= o.TotalBound && places > least {
-				t.Fatalf("Room of line %d = %d beside %d items, wait %v: want at most %d places", i, room, n, wait, most)
+				t.Fatalf("line %d has %d places, wait %v: want at most %d", i, places, wait, most)
 			}
-			full = full || n-elders >= places/2
-			if elders <= places/4 {
-				want = Low
+			if fit := min(places-n, max(o.TotalBound-waiting, least-n)); room != fit {
+				t.Fatalf("Room of line %d = %d; want %d, as many as Push keeps", i, room, fit)
+			}
+			if rank == Newer {
+				full = full || n-elders >= places/2
+				if elders <= places/4 {
+					want = Low
+				}
 			}
 		}
 		if full {
