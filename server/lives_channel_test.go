@@ -144,7 +144,7 @@ func (l *life) query(n int) (q order.QueryAnswer) {
 		q.Reading = order.Pending
 	case paid:
 		q.Taken = order.Taken{"amount": l.pay, "currency": "CNY", "transaction_id": "T" + l.no}
-		if l.again >= 0 && !l.paid.Add(l.again).After(now) && l.dice.IntN(2) == 0 {
+		if l.again > 0 && !l.paid.Add(l.again).After(now) && l.dice.IntN(2) == 0 {
 			q.Taken["transaction_id"] = "U" + l.no
 		}
 		if q.Reading = order.Paid; !l.refunded.IsZero() {

@@ -34,7 +34,7 @@ type life struct {
 	unborn   bool          // the channel does not know the order until somebody pays
 	lag      time.Duration // so long a paid order still reads unpaid
 	refunds  time.Duration // after the payment; negative: it is not refunded
-	again    time.Duration // after the payment, the order is paid once more; negative: it is not
+	again    time.Duration // after the payment, the order is paid once more; 0: it is not
 	errors   int           // percent of requests without a usable answer
 
 	lost    int // percent of notices that do not arrive
@@ -81,7 +81,7 @@ func newLife(w *world, a *channelAccount, seed uint64) *life {
 	}
 	percent := func(p int) bool { return d.IntN(100) < p }
 	base := time.Second + span(20*time.Minute)
-	l := &life{world: w, account: a, seed: seed, no: fmt.Sprintf("N%07d", seed), dice: d, added: base, pays: -1, refunds: -1, again: -1,
+	l := &life{world: w, account: a, seed: seed, no: fmt.Sprintf("N%07d", seed), dice: d, added: base, pays: -1, refunds: -1,
 		expires: pick(d, 2*time.Minute, 10*time.Minute, 30*time.Minute),
 		errors:  pick(d, 0, 0, 5, 30, 80, 100), lost: pick(d, 0, 0, 30, 100), doubled: pick(d, 0, 50), unheard: pick(d, 0, 0, 30),
 		delay: pick(d, 0, 0, span(time.Second), span(time.Minute), span(40*time.Minute)), unborn: percent(25)}
@@ -170,7 +170,7 @@ func (l *life) notices(all *sync.WaitGroup) {
 		})
 	}
 	later(l.delay, says{state: "SUCCESS", amount: l.pay, payment: true})
-	if l.again >= 0 {
+	if l.again > 0 {
 		later(l.again, says{state: "SUCCESS", amount: l.pay, again: true})
 	}
 	if l.refunds >= 0 {
