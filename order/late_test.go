@@ -50,50 +50,44 @@ func TestTwoPaymentsAfterTheClose(t *testing.T) {
 	notice := func(number string) *Told {
 		return &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: takenOf(number)}
 	}
+	during := func(first, second string) func(h *house, own, watch *bellman.Task) {
+		return func(h *house, own, watch *bellman.Task) {
+			h.channel.query = func(o *Order) QueryAnswer {
+				h.tell(own, notice(first))
+				return paid(second)(o)
+			}
+			h.until(watch)
+		}
+	}
+	then := func(do func(h *house, own *bellman.Task)) func(h *house, own, watch *bellman.Task) {
+		return func(h *house, own, watch *bellman.Task) {
+			h.channel.query = paid(first)
+			h.until(watch)
+			do(h, own)
+		}
+	}
 	late, duplicate := "orders/M1/O1/late_payment", "orders/M1/O1/duplicate_payment/"+hashed(second)
 	for _, tt := range []struct {
 		name string
 		do   func(h *house, own, watch *bellman.Task)
 		dup  bool // whether the second payment was made
 	}{
-		{"the watch, then a notice", func(h *house, own, watch *bellman.Task) {
-			h.channel.query = paid(first)
-			h.until(watch)
-			h.tell(own, notice(second))
-		}, true},
-		{"the watch, then two notices of the same", func(h *house, own, watch *bellman.Task) {
-			h.channel.query = paid(first)
-			h.until(watch)
+		{"the watch, then a notice", then(func(h *house, own *bellman.Task) { h.tell(own, notice(second)) }), true},
+		{"the watch, then two notices of the same", then(func(h *house, own *bellman.Task) {
 			h.tell(own, notice(first))
 			h.tell(own, notice(first))
-		}, false},
-		{"the watch, then two notices of another", func(h *house, own, watch *bellman.Task) {
-			h.channel.query = paid(first)
-			h.until(watch)
+		}), false},
+		{"the watch, then two notices of another", then(func(h *house, own *bellman.Task) {
 			h.tell(own, notice(second))
 			h.tell(own, notice(second))
 			h.tell(own, notice(first))
-		}, true},
-		{"the watch, then a person's query", func(h *house, own, watch *bellman.Task) {
-			h.channel.query = paid(first)
-			h.until(watch)
+		}), true},
+		{"the watch, then a person's query", then(func(h *house, own *bellman.Task) {
 			h.channel.query = paid(second)
 			h.byHand(own)
-		}, true},
-		{"a notice during the watch's query", func(h *house, own, watch *bellman.Task) {
-			h.channel.query = func(o *Order) QueryAnswer {
-				h.tell(own, notice(first))
-				return paid(second)(o)
-			}
-			h.until(watch)
-		}, true},
-		{"a notice of the same during the watch's query", func(h *house, own, watch *bellman.Task) {
-			h.channel.query = func(o *Order) QueryAnswer {
-				h.tell(own, notice(first))
-				return paid(first)(o)
-			}
-			h.until(watch)
-		}, false},
+		}), true},
+		{"a notice during the watch's query", during(first, second), true},
+		{"a notice of the same during the watch's query", during(first, first), false},
 		{"a notice, then a person's query by the watch", func(h *house, own, watch *bellman.Task) {
 			h.tell(own, notice(first))
 			h.until(watch)
