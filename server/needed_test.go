@@ -91,3 +91,26 @@ func TestLatePaymentRaisesOneAlarm(t *testing.T) {
 		return len(all.Alarms) == 1
 	})
 }
+
+// A late payment needs a person although no alarm rule covers it.
+func TestLatePaymentWithoutARuleNeedsAPerson(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.answer = func(_, _ string, _ int, _ *http.Request) (int, string) { return says("SUCCESS") }
+	api, _, _ := serve(t, t.TempDir(), func(c *config.Config) {
+		c.Queues = d.settings(t, "then: tell", "schedule: 1h*", "late_watch: 1s", "on_exhausted: close")
+	})
+	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "1"})
+	if _, err := api.CompleteOrder(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "1"}, client.CompleteTask{Outcome: "CLOSED"}); err != nil {
+		t.Fatal(err)
+	}
+	passes(t, "the late payment needs a person", func() bool {
+		needs, err := api.Attention(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(needs.Items, func(i client.Attention) bool {
+			return i.Kind == "late_payment" && i.OrderNo == "1" && i.Untold == "no rule of alarms covers it"
+		})
+	})
+}

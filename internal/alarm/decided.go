@@ -24,8 +24,8 @@ const (
 	// decidedFor is how long an alarm about an event stays raised. Its end is not reported.
 	decidedFor = time.Hour
 
-	// mostDecided is the number of alarms about events that are stored. The tasks that report further
-	// events are added all the same.
+	// mostDecided is the number of alarms about events of one condition that are stored. The tasks that report
+	// further events are added all the same.
 	mostDecided = 100
 )
 
@@ -109,10 +109,10 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 		w.again(alarms)
 		return
 	}
-	n := 0
+	n := map[string]int{} // by condition
 	for _, k := range stored {
 		if Momentary(k.When) {
-			n++
+			n[k.When]++
 		}
 	}
 	for i := range alarms {
@@ -121,12 +121,14 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 		if a.once && was != nil {
 			continue
 		}
-		if was == nil && n >= mostDecided {
+		if was == nil && n[a.When] >= mostDecided {
 			w.note(a)
 			continue
 		}
 		w.mu.Lock()
-		if _, known := w.queues[a.To]; !known {
+		if a.To == "" {
+			a.Untold = noRule
+		} else if _, known := w.queues[a.To]; !known {
 			a.Untold = noQueue(a.To)
 		}
 		w.mu.Unlock()
@@ -136,7 +138,7 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 			w.again(alarms[i : i+1])
 			continue
 		}
-		n++
+		n[a.When]++
 		w.note(a)
 		stored[a.ID] = &kept{Alarm: *a, value: doc.Value}
 	}
@@ -169,5 +171,8 @@ func (w *Watch) past(ctx context.Context, now time.Time, alarms map[string]*kept
 	}
 	return nil
 }
+
+// noRule is why no task reports a case that no rule covers.
+const noRule = "no rule of alarms covers it"
 
 func noQueue(name string) string { return "there is no queue " + name }

@@ -30,14 +30,12 @@ type spate struct {
 }
 
 // Needed returns the tasks that report a case at a time, one for each rule with the condition when. Add them
-// in the transaction that raises it. The alarms are stored for List soon after. once names a case that several tasks can
+// in the transaction that raises it. The alarms are stored for List soon after; a case that no rule covers is an alarm
+// that no task reports. once names a case that several tasks can
 // find, at different times: it is reported and stored once. Empty: t alone finds it.
 func (w *Watch) Needed(when, once string, t *bellman.Task, c Case, at time.Time) (tasks []bellman.Task) {
 	c.Task, c.MerchantNo, c.OrderNo = t.ID.String(), t.MerchantNo, t.OrderNo
-	for _, r := range w.Rules() {
-		if r.When != when || r.Queue != "" && r.Queue != t.Queue {
-			continue
-		}
+	for _, r := range w.covering(when, t.Queue) {
 		a := Alarm{
 			ID: identify(r.Name, cmp.Or(once, c.Task)), Name: r.Name, When: r.When, Queue: t.Queue, Value: 1,
 			Since: at.UTC().Truncate(time.Millisecond), To: r.To, Affected: &c, once: once != "",
@@ -47,8 +45,10 @@ func (w *Watch) Needed(when, once string, t *bellman.Task, c Case, at time.Time)
 		if !one { // the same task for each of them: its key is there already
 			a.ID, a.Since, a.Value, a.Affected, a.Queue, a.once = identify(r.Name, more), hour, mostNeeded, nil, r.Queue, false
 		}
-		if task, ok := w.momentary(&a); ok {
-			tasks = append(tasks, task)
+		if a.To != "" {
+			if task, ok := w.momentary(&a); ok {
+				tasks = append(tasks, task)
+			}
 		}
 		w.mu.Lock()
 		if first && len(w.needed) < mostDecided {
@@ -57,6 +57,19 @@ func (w *Watch) Needed(when, once string, t *bellman.Task, c Case, at time.Time)
 		w.mu.Unlock()
 	}
 	return tasks
+}
+
+// covering returns the rules with a condition that cover a queue, or else one that reports to nobody.
+func (w *Watch) covering(when, queue string) (rules []Rule) {
+	for _, r := range w.Rules() {
+		if r.When == when && (r.Queue == "" || r.Queue == queue) {
+			rules = append(rules, r)
+		}
+	}
+	if len(rules) == 0 {
+		rules = []Rule{{Name: Name(when, ""), When: when}}
+	}
+	return rules
 }
 
 // count counts a case of a rule, once an hour: a commit that failed is tried again. It returns whether the case is reported

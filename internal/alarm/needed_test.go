@@ -138,6 +138,50 @@ func TestNeededOnce(t *testing.T) {
 	})
 }
 
+// A case that no rule covers is listed for a day all the same, so that whoever reads what needs a person finds it. Its node
+// need not be the one that evaluates the rules.
+func TestNeededWithoutARule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var watches [2]*alarm.Watch
+		for i := range watches {
+			var err error
+			if watches[i], err = alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+				t.Fatal(err)
+			}
+			watches[i].SetRules([]alarm.Rule{{Name: "late", When: alarm.LatePayment, Queue: "ali", To: "ops"}}[:i], map[string]results.Queue{"ops": {Name: "ops"}})
+		}
+		w.mu.Unlock()
+		defer w.mu.Lock()
+		leader, other := watches[0], watches[1]
+		runFor(t, leader, time.Minute)
+		for _, queue := range []string{"wx", "ali"} {
+			task := &bellman.Task{ID: bellman.NewID(), Queue: queue, MerchantNo: "M1", OrderNo: "O1"}
+			if told := other.Needed(alarm.LatePayment, "", task, alarm.Case{State: "CLOSED", Why: "a payment came late"}, time.Now()); (len(told) == 0) != (queue == "wx") {
+				t.Errorf("%d tasks report a case of queue %s", len(told), queue)
+			}
+		}
+		runFor(t, other, 10*time.Second)
+		all, err := leader.List(t.Context())
+		if err != nil || len(all) != 2 {
+			t.Fatalf("%d alarms are listed, %v; want both cases", len(all), err)
+		}
+		for _, a := range all {
+			want := alarm.Alarm{Name: "late", To: "ops"}
+			if a.Queue == "wx" {
+				want = alarm.Alarm{Name: "late-payment", Untold: "no rule of alarms covers it"}
+			}
+			if !a.Raised() || a.Name != want.Name || a.To != want.To || a.Untold != want.Untold || a.Affected == nil || a.Affected.OrderNo != "O1" {
+				t.Errorf("listed %+v; want %+v of order O1", a, want)
+			}
+		}
+		runFor(t, leader, 26*time.Hour)
+		if all, err := leader.List(t.Context()); err != nil || len(all) != 0 {
+			t.Errorf("after a day %d alarms are listed, %v; want none", len(all), err)
+		}
+	})
+}
+
 // A case that the store does not take at first is listed once it does: the list of what needs a person is made of it.
 func TestNeededIsKeptAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

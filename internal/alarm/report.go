@@ -30,7 +30,6 @@ func (w *Watch) Report(ctx context.Context, a Alarm) error {
 	}
 	w.mu.Lock()
 	queues := w.queues
-	w.idle = false // it is deleted after a day
 	w.mu.Unlock()
 	return w.tell(ctx, &s, queues)
 }

@@ -64,7 +64,7 @@ type Watch struct {
 	told   map[string]spate   // what Needed reported lately, by rule
 	rules  []Rule
 	queues map[string]results.Queue
-	idle   bool // there are no rules and no stored alarms
+	idle   time.Time // until then there are no rules, and probably no stored alarms
 }
 
 // New returns a watch without rules.
@@ -92,7 +92,7 @@ func New(o Options) (*Watch, error) {
 func (w *Watch) SetRules(rules []Rule, queues map[string]results.Queue) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.rules, w.queues, w.idle = rules, queues, false
+	w.rules, w.queues, w.idle = rules, queues, time.Time{}
 }
 
 // Rules returns the rules.
@@ -135,10 +135,9 @@ func (w *Watch) round(ctx context.Context) error {
 	w.mu.Unlock()
 	w.keep(ctx, needed)
 	if !w.engine.Leads() {
-		w.rest(false)
 		return nil
 	}
-	if idle {
+	if time.Now().Before(idle) {
 		return nil
 	}
 	alarms, err := load(ctx, w.store)
@@ -146,7 +145,7 @@ func (w *Watch) round(ctx context.Context) error {
 		return err
 	}
 	if len(rules) == 0 && len(alarms) == 0 {
-		w.rest(true)
+		w.rest()
 		return nil
 	}
 	var f figures.Figures
@@ -169,11 +168,13 @@ func (w *Watch) round(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// rest notes whether rounds can be skipped until the rules change.
-func (w *Watch) rest(idle bool) {
+// rest skips the rounds of a minute, unless the rules change. Any node may store an alarm meanwhile.
+func (w *Watch) rest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.idle = idle && len(w.rules) == 0
+	if len(w.rules) == 0 {
+		w.idle = time.Now().Add(time.Minute)
+	}
 }
 
 // tell stores an alarm together with the task that reports it. If no task can report it, the alarm is stored
