@@ -127,60 +127,77 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 
 // request makes one request over HTTP.
 func (h *Handler) request(ctx context.Context, task *bellman.Task, number int) bellman.Verdict {
-	m, err := h.merchant(ctx, task)
-	if err != nil {
-		return unsent("merchant: " + cause.Line(err.Error()))
-	}
-	to, trusted, err := h.address(task, &m)
-	if err != nil {
-		return unsent("url: " + err.Error())
-	}
-	judge, err := h.ruleOf(task, &m)
-	if err != nil {
-		return bellman.Verdict{Result: bellman.Refused, Error: "not sent: success: " + cause.Line(err.Error()), Unsent: true}
-	}
-	signer, err := h.signerOf(&m)
-	if err != nil {
-		return unsent("sign: " + cause.Line(err.Error()))
-	}
-	if !trusted {
-		if err := h.client.admit(ctx, to); err != nil {
-			return fault(ctx, err, to, "")
-		}
-	}
-	transport := h.client.guarded
-	if trusted {
-		transport = h.client.trusted
+	d, refused := h.prepare(ctx, task)
+	if refused != nil {
+		return *refused
 	}
 	if !h.client.timed {
-		return h.send(ctx, task, number, to, judge, signer, transport)
+		return h.send(ctx, task, number, d)
 	}
-	ctx, watch := newStopwatch(ctx, to.url.Scheme == "https")
-	v := h.send(ctx, task, number, to, judge, signer, transport)
+	ctx, watch := newStopwatch(ctx, d.to.url.Scheme == "https")
+	v := h.send(ctx, task, number, d)
 	v.Timing = watch.stop()
 	return v
 }
 
+// A delivery is where and how a task is sent, by the rules of its queue and its merchant.
+type delivery struct {
+	to        address
+	judge     *rule.Rule
+	signer    sign.Signer
+	transport http.RoundTripper
+}
+
+// prepare returns the delivery of a task, or the verdict if it cannot be sent.
+//
+//go:noinline
+func (h *Handler) prepare(ctx context.Context, task *bellman.Task) (d delivery, refused *bellman.Verdict) {
+	refuse := func(v bellman.Verdict) (delivery, *bellman.Verdict) { return delivery{}, &v }
+	m, err := h.merchant(ctx, task)
+	if err != nil {
+		return refuse(unsent("merchant: " + cause.Line(err.Error())))
+	}
+	var trusted bool
+	if d.to, trusted, err = h.address(task, &m); err != nil {
+		return refuse(unsent("url: " + err.Error()))
+	}
+	if d.judge, err = h.ruleOf(task, &m); err != nil {
+		return refuse(bellman.Verdict{Result: bellman.Refused, Error: "not sent: success: " + cause.Line(err.Error()), Unsent: true})
+	}
+	if d.signer, err = h.signerOf(&m); err != nil {
+		return refuse(unsent("sign: " + cause.Line(err.Error())))
+	}
+	if trusted {
+		d.transport = h.client.trusted
+		return d, nil
+	}
+	d.transport = h.client.guarded
+	if err := h.client.admit(ctx, d.to); err != nil {
+		return refuse(fault(ctx, err, d.to, ""))
+	}
+	return d, nil
+}
+
 // send signs and sends one request, and judges its answer. The functions that it calls are not inlined. So their frames
 // are not on the stacks of the attempts that wait for an answer, perhaps thousands.
-func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, to address, judge *rule.Rule, signer sign.Signer, transport http.RoundTripper) bellman.Verdict {
+func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, d delivery) bellman.Verdict {
 	method := cmp.Or(task.Method, h.method)
-	m, err := h.message(ctx, task, number, to.url.RawQuery, method == http.MethodGet, signer)
+	m, err := h.message(ctx, task, number, d.to.url.RawQuery, method == http.MethodGet, d.signer)
 	if err != nil {
 		return unsent("sign: " + err.Error())
 	}
-	resp, err := transport.RoundTrip(h.client.request(ctx, method, to, &m))
+	resp, err := d.transport.RoundTrip(h.client.request(ctx, method, d.to, &m))
 	if err != nil {
-		return fault(ctx, err, to, "")
+		return fault(ctx, err, d.to, "")
 	}
 	buf := buffers.Get().(*buffer)
 	defer buf.free()
 	if err := buf.read(resp); err != nil {
-		v := fault(ctx, err, to, fmt.Sprintf("the answer broke off after %d bytes: ", len(buf.b)))
+		v := fault(ctx, err, d.to, fmt.Sprintf("the answer broke off after %d bytes: ", len(buf.b)))
 		v.Status, v.Response, v.Header = resp.StatusCode, excerpt(buf.b), headerText(resp.Header)
 		return v
 	}
-	return verdict(judge, &rule.Answer{Status: resp.StatusCode, Body: buf.b, Header: resp.Header, Attempt: number})
+	return verdict(d.judge, &rule.Answer{Status: resp.StatusCode, Body: buf.b, Header: resp.Header, Attempt: number})
 }
 
 // unsent is the verdict of an attempt that sent nothing.

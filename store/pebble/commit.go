@@ -173,56 +173,66 @@ func (s *Store) flush() error {
 // add inserts a task unless its id, key or alias already exists.
 func (s *Store) add(a *store.Add, low bool) error {
 	a.Existing, a.Err = bellman.ID{}, nil
-	t, g := a.Task, &s.stage
-	if err := check(t); err != nil {
-		a.Err = err
+	if a.Err = check(a.Task); a.Err != nil {
 		return nil
 	}
-	queue, known := s.queues.numbers[t.Queue]
-	if t.Key != "" && known {
+	isNew, err := s.isNew(a)
+	if err != nil || !isNew {
+		return err
+	}
+	if low {
+		a.Err = bellman.ErrFull
+		return nil
+	}
+	return s.insert(a)
+}
+
+// isNew reports whether a task can be inserted. If not, a says why.
+func (s *Store) isNew(a *store.Add) (bool, error) {
+	t := a.Task
+	if queue, known := s.queues.numbers[t.Queue]; t.Key != "" && known {
 		have, found, err := s.holder(queue, t.Key)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if found {
 			a.Existing = have.id
 			if have.digest != a.Digest {
 				a.Err = bellman.ErrKeyTaken
 			}
-			return nil
+			return false, nil
 		}
 	}
-	if bellman.ID(t.ID).IsZero() {
+	if t.ID.IsZero() {
 		a.Err = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "id", Problem: "is missing"}}}
-		return nil
+		return false, nil
 	}
 	there, err := s.exists(t.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if there {
 		// Same id: the same task, retried after a commit of unknown outcome.
 		a.Existing = t.ID
-		return nil
+		return false, nil
 	}
 	if t.Alias() != "" {
 		have, taken, err := s.holder(aliases, t.Alias())
 		if err != nil {
-			return err
+			return false, err
 		}
 		if taken {
 			a.Existing, a.Err = have.id, bellman.ErrAliasTaken
-			return nil
+			return false, nil
 		}
 	}
-	if low {
-		a.Err = bellman.ErrFull
-		return nil
-	}
-	if !known {
-		queue = s.queues.intern(t.Queue)
-	}
+	return true, nil
+}
 
+// insert puts a new task and its rows in the indexes into the batch.
+func (s *Store) insert(a *store.Add) error {
+	t, g := a.Task, &s.stage
+	queue := s.queues.intern(t.Queue)
 	st := g.take()
 	*st = status{Status: t.Status, queue: queue, line: store.LineOf(t.Queue, t.Endpoint)}
 	st.Version = max(st.Version, 1)
