@@ -200,8 +200,11 @@ func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
 		news := w.news()
 		tasks, err := h.rules.Then.Tell(&news)
 		v.Follow = append(v.Follow, tasks...)
-		if err != nil {
+		switch {
+		case err != nil:
 			v.Follow = append(v.Follow, h.rules.Alert(w.task, order.Alert{Kind: order.AlertPoll, State: w.life.State, Why: "somebody could not be told, or not in full: " + err.Error()})...)
+		case h.rules.Request && said.Reading == FailedThere && len(tasks) == 0 && m.alert == "": // bellman itself may have wanted it
+			m.alert = "the refund failed, and nobody is notified: the payer does not have the money"
 		}
 	}
 	if m.alert != "" {

@@ -64,6 +64,41 @@ func TestFailedThere(t *testing.T) {
 	}
 }
 
+// A refund that bellman requested and that failed is never lost in silence: somebody is notified, or an alert is raised. Who
+// enters the outcome knows it.
+func TestFailedRefundOfWhichNobodyIsTold(t *testing.T) {
+	const alert = "FAILED_THERE: the refund failed, and nobody is notified: the payer does not have the money"
+	silent, told := func(r *Rules) { r.Then.Default = nil }, func(r *Rules) { r.Then.Default[0].HasURL = true }
+	for _, tt := range []struct {
+		name  string
+		rules []func(*Rules)
+		want  []string
+	}{
+		{"requested", []func(*Rules){requests, silent}, []string{alert}},
+		{"requested, and told", []func(*Rules){requests, told}, nil},
+		{"requested elsewhere", []func(*Rules){silent}, nil},
+	} {
+		for _, by := range []string{"the channel", "a person"} {
+			h := newHouse(t, tt.rules...)
+			task := h.add(bellman.Task{MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"ref_no":"R1"}`)})
+			want := tt.want
+			if by == "a person" {
+				want = nil
+				if _, err := h.handler.Complete(task, bellman.Completion{Outcome: StateFailedThere}, h.now); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.channel.query = reads(FailedThere)
+			for by == "the channel" && !task.State.Ended() {
+				h.attempt(task)
+			}
+			if !slices.Equal(h.alerts, want) {
+				t.Errorf("%s, %s says that it failed: alerts %q; want %q", tt.name, by, h.alerts, want)
+			}
+		}
+	}
+}
+
 // A schedule that is used up is an alarm, once, and no end.
 func TestUsedUp(t *testing.T) {
 	h := newHouse(t)
