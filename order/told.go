@@ -125,7 +125,8 @@ type Vouched struct{}
 // After the decision a payment is a late payment, and the same outcome again changes nothing. Any
 // other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome, but if a
 // payment of it is known, only PAID and PAID_REFUNDED. A notice of its payment leaves it UNKNOWN. A
-// payment of another amount than the order's makes it UNKNOWN.
+// payment of another amount than the order's makes it UNKNOWN. If a person or a service says PAID, and a reverse or cancel may
+// have given the money back, an alert is raised.
 //
 // A notice leaves a record, whatever it changes, and gets its Result. A refused notice causes one query about its order,
 // unless that has ended, and a second one is an ErrConflict. If the channel signed it, and the order has ended and no payment
@@ -193,7 +194,10 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	case l.watches(), l.over() && l.State != StateUnknown:
 		return v, NoticeDuplicate, coded.Errorf("order.decided", "%w: the order is %s and stays so: only a payment, PAID or PAID_REFUNDED, can still be reported", bellman.ErrConflict, l.State)
 	default:
-		*l, m = decide(w.plan, *l, r, now)
+		doubtful := w.given && r == Paid && l.reversing()
+		if *l, m = decide(w.plan, *l, r, now); doubtful {
+			m.alert = "the order was decided as paid by hand, and a reverse or cancel may have given the money back: look at it in the channel's own pages"
+		}
 	}
 	result = NoticeApplied
 	switch settled := over || l.watches(); {
@@ -231,14 +235,14 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 	// The channel has signed it, and no payment is known of the order that has ended: it may tell of one.
 	missed := t.Content != "" && w.task.State.Ended() && !w.life.isPaid() && w.life.Late == ""
 	switch {
-	case decides && r == Paid && !over && w.life.mayGiveBack():
+	case decides && r == Paid && !over && w.life.reversing():
 		// The notice may be older than a reverse or cancel, whose answer is on its way or was lost.
 		t.Result, t.Why = NoticeRefused, "the order is being reversed or cancelled, so the money may be on its way back: the channel is queried"
 		if w.life.Stage == Close || w.life.Stage == Reverse {
 			w.life.Stage = w.life.before()
 		}
 		v.Data, v.Due = w.life.encode(), now
-	case decides && r == Paid && w.life.gaveBack():
+	case decides && r == Paid && w.life.refundedByReverse():
 		t.Result = NoticeDuplicate
 	case t.Result == NoticeRefused && (!w.life.Hinted || missed):
 		w.life.Hinted = true
@@ -261,8 +265,7 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 }
 
 // Late handles the verdict of an attempt that was in flight while the order was decided or its
-// watch cancelled. A payment in it is a late payment. If the attempt reversed or cancelled an
-// order that is paid now, an alert is raised.
+// watch cancelled. A payment in it is a late payment.
 // The zero Verdict: nothing follows.
 func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Time) bellman.Verdict {
 	found, err := ParseLife(verdict.Data)
@@ -275,19 +278,12 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 		reading, err = ParseReading(found.Reading)
 		other = found.Mismatch
 	}
-	gaveBack := reading == Revoked || found.Stage == Confirming && found.Cancels
-	if err != nil || !reading.IsPaid() && !gaveBack {
+	if err != nil || !reading.IsPaid() {
 		return bellman.Verdict{}
 	}
 	w, err := h.read(task, now)
 	if err != nil { // it was read before the attempt
 		return bellman.Verdict{}
-	}
-	if gaveBack {
-		if !w.life.isPaid() {
-			return bellman.Verdict{}
-		}
-		return bellman.Verdict{Follow: h.rules.Alert(task, Alert{Kind: AlertUndecided, State: w.life.State, Why: "the order was decided as paid while it was reversed or cancelled at the channel, which may have given the money back"})}
 	}
 	var taken Taken
 	if len(found.Taken) > 0 {
