@@ -34,6 +34,27 @@ type Told struct {
 	Content string `json:"content,omitempty"`
 }
 
+// UnmarshalJSON reads whole numbers of Taken as int64, as a channel gives them. As float64 they would be rounded above 2^53, and
+// the expressions of [Then] cannot add or divide them as they do when the notice comes.
+func (t *Told) UnmarshalJSON(text []byte) error {
+	type plain Told
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode((*plain)(t)); err != nil {
+		return err
+	}
+	for name, value := range t.Taken {
+		if n, is := value.(json.Number); is {
+			if whole, err := n.Int64(); err == nil {
+				t.Taken[name] = whole
+			} else if t.Taken[name], err = n.Float64(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // MaxContent is how much of a notice's content is kept, in bytes.
 const MaxContent = 16 << 10
 

@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -461,6 +462,15 @@ func TestNoticeBeforeTheOrderExists(t *testing.T) {
 	}
 	if s := StandingOf(&task); !s.Beside || s.State != "" {
 		t.Errorf("a notice stands as %+v; want beside its order", s)
+	}
+}
+
+// What a notice took is the same when it comes and after it was held.
+func TestHeldNoticeKeepsItsNumbers(t *testing.T) {
+	taken := Taken{"amount": int64(1<<53 + 1), "currency": "VND", "transaction_id": "42", "rate": 0.5, "ok": true}
+	task := (&Told{Of: OfPayment, OrderNo: "O1", Reading: "PAID", Taken: taken, Came: created}).Held("orders")
+	if got := ToldOf(&task).Taken; !maps.Equal(got, taken) {
+		t.Errorf("held: %#v; want %#v", got, taken)
 	}
 }
 
