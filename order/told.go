@@ -182,7 +182,7 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 		return bellman.Verdict{}, err
 	}
 	w.given = true
-	v, result, err := h.outcome(w, r, taken, now)
+	v, result, err := h.outcome(w, r, facts{taken, taken}, now)
 	if result != NoticeMismatch {
 		v.Reason = "" // the caller's
 	}
@@ -190,12 +190,12 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 }
 
 // outcome applies a reading from outside. result says what became of it.
-func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v bellman.Verdict, result NoticeResult, err error) {
+func (h *Handler) outcome(w *watched, r Reading, f facts, now time.Time) (v bellman.Verdict, result NoticeResult, err error) {
 	l, a := &w.life, answer{act: askQuery, reading: r, started: now}
 	if r.IsPaid() {
-		a.mismatch, a.payment = mismatch(&w.order, taken), paymentOf(taken)
+		a.mismatch, a.payment = mismatch(&w.order, f.paid), paymentOf(f.paid)
 	}
-	if l.isPaid() && unpriced(&w.order, taken) {
+	if l.isPaid() && unpriced(&w.order, f.paid) {
 		a.mismatch = "" // which amount was paid is known
 	}
 	was, payments := l.Mismatch, len(l.Payments)
@@ -235,7 +235,7 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	if v.Next, v.Reason = m.next, m.reason; w.task.State.Ended() {
 		v.Next = bellman.Again
 	}
-	h.follow(&v, w, m, taken, now)
+	h.follow(&v, w, m, f, now)
 	return v, result, nil
 }
 
@@ -243,15 +243,15 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, err error) {
 	w.aged = true
 	r, parsed := ParseReading(t.Reading)
-	decides, taken := parsed == nil && r.Decides(), t.Taken
+	decides, f := parsed == nil && r.Decides(), facts{t.Taken, t.Taken}
 	if decides && h.rules.Then.Taken != nil {
 		said := QueryAnswer{Answer: Answer{Status: 200, Body: []byte(t.Content)}, Reading: r, Taken: t.Taken}
-		taken = h.taken(w, &said)
+		f = h.facts(w, &said)
 	}
 	over := w.life.over() || w.life.watches() || w.task.State.Ended()
-	lacks := decides && r.IsPaid() && !over && unpriced(&w.order, taken)
+	lacks := decides && r.IsPaid() && !over && unpriced(&w.order, f.paid)
 	if lacks { // a query may say it
-		t.Result, t.Why = NoticeRefused, mismatch(&w.order, taken)
+		t.Result, t.Why = NoticeRefused, mismatch(&w.order, f.paid)
 	}
 	// The channel has signed it, and no payment is known of the order that has ended: it may tell of one.
 	missed := t.Content != "" && w.task.State.Ended() && !w.life.isPaid() && w.life.Late == ""
@@ -274,8 +274,8 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 	case t.Result == NoticeRefused:
 		return v, coded.Errorf("order.hinted", "%w: the order has the record of such a notice", bellman.ErrConflict)
 	case decides:
-		if v, t.Result, err = h.outcome(w, r, taken, now); t.Result == NoticeMismatch {
-			t.Why = mismatch(&w.order, taken)
+		if v, t.Result, err = h.outcome(w, r, f, now); t.Result == NoticeMismatch {
+			t.Why = mismatch(&w.order, f.paid)
 		}
 		if err != nil { // it contradicts the decision: a fact to look at, no reason to have it sent again
 			t.Why, v, err = err.Error(), bellman.Verdict{}, nil
@@ -317,6 +317,6 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 		return bellman.Verdict{}
 	}
 	v := bellman.Verdict{}
-	h.follow(&v, w, m, taken, now)
+	h.follow(&v, w, m, facts{taken, taken}, now)
 	return v
 }

@@ -33,7 +33,7 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 			return nil, ofChannel(o.Channel.Kind, err)
 		}
 	}
-	then, err := s.thenOf(&o.Then, c, notify)
+	then, err := s.thenOf(o, c, notify)
 	if err != nil {
 		return nil, err
 	}

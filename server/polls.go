@@ -29,7 +29,7 @@ func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellm
 			return nil, ofChannel(account.Kind, err)
 		}
 	}
-	then, err := s.thenOf(&q.Order.Then, c, notify)
+	then, err := s.thenOf(&q.Order, c, notify)
 	if err != nil {
 		return nil, err
 	}

@@ -536,7 +536,16 @@ func TestAmountOfAnother(t *testing.T) {
 			t.Errorf("%s, said twice: alerts %q; want one", name, h.alerts)
 		}
 	}
-	h := newHouse(t)
+	// A queue of a built-in channel may tell another amount than the channel's.
+	h := newHouse(t, func(r *Rules) { r.Then.Taken, r.Then.TellsOnly = text(int64(1)), true })
+	h.channel.query = func(*order.Order) Answer {
+		return Answer{Reading: Done, Answer: said("read"), Taken: Taken{"amount": int64(100)}}
+	}
+	if v := h.attempt(h.refund("")); v.Reason != "done" || h.body("refunds/M1/O1/R1/decided")["amount"] != 1. {
+		t.Errorf("told another amount: %+v, told %v; want it done", v, h.told)
+	}
+
+	h = newHouse(t)
 	err := h.handler.Check(&bellman.Task{Queue: "q", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"ref_no":"R1","vars":{"amount":"1.00"},"notify":{"url":"https://m.example"}}`)})
 	if err == nil || !strings.Contains(err.Error(), "vars.amount: want a whole number above 0") {
 		t.Errorf("an amount that nothing can be compared with: %v", err)
