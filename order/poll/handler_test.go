@@ -463,7 +463,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestAlias(t *testing.T) {
-	h := newHouse(t, func(r *Rules) { r.Account = "wechatpay:1230000109" })
+	h := newHouse(t, func(r *Rules) { r.Identity = "wechatpay:1230000109" })
 	if got := h.refund("").Alias(); got != "wechatpay:1230000109/refund:R1" {
 		t.Errorf("alias %q; want wechatpay:1230000109/refund:R1", got)
 	}
