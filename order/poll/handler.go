@@ -192,12 +192,13 @@ func safely[A any](call func() A, of func(order.Answer) A) (a A) {
 // follow adds the effects of a move to a verdict, and the life that results.
 func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
 	if m.tell {
-		taken, _, err := h.rules.Then.Fields(&w.ref, &order.QueryAnswer{Answer: said.Answer, Taken: said.Taken}, w.life.State)
+		told, paid, err := h.rules.Then.Fields(&w.ref, &order.QueryAnswer{Answer: said.Answer, Taken: said.Taken}, w.life.State)
 		if err != nil {
 			h.rules.Log.Error("an answer lacks fields of a refund or transfer", "task", w.task.ID, "queue", w.task.Queue, "err", err)
 		}
-		w.life.Taken = taken
+		w.life.Taken = paid
 		news := w.news()
+		news.Taken = told
 		tasks, err := h.rules.Then.Tell(&news)
 		v.Follow = append(v.Follow, tasks...)
 		switch {

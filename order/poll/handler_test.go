@@ -541,8 +541,9 @@ func TestAmountOfAnother(t *testing.T) {
 	h.channel.query = func(*order.Order) Answer {
 		return Answer{Reading: Done, Answer: said("read"), Taken: Taken{"amount": int64(100)}}
 	}
-	if v := h.attempt(h.refund("")); v.Reason != "done" || h.body("refunds/M1/O1/R1/decided")["amount"] != 1. {
-		t.Errorf("told another amount: %+v, told %v; want it done", v, h.told)
+	task := h.refund("")
+	if v := h.attempt(task); v.Reason != "done" || h.body("refunds/M1/O1/R1/decided")["amount"] != 1. || string(h.life(task).Taken) != `{"amount":100}` {
+		t.Errorf("told another amount: %+v, told %v, kept %s; want it done, and what the channel said", v, h.told, h.life(task).Taken)
 	}
 
 	h = newHouse(t)
