@@ -17,7 +17,6 @@ import (
 // overridden by the fields of then.json. handlers are those of the queues that may be told.
 func (s *Server) thenOf(o *config.Order, c *config.Config, handlers map[string]bellman.Handler) (then order.Then, err error) {
 	t := &o.Then
-	then.TellsOnly = o.Channel.Kind != "" || o.Channel.Account != "" // a gateway's answers only its own queue can read
 	if then.Default, err = recipients(t.Default, c, handlers); err != nil {
 		return then, fmt.Errorf("then: %w", err)
 	}
@@ -40,6 +39,7 @@ func (s *Server) thenOf(o *config.Order, c *config.Config, handlers map[string]b
 		}
 		values[name] = v
 	}
+	then.TellsOnly = o.Channel.Kind != "" || o.Channel.Account != "" // what a gateway's answers say of a payment, its queue knows
 	then.Taken = func(o *order.Order, a *order.QueryAnswer, state string) (map[string]any, error) {
 		return s.taken(values, o, a, state), nil
 	}
