@@ -127,7 +127,7 @@ func (h *Handler) RateOf(ctx context.Context, endpoint string) (float64, error) 
 // accept returns the account of a new order, and writes its name into ask.
 func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (Account[Channel], error) {
 	name := cmp.Or(ask.Account, h.rules.Default)
-	own := Account[Channel]{Channel: h.channel, Identity: cmp.Or(name, h.Account(queue)), Endpoint: h.rules.Endpoint}
+	own := Account[Channel]{Channel: h.channel, Identity: cmp.Or(name, h.Identity(queue)), Endpoint: h.rules.Endpoint}
 	ask.Account = name
 	return h.rules.Accounts.Accept(bad, name, own, func(c Channel) error {
 		if _, reverses := c.(Reverser); h.reverses && !reverses {
@@ -142,7 +142,7 @@ func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (Account[
 func (h *Handler) channelOf(ctx context.Context, w *watched) Channel {
 	name := cmp.Or(w.ask.Account, h.rules.Default)
 	if name == "" {
-		if err := Kept(h.rules.Account, w.alias()); err != nil {
+		if err := Kept(h.rules.Identity, w.alias()); err != nil {
 			return unavailable{err}
 		}
 	}

@@ -81,22 +81,22 @@ func TestAccountThatHasGone(t *testing.T) {
 // The channel of a queue is configured as another account. What the other account says of the queue's orders, such as that
 // there is no such order, is about other orders: it is not asked, and they go on when the account is back.
 func TestQueueOfAnotherAccount(t *testing.T) {
-	h := newHouse(t, func(r *Rules) { r.Account, r.ChannelExpires = "wechatpay:1", true })
+	h := newHouse(t, func(r *Rules) { r.Identity, r.ChannelExpires = "wechatpay:1", true })
 	h.channel.query, h.channel.close = reads(NotFound), closes(CloseNotExist)
 	task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s*20", Body: []byte(`{"expires":"30m","notify":{"url":"https://m.example/n"}}`)})
-	h.handler.rules.Account = "wechatpay:1:7"             // a sub-merchant of the same
+	h.handler.rules.Identity = "wechatpay:1:7"            // a sub-merchant of the same
 	for end := h.now.Add(time.Hour); h.now.Before(end); { // past the order's expiry
 		if v := h.attempt(task); v.Next != bellman.Again || v.Result != bellman.Blocked || !strings.Contains(v.Error, "another account now, wechatpay:1:7") || len(h.channel.asked) != 0 {
 			t.Fatalf("%+v, asked %+v; want nobody asked, and an attempt that says so", v, h.channel.asked)
 		}
 	}
-	h.handler.rules.Account, h.channel.query = "wechatpay:1", reads(Paid)
+	h.handler.rules.Identity, h.channel.query = "wechatpay:1", reads(Paid)
 	if h.attempt(task); StandingOf(task).State != Paid.String() {
 		t.Errorf("the order is %s when the account is back; want PAID", StandingOf(task).State)
 	}
 	gateway := newHouse(t)
 	task = gateway.order()
-	gateway.handler.rules.Account = "wechatpay:1" // perhaps the account that the gateway had
+	gateway.handler.rules.Identity = "wechatpay:1" // perhaps the account that the gateway had
 	if gateway.attempt(task); len(gateway.channel.asked) != 1 {
 		t.Errorf("an order of a gateway's time: asked %d times; want once", len(gateway.channel.asked))
 	}

@@ -52,10 +52,14 @@ type Ask struct {
 
 // order returns the order as its channel knows it.
 func (a *Ask) order(task *bellman.Task) Order {
-	return Order{
+	o := Order{
 		MerchantNo: task.MerchantNo, OrderNo: a.channelNo(task), OwnNo: task.OrderNo, Account: a.Account,
 		Amount: a.Amount, Currency: a.Currency, Vars: a.Vars, Created: a.Created,
 	}
+	if a.Expires > 0 {
+		o.Expires = a.Created.Add(a.Expires)
+	}
+	return o
 }
 
 // channelNo returns the number by which the channel knows the order.

@@ -55,6 +55,7 @@ type Order struct {
 
 	Vars    map[string]string // values of the caller for the channel's templates
 	Created time.Time         // at the channel; if the caller did not say, when the task was added
+	Expires time.Time         // until when the order can be paid; zero: not known
 }
 
 // MaxBody is how much of a channel's answer is read, in bytes.

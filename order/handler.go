@@ -36,9 +36,9 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 		v.Hold = min(a.retryAfter, maxRetryAfter) // holds all orders of the account
 	}
 	a.started, a.jitter = started, rand.Float64()
-	taken := h.taken(w, &said)
+	f := h.facts(w, &said)
 	if said.Reading.IsPaid() {
-		a.mismatch, a.payment = mismatch(&w.order, taken), paymentOf(taken)
+		a.mismatch, a.payment = mismatch(&w.order, f.paid), paymentOf(f.paid)
 		if _, err := h.learn(ctx, w); err != nil { // then it is told as if it were the first
 			h.rules.Log.Warn("the known late payment of an order cannot be read", "task", task.ID, "queue", task.Queue, "err", err)
 		}
@@ -51,7 +51,7 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	l, m := step(w.plan, w.life, a, now)
 	l.Number, l.Asked = number, started.UnixMilli()
 	w.life = l
-	h.follow(&v, w, m, taken, now)
+	h.follow(&v, w, m, f, now)
 	if v.Next, v.Reason, v.Due = m.next, m.reason, m.due; a.ended {
 		v.Next, v.Reason, v.Due = bellman.Again, "", time.Time{} // the task stays ended
 	}
@@ -196,22 +196,26 @@ func excerpt(body []byte) string {
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// follow adds the effects of a move to a verdict, and the life that results. taken are the fields of the
-// payment; nil: the answer has none.
-func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, now time.Time) {
+// follow adds the effects of a move to a verdict, and the life that results. f are the fields of the answer.
+func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, f facts, now time.Time) {
 	if _, named := h.rules.Then.For[StateUnknown]; named && m.tell == "" && m.next == bellman.GiveUp && w.life.over() {
 		m.tell = tellUndecided // the queue wants every UNKNOWN told
 	}
-	if taken != nil && m.tell != tellDuplicate && (m.tell != "" || m.reason == "amount_mismatch") {
-		w.life.Taken, w.life.Given = h.encodeTaken(w, taken), w.given && paymentOf(taken) != ""
+	if f.paid != nil && m.tell != tellDuplicate && (m.tell != "" || m.reason == "amount_mismatch") {
+		w.life.Taken, w.life.Given = h.encodeTaken(w, f.paid), w.given && paymentOf(f.paid) != ""
 	}
 	once := ""
 	if m.tell != "" {
-		of := json.RawMessage(w.life.Taken)
+		paid := json.RawMessage(w.life.Taken)
 		if m.tell == tellDuplicate { // the life keeps the fields of the first payment
-			of = h.encodeTaken(w, taken)
+			paid = h.encodeTaken(w, f.paid)
 		}
-		news := w.news(m, of, now)
+		told := paid
+		if h.rules.Then.TellsOnly && f.told != nil {
+			told = h.encodeTaken(w, f.told)
+		}
+		news := w.news(m, told, now)
+		news.Paid = paid
 		if m.kind == AlertLate {
 			once = TellKey(w.task.Queue, news.Key, news.What)
 		}
@@ -234,19 +238,19 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, taken Taken, no
 	v.Data = w.life.encode()
 }
 
-// taken returns the fields of an answer that decides; nil if it does not decide or has none.
-func (h *Handler) taken(w *watched, said *QueryAnswer) Taken {
+// facts returns the fields of an answer that decides; none if it does not decide or has none.
+func (h *Handler) facts(w *watched, said *QueryAnswer) facts {
 	if !said.Reading.Decides() {
-		return nil
+		return facts{}
 	}
-	fields, err := h.rules.Then.take(&w.order, said, said.Reading.String())
+	f, err := h.rules.Then.take(&w.order, said, said.Reading.String())
 	if err != nil {
 		h.lacks(w, err)
 	}
-	return fields
+	return f
 }
 
-// encodeTaken returns the fields that are sent to the merchant as an object.
+// encodeTaken returns fields as an object.
 func (h *Handler) encodeTaken(w *watched, taken Taken) []byte {
 	out, err := encodeTaken(taken)
 	if err != nil {

@@ -116,6 +116,25 @@ func TestTwoPaymentsAfterTheClose(t *testing.T) {
 	}
 }
 
+// A watch that is restarted after it found a late payment still knows which one: another payment is a duplicate, although
+// the restarted watch gets no answer.
+func TestRestartedWatchKnowsItsPayment(t *testing.T) {
+	h := newHouse(t, func(r *Rules) { r.Then.For = map[string][]Recipient{DuplicatePayment: r.Then.Default} })
+	h.handler.rules.Life = h.lifeOf
+	own := h.priced()
+	h.until(own)
+	watch := h.tasks["orders M1/O1/late_watch"]
+	h.channel.query = pays(takenOf("T1"))
+	h.until(watch)
+	h.restart(watch)
+	h.channel.query = reads(QueryError)
+	h.attempt(watch)
+	h.tell(own, &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: takenOf("T2")})
+	if task := h.tasks["merchant-notify orders/M1/O1/duplicate_payment/"+hashed("T2")]; task == nil || len(h.alerts) != 2 {
+		t.Errorf("told of the second payment: %t, alerts %q; want it told, and two alerts", task != nil, h.alerts)
+	}
+}
+
 func takenOf(number string) Taken {
 	return Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": number}
 }

@@ -58,7 +58,7 @@ type Life struct {
 	Asked    int64 `json:"asked,omitempty"`     // when it started, Unix ms
 	Stale    bool  `json:"stale,omitempty"`     // a close was delayed once beyond fresh, and the query before it repeated
 	ClosedAt int64 `json:"closed_at,omitempty"` // when the channel accepted the close, Unix ms
-	Cancels  bool  `json:"cancels,omitempty"`   // a close was due that gives the money back of a payment that it meets
+	Cancels  bool  `json:"cancels,omitempty"`   // a reverse was due, or a close that cancels: each gives the money back of a payment that it meets
 
 	DecidedAt int64           `json:"decided_at,omitempty"` // Unix ms
 	Taken     json.RawMessage `json:"taken,omitempty"`      // fields of the payment, from the answer: an object
@@ -145,22 +145,20 @@ func (l *Life) news(r Reading) bool {
 	return r.IsPaid() && l.Late == "" && !l.isPaid() && !(r == PaidRefunded && l.State == Revoked.String())
 }
 
-// mayGiveBack reports whether a reverse or cancel may be on its way to the channel, or done.
-func (l *Life) mayGiveBack() bool {
+// reversing reports whether an order that is not decided is reversed or cancelled next, or may have been.
+func (l *Life) reversing() bool {
 	return l.Stage == Reversing || l.Stage == Reverse || l.Cancels
 }
 
-// gaveBack reports whether the channel said that the reverse gave the money of a payment back. The payment's notice may come
-// later.
-func (l *Life) gaveBack() bool {
+// refundedByReverse reports whether the channel said that the reverse gave the money of a payment back. The payment's notice
+// may come later.
+func (l *Life) refundedByReverse() bool {
 	return l.over() && !l.isPaid() && l.Close == CloseRefunded.String() && l.Late == ""
 }
 
-// mayHaveGivenBack reports whether the money of a payment may have been given back after a notice of it was written: the
-// order was reversed, by this queue or somebody else, or a cancel was due.
-func (l *Life) mayHaveGivenBack(p *plan) bool {
-	return l.Cancels || l.State == Revoked.String() || p.reverses && l.Close != ""
-}
+// perhapsReversed reports whether an order may have been reversed or cancelled, by this queue or somebody else. An old notice
+// of its payment may then tell of money that was given back.
+func (l *Life) perhapsReversed() bool { return l.Cancels || l.State == Revoked.String() }
 
 // maxPayments limits the duplicate payments that are told of one order.
 const maxPayments = 20
@@ -229,10 +227,14 @@ const fresh = 10 * time.Minute
 // recent; otherwise it queries again.
 func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 	if began := t.Began.UnixMilli(); l.Began != began {
-		if l.watches() {
-			l = Life{Stage: Watching, State: l.State, DecidedAt: l.DecidedAt, Late: l.Late}
-		} else if !l.over() || l.State == StateUnknown {
-			l = Life{Stage: Polling, State: StatePending, Cancels: l.Cancels, Hinted: l.Hinted, Late: l.Late, Mismatch: l.Mismatch, Taken: l.Taken, Given: l.Given, Payments: l.Payments}
+		known := Life{Cancels: l.Cancels, Hinted: l.Hinted, Late: l.Late, Mismatch: l.Mismatch, Taken: l.Taken, Given: l.Given, Payments: l.Payments}
+		switch {
+		case l.watches():
+			known.Stage, known.State, known.DecidedAt = Watching, l.State, l.DecidedAt
+			l = known
+		case !l.over() || l.State == StateUnknown:
+			known.Stage, known.State = Polling, StatePending
+			l = known
 		}
 		l.Began = began
 	}

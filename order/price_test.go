@@ -1,8 +1,11 @@
 package order
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
+
+	"github.com/bellmanhq/bellman"
 )
 
 // An answer's amount is a whole number, in whatever type of number an expression or JSON gives it, with either code of its
@@ -34,6 +37,52 @@ func TestUnreadableAmount(t *testing.T) {
 		}
 		if StateOf(task) != state || !slices.Equal(h.alerts, alerts) {
 			t.Errorf("%v %s: %s, alerts %q; want %s, %q", tt.amount, tt.currency, StateOf(task), h.alerts, state, alerts)
+		}
+	}
+}
+
+// What a queue tells of a payment may be another amount than was paid, such as that without a coupon. The order's amount is
+// compared with what the channel says, and that is kept and refunded.
+func TestToldAmount(t *testing.T) {
+	paid := func(id string) QueryAnswer {
+		return QueryAnswer{Reading: Paid, Answer: said("x"), Taken: takenOf(id)}
+	}
+	refund := Recipient{Queue: "refunds", Refund: func(queue string, n *News) bellman.Task {
+		return bellman.Task{Queue: queue, Key: n.What, Body: n.Paid}
+	}}
+	for _, tellsOnly := range []bool{true, false} {
+		h := newHouse(t, func(r *Rules) {
+			r.Then.TellsOnly = tellsOnly
+			r.Then.Taken = func(_ *Order, a *QueryAnswer, _ string) (map[string]any, error) {
+				return Taken{"amount": int64(8000), "currency": "CNY", "transaction_id": "mine", "coupon": int64(800)}, nil
+			}
+			r.Then.For = map[string][]Recipient{DuplicatePayment: {refund}}
+		})
+		task := h.priced()
+		h.channel.query = func(*Order) QueryAnswer { return paid("T1") }
+		h.attempt(task)
+		if !tellsOnly {
+			if StateOf(task) != StateUnknown {
+				t.Errorf("a gateway's amount is what its queue reads: %s; want UNKNOWN", StateOf(task))
+			}
+			continue
+		}
+		if told := h.told("orders/M1/O1/decided"); StateOf(task) != "PAID" || told["amount"] != 8000. || told["coupon"] != 800. || told["transaction_id"] != "mine" {
+			t.Errorf("%s, told %v; want PAID, and the amount of the queue", StateOf(task), told)
+		}
+		if kept := string(h.life(task).Taken); kept != `{"amount":8800,"coupon":800,"currency":"CNY","transaction_id":"T1"}` {
+			t.Errorf("kept %s; want what the channel said, and the queue's own field", kept)
+		}
+		v, err := h.handler.Complete(task, bellman.Completion{Detail: &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: takenOf("T2"), Content: "{}"}}, h.now)
+		if err != nil || len(v.Follow) != 2 || v.Follow[0].Queue != "refunds" {
+			t.Fatalf("a second payment: %+v, %v; want its refund", v, err)
+		}
+		var back struct {
+			TransactionID string `json:"transaction_id"`
+			Amount        int64
+		}
+		if err := json.Unmarshal(v.Follow[0].Body, &back); err != nil || back.TransactionID != "T2" || back.Amount != 8800 {
+			t.Errorf("refunded %s, %v; want what was paid", v.Follow[0].Body, err)
 		}
 	}
 }

@@ -47,10 +47,10 @@ type Rules struct {
 	// the queue is one account.
 	Endpoint string
 
-	// Account is the name of the queue's own account at the channel. Orders of queues with the same
-	// account share the channel's numbers: two of them cannot have the same one. Empty: the queue is an
+	// Identity says which account the queue's own channel is; see [Account]. Orders of queues with the same
+	// Identity share the channel's numbers: two of them cannot have the same one. Empty: the queue is an
 	// account of its own.
-	Account string
+	Identity string
 
 	// Accounts are accounts that an order may name. Nil: there are none, and the Account of an order is for
 	// the channel alone. Default is the account of orders that name none; empty: the queue's own channel.
@@ -157,8 +157,8 @@ type Handler struct {
 	firstLook time.Duration // of Rules.WatchSchedule
 }
 
-// Account returns the name of the account at the channel that a queue with this handler has.
-func (h *Handler) Account(queue string) string { return cmp.Or(h.rules.Account, ofQueue+queue) }
+// Identity returns that of the own account of a queue with this handler, which is never empty.
+func (h *Handler) Identity(queue string) string { return cmp.Or(h.rules.Identity, ofQueue+queue) }
 
 // Channel returns the channel of the queue's own; nil: its orders are those of Accounts.
 func (h *Handler) Channel() Channel { return h.channel }

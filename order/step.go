@@ -156,7 +156,7 @@ func windUp(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	case p.reverses && l.Reverses > 0 && !a.started.Before(p.giveUp):
 		return unknown(l, now, move{reason: "reverse_failed", alert: "the payment could not be reversed until give_up was over"})
 	case p.reverses:
-		l.Stage = Reverse
+		l.Stage, l.Cancels = Reverse, true
 		return l, move{due: now}
 	case a.unpaid():
 		l.Stage, l.Cancels = Close, l.Cancels || a.cancels

@@ -110,7 +110,7 @@ func (w *watched) news(m move, taken json.RawMessage, now time.Time) News {
 	if l.Close == CloseRefunded.String() {
 		n.Fields["refunded"] = true
 	}
-	back := w.aged && l.mayHaveGivenBack(w.plan)
+	back := w.aged && l.perhapsReversed()
 	switch m.tell {
 	case tellUndecided:
 		n.Event = EventUndecided

@@ -12,7 +12,8 @@ import (
 //     PayOrderMchNotifyMQReceiver. States: 2 paid, 3 failed, 4 revoked, 5 refunded, 6 closed.
 //   - jeepay_refund: QueryRefundOrderRS, for a queue of kind poll. States: 2 done, 3 failed.
 //     https://github.com/jeequan/jeepay at ba37111, jeepay-payment/src/main/java/com/jeequan/jeepay/pay
-//   - roncoo: RpTradePaymentManagerServiceImpl.getMerchantNotifyUrl, sent as a GET by NotifyTask.
+//   - roncoo: RpTradePaymentManagerServiceImpl.getMerchantNotifyUrl, sent as a GET by NotifyTask. TradeStatusEnum has the
+//     values of tradeStatus: an order that is UNKNOWN may be paid, so it is not CANCELED.
 //     https://github.com/roncoo/roncoo-pay at 9428382, roncoo-pay-service and roncoo-pay-app-notify
 //
 // roncoo-pay writes an amount as its database keeps it, with six decimals, and does not encode the query's
@@ -63,7 +64,7 @@ var templates = map[string]Template{
 		{"orderNo", `order_no`},
 		{"orderPrice", `has(json.amount) ? major(amount, currency) : major(order_amount, order_currency)`},
 		{"payWayCode", `vars.payWayCode`},
-		{"tradeStatus", `order_state == "PAID" ? "SUCCESS" : order_state == "FAILED" ? "FAILED" : "CANCELED"`},
+		{"tradeStatus", `order_state == "PAID" ? "SUCCESS" : order_state == "FAILED" ? "FAILED" : order_state == "UNKNOWN" ? "WAITING_PAYMENT" : "CANCELED"`},
 		{"orderDate", `local_time(created_at, "Asia/Shanghai", "yyyyMMdd")`},
 		{"orderTime", `local_time(created_at, "Asia/Shanghai", "yyyyMMddHHmmss")`},
 		{"remark", `vars.remark`},

@@ -42,6 +42,10 @@ type Then struct {
 	// showed a late payment. state is PAID, CLOSED, …. An error is logged, and the fields returned
 	// with it are sent. Nil: the answer's Taken.
 	Taken func(o *Order, a *QueryAnswer, state string) (map[string]any, error)
+
+	// TellsOnly says that Taken only changes what is told. What was paid is what the answer's own Taken says, such as that of a
+	// built-in channel: that is compared with the order's amount, refunded and kept.
+	TellsOnly bool
 }
 
 // A Recipient is a queue that is told. Queue is required.
@@ -90,6 +94,9 @@ type News struct {
 	Notify Notify
 	Taken  json.RawMessage // of the payment; empty: none
 	Fields map[string]any
+
+	// Paid are the fields of the payment as the channel says them; empty: those of Taken.
+	Paid json.RawMessage
 
 	// NoRefund says that no refund is requested. The channel refunded the payment already, or a reverse or cancel may
 	// have given its money back. Or the order is UNKNOWN, so that nobody was told that it failed. Or not the channel but
@@ -177,27 +184,41 @@ func (r *Recipient) task(n *News) (bellman.Task, error) {
 	return told, r.Shape.write(&told, n)
 }
 
-// Fields returns the fields of an answer that are sent to the merchant, as a JSON object; empty:
-// none. state is the decided state. If an error says that fields are missing, the others are
-// returned all the same.
-func (t *Then) Fields(o *Order, a *QueryAnswer, state string) (json.RawMessage, error) {
-	fields, err := t.take(o, a, state)
-	text, wrong := encodeTaken(fields)
-	return text, errors.Join(err, wrong)
+// Fields returns the fields of an answer that are sent to the merchant, and those of the payment, refund or transfer as the
+// channel says them. Each is a JSON object; empty: none. state is the decided state. If an error says that fields are missing,
+// the others are returned all the same.
+func (t *Then) Fields(o *Order, a *QueryAnswer, state string) (told, paid json.RawMessage, err error) {
+	f, err := t.take(o, a, state)
+	told, wrong := encodeTaken(f.told)
+	if paid = told; t.TellsOnly {
+		paid, _ = encodeTaken(f.paid) // as much as told, about
+	}
+	return told, paid, errors.Join(err, wrong)
 }
 
-// take returns the fields of an answer that are sent to the merchant. A payment's number that a gateway writes as a number
-// is the same as a text.
-func (t *Then) take(o *Order, a *QueryAnswer, state string) (fields Taken, err error) {
-	if fields = a.Taken; t.Taken != nil {
-		fields, err = t.Taken(o, a, state)
+// facts are the fields of an answer that decides: those that are sent to the merchant, and those of the payment as the channel
+// says them. They differ only if [Then.TellsOnly] is true. Nil: the answer has none.
+type facts struct{ told, paid Taken }
+
+// take returns the fields of an answer. A payment's number that a gateway writes as a number is the same as a text.
+func (t *Then) take(o *Order, a *QueryAnswer, state string) (f facts, err error) {
+	if f.told = a.Taken; t.Taken != nil {
+		f.told, err = t.Taken(o, a, state)
 	}
-	switch number := fields["transaction_id"].(type) {
+	switch number := f.told["transaction_id"].(type) {
 	case int, int64, uint64, json.Number:
-		fields = maps.Clone(fields)
-		fields["transaction_id"] = fmt.Sprint(number)
+		f.told = maps.Clone(f.told)
+		f.told["transaction_id"] = fmt.Sprint(number)
 	}
-	return fields, err
+	if f.paid = f.told; t.TellsOnly && t.Taken != nil && len(a.Taken) > 0 {
+		f.paid = maps.Clone(a.Taken)
+		for name, value := range f.told {
+			if _, own := a.Taken[name]; !own {
+				f.paid[name] = value
+			}
+		}
+	}
+	return f, err
 }
 
 // encodeTaken returns fields as a JSON object; empty: there are none.

@@ -410,6 +410,26 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// No template says of an order that is UNKNOWN that nobody paid: it may be paid.
+func TestTemplatesOfUnknown(t *testing.T) {
+	n := &News{
+		Of: &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1"}, Decision: StateUnknown, Event: EventUndecided,
+		Order:  Order{OrderNo: "C1", Created: created, Amount: 8800, Currency: "CNY"},
+		Fields: map[string]any{"merchant_no": "M1", "order_no": "O1", "order_state": StateUnknown, "decided_at": "2026-11-20T15:30:00.000Z"},
+	}
+	for name, want := range map[string]string{"jeepay": "&state=1&", "roncoo": "&tradeStatus=WAITING_PAYMENT&"} {
+		template, _ := TemplateNamed(name)
+		shape, err := template.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks, err := (&Then{Default: []Recipient{{Queue: "m", Shape: shape}}}).Tell(n)
+		if err != nil || len(tasks) != 1 || !strings.Contains(string(tasks[0].Body), want) {
+			t.Errorf("%s: %v, %s; want %s in it", name, err, tasks[0].Body, want)
+		}
+	}
+}
+
 // The templates that are built in compile.
 func TestTemplateNames(t *testing.T) {
 	for _, name := range TemplateNames() {

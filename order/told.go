@@ -34,6 +34,27 @@ type Told struct {
 	Content string `json:"content,omitempty"`
 }
 
+// UnmarshalJSON reads whole numbers of Taken as int64, as a channel gives them. As float64 they would be rounded above 2^53, and
+// the expressions of [Then] cannot add or divide them as they do when the notice comes.
+func (t *Told) UnmarshalJSON(text []byte) error {
+	type plain Told
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode((*plain)(t)); err != nil {
+		return err
+	}
+	for name, value := range t.Taken {
+		if n, is := value.(json.Number); is {
+			if whole, err := n.Int64(); err == nil {
+				t.Taken[name] = whole
+			} else if t.Taken[name], err = n.Float64(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // MaxContent is how much of a notice's content is kept, in bytes.
 const MaxContent = 16 << 10
 
@@ -125,7 +146,8 @@ type Vouched struct{}
 // After the decision a payment is a late payment, and the same outcome again changes nothing. Any
 // other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome, but if a
 // payment of it is known, only PAID and PAID_REFUNDED. A notice of its payment leaves it UNKNOWN. A
-// payment of another amount than the order's makes it UNKNOWN.
+// payment of another amount than the order's makes it UNKNOWN. If a person or a service says PAID, and a reverse or cancel may
+// have given the money back, an alert is raised.
 //
 // A notice leaves a record, whatever it changes, and gets its Result. A refused notice causes one query about its order,
 // unless that has ended, and a second one is an ErrConflict. If the channel signed it, and the order has ended and no payment
@@ -160,7 +182,7 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 		return bellman.Verdict{}, err
 	}
 	w.given = true
-	v, result, err := h.outcome(w, r, taken, now)
+	v, result, err := h.outcome(w, r, facts{taken, taken}, now)
 	if result != NoticeMismatch {
 		v.Reason = "" // the caller's
 	}
@@ -168,12 +190,12 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 }
 
 // outcome applies a reading from outside. result says what became of it.
-func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v bellman.Verdict, result NoticeResult, err error) {
+func (h *Handler) outcome(w *watched, r Reading, f facts, now time.Time) (v bellman.Verdict, result NoticeResult, err error) {
 	l, a := &w.life, answer{act: askQuery, reading: r, started: now}
 	if r.IsPaid() {
-		a.mismatch, a.payment = mismatch(&w.order, taken), paymentOf(taken)
+		a.mismatch, a.payment = mismatch(&w.order, f.paid), paymentOf(f.paid)
 	}
-	if l.isPaid() && unpriced(&w.order, taken) {
+	if l.isPaid() && unpriced(&w.order, f.paid) {
 		a.mismatch = "" // which amount was paid is known
 	}
 	was, payments := l.Mismatch, len(l.Payments)
@@ -193,7 +215,10 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	case l.watches(), l.over() && l.State != StateUnknown:
 		return v, NoticeDuplicate, coded.Errorf("order.decided", "%w: the order is %s and stays so: only a payment, PAID or PAID_REFUNDED, can still be reported", bellman.ErrConflict, l.State)
 	default:
-		*l, m = decide(w.plan, *l, r, now)
+		doubtful := w.given && r == Paid && l.reversing()
+		if *l, m = decide(w.plan, *l, r, now); doubtful {
+			m.alert = "the order was decided as paid by hand, and a reverse or cancel may have given the money back: look at it in the channel's own pages"
+		}
 	}
 	result = NoticeApplied
 	switch settled := over || l.watches(); {
@@ -210,7 +235,7 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 	if v.Next, v.Reason = m.next, m.reason; w.task.State.Ended() {
 		v.Next = bellman.Again
 	}
-	h.follow(&v, w, m, taken, now)
+	h.follow(&v, w, m, f, now)
 	return v, result, nil
 }
 
@@ -218,27 +243,27 @@ func (h *Handler) outcome(w *watched, r Reading, taken Taken, now time.Time) (v 
 func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, err error) {
 	w.aged = true
 	r, parsed := ParseReading(t.Reading)
-	decides, taken := parsed == nil && r.Decides(), t.Taken
+	decides, f := parsed == nil && r.Decides(), facts{t.Taken, t.Taken}
 	if decides && h.rules.Then.Taken != nil {
 		said := QueryAnswer{Answer: Answer{Status: 200, Body: []byte(t.Content)}, Reading: r, Taken: t.Taken}
-		taken = h.taken(w, &said)
+		f = h.facts(w, &said)
 	}
 	over := w.life.over() || w.life.watches() || w.task.State.Ended()
-	lacks := decides && r.IsPaid() && !over && unpriced(&w.order, taken)
+	lacks := decides && r.IsPaid() && !over && unpriced(&w.order, f.paid)
 	if lacks { // a query may say it
-		t.Result, t.Why = NoticeRefused, mismatch(&w.order, taken)
+		t.Result, t.Why = NoticeRefused, mismatch(&w.order, f.paid)
 	}
 	// The channel has signed it, and no payment is known of the order that has ended: it may tell of one.
 	missed := t.Content != "" && w.task.State.Ended() && !w.life.isPaid() && w.life.Late == ""
 	switch {
-	case decides && r == Paid && !over && w.life.mayGiveBack():
+	case decides && r == Paid && !over && w.life.reversing():
 		// The notice may be older than a reverse or cancel, whose answer is on its way or was lost.
 		t.Result, t.Why = NoticeRefused, "the order is being reversed or cancelled, so the money may be on its way back: the channel is queried"
 		if w.life.Stage == Close || w.life.Stage == Reverse {
 			w.life.Stage = w.life.before()
 		}
 		v.Data, v.Due = w.life.encode(), now
-	case decides && r == Paid && w.life.gaveBack():
+	case decides && r == Paid && w.life.refundedByReverse():
 		t.Result = NoticeDuplicate
 	case t.Result == NoticeRefused && (!w.life.Hinted || missed):
 		w.life.Hinted = true
@@ -249,8 +274,8 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 	case t.Result == NoticeRefused:
 		return v, coded.Errorf("order.hinted", "%w: the order has the record of such a notice", bellman.ErrConflict)
 	case decides:
-		if v, t.Result, err = h.outcome(w, r, taken, now); t.Result == NoticeMismatch {
-			t.Why = mismatch(&w.order, taken)
+		if v, t.Result, err = h.outcome(w, r, f, now); t.Result == NoticeMismatch {
+			t.Why = mismatch(&w.order, f.paid)
 		}
 		if err != nil { // it contradicts the decision: a fact to look at, no reason to have it sent again
 			t.Why, v, err = err.Error(), bellman.Verdict{}, nil
@@ -261,8 +286,7 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 }
 
 // Late handles the verdict of an attempt that was in flight while the order was decided or its
-// watch cancelled. A payment in it is a late payment. If the attempt reversed or cancelled an
-// order that is paid now, an alert is raised.
+// watch cancelled. A payment in it is a late payment.
 // The zero Verdict: nothing follows.
 func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Time) bellman.Verdict {
 	found, err := ParseLife(verdict.Data)
@@ -275,19 +299,12 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 		reading, err = ParseReading(found.Reading)
 		other = found.Mismatch
 	}
-	gaveBack := reading == Revoked || found.Stage == Confirming && found.Cancels
-	if err != nil || !reading.IsPaid() && !gaveBack {
+	if err != nil || !reading.IsPaid() {
 		return bellman.Verdict{}
 	}
 	w, err := h.read(task, now)
 	if err != nil { // it was read before the attempt
 		return bellman.Verdict{}
-	}
-	if gaveBack {
-		if !w.life.isPaid() {
-			return bellman.Verdict{}
-		}
-		return bellman.Verdict{Follow: h.rules.Alert(task, Alert{Kind: AlertUndecided, State: w.life.State, Why: "the order was decided as paid while it was reversed or cancelled at the channel, which may have given the money back"})}
 	}
 	var taken Taken
 	if len(found.Taken) > 0 {
@@ -300,6 +317,6 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 		return bellman.Verdict{}
 	}
 	v := bellman.Verdict{}
-	h.follow(&v, w, m, taken, now)
+	h.follow(&v, w, m, facts{taken, taken}, now)
 	return v
 }

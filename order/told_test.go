@@ -3,6 +3,7 @@ package order
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -122,6 +123,27 @@ func TestNoticeAfterAReverse(t *testing.T) {
 		}
 	}
 
+	// It is refused too after somebody restarted the order, or a reload made the queue close orders instead.
+	for _, change := range []func(*house, *bellman.Task){
+		func(h *house, task *bellman.Task) { h.restart(task) },
+		func(h *house, _ *bellman.Task) {
+			h.handler.rules.OnExhausted, h.handler.reverses = OnExhaustedClose, false
+		},
+	} {
+		h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+		h.channel.reverse = closes(CloseUnknown)
+		task := h.scheduled("3s")
+		for h.life(task).Reverses < quickReverses {
+			h.attempt(task)
+		}
+		change(h, task)
+		h.channel.query = reads(QueryError)
+		h.attempt(task)
+		if got := h.tell(task, paid()); !slices.Equal(got, []string{"order.notice refused"}) || StateOf(task) != StatePending {
+			t.Errorf("after a restart or reload: the notice: %q, %s; want it refused, and PENDING", got, StateOf(task))
+		}
+	}
+
 	h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
 	h.channel.reverse = closes(CloseRefunded)
 	task := h.scheduled("3s")
@@ -184,30 +206,51 @@ func TestNoticeAfterACancel(t *testing.T) {
 	}
 }
 
-// A person says that an order is paid while its reverse or cancel is in flight, which gives the money back: somebody must
-// look.
+// A person or a service says that an order is paid while its reverse or cancel is in flight, or after its answer was lost.
+// It gives the money back, so somebody must look.
 func TestCompletedWhileReversed(t *testing.T) {
 	for _, stage := range []Stage{Reverse, Close} {
-		h := newHouse(t, func(r *Rules) {
-			if stage == Reverse {
-				r.OnExhausted = OnExhaustedReverse
+		for _, when := range []string{"in flight", "its answer lost", "given up"} {
+			h := newHouse(t, func(r *Rules) {
+				if r.GiveUp = time.Hour; stage == Reverse {
+					r.OnExhausted = OnExhaustedReverse
+				}
+			})
+			h.channel.close, h.channel.reverse, h.channel.cancels = closes(CloseUnknown), closes(CloseUnknown), true
+			task := h.scheduled("3s")
+			for h.life(task).Stage != stage {
+				h.attempt(task)
 			}
-		})
-		h.channel.reverse, h.channel.cancels = closes(CloseRefunded), true
-		task := h.scheduled("3s")
-		for h.life(task).Stage != stage {
-			h.attempt(task)
+			flying := *task
+			switch when {
+			case "its answer lost":
+				h.attempt(task)
+			case "given up":
+				h.until(task)
+			}
+			h.alerts = nil
+			done, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID"}, h.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			task.Data = done.Data
+			if when == "in flight" {
+				h.channel.close, h.channel.reverse = closes(CloseDone), closes(CloseRefunded)
+				if v := h.handler.Attempt(t.Context(), &flying, int(flying.Attempts)+1); v.Action == askQuery || len(h.handler.Late(task, v, h.now).Follow) > 0 {
+					t.Errorf("%s: the attempt in flight: %+v", stage, v)
+				}
+			}
+			if StateOf(task) != "PAID" || len(h.alerts) != 1 || !strings.Contains(h.alerts[0], "given the money back") {
+				t.Errorf("%s, %s: %s, alerts %q; want PAID, and one alert", stage, when, StateOf(task), h.alerts)
+			}
 		}
-		flying := *task
-		v := h.handler.Attempt(t.Context(), &flying, int(task.Attempts)+1)
-		done, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID"}, h.now)
-		if err != nil || v.Action == askQuery {
-			t.Fatal(err, v.Action)
-		}
-		task.Data = done.Data
-		if h.handler.Late(task, v, h.now); StateOf(task) != "PAID" || len(h.alerts) != 1 || !strings.Contains(h.alerts[0], "reversed") {
-			t.Errorf("%s: %s, alerts %q; want PAID, and one alert", stage, StateOf(task), h.alerts)
-		}
+	}
+
+	h := newHouse(t, func(r *Rules) { r.OnExhausted = OnExhaustedReverse })
+	task := h.scheduled("3s*20")
+	h.attempt(task)
+	if _, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID"}, h.now); err != nil || len(h.alerts) > 0 {
+		t.Errorf("before a reverse is due: %v, alerts %q; want none", err, h.alerts)
 	}
 }
 
@@ -419,6 +462,15 @@ func TestNoticeBeforeTheOrderExists(t *testing.T) {
 	}
 	if s := StandingOf(&task); !s.Beside || s.State != "" {
 		t.Errorf("a notice stands as %+v; want beside its order", s)
+	}
+}
+
+// What a notice took is the same when it comes and after it was held.
+func TestHeldNoticeKeepsItsNumbers(t *testing.T) {
+	taken := Taken{"amount": int64(1<<53 + 1), "currency": "VND", "transaction_id": "42", "rate": 0.5, "ok": true}
+	task := (&Told{Of: OfPayment, OrderNo: "O1", Reading: "PAID", Taken: taken, Came: created}).Held("orders")
+	if got := ToldOf(&task).Taken; !maps.Equal(got, taken) {
+		t.Errorf("held: %#v; want %#v", got, taken)
 	}
 }
 

@@ -27,7 +27,7 @@ func queuesOf(w *world) ([]engine.Queue, *config.Config) {
 	for _, a := range w.accounts {
 		h, err := order.New(a.channel(), order.Rules{
 			MinCloseAge: time.Minute, OnExhausted: order.OnExhaustedClose, GiveUp: time.Hour, ChannelExpires: true, CodeLife: 30 * time.Minute,
-			Account: a.name, Tell: w.server.tellHeld, Life: w.server.orderLife,
+			Identity: a.name, Tell: w.server.tellHeld, Life: w.server.orderLife,
 			Then: order.Then{Default: tell, For: map[string][]order.Recipient{order.LatePayment: refund, order.DuplicatePayment: refund}},
 			Now:  func() time.Time { return w.server.engine.Now() }, Log: slog.New(slog.DiscardHandler),
 			Alert: func(t *bellman.Task, of order.Alert) []bellman.Task {

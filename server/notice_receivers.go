@@ -54,7 +54,7 @@ func (s *Server) receivers(queues []engine.Queue, c *config.Config) (receivers m
 			is = true
 		}
 		if is {
-			account := h.Account(q.Name)
+			account := h.Identity(q.Name)
 			to.own = &receiver{queue: q.Name, account: account, reader: reader, limits: to.limits.account(account)}
 		}
 		if is || to.accounts != nil {

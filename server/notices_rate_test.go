@@ -43,7 +43,7 @@ func TestForgedNoticesKeepTheRateOfTheAccount(t *testing.T) {
 		c := new(config.Config)
 		var queues []engine.Queue
 		for _, name := range []string{"shop", "app"} {
-			h, err := order.New(u, order.Rules{OnExhausted: order.OnExhaustedAlert, Account: "alipay:1", Expires: 20 * time.Hour, Tell: s.tellHeld})
+			h, err := order.New(u, order.Rules{OnExhausted: order.OnExhaustedAlert, Identity: "alipay:1", Expires: 20 * time.Hour, Tell: s.tellHeld})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -227,11 +227,11 @@ queues:
     schedule: 20ms, 1h*
     confirm: 0s
     late_watch: 0s
-    then: tell
+    then: {queue: tell, json: {amount: taken.amount - 99}}
 `
 			api, _ := d.serve(t, d.parse(t, strings.NewReplacer("PROVIDER", at.URL, "PRIVATE", private, "PUBLIC", public).Replace(text)))
 			for _, no := range []string{"paid-1", "unpaid-1"} {
-				create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: no, Expires: "300ms"})
+				create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: no, Expires: "300ms", Amount: 1299, Currency: "CNY"})
 			}
 			want := map[string]string{"paid-1": "PAID", "unpaid-1": tt.unpaid}
 			asked := map[string]string{"paid-1": "query", "unpaid-1": tt.asked}
@@ -245,8 +245,8 @@ queues:
 					t.Errorf("order %s is %s, told %s, asked %s; want %s, asked %s", no, o.OrderState, events(told), was, state, asked)
 				}
 				for _, n := range told {
-					if state == "PAID" && (n.Says["transaction_id"] != "4200001" || n.Says["order_no"] != no) {
-						t.Errorf("order %s: told %v; want the transaction", no, n.Says)
+					if state == "PAID" && (n.Says["transaction_id"] != "4200001" || n.Says["order_no"] != no || n.Says["amount"] != 1200.) {
+						t.Errorf("order %s: told %v; want the transaction, and the amount that the queue tells", no, n.Says)
 					}
 				}
 			}

@@ -33,7 +33,7 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 			return nil, ofChannel(o.Channel.Kind, err)
 		}
 	}
-	then, err := s.thenOf(&o.Then, c, notify)
+	then, err := s.thenOf(o, c, notify)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Server) watch(q *config.Queue, c *config.Config, notify map[string]bell
 		ChannelExpires: o.ChannelExpiry,
 		CodeLife:       orNever(o.CodeLife),
 		Endpoint:       o.Channel.Endpoint(),
-		Account:        o.Channel.Identity(),
+		Identity:       o.Channel.Identity(),
 		Accounts:       s.orderAccounts(q),
 		Default:        o.Channel.Account,
 		Rate:           s.ratesOf(q),

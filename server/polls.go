@@ -29,7 +29,7 @@ func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellm
 			return nil, ofChannel(account.Kind, err)
 		}
 	}
-	then, err := s.thenOf(&q.Order.Then, c, notify)
+	then, err := s.thenOf(&q.Order, c, notify)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (s *Server) poll(q *config.Queue, c *config.Config, notify map[string]bellm
 		Request:   q.Poll.BuiltIn || q.Poll.Request.URL != "",
 		Of:        order.NoticeOf(account.Of),
 		Endpoint:  account.Endpoint(),
-		Account:   account.Identity(),
+		Identity:  account.Identity(),
 		Accounts:  s.pollAccounts(q),
 		Default:   account.Account,
 		Rate:      s.ratesOf(q),

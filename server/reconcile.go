@@ -38,7 +38,7 @@ func (s *Server) billedQueue(h *order.Handler, of *config.Queue, c *config.Confi
 	no, sub := o.Channel.Owner()
 	// A payment comes before the order expires, or late: within the watch, or while the code can be paid.
 	q := reconcile.Queue{
-		Name: of.Name, Account: reconcile.Account{Name: o.Channel.Account, Identity: h.Account(of.Name), Owner: bill.Owner{No: no, Sub: sub}},
+		Name: of.Name, Account: reconcile.Account{Name: o.Channel.Account, Identity: h.Identity(of.Name), Owner: bill.Owner{No: no, Sub: sub}},
 		Window: max(o.Expires+o.Grace+max(o.LateWatch, o.CodeLife), 24*time.Hour),
 	}
 	if kind == "wechatpay" || kind == "alipay" || kind == "" && o.Channel.Account != "" {

@@ -15,7 +15,8 @@ import (
 
 // thenOf returns who is told of what, and what: the fields that the preset finds in the channel's answer,
 // overridden by the fields of then.json. handlers are those of the queues that may be told.
-func (s *Server) thenOf(t *config.Then, c *config.Config, handlers map[string]bellman.Handler) (then order.Then, err error) {
+func (s *Server) thenOf(o *config.Order, c *config.Config, handlers map[string]bellman.Handler) (then order.Then, err error) {
+	t := &o.Then
 	if then.Default, err = recipients(t.Default, c, handlers); err != nil {
 		return then, fmt.Errorf("then: %w", err)
 	}
@@ -38,6 +39,7 @@ func (s *Server) thenOf(t *config.Then, c *config.Config, handlers map[string]be
 		}
 		values[name] = v
 	}
+	then.TellsOnly = o.Channel.Kind != "" || o.Channel.Account != "" // what a gateway's answers say of a payment, its queue knows
 	then.Taken = func(o *order.Order, a *order.QueryAnswer, state string) (map[string]any, error) {
 		return s.taken(values, o, a, state), nil
 	}

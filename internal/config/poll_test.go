@@ -40,9 +40,10 @@ func fullTransfers() Queue {
 }
 
 const (
-	wechatPoll = `kind: poll, channel: {kind: wechatpay, mch_id: "1900000001", serial: ABC, private_key: "env:KEY", platform_keys: {PUB_KEY_ID_1: "env:KEY"}`
-	alipayPoll = `kind: poll, channel: {kind: alipay, app_id: "2021", private_key: "env:KEY", alipay_public_keys: ["MIIB"]`
-	gatewayAsk = `kind: poll, query: {url: "http://g/r/{ref_no}"}`
+	wechatPoll   = `kind: poll, channel: {kind: wechatpay, mch_id: "1900000001", serial: ABC, private_key: "env:KEY", platform_keys: {PUB_KEY_ID_1: "env:KEY"}`
+	alipayPoll   = `kind: poll, channel: {kind: alipay, app_id: "2021", private_key: "env:KEY", alipay_public_keys: ["MIIB"]`
+	wechatOrders = `channel: {kind: wechatpay, mch_id: "1900000001", serial: ABC, private_key: "env:KEY", platform_keys: {PUB_KEY_ID_1: "env:KEY"}}`
+	gatewayAsk   = `kind: poll, query: {url: "http://g/r/{ref_no}"}`
 )
 
 // The schedule of a queue that states none is that of its channel or states.
@@ -92,6 +93,8 @@ func TestPollMistakes(t *testing.T) {
 		{wechatPoll + ", of: payment}", `queues.a.channel.of: "payment" does not exist: want refund, transfer or profitsharing`},
 		{wechatPoll + ", of: transfer}, request: channel", "queues.a.request: the channel requests refunds alone, not a transfer"},
 		{wechatPoll + ", of: transfer, sub_mch_id: '1'}", "queues.a.channel.sub_mch_id: a transfer is of the merchant itself"},
+		{"kind: order, on_exhausted: close, then: {late_payment: {refund: r}}, " + wechatOrders + "}, r: {" + alipayPoll + ", of: refund}, request: channel",
+			`queues.a.then.late_payment: queue "r" requests refunds of the account alipay:2021, and the orders are paid at wechatpay:1900000001`},
 		{wechatPoll + ", of: refund}, states: wechat_refund", "queues.a.states: is what the channel wechatpay knows by itself"},
 		{alipayPoll + ", of: profitsharing}", "queues.a.channel.of: the channel alipay has none"},
 		{"kind: poll, channel: {kind: program, of: refund}", "queues.a.channel.kind: program is for orders"},

@@ -263,7 +263,7 @@ func checkThen(r *reader, path string, queues []Queue) {
 				case duplicate && !q.Order.namesPaymentsAlike():
 					wrong = "the query and the notice may name one payment by different transaction_ids, and it would be refunded as a second one: want the same preset as states and as notice.states"
 				default:
-					wrong = noRefund(queues, to.Queue, payment)
+					wrong = noRefund(queues, &q.Order.Channel, to.Queue, payment)
 				}
 				if wrong != "" {
 					r.noteAt(at, wrong)
@@ -284,8 +284,8 @@ func (o *Order) namesPaymentsAlike() bool {
 	return o.Notice == nil || o.States.Preset != "" && o.States.Preset == o.Notice.States.Preset
 }
 
-// noRefund returns why the queue named to cannot request the refund of a payment; empty: it can.
-func noRefund(queues []Queue, to string, payment bool) string {
+// noRefund returns why the queue named to cannot request the refund of a payment at a channel; empty: it can.
+func noRefund(queues []Queue, paid *Channel, to string, payment bool) string {
 	i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
 	switch {
 	case !payment:
@@ -298,6 +298,10 @@ func noRefund(queues []Queue, to string, payment bool) string {
 		return fmt.Sprintf("queue %.40q has no request: it could only ask about a refund that nobody requested", to)
 	case queues[i].Order.Channel.Of != "" && queues[i].Order.Channel.Of != "refund":
 		return fmt.Sprintf("queue %.40q is about a %s: want one of refunds", to, queues[i].Order.Channel.Of)
+	}
+	// A registered account is known when an order comes.
+	if asked := &queues[i].Order.Channel; paid.Identity() != "" && asked.Identity() != "" && paid.Identity() != asked.Identity() {
+		return fmt.Sprintf("queue %.40q requests refunds of the account %s, and the orders are paid at %s: want a queue with the same account", to, asked.Identity(), paid.Identity())
 	}
 	return ""
 }

@@ -220,8 +220,8 @@ func pay(d *bill.Decided, life *order.Life, created time.Time) {
 	}
 	json.Unmarshal(life.Taken, &taken)
 	d.TransactionID = taken.TransactionID
-	if taken.Amount > 0 && d.Amount == 0 {
-		d.Amount, d.Currency = taken.Amount, cmp.Or(money.Code(taken.Currency), taken.Currency)
+	if taken.Amount > 0 { // a late payment may be of another amount than the order's
+		d.Amount, d.Currency = taken.Amount, cmp.Or(money.Code(taken.Currency), taken.Currency, d.Currency)
 	}
 	if at, err := time.Parse(time.RFC3339, taken.PaidAt); err == nil {
 		d.PaidAt = at.UTC()

@@ -182,6 +182,30 @@ func TestCrashBetweenPages(t *testing.T) {
 	})
 }
 
+// A late payment of another amount than the order's is what bellman knows: a bill that has it agrees.
+func TestLatePaymentOfAnotherAmount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		for no, there := range map[string]int64{"A1": 70, "A2": 100} {
+			w.line(no, there)
+			w.add(&bellman.Task{
+				Key: "M1/" + no, Origin: &bellman.Origin{Alias: order.Alias(account, order.OfPayment, no)}, MerchantNo: "M1", OrderNo: no, Event: order.EventWatch, Body: []byte(`{"amount":100,"currency":"CNY"}`),
+				Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","order_state":"CLOSED","late_payment":"PAID","decided_at":1,"taken":{"transaction_id":"T%s","amount":70,"currency":"CNY","paid_at":%q}}`, no, noon.UTC().Format(time.RFC3339))},
+			})
+		}
+		r := w.runs()
+		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 1)
+		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"amount A2"}) {
+			t.Errorf("%q; want a difference of A2 alone, of which the bill has another amount than was found", found)
+		}
+	})
+}
+
 // A gateway may write a currency in small letters, or as its number: the bill's CNY is the same.
 func TestCurrencyAsTheGatewayWritesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -181,7 +181,15 @@ func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	if a.Result == bellman.Unknown { // the attempt was interrupted, so its result is unknown
 		return order.QueryAnswer{Answer: a}
 	}
-	return c.checked(o, c.states.Read(a, time.Since(o.Created)))
+	return c.checked(o, c.states.Read(a, ageOf(o, time.Now())))
+}
+
+// ageOf returns how old an order is, by which its failure can be final. While the order can be paid it is 0.
+func ageOf(o *order.Order, now time.Time) time.Duration {
+	if now.Before(o.Expires) {
+		return 0
+	}
+	return now.Sub(o.Created)
 }
 
 // Close sends the close template and reads the answer with CloseStates.

@@ -219,7 +219,7 @@ func (p *Provider) CheckOrder(o *order.Order) error {
 // query error.
 func (p *Provider) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	a, err := p.ask(ctx, callQuery, o)
-	age := p.now().Sub(o.Created)
+	age := ageOf(o, p.now())
 	if err != nil { // an unsigned word can slow us down and not decide
 		a.Throttled = p.query.Read(a, age).Throttled
 		return order.QueryAnswer{Answer: exchange.Unread(a, err)}

@@ -141,6 +141,29 @@ func TestUnionPayAnswers(t *testing.T) {
 	}
 }
 
+// While an order says that it can be paid, no failure and no missing trade is final, whatever the pay timeout.
+func TestUnionPayWhileTheOrderCanBePaid(t *testing.T) {
+	b, p := newBank(t), newPlatform(t)
+	channel := providerOf(t, b.options(p.URL)) // with a pay timeout of 30m
+	for _, tt := range []struct {
+		left time.Duration // until the order expires
+		code string
+		want order.Reading
+	}{{time.Second, "34", order.Pending}, {0, "34", order.Closed}, {time.Second, "51", order.Pending}, {0, "51", order.Failed}} {
+		p.answers(func(*http.Request, []byte) (int, http.Header, string) {
+			fields := with(unionPayEcho, "respCode", tt.code)
+			if tt.code != "34" {
+				fields = with(unionPayPaid, "origRespCode", tt.code)
+			}
+			return 200, nil, unionPayBody(b.signed(t, b.signer, fields))
+		})
+		o := &order.Order{OrderNo: "20261120000001", Vars: map[string]string{"txn_time": "20261120195500"}, Created: providerNow.Add(-3 * time.Hour), Expires: providerNow.Add(tt.left)}
+		if a := channel.Query(t.Context(), o); a.Reading != tt.want {
+			t.Errorf("%s, and %v left: %v %s; want %v", tt.code, tt.left, a.Reading, a.Error, tt.want)
+		}
+	}
+}
+
 // elsewhere sends all requests to a platform.
 type elsewhere struct{ url string }
 

@@ -40,7 +40,7 @@ func (h *Handler) RateOf(ctx context.Context, endpoint string) (float64, error) 
 // accept returns the account of a new task, and writes its name into ask.
 func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (order.Account[Channel], error) {
 	name := cmp.Or(ask.Account, h.rules.Default)
-	own := order.Account[Channel]{Channel: h.channel, Identity: cmp.Or(name, h.rules.Account, "queue:"+queue), Endpoint: h.rules.Endpoint}
+	own := order.Account[Channel]{Channel: h.channel, Identity: cmp.Or(name, h.rules.Identity, "queue:"+queue), Endpoint: h.rules.Endpoint}
 	ask.Account = name
 	return h.rules.Accounts.Accept(bad, name, own, func(c Channel) error {
 		if _, requests := c.(Requester); h.rules.Request && !requests {
@@ -55,7 +55,7 @@ func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (order.Ac
 func (h *Handler) channelOf(ctx context.Context, w *polled) Channel {
 	name := cmp.Or(w.ask.Account, h.rules.Default)
 	if name == "" {
-		if err := order.Kept(h.rules.Account, w.task.Alias()); err != nil {
+		if err := order.Kept(h.rules.Identity, w.task.Alias()); err != nil {
 			return unavailable{err}
 		}
 	}

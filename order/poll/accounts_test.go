@@ -55,14 +55,14 @@ func TestRefundsOfAccounts(t *testing.T) {
 
 // A refund that was announced at a queue's own channel is not requested at another account that the queue has since.
 func TestRefundsOfAnotherAccount(t *testing.T) {
-	h := newHouse(t, requests, func(r *Rules) { r.Account = "wechatpay:1" })
+	h := newHouse(t, requests, func(r *Rules) { r.Identity = "wechatpay:1" })
 	task := h.add(bellman.Task{MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"vars":{"amount":"100"},"notify":{"url":"https://m.example/n"}}`)})
 	h.attempt(task) // announces the request
-	h.handler.rules.Account = "wechatpay:2"
+	h.handler.rules.Identity = "wechatpay:2"
 	if v := h.attempt(task); v.Next != bellman.Again || v.Result != bellman.Blocked || !strings.Contains(v.Error, "another account now, wechatpay:2") || len(h.channel.asked) != 0 {
 		t.Fatalf("%+v, asked %v; want nobody asked, and an attempt that says so", v, h.channel.asked)
 	}
-	h.handler.rules.Account = "wechatpay:1"
+	h.handler.rules.Identity = "wechatpay:1"
 	if h.attempt(task); fmt.Sprint(h.channel.asked) != "[query O1-R1]" {
 		t.Errorf("asked %v when the account is back; want a query", h.channel.asked)
 	}

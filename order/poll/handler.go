@@ -153,12 +153,12 @@ func (h *Handler) otherAmount(w *polled, said *Answer) string {
 	if said.Reading != Done || err != nil {
 		return ""
 	}
-	taken, _ := h.rules.Then.Fields(&w.ref, &order.QueryAnswer{Answer: said.Answer, Taken: said.Taken}, StateDone) // an error is logged when it decides
+	_, paid, _ := h.rules.Then.Fields(&w.ref, &order.QueryAnswer{Answer: said.Answer, Taken: said.Taken}, StateDone) // an error is logged when it decides
 	var got struct {
 		Amount   json.RawMessage `json:"amount"`
 		Currency any             `json:"currency"`
 	}
-	if json.Unmarshal(taken, &got) != nil {
+	if json.Unmarshal(paid, &got) != nil {
 		return ""
 	}
 	is, _ := got.Currency.(string)
@@ -192,16 +192,20 @@ func safely[A any](call func() A, of func(order.Answer) A) (a A) {
 // follow adds the effects of a move to a verdict, and the life that results.
 func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
 	if m.tell {
-		taken, err := h.rules.Then.Fields(&w.ref, &order.QueryAnswer{Answer: said.Answer, Taken: said.Taken}, w.life.State)
+		told, paid, err := h.rules.Then.Fields(&w.ref, &order.QueryAnswer{Answer: said.Answer, Taken: said.Taken}, w.life.State)
 		if err != nil {
 			h.rules.Log.Error("an answer lacks fields of a refund or transfer", "task", w.task.ID, "queue", w.task.Queue, "err", err)
 		}
-		w.life.Taken = taken
+		w.life.Taken = paid
 		news := w.news()
+		news.Taken = told
 		tasks, err := h.rules.Then.Tell(&news)
 		v.Follow = append(v.Follow, tasks...)
-		if err != nil {
+		switch {
+		case err != nil:
 			v.Follow = append(v.Follow, h.rules.Alert(w.task, order.Alert{Kind: order.AlertPoll, State: w.life.State, Why: "somebody could not be told, or not in full: " + err.Error()})...)
+		case h.rules.Request && said.Reading == FailedThere && len(tasks) == 0 && m.alert == "": // bellman itself may have wanted it
+			m.alert = "the refund failed, and nobody is notified: the payer does not have the money"
 		}
 	}
 	if m.alert != "" {

@@ -64,6 +64,41 @@ func TestFailedThere(t *testing.T) {
 	}
 }
 
+// A refund that bellman requested and that failed is never lost in silence: somebody is notified, or an alert is raised. Who
+// enters the outcome knows it.
+func TestFailedRefundOfWhichNobodyIsTold(t *testing.T) {
+	const alert = "FAILED_THERE: the refund failed, and nobody is notified: the payer does not have the money"
+	silent, told := func(r *Rules) { r.Then.Default = nil }, func(r *Rules) { r.Then.Default[0].HasURL = true }
+	for _, tt := range []struct {
+		name  string
+		rules []func(*Rules)
+		want  []string
+	}{
+		{"requested", []func(*Rules){requests, silent}, []string{alert}},
+		{"requested, and told", []func(*Rules){requests, told}, nil},
+		{"requested elsewhere", []func(*Rules){silent}, nil},
+	} {
+		for _, by := range []string{"the channel", "a person"} {
+			h := newHouse(t, tt.rules...)
+			task := h.add(bellman.Task{MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"ref_no":"R1"}`)})
+			want := tt.want
+			if by == "a person" {
+				want = nil
+				if _, err := h.handler.Complete(task, bellman.Completion{Outcome: StateFailedThere}, h.now); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.channel.query = reads(FailedThere)
+			for by == "the channel" && !task.State.Ended() {
+				h.attempt(task)
+			}
+			if !slices.Equal(h.alerts, want) {
+				t.Errorf("%s, %s says that it failed: alerts %q; want %q", tt.name, by, h.alerts, want)
+			}
+		}
+	}
+}
+
 // A schedule that is used up is an alarm, once, and no end.
 func TestUsedUp(t *testing.T) {
 	h := newHouse(t)
@@ -428,7 +463,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestAlias(t *testing.T) {
-	h := newHouse(t, func(r *Rules) { r.Account = "wechatpay:1230000109" })
+	h := newHouse(t, func(r *Rules) { r.Identity = "wechatpay:1230000109" })
 	if got := h.refund("").Alias(); got != "wechatpay:1230000109/refund:R1" {
 		t.Errorf("alias %q; want wechatpay:1230000109/refund:R1", got)
 	}
@@ -501,7 +536,17 @@ func TestAmountOfAnother(t *testing.T) {
 			t.Errorf("%s, said twice: alerts %q; want one", name, h.alerts)
 		}
 	}
-	h := newHouse(t)
+	// A queue of a built-in channel may tell another amount than the channel's.
+	h := newHouse(t, func(r *Rules) { r.Then.Taken, r.Then.TellsOnly = text(int64(1)), true })
+	h.channel.query = func(*order.Order) Answer {
+		return Answer{Reading: Done, Answer: said("read"), Taken: Taken{"amount": int64(100)}}
+	}
+	task := h.refund("")
+	if v := h.attempt(task); v.Reason != "done" || h.body("refunds/M1/O1/R1/decided")["amount"] != 1. || string(h.life(task).Taken) != `{"amount":100}` {
+		t.Errorf("told another amount: %+v, told %v, kept %s; want it done, and what the channel said", v, h.told, h.life(task).Taken)
+	}
+
+	h = newHouse(t)
 	err := h.handler.Check(&bellman.Task{Queue: "q", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"ref_no":"R1","vars":{"amount":"1.00"},"notify":{"url":"https://m.example"}}`)})
 	if err == nil || !strings.Contains(err.Error(), "vars.amount: want a whole number above 0") {
 		t.Errorf("an amount that nothing can be compared with: %v", err)

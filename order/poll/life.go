@@ -57,7 +57,7 @@ type Life struct {
 	Number int   `json:"number,omitempty"` // of the last attempt
 
 	DecidedAt int64           `json:"decided_at,omitempty"` // Unix ms
-	Taken     json.RawMessage `json:"taken,omitempty"`      // fields for the notification: an object
+	Taken     json.RawMessage `json:"taken,omitempty"`      // fields of the refund or transfer, from the answer: an object
 }
 
 // ParseLife reads the Data of a task. Empty Data is a Life that polls. It returns an error for a

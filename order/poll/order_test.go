@@ -14,7 +14,7 @@ import (
 // watched returns the task of an order O1 of merchant M1 that is known at a channel, with its payments there.
 func watched(t *testing.T, account, number string, payments ...string) *bellman.Task {
 	t.Helper()
-	h, err := order.New(neverAsked{}, order.Rules{Account: account, OnExhausted: order.OnExhaustedClose, Log: slog.New(slog.DiscardHandler)})
+	h, err := order.New(neverAsked{}, order.Rules{Identity: account, OnExhausted: order.OnExhaustedClose, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestOrderOfRefund(t *testing.T) {
 		"of another, as we say": {here, []*bellman.Task{watched(t, there, "C1")}, `{"ref_no":"R1","channel_order_no":"O1"}`, "O1", ""},
 	} {
 		h := newHouse(t, func(r *Rules) {
-			r.Account, r.Then = tt.account, order.Then{}
+			r.Identity, r.Then = tt.account, order.Then{}
 			r.Orders = func(_ context.Context, merchantNo, orderNo string) ([]*bellman.Task, error) {
 				if merchantNo != "M1" || orderNo != "O1" {
 					t.Errorf("%s: the order %s/%s is looked for", name, merchantNo, orderNo)
@@ -121,7 +121,7 @@ func TestOneNumberOfARefund(t *testing.T) {
 			Of: &bellman.Task{MerchantNo: "M1", OrderNo: "O1"}, Decision: decision, Order: order.Order{OrderNo: "C1", OwnNo: "O1"},
 			Taken: []byte(`{"transaction_id":"` + payment + `","amount":100,"currency":"CNY"}`),
 		})
-		h := newHouse(t, requests, func(r *Rules) { r.Account, r.Then = account, order.Then{} })
+		h := newHouse(t, requests, func(r *Rules) { r.Identity, r.Then = account, order.Then{} })
 		if err := h.handler.Check(&task); err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestOneNumberOfARefund(t *testing.T) {
 		"at a gateway, before":       {"", []*bellman.Task{watched(t, "", "C2"), atGateway}, `{}`, nil},
 	} {
 		h := newHouse(t, requests, func(r *Rules) {
-			r.Account, r.Then = tt.account, order.Then{}
+			r.Identity, r.Then = tt.account, order.Then{}
 			r.Orders = func(context.Context, string, string) ([]*bellman.Task, error) { return tt.known, nil }
 		})
 		task := &bellman.Task{Queue: "refunds", MerchantNo: "M1", OrderNo: "O1", Body: []byte(tt.body)}

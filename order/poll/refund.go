@@ -24,7 +24,11 @@ func RequestRefund(notify bool) func(queue string, n *order.News) bellman.Task {
 			Amount        json.Number `json:"amount"`
 			Currency      string      `json:"currency"`
 		}
-		json.Unmarshal(n.Taken, &paid) // what cannot be read is missing, which the queue's Check reports
+		from := n.Paid
+		if len(from) == 0 {
+			from = n.Taken
+		}
+		json.Unmarshal(from, &paid) // what cannot be read is missing, which the queue's Check reports
 		duplicate := ""
 		if n.Decision == order.DuplicatePayment {
 			duplicate = paid.TransactionID

@@ -23,8 +23,8 @@ type Rules struct {
 	// Default: refund.
 	Of order.NoticeOf
 
-	// Account names the account at the channel, for tasks that name none.
-	Account string
+	// Identity says which account the queue's own channel is, for tasks that name none; see [order.Account].
+	Identity string
 
 	// Endpoint names the account for limits: rate, concurrency and breaker belong to it. Empty: the
 	// queue is one account.
