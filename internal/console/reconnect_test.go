@@ -16,7 +16,12 @@ func TestLivePartsComeBack(t *testing.T) {
 		const Real = EventSource;
 		window.streams = [];
 		window.EventSource = class extends Real {
-			constructor(address) { super(streams.length ? address : '/nothing'); streams.push(this); }
+			constructor(address) {
+				super(streams.length ? address : '/nothing');
+				this.asked = new URL(address, location.href).href;
+				streams.push(this);
+			}
+			get url() { return this.asked; }
 		};`})
 	b.open("/queues")
 	b.ready()
