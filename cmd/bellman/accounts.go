@@ -36,7 +36,7 @@ func accountListCommand() *cobra.Command {
 	c.Flags().StringVar(&s.Account, "account", "", "beginning of the account's name in orders")
 	c.Flags().StringVar(&s.Name, "name", "", "beginning of the name for people")
 	most := c.Flags().Int("limit", 50, "most accounts")
-	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
 		all, next, err := upTo(*most, func(limit int, cursor string) ([]client.Account, string, error) {
 			s.Limit, s.Cursor = limit, cursor
 			page, err := to.Accounts(ctx, s)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -24,7 +25,10 @@ func auditCommand() *cobra.Command {
 	c.Flags().StringVar(&f.Target, "target", "", "only with this target: a task's id, or queue/NAME, endpoint/HOST, merchant/NUMBER")
 	c.Flags().StringVar(&f.Job, "job", "", "only the records of this job, as batch/ID or resend/ID")
 	within.flags(c.Flags())
-	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
+		if *limit < 1 {
+			return wrong{fmt.Errorf("--limit %d: want 1 or more", *limit)}
+		}
 		if err := within.read(time.Now(), &f.CreatedFrom, &f.CreatedTo); err != nil {
 			return err
 		}
@@ -33,10 +37,9 @@ func auditCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if len(page.Audits) >= *limit {
+			if page.Audits = append(page.Audits, a); len(page.Audits) == *limit {
 				break
 			}
-			page.Audits = append(page.Audits, a)
 		}
 		return to.print(page, func(t *rows) {
 			t.heads("TIME", "WHO", "FROM", "ACTION", "TARGET", "JOB", "REASON", "CHANGES")

@@ -23,7 +23,7 @@ machine. The copy is a complete store: bellman serve --store pebble:DIR.`,
 	r.flags(c)
 	reason := c.Flags().String("reason", "", "why, for the audit record")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		server, err := r.client()
+		server, err := r.client(0)
 		if err != nil {
 			return err
 		}

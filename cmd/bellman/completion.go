@@ -91,7 +91,7 @@ func endpointNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.Shel
 // names requests names from the server that a command's flags name.
 func names(c *cobra.Command, ask func(context.Context, *client.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	r := remote{server: c.Flag("server").Value.String(), key: c.Flag("key").Value.String()}
-	from, err := r.client()
+	from, err := r.client(completionPatience)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

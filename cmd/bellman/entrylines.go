@@ -58,13 +58,14 @@ import of the same file changes nothing.`,
 			return put(to, ctx, batch, *dry, *reason)
 		}}
 		i.done.DryRun = *dry
-		if err := i.read(ctx, in); err != nil {
+		err = i.read(ctx, in)
+		if err != nil && i.done.Lines == 0 {
 			return err
 		}
-		if err := to.print(i.done, func(t *rows) {
+		if err := errors.Join(err, to.print(i.done, func(t *rows) {
 			t.heads("LINES", "CREATED", "CHANGED", "UNCHANGED", "WRONG")
 			t.row(i.done.Lines, i.done.Created, i.done.Changed, i.done.Unchanged, i.done.Wrong)
-		}); err != nil {
+		})); err != nil {
 			return err
 		}
 		if i.done.Wrong > 0 {

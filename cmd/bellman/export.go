@@ -58,7 +58,7 @@ const readers, page = 8, 200
 
 // exportServer writes the tasks of a running server.
 func exportServer(ctx context.Context, w io.Writer, r *remote, f client.Filter) error {
-	server, err := r.client()
+	server, err := r.client(0)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ POST /v1/tasks, "resume" included. A line without a key gets one made of its con
 			return err
 		}
 		defer source.Close()
-		server, err := r.client()
+		server, err := r.client(0)
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func merchantListCommand() *cobra.Command {
 	c.Flags().BoolVar(&s.Paused, "paused", false, "only paused merchants")
 	c.Flags().StringVar(&s.State, "state", "", "only merchants in this state: failing, late or paused")
 	most := c.Flags().Int("limit", 50, "most merchants")
-	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
 		all, next, err := upTo(*most, func(limit int, cursor string) ([]client.Merchant, string, error) {
 			s.Limit, s.Cursor = limit, cursor
 			page, err := to.Merchants(ctx, s)

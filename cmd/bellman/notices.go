@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,10 @@ while bellman has no such order.`,
 	c.Flags().StringVar(&f.OrderNo, "order-no", "", "only notices about this order")
 	c.Flags().StringVar(&f.Result, "result", "", "only notices with this result: applied, duplicate, held, mismatch or refused")
 	limit := c.Flags().Int("limit", 50, "number of notices, the newest first")
-	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
+		if *limit < 1 {
+			return wrong{fmt.Errorf("--limit %d: want 1 or more", *limit)}
+		}
 		all := client.Notices{Notices: []client.Notice{}}
 		for {
 			page, err := to.ListNotices(ctx, f)
@@ -37,7 +41,7 @@ while bellman has no such order.`,
 				break
 			}
 		}
-		all.Notices = all.Notices[:min(len(all.Notices), max(*limit, 0))]
+		all.Notices = all.Notices[:min(len(all.Notices), *limit)]
 		return to.print(all, func(t *rows) {
 			t.heads("CAME", "RESULT", "QUEUE", "ACCOUNT", "OF", "MERCHANT", "ORDER", "REF NO", "STATE", "WHY")
 			for i := range all.Notices {

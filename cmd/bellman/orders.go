@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -94,7 +95,7 @@ and time.`,
 	flags.StringVar(&f.AmountMax, "amount-max", "", "largest amount")
 	within.flags(flags)
 	limit := flags.Int("limit", 50, "most orders; 0: all")
-	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
 		if err := within.read(time.Now(), &f.CreatedFrom, &f.CreatedTo); err != nil {
 			return err
 		}
@@ -155,7 +156,7 @@ func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.D
 		results, err := to.SettleOrders(within, some, wait, client.Because{Reason: reason})
 		cancel()
 		if err != nil {
-			return fmt.Errorf("%d of %d orders were asked about: %w", done, len(orders), err)
+			return errors.Join(fmt.Errorf("%d of %d orders were asked about: %w", done, len(orders), err), t.end())
 		}
 		done += len(some)
 		for _, r := range results {

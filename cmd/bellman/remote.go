@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +22,9 @@ import (
 
 // patience is the longest time of one call that transfers no file.
 const patience = time.Minute
+
+// longestCall bounds each call of a command that makes many of them.
+const longestCall = 2 * patience
 
 // A remote is the server that a command's flags name.
 type remote struct{ server, key string }
@@ -37,8 +42,13 @@ func (r *remote) address() string {
 	return at
 }
 
-func (r *remote) client() (*client.Client, error) {
-	c, err := client.New(client.Options{Server: r.address(), Key: cmp.Or(r.key, os.Getenv("BELLMAN_KEY"))})
+// client returns a client of the server. within bounds each of its calls; 0: it does not.
+func (r *remote) client(within time.Duration) (*client.Client, error) {
+	o := client.Options{Server: r.address(), Key: cmp.Or(r.key, os.Getenv("BELLMAN_KEY"))}
+	if within > 0 {
+		o.HTTP = &http.Client{Timeout: within}
+	}
+	c, err := client.New(o)
 	if err != nil {
 		return nil, wrong{err}
 	}
@@ -60,8 +70,8 @@ func remoteCommand(c *cobra.Command, run func(ctx context.Context, to *call, arg
 	return remoteWithin(c, func() time.Duration { return patience }, run)
 }
 
-// remoteWithin is remoteCommand with another limit of time, which is read after the flags are parsed; 0:
-// none.
+// remoteWithin is remoteCommand with another limit of time, which is read after the flags are parsed. With 0 the
+// command may take as long as its calls take, and each call is bounded.
 func remoteWithin(c *cobra.Command, limit func() time.Duration, run func(ctx context.Context, to *call, args []string) error) *cobra.Command {
 	return remoteAs(c, limit, []string{"table", "json"}, run)
 }
@@ -75,12 +85,16 @@ func remoteAs(c *cobra.Command, limit func() time.Duration, outputs []string, ru
 		if !slices.Contains(outputs, *output) {
 			return wrong{fmt.Errorf("--output %q: want %s", *output, nearest.Either(outputs))}
 		}
-		server, err := r.client()
+		most, each := limit(), time.Duration(0)
+		if most == 0 {
+			each = longestCall
+		}
+		server, err := r.client(each)
 		if err != nil {
 			return err
 		}
 		ctx := c.Context()
-		if most := limit(); most > 0 {
+		if most > 0 {
 			within, cancel := context.WithTimeout(ctx, most)
 			defer cancel()
 			ctx = within
@@ -146,7 +160,7 @@ func printEach[T any](to *call, all iter.Seq2[T, error], limit int, heads func(*
 	}
 	for one, err := range all {
 		if err != nil {
-			return n, err
+			return n, errors.Join(err, t.end())
 		}
 		if !to.json {
 			row(t, &one)

@@ -31,7 +31,7 @@ second task.`,
 		Args: arguments(0, 1, "one FILE of tasks, - for standard input, or none: flags say the task"),
 	}
 	set := taskFlags(c.Flags())
-	return remoteCommand(c, func(ctx context.Context, to *call, args []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, args []string) error {
 		if len(args) == 0 {
 			task := client.CreateTask{}
 			if err := set(&task); err != nil {

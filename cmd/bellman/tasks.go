@@ -150,7 +150,7 @@ func listCommand() *cobra.Command {
 	var f filter
 	f.flags(c.Flags())
 	limit := c.Flags().Int("limit", 50, "most tasks; 0: all")
-	return remoteCommand(c, func(ctx context.Context, to *call, _ []string) error {
+	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
 		wanted, err := f.filter(time.Now())
 		if err != nil {
 			return err

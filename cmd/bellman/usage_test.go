@@ -68,6 +68,8 @@ func TestExitStatus(t *testing.T) {
 		{"schedule wechat_notfy", 2, "", "want wechat_notify"},
 		{"schedule a b", 2, "", "schedule: want one preset or text, in quotes"},
 		{"schedule --limit 0 wechat_notify", 2, "", "--limit 0: want 1 or more"},
+		{"audit --limit 0 --server http://127.0.0.1:1", 2, "", "--limit 0: want 1 or more"},
+		{"notices --limit 0 --server http://127.0.0.1:1", 2, "", "--limit 0: want 1 or more"},
 		{"schedule", 0, "pay.weixin.qq.com/docs/partner/apis/partner-native-payment/payment-notice.html", ""},
 		{"check-config", 2, "", "check-config: want a FILE: bellman check-config bellman.yaml"},
 		{"check-config …/none.yaml", 2, "", "no such file"},

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -128,18 +127,21 @@ func (a *API) putAccount(ctx context.Context, in *struct {
 }
 
 func (a *API) listAccounts(ctx context.Context, q *AccountQuery, sealed bool) (*answer[client.AccountPage], error) {
-	after, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
-	if err != nil {
-		return nil, badCursor()
+	wanted := client.AccountSearch{Account: q.Account, Name: q.Name} // of all its pages
+	after, refused := parseEntryCursor(q.Cursor, &wanted)
+	if refused != nil {
+		return nil, refused
 	}
-	page, next, err := a.o.Accounts.List(ctx, client.AccountSearch{Account: q.Account, Name: q.Name, Limit: q.Limit, Sealed: sealed}, string(after))
+	search := wanted
+	search.Limit, search.Sealed = q.Limit, sealed
+	page, next, err := a.o.Accounts.List(ctx, search, after)
 	if err != nil {
 		return nil, err
 	}
 	if page == nil {
 		page = []client.Account{}
 	}
-	return ok(client.AccountPage{Accounts: page, NextCursor: base64.RawURLEncoding.EncodeToString([]byte(next))})
+	return ok(client.AccountPage{Accounts: page, NextCursor: entryCursor(next, &wanted)})
 }
 
 func (a *API) putAccounts(ctx context.Context, in *struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A cursor is the place where a page ended, encoded so that nobody builds one: the id of its last task and a
-// mark of the filter, or the time of its last audit record and that mark.
+// A cursor is the place where a page ended, encoded so that nobody builds one: the id of its last task, the time of
+// its last audit record, or the name of its last entry of a registry, and a mark of the filter.
 
 func taskCursor(id bellman.ID, f any) string {
 	if id.IsZero() {
@@ -65,6 +65,28 @@ func parseAuditCursor(text string, f *client.AuditFilter) (time.Time, *client.Pr
 		return time.Time{}, otherFilter()
 	}
 	return time.UnixMilli(ms).UTC(), nil
+}
+
+func entryCursor(place string, f any) string {
+	if place == "" {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(append([]byte(place), filterMark(f)...))
+}
+
+func parseEntryCursor(text string, f any) (place string, _ *client.Problem) {
+	if text == "" {
+		return "", nil
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	end := len(b) - markBytes
+	if err != nil || end <= 0 {
+		return "", badCursor()
+	}
+	if !bytes.Equal(b[end:], filterMark(f)) {
+		return "", otherFilter()
+	}
+	return string(b[:end]), nil
 }
 
 // maxMillis is the end of the year 9999.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -170,19 +169,24 @@ type MerchantQuery struct {
 }
 
 func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, sealed bool) (*answer[client.MerchantPage], error) {
-	search := client.MerchantSearch{MerchantNo: q.MerchantNo, Name: q.Name, Paused: q.Paused, State: q.State, Limit: q.Limit, Sealed: sealed}
+	search := client.MerchantSearch{MerchantNo: q.MerchantNo, Name: q.Name, Paused: q.Paused, State: q.State}
+	if q.Paused && q.State != "" && q.State != "paused" {
+		return nil, wrongField("query.paused", "give either paused or state")
+	}
 	only, refused := by.narrowMerchants(&search)
 	if refused != nil {
 		return nil, refused
 	}
+	wanted := search // of all its pages
+	after, refused := parseEntryCursor(q.Cursor, &wanted)
+	if refused != nil {
+		return nil, refused
+	}
+	search.Limit, search.Sealed = q.Limit, sealed
 	if only {
 		search.Limit = 1 // that number is before all others that begin with it
 	}
-	after, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
-	if err != nil {
-		return nil, badCursor()
-	}
-	page, next, err := a.o.Merchants.List(ctx, search, string(after))
+	page, next, err := a.o.Merchants.List(ctx, search, after)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +202,7 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 			return nil, err
 		}
 	}
-	return ok(client.MerchantPage{Merchants: page, NextCursor: base64.RawURLEncoding.EncodeToString([]byte(next))})
+	return ok(client.MerchantPage{Merchants: page, NextCursor: entryCursor(next, &wanted)})
 }
 
 // hours sets how the attempts of the last hour to merchants went.

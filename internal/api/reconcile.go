@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -125,7 +126,7 @@ func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
 	}
 	defer a.billFiles.Add(-1)
 	q := r.URL.Query()
-	if len(q.Get("reason")) > 500 {
+	if utf8.RuneCountInString(q.Get("reason")) > 500 {
 		return nil, wrongField("query.reason", "is longer than 500 characters")
 	}
 	in := reconcile.Request{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -83,6 +84,11 @@ func TestReconcileFile(t *testing.T) {
 	}
 	if w := m.do("POST", path, "x"); w.Code != 200 || f.mapping != nil {
 		t.Errorf("without a mapping: %d, %+v", w.Code, f.mapping)
+	}
+	for n, want := range map[int]int{500: 200, 501: 422} { // characters, of three bytes each
+		if w := m.do("POST", path+"&reason="+url.QueryEscape(strings.Repeat("账", n)), "x"); w.Code != want {
+			t.Errorf("a reason of %d characters: %d %s; want %d", n, w.Code, w.Body, want)
+		}
 	}
 	invalid := &bellman.Invalid{}
 	invalid.Add("file", "line 3: is wrong")

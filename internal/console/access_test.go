@@ -216,6 +216,15 @@ func TestTheRoleComesBeforeTheForm(t *testing.T) {
 	}
 }
 
+// A form that is too long is refused as that, and not as one of another page.
+func TestFormsAreNotTooLong(t *testing.T) {
+	s := open(t)
+	got := s.post(t, "/queues", "/queues", "name", strings.Repeat("x", 70<<10), "action", "pause", "reason", "why")
+	if got.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "longer than 64 KiB") || s.fake.called() != "" {
+		t.Errorf("70 KiB: %d %.300s; want 413, with the most that it may be", got.StatusCode, got.body)
+	}
+}
+
 func TestFormsAreOurs(t *testing.T) {
 	s := open(t, testKeys...)
 	page := "/tasks/" + s.task(t).ID.String()

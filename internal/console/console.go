@@ -300,8 +300,8 @@ var handed = []access.Role{access.Operate, access.Decide}
 func (c *Console) anybody(pattern string, serve func(*request) error) {
 	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		q, err := c.request(w, r)
-		if err == nil && r.Method == http.MethodPost && !c.sent(w, r, q.visitor) {
-			err = fail(http.StatusForbidden, "error.token")
+		if err == nil && r.Method == http.MethodPost {
+			err = c.sent(w, r, q.visitor)
 		}
 		if err == nil {
 			err = serve(q)
@@ -327,10 +327,10 @@ func (c *Console) pageOf(pattern string, needs []access.Role, serve func(*reques
 			err = q.askToSignIn()
 		case !slices.ContainsFunc(needs, q.visitor.May): // before the form is read, which may be long
 			err = fail(http.StatusForbidden, "error.role", "role", string(needs[0]))
-		case r.Method == http.MethodPost && !c.sent(w, r, q.visitor):
-			err = fail(http.StatusForbidden, "error.token")
 		case r.Method == http.MethodPost:
-			err = q.once(serve)
+			if err = c.sent(w, r, q.visitor); err == nil {
+				err = q.once(serve)
+			}
 		default:
 			err = serve(q)
 		}

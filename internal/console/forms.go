@@ -3,6 +3,8 @@ package console
 import (
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -49,16 +51,29 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 	return r.ParseForm()
 }
 
-// sent reads the form of a request that changes something. It reports whether a page of this console sent
-// it, by the browser's headers and the token.
-func (c *Console) sent(w http.ResponseWriter, r *http.Request, v *visitor) bool {
+// sent reads the form of a request that changes something. It returns an error unless a page of this console
+// sent it, by the browser's headers and the token.
+func (c *Console) sent(w http.ResponseWriter, r *http.Request, v *visitor) error {
+	refused := fail(http.StatusForbidden, "error.token")
 	if err := c.foreign.Check(r); err != nil {
-		return false
+		return refused
 	}
-	if err := readForm(w, r); err != nil {
-		return false
+	err := readForm(w, r)
+	if long := (*http.MaxBytesError)(nil); errors.As(err, &long) {
+		return fail(http.StatusRequestEntityTooLarge, "error.long", "most", sizeOf(long.Limit))
 	}
-	return subtle.ConstantTimeCompare([]byte(r.PostForm.Get(tokenField)), []byte(v.Token)) == 1
+	if err != nil || subtle.ConstantTimeCompare([]byte(r.PostForm.Get(tokenField)), []byte(v.Token)) != 1 {
+		return refused
+	}
+	return nil
+}
+
+// sizeOf returns the largest size of what a form sends: of its file, if it has one.
+func sizeOf(limit int64) string {
+	if limit > maxForm {
+		return fmt.Sprintf("%d MiB", (limit-maxForm)>>20)
+	}
+	return fmt.Sprintf("%d KiB", limit>>10)
 }
 
 // by returns the visitor and a reason, for an audit record.

@@ -89,7 +89,7 @@ func TestAMerchantsLife(t *testing.T) {
 	b.fill(`textarea[name=secret]`, "another that ends with 0815")
 	b.fill(`form:has([value=rotate]) input[name=reason]`, "its key leaked")
 	b.click(`button[value=rotate]`)
-	b.says("The new secret signs from now on.")
+	b.says("The new secret is in use from now on.")
 	b.says("***0815")
 
 	b.fill(`form:has([value=pause]) input[name=reason]`, "its shop is shut")
@@ -163,7 +163,7 @@ func TestMerchantsAreImported(t *testing.T) {
 	b.says("What it would do")
 	b.says("M9")
 	refused := eval[[]string](b, `[...document.querySelectorAll("tr:has(.err)")].map(row => row.cells[0].textContent + " " + row.querySelector(".err").textContent)`)
-	for i, want := range []string{"5 notify_url", "6 This line is no JSON object", "7 This merchant is already in line 5"} {
+	for i, want := range []string{"5 notify_url", "6 This line is no JSON object", "7 The same one is already in line 5"} {
 		if len(refused) != 3 || !strings.HasPrefix(refused[i], want) {
 			t.Errorf("refused are %q; want lines 5, 6 and 7, each with what is wrong with it", refused)
 			break

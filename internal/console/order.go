@@ -190,9 +190,9 @@ func (q *request) orderView(merchant, no string) (*orderView, error) {
 	}
 	v := &orderView{view: q.view("page.order"), MerchantNo: merchant, OrderNo: no, More: more, Rows: q.rows(tasks), Live: versions(tasks)}
 	v.Title = bounded(plain(no), 40) + " · " + v.Title
-	whole, _ := order.Overall(tasks)
+	whole, own := order.Overall(tasks)
 	v.State, v.Late, v.Mismatch, v.Duplicates = whole.State, whole.Late, whole.Mismatch, whole.Duplicates
-	if v.orderFacts, err = q.factsOf(v.Rows); err != nil {
+	if v.orderFacts, err = q.factsOf(v.Rows, own); err != nil {
 		return nil, err
 	}
 	for i := range v.Rows {

@@ -41,11 +41,11 @@ func (q *request) orderAction() error {
 	if merchant == "" || order == "" {
 		return fail(http.StatusUnprocessableEntity, "error.action")
 	}
-	ids, err := q.orderIDs(merchant, order)
+	own, err := q.ownTasks(merchant, order)
 	if err != nil {
 		return err
 	}
-	if len(ids) == 0 {
+	if len(own) == 0 {
 		return fail(http.StatusNotFound, "error.not_found")
 	}
 	form := orderAct{Reason: strings.TrimSpace(in.Get("reason")), Outcome: in.Get("outcome")}
@@ -57,10 +57,13 @@ func (q *request) orderAction() error {
 	switch done {
 	case "settle":
 		if err = unreasoned(form.Reason); err == nil {
-			err = q.settle(ids, by)
+			err = q.settle(own, by)
 		}
 	case "complete":
-		err = q.complete(ids[0], form.Outcome, by)
+		var t *bellman.Task
+		if t, err = decidable(own); err == nil {
+			err = q.complete(t.ID, form.Outcome, by)
+		}
 	case "once":
 		err = q.resendNotice(merchant, order, by)
 	default:
@@ -95,21 +98,38 @@ func (q *request) resendNotice(merchant, order string, by bellman.By) error {
 	return err
 }
 
-// orderIDs returns the order's own tasks, newest first: those that query the channel.
-func (q *request) orderIDs(merchant, order string) (ids []bellman.ID, err error) {
+// ownTasks returns the order's own tasks, newest first: those that query the channel.
+func (q *request) ownTasks(merchant, order string) (own []*bellman.Task, err error) {
 	tasks, _, err := q.tasksOf(merchant, order)
 	for _, t := range tasks {
 		if o, is := q.order(t); is && !o.Beside {
-			ids = append(ids, t.ID)
+			own = append(own, t)
 		}
 	}
-	return ids, err
+	return own, err
+}
+
+// decidable returns the task that a decision of an order is about: the pending one, as in the API, or else the
+// newest. An order that is at several channels, for example, has several tasks.
+func decidable(own []*bellman.Task) (*bellman.Task, error) {
+	open := slices.DeleteFunc(slices.Clone(own), func(t *bellman.Task) bool { return t.State.Ended() })
+	switch len(open) {
+	case 0:
+		return own[0], nil
+	case 1:
+		return open[0], nil
+	}
+	return nil, errSeveral
 }
 
 // settle queries the channel about an order now and waits for the answer.
-func (q *request) settle(ids []bellman.ID, by bellman.By) error {
+func (q *request) settle(own []*bellman.Task, by bellman.By) error {
 	ctx, cancel := context.WithTimeout(q.r.Context(), settleWait)
 	defer cancel()
+	ids := make([]bellman.ID, len(own))
+	for i, t := range own {
+		ids[i] = t.ID
+	}
 	settled, err := q.o.Engine.Settle(ctx, by, ids...)
 	for _, s := range settled {
 		if s.Err != nil && (err == nil || !errors.Is(s.Err, bellman.ErrWaiting)) {

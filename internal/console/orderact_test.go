@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
@@ -59,6 +60,39 @@ func TestOrderActions(t *testing.T) {
 		if who == "ops" && !strings.Contains(got.body, "decide") {
 			t.Errorf("ops is not told which role it takes: %s", got.body)
 		}
+	}
+}
+
+// An order may have several tasks, such as one at each of two channels. The page says how the pending one stands, and
+// a decision is about that one.
+func TestDecisionOfAnOrderWithSeveralTasks(t *testing.T) {
+	s := open(t, testKeys...)
+	add := func(key string, amount int64, state string, at time.Duration) *bellman.Task {
+		task := &bellman.Task{Queue: "orders", Key: key, MerchantNo: "M1", OrderNo: "two"}
+		var log []bellman.Attempt
+		if state != "PENDING" {
+			task.Status = bellman.Status{State: bellman.Succeeded, Reason: strings.ToLower(state), Finished: t0}
+			log = []bellman.Attempt{{Started: t0}}
+		}
+		return s.fake.add(t, ordered(t, task, order.Standing{State: state}, order.Ask{Amount: amount, Currency: "CNY"}), t0.Add(at), log...)
+	}
+	pending := add("first", 111, "PENDING", 0)
+	add("second", 222, "CLOSED", time.Second)
+	s.signIn(t, "finance")
+	page := orderAddress("M1", "two")
+	if got := s.get(t, page).body; !strings.Contains(got, "1.11 CNY") || strings.Contains(got, "2.22 CNY") {
+		t.Error("the facts of the page are not those of the pending task")
+	}
+	decide := func() *reply {
+		return s.post(t, page, "/orders", "merchant_no", "M1", "order_no", "two", "action", "complete", "outcome", "CLOSED", "reason", "nobody paid")
+	}
+	got, called := decide(), s.fake.called()
+	if want := `decide ` + pending.ID.String() + ` "CLOSED" "finance" "nobody paid"`; got.StatusCode != http.StatusSeeOther || called != want {
+		t.Errorf("%d, and the engine was asked %q; want %q", got.StatusCode, called, want)
+	}
+	add("third", 333, "PENDING", 2*time.Second)
+	if got, called := decide(), s.fake.called(); got.StatusCode != http.StatusUnprocessableEntity || called != "" || !strings.Contains(got.body, "Several tasks of this order are not decided yet") {
+		t.Errorf("with two pending tasks: %d, and the engine was asked %q; want 422, and to choose one", got.StatusCode, called)
 	}
 }
 

@@ -50,9 +50,9 @@ type difference struct {
 	Item reconcile.Item
 }
 
-// factsOf returns the facts of an order from its tasks, newest first.
-func (q *request) factsOf(rows []row) (f orderFacts, err error) {
-	var own *row
+// factsOf returns the facts of an order from its tasks, newest first. own is the task that says how the order
+// stands; nil: there is none.
+func (q *request) factsOf(rows []row, own *bellman.Task) (f orderFacts, err error) {
 	for i := range rows {
 		r := &rows[i]
 		switch told := order.ToldOf(r.Task); {
@@ -68,19 +68,17 @@ func (q *request) factsOf(rows []row) (f orderFacts, err error) {
 			}
 		case r.Order != nil && r.Order.Beside && r.Order.Late != "":
 			f.Paid = paymentOf(r.Task)
-		case r.Order != nil && !r.Order.Beside && own == nil:
-			own = r
 		}
 	}
 	if own == nil {
 		return f, nil
 	}
-	if paid := paymentOf(own.Task); paid != (payment{}) {
+	if paid := paymentOf(own); paid != (payment{}) {
 		f.Paid = paid
 	}
 	f.Ask, _ = order.ParseAsk(own.Body) // the body was validated when the task was added
 	f.Channel, f.ChannelNo = q.o.Channels(own.Queue), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)
-	f.Differences, f.Unsearched, err = q.differencesOf(own.Task, f.ChannelNo)
+	f.Differences, f.Unsearched, err = q.differencesOf(own, f.ChannelNo)
 	return f, err
 }
 

@@ -348,8 +348,9 @@ func TestAllThatIsWrongAtOnce(t *testing.T) {
 func TestWhatAFileHasWrong(t *testing.T) {
 	f := open(t).forms(t)
 	for file, want := range map[string]string{
-		"\n \n":                                                                "文件中没有商户：应为每行一个商户的 JSON。",
-		strings.Repeat("{}\n", 1001):                                           "文件中的商户超过 1,000 个：请拆分后分次导入。",
+		"\n \n":                                                                "文件中没有可导入的内容：应为每行一个 JSON 对象。",
+		strings.Repeat("{}\n", 1001):                                           "文件超过 1,000 行：请拆分后分次导入。",
+		strings.Repeat("x", 8<<20+100<<10):                                     "提交的内容超过 8 MiB",
 		`{"merchant_no":7}`:                                                    `字段 merchant_no 的值是数字：应为带引号的文本，如 "M1001"。`,
 		`{"merchant_no":"M1","name":["a"]}`:                                    `字段 name 的值是列表：应为带引号的文本`,
 		`{"merchant_no":"M1","sign":"md5"}`:                                    `字段 sign 的值是文本：应为对象`,

@@ -378,6 +378,7 @@ const (
 	errEndpoint    formError = "error.endpoint"
 	errRate        formError = "error.rate"
 	errOutcome     formError = "error.outcome"
+	errSeveral     formError = "error.several"
 	errLife        formError = "error.life"
 	errSecret      formError = "error.secret"
 	errThere       formError = "error.there"

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman/client"
+	jsonlines "github.com/bellmanhq/bellman/internal/lines"
 )
 
 // maxLine is the longest line of NDJSON.
@@ -53,7 +54,7 @@ func NDJSON(in io.Reader, queue string) Source {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&row.Task); err != nil {
-			row.Wrong = fmt.Errorf("is no task: %w", err)
+			row.Wrong = jsonlines.Undecoded(err)
 		} else if _, err := d.Token(); !errors.Is(err, io.EOF) {
 			row.Wrong = errors.New("has more than one JSON value: want one task a line")
 		}

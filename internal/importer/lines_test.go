@@ -57,8 +57,8 @@ line 14: wrong: json: is not UTF-8: save the file as UTF-8, and import it again`
 line 2: skip: is empty
 line 3: {"queue":"q","key":"import/c8d20f8da55a75820e58706bf3124713","url":"http://m/n","json":{"x":1}}
 line 4: {"queue":"q","key":"import/c8d20f8da55a75820e58706bf3124713","url":"http://m/n","json":{"x":1}}
-line 5: wrong: is no task: json: cannot unmarshal number into Go struct field CreateTask.url of type string
-line 6: wrong: is no task: json: unknown field "address"
+line 5: wrong: url: has a number: want text in quotes, such as "M1001"
+line 6: wrong: unknown field "address": mend its name, or leave it out
 line 7: wrong: has more than one JSON value: want one task a line
 line 8: wrong: is not UTF-8: save the file as UTF-8, and import it again
 line 9: {"queue":"q","key":"last"}`},

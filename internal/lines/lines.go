@@ -5,6 +5,7 @@ package lines
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,7 +82,11 @@ func (k Kind[T]) Read(in io.Reader) iter.Seq2[Line[T], error] {
 				return
 			}
 		}
-		if err := s.Err(); err != nil {
+		err := s.Err()
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("is longer than 8 MiB: want one %s a line", k.Noun)
+		}
+		if err != nil {
 			yield(Line[T]{}, fmt.Errorf("line %d: %w", n+1, err))
 		}
 	}
@@ -104,12 +109,13 @@ var (
 	}
 	want = map[reflect.Kind]string{
 		reflect.String: `text in quotes, such as "M1001"`, reflect.Int: "a whole number without quotes, such as 16",
+		reflect.Int64: "a whole number without quotes, such as 8800", reflect.Bool: "true or false", reflect.Map: `an object of texts, such as {"…": "…"}`,
 		reflect.Slice: `a list of texts, such as ["…"]`, reflect.Struct: `an object, such as {"…": …}`,
 	}
 )
 
 func (e *TypeError) Error() string {
-	return fmt.Sprintf("%s: has %s: want %s", e.Field, got[e.Got], want[e.Want])
+	return fmt.Sprintf("%s: has %s: want %s", e.Field, got[e.Got], cmp.Or(want[e.Want], "another type"))
 }
 
 // An UnknownError names a field that entries do not have.
@@ -132,7 +138,7 @@ func (k Kind[T]) parse(text string) (in T, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err = d.Decode(&in); err != nil {
-		return in, unread(err)
+		return in, Undecoded(err)
 	}
 	if d.More() {
 		return in, fmt.Errorf("has text behind its JSON: want one %s a line", k.Noun)
@@ -140,8 +146,8 @@ func (k Kind[T]) parse(text string) (in T, err error) {
 	return in, once(json.NewDecoder(strings.NewReader(text)), "")
 }
 
-// unread converts a decoder's error.
-func unread(why error) error {
+// Undecoded converts the error of a JSON decoder into one of this package, which names the field.
+func Undecoded(why error) error {
 	if e := (*json.UnmarshalTypeError)(nil); errors.As(why, &e) && e.Field != "" {
 		kind, _, _ := strings.Cut(e.Value, " ")
 		return &TypeError{e.Field, kind, e.Type.Kind()}

@@ -183,6 +183,11 @@
       alarm();
     });
     source.addEventListener('over', () => location.reload());
+    source.addEventListener('error', () => { // the browser connects again by itself, but not after an answer such as 502
+      if (source?.readyState !== EventSource.CLOSED) return;
+      source = null;
+      setTimeout(listen, 5000);
+    });
   }
   // What does not fit is there to be scrolled to: first the tab that is open.
   function reveal() {
