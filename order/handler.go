@@ -89,7 +89,7 @@ func (h *Handler) learn(ctx context.Context, w *watched) (learned bool, err erro
 	case err != nil || known.Late == "":
 		return false, err
 	case l.Late == "":
-		l.Late, l.Taken, l.Given, l.Payments = known.Late, known.Taken, known.Given, known.Payments
+		l.Late, l.Taken, l.Given, l.Numbers, l.Payments = known.Late, known.Taken, known.Given, known.Numbers, known.Payments
 		return true, nil
 	}
 	l.addPayments(&known)
@@ -202,7 +202,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, f facts, now ti
 		m.tell = tellUndecided // the queue wants every UNKNOWN told
 	}
 	if f.paid != nil && m.tell != tellDuplicate && (m.tell != "" || m.reason == "amount_mismatch") {
-		w.life.Taken, w.life.Given = h.encodeTaken(w, f.paid), w.given && paymentOf(f.paid) != ""
+		w.life.Taken, w.life.Given, w.life.Numbers = h.encodeTaken(w, f.paid), w.given && paymentOf(f.paid) != "", h.rules.Then.Numbers
 	}
 	once := ""
 	if m.tell != "" {
@@ -216,6 +216,8 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, f facts, now ti
 		}
 		news := w.news(m, told, now)
 		news.Paid = paid
+		// Read in another way, another number may be of the same payment.
+		news.NoRefund = news.NoRefund || m.tell == tellDuplicate && w.life.firstPayment() != "" && w.life.Numbers != h.rules.Then.Numbers
 		if m.kind == AlertLate {
 			once = TellKey(w.task.Queue, news.Key, news.What)
 		}

@@ -63,6 +63,7 @@ type Life struct {
 	DecidedAt int64           `json:"decided_at,omitempty"` // Unix ms
 	Taken     json.RawMessage `json:"taken,omitempty"`      // fields of the payment, from the answer: an object
 	Given     bool            `json:"given,omitempty"`      // the payment's number in Taken is what a person or a service said, not the channel
+	Numbers   string          `json:"numbers,omitempty"`    // Then.Numbers when the payment's number in Taken was read
 	Late      string          `json:"late_payment,omitempty"`
 
 	// Payments are the hashes of the numbers of duplicate payments. The first payment's number is in Taken; if Taken has
@@ -227,7 +228,7 @@ const fresh = 10 * time.Minute
 // recent; otherwise it queries again.
 func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 	if began := t.Began.UnixMilli(); l.Began != began {
-		known := Life{Cancels: l.Cancels, Hinted: l.Hinted, Late: l.Late, Mismatch: l.Mismatch, Taken: l.Taken, Given: l.Given, Payments: l.Payments}
+		known := Life{Cancels: l.Cancels, Hinted: l.Hinted, Late: l.Late, Mismatch: l.Mismatch, Taken: l.Taken, Given: l.Given, Numbers: l.Numbers, Payments: l.Payments}
 		switch {
 		case l.watches():
 			known.Stage, known.State, known.DecidedAt = Watching, l.State, l.DecidedAt

@@ -46,6 +46,10 @@ type Then struct {
 	// TellsOnly says that Taken only changes what is told. What was paid is what the answer's own Taken says, such as that of a
 	// built-in channel: that is compared with the order's amount, refunded and kept.
 	TellsOnly bool
+
+	// Numbers says how the transaction_id of a payment is read: another text means in another way. The number of one payment
+	// differs then, and a second number causes no refund. A built-in channel's numbers are its own: empty.
+	Numbers string
 }
 
 // A Recipient is a queue that is told. Queue is required.

@@ -442,3 +442,36 @@ func TestTemplateNames(t *testing.T) {
 		t.Error("there is a template epay")
 	}
 }
+
+// After a reload a queue may read the numbers of payments in another way. The payment that is known has another number then,
+// and is not refunded as a second one. Somebody is told, and looks.
+func TestNoRefundByAnotherNumber(t *testing.T) {
+	refund := Recipient{Queue: "refunds", Refund: func(queue string, n *News) bellman.Task {
+		return bellman.Task{Queue: queue, Key: n.What, Body: n.Paid}
+	}}
+	numbers := func(how string) func(*Order, *QueryAnswer, string) (map[string]any, error) {
+		return func(*Order, *QueryAnswer, string) (map[string]any, error) { return takenOf(how + "1"), nil }
+	}
+	for _, late := range []bool{false, true} {
+		for _, reload := range []bool{true, false} {
+			h := newHouse(t, func(r *Rules) {
+				r.Then.For = map[string][]Recipient{DuplicatePayment: {refund}}
+				r.Then.Taken, r.Then.Numbers = numbers("bank"), "bank"
+			})
+			task := h.priced()
+			if late {
+				h.until(task)
+			}
+			h.channel.query = reads(Paid)
+			h.byHand(task)
+			h.alerts = nil
+			h.handler.rules.Then.Taken = numbers("gateway") // or it is another payment
+			if reload {
+				h.handler.rules.Then.Numbers = "gateway"
+			}
+			if v := h.byHand(task); len(h.alerts) != 1 || (len(v.Follow) == 0) != reload {
+				t.Errorf("late %t, reload %t: %q, alerts %q; want an alert, and a refund without a reload", late, reload, follows(v.Follow), h.alerts)
+			}
+		}
+	}
+}

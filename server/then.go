@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/http"
@@ -28,6 +29,10 @@ func (s *Server) thenOf(o *config.Order, c *config.Config, handlers map[string]b
 			return then, fmt.Errorf("then.%s: %w", decision, err)
 		}
 	}
+	builtIn := o.Channel.Kind != "" || o.Channel.Account != ""
+	if number := o.States.Preset + " " + t.JSON["transaction_id"]; !builtIn {
+		then.Numbers = fmt.Sprintf("%.4x", sha256.Sum256([]byte(number)))
+	}
 	if t.JSON == nil {
 		return then, nil
 	}
@@ -39,7 +44,7 @@ func (s *Server) thenOf(o *config.Order, c *config.Config, handlers map[string]b
 		}
 		values[name] = v
 	}
-	then.TellsOnly = o.Channel.Kind != "" || o.Channel.Account != "" // what a gateway's answers say of a payment, its queue knows
+	then.TellsOnly = builtIn // what a gateway's answers say of a payment, its queue knows
 	then.Taken = func(o *order.Order, a *order.QueryAnswer, state string) (map[string]any, error) {
 		return s.taken(values, o, a, state), nil
 	}
