@@ -12,6 +12,7 @@ import (
 
 // An account is registered, changed, rotated, exported and imported by the command line, with keys in files.
 func TestAccounts(t *testing.T) {
+	t.Parallel()
 	p := start(t, []string{"MASTER=" + strings.Repeat("0f", 32), "BELLMAN_MASTER_KEY=env:MASTER"}, "--store", "pebble:"+t.TempDir())
 	defer p.stop()
 	dir := t.TempDir()

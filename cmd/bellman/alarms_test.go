@@ -7,6 +7,7 @@ import (
 
 // bellman alarms shows an alarm that a real server raises, with its rule.
 func TestAlarms(t *testing.T) {
+	t.Parallel()
 	p := start(t, []string{"BELLMAN_QUEUES={once: {schedule: 0s}, chat: {url: http://127.0.0.1:9/}}",
 		"BELLMAN_ALARMS=[{name: lost, when: tasks_failed, queue: once, above: 0, to: chat}]"}, "--store", "pebble:"+t.TempDir())
 	must(t, "send", "--url", "http://127.0.0.1:9/", "--queue", "once", "--body", "x", "--server", p.url)

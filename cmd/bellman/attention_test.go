@@ -9,6 +9,7 @@ import (
 
 // bellman attention shows a queue whose tasks failed, with the last error and the page.
 func TestAttention(t *testing.T) {
+	t.Parallel()
 	p := start(t, []string{"BELLMAN_QUEUES={once: {schedule: 0s}}"}, "--store", "pebble:"+t.TempDir())
 	must(t, "send", "--url", "http://127.0.0.1:9/", "--queue", "once", "--body", "x", "--server", p.url)
 	var table string

@@ -8,6 +8,7 @@ import (
 // bellman audit shows what a change of a merchant changed. bellman get shows which API key created
 // a task.
 func TestAuditCommand(t *testing.T) {
+	t.Parallel()
 	p := serveStore(t, t.TempDir())
 	must(t, "merchants", "put", "M1", "--url", "https://one.example/n", "--reason", "new", "--server", p.url)
 	must(t, "merchants", "put", "M1", "--url", "https://two.example/n", "--reason", "moved\u202e", "--server", p.url)

@@ -24,6 +24,7 @@ import (
 // a broker confirmed to its publisher is delivered, over HTTP or to a queue. Only messages in
 // flight at a kill are delivered twice.
 func TestBrokersTorture(t *testing.T) {
+	t.Parallel()
 	rounds := 2 // a task in flight at three deaths in a row would be quarantined for ten minutes
 	if testing.Short() {
 		rounds = 1

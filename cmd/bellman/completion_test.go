@@ -9,6 +9,7 @@ import (
 // Shell completion offers the values of flags and arguments: fixed words always, and names if the
 // server answers.
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	p := start(t, []string{"BELLMAN_QUEUES={merchant-notify: {}, orders-told: {}}"}, "--store", "pebble:"+t.TempDir())
 	must(t, "pause", "--endpoint", "https://shop.example", "--server", p.url)
 	offered := func(args ...string) []string {

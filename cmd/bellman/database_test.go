@@ -15,6 +15,7 @@ import (
 // Commands take a task from its creation to its record, on a database of each kind with two
 // servers. No output contains the password.
 func TestRoundTripOnDatabases(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"postgres", "mysql"} {
 		t.Run(kind, func(t *testing.T) {
 			d := scratchtest.New(t, kind)

@@ -20,6 +20,7 @@ import (
 // A team moves from a table of roncoo to bellman: a dry run, the import, a second import, and an
 // import while the other system still runs.
 func TestImport(t *testing.T) {
+	t.Parallel()
 	d := scratchtest.New(t, "mysql")
 	var mu sync.Mutex
 	var asked []string
@@ -103,6 +104,7 @@ func TestImport(t *testing.T) {
 
 // The import does what a dry run has announced, with and without a server.
 func TestImportDry(t *testing.T) {
+	t.Parallel()
 	past, future := time.Now().Add(-time.Hour).Format(time.RFC3339), time.Now().Add(time.Hour).Format(time.RFC3339)
 	file := filepath.Join(t.TempDir(), "tasks.csv")
 	lines := "queue,key,url,schedule,attempts,last\n"

@@ -35,6 +35,7 @@ func TestKeyNew(t *testing.T) {
 
 // The lines that key new prints are valid configuration with that key and its limits.
 func TestKeyNewLines(t *testing.T) {
+	t.Parallel()
 	run := func(args ...string) (string, error) {
 		var out bytes.Buffer
 		c := keyCommand()

@@ -12,6 +12,7 @@ import (
 // others. Some lines are not JSON, some are rejected by the server, and some are on the second
 // page.
 func TestMerchantsImport(t *testing.T) {
+	t.Parallel()
 	p := serveStore(t, t.TempDir())
 	defer p.stop()
 	var lines []string

@@ -14,6 +14,7 @@ import (
 // TestMoveAmongStores moves one store from kind to kind and back. Its export stays the same, byte
 // for byte.
 func TestMoveAmongStores(t *testing.T) {
+	t.Parallel()
 	merchants := &witness{seen: map[string][]sight{}, more: make(chan struct{}, 1)}
 	address := merchants.listen(t)
 	dir := t.TempDir()
@@ -98,6 +99,7 @@ func TestMoveAmongStores(t *testing.T) {
 // TestMoveBesideServer moves a database while its server runs. The command says that the server has
 // to stop, waits for this, and moves the tasks that were added meanwhile.
 func TestMoveBesideServer(t *testing.T) {
+	t.Parallel()
 	from, to := scratchtest.New(t, "postgres").URL, "pebble:"+filepath.Join(t.TempDir(), "data")
 	old := start(t, nil, "--store", from)
 	api := old.client()

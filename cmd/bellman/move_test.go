@@ -19,6 +19,7 @@ import (
 // TestMove moves an embedded store to PostgreSQL. The command is killed on the way and started
 // again, and then a server runs on the target. The merchant gets each notification once.
 func TestMove(t *testing.T) {
+	t.Parallel()
 	target := scratchtest.New(t, "postgres").URL
 	dir := filepath.Join(t.TempDir(), "data")
 	merchants := &witness{seen: map[string][]sight{}, more: make(chan struct{}, 1)}
@@ -108,6 +109,7 @@ func TestMove(t *testing.T) {
 // A payout is requested, and the server is killed before the answer. After a move the gateway is queried first: the request
 // is not sent again without a query.
 func TestMoveAfterCrash(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var asked []string // since the last kill
 	seen := func() []string {

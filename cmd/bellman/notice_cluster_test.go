@@ -171,6 +171,7 @@ func ended(o *client.Order) bool {
 // answered as accepted is decided at the other nodes, and the merchant is told; the channel sends the rest again,
 // to another node.
 func TestNoticeKilledInCluster(t *testing.T) {
+	t.Parallel()
 	database := newDatabase(t)
 	c := openCounter(t)
 	var nodes [3]*node
@@ -231,6 +232,7 @@ func TestNoticeKilledInCluster(t *testing.T) {
 
 // The same notice comes to three nodes at once: one of them decides the order, and the merchant is told once.
 func TestSameNoticeOnTwoNodesAtOnce(t *testing.T) {
+	t.Parallel()
 	database := newDatabase(t)
 	c := openCounter(t)
 	var nodes [3]*node

@@ -190,6 +190,7 @@ func (c *counter) isTold(no string) bool {
 // kill -9 at any moment of a notice, on the embedded store: after its bytes were sent and before its answer,
 // and while its merchant is told. What was accepted is decided after the restart, and the merchant is told.
 func TestNoticeKilled(t *testing.T) {
+	t.Parallel()
 	const rounds, each = 25, 10
 	c := openCounter(t)
 	dir := t.TempDir() + "/data"

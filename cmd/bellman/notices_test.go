@@ -9,6 +9,7 @@ import (
 // bellman notices says why a notice was refused, bellman complete says which amount was paid, and bellman alarms says
 // which order a person decided.
 func TestNotices(t *testing.T) {
+	t.Parallel()
 	p := start(t, []string{`BELLMAN_QUEUES={tell: {url: "http://127.0.0.1:9/"}, orders: {kind: order, query: {url: "http://127.0.0.1:9/{order_no}"}, close: {url: "http://127.0.0.1:9/{order_no}"}, ` +
 		`states: wechat_v3, close_states: wechat_v3, schedule: 1h*, on_exhausted: close, then: tell, ` +
 		`notice: {verify: {scheme: hmac_sha256, header: X-Signature, secrets: [secret-of-sixteen]}, order: json.out_trade_no, states: wechat_v3}}}`,

@@ -110,6 +110,7 @@ func (h *stop) script(l *till) {
 // The server is killed between any two steps of an order's life: before an answer, between the
 // answer and its record, and after the record. The next start goes on from there.
 func TestOrderKilledAtEachStep(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		kill func(t *testing.T, l *till, h *stop, p *process)

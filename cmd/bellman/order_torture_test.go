@@ -116,6 +116,7 @@ func (l *till) unnoticed() (b *bill, more bool) {
 // by default, of 60 orders each. Every order paid at the channel is PAID or has a late payment.
 // Every other order is CLOSED at the channel and here. The merchant is notified once of each.
 func TestOrderTorture(t *testing.T) {
+	t.Parallel()
 	rounds, each := 5, 60
 	if text := os.Getenv("BELLMAN_TORTURE"); text != "" {
 		var err error

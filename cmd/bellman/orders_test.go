@@ -15,6 +15,7 @@ import (
 
 // Commands take orders from creation to reconciliation.
 func TestOrdersByCommands(t *testing.T) {
+	t.Parallel()
 	channel := receive(t, func(w http.ResponseWriter, r *http.Request) {
 		state := "NOTPAY"
 		if strings.HasSuffix(r.URL.Path, "/down") {

@@ -10,6 +10,7 @@ import (
 
 // A server whose port is in use leaves no store behind.
 func TestPortInUse(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

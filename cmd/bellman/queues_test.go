@@ -12,6 +12,7 @@ import (
 
 // While intake is closed, bellman queues and bellman sources say so.
 func TestIntakeClosed(t *testing.T) {
+	t.Parallel()
 	var intake atomic.Value // text
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"queues":[],"sources":[],"intake":%s}`, intake.Load())
@@ -36,6 +37,7 @@ func TestIntakeClosed(t *testing.T) {
 // bellman endpoints marks an endpoint that is throttled or accepts nothing, so that it does not
 // look healthy.
 func TestEndpointsCommand(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"endpoints":[
 			{"endpoint":"https://quick.example:443","breaker":"closed","limit":64,"success_rate":1},
@@ -63,6 +65,7 @@ func TestEndpointsCommand(t *testing.T) {
 
 // A foreign database that is away is not reported as a bellman server that is away.
 func TestForeignDatabase(t *testing.T) {
+	t.Parallel()
 	const gone = "http://127.0.0.1:1" // nothing listens on this port
 	r := run(t, "import", "roncoo", "--from", strings.Replace(gone, "http://", "mysql://u:secret@", 1)+"/pay")
 	if r.status != 1 || !strings.Contains(r.errors, "start that database, or name another with --from") || strings.Contains(r.errors, "bellman serve") || strings.Contains(r.errors, "secret") {

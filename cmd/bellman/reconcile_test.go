@@ -16,6 +16,7 @@ import (
 
 // bellman reconcile compares a file, and prints the differences in each format.
 func TestReconcileByCommand(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	settings := filepath.Join(dir, "bellman.yaml")
 	write(t, settings, `
@@ -85,6 +86,7 @@ queues:
 // A bill could not be had, and the server has the result of a request before: that is not shown as the new one. A new result
 // that lacks accounts is shown.
 func TestReconcileShowsNoFormerResult(t *testing.T) {
+	t.Parallel()
 	for finished, want := range map[string]struct{ out, errors string }{
 		"2026-11-22T02:59:59.000Z": {"", "the bill could not be had: orders of 1 of 2 accounts are not compared"},
 		"2026-11-22T03:00:00.500Z": {"77", "account shop1: no such key"},

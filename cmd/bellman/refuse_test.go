@@ -18,6 +18,7 @@ const heard = "notices: {listen: '127.0.0.1:2380'}\n"
 // What serve refuses in a configuration, check-config refuses with the same text: the file, the line, the field by its
 // name in the file, and never a key. serve has created no store by then.
 func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	own := keytest.RSA()
 	private := base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(own))
@@ -125,6 +126,7 @@ func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
 // A secret that is on the server's machine alone is a warning, and says that it was not checked. What can be checked
 // without it is.
 func TestCheckConfigWithoutSecrets(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := "queues:\n  wx:\n    kind: order\n    on_exhausted: close\n    channel: {kind: wechatpay, mch_id: '1900000001', serial: 'SERIAL', private_key: env:BELLMAN_NO_KEY, platform_keys: {PUB_KEY_ID_1: file:none.pem}}\n"
 	write(t, filepath.Join(dir, "b.yaml"), strings.Replace(file, "SERIAL", "51AB", 1))

@@ -17,6 +17,7 @@ import (
 
 // Commands take a task from its creation to its record, and read what is left of it on disk.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	bodies := make(chan string, 16)
 	hook := receive(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // a partial body fails the checks below
@@ -169,6 +170,7 @@ func TestRoundTrip(t *testing.T) {
 
 // A second process on the same directory gets an error, and does no harm.
 func TestInUse(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	if out := must(t, "migrate", "--store", "pebble:"+dir); !strings.Contains(out, "is ready") {
 		t.Errorf("migrate printed %q", out)
@@ -190,6 +192,7 @@ func TestInUse(t *testing.T) {
 
 // Commands need a key if the server has keys.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	config := filepath.Join(t.TempDir(), "c.yaml")
 	write(t, config, `keys: [{name: night, role: read, sha256: "e9a3f3bb8a5eaa0e1fc0a1ec4d5e5f7b0ba1b0ad3b3fcc5a6b8bdb3ab8a9cb0f"}]`)
 	p := serveStore(t, filepath.Join(t.TempDir(), "data"), "--config", config)
@@ -228,6 +231,7 @@ func wait(t *testing.T, c <-chan struct{}, what string) {
 }
 
 func TestStopFinishesWhatIsInFlight(t *testing.T) {
+	t.Parallel()
 	hook, arrived, release := hold(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	p := serveStore(t, dir)
@@ -253,6 +257,7 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 }
 
 func TestSecondSignalStopsAtOnce(t *testing.T) {
+	t.Parallel()
 	hook, arrived, release := hold(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	p := start(t, []string{"BELLMAN_STOP_TIMEOUT=1h"}, "--store", "pebble:"+dir)
@@ -283,6 +288,7 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 
 // SIGHUP removes one key and adds another.
 func TestReloadKeys(t *testing.T) {
+	t.Parallel()
 	config := filepath.Join(t.TempDir(), "c.yaml")
 	keys := func(name, key string) {
 		write(t, config, fmt.Sprintf("keys: [{name: %s, role: read, sha256: %x}]\n", name, sha256.Sum256([]byte(key))))
@@ -318,6 +324,7 @@ func TestReloadKeys(t *testing.T) {
 // SIGHUP gives queues new rules. Existing tasks keep theirs and go on. A file with mistakes changes
 // nothing.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	hook, arrived, release := hold(t)
 	close(release)
 	config := filepath.Join(t.TempDir(), "c.yaml")

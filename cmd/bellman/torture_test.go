@@ -23,6 +23,7 @@ import (
 // default. Every task that was answered 201 is delivered. Only deliveries in flight at a kill are
 // repeated. The attempt log agrees with what the receiver saw.
 func TestTorture(t *testing.T) {
+	t.Parallel()
 	rounds := 3
 	if text := os.Getenv("BELLMAN_TORTURE"); text != "" {
 		var err error

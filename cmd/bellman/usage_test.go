@@ -11,6 +11,7 @@ import (
 var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestExitStatus(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.yaml")
 	write(t, good, "queues:\n  pay: {schedule: \"0s, 5s\"}\n  alerts: {}\n")
@@ -176,6 +177,7 @@ func write(t testing.TB, path, text string) {
 }
 
 func TestScheduleTable(t *testing.T) {
+	t.Parallel()
 	const golden = "testdata/wechat_notify.txt"
 	got := must(t, "schedule", "wechat_notify")
 	if *update {
@@ -195,6 +197,7 @@ func TestScheduleTable(t *testing.T) {
 
 // check-config reports every mistake of a file at once, each with its line.
 func TestCheckConfig(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "bad.yaml"), `listen: 127.0.0.1:2355
 flow: {high: 10, low: 20}
@@ -247,6 +250,7 @@ queues:
 // Precedence: flag, then environment variable, then file. A mistake in a value that applies is
 // reported.
 func TestPrecedence(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "c.yaml"), "listen: nowhere\nstore: pebble:from-file\n")
 	r := runIn(t, dir, []string{"BELLMAN_CONFIG=c.yaml", "BELLMAN_STORE=oracle://from-environment"}, "", "serve", "--listen", "127.0.0.1:0")
@@ -265,6 +269,7 @@ func TestPrecedence(t *testing.T) {
 }
 
 func TestDemoOnce(t *testing.T) {
+	t.Parallel()
 	out := must(t, "demo", "--once")
 	if !strings.Contains(out, "records attempt 3: accepted") || !strings.Contains(out, "The story is over") {
 		t.Errorf("the demo printed\n%s", out)
@@ -293,6 +298,7 @@ func TestResumed(t *testing.T) {
 // check-config rejects every store address that serve rejects before it connects, together with the
 // other mistakes of the file.
 func TestCheckConfigOfStores(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	tests := []struct{ store, want string }{
 		{"redis://127.0.0.1:1/0?replcas=1", `parameter "replcas" is not known: want connections, shards, prefix`},
@@ -323,6 +329,7 @@ func TestCheckConfigOfStores(t *testing.T) {
 
 // A channel that is Go code is valid in a file, but this program does not have it.
 func TestCheckConfigOfPrograms(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "b.yaml"), "queues: {wallet: {kind: order, on_exhausted: close, channel: {kind: program}}}\n")
 	r := runIn(t, dir, nil, "", "check-config", "b.yaml")

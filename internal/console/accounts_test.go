@@ -18,6 +18,7 @@ import (
 // An account is registered, shown, changed, rotated and deleted on pages, which say what is wrong and never show
 // a key.
 func TestAccountPages(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	f := w.forms(t)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -82,6 +83,7 @@ func TestAccountPages(t *testing.T) {
 
 // Accounts are exported with sealed keys, and such a file is imported again: first as a preview.
 func TestAccountsAreExportedAndImported(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	f := w.forms(t)
 	key := "0123456789abcdef0123456789abWXYZ"

@@ -20,6 +20,7 @@ func (b *tab) types(text string) {
 // The search box is a combobox: results come as one types, by type; arrows choose, Enter opens, Escape closes,
 // a click opens, and Enter alone searches.
 func TestTypedResultsAreChosen(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	for i := range 3 {
 		w.create(t, client.CreateTask{Queue: "merchant-notify", MerchantNo: "M1", OrderNo: fmt.Sprint("typed-", i), URL: w.merchant.URL + "/busy", Delay: "1h"})

@@ -43,7 +43,7 @@ func chromium() string {
 	if name := os.Getenv("BELLMAN_TEST_CHROMIUM"); name != "" {
 		return name
 	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
@@ -58,7 +58,8 @@ var browser = sync.OnceValues(func() (context.Context, func()) {
 		return nil, func() {}
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("lang", "en-US"))
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("lang", "en-US"),
+		chromedp.Flag("font-render-hinting", "slight")) // as a desktop does; Chromium's headless shell has another default
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	if err := chromedp.Do(ctx); err != nil {

@@ -13,6 +13,7 @@ import (
 // An outcome that somebody entered is shown as decided then and by that person, not as
 // of the last answer of the channel, or of when the order was given up.
 func TestAnEnteredOutcomeIsShownAsEntered(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	watched := func(no string) (id string, ref client.OrderRef) {
 		t.Helper()

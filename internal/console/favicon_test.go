@@ -10,6 +10,7 @@ import (
 
 // The icon of the tab has a red dot while something on the overview is urgent, and only on the overview.
 func TestTheIconIsAlarmed(t *testing.T) {
+	t.Parallel()
 	w := open(t, "ops")
 	b := w.tab(t)
 	b.signIn("ops")

@@ -13,22 +13,33 @@ import (
 // Each page of the scene fits on a phone, and in small and large windows, in both languages: nothing is cut, no text
 // covers another. No line ends within a word.
 func TestPagesFit(t *testing.T) {
-	g := hang(t, console.References(t))
-	for _, p := range g.pages {
-		g.open("/" + p.Lang + "/" + p.Name)
-		g.ready()
-		eval[bool](g.tab, `document.fonts.ready.then(() => true)`)
-		for _, width := range []int64{360, 1280, 1600} {
-			g.do(chromedp.EmulateViewport(width, 900))
-			for _, fault := range eval[[]string](g.tab, unfit) {
-				t.Errorf("%s in %s, %d pixels wide: %s", p.Name, p.Lang, width, fault)
+	t.Parallel()
+	pages := console.References(t)
+	for _, lang := range []string{"en", "zh-CN"} {
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			g := hang(t, pages)
+			for _, p := range g.pages {
+				if p.Lang != lang {
+					continue
+				}
+				g.open("/" + p.Lang + "/" + p.Name)
+				g.ready()
+				eval[bool](g.tab, `document.fonts.ready.then(() => true)`)
+				for _, width := range []int64{360, 1280, 1600} {
+					g.do(chromedp.EmulateViewport(width, 900))
+					for _, fault := range eval[[]string](g.tab, unfit) {
+						t.Errorf("%s, %d pixels wide: %s", p.Name, width, fault)
+					}
+				}
 			}
-		}
+		})
 	}
 }
 
 // The name of a node is short wherever it stands, in one line; its tooltip is the whole name, and so is its copy.
 func TestNodeNames(t *testing.T) {
+	t.Parallel()
 	g := hang(t, console.References(t))
 	const long = "bellman-9c3b5a52-7f0e-4d0b-8a61-0c2f6f1e7d94"
 	for _, page := range []string{"overview", "nodes", "attempt", "task-waiting"} {

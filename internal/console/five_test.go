@@ -52,6 +52,7 @@ func (h *hand) within(most int, what string) {
 
 // The five tasks of somebody on call, counted in actions, in both languages.
 func TestFiveTasks(t *testing.T) {
+	t.Parallel()
 	w := open(t, "ops")
 	for _, in := range []struct {
 		lang, once, scheduled string
@@ -126,6 +127,7 @@ func TestFiveTasks(t *testing.T) {
 // Somebody on call sees which order needs a person, decides it, and finds who decided, counted in actions, in both
 // languages.
 func TestMoneyTasks(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	for _, in := range []struct {
 		lang, wrong, decided string
@@ -174,6 +176,7 @@ func TestMoneyTasks(t *testing.T) {
 
 // Ticked rows are acted on together.
 func TestSomeAreTicked(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	b.answerYes()
@@ -200,6 +203,7 @@ func TestSomeAreTicked(t *testing.T) {
 
 // The pages of a server without tasks can be read, in both themes and languages, and on a phone.
 func TestFirstRunIsRead(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	for _, look := range []struct {
@@ -224,6 +228,7 @@ func TestFirstRunIsRead(t *testing.T) {
 
 // The name of the environment can be read in each of its colours, in both themes, and fits a phone.
 func TestEnvironmentIsRead(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	b.phone()

@@ -16,6 +16,7 @@ import (
 // A task that names no address goes to its merchant's: its page, the list and the
 // export say where that is now.
 func TestPagesShowTheMerchantsAddress(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.registered(t)
 	id := w.create(t, client.CreateTask{Queue: "merchant-notify", MerchantNo: "M1001", Delay: "1h"})
@@ -53,6 +54,7 @@ func TestPagesShowTheMerchantsAddress(t *testing.T) {
 // A task's page shows the rules that hold for it now: what it was not given is its
 // merchant's, as soon as the merchant has it.
 func TestATasksPageShowsItsMerchantsRules(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	id := w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1001", URL: w.merchant.URL + "/ok", Delay: "1h"})
 	own := w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1001", URL: w.merchant.URL + "/ok", Delay: "1h", Schedule: "0s, 7s", Timeout: "3s", Success: "status == 299"})

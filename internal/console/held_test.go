@@ -29,6 +29,7 @@ func (w *world) page(t testing.TB, path string) string {
 // The page of a task that waits says which pause it waits for, of its merchant, its
 // endpoint or its queue.
 func TestHeldTasks(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	w.registered(t)
 	const later = "1h"

@@ -20,6 +20,7 @@ import (
 
 // A merchant is registered, changed, tested, paused and rotated, and ended.
 func TestAMerchantsLife(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	b.answerYes()
@@ -131,6 +132,7 @@ func (w *world) merchantOf(t *testing.T, no string) client.PutMerchant {
 
 // What was exported can be imported, after looking what that would do.
 func TestMerchantsAreImported(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	w.registered(t)
@@ -182,6 +184,7 @@ func TestMerchantsAreImported(t *testing.T) {
 
 // Somebody without an account looks at a link that somebody with one made.
 func TestALinkInTheBrowser(t *testing.T) {
+	t.Parallel()
 	w := open(t, "ops")
 	b := w.tab(t)
 	w.people(t)

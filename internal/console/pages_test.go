@@ -100,38 +100,44 @@ func (w *world) pages(t testing.TB, c *cast) []struct{ name, path string } {
 // TestEveryPage looks at every page in both languages, wide and narrow: nothing
 // fails, nothing sticks out, and everybody can read it.
 func TestEveryPage(t *testing.T) {
-	w, b, c := staffed(t)
-	pages := w.pages(t, c)
+	t.Parallel()
+	w := open(t)
+	pages := w.pages(t, w.people(t))
 	for _, look := range []struct {
 		lang, scheme string
-		size         func()
+		size         func(*tab)
 		axe          bool
 	}{
-		{"en", "light", b.wide, true},
-		{"en", "dark", b.phone, false},
-		{"zh-CN", "dark", b.phone, true},
+		{"en", "light", (*tab).wide, true},
+		{"en", "dark", (*tab).phone, false},
+		{"zh-CN", "dark", (*tab).phone, true},
 	} {
-		b.language(look.lang)
-		b.colours(look.scheme)
-		look.size()
-		for _, p := range pages {
-			b.open(p.path)
-			b.ready()
-			if got := eval[string](b, `document.documentElement.lang`); got != look.lang {
-				t.Errorf("%s is in %q; want %q", p.name, got, look.lang)
+		t.Run(look.lang+"-"+look.scheme, func(t *testing.T) {
+			t.Parallel()
+			b := w.tab(t)
+			b.language(look.lang)
+			b.colours(look.scheme)
+			look.size(b)
+			for _, p := range pages {
+				b.open(p.path)
+				b.ready()
+				if got := eval[string](b, `document.documentElement.lang`); got != look.lang {
+					t.Errorf("%s is in %q; want %q", p.name, got, look.lang)
+				}
+				if over := eval[int](b, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
+					t.Errorf("%s in %s: sticks out by %d pixels: %s", p.name, look.lang, over,
+						eval[string](b, `[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth && !e.closest(".scroll")).slice(0, 3).map(e => e.outerHTML.slice(0, 160)).join("\n")`))
+				}
+				if look.axe {
+					b.accessible()
+				}
 			}
-			if over := eval[int](b, `document.scrollingElement.scrollWidth - innerWidth`); over > 0 {
-				t.Errorf("%s in %s: sticks out by %d pixels: %s", p.name, look.lang, over,
-					eval[string](b, `[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth && !e.closest(".scroll")).slice(0, 3).map(e => e.outerHTML.slice(0, 160)).join("\n")`))
-			}
-			if look.axe {
-				b.accessible()
-			}
-		}
+		})
 	}
 }
 
 func TestHostileContentIsOnlyShown(t *testing.T) {
+	t.Parallel()
 	_, b, c := staffed(t)
 	b.open("/tasks/" + c.hostile)
 	b.says(`<script>window.hacked=1</script>`)
@@ -156,6 +162,7 @@ func TestHostileContentIsOnlyShown(t *testing.T) {
 }
 
 func TestResendIsSeenWithoutLoadingAnew(t *testing.T) {
+	t.Parallel()
 	w, b, c := staffed(t)
 	b.open("/tasks/" + c.accepted)
 	b.says("3 of 3")
@@ -181,6 +188,7 @@ func TestResendIsSeenWithoutLoadingAnew(t *testing.T) {
 }
 
 func TestATaskIsMovedAndCancelled(t *testing.T) {
+	t.Parallel()
 	w, b, c := staffed(t)
 	b.open("/tasks/" + c.waiting)
 	b.fill(`input[name=reason]`, "later")
@@ -210,6 +218,7 @@ func TestATaskIsMovedAndCancelled(t *testing.T) {
 
 // Enter in a field of a form with several buttons presses none of them: it would be the first, whichever was meant.
 func TestEnterPressesNoButton(t *testing.T) {
+	t.Parallel()
 	w, b, c := staffed(t)
 	for _, page := range []string{"/tasks/" + c.waiting, "/tasks/picked?id=" + c.waiting + "&id=" + c.failed, "/orders?merchant_no=M1001&order_no=paid-1",
 		"/queues?name=quick", "/endpoints?name=" + url.QueryEscape(w.merchant.URL)} {
@@ -232,6 +241,7 @@ func TestEnterPressesNoButton(t *testing.T) {
 
 // The charts of the overview are drawn anew each minute. What a person types into the range above them stays.
 func TestARangeIsTypedWhileTheChartsChange(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	b.open("/")
@@ -250,6 +260,7 @@ func TestARangeIsTypedWhileTheChartsChange(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	w, b, c := staffed(t)
 	host := strings.TrimPrefix(w.merchant.URL, "http://")
 	for _, tt := range []struct{ text, at string }{
@@ -278,6 +289,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestKeysMove(t *testing.T) {
+	t.Parallel()
 	_, b, _ := staffed(t)
 	b.open("/tasks")
 	b.ready()
@@ -291,6 +303,7 @@ func TestKeysMove(t *testing.T) {
 }
 
 func TestTimesAreTheViewers(t *testing.T) {
+	t.Parallel()
 	w, b, c := staffed(t)
 	task := w.until(t, c.accepted, ended)
 	b.open("/tasks/" + c.accepted)
@@ -314,6 +327,7 @@ func TestTimesAreTheViewers(t *testing.T) {
 }
 
 func TestItReadsWithoutScripts(t *testing.T) {
+	t.Parallel()
 	w, b, c := staffed(t)
 	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	for path, want := range map[string]string{
@@ -340,6 +354,7 @@ func TestItReadsWithoutScripts(t *testing.T) {
 }
 
 func TestOverviewIsLive(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	b.open("/")
@@ -356,6 +371,7 @@ func TestOverviewIsLive(t *testing.T) {
 
 // The range of the first page is chosen by a click and is in the viewer's zone. Other pages keep it.
 func TestTheRangeIsKept(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	b.open("/")
@@ -369,6 +385,7 @@ func TestTheRangeIsKept(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
+	t.Parallel()
 	w, b, _ := staffed(t)
 	b.open("/queues?name=quick")
 	b.act("pause", "the merchant moves house")
@@ -385,6 +402,7 @@ func TestPauseAndResume(t *testing.T) {
 }
 
 func TestBulkResend(t *testing.T) {
+	t.Parallel()
 	_, b, _ := staffed(t)
 	b.open("/tasks?merchant_no=M1004")
 	b.click(`a[href^="/resends/new"]`)
@@ -405,6 +423,7 @@ func TestBulkResend(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
+	t.Parallel()
 	_, b, _ := staffed(t)
 	b.open("/orders?merchant_no=M1001&order_no=paid-1")
 	b.says("The channel says that it is paid.")
@@ -417,6 +436,7 @@ func TestSettle(t *testing.T) {
 }
 
 func TestAnOrderIsCompleted(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	w.create(t, client.CreateTask{Queue: "orders", MerchantNo: "M1001", OrderNo: "by-callback", Expires: "1h",
@@ -433,6 +453,7 @@ func TestAnOrderIsCompleted(t *testing.T) {
 }
 
 func TestRolesInTheBrowser(t *testing.T) {
+	t.Parallel()
 	w := open(t, "reader", "ops")
 	b := w.tab(t)
 	id := w.create(t, client.CreateTask{Queue: "quick", URL: w.merchant.URL + "/ok"})
@@ -465,6 +486,7 @@ func TestRolesInTheBrowser(t *testing.T) {
 }
 
 func TestASessionThatIsOver(t *testing.T) {
+	t.Parallel()
 	w := open(t, "ops")
 	b := w.tab(t)
 	id := w.create(t, client.CreateTask{Queue: "merchant-notify", URL: w.merchant.URL + "/busy"})
@@ -493,6 +515,7 @@ func TestASessionThatIsOver(t *testing.T) {
 }
 
 func TestLookIsKept(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	b.open("/tasks?state=failed")

@@ -7,6 +7,7 @@ import "testing"
 // On a phone the tables of operators are whole, and so is a line of attempts, from the
 // first to the last that is to come.
 func TestOnAPhone(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	c := w.decent(t)

@@ -100,6 +100,7 @@ var (
 // Whatever somebody types into a form, a page in Chinese says in Chinese what is wrong
 // with it.
 func TestRefusalsInChinese(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	c := w.decent(t)
 	f := w.forms(t)
@@ -249,6 +250,7 @@ var tags = regexp.MustCompile(`<[^>]*>`)
 
 // What a library says of a rule stands in quotes behind a sentence of the page's own.
 func TestTheWordsOfLibrariesAreQuoted(t *testing.T) {
+	t.Parallel()
 	f := open(t).forms(t)
 	for rule, want := range map[string]string{
 		"status ==":         "语法有误，解析器的原文：“",
@@ -266,6 +268,7 @@ func TestTheWordsOfLibrariesAreQuoted(t *testing.T) {
 // Editors begin a file with a byte order mark, or write it in the encoding of their system:
 // the one is passed over, and nothing is made of the other.
 func TestImportOfOtherEncodings(t *testing.T) {
+	t.Parallel()
 	f := open(t).forms(t)
 	send := func(file string) string {
 		return f.send(t, "/merchants/import", "/merchants/import", file, url.Values{"reason": {"r"}, "dry": {"1"}})
@@ -281,6 +284,7 @@ func TestImportOfOtherEncodings(t *testing.T) {
 
 // All that is wrong with a form is told at once, a number that is taken among it.
 func TestAllThatIsWrongAtOnce(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	c := w.decent(t)
 	f := w.forms(t)
@@ -346,6 +350,7 @@ func TestAllThatIsWrongAtOnce(t *testing.T) {
 // What is wrong with a file is said so that one can mend it: that it has no merchants or
 // too many, or in which line which field has what, and what it should have.
 func TestWhatAFileHasWrong(t *testing.T) {
+	t.Parallel()
 	f := open(t).forms(t)
 	for file, want := range map[string]string{
 		"\n \n":                                                                "文件中没有可导入的内容：应为每行一个 JSON 对象。",
@@ -377,6 +382,7 @@ func TestWhatAFileHasWrong(t *testing.T) {
 
 // What is wrong with an overlap is said by the name that its field has, whatever is wrong.
 func TestTheOverlapHasOneName(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	f := w.forms(t)
 	in := client.PutMerchant{Sign: &client.MerchantSign{Scheme: "md5_params", Secrets: []string{"k1k1k1k1k1"}}}

@@ -249,6 +249,7 @@ func (w *world) seen(t testing.TB, path string) {
 
 // Each page that the benchmark asks for is shown.
 func TestPagesOfAFilledStore(t *testing.T) {
+	t.Parallel()
 	address, n := "pebble:"+t.TempDir(), 5000
 	if testing.Short() {
 		n = 500

@@ -11,6 +11,7 @@ import (
 
 // Whoever clicks twice means it once; whoever comes back may mean it again.
 func TestADoubleClickIsOne(t *testing.T) {
+	t.Parallel()
 	w := open(t)
 	b := w.tab(t)
 	id := w.create(t, client.CreateTask{Queue: "quick", MerchantNo: "M1", URL: w.merchant.URL + "/ok"})

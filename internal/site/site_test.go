@@ -96,7 +96,7 @@ func TestLinks(t *testing.T) {
 // The search finds a word of a page, and leads there, in both languages.
 func TestSearch(t *testing.T) {
 	program := os.Getenv("BELLMAN_TEST_CHROMIUM")
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if program == "" {
 			program, _ = exec.LookPath(name)
 		}
