@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -105,7 +106,7 @@ func (a *API) handIn(ctx context.Context, in *struct {
 	about := func(alias string) bool {
 		return slices.ContainsFunc(tasks, func(t *bellman.Task) bool { return t.Alias() == alias })
 	}
-	told, err := a.o.Notices.Receive(ctx, own[0].Queue, order.AccountOf(own[0]), about, raw)
+	t, told, err := a.receive(ctx, own, about, raw)
 	if refused := new(order.RefusedNotice); errors.As(err, &refused) {
 		return nil, wrongField("body.body", refused.Error())
 	}
@@ -113,8 +114,30 @@ func (a *API) handIn(ctx context.Context, in *struct {
 		return nil, err
 	}
 	out := client.HandedIn{Notices: []client.Notice{}}
-	for _, t := range told {
-		out.Notices = append(out.Notices, noticeOf(&bellman.Task{Queue: own[0].Queue, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo}, t, in.may|access.MayOperate))
+	for _, n := range told {
+		out.Notices = append(out.Notices, noticeOf(&bellman.Task{Queue: t.Queue, MerchantNo: in.MerchantNo, OrderNo: in.OrderNo}, n, in.may|access.MayOperate))
 	}
 	return ok(out)
+}
+
+// receive offers a notice to the channels of an order's own tasks, the pending ones first, until one verifies it, and
+// returns a task of that channel. If all refuse it, the error is that of the first.
+func (a *API) receive(ctx context.Context, own []*bellman.Task, about func(alias string) bool, raw *order.RawNotice) (_ *bellman.Task, _ []*order.Told, err error) {
+	type channel struct{ queue, account string }
+	offered := map[channel]bool{}
+	for _, ended := range []bool{false, true} {
+		for _, t := range own {
+			c := channel{t.Queue, order.AccountOf(t)}
+			if t.State.Ended() != ended || offered[c] {
+				continue
+			}
+			offered[c] = true
+			told, wrong := a.o.Notices.Receive(ctx, c.queue, c.account, about, raw)
+			if refused := new(order.RefusedNotice); !errors.As(wrong, &refused) {
+				return t, told, wrong
+			}
+			err = cmp.Or(err, wrong)
+		}
+	}
+	return nil, nil, err
 }
