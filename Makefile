@@ -55,7 +55,7 @@ lint test: export GOFLAGS += -gcflags=all=-dwarf=false
 lint test: export GOGC = 400
 lint test: export GOMEMLIMIT = 2GiB
 
-.PHONY: build site clients dist dist-test test test-raced test-some test-plain test-full test-slow torture lint vulncheck bench profile fuzz cover screenshots
+.PHONY: build site clients dist dist-test test test-raced test-some test-plain test-full test-sim test-slow torture lint vulncheck bench profile fuzz cover screenshots
 
 build: ## the static binary ./bellman
 	CGO_ENABLED=0 go build -trimpath -pgo=$(PROFILE) -ldflags '$(LDFLAGS)' -o bellman ./cmd/bellman
@@ -77,25 +77,29 @@ dist-test: ## checks a release: reproducible builds, the package installs, manif
 	scripts/torture-env go test -v -count 1 -timeout 30m ./internal/torture -run TestRollingUpgrade -upgrade $(BEFORE)
 
 test: ## every test in random order, those of RACED with the race detector; then those of FULL and some of the server at full size, SEEDS simulated clusters, and the order of locks in some
-	scripts/test-env sh -c '$(MAKE) test-raced && $(MAKE) -j 3 --output-sync=target test-plain test-full test-some'
+	scripts/test-env sh -c '$(MAKE) test-raced && $(MAKE) -j 4 --output-sync=target test-plain test-full test-sim test-some'
 
-# The four share the servers of scripts/test-env. Packages with the race detector use both cores, so they run alone; of the
-# others, the packages wait for programs while the engine and the simulation compute. test-some runs the tests of PLAIN in
+# The five share the servers of scripts/test-env. Packages with the race detector use both cores, so they run alone; of the
+# others, the packages wait for programs while the engine and the simulation compute. The engine's tests run one after the
+# other, so test-full would be the last to end; the other three have a lower priority. test-some runs the tests of PLAIN in
 # which goroutines meet, with the race detector: the packages are compiled by then.
 test-raced:
 	$(TEST) $(RACE) -p $(AT_ONCE) -parallel $(AT_ONCE) -shuffle=on -timeout 60m $(RACED)
 
+test-plain test-sim test-some: TEST := nice -n 5 $(TEST)
 test-some:
 	$(TEST) $(RACE) -shuffle=on -timeout 60m ./internal/console
 	$(TEST) $(RACE) ./engine/internal/dispatch -run TestConcurrent
 
-test-plain test-full: export CGO_ENABLED = 0
+test-plain test-full test-sim: export CGO_ENABLED = 0
 test-plain:
-	$(TEST) -p $(AT_ONCE) -shuffle=on -timeout 60m $(PLAIN)
+	$(TEST) -p $(AT_ONCE) -parallel $(AT_ONCE) -shuffle=on -timeout 60m $(PLAIN)
 
 test-full:
 	$(TEST) $(FULL) -timeout 60m
 	$(TEST) ./server -run 'TestFlood|TestForgedNoticesFlood|TestWrongRequests|TestHangingEndpointHoldsNobody|TestNoticeLives' -lives=$(LIVES) -timeout 60m
+
+test-sim:
 	$(TEST) ./internal/sim -run 'TestSim|TestReplay' -sim.seeds=$(SEEDS) -timeout 60m
 	$(TEST) -tags lockorder ./internal/sim -run TestSim -sim.seeds=2 -timeout 60m
 
