@@ -7,6 +7,7 @@ import (
 
 	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
@@ -51,4 +52,10 @@ func TestMostShards(t *testing.T) {
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return openTest(t, newStore(t), Options{Connections: 4}) })
+}
+
+func TestLikeMemory(t *testing.T) {
+	storetest.Like(t, 1, 30, func(t *testing.T) (store.Store, store.Store) {
+		return openTest(t, newStore(t), Options{Connections: 4}), memory.New()
+	})
 }
