@@ -243,6 +243,7 @@ func (s *Store) Load(ctx context.Context, entries []store.Entry) ([]*bellman.Tas
 		for i, e := range entries {
 			if r := s.rows[e.ID]; r != nil && r.State == bellman.Pending && r.Version == e.Version {
 				tasks[i] = clone(&r.Task)
+				tasks[i].Last = nil
 			}
 		}
 		return tasks, nil

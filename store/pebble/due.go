@@ -27,10 +27,9 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, t
 	}
 	asked := position{from.VisibleAt, from.ID}
 	start, scan := s.front.begin(asked)
-	first := position{to, bellman.ID{}}
+	first := firstPosition // an error before the first entry, or no scan: the front learns nothing
 	defer func() { s.front.end(scan, first) }()
-	if !start.before(first) || limit <= 0 {
-		first = firstPosition // no entry was read, so the front learns nothing
+	if end := (position{to, bellman.ID{}}); !start.before(end) || limit <= 0 {
 		return buf, nil
 	}
 	lower := dueKey(nil, start.look, start.id)
@@ -39,7 +38,6 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, t
 	}
 	iter, err := s.db.NewIterWithContext(ctx, &lsm.IterOptions{LowerBound: lower, UpperBound: dueKey(nil, to, bellman.ID{})})
 	if err != nil {
-		first = firstPosition
 		return buf, err
 	}
 	defer iter.Close()
@@ -65,8 +63,10 @@ func (s *Store) Due(ctx context.Context, shards []uint16, from store.Position, t
 		}
 	}
 	if err := iter.Error(); err != nil {
-		first = firstPosition
 		return buf, err
+	}
+	if seen == 0 {
+		first = position{to, bellman.ID{}}
 	}
 	return buf, nil
 }

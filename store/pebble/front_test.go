@@ -1,16 +1,35 @@
 package pebble
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
 
+	lsm "github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/pack"
 	"github.com/bellmanhq/bellman/store"
 )
+
+// A scan that fails at its first row does not move the front: the next one must not skip the tasks
+// behind that row.
+func TestFrontStaysAfterAnError(t *testing.T) {
+	s := openTest(t, vfs.NewMem())
+	if err := s.Commit(t.Context(), newTasks(3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.Set(dueKey(nil, 1, bellman.ID{1}), []byte{format + 1}, lsm.Sync); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		if entries, err := s.Due(t.Context(), allShards(), store.Position{}, 1<<60, 10, nil); !errors.Is(err, pack.ErrCorrupt) {
+			t.Errorf("Due() no. %d of a row that cannot be read = %d entries, %v; want %v", i+1, len(entries), err, pack.ErrCorrupt)
+		}
+	}
+}
 
 // The front moves forward when tasks end. It moves back for a task that is added before it, also
 // during a scan.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -111,5 +112,6 @@ func (s *Store) Depths(context.Context) ([]store.Depth, error) {
 			Cancelled: c[bellman.Cancelled],
 		})
 	}
+	slices.SortFunc(depths, func(a, b store.Depth) int { return strings.Compare(a.Queue, b.Queue) }) // they have the order of their first tasks
 	return depths, nil
 }

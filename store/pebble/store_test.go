@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
@@ -51,4 +52,8 @@ func allShards() []uint16 {
 		shards[i] = uint16(i)
 	}
 	return shards
+}
+
+func TestLikeMemory(t *testing.T) {
+	storetest.Like(t, 20, 60, func(t *testing.T) (store.Store, store.Store) { return openTest(t, vfs.NewMem()), memory.New() })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
@@ -37,5 +38,14 @@ func TestStore(t *testing.T) {
 		s := openTest(t, d.URL, Options{Connections: 4})
 		scratchtest.Empty(t, d)
 		return s
+	})
+}
+
+func TestLikeMemory(t *testing.T) {
+	d := scratchtest.New(t, "postgres")
+	storetest.Like(t, 3, 60, func(t *testing.T) (store.Store, store.Store) {
+		s := openTest(t, d.URL, Options{Connections: 4})
+		scratchtest.Empty(t, d)
+		return s, memory.New()
 	})
 }

@@ -27,10 +27,11 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 		return 0, errors.New("prune pending tasks: want an end state")
 	}
 	key, below := s.prefix+"e"+strconv.Itoa(int(state)), "("+strconv.FormatInt(before.UnixMilli(), 10)
+	left := 0 // ids that stay: their tasks were changed meanwhile, or somebody deleted their rows
 	for pruned < limit {
 		n := min(limit-pruned, pruneStep)
 		reply, err := s.do(ctx, false, func(c *client.Client) (any, error) {
-			return c.ZRangeArgs(ctx, client.ZRangeArgs{Key: key, Start: "-inf", Stop: below, ByScore: true, Count: int64(n)}).Result()
+			return c.ZRangeArgs(ctx, client.ZRangeArgs{Key: key, Start: "-inf", Stop: below, ByScore: true, Offset: int64(left), Count: int64(n)}).Result()
 		})
 		if err != nil {
 			return pruned, fmt.Errorf("prune: %w", err)
@@ -61,6 +62,7 @@ func (s *Store) Prune(ctx context.Context, state bellman.State, before time.Time
 		}
 		deleted, _ := gone.(int64)
 		pruned += int(deleted)
+		left += len(ids) - int(deleted)
 		if len(ids) < n {
 			return pruned, nil
 		}

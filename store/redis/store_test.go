@@ -5,8 +5,12 @@ import (
 	"testing"
 	"time"
 
+	client "github.com/redis/go-redis/v9"
+
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 	"github.com/bellmanhq/bellman/store/storetest"
 )
 
@@ -49,6 +53,36 @@ func TestMostShards(t *testing.T) {
 	}
 }
 
+// Ids of tasks whose rows somebody has deleted do not keep retention from the tasks behind them.
+func TestPruneWithoutRows(t *testing.T) {
+	s := openTest(t, newStore(t), Options{})
+	task := waiting(1, time.Now())
+	task.Status = bellman.Status{Version: 1, State: bellman.Succeeded, Finished: time.UnixMilli(5000)}
+	if err := s.Commit(t.Context(), &store.Batch{Adds: []store.Add{{Task: task}}}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	for n := range pruneStep + 1 {
+		id := bellman.ID{15: byte(n), 14: byte(n >> 8)}
+		add := func(c *client.Client) (any, error) {
+			return c.ZAdd(ctx, s.prefix+"e1", client.Z{Score: 1000, Member: string(id[:])}).Result()
+		}
+		if _, err := s.do(ctx, true, add); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := s.Prune(ctx, bellman.Succeeded, time.UnixMilli(6000), 1000); n != 1 || err != nil {
+		t.Errorf("Prune() = %d, %v; want 1", n, err)
+	}
+}
+
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return openTest(t, newStore(t), Options{Connections: 4}) })
+}
+
+func TestLikeMemory(t *testing.T) {
+	storetest.Like(t, 1, 30, func(t *testing.T) (store.Store, store.Store) {
+		return openTest(t, newStore(t), Options{Connections: 4}), memory.New()
+	})
 }

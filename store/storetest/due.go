@@ -218,7 +218,7 @@ var loads = []promise{
 		entries := t.due(t0.Add(time.Hour))
 		entries = append(entries, store.Entry{ID: t.id(t0), Version: 1})
 		t.end(ends, bellman.Succeeded, t0)
-		t.must(t.change(moves.ID, 1, bellman.Status{Due: t0, VisibleAt: t0}))
+		t.must(t.make(store.Change{ID: moves.ID, Version: 1, To: bellman.Status{Attempts: 1, Due: t0, VisibleAt: t0}, Attempt: &bellman.Attempt{Number: 1, Due: t0, Started: t0}}).Err)
 		got, err := t.s.Load(t.Context(), entries)
 		t.must(err)
 		for i, e := range entries {
@@ -230,7 +230,10 @@ var loads = []promise{
 		got, err = t.s.Load(t.Context(), []store.Entry{{ID: ends.ID, Version: 2}, {ID: moves.ID, Version: 2}})
 		t.must(err)
 		if got[0] != nil || got[1] == nil {
-			t.Errorf("Load() = %v, want nil and the task that was moved", got)
+			t.Fatalf("Load() = %v, want nil and the task that was moved", got)
+		}
+		if got[1].Last != nil { // although it was attempted
+			t.Errorf("Load() gave a task with Last = %+v, want none", got[1].Last)
 		}
 	}},
 	{"no entries load no tasks", func(t *suite) {

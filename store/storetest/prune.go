@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -24,6 +25,23 @@ var depths = []promise{
 		t.must(t.change(task.ID, 2, bellman.Status{Due: t0, VisibleAt: t0}))
 		t.must(t.change(task.ID, 3, bellman.Status{Due: t0, VisibleAt: t0}))
 		t.depths(map[string]store.Depth{"q": {Queue: "q", Pending: 1}})
+	}},
+	{"the depths have the order of the queues' names", func(t *suite) {
+		want := []string{"Q", "q", "q ", "r"}
+		for _, i := range []int{2, 0, 3, 1} {
+			task := t.task(t0)
+			task.Queue = want[i]
+			t.add(task)
+		}
+		got, err := t.s.Depths(t.Context())
+		t.must(err)
+		var names []string
+		for _, d := range got {
+			names = append(names, d.Queue)
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("Depths() has the queues %q, want %q", names, want)
+		}
 	}},
 }
 

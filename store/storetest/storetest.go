@@ -4,6 +4,8 @@
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) store.Store { return memory.New() })
 //	}
+//
+// Like compares a store with another one, by random batches.
 package storetest
 
 import (

@@ -1,0 +1,503 @@
+package storetest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/store"
+)
+
+// Like commits random batches to a store and to a model of a store, and checks that both give the same
+// outcomes and the same reads: names that a collation might confuse, rows that are taken, changes of a wrong
+// version, several changes of one task, follow-ups, documents with conditions, and deleted tasks. Each seed
+// has its own stores, which must be empty, and always makes the same batches.
+func Like(t *testing.T, seeds, batches int, open func(t *testing.T) (s, model store.Store)) {
+	for seed := range uint64(seeds) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			l := &likeness{T: t, rand: rand.New(rand.NewPCG(seed, 0)), contents: map[bellman.ID]store.Add{}}
+			l.s, l.model = open(t)
+			given := &suite{T: t}
+			for range 20 {
+				l.pool = append(l.pool, given.id(t0.Add(time.Duration(l.rand.IntN(4))*time.Hour)))
+			}
+			for i := range batches {
+				l.step(i)
+				if i%8 == 7 || i == batches-1 {
+					l.compare()
+				}
+				if t.Failed() {
+					t.Fatalf("after these batches:\n%s", strings.Join(l.log[max(0, len(l.log)-20):], "\n"))
+				}
+			}
+		})
+	}
+}
+
+// A likeness is the comparison of two stores.
+type likeness struct {
+	*testing.T
+	s, model store.Store
+	rand     *rand.Rand
+	pool     []bellman.ID
+	log      []string
+	contents map[bellman.ID]store.Add // of the ids that were given: the same id is the same task
+}
+
+// odd are names of which a collation, a character set or a padding may confuse two.
+var odd = []string{"", "k", "K", "k ", " k", "k\x00", "\x00", "é", "e\u0301", "\xff\xfe", "k\x00\x01", "k'\\", "ß", "ss", "?", "??", "k\x01"}
+
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
+
+func (l *likeness) text() string { return pick(l.rand, odd...) }
+
+func (l *likeness) at() time.Time {
+	return t0.Add(time.Duration(l.rand.IntN(20)) * 499 * time.Microsecond)
+}
+
+func (l *likeness) task() *bellman.Task {
+	id := pick(l.rand, l.pool...)
+	r := l.rand
+	task := &bellman.Task{ID: id, Queue: cmp.Or(pick(r, "q", "Q", "q ", "q\x00", "\xff", ""), "q"), Key: pick(r, "", l.text()), MerchantNo: pick(r, "", l.text()), OrderNo: pick(r, "", l.text()),
+		Event: pick(r, "", "e", "E", "\x00"), URL: pick(r, "", "https://a.example/x", "https://A.example:81/", "http://b.example", "::", "amqp://a.example/q"), Body: []byte(pick(r, "", "x", "\x00'\\")),
+		OrderingKey: pick(r, "", "", "o", "O", "o ", "\x00"),
+		Status:      bellman.Status{Version: 1, Shard: uint16(r.IntN(3)), Began: l.at(), Due: l.at(), Updated: l.at()}}
+	task.VisibleAt = task.Due.Add(time.Duration(r.IntN(3)) * time.Millisecond)
+	task.Supersedes = task.OrderingKey != "" && r.IntN(3) == 0
+	if r.IntN(3) == 0 {
+		task.SetAlias(l.text())
+	}
+	if r.IntN(10) == 0 {
+		task.Status = l.ended(task.Status)
+		task.Version = uint32(r.IntN(4) + 1)
+	}
+	if r.IntN(20) == 0 {
+		task.Queue = ""
+	}
+	return task
+}
+
+func (l *likeness) ended(st bellman.Status) bellman.Status {
+	st.State, st.Reason, st.Finished = pick(l.rand, bellman.Succeeded, bellman.Failed, bellman.Cancelled), pick(l.rand, "", "accepted", "\xff"), l.at()
+	st.Due, st.VisibleAt, st.Phase = time.Time{}, time.Time{}, 0
+	return st
+}
+
+// add returns a task of a random id. While the model has the id, the content is the same again.
+func (l *likeness) add() store.Add {
+	fresh := store.Add{Task: l.task(), Digest: bellman.Digest{byte(l.rand.IntN(2))}}
+	id := fresh.Task.ID
+	old, given := l.contents[id]
+	if !given {
+		l.contents[id] = fresh
+		return fresh
+	}
+	task := *old.Task
+	task.Place = 0
+	return store.Add{Task: &task, Digest: old.Digest}
+}
+
+// change of a task as the model has it, or as somebody may believe that it is.
+func (l *likeness) change() store.Change {
+	r := l.rand
+	id := pick(r, l.pool...)
+	have, err := l.model.Task(l.Context(), id)
+	if err != nil {
+		return store.Change{ID: id, Version: 99, To: bellman.Status{Due: t0, VisibleAt: t0}, Follow: []store.Add{l.add()}}
+	}
+	c := store.Change{ID: id, Version: have.Version, To: have.Status, Ordering: have.Ordering()}
+	if r.IntN(8) == 0 {
+		c.Version += uint32(r.IntN(3)) - 1
+	}
+	if r.IntN(2) == 0 {
+		c.Of = have
+	}
+	to := &c.To
+	if r.IntN(3) > 0 {
+		to.Attempts++
+		c.Attempt = &bellman.Attempt{Number: int(to.Attempts), Due: l.at(), Started: l.at(), Response: l.text(), Error: l.text(), Status: r.IntN(3)}
+		if r.IntN(6) == 0 {
+			to.Attempts++ // a later one has no record
+		}
+	}
+	to.Data, to.Updated = []byte(l.text()), l.at()
+	if r.IntN(2) == 0 {
+		*to = l.ended(*to)
+	} else {
+		to.State, to.Reason, to.Finished = bellman.Pending, "", time.Time{}
+		to.Due, to.Shard = l.at(), uint16(r.IntN(3))
+		to.VisibleAt = to.Due.Add(time.Duration(r.IntN(3)) * time.Millisecond)
+		to.Phase = bellman.Phase(r.IntN(3))
+		if r.IntN(3) == 0 {
+			to.Before = &bellman.Before{State: bellman.Failed, Reason: l.text(), Due: l.at()}
+		}
+	}
+	for range r.IntN(3) {
+		c.Follow = append(c.Follow, l.add())
+	}
+	if r.IntN(4) == 0 {
+		c.Audit = l.audit()
+	}
+	return c
+}
+
+func (l *likeness) audit() *store.Audit {
+	text := func() string { return strings.ToValidUTF8(l.text(), "") }
+	return &store.Audit{At: l.at(), Who: text(), Action: "resend", Target: text(), Reason: text(), Job: text()}
+}
+
+func (l *likeness) doc() store.Doc {
+	d := store.Doc{Kind: pick(l.rand, "d", "D"), Name: cmp.Or(l.text(), "n")}
+	if l.rand.IntN(3) > 0 {
+		d.Value = []byte(pick(l.rand, "v", "w", "\x00"))
+	}
+	return d
+}
+
+// batch returns a batch whose changes are those of tasks as the model has them.
+func (l *likeness) batch() *store.Batch {
+	r, b := l.rand, &store.Batch{}
+	for range r.IntN(5) {
+		b.Adds = append(b.Adds, l.add())
+	}
+	seen := map[bellman.ID]uint32{}
+	for range r.IntN(5) {
+		c := l.change()
+		if n := seen[c.ID]; n > 0 && r.IntN(2) == 0 { // sees the change before it
+			c.Version += n
+			c.To.Attempts += 2 * int32(n)
+			if c.Attempt != nil {
+				c.Attempt.Number += 2 * int(n)
+			}
+		}
+		seen[c.ID]++
+		b.Changes = append(b.Changes, c)
+	}
+	names := map[[2]string]bool{}
+	for range r.IntN(4) {
+		d := l.doc()
+		if names[[2]string{d.Kind, d.Name}] {
+			continue
+		}
+		names[[2]string{d.Kind, d.Name}] = true
+		if r.IntN(4) == 0 {
+			d.Was = []byte(pick(r, "v", "w", ""))
+			if len(d.Was) == 0 && d.Value == nil {
+				d.Value = []byte("v")
+			}
+		}
+		b.Docs = append(b.Docs, d)
+	}
+	for range r.IntN(3) {
+		b.Audits = append(b.Audits, *l.audit())
+	}
+	return b
+}
+
+// copyOf returns a batch that shares nothing which Commit sets.
+func copyOf(b *store.Batch) *store.Batch {
+	c := *b
+	adds := func(list []store.Add) []store.Add {
+		list = slices.Clone(list)
+		for i := range list {
+			task := *list[i].Task
+			list[i].Task = &task
+		}
+		return list
+	}
+	c.Adds, c.Changes = adds(b.Adds), slices.Clone(b.Changes)
+	for i := range c.Changes {
+		c.Changes[i].Follow = adds(c.Changes[i].Follow)
+	}
+	return &c
+}
+
+// named are the errors that the contract names, for one row or for a batch.
+var named = []error{bellman.ErrFenced, bellman.ErrConflict, bellman.ErrFull, bellman.ErrNotFound, bellman.ErrKeyTaken, bellman.ErrAliasTaken}
+
+func kindOf(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	for _, n := range named {
+		if errors.Is(err, n) {
+			return n.Error()
+		}
+	}
+	var wrong *bellman.Invalid
+	if errors.As(err, &wrong) {
+		return "invalid"
+	}
+	return err.Error()
+}
+
+// step commits a batch to both stores, or prunes both, and compares the outcomes.
+func (l *likeness) step(n int) {
+	if l.rand.IntN(6) == 0 {
+		state, before, limit := pick(l.rand, bellman.Succeeded, bellman.Failed, bellman.Cancelled), t0.Add(12*time.Hour), 1000
+		if l.rand.IntN(2) == 0 {
+			before = l.at().Add(5 * time.Hour)
+		}
+		got, err := l.s.Prune(l.Context(), state, before, limit)
+		want, _ := l.model.Prune(l.Context(), state, before, limit)
+		l.log = append(l.log, fmt.Sprintf("%d prune %v: %d", n, state, got))
+		if err != nil || got != want {
+			l.Errorf("Prune(%v, %v) = %d, %v; want %d", state, before, got, err, want)
+		}
+		for _, id := range l.pool {
+			if _, err := l.model.Task(l.Context(), id); err != nil {
+				delete(l.contents, id) // free for another task
+			}
+		}
+		return
+	}
+	b := l.batch()
+	m := copyOf(b)
+	for i := range b.Changes { // the stores give other places
+		c := &b.Changes[i]
+		if have, err := l.s.Task(l.Context(), c.ID); err == nil {
+			c.To.Place = have.Place
+			if c.Of != nil {
+				c.Of = have
+			}
+		}
+	}
+	want := l.model.Commit(l.Context(), m)
+	outcome := func(adds []store.Add) (s string) {
+		for i := range adds {
+			a := &adds[i]
+			s += fmt.Sprintf("[%v %q/%q alias %q: %v %s]", a.Task.ID, a.Task.Queue, a.Task.Key, a.Task.Alias(), a.Existing, kindOf(a.Err))
+		}
+		return s
+	}
+	all := func(b *store.Batch, err error) string {
+		s := kindOf(err)
+		if err != nil {
+			return s
+		}
+		s += " adds " + outcome(b.Adds)
+		for i := range b.Changes {
+			c := &b.Changes[i]
+			s += fmt.Sprintf(" change %v v%d to %v: %s", c.ID, c.Version, c.To.State, kindOf(c.Err))
+			if c.Err == nil {
+				s += outcome(c.Follow)
+			}
+		}
+		return s
+	}
+	got := l.s.Commit(l.Context(), b)
+	l.log = append(l.log, fmt.Sprintf("%d %s", n, all(m, want)))
+	if g, w := all(b, got), all(m, want); g != w {
+		l.Errorf("Commit:\n got %s\nwant %s", g, w)
+	}
+}
+
+// flat returns the text of a task, without its place, which two stores give differently.
+func (l *likeness) flat(task *bellman.Task) string {
+	if task == nil {
+		return "none"
+	}
+	p := plain(task)
+	p.Place = 0
+	last := "none"
+	if task.Last != nil {
+		last = fmt.Sprintf("%+v", *task.Last)
+	}
+	alias := task.Alias()
+	p.Origin = nil
+	st := p.Status
+	p.Status = bellman.Status{}
+	before := ""
+	if st.Before != nil {
+		before = fmt.Sprintf("%+v", *st.Before)
+		st.Before = nil
+	}
+	return fmt.Sprintf("%+v %+v before %s last %s alias %q", p, st, before, last, alias)
+}
+
+func (l *likeness) flats(tasks []*bellman.Task) (list []string) {
+	for _, task := range tasks {
+		list = append(list, l.flat(task))
+	}
+	return list
+}
+
+// compare compares what both stores have.
+func (l *likeness) compare() {
+	l.Helper()
+	ctx := l.Context()
+	stores := [...]store.Store{l.s, l.model}
+	both := func(what string, f func(s store.Store) (any, error)) {
+		l.Helper()
+		if l.Failed() {
+			return
+		}
+		got, err1 := f(stores[0])
+		want, err2 := f(stores[1])
+		if kindOf(err1) != kindOf(err2) {
+			l.Errorf("%s = %v, want %v", what, err1, err2)
+		} else if !reflect.DeepEqual(got, want) {
+			g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want)
+			i := 0
+			for i < min(len(g), len(w)) && g[i] == w[i] {
+				i++
+			}
+			l.Errorf("%s differs at %d:\n got …%.300s\nwant …%.300s", what, i, g[max(0, i-60):], w[max(0, i-60):])
+		}
+	}
+	var keys []store.Key
+	for _, q := range []string{"q", "Q", "q ", "q\x00", "\xff", ""} {
+		for _, k := range odd {
+			keys = append(keys, store.Key{Queue: q, Key: k})
+		}
+	}
+	both("Find", func(s store.Store) (any, error) { return s.Find(ctx, keys) })
+	for _, id := range l.pool {
+		both(fmt.Sprintf("Task(%v)", id), func(s store.Store) (any, error) {
+			task, err := s.Task(ctx, id)
+			return l.flat(task), err
+		})
+		both(fmt.Sprintf("Attempts(%v)", id), func(s store.Store) (any, error) {
+			list, err := s.Attempts(ctx, id, 0, 1000)
+			return fmt.Sprintf("%+v", list), err
+		})
+	}
+	both("Depths", func(s store.Store) (any, error) {
+		d, err := s.Depths(ctx)
+		return fmt.Sprintf("%+v", d), err
+	})
+	for _, kind := range []string{"d", "D", "x"} {
+		both("Docs", func(s store.Store) (any, error) {
+			var names []string
+			for d, err := range store.EachDoc(ctx, s, kind, "") {
+				if err != nil {
+					return nil, err
+				}
+				names = append(names, fmt.Sprintf("%q=%q", d.Name, d.Value))
+			}
+			st, err := s.State(ctx, kind)
+			return fmt.Sprint(names, len(st.Docs)), err
+		})
+	}
+	both("Due", func(s store.Store) (any, error) {
+		var all []string
+		from := store.Position{}
+		var entries []store.Entry
+		for {
+			page, err := s.Due(ctx, []uint16{2, 0, 1}, from, t0.Add(time.Hour).UnixMilli(), 3, nil)
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range page {
+				all = append(all, fmt.Sprintf("%+v", e))
+			}
+			entries = append(entries, page...)
+			if len(page) < 3 {
+				break
+			}
+			from = page[2].Position()
+		}
+		tasks, err := s.Load(ctx, entries)
+		if err != nil {
+			return nil, err
+		}
+		n, err := store.CountDue(ctx, s, []uint16{0, 1}, store.Position{}, t0.Add(time.Hour).UnixMilli(), 1000)
+		return fmt.Sprint(all, l.flats(tasks), n), err
+	})
+	for range 3 {
+		f := l.filter()
+		both(fmt.Sprintf("List(%+v)", f), func(s store.Store) (any, error) {
+			var all []string
+			var below bellman.ID
+			for range 100 {
+				tasks, next, err := s.List(ctx, f, below, 2)
+				if err != nil {
+					return nil, err
+				}
+				for _, task := range tasks {
+					if f.Brief {
+						all = append(all, fmt.Sprintf("%v %q %v %v", task.ID, task.Queue, task.State, task.Version))
+					} else {
+						all = append(all, l.flat(task))
+					}
+				}
+				if below = next; next.IsZero() {
+					return all, nil
+				}
+			}
+			return nil, errors.New("endless")
+		})
+	}
+	both("Audits", func(s store.Store) (any, error) {
+		var all []string
+		var before time.Time
+		for {
+			page, err := s.Audits(ctx, before, 3)
+			if err != nil || len(page) == 0 {
+				slices.Sort(all)
+				return all, err
+			}
+			for _, a := range page {
+				all = append(all, fmt.Sprintf("%+v", a))
+			}
+			before = page[len(page)-1].At
+		}
+	})
+	for _, q := range []string{"q", "Q", "q ", "q\x00", "\xff"} {
+		for _, k := range []string{"", "o", "O", "o ", "\x00"} {
+			both(fmt.Sprintf("Chain(%q, %q)", q, k), func(s store.Store) (any, error) {
+				c, err := s.Chain(ctx, q, k, bellman.ID{}, 100)
+				said := fmt.Sprintf("%+v", c)
+				if err != nil {
+					return said, err
+				}
+				for _, id := range l.pool {
+					c, err := s.Chain(ctx, q, k, id, 2)
+					said += fmt.Sprintf(" %v: %s", c, kindOf(err))
+				}
+				return said, nil
+			})
+		}
+	}
+}
+
+func (l *likeness) filter() (f store.Filter) {
+	r := l.rand
+	if r.IntN(3) == 0 {
+		f.Queue = pick(r, "q", "Q", "q\x00")
+	}
+	if r.IntN(4) == 0 {
+		f.Key = l.text()
+	}
+	if r.IntN(2) == 0 {
+		s := bellman.State(r.IntN(4))
+		f.State = &s
+	}
+	if r.IntN(4) == 0 {
+		f.MerchantNo = l.text()
+	}
+	if r.IntN(4) == 0 {
+		f.OrderNo = l.text()
+	}
+	if r.IntN(6) == 0 {
+		f.Event = pick(r, "e", "\x00")
+	}
+	if r.IntN(4) == 0 {
+		f.URLHost = pick(r, "a.example", "A.EXAMPLE:81", "b.example", "x", "a.example:81")
+	}
+	if r.IntN(4) == 0 {
+		f.CreatedFrom = t0.Add(time.Duration(r.IntN(4)) * time.Hour)
+	}
+	if r.IntN(4) == 0 {
+		f.CreatedTo = t0.Add(time.Duration(r.IntN(5)) * time.Hour)
+	}
+	f.Brief = r.IntN(3) == 0
+	return f
+}
