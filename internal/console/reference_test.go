@@ -58,8 +58,8 @@ func hang(t *testing.T, pages []console.Reference) *gallery {
 }
 
 // TestReferencePictures compares each page, in both languages and themes, wide and on a phone, with its reference
-// picture. With -update it makes the pictures anew: look at what changed before you accept it. It does not run beside the
-// other tests: on a very busy machine, while these opened and closed windows, the browser did not answer a request for a picture.
+// picture. With -update it makes the pictures anew: look at what changed before you accept it. It opens one window at
+// a time, beside no other test: with several, on a very busy machine, the browser once did not answer a request for a picture.
 func TestReferencePictures(t *testing.T) {
 	pages := console.References(t)
 	if g := hang(t, pages); !updating() {
@@ -70,7 +70,6 @@ func TestReferencePictures(t *testing.T) {
 	for _, lang := range []string{"en", "zh-CN"} {
 		for _, width := range []string{"wide", "phone"} {
 			t.Run(lang+"-"+width, func(t *testing.T) {
-				t.Parallel()
 				g := hang(t, pages)
 				scale := 0.5
 				if width == "phone" {
