@@ -26,7 +26,7 @@ type Alarm struct {
 	Until    time.Time      `json:"until,omitzero"`   // when the condition last held; zero: the alarm is raised
 	Ended    time.Time      `json:"ended,omitzero"`   // when the alarm ended: some time after Until, when it was certain
 	Reason   string         `json:"reason,omitempty"` // why it ended: over, rule_removed or rule_changed; reported: it has no rule and no end
-	To       string         `json:"to"`               // the queue whose tasks report it
+	To       string         `json:"to"`               // the queue whose tasks report it; empty: no rule covers it
 	Date     string         `json:"date,omitempty"`   // of a reported alarm: the day that it is about
 	Untold   string         `json:"untold,omitempty"` // why no task reports the latest change; empty: a task does
 

@@ -30,9 +30,9 @@ type spate struct {
 }
 
 // Needed returns the tasks that report a case at a time, one for each rule with the condition when. Add them
-// in the transaction that raises it. The alarms are stored for List soon after; a case that no rule covers is an alarm
-// that no task reports. once names a case that several tasks can
-// find, at different times: it is reported and stored once. Empty: t alone finds it.
+// in the transaction that raises it. The alarms are stored for List soon after. A case that no rule covers is an
+// alarm too, without a task. once names a case that several tasks can find, at different times: it is reported and
+// stored once. Empty: t alone finds it.
 func (w *Watch) Needed(when, once string, t *bellman.Task, c Case, at time.Time) (tasks []bellman.Task) {
 	c.Task, c.MerchantNo, c.OrderNo = t.ID.String(), t.MerchantNo, t.OrderNo
 	for _, r := range w.covering(when, t.Queue) {
