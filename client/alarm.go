@@ -26,7 +26,7 @@ type Alarm struct {
 	Since    Time    `json:"since" format:"date-time"`
 	Until    *Time   `json:"until" format:"date-time" doc:"null while the alarm is raised."`
 	Reason   string  `json:"reason" doc:"Why the alarm ended: over, rule_removed or rule_changed; empty while it is raised."`
-	To       string  `json:"to" doc:"The notify queue."`
+	To       string  `json:"to" doc:"The notify queue; empty: no rule covers it, so nobody is told."`
 	Untold   string  `json:"untold" doc:"Why no task reports the latest change; empty: a task does."`
 
 	Credential string `json:"credential,omitempty" doc:"Only of credential_expires: the certificate or key, by its place in the configuration."`
@@ -59,10 +59,11 @@ type AlarmCase struct {
 // Alarms are the rules of the answering node, and the alarms of all nodes.
 type Alarms struct {
 	Rules  []AlarmRule `json:"rules" nullable:"false"`
-	Alarms []Alarm     `json:"alarms" nullable:"false" doc:"Raised alarms, then alarms that ended within a day; the newest first."`
+	Alarms []Alarm     `json:"alarms" nullable:"false" doc:"Raised alarms, then alarms that ended within a day, or within a week if they have affected; the newest first."`
 }
 
-// Alarms reads the rules, the raised alarms, and the alarms that ended within a day.
+// Alarms reads the rules, the raised alarms, and the alarms that ended within a day, or within a week if they are about an
+// order, refund or transfer.
 func (c *Client) Alarms(ctx context.Context) (*Alarms, error) {
 	return one[Alarms](ctx, c, http.MethodGet, "/v1/alarms", nil, nil)
 }

@@ -14,9 +14,10 @@ import (
 func alarmsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alarms",
-		Short: "Show raised alarms, and alarms that ended within a day",
-		Long: `Show raised alarms, and alarms that ended within a day: start, value, and the queue
-that reports them, or why no queue reports them.`,
+		Short: "Show raised alarms, and alarms that ended lately",
+		Long: `Show raised alarms, and alarms that ended within a day, or within a week if they are
+about an order, refund or transfer: start, value, and the queue that reports them, or why
+no queue reports them.`,
 		Args: flagsAlone,
 	}
 	rules := c.Flags().Bool("rules", false, "show the rules of the answering node instead")

@@ -24,8 +24,8 @@ const (
 	// decidedFor is how long an alarm about an event stays raised. Its end is not reported.
 	decidedFor = time.Hour
 
-	// mostDecided is the number of alarms about events of one condition that are stored. The tasks that report
-	// further events are added all the same.
+	// mostDecided is the number of alarms about events of one condition that are stored. A new one replaces one of an
+	// earlier day. The tasks that report further events are added all the same.
 	mostDecided = 100
 )
 
@@ -121,9 +121,14 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 		if a.once && was != nil {
 			continue
 		}
+		var docs []store.Doc
+		var old *kept
 		if was == nil && n[a.When] >= mostDecided {
-			w.note(a)
-			continue
+			if old = earliest(stored, a); old == nil {
+				w.note(a)
+				continue
+			}
+			docs = append(docs, store.Doc{Kind: kind, Name: old.ID, Was: old.value})
 		}
 		w.mu.Lock()
 		if a.To == "" {
@@ -133,15 +138,29 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 		}
 		w.mu.Unlock()
 		doc := document(a, was)
-		if err := w.engine.AddWith(ctx, []store.Doc{doc}); err != nil && !errors.Is(err, bellman.ErrConflict) {
+		if err := w.engine.AddWith(ctx, append(docs, doc)); err != nil && (old != nil || !errors.Is(err, bellman.ErrConflict)) {
 			w.log.Warn("an alarm about an event is not kept; retrying", "alarm", a.ID, "when", a.When, "err", err)
 			w.again(alarms[i : i+1])
 			continue
 		}
-		n[a.When]++
+		if old != nil {
+			delete(stored, old.ID)
+		} else {
+			n[a.When]++
+		}
 		w.note(a)
 		stored[a.ID] = &kept{Alarm: *a, value: doc.Value}
 	}
+}
+
+// earliest returns the first alarm about the same condition of more than a day before a; nil: there is none.
+func earliest(stored map[string]*kept, a *Alarm) (first *kept) {
+	for _, k := range stored {
+		if k.err == nil && k.When == a.When && !k.Raised() && a.Since.Sub(k.Since) > Keep && (first == nil || k.Since.Before(first.Since)) {
+			first = k
+		}
+	}
+	return first
 }
 
 // again has the next round store alarms about events.

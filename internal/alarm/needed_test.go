@@ -2,6 +2,7 @@ package alarm_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -138,7 +139,7 @@ func TestNeededOnce(t *testing.T) {
 	})
 }
 
-// A case that no rule covers is listed for a day all the same, so that whoever reads what needs a person finds it. Its node
+// A case that no rule covers is listed for a week all the same, so that whoever reads what needs a person finds it. Its node
 // need not be the one that evaluates the rules.
 func TestNeededWithoutARule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -175,9 +176,41 @@ func TestNeededWithoutARule(t *testing.T) {
 				t.Errorf("listed %+v; want %+v of order O1", a, want)
 			}
 		}
-		runFor(t, leader, 26*time.Hour)
-		if all, err := leader.List(t.Context()); err != nil || len(all) != 0 {
-			t.Errorf("after a day %d alarms are listed, %v; want none", len(all), err)
+		for after, want := range []int{2, 0} {
+			runFor(t, leader, 4*24*time.Hour)
+			if all, err := leader.List(t.Context()); err != nil || len(all) != want {
+				t.Errorf("after %d days %d alarms are listed, %v; want %d", 4*(after+1), len(all), err, want)
+			}
+		}
+	})
+}
+
+// A condition keeps a hundred cases. Another one replaces the oldest, unless they are all of one day.
+func TestNeededReplacesTheOldest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		watch, err := alarm.New(alarm.Options{Engine: w, Store: w, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		watch.SetRules(nil, nil)
+		w.mu.Unlock()
+		defer w.mu.Lock()
+		began := time.Now()
+		for hour := range 30 {
+			for i := range 10 {
+				task := &bellman.Task{ID: bellman.NewID(), Queue: "wx", MerchantNo: "M1", OrderNo: fmt.Sprint(hour, "-", i)}
+				watch.Needed(alarm.LatePayment, "", task, alarm.Case{State: "CLOSED"}, time.Now())
+			}
+			runFor(t, watch, time.Minute)
+			time.Sleep(time.Hour - time.Minute)
+			all, err := watch.List(t.Context())
+			if err != nil || len(all) != min(10*(hour+1), 100) {
+				t.Fatalf("after %d hours %d cases are listed, %v", hour+1, len(all), err)
+			}
+			if first, want := all[len(all)-1].Since.Sub(began), time.Duration(max(hour-24, 0))*time.Hour; first != want {
+				t.Fatalf("after %d hours the first case is that of %s; want %s", hour+1, first, want)
+			}
 		}
 	})
 }

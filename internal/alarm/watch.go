@@ -235,11 +235,11 @@ func (w *Watch) note(a *Alarm) {
 	w.log.Info("alarm ended", "alarm", a.Name, "when", a.When, "queue", a.Queue, "endpoint", a.Endpoint, "credential", a.Credential, "since", a.Since, "until", a.Until, "reason", a.Reason)
 }
 
-// forget deletes alarms that ended longer than Keep ago.
+// forget deletes alarms that ended long ago.
 func (w *Watch) forget(ctx context.Context, now time.Time, alarms map[string]*kept) error {
 	var docs []store.Doc
 	for id, k := range alarms {
-		if k.err == nil && !k.Raised() && now.Sub(k.Ended) > Keep && len(docs) < pageSize {
+		if k.err == nil && !k.Raised() && now.Sub(k.Ended) > k.Kept() && len(docs) < pageSize {
 			docs = append(docs, store.Doc{Kind: kind, Name: id, Was: k.value})
 		}
 	}

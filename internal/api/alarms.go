@@ -20,7 +20,7 @@ type Alarms interface {
 }
 
 func (a *API) registerAlarms(h part) {
-	register(h, operation("list-alarms", http.MethodGet, "/v1/alarms", access.MayRead, "Alarms that are raised, or ended within a day, and the rules by which they are."), a.listAlarms)
+	register(h, operation("list-alarms", http.MethodGet, "/v1/alarms", access.MayRead, "Alarms that are raised or ended lately, and the rules by which they are."), a.listAlarms)
 }
 
 func (a *API) listAlarms(ctx context.Context, _ *struct{ Caller }) (*answer[client.Alarms], error) {

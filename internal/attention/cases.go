@@ -175,7 +175,7 @@ func (d *Desk) readCases(ctx context.Context, r *rows, g *gathering) error {
 	}
 	for i := range all {
 		a := &all[i]
-		if a.Affected == nil || !a.Raised() && time.Since(a.Since) > alarm.Keep {
+		if a.Affected == nil || !a.Raised() && time.Since(a.Since) > a.Kept() {
 			continue
 		}
 		id, err := bellman.ParseID(a.Affected.Task)

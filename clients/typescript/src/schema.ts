@@ -188,7 +188,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Alarms that are raised, or ended within a day, and the rules by which they are.
+         * Alarms that are raised or ended lately, and the rules by which they are.
          * @description Needs the role read, operate, decide or admin.
          */
         get: operations["list-alarms"];
@@ -1403,7 +1403,7 @@ export interface components {
             reason: string;
             /** Format: date-time */
             since: string;
-            /** @description The notify queue. */
+            /** @description The notify queue; empty: no rule covers it, so nobody is told. */
             to: string;
             /**
              * Format: date-time
@@ -1449,7 +1449,7 @@ export interface components {
             when: "overdue" | "endpoint_failing" | "orders_unknown" | "tasks_failed" | "store_slow" | "overloaded" | "node_silent" | "credential_expires" | "order_decided_by_hand" | "order_needs_action" | "amount_mismatch" | "late_payment" | "payment_without_order" | "poll_needs_action" | (string & {});
         };
         Alarms: {
-            /** @description Raised alarms, then alarms that ended within a day; the newest first. */
+            /** @description Raised alarms, then alarms that ended within a day, or within a week if they have affected; the newest first. */
             alarms: components["schemas"]["Alarm"][];
             rules: components["schemas"]["AlarmRule"][];
         };

@@ -14,7 +14,7 @@ import java.util.Map;
  * @param queue Empty: all queues.
  * @param reason Why the alarm ended: over, rule_removed or rule_changed; empty while it is raised.
  * @param since see the API
- * @param to The notify queue.
+ * @param to The notify queue; empty: no rule covers it, so nobody is told.
  * @param until null while the alarm is raised.
  * @param untold Why no task reports the latest change; empty: a task does.
  * @param value Value when the alarm was raised.

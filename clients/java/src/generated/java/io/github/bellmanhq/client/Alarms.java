@@ -8,7 +8,7 @@ import java.util.Map;
 /**
  * Alarms, as the API has it. Nulls are what the answer left out, or says to be null.
  *
- * @param alarms Raised alarms, then alarms that ended within a day; the newest first.
+ * @param alarms Raised alarms, then alarms that ended within a day, or within a week if they have affected; the newest first.
  * @param rules see the API
  */
 public record Alarms(

@@ -123,7 +123,7 @@ public abstract class Operations {
     }
 
     /**
-     * Alarms that are raised, or ended within a day, and the rules by which they are.
+     * Alarms that are raised or ended lately, and the rules by which they are.
      *
      * <p>Needs the role read, operate, decide or admin.
      */
