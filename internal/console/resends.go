@@ -207,9 +207,11 @@ func (q *request) startResend() error {
 	case !reasoned(form.Reason):
 		err = errReason
 	default:
-		begun, err = q.o.Resends.Start(q.r.Context(), resend.Job{
-			Filter: w.Pick, Mode: engine.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason, From: q.visitor.From,
-		})
+		if err = q.stillCounted(w, in.Get("counted")); err == nil {
+			begun, err = q.o.Resends.Start(q.r.Context(), resend.Job{
+				Filter: w.Pick, Mode: engine.ResendMode(in.Get("mode")), Rate: rate, Who: q.visitor.Who, Reason: form.Reason, From: q.visitor.From,
+			})
+		}
 	}
 	if err != nil {
 		status := 0
@@ -217,6 +219,20 @@ func (q *request) startResend() error {
 		return q.showNewResend(status, w, in.Get("mode"), in.Get("rate"), form)
 	}
 	return q.goDone("/resends/"+begun.ID.String(), "resend")
+}
+
+// stillCounted returns an error if a bulk resend would touch many more tasks than the page said, by more than a tenth and
+// more than ten: a page may have been open for hours. counted is empty if the page could not count them all.
+func (q *request) stillCounted(w *taskFilter, counted string) error {
+	was, err := strconv.Atoi(counted)
+	if err != nil {
+		return nil
+	}
+	now, err := q.o.Resends.Count(q.r.Context(), w.Pick, countedResends, countedAtOnce)
+	if err != nil || now.Tasks <= was+max(10, was/10) {
+		return err
+	}
+	return fail(http.StatusConflict, "error.grown", "was", grouped(was), "now", grouped(now.Tasks))
 }
 
 // stopResend cancels a bulk resend.
