@@ -10,7 +10,8 @@ type Handler interface {
 	// Attempt tries the task once and returns what follows. number is 1 for the first
 	// attempt. ctx ends after the task's timeout, or earlier when the process must
 	// stop; then the attempt is made again after the next start. The task must not be
-	// changed, and not be used after the return. A panic fails this attempt alone.
+	// changed, and not be used after the return. A panic fails this attempt alone, and so
+	// does runtime.Goexit.
 	Attempt(ctx context.Context, task *Task, number int) Verdict
 }
 

@@ -128,6 +128,9 @@ func (a *announcer) withdraw(ctx context.Context, shard uint16) bool {
 	a.mu.Lock()
 	unsent := maps.Clone(a.unsent[shard])
 	a.mu.Unlock()
+	if len(unsent) > 0 && a.committer.outcomes.Ill() {
+		return false // a commit of unknown outcome may still write announcements
+	}
 	done := true
 	for id := range unsent {
 		t, err := a.store.Task(ctx, id)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -202,6 +203,72 @@ func TestAnnouncedAndHandedOver(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A tardy store does not say whether it wrote announcements, and writes them a moment later.
+type tardy struct {
+	store.Store
+	until time.Time
+	times atomic.Int64
+}
+
+func (s *tardy) Commit(ctx context.Context, b *store.Batch) error {
+	if len(b.Changes) == 0 || b.Changes[0].To.Phase != bellman.Announced || time.Now().After(s.until) {
+		return s.Store.Commit(ctx, b)
+	}
+	time.Sleep(1500 * time.Millisecond) // shards are left meanwhile
+	late := &store.Batch{Leases: slices.Clone(b.Leases), Changes: slices.Clone(b.Changes)}
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		if s.Store.Commit(context.WithoutCancel(ctx), late) == nil {
+			s.times.Add(1)
+		}
+	}()
+	return bellman.ErrUnknown
+}
+
+func (s *tardy) Release(ctx context.Context, node string, l store.Lease) error {
+	time.Sleep(15 * time.Millisecond)
+	return s.Store.Release(ctx, node, l)
+}
+
+// An announcement is written after its commit was given up, while its shard moves to another node. It is withdrawn before
+// the shard is released: the new owner does not take it for an attempt.
+func TestAnnouncedAfterUnknownOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		kept := c.store
+		dead := &mortal{kept.(*memory.Store), make(chan struct{})}
+		e, stop := run(t, dead, l.queue("n", 0))
+		var ids []bellman.ID
+		for range 256 {
+			ids = append(ids, add(t, e, &bellman.Task{Queue: "q", Endpoint: fmt.Sprint(len(ids)), Delay: time.Minute}))
+		}
+		close(dead.dead)
+		stop()
+		time.Sleep(2 * time.Minute)
+		late := &tardy{Store: kept, until: time.Now().Add(12 * time.Second)}
+		c.store = late
+		a := c.start("a", l.queue("a", 0))
+		defer a.stop()
+		time.Sleep(500 * time.Millisecond) // the first announcements are being committed
+		c.store = kept
+		b := c.start("b", l.queue("b", 0))
+		defer b.stop()
+		time.Sleep(2 * time.Minute)
+		if late.times.Load() == 0 {
+			t.Error("no announcement was written late, so the test shows nothing")
+		}
+		if n := c.owns(); n["a"] == 0 || n["b"] == 0 {
+			t.Errorf("shards per node %v; want some for each", n)
+		}
+		l.once(t, ids)
+		for _, id := range ids {
+			if log := attempts(t, kept, id); len(log) != 1 || log[0].Result != bellman.Accepted {
+				t.Fatalf("log %+v; want one accepted attempt", log)
+			}
+		}
+	})
 }
 
 // A crammed store is exclusive, rejects every commit, and says at once that it is full.

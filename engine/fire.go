@@ -247,8 +247,23 @@ func (r *runner) fire(ticket dispatch.Ticket, it *item) dispatch.Outcome {
 	}
 	ctx, cancel := context.WithTimeout(r.attempts, it.limit)
 	ctx = r.beginSpan(ctx, f)
+	returned := false
+	defer func() {
+		if !returned { // runtime.Goexit, which FailNow of a test calls: this goroutine ends after its deferred calls
+			f.verdict = r.panicked(t, f.attempt.Number, "it called runtime.Goexit")
+			outcome := r.ended(ctx, cancel, ticket, f)
+			r.dispatch.Done(r.clock.Now().UnixNano(), ticket, outcome)
+			r.pump()
+		}
+	}()
 	f.verdict = r.attempt(ctx, s.queue, t, f.attempt.Number)
-	f.attempt.Took = r.clock.Now().Sub(now)
+	returned = true
+	return r.ended(ctx, cancel, ticket, f)
+}
+
+// ended records an attempt whose handler has returned.
+func (r *runner) ended(ctx context.Context, cancel context.CancelFunc, ticket dispatch.Ticket, f *flight) dispatch.Outcome {
+	f.attempt.Took = r.clock.Now().Sub(f.attempt.Started)
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	cancel()
 	if r.attempts.Err() != nil && f.verdict.Next != bellman.Succeed {
@@ -289,8 +304,7 @@ func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number i
 	defer r.handling.Add(-1)
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("handler panicked", "task", t.ID, traceID(t), "queue", t.Queue, "attempt", number, "err", p, "stack", string(debug.Stack()))
-			v = bellman.Verdict{Result: bellman.Refused, Error: fmt.Sprintf("handler panicked: %v", p)}
+			v = r.panicked(t, number, p)
 		}
 	}()
 	v = q.Handler.Attempt(ctx, t, number)
@@ -299,6 +313,12 @@ func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number i
 		return bellman.Verdict{Result: bellman.Refused, Error: err.Error()}
 	}
 	return v
+}
+
+// panicked logs a panic of a handler, and returns the verdict.
+func (r *runner) panicked(t *bellman.Task, number int, p any) bellman.Verdict {
+	r.log.Error("handler panicked", "task", t.ID, traceID(t), "queue", t.Queue, "attempt", number, "err", p, "stack", string(debug.Stack()))
+	return bellman.Verdict{Result: bellman.Refused, Error: fmt.Sprintf("handler panicked: %v", p)}
 }
 
 // complete fills in the empty fields of a verdict. A Result that does not exist counts as empty.

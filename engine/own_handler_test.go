@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,32 @@ import (
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
+
+// A handler calls runtime.Goexit, as FailNow of a test does. That fails the attempt alone, and costs no slot.
+func TestHandlerEndsItsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := memory.New()
+		r := &receiver{answer: func(_ *bellman.Task, number int) bellman.Verdict {
+			if number < 3 {
+				runtime.Goexit()
+			}
+			return bellman.Verdict{Next: bellman.Succeed}
+		}}
+		e, stop := run(t, kept, engine.Queue{Name: "q", Handler: r, Schedule: "0s, 1s, 1s", Concurrency: 1})
+		defer stop()
+		var ids []bellman.ID
+		for range 3 {
+			ids = append(ids, add(t, e, &bellman.Task{Queue: "q"}))
+		}
+		time.Sleep(time.Minute)
+		for _, id := range ids {
+			log := attempts(t, kept, id)
+			if len(log) != 3 || log[0].Result != bellman.Refused || log[0].Error == "" || log[2].Result != bellman.Accepted {
+				t.Errorf("attempts %+v; want two refused, and then one accepted", log)
+			}
+		}
+	})
+}
 
 // A handler returns a result that does not exist, for example an HTTP status. The attempt is refused, and the node
 // goes on.

@@ -24,8 +24,9 @@ const (
 // If the store accepts nothing, Run gives up one second after StopTimeout; attempts that were not
 // recorded are repeated after the next start. If a call of the store does not return at all, Run
 // returns an error 20 s after StopTimeout and abandons that call. If a handler ignores the end of
-// its context, Run waits for it and keeps its leases: otherwise another node would attempt the same
-// task concurrently.
+// its context, Run waits for it. A node that is alone keeps its leases meanwhile, so that no other
+// node attempts the same task concurrently. In a cluster another node attempts it 3 s after
+// StopTimeout.
 //
 // Run can be called once. Any other error is the reason why the engine stopped.
 func (e *Engine) Run(ctx context.Context) error {

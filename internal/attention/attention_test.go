@@ -174,6 +174,27 @@ func TestMoneyComesFirst(t *testing.T) {
 	}
 }
 
+// A node that was away from the store has joined again under another id. It is not gone. A process that was started again is
+// another node, and so is one whose former registration still has shards.
+func TestNodeJoinedAgain(t *testing.T) {
+	now := time.Now()
+	name := func(process string) string { return process + "/" + bellman.NewID().String() }
+	w := &world{Store: memory.New(), nodes: []engine.NodeInfo{
+		{Name: name("vm/7"), Beat: now}, {Name: name("vm/7"), Beat: now, Alive: true},
+		{Name: name("vm/8"), Beat: now}, {Name: name("vm/9"), Beat: now, Alive: true},
+		{Name: name("vm/9"), Beat: now, Shards: []store.Lease{{Shard: 1}}},
+	}}
+	l := list(t, w.desk())
+	var gone []string
+	for i := range l.Items {
+		gone = append(gone, process(l.Items[i].Name))
+	}
+	slices.Sort(gone)
+	if want := []string{"vm/8", "vm/9"}; !slices.Equal(gone, want) {
+		t.Errorf("gone: %v; want %v", gone, want)
+	}
+}
+
 // A reconciliation that could not compare an account has found differences at others. Both need a person, however many other
 // queues were reconciled.
 func TestFailedReconciliationWithDifferences(t *testing.T) {

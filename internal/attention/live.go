@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/alarm"
 )
@@ -54,8 +56,14 @@ func (m *maker) nodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	alive := map[string]bool{}
 	for _, n := range nodes {
-		if !n.Alive {
+		if n.Alive {
+			alive[process(n.Name)] = true
+		}
+	}
+	for _, n := range nodes {
+		if rejoined := alive[process(n.Name)] && len(n.Shards) == 0; !n.Alive && !rejoined {
 			m.add(Item{Kind: NodeGone, Name: n.Name, Since: n.Beat, Urgent: len(n.Shards) > 0})
 		}
 	}
@@ -63,6 +71,16 @@ func (m *maker) nodes(ctx context.Context) error {
 		m.add(Item{Kind: ShardsUnowned, Tasks: len(unowned), Urgent: true})
 	}
 	return nil
+}
+
+// process returns the name of a node without the id of its registration. A process that was away from the store for a while
+// joins again under another id.
+func process(node string) string {
+	at := strings.LastIndex(node, "/")
+	if _, err := bellman.ParseID(node[at+1:]); at < 0 || err != nil {
+		return node
+	}
+	return node[:at]
 }
 
 func (m *maker) endpoints() {

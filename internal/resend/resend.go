@@ -12,7 +12,8 @@
 // to about 130 tasks can be resent between the last save and a crash. The next
 // process looks at these tasks first. If a task waits for a manual attempt, or had
 // one since that save, the task is counted and not resent. A task is resent twice
-// only if its attempt was not recorded before the crash.
+// only if its attempt was not recorded before the crash. The same look follows a
+// commit of unknown outcome.
 //
 // # Several processes on one store
 //

@@ -38,6 +38,7 @@ type sender struct {
 	store.Store
 	after  after
 	refuse func(id bellman.ID) error // nil: nothing is rejected
+	lose   func(id bellman.ID) error // the error of a resend that was made; nil: none
 	mu     sync.Mutex
 	calls  map[bellman.ID][]time.Time
 	by     bellman.By
@@ -86,6 +87,11 @@ func (e *sender) Resend(ctx context.Context, id bellman.ID, mode engine.ResendMo
 	}
 	e.calls[id] = append(e.calls[id], time.Now())
 	e.by = by
+	if e.lose != nil {
+		if err := e.lose(id); err != nil {
+			return nil, err
+		}
+	}
 	return t, nil
 }
 

@@ -168,7 +168,7 @@ func (r *runner) some(ctx, waiting context.Context, tasks []*bellman.Task) {
 	var g sync.WaitGroup
 	for i, t := range tasks {
 		if r.unsure > 0 {
-			if r.unsure--; r.already(t) {
+			if r.unsure--; r.already(t, r.since) {
 				outcomes[i].count = resent
 				continue
 			}
@@ -201,25 +201,30 @@ func resent(job *Job)  { job.Resent++ }
 func skipped(job *Job) { job.Skipped++ }
 func failed(job *Job)  { job.Failed++ }
 
-// already reports whether a task was resent between the last save and a crash: it waits for a manual attempt,
-// had one, or its schedule started since. If the node died during a manual attempt, the attempt became one of
-// the take-over. Only pending tasks have such attempts.
-func (r *runner) already(t *bellman.Task) bool {
+// already reports whether a task was resent since a moment: it waits for a manual attempt, had one, or its schedule
+// started. If the node died during a manual attempt, the attempt became one of the take-over. Only pending tasks have
+// such attempts.
+func (r *runner) already(t *bellman.Task, since time.Time) bool {
 	switch {
-	case t.State == bellman.Pending && (t.Trigger == bellman.ByHand || t.Before != nil) && !t.Updated.Before(r.since):
+	case t.State == bellman.Pending && (t.Trigger == bellman.ByHand || t.Before != nil) && !t.Updated.Before(since):
 		return true
-	case t.Last != nil && (t.Last.Trigger == bellman.ByHand || t.Last.Trigger == bellman.ByTakeover && t.State.Ended()) && !t.Last.Started.Before(r.since):
+	case t.Last != nil && (t.Last.Trigger == bellman.ByHand || t.Last.Trigger == bellman.ByTakeover && t.State.Ended()) && !t.Last.Started.Before(since):
 		return true
 	}
-	return r.mode == engine.ResendRestart && t.Attempts > 0 && !t.Began.Before(r.since)
+	return r.mode == engine.ResendRestart && t.Attempts > 0 && !t.Began.Before(since)
 }
 
 // one resends one task, and retries as long as the failure is not the task's own.
 func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 	var invalid *bellman.Invalid
+	var unknown time.Time // since then the task may have been resent; zero: it was not
 	tries := 0
 	for wait := time.Second; ; wait = min(2*wait, maxBackoff) {
-		err := r.resend(ctx, id)
+		began := now()
+		err := r.resend(ctx, id, unknown)
+		if errors.Is(err, bellman.ErrUnknown) && unknown.IsZero() {
+			unknown = began
+		}
 		switch {
 		case err == nil:
 			return outcome{count: resent}
@@ -241,14 +246,17 @@ func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 	}
 }
 
-// resend resends a task if the job still selects it: at a low rate its page was read a while ago.
-func (r *runner) resend(ctx context.Context, id bellman.ID) error {
-	if f := &r.filter; f.State != nil || f.Picky() {
+// resend resends a task if the job still selects it: at a low rate its page was read a while ago. If the task may have
+// been resent since a moment, resend looks first.
+func (r *runner) resend(ctx context.Context, id bellman.ID, unknown time.Time) error {
+	if f := &r.filter; f.State != nil || f.Picky() || !unknown.IsZero() {
 		t, err := r.jobs.store.Task(ctx, id)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if f.State != nil && *f.State != t.State || !f.Takes(t) {
+		case !unknown.IsZero() && r.already(t, unknown):
+			return nil
+		case f.State != nil && *f.State != t.State || !f.Takes(t):
 			return bellman.ErrNotFound
 		}
 	}
@@ -258,7 +266,7 @@ func (r *runner) resend(ctx context.Context, id bellman.ID) error {
 
 // passes reports whether an error is temporary: it concerns the engine or its store, not the task.
 func passes(err error) bool {
-	for _, passing := range []error{bellman.ErrOverloaded, bellman.ErrFull, bellman.ErrUnknown, bellman.ErrFenced, bellman.ErrClosed} {
+	for _, passing := range []error{bellman.ErrOverloaded, bellman.ErrFull, bellman.ErrUnknown, bellman.ErrUnreachable, bellman.ErrFenced, bellman.ErrClosed} {
 		if errors.Is(err, passing) {
 			return true
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -324,6 +325,8 @@ func TestRefusals(t *testing.T) {
 				return odd
 			case id == ids[20] && time.Since(begun) < time.Minute:
 				return bellman.ErrOverloaded
+			case id == ids[21] && time.Since(begun) < time.Minute:
+				return fmt.Errorf("read a task: %w", bellman.ErrUnreachable)
 			}
 			return nil
 		}
@@ -341,6 +344,48 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("job = %+v; want 37 resent, 1 skipped, 2 failed", job)
 		}
 	})
+}
+
+// The answer to a commit is lost, and the tasks were resent. None is resent again. If they were not resent, they are.
+func TestLostAnswers(t *testing.T) {
+	for _, after := range []after{waits, attempted} {
+		for _, made := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d %t", after, made), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := memory.New()
+					e := &sender{Store: s, after: after}
+					add(t, s, "pay", 100, time.Now())
+					lost := map[bellman.ID]bool{}
+					lose := func(id bellman.ID) error {
+						if lost[id] {
+							return nil
+						}
+						lost[id] = true
+						return fmt.Errorf("resend: %w", bellman.ErrUnknown)
+					}
+					if made {
+						e.lose = lose
+					} else {
+						var mu sync.Mutex
+						e.refuse = func(id bellman.ID) error {
+							mu.Lock()
+							defer mu.Unlock()
+							return lose(id)
+						}
+					}
+					j := jobs(t, s, e)
+					stop := run(t, j)
+					defer stop()
+					job := start(t, j, resend.Job{Filter: pay, Rate: 100})
+					time.Sleep(time.Minute)
+					job = get(t, j, job.ID)
+					if tasks, times := e.sent(); tasks != 100 || times != 100 || job.State != resend.Done || job.Resent != 100 {
+						t.Errorf("%d tasks were resent in %d resends, job %+v; want 100, each once", tasks, times, job)
+					}
+				})
+			})
+		}
+	}
 }
 
 // A store that is away for a while costs time and nothing else.

@@ -61,6 +61,7 @@ func TestAddTx(t *testing.T) {
 				t.Run("many", c.testMany)
 				t.Run("many that exist", c.testManyExist)
 				t.Run("others do not wait", c.testNobodyWaits)
+				t.Run("a key of an open transaction", c.testOpenKey)
 				t.Run("counts", c.testCounts)
 			})
 		}
@@ -388,6 +389,32 @@ func (c callerTest) testNobodyWaits(t *testing.T) {
 		must(t, open.Commit())
 		must(t, other.Commit())
 	}
+}
+
+// testOpenKey keeps a transaction open that added a key and an alias, and commits others of the same. Each commit waits for
+// its locks once, not twelve times: the rows beside it wait too.
+func (c callerTest) testOpenKey(t *testing.T) {
+	rules := callersRules(t)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	r := sqltest.Record(c.Driver)
+	s, err := sqlstore.New(ctx, r)
+	must(t, err)
+	open := c.Begin(t, sql.LevelDefault)
+	_, err = open.Add(ctx, rules.Prepare(&bellman.Task{Queue: "tell", Key: "open", Origin: &bellman.Origin{Alias: "open"}})...)
+	must(t, err)
+	for name, task := range map[string]bellman.Task{"key": {Queue: "tell", Key: "open"}, "alias": {Queue: "tell", Origin: &bellman.Origin{Alias: "open"}}} {
+		before := r.SentAs("insert tasks")
+		if err := s.Commit(ctx, &store.Batch{Adds: rules.Prepare(&task, &bellman.Task{Queue: "tell"})}); err == nil || errors.Is(err, bellman.ErrUnknown) {
+			t.Errorf("%s: while a caller's transaction has it: Commit() = %v; want an error", name, err)
+		}
+		if n := r.SentAs("insert tasks") - before; n > 1 {
+			t.Errorf("%s: while a caller's transaction has it: the tasks were inserted %d times; want once", name, n)
+		}
+	}
+	must(t, open.Commit())
+	must(t, s.Commit(ctx, &store.Batch{Adds: rules.Prepare(&bellman.Task{Queue: "tell"})}))
+	c.whole(t)
 }
 
 // testCounts adds tasks one by one. Their counters are merged, and the sums stay right.

@@ -70,10 +70,10 @@ func testRetries(t *testing.T, kind database) {
 		for _, at := range []string{"commit", "send"} {
 			b := sqltest.Adds(0, 3, time.Now())
 			b.Leases = leases
-			r.err, r.at, r.times = err, at, 4
 			if at == "send" { // only a commit of several steps uses Send
 				must(t, s.Commit(ctx, &store.Batch{Adds: b.Adds[:1]}))
 			}
+			r.err, r.at, r.times = err, at, 4
 			if err := s.Commit(ctx, b); err != nil || r.times != 0 {
 				t.Errorf("after %d times %v at %s: Commit() = %v; want it retried with success", 4-r.times, r.err, at, err)
 			}

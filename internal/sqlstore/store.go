@@ -124,6 +124,18 @@ func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) 
 	}
 }
 
+// awaitsCaller reports whether a lock wait that timed out was for the key or the alias of a new task. A caller's
+// transaction may hold it for an hour, and all rows of the batch would wait as long. So the engine finds the row: see
+// store.Tasks.
+func awaitsCaller(err error) bool {
+	var failed *Failed
+	if !errors.As(err, &failed) || failed.Statement.Insert == nil {
+		return false
+	}
+	into := failed.Statement.Insert.Into
+	return into == "bellman_task" || into == "bellman_alias"
+}
+
 // attempt calls f in a transaction and commits it. It reports whether a retry is safe: nothing was
 // written then.
 func (s *Store) attempt(ctx context.Context, f func(tx Tx) ([]*Statement, error)) (again bool, err error) {
@@ -145,8 +157,11 @@ func (s *Store) attempt(ctx context.Context, f func(tx Tx) ([]*Statement, error)
 			return false, fmt.Errorf("%w: %w", bellman.ErrUnknown, err)
 		}
 	}
-	switch s.d.Kind(err) {
+	switch kind := s.d.Kind(err); kind {
 	case Retry, Blocked, Duplicate:
+		if kind == Blocked && awaitsCaller(err) {
+			return false, err
+		}
 		s.count.again.Add(1)
 		return true, err
 	case Lost:
