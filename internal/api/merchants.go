@@ -47,7 +47,7 @@ func (a *API) registerMerchants(h part) {
 					return m, err
 				}
 				one := []client.Merchant{m}
-				err = a.hours(ctx, one)
+				err = a.hours(ctx, &in.holder, one)
 				return one[0], err
 			})
 		})
@@ -173,6 +173,9 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 	if q.Paused && q.State != "" && q.State != "paused" {
 		return nil, wrongField("query.paused", "give either paused or state")
 	}
+	if !by.scope.AllQueues() && (q.State == "failing" || q.State == "late") {
+		return nil, by.outside("how a merchant's tasks go is of all queues")
+	}
 	only, refused := by.narrowMerchants(&search)
 	if refused != nil {
 		return nil, refused
@@ -198,15 +201,22 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 		page = []client.Merchant{}
 	}
 	if !sealed {
-		if err := a.hours(ctx, page); err != nil {
+		if err := a.hours(ctx, by, page); err != nil {
 			return nil, err
 		}
 	}
 	return ok(client.MerchantPage{Merchants: page, NextCursor: entryCursor(next, &wanted)})
 }
 
-// hours sets how the attempts of the last hour to merchants went.
-func (a *API) hours(ctx context.Context, of []client.Merchant) error {
+// hours sets how the attempts of the last hour to merchants went. A key with queues does not see how their tasks go: that is of
+// all queues.
+func (a *API) hours(ctx context.Context, by *holder, of []client.Merchant) error {
+	if !by.scope.AllQueues() {
+		for i := range of {
+			of[i].Failing, of[i].Backlog = false, nil
+		}
+		return nil
+	}
 	ask := figures.RecentAsk{}
 	for i := range of {
 		ask.Merchants = append(ask.Merchants, of[i].MerchantNo)
