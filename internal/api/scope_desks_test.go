@@ -197,12 +197,13 @@ type scopedDesk struct {
 	merchant.Desk
 	numbers []string
 	failing bool
+	address string
 	changed string
 }
 
 // shown is a merchant as the registry shows it.
 func (d *scopedDesk) shown(no string) client.Merchant {
-	m := client.Merchant{MerchantNo: no, Failing: d.failing}
+	m := client.Merchant{MerchantNo: no, NotifyURL: d.address, Failing: d.failing}
 	if d.failing {
 		m.Backlog = &client.Backlog{Pending: 7}
 	}
