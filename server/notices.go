@@ -16,6 +16,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/cause"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
@@ -211,13 +212,14 @@ func (n *notices) receive(ctx context.Context, to *receiver, about func(alias st
 // refuse handles a notice that is not the channel's, or cannot be read. If it names an order, that order is queried, once.
 func (n *notices) refuse(ctx context.Context, to *receiver, hint string, came time.Time, why error) {
 	n.server.metrics.Noticed(to.queue, string(order.NoticeRefused))
-	n.refused.note(to.queue, why.Error(), time.Now())
-	left, ok := to.limits.hints.Enter(cmp.Or(hint, why.Error()))
+	reason := cause.Line(why.Error()) // which may quote what a stranger wrote
+	n.refused.note(to.queue, reason, time.Now())
+	left, ok := to.limits.hints.Enter(cmp.Or(hint, reason))
 	if !ok {
 		return
 	}
-	n.server.log.Warn("a notice was refused", "queue", to.queue, "channel_order_no", fmt.Sprintf("%.64s", hint), "err", why, "others", left)
-	t := &order.Told{Result: order.NoticeRefused, Why: why.Error(), Account: to.account, OrderNo: hint, Came: came.UTC().Truncate(time.Millisecond)}
+	n.server.log.Warn("a notice was refused", "queue", to.queue, "channel_order_no", fmt.Sprintf("%.64s", hint), "err", reason, "others", left)
+	t := &order.Told{Result: order.NoticeRefused, Why: reason, Account: to.account, OrderNo: hint, Came: came.UTC().Truncate(time.Millisecond)}
 	if hint != "" {
 		t.Of = order.OfPayment
 		if found, err := n.tell(ctx, t); found || err != nil {

@@ -98,6 +98,27 @@ func TestRefusedNoticesAreBounded(t *testing.T) {
 	}
 }
 
+// A reason is one line, whatever it quotes of what a stranger sent: it fills neither the store nor the log.
+func TestReasonsAreCut(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	api, s := d.serveProviders(t, `
+queues:
+  tell: {url: "MERCHANT/notify"}
+  orders: {kind: order, schedule: 1h*, on_exhausted: close, then: tell, channel: {kind: wechatpay_v2, url: CHANNEL, mch_id: "1900000109", app_id: wx1, api_key: 192006250b4c09247ec02edce69f6a2d}}
+`)
+	if got := callNotice(t, s, "orders", "<xml><a>&"+strings.Repeat("x", 50<<10)+";</a></xml>", nil); !strings.Contains(got, "FAIL") {
+		t.Errorf("a notice that is no XML: %s", got)
+	}
+	why := refusals(t, api)
+	if len(why) != 1 || !strings.Contains(why[0], "invalid character entity &xxx") || len(why[0]) > 400 {
+		t.Errorf("refused notices %.1000q; want one, and the beginning of its text", why)
+	}
+	if n := len(d.log.String()); n > 10_000 {
+		t.Errorf("the log has %d bytes; want a few lines", n)
+	}
+}
+
 // A queue that reads a gateway's notices, of which nothing listens for them, is told of at the start.
 func TestNoticesWithoutListener(t *testing.T) {
 	d := newDesk(t)

@@ -88,7 +88,7 @@ func (t *rows) accounts(all ...client.Account) {
 // printAccount prints the account that a call returned, unless it returned an error.
 func (to *call) printAccount(a *client.Account, err error) error {
 	if err == nil && a.Problem != "" {
-		fmt.Fprintf(to.err, "bellman: the channel cannot be asked for %s: %s\n", a.Account, a.Problem)
+		say(to.err, "bellman: the channel cannot be asked for %s: %s", a.Account, a.Problem)
 	}
 	return show(to, a, err, func(t *rows, a *client.Account) { t.accounts(*a) })
 }

@@ -46,7 +46,7 @@ func dryImport(ctx context.Context, out, problems io.Writer, from importer.Sourc
 		case importer.Skipped:
 			t.row(r.Row.Where, task.Key, task.MerchantNo, task.OrderNo, "", "nothing: "+r.Why, "", "")
 		default:
-			fmt.Fprintf(problems, "%s: %s\n", r.Row.Where, r.Why)
+			say(problems, "%s: %s", r.Row.Where, r.Why)
 		}
 	})
 	if err = errors.Join(err, t.end()); err != nil {

@@ -128,7 +128,7 @@ func (i *fileImport[T]) read(ctx context.Context, in io.Reader) error {
 func (i *fileImport[T]) put(ctx context.Context) error {
 	err := i.sendAll(ctx)
 	for _, line := range slices.Sorted(maps.Keys(i.refused)) {
-		fmt.Fprintf(i.to.err, "line %d: %s\n", line, i.refused[line])
+		say(i.to.err, "line %d: %s", line, i.refused[line])
 	}
 	i.done.Wrong += len(i.refused)
 	clear(i.refused)

@@ -64,7 +64,7 @@ func report(w io.Writer, c *cobra.Command, err error) {
 	if _, like, found := strings.Cut(more, "Did you mean this?"); found { // cobra's list of similar commands
 		text += ": did you mean " + strings.Join(strings.Fields(like), ", ") + "?"
 	}
-	fmt.Fprintln(w, "bellman: "+text+advice(c, err))
+	say(w, "bellman: %s", text+advice(c, err))
 }
 
 // advice returns what to do about an error whose text does not say so; else empty.

@@ -63,7 +63,7 @@ POST /v1/tasks, "resume" included. A line without a key gets one made of its con
 		if o.Zone, err = time.LoadLocation(*zone); err != nil {
 			return wrong{fmt.Errorf("--zone %q is no time zone: want a name such as Asia/Shanghai, or UTC", *zone)}
 		}
-		o.Note = func(text string) { fmt.Fprintln(c.ErrOrStderr(), "bellman: "+text) }
+		o.Note = func(text string) { say(c.ErrOrStderr(), "bellman: %s", text) }
 		source, err := importSource(c.Context(), args[0], *from, o)
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func runImport(ctx context.Context, out, problems io.Writer, from importer.Sourc
 		counts[r.Fate]++
 		if r.Fate == importer.Wrong || r.Fate == importer.Moved {
 			progress.clear()
-			fmt.Fprintf(problems, "%s: %s\n", r.Row.Where, r.Why)
+			say(problems, "%s: %s", r.Row.Where, r.Why)
 		}
 		if time.Since(shown) >= progress.every(time.Second) {
 			shown = time.Now()

@@ -102,7 +102,7 @@ func pendingOf(b *client.Backlog) string {
 // printMerchant prints the merchant that a call returned, unless it returned an error.
 func (to *call) printMerchant(m *client.Merchant, err error) error {
 	if err == nil && m.Problem != "" {
-		fmt.Fprintf(to.err, "bellman: nothing can be signed for %s: %s\n", m.MerchantNo, m.Problem)
+		say(to.err, "bellman: nothing can be signed for %s: %s", m.MerchantNo, m.Problem)
 	}
 	return show(to, m, err, func(t *rows, m *client.Merchant) { t.merchants(*m) })
 }

@@ -163,7 +163,7 @@ func (to *call) showReconciliation(ctx context.Context, run *client.Reconciliati
 		fmt.Fprintf(to.err, "bellman: the first %d of %d differences are kept\n", run.Kept, run.Total)
 	}
 	for _, l := range run.Left {
-		fmt.Fprintf(to.err, "bellman: account %s: %s\n", cmp.Or(l.Account, "of the queue"), l.Error)
+		say(to.err, "bellman: account %s: %s", cmp.Or(l.Account, "of the queue"), l.Error)
 	}
 	switch {
 	case run.Total > 0:

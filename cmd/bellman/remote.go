@@ -120,7 +120,7 @@ func ref(args []string) client.Ref {
 // warnSilent prints which nodes are missing from figures, if any are.
 func (to *call) warnSilent(w client.Whole) {
 	if len(w.Silent) > 0 {
-		fmt.Fprintf(to.err, "bellman: without what waits and goes on at %s, which did not answer: look at bellman nodes\n", strings.Join(w.Silent, ", "))
+		say(to.err, "bellman: without what waits and goes on at %s, which did not answer: look at bellman nodes", strings.Join(w.Silent, ", "))
 	}
 }
 

@@ -51,6 +51,11 @@ func shown(s string) string {
 	}
 }
 
+// say writes a line beside the table. What a file, a merchant or a server wrote in it cannot control the terminal.
+func say(w io.Writer, format string, args ...any) {
+	fmt.Fprintln(w, shown(fmt.Sprintf(format, args...)))
+}
+
 // unseen reports whether a terminal would interpret a character instead of showing it.
 func unseen(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 

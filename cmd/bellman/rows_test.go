@@ -1,10 +1,30 @@
 package main
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/lines"
 )
+
+// What somebody wrote in a file, or had a server say, does not control the terminal on which an error is printed.
+func TestErrorsCannotControlTheTerminal(t *testing.T) {
+	var out bytes.Buffer
+	const title = "\x1b]0;mine\a" // the title of the window
+	report(&out, &cobra.Command{}, &client.Problem{Status: 422, Title: "Unprocessable Entity", Detail: "1 field is wrong",
+		Errors: []client.Fault{{Location: "body.headers." + title, Message: "is not a header's name"}}})
+	i := fileImport[client.PutAccount]{to: &call{err: &out}, kind: lines.Accounts}
+	if err := i.read(t.Context(), strings.NewReader(`{"account":"shop1","platform_keys":{"\u001b]0;mine\u0007":"a","\u001b]0;mine\u0007":"b"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Contains(text, "\x1b") || strings.Count(text, `\x1b]0;mine\a`) != 2 || strings.Count(text, "\n") != 2 {
+		t.Errorf("printed %q; want two lines with the characters escaped", text)
+	}
+}
 
 // Attempts are shown as a part of the schedule only if all of them were scheduled ones.
 func TestAttemptsOf(t *testing.T) {

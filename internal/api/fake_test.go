@@ -37,6 +37,7 @@ type fake struct {
 	calls     []string
 	endpoints []figures.Endpoint
 	queues    []figures.Queue
+	recent    []figures.Recent
 	silent    []string // nodes that do not say their figures
 	events    []chan engine.Event
 	panics    bool
@@ -310,6 +311,9 @@ func (f *fake) Figures(_ context.Context, ask figures.Ask) (figures.Figures, err
 	}
 	if ask.Endpoints {
 		out.Endpoints = f.endpoints
+	}
+	if ask.Recent != nil {
+		out.RecentMerchants = f.recent
 	}
 	for _, window := range ask.Windows {
 		out.Windows = append(out.Windows, f.stats(window))

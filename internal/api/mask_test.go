@@ -82,3 +82,15 @@ func TestAddressOfAnOrderIsMasked(t *testing.T) {
 		t.Errorf("revealed it shows %s", text)
 	}
 }
+
+// The address of a merchant is masked for those who cannot put it.
+func TestAddressOfAMerchantIsMasked(t *testing.T) {
+	m := make1(t, Options{Keys: testKeys, Merchants: &scopedDesk{numbers: []string{"M1"}, address: "https://m.example/n?token=url-secret"}})
+	for _, path := range []string{"/v1/merchants/M1", "/v1/merchants"} {
+		for role, want := range map[string]string{"r": "***", "o": "***", "a": "url-secret"} {
+			if text := m.do("GET", path, "", "Authorization: Bearer "+role+"-key").Body.String(); !strings.Contains(text, `"https://m.example/n?token=`+want+`"`) {
+				t.Errorf("%s, role %s: %s; want the token as %s", path, role, text, want)
+			}
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
+	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/internal/merchant"
 )
 
@@ -47,7 +48,7 @@ func (a *API) registerMerchants(h part) {
 					return m, err
 				}
 				one := []client.Merchant{m}
-				err = a.hours(ctx, one)
+				err = a.showTo(ctx, &in.holder, one)
 				return one[0], err
 			})
 		})
@@ -173,6 +174,9 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 	if q.Paused && q.State != "" && q.State != "paused" {
 		return nil, wrongField("query.paused", "give either paused or state")
 	}
+	if !by.scope.AllQueues() && (q.State == "failing" || q.State == "late") {
+		return nil, by.outside("how a merchant's tasks go is of all queues")
+	}
 	only, refused := by.narrowMerchants(&search)
 	if refused != nil {
 		return nil, refused
@@ -198,15 +202,27 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 		page = []client.Merchant{}
 	}
 	if !sealed {
-		if err := a.hours(ctx, page); err != nil {
+		if err := a.showTo(ctx, by, page); err != nil {
 			return nil, err
 		}
 	}
 	return ok(client.MerchantPage{Merchants: page, NextCursor: entryCursor(next, &wanted)})
 }
 
-// hours sets how the attempts of the last hour to merchants went.
-func (a *API) hours(ctx context.Context, of []client.Merchant) error {
+// showTo sets how the attempts of the last hour to merchants went, and takes away what a key may not see. A key with queues does
+// not see how their tasks go: that is of all queues. Who cannot put a merchant sees its address as the address of a task is shown.
+func (a *API) showTo(ctx context.Context, by *holder, of []client.Merchant) error {
+	for i := range of {
+		if by.may&access.MayAdmin == 0 {
+			of[i].NotifyURL = mask.URL(of[i].NotifyURL)
+		}
+		if !by.scope.AllQueues() {
+			of[i].Failing, of[i].Backlog = false, nil
+		}
+	}
+	if !by.scope.AllQueues() {
+		return nil
+	}
 	ask := figures.RecentAsk{}
 	for i := range of {
 		ask.Merchants = append(ask.Merchants, of[i].MerchantNo)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/internal/resend"
@@ -170,11 +171,43 @@ func TestScopeOfMerchants(t *testing.T) {
 	}
 }
 
+// How a merchant's tasks go is of all queues: a key with queues does not learn it.
+func TestScopeOfHealth(t *testing.T) {
+	m, ids := market(t, Options{Merchants: &scopedDesk{numbers: []string{"M1"}, failing: true}})
+	m.fake.recent = []figures.Recent{{Name: "M1", Attempts: 3, Failure: &figures.Failure{Task: ids["told-M1"], Error: "busy"}}}
+	for _, path := range []string{"/v1/merchants/M1", "/v1/merchants", "/v1/merchants?merchant_no=M1"} {
+		for key, want := range map[string]bool{"all": true, "M1": true, "pay": false, "both": false, "pay-M1": false} {
+			text := m.as(key, "GET", path, "").Body.String()
+			for _, part := range []string{`"failing":true`, `"backlog":{`, `"last_hour":{`, ids["told-M1"].String()} {
+				if !strings.Contains(text, `"M1"`) || strings.Contains(text, part) != want {
+					t.Errorf("%s: GET %s: %s; want the merchant with %s: %t", key, path, text, part, want)
+				}
+			}
+		}
+	}
+	for state, want := range map[string]int{"failing": 403, "late": 403, "paused": 200} {
+		if w := m.as("pay", "GET", "/v1/merchants?state="+state, ""); w.Code != want {
+			t.Errorf("merchants that are %s: %d %s; want %d", state, w.Code, w.Body, want)
+		}
+	}
+}
+
 // scopedDesk has merchants of some numbers, and notes what is changed.
 type scopedDesk struct {
 	merchant.Desk
 	numbers []string
+	failing bool
+	address string
 	changed string
+}
+
+// shown is a merchant as the registry shows it.
+func (d *scopedDesk) shown(no string) client.Merchant {
+	m := client.Merchant{MerchantNo: no, NotifyURL: d.address, Failing: d.failing}
+	if d.failing {
+		m.Backlog = &client.Backlog{Pending: 7}
+	}
+	return m
 }
 
 func (d *scopedDesk) List(_ context.Context, s client.MerchantSearch, after string) (page []client.Merchant, next string, err error) {
@@ -182,7 +215,7 @@ func (d *scopedDesk) List(_ context.Context, s client.MerchantSearch, after stri
 		if no <= after || !strings.HasPrefix(no, s.MerchantNo) {
 			continue
 		}
-		if page = append(page, client.Merchant{MerchantNo: no}); len(page) == s.Limit {
+		if page = append(page, d.shown(no)); len(page) == s.Limit {
 			return page, no, nil
 		}
 	}
@@ -190,7 +223,7 @@ func (d *scopedDesk) List(_ context.Context, s client.MerchantSearch, after stri
 }
 
 func (d *scopedDesk) Get(_ context.Context, no string) (client.Merchant, error) {
-	return client.Merchant{MerchantNo: no}, nil
+	return d.shown(no), nil
 }
 
 func (d *scopedDesk) Stats(context.Context, string) (client.MerchantStats, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/internal/wire"
 	"github.com/bellmanhq/bellman/order/states"
 )
 
@@ -44,8 +45,18 @@ func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 	if err != nil {
 		return []order.Notice{{ID: form.Get("notify_id"), Err: err}}, "", nil
 	}
-	return []order.Notice{c.notice(fields)}, "", nil
+	n := c.notice(fields)
+	for name, value := range fields {
+		if other := wire.Swallowed(value, decisive...); other != "" && n.Of == order.OfPayment {
+			n.Reading, n.Taken = order.QueryError, nil
+			n.Answer.Result, n.Answer.Error = bellman.Refused, fmt.Sprintf("the value of %.40q holds &%s=, so that the signed text can be read in two ways: only an answer to a query counts", name, other)
+		}
+	}
+	return []order.Notice{n}, "", nil
 }
+
+// decisive are the parameters of a notice that say what it is about, and what became of it.
+var decisive = []string{"app_id", "seller_id", "out_trade_no", "trade_no", "trade_status", "total_amount", "trans_currency", "gmt_payment", "gmt_refund", "refund_fee"}
 
 // transferMessage is the msg_method of the message about a transfer: docs.open.alipay.com/msgapi_60/alipay.fund.trans.order.changed.
 // That its biz_content has the fields out_biz_no and status could not be confirmed. It causes a query and decides nothing.

@@ -126,6 +126,43 @@ func TestReadNotice(t *testing.T) {
 
 const paidTaken = `{"amount":8888,"currency":"CNY","paid_at":"2026-11-20T11:59:00Z","transaction_id":"2026112022001471950504864977"}`
 
+// Alipay signs no ends of values. Whoever has chosen a text of an order, and sees its notice, can put the ends elsewhere: the same
+// signed text then says that another order was paid, or more. Such a notice causes a query.
+func TestNoticeWithOtherEnds(t *testing.T) {
+	p := newPlatform(t)
+	c := p.reader(func(o *Options) { o.SellerID = sellerID })
+	for _, tt := range []struct{ chosen, text, until, no string }{
+		{"body", "tea&out_trade_no=VICTIM&p=", "out_trade_no", "VICTIM"},
+		{"subject", "tea&total_amount=8888.00&total_b=", "total_amount", orderNo},
+	} {
+		signed := fields(map[string]string{tt.chosen: tt.text})
+		bent := p.notice(signed, func(form url.Values) {
+			parts := strings.Split(tt.text, "&") // tea, the forged field, and the name of what takes the rest
+			name, forged, _ := strings.Cut(parts[1], "=")
+			rest := ""
+			for _, own := range slices.Sorted(maps.Keys(signed)) {
+				if own > tt.chosen && own <= tt.until {
+					rest += "&" + own + "=" + signed[own]
+					form.Del(own)
+				}
+			}
+			form.Set(tt.chosen, parts[0])
+			form.Set(name, forged)
+			form.Set(strings.TrimSuffix(parts[2], "="), rest)
+		})
+		items, _, err := c.ReadNotice(bent)
+		if err != nil || len(items) != 1 {
+			t.Fatalf("%s: %v, %v; want a notice whose signature is right", tt.chosen, items, err)
+		}
+		if n := items[0]; n.OrderNo != tt.no || n.Reading != order.QueryError || n.Taken != nil || !strings.Contains(n.Answer.Error, "holds &") {
+			t.Errorf("%s: the notice is read as %v of %q, %v, %q; want one that causes a query", tt.chosen, n.Reading, n.OrderNo, n.Taken, n.Answer.Error)
+		}
+		if items, _, err := c.ReadNotice(p.notice(fields(map[string]string{"passback_params": "a=1&b=2"}))); err != nil || items[0].Reading != order.Paid {
+			t.Errorf("a text with fields in it: %v, %v; want a payment", items, err)
+		}
+	}
+}
+
 // The content has the form of the answer to a query, so that the same expressions read both.
 func TestNoticeReadsAsAQuery(t *testing.T) {
 	p := newPlatform(t)

@@ -202,7 +202,8 @@ func (u *unionPay) verify(fields map[string]string, now time.Time) error {
 // trusted says why a certificate that came with a message is not UnionPay's; nil: it is.
 func (u *unionPay) trusted(text string, now time.Time) error {
 	block, rest := pem.Decode([]byte(text))
-	if block == nil || block.Type != "CERTIFICATE" || strings.TrimSpace(string(rest)) != "" {
+	begins := strings.HasPrefix(strings.TrimSpace(text), "-----BEGIN CERTIFICATE-----") // as a Secret it could name a file
+	if block == nil || !begins || strings.TrimSpace(string(rest)) != "" {
 		return errors.New("its signPubKeyCert is not one certificate in PEM")
 	}
 	c, err := x509.ParseCertificate(block.Bytes)

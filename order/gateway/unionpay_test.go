@@ -221,6 +221,7 @@ func TestUnionPayNotices(t *testing.T) {
 		{"another kind", unionPayForm(b.signed(t, b.signer, with(told, "txnType", "79"))), `unreadable: the notice is of txnType "79", and not of a payment or refund`},
 		{"not signed", unionPayForm(told), "refused, hint 20261120000001: the notice cannot be trusted: it is not signed"},
 		{"another signer", unionPayForm(b.signed(t, b.stranger, told)), `refused, hint 20261120000001: the notice cannot be trusted: its certificate is of "041@Z12@某某有限公司@Z12-001", not of UnionPay`},
+		{"a certificate with the name of a file before it", unionPayForm(with(b.signed(t, b.signer, told), "signPubKeyCert", "file:/"+strings.Repeat("x", 1000)+"\n"+b.signer.text)), "refused, hint 20261120000001: the notice cannot be trusted: its signPubKeyCert is not one certificate in PEM"},
 		{"changed", unionPayForm(with(b.signed(t, b.signer, told), "txnAmt", "1")), "refused, hint 20261120000001: the notice cannot be trusted: its signature is wrong"},
 		{"another merchant", unionPayForm(b.signed(t, b.signer, with(told, "merId", "1"))), `refused, hint : the notice cannot be trusted: it is for the merchant "1": want "777290058110048"`},
 		{"another merchant, not signed", unionPayForm(with(told, "merId", "1")), "refused, hint : the notice cannot be trusted: it is not signed"},

@@ -242,11 +242,19 @@ func (w *wechatV2) notice(raw *order.RawNotice) (t telling, hint string, err err
 	} else {
 		t.ask = fmt.Sprintf("result_code is %.20q: only an answer to a query says what it means", textAt(fields, "result_code"))
 	}
+	for name := range fields {
+		if other := wire.Swallowed(textAt(fields, name), wechatDecisive...); other != "" {
+			t.ask = fmt.Sprintf("the value of %.40q holds &%s=, so that the signed text can be read in two ways: only an answer to a query counts", name, other)
+		}
+	}
 	if t.body, err = wire.Marshal(fields); err != nil {
 		t.err = err
 	}
 	return t, "", nil
 }
+
+// wechatDecisive are the fields of a notice that say what it is about, and what became of it.
+var wechatDecisive = []string{"appid", "mch_id", "sub_mch_id", "out_trade_no", "transaction_id", "return_code", "result_code", "total_fee", "fee_type", "time_end"}
 
 // refundNotice reads the notice of a refund. It is encrypted under the API key and not signed: a sender
 // without the key can repeat a notice, or put blocks of notices together (AES-256-ECB), and cannot write

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/xml"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -212,6 +213,8 @@ func TestWeChatV2Notices(t *testing.T) {
 		{"another account", wechatSigned("MD5", with(paid, "mch_id", "1")), `refused, hint : the notice cannot be trusted: it is for the mch_id "1": want "1900000109"`},
 		{"another account, not signed", wechatDoc(with(paid, "mch_id", "1")), `refused, hint : the notice cannot be trusted: it is not signed`},
 		{"failed", wechatSigned("MD5", with(paid, "result_code", "FAIL")), `1008450740201411110005820873 1409811653 QUERY_ERROR null result_code is "FAIL": only an answer to a query says what it means`},
+		{"fields with other ends", wechatDoc(wechatBent(paid)), `1008450740201411110005820873 VICTIM QUERY_ERROR null the value of "p" holds &mch_id=, so that the signed text can be read in two ways: only an answer to a query counts`},
+		{"a text of the payer's, with fields in it", wechatSigned("MD5", with(paid, "attach", "a=1&b=2")), applied + wechatTaken},
 		{"without a number", wechatSigned("MD5", with(paid, "out_trade_no", "")), "unreadable: the notice does not say what it is about"},
 		{"twice", strings.Replace(wechatSigned("MD5", paid), "</xml>", "<mch_id>1900000109</mch_id></xml>", 1), `refused, hint : the notice cannot be trusted: field "mch_id" is there twice`},
 		{"cut", wechatSigned("MD5", paid)[:80], ""},
@@ -238,6 +241,21 @@ func TestWeChatV2Notices(t *testing.T) {
 			t.Errorf("answer %v: %+v", accepted, a)
 		}
 	}
+}
+
+// wechatBent is the notice of a payment whose attach was chosen so that the same signed text says that another order was paid.
+func wechatBent(paid map[string]string) map[string]string {
+	signed := with(paid, "attach", "x&mch_id=1900000109&out_trade_no=VICTIM&p=")
+	bent := with(signed, "attach", "x", "out_trade_no", "VICTIM", "sign", wechatSign(signed, wechatV2Key, "MD5"))
+	for _, name := range slices.Sorted(maps.Keys(signed)) {
+		if name > "attach" && name <= "out_trade_no" && signed[name] != "" {
+			bent["p"] += "&" + name + "=" + signed[name]
+			if name != "mch_id" && name != "out_trade_no" {
+				delete(bent, name)
+			}
+		}
+	}
+	return bent
 }
 
 // Whatever comes, nothing is read as a payment unless it is signed.

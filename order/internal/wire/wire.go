@@ -20,6 +20,17 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
+// Swallowed returns the first of names that a value of signed fields seems to have swallowed; empty: none. Who signs fields as
+// name=value, joined with & and not escaped, does not sign where a value ends. Whoever sees such a message and has chosen one of
+// its values can put the ends elsewhere: then a value holds the real &name=, and the field of that name is another one.
+func Swallowed(value string, names ...string) string {
+	i := slices.IndexFunc(names, func(name string) bool { return strings.Contains(value, "&"+name+"=") })
+	if i < 0 {
+		return ""
+	}
+	return names[i]
+}
+
 // Join makes one object of the objects raw and of fields. A later object overrides an earlier one,
 // and fields overrides all. An empty raw object has no field. The raw objects must be valid.
 //
