@@ -16,9 +16,8 @@ import (
 //     values of tradeStatus: an order that is UNKNOWN may be paid, so it is not CANCELED.
 //     https://github.com/roncoo/roncoo-pay at 9428382, roncoo-pay-service and roncoo-pay-app-notify
 //
-// roncoo-pay writes an amount as its database keeps it, with six decimals, and does not encode the query's
-// values. Here an amount has the decimals of its currency, and values are encoded: a receiver reads the
-// same.
+// roncoo-pay writes an amount as its database keeps it, with six decimals. Here an amount has the decimals of
+// its currency.
 var templates = map[string]Template{
 	"jeepay": {Format: "form", Fields: []Field{
 		{"payOrderId", `channel_order_no`},

@@ -52,7 +52,7 @@ POST /v1/tasks, "resume" included. A line without a key gets one made of its con
 	from := c.Flags().String("from", "", "the other system's database, mysql://USER:PASSWORD@HOST:3306/DATABASE, or a file; - is standard input")
 	c.Flags().StringVar(&o.Queue, "queue", "default", "queue of the tasks")
 	c.Flags().StringVar(&o.Table, "table", "", "other name of the table, or DATABASE.TABLE")
-	c.Flags().StringVar(&o.Method, "method", "", "method of the requests (default as the other system: GET for roncoo, POST for jeepay)")
+	c.Flags().StringVar(&o.Method, "method", "", "method of the requests, all values in the URL (default as the other system: GET for roncoo, a POST with a form for jeepay)")
 	zone := c.Flags().String("zone", "Local", "time zone of the table: Asia/Shanghai")
 	dry := c.Flags().Bool("dry-run", false, "show what would be done, row by row, and change nothing; asks the server, if there is one")
 	c.RunE = func(c *cobra.Command, args []string) error {

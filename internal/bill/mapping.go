@@ -140,7 +140,7 @@ func (m Mapping) find(first []string) (*mapped, error) {
 		if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= width {
 			*at = n - 1
 		} else if *at = t.column(newTable([]string{name}).names[0]); *at < 0 {
-			return nil, fmt.Errorf("there is no column %.40q among %d", name, width)
+			return nil, fmt.Errorf("there is no column %.40q: the first line has %.200q", name, strings.Join(first, ", "))
 		}
 	}
 	return c, nil

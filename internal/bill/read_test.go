@@ -325,8 +325,8 @@ func TestReadCSVRefuses(t *testing.T) {
 	}{
 		{"empty", "", m, "the file is empty"},
 		{"no mapping", "a,b\n", Mapping{}, "the mapping names no column"},
-		{"no such column", "order,betrag,time\n", m, `line 1: there is no column "amount" among 3`},
-		{"no such number", "order,amount\n", m, `line 1: there is no column "3" among 2`},
+		{"no such column", "order,betrag,time\n", m, `line 1: there is no column "amount": the first line has "order, betrag, time"`},
+		{"no such number", "order,amount\n", m, `line 1: there is no column "3": the first line has "order, amount"`},
 		{"no order", "order,amount,time\n,5,\n", m, "line 2: has no channel_order_no"},
 		{"a refund without its order", "order,amount,time,refund\na,5,,\n,5,,r1\n", Mapping{ChannelOrderNo: "order", Amount: "amount", RefundNo: "refund"}, `line 3: channel_order_no is missing for the refund "r1": want the number of its order`},
 		{"an amount", "order,amount,time\na,5,\nb,5.0x,\n", m, `line 3: amount: "5.0x": want a whole number, or units=main`},

@@ -6,8 +6,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/schedule"
@@ -19,8 +21,8 @@ import (
 //
 // Older tables have no column notify_rule, because one rule held for all rows. A row's notify_rule, cut at
 // limit_notify_times, becomes its task's schedule, which continues after notify_times attempts; edit_time is
-// the start of the last one. roncoo puts all values into the url, sends a GET, and expects "success". Rows
-// with a rule and a limit_notify_times of 0 or less are skipped: roncoo sends a row while notify_times <
+// the start of the last one. roncoo puts all values into the url, encodes them when it sends a GET, and expects
+// "success". Rows with a rule and a limit_notify_times of 0 or less are skipped: roncoo sends a row while notify_times <
 // limit_notify_times, so never.
 func Roncoo(ctx context.Context, address string, o Options) (Source, error) {
 	columns := []string{"id", "create_time", "edit_time", "notify_rule", "notify_times", "limit_notify_times", "url", "merchant_order_no", "merchant_no", "status"}
@@ -56,11 +58,11 @@ const (
 
 // roncoo reads a row. fixed is its rule if the table has no column for it; otherwise empty.
 func (o Options) roncoo(rows *sql.Rows, c clock, fixed string) (key any, row Row, err error) {
-	var id, url string
-	var rule, order, merchant, status sql.NullString
+	var id string
+	var rule, address, order, merchant, status sql.NullString
 	var created, edited sql.NullTime
 	var times, limit sql.NullInt64
-	if err := rows.Scan(&id, &created, &edited, &rule, &times, &limit, &url, &order, &merchant, &status); err != nil {
+	if err := rows.Scan(&id, &created, &edited, &rule, &times, &limit, &address, &order, &merchant, &status); err != nil {
 		return nil, Row{}, err
 	}
 	c.when("create_time", &created)
@@ -74,7 +76,7 @@ func (o Options) roncoo(rows *sql.Rows, c clock, fixed string) (key any, row Row
 	made := int(times.Int64)
 	row = Row{Where: "id " + id, Task: client.CreateTask{
 		Queue: o.Queue, Key: "roncoo/" + id, MerchantNo: merchant.String, OrderNo: order.String,
-		URL: strings.TrimSpace(url), Method: cmp.Or(o.Method, "GET"), Success: "success_text",
+		URL: roncooURL(address.String), Method: cmp.Or(o.Method, "GET"), Success: "success_text",
 	}}
 	row.Task.Schedule, row.Wrong = ruleText(rule.String, int(min(limit.Int64, maxAttempts)))
 	switch {
@@ -86,12 +88,42 @@ func (o Options) roncoo(rows *sql.Rows, c clock, fixed string) (key any, row Row
 		row.Skip, row.Wrong = fmt.Sprintf("limit_notify_times is %d: roncoo never sends it", limit.Int64), nil
 	case int64(made) >= limit.Int64:
 		row.Skip = fmt.Sprintf("%d of %d attempts were made", made, limit.Int64)
+	case strings.TrimSpace(address.String) == "":
+		row.Wrong = errors.New("url is empty: want the address with all values")
+	case !utf8.ValidString(address.String + order.String + merchant.String):
+		row.Wrong = errCharset
 	case made > 0 && !edited.Valid:
-		row.Wrong = fmt.Errorf("edit_time is NULL after %d attempts: when the last began is not known", made)
+		row.Wrong = fmt.Errorf("edit_time is empty after %d attempts: when the last began is not known", made)
 	default:
 		row.Task.Resume = resume(made, edited, created)
 	}
 	return id, row, nil
+}
+
+// roncooURL returns the address to which roncoo sends a row. The column has the values of the query as they are, and
+// SimpleHttpUtils.httpRequest encodes them. An encoded query stays: some copies of roncoo-pay store it so.
+func roncooURL(text string) string {
+	text = strings.TrimSpace(text)
+	address, query, is := strings.Cut(text, "?")
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	if !is || encoded(query) {
+		return strings.TrimSuffix(address+"?"+query, "?")
+	}
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		if name, value, is := strings.Cut(pair, "="); is {
+			pairs[i] = name + "=" + url.QueryEscape(value)
+		}
+	}
+	return address + "?" + strings.Join(pairs, "&")
+}
+
+// encoded reports whether a query has encoded characters, and no others that need it.
+func encoded(query string) bool {
+	_, err := url.QueryUnescape(query)
+	return err == nil && strings.Contains(query, "%") && !strings.ContainsFunc(query, func(r rune) bool { return r <= ' ' || r == '#' || r >= 0x7f })
 }
 
 // maxAttempts is how many attempts a schedule can have.

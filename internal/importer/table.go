@@ -32,6 +32,9 @@ type Options struct {
 // ErrAddress reports an invalid address of a database.
 var ErrAddress = errors.New("is no address of a database: want mysql://USER:PASSWORD@HOST:3306/DATABASE")
 
+// errCharset is the error for a row whose text the database returned in another encoding.
+var errCharset = errors.New("has text that is not UTF-8: leave out charset in --from, or make a view that converts the columns, and name it with --table")
+
 // A table reads the unfinished rows of a table in pages, ordered by key.
 type table struct {
 	db    *sql.DB
@@ -48,7 +51,9 @@ type clock struct {
 	moments map[string]bool // columns of type TIMESTAMP
 }
 
+// when sets a time of a column. A zero date, 0000-00-00, is none.
 func (c clock) when(column string, t *sql.NullTime) {
+	t.Valid = t.Valid && !t.Time.IsZero()
 	if t.Valid && !c.moments[column] {
 		y, m, d := t.Time.Date()
 		t.Time = time.Date(y, m, d, t.Time.Hour(), t.Time.Minute(), t.Time.Second(), t.Time.Nanosecond(), c.zone)

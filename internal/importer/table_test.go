@@ -100,7 +100,7 @@ func TestRoncoo(t *testing.T) {
 		"id 04 skip: 5 of 5 attempts were made",
 		"id 07 0s, 0s, 2m, 0s after 1, 2026-11-20T04:03:00Z, 2026-11-20T04:00:00Z",
 		"id 08 wrong: notify_rule",
-		"id 09 wrong: edit_time is NULL after 1 attempts",
+		"id 09 wrong: edit_time is empty after 1 attempts",
 		"id 10 wrong: notify_rule is empty",
 		"id 11 skip: limit_notify_times is 0: roncoo never sends it",
 		"id 12 skip: limit_notify_times is -1: roncoo never sends it",
@@ -157,7 +157,7 @@ func TestJeepay(t *testing.T) {
 	s, err := importer.Jeepay(t.Context(), address, importer.Options{Queue: "q", Zone: time.UTC})
 	var got []string
 	for _, r := range all(t, s, err) {
-		line := fmt.Sprintf("%s %s %s %s %s", r.Where, r.Task.Key, r.Task.Event, r.Task.Method, r.Task.URL)
+		line := fmt.Sprintf("%s %s %s %s %s %s", r.Where, r.Task.Key, r.Task.Event, r.Task.Method, r.Task.URL, r.Task.Body)
 		switch {
 		case r.Wrong != nil:
 			line += " wrong: " + r.Wrong.Error()
@@ -172,11 +172,11 @@ func TestJeepay(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{
-		"notify_id 9 jeepay/P9/1 payment POST https://m.example/n?sign=9 0s, 30s, 1m, 1m30s, 2m, 2m30s",
-		"notify_id 10 jeepay/P10/2 refund POST https://m.example/n?sign=10 0s, 30s, 1m, 1m30s, 2m, 2m30s after 3, 2026-11-20T12:03:00Z",
-		"notify_id 13 jeepay/P13/3 transfer POST https://m.example/n?sign=13 skip: 6 of 6 attempts were made",
-		"notify_id 14 jeepay/P14/1 payment POST https://m.example/n?sign=14 wrong: last_notify_time is NULL after 2 attempts: when the last began is not known",
-		"notify_id 100 jeepay/P100/1 payment POST https://m.example/n?sign=100 0s, 30s, 1m after 1, 2026-11-20T12:03:00Z",
+		"notify_id 9 jeepay/P9/1 payment POST https://m.example/n sign=9 0s, 30s, 1m, 1m30s, 2m, 2m30s",
+		"notify_id 10 jeepay/P10/2 refund POST https://m.example/n sign=10 0s, 30s, 1m, 1m30s, 2m, 2m30s after 3, 2026-11-20T12:03:00Z",
+		"notify_id 13 jeepay/P13/3 transfer POST https://m.example/n sign=13 skip: 6 of 6 attempts were made",
+		"notify_id 14 jeepay/P14/1 payment POST https://m.example/n sign=14 wrong: last_notify_time is empty after 2 attempts: when the last began is not known",
+		"notify_id 100 jeepay/P100/1 payment POST https://m.example/n sign=100 0s, 30s, 1m after 1, 2026-11-20T12:03:00Z",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
