@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/invalidtest"
+	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/internal/merchant"
 	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
@@ -231,6 +233,27 @@ func TestPutNamesEveryField(t *testing.T) {
 	}
 	if _, err := r.Read(t.Context(), "M1"); !errors.Is(err, bellman.ErrNotFound) {
 		t.Errorf("something was kept: %v", err)
+	}
+}
+
+// An address as a key without the role admin reads it, or exports it, does not replace the whole one.
+func TestPutOfAMaskedAddress(t *testing.T) {
+	m, _ := masters(t, 1)
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Masters: m}})
+	for _, address := range []string{"https://m.example/n?token=abc&a=1", "https://user:abc@m.example/n"} {
+		put := func(address string) error {
+			_, _, err := r.Put(t.Context(), merchant.Wanted{PutMerchant: client.PutMerchant{MerchantNo: "M1", NotifyURL: address}}, bellman.By{})
+			return err
+		}
+		if err := put(address); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(mask.URL(address)); !slices.Equal(invalidtest.Fields(err), []string{"notify_url"}) {
+			t.Errorf("%s: %v; want notify_url refused", mask.URL(address), err)
+		}
+		if kept, err := r.Read(t.Context(), "M1"); err != nil || kept.NotifyURL != address {
+			t.Errorf("kept %q, %v; want %q", kept.NotifyURL, err, address)
+		}
 	}
 }
 

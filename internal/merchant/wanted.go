@@ -57,7 +57,11 @@ func (w *Wanted) merchant(url func(string) error) (m Merchant, bad *bellman.Inva
 	}
 	registry.Text(bad, "name", w.Name, registry.MaxEntryName)
 	if w.NotifyURL != "" {
-		if registry.Text(bad, "notify_url", w.NotifyURL, bellman.MaxURL) && url != nil {
+		switch {
+		case !registry.Text(bad, "notify_url", w.NotifyURL, bellman.MaxURL):
+		case strings.Contains(w.NotifyURL, client.Masked):
+			bad.Note("notify_url", coded.Errorf("merchant.masked", "*** stands for a secret that was hidden: want the whole address, which a key with the role admin exports"))
+		case url != nil:
 			if err := url(w.NotifyURL); err != nil {
 				bad.Note("notify_url", err)
 			}
