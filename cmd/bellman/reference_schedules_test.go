@@ -95,12 +95,13 @@ func presetsPage(p *sheet) {
 	}
 	p.table("Name, Source", rows)
 	p.heading(3, "What a state means")
-	p.text("A value that is not here reads QUERY_ERROR: the order stays undecided and is queried again.")
+	p.text("Of these presets any other value reads QUERY_ERROR: the order stays undecided and is queried again. TRADE_CLOSED with send_pay_date reads PAID_REFUNDED.")
 	rows = nil
 	for _, probe := range []struct{ preset, body, values string }{
 		{"wechat_v2", `<xml><return_code>SUCCESS</return_code><result_code>SUCCESS</result_code><trade_state>%s</trade_state></xml>`, "SUCCESS REFUND NOTPAY USERPAYING ACCEPT CLOSED REVOKED PAYERROR"},
 		{"wechat_v3", `{"trade_state":"%s"}`, "SUCCESS REFUND NOTPAY USERPAYING ACCEPT CLOSED REVOKED PAYERROR"},
 		{"alipay", `{"code":"10000","trade_status":"%s"}`, "TRADE_SUCCESS TRADE_FINISHED WAIT_BUYER_PAY TRADE_CLOSED"},
+		{"antom", `{"result":{"resultStatus":"S"},"paymentStatus":"%s"}`, "SUCCESS FAIL CANCELLED PROCESSING PENDING"},
 		{"stripe", `{"object":"payment_intent","status":"%s"}`, "succeeded processing requires_action requires_confirmation requires_payment_method requires_capture canceled"},
 		{"hyperswitch", `{"status":"%s"}`, "succeeded failed cancelled processing requires_customer_action requires_payment_method requires_confirmation requires_capture"},
 	} {
@@ -121,10 +122,11 @@ func presetsPage(p *sheet) {
 	}
 	p.table("Name, Source", rows)
 	p.heading(3, "What a state of a refund or transfer means")
-	p.text("A value that is not here reads QUERY_ERROR: nothing is decided, and it is queried again.")
+	p.text("Of these presets any other value reads QUERY_ERROR: nothing is decided, and it is queried again.")
 	rows = nil
 	for _, probe := range []struct{ preset, body, values string }{
 		{"wechat_refund", `{"status":"%s"}`, "SUCCESS CLOSED ABNORMAL PROCESSING"},
+		{"wechat_v2_refund", `<xml><return_code>SUCCESS</return_code><result_code>SUCCESS</result_code><refund_status_0>%s</refund_status_0></xml>`, "SUCCESS REFUNDCLOSE CHANGE PROCESSING"},
 		{"wechat_transfer", `{"state":"%s"}`, "SUCCESS FAIL CANCELLED ACCEPTED PROCESSING WAIT_USER_CONFIRM TRANSFERING CANCELING"},
 		{"wechat_profitsharing", `{"state":"FINISHED","receivers":[{"result":"%s"}]}`, "SUCCESS CLOSED"},
 		{"wechat_profitsharing", `{"state":"%s"}`, "PROCESSING"},

@@ -3,13 +3,30 @@
 package console_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/console"
 )
+
+// While somebody reads an answer of a task, an attempt is made: the answer stays unfolded, and the focus where it is.
+func TestFocusStaysWhenATaskChanges(t *testing.T) {
+	t.Parallel()
+	w, b, c := staffed(t)
+	b.open("/tasks/" + c.failed)
+	b.ready()
+	rows := eval[int](b, `document.querySelectorAll(".log summary").length`)
+	eval[bool](b, `(() => { const s = document.querySelectorAll(".log summary")[1]; s.focus(); s.click(); return true })()`)
+	if _, err := w.api.Resend(t.Context(), client.ByID(c.failed), client.ResendTask{Mode: "once"}); err != nil {
+		t.Fatal(err)
+	}
+	b.until(fmt.Sprintf(`document.querySelectorAll(".log summary").length === %d`, rows+1))
+	b.until(`document.querySelectorAll(".log details[open]").length === 1 && document.activeElement.matches(".log details[open] > summary")`)
+}
 
 // Tab leads through every page on a phone: each stop is in sight, marked, and covered by nothing. On the overview what
 // needs attention comes first.

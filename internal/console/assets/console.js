@@ -201,7 +201,28 @@
     if (el) htmx.trigger(el, 'changed'); // it may have changed meanwhile
     listen();
   });
-  document.addEventListener('htmx:afterSettle', (e) => { times(document); reveal(); alarm(); listen(); });
+  // A part that is fetched anew keeps the focus, the row chosen by j and k, and what somebody has unfolded.
+  const stops = (within) => [...within.querySelectorAll('a, button, summary, [tabindex]')];
+  const named = (el) => el.getAttribute('href') || (el.closest('tr')?.querySelector('a')?.getAttribute('href') || '') + el.textContent;
+  let kept = null;
+  document.addEventListener('htmx:beforeSwap', (e) => {
+    const all = stops(e.detail.target);
+    const place = (el) => ({ name: named(el), nth: all.filter((other) => named(other) === named(el)).indexOf(el) });
+    const focus = all.find((el) => el === document.activeElement);
+    kept = { part: e.detail.target.id, focus: focus && place(focus), at: focus?.closest('tr.at'), open: all.filter((el) => el.matches('details[open] > summary')).map(place) };
+  });
+  function keep() {
+    const part = kept && document.getElementById(kept.part);
+    if (!part) return;
+    const all = stops(part);
+    const find = (of) => all.filter((el) => named(el) === of.name)[of.nth];
+    for (const of of kept.open) find(of)?.parentElement.setAttribute('open', '');
+    const focus = kept.focus && document.activeElement === document.body && find(kept.focus);
+    if (focus) focus.focus({ preventScroll: true });
+    if (focus && kept.at) focus.closest('tr')?.classList.add('at');
+    kept = null;
+  }
+  document.addEventListener('htmx:afterSettle', (e) => { keep(); times(document); reveal(); alarm(); listen(); });
   times(document);
   alarm();
   reveal();
