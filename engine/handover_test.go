@@ -144,3 +144,53 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 		})
 	}
 }
+
+// A languid store takes 300 ms for a release that begins before a moment, unless its caller gives up before.
+type languid struct {
+	store.Store
+	until time.Time
+}
+
+func (s languid) Release(ctx context.Context, node string, l store.Lease) error {
+	wait := time.Duration(0)
+	if time.Now().Before(s.until) {
+		wait = 300 * time.Millisecond
+	}
+	select {
+	case <-time.After(wait):
+		return s.Store.Release(ctx, node, l)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A node is told to stop while it releases shards to a node that has joined. It releases them all the same: they do not wait
+// for the slowest attempt of the stop.
+func TestStopWhileShardsMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := newCrew(t), newLedger()
+		c.store = languid{c.store, time.Now().Add(7 * time.Second)}
+		a := c.start("a", l.queue("a", 7*time.Second))
+		time.Sleep(5 * time.Second)
+		b := c.start("b", l.queue("b", 0))
+		defer b.stop()
+		time.Sleep(time.Second) // shards are being released
+		add(t, a.Engine, &bellman.Task{Queue: "q"})
+		time.Sleep(time.Second)
+		stopped := make(chan struct{})
+		go func() {
+			a.stop()
+			close(stopped)
+		}()
+		time.Sleep(5 * time.Second)
+		select {
+		case <-stopped:
+			t.Error("the node has stopped already, so the test shows nothing")
+		default:
+		}
+		if n := c.owns(); n["a"] > 1 {
+			t.Errorf("shards per node %v; want none for a, but that of its attempt", n)
+		}
+		<-stopped
+	})
+}

@@ -17,7 +17,7 @@ const (
 	rebalanceEvery  = 200 * time.Millisecond
 	rebalanceAtOnce = 4
 	freeWithin      = 6 * time.Second // bounds a release, which waits for the commits in flight
-	keepWithin      = time.Second     // for more tries to keep deaths at a stop
+	keepWithin      = time.Second     // at a stop: for more tries to keep deaths, and for a release that is under way
 	drainFor        = 2 * time.Second // for attempts that cannot be handed over; then the shard stays until they have ended
 )
 
@@ -95,7 +95,11 @@ func (m *Member) handOff(ctx context.Context, shard uint16) {
 	switch {
 	case ctx.Err() != nil: // the node stops, and Depart releases the shard
 	case drained:
-		m.free(ctx, shard, Hint{})
+		// A stop gives a release a moment: Depart would not know what came of one that was broken off, and keep the shard.
+		release, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		defer context.AfterFunc(ctx, func() { time.AfterFunc(keepWithin, cancel) })()
+		m.free(release, shard, Hint{})
 	default:
 		m.takeBack(shard)
 	}
