@@ -211,7 +211,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, f facts, now ti
 			paid = h.encodeTaken(w, f.paid)
 		}
 		told := paid
-		if h.rules.Then.TellsOnly && f.told != nil {
+		if h.rules.Then.tellsOnly() && f.told != nil {
 			told = h.encodeTaken(w, f.told)
 		}
 		news := w.news(m, told, now)

@@ -379,7 +379,7 @@ func TestAmountOfAnother(t *testing.T) {
 		"taken, another":     {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, text(int64(1)), "QUERY_ERROR"},
 		"taken, not so read": {Answer{Reading: Done}, text("1.00 CNY"), StateDone},
 	} {
-		h := newHouse(t, func(r *Rules) { r.Then.Taken = tt.taken })
+		h := newHouse(t, func(r *Rules) { r.Then.Taken, r.Then.Numbers = tt.taken, "gateway" })
 		h.channel.query = func(*order.Order) Answer { a := tt.says; a.Answer = said("read"); return a }
 		task := h.refund("") // of 100
 		v := h.attempt(task)
@@ -397,7 +397,7 @@ func TestAmountOfAnother(t *testing.T) {
 		}
 	}
 	// A queue of a built-in channel may tell another amount than the channel's.
-	h := newHouse(t, func(r *Rules) { r.Then.Taken, r.Then.TellsOnly = text(int64(1)), true })
+	h := newHouse(t, func(r *Rules) { r.Then.Taken = text(int64(1)) })
 	h.channel.query = func(*order.Order) Answer {
 		return Answer{Reading: Done, Answer: said("read"), Taken: Taken{"amount": int64(100)}}
 	}
