@@ -148,10 +148,7 @@ func NewProvider(o ProviderOptions) (*Provider, error) {
 	if !is {
 		return nil, fmt.Errorf("gateway: provider: %.40q is not one of %s", o.Provider, strings.Join(Providers(), ", "))
 	}
-	p := &Provider{transport: o.Transport, now: o.Now}
-	if p.transport == nil {
-		p.transport = http.DefaultTransport
-	}
+	p := &Provider{transport: cmp.Or(o.Transport, http.DefaultTransport), now: o.Now}
 	if p.now == nil {
 		p.now = time.Now
 	}
