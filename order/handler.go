@@ -22,7 +22,7 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 		return h.attemptNotice(ctx, task)
 	}
 	started := h.rules.Now()
-	w, err := h.read(task, started)
+	w, err := h.read(task)
 	if err != nil { // Check validated it when the task was added
 		told := h.rules.Alert(task, Alert{Kind: AlertUndecided, State: StateUnknown, Why: err.Error()})
 		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error(), Follow: told}
@@ -107,7 +107,7 @@ type watched struct {
 	aged  bool // a notice says it, which may be older than a reverse or cancel
 }
 
-func (h *Handler) read(task *bellman.Task, now time.Time) (*watched, error) {
+func (h *Handler) read(task *bellman.Task) (*watched, error) {
 	w := &watched{task: task}
 	var err error
 	if w.ask, err = accepted(task.Body); err != nil {

@@ -309,7 +309,7 @@ func plain(accepted bool, yes, no string) order.NoticeAnswer {
 }
 
 // checkNumber adds the number of an order or refund to bad if the provider cannot have it.
-func checkNumber(c call, o *order.Order, bad *bellman.Invalid, valid *regexp.Regexp, want string) string {
+func checkNumber(c call, o *order.Order, bad *bellman.Invalid, valid *regexp.Regexp, want string) {
 	field, no := "order_no", o.OrderNo
 	if c == callRefund {
 		field, no = "ref_no", o.RefNo
@@ -317,7 +317,6 @@ func checkNumber(c call, o *order.Order, bad *bellman.Invalid, valid *regexp.Reg
 	if !valid.MatchString(no) {
 		bad.Add(field, want)
 	}
-	return no
 }
 
 // textAt returns the text at a path of names; empty if there is none.
