@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -47,9 +48,7 @@ func newPlatform(t testing.TB) *platform {
 		answer := p.answer
 		p.mu.Unlock()
 		status, header, text := answer(r, body)
-		for name, values := range header {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), header)
 		w.WriteHeader(status)
 		io.WriteString(w, text)
 	}))

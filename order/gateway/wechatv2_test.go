@@ -59,9 +59,7 @@ func wechatDoc(fields map[string]string) string {
 // with returns fields with changes: name, value. An empty value removes the field.
 func with(fields map[string]string, changes ...string) map[string]string {
 	changed := make(map[string]string, len(fields))
-	for name, value := range fields {
-		changed[name] = value
-	}
+	maps.Copy(changed, fields)
 	for i := 0; i < len(changes); i += 2 {
 		if changed[changes[i]] = changes[i+1]; changes[i+1] == "" {
 			delete(changed, changes[i])
