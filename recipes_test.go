@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -43,9 +44,7 @@ func TestRecipesAreTheExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, decl := range declared(t, file, text) {
-			code[name] = decl
-		}
+		maps.Copy(code, declared(t, file, text))
 	}
 	page, err := os.ReadFile("docs/recipes.md")
 	if err != nil {

@@ -118,16 +118,11 @@ func wechatMakes(t *testing.T, dir string, k sdkKeys) {
 }
 
 func wechatReads(t *testing.T, dir string, k sdkKeys) {
-	const nonce, data = "fdasflkja484", "transaction"
-	sealed := keytest.Seal(sdkAPIKey, nonce, sdkContent, data)
-	body := fmt.Sprintf(`{"id":"EV-2026","event_type":"TRANSACTION.SUCCESS","resource":{"original_type":"transaction","algorithm":"AEAD_AES_256_GCM",`+
-		`"ciphertext":%q,"associated_data":%q,"nonce":%q}}`, sealed, data, nonce)
-	stamp, once := fmt.Sprint(sdkNow.Unix()), "d824f2e086d3c1df967785d13fcd22ef"
-	names := map[string]string{"Wechatpay-Timestamp": stamp, "Wechatpay-Nonce": once, "Wechatpay-Serial": sdkSerial,
-		"Wechatpay-Signature": k.sign(stamp + "\n" + once + "\n" + body + "\n")}
-	header := http.Header{}
-	for name, value := range names {
-		header.Set(name, value)
+	body := keytest.WeChatNotice(sdkAPIKey, "EV-2026", "TRANSACTION.SUCCESS", "transaction", sdkContent)
+	header := keytest.WeChatHeader(k.key, sdkSerial, body, sdkNow)
+	names := map[string]string{}
+	for name := range header {
+		names[name] = header.Get(name)
 	}
 	checkRead(t, k.wechat(t), &order.RawNotice{Header: header, Body: []byte(body), At: sdkNow}, sdkTaken)
 	var read map[string]any

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -31,9 +32,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 		h.checkSignature(task, nil, h.signer, bad)
 		return bad.Err()
 	}
-	if task.Method == "" {
-		task.Method = h.method
-	}
+	task.Method = cmp.Or(task.Method, h.method)
 	if !isMethod(task.Method) {
 		bad.Add("method", wantMethod)
 	}

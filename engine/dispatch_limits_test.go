@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -247,20 +246,14 @@ func TestEndsOnce(t *testing.T) {
 		h := asking(func(_ *bellman.Task, n int) bellman.Verdict {
 			return bellman.Verdict{Next: []bellman.Next{bellman.Succeed, bellman.Again}[min(n-1, 1)]}
 		})
-		e, err := engine.New(engine.Options{Store: memory.New(), Observer: c, Logger: slog.New(slog.DiscardHandler),
-			Queues: []engine.Queue{{Name: "q", Handler: h}, {Name: "notify", Handler: h}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- e.Run(ctx) }()
+		e, stop := runWith(t, engine.Options{Store: memory.New(), Observer: c, Queues: []engine.Queue{{Name: "q", Handler: h}, {Name: "notify", Handler: h}}})
+		defer stop()
 		id := add(t, e, &bellman.Task{Queue: "q", Key: "1"})
 		time.Sleep(time.Minute)
 		if got := settle(t, byHand(e), id); got.Err != nil || got.Task.State != bellman.Succeeded {
 			t.Errorf("Settle of the ended task = %+v, %v; want it succeeded as before", got.Task, got.Err)
 		}
-		if _, err := e.Complete(ctx, id, bellman.Completion{Outcome: "PAID"}, by); err != nil { // too late: it is only recorded
+		if _, err := e.Complete(t.Context(), id, bellman.Completion{Outcome: "PAID"}, by); err != nil { // too late: it is only recorded
 			t.Error(err)
 		}
 		c.mu.Lock()
@@ -268,13 +261,9 @@ func TestEndsOnce(t *testing.T) {
 			t.Errorf("the observer was told of %d ends of one task; want 1", c.ended)
 		}
 		c.mu.Unlock()
-		f, err := e.Figures(ctx, figures.Ask{Windows: []time.Duration{time.Hour}})
+		f, err := e.Figures(t.Context(), figures.Ask{Windows: []time.Duration{time.Hour}})
 		if err != nil || f.Windows[0].Counts.Succeeded != 1 {
 			t.Errorf("the figures count %+v, %v; want 1 task that succeeded", f.Windows, err)
-		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
 		}
 	})
 }

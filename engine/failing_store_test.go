@@ -203,20 +203,14 @@ func TestOverload(t *testing.T) {
 			<-gate
 			return bellman.Verdict{Next: bellman.Succeed}
 		}}
-		e, err := engine.New(engine.Options{
+		e, stop := runWith(t, engine.Options{
 			Store:  memory.New(),
 			Queues: []engine.Queue{{Name: "q", Handler: r, Timeout: 10 * time.Minute}},
 			Flow:   engine.Flow{High: 100, Low: 50},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- e.Run(ctx) }()
 		n := 0
 		for ; n < 1000; n++ {
-			if a := e.Add(ctx, &bellman.Task{Queue: "q"})[0]; errors.Is(a.Err, bellman.ErrOverloaded) {
+			if a := e.Add(t.Context(), &bellman.Task{Queue: "q"})[0]; errors.Is(a.Err, bellman.ErrOverloaded) {
 				break
 			} else if a.Err != nil {
 				t.Fatal(a.Err)
@@ -230,10 +224,7 @@ func TestOverload(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		add(t, e, &bellman.Task{Queue: "q"})
 		time.Sleep(time.Second)
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		stop()
 		if got := len(r.times()); got != n+1 {
 			t.Errorf("%d attempts; want %d", got, n+1)
 		}

@@ -25,20 +25,15 @@ func TestFloodShutsAtOnce(t *testing.T) {
 			}
 			return bellman.Verdict{Next: bellman.Succeed}
 		}), Timeout: 10 * time.Minute}
-		e, err := engine.New(engine.Options{Store: memory.New(), Queues: []engine.Queue{q}, Node: "n", Flow: engine.Flow{High: high, Low: high / 2}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- e.Run(ctx) }()
+		e, stop := runWith(t, engine.Options{Store: memory.New(), Queues: []engine.Queue{q}, Flow: engine.Flow{High: high, Low: high / 2}})
+		defer stop()
 		time.Sleep(5*time.Second + 100*time.Millisecond)
 		for taken := 0; e.Intake().Open; taken += 500 {
 			tasks := make([]*bellman.Task, 500)
 			for i := range tasks {
 				tasks[i] = &bellman.Task{Queue: "q"}
 			}
-			for _, a := range e.Take(ctx, tasks...) {
+			for _, a := range e.Take(t.Context(), tasks...) {
 				if a.Err != nil {
 					t.Fatal(a.Err)
 				}
@@ -52,10 +47,6 @@ func TestFloodShutsAtOnce(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if i := e.Intake(); !i.Open {
 			t.Errorf("Intake after all tasks were attempted: %+v; want it open", i)
-		}
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
 		}
 	})
 }

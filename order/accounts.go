@@ -52,29 +52,27 @@ func (f Accounts[C]) Accept(bad *bellman.Invalid, name string, own Account[C], c
 	return at, nil
 }
 
-// Placed returns the account of a task that was accepted under an alias. An error says why the account
-// cannot be asked now.
-func (f Accounts[C]) Placed(ctx context.Context, name, alias string) (Account[C], error) {
+// Placed returns the channel to ask about a task that was accepted under an alias: that of the account with a name, or
+// own if the name is empty or f is nil. identity is own's; empty: it is not known, as of a gateway. An error says why the
+// channel cannot be asked now.
+func (f Accounts[C]) Placed(ctx context.Context, name, alias string, own C, identity string) (C, error) {
+	if name == "" && identity != "" && alias != "" && !strings.HasPrefix(alias, identity+"/") && !strings.HasPrefix(alias, ofQueue) {
+		return own, fmt.Errorf("the queue's channel is another account now, %s: it is not asked about %s", identity, alias)
+	}
+	if name == "" || f == nil {
+		return own, nil
+	}
 	at, err := f(ctx, name)
 	switch {
 	case errors.Is(err, bellman.ErrNotFound):
-		return at, fmt.Errorf("account %.128q is not registered any more: it is asked again when it is", name)
+		err = fmt.Errorf("account %.128q is not registered any more: it is asked again when it is", name)
 	case err != nil:
-		return at, fmt.Errorf("account %.128q: %w", name, err)
+		err = fmt.Errorf("account %.128q: %w", name, err)
 	case alias != "" && !strings.HasPrefix(alias, at.Identity+"/"):
 		// Another account's "no such order" must not close this one.
-		return at, fmt.Errorf("account %.128q is another one now, %s: it is not asked about %s", name, at.Identity, alias)
+		err = fmt.Errorf("account %.128q is another one now, %s: it is not asked about %s", name, at.Identity, alias)
 	}
-	return at, nil
-}
-
-// Kept returns why a queue's own channel cannot be asked about a task that was accepted under an alias: it is another
-// account since. own is the Identity of the channel; empty: it is not known, as of a gateway.
-func Kept(own, alias string) error {
-	if own == "" || alias == "" || strings.HasPrefix(alias, own+"/") || strings.HasPrefix(alias, ofQueue) {
-		return nil
-	}
-	return fmt.Errorf("the queue's channel is another account now, %s: it is not asked about %s", own, alias)
+	return at.Channel, err
 }
 
 // ofQueue begins the alias of a task whose queue's channel says nothing about itself.
@@ -140,20 +138,11 @@ func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (Account[
 // channelOf returns the channel of an order: its account's, or the queue's own. If it cannot be asked, it
 // is one that says so.
 func (h *Handler) channelOf(ctx context.Context, w *watched) Channel {
-	name := cmp.Or(w.ask.Account, h.rules.Default)
-	if name == "" {
-		if err := Kept(h.rules.Identity, w.alias()); err != nil {
-			return unavailable{err}
-		}
-	}
-	if name == "" || h.rules.Accounts == nil {
-		return h.channel
-	}
-	at, err := h.rules.Accounts.Placed(ctx, name, w.alias())
+	c, err := h.rules.Accounts.Placed(ctx, cmp.Or(w.ask.Account, h.rules.Default), w.alias(), h.channel, h.rules.Identity)
 	if err != nil {
 		return unavailable{err}
 	}
-	return at.Channel
+	return c
 }
 
 // alias is the alias of the order, also for the watch that follows its close.

@@ -43,9 +43,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 	if task.Key == "" {
 		task.Key = task.MerchantNo + "/" + task.OrderNo
 	}
-	if task.Event == "" {
-		task.Event = EventWatch
-	}
+	task.Event = cmp.Or(task.Event, EventWatch)
 	at := Account[Channel]{Endpoint: h.rules.Endpoint} // of a watch, whose account may have gone since
 	if ask.Watch == nil {
 		if at, err = h.accept(bad, task.Queue, &ask); err != nil {
@@ -70,9 +68,7 @@ func (h *Handler) Check(task *bellman.Task) error {
 		}
 		ask.ExpiresAt = time.Time{}
 	}
-	if ask.Expires == 0 {
-		ask.Expires = h.rules.Expires
-	}
+	ask.Expires = cmp.Or(ask.Expires, h.rules.Expires)
 	if ask.Watch == nil {
 		h.rules.Then.CheckNotify(bad, ask.Notify, func() News {
 			w := watched{task: task, ask: ask, order: ask.order(task), life: Life{Stage: Decided, State: Paid.String(), Late: Paid.String()}}

@@ -185,7 +185,7 @@ func TestCompleteWatch(t *testing.T) {
 func TestCheckWatch(t *testing.T) {
 	h := newHouse(t, func(r *Rules) { r.Then.Default[0].HasURL = true })
 	task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s"})
-	w, err := h.handler.read(task, h.now)
+	w, err := h.handler.read(task)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 		return h.attemptNotice(ctx, task)
 	}
 	started := h.rules.Now()
-	w, err := h.read(task, started)
+	w, err := h.read(task)
 	if err != nil { // Check validated it when the task was added
 		told := h.rules.Alert(task, Alert{Kind: AlertUndecided, State: StateUnknown, Why: err.Error()})
 		return bellman.Verdict{Next: bellman.GiveUp, Reason: "unreadable", Result: bellman.Refused, Error: err.Error(), Follow: told}
@@ -107,7 +107,7 @@ type watched struct {
 	aged  bool // a notice says it, which may be older than a reverse or cancel
 }
 
-func (h *Handler) read(task *bellman.Task, now time.Time) (*watched, error) {
+func (h *Handler) read(task *bellman.Task) (*watched, error) {
 	w := &watched{task: task}
 	var err error
 	if w.ask, err = accepted(task.Body); err != nil {
@@ -140,10 +140,10 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 		if w.life.Stage == Reverse {
 			do, act = reverse(channel), askReverse
 		}
-		c := closeSafely(ctx, do, &w.order)
+		c := safely(func() CloseAnswer { return do(ctx, &w.order) }, func(a Answer) CloseAnswer { return CloseAnswer{Answer: a} })
 		a, got, reading = answer{act: act, close: c.Reading}, c.Answer, c.Reading.String()
 	default:
-		said = querySafely(ctx, channel, &w.order)
+		said = safely(func() QueryAnswer { return channel.Query(ctx, &w.order) }, func(a Answer) QueryAnswer { return QueryAnswer{Answer: a} })
 		if said.Reading > Failed { // not a valid reading
 			said.Reading = QueryError
 		}
@@ -165,27 +165,14 @@ func reverse(c Channel) func(context.Context, *Order) CloseAnswer {
 	return unavailable{errors.New("the channel cannot reverse orders")}.Reverse
 }
 
-// If the channel panics, there is no answer, and the watch of the order goes on.
-func querySafely(ctx context.Context, c Channel, o *Order) (a QueryAnswer) {
+// safely calls a method of a channel. If the channel panics, there is no answer, and the watch of the order goes on.
+func safely[A any](call func() A, of func(Answer) A) (a A) {
 	defer func() {
 		if p := recover(); p != nil {
-			a = QueryAnswer{Answer: panicked(p)}
+			a = of(Answer{Result: bellman.Refused, Error: fmt.Sprintf("the channel panicked: %v", p)})
 		}
 	}()
-	return c.Query(ctx, o)
-}
-
-func closeSafely(ctx context.Context, do func(context.Context, *Order) CloseAnswer, o *Order) (a CloseAnswer) {
-	defer func() {
-		if p := recover(); p != nil {
-			a = CloseAnswer{Answer: panicked(p)}
-		}
-	}()
-	return do(ctx, o)
-}
-
-func panicked(p any) Answer {
-	return Answer{Result: bellman.Refused, Error: fmt.Sprintf("the channel panicked: %v", p)}
+	return call()
 }
 
 // maxExcerpt is the number of bytes of an answer that are passed to the log, which keeps 600 characters.
@@ -211,7 +198,7 @@ func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, f facts, now ti
 			paid = h.encodeTaken(w, f.paid)
 		}
 		told := paid
-		if h.rules.Then.TellsOnly && f.told != nil {
+		if h.rules.Then.tellsOnly() && f.told != nil {
 			told = h.encodeTaken(w, f.told)
 		}
 		news := w.news(m, told, now)

@@ -50,9 +50,9 @@ func TestToldAmount(t *testing.T) {
 	refund := Recipient{Queue: "refunds", Refund: func(queue string, n *News) bellman.Task {
 		return bellman.Task{Queue: queue, Key: n.What, Body: n.Paid}
 	}}
-	for _, tellsOnly := range []bool{true, false} {
+	for _, numbers := range []string{"", "gateway"} {
 		h := newHouse(t, func(r *Rules) {
-			r.Then.TellsOnly = tellsOnly
+			r.Then.Numbers = numbers
 			r.Then.Taken = func(_ *Order, a *QueryAnswer, _ string) (map[string]any, error) {
 				return Taken{"amount": int64(8000), "currency": "CNY", "transaction_id": "mine", "coupon": int64(800)}, nil
 			}
@@ -61,7 +61,7 @@ func TestToldAmount(t *testing.T) {
 		task := h.priced()
 		h.channel.query = func(*Order) QueryAnswer { return paid("T1") }
 		h.attempt(task)
-		if !tellsOnly {
+		if numbers != "" {
 			if StateOf(task) != StateUnknown {
 				t.Errorf("a gateway's amount is what its queue reads: %s; want UNKNOWN", StateOf(task))
 			}

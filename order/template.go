@@ -2,6 +2,7 @@ package order
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -46,18 +47,14 @@ func (e *TemplateError) Error() string { return e.Field + ": " + e.Problem }
 // Compile returns the Shape of a template. An error is a [*TemplateError].
 func (t *Template) Compile() (*Shape, error) {
 	s := &Shape{method: t.Method, format: t.Format, root: t.Root}
-	if s.format == "" {
-		s.format = "json"
-	}
+	s.format = cmp.Or(s.format, "json")
 	if s.method == "" {
 		s.method = http.MethodPost
 		if s.format == "query" {
 			s.method = http.MethodGet
 		}
 	}
-	if s.root == "" {
-		s.root = "xml"
-	}
+	s.root = cmp.Or(s.root, "xml")
 	switch {
 	case !slices.Contains(Formats(), s.format):
 		return nil, &TemplateError{"format", fmt.Sprintf("%.40q: want one of %s", s.format, strings.Join(Formats(), ", "))}

@@ -43,14 +43,15 @@ type Then struct {
 	// with it are sent. Nil: the answer's Taken.
 	Taken func(o *Order, a *QueryAnswer, state string) (map[string]any, error)
 
-	// TellsOnly says that Taken only changes what is told. What was paid is what the answer's own Taken says, such as that of a
-	// built-in channel: that is compared with the order's amount, refunded and kept.
-	TellsOnly bool
-
-	// Numbers says how the transaction_id of a payment is read: another text means in another way. The number of one payment
-	// differs then, and a second number causes no refund. A built-in channel's numbers are its own: empty.
+	// Numbers names the way in which the queue reads what was paid, and the number of the payment: read in another way, one
+	// payment may have another number, and a second number causes no refund. Empty: the channel itself says what was paid, as a
+	// built-in one does. Taken then only changes what is told; the answer's own Taken is compared with the order's amount, kept
+	// and refunded.
 	Numbers string
 }
+
+// tellsOnly reports whether Taken only changes what is told.
+func (t *Then) tellsOnly() bool { return t.Taken != nil && t.Numbers == "" }
 
 // A Recipient is a queue that is told. Queue is required.
 type Recipient struct {
@@ -194,14 +195,14 @@ func (r *Recipient) task(n *News) (bellman.Task, error) {
 func (t *Then) Fields(o *Order, a *QueryAnswer, state string) (told, paid json.RawMessage, err error) {
 	f, err := t.take(o, a, state)
 	told, wrong := encodeTaken(f.told)
-	if paid = told; t.TellsOnly {
+	if paid = told; t.tellsOnly() {
 		paid, _ = encodeTaken(f.paid) // as much as told, about
 	}
 	return told, paid, errors.Join(err, wrong)
 }
 
 // facts are the fields of an answer that decides: those that are sent to the merchant, and those of the payment as the channel
-// says them. They differ only if [Then.TellsOnly] is true. Nil: the answer has none.
+// says them. They differ only if [Then.Taken] only changes what is told. Nil: the answer has none.
 type facts struct{ told, paid Taken }
 
 // take returns the fields of an answer. A payment's number that a gateway writes as a number is the same as a text.
@@ -214,7 +215,7 @@ func (t *Then) take(o *Order, a *QueryAnswer, state string) (f facts, err error)
 		f.told = maps.Clone(f.told)
 		f.told["transaction_id"] = fmt.Sprint(number)
 	}
-	if f.paid = f.told; t.TellsOnly && t.Taken != nil && len(a.Taken) > 0 {
+	if f.paid = f.told; t.tellsOnly() && len(a.Taken) > 0 {
 		f.paid = maps.Clone(a.Taken)
 		for name, value := range f.told {
 			if _, own := a.Taken[name]; !own {

@@ -159,7 +159,7 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 	if task.Event == EventNotice {
 		return completeNotice(task, c.Outcome)
 	}
-	w, err := h.read(task, now)
+	w, err := h.read(task)
 	if err != nil {
 		return bellman.Verdict{}, err
 	}
@@ -302,7 +302,7 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 	if err != nil || !reading.IsPaid() {
 		return bellman.Verdict{}
 	}
-	w, err := h.read(task, now)
+	w, err := h.read(task)
 	if err != nil { // it was read before the attempt
 		return bellman.Verdict{}
 	}

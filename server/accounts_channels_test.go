@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -39,25 +38,15 @@ func newAlipayShop(t *testing.T, app string) *alipayShop {
 }
 
 func (s *alipayShop) serve(w http.ResponseWriter, r *http.Request) {
-	if err := r.ParseForm(); err != nil {
-		s.t.Error(err)
-	}
-	var pairs []string
-	for name := range r.PostForm {
-		if name != "sign" {
-			pairs = append(pairs, name+"="+r.PostForm.Get(name))
-		}
-	}
-	slices.Sort(pairs)
+	method, content := s.alipayAsked(r, s.app)
 	var asked struct {
 		OutTradeNo   string `json:"out_trade_no"`
 		OutRequestNo string `json:"out_request_no"`
 		RefundAmount string `json:"refund_amount"`
 	}
-	if err := json.Unmarshal([]byte(r.PostForm.Get("biz_content")), &asked); err != nil || r.PostForm.Get("app_id") != s.app || !s.signed(strings.Join(pairs, "&"), r.PostForm.Get("sign")) {
-		s.t.Errorf("not signed by the application %s: %s, %v", s.app, r.PostForm.Encode(), err)
+	if err := json.Unmarshal([]byte(content), &asked); err != nil {
+		s.t.Error(err)
 	}
-	method := r.PostForm.Get("method")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, strings.TrimSpace(fmt.Sprintln(strings.TrimPrefix(method, "alipay.trade."), asked.OutTradeNo, asked.OutRequestNo, asked.RefundAmount)))
@@ -74,7 +63,7 @@ func (s *alipayShop) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.t.Error(err)
 	}
-	fmt.Fprintf(w, `{"%s_response":%s,"sign":"%s"}`, strings.ReplaceAll(method, ".", "_"), text, s.sign(string(text)))
+	s.alipaySays(w, method, string(text))
 }
 
 func (s *alipayShop) called() []string {
@@ -97,13 +86,9 @@ func (s *alipayShop) notice(app, no string, more map[string]string) string {
 		"out_trade_no": no, "trade_no": "42", "total_amount": "12.99", "gmt_payment": "2026-11-20 23:04:05", "trade_status": "TRADE_SUCCESS",
 	}
 	maps.Copy(fields, more)
-	var pairs []string
-	form := url.Values{"sign_type": {"RSA2"}}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		pairs = append(pairs, name+"="+fields[name])
-		form.Set(name, fields[name])
-	}
-	form.Set("sign", s.sign(strings.Join(pairs, "&")))
+	form := keytest.Form(fields)
+	form.Set("sign_type", "RSA2")
+	form.Set("sign", s.sign(keytest.Pairs(fields)))
 	return form.Encode()
 }
 

@@ -2,24 +2,19 @@ package server_test
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/keytest"
@@ -44,17 +39,8 @@ func newSeller(t *testing.T, mch, sub string) *seller {
 	return s
 }
 
-var ofMerchant = regexp.MustCompile(`^WECHATPAY2-SHA256-RSA2048 mchid="(\d+)",nonce_str="(\w+)",signature="([^"]+)",timestamp="(\d+)",serial_no="5157F09E"$`)
-
 func (s *seller) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		s.t.Error(err)
-	}
-	m := ofMerchant.FindStringSubmatch(r.Header.Get("Authorization"))
-	if m == nil || m[1] != s.mch || !s.signed(r.Method+"\n"+r.RequestURI+"\n"+m[4]+"\n"+m[2]+"\n"+string(body)+"\n", m[3]) {
-		s.t.Errorf("%s %s is not signed by merchant %s: %s", r.Method, r.RequestURI, s.mch, r.Header.Get("Authorization"))
-	}
+	s.wechatAsked(r, s.mch)
 	if strings.HasPrefix(r.URL.Path, "/v3/bill") {
 		s.serveBill(w, r)
 		return
@@ -116,17 +102,12 @@ func (s *seller) was(no string) string {
 // tell sends the notice that an order was paid to an address of a server.
 func (s *seller) tell(t *testing.T, at *server.Server, path, no string) (status int, answer string) {
 	t.Helper()
-	const nonce, data = "fdasflkja484", "transaction"
-	sealed := keytest.Seal(s.v3, nonce, s.trade(no, "SUCCESS"), data)
-	body := fmt.Sprintf(`{"id":"EV-%s","event_type":"TRANSACTION.SUCCESS","resource":{"original_type":"transaction","algorithm":"AEAD_AES_256_GCM","ciphertext":%q,"associated_data":%q,"nonce":%q}}`, no, sealed, data, nonce)
+	body := keytest.WeChatNotice(s.v3, "EV-"+no, "TRANSACTION.SUCCESS", "transaction", s.trade(no, "SUCCESS"))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+at.NoticesAddr()+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	stamp := strconv.FormatInt(time.Now().Unix(), 10)
-	for name, value := range map[string]string{"Timestamp": stamp, "Nonce": "n1", "Serial": cmp.Or(s.serial, "PUB_KEY_ID_01"), "Signature": s.sign(stamp + "\nn1\n" + body + "\n")} {
-		req.Header.Set("Wechatpay-"+name, value)
-	}
+	req.Header = s.wechatHeader(body)
 	return roundTrip(t, req)
 }
 

@@ -5,11 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"net/http"
-	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -82,7 +78,6 @@ var livesKey = sync.OnceValue(keytest.RSA)
 func newAccounts(t *testing.T, w *world) []*channelAccount {
 	private := livesKey()
 	own, public := sign.NewSecret(keytest.PrivatePEM(private)), sign.NewSecret(keytest.PublicPEM(private))
-	signed := func(text string) string { return keytest.Sign(private, text) }
 	all := []*channelAccount{
 		gate:      {name: "queue:gate", queue: "gate", key: "a-secret-of-the-gateway-32-chars"},
 		otherGate: {name: "queue:other", queue: "other", key: "another-secret-of-the-gateway-32"},
@@ -96,9 +91,9 @@ func newAccounts(t *testing.T, w *world) []*channelAccount {
 		a.index, a.lives = i, make(map[string]*life)
 		switch i {
 		case ali:
-			a.notice = func(s *says) *order.RawNotice { return aliNotice(s, signed) }
+			a.notice = aliNotice
 		case wechat:
-			a.notice = func(s *says) *order.RawNotice { return wechatNotice(s, signed) }
+			a.notice = wechatNotice
 		default:
 			other := all[gate+otherGate-i].key
 			a.notice = func(s *says) *order.RawNotice { return gateNotice(s, a.key, other) }
@@ -118,7 +113,7 @@ func gateNotice(s *says, own, other string) *order.RawNotice {
 }
 
 // aliNotice is Alipay's. A refund has the trade_status of the payment.
-func aliNotice(s *says, signed func(string) string) *order.RawNotice {
+func aliNotice(s *says) *order.RawNotice {
 	beijing := time.Now().UTC().Add(8 * time.Hour).Format(time.DateTime)
 	fields := map[string]string{
 		"charset": "utf-8", "notify_id": "n-" + s.number() + s.state, "notify_type": "trade_status_sync", "notify_time": beijing, "app_id": livesAppID,
@@ -139,22 +134,18 @@ func aliNotice(s *says, signed func(string) string) *order.RawNotice {
 	if s.by == another {
 		fields["app_id"] = "2099999999999999"
 	}
-	var pairs []string
-	form := url.Values{"sign_type": {"RSA2"}}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		pairs = append(pairs, name+"="+fields[name])
-		form.Set(name, fields[name])
-	}
-	text := strings.Join(pairs, "&")
+	text := keytest.Pairs(fields)
 	if s.by == forged {
 		text += "&"
 	}
-	form.Set("sign", signed(text))
+	form := keytest.Form(fields)
+	form.Set("sign_type", "RSA2")
+	form.Set("sign", keytest.Sign(livesKey(), text))
 	return &order.RawNotice{Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, Body: []byte(form.Encode()), At: time.Now()}
 }
 
 // wechatNotice is WeChat Pay's. Another merchant's is signed with the same key.
-func wechatNotice(s *says, signed func(string) string) *order.RawNotice {
+func wechatNotice(s *says) *order.RawNotice {
 	mchID := livesMchID
 	if s.by == another {
 		mchID = "1900000999"
@@ -165,18 +156,11 @@ func wechatNotice(s *says, signed func(string) string) *order.RawNotice {
 		event, content = "REFUND.SUCCESS", fmt.Sprintf(`{%s,"amount":{"total":%d,"refund":%[2]d}}`,
 			quoted("mchid", mchID, "out_trade_no", s.no, "out_refund_no", "R"+s.no, "refund_status", "SUCCESS"), s.amount)
 	}
-	sealed := keytest.Seal(livesV3Key, "fdasflkja484", content, "transaction")
 	kind := map[bool]string{true: "refund", false: "transaction"}[s.state == "REFUND"]
-	body := fmt.Sprintf(`{%s,"resource":{%s}}`, quoted("id", "EV-"+s.number()+s.state, "event_type", event),
-		quoted("original_type", kind, "algorithm", "AEAD_AES_256_GCM", "ciphertext", sealed, "associated_data", "transaction", "nonce", "fdasflkja484"))
-	stamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
-	text := stamp + "\n" + nonce + "\n" + body + "\n"
+	body := keytest.WeChatNotice(livesV3Key, "EV-"+s.number()+s.state, event, kind, content)
+	text := body
 	if s.by == forged {
 		text += "\n"
 	}
-	header := http.Header{}
-	for name, value := range map[string]string{"Timestamp": stamp, "Nonce": nonce, "Serial": livesKeyID, "Signature": signed(text)} {
-		header.Set("Wechatpay-"+name, value)
-	}
-	return &order.RawNotice{Header: header, Body: []byte(body), At: time.Now()}
+	return &order.RawNotice{Header: keytest.WeChatHeader(livesKey(), livesKeyID, text, time.Now()), Body: []byte(body), At: time.Now()}
 }

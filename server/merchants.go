@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -211,9 +212,7 @@ func (s merchants) Reseal(ctx context.Context, by bellman.By) (done client.Merch
 		done.Examined += more.Examined
 		done.Resealed += more.Resealed
 		done.Unreadable += more.Unreadable
-		if done.FirstError == "" {
-			done.FirstError = more.FirstError
-		}
+		done.FirstError = cmp.Or(done.FirstError, more.FirstError)
 		if errors.Is(err, registry.ErrNoMaster) {
 			err = &bellman.Invalid{Fields: []bellman.FieldError{{Field: "master_key", Problem: err.Error()}}}
 		}

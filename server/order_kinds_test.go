@@ -2,17 +2,14 @@ package server_test
 
 import (
 	"cmp"
-	"crypto"
 	"crypto/rsa"
-	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -87,9 +84,7 @@ func (p *provider) sign(text string) string {
 
 // signed reports whether the merchant signed a text.
 func (p *provider) signed(text, signature string) bool {
-	sum := sha256.Sum256([]byte(text))
-	raw, err := base64.StdEncoding.DecodeString(signature)
-	return err == nil && rsa.VerifyPKCS1v15(&p.merchant.PublicKey, crypto.SHA256, sum[:], raw) == nil
+	return keytest.Verified(p.merchant, text, signature)
 }
 
 // act notes what is asked of an order, and returns how it stands then: those whose
@@ -105,18 +100,24 @@ func (p *provider) act(no, what string) (paid, closed bool) {
 	return paid, p.closed[no]
 }
 
-var authorization = regexp.MustCompile(`^WECHATPAY2-SHA256-RSA2048 mchid="1230000109",nonce_str="(\w+)",signature="([^"]+)",timestamp="(\d+)",serial_no="5157F09E"$`)
+var authorization = regexp.MustCompile(`^WECHATPAY2-SHA256-RSA2048 mchid="(\d+)",nonce_str="(\w+)",signature="([^"]+)",timestamp="(\d+)",serial_no="5157F09E"$`)
 
-// wechat answers as WeChat Pay's API v3.
-func (p *provider) wechat(w http.ResponseWriter, r *http.Request) {
+// wechatAsked reads the body of a request to WeChat Pay, which a merchant must have signed.
+func (p *provider) wechatAsked(r *http.Request, mch string) []byte {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		p.t.Error(err)
 	}
 	m := authorization.FindStringSubmatch(r.Header.Get("Authorization"))
-	if m == nil || !p.signed(r.Method+"\n"+r.RequestURI+"\n"+m[3]+"\n"+m[1]+"\n"+string(body)+"\n", m[2]) {
-		p.t.Errorf("%s %s is not signed by the merchant: %s", r.Method, r.RequestURI, r.Header.Get("Authorization"))
+	if m == nil || m[1] != mch || !p.signed(r.Method+"\n"+r.RequestURI+"\n"+m[4]+"\n"+m[2]+"\n"+string(body)+"\n", m[3]) {
+		p.t.Errorf("%s %s is not signed by merchant %s: %s", r.Method, r.RequestURI, mch, r.Header.Get("Authorization"))
 	}
+	return body
+}
+
+// wechat answers as WeChat Pay's API v3.
+func (p *provider) wechat(w http.ResponseWriter, r *http.Request) {
+	p.wechatAsked(r, "1230000109")
 	no, closing := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/v3/pay/transactions/out-trade-no/"), "/close")
 	status, says := http.StatusOK, ""
 	if closing {
@@ -141,37 +142,52 @@ func (p *provider) wechat(w http.ResponseWriter, r *http.Request) {
 	p.wechatSays(w, status, says)
 }
 
+// wechatHeader returns the headers that sign an answer or a notice.
+func (p *provider) wechatHeader(body string) http.Header {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return keytest.WeChatHeader(p.own, cmp.Or(p.serial, "PUB_KEY_ID_01"), body, time.Now())
+}
+
 // wechatSays writes a signed answer.
 func (p *provider) wechatSays(w http.ResponseWriter, status int, says string) {
-	stamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
-	w.Header().Set("Wechatpay-Timestamp", stamp)
-	w.Header().Set("Wechatpay-Nonce", nonce)
-	w.Header().Set("Wechatpay-Serial", cmp.Or(p.serial, "PUB_KEY_ID_01"))
-	w.Header().Set("Wechatpay-Signature", p.sign(stamp+"\n"+nonce+"\n"+says+"\n"))
+	maps.Copy(w.Header(), p.wechatHeader(says))
 	w.WriteHeader(status)
 	io.WriteString(w, says)
 }
 
 var tradeNo = regexp.MustCompile(`^\{"out_trade_no":"([^"]+)"\}$`)
 
-// alipay answers as Alipay's gateway.
-func (p *provider) alipay(w http.ResponseWriter, r *http.Request) {
+// alipayAsked reads a request to Alipay, which an application must have signed.
+func (p *provider) alipayAsked(r *http.Request, app string) (method, content string) {
 	if err := r.ParseForm(); err != nil {
 		p.t.Error(err)
 	}
-	var pairs []string
+	fields := map[string]string{}
 	for name := range r.PostForm {
-		if name != "sign" {
-			pairs = append(pairs, name+"="+r.PostForm.Get(name))
-		}
+		fields[name] = r.PostForm.Get(name)
 	}
-	slices.Sort(pairs)
-	m := tradeNo.FindStringSubmatch(r.PostForm.Get("biz_content"))
-	if m == nil || r.PostForm.Get("app_id") != "2014072300007148" || !p.signed(strings.Join(pairs, "&"), r.PostForm.Get("sign")) {
-		p.t.Errorf("not signed by the application: %s", r.PostForm.Encode())
+	signature := fields["sign"]
+	delete(fields, "sign")
+	if fields["app_id"] != app || !p.signed(keytest.Pairs(fields), signature) {
+		p.t.Errorf("not signed by the application %s: %s", app, r.PostForm.Encode())
+	}
+	return fields["method"], fields["biz_content"]
+}
+
+// alipaySays writes a signed answer to a call of a method.
+func (p *provider) alipaySays(w http.ResponseWriter, method, says string) {
+	fmt.Fprintf(w, `{"%s_response":%s,"sign":"%s"}`, strings.ReplaceAll(method, ".", "_"), says, p.sign(says))
+}
+
+// alipay answers as Alipay's gateway.
+func (p *provider) alipay(w http.ResponseWriter, r *http.Request) {
+	method, content := p.alipayAsked(r, "2014072300007148")
+	m := tradeNo.FindStringSubmatch(content)
+	if m == nil {
+		p.t.Errorf("asked about no trade: %s", content)
 		return
 	}
-	method := r.PostForm.Get("method")
 	text := ""
 	switch what := strings.TrimPrefix(method, "alipay.trade."); what {
 	case "query":
@@ -186,7 +202,7 @@ func (p *provider) alipay(w http.ResponseWriter, r *http.Request) {
 		p.act(m[1], what)
 		text = fmt.Sprintf(`{"code":"10000","msg":"Success","out_trade_no":%q,"trade_no":"4200001","retry_flag":"N","action":"close"}`, m[1])
 	}
-	fmt.Fprintf(w, `{"%s_response":%s,"sign":"%s"}`, strings.ReplaceAll(method, ".", "_"), text, p.sign(text))
+	p.alipaySays(w, method, text)
 }
 
 // The channels that bellman knows by themselves, configured with keys in files, in

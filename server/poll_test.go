@@ -3,15 +3,12 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/bellmanhq/bellman/client"
 )
@@ -29,14 +26,7 @@ type refunder struct {
 
 // refunds answers as WeChat Pay's API v3 does about refunds.
 func (c *refunder) refunds(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		c.t.Error(err)
-	}
-	m := authorization.FindStringSubmatch(r.Header.Get("Authorization"))
-	if m == nil || !c.signed(r.Method+"\n"+r.RequestURI+"\n"+m[3]+"\n"+m[1]+"\n"+string(body)+"\n", m[2]) {
-		c.t.Errorf("%s %s is not signed by the merchant", r.Method, r.RequestURI)
-	}
+	body := c.wechatAsked(r, "1230000109")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	no := strings.TrimPrefix(r.URL.Path, "/v3/refund/domestic/refunds/")
@@ -65,13 +55,7 @@ func (c *refunder) refunds(w http.ResponseWriter, r *http.Request) {
 		says = fmt.Sprintf(`{"refund_id":"503","out_refund_no":%q,"out_trade_no":%q,"transaction_id":"42","status":%q,"success_time":"2026-11-20T20:00:00+08:00","amount":{"refund":100,"total":200,"currency":"CNY"}}`,
 			no, strings.TrimSuffix(no, "-R1"), state)
 	}
-	stamp, nonce := strconv.FormatInt(time.Now().Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
-	w.Header().Set("Wechatpay-Timestamp", stamp)
-	w.Header().Set("Wechatpay-Nonce", nonce)
-	w.Header().Set("Wechatpay-Serial", "PUB_KEY_ID_01")
-	w.Header().Set("Wechatpay-Signature", c.sign(stamp+"\n"+nonce+"\n"+says+"\n"))
-	w.WriteHeader(status)
-	io.WriteString(w, says)
+	c.wechatSays(w, status, says)
 }
 
 // The order that an account knows by the number of a refund is another merchant's. The refund is refused: the channel would pay

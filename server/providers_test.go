@@ -204,12 +204,7 @@ func TestUnionPayServer(t *testing.T) {
 	t.Setenv("UNIONPAY_CERTIFICATE", certificate)
 	signed := func(fields map[string]string) map[string]string {
 		fields["signPubKeyCert"] = certificate
-		var pairs []string
-		for name, value := range fields {
-			pairs = append(pairs, name+"="+value)
-		}
-		slices.Sort(pairs)
-		fields["signature"] = keytest.Sign(key, fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(pairs, "&")))))
+		fields["signature"] = keytest.Sign(key, fmt.Sprintf("%x", sha256.Sum256([]byte(keytest.Pairs(fields)))))
 		return fields
 	}
 	d := newDesk(t)
@@ -220,11 +215,7 @@ func TestUnionPayServer(t *testing.T) {
 		if no == "20261120000001" && paid.Load() {
 			fields["respCode"], fields["origRespCode"], fields["queryId"], fields["txnAmt"], fields["currencyCode"] = "00", "00", "42", "8888", "156"
 		}
-		var pairs []string
-		for name, value := range signed(fields) {
-			pairs = append(pairs, name+"="+value)
-		}
-		io.WriteString(w, strings.Join(pairs, "&"))
+		io.WriteString(w, keytest.Pairs(signed(fields)))
 		asked.Store(asked.Load() || no == "20261120000001")
 	}))
 	t.Cleanup(bank.Close)
@@ -246,10 +237,7 @@ queues:
 
 	passes(t, "asked about the other order once", asked.Load)
 	paid.Store(true)
-	form := url.Values{}
-	for name, value := range signed(map[string]string{"version": "5.1.0", "signMethod": "01", "merId": "777290058110048", "orderId": "20261120000001", "txnType": "01", "respCode": "00"}) {
-		form.Set(name, value)
-	}
+	form := keytest.Form(signed(map[string]string{"version": "5.1.0", "signMethod": "01", "merId": "777290058110048", "orderId": "20261120000001", "txnType": "01", "respCode": "00"}))
 	if got := callNotice(t, s, "slow", form.Encode(), map[string]string{"Content-Type": "application/x-www-form-urlencoded"}); got != "200 ok" {
 		t.Errorf("answered %s", got)
 	}

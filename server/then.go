@@ -29,8 +29,8 @@ func (s *Server) thenOf(o *config.Order, c *config.Config, handlers map[string]b
 			return then, fmt.Errorf("then.%s: %w", decision, err)
 		}
 	}
-	builtIn := o.Channel.Kind != "" || o.Channel.Account != ""
-	if number := o.States.Preset + " " + t.JSON["transaction_id"]; !builtIn {
+	if builtIn := o.Channel.Kind != "" || o.Channel.Account != ""; !builtIn {
+		number := o.States.Preset + " " + t.JSON["transaction_id"]
 		then.Numbers = fmt.Sprintf("%.4x", sha256.Sum256([]byte(number)))
 	}
 	if t.JSON == nil {
@@ -44,7 +44,6 @@ func (s *Server) thenOf(o *config.Order, c *config.Config, handlers map[string]b
 		}
 		values[name] = v
 	}
-	then.TellsOnly = builtIn // what a gateway's answers say of a payment, its queue knows
 	then.Taken = func(o *order.Order, a *order.QueryAnswer, state string) (map[string]any, error) {
 		return s.taken(values, o, a, state), nil
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -285,22 +284,12 @@ only a server with the same master key can open them.`,
 	c.Flags().StringVar(&s.Account, "account", "", "beginning of the account's name in orders")
 	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
 		s.Limit, s.Sealed = 200, *secrets
-		return to.export(ctx, func(ctx context.Context, e *json.Encoder) (more bool, err error) {
-			page, err := to.Accounts(ctx, s)
-			if err != nil {
-				return false, err
+		return exportLines(to, to.AllAccounts(ctx, s), func(a *client.Account) client.PutAccount {
+			line := a.Wanted()
+			if !*secrets {
+				line.AccountKeys, line.Former = client.AccountKeys{}, nil
 			}
-			for i := range page.Accounts {
-				line := page.Accounts[i].Wanted()
-				if !*secrets {
-					line.AccountKeys, line.Former = client.AccountKeys{}, nil
-				}
-				if err := e.Encode(line); err != nil {
-					return false, err
-				}
-			}
-			s.Cursor = page.NextCursor
-			return s.Cursor != "", nil
+			return line
 		})
 	})
 }

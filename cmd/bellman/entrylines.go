@@ -3,10 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -207,21 +207,19 @@ func faultOf(f client.Fault) (at int, what string) {
 	return at, f.Message
 }
 
-// export writes lines to standard output, page by page.
-func (to *call) export(ctx context.Context, page func(context.Context, *json.Encoder) (more bool, err error)) error {
+// exportLines writes entries to standard output, each as a line for an import.
+func exportLines[T, L any](to *call, all iter.Seq2[T, error], line func(*T) L) error {
 	w := bufio.NewWriter(to.out)
 	e := newLines(w)
-	for {
-		within, cancel := context.WithTimeout(ctx, patience)
-		more, err := page(within, e)
-		cancel()
+	for entry, err := range all {
 		if err != nil {
 			return err
 		}
-		if !more {
-			return w.Flush()
+		if err := e.Encode(line(&entry)); err != nil {
+			return err
 		}
 	}
+	return w.Flush()
 }
 
 func merchantExportCommand() *cobra.Command {
@@ -238,22 +236,12 @@ written sealed, and only a server with the same master key can open them.`,
 	c.Flags().StringVar(&s.MerchantNo, "merchant-no", "", "beginning of the number")
 	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
 		s.Limit, s.Sealed = 200, *secrets
-		return to.export(ctx, func(ctx context.Context, e *json.Encoder) (more bool, err error) {
-			page, err := to.Merchants(ctx, s)
-			if err != nil {
-				return false, err
+		return exportLines(to, to.AllMerchants(ctx, s), func(m *client.Merchant) client.PutMerchant {
+			line := m.Wanted()
+			if line.Sign != nil && !*secrets {
+				line.Sign.Secrets = nil
 			}
-			for i := range page.Merchants {
-				line := page.Merchants[i].Wanted()
-				if line.Sign != nil && !*secrets {
-					line.Sign.Secrets = nil
-				}
-				if err := e.Encode(line); err != nil {
-					return false, err
-				}
-			}
-			s.Cursor = page.NextCursor
-			return s.Cursor != "", nil
+			return line
 		})
 	})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -27,25 +26,20 @@ while bellman has no such order.`,
 	c.Flags().StringVar(&f.Result, "result", "", "only notices with this result: applied, duplicate, held, mismatch or refused")
 	limit := c.Flags().Int("limit", 50, "number of notices, the newest first")
 	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
-		if *limit < 1 {
-			return wrong{fmt.Errorf("--limit %d: want 1 or more", *limit)}
-		}
-		all := client.Notices{Notices: []client.Notice{}}
-		for {
+		all, _, err := upTo(*limit, func(limit int, cursor string) ([]client.Notice, string, error) {
+			f.Limit, f.Cursor = limit, cursor
 			page, err := to.ListNotices(ctx, f)
 			if err != nil {
-				return err
+				return nil, "", err
 			}
-			all.Notices = append(all.Notices, page.Notices...)
-			if f.Cursor = page.NextCursor; f.Cursor == "" || len(all.Notices) >= *limit {
-				break
-			}
+			return page.Notices, page.NextCursor, nil
+		})
+		if err != nil {
+			return err
 		}
-		all.Notices = all.Notices[:min(len(all.Notices), *limit)]
-		return to.print(all, func(t *rows) {
+		return to.print(client.Notices{Notices: all}, func(t *rows) {
 			t.heads("CAME", "RESULT", "QUEUE", "ACCOUNT", "OF", "MERCHANT", "ORDER", "REF NO", "STATE", "WHY")
-			for i := range all.Notices {
-				n := &all.Notices[i]
+			for _, n := range all {
 				t.row(n.Came, n.Result, n.Queue, n.Account, n.Of, n.MerchantNo, cmp.Or(n.OrderNo, n.ChannelOrderNo), n.RefNo, n.State, n.Why)
 			}
 		})

@@ -107,9 +107,7 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		if *amount != 0 {
 			t.Amount = *amount
 		}
-		if t.Queue == "" {
-			t.Queue = "default"
-		}
+		t.Queue = cmp.Or(t.Queue, "default")
 		for _, flag := range [][2]string{{"json", data}, {"notify-json", notifyJSON}} {
 			if flag[1] != "" && !json.Valid([]byte(flag[1])) {
 				return wrong{fmt.Errorf("--%s: is not JSON: see whether the shell has taken its quotes", flag[0])}

@@ -2,6 +2,7 @@ package sign
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -93,9 +94,7 @@ func NewVerifier(c VerifyConfig) (*Verifier, error) {
 		}
 		checks = append(checks, one)
 	}
-	if c.Tolerance == 0 {
-		c.Tolerance = defaultTolerance
-	}
+	c.Tolerance = cmp.Or(c.Tolerance, defaultTolerance)
 	v := new(Verifier)
 	switch c.Scheme {
 	case StandardWebhooks:
@@ -104,9 +103,7 @@ func NewVerifier(c VerifyConfig) (*Verifier, error) {
 		}
 	case Stripe:
 		name := c.Header
-		if name == "" {
-			name = "Stripe-Signature"
-		}
+		name = cmp.Or(name, "Stripe-Signature")
 		v.verify = func(header http.Header, body []byte, now time.Time) error {
 			return verifyStripe(checks, header.Values(name), body, now, c.Tolerance)
 		}

@@ -72,9 +72,7 @@ func New(o Options) (*Watch, error) {
 	if o.Engine == nil || o.Store == nil {
 		return nil, errors.New("alarm: want both an Engine and a Store in the options")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Credentials == nil {
 		o.Credentials = func() []Credential { return nil }
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,9 +112,7 @@ func (a *API) registerTasks(h part) {
 			Body *client.CompleteTask
 		}) (*answer[client.Task], error) {
 			body := given(in.Body)
-			if body.Reason == "" {
-				body.Reason = "callback"
-			}
+			body.Reason = cmp.Or(body.Reason, "callback")
 			return a.act(ctx, &in.Caller, &in.ID, completes, func(id bellman.ID) (*bellman.Task, error) {
 				return a.complete(ctx, id, &body, in.by(body.Reason))
 			})

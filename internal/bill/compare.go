@@ -131,12 +131,8 @@ type Failure struct {
 // first error of decided, of Find or of report, or when ctx is cancelled. The temporary file is removed
 // in any case.
 func Compare(ctx context.Context, bills []Bill, decided iter.Seq2[Decided, error], o Options, report func(Difference) error) (counts Counts, failed []Failure, err error) {
-	if o.Edge == 0 {
-		o.Edge = time.Hour
-	}
-	if o.Memory == 0 {
-		o.Memory = 8 << 20
-	}
+	o.Edge = cmp.Or(o.Edge, time.Hour)
+	o.Memory = cmp.Or(o.Memory, 8<<20)
 	if !o.From.Before(o.To) || o.Edge < 0 || o.Memory < 0 {
 		return Counts{}, nil, errors.New("bill: From is not before To, or Edge or Memory is negative")
 	}

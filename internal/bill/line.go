@@ -1,6 +1,7 @@
 package bill
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -113,9 +114,7 @@ var china = time.FixedZone("UTC+8", 8*60*60)
 // Day returns the period of a daily bill: from midnight to the next midnight of a date such as
 // 2026-11-21 in zone. nil means UTC+8, the zone of WeChat Pay and Alipay.
 func Day(date string, zone *time.Location) (from, to time.Time, err error) {
-	if zone == nil {
-		zone = china
-	}
+	zone = cmp.Or(zone, china)
 	from, err = time.ParseInLocation(time.DateOnly, date, zone)
 	return from, from.AddDate(0, 0, 1), err
 }

@@ -223,12 +223,8 @@ func (m *mapped) money(values []string, column int, currency string) (int64, err
 
 func (m *mapped) time(s string) (t time.Time, err error) {
 	layout, zone := m.TimeFormat, m.Zone
-	if layout == "" {
-		layout = time.DateTime
-	}
-	if zone == nil {
-		zone = china
-	}
+	layout = cmp.Or(layout, time.DateTime)
+	zone = cmp.Or(zone, china)
 	switch {
 	case s == "":
 		return time.Time{}, nil

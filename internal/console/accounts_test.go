@@ -3,16 +3,14 @@
 package console_test
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
-	"encoding/pem"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
 // An account is registered, shown, changed, rotated and deleted on pages, which say what is wrong and never show
@@ -21,21 +19,11 @@ func TestAccountPages(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	f := w.forms(t)
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
+	key := keytest.RSA()
 	v3 := "0123456789abcdef0123456789abWXYZ"
 	form := func(change ...string) url.Values {
 		in := url.Values{"account": {"shop1"}, "name": {"第一家店"}, "channel": {"wechatpay"}, "mch_id": {"1900000001"}, "serial": {"AB"}, "rate": {"300/s"}, "reason": {"新店"},
-			"private_key": {text("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))}, "api_v3_key": {v3}, "platform_id": {"PUB_KEY_ID_01"}, "platform_key": {text("PUBLIC KEY", public)}, "new": {"1"}}
+			"private_key": {keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))}, "api_v3_key": {v3}, "platform_id": {"PUB_KEY_ID_01"}, "platform_key": {keytest.PublicPEM(key)}, "new": {"1"}}
 		for i := 0; i < len(change); i += 2 {
 			in.Set(change[i], change[i+1])
 		}
@@ -87,19 +75,9 @@ func TestAccountsAreExportedAndImported(t *testing.T) {
 	w := open(t)
 	f := w.forms(t)
 	key := "0123456789abcdef0123456789abWXYZ"
-	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
+	private := keytest.RSA()
 	if _, _, err := w.api.PutAccount(t.Context(), "shop1", client.PutAccount{Channel: "wechatpay", MchID: "1900000001", Serial: "AB", Name: "第一家店", AccountKeys: client.AccountKeys{
-		PrivateKey: text("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(private)), APIv3Key: key, PlatformKeys: map[string]string{"PUB_KEY_ID_01": text("PUBLIC KEY", public)}}}); err != nil {
+		PrivateKey: keytest.PEM("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(private)), APIv3Key: key, PlatformKeys: map[string]string{"PUB_KEY_ID_01": keytest.PublicPEM(private)}}}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", w.URL+"/accounts/export", nil)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -391,9 +392,7 @@ func (q *request) taskList() error {
 	}
 	if !next.IsZero() {
 		values := url.Values{"before": {next.String()}}
-		for name, value := range w.values {
-			values[name] = value
-		}
+		maps.Copy(values, w.values)
 		v.Next = "/tasks?" + values.Encode()
 		if len(tasks) < pageRows {
 			v.Back = next.Time()

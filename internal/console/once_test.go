@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -65,9 +66,7 @@ func TestAFormActsOnce(t *testing.T) {
 	}
 	for name, value := range map[string]string{"action": "restart", "reason": "another", "again": "1"} {
 		other := url.Values{}
-		for n, v := range form {
-			other[n] = v
-		}
+		maps.Copy(other, form)
 		other.Set(name, value)
 		for range 2 {
 			a.do(t, http.MethodPost, page, other)

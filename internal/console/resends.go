@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -164,9 +165,7 @@ func (q *request) showNewResend(status int, w *taskFilter, mode, rate string, fo
 		return err
 	}
 	v := &newResendView{view: q.view("page.newresend"), TaskFilter: w, Filter: q.fields(w), Count: count, Mode: mode, Rate: rate, pauseForm: form}
-	if v.Rate == "" {
-		v.Rate = "50"
-	}
+	v.Rate = cmp.Or(v.Rate, "50")
 	if perSecond, ok := parseRate(v.Rate); ok && !count.More && perSecond >= schedule.MinRate {
 		v.Long = time.Duration(float64(count.Tasks) / perSecond * float64(time.Second)).Round(time.Second)
 	}

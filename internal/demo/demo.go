@@ -4,6 +4,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,9 +95,7 @@ func Run(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s, err := server.Open(server.Options{Config: c, Version: o.Version, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)

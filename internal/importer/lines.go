@@ -3,6 +3,7 @@ package importer
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -85,9 +86,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 // named gives a task the queue and the key that its line lacks.
 func named(t *client.CreateTask, queue string, text []byte) {
-	if t.Queue == "" {
-		t.Queue = queue
-	}
+	t.Queue = cmp.Or(t.Queue, queue)
 	if t.Key == "" {
 		sum := sha256.Sum256(text)
 		t.Key = "import/" + hex.EncodeToString(sum[:16])

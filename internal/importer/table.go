@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -165,9 +166,7 @@ func parseURL(address string) (*driver.Config, error) {
 		return nil, fmt.Errorf("%w: %v", ErrAddress, err)
 	}
 	host, port := u.Hostname(), u.Port()
-	if port == "" {
-		port = "3306"
-	}
+	port = cmp.Or(port, "3306")
 	config.Net, config.Addr = "tcp", net.JoinHostPort(host, port)
 	config.User = u.User.Username()
 	config.Passwd, _ = u.User.Password()

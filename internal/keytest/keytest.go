@@ -12,6 +12,14 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // RSA makes a key of 2048 bits.
@@ -45,10 +53,51 @@ func Sign(key *rsa.PrivateKey, text string) string {
 	return base64.StdEncoding.EncodeToString(must(rsa.SignPKCS1v15(nil, key, crypto.SHA256, sum[:])))
 }
 
+// Verified reports whether Sign made a signature of a text with a key.
+func Verified(key *rsa.PrivateKey, text, signature string) bool {
+	raw, err := base64.StdEncoding.DecodeString(signature)
+	sum := sha256.Sum256([]byte(text))
+	return err == nil && rsa.VerifyPKCS1v15(&key.PublicKey, crypto.SHA256, sum[:], raw) == nil
+}
+
 // Seal encrypts a text as WeChat Pay does, with AES in Galois/Counter Mode. The result is in base64.
 func Seal(key, nonce, text, data string) string {
 	gcm := must(cipher.NewGCM(must(aes.NewCipher([]byte(key)))))
 	return base64.StdEncoding.EncodeToString(gcm.Seal(nil, []byte(nonce), []byte(text), []byte(data)))
+}
+
+// WeChatHeader returns the headers of an answer or notice that WeChat Pay signs at a time. serial names the key.
+func WeChatHeader(key *rsa.PrivateKey, serial, body string, at time.Time) http.Header {
+	stamp, nonce := strconv.FormatInt(at.Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
+	return http.Header{
+		"Wechatpay-Timestamp": {stamp}, "Wechatpay-Nonce": {nonce}, "Wechatpay-Serial": {serial},
+		"Wechatpay-Signature": {Sign(key, stamp+"\n"+nonce+"\n"+body+"\n")},
+	}
+}
+
+// WeChatNotice returns the body of a notice of WeChat Pay about a resource of a kind, sealed with an APIv3 key.
+func WeChatNotice(key, id, event, kind, content string) string {
+	const nonce, data = "fdasflkja484", "transaction"
+	return fmt.Sprintf(`{"id":%q,"event_type":%q,"resource":{"original_type":%q,"algorithm":"AEAD_AES_256_GCM","ciphertext":%q,"associated_data":%q,"nonce":%q}}`,
+		id, event, kind, Seal(key, nonce, content, data), data, nonce)
+}
+
+// Pairs returns the text of which Alipay and UnionPay sign fields: name=value, sorted by name and joined with &.
+func Pairs(fields map[string]string) string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		pairs = append(pairs, name+"="+fields[name])
+	}
+	return strings.Join(pairs, "&")
+}
+
+// Form returns fields as a form.
+func Form(fields map[string]string) url.Values {
+	form := url.Values{}
+	for name, value := range fields {
+		form.Set(name, value)
+	}
+	return form
 }
 
 func must[T any](v T, err error) T {

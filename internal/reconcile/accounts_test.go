@@ -249,14 +249,9 @@ func TestAccountOfARefundAlone(t *testing.T) {
 			}
 			afterwards()
 			r := s.runs()
-			run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date, NoRefunds: noRefunds})
-			if err != nil {
-				t.Fatal(err)
-			}
-			work(t, r, time.Minute/2)
-			run, err = r.Get(t.Context(), run.ID)
-			if found := s.found(r, run.ID); err != nil || run.State != reconcile.Done || run.Bills != bills || slices.Contains(found, shop+"2 refund N7") == noRefunds {
-				t.Errorf("without refunds %t: %+v, %v, %q; want %d bills, and the refund that shop2's lacks", noRefunds, run, err, found, bills)
+			run := compared(t, r, reconcile.Request{Queue: "pay", Date: date, NoRefunds: noRefunds}, time.Minute/2)
+			if found := s.found(r, run.ID); run.State != reconcile.Done || run.Bills != bills || slices.Contains(found, shop+"2 refund N7") == noRefunds {
+				t.Errorf("without refunds %t: %+v, %q; want %d bills, and the refund that shop2's lacks", noRefunds, run, found, bills)
 			}
 		})
 	}
@@ -272,13 +267,9 @@ func TestDeletedAccountBesideTheDefault(t *testing.T) {
 			Body: []byte(`{"account":"shop7"}`)})
 		afterwards()
 		r := s.runs()
-		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, time.Minute/2)
-		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Failed || run.Bills != 3 || len(run.Left) != 1 || run.Left[0].Account != "shop7" {
-			t.Errorf("%+v, %v; want three accounts compared, and shop7 left", run, err)
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, time.Minute/2)
+		if run.State != reconcile.Failed || run.Bills != 3 || len(run.Left) != 1 || run.Left[0].Account != "shop7" {
+			t.Errorf("%+v; want three accounts compared, and shop7 left", run)
 		}
 	})
 }
@@ -312,12 +303,9 @@ func TestNameOfAnotherAccount(t *testing.T) {
 			t.Errorf("alarms %+v; want one of the orders that are left, and one of the differences", s.alarms)
 		}
 		delete(s.now, "shop2")
-		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date}); err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, time.Minute/2)
-		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Done || run.Bills != 4 || run.Counts.Payments != 5 || !slices.Equal(s.found(r, run.ID), ofShops) {
-			t.Errorf("%+v, %v; want all four compared, each once", run, err)
+		run = compared(t, r, reconcile.Request{Queue: "pay", Date: date}, time.Minute/2)
+		if run.State != reconcile.Done || run.Bills != 4 || run.Counts.Payments != 5 || !slices.Equal(s.found(r, run.ID), ofShops) {
+			t.Errorf("%+v; want all four compared, each once", run)
 		}
 	})
 }
@@ -386,24 +374,20 @@ func TestAccountWithoutTheBillBefore(t *testing.T) {
 		s.fails[shop+"2"] = order.ErrBillNotReady
 		r := s.runs()
 		in := reconcile.Request{Queue: "pay", Date: date}
-		run, err := r.Start(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 2*time.Hour)
-		run, err = r.Get(t.Context(), run.ID)
+		run := compared(t, r, in, 2*time.Hour)
 		left := func() (names []string) {
 			for _, l := range run.Left {
 				names = append(names, fmt.Sprint(l.Account, " ", l.Compared))
 			}
 			return names
 		}
-		if err != nil || run.State != reconcile.Waiting || run.Bills != 3 || !slices.Equal(left(), []string{"shop2 false", "again true"}) {
-			t.Fatalf("%+v, %v; want shop2 left, and shop1 compared without the bill of the day before", run, err)
+		if run.State != reconcile.Waiting || run.Bills != 3 || !slices.Equal(left(), []string{"shop2 false", "again true"}) {
+			t.Fatalf("%+v; want shop2 left, and shop1 compared without the bill of the day before", run)
 		}
 		s.asked = nil
 		delete(s.fails, shop+"2")
 		work(t, r, time.Hour)
+		var err error
 		run, err = r.Get(t.Context(), run.ID)
 		if err != nil || run.State != reconcile.Failed || run.Bills != 4 || !slices.Equal(left(), []string{"again true"}) || !slices.Equal(s.asked, []string{"shop2"}) {
 			t.Errorf("%+v, %v, asked for the bills of %q; want shop2 compared too, and the run failed", run, err, s.asked)
@@ -415,12 +399,9 @@ func TestAccountWithoutTheBillBefore(t *testing.T) {
 			t.Errorf("%q, %+v; want the result of all", got, run.Counts)
 		}
 		delete(s.none, shop+"1")
-		if _, err = r.Start(t.Context(), in); err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, time.Minute/2)
-		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Done || run.Bills != 4 || len(run.Left) != 0 || !slices.Equal(s.found(r, run.ID), ofShops) {
-			t.Errorf("requested again: %+v, %v; want it done", run, err)
+		run = compared(t, r, in, time.Minute/2)
+		if run.State != reconcile.Done || run.Bills != 4 || len(run.Left) != 0 || !slices.Equal(s.found(r, run.ID), ofShops) {
+			t.Errorf("requested again: %+v; want it done", run)
 		}
 	})
 }
@@ -432,13 +413,9 @@ func TestOneAccount(t *testing.T) {
 		s := newShops(t).own()
 		s.pace = 2 * time.Second
 		r := s.runs()
-		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Account: "shop2", Date: date})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, time.Minute)
-		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Done || run.Account != "shop2" || run.Bills != 1 || !slices.Equal(s.found(r, run.ID), ofShops[:1]) {
-			t.Errorf("%+v, %v; want shop2 alone", run, err)
+		run := compared(t, r, reconcile.Request{Queue: "pay", Account: "shop2", Date: date}, time.Minute)
+		if run.State != reconcile.Done || run.Account != "shop2" || run.Bills != 1 || !slices.Equal(s.found(r, run.ID), ofShops[:1]) {
+			t.Errorf("%+v; want shop2 alone", run)
 		}
 		if len(s.at) != 2 || s.at[1].Sub(s.at[0]) != s.pace || s.world.asked != 0 {
 			t.Errorf("bills were asked for at %v; want that of the day and the one before, %s apart", s.at, s.pace)

@@ -185,12 +185,8 @@ func TestDailyAfterAFailedRequest(t *testing.T) {
 		w.billErr = errors.New("boom")
 		afterwards()
 		r := w.runs()
-		if _, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date}); err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 9*time.Hour)
-		if run, err := r.Get(t.Context(), mustID(t, r)); err != nil || run.Daily || run.State != reconcile.Waiting {
-			t.Fatalf("%+v, %v; want the person's request waiting", run, err)
+		if run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 9*time.Hour); run.Daily || run.State != reconcile.Waiting {
+			t.Fatalf("%+v; want the person's request waiting", run)
 		}
 		work(t, r, 2*time.Hour)
 		w.billErr = nil
@@ -224,13 +220,9 @@ func TestMidnight(t *testing.T) {
 		r := w.runs()
 		compared := func(want reconcile.State) reconcile.Run {
 			t.Helper()
-			run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-			if err != nil {
-				t.Fatal(err)
-			}
-			work(t, r, 5*time.Minute)
-			if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != want {
-				t.Fatalf("%+v, %v; want it %s", run, err, want)
+			run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 5*time.Minute)
+			if run.State != want {
+				t.Fatalf("%+v; want it %s", run, want)
 			}
 			return run
 		}
@@ -265,11 +257,7 @@ func TestDecidedWithoutATimeOfPayment(t *testing.T) {
 		}
 		w.before = []bill.Line{{ChannelOrderNo: "before", Amount: 100, Currency: "CNY", State: "SUCCESS", Time: midnight.Add(-9 * time.Hour).UTC()}}
 		r := w.runs()
-		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 1)
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
 		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"missing_there nowhere", "missing_there same day"}) {
 			t.Errorf("%q; want those that no bill can have", found)
 		}

@@ -53,11 +53,7 @@ func TestRefunds(t *testing.T) {
 		w.add(&bellman.Task{MerchantNo: "M1", OrderNo: "B4", Event: order.EventNotice, Body: failed})
 		r := w.runs()
 		for no, want := range map[bool][]string{false: {"refund B1", "refund B2", "refund B3", "refund B4"}, true: nil} {
-			run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date, NoRefunds: no})
-			if err != nil {
-				t.Fatal(err)
-			}
-			work(t, r, 1)
+			run := compared(t, r, reconcile.Request{Queue: "pay", Date: date, NoRefunds: no}, 1)
 			if found, _ := differences(t, r, run.ID); !sameSet(found, want) {
 				t.Errorf("without refunds %t: %q; want %q", no, found, want)
 			}
@@ -103,11 +99,7 @@ func TestPolledRefunds(t *testing.T) {
 		back("B3", "R5", 30)
 		w.paid[open] = true
 		r := w.runs()
-		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 1)
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
 		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"refund B1", "refund B2", "refund B3"}) {
 			t.Errorf("%q; want that of B1, which the bill lacks, of B2, by its amount, and of B3, which is open here", found)
 		}
@@ -154,13 +146,9 @@ func TestRefundsByTheChannelsNumber(t *testing.T) {
 			*w.line(no, 0) = bill.Line{ChannelOrderNo: no, RefundNo: refundNo, Kind: bill.Refund, RefundAmount: 30, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: len(w.lines)}
 		}
 		r := w.runs()
-		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 1)
-		if run, err = r.Get(t.Context(), run.ID); err != nil || run.Counts.Matched != 6 {
-			t.Errorf("%+v, %v; want the three payments and refunds matched", run.Counts, err)
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
+		if run.Counts.Matched != 6 {
+			t.Errorf("%+v; want the three payments and refunds matched", run.Counts)
 		}
 		if found, _ := differences(t, r, run.ID); len(found) != 0 {
 			t.Errorf("differences %q; want none", found)

@@ -167,14 +167,10 @@ func TestChannelSendsAnotherMerchantsBill(t *testing.T) {
 		w.queue.Owner = bill.Owner{No: "1230000109"}
 		w.line("X1", 100).Owner = bill.Owner{No: "1900000001"}
 		r := w.runs()
-		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 0)
-		if run, err = r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Waiting || !run.Finished.IsZero() ||
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 0)
+		if run.State != reconcile.Waiting || !run.Finished.IsZero() ||
 			!strings.Contains(run.Error, "none of its 1 lines is of 1230000109: the first is of 1900000001") {
-			t.Errorf("%+v, %v; want it waiting, with an error that names both merchants", run, err)
+			t.Errorf("%+v; want it waiting, with an error that names both merchants", run)
 		}
 	})
 }

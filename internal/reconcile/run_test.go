@@ -127,11 +127,7 @@ func TestOrderOfManyTasks(t *testing.T) {
 		w.line("A1", 100)
 		*w.line("A1", 0) = bill.Line{ChannelOrderNo: "A1", RefundNo: "R1", Kind: bill.Refund, RefundAmount: 30, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: 2}
 		r := w.runs()
-		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 1)
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
 		if found, _ := differences(t, r, run.ID); len(found) != 0 {
 			t.Errorf("differences %q; want none", found)
 		}
@@ -146,10 +142,7 @@ func TestCrashBetweenPages(t *testing.T) {
 		w.line("first", 100)
 		r := w.runs()
 		in := reconcile.Request{Queue: "pay", Date: date}
-		if _, err := r.Start(t.Context(), in); err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 1)
+		compared(t, r, in, 1)
 		w.lines = nil
 		for i := range 350 {
 			w.line(fmt.Sprint("N", i), 100)
@@ -195,11 +188,7 @@ func TestLatePaymentOfAnotherAmount(t *testing.T) {
 			})
 		}
 		r := w.runs()
-		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 1)
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
 		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"amount A2"}) {
 			t.Errorf("%q; want a difference of A2 alone, of which the bill has another amount than was found", found)
 		}
@@ -220,11 +209,7 @@ func TestCurrencyAsTheGatewayWritesIt(t *testing.T) {
 			})
 		}
 		r := w.runs()
-		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 1)
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
 		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"amount A3"}) {
 			t.Errorf("%q; want a difference of A3 alone, which is in USD", found)
 		}

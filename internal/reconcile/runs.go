@@ -134,9 +134,7 @@ func New(o Options) (*Runs, error) {
 	if o.Store == nil || o.Tasks == nil || o.Alarms == nil || o.Queues == nil {
 		return nil, errors.New("reconcile: want Store, Tasks, Alarms and Queues in the options")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Leads == nil {
 		o.Leads = func() bool { return true }
 	}

@@ -67,11 +67,7 @@ func TestSettleSeesWhatWasDecidedByHand(t *testing.T) {
 			id := w.plant()
 			w.unreadable = true
 			r := w.runs()
-			run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-			if err != nil {
-				t.Fatal(err)
-			}
-			work(t, r, 1)
+			run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
 			decide := func() {
 				task, err := w.Task(t.Context(), id)
 				if err != nil {
@@ -96,7 +92,7 @@ func TestSettleSeesWhatWasDecidedByHand(t *testing.T) {
 				if before || i > 0 {
 					want = 1
 				}
-				run, err = r.Get(t.Context(), run.ID)
+				run, err := r.Get(t.Context(), run.ID)
 				if s := run.Settling; err != nil || s.Settled != want || s.Asked != 5 || len(w.settled) != 1 {
 					t.Errorf("decided before: %t, request %d: %+v, %v, asked %d times; want %d settled, and one call", before, i+1, s, err, len(w.settled), want)
 				}
@@ -118,11 +114,7 @@ func TestSettleTakesTurns(t *testing.T) {
 		}
 		w.slow = 10 * time.Second // a page
 		r := w.runs()
-		run, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Date: date})
-		if err != nil {
-			t.Fatal(err)
-		}
-		work(t, r, 1)
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
 		if _, err := r.Settle(t.Context(), run.ID, bellman.By{}); err != nil {
 			t.Fatal(err)
 		}

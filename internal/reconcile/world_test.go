@@ -229,6 +229,20 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
+// compared starts a reconciliation, works for a time, and returns what there is then.
+func compared(t *testing.T, r *reconcile.Runs, in reconcile.Request, d time.Duration) reconcile.Run {
+	t.Helper()
+	run, err := r.Start(t.Context(), in)
+	if err == nil {
+		work(t, r, d)
+		run, err = r.Get(t.Context(), run.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
 // work runs r until nothing is waiting or running that could make progress now.
 func work(t *testing.T, r *reconcile.Runs, d time.Duration) {
 	t.Helper()

@@ -48,9 +48,7 @@ func New(o Options) (*Jobs, error) {
 	if o.Store == nil || o.Tasks == nil {
 		return nil, errors.New("resend: want both a Store and Tasks in the options")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Jobs{
 		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads, queues: o.Queues,
 		wake:       make(chan struct{}, 1),

@@ -23,6 +23,7 @@
 package resend
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -99,15 +100,11 @@ func (j *Jobs) prepare(in Job, now time.Time) (Job, error) {
 		ID: bellman.NewID(), Filter: filter, Mode: in.Mode, Rate: in.Rate, Who: in.Who, Reason: in.Reason, From: in.From,
 		State: Running, Created: now, Updated: now,
 	}
-	if job.Mode == "" {
-		job.Mode = engine.ResendOnce
-	}
+	job.Mode = cmp.Or(job.Mode, engine.ResendOnce)
 	if job.Mode != engine.ResendOnce && job.Mode != engine.ResendRestart {
 		wrong.Note("mode", coded.Errorf("resend.mode", "%.40q is not a mode: want once or restart", in.Mode))
 	}
-	if job.Rate == 0 {
-		job.Rate = DefaultRate
-	}
+	job.Rate = cmp.Or(job.Rate, DefaultRate)
 	if !(job.Rate >= schedule.MinRate && job.Rate <= MaxRate) { // rejects NaN too
 		wrong.Note("rate", coded.Errorf("resend.rate", "%s a second is out of range: want 1/h to %d/s", strconv.FormatFloat(in.Rate, 'f', -1, 64), MaxRate))
 	}

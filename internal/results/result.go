@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -42,9 +43,7 @@ func (r *Rules) Ended(t *bellman.Task) []bellman.Task {
 	result, err := to.Tell("bellman.task."+t.State.String(), key(t), event)
 	if err != nil {
 		log := r.Log
-		if log == nil {
-			log = slog.Default()
-		}
+		log = cmp.Or(log, slog.Default())
 		log.Error("event_json fails for a result, which is sent as a plain event", "task", t.ID, "queue", to.Name, "err", err)
 	}
 	return []bellman.Task{result}

@@ -2,6 +2,7 @@ package torture
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -27,9 +28,7 @@ const patient = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if *seed == 0 {
-		*seed = rand.Uint64()
-	}
+	*seed = cmp.Or(*seed, rand.Uint64())
 	status := m.Run()
 	if built != "" {
 		os.RemoveAll(built)

@@ -3,10 +3,7 @@ package alipay
 import (
 	"cmp"
 	"context"
-	"crypto"
 	"crypto/rsa"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,14 +89,11 @@ func (p *platform) check(r *http.Request) string {
 	if got := r.PostForm.Encode(); got != want.Encode() {
 		return "parameters " + got
 	}
-	var pairs []string
-	for name, values := range r.PostForm {
-		pairs = append(pairs, name+"="+values[0])
+	fields := map[string]string{}
+	for name := range r.PostForm {
+		fields[name] = r.PostForm.Get(name)
 	}
-	slices.Sort(pairs)
-	sum := sha256.Sum256([]byte(strings.Join(pairs, "&")))
-	raw, err := base64.StdEncoding.DecodeString(signature)
-	if err != nil || rsa.VerifyPKCS1v15(&p.app.PublicKey, crypto.SHA256, sum[:], raw) != nil {
+	if !keytest.Verified(p.app, keytest.Pairs(fields), signature) {
 		return "the signature is wrong"
 	}
 	return ""

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/text/encoding/simplifiedchinese"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -58,13 +58,8 @@ func fields(change map[string]string) map[string]string {
 // notice signs fields as Alipay signs a notice, and writes them as a form. bent changes the form afterwards.
 func (p *platform) notice(f map[string]string, bent ...func(url.Values)) *order.RawNotice {
 	p.t.Helper()
-	var pairs []string
-	form := url.Values{}
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		pairs = append(pairs, name+"="+f[name])
-		form.Set(name, f[name])
-	}
-	form.Set("sign", p.sign(strings.Join(pairs, "&")))
+	form := keytest.Form(f)
+	form.Set("sign", p.sign(keytest.Pairs(f)))
 	form.Set("sign_type", "RSA2")
 	for _, change := range bent {
 		change(form)

@@ -55,13 +55,8 @@ type Options struct {
 // *[bellman.Invalid] that names every wrong option as the configuration does (private_key for PrivateKey), and
 // contains no key.
 func New(o Options) (*Channel, error) {
-	c := &Channel{appID: o.AppID, sellerID: o.SellerID, gateway: cmp.Or(o.GatewayURL, Gateway), transport: o.Transport, downloads: o.Downloads, now: o.Now}
-	if c.transport == nil {
-		c.transport = http.DefaultTransport
-	}
-	if c.downloads == nil {
-		c.downloads = c.transport
-	}
+	c := &Channel{appID: o.AppID, sellerID: o.SellerID, gateway: cmp.Or(o.GatewayURL, Gateway), transport: cmp.Or(o.Transport, http.DefaultTransport), now: o.Now}
+	c.downloads = cmp.Or(o.Downloads, c.transport)
 	if c.now == nil {
 		c.now = time.Now
 	}

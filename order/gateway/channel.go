@@ -28,6 +28,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -86,10 +87,7 @@ var (
 // [order.Reverser] if and only if Reverse is given. An error wraps a *[bellman.Invalid]
 // that names every wrong part of a request, and shows nothing of a header or body.
 func New(o Options) (order.Channel, error) {
-	c := &Channel{states: o.States, closeStates: o.CloseStates, about: o.About, transport: o.Transport}
-	if c.transport == nil {
-		c.transport = http.DefaultTransport
-	}
+	c := &Channel{states: o.States, closeStates: o.CloseStates, about: o.About, transport: cmp.Or(o.Transport, http.DefaultTransport)}
 	bad := new(bellman.Invalid)
 	if o.States == nil || o.CloseStates == nil {
 		bad.Add("states", "is needed, as is close_states: without them no answer means anything")

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -50,10 +51,7 @@ var (
 // NewPoll compiles the templates and reads the secrets. The channel is a [poll.Requester] if and
 // only if Request is given. An error wraps a *[bellman.Invalid] that names every wrong part of a request.
 func NewPoll(o PollOptions) (poll.Channel, error) {
-	p := &Poll{channel: Channel{about: o.About, transport: o.Transport}, states: o.States}
-	if p.channel.transport == nil {
-		p.channel.transport = http.DefaultTransport
-	}
+	p := &Poll{channel: Channel{about: o.About, transport: cmp.Or(o.Transport, http.DefaultTransport)}, states: o.States}
 	bad := new(bellman.Invalid)
 	if o.States == nil {
 		bad.Add("states", "is needed: without it no answer means anything")

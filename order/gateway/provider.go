@@ -148,10 +148,7 @@ func NewProvider(o ProviderOptions) (*Provider, error) {
 	if !is {
 		return nil, fmt.Errorf("gateway: provider: %.40q is not one of %s", o.Provider, strings.Join(Providers(), ", "))
 	}
-	p := &Provider{transport: o.Transport, now: o.Now}
-	if p.transport == nil {
-		p.transport = http.DefaultTransport
-	}
+	p := &Provider{transport: cmp.Or(o.Transport, http.DefaultTransport), now: o.Now}
 	if p.now == nil {
 		p.now = time.Now
 	}
@@ -312,7 +309,7 @@ func plain(accepted bool, yes, no string) order.NoticeAnswer {
 }
 
 // checkNumber adds the number of an order or refund to bad if the provider cannot have it.
-func checkNumber(c call, o *order.Order, bad *bellman.Invalid, valid *regexp.Regexp, want string) string {
+func checkNumber(c call, o *order.Order, bad *bellman.Invalid, valid *regexp.Regexp, want string) {
 	field, no := "order_no", o.OrderNo
 	if c == callRefund {
 		field, no = "ref_no", o.RefNo
@@ -320,7 +317,6 @@ func checkNumber(c call, o *order.Order, bad *bellman.Invalid, valid *regexp.Reg
 	if !valid.MatchString(no) {
 		bad.Add(field, want)
 	}
-	return no
 }
 
 // textAt returns the text at a path of names; empty if there is none.

@@ -2,16 +2,14 @@ package gateway_test
 
 import (
 	"context"
-	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -50,9 +48,7 @@ func newPlatform(t testing.TB) *platform {
 		answer := p.answer
 		p.mu.Unlock()
 		status, header, text := answer(r, body)
-		for name, values := range header {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), header)
 		w.WriteHeader(status)
 		io.WriteString(w, text)
 	}))
@@ -142,9 +138,7 @@ func (k keyPair) sign(text string) string { return keytest.Sign(k.key, text) }
 
 // verify says whether text was signed with k.
 func (k keyPair) verify(text, signature string) bool {
-	raw, err := base64.StdEncoding.DecodeString(signature)
-	sum := sha256.Sum256([]byte(text))
-	return err == nil && rsa.VerifyPKCS1v15(&k.key.PublicKey, crypto.SHA256, sum[:], raw) == nil
+	return keytest.Verified(k.key, text, signature)
 }
 
 // A certified is a key with a certificate.

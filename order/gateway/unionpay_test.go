@@ -3,14 +3,15 @@ package gateway_test
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/gateway"
 )
@@ -40,31 +41,15 @@ func (b *bank) options(url string) gateway.ProviderOptions {
 
 // unionPayDigest is what UnionPay's SDK signs: see SDKUtil.sign, version 5.1.0.
 func unionPayDigest(fields map[string]string) string {
-	var pairs []string
-	for name, value := range fields {
-		if name != "signature" {
-			pairs = append(pairs, name+"="+value)
-		}
-	}
-	// By the names, as a TreeMap: none is the beginning of another with a sign below "=" behind it.
-	slices.Sort(pairs)
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(pairs, "&"))))
+	fields = maps.Clone(fields)
+	delete(fields, "signature")
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(keytest.Pairs(fields))))
 }
 
 // signed adds the certificate and the signature of who signs.
 func (b *bank) signed(t testing.TB, by *certified, fields map[string]string) map[string]string {
 	fields = with(fields, "signPubKeyCert", by.text)
 	return with(fields, "signature", by.sign(unionPayDigest(fields)))
-}
-
-// unionPayBody writes an answer: nothing is escaped.
-func unionPayBody(fields map[string]string) string {
-	var pairs []string
-	for name, value := range fields {
-		pairs = append(pairs, name+"="+value)
-	}
-	slices.Sort(pairs)
-	return strings.Join(pairs, "&")
 }
 
 var (
@@ -129,11 +114,11 @@ func TestUnionPayAnswers(t *testing.T) {
 	} {
 		p.answers(func(r *http.Request, body []byte) (int, http.Header, string) {
 			b.checkRequest(t, tt.what, r, body)
-			return 200, nil, unionPayBody(tt.fields)
+			return 200, nil, keytest.Pairs(tt.fields)
 		})
 		o := &order.Order{OrderNo: "20261120000001", RefNo: "20261120000001R1", Vars: map[string]string{"txn_time": "20261120195500"}, Created: providerNow.Add(-tt.age)}
 		if reading, got, why := asked(t.Context(), tt.channel, refunds, tt.what, o); reading != tt.want || got != tt.taken || (tt.why == "") != (why == "") || !strings.Contains(why, tt.why) {
-			t.Errorf("%s of %s\n  = %s %s %q\nwant %s %s %q", tt.what, unionPayBody(tt.fields), reading, got, why, tt.want, tt.taken, tt.why)
+			t.Errorf("%s of %s\n  = %s %s %q\nwant %s %s %q", tt.what, keytest.Pairs(tt.fields), reading, got, why, tt.want, tt.taken, tt.why)
 		}
 	}
 	if got := channel.Certificates()["certificate"]; !got.Equal(providerNow.AddDate(1, 0, 0)) {
@@ -155,7 +140,7 @@ func TestUnionPayWhileTheOrderCanBePaid(t *testing.T) {
 			if tt.code != "34" {
 				fields = with(unionPayPaid, "origRespCode", tt.code)
 			}
-			return 200, nil, unionPayBody(b.signed(t, b.signer, fields))
+			return 200, nil, keytest.Pairs(b.signed(t, b.signer, fields))
 		})
 		o := &order.Order{OrderNo: "20261120000001", Vars: map[string]string{"txn_time": "20261120195500"}, Created: providerNow.Add(-3 * time.Hour), Expires: providerNow.Add(tt.left)}
 		if a := channel.Query(t.Context(), o); a.Reading != tt.want {
@@ -194,7 +179,7 @@ func (b *bank) checkRequest(t *testing.T, what string, r *http.Request, body []b
 	}
 	want := with(map[string]string{"version": "5.1.0", "encoding": "UTF-8", "signMethod": "01", "txnType": "00", "txnSubType": "00", "bizType": "000000", "accessType": "0",
 		"merId": "777290058110048", "orderId": no, "txnTime": "20261120195500", "certId": b.merchant.certificate.SerialNumber.String()})
-	if r.URL.Path != "/gateway/api/queryTrans.do" || r.Method != http.MethodPost || unionPayBody(with(fields, "signature", "")) != unionPayBody(want) || !b.merchant.verify(unionPayDigest(fields), fields["signature"]) {
+	if r.URL.Path != "/gateway/api/queryTrans.do" || r.Method != http.MethodPost || keytest.Pairs(with(fields, "signature", "")) != keytest.Pairs(want) || !b.merchant.verify(unionPayDigest(fields), fields["signature"]) {
 		t.Errorf("%s: %s %s %s", what, r.Method, r.URL.Path, body)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/order/gateway"
 )
@@ -24,14 +24,9 @@ const wechatV2Key = "192006250b4c09247ec02edce69f6a2d"
 
 // wechatSign signs as that document says. kind is MD5 or HMAC-SHA256.
 func wechatSign(fields map[string]string, key, kind string) string {
-	var pairs []string
-	for name, value := range fields {
-		if value != "" && name != "sign" {
-			pairs = append(pairs, name+"="+value)
-		}
-	}
-	slices.Sort(pairs)
-	text := strings.Join(append(pairs, "key="+key), "&")
+	fields = maps.Clone(fields)
+	maps.DeleteFunc(fields, func(name, value string) bool { return value == "" || name == "sign" })
+	text := keytest.Pairs(fields) + "&key=" + key
 	if kind == "MD5" {
 		return fmt.Sprintf("%X", md5.Sum([]byte(text)))
 	}
@@ -64,9 +59,7 @@ func wechatDoc(fields map[string]string) string {
 // with returns fields with changes: name, value. An empty value removes the field.
 func with(fields map[string]string, changes ...string) map[string]string {
 	changed := make(map[string]string, len(fields))
-	for name, value := range fields {
-		changed[name] = value
-	}
+	maps.Copy(changed, fields)
 	for i := 0; i < len(changes); i += 2 {
 		if changed[changes[i]] = changes[i+1]; changes[i+1] == "" {
 			delete(changed, changes[i])

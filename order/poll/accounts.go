@@ -53,20 +53,11 @@ func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (order.Ac
 // channelOf returns the channel of a task: its account's, or the queue's own. If it cannot be asked, it is
 // one that says so.
 func (h *Handler) channelOf(ctx context.Context, w *polled) Channel {
-	name := cmp.Or(w.ask.Account, h.rules.Default)
-	if name == "" {
-		if err := order.Kept(h.rules.Identity, w.task.Alias()); err != nil {
-			return unavailable{err}
-		}
-	}
-	if name == "" || h.rules.Accounts == nil {
-		return h.channel
-	}
-	at, err := h.rules.Accounts.Placed(ctx, name, w.task.Alias())
+	c, err := h.rules.Accounts.Placed(ctx, cmp.Or(w.ask.Account, h.rules.Default), w.task.Alias(), h.channel, h.rules.Identity)
 	if err != nil {
 		return unavailable{err}
 	}
-	return at.Channel
+	return c
 }
 
 // request asks a channel for a refund. One that cannot was put in the place of another since the task was

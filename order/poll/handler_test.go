@@ -203,66 +203,6 @@ func TestWait(t *testing.T) {
 	}
 }
 
-func TestRequest(t *testing.T) {
-	h := newHouse(t, requests)
-	task := h.add(bellman.Task{MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"notify":{"url":"https://m.example"}}`)})
-	v := h.attempt(task)
-	if v.Action != "announce" || !v.Unsent || v.Next != bellman.Again || !v.Due.Equal(created) || len(h.channel.asked) > 0 {
-		t.Errorf("%+v, asked %v; want nothing sent, and no answer of the channel's", v, h.channel.asked)
-	}
-	got := strings.Join(h.gaps(task, 1), ", ")
-	if want := "0s request"; got != want || StandingOf(task).RefNo != "O1-R1" || task.Key != "M1/O1/O1-R1" {
-		t.Fatalf("%s of %s, key %s; want %s of O1-R1", got, StandingOf(task).RefNo, task.Key, want)
-	}
-	if l := h.life(task); l.Requests != 1 || l.Request != "accepted" || l.Stage != Polling {
-		t.Errorf("life %+v", l)
-	}
-	got = strings.Join(h.gaps(task, 6), ", ")
-	if want := "1m0s query, 2m0s query, 3m0s query, 4m0s query, 5m0s query, 10m0s query"; got != want {
-		t.Errorf("%s; want %s", got, want)
-	}
-	h.channel.query = reads(Done)
-	if h.attempt(task); task.Reason != "done" || h.tells != 1 || len(h.alerts) > 0 {
-		t.Errorf("%s, told %d times, alerts %q", task.Reason, h.tells, h.alerts)
-	}
-	if n := count(h.channel.asked, "request O1-R1"); n != 1 {
-		t.Errorf("asked %v; want one request", h.channel.asked)
-	}
-}
-
-// A crash between announcement and answer: nobody knows whether the request was sent, so it is not
-// sent, but queried.
-func TestCrash(t *testing.T) {
-	tests := []struct {
-		name string
-		bend func(*bellman.Task)
-		want string
-	}{
-		{"none", func(*bellman.Task) {}, "request"},
-		{"the node died while the request was in flight", func(t *bellman.Task) { t.Phase = bellman.Announced }, "query"},
-		{"the shard was handed over in flight", func(t *bellman.Task) { t.Phase = bellman.HandedOver }, "query"},
-		{"the node stopped and cut it off", func(t *bellman.Task) { t.Attempts++ }, "query"},
-		{"the task was restarted", func(t *bellman.Task) { t.Began = t.Began.Add(time.Minute) }, "query"},
-	}
-	for _, tt := range tests {
-		h := newHouse(t, requests)
-		h.channel.query = reads(NotFound)
-		task := h.refund("")
-		h.attempt(task)
-		tt.bend(task)
-		if v := h.attempt(task); v.Action != tt.want {
-			t.Errorf("%s: %s; want %s", tt.name, v.Action, tt.want)
-		}
-		if tt.want == "request" {
-			continue
-		}
-		log := strings.Join(h.gaps(task, 7), ", ")
-		if n := count(h.channel.asked, "request R1"); n != 1 || !strings.HasSuffix(log, "10m5s query, 10m5s request") {
-			t.Errorf("%s: %s; want one request, after the gap", tt.name, log)
-		}
-	}
-}
-
 // An attempt that a person asks for never sends a request, and does not hold up the one that is due.
 func TestOutOfTurn(t *testing.T) {
 	for _, trigger := range []bellman.Trigger{bellman.ByHand, bellman.BySettle} {
@@ -305,45 +245,6 @@ func TestOutOfTurn(t *testing.T) {
 	}
 }
 
-// A refund that is to be requested tomorrow is not requested today because somebody asks how it stands.
-func TestOutOfTurnBeforeTheRequest(t *testing.T) {
-	for _, tt := range []struct {
-		reading Reading
-		want    string
-	}{
-		{NotFound, "0s query, 24h0m0s announce, 24h0m0s request"},
-		{QueryError, "0s query, 24h0m0s announce, 24h0m0s request"},
-		{Waiting, "0s query, 1m0s query, 2m0s query"}, // somebody else has requested it
-		{Done, "0s query"},
-	} {
-		h := newHouse(t, requests)
-		h.channel.query = reads(tt.reading)
-		task := h.refund("")
-		task.Trigger, task.Before = bellman.ByHand, &bellman.Before{Due: created.Add(24 * time.Hour)}
-		if got := strings.Join(h.gaps(task, 3), ", "); got != tt.want {
-			t.Errorf("%v: %s; want %s", tt.reading, got, tt.want)
-		}
-	}
-}
-
-// After the decision nothing changes it, and a contradiction is an alert, once.
-func TestContradiction(t *testing.T) {
-	h := newHouse(t)
-	h.channel.query = reads(FailedThere)
-	task := h.refund("")
-	h.attempt(task)
-	h.channel.query = reads(Done)
-	for range 2 {
-		task.State, task.Began, task.Due = bellman.Pending, h.now, h.now // restarted
-		if v := h.attempt(task); v.Next != bellman.Succeed || v.Reason != "failed_there" || len(v.Follow) > 0 {
-			t.Errorf("%+v", v)
-		}
-	}
-	if l := h.life(task); l.State != StateFailedThere || len(h.alerts) != 1 || h.alerts[0] != "FAILED_THERE: after the decision the channel says DONE" {
-		t.Errorf("%+v, alerts %q", l, h.alerts)
-	}
-}
-
 func TestRestart(t *testing.T) {
 	h := newHouse(t, requests)
 	task := h.refund("1m*3")
@@ -356,38 +257,6 @@ func TestRestart(t *testing.T) {
 	}
 	if n := count(h.channel.asked, "request R1"); n != 1 {
 		t.Errorf("%d requests; want 1", n)
-	}
-}
-
-func TestComplete(t *testing.T) {
-	h := newHouse(t)
-	task := h.refund("")
-	h.attempt(task)
-	var invalid *bellman.Invalid
-	for _, outcome := range []string{"", "PAID", "PENDING", "NOT_FOUND", "done"} {
-		if _, err := h.handler.Complete(task, bellman.Completion{Outcome: outcome}, h.now); !errors.As(err, &invalid) || invalid.Fields[0].Field != "outcome" {
-			t.Errorf("Complete(%q) = %v; want an invalid outcome", outcome, err)
-		}
-	}
-	v, err := h.handler.Complete(task, bellman.Completion{Outcome: "DONE"}, h.now)
-	if err != nil || v.Next != bellman.Succeed || len(v.Follow) != 1 || v.Follow[0].Event != "poll.done" {
-		t.Fatalf("%+v, %v", v, err)
-	}
-	task.Data, task.State = v.Data, bellman.Succeeded
-	if v, err := h.handler.Complete(task, bellman.Completion{Outcome: "DONE"}, h.now); err != nil || v.Data != nil || len(v.Follow) > 0 {
-		t.Errorf("the same again: %+v, %v; want nothing", v, err)
-	}
-	if _, err := h.handler.Complete(task, bellman.Completion{Outcome: "FAILED_THERE"}, h.now); !errors.Is(err, bellman.ErrConflict) {
-		t.Errorf("the other: %v; want a conflict", err)
-	}
-
-	task = h.refund("")
-	task.State = bellman.Cancelled
-	if got := StandingOf(task).State; got != StateUnknown {
-		t.Errorf("cancelled: %s; want UNKNOWN", got)
-	}
-	if v, err := h.handler.Complete(task, bellman.Completion{Outcome: "FAILED_THERE"}, h.now); err != nil || v.Next != bellman.Again || len(v.Follow) != 1 {
-		t.Errorf("cancelled: %+v, %v; want it told and the task as it is", v, err)
 	}
 }
 
@@ -431,15 +300,6 @@ func TestCheck(t *testing.T) {
 	task := tests[len(tests)-1].task
 	if err := h.handler.Check(&task); err == nil || !strings.Contains(err.Error(), "ref_no") {
 		t.Errorf("Check = %v; want what the channel refuses", err)
-	}
-}
-
-// A request does not wait for the first gap of the schedule, unless the caller says when it begins.
-func TestRequestBegins(t *testing.T) {
-	h := newHouse(t, requests)
-	later := bellman.Task{MerchantNo: "M1", OrderNo: "O1", StartAt: created.Add(time.Hour), Body: []byte(`{"notify":{"url":"https://m.example"}}`)}
-	if err := h.handler.Check(&later); err != nil || !later.Due.IsZero() {
-		t.Errorf("due %v, %v; want none", later.Due, err)
 	}
 }
 
@@ -519,7 +379,7 @@ func TestAmountOfAnother(t *testing.T) {
 		"taken, another":     {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, text(int64(1)), "QUERY_ERROR"},
 		"taken, not so read": {Answer{Reading: Done}, text("1.00 CNY"), StateDone},
 	} {
-		h := newHouse(t, func(r *Rules) { r.Then.Taken = tt.taken })
+		h := newHouse(t, func(r *Rules) { r.Then.Taken, r.Then.Numbers = tt.taken, "gateway" })
 		h.channel.query = func(*order.Order) Answer { a := tt.says; a.Answer = said("read"); return a }
 		task := h.refund("") // of 100
 		v := h.attempt(task)
@@ -537,7 +397,7 @@ func TestAmountOfAnother(t *testing.T) {
 		}
 	}
 	// A queue of a built-in channel may tell another amount than the channel's.
-	h := newHouse(t, func(r *Rules) { r.Then.Taken, r.Then.TellsOnly = text(int64(1)), true })
+	h := newHouse(t, func(r *Rules) { r.Then.Taken = text(int64(1)) })
 	h.channel.query = func(*order.Order) Answer {
 		return Answer{Reading: Done, Answer: said("read"), Taken: Taken{"amount": int64(100)}}
 	}

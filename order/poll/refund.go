@@ -2,6 +2,7 @@ package poll
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 
 	"github.com/bellmanhq/bellman"
@@ -37,9 +38,7 @@ func RequestRefund(notify bool) func(queue string, n *order.News) bellman.Task {
 			RefNo: deriveRefNo(n.Order.OrderNo, duplicate), Account: n.Order.Account, ChannelOrderNo: n.Order.OrderNo,
 			Vars: make(map[string]string, len(n.Order.Vars)+4), Created: n.Order.Created,
 		}
-		for name, value := range n.Order.Vars {
-			ask.Vars[name] = value
-		}
+		maps.Copy(ask.Vars, n.Order.Vars)
 		for name, value := range map[string]string{
 			"amount": whole(paid.Amount), "total": whole(paid.Amount), "currency": paid.Currency, "transaction_id": paid.TransactionID,
 		} {

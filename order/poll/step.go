@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -108,9 +109,7 @@ func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 // announce notes a request before it is sent.
 func announce(l Life, now time.Time) (Life, move) {
 	l.Stage, l.Requests, l.RequestAt, l.Request = Requesting, l.Requests+1, now.UnixMilli(), ""
-	if l.FirstAt == 0 {
-		l.FirstAt = l.RequestAt
-	}
+	l.FirstAt = cmp.Or(l.FirstAt, l.RequestAt)
 	return l, move{due: now}
 }
 

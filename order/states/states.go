@@ -50,6 +50,7 @@
 package states
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -228,9 +229,7 @@ func judge(a *order.Answer, readable, throttled bool, why string) {
 	default:
 		a.Result = bellman.Refused
 	}
-	if a.Error == "" {
-		a.Error = why
-	}
+	a.Error = cmp.Or(a.Error, why)
 }
 
 // A Preset is how one provider answers.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,10 +152,8 @@ func (c *Channel) ownURI(address string) (string, error) {
 	if err != nil || u.User != nil {
 		return "", errors.New("the download address cannot be read")
 	}
-	for _, own := range []string{Domestic, Backup, c.domains.first} {
-		if u.Scheme+"://"+u.Host == own {
-			return u.RequestURI(), nil
-		}
+	if slices.Contains([]string{Domestic, Backup, c.domains.first}, u.Scheme+"://"+u.Host) {
+		return u.RequestURI(), nil
 	}
 	return "", fmt.Errorf("the download address is at %.80q, which is not WeChat Pay's: nothing was requested there", u.Host)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,10 +120,8 @@ func (c *Channel) ours(n *content) error {
 	}
 	apps := []string{n.field("appid"), n.field("sp_appid"), n.field("sub_appid")}
 	named := strings.Join(apps, "")
-	for _, app := range apps {
-		if app == c.appID {
-			return nil
-		}
+	if slices.Contains(apps, c.appID) {
+		return nil
 	}
 	if named == "" && n.field("trade_state") == "" { // of a refund or transfer, which names no application
 		return nil

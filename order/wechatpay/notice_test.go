@@ -2,6 +2,7 @@ package wechatpay
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -52,17 +53,11 @@ type notice struct {
 // body is the notice's body.
 func (n notice) body(t testing.TB) string {
 	t.Helper()
-	or := func(s, other string) string {
-		if s == "" {
-			return other
-		}
-		return s
-	}
 	const nonce, data = "fdasflkja484", "transaction"
-	sealed := keytest.Seal(or(n.key, apiV3Key), nonce, n.content, data)
+	sealed := keytest.Seal(cmp.Or(n.key, apiV3Key), nonce, n.content, data)
 	return fmt.Sprintf(`{"id":"EV-2018022511223320873","create_time":"2026-11-20T20:00:00+08:00","resource_type":"encrypt-resource",`+
 		`"event_type":%q,"summary":"…","resource":{"original_type":%q,"algorithm":%q,"ciphertext":%q,"associated_data":%q,"nonce":%q}}`,
-		n.event, n.original, or(n.algorithm, "AEAD_AES_256_GCM"), sealed, data, or(n.nonce, nonce))
+		n.event, n.original, cmp.Or(n.algorithm, "AEAD_AES_256_GCM"), sealed, data, cmp.Or(n.nonce, nonce))
 }
 
 // raw signs a body as it signs an answer, and returns the notice as it comes.

@@ -68,10 +68,7 @@ type Options struct {
 // New returns the channel of one account. The keys are read now. An error wraps a *[bellman.Invalid] that names every
 // wrong option as the configuration does (private_key for PrivateKey), and contains no key.
 func New(o Options) (*Channel, error) {
-	c := &Channel{mchID: o.MchID, subMchID: o.SubMchID, appID: o.AppID, serial: o.SerialNo, transport: o.Transport, now: o.Now, log: cmp.Or(o.Log, slog.Default())}
-	if c.transport == nil {
-		c.transport = http.DefaultTransport
-	}
+	c := &Channel{mchID: o.MchID, subMchID: o.SubMchID, appID: o.AppID, serial: o.SerialNo, transport: cmp.Or(o.Transport, http.DefaultTransport), now: o.Now, log: cmp.Or(o.Log, slog.Default())}
 	if c.now == nil {
 		c.now = time.Now
 	}

@@ -1,13 +1,11 @@
 package wechatpay
 
 import (
-	"crypto"
 	"crypto/rsa"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/hex"
 	"io"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -76,11 +74,7 @@ func signedBy(status int, body string) answer {
 func (a answer) write(w http.ResponseWriter) {
 	h := w.Header()
 	if a.by != nil {
-		stamp, nonce := strconv.FormatInt(a.at.Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
-		h.Set("Wechatpay-Timestamp", stamp)
-		h.Set("Wechatpay-Nonce", nonce)
-		h.Set("Wechatpay-Serial", a.serial)
-		h.Set("Wechatpay-Signature", keytest.Sign(a.by, stamp+"\n"+nonce+"\n"+a.body+"\n"))
+		maps.Copy(h, keytest.WeChatHeader(a.by, a.serial, a.body, a.at))
 		h.Set("Wechatpay-Signature-Type", "WECHATPAY2-SHA256-RSA2048")
 	}
 	if a.bend != nil {
@@ -115,10 +109,7 @@ func checkRequest(r *http.Request, body []byte) string {
 	if m[1] != mchID || m[5] != serialNo || m[4] != strconv.FormatInt(now.Unix(), 10) {
 		return "Authorization has another merchant, serial number or time"
 	}
-	text := r.Method + "\n" + r.RequestURI + "\n" + m[4] + "\n" + m[2] + "\n" + string(body) + "\n"
-	sum := sha256.Sum256([]byte(text))
-	signature, err := base64.StdEncoding.DecodeString(m[3])
-	if err != nil || rsa.VerifyPKCS1v15(&merchantKey.PublicKey, crypto.SHA256, sum[:], signature) != nil {
+	if !keytest.Verified(merchantKey, r.Method+"\n"+r.RequestURI+"\n"+m[4]+"\n"+m[2]+"\n"+string(body)+"\n", m[3]) {
 		return "the signature is wrong"
 	}
 	return ""

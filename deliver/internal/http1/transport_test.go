@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -133,9 +134,7 @@ func TestRequestAsNetHTTPSendsIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, values := range r.header {
-			req.Header[name] = values
-		}
+		maps.Copy(req.Header, r.header)
 		if got := fits(req); got != r.fits {
 			t.Errorf("%d: fits = %t, want %t", i, got, r.fits)
 		}

@@ -82,9 +82,7 @@ type Source struct {
 // New makes a source.
 func New(o Options) *Source {
 	o.StopTimeout = cmp.Or(o.StopTimeout, 5*time.Second)
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	s := &Source{o: o, log: o.Logger.With("source", o.Name)}
 	s.figures.is(Connecting, "")
 	return s
