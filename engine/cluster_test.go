@@ -258,6 +258,8 @@ func (c *crew) owns() map[string]int {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	n := make(map[string]int)
 	for _, s := range state.Shards {
 		owner := s.Owner

@@ -18,6 +18,10 @@ const (
 	// than sweptBack by that node's clock. The sweep from the beginning finds the rest, within deepSweep.
 	sweptBack = 25 * time.Second
 	deepSweep = 75 * time.Second
+
+	// Where reads take long, most sweeps go back less than sweptBack, and one in wideSweep as far.
+	narrowSweep = 2 * time.Second
+	wideSweep   = 5 * time.Second
 )
 
 // compare holds what a node's engine believes against what the store says is due, whenever

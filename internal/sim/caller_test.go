@@ -33,7 +33,10 @@ func (w *world) callers() {
 			w.serials++
 		}
 		if d.percent(8) && !w.plan.sole {
-			w.writer(scripts)
+			long := newDice(w.seed, "long transaction", i)
+			w.spawn(func() {
+				w.writer(scripts, pick(long, 0, 0, long.between(0, 2*time.Second), long.between(0, 90*time.Second)))
+			})
 		} else {
 			w.spawn(func() { w.caller(i, scripts) })
 		}
@@ -156,8 +159,8 @@ func (g *ledger) accepted(l *life, queue, key string, answer bellman.Added) {
 	g.stamp(6, int64(g.count.Adds))
 }
 
-// writer adds tasks in a transaction of its own, which no engine knows of.
-func (w *world) writer(scripts []script) {
+// writer adds tasks in a transaction of its own, which no engine knows of. after is how long it lasts.
+func (w *world) writer(scripts []script, after time.Duration) {
 	tasks := make([]*bellman.Task, len(scripts))
 	for i, s := range scripts {
 		tasks[i] = w.task(s)
@@ -170,6 +173,7 @@ func (w *world) writer(scripts []script) {
 			return
 		}
 	}
+	time.Sleep(after)
 	if err := w.truth.commit(nil, b); err != nil {
 		w.note(func(g *ledger) { g.wrong(bellman.ID{}, "the store refuses another writer: %v", err) })
 		return
@@ -212,7 +216,7 @@ func (w *world) flood(i incident) {
 		w.spawn(func() { w.caller(floods, scripts) })
 		return
 	}
-	w.writer(scripts)
+	w.writer(scripts, 0)
 }
 
 // crowding moves other tasks to the moment when those of the flood are due.
@@ -290,7 +294,7 @@ func (w *world) calmly() {
 	for i := range 30 {
 		s := script{serial: calms + i, receiver: d.n(len(w.receivers)), refuse: pick(d, 0, 0, 1, 2, 4), most: 10 * time.Second}
 		if d.percent(20) && !w.plan.sole {
-			w.writer([]script{s})
+			w.writer([]script{s}, 0)
 		} else {
 			w.spawn(func() { w.caller(calms+i, []script{s}) })
 		}

@@ -229,8 +229,10 @@ func (g *ledger) punctually(a *account, s *send, iced bool) {
 	if w.plan.sole || a.by == s.life {
 		most = mostOwnLate + s.life.node.travel()
 	}
-	if a.by != s.life && a.changed.Sub(s.due) > sweptBack {
-		most += deepSweep // whoever wrote it has a clock that is far behind
+	if behind := a.changed.Sub(s.due); a.by != s.life && behind > sweptBack {
+		most += deepSweep // whoever wrote it has a clock that is far behind, or took long to commit it
+	} else if a.by != s.life && behind > narrowSweep {
+		most += wideSweep
 	}
 	if w.plan.sizes.Line > 0 || g.flooded {
 		most += muchLate // what does not fit in memory comes when it has gone to disk and back

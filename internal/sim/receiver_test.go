@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,7 +154,18 @@ func (w *world) attempt(ctx context.Context, l *life, t *bellman.Task, number in
 	case <-l.dead:
 	}
 	l.thaw(context.WithoutCancel(ctx))
+	bad := newDice(w.seed, "bad handler", s.serial, nth)
+	breaks := v.Next == bellman.Again && bad.percent(3)
+	if breaks {
+		v = bellman.Verdict{}
+	}
 	w.note(func(*ledger) { out.landed, out.verdict = time.Now(), v })
+	switch {
+	case breaks && bad.percent(50):
+		panic("a mistake in the handler")
+	case breaks:
+		runtime.Goexit()
+	}
 	return v
 }
 
