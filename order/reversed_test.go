@@ -9,11 +9,32 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
+// paidNotice returns the notice of a payment of 88.00 CNY.
+func paidNotice() *Told {
+	return &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}}
+}
+
+// onlyAQueryDecides tells an order twice that it is paid. Both notices are refused, and the answer to the query that follows,
+// read as then, decides want.
+func (h *house) onlyAQueryDecides(t *testing.T, task *bellman.Task, name string, then Reading, want string) {
+	t.Helper()
+	for range 2 {
+		if got := h.tell(task, paidNotice()); !slices.Equal(got, []string{"order.notice refused"}) || StateOf(task) != StatePending {
+			t.Errorf("%s: the notice: %q, %s; want it refused, and PENDING", name, got, StateOf(task))
+		}
+	}
+	h.channel.query = func(*Order) QueryAnswer {
+		return QueryAnswer{Reading: then, Answer: said("x"), Taken: paidNotice().Taken}
+	}
+	v := h.attempt(task)
+	if v.Action != askQuery || StateOf(task) != want || h.told("orders/M1/O1/decided")["order_state"] != want {
+		t.Errorf("%s: %s, %s; want the query to decide %s", name, v.Action, StateOf(task), want)
+	}
+}
+
 // A reverse gives the money of a payment back. A notice of that payment that comes while the answer to the reverse is on its
 // way, or after it was lost, does not decide: the channel is queried.
 func TestNoticeAfterAReverse(t *testing.T) {
-	taken := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
-	paid := func() *Told { return &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: taken} }
 	for _, tt := range []struct {
 		name string
 		lost bool // the answer to the reverse; else the notice comes before it
@@ -34,16 +55,7 @@ func TestNoticeAfterAReverse(t *testing.T) {
 				t.Fatalf("%s: %s; want a reverse", tt.name, v.Action)
 			}
 		}
-		for range 2 {
-			if got := h.tell(task, paid()); !slices.Equal(got, []string{"order.notice refused"}) || StateOf(task) != StatePending {
-				t.Errorf("%s: the notice: %q, %s; want it refused, and PENDING", tt.name, got, StateOf(task))
-			}
-		}
-		h.channel.query = func(*Order) QueryAnswer { return QueryAnswer{Reading: tt.then, Answer: said("x"), Taken: taken} }
-		v := h.attempt(task)
-		if v.Action != askQuery || StateOf(task) != tt.want || h.told("orders/M1/O1/decided")["order_state"] != tt.want {
-			t.Errorf("%s: %s, %s; want the query to decide %s", tt.name, v.Action, StateOf(task), tt.want)
-		}
+		h.onlyAQueryDecides(t, task, tt.name, tt.then, tt.want)
 	}
 
 	// It is refused too after somebody restarted the order, or a reload made the queue close orders instead.
@@ -62,7 +74,7 @@ func TestNoticeAfterAReverse(t *testing.T) {
 		change(h, task)
 		h.channel.query = reads(QueryError)
 		h.attempt(task)
-		if got := h.tell(task, paid()); !slices.Equal(got, []string{"order.notice refused"}) || StateOf(task) != StatePending {
+		if got := h.tell(task, paidNotice()); !slices.Equal(got, []string{"order.notice refused"}) || StateOf(task) != StatePending {
 			t.Errorf("after a restart or reload: the notice: %q, %s; want it refused, and PENDING", got, StateOf(task))
 		}
 	}
@@ -71,7 +83,7 @@ func TestNoticeAfterAReverse(t *testing.T) {
 	h.channel.reverse = closes(CloseRefunded)
 	task := h.scheduled("3s")
 	h.until(task)
-	if got := h.tell(task, paid()); !slices.Equal(got, []string{"order.notice duplicate"}) || StateOf(task) != "REVOKED" || len(h.alerts) > 0 {
+	if got := h.tell(task, paidNotice()); !slices.Equal(got, []string{"order.notice duplicate"}) || StateOf(task) != "REVOKED" || len(h.alerts) > 0 {
 		t.Errorf("after the channel gave the money back: %q, %s, alerts %q; want nothing new", got, StateOf(task), h.alerts)
 	}
 	h.channel.query = reads(Paid) // it did not after all
@@ -84,8 +96,6 @@ func TestNoticeAfterAReverse(t *testing.T) {
 // A cancel gives the money of a payment back that it meets. A notice of that payment does not decide from when the cancel
 // is due: the channel is queried.
 func TestNoticeAfterACancel(t *testing.T) {
-	taken := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
-	paid := func() *Told { return &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: taken} }
 	for _, tt := range []struct {
 		name   string
 		closes int // cancels that are answered before the notice
@@ -109,22 +119,13 @@ func TestNoticeAfterACancel(t *testing.T) {
 				t.Fatalf("%s: %s; want a close", tt.name, v.Action)
 			}
 		}
-		for range 2 {
-			if got := h.tell(task, paid()); !slices.Equal(got, []string{"order.notice refused"}) || StateOf(task) != StatePending {
-				t.Errorf("%s: the notice: %q, %s; want it refused, and PENDING", tt.name, got, StateOf(task))
-			}
-		}
-		h.channel.query = func(*Order) QueryAnswer { return QueryAnswer{Reading: tt.then, Answer: said("x"), Taken: taken} }
-		v := h.attempt(task)
-		if v.Action != askQuery || StateOf(task) != tt.want || h.told("orders/M1/O1/decided")["order_state"] != tt.want {
-			t.Errorf("%s: %s, %s; want the query to decide %s", tt.name, v.Action, StateOf(task), tt.want)
-		}
+		h.onlyAQueryDecides(t, task, tt.name, tt.then, tt.want)
 	}
 
 	h := newHouse(t)
 	h.channel.cancels = true
 	task := h.priced()
-	if got := h.tell(task, paid()); StateOf(task) != "PAID" {
+	if got := h.tell(task, paidNotice()); StateOf(task) != "PAID" {
 		t.Errorf("before a cancel is due: %q, %s; want PAID", got, StateOf(task))
 	}
 }

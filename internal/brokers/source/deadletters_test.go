@@ -74,13 +74,7 @@ func TestPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
-		var open atomic.Bool
-		b.storeDead = func(string) error {
-			if !open.Load() {
-				return errors.New("unroutable")
-			}
-			return nil
-		}
+		open := b.closeDead()
 		from, stop := run(b, s)
 		defer stop()
 		b.publish("no JSON", "{")
@@ -119,13 +113,7 @@ func TestPoisonBeforePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
-		var open atomic.Bool
-		b.storeDead = func(string) error {
-			if !open.Load() {
-				return errors.New("unroutable")
-			}
-			return nil
-		}
+		open := b.closeDead()
 		from, stop := run(b, s)
 		b.publish("no JSON", "{")
 		time.Sleep(time.Second)
@@ -196,13 +184,7 @@ func TestManyDead(t *testing.T) {
 		s := newStore()
 		b := newBroker(t, s)
 		b.prefetch = 40_000 // like a broker that delivers everything again
-		var open atomic.Bool
-		b.storeDead = func(string) error {
-			if !open.Load() {
-				return errors.New("unroutable")
-			}
-			return nil
-		}
+		open := b.closeDead()
 		from, stop := run(b, s)
 		defer stop()
 		const messages = 30_000

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -293,4 +294,16 @@ func (s *store) close(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = why
+}
+
+// closeDead makes the broker refuse dead letters until open is true.
+func (b *broker) closeDead() (open *atomic.Bool) {
+	open = new(atomic.Bool)
+	b.storeDead = func(string) error {
+		if !open.Load() {
+			return errors.New("unroutable")
+		}
+		return nil
+	}
+	return open
 }
