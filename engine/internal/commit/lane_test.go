@@ -285,6 +285,33 @@ func TestRefusedRow(t *testing.T) {
 	}
 }
 
+// A broken connection is not the fault of the outcome that was on it: it is written again at once. If every connection
+// breaks on which an outcome is sent, although the store answers, that outcome is isolated.
+func TestBrokenConnection(t *testing.T) {
+	for breaks, apart := range map[int]int{1: 0, 100: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			h, left := &table{}, breaks
+			h.refuse = func([]*row) error {
+				if left--; left >= 0 {
+					return fmt.Errorf("%w: reset by peer", bellman.ErrUnreachable)
+				}
+				return nil
+			}
+			l, w, impatient := lane(h, Options{})
+			if err := l.Put(outcome()); err != nil {
+				t.Fatal(err)
+			}
+			stop := run(l, w)
+			synctest.Wait()
+			if l.Apart() != apart || len(h.written) != 1-apart || len(h.health) > 0 {
+				t.Errorf("%d connections break: %d apart, %d written, health %v; want %d apart, the others written, and no trouble", breaks, l.Apart(), len(h.written), h.health, apart)
+			}
+			impatient()
+			stop()
+		})
+	}
+}
+
 // While the store rejects everything, callers get the error and outcomes are kept. None of them is
 // treated as a bad row, and all are written when the store works again.
 func TestStoreThatRejectsEverything(t *testing.T) {

@@ -93,7 +93,8 @@ func (l *Lane[O]) round(ctx context.Context, ops []O) (again []O, refused []refu
 	// Finding one bad op takes this many rejections in a row. After more, other ops are bad too, or
 	// the store accepts nothing any more.
 	deep := bits.Len(uint(len(ops)))
-	inRow := deep // since the last success
+	inRow := deep  // since the last success
+	broke := false // since then, an outcome is written again because its connection broke
 	for work := [][]O{ops}; len(work) > 0; {
 		piece := l.host.Admit(work[len(work)-1])
 		work = work[:len(work)-1]
@@ -103,7 +104,7 @@ func (l *Lane[O]) round(ctx context.Context, ops []O) (again []O, refused []refu
 		err := l.host.Write(ctx, piece)
 		switch {
 		case err == nil:
-			inRow = 0
+			inRow, broke = 0, false
 			l.sicken(nil)
 			continue
 		case errors.Is(err, bellman.ErrFenced) && l.host.Fenced(ctx):
@@ -121,6 +122,11 @@ func (l *Lane[O]) round(ctx context.Context, ops []O) (again []O, refused []refu
 				return slices.Concat(append(work, piece)...), refused, err
 			}
 			inRow = 0
+		}
+		if len(piece) == 1 && !broke && piece[0].Happened() && errors.Is(err, bellman.ErrUnreachable) {
+			broke, inRow = true, deep // seldom its own fault: if the next connection breaks too, the store is asked
+			work = append(work, piece)
+			continue
 		}
 		if len(piece) == 1 {
 			refused = append(refused, refusal[O]{piece[0], err})
