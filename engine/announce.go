@@ -163,7 +163,8 @@ func (a *announcer) lost(shard uint16) {
 	defer a.mu.Unlock()
 	now := a.clock.Now()
 	for id, of := range a.unsent[shard] {
-		if of.lost = true; now.Sub(of.at) > time.Hour {
+		of.lost = true
+		if now.Sub(of.at) > time.Hour {
 			delete(a.unsent[shard], id)
 		} else {
 			a.unsent[shard][id] = of

@@ -30,7 +30,8 @@ func (l *loader) lookAgain(now time.Time) {
 			l.lookBack(s.at.VisibleAt)
 			s.at = store.Position{VisibleAt: nowMs}
 		}
-		if s.to = min(s.to, max(l.ahead, nowMs)+1); s.at.VisibleAt < s.to && len(l.spans) < maxSpans {
+		s.to = min(s.to, max(l.ahead, nowMs)+1)
+		if s.at.VisibleAt < s.to && len(l.spans) < maxSpans {
 			l.spans = append(l.spans, s) // otherwise it is found when it is due
 		}
 	}

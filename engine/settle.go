@@ -94,7 +94,8 @@ func (a *Admin) settle(ctx context.Context, by *bellman.By, ids []bellman.ID, wa
 	for i := range settled {
 		s := &settled[i]
 		t, readErr := a.store.Task(ctx, s.ID)
-		if s.Task = t; readErr != nil {
+		s.Task = t
+		if readErr != nil {
 			s.Err = readErr
 		} else if was, ok := left[s.ID]; ok && s.Err == nil && !over(t, was) {
 			s.Err = waits(err)

@@ -52,7 +52,8 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	l.Number, l.Asked = number, started.UnixMilli()
 	w.life = l
 	h.follow(&v, w, m, f, now)
-	if v.Next, v.Reason, v.Due = m.next, m.reason, m.due; a.ended {
+	v.Next, v.Reason, v.Due = m.next, m.reason, m.due
+	if a.ended {
 		v.Next, v.Reason, v.Due = bellman.Again, "", time.Time{} // the task stays ended
 	}
 	return v

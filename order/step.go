@@ -103,7 +103,8 @@ func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	case a.reading.IsPaid() && a.mismatch != "":
 		return mismatched(l, a, now)
 	case a.reading == Failed && p.reverses:
-		if l.Why = "failed"; a.aside && l.Stage == Reversing {
+		l.Why = "failed"
+		if a.aside && l.Stage == Reversing {
 			return l, move{due: a.keep}
 		}
 		return windUp(p, l, a, now)
@@ -169,7 +170,8 @@ func windUp(p *plan, l Life, a answer, now time.Time) (Life, move) {
 func closed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	l.Closes++
 	if !p.took(&l, a) {
-		if l.Stage = Closing; a.close == CloseInFlight {
+		l.Stage = Closing
+		if a.close == CloseInFlight {
 			a.wait = inFlight
 		}
 		return retry(p, l, a, now)

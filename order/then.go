@@ -195,7 +195,8 @@ func (r *Recipient) task(n *News) (bellman.Task, error) {
 func (t *Then) Fields(o *Order, a *QueryAnswer, state string) (told, paid json.RawMessage, err error) {
 	f, err := t.take(o, a, state)
 	told, wrong := encodeTaken(f.told)
-	if paid = told; t.tellsOnly() {
+	paid = told
+	if t.tellsOnly() {
 		paid, _ = encodeTaken(f.paid) // as much as told, about
 	}
 	return told, paid, errors.Join(err, wrong)
@@ -207,7 +208,8 @@ type facts struct{ told, paid Taken }
 
 // take returns the fields of an answer. A payment's number that a gateway writes as a number is the same as a text.
 func (t *Then) take(o *Order, a *QueryAnswer, state string) (f facts, err error) {
-	if f.told = a.Taken; t.Taken != nil {
+	f.told = a.Taken
+	if t.Taken != nil {
 		f.told, err = t.Taken(o, a, state)
 	}
 	switch number := f.told["transaction_id"].(type) {
@@ -215,7 +217,8 @@ func (t *Then) take(o *Order, a *QueryAnswer, state string) (f facts, err error)
 		f.told = maps.Clone(f.told)
 		f.told["transaction_id"] = fmt.Sprint(number)
 	}
-	if f.paid = f.told; t.tellsOnly() && len(a.Taken) > 0 {
+	f.paid = f.told
+	if t.tellsOnly() && len(a.Taken) > 0 {
 		f.paid = maps.Clone(a.Taken)
 		for name, value := range f.told {
 			if _, own := a.Taken[name]; !own {

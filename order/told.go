@@ -232,7 +232,8 @@ func (h *Handler) outcome(w *watched, r Reading, f facts, now time.Time) (v bell
 		}
 		return v, NoticeDuplicate, nil // the notification was sent before
 	}
-	if v.Next, v.Reason = m.next, m.reason; w.task.State.Ended() {
+	v.Next, v.Reason = m.next, m.reason
+	if w.task.State.Ended() {
 		v.Next = bellman.Again
 	}
 	h.follow(&v, w, m, f, now)
@@ -267,7 +268,8 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 		t.Result = NoticeDuplicate
 	case t.Result == NoticeRefused && (!w.life.Hinted || missed):
 		w.life.Hinted = true
-		if v.Data = w.life.encode(); missed || !over && (w.life.Stage == Polling || w.life.Stage == Closing) {
+		v.Data = w.life.encode()
+		if missed || !over && (w.life.Stage == Polling || w.life.Stage == Closing) {
 			v.Due = now
 		}
 	case lacks: // it is the channel's, and recorded each time

@@ -25,7 +25,8 @@ const (
 // nothing more; zero: it has all the time that it takes.
 func (s merchants) readHealth(ctx context.Context, m *client.Merchant, end time.Time) error {
 	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now())
-	if m.Failing = recent.Failing(); err != nil || !end.IsZero() && time.Now().After(end) {
+	m.Failing = recent.Failing()
+	if err != nil || !end.IsZero() && time.Now().After(end) {
 		return err
 	}
 	m.Backlog, err = merchant.LookBacklog(ctx, s.store, m.MerchantNo, time.Now(), s.kind)

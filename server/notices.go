@@ -189,7 +189,8 @@ func (n *notices) receive(ctx context.Context, to *receiver, about func(alias st
 	var all []*order.Told
 	for i := range items {
 		t := order.NewTold(&items[i], to.account, raw.At)
-		if t.Queue = to.queue; about != nil && !about(t.Alias()) {
+		t.Queue = to.queue
+		if about != nil && !about(t.Alias()) {
 			return nil, errOtherOrder
 		}
 		all = append(all, t)

@@ -29,7 +29,8 @@ func (c *Channel) checked(o *order.Order, a order.QueryAnswer) order.QueryAnswer
 		err = fmt.Errorf("the answer does not say which order it is about: %w", err)
 	}
 	unread := order.QueryAnswer{Answer: a.Answer}
-	if unread.Error = err.Error(); unread.Result == bellman.Accepted {
+	unread.Error = err.Error()
+	if unread.Result == bellman.Accepted {
 		unread.Result = bellman.Refused
 	}
 	return unread

@@ -58,7 +58,8 @@ func ParseAsk(body []byte) (Ask, error) {
 	case bytes.TrimSpace(body)[0] != '{':
 		bad.Add("body", "want an object")
 	}
-	if a.Notify.JSON = bytes.TrimSpace(a.Notify.JSON); bytes.Equal(a.Notify.JSON, []byte("null")) {
+	a.Notify.JSON = bytes.TrimSpace(a.Notify.JSON)
+	if bytes.Equal(a.Notify.JSON, []byte("null")) {
 		a.Notify.JSON = nil
 	}
 	if n := a.Notify.JSON; len(n) > 0 && n[0] != '{' {

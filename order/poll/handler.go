@@ -61,7 +61,8 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	w.life, m = step(w.plan, w.life, a, now)
 	w.life.Number = number
 	h.follow(&v, w, m, &said)
-	if v.Next, v.Reason, v.Due = m.next, m.reason, m.due; ended {
+	v.Next, v.Reason, v.Due = m.next, m.reason, m.due
+	if ended {
 		v.Next, v.Reason, v.Due = bellman.Again, "", time.Time{} // the task stays ended
 	}
 	return v

@@ -165,7 +165,8 @@ func (l *Life) warn(kind string) bool {
 func (l Life) resume(t *bellman.Task, number int, requests bool, now time.Time) Life {
 	began := t.Began.UnixMilli()
 	restarted := l.Began != began && l.Number > 0
-	if l.Began = began; restarted {
+	l.Began = began
+	if restarted {
 		l.Polls, l.Errors, l.Slow = 0, 0, 0
 		l.Alerts = slices.DeleteFunc(slices.Clone(l.Alerts), func(kind string) bool { return kind == alertUsedUp })
 	}

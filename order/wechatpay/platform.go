@@ -126,14 +126,16 @@ func (f *platformKeys) learn(keys map[string]*sign.RSAVerifier, err error, now t
 	for serial := range keys {
 		news = news || f.keys[serial] == nil
 	}
-	if f.err = err; err == nil {
+	f.err = err
+	if err == nil {
 		f.keys, f.at = keys, now
 	}
 	most := gapWithKeys
 	if len(f.keys) == 0 {
 		most = gapWithout
 	}
-	if f.gap = min(2*f.gap, most); news {
+	f.gap = min(2*f.gap, most)
+	if news {
 		f.gap = firstGap
 	}
 	f.next = now.Add(f.gap)
