@@ -16,8 +16,7 @@ type plain struct {
 	constant []byte                     // JSON; nil: the expression is no constant
 	fact     func(*rule.Message) string // nil: it is no property of the message
 	header   string                     // name of a header; empty: it is no header
-	slot     int                        // slot of the part, if isPart
-	isPart   bool
+	slot     int                        // of the part of the body that it names, if it is none of the others
 }
 
 var (
@@ -36,7 +35,7 @@ func plainOf(text string, to *parts) *plain {
 	case literal.MatchString(text):
 		return &plain{constant: appendText(nil, text[1:len(text)-1])}
 	case part.MatchString(text):
-		return &plain{isPart: true, slot: to.want(strings.Split(text, ".")[1:])}
+		return &plain{slot: to.want(strings.Split(text, ".")[1:])}
 	}
 	if names := header.FindStringSubmatch(text); names != nil {
 		return &plain{header: names[1] + names[2] + names[3]}
