@@ -54,7 +54,7 @@ func (e *Engine) gaps(ctx context.Context, s agendacheck.Store, most int) (gaps 
 	}
 	told := l.rescans.waiting()
 	report := func(en *store.Entry, why string) {
-		gaps = append(gaps, agendacheck.Gap{ID: en.ID, Version: en.Version, Look: time.UnixMilli(en.VisibleAt), Due: time.UnixMilli(en.Due), Why: why})
+		gaps = append(gaps, agendacheck.Gap{ID: en.ID, Version: en.Version, VisibleAt: time.UnixMilli(en.VisibleAt), Due: time.UnixMilli(en.Due), Why: why})
 	}
 	totals := e.dispatch.Totals()
 	e.agenda.mu.Lock()
@@ -64,11 +64,11 @@ func (e *Engine) gaps(ctx context.Context, s agendacheck.Store, most int) (gaps 
 		switch {
 		case !e.agenda.shards.has(en.Shard) || told:
 		case !known && !l.comesTo(en):
-			report(en, "it is not in agenda, and the loader does not come to it")
+			report(en, "it is not in the agenda, and the loader does not come to it")
 		case known && it.Version == en.Version && it.place == inTimers && it.when() <= now:
-			report(en, "its look is over, and it waits")
+			report(en, "its time has come, and it still waits in the timers")
 		case known && it.place == held && !pending[it]:
-			report(en, "it is held by nobody")
+			report(en, "its place is held, and nobody holds it")
 		}
 	}
 	none, idle := totals.Waiting == 0, totals.InFlight == 0 && !e.committer.todo.Busy()
@@ -76,9 +76,9 @@ func (e *Engine) gaps(ctx context.Context, s agendacheck.Store, most int) (gaps 
 		switch {
 		case len(gaps) >= most:
 		case it.place == inLine && none:
-			report(&it.Entry, "it is in line by the agenda, and no line has any")
+			report(&it.Entry, "its place is in a line, and no line has a task")
 		case it.place == inFlight && idle:
-			report(&it.Entry, "it is in flight by the agenda, and no attempt is being made or recorded")
+			report(&it.Entry, "its place is in flight, and no attempt is being made or recorded")
 		}
 	}
 	e.agenda.mu.Unlock()

@@ -14,15 +14,15 @@ import (
 // A Gap is a task that is due in the store, but that the engine's agenda has lost. A gap for a moment is
 // normal, because the task may be on its way.
 type Gap struct {
-	ID      bellman.ID
-	Version uint32
-	Look    time.Time
-	Due     time.Time
-	Why     string // the engine's state of the task
+	ID        bellman.ID
+	Version   uint32
+	VisibleAt time.Time
+	Due       time.Time
+	Why       string // the engine's state of the task
 }
 
 func (g Gap) String() string {
-	return fmt.Sprintf("task %s, due %s, visible %s: %s", g.ID, g.Due.UTC().Format(time.StampMilli), g.Look.UTC().Format(time.StampMilli), g.Why)
+	return fmt.Sprintf("task %s, due %s, visible %s: %s", g.ID, g.Due.UTC().Format(time.StampMilli), g.VisibleAt.UTC().Format(time.StampMilli), g.Why)
 }
 
 // Store is what the comparison reads. It should be the engine's store without the faults that a test

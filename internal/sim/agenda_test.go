@@ -64,11 +64,11 @@ func (w *world) compare(n *node, over <-chan struct{}) {
 					}
 					since := time.Since(written)
 					ahead := time.Until(e.Now()) + time.Duration(maxSlew*float64(since)) // at most, when it was written
-					if written.Sub(gap.Look)+ahead > sweptBack && since < deepSweep {
+					if written.Sub(gap.VisibleAt)+ahead > sweptBack && since < deepSweep {
 						return
 					}
 				}
-				g.wrong(gap.ID, "%s forgets it: %s, look %s, and %s", l, g.since(gap.Due), g.since(gap.Look), gap.Why)
+				g.wrong(gap.ID, "%s forgets it: %s, visible %s, and %s", l, g.since(gap.Due), g.since(gap.VisibleAt), gap.Why)
 			})
 		}
 		w.note(func(g *ledger) {

@@ -166,8 +166,8 @@ func (g *ledger) setBack(a *account, t *bellman.Task, log []bellman.Attempt) {
 	if a.task.State.Ended() && !t.State.Ended() {
 		a.revived, a.ended = time.Now(), time.Time{}
 	}
-	for l := range a.parked {
-		a.parked[l] = true // it may be recorded again
+	for l := range a.handedOver {
+		a.handedOver[l] = true // it may be recorded again
 	}
 	for _, s := range a.sends {
 		if s.version > t.Version {

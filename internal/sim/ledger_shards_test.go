@@ -76,8 +76,8 @@ func (g *ledger) released(l *life, node string, lease store.Lease) {
 	began := s.owner().at
 	for out := range g.flying {
 		a := g.tasks[out.task]
-		if out.life == l && a.task.Shard == lease.Shard && out.shard == lease.Shard && !out.lost && !a.pruned && !out.begun.Before(began) && !a.parked[l] && l.alive() {
-			g.wrong(out.task, "%s gave back shard %d, and attempt %d, sent at %s, is neither recorded nor parked",
+		if out.life == l && a.task.Shard == lease.Shard && out.shard == lease.Shard && !out.lost && !a.pruned && !out.begun.Before(began) && !a.handedOver[l] && l.alive() {
+			g.wrong(out.task, "%s gave back shard %d, and attempt %d, sent at %s, is neither recorded nor handed over",
 				l, lease.Shard, out.number, g.since(out.at))
 		}
 	}

@@ -124,12 +124,12 @@ type account struct {
 	announcer *life                // that did so last
 
 	// Who gave its shard away while an attempt was in flight, and may still record that.
-	parked   map[*life]bool // whose attempt was parked: true until it is recorded
-	away     time.Time      // until then another node may be making an attempt, by whatever clock
-	stopped  bool           // somebody cancelled it
-	arrivals int
-	said     bool // a receiver said yes
-	ended    time.Time
+	handedOver map[*life]bool // whose attempt was handed over: true until it is recorded
+	away       time.Time      // until then another node may be making an attempt, by whatever clock
+	stopped    bool           // somebody cancelled it
+	arrivals   int
+	said       bool // a receiver said yes
+	ended      time.Time
 
 	added, revived time.Time // revived: pending again after an end
 }
@@ -285,7 +285,7 @@ func (g *ledger) added(l *life, a *store.Add) {
 	}
 	g.count.Adds++
 	g.tasks[t.ID] = &account{task: *t, changed: time.Now(), added: time.Now(), by: l,
-		parked: make(map[*life]bool), left: make(map[uint32]time.Time)}
+		handedOver: make(map[*life]bool), left: make(map[uint32]time.Time)}
 	if g.tardy[t.ID] {
 		g.tasks[t.ID].by = nil // who added it knows that late
 	}
@@ -328,7 +328,7 @@ func (g *ledger) changed(l *life, c *store.Change, held map[uint16]bool) {
 	if hand {
 		a.byHand = true
 		a.stopped = a.stopped || action == "cancel"
-	} else if !held[was.Shard] && (!a.parked[l] || c.Attempt == nil) && !g.moves(c, &was, &a.task) {
+	} else if !held[was.Shard] && (!a.handedOver[l] || c.Attempt == nil) && !g.moves(c, &was, &a.task) {
 		g.wrong(c.ID, "%s changed it without a lease of shard %d", l, was.Shard)
 	}
 	if to.Place != was.Place {
@@ -346,11 +346,11 @@ func (g *ledger) changed(l *life, c *store.Change, held map[uint16]bool) {
 	a.away = time.Time{}
 	switch {
 	case c.Attempt != nil:
-		if a.parked[l] {
-			a.parked[l] = false
+		if a.handedOver[l] {
+			a.handedOver[l] = false
 		}
 	case !hand && to.Phase == bellman.HandedOver && l != nil && to.VisibleAt.After(l.clock()):
-		a.parked[l] = true // while the attempt is in flight
+		a.handedOver[l] = true // while the attempt is in flight
 		a.away = time.Now().Add(to.VisibleAt.Sub(to.Updated))
 	}
 	switch {
@@ -358,7 +358,7 @@ func (g *ledger) changed(l *life, c *store.Change, held map[uint16]bool) {
 		a.announcer = nil
 	case to.Phase == bellman.Announced:
 		a.announced, a.announcer = true, l
-	case !a.parked[l] || a.announcer != l:
+	case !a.handedOver[l] || a.announcer != l:
 		a.announcer = nil // it was brought back, or another makes the attempt
 	}
 	a.left[was.Version] = time.Now()
