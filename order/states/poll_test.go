@@ -18,6 +18,7 @@ const (
 		`"funds_account":"AVAILABLE","amount":{"total":100,"refund":88,"payer_total":90,"payer_refund":80,"currency":"CNY"}}`
 	wechatTransfer = `{"mch_id":"1900001109","out_bill_no":"plfk2020042013","transfer_bill_no":"1330000071100999991182020050700019480001","appid":"wxf6","state":"SUCCESS",` +
 		`"transfer_amount":400000,"transfer_remark":"…","fail_reason":"","openid":"o-","create_time":"2026-11-20T10:34:56+08:00","update_time":"2026-11-20T10:35:56+08:00"}`
+	wechatRest   = `{"amount":877,"description":"解冻给分账方","type":"MERCHANT_ID","account":"1900000001","result":"SUCCESS","finish_time":"2026-11-20T11:01:00+08:00"}`
 	wechatShares = `{"transaction_id":"4208450740201411110007820472","out_order_no":"P1","order_id":"3008450740201411110007820472","state":"FINISHED","receivers":[` +
 		`{"amount":100,"type":"MERCHANT_ID","account":"1900000109","result":"SUCCESS","fail_reason":"","create_time":"2026-11-20T11:00:00+08:00","finish_time":"2026-11-20T11:01:00+08:00"},` +
 		`{"amount":23,"type":"PERSONAL_OPENID","account":"o-","result":"SUCCESS","create_time":"2026-11-20T11:00:00+08:00","finish_time":"2026-11-20T11:02:00+08:00"}]}`
@@ -98,6 +99,9 @@ var pollRows = []pollRow{
 	{"wechat_profitsharing", 200, wechatShares, poll.Done, `{"amount":123,"channel_ref_no":"3008450740201411110007820472","channel_state":"FINISHED","currency":"CNY","finished_at":"2026-11-20T03:02:00Z"}`, ""},
 	{"wechat_profitsharing", 200, as(as(wechatShares, `"SUCCESS"`, `"CLOSED"`), `"fail_reason":""`, `"fail_reason":"ACCOUNT_ABNORMAL"`), poll.FailedThere,
 		`{"amount":23,"channel_ref_no":"3008450740201411110007820472","channel_state":"FINISHED","currency":"CNY","fail_reason":"ACCOUNT_ABNORMAL","finished_at":"2026-11-20T03:02:00Z"}`, ""},
+	{"wechat_profitsharing", 200, as(wechatShares, `"receivers":[`, `"receivers":[`+wechatRest+`,`), poll.Done, `{"amount":123,"channel_ref_no":"3008450740201411110007820472","channel_state":"FINISHED","currency":"CNY","finished_at":"2026-11-20T03:02:00Z"}`, ""},
+	{"wechat_profitsharing", 200, `{"out_order_no":"P1","state":"FINISHED","receivers":[` + wechatRest + `]}`, poll.Done, `{"amount":877,"channel_state":"FINISHED","currency":"CNY","finished_at":"2026-11-20T03:01:00Z"}`, ""},
+	{"wechat_profitsharing", 200, as(wechatShares, `"receivers":[`, `"receivers":[`+as(wechatRest, "SUCCESS", "PENDING")+`,`), poll.QueryError, "", `the result of a receiver is "PENDING"`},
 	{"wechat_profitsharing", 200, as(wechatShares, `"FINISHED"`, `"PROCESSING"`), poll.Waiting, "", ""},
 	{"wechat_profitsharing", 200, as(wechatShares, `"SUCCESS"`, `"PENDING"`), poll.QueryError, "", `the result of a receiver is "PENDING"`},
 	{"wechat_profitsharing", 200, `{"out_order_no":"P1","state":"FINISHED","receivers":[]}`, poll.QueryError, "", "names no receiver"},

@@ -38,7 +38,8 @@ var pollPresets = []PollPreset{
 	{
 		Name: "wechat_profitsharing",
 		Source: "[comm] WeChat Pay v3, GET /v3/profitsharing/orders/{out_order_no}: state, receivers[].result. " +
-			"Our choice: one receiver that is CLOSED makes it failed, because somebody did not get the money",
+			"Our choice: one receiver that is CLOSED makes it failed, because somebody did not get the money. " +
+			"[comm] the rest that is unfrozen for the merchant itself is a receiver described as 解冻给分账方; the amount leaves it out",
 		query: wechatSharing,
 	},
 	{
@@ -140,7 +141,12 @@ func wechatPoll(r reply, name string, states map[string]state, t pollFields) pol
 	return pollFinding{throttled: wechatThrottles(code), why: "code " + cut(code)}
 }
 
-// wechatSharing reads the answer about a profit sharing, which has a result for each receiver.
+// released is WeChat Pay's description of the rest of a payment, which goes to the merchant itself when the rest is
+// unfrozen. It stands among the receivers, as answers in public code show.
+const released = "解冻给分账方"
+
+// wechatSharing reads the answer about a profit sharing, which has a result for each receiver. The rest that goes to the
+// merchant itself counts in the amount only if it is alone.
 func wechatSharing(r reply) pollFinding {
 	f := wechatPoll(r, "state", map[string]state{"PROCESSING": {poll.Waiting, ""}, "FINISHED": {poll.Done, ""}}, pollFields{no: r.text("order_id")})
 	if f.reading != poll.Done {
@@ -155,6 +161,9 @@ func wechatSharing(r reply) pollFinding {
 	for _, one := range receivers {
 		o := objectOf(one)
 		paid := smallest(o.word("amount"), "CNY")
+		if len(receivers) > 1 && o.text("type") == "MERCHANT_ID" && o.text("description") == released {
+			paid.amount = 0
+		}
 		switch result := o.text("result"); result {
 		case "SUCCESS":
 			total += paid.amount
