@@ -21,6 +21,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/freeport"
 	"github.com/bellmanhq/bellman/internal/metrics"
 	"github.com/bellmanhq/bellman/server"
@@ -66,19 +67,6 @@ func get(t *testing.T, address string) (int, string) {
 		return 0, err.Error()
 	}
 	return r.StatusCode, string(text)
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	look, timeout := time.NewTicker(50*time.Millisecond), time.After(5*time.Minute)
-	defer look.Stop()
-	for !ok() {
-		select {
-		case <-look.C:
-		case <-timeout:
-			t.Fatalf("after 5 minutes still not %s", what)
-		}
-	}
 }
 
 // everything is a scrape of all that the engine and the sources can have.
@@ -208,7 +196,7 @@ func TestPrometheus(t *testing.T) {
 	some := func(expr string) func() bool {
 		return func() bool { r, _ := query(expr); return len(r) > 0 }
 	}
-	eventually(t, "a sign of life that is younger than 10 s", some(`time() - bellman_heartbeat_timestamp_seconds{job="bellman"} < 10`))
+	eventually.True(t, "a sign of life that is younger than 10 s", some(`time() - bellman_heartbeat_timestamp_seconds{job="bellman"} < 10`))
 	for _, expr := range shown(t) {
 		if _, problem := query(expr); problem != "" {
 			t.Errorf("%s: %s", expr, problem)
@@ -221,7 +209,7 @@ func TestPrometheus(t *testing.T) {
 			}
 		}
 	}
-	eventually(t, "an evaluation of every rule", func() bool {
+	eventually.True(t, "an evaluation of every rule", func() bool {
 		_, text := get(t, "http://"+at+"/api/v1/rules")
 		return json.Unmarshal([]byte(text), &groups) == nil && len(groups.Data.Groups) > 0 && !strings.Contains(text, `"health":"unknown"`)
 	})
@@ -238,10 +226,10 @@ func TestPrometheus(t *testing.T) {
 		t.Errorf("Prometheus has %d rules, want %d", n, want)
 	}
 	// Before the first scrape BellmanAbsent is right; how full this disk is, is this machine's.
-	eventually(t, "silent while all is well", func() bool {
+	eventually.True(t, "silent while all is well", func() bool {
 		r, problem := query(`ALERTS{alertname!="BellmanDiskFillsUp"}`)
 		return problem == "" && len(r) == 0
 	})
 	stop()
-	eventually(t, "BellmanDown", some(`ALERTS{alertname="BellmanDown",alertstate="firing"}`))
+	eventually.True(t, "BellmanDown", some(`ALERTS{alertname="BellmanDown",alertstate="firing"}`))
 }

@@ -383,9 +383,8 @@ func TestMerchantThatFailsIsSeen(t *testing.T) {
 		return text
 	}
 	page := func() string { return pageAt("/") }
-	const again = 200 * time.Millisecond // the figure is made again every ten seconds
 	var text string
-	passesSlowly(t, "in the metrics", again, func() bool {
+	passes(t, "in the metrics", func() bool {
 		text = scrape(t, s.Addr())
 		return strings.Contains(text, `bellman_merchant_failing{merchant="M-bad"} 1`)
 	})
@@ -400,7 +399,7 @@ func TestMerchantThatFailsIsSeen(t *testing.T) {
 		t.Errorf("M-bad has the backlog %+v and the last hour %+v; want one task, and 500 each time", m.Backlog, m.Hour)
 	}
 	var good *client.Merchant
-	passesSlowly(t, "five attempts of M-good", again, func() bool {
+	passes(t, "five attempts of M-good", func() bool {
 		good, err = api.Merchant(t.Context(), "M-good")
 		return err != nil || good.Hour != nil && good.Hour.Attempts == 5
 	})
@@ -413,8 +412,8 @@ func TestMerchantThatFailsIsSeen(t *testing.T) {
 	}) {
 		t.Errorf("what needs a person is %+v, %v; want M-bad with its last failure", needs, err)
 	}
-	passesSlowly(t, "on the first page", again, func() bool { return strings.Contains(page(), `/merchants/show?no=M-bad"`) })
-	passesSlowly(t, "on its own page", again, func() bool {
+	passes(t, "on the first page", func() bool { return strings.Contains(page(), `/merchants/show?no=M-bad"`) })
+	passes(t, "on its own page", func() bool {
 		text := pageAt("/merchants/show?no=M-bad")
 		return strings.Contains(text, ">Failing<") && !strings.Contains(text, ">Normal<") && !strings.Contains(text, "100 %")
 	})
@@ -422,7 +421,7 @@ func TestMerchantThatFailsIsSeen(t *testing.T) {
 		t.Error("the first page names a merchant that does not fail, or that is not registered")
 	}
 	well.Store(true)
-	passesSlowly(t, "over", again, func() bool {
+	passes(t, "over", func() bool {
 		return strings.Contains(scrape(t, s.Addr()), "bellman_merchants_failing 0\n") && !strings.Contains(page(), "M-bad")
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -253,22 +254,10 @@ func many(t *testing.T, api *client.Client, n int, expires string) (refs []clien
 	return refs
 }
 
-// passes waits for ok. It fails the test after patient.
+// passes waits for ok.
 func passes(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	passesSlowly(t, what, 10*time.Millisecond, ok)
-}
-
-// passesSlowly does the same as passes, for a condition that costs much to check or changes seldom.
-func passesSlowly(t *testing.T, what string, every time.Duration, ok func() bool) {
-	t.Helper()
-	look := time.NewTicker(every)
-	defer look.Stop()
-	for deadline := time.Now().Add(patient); !ok(); <-look.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("after %v still not: %s", patient, what)
-		}
-	}
+	eventually.True(t, what, ok)
 }
 
 // A record keeps what a server logs.

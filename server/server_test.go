@@ -20,6 +20,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -110,22 +111,18 @@ func create(t *testing.T, api *client.Client, in client.CreateTask) *client.Task
 const patient = 5 * time.Minute
 
 // until asks for a task until it is as wanted.
-func until(t *testing.T, api *client.Client, id string, wanted func(*client.TaskDetail) bool) *client.TaskDetail {
+func until(t *testing.T, api *client.Client, id string, wanted func(*client.TaskDetail) bool) (task *client.TaskDetail) {
 	t.Helper()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for deadline := time.Now().Add(patient); ; <-look.C {
-		task, err := api.Task(t.Context(), client.ByID(id))
-		if err != nil {
+	if !eventually.Within(eventually.Limit, func() bool {
+		var err error
+		if task, err = api.Task(t.Context(), client.ByID(id)); err != nil {
 			t.Fatal(err)
 		}
-		if wanted(task) {
-			return task
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("task is still %+v", task)
-		}
+		return wanted(task)
+	}) {
+		t.Fatalf("task is still %+v", task)
 	}
+	return task
 }
 
 // hang answers nothing until the client goes away; that is noticed only when the

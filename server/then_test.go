@@ -360,13 +360,7 @@ queues:
 		}
 	}
 	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "A1", Vars: map[string]string{"who": "a<b"}})
-	wait := time.NewTicker(5 * time.Millisecond)
-	defer wait.Stop()
-	for deadline := time.Now().Add(patient); len(ledger.heard()) == 0 || len(merchant.heard()) == 0; <-wait.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("merchant %+v, ledger %+v", merchant.heard(), ledger.heard())
-		}
-	}
+	passes(t, "both are told", func() bool { return len(ledger.heard()) > 0 && len(merchant.heard()) > 0 })
 	sum := func(text string) string {
 		s := md5.Sum([]byte(text))
 		return strings.ToUpper(hex.EncodeToString(s[:]))

@@ -76,7 +76,7 @@ func TestCancelledWhereNoHintArrives(t *testing.T) {
 		}
 		pass()
 		last := add(owner) // behind all of them
-		passesSlowly(t, "attempted", takes/3, func() bool { return len(attempts(last)) > 0 })
+		passes(t, "attempted", func() bool { return len(attempts(last)) > 0 })
 		if len(answered) < 10 {
 			t.Errorf("%d tasks were cancelled in line; want most of %d", len(answered), len(ids))
 		}

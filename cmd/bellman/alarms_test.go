@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // bellman alarms shows an alarm that a real server raises, with its rule.
@@ -12,7 +14,7 @@ func TestAlarms(t *testing.T) {
 		"BELLMAN_ALARMS=[{name: lost, when: tasks_failed, queue: once, above: 0, to: chat}]"}, "--store", "pebble:"+t.TempDir())
 	must(t, "send", "--url", "http://127.0.0.1:9/", "--queue", "once", "--body", "x", "--server", p.url)
 	var table string
-	eventually(t, "an alarm is raised", func() bool {
+	eventually.True(t, "an alarm is raised", func() bool {
 		table = must(t, "alarms", "--server", p.url)
 		return strings.Contains(table, "raised")
 	})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // bellman attention shows a queue whose tasks failed, with the last error and the page.
@@ -13,7 +14,7 @@ func TestAttention(t *testing.T) {
 	p := start(t, []string{"BELLMAN_QUEUES={once: {schedule: 0s}}"}, "--store", "pebble:"+t.TempDir())
 	must(t, "send", "--url", "http://127.0.0.1:9/", "--queue", "once", "--body", "x", "--server", p.url)
 	var table string
-	eventually(t, "the failure is listed", func() bool {
+	eventually.True(t, "the failure is listed", func() bool {
 		table = must(t, "attention", "--server", p.url)
 		return strings.Contains(table, "tasks_failed")
 	})

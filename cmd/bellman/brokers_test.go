@@ -18,6 +18,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // TestBrokersTorture kills the server repeatedly under load, with real brokers. Every message that
@@ -71,7 +72,7 @@ sources:
 	dir := filepath.Join(t.TempDir(), "data")
 	serve := func() *process { return serveStore(t, dir, "--config", file) }
 	p := serve() // creates the queues and streams
-	eventually(t, "sources that are consumed", func() bool {
+	eventually.True(t, "sources that are consumed", func() bool {
 		s, err := p.client().Sources(t.Context())
 		return err == nil && len(s.Sources) == 2 && s.Sources[0].State == "consuming" && s.Sources[1].State == "consuming"
 	})
@@ -82,14 +83,14 @@ sources:
 	load.Go(func() { bus.publish(ctx, t) })
 	for range rounds {
 		before := deliveries()
-		eventually(t, "deliveries", func() bool { return deliveries() > before+300+rand.IntN(500) })
+		eventually.True(t, "deliveries", func() bool { return deliveries() > before+300+rand.IntN(500) })
 		p.kill()
 		p = serve()
 	}
 	stop()
 	load.Wait()
 	// A stream delivers unacknowledged messages again a minute after it delivered them.
-	within(t, patient, "everything published is delivered over HTTP", func() bool {
+	eventually.True(t, "everything published is delivered over HTTP", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		for body := range rabbit.confirmed {
@@ -105,7 +106,7 @@ sources:
 		return true
 	})
 	got, twice := map[string]int{}, 0
-	within(t, patient, "everything published is in the other queue", func() bool {
+	eventually.True(t, "everything published is in the other queue", func() bool {
 		for {
 			d, ok, err := rabbit.ch.Get(name+"-out", true)
 			if err != nil {
@@ -123,7 +124,7 @@ sources:
 		}
 		return true
 	})
-	eventually(t, "nothing is left with the brokers", func() bool {
+	eventually.True(t, "nothing is left with the brokers", func() bool {
 		q, err := rabbit.ch.QueueDeclarePassive(name, true, false, false, false, nil)
 		return err == nil && q.Messages == 0
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // Commands take a task from its creation to its record, on a database of each kind with two
@@ -65,10 +66,10 @@ func onDatabase(t *testing.T, u *url.URL) {
 	if out := command("send", "--url", hook, "--task-key", "1/paid", "--server", a.url); out.status != 0 {
 		t.Fatalf("send: %q", out.errors)
 	}
-	eventually(t, "succeeded", func() bool {
+	eventually.True(t, "succeeded", func() bool {
 		return strings.Contains(command("get", "default", "1/paid", "--server", b.url).out, "succeeded")
 	})
-	eventually(t, "shared", func() bool {
+	eventually.True(t, "shared", func() bool {
 		nodes := command("nodes", "--server", a.url).out
 		return strings.Count(nodes, " alive") == 2 && strings.Count(nodes, "alive, answers") == 1 && !strings.Contains(nodes, "nobody")
 	})

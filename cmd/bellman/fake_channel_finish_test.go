@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // killed ends a run of the server. It waits until every request of the dead server was seen. Their
@@ -23,7 +24,7 @@ func (l *till) killed(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	eventually(t, "at rest", func() bool {
+	eventually.True(t, "at rest", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.open == 0
@@ -44,7 +45,7 @@ func (l *till) finish(t *testing.T, p *process) {
 		}
 	}()
 	looks := 0
-	eventually(t, "over", func() bool {
+	eventually.True(t, "over", func() bool {
 		if looks++; looks%100 == 0 {
 			l.bringForward(t, p)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/importer"
 	"github.com/bellmanhq/bellman/server"
 )
@@ -68,8 +69,8 @@ func TestImport(t *testing.T) {
 			return task.State == "succeeded"
 		}
 	}
-	eventually(t, "told", ended("roncoo/0"))
-	eventually(t, "told", ended("roncoo/1"))
+	eventually.True(t, "told", ended("roncoo/0"))
+	eventually.True(t, "told", ended("roncoo/1"))
 	task, err := p.client().Task(t.Context(), client.ByKey("default", "roncoo/1"))
 	if err != nil {
 		t.Fatal(err)

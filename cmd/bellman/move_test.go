@@ -14,6 +14,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // TestMove moves an embedded store to PostgreSQL. The command is killed on the way and started
@@ -147,14 +148,14 @@ queues:
 	if _, _, err := old.client().Create(t.Context(), client.CreateTask{Queue: "payouts", MerchantNo: "M1", OrderNo: "1", RefNo: "1-R1"}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "requested", func() bool { return slices.Equal(seen(), []string{"POST"}) })
+	eventually.True(t, "requested", func() bool { return slices.Equal(seen(), []string{"POST"}) })
 	old.kill()
 	mu.Lock()
 	asked = nil
 	mu.Unlock()
 	must(t, "move", "--from", "pebble:"+from, "--to", "pebble:"+to)
 	next := serveStore(t, to, "--config", settings)
-	eventually(t, "asked after the move", func() bool { return len(seen()) > 0 })
+	eventually.True(t, "asked after the move", func() bool { return len(seen()) > 0 })
 	next.stop()
 	if got := seen(); !slices.Equal(got, []string{"GET"}) {
 		t.Errorf("after the move the gateway got %q; want a query, and no second request", got)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // A cutter stands between a node and its database. It kills the node at the nth step of what passes: before a
@@ -189,7 +190,7 @@ func TestNoticeKilledInCluster(t *testing.T) {
 		c.place(t, other.client(), no)
 		victim.cutter.arm(step, victim.kill)
 		taken := notify(t, victim.notices, no)
-		eventually(t, "dead, or over", func() bool {
+		eventually.True(t, "dead, or over", func() bool {
 			select {
 			case <-victim.exited:
 				return true
@@ -216,7 +217,7 @@ func TestNoticeKilledInCluster(t *testing.T) {
 		nodes[step%3] = newNode(t, c.settings, database)
 	}
 	began := time.Now()
-	eventually(t, "told", func() bool {
+	eventually.True(t, "told", func() bool {
 		return !slices.ContainsFunc(all, func(no string) bool { return !c.isTold(no) })
 	})
 	rest(t, nodes[0].process)
@@ -257,7 +258,7 @@ func TestSameNoticeOnTwoNodesAtOnce(t *testing.T) {
 	}
 	sent.Wait()
 	c.place(t, nodes[0].client(), all[30:]...)
-	eventually(t, "told", func() bool {
+	eventually.True(t, "told", func() bool {
 		return !slices.ContainsFunc(all, func(no string) bool { return !c.isTold(no) })
 	})
 	rest(t, nodes[0].process)

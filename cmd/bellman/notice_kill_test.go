@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // A counter is a merchant, and a channel where queries say nothing: an order is decided by a notice or not at
@@ -132,7 +133,7 @@ func notify(t *testing.T, url, no string) (accepted bool) {
 // again sends the notice until it is accepted, as channels do.
 func again(t *testing.T, url, no string) {
 	t.Helper()
-	eventually(t, "accepted: the notice of order "+no, func() bool { return notify(t, url, no) })
+	eventually.True(t, "accepted: the notice of order "+no, func() bool { return notify(t, url, no) })
 }
 
 // died notes which notifications had not ended when a server died: these may be sent again.
@@ -237,7 +238,7 @@ func TestNoticeKilled(t *testing.T) {
 			again(t, url, no)
 		}
 	}
-	eventually(t, "told", func() bool { return !slices.ContainsFunc(all, func(no string) bool { return !c.isTold(no) }) })
+	eventually.True(t, "told", func() bool { return !slices.ContainsFunc(all, func(no string) bool { return !c.isTold(no) }) })
 	rest(t, p)
 	c.check(t, p.client(), all...)
 	p.stop()
@@ -250,7 +251,7 @@ func TestNoticeKilled(t *testing.T) {
 // rest waits until every notification is recorded.
 func rest(t *testing.T, p *process) {
 	t.Helper()
-	eventually(t, "recorded", func() bool {
+	eventually.True(t, "recorded", func() bool {
 		queues, err := p.client().Queues(t.Context())
 		if err != nil {
 			return false

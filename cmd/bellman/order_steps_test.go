@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // A point is where the server is killed: a step in the life of an order with a certain fate.
@@ -120,7 +122,7 @@ func TestOrderKilledAtEachStep(t *testing.T) {
 		{"before the record", func(t *testing.T, l *till, h *stop, p *process) {
 			p.freeze() // the answers arrive but are not read
 			close(h.let)
-			eventually(t, "answered", func() bool {
+			eventually.True(t, "answered", func() bool {
 				l.mu.Lock()
 				defer l.mu.Unlock()
 				return l.owed == 0
@@ -135,7 +137,7 @@ func TestOrderKilledAtEachStep(t *testing.T) {
 			}
 			close(h.let)
 			for no := range h.at {
-				eventually(t, "recorded", func() bool { return l.recorded(t, p, no) })
+				eventually.True(t, "recorded", func() bool { return l.recorded(t, p, no) })
 			}
 			p.kill()
 		}, 0},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // Commands take orders from creation to reconciliation.
@@ -148,7 +149,7 @@ queues:
 		t.Errorf("cancel printed\n%s", out)
 	}
 	for _, k := range []string{"M1/paid", "M1/a/b"} { // the notification was accepted, and this was recorded
-		eventually(t, "the merchant was told of "+k, func() bool {
+		eventually.True(t, "the merchant was told of "+k, func() bool {
 			return strings.Contains(operate("get", "tell", "orders/"+k+"/decided"), "succeeded")
 		})
 	}

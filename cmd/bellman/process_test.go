@@ -270,27 +270,6 @@ func receive(t testing.TB, h http.HandlerFunc) (url string) {
 	return s.URL
 }
 
-// eventually calls ok until it returns true, and fails the test after patient.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	within(t, patient, what, ok)
-}
-
-func within(t testing.TB, patient time.Duration, what string, ok func() bool) {
-	t.Helper()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	timeout := time.NewTimer(patient)
-	defer timeout.Stop()
-	for !ok() {
-		select {
-		case <-look.C:
-		case <-timeout.C:
-			t.Fatalf("after %s not yet: %s", patient, what)
-		}
-	}
-}
-
 // exported parses NDJSON of tasks.
 func exported(t testing.TB, text string) []client.TaskDetail {
 	t.Helper()

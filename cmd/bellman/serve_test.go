@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // Commands take a task from its creation to its record, and read what is left of it on disk.
@@ -45,7 +46,7 @@ func TestRoundTrip(t *testing.T) {
 	case <-time.After(patient):
 		t.Fatal("the receiver got no request")
 	}
-	eventually(t, "succeeded", func() bool { return strings.Contains(operate("get", "default", "1/paid"), "succeeded") })
+	eventually.True(t, "succeeded", func() bool { return strings.Contains(operate("get", "default", "1/paid"), "succeeded") })
 	id := exported(t, operate("get", "default", "1/paid", "-o", "json"))[0].ID
 	if out := operate("get", id); !strings.Contains(out, "ATTEMPT") || !strings.Contains(out, "accepted") || !strings.Contains(out, `{"order":1}`) || !strings.Contains(out, "tcp ") {
 		t.Errorf("get printed\n%s", out)
@@ -88,7 +89,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("a bulk resend printed\n%s", out)
 	}
 	<-bodies
-	eventually(t, "done", func() bool { return strings.Contains(operate("resends"), "done") })
+	eventually.True(t, "done", func() bool { return strings.Contains(operate("resends"), "done") })
 	if out := operate("pause", "default", "--reason", "a holiday"); !strings.Contains(out, "paused  default") {
 		t.Errorf("pause printed\n%s", out)
 	}
@@ -140,7 +141,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 
 	// The export of the server, of a backup and of its directory.
-	eventually(t, "at rest", func() bool {
+	eventually.True(t, "at rest", func() bool {
 		queues, err := p.client().Queues(t.Context())
 		return err == nil && queues.Queues[0].Depth.Pending == 0 && queues.Queues[0].InFlight == 0
 	})
@@ -265,7 +266,7 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 	wait(t, arrived, "in flight")
 	p.signal(os.Interrupt.(syscall.Signal))
 	p.await(&p.log, "stopping: what is in flight is finished first")
-	eventually(t, "ended", func() bool {
+	eventually.True(t, "ended", func() bool {
 		p.cmd.Process.Signal(syscall.SIGTERM) // the first one may be merged with the interrupt, and the last may come too late
 		select {
 		case <-p.exited:

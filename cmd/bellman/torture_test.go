@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // TestTorture kills the server repeatedly under load, like a crash: BELLMAN_TORTURE rounds, 3 by
@@ -76,7 +77,7 @@ func TestTorture(t *testing.T) {
 	for i := range creators {
 		creators[i].finish(t, p.client())
 	}
-	eventually(t, "over", func() bool {
+	eventually.True(t, "over", func() bool {
 		queues, err := p.client().Queues(t.Context())
 		return err == nil && queues.Queues[0].Depth.Pending == 0
 	})
@@ -207,7 +208,7 @@ func (w *witness) rest(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	eventually(t, "at rest", func() bool {
+	eventually.True(t, "at rest", func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.open == 0

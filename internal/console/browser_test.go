@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -20,10 +19,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-)
 
-// patience is how long a test waits for what must come: long enough for a slow and busy machine.
-const patience = 5 * time.Minute
+	"github.com/bellmanhq/bellman/internal/eventually"
+)
 
 // A tab is a window of a browser of its own: no other has its cookies. What goes
 // wrong in it fails the test.
@@ -118,7 +116,7 @@ func (w *world) tab(t testing.TB) *tab {
 // call asks the browser for something.
 func call[P, R any](b *tab, command cdp.Command[P, R], in P) R {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b, patience)
+	ctx, cancel := context.WithTimeout(b, eventually.Limit)
 	defer cancel()
 	out, err := chromedp.Call(ctx, command, in)
 	if err != nil {
@@ -163,7 +161,7 @@ func (b *tab) answerYes() {
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b, patience)
+	ctx, cancel := context.WithTimeout(b, eventually.Limit)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		b.t.Fatalf("%v, on a page that says: %s", err, b.text())
@@ -172,7 +170,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 
 // try evaluates JavaScript once.
 func try[T any](b *tab, script string) (T, error) {
-	ctx, cancel := context.WithTimeout(b, patience)
+	ctx, cancel := context.WithTimeout(b, eventually.Limit)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 }
@@ -212,12 +210,12 @@ func (b *tab) ready() {
 func (b *tab) until(script string) {
 	b.t.Helper()
 	var last error
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	if eventually.Within(eventually.Limit, func() bool {
 		yes, err := try[bool](b, "!!("+script+")")
-		if yes {
-			return
-		}
 		last = err // the page may be on its way to another
+		return yes
+	}) {
+		return
 	}
 	b.t.Fatalf("it is not so that %s (%v), at %s which says: %s", script, last, eval[string](b, "location.href"), b.text())
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/server"
 	"github.com/bellmanhq/bellman/store"
@@ -359,18 +360,13 @@ func (w *world) overdue(t testing.TB) {
 			t.Fatal(err)
 		}
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	eventually.True(t, "listed: the endpoint that is down", func() bool {
 		list, err := w.api.Attention(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.ContainsFunc(list.Items, func(i client.Attention) bool { return i.Kind == "endpoint_failing" && i.Tasks > 900 }) {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the endpoint that is down is not listed: %+v", list.Items)
-		}
-	}
+		return slices.ContainsFunc(list.Items, func(i client.Attention) bool { return i.Kind == "endpoint_failing" && i.Tasks > 900 })
+	})
 }
 
 // processorTime is how much of it this process has used so far: on a machine that

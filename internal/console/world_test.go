@@ -21,11 +21,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/config"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/server"
 )
 
@@ -166,19 +166,16 @@ func (w *world) create(t testing.TB, in client.CreateTask) string {
 }
 
 // until waits for a task to be as wanted.
-func (w *world) until(t testing.TB, id string, wanted func(*client.TaskDetail) bool) *client.TaskDetail {
+func (w *world) until(t testing.TB, id string, wanted func(*client.TaskDetail) bool) (task *client.TaskDetail) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		task, err := w.api.Task(t.Context(), client.ByID(id))
-		if err != nil {
+	eventually.True(t, "as wanted: task "+id, func() bool {
+		var err error
+		if task, err = w.api.Task(t.Context(), client.ByID(id)); err != nil {
 			t.Fatal(err)
 		}
-		if wanted(task) {
-			return task
-		}
-	}
-	t.Fatalf("task %s is not as wanted", id)
-	return nil
+		return wanted(task)
+	})
+	return task
 }
 
 func ended(task *client.TaskDetail) bool { return task.State != "pending" }
@@ -249,15 +246,10 @@ func (w *world) decent(t testing.TB) *cast {
 	}
 	w.until(t, c.waiting, attempted(1))
 	for _, no := range []string{"paid-1", "never-1"} {
-		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		eventually.True(t, "decided: order "+no, func() bool {
 			o, err := w.api.Order(t.Context(), client.OrderRef{MerchantNo: "M1001", OrderNo: no}, 0)
-			if err == nil && o.OrderState != "PENDING" && len(o.Tasks) > 1 {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatalf("order %s is not decided: %v", no, err)
-			}
-		}
+			return err == nil && o.OrderState != "PENDING" && len(o.Tasks) > 1
+		})
 	}
 	return &c
 }

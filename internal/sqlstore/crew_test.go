@@ -12,6 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
@@ -60,22 +61,12 @@ func crew(tb testing.TB, drivers []sqlstore.Driver, queue engine.Queue) (engines
 // patience is how long a test waits for a condition. It suits a slow and busy machine.
 const patience = 5 * time.Minute
 
-// until waits for a condition, and fails the test after patience.
-func until(tb testing.TB, what string, met func() bool) {
-	tb.Helper()
-	for began := time.Now(); !met(); <-time.After(10 * time.Millisecond) {
-		if time.Since(began) > patience {
-			tb.Fatalf("after %v still not: %s", patience, what)
-		}
-	}
-}
-
 // settled waits until one engine leads, each engine has shards, and every shard has an owner.
 func settled(tb testing.TB, engines []*engine.Engine) {
 	tb.Helper()
 	had := ""
 	same := time.Now()
-	until(tb, "the shards are shared out", func() bool {
+	eventually.True(tb, "the shards are shared out", func() bool {
 		nodes, unowned, err := engines[0].Nodes(context.Background())
 		if err != nil {
 			tb.Fatal(err)
@@ -175,7 +166,7 @@ func handOver(tb testing.TB, drivers []sqlstore.Driver) (before, late time.Durat
 		}
 		<-stopped
 	}
-	until(tb, "all is attempted", func() bool { return int(done.Load()) >= added })
+	eventually.True(tb, "all is attempted", func() bool { return int(done.Load()) >= added })
 	stop[last]()
 	mu.Lock()
 	defer mu.Unlock()

@@ -19,6 +19,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // brokers is a node that takes messages from a RabbitMQ and a NATS, on a PostgreSQL behind a proxy.
@@ -99,7 +100,7 @@ func newBrokers(t *testing.T) *brokers {
 	starts.Go(func() { b.bus.start(t) })
 	starts.Go(func() { b.database.start(t) })
 	starts.Wait()
-	if !soon(patient, b.rabbit.answers) {
+	if !eventually.Within(eventually.Limit, b.rabbit.answers) {
 		t.Fatalf("RabbitMQ does not answer:\n%s", b.rabbit.current().said.tail(30))
 	}
 	b.stream(t)
@@ -111,7 +112,7 @@ func newBrokers(t *testing.T) *brokers {
 		t.Fatal(err)
 	}
 	b.node.start(t)
-	eventually(t, patient, "consuming", b.consuming)
+	eventually.True(t, "consuming", b.consuming)
 	return b
 }
 
@@ -244,7 +245,7 @@ func TestBrokers(t *testing.T) {
 	for began := time.Now(); ; {
 		for _, i := range chance.Perm(len(troubles)) {
 			before := b.merchant.arrived()
-			soon(5*time.Second, func() bool { return b.merchant.arrived() > before+20 })
+			eventually.Within(5*time.Second, func() bool { return b.merchant.arrived() > before+20 })
 			troubles[i](between(chance, 0, 300*time.Millisecond))
 		}
 		if time.Since(began) >= *long || t.Failed() {
@@ -252,12 +253,12 @@ func TestBrokers(t *testing.T) {
 		}
 	}
 	for _, p := range publishers {
-		eventually(t, patient, "messages that are confirmed", func() bool { return p.count.Load() >= 50 })
+		eventually.True(t, "messages that are confirmed", func() bool { return p.count.Load() >= 50 })
 	}
 	stop()
 	load.Wait()
 	for _, p := range publishers {
-		if !soon(patient, func() bool { n, _ := b.merchant.missing(p.confirmed); return n == 0 }) {
+		if !eventually.Within(eventually.Limit, func() bool { n, _ := b.merchant.missing(p.confirmed); return n == 0 }) {
 			n, one := b.merchant.missing(p.confirmed)
 			t.Errorf("%d of %d messages that %s confirmed did not arrive, such as %s; the brokers have %d and %d left", n, len(p.confirmed), p.name, one, b.atRabbit(t), b.atBus(t))
 			for _, s := range b.sources() {
@@ -279,7 +280,7 @@ func (b *brokers) acknowledged(t *testing.T) {
 			t.Errorf("%d messages of %s are dead letters; want none:\n%s", s.Dead, s.Name, b.node.process.said.tail(20))
 		}
 	}
-	if soon(patient, func() bool { return b.atRabbit(t) == 0 && b.atBus(t) == 0 }) {
+	if eventually.Within(eventually.Limit, func() bool { return b.atRabbit(t) == 0 && b.atBus(t) == 0 }) {
 		return
 	}
 	if n := b.atRabbit(t); n > 0 {
@@ -324,7 +325,7 @@ func (b *brokers) cut(t *testing.T, f fault, length time.Duration) {
 	if f == refused {
 		wait(length)
 	} else {
-		soon(5*time.Second, func() bool { return b.proxy.hits() > hits })
+		eventually.Within(5*time.Second, func() bool { return b.proxy.hits() > hits })
 		wait(length)
 	}
 	b.proxy.set(pass, 0)
@@ -384,25 +385,25 @@ func TestBrokersDurable(t *testing.T) {
 		send(50)
 		switch f {
 		case notSent, replyLost:
-			eventually(t, patient, "a COMMIT that is lost", func() bool { return b.proxy.hits() > hits })
+			eventually.True(t, "a COMMIT that is lost", func() bool { return b.proxy.hits() > hits })
 			b.proxy.set(refused, 0) // the connection stays broken until the node dies
 		default:
 			// Wait for some messages, not for all: if the store does not answer for some seconds, no
 			// more are taken.
-			eventually(t, patient, "messages in hand", func() bool { s := b.sources(); return len(s) == 2 && s[0].InHand > 0 && s[1].InHand > 0 })
+			eventually.True(t, "messages in hand", func() bool { s := b.sources(); return len(s) == 2 && s[0].InHand > 0 && s[1].InHand > 0 })
 			if n := b.atBus(t); n < 50 {
 				t.Errorf("fault %d: the stream has %d messages; want all 50, because none is stored", f, n)
 			}
 		}
 		b.node.kill()
 		rabbits, buses := b.stored(t)
-		if !soon(patient, func() bool { return rabbits+b.atRabbit(t) >= sent && buses+b.atBus(t) >= sent }) {
+		if !eventually.Within(eventually.Limit, func() bool { return rabbits+b.atRabbit(t) >= sent && buses+b.atBus(t) >= sent }) {
 			t.Fatalf("fault %d: of %d messages each the database has %d and %d, and the brokers %d and %d", f, sent, rabbits, buses, b.atRabbit(t), b.atBus(t))
 		}
 		b.proxy.set(pass, 0)
 		b.node.start(t)
 		for _, p := range publishers {
-			if !soon(patient, func() bool { n, _ := b.merchant.missing(p.confirmed); return n == 0 }) {
+			if !eventually.Within(eventually.Limit, func() bool { n, _ := b.merchant.missing(p.confirmed); return n == 0 }) {
 				n, one := b.merchant.missing(p.confirmed)
 				t.Fatalf("fault %d: %d messages of %s did not arrive, such as %s", f, n, p.name, one)
 			}
@@ -423,12 +424,12 @@ func (b *brokers) killRabbit(t *testing.T, p *publisher, send func(n int)) {
 	began := time.Now()
 	b.proxy.set(blackHole, 0)
 	send(50)
-	eventually(t, patient, "messages in hand", func() bool { s := b.sources(); return len(s) == 2 && s[0].InHand > 0 })
+	eventually.True(t, "messages in hand", func() bool { s := b.sources(); return len(s) == 2 && s[0].InHand > 0 })
 	b.rabbit.crash(syscall.SIGKILL)
 	b.proxy.set(pass, 0)
 	b.rabbit.start(t)
-	eventually(t, patient, "consuming again", b.consuming)
-	if !soon(patient, func() bool { n, _ := b.merchant.missing(p.confirmed); return n == 0 }) {
+	eventually.True(t, "consuming again", b.consuming)
+	if !eventually.Within(eventually.Limit, func() bool { n, _ := b.merchant.missing(p.confirmed); return n == 0 }) {
 		n, one := b.merchant.missing(p.confirmed)
 		t.Fatalf("after RabbitMQ was killed %d messages did not arrive, such as %s", n, one)
 	}

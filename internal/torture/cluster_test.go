@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/server"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -69,7 +70,7 @@ func (c *cluster) spoiled(n *node) (hits int) {
 // awaitReady waits until a node reports that it can start attempts.
 func (c *cluster) awaitReady(t testing.TB, n *node) {
 	t.Helper()
-	if !soon(patient, func() bool { return n.ready(t) }) {
+	if !eventually.Within(eventually.Limit, func() bool { return n.ready(t) }) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		t.Fatalf("node %d is not ready after %s: %v\n%s", n.number, patient, n.client.Ready(t.Context()), n.process.said.tail(20))
@@ -96,11 +97,11 @@ func (c *cluster) settle(t *testing.T) map[string]client.TaskDetail {
 		left = c.pending(t)
 		return left == 0
 	}
-	if !soon(settleSoon, over) {
+	if !eventually.Within(settleSoon, over) {
 		t.Logf("%d tasks are still pending, %s after the last trouble: a sweep must find them", left, settleSoon)
 		c.remains(t)
 	}
-	if soon(settleWithin, over) {
+	if eventually.Within(settleWithin, over) {
 		t.Logf("all tasks had ended %v after the last trouble", time.Since(began).Round(100*time.Millisecond))
 	} else {
 		t.Errorf("%d tasks are still pending %s after the last trouble; want none", left, settleWithin)

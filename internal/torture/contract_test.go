@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/mysql"
 	"github.com/bellmanhq/bellman/store/storetest"
@@ -94,7 +95,7 @@ func (g *galera) inTurn(t *testing.T) (address string) {
 func (g *galera) everywhere(t *testing.T) {
 	t.Helper()
 	for _, m := range g.members {
-		eventually(t, patient, "there: the database at "+m.name, func() bool {
+		eventually.True(t, "there: the database at "+m.name, func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			return m.exec(ctx, "CREATE TABLE IF NOT EXISTS bellman.there (n INT PRIMARY KEY)") == nil

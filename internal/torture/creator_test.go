@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // A creator creates tasks, one by one and in batches, and keeps a ledger of accepted tasks. It
@@ -100,7 +101,7 @@ func (c *creator) ask(ctx context.Context) {
 
 // finish repeats requests until none is open.
 func (c *creator) finish(t testing.TB) {
-	eventually(t, patient, "accepted: what "+c.name+" asked for", func() bool {
+	eventually.True(t, "accepted: what "+c.name+" asked for", func() bool {
 		if len(c.open) > 0 {
 			c.ask(t.Context())
 		}

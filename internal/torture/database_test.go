@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // A machine is one private database server. It can be killed, and started again in the same
@@ -29,7 +31,7 @@ type machine struct {
 func (s *machine) start(t testing.TB) {
 	t.Helper()
 	s.launch(t)
-	if !soon(patient, func() bool {
+	if !eventually.Within(eventually.Limit, func() bool {
 		if s.current().ended() {
 			t.Logf("%s ended at its start:\n%s", s.name, s.current().said.tail(5))
 			s.launch(t)
@@ -78,7 +80,7 @@ func (s *machine) remove(sig syscall.Signal) {
 		return
 	}
 	p.signal(sig)
-	if !soon(10*time.Second, p.ended) {
+	if !eventually.Within(10*time.Second, p.ended) {
 		p.kill()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // Limits that the figures must not exceed.
@@ -135,7 +136,7 @@ func (c *cluster) balanced(t testing.TB) {
 	t.Helper()
 	const still = 3 * time.Second
 	before, since := map[string]int{}, time.Now()
-	eventually(t, patient, "shared out: the shards", func() bool {
+	eventually.True(t, "shared out: the shards", func() bool {
 		list, err := c.nodes[0].client.Nodes(t.Context())
 		if err != nil {
 			return false

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
@@ -137,7 +138,7 @@ func (g *galera) hit(c *cluster, kind string, do func(t *testing.T, m *galeraMem
 		over := c.journal.begin(t, kind, all)
 		defer over()
 		do(t, m, length)
-		eventually(t, patient, "one again: the cluster", g.whole)
+		eventually.True(t, "one again: the cluster", g.whole)
 	}
 }
 
@@ -173,7 +174,7 @@ func split(t *testing.T, m *galeraMember, length time.Duration) {
 	m.isolate(t, true)
 	wait(6*time.Second + 6*length)
 	m.isolate(t, false)
-	eventually(t, patient, "synced: "+m.name, m.answers)
+	eventually.True(t, "synced: "+m.name, m.answers)
 }
 
 // stopped stops a member for a while, in which the others may expel it.
@@ -181,5 +182,5 @@ func stopped(t *testing.T, m *galeraMember, length time.Duration) {
 	m.current().signal(syscall.SIGSTOP)
 	wait(3*time.Second + 6*length)
 	m.current().signal(syscall.SIGCONT)
-	eventually(t, patient, "synced: "+m.name, m.answers)
+	eventually.True(t, "synced: "+m.name, m.answers)
 }

@@ -99,27 +99,3 @@ func (o *output) tail(n int) string {
 	lines := strings.SplitAfter(o.String(), "\n")
 	return strings.Join(lines[max(len(lines)-n-1, 0):], "")
 }
-
-// eventually calls ok until it returns true, and fails the test after within.
-func eventually(t testing.TB, within time.Duration, what string, ok func() bool) {
-	t.Helper()
-	if !soon(within, ok) {
-		t.Fatalf("after %s not yet: %s", within, what)
-	}
-}
-
-// soon calls ok until it returns true, and returns false after within.
-func soon(within time.Duration, ok func() bool) bool {
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	timeout := time.NewTimer(within)
-	defer timeout.Stop()
-	for !ok() {
-		select {
-		case <-look.C:
-		case <-timeout.C:
-			return false
-		}
-	}
-	return true
-}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
@@ -92,7 +93,7 @@ func (b backup) run(t *testing.T) {
 			t.Fatal(r.Error)
 		}
 		key := known[i].Key
-		eventually(t, patient, "attempted: "+key, func() bool {
+		eventually.True(t, "attempted: "+key, func() bool {
 			task := show(t, old, r.Task.ID)
 			before[key] = task
 			switch i % 4 {
@@ -135,7 +136,7 @@ func (b backup) run(t *testing.T) {
 		}
 	}
 	stray := regexp.MustCompile(`(?m)^bellman_tasks_stray\S* [1-9]`)
-	eventually(t, patient, "said: tasks wait in a queue that is not configured", func() bool { return stray.MatchString(figures(t, look)) })
+	eventually.True(t, "said: tasks wait in a queue that is not configured", func() bool { return stray.MatchString(figures(t, look)) })
 	look.stop(t)
 	if n := shut.heard(1); n > 0 {
 		t.Errorf("a server without their queue attempted tasks %d times", n)
@@ -145,7 +146,7 @@ func (b backup) run(t *testing.T) {
 	next := newNode(t, 2, store)
 	next.start(t)
 	awaitReady(t, next)
-	eventually(t, settleWithin, "over: all but those that wait for hours", func() bool {
+	eventually.True(t, "over: all but those that wait for hours", func() bool {
 		queues, err := next.client.Queues(t.Context())
 		return err == nil && len(queues.Queues) == 1 && queues.Queues[0].Depth.Pending == 2*of
 	})
@@ -189,7 +190,7 @@ func (b backup) run(t *testing.T) {
 
 func awaitReady(t testing.TB, n *node) {
 	t.Helper()
-	eventually(t, patient, "ready: "+n.store, func() bool { return n.ready(t) })
+	eventually.True(t, "ready: "+n.store, func() bool { return n.ready(t) })
 }
 
 // unhurried returns a client that waits for the node as long as it takes.
@@ -406,7 +407,7 @@ func TestRestoreRedis(t *testing.T) {
 			if said := ask("CONFIG", "SET", "appendonly", "yes"); !strings.Contains(said, "OK") {
 				t.Fatalf("CONFIG SET appendonly yes: %q", said)
 			}
-			eventually(t, patient, "written: the append-only file", func() bool {
+			eventually.True(t, "written: the append-only file", func() bool {
 				said := ask("INFO", "persistence")
 				return strings.Contains(said, "aof_rewrite_in_progress:0") && strings.Contains(said, "aof_rewrite_scheduled:0") && strings.Contains(said, "aof_last_bgrewrite_status:ok")
 			})

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // A pair is a PostgreSQL primary and its synchronous standby. Everything committed is on both.
@@ -48,7 +50,7 @@ func (p *pair) follow(t testing.TB) {
 	p.standby.start(t)
 	p.tell(t, p.primary, "ALTER SYSTEM SET synchronous_standby_names = '*'")
 	p.tell(t, p.primary, "SELECT pg_reload_conf()")
-	eventually(t, patient, "synchronous: the standby", func() bool {
+	eventually.True(t, "synchronous: the standby", func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		state, err := p.primary.ask(ctx, "SELECT sync_state FROM pg_stat_replication")

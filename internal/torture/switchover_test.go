@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // switchoverPatient is how long it may take until attempts go on after a switchover. It is generous; the
@@ -70,7 +72,7 @@ func TestSwitchover(t *testing.T) {
 	old, next := newReplicated(t)
 	c := newCluster(t, backend{everyOne(old.address), memberURL, mysqlWires})
 	made := create(t, load, c.receiver.url, c.nodes, c.dice)
-	eventually(t, patient, "delivered: 100 tasks", func() bool { return len(c.receiver.sights()) >= 100 })
+	eventually.True(t, "delivered: 100 tasks", func() bool { return len(c.receiver.sights()) >= 100 })
 
 	over := c.journal.begin(t, "switchover", all)
 	old.must(t, "SET GLOBAL read_only = 1")
@@ -88,7 +90,7 @@ func TestSwitchover(t *testing.T) {
 	for _, n := range c.nodes {
 		after.each = append(after.each, newCreator(load+n.number, c.receiver.url, []*node{n}, c.dice))
 	}
-	if !soon(switchoverPatient, func() bool {
+	if !eventually.Within(switchoverPatient, func() bool {
 		whole := true
 		sights := c.receiver.sights()
 		for n, one := range after.each {

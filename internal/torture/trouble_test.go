@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -140,7 +141,7 @@ func (c *cluster) commits(kind string, f fault, delay time.Duration) trouble {
 		for range 3 {
 			before := c.spoiled(n)
 			c.set(n, f, delay)
-			if !soon(10*time.Second, func() bool { return c.spoiled(n) > before }) {
+			if !eventually.Within(10*time.Second, func() bool { return c.spoiled(n) > before }) {
 				t.Logf("node %d committed nothing in 10s", n.number)
 			}
 			wait(length / 4)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -46,14 +47,11 @@ func ownServer(t *testing.T, settings ...string) string {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if _, err = db.ExecContext(t.Context(), "CREATE DATABASE bellman"); err == nil {
-			return "mysql://root@127.0.0.1:" + own.Port + "/bellman"
-		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+	eventually.True(t, "the server answers", func() bool {
+		_, err := db.ExecContext(t.Context(), "CREATE DATABASE bellman")
+		return err == nil
+	})
+	return "mysql://root@127.0.0.1:" + own.Port + "/bellman"
 }
 
 // TestExamine makes each condition that hurts, and sees it found with who and what to do.

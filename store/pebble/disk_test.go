@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -262,16 +263,13 @@ func TestFullDisk(t *testing.T) {
 
 	// There is space again: the store goes on by itself, without a restart.
 	q.grow(1 << 30)
-	deadline := time.Now().Add(5 * time.Minute)
-	for {
+	eventually.True(t, "a commit with space again", func() bool {
 		err := s.Commit(t.Context(), newTasks(1))
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, bellman.ErrFull) || time.Now().After(deadline) {
+		if err != nil && !errors.Is(err, bellman.ErrFull) {
 			t.Fatalf("Commit() = %v with space again", err)
 		}
-	}
+		return err == nil
+	})
 	more, err := fillUp(t, s, 40)
 	if err != nil {
 		t.Fatal(err)

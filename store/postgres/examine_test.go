@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -42,16 +43,14 @@ func ownServer(t *testing.T, settings ...string) string {
 	}
 	own.Start(t, syscall.SIGQUIT, filepath.Join(bin, "postgres"), args...)
 	address := "postgres://postgres@127.0.0.1:" + own.Port + "/postgres?sslmode=disable"
-	for end := time.Now().Add(patient); ; time.Sleep(50 * time.Millisecond) {
+	eventually.True(t, "the server answers", func() bool {
 		conn, err := pgx.Connect(t.Context(), address)
 		if err == nil {
 			conn.Close(t.Context())
-			return address
 		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+		return err == nil
+	})
+	return address
 }
 
 // TestExamine makes each condition that hurts, and sees it found with who and what to do.
@@ -154,11 +153,10 @@ func TestExamine(t *testing.T) {
 
 	do(admin, "CREATE TABLE paid (id INTEGER); BEGIN; INSERT INTO paid VALUES (1); PREPARE TRANSACTION 'half'; SELECT pg_create_physical_replication_slot('forgotten', true)")
 	do(admin, "INSERT INTO bellman_audit SELECT i, '00000000-0000-7000-8000-000000000000', '', '', '', '' FROM generate_series(1, 1000) i; DELETE FROM bellman_audit")
-	for end := time.Now().Add(patient); ; time.Sleep(50 * time.Millisecond) { // the server counts dead rows a little later
-		if found = examine("postgres", Options{}); found["dead_rows"].What != "" || time.Now().After(end) {
-			break
-		}
-	}
+	eventually.True(t, "the server counts the dead rows", func() bool {
+		found = examine("postgres", Options{})
+		return found["dead_rows"].What != ""
+	})
 	// The commits that were tried added some.
 	want(found, "dead_rows", store.Warning, "bellman_audit has 1", "VACUUM bellman_audit")
 	want(found, "prepared_transaction", store.Warning, `transaction "half" of user postgres`, "ROLLBACK PREPARED 'half'")
@@ -193,11 +191,12 @@ func TestCancelledCommit(t *testing.T) {
 	defer admin.Close(context.WithoutCancel(ctx))
 	committed := make(chan error, 1)
 	go func() { committed <- s.Commit(ctx, sqltest.Adds(1, 1, time.Now())) }()
-	for end, waits := time.Now().Add(patient), 0; waits == 0; time.Sleep(10 * time.Millisecond) {
-		if err := admin.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&waits); err != nil || time.Now().After(end) {
-			t.Fatalf("no COMMIT waits for the standby: %v", err)
+	eventually.True(t, "a COMMIT waits for the standby", func() (waits bool) {
+		if err := admin.QueryRow(ctx, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&waits); err != nil {
+			t.Fatal(err)
 		}
-	}
+		return waits
+	})
 	e := newExaminer(s.d)
 	e.transaction = 0
 	if found, err := e.transactions(ctx); err != nil || len(found) != 1 || !strings.Contains(found[0].What, awaitsStandby) || !strings.Contains(found[0].Do, "do not end the session") {

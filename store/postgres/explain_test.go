@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/bellmanhq/bellman/internal/bench/scratch/scratchtest"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
@@ -143,19 +144,12 @@ func leadingColumns(t *testing.T, d *database) map[string]string {
 func tidied(t *testing.T, d *database) {
 	t.Helper()
 	ctx := context.Background()
-	for end := time.Now().Add(patient); ; time.Sleep(100 * time.Millisecond) {
-		var busy int
-		err := d.pool.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'autovacuum worker'").Scan(&busy)
-		if err != nil {
+	eventually.True(t, "autovacuum has ended", func() (ended bool) {
+		if err := d.pool.QueryRow(ctx, "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'autovacuum worker'").Scan(&ended); err != nil {
 			t.Fatal(err)
 		}
-		if busy == 0 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("autovacuum is still running")
-		}
-	}
+		return ended
+	})
 	if _, err := d.pool.Exec(ctx, "VACUUM bellman_shard, bellman_node, bellman_depth"); err != nil {
 		t.Fatal(err)
 	}

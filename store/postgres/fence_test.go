@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/sqlstore"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -38,15 +39,12 @@ func TestHalfAPipeline(t *testing.T) {
 	if err := half.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	held := false
-	for began := time.Now(); !held && time.Since(began) < patient; {
+	eventually.True(t, "the server has run the fence of half a pipeline", func() (held bool) {
 		if err := thief.d.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'bellman_shard'::regclass AND mode = 'RowShareLock')`).Scan(&held); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if !held {
-		t.Fatal("the server did not run the fence of half a pipeline")
-	}
+		return held
+	})
 	ctx, cancel := context.WithTimeout(ctx, patient)
 	defer cancel()
 	if _, err := thief.Claim(ctx, "thief", 0, 0); err != nil {
@@ -178,18 +176,18 @@ func newTask() *store.Batch {
 // waitForLocked waits until a session of the database waits for a lock.
 func waitForLocked(t *testing.T, url string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
-	defer cancel()
+	ctx := t.Context()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	for waits := false; !waits; {
+	eventually.True(t, "a session waits for a lock", func() (waits bool) {
 		if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits); err != nil {
-			t.Fatalf("no session waits for a lock: %v", err)
+			t.Fatal(err)
 		}
-	}
+		return waits
+	})
 }
 
 // TestBusyRows commits often under many leases. Each commit writes the rows of shards and counters,

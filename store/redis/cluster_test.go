@@ -15,6 +15,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/freeport"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/storetest"
@@ -140,7 +141,7 @@ func TestFailover(t *testing.T) {
 		defer mu.Unlock()
 		return len(answered)
 	}
-	soon(t, "200 tasks are answered", func() bool { return count() >= 200 })
+	eventually.True(t, "200 tasks are answered", func() bool { return count() >= 200 })
 	primary.kill()
 	replica.until(t, "is promoted", func(c *client.Client) bool {
 		text, err := c.Info(context.Background(), "replication").Result()
@@ -157,7 +158,7 @@ func TestFailover(t *testing.T) {
 	t.Logf("%d tasks were answered before the fail-over", len(answered))
 	// No replica is left, so an answer would wait in vain. The store returns an error instead of
 	// hiding this.
-	soon(t, "a commit reaches the new primary", func() bool {
+	eventually.True(t, "a commit reaches the new primary", func() bool {
 		_, err := s.State(context.Background(), "")
 		return err == nil
 	})
@@ -207,7 +208,7 @@ func TestKill(t *testing.T) {
 		mu.Lock()
 		before = len(answered)
 		mu.Unlock()
-		soon(t, "100 batches are answered", func() bool {
+		eventually.True(t, "100 batches are answered", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(answered) >= before+100
@@ -218,7 +219,7 @@ func TestKill(t *testing.T) {
 	close(stop)
 	group.Wait()
 	// The client tries a failed server again each second.
-	soon(t, "the server is found again", func() bool {
+	eventually.True(t, "the server is found again", func() bool {
 		_, err := db.State(ctx, "")
 		return err == nil
 	})
@@ -249,14 +250,4 @@ func TestKill(t *testing.T) {
 		t.Errorf("Depths() = %+v, %v; want %d pending", depths, err, 2*written)
 	}
 	t.Logf("%d batches answered, %d unknown", len(answered), len(unknown))
-}
-
-func soon(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(patient)
-	for tick := time.NewTicker(20 * time.Millisecond); !is(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("after %v not yet: %s", patient, what)
-		}
-	}
 }

@@ -16,6 +16,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/freeport"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -91,12 +92,7 @@ func (s *server) ask(t testing.TB) *client.Client {
 func (s *server) until(t testing.TB, what string, holds func(*client.Client) bool) {
 	t.Helper()
 	c := s.ask(t)
-	deadline := time.Now().Add(patient)
-	for tick := time.NewTicker(20 * time.Millisecond); !holds(c); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until the server at %s %s", s.address, what)
-		}
-	}
+	eventually.True(t, "the server at "+s.address+" "+what, func() bool { return holds(c) })
 }
 
 // do runs one command.

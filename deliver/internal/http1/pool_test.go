@@ -5,10 +5,11 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // together sends requests to each URL at the same time. The answers come when all requests have arrived.
@@ -69,17 +70,11 @@ func TestIdleTimeout(t *testing.T) {
 		if _, err := send(t, rt, "POST", p.url, ""); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(patience); ; runtime.Gosched() {
+		eventually.True(t, "without idle connections, hosts and timer", func() bool {
 			rt.mu.Lock()
-			n, hosts, timer := rt.idle.n, len(rt.hosts), rt.sweeps
-			rt.mu.Unlock()
-			if n == 0 && hosts == 0 && timer == nil {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%d idle connections, %d hosts, timer %v; want none", n, hosts, timer)
-			}
-		}
+			defer rt.mu.Unlock()
+			return rt.idle.n == 0 && len(rt.hosts) == 0 && rt.sweeps == nil
+		})
 	}
 	if n := dials.Load(); n != 2 {
 		t.Errorf("%d connections; want 2", n)
@@ -107,17 +102,7 @@ func TestConnectionOutlivesItsRequest(t *testing.T) {
 		t.Errorf("the first request: %v; want it canceled", err)
 	}
 	close(goOn)
-	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
-		rt.mu.Lock()
-		n := rt.idle.n
-		rt.mu.Unlock()
-		if n == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the connection does not become idle")
-		}
-	}
+	eventually.True(t, "idle: the connection", func() bool { return idle(rt) == 1 })
 	if got, err := send(t, rt, "POST", p.url, ""); err != nil || got != "success" || dials.Load() != 1 {
 		t.Errorf("the second request: %q, %v on %d connections; want success on 1", got, err, dials.Load())
 	}
@@ -131,17 +116,11 @@ func TestUnreachable(t *testing.T) {
 	if _, err := send(t, rt, "POST", "http://merchant.example", ""); !errors.Is(err, refused) {
 		t.Errorf("%v; want %v", err, refused)
 	}
-	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
+	eventually.True(t, "forgotten: the host", func() bool {
 		rt.mu.Lock()
-		n := len(rt.hosts)
-		rt.mu.Unlock()
-		if n == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d hosts are remembered; want none", n)
-		}
-	}
+		defer rt.mu.Unlock()
+		return len(rt.hosts) == 0
+	})
 }
 
 // A connection that comes when its request ends is used by the request or kept.

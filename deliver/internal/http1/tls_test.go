@@ -10,12 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
 // Over TLS a host that knows HTTP/1.1 is spoken to here, and one that chooses HTTP/2 through net/http, on the same
@@ -126,11 +126,7 @@ func TestTLSTickets(t *testing.T) {
 	}
 	close(gone)
 	<-made
-	for deadline := time.Now().Add(patience); idle(rt) == 0; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatal("the connection does not wait for another request")
-		}
-	}
+	eventually.True(t, "idle: the connection", func() bool { return idle(rt) == 1 })
 	for range 2 {
 		if got, err := send(t, rt, "POST", "https://"+l.Addr().String(), "body"); err != nil || got != "success" {
 			t.Fatalf("%q, %v", got, err)
@@ -192,11 +188,7 @@ func TestHTTP2Together(t *testing.T) {
 	}
 	one := func() {
 		t.Helper()
-		for deadline := time.Now().Add(patience); open.Load() != 1; runtime.Gosched() {
-			if time.Now().After(deadline) {
-				t.Fatalf("%d connections are open; want 1", open.Load())
-			}
-		}
+		eventually.True(t, "one connection is open", func() bool { return open.Load() == 1 })
 	}
 	together(t, rt, slices.Repeat([]string{server.URL}, 8)...)
 	one()

@@ -14,10 +14,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-)
 
-// patience bounds each wait for a condition.
-const patience = 2 * time.Minute
+	"github.com/bellmanhq/bellman/internal/eventually"
+)
 
 // newTransport returns a transport with generous limits, and how many connections it has made.
 func newTransport(t *testing.T) (*Transport, *atomic.Int32) {
@@ -29,7 +28,7 @@ func newTransport(t *testing.T) (*Transport, *atomic.Int32) {
 			return new(net.Dialer).DialContext(ctx, network, address)
 		},
 		MaxResponseHeaderBytes: 64 << 10, MaxIdleConns: 100, MaxIdleConnsPerHost: 100, IdleConnTimeout: time.Hour,
-		TLSHandshakeTimeout: patience, ReadBufferSize: 2 << 10, DisableCompression: true, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: eventually.Limit, ReadBufferSize: 2 << 10, DisableCompression: true, ForceAttemptHTTP2: true,
 		TLSClientConfig: &tls.Config{},
 	})
 	t.Cleanup(rt.CloseIdleConnections)
@@ -39,7 +38,7 @@ func newTransport(t *testing.T) (*Transport, *atomic.Int32) {
 // send makes a request and returns the answer's body.
 func send(t *testing.T, rt http.RoundTripper, method, url, body string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), eventually.Limit)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -261,17 +260,12 @@ func TestServerClosesIdleConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.closed
-	for deadline := time.Now().Add(patience); ; {
+	eventually.True(t, "ended: the connection", func() bool {
 		rt.mu.Lock()
 		c := rt.idle.first
 		rt.mu.Unlock()
-		if c == nil || !c.silent() {
-			break // the end of the connection has arrived
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the connection does not end")
-		}
-	}
+		return c == nil || !c.silent()
+	})
 	if got, err := send(t, rt, "POST", p.url, "{}"); err != nil || got != "success" || p.requests.Load() != 2 || dials.Load() != 2 {
 		t.Errorf("%q, %v after %d requests on %d connections; want success, 2 and 2", got, err, p.requests.Load(), dials.Load())
 	}

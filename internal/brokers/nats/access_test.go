@@ -13,6 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman/deliver"
 	"github.com/bellmanhq/bellman/internal/brokers/source/sourcetest"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/freeport"
 )
 
@@ -54,17 +55,14 @@ func serveNATS(t *testing.T, text string) (address string) {
 			t.Log(said.String())
 		}
 	})
-	deadline := time.Now().Add(patient)
-	for look := time.NewTicker(20 * time.Millisecond); ; <-look.C {
+	eventually.True(t, "NATS listens", func() bool {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			conn.Close()
-			return address
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("NATS does not listen: %v", err)
-		}
-	}
+		return err == nil
+	})
+	return address
 }
 
 // A source and a sender give the credentials that a server asks for. If they are missing or wrong,
