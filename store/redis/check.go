@@ -18,6 +18,10 @@ import (
 // another server, or have other settings.
 const lifetime = time.Minute
 
+// young is the age below which a server is not used before it has rewritten its append-only file. An
+// older one is in use and rewrites meanwhile.
+const young = 5 * time.Minute
+
 // An UnfitError says why a server cannot hold a store, and what to do.
 type UnfitError struct{ Why string }
 
@@ -35,6 +39,9 @@ type settings struct {
 	run      string // id of the process, new at each start
 	aof      bool
 	partial  bool   // it is writing its first append-only file, or rewriting that for the first time
+	cut      string // yes: it starts with a file whose last write was cut (aof-load-truncated)
+	uptime   time.Duration
+	rewrites rewrites
 	fsync    string // empty: unknown
 	lazy     bool   // no fsync while a child process writes (no-appendfsync-on-rewrite)
 	evicts   string
@@ -43,8 +50,17 @@ type settings struct {
 	atLeast  string
 }
 
+// rewrites are those of the append-only file since the start of the server.
+type rewrites struct {
+	begun  int // with the one that runs
+	runs   bool
+	failed bool // the last one
+	needed bool // there was a file at the start (without, its base has no size), and it has more than its base
+}
+
 // asker is a connection or a client.
 type asker interface {
+	BgRewriteAOF(ctx context.Context) *client.StatusCmd
 	Info(ctx context.Context, section ...string) *client.StringCmd
 	ConfigGet(ctx context.Context, parameter string) *client.MapStringStringCmd
 }
@@ -56,7 +72,15 @@ func read(ctx context.Context, c asker) (settings, error) {
 	}
 	info := infoOf(text)
 	s := settings{version: info["redis_version"], mode: info["redis_mode"], role: info["role"], run: info["run_id"], aof: info["aof_enabled"] == "1", evicts: info["maxmemory_policy"]}
-	s.partial = s.aof && info["aof_base_size"] == "0" && (info["aof_rewrite_in_progress"] == "1" || info["aof_rewrite_scheduled"] == "1")
+	s.rewrites = rewrites{
+		runs:   info["aof_rewrite_in_progress"] == "1" || info["aof_rewrite_scheduled"] == "1",
+		failed: info["aof_last_bgrewrite_status"] == "err",
+		needed: info["aof_base_size"] != "0" && info["aof_current_size"] != info["aof_base_size"],
+	}
+	s.rewrites.begun, _ = strconv.Atoi(info["aof_rewrites"])
+	seconds, _ := strconv.Atoi(info["uptime_in_seconds"])
+	s.uptime = time.Duration(seconds) * time.Second
+	s.partial = s.aof && info["aof_base_size"] == "0" && s.rewrites.runs
 	if info["loading"] == "1" {
 		s.loading = cmp.Or(info["loading_loaded_perc"], "a part")
 	}
@@ -71,7 +95,7 @@ func read(ctx context.Context, c asker) (settings, error) {
 		}
 	}
 	var lazy string
-	for name, value := range map[string]*string{"appendfsync": &s.fsync, "no-appendfsync-on-rewrite": &lazy, "min-replicas-to-write": &s.atLeast} {
+	for name, value := range map[string]*string{"appendfsync": &s.fsync, "no-appendfsync-on-rewrite": &lazy, "min-replicas-to-write": &s.atLeast, "aof-load-truncated": &s.cut} {
 		have, err := c.ConfigGet(ctx, name).Result()
 		if answer := client.Error(nil); err != nil && !errors.As(err, &answer) {
 			return s, err
@@ -101,7 +125,7 @@ func (s *Store) fits(ctx context.Context, c asker, a Address, readOnly bool) err
 	case seen.mode != "cluster" && a.Kind == Cluster:
 		return unfit("this server is not part of a Cluster: want redis://HOST:6379/0")
 	case seen.loading != "": // until then it reports wrong settings
-		return &unsent{fmt.Errorf("the server has been started and still reads what it kept (%s so far): it can be used when it has all", seen.loading)}
+		return fmt.Errorf("the server has been started and still reads what it kept (%s so far): it can be used when it has all", seen.loading)
 	case readOnly || seen.role != "master":
 		return nil // a replica is only asked for its primary
 	case seen.evicts != "" && seen.evicts != "noeviction":
@@ -116,9 +140,41 @@ func (s *Store) fits(ctx context.Context, c asker, a Address, readOnly bool) err
 		s.syncs.Store(true)
 	}
 	if !complete {
-		return &unsent{errors.New("the server still writes its first append-only file, and a crash before that is complete loses everything: it can be used when INFO persistence says aof_rewrite_in_progress:0")}
+		return errors.New("the server still writes its first append-only file, and a crash before that is complete loses everything: it can be used when INFO persistence says aof_rewrite_in_progress:0")
 	}
-	return nil
+	return s.mend(ctx, c, seen)
+}
+
+// mend has a server rewrite its append-only file once after a start. Redis writes what a script
+// changed between MULTI and EXEC. If a crash cuts that, Redis drops at its start the command that was
+// cut, but neither MULTI nor the commands after it (valkey-io/valkey#4342). All that is written then
+// belongs to this transaction: after another start a part of the cut commit exists, or answered
+// commits are missing.
+func (s *Store) mend(ctx context.Context, c asker, seen settings) error {
+	r := seen.rewrites
+	rewritten := r.begun > 1 || r.begun == 1 && !r.runs
+	switch {
+	case s.mended.Load() == seen.run:
+		return nil
+	case seen.cut == "no" || !r.needed || rewritten && !r.failed:
+		s.mended.Store(seen.run)
+		return nil
+	case !r.runs:
+		err := errors.New("the rewrite failed: the log of redis says why")
+		if !r.failed {
+			err = c.BgRewriteAOF(ctx).Err()
+		}
+		said := client.Error(nil)
+		if r.failed || errors.As(err, &said) && !strings.Contains(said.Error(), "in progress") {
+			s.log.Warn("redis did not rewrite its append-only file after its start: if a crash has cut the last commit, a part of it may exist after the next start", "redis", seen.version, "error", err)
+			s.mended.Store(seen.run)
+			return nil
+		}
+	}
+	if seen.uptime >= young {
+		return nil
+	}
+	return errors.New("the server has been started and rewrites its append-only file, in which a crash may have cut the last commit: it can be used when INFO persistence says aof_rewrite_in_progress:0")
 }
 
 // complete reports whether a server has a complete append-only file. INFO says the same of a

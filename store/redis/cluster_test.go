@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -250,4 +251,53 @@ func TestKill(t *testing.T) {
 		t.Errorf("Depths() = %+v, %v; want %d pending", depths, err, 2*written)
 	}
 	t.Logf("%d batches answered, %d unknown", len(answered), len(unknown))
+}
+
+// TestCutCommit cuts the end of the append-only file, as a crash in the middle of a write does, and
+// starts the server twice. Nothing of the cut commit may exist then, and everything that was answered.
+func TestCutCommit(t *testing.T) {
+	t.Parallel()
+	for _, cut := range []int64{3, 60, 200} { // bytes: in EXEC, in the counts, before them
+		s := start(t)
+		db := openTest(t, "redis://"+s.address, Options{Connections: 2})
+		lost, kept := adding(), adding()
+		if err := db.Commit(t.Context(), lost); err != nil {
+			t.Fatal(err)
+		}
+		s.kill()
+		files, err := filepath.Glob(filepath.Join(s.dir, "appendonlydir", "*.incr.aof"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("append-only files = %v, %v; want one", files, err)
+		}
+		info, err := os.Stat(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(files[0], info.Size()-cut); err != nil {
+			t.Fatal(err)
+		}
+		s.launch(t)
+		eventually.True(t, "a commit is answered", func() bool {
+			err := db.Commit(t.Context(), kept)
+			if err != nil && !errors.Is(err, bellman.ErrUnreachable) {
+				t.Fatal(err)
+			}
+			return err == nil
+		})
+		s.kill()
+		s.launch(t)
+		eventually.True(t, "the server is found again", func() bool {
+			_, err := db.State(t.Context(), "")
+			return err == nil
+		})
+		if _, err := db.Task(t.Context(), lost.Adds[0].Task.ID); !errors.Is(err, bellman.ErrNotFound) {
+			t.Errorf("cut %d bytes: Task() of the commit that was cut = %v; want ErrNotFound", cut, err)
+		}
+		if _, err := db.Task(t.Context(), kept.Adds[0].Task.ID); err != nil {
+			t.Errorf("cut %d bytes: Task() of the next commit = %v", cut, err)
+		}
+		if depths, err := db.Depths(t.Context()); err != nil || len(depths) != 1 || depths[0].Pending != 1 {
+			t.Errorf("cut %d bytes: Depths() = %+v, %v; want 1 pending", cut, depths, err)
+		}
+	}
 }

@@ -44,9 +44,10 @@ type Store struct {
 	single  *client.Client
 	cluster *client.ClusterClient // nil: one server, or one primary
 	shards  int
-	wait    waits       // for each write
-	syncs   atomic.Bool // a server writes to disk after it answers, so each write waits for the disk too
-	size    int         // of the pool
+	wait    waits        // for each write
+	syncs   atomic.Bool  // a server writes to disk after it answers, so each write waits for the disk too
+	size    int          // of the pool
+	mended  atomic.Value // settings.run of the last server that has rewritten its append-only file, or need not
 	log     *slog.Logger
 
 	life   sync.RWMutex // held for reading by each call
@@ -99,7 +100,12 @@ func (s *Store) connect(a Address, o Options) error {
 	options := client.UniversalOptions{
 		Addrs: a.Hosts, MasterName: a.Master, SentinelUsername: a.SentinelUser, SentinelPassword: a.sentinelPassword,
 		Username: a.User, Password: a.password, DB: a.DB, TLSConfig: tls, PoolSize: s.size,
-		OnConnect:  func(ctx context.Context, conn *client.Conn) error { return s.fits(ctx, conn, a, o.ReadOnly) },
+		OnConnect: func(ctx context.Context, conn *client.Conn) error {
+			if err := s.fits(ctx, conn, a, o.ReadOnly); err != nil {
+				return fmt.Errorf("connect: %w", &unsent{err}) // the client removes one wrapping
+			}
+			return nil
+		},
 		MaxRetries: -1, DialTimeout: connect, DialerRetries: 1, ReadTimeout: answer, WriteTimeout: answer, PoolTimeout: answer, ContextTimeoutEnabled: true,
 		ConnMaxLifetime: lifetime, DisableIdentity: true,
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -28,6 +30,7 @@ const patient = 5 * time.Minute
 type server struct {
 	address string
 	args    []string
+	dir     string
 	process *exec.Cmd
 	ended   chan struct{}
 }
@@ -42,6 +45,7 @@ func start(t testing.TB, settings ...string) *server {
 	s := &server{address: freeport.Address(t)}
 	_, port, _ := net.SplitHostPort(s.address)
 	dir := t.TempDir()
+	s.dir = dir
 	s.args = append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "", "--appendonly", "yes", "--appendfsync", "always",
 		"--logfile", filepath.Join(dir, "log")}, settings...)
 	t.Cleanup(s.kill)
@@ -246,6 +250,10 @@ func (s said) ConfigGet(ctx context.Context, name string) *client.MapStringStrin
 	return configured(ctx, name, "always")
 }
 
+func (s said) BgRewriteAOF(ctx context.Context) *client.StatusCmd {
+	return client.NewStatusCmd(ctx)
+}
+
 // everysec is a server with one fixed answer, and appendfsync everysec.
 type everysec struct{ said }
 
@@ -263,7 +271,7 @@ func configured(ctx context.Context, name, value string) *client.MapStringString
 // each write waits for the disk.
 func TestEverysecLater(t *testing.T) {
 	s := &Store{}
-	info := said("redis_version:7.2.5\r\nredis_mode:standalone\r\nrole:master\r\naof_enabled:1\r\naof_base_size:9\r\nrun_id:1\r\nmaxmemory_policy:noeviction\r\n")
+	info := said("redis_version:7.2.5\r\nredis_mode:standalone\r\nrole:master\r\naof_enabled:1\r\naof_base_size:9\r\naof_current_size:9\r\nrun_id:1\r\nmaxmemory_policy:noeviction\r\n")
 	for _, tt := range []struct {
 		server asker
 		want   waits
@@ -273,6 +281,59 @@ func TestEverysecLater(t *testing.T) {
 		}
 		if got := s.waiting(); got != tt.want {
 			t.Errorf("after a connection to a %T a write waits for %+v; want %+v", tt.server, got, tt.want)
+		}
+	}
+}
+
+// A refusal is an error that a server answers.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (refusal) RedisError()     {}
+
+// rewriter is a server that answers to BGREWRITEAOF.
+type rewriter struct {
+	said
+	answer error
+	asked  int
+}
+
+func (r *rewriter) BgRewriteAOF(ctx context.Context) *client.StatusCmd {
+	r.asked++
+	c := client.NewStatusCmd(ctx)
+	c.SetErr(r.answer)
+	return c
+}
+
+// TestRewriteAfterStart connects to servers in each state of the rewrite that a start needs.
+func TestRewriteAfterStart(t *testing.T) {
+	const started = "redis_version:7.2.5\r\nredis_mode:standalone\r\nrole:master\r\naof_enabled:1\r\nrun_id:1\r\naof_base_size:9\r\n"
+	tests := []struct {
+		name   string
+		info   string
+		answer error
+		asked  int
+		used   bool
+	}{
+		{"without a file", "aof_base_size:0\r\naof_current_size:99", nil, 0, true},
+		{"empty", "aof_current_size:9", nil, 0, true},
+		{"just started", "aof_current_size:99", nil, 1, false},
+		{"another node has asked", "aof_current_size:99", refusal("ERR Background append only file rewriting already in progress"), 1, false},
+		{"rewriting", "aof_current_size:99\r\naof_rewrites:1\r\naof_rewrite_in_progress:1", nil, 0, false},
+		{"waits for a snapshot", "aof_current_size:99\r\naof_rewrite_scheduled:1", nil, 0, false},
+		{"rewritten", "aof_current_size:99\r\naof_rewrites:1", nil, 0, true},
+		{"rewriting once more", "aof_current_size:99\r\naof_rewrites:2\r\naof_rewrite_in_progress:1", nil, 0, true},
+		{"failed", "aof_current_size:99\r\naof_rewrites:1\r\naof_last_bgrewrite_status:err", nil, 0, true},
+		{"forbidden", "aof_current_size:99", refusal("NOPERM this user has no permissions to run the 'bgrewriteaof' command"), 1, true},
+		{"unreachable", "aof_current_size:99", io.EOF, 1, false},
+		{"in use for long", "aof_current_size:99\r\nuptime_in_seconds:300", nil, 1, true},
+	}
+	for _, tt := range tests {
+		server := &rewriter{said: said(started + tt.info + "\r\n"), answer: tt.answer}
+		s := &Store{log: slog.New(slog.DiscardHandler)}
+		err := s.fits(t.Context(), server, Address{Kind: Single}, false)
+		if (err == nil) != tt.used || server.asked != tt.asked {
+			t.Errorf("%s: fits() = %v after %d BGREWRITEAOF; want used: %v, after %d", tt.name, err, server.asked, tt.used, tt.asked)
 		}
 	}
 }

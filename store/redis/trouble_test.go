@@ -21,6 +21,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/eventually"
 	"github.com/bellmanhq/bellman/internal/freeport"
 	"github.com/bellmanhq/bellman/internal/keytest"
 	"github.com/bellmanhq/bellman/store"
@@ -79,7 +80,13 @@ func TestLoading(t *testing.T) {
 	}
 	server.do(t, "CONFIG", "SET", "key-load-delay", 0)
 	server.until(t, "answers", func(c *client.Client) bool { return c.Ping(t.Context()).Err() == nil })
-	openTest(t, "redis://"+server.address, Options{})
+	eventually.True(t, "the store is opened", func() bool {
+		s, err := Open(t.Context(), "redis://"+server.address, Options{})
+		if err != nil && !errors.Is(err, bellman.ErrUnreachable) {
+			t.Fatal(err)
+		}
+		return err == nil && s.Close() == nil
+	})
 }
 
 // The error names what is wrong with an address, not only the symptom that the client saw.
