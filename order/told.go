@@ -20,7 +20,7 @@ type Told struct {
 	Result NoticeResult `json:"result"`
 	Why    string       `json:"why,omitempty"` // why it was refused, or which amount differs
 
-	Queue   string    `json:"-"`            // that received it, and has its record; empty: that of the task
+	Queue   string    `json:"-"`            // that received it, and has its record if it is about a refund or transfer
 	ID      string    `json:"id,omitempty"` // the channel's id of the notice
 	Of      NoticeOf  `json:"of,omitempty"` // what it is about
 	Account string    `json:"account,omitempty"`
@@ -111,10 +111,15 @@ func (t *Told) Alias() string {
 
 func cut(s string, most int) string { return s[:min(len(s), most)] }
 
-// Record returns the record of a notice about what a task asks the channel.
+// Record returns the record of a notice about what a task asks the channel. It is in a queue of orders: that of the task,
+// or the one that received the notice if the task is of kind poll.
 func (t *Told) Record(of *bellman.Task) bellman.Task {
+	queue := of.Queue
+	if of.Kind == bellman.KindPoll {
+		queue = cmp.Or(t.Queue, queue)
+	}
 	return bellman.Task{
-		Queue: cmp.Or(t.Queue, of.Queue), MerchantNo: of.MerchantNo, OrderNo: of.OrderNo, Event: EventNotice,
+		Queue: queue, MerchantNo: of.MerchantNo, OrderNo: of.OrderNo, Event: EventNotice,
 		Body:   (&Ask{Notice: t}).encode(),
 		Status: t.Result.ended(),
 	}

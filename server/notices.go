@@ -293,8 +293,8 @@ func (n *notices) forgotten(t *order.Told) bool {
 	return err == nil && t.Came.Sub(at) > max(n.kept, repeated)
 }
 
-// assign gives the task of a held notice of a refund or transfer the numbers of its order, so that the notice is on the
-// order's page. An order that does not exist is no error.
+// assign gives the task of a held notice of a refund or transfer the numbers and the queue of its order: there the order's
+// page and reconciliations look for it. An order that does not exist is no error.
 func (n *notices) assign(ctx context.Context, held *bellman.Task, t *order.Told) error {
 	if t.Of == order.OfPayment || t.OrderNo == "" {
 		return nil
@@ -304,6 +304,9 @@ func (n *notices) assign(ctx context.Context, held *bellman.Task, t *order.Told)
 		var of *bellman.Task
 		if of, err = n.server.store.Task(ctx, id); err == nil {
 			held.MerchantNo, held.OrderNo = of.MerchantNo, of.OrderNo
+			if (*n.receivers.Load())[of.Queue] != nil { // otherwise the queue was removed
+				held.Queue = of.Queue
+			}
 		}
 	}
 	if errors.Is(err, bellman.ErrNotFound) {

@@ -12,6 +12,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/attention"
+	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -123,6 +124,37 @@ func TestHeldRefundIsWithItsOrder(t *testing.T) {
 			tasks, _, err := w.store.List(t.Context(), store.Filter{MerchantNo: of.MerchantNo, OrderNo: no, Event: order.EventNotice}, bellman.ID{}, 10)
 			if err != nil || len(tasks) != want {
 				t.Errorf("order %s has %d notices, %v; want %d", no, len(tasks), err, want)
+			}
+		}
+	})
+}
+
+// Two queues may have one account, and a notice may come to the address of either. Its record is in the queue of its
+// order, where reconciliations and keys of the API that are limited to queues look for it.
+func TestNoticeToAnotherQueueOfTheAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 0, 0)
+		w.store.dice = rand.New(never{})
+		a := w.accounts[wechat]
+		queues, c := queuesOf(w)
+		second := queues[wechat]
+		second.Name = "second"
+		queues, c.Queues = append(queues, second), append(c.Queues, config.Queue{Name: second.Name})
+		stop := startEngine(t, w.server, queues, c)
+		defer stop()
+		l := &life{world: w, account: a, no: "N0000001", amount: price, pay: price, expires: time.Hour, pays: 0, refunds: -1, dice: rand.New(rand.NewPCG(1, 1))}
+		a.lives[l.no] = l
+		l.add()
+		for state, want := range map[string]order.NoticeResult{"SUCCESS": order.NoticeApplied, "REFUND": order.NoticeHeld} {
+			told, err := w.server.notices.Receive(t.Context(), second.Name, "", nil, a.notice(&says{no: l.no, state: state, amount: price}))
+			if err != nil || told[0].Result != want {
+				t.Fatalf("%s: %+v, %v; want it %s", state, told, err, want)
+			}
+		}
+		for queue, want := range map[string]int{a.queue: 2, second.Name: 0} {
+			tasks, _, err := w.store.List(t.Context(), store.Filter{Queue: queue, OrderNo: l.no, Event: order.EventNotice}, bellman.ID{}, 10)
+			if err != nil || len(tasks) != want {
+				t.Errorf("queue %s has %d notices, %v; want %d", queue, len(tasks), err, want)
 			}
 		}
 	})

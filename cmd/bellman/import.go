@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,8 +66,14 @@ POST /v1/tasks, "resume" included. A line without a key gets one made of its con
 		if o.Zone, err = time.LoadLocation(*zone); err != nil {
 			return wrong{fmt.Errorf("--zone %q is no time zone: want a name such as Asia/Shanghai, or UTC", *zone)}
 		}
+		ctx := c.Context()
+		if *from != "-" { // a read of standard input would not end with ctx
+			var stop func()
+			ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+			defer stop()
+		}
 		o.Note = func(text string) { say(c.ErrOrStderr(), "bellman: %s", text) }
-		source, err := importSource(c.Context(), args[0], *from, o)
+		source, err := importSource(ctx, args[0], *from, o)
 		if err != nil {
 			return err
 		}
@@ -74,13 +83,13 @@ POST /v1/tasks, "resume" included. A line without a key gets one made of its con
 			return err
 		}
 		if *dry {
-			at, unchecked, err := r.trier(c.Context(), server)
+			at, unchecked, err := r.trier(ctx, server)
 			if err != nil {
 				return err
 			}
-			return dryImport(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), source, at, unchecked)
+			return dryImport(ctx, c.OutOrStdout(), c.ErrOrStderr(), source, at, unchecked)
 		}
-		return runImport(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), source, server)
+		return runImport(ctx, c.OutOrStdout(), c.ErrOrStderr(), source, server)
 	}
 	return c
 }
@@ -160,6 +169,9 @@ func runImport(ctx context.Context, out, problems io.Writer, from importer.Sourc
 	})
 	progress.clear()
 	fmt.Fprintln(out, line())
+	if err != nil && ctx.Err() != nil {
+		return errors.New("stopped; run it again, nothing is taken over twice")
+	}
 	if err != nil {
 		return fmt.Errorf("%w; run it again, nothing is taken over twice", err)
 	}

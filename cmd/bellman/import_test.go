@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -100,6 +102,36 @@ func TestImport(t *testing.T) {
 	}
 	if r := run(t, "import", "roncoo", "--from", "postgres://u:secret@h/d"); r.status != 2 || !strings.Contains(r.errors, "want mysql://") || strings.Contains(r.errors, "secret") {
 		t.Errorf("import from a wrong address: status %d, %q; want 2, and the right form without the password", r.status, r.errors)
+	}
+}
+
+// An import that is interrupted says how far it came.
+func TestImportInterrupted(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 1)
+	busy := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	file := filepath.Join(t.TempDir(), "tasks.csv")
+	write(t, file, "key,url,attempts\nA,http://m.example/n,-\nB,http://m.example/n,\n")
+	cmd := exec.CommandContext(t.Context(), binary, "import", "csv", "--from", file, "--server", busy)
+	cmd.Env = environment()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != 1 || !strings.Contains(out.String(), "1 rows: 0 taken over") || !strings.Contains(errs.String(), "stopped; run it again") {
+		t.Errorf("status %d\n%s%s\nwant 1, how many rows, and what to do", status, &out, &errs)
 	}
 }
 

@@ -22,10 +22,13 @@ import (
 // jeepay attempts at once, and waits n times 30 seconds after attempt n, for at most notify_count_limit
 // attempts; last_notify_time is the start of the last one. notify_url contains all values. jeepay sends them as a form,
 // and expects SUCCESS. Before v1.16.0 it sent an empty POST to notify_url: a Method of Options leaves the values there.
+//
+// AgPay, which copied the table, added req_method, req_media_type and req_body. A row with a req_method is sent as they say.
 func Jeepay(ctx context.Context, address string, o Options) (Source, error) {
-	columns := []string{"notify_id", "order_id", "order_type", "mch_order_no", "mch_no", "notify_url", "notify_count", "notify_count_limit", "last_notify_time", "created_at", "state"}
+	columns := []string{"notify_id", "order_id", "order_type", "mch_order_no", "mch_no", "notify_url", "notify_count", "notify_count_limit", "last_notify_time", "created_at", "state",
+		"req_method", "req_media_type", "req_body"}
 	name := cmp.Or(o.Table, "t_mch_notify_record")
-	db, selected, _, err := open(ctx, address, name, columns)
+	db, selected, _, err := open(ctx, address, name, columns, "req_method", "req_media_type", "req_body")
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +47,10 @@ var jeepayEvents = map[int64]string{1: "payment", 2: "refund", 3: "transfer"}
 func (o Options) jeepay(rows *sql.Rows, c clock) (key any, row Row, err error) {
 	var id int64
 	var kind, made, limit sql.NullInt64
-	var order, number, merchant, address sql.NullString
+	var order, number, merchant, address, method, media, body sql.NullString
 	var last, created sql.NullTime
 	var state sql.RawBytes // always 1
-	if err := rows.Scan(&id, &order, &kind, &number, &merchant, &address, &made, &limit, &last, &created, &state); err != nil {
+	if err := rows.Scan(&id, &order, &kind, &number, &merchant, &address, &made, &limit, &last, &created, &state, &method, &media, &body); err != nil {
 		return nil, Row{}, err
 	}
 	c.when("last_notify_time", &last)
@@ -56,7 +59,13 @@ func (o Options) jeepay(rows *sql.Rows, c clock) (key any, row Row, err error) {
 		Queue: o.Queue, Key: fmt.Sprintf("jeepay/%s/%d", order.String, kind.Int64), MerchantNo: merchant.String, OrderNo: number.String, Event: jeepayEvents[kind.Int64],
 		URL: strings.TrimSpace(address.String), Method: cmp.Or(o.Method, "POST"), Success: "jeepay", Schedule: jeepaySchedule(limit.Int64),
 	}}
-	if o.Method == "" {
+	switch {
+	case method.String != "":
+		row.Task.Method = cmp.Or(o.Method, strings.ToUpper(method.String))
+		if body.String != "" && row.Task.Method != "GET" {
+			row.Task.Body, row.Task.Headers = body.String, map[string]string{"Content-Type": cmp.Or(media.String, "application/json") + "; charset=utf-8"}
+		}
+	case o.Method == "":
 		asForm(&row.Task)
 	}
 	switch {
@@ -66,7 +75,7 @@ func (o Options) jeepay(rows *sql.Rows, c clock) (key any, row Row, err error) {
 		row.Skip = fmt.Sprintf("%d of %d attempts were made", made.Int64, limit.Int64)
 	case row.Task.URL == "":
 		row.Wrong = errors.New("notify_url is empty: want the address with all values")
-	case !utf8.ValidString(order.String + number.String + merchant.String + address.String):
+	case !utf8.ValidString(order.String + number.String + merchant.String + address.String + body.String):
 		row.Wrong = errCharset
 	case made.Int64 > 0 && !last.Valid:
 		row.Wrong = fmt.Errorf("last_notify_time is empty after %d attempts: when the last began is not known", made.Int64)

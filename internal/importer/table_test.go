@@ -183,6 +183,32 @@ func TestJeepay(t *testing.T) {
 	}
 }
 
+// AgPay's table has the method, the media type and the body of each request.
+func TestAgPay(t *testing.T) {
+	address := database(t, `CREATE TABLE t_mch_notify_record (notify_id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, order_id VARCHAR(64) NOT NULL, order_type TINYINT NOT NULL DEFAULT 1,
+			mch_order_no VARCHAR(64) NOT NULL DEFAULT 'O1', mch_no VARCHAR(64) NOT NULL DEFAULT 'M1', notify_url TEXT NOT NULL, req_method VARCHAR(10) NOT NULL,
+			req_media_type VARCHAR(64) NOT NULL, req_body TEXT, notify_count INT NOT NULL DEFAULT 0, notify_count_limit INT NOT NULL DEFAULT 6, state TINYINT NOT NULL DEFAULT 1,
+			last_notify_time DATETIME, created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)`,
+		`INSERT INTO t_mch_notify_record (notify_id, order_id, notify_url, req_method, req_media_type, req_body) VALUES
+			(1, 'P1', 'https://m.example/n?shop=1', 'POST', 'application/json', '{"subject":"茶"}'), (2, 'P2', 'https://m.example/n', 'post', 'application/x-www-form-urlencoded', 'a=1&b=2'),
+			(3, 'P3', 'https://m.example/n?a=1', 'POST', 'application/json', ''), (4, 'P4', 'https://m.example/n?a=1', 'GET', '', NULL), (5, 'P5', 'https://m.example/n?a=1', '', '', NULL)`)
+	s, err := importer.Jeepay(t.Context(), address, importer.Options{Queue: "q", Zone: time.UTC})
+	var got []string
+	for _, r := range all(t, s, err) {
+		got = append(got, fmt.Sprintf("%s %s %s %s %v", r.Task.Key, r.Task.Method, r.Task.URL, r.Task.Body, r.Task.Headers))
+	}
+	want := []string{
+		`jeepay/P1/1 POST https://m.example/n?shop=1 {"subject":"茶"} map[Content-Type:application/json; charset=utf-8]`,
+		"jeepay/P2/1 POST https://m.example/n a=1&b=2 map[Content-Type:application/x-www-form-urlencoded; charset=utf-8]",
+		"jeepay/P3/1 POST https://m.example/n?a=1  map[]",
+		"jeepay/P4/1 GET https://m.example/n?a=1  map[]",
+		"jeepay/P5/1 POST https://m.example/n a=1 map[Content-Type:application/x-www-form-urlencoded]",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // A TIMESTAMP is a moment, and a DATETIME is the local time of a zone. Both are read correctly in
 // summer time and outside of it.
 func TestTableZone(t *testing.T) {
