@@ -320,3 +320,17 @@ func TestTells(t *testing.T) {
 		}
 	}
 }
+
+// A notice is kept by a task of a channel's order. A task of kind notify with the same event and body is its creator's own.
+func TestToldOf(t *testing.T) {
+	record := paidNotice().Record(&bellman.Task{Queue: "orders", OrderNo: "O1"})
+	for kind, want := range map[bellman.Kind]bool{bellman.KindOrder: true, bellman.KindPoll: true, bellman.KindNotify: false} {
+		if record.Kind = kind; (ToldOf(&record) != nil) != want {
+			t.Errorf("a task of kind %s keeps a notice: %t; want %t", kind, !want, want)
+		}
+	}
+	record.Event = "order.other"
+	if record.Kind = bellman.KindOrder; ToldOf(&record) != nil {
+		t.Error("a task of another event keeps a notice")
+	}
+}
