@@ -46,3 +46,29 @@ func TestAgendaOfAnEarlierTenure(t *testing.T) {
 		t.Error("a task that was committed after shard 7 was regained is not in the agenda")
 	}
 }
+
+// The loader finds a new task before its commit is answered, and the task is attempted and ends. The answer to the commit, and
+// a page that was read before the end, do not bring the task back as it was.
+func TestAgendaOfATaskThatHasEnded(t *testing.T) {
+	c := clock.New(time.Now)
+	h := newAgenda(c, new(shelves), 1000, 1000)
+	h.own([]uint16{7})
+	now := c.Now().UnixMilli()
+	task := &bellman.Task{ID: bellman.NewID(), Status: bellman.Status{Shard: 7, Version: 1, VisibleAt: time.UnixMilli(now - 20), Due: time.UnixMilli(now - 20)}}
+	page := []store.Entry{entryOf(task)}
+	commit, read := h.follow(), h.beginRead(0)
+	due := h.endRead(h.beginRead(0), page, 0, now, nil)
+	if len(due) != 1 || !h.fly(due[0], time.Second) {
+		t.Fatalf("%d due tasks; want one, which may be attempted", len(due))
+	}
+	if again := h.endRead(h.beginRead(0), page, 0, now, nil); len(again) != 0 {
+		t.Error("a page brings a task that is being attempted once more")
+	}
+	h.land(due[0], task, &bellman.Status{State: bellman.Succeeded, Shard: 7, Version: 2}, h.moment(), now)
+	if h.put(task, commit, now) != nil {
+		t.Error("the answer to a commit brings back a task that has ended")
+	}
+	if again := h.endRead(read, page, 0, now, nil); len(again) != 0 {
+		t.Error("a page that was read before the end brings back a task that has ended")
+	}
+}
