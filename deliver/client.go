@@ -111,7 +111,7 @@ func NewClient(o Options) (*Client, error) {
 			if p.Addr().Is4In6() && p.Bits() >= 96 {
 				p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 			}
-			list[i] = p.Masked()
+			list[i] = p
 		}
 	}
 	if o.Transport != nil {

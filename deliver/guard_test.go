@@ -120,6 +120,22 @@ func TestGuardControl(t *testing.T) {
 	}
 }
 
+// The name localhost may be either loopback address. It is allowed if one of them is.
+func TestGuardLocalhost(t *testing.T) {
+	for _, tt := range []struct {
+		allow   []string
+		refused bool
+	}{{nil, true}, {[]string{"127.0.0.1/32"}, false}, {[]string{"::1/128"}, false}, {[]string{"10.0.0.0/8"}, true}} {
+		var o Options
+		for _, text := range tt.allow {
+			o.Allow = append(o.Allow, netip.MustParsePrefix(text))
+		}
+		if err := newClient(t, o).CheckURL("http://localhost/"); (err != nil) != tt.refused {
+			t.Errorf("localhost with %v allowed: %v; want it blocked: %t", tt.allow, err, tt.refused)
+		}
+	}
+}
+
 // A denied address is blocked whatever else is allowed. With HTTPSOnly nothing is sent unencrypted.
 func TestGuardDeny(t *testing.T) {
 	c, err := NewClient(Options{AllowPrivate: true, Allow: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},

@@ -254,7 +254,7 @@ func TestAttemptUnreachable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := Options{AllowPrivate: true, RootCAs: tt.roots}
 			if tt.name == "no such host" {
-				o.Resolver = newNames(t, nil).resolver()
+				o.Resolver = newNames(t).resolver()
 			}
 			h := newHandler(t, o, Rules{})
 			got := h.Attempt(t.Context(), &bellman.Task{URL: tt.url}, 1)

@@ -23,26 +23,29 @@ import (
 type names struct {
 	conn net.PacketConn
 	mu   sync.Mutex
-	ip4  map[string]netip.Addr // by name, without the dot at the end
+	ip4  map[string][]netip.Addr // by name, without the dot at the end
 }
 
-func newNames(t *testing.T, ip4 map[string]netip.Addr) *names {
+func newNames(t *testing.T) *names {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &names{conn: conn, ip4: ip4}
+	n := &names{conn: conn, ip4: make(map[string][]netip.Addr)}
 	var serving sync.WaitGroup
 	serving.Go(n.serve)
 	t.Cleanup(func() { conn.Close(); serving.Wait() })
 	return n
 }
 
-func (n *names) set(name, addr string) {
+func (n *names) set(name string, addrs ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.ip4[name] = netip.MustParseAddr(addr)
+	n.ip4[name] = nil
+	for _, addr := range addrs {
+		n.ip4[name] = append(n.ip4[name], netip.MustParseAddr(addr))
+	}
 }
 
 func (n *names) resolver() *net.Resolver {
@@ -67,17 +70,18 @@ func (n *names) serve() {
 		}
 		kind := binary.BigEndian.Uint16(q[end+1:])
 		n.mu.Lock()
-		addr, known := n.ip4[strings.ToLower(strings.Join(labels, "."))]
+		addrs, known := n.ip4[strings.ToLower(strings.Join(labels, "."))]
 		n.mu.Unlock()
 		a := append([]byte{q[0], q[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, q[12:end+5]...)
 		switch {
 		case !known:
 			a[3] |= 3 // NXDOMAIN
 		case kind == 1:
-			a[7] = 1
-			a = append(a, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
-			ip := addr.As4()
-			a = append(a, ip[:]...)
+			a[7] = byte(len(addrs))
+			for _, addr := range addrs {
+				a = append(a, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
+				a = append(a, addr.AsSlice()...)
+			}
 		}
 		n.conn.WriteTo(a, from)
 	}
@@ -92,7 +96,7 @@ func TestNameThatChanges(t *testing.T) {
 	}))
 	defer server.Close()
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	n := newNames(t, map[string]netip.Addr{})
+	n := newNames(t)
 	n.set("merchant.test", "127.0.0.1")
 	h := newHandler(t, Options{Resolver: n.resolver(), Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}, Rules{})
 	task := &bellman.Task{URL: "http://merchant.test:" + port + "/?token=s3cret"}
@@ -153,9 +157,10 @@ func TestProxy(t *testing.T) {
 	defer proxy.Close()
 	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "success") }))
 	defer home.Close()
-	n := newNames(t, map[string]netip.Addr{})
+	n := newNames(t)
 	n.set("merchant.test", "93.184.216.34")
 	n.set("inside.test", "10.0.0.5")
+	n.set("half.test", "93.184.216.34", "10.0.0.5")
 	// A proxy in the environment has no effect.
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	h := newHandler(t, Options{Proxy: proxy.URL, Resolver: n.resolver()}, Rules{URL: home.URL})
@@ -166,6 +171,7 @@ func TestProxy(t *testing.T) {
 	}{
 		{"http://merchant.test/a?b=c", bellman.Accepted, "http://merchant.test/a?b=c"},
 		{"http://inside.test/a", bellman.Blocked, ""},
+		{"http://half.test/a", bellman.Blocked, ""},
 		{"http://nobody.test/a", bellman.Unreachable, ""},
 		{"http://127.0.0.1/a", bellman.Blocked, ""},
 		{"", bellman.Accepted, ""}, // the queue's own address: without the proxy
@@ -244,7 +250,7 @@ func TestProxyConnect(t *testing.T) {
 		here.Close()
 	}))
 	defer proxy.Close()
-	n := newNames(t, map[string]netip.Addr{})
+	n := newNames(t)
 	n.set("example.com", "93.184.216.34")
 	n.set("example.org", "93.184.216.34")
 	const dead = "http://127.0.0.1:1" // nothing listens on this port

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
-	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,7 +19,8 @@ import (
 
 // The parts of opening a connection are timed once, in the attempt that opens it.
 func TestTiming(t *testing.T) {
-	n := newNames(t, map[string]netip.Addr{"example.com": netip.MustParseAddr("127.0.0.1")})
+	n := newNames(t)
+	n.set("example.com", "127.0.0.1")
 	tests := []struct {
 		name          string
 		secure, http2 bool
@@ -93,7 +93,8 @@ func TestTimingOfReusedConnection(t *testing.T) {
 		io.WriteString(w, "success")
 	}))
 	defer server.Close()
-	n := newNames(t, map[string]netip.Addr{"merchant.test": netip.MustParseAddr("127.0.0.1")})
+	n := newNames(t)
+	n.set("merchant.test", "127.0.0.1")
 	waiting := make(chan struct{}, 8)
 	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		select {

@@ -92,6 +92,10 @@ func TestPaymentWithoutOrder(t *testing.T) {
 	if task.Data = v.Data; Unclaimed(task) != nil {
 		t.Error("it is unclaimed although a person has seen to it")
 	}
+	task.Before = &bellman.Before{State: bellman.Failed} // somebody has it tried once more
+	if try(task, 25*time.Hour); len(h.alerts) != 1 || Unclaimed(task) != nil {
+		t.Errorf("tried by hand after that: alerts %q, unclaimed %v; want nothing new", h.alerts, Unclaimed(task))
+	}
 	paid.ID = "its order comes"
 	task = held(paid)
 	try(task, time.Hour)

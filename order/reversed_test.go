@@ -122,9 +122,23 @@ func TestNoticeAfterACancel(t *testing.T) {
 		h.onlyAQueryDecides(t, task, tt.name, tt.then, tt.want)
 	}
 
+	// It is refused too after a reload made the channel close orders instead.
 	h := newHouse(t)
-	h.channel.cancels = true
+	h.channel.cancels, h.channel.close = true, closes(CloseUnknown)
 	task := h.priced()
+	for h.life(task).Closes == 0 {
+		h.attempt(task)
+	}
+	for h.channel.cancels = false; h.life(task).Stage != Close; {
+		h.attempt(task)
+	}
+	if got := h.tell(task, paidNotice()); !slices.Equal(got, []string{"order.notice refused"}) || StateOf(task) != StatePending {
+		t.Errorf("after a reload: the notice: %q, %s; want it refused, and PENDING", got, StateOf(task))
+	}
+
+	h = newHouse(t)
+	h.channel.cancels = true
+	task = h.priced()
 	if got := h.tell(task, paidNotice()); StateOf(task) != "PAID" {
 		t.Errorf("before a cancel is due: %q, %s; want PAID", got, StateOf(task))
 	}

@@ -276,7 +276,7 @@ func (h *Handler) ends(ask *Ask) (from, expired time.Time) {
 	r := &h.rules
 	from = ask.Created.Add(r.MinCloseAge)
 	if h.reverses {
-		from = ask.Created.Add(max(r.MinReverseAge, 0))
+		from = ask.Created.Add(r.MinReverseAge)
 	}
 	return from, later(ask.Created.Add(cmp.Or(ask.Expires, r.Expires)+r.Grace), from)
 }

@@ -173,6 +173,12 @@ func TestStepQueries(t *testing.T) {
 			"reverse +0s, reversing +20s, 3x reverse +0s, " + decided + ", reverse +0s"},
 		{"reversing, the third failed", reversingPlan(), Life{Stage: Reversing, Why: "exhausted", Reverses: 3}, ripe,
 			"reverse +0s, reversing +20s, 3x reverse +0s, " + decided + ", reverse +0s"},
+		{"reversing, give_up is over before the first reverse", reversingPlan(), Life{Stage: Reversing, Why: "exhausted"}, over,
+			"reverse +0s, UNKNOWN gave_up failed alert, 3x reverse +0s, " + decided + ", reverse +0s"},
+		{"reversing, a payment is known", reversingPlan(), Life{Stage: Reversing, Why: "exhausted", Late: "PAID"}, ripe,
+			"reversing +1s, reversing +20s, reversing +5s, 2x reversing +1s, PAID paid tell:decided, PAID_REFUNDED paid_refunded tell:decided, 3x reversing +1s"},
+		{"reversing, a payment of another amount is known", reversingPlan(), Life{Stage: Reversing, Why: "exhausted", Mismatch: "1 of 2"}, ripe,
+			"reversing +1s, reversing +20s, reversing +5s, 2x reversing +1s, PAID paid tell:decided, PAID_REFUNDED paid_refunded tell:decided, 3x reversing +1s"},
 		{"reversing, give_up is over", reversingPlan(), Life{Stage: Reversing, Why: "exhausted", Reverses: 300}, over,
 			"UNKNOWN reverse_failed failed alert, UNKNOWN gave_up failed alert, 3x UNKNOWN reverse_failed failed alert, " + decided + ", UNKNOWN reverse_failed failed alert"},
 		{"decided CLOSED", strictPlan(), Life{Stage: Decided, State: "CLOSED"}, ripe,
@@ -208,6 +214,21 @@ func TestStepQueries(t *testing.T) {
 				a.reading, _ = ParseReading(name)
 			}
 		})
+	}
+}
+
+// A payment of another amount makes an order UNKNOWN at every stage, and it is neither closed nor reversed.
+func TestStepMismatch(t *testing.T) {
+	now := created.Add(ripe)
+	for _, p := range []*plan{strictPlan(), reversingPlan()} {
+		for _, stage := range []Stage{Polling, Closing, Confirming, Reversing} {
+			for _, r := range []Reading{Paid, PaidRefunded} {
+				l, m := step(p, Life{Stage: stage, State: StatePending}, answer{act: askQuery, reading: r, mismatch: "1 of 2", started: now}, now)
+				if got := outcome(l, m, now); got != "UNKNOWN amount_mismatch failed alert" || l.Mismatch != "1 of 2" {
+					t.Errorf("%s, %s of another amount: %s, %+v; want UNKNOWN", stage, r, got, l)
+				}
+			}
+		}
 	}
 }
 

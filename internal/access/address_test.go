@@ -26,6 +26,7 @@ func TestProxies(t *testing.T) {
 		{"in two headers", "10.1.1.1:1", []string{"198.51.100.1", "10.2.2.2"}, nil, "198.51.100.1", false},
 		{"what the viewer invented stays out", "10.1.1.1:1", []string{"127.0.0.1, 198.51.100.1"}, nil, "198.51.100.1", false},
 		{"nonsense stays out", "10.1.1.1:1", []string{"127.0.0.1, x, 10.2.2.2"}, nil, "10.2.2.2", false},
+		{"the protocol in two headers", "10.1.1.1:1", []string{"198.51.100.1"}, []string{"https", "http"}, "198.51.100.1", false},
 		{"a proxy that says nothing", "10.1.1.1:1", nil, nil, "10.1.1.1", false},
 		{"all are proxies", "10.1.1.1:1", []string{"10.3.3.3"}, nil, "10.3.3.3", false},
 		{"IPv4 in IPv6", "[::ffff:10.1.1.1]:1", []string{"::ffff:198.51.100.1"}, []string{"https"}, "198.51.100.1", true},

@@ -8,13 +8,13 @@ func TestSlots(t *testing.T) {
 	for i, tt := range []struct {
 		name string
 		want bool
-	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"", true}, {"", true}, {"", false}, {"b", false}} {
-		if got := c.Enter(tt.name, 5, 2); got != tt.want {
+	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"", true}, {"", true}, {"", true}, {"", false}, {"b", false}} {
+		if got := c.Enter(tt.name, 6, 2); got != tt.want {
 			t.Errorf("step %d: Enter(%q) = %v with %d open; want %v", i, tt.name, got, c.Len(), tt.want)
 		}
 	}
 	c.Leave("a")
-	if !c.Enter("a", 5, 2) || c.Len() != 5 {
-		t.Errorf("after one caller of a left and another entered: %d open; want 5", c.Len())
+	if !c.Enter("a", 6, 2) || c.Len() != 6 {
+		t.Errorf("after one caller of a left and another entered: %d open; want 6", c.Len())
 	}
 }

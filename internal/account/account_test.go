@@ -16,6 +16,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/internal/config"
 	"github.com/bellmanhq/bellman/internal/invalidtest"
@@ -252,6 +253,35 @@ func TestRotate(t *testing.T) {
 	}
 	if _, err := r.Rotate(t.Context(), "B", &in, 0, bellman.By{}); !errors.Is(err, bellman.ErrNotFound) {
 		t.Errorf("a rotation of an account that there is not: %v", err)
+	}
+}
+
+// Of two platform keys with one id the newer one verifies. A former private key is not kept.
+func TestRotateKeyOfTheSameName(t *testing.T) {
+	private, public := pair()
+	second, other := pair()
+	r := open(t, memory.New(), masters(t))
+	if _, _, err := r.Put(t.Context(), account.Wanted{PutAccount: wechat(private, public, "A", "")}, bellman.By{}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := r.Rotate(t.Context(), "A", &client.RotateAccount{AccountKeys: client.AccountKeys{PrivateKey: second, PlatformKeys: map[string]string{"PUB_KEY_ID_1": other}}}, time.Hour, bellman.By{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(registry.Of("private_key", a.Secrets)); n != 1 {
+		t.Errorf("%d private keys are kept; want the newer one alone", n)
+	}
+	k, err := r.Get(t.Context(), "A")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := account.Make(k, "keys", func(c *config.Channel) (any, error) {
+		if key := c.PlatformKeys["PUB_KEY_ID_1"]; len(c.PlatformKeys) != 1 || !key.Equal(sign.NewSecret(strings.TrimSpace(other))) || !c.PrivateKey.Equal(sign.NewSecret(strings.TrimSpace(second))) {
+			t.Errorf("%d platform keys, and not the newer keys; want the newer ones", len(c.PlatformKeys))
+		}
+		return c, nil
+	}); err != nil {
+		t.Error(err)
 	}
 }
 

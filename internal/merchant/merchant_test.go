@@ -217,6 +217,26 @@ func TestRotateOverlap(t *testing.T) {
 	})
 }
 
+// A rotation without an overlap leaves the newer secret alone. A former one that is put again is valid without an end.
+func TestFormerSecret(t *testing.T) {
+	m, _ := masters(t, 1)
+	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Masters: m, Alone: true}})
+	former, newer := key("whsec_"), key("whsec_")
+	in := client.PutMerchant{MerchantNo: "M1", Sign: &client.MerchantSign{Scheme: "standard_webhooks", Secrets: []string{former}}}
+	put(t, r, in)
+	if _, err := r.Rotate(t.Context(), "M1", newer, time.Hour, bellman.By{}); err != nil {
+		t.Fatal(err)
+	}
+	again := put(t, r, in)
+	if len(again.Secrets) != 1 || !again.Secrets[0].Until.IsZero() {
+		t.Errorf("put again: %+v; want the former one alone, without an end", again.Secrets)
+	}
+	rotated, err := r.Rotate(t.Context(), "M1", newer, 0, bellman.By{})
+	if err != nil || len(rotated.Secrets) != 1 || !rotated.Secrets[0].Until.IsZero() {
+		t.Errorf("rotated without an overlap: %+v, %v; want the newer one alone", rotated.Secrets, err)
+	}
+}
+
 // What is wrong is told all at once, and nothing of a secret with it.
 func TestPutNamesEveryField(t *testing.T) {
 	m, _ := masters(t, 1)

@@ -24,6 +24,7 @@ func TestBatchRecordsEachMerchant(t *testing.T) {
 	first := wants(
 		client.PutMerchant{MerchantNo: "A", NotifyURL: "https://a.example/n?token=first-secret-token", Sign: &client.MerchantSign{Scheme: "hmac_sha256_params", Secrets: []string{"the first secret of A, 0001"}}},
 		client.PutMerchant{MerchantNo: "VICTIM", NotifyURL: "https://victim.example/n"},
+		client.PutMerchant{MerchantNo: "LONE", NotifyURL: "https://lone.example/n?lone-secret-token"},
 	)
 	if _, err := r.Import(t.Context(), first, false, by); err != nil {
 		t.Fatal(err)
@@ -41,8 +42,8 @@ func TestBatchRecordsEachMerchant(t *testing.T) {
 		t.Fatal(err)
 	}
 	records, err := db.Audits(t.Context(), time.Time{}, 100)
-	if err != nil || len(records) != 5 {
-		t.Fatalf("%d records, %v: %+v; want 2 of each batch, and 1 of the deletion", len(records), err, records)
+	if err != nil || len(records) != 6 {
+		t.Fatalf("%d records, %v: %+v; want 3 and 2 of the batches, and 1 of the deletion", len(records), err, records)
 	}
 	find := func(action, target, reason string) *store.Audit {
 		t.Helper()

@@ -31,6 +31,8 @@ type shops struct {
 	at    []time.Time       // when any bill was asked for
 	pace  time.Duration
 	empty bool // no account is registered
+
+	amount int64 // of N1 in the bill of shop2; default 99
 }
 
 const shop = "wechatpay:190000000"
@@ -63,7 +65,7 @@ func (s *shops) Get(_ context.Context, name string) (reconcile.Account, error) {
 			// The same number in each account; that of shop2 has another amount, and shop3 an order that bellman lacks.
 			l := bill.Line{ChannelOrderNo: "N1", TransactionID: "T" + n, Amount: 100, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: 1}
 			if n == "2" {
-				l.Amount = 99
+				l.Amount = cmp.Or(s.amount, 99)
 			}
 			if yield(l, nil) && n == "3" {
 				l.ChannelOrderNo, l.Number = "N2", 2
@@ -138,11 +140,21 @@ func TestDailyOfAccounts(t *testing.T) {
 		}
 		s.asked = nil
 		delete(s.fails, shop+"2")
-		r = s.runs() // another leader goes on
+		s.commits = 3 // the head, and the page with the difference of shop2: the result is not kept
+		work(t, r, time.Hour)
+		if run, err := r.Get(t.Context(), run.ID); err != nil || run.State != reconcile.Running || run.Kept != 1 {
+			t.Fatalf("%+v, %v; want the try broken off", run, err)
+		}
+		s.commits, s.asked, s.alarms, s.amount = 0, nil, nil, 98 // an alarm may be repeated
+		r = s.runs()                                             // another leader goes on
 		work(t, r, time.Hour)
 		run, err = r.Get(t.Context(), run.ID)
 		if got := s.found(r, run.ID); err != nil || run.State != reconcile.Done || run.Bills != 4 || len(run.Left) != 0 || !slices.Equal(got, ofShops) || run.Counts.Payments != 5 {
 			t.Errorf("%+v, %v, %q; want it done, with %q", run, err, got, ofShops)
+		}
+		_, items := differences(t, r, run.ID)
+		if i := slices.IndexFunc(items, func(i reconcile.Item) bool { return i.Account == shop+"2" }); i < 0 || items[i].There.Amount != 98 {
+			t.Errorf("%+v; want nothing of the try that was broken off", items)
 		}
 		if !slices.Equal(s.asked, []string{"shop2"}) || s.world.asked != 1 {
 			t.Errorf("asked for the bills of %q; want that of shop2 alone", s.asked)
@@ -226,13 +238,14 @@ func TestDefaultAccountOfNoOrders(t *testing.T) {
 	})
 }
 
-// An account has a refund of an older order on a day on which no order names it. Its bill is compared, too.
+// An account has a refund of an older order on a day on which no order names it, or in the last hour of the day before. Its
+// bill is compared, too.
 func TestAccountOfARefundAlone(t *testing.T) {
-	for noRefunds, bills := range map[bool]int{false: 2, true: 1} {
+	for noRefunds, bills := range map[bool]int{false: 3, true: 1} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &shops{world: newWorld(t)}
 			s.queue.Registry, s.queue.Refunds = s, []string{"refunds"}
-			for no, at := range map[string]time.Time{"2": noon, "3": noon.AddDate(0, 0, -3)} { // that of shop3 was accepted on another day
+			for no, at := range map[string]time.Time{"1": noon.Add(-12*time.Hour - 30*time.Minute), "2": noon, "3": noon.AddDate(0, 0, -3)} { // that of shop3 was accepted on another day
 				older := &store.Batch{Adds: []store.Add{{Task: &bellman.Task{
 					ID: bellman.FirstID(noon.AddDate(0, 0, -10)), Queue: "pay", Kind: bellman.KindOrder, Key: "M" + no + "/N7", Origin: &bellman.Origin{Alias: order.Alias(shop+no, order.OfPayment, "N7")},
 					MerchantNo: "M" + no, OrderNo: "N7", Event: order.EventWatch, Body: fmt.Appendf(nil, `{"account":"shop%s"}`, no), Status: bellman.Status{State: bellman.Succeeded, Version: 1},

@@ -238,6 +238,25 @@ func TestMidnight(t *testing.T) {
 	})
 }
 
+// Differences that may be in the bill of the day before, which cannot be had, are no reason for an alarm.
+func TestNoAlarmOfTheEdge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.queue.Daily = &reconcile.Daily{At: 10 * time.Hour, Zone: noon.Location(), Alarm: "ops"}
+		w.noneYet = errors.New("no longer available")
+		at := noon.Add(10*time.Second - 12*time.Hour)
+		w.add(&bellman.Task{Key: "M1/early", MerchantNo: "M1", OrderNo: "early", Event: order.EventWatch, Body: []byte(`{"amount":100,"currency":"CNY"}`),
+			Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","order_state":"PAID","decided_at":1,"taken":{"amount":100,"currency":"CNY","paid_at":%q}}`, at.UTC().Format(time.RFC3339))}})
+		time.Sleep(time.Until(noon.Add(22*time.Hour + time.Minute)))
+		r := w.runs()
+		work(t, r, 11*time.Hour)
+		run, err := r.Get(t.Context(), mustID(t, r))
+		if err != nil || run.State != reconcile.Failed || run.Edge != 1 || run.Total() != 1 || len(w.alarms) != 1 || w.alarms[0].When != alarm.ReconcileFailed {
+			t.Errorf("%+v, %v, alarms %+v; want one difference of the edge, and one alarm, of the bill", run, err, w.alarms)
+		}
+	})
+}
+
 // A person decides orders, and nobody says when they were paid. The bill of the day before has one. Another was created before
 // that day, so that an older bill may have it. One that was created since is in no bill.
 func TestDecidedWithoutATimeOfPayment(t *testing.T) {

@@ -24,13 +24,14 @@ func TestRefunds(t *testing.T) {
 			w.line(no, 100)
 			*w.line(no, 0) = bill.Line{ChannelOrderNo: no, RefundNo: refundNo, Kind: bill.Refund, RefundAmount: amount, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: len(w.lines)}
 		}
-		notice := func(no, refundNo, content string) {
-			told, err := json.Marshal(map[string]any{"notice": order.Told{Result: order.NoticeApplied, Of: order.OfRefund, OrderNo: no, RefNo: refundNo, Content: content}})
+		noticed := func(result order.NoticeResult, no, refundNo, content string) {
+			told, err := json.Marshal(map[string]any{"notice": order.Told{Result: result, Of: order.OfRefund, OrderNo: no, RefNo: refundNo, Content: content}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.add(&bellman.Task{MerchantNo: "M1", OrderNo: no, Event: order.EventNotice, Body: told})
 		}
+		notice := func(no, refundNo, content string) { noticed(order.NoticeApplied, no, refundNo, content) }
 		w.order("A1", "PAID_REFUNDED")
 		back("A1", "R1", 100)
 		w.order("A2", "PAID")
@@ -51,8 +52,11 @@ func TestRefunds(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.add(&bellman.Task{MerchantNo: "M1", OrderNo: "B4", Event: order.EventNotice, Body: failed})
+		w.order("B5", "PAID") // its notice is not the channel's
+		back("B5", "R7", 30)
+		noticed(order.NoticeRefused, "B5", "R7", `{"refund_status":"SUCCESS","amount":{"refund":30}}`)
 		r := w.runs()
-		for no, want := range map[bool][]string{false: {"refund B1", "refund B2", "refund B3", "refund B4"}, true: nil} {
+		for no, want := range map[bool][]string{false: {"refund B1", "refund B2", "refund B3", "refund B4", "refund B5"}, true: nil} {
 			run := compared(t, r, reconcile.Request{Queue: "pay", Date: date, NoRefunds: no}, 1)
 			if found, _ := differences(t, r, run.ID); !sameSet(found, want) {
 				t.Errorf("without refunds %t: %q; want %q", no, found, want)
@@ -80,7 +84,7 @@ func TestPolledRefunds(t *testing.T) {
 		back := func(no, refundNo string, amount int64) {
 			*w.line(no, 0) = bill.Line{ChannelOrderNo: no, RefundNo: refundNo, Kind: bill.Refund, RefundAmount: amount, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: len(w.lines)}
 		}
-		for _, no := range []string{"A1", "A2", "B1", "B2", "B3"} {
+		for _, no := range []string{"A1", "A2", "A3", "B1", "B2", "B3", "B4"} {
 			paid(no)
 		}
 		polled("A1", "R1", done)
@@ -92,16 +96,19 @@ func TestPolledRefunds(t *testing.T) {
 		w.add(&bellman.Task{MerchantNo: "M1", OrderNo: "A1", Event: order.EventNotice, Body: told})
 		polled("A2", "R2", `{"stage":"polling","poll_state":"PENDING","reading":"PENDING"}`)
 		back("A2", "R2", 30)
-		polled("B1", "R3", done) // missing there
-		polled("B2", "R4", done) // another amount
+		elsewhere := `{"stage":"decided","poll_state":"DONE","decided_at":1,"taken":{"finished_at":"2000-01-0%dT04:01:00Z"}}`
+		polled("A3", "R6", fmt.Sprintf(elsewhere, 3)) // somebody else asked for it, on one of two days
+		polled("B4", "R7", fmt.Sprintf(elsewhere, 2)) // on the day on which it finished
+		polled("B1", "R3", done)                      // missing there
+		polled("B2", "R4", done)                      // another amount
 		back("B2", "R4", 20)
 		open := polled("B3", "R5", `{"stage":"polling","poll_state":"PENDING"}`)
 		back("B3", "R5", 30)
 		w.paid[open] = true
 		r := w.runs()
 		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
-		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"refund B1", "refund B2", "refund B3"}) {
-			t.Errorf("%q; want that of B1, which the bill lacks, of B2, by its amount, and of B3, which is open here", found)
+		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"refund B1", "refund B2", "refund B3", "refund B4"}) {
+			t.Errorf("%q; want those of B1 and B4, which the bill lacks, of B2, by its amount, and of B3, which is open here", found)
 		}
 		if _, err := r.Settle(t.Context(), run.ID, bellman.By{}); err != nil {
 			t.Fatal(err)

@@ -175,6 +175,40 @@ func TestCrashBetweenPages(t *testing.T) {
 	})
 }
 
+// An order that names an account, and was added before orders had an alias, is of no known account, and is not compared.
+func TestOrderWithoutAnAlias(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		for key, body := range map[string]string{"own": `{"amount":100,"currency":"CNY"}`, "shop's": `{"amount":100,"currency":"CNY","account":"shop"}`} {
+			w.add(&bellman.Task{Key: key, MerchantNo: "M1", OrderNo: key, Event: order.EventWatch, Body: []byte(body),
+				Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","order_state":"PAID","decided_at":%d}`, noon.UnixMilli())}})
+		}
+		r := w.runs()
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
+		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"missing_there own"}) {
+			t.Errorf("%q; want that of the queue's own account alone", found)
+		}
+	})
+}
+
+// A process that leads no longer writes no further page: the next one compares anew.
+func TestLeadershipLostBetweenPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		for i := range 350 {
+			w.line(fmt.Sprint("N", i), 100)
+		}
+		w.loses = true
+		r := w.runs()
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
+		if docs, err := w.Docs(t.Context(), store.DocFilter{Kind: "reconciliation-page"}, 50); err != nil || len(docs) != 1 || run.State != reconcile.Running {
+			t.Errorf("%d pages, %v, %s; want one, and the run not done", len(docs), err, run.State)
+		}
+	})
+}
+
 // A late payment of another amount than the order's is what bellman knows: a bill that has it agrees.
 func TestLatePaymentOfAnotherAmount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -102,6 +103,38 @@ func TestSettleSeesWhatWasDecidedByHand(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A payment or refund that failed in the bill does not agree with a query that finds it paid.
+func TestSettleOfWhatFailedThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterwards()
+		w := newWorld(t)
+		w.queue.Refunds = []string{"refunds"}
+		w.paid[w.order("A1", "PAID")] = true
+		l := w.line("A1", 100)
+		l.State, l.Failed = "PAYERROR", true
+		w.order("A2", "PAID")
+		w.line("A2", 100)
+		w.paid[w.add(&bellman.Task{Queue: "refunds", Kind: bellman.KindPoll, Key: "M1/R2", MerchantNo: "M1", OrderNo: "A2", Event: poll.EventPoll, Body: []byte(`{"ref_no":"R2","vars":{"amount":"30"}}`),
+			Status: bellman.Status{Data: fmt.Appendf(nil, `{"stage":"decided","poll_state":"DONE","decided_at":1,"requests":1,"first_at":%d,"request_at":%[1]d}`, noon.UnixMilli())}})] = true
+		*w.line("A2", 0) = bill.Line{ChannelOrderNo: "A2", RefundNo: "R2", Kind: bill.Refund, RefundAmount: 30, Currency: "CNY", State: "ABNORMAL", Failed: true, Time: noon.UTC(), Number: len(w.lines)}
+		r := w.runs()
+		run := compared(t, r, reconcile.Request{Queue: "pay", Date: date}, 1)
+		if found, _ := differences(t, r, run.ID); !sameSet(found, []string{"state A1", "refund A2"}) {
+			t.Fatalf("%q; want the payment and the refund that failed there", found)
+		}
+		if _, err := r.Settle(t.Context(), run.ID, bellman.By{}); err != nil {
+			t.Fatal(err)
+		}
+		work(t, r, 1)
+		_, items := differences(t, r, run.ID)
+		for _, item := range items {
+			if item.Asked == nil || item.Asked.Settled {
+				t.Errorf("%s %s: asked %+v; want it asked about, and not settled", item.Kind, item.ChannelOrderNo, item.Asked)
+			}
+		}
+	})
 }
 
 // Many queries do not hold up another run for longer than a turn, and each order is asked about once.

@@ -36,6 +36,7 @@ type world struct {
 	t     *testing.T
 	queue reconcile.Queue
 	leads bool
+	loses bool // it leads no longer once it has written a page
 	added int
 
 	mu         sync.Mutex
@@ -94,6 +95,9 @@ func (w *world) Commit(ctx context.Context, b *store.Batch) error {
 		}
 	}
 	w.mu.Unlock()
+	if w.loses && slices.ContainsFunc(b.Docs, func(d store.Doc) bool { return d.Kind == "reconciliation-page" }) {
+		w.leads = false
+	}
 	return w.Store.Commit(ctx, b)
 }
 

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/bellmanhq/bellman/order"
 )
 
 // ParseJSON reads what parseTokens reads, and refuses with the same words.
@@ -46,6 +48,25 @@ func filled(value any) any {
 		}
 	}
 	return value
+}
+
+// A value in braces may hold & and =. A brace that was never opened ends nothing.
+func TestParseForm(t *testing.T) {
+	for body, want := range map[string]map[string]any{
+		"a=1&b=":          {"a": "1", "b": ""},
+		"a={b=1&c=2}&d=3": {"a": "{b=1&c=2}", "d": "3"},
+		"a=[1&2]&d={":     nil,
+		"a=x}&b=1":        {"a": "x}", "b": "1"},
+		"a=1&a=2":         nil,
+		"a":               nil,
+		"":                nil,
+		"a=" + strings.Repeat("x", order.MaxBody-3): {"a": strings.Repeat("x", order.MaxBody-3)},
+		"a=" + strings.Repeat("x", order.MaxBody-2): nil, // it may have been cut
+	} {
+		if got, err := ParseForm([]byte(body)); (err == nil) != (want != nil) || !reflect.DeepEqual(got, want) {
+			t.Errorf("ParseForm(%.40q) = %.40v, %v; want %.40v", body, got, err, want)
+		}
+	}
 }
 
 func BenchmarkParseJSON(b *testing.B) {

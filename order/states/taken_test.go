@@ -76,6 +76,7 @@ func TestAmounts(t *testing.T) {
 		{"wechat_v2", "990.0", "", `{"amount":990,"currency":"CNY"}`},
 		{"unionpay", "990.0", "156", `{"amount":990,"currency":"CNY"}`},
 		{"hyperswitch", "990.0", "USD", `{"amount":990,"currency":"USD"}`},
+		{"stripe", "-500", "ugx", absent},
 		{"stripe", "500.0", "ugx", `{"amount":5,"currency":"UGX"}`},
 		{"wechat_v3", "1e2", "CNY", absent},
 		{"wechat_v3", "0", "CNY", `{"amount":0,"currency":"CNY"}`},

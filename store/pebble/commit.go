@@ -147,27 +147,20 @@ func (s *Store) flush() error {
 		return nil
 	}
 	s.front.writing(g.floor)
-	newest, audits := g.newest, g.audits
-	deltas, written := g.deltas, g.names
-	apply := func() {
+	return s.writeThen(func() { // before the next commit, so the stage is still this one's
 		s.front.wrote()
-		s.newest, s.audits = newest, audits
-		for _, n := range written {
+		s.newest, s.audits = g.newest, g.audits
+		for _, n := range g.names {
 			s.queues.durable[n] = true
 		}
 		s.queues.mu.Lock()
 		defer s.queues.mu.Unlock()
-		for n, delta := range deltas {
+		for n, delta := range g.deltas {
 			for i := range delta {
 				s.queues.counts[n][i] += delta[i]
 			}
 		}
-	}
-	err := s.writeThen(apply)
-	if s.stalled != nil {
-		s.stage = stage{} // apply still needs the old one
-	}
-	return err
+	})
 }
 
 // add inserts a task unless its id, key or alias already exists.

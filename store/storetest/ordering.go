@@ -242,6 +242,14 @@ var orderings = []promise{
 		t.to(first, 1, ended(bellman.Failed, t0))
 		t.wantOrder("o", second, here, none, last)
 	}},
+	{"a new task comes behind a place that is later than the clock", func(t *suite) {
+		// Such as after the clock was set back. The ids do not count.
+		third, second, first := t.ordered("o"), t.ordered("o"), t.ordered("o")
+		first.Place = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+		t.commit(&store.Batch{Adds: []store.Add{{Task: first, Digest: first.Digest(), Moved: true}}})
+		t.add(second, third)
+		t.wantOrder("o", first, second, third)
+	}},
 	{"a pruned task has no place", func(t *suite) {
 		first, second := t.ordered("o"), t.ordered("o")
 		t.add(first, second)
