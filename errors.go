@@ -49,6 +49,10 @@ var (
 	// there is room.
 	ErrFull = errors.New("bellman: store is full")
 
+	// ErrLocked means that an open transaction of another program has added the key or the alias of
+	// the task. Nothing was written. The call can be retried when that transaction has ended.
+	ErrLocked = errors.New("bellman: an open transaction holds the key")
+
 	// ErrOverloaded means that the engine accepts no new tasks at present because too many wait.
 	// Retry later.
 	ErrOverloaded = errors.New("bellman: overloaded")

@@ -4,7 +4,7 @@ package bellman
 type Added struct {
 	ID       ID    // the task's, or that of the existing task with its key or alias
 	Existing bool  // a task with the key and the same content exists; nothing was added
-	Err      error // *Invalid, ErrKeyTaken or ErrAliasTaken (ID is set), ErrOverloaded, ErrFull, or the store's
+	Err      error // *Invalid, ErrKeyTaken or ErrAliasTaken (ID is set), ErrOverloaded, ErrFull, ErrLocked, or the store's
 }
 
 // By says who requested a change, why, and from where. It is written to the audit log.

@@ -44,5 +44,5 @@ func (s *Server) sent(ctx context.Context, t *bellman.Task, a *bellman.Attempt, 
 	shown := *t
 	shown.URL, shown.Header = mask.URL(t.URL), client.MaskHeaders(t.Header)
 	shown.Body = []byte(mask.Body(string(t.Body), mask.ContentType(t.Header)))
-	return h.Sent(ctx, &shown, a.Number, a.Started, mask.Form)
+	return h.Sent(ctx, &shown, a.Number, a.Started, mask.Query)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,7 +57,7 @@ or the store cannot be examined.`,
 			d.Error = err.Error()
 		}
 		if *asJSON {
-			if failed := json.NewEncoder(c.OutOrStdout()).Encode(d); failed != nil {
+			if failed := newLines(c.OutOrStdout()).Encode(d); failed != nil {
 				return failed
 			}
 		} else if failed := d.print(c); failed != nil {

@@ -97,8 +97,9 @@ func exportServer(ctx context.Context, w io.Writer, r *remote, f client.Filter) 
 	}
 }
 
+// newLines returns an encoder of lines of JSON, or of values with indentation. A terminal interprets no character of them.
 func newLines(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(w)
+	e := json.NewEncoder(seenJSON{w})
 	e.SetEscapeHTML(false)
 	return e
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/internal/money"
 )
 
@@ -227,7 +228,7 @@ func differencesCSV(w io.Writer, all []client.Difference) error {
 	for i := range all {
 		c := cells(&all[i])
 		for k, name := range differenceColumns {
-			row[k] = c[name]
+			row[k] = mask.Cell(c[name])
 		}
 		if err := out.Write(row); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -108,6 +109,18 @@ func TestReconcileShowsNoFormerResult(t *testing.T) {
 		if r.status != 1 || !strings.Contains(r.out, want.out) || want.out == "" && r.out != "" || !strings.Contains(r.errors, want.errors) {
 			t.Errorf("the result is of %s: status %d, %q, printed\n%s\nwant %q, %q", finished, r.status, r.errors, r.out, want.out, want.errors)
 		}
+	}
+}
+
+// What a bill says is no formula in a spreadsheet.
+func TestDifferencesAreNoFormulas(t *testing.T) {
+	const formula = `=HYPERLINK("http://evil.example")`
+	var out strings.Builder
+	if err := differencesCSV(&out, []client.Difference{{Number: 1, Kind: "missing_here", ChannelOrderNo: formula}}); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll(); err != nil || len(rows) != 2 || rows[1][3] != "'"+formula {
+		t.Errorf("the sheet is %q, %v; want the order's number after a '", rows, err)
 	}
 }
 

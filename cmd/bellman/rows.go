@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman/client"
 )
@@ -58,6 +59,25 @@ func say(w io.Writer, format string, args ...any) {
 
 // unseen reports whether a terminal would interpret a character instead of showing it.
 func unseen(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+
+// A seenJSON writes whole values of JSON. Characters that control a terminal are escaped in a way that programs read
+// as the same characters.
+type seenJSON struct{ to io.Writer }
+
+func (w seenJSON) Write(value []byte) (int, error) {
+	var b []byte
+	done := 0
+	for i, r := range string(value) {
+		if r != '\n' && unseen(r) { // in a string: nothing else has such characters
+			b = fmt.Appendf(append(b, value[done:i]...), `\u%04x`, r)
+			done = i + utf8.RuneLen(r)
+		}
+	}
+	if _, err := w.to.Write(append(b, value[done:]...)); err != nil {
+		return 0, err
+	}
+	return len(value), nil
+}
 
 // cut returns the beginning of a text that may be long.
 func cut(s string, most int) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -23,6 +24,27 @@ func TestErrorsCannotControlTheTerminal(t *testing.T) {
 	}
 	if text := out.String(); strings.Contains(text, "\x1b") || strings.Count(text, `\x1b]0;mine\a`) != 2 || strings.Count(text, "\n") != 2 {
 		t.Errorf("printed %q; want two lines with the characters escaped", text)
+	}
+}
+
+// JSON does not control the terminal either, and a program reads the same text.
+func TestJSONCannotControlTheTerminal(t *testing.T) {
+	const text = "茶\u009b2J\u202e\x7f\x1b<"
+	var one, many bytes.Buffer
+	if err := (&call{out: &one, json: true}).print(client.Task{OrderNo: text}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := newLines(&many).Encode(client.Task{OrderNo: text}); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{one.String(), many.String()} {
+		var read client.Task
+		if err := json.Unmarshal([]byte(out), &read); err != nil || read.OrderNo != text {
+			t.Errorf("read %q, %v; want %q", read.OrderNo, err, text)
+		}
+		if !strings.Contains(out, `"茶\u009b2J\u202e\u007f\u001b<"`) {
+			t.Errorf("printed %q; want the characters escaped", out)
+		}
 	}
 }
 

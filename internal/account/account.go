@@ -203,7 +203,7 @@ func Make[C any](k *Known, use any, make func(*config.Channel) (C, error)) (C, e
 // never a key.
 func recorded(a *Account) [][2]string {
 	fields := [][2]string{
-		{"name", a.Name}, {"channel", a.Channel}, {"url", a.URL}, {"mch_id", a.MchID}, {"sub_mch_id", a.SubMchID},
+		{"name", a.Name}, {"channel", a.Channel}, {"url", registry.RecordedURL(a.URL)}, {"mch_id", a.MchID}, {"sub_mch_id", a.SubMchID},
 		{"app_id", a.AppID}, {"seller_id", a.SellerID}, {"serial", a.Serial}, {"rate", schedule.FormatRate(a.Rate)},
 	}
 	for _, field := range []string{privateKey, apiV3Key, certificate, alipayPublicKeys, appAuthToken, appCertificate, rootCertificates} {

@@ -117,6 +117,7 @@ func TestWhatIsWrongWithAnAccount(t *testing.T) {
 		{wechat(private, public, "B", ""), func(a *client.PutAccount) {
 			a.Former = []client.FormerKey{{Field: "private_key", Key: private}, {Field: "api_v3_key", Key: "x"}}
 		}, "former[0] former[1]"},
+		{wechat(private, public, "B", ""), func(a *client.PutAccount) { a.URL = "https://gateway.example/?key=***" }, "url"}, // as it is shown
 		{ours, func(a *client.PutAccount) { a.Account, a.AppID = "C", "" }, "app_id"},
 		{ours, func(a *client.PutAccount) { a.Account, a.AppAuthToken = "C", "token" }, "seller_id"},
 		{ours, func(a *client.PutAccount) { a.Account, a.MchID = "C", "1" }, "mch_id"},

@@ -61,11 +61,7 @@ func (w *request) Make(was *Account, masters *registry.Masters, now time.Time) (
 	}
 	registry.Text(bad, "name", w.Name, registry.MaxEntryName)
 	w.fits(bad)
-	if w.URL != "" && registry.Text(bad, "url", w.URL, bellman.MaxURL) && w.checkURL != nil {
-		if err := w.checkURL(w.URL); err != nil {
-			bad.Note("url", err)
-		}
-	}
+	registry.Address(bad, "url", w.URL, w.checkURL)
 	var ok bool
 	if a.Rate, ok = schedule.ParseRate(w.Rate); !ok || a.Rate != 0 && (a.Rate < schedule.MinRate || a.Rate > schedule.MaxRate) {
 		bad.Note("rate", coded.Errorf("account.rate", "want a rate such as 300/s, 30/m or 100/h, from 1/h to 1000000/s, or nothing"))

@@ -1,6 +1,7 @@
 package alarm_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 var yaml = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
 // The configuration of the page is one, and what it says to each chat has the form that
-// the chat wants, with the alarm's sentence in it.
+// the chat wants, with the alarm's sentence in it. A name in the sentence mentions nobody.
 func TestPage(t *testing.T) {
 	var event []byte
 	synctest.Test(t, func(t *testing.T) {
@@ -27,7 +28,8 @@ func TestPage(t *testing.T) {
 		stop := w.run(overdue)
 		w.pass(10 * time.Second)
 		stop()
-		event = w.told[0].task.Body
+		event = bytes.ReplaceAll(w.told[0].task.Body, []byte("queue pay"), []byte(`queue <at user_id=\"all\"></at>`))
+		event = bytes.ReplaceAll(event, []byte("队列 pay"), []byte(`队列 <at user_id=\"all\"></at>`))
 	})
 	for _, tt := range []struct{ page, sentence string }{{"alarms.md", "bellman: ALARM late: "}, {filepath.Join("zh", "alarms.md"), "bellman: 【告警】late："}} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", tt.page))
@@ -67,6 +69,10 @@ func TestPage(t *testing.T) {
 				}
 				if err := json.Unmarshal(task.Body, &message); err != nil {
 					t.Errorf("%s: %s: %v: %s", tt.page, q.Name, err, task.Body)
+				}
+				// Feishu and WeCom take <at user_id="all"> for everybody; DingTalk has a list of its own for that.
+				if strings.Contains(message.Text.Content+message.Content.Text, "<at") != (q.Name == "dingtalk" || q.Name == "ops-alerts") {
+					t.Errorf("%s: %s says %s; want no mention", tt.page, q.Name, task.Body)
 				}
 				if message.MsgType+message.Feishu != "text" || !strings.HasPrefix(message.Text.Content+message.Content.Text, tt.sentence) {
 					t.Errorf("%s: %s says %s; want text that begins with %s", tt.page, q.Name, task.Body, tt.sentence)

@@ -10,6 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/account"
+	"github.com/bellmanhq/bellman/internal/mask"
 )
 
 // A rawAccounts is a client.AccountBatch whose accounts are not decoded yet.
@@ -48,7 +49,11 @@ func (a *API) registerAccounts(h part) {
 			Caller
 			AccountName
 		}) (*answer[client.Account], error) {
-			return onAccount(in.AccountName.Account, func() (client.Account, error) { return a.o.Accounts.Get(ctx, in.AccountName.Account) })
+			return onAccount(in.AccountName.Account, func() (client.Account, error) {
+				out, err := a.o.Accounts.Get(ctx, in.AccountName.Account)
+				showAccount(&in.holder, &out)
+				return out, err
+			})
 		})
 	gone := operation("delete-account", http.MethodDelete, one, access.MayAdmin, "Delete an account. Its orders and refunds stay, and their attempts fail until it is registered again.")
 	gone.DefaultStatus = http.StatusNoContent
@@ -68,7 +73,7 @@ func (a *API) registerAccounts(h part) {
 			Caller
 			AccountQuery
 		}) (*answer[client.AccountPage], error) {
-			return a.listAccounts(ctx, &in.AccountQuery, false)
+			return a.listAccounts(ctx, &in.holder, &in.AccountQuery, false)
 		})
 	register(p, operation("export-accounts", http.MethodGet, "/v1/account-export", access.MayAdmin, "Accounts as PUT takes them back, with their keys sealed: only a server with the same master key can open them."),
 		func(ctx context.Context, in *struct {
@@ -78,7 +83,7 @@ func (a *API) registerAccounts(h part) {
 			if err := a.exporting(ctx, &in.Caller, "accounts"); err != nil {
 				return nil, err
 			}
-			return a.listAccounts(ctx, &in.AccountQuery, true)
+			return a.listAccounts(ctx, &in.holder, &in.AccountQuery, true)
 		})
 	batch := operation("put-accounts", http.MethodPost, path+"/batch", access.MayAdmin, "Register or change up to 1,000 accounts. A wrong one does not stop the others; the same again changes nothing.")
 	batch.MaxBodyBytes, batch.SkipValidateBody = maxBatch+1, true
@@ -105,6 +110,13 @@ func onAccount[T any](name string, do func() (T, error)) (*answer[T], error) {
 	return answered(out, missing(err, fmt.Sprintf("account %q", cut(name))))
 }
 
+// showAccount masks the address of an account for who cannot put it, as showTo does for merchants.
+func showAccount(to *holder, a *client.Account) {
+	if to.may&access.MayAdmin == 0 {
+		a.URL = mask.URL(a.URL)
+	}
+}
+
 func (a *API) putAccount(ctx context.Context, in *struct {
 	Caller
 	AccountName
@@ -126,7 +138,7 @@ func (a *API) putAccount(ctx context.Context, in *struct {
 	return put(out, isNew), nil
 }
 
-func (a *API) listAccounts(ctx context.Context, q *AccountQuery, sealed bool) (*answer[client.AccountPage], error) {
+func (a *API) listAccounts(ctx context.Context, by *holder, q *AccountQuery, sealed bool) (*answer[client.AccountPage], error) {
 	wanted := client.AccountSearch{Account: q.Account, Name: q.Name} // of all its pages
 	after, refused := parseEntryCursor(q.Cursor, &wanted)
 	if refused != nil {
@@ -140,6 +152,9 @@ func (a *API) listAccounts(ctx context.Context, q *AccountQuery, sealed bool) (*
 	}
 	if page == nil {
 		page = []client.Account{}
+	}
+	for i := range page {
+		showAccount(by, &page[i])
 	}
 	return ok(client.AccountPage{Accounts: page, NextCursor: entryCursor(next, &wanted)})
 }

@@ -30,6 +30,7 @@ func TestErrorsOfTheEngine(t *testing.T) {
 		{bellman.ErrFull, 503, true, false},
 		{bellman.ErrUnknown, 503, true, false},
 		{fmt.Errorf("%w: dial tcp", bellman.ErrUnreachable), 503, true, false},
+		{bellman.ErrLocked, 503, true, false},
 		{bellman.ErrClosed, 503, true, false},
 		{bellman.ErrFenced, 503, true, false},
 		{context.DeadlineExceeded, 503, true, false},

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/account"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -80,6 +82,33 @@ func TestAddressOfAnOrderIsMasked(t *testing.T) {
 	}
 	if text := m.do("GET", id+"?reveal=true", "", "Authorization: Bearer a-key").Body.String(); !strings.Contains(text, "url-secret") || !strings.Contains(text, "json-secret") {
 		t.Errorf("revealed it shows %s", text)
+	}
+}
+
+// A registeredAccount is a desk with one account.
+type registeredAccount struct {
+	account.Desk
+	client.Account
+}
+
+func (d registeredAccount) Get(context.Context, string) (client.Account, error) {
+	return d.Account, nil
+}
+
+func (d registeredAccount) List(context.Context, client.AccountSearch, string) ([]client.Account, string, error) {
+	return []client.Account{d.Account}, "", nil
+}
+
+// So is that of an account.
+func TestAddressOfAnAccountIsMasked(t *testing.T) {
+	desk := registeredAccount{Account: client.Account{Account: "shop1", URL: "https://gateway.example/v3?key=url-secret"}}
+	m := make1(t, Options{Keys: testKeys, Accounts: desk})
+	for _, path := range []string{"/v1/accounts/shop1", "/v1/accounts"} {
+		for role, want := range map[string]string{"r": "***", "o": "***", "a": "url-secret"} {
+			if text := m.do("GET", path, "", "Authorization: Bearer "+role+"-key").Body.String(); !strings.Contains(text, `"https://gateway.example/v3?key=`+want+`"`) {
+				t.Errorf("%s, role %s: %s; want the key as %s", path, role, text, want)
+			}
+		}
 	}
 }
 

@@ -82,6 +82,8 @@ func (q *request) meaning(err error) (status int, why, detail string) {
 		return http.StatusServiceUnavailable, say("error.busy"), detail
 	case errors.Is(err, bellman.ErrFull):
 		return http.StatusServiceUnavailable, say("error.full"), ""
+	case errors.Is(err, bellman.ErrLocked):
+		return http.StatusServiceUnavailable, say("error.locked"), ""
 	case errors.Is(err, bellman.ErrUnreachable):
 		q.o.Log.Warn("console: the store cannot be reached", "path", q.r.URL.Path, "err", err)
 		return http.StatusServiceUnavailable, say("error.unreachable"), ""

@@ -7,10 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -131,26 +130,13 @@ func (s *sheet) Write(cells []string) {
 			b.WriteByte(',')
 		}
 		b.WriteByte('"')
-		b.WriteString(strings.ReplaceAll(kept(inert(c)), `"`, `""`))
+		b.WriteString(strings.ReplaceAll(kept(mask.Cell(c)), `"`, `""`))
 		b.WriteByte('"')
 	}
 	b.WriteByte('\n')
 	if s.err == nil {
 		_, s.err = io.WriteString(s.w, b.String())
 	}
-}
-
-// inert returns the cell in a form that no spreadsheet takes for a formula, not even after leading blanks
-// or in full-width characters.
-func inert(cell string) string {
-	first := strings.TrimLeftFunc(cell, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) })
-	if strings.HasPrefix(cell, "\t") || strings.HasPrefix(cell, "\r") {
-		return "'" + cell
-	}
-	if r, _ := utf8.DecodeRuneInString(first); strings.ContainsRune("=+-@＝＋－＠", r) && first != "" {
-		return "'" + cell
-	}
-	return cell
 }
 
 // altered matches numbers that a spreadsheet does not keep as they are: it shows 12 digits or more with an exponent and

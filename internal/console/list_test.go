@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
@@ -140,7 +141,7 @@ func TestSpreadsheetsKeepNumbers(t *testing.T) {
 		"20261120000": "20261120000", "0": "0", "9900": "9900", "12.50": "12.50", "": "", "M1001": "M1001", "2026-11-20T15:04:05.000Z": "2026-11-20T15:04:05.000Z",
 		"0199b5a0-7c1e-7d55-8c13-1f2a3b4c5d6e": "0199b5a0-7c1e-7d55-8c13-1f2a3b4c5d6e",
 	} {
-		if got := kept(inert(cell)); got != want {
+		if got := kept(mask.Cell(cell)); got != want {
 			t.Errorf("%q is exported as %q; want %q", cell, got, want)
 		}
 	}
@@ -170,11 +171,6 @@ func TestExport(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(got.body, "\ufeff"), "\n"), "\n") {
 		if !strings.HasPrefix(line, `"`) || !strings.HasSuffix(line, `"`) || strings.Count(line, `"`) < 2*19 {
 			t.Errorf("not every cell of %s is quoted", line)
-		}
-	}
-	for cell, want := range map[string]bool{"=1": true, " =1": true, "\u3000=1": true, "\u200b=1": true, "＝1": true, "＠x": true, "－1": true, "+1": true, "\tx": true, "": false, " ": false, "x;=1+1": false, "M1001": false, "é=1": false} {
-		if got := inert(cell); (got == "'"+cell) != want {
-			t.Errorf("inert(%q) = %q; want it guarded: %t", cell, got, want)
 		}
 	}
 	if got := s.get(t, "/tasks.csv?state=x"); got.StatusCode != http.StatusUnprocessableEntity {

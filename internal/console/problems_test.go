@@ -164,6 +164,7 @@ func TestWhyNotNow(t *testing.T) {
 		{coded.Errorf("resend.many", "%w: %d bulk resends are running", bellman.ErrOverloaded, 32), 503, "已有 32 个批量重发在进行"},
 		{bellman.ErrFull, 503, "存储空间已满"},
 		{bellman.ErrUnreachable, 503, "无法连接数据库"},
+		{bellman.ErrLocked, 503, "请先提交或回滚该事务"},
 		{bellman.ErrUnknown, 503, "没有得到确定的结果"},
 		{context.DeadlineExceeded, 503, "没有得到确定的结果"},
 	} {

@@ -1,5 +1,5 @@
 // Package mask hides secrets before people see URLs, forms, JSON and texts. It goes by the names of fields.
-// Text without secrets stays unchanged byte for byte.
+// Text without secrets stays unchanged byte for byte. [Cell] guards exports against formulas.
 package mask
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// names are the fields of bodies and queries whose values are hidden: in lower case, without - and _.
+// names are the fields of bodies and addresses whose values are hidden: in lower case, without - and _.
 var names = []string{
 	"password", "passwd", "pwd", "secret", "clientsecret", "appsecret", "token", "accesstoken", "refreshtoken",
 	"apikey", "privatekey", "authorization", "cvv", "cvv2", "cvc", "pin",
@@ -50,7 +50,7 @@ func URL(address string) string {
 		rest = scheme + "//" + client.Masked + "@" + host + path
 	}
 	if asks {
-		rest += "?" + Form(raw)
+		rest += "?" + Query(raw)
 	}
 	if hasFragment {
 		rest += "#" + fragment
@@ -66,12 +66,20 @@ func roughly(s string) string {
 	return s
 }
 
-// Form masks the secret fields of a form or query.
-func Form(raw string) string {
+// Query masks the secret fields of an address's query. There key is one too, as in the addresses of WeCom's robots. In a
+// body it is often the key of a task, which is none.
+func Query(raw string) string {
+	return pairs(raw, func(name string) bool { return Name(name) || strings.EqualFold(name, "key") })
+}
+
+// Form masks the secret fields of a form in a body.
+func Form(raw string) string { return pairs(raw, Name) }
+
+func pairs(raw string, hidden func(name string) bool) string {
 	fields := strings.Split(raw, "&")
 	for i, f := range fields {
 		name, value, has := strings.Cut(f, "=")
-		if plainName, err := url.QueryUnescape(name); err == nil && has && value != "" && Name(plainName) {
+		if plainName, err := url.QueryUnescape(name); err == nil && has && value != "" && hidden(plainName) {
 			fields[i] = name + "=" + client.Masked
 		}
 	}

@@ -24,6 +24,21 @@ func TestBody(t *testing.T) {
 	}
 }
 
+// In an address key is a secret too, as those of WeCom's robots have it. In a body it is the key of a task.
+func TestKeys(t *testing.T) {
+	for _, tt := range []struct{ got, want string }{
+		{URL("https://qyapi.example/send?key=s&order_key=k&Key=s#key=f"), "https://qyapi.example/send?key=***&order_key=k&Key=***#key=f"},
+		{URL("https://u:p@h.example/a?token=t"), "https://***@h.example/a?token=***"},
+		{Query("a=1&key=s"), "a=1&key=***"},
+		{Body("a=1&key=k", "application/x-www-form-urlencoded"), "a=1&key=k"},
+		{Body(`{"key":"k"}`, ""), `{"key":"k"}`},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s is shown; want %s", tt.got, tt.want)
+		}
+	}
+}
+
 // Of an answer's header, values that may be secret are masked.
 func TestHeaders(t *testing.T) {
 	got := Headers(map[string]string{"Server": "nginx", "Location": "https://m.example/in?token=t", "X-Shop": "s"})

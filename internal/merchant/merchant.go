@@ -1,10 +1,7 @@
 package merchant
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman/internal/registry"
@@ -48,27 +45,8 @@ func recorded(m *Merchant) [][2]string {
 		rate = schedule.FormatRate(m.Rate)
 	}
 	return [][2]string{
-		{"name", m.Name}, {"notify_url", queryHidden(m.NotifyURL)}, {"sign.scheme", m.Sign.Scheme}, {"sign.serial", m.Sign.Serial},
+		{"name", m.Name}, {"notify_url", registry.RecordedURL(m.NotifyURL)}, {"sign.scheme", m.Sign.Scheme}, {"sign.serial", m.Sign.Serial},
 		{"sign.params", m.Params}, {"sign.header", m.Header}, {secretsField, registry.Recorded(m.Secrets)}, {"schedule", m.Schedule}, {"success", m.Success}, {"timeout", timeout},
 		{"per_endpoint.concurrency", concurrency}, {"per_endpoint.rate", rate},
 	}
-}
-
-// queryHidden replaces the values in the query of an address by a fingerprint, because they may be secrets.
-// Different values have different fingerprints.
-func queryHidden(address string) string {
-	rest, query, has := strings.Cut(address, "?")
-	if !has {
-		return address
-	}
-	parts := strings.Split(query, "&")
-	for i, part := range parts {
-		name, value, is := strings.Cut(part, "=")
-		if !is { // a value without a name may be the secret itself
-			name, value = "", part
-		}
-		sum := sha256.Sum256([]byte(value))
-		parts[i] = strings.TrimPrefix(name+"=", "=") + registry.Stars + hex.EncodeToString(sum[:4])
-	}
-	return rest + "?" + strings.Join(parts, "&")
 }

@@ -56,17 +56,7 @@ func (w *Wanted) merchant(url func(string) error) (m Merchant, bad *bellman.Inva
 		registry.CheckID(bad, "merchant_no", w.MerchantNo)
 	}
 	registry.Text(bad, "name", w.Name, registry.MaxEntryName)
-	if w.NotifyURL != "" {
-		switch {
-		case !registry.Text(bad, "notify_url", w.NotifyURL, bellman.MaxURL):
-		case strings.Contains(w.NotifyURL, client.Masked):
-			bad.Note("notify_url", coded.Errorf("merchant.masked", "*** stands for a secret that was hidden: want the whole address, which a key with the role admin exports"))
-		case url != nil:
-			if err := url(w.NotifyURL); err != nil {
-				bad.Note("notify_url", err)
-			}
-		}
-	}
+	registry.Address(bad, "notify_url", w.NotifyURL, url)
 	if w.Schedule != "" && registry.Text(bad, "schedule", w.Schedule, bellman.MaxRule) {
 		if _, err := schedule.Parse(w.Schedule); err != nil {
 			bad.Note("schedule", err)

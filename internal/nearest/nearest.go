@@ -1,7 +1,10 @@
 // Package nearest writes messages about names: what a misspelt name probably means, and which names there are.
 package nearest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Of returns the first of the names with the smallest distance to a name, if that distance is at most most.
 // The distance is the number of bytes to insert, delete or replace. Empty: no name is that near.
@@ -36,6 +39,14 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Some returns "a, b, c": at most ten names, and an ellipsis if there are more.
+func Some(names []string) string {
+	if len(names) > 10 {
+		names = append(slices.Clone(names[:10]), "…")
+	}
+	return strings.Join(names, ", ")
 }
 
 // Either returns "a, b or c".

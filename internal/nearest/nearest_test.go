@@ -1,10 +1,20 @@
 package nearest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/bellmanhq/bellman/internal/nearest"
 )
+
+func TestSome(t *testing.T) {
+	names := strings.Split("abcdefghijk", "")
+	for n, want := range map[int]string{0: "", 1: "a", 10: "a, b, c, d, e, f, g, h, i, j", 11: "a, b, c, d, e, f, g, h, i, j, …"} {
+		if got := nearest.Some(names[:n]); got != want || names[10] != "k" {
+			t.Errorf("Some(%q) = %q; want %q", names[:n], got, want)
+		}
+	}
+}
 
 func TestOf(t *testing.T) {
 	names := []string{"queue", "url", "key", "order_no", "merchant_no"}

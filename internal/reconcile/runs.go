@@ -10,7 +10,6 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -18,6 +17,7 @@ import (
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/nearest"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -233,10 +233,10 @@ func (r *Runs) check(ctx context.Context, in *Request) (q Queue, at Account, err
 		wrong.Note("queue", coded.Errorf("reconcile.no_queues", "no queue of kind order is configured: add one"))
 	} else if i < 0 {
 		names := make([]string, 0, len(all))
-		for _, q := range all[:min(len(all), 10)] {
+		for _, q := range all {
 			names = append(names, q.Name)
 		}
-		wrong.Note("queue", coded.Errorf("reconcile.no_queue", "no queue %.60q of kind order is configured: want one of %s", in.Queue, strings.Join(names, ", ")))
+		wrong.Note("queue", coded.Errorf("reconcile.no_queue", "no queue %.60q of kind order is configured: want one of %s", in.Queue, nearest.Some(names)))
 	} else {
 		q = all[i]
 		if at, err = q.account(ctx, in.Account); err != nil {

@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,6 +66,25 @@ func Recorded(secrets []Secret) string {
 		}
 	}
 	return strings.Join(texts, ", ")
+}
+
+// RecordedURL returns an address for an audit record: fingerprints replace the values of its query, because they may
+// be secrets. Different values have different fingerprints.
+func RecordedURL(address string) string {
+	rest, query, has := strings.Cut(address, "?")
+	if !has {
+		return address
+	}
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, value, is := strings.Cut(part, "=")
+		if !is { // a value without a name may be the secret itself
+			name, value = "", part
+		}
+		sum := sha256.Sum256([]byte(value))
+		parts[i] = strings.TrimPrefix(name+"=", "=") + Stars + hex.EncodeToString(sum[:4])
+	}
+	return rest + "?" + strings.Join(parts, "&")
 }
 
 // Of returns the secrets of a field.

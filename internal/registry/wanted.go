@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
@@ -77,6 +78,20 @@ func Text(bad *bellman.Invalid, field, s string, most int) bool {
 		}
 	}
 	return true
+}
+
+// Address reports the errors of an address, if there is one. allowed returns why an address is not allowed; nil: every
+// address is.
+func Address(bad *bellman.Invalid, field, address string, allowed func(string) error) {
+	switch {
+	case address == "" || !Text(bad, field, address, bellman.MaxURL):
+	case strings.Contains(address, client.Masked):
+		bad.Note(field, coded.Errorf("registry.masked", "*** stands for a secret that was hidden: want the whole address, which a key with the role admin exports"))
+	case allowed != nil:
+		if err := allowed(address); err != nil {
+			bad.Note(field, err)
+		}
+	}
 }
 
 // Bounded is Text for a text that may have several lines.

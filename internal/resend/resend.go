@@ -28,12 +28,12 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/nearest"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -119,7 +119,7 @@ func (j *Jobs) bound(f Pick, now time.Time) (Pick, bellman.Invalid) {
 	}
 	if f.Queue != "" && j.queues != nil {
 		if names := j.queues(); !slices.Contains(names, f.Queue) {
-			wrong.Note("filter.queue", coded.Errorf("resend.no_queue", "no queue %.60q is configured: want one of %s", f.Queue, strings.Join(names[:min(len(names), 10)], ", ")))
+			wrong.Note("filter.queue", coded.Errorf("resend.no_queue", "no queue %.60q is configured: want one of %s", f.Queue, nearest.Some(names)))
 		}
 	}
 	if f.Kind != "" && !slices.Contains([]string{"notify", "order", "poll"}, f.Kind) {

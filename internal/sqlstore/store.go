@@ -160,7 +160,7 @@ func (s *Store) attempt(ctx context.Context, f func(tx Tx) ([]*Statement, error)
 	switch kind := s.d.Kind(err); kind {
 	case Retry, Blocked, Duplicate:
 		if kind == Blocked && awaitsCaller(err) {
-			return false, err
+			return false, fmt.Errorf("%w: %w", bellman.ErrLocked, err)
 		}
 		s.count.again.Add(1)
 		return true, err

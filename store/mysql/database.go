@@ -156,7 +156,7 @@ func (d *database) Kind(err error) sqlstore.Kind {
 		return sqlstore.Other
 	}
 	switch server.Number {
-	case 1213, 1020, 9007, 8022: // deadlock, MariaDB's changed row, TiDB's write conflict and "retry the transaction"
+	case 1213, 1020, 3101, 9007, 8022: // deadlock, MariaDB's changed row, MySQL's Group Replication, TiDB's write conflict and "retry the transaction"
 		return sqlstore.Retry
 	case 1205:
 		return sqlstore.Blocked

@@ -15,7 +15,7 @@ import (
 func TestKind(t *testing.T) {
 	d := &database{}
 	for number, want := range map[uint16]sqlstore.Kind{
-		1213: sqlstore.Retry, 1020: sqlstore.Retry, 9007: sqlstore.Retry, 8022: sqlstore.Retry, 1205: sqlstore.Blocked, 1690: sqlstore.Overflow, 1062: sqlstore.Duplicate,
+		1213: sqlstore.Retry, 1020: sqlstore.Retry, 3101: sqlstore.Retry, 9007: sqlstore.Retry, 8022: sqlstore.Retry, 1205: sqlstore.Blocked, 1690: sqlstore.Overflow, 1062: sqlstore.Duplicate,
 		1050: sqlstore.Exists, 1060: sqlstore.Exists, 1061: sqlstore.Exists, 1021: sqlstore.Full, 1047: sqlstore.Lost, 1290: sqlstore.Lost, 1792: sqlstore.Lost, 1836: sqlstore.Lost, 1927: sqlstore.Lost,
 		1064: sqlstore.Other, 1142: sqlstore.Other, 1048: sqlstore.Other,
 	} {
