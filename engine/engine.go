@@ -121,7 +121,7 @@ func connect(o Options) *Engine {
 		attempts: attempts, patience: life.patience, work: &e.committer.todo,
 	}
 	e.chains.init()
-	e.agenda.freed = func(c chain) { e.chains.push(c, passing{superseded: true}) }
+	e.agenda.turns.freed = func(c chain) { e.chains.push(c, passing{superseded: true}) }
 	starts := &gate{
 		c, e.rules, e.leases, e.agenda, e.loader, content, e.dispatch, e.chains, announced, paused, e.unknownQueues, deferred, tick, attempts,
 	}
