@@ -27,7 +27,7 @@ func (s *Scope) AllMerchants() bool {
 	return len(s.Merchants) == 0 || slices.Contains(s.Merchants, "*")
 }
 
-// Named reports whether the scope names queues or merchants, be it all of them by *.
+// Named reports whether the scope lists queues or merchants, even if the list is * alone.
 func (s *Scope) Named() bool { return len(s.Queues)+len(s.Merchants) > 0 }
 
 // HasQueue reports whether a queue is in the scope.

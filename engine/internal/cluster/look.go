@@ -407,7 +407,7 @@ func (m *Member) gain(gains []gain) {
 
 // drop gives up shards that other nodes own. Attempts in flight go on, but their outcomes are not
 // recorded: the new owner makes those attempts again. If this node claims a shard again before another
-// node does, it takes itself for the owner that died.
+// node does, it treats its former self as an owner that died.
 func (m *Member) drop(shards []uint16) {
 	if len(shards) == 0 {
 		return
