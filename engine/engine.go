@@ -98,7 +98,7 @@ func connect(o Options) *Engine {
 	}
 	out := new(outside)
 	line := &lines{
-		clock: c, rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, shelves: e.agenda.shelves, outside: out,
+		rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, shelves: e.agenda.shelves, outside: out,
 		unknownQueues: e.unknownQueues,
 	}
 	announced := &announcer{store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, committer: e.committer}
