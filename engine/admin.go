@@ -132,7 +132,7 @@ func (a *Admin) Reschedule(ctx context.Context, id bellman.ID, due time.Time, by
 		}
 		bad := new(bellman.Invalid)
 		switch {
-		case now.Sub(due) > bellman.MaxPast && a.clock.Wall().Sub(due) > bellman.MaxPast: // by the clock that whoever gave it went by
+		case now.Sub(due) > bellman.MaxPast && a.clock.Wall().Sub(due) > bellman.MaxPast: // the caller goes by the wall clock
 			bad.Note("due", coded.Errorf("task.past", "%s lies in the past: want a time that is still to come", due.UTC().Format(time.RFC3339)))
 		case due.Sub(now) > schedule.MaxDuration:
 			bad.Note("due", coded.Errorf("task.ahead", "%s is more than ten years ahead: want a time before that", due.UTC().Format(time.RFC3339)))

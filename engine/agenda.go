@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -23,21 +24,14 @@ type agenda struct {
 	timers timers
 
 	// A new task whose VisibleAt is not after bound is added at once; the loader finds all others.
-	// missed is the earliest VisibleAt of a due task that could not be added, missedAhead that of a
-	// later task. The loader goes back to both.
-	bound       int64
-	missed      int64
-	missedAhead int64
+	bound  int64
+	missed missed // tasks that the loader must read again
 
 	shelves *shelves // of deferred tasks
 
 	shards     agendaShards
 	departures departures
-
-	// attempted holds the item in flight of each ordering key. freed is called when such an item
-	// lands and another task of its key waited for it.
-	attempted map[chain]*item
-	freed     func(chain)
+	turns      agendaTurns
 }
 
 func newAgenda(c *clock.Clock, s *shelves, most, mostWaiting int) *agenda {
@@ -47,35 +41,25 @@ func newAgenda(c *clock.Clock, s *shelves, most, mostWaiting int) *agenda {
 		most:        most,
 		mostWaiting: mostWaiting,
 		items:       make(map[bellman.ID]*item),
-		missed:      noTime,
-		missedAhead: noTime,
-
-		attempted: make(map[chain]*item),
-
-		shards: agendaShards{leaving: make(map[uint16]*leaving), claimed: make(map[uint16]uint64)},
+		missed:      missed{noTime, noTime},
+		shards:      agendaShards{leaving: make(map[uint16]*leaving), claimed: make(map[uint16]uint64)},
+		turns:       agendaTurns{inFlight: make(map[chain]*item)},
 	}
 	locks.Name(&h.mu, "agenda")
 	locks.Name(&s.mu, "shelves")
 	return h
 }
 
-// takeMissed returns and resets missed and missedAhead.
-func (h *agenda) takeMissed() (missed, ahead int64) {
+// takeMissed returns and resets the earliest VisibleAt of the missed tasks that were due, and of the
+// others.
+func (h *agenda) takeMissed() (due, ahead int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	missed, ahead = h.missed, h.missedAhead
-	h.missed, h.missedAhead = noTime, noTime
-	return missed, ahead
+	return h.missed.take()
 }
 
 // miss notes a task that could not be added. The caller holds mu.
-func (h *agenda) miss(look int64) {
-	if look > h.clock.Now().UnixMilli() {
-		h.missedAhead = min(h.missedAhead, look)
-	} else {
-		h.missed = min(h.missed, look)
-	}
-}
+func (h *agenda) miss(look int64) { h.missed.add(look, h.clock.Now().UnixMilli()) }
 
 // missAll notes tasks with these VisibleAt, Unix ms, which may be in the store and not here.
 func (h *agenda) missAll(looks []int64) {
@@ -253,7 +237,7 @@ func (h *agenda) remove(it *item) {
 		it.VisibleAt = it.changed
 		h.missItem(it)
 	}
-	h.endTurn(it)
+	h.turns.end(it)
 	if it.place == inTimers {
 		h.timers.remove(it)
 	}
@@ -397,75 +381,50 @@ func (h *agenda) beginTurn(it *item) (other bellman.ID, ok bool) {
 	if it.gone {
 		return other, false
 	}
-	c := chainOf(it.task)
-	if by := h.attempted[c]; by != nil {
-		by.awaited = true
-		return by.ID, false
-	}
-	h.attempted[c], it.chain = it, &c
-	return other, true
+	return h.turns.begin(it)
 }
 
-// endTurn ends the turn of an item, if it has it. The caller holds mu.
-func (h *agenda) endTurn(it *item) {
-	if it.chain == nil || h.attempted[*it.chain] != it {
-		return
-	}
-	delete(h.attempted, *it.chain)
-	if it.awaited {
-		h.freed(*it.chain)
-	}
-}
-
-// inTurn reports whether a task of a chain is in flight. If so, freed is called when it lands.
+// inTurn reports whether a task of a chain is in flight. If so, turns.freed is called when it lands.
 func (h *agenda) inTurn(c chain) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	it := h.attempted[c]
-	if it == nil {
-		return false
-	}
-	it.awaited = true
-	return true
+	return h.turns.await(c)
 }
 
-// flights returns the attempts of a shard that was left and that can be handed over.
-func (h *agenda) flights(shard uint16) (items []*item) {
+// inFlightOf returns the items in flight of a shard that were not handed over. The caller holds mu.
+func (h *agenda) inFlightOf(shard uint16) (items []*item) {
+	for _, it := range h.items {
+		if it.Shard == shard && it.place == inFlight && !it.handedOver {
+			items = append(items, it)
+		}
+	}
+	return items
+}
+
+// flights returns the attempts of a shard that was left and that can be handed over. An attempt that
+// has not begun will not start, so its item lands soon.
+func (h *agenda) flights(shard uint16) []*item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.shards.leaving[shard] == nil {
 		return nil
 	}
-	for _, it := range h.items {
-		if it.Shard != shard || it.place != inFlight || it.deferral || it.handedOver || it.stays {
-			continue
-		}
-		if !it.begun {
-			continue // the attempt will not start, so the item lands soon
-		}
-		items = append(items, it)
-	}
-	return items
+	return slices.DeleteFunc(h.inFlightOf(shard), func(it *item) bool { return it.deferral || it.stays || !it.begun })
 }
 
 // stuck reports whether the shard was taken back because of an attempt that is still in flight.
 func (h *agenda) stuck(shard uint16) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, it := range h.items {
-		if it.Shard == shard && it.place == inFlight && it.stays && !it.handedOver {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.inFlightOf(shard), func(it *item) bool { return it.stays })
 }
 
 // stick notes that a shard is taken back because of its attempts in flight.
 func (h *agenda) stick(shard uint16) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, it := range h.items {
-		if it.Shard == shard && it.place == inFlight && !it.deferral && !it.handedOver {
+	for _, it := range h.inFlightOf(shard) {
+		if !it.deferral {
 			it.stays = true
 		}
 	}

@@ -102,7 +102,7 @@ func (l *loader) comesTo(en *store.Entry) bool {
 	if l.partly.VisibleAt != 0 {
 		ahead = l.partly
 	}
-	if l.agenda.missed <= en.VisibleAt || l.agenda.missedAhead <= en.VisibleAt || after(l.back) || after(l.skipped) || en.VisibleAt >= l.ahead && after(ahead) {
+	if l.agenda.missed.due <= en.VisibleAt || l.agenda.missed.ahead <= en.VisibleAt || after(l.back) || after(l.skipped) || en.VisibleAt >= l.ahead && after(ahead) {
 		return true
 	}
 	for _, s := range l.spans {

@@ -40,8 +40,8 @@ func (a *Admin) Decide(ctx context.Context, id bellman.ID, with bellman.Completi
 // actionDecide is the action of Decide in the audit record.
 const actionDecide = "decide"
 
-// Told is Complete for the message of a machine, such as a channel's notice: nobody did anything by
-// hand, so there is no audit record.
+// Told is Complete for the message of a machine, such as a channel's notice. No person acted, so there
+// is no audit record.
 func (a *Admin) Told(ctx context.Context, id bellman.ID, with bellman.Completion) (*bellman.Task, error) {
 	t, err := a.move(ctx, id, "complete", func(c *store.Change, t *bellman.Task, now time.Time) error {
 		return a.completion(ctx, c, t, with, "callback", now)

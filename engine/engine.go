@@ -98,7 +98,7 @@ func connect(o Options) *Engine {
 	}
 	out := new(outside)
 	line := &lines{
-		clock: c, rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, shelves: e.agenda.shelves, outside: out,
+		rules: e.rules, agenda: e.agenda, contents: content, dispatch: e.dispatch, shelves: e.agenda.shelves, outside: out,
 		unknownQueues: e.unknownQueues,
 	}
 	announced := &announcer{store: o.Store, log: o.Logger, clock: c, leases: e.leases, agenda: e.agenda, committer: e.committer}
@@ -121,7 +121,7 @@ func connect(o Options) *Engine {
 		attempts: attempts, patience: life.patience, work: &e.committer.todo,
 	}
 	e.chains.init()
-	e.agenda.freed = func(c chain) { e.chains.push(c, passing{superseded: true}) }
+	e.agenda.turns.freed = func(c chain) { e.chains.push(c, passing{superseded: true}) }
 	starts := &gate{
 		c, e.rules, e.leases, e.agenda, e.loader, content, e.dispatch, e.chains, announced, paused, e.unknownQueues, deferred, tick, attempts,
 	}

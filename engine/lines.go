@@ -5,14 +5,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/store"
 )
 
 // lines bring due tasks to the lines of the dispatcher.
 type lines struct {
-	clock         *clock.Clock
 	rules         *Rules
 	agenda        *agenda
 	contents      *contents

@@ -32,26 +32,10 @@ func TestAccessIsRecorded(t *testing.T) {
 	base := "http://" + s.Addr()
 	call := func(bearer, method, path, body string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
+		if bearer == "" {
+			return exchange(t, s, method, path, body)
 		}
-		if bearer != "" {
-			r.Header.Set("Authorization", "Bearer "+bearer)
-		}
-		if body != "" {
-			r.Header.Set("Content-Type", "application/json")
-		}
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.StatusCode, string(text)
+		return exchange(t, s, method, path, body, "Authorization", "Bearer "+bearer)
 	}
 	for range 10 {
 		call("a guess", "GET", "/v1/tasks", "")

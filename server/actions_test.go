@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -45,25 +43,7 @@ queues:
 	defer stop()
 	call := func(method, path, body string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr()+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer root-key")
-		r.Header.Set("X-Forwarded-For", "198.51.100.7")
-		if body != "" {
-			r.Header.Set("Content-Type", "application/json")
-		}
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.StatusCode, string(text)
+		return exchange(t, s, method, path, body, "Authorization", "Bearer root-key", "X-Forwarded-For", "198.51.100.7")
 	}
 	task := func() string {
 		status, body := call("POST", "/v1/tasks", fmt.Sprintf(`{"queue":"default","url":%q,"merchant_no":"M1","delay":"1h"}`, merchant.URL))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -103,19 +102,11 @@ func TestEachMerchantHasItsOwnErrors(t *testing.T) {
 	fields := []string{"name", "notify_url", "sign.scheme", "schedule", "per_endpoint.concurrency", "per_endpoint.rate", "colour"}
 	ask := func(method, path, body string, into any) int {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr()+path, strings.NewReader(body))
-		if err != nil {
+		status, text := exchange(t, s, method, path, body)
+		if err := json.Unmarshal([]byte(text), into); err != nil {
 			t.Fatal(err)
 		}
-		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		if err := json.NewDecoder(res.Body).Decode(into); err != nil {
-			t.Fatal(err)
-		}
-		return res.StatusCode
+		return status
 	}
 	at := func(prefix string, list []client.Fault) (names []string) {
 		for _, f := range list {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,6 +72,22 @@ func serveWith(t testing.TB, o server.Options, change func(*config.Config)) (*cl
 		t.Fatal(err)
 	}
 	return api, s, stop
+}
+
+// exchange sends a request to the API and returns its answer. header has names and values in turn.
+func exchange(t *testing.T, s *server.Server, method, path, body string, header ...string) (status int, text string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Set(pair[0], pair[1])
+	}
+	return roundTrip(t, r)
 }
 
 // fetch reads what is at an address.

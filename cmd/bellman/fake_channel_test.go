@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -75,23 +73,8 @@ type notice struct {
 // start starts the channel and the merchant.
 func (l *till) start(t *testing.T) {
 	l.bills, l.more = map[string]*bill{}, make(chan struct{}, 1)
-	listen := func(h http.HandlerFunc) string {
-		s := httptest.NewUnstartedServer(h)
-		s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			switch state {
-			case http.StateNew:
-				l.open++
-			case http.StateClosed, http.StateHijacked:
-				l.open--
-			}
-		}
-		s.Start()
-		t.Cleanup(s.Close)
-		return s.URL
-	}
-	l.channel, l.merchant = listen(l.serveChannel), listen(l.serveMerchant)
+	l.channel = serveCounted(t, http.HandlerFunc(l.serveChannel), &l.mu, &l.open)
+	l.merchant = serveCounted(t, http.HandlerFunc(l.serveMerchant), &l.mu, &l.open)
 }
 
 // settings returns the server's settings: queues for orders, with extra added to each.

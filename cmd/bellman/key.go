@@ -118,7 +118,7 @@ func each(texts []string, f func(string) string) []string {
 	return out
 }
 
-// flagged returns the mistakes of a key as those of the flags that gave it.
+// flagged returns the mistakes of a key with the names of its flags instead of its fields.
 func flagged(err error) error {
 	var problems config.Problems
 	if !errors.As(err, &problems) {

@@ -124,7 +124,7 @@ func (to *call) warnSilent(w client.Whole) {
 	}
 }
 
-// warnClosed prints that new tasks are refused, if they are, and why.
+// warnClosed prints why new tasks are rejected; nothing if they are accepted.
 func (to *call) warnClosed(i client.Intake) {
 	const what = "bellman: this node takes nothing in, and answers creates with 429: "
 	switch {

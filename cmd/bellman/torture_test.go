@@ -181,16 +181,19 @@ type witness struct {
 }
 
 // listen starts the receiver.
-func (w *witness) listen(t *testing.T) (url string) {
-	s := httptest.NewUnstartedServer(w)
+func (w *witness) listen(t *testing.T) (url string) { return serveCounted(t, w, &w.mu, &w.open) }
+
+// serveCounted starts a server, and counts its open connections in open, which mu guards.
+func serveCounted(t *testing.T, h http.Handler, mu *sync.Mutex, open *int) (url string) {
+	s := httptest.NewUnstartedServer(h)
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
 		switch state {
 		case http.StateNew:
-			w.open++
+			*open++
 		case http.StateClosed, http.StateHijacked:
-			w.open--
+			*open--
 		}
 	}
 	s.Start()

@@ -62,11 +62,11 @@ type FailingMerchant struct {
 	Since      time.Time `json:"since"` // the first of the attempts in a row that a node knows
 }
 
-// A Refusal counts what a queue's callers sent in vain within the last hour.
+// A Refusal counts the rejected messages to a queue within the last hour, such as notices of a channel.
 type Refusal struct {
 	Queue string    `json:"queue"`
 	Count int       `json:"count"`
-	Since time.Time `json:"since"` // the first of them
+	Since time.Time `json:"since"` // of the first
 	Last  time.Time `json:"last"`
 	Why   string    `json:"why"` // of the last
 }

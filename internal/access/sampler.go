@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Sampler lets one event of each name pass within Every, and Most of all names together, so that nobody can
+// A Sampler lets one event of each name pass within Every, and Most of all names together, so that no caller can
 // fill the store with records. It is safe for concurrent use.
 type Sampler struct {
 	Every time.Duration

@@ -2,10 +2,8 @@ package access
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -29,7 +27,7 @@ func (s *Scope) AllMerchants() bool {
 	return len(s.Merchants) == 0 || slices.Contains(s.Merchants, "*")
 }
 
-// Named reports whether the scope names queues or merchants, be it all of them by *.
+// Named reports whether the scope lists queues or merchants, even if the list is * alone.
 func (s *Scope) Named() bool { return len(s.Queues)+len(s.Merchants) > 0 }
 
 // HasQueue reports whether a queue is in the scope.
@@ -92,44 +90,4 @@ func CheckMerchant(pattern string) error {
 		return fmt.Errorf("%.40q… is longer than %d characters", pattern, maxMerchant)
 	}
 	return nil
-}
-
-// Expired reports whether the key has expired.
-func (k *Key) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
-
-// UsableFrom reports whether the key may be used from an address. An invalid address is in no range.
-func (k *Key) UsableFrom(from netip.Addr) bool {
-	return len(k.From) == 0 || slices.ContainsFunc(k.From, func(p netip.Prefix) bool { return p.Contains(from) })
-}
-
-// ParseExpiry reads the end of a key's validity: a time in RFC 3339, or a date, on which the key is
-// still valid (UTC).
-func ParseExpiry(text string) (time.Time, error) {
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		return day.AddDate(0, 0, 1), nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return at, fmt.Errorf("%.40q is no date and no time: want one such as 2027-01-31 or 2027-01-31T18:00:00+08:00", text)
-	}
-	return at.UTC(), nil
-}
-
-// Limits describes what limits a key apart from its role, for an audit record; empty: nothing.
-func (k *Key) Limits() string {
-	var parts []string
-	if k.Scope.Limited() {
-		parts = append(parts, k.Scope.String())
-	}
-	if !k.Expires.IsZero() {
-		parts = append(parts, "expires "+k.Expires.UTC().Format(time.RFC3339))
-	}
-	if len(k.From) > 0 {
-		from := make([]string, len(k.From))
-		for i, p := range k.From {
-			from[i] = p.String()
-		}
-		parts = append(parts, "from "+strings.Join(from, ", "))
-	}
-	return strings.Join(parts, "; ")
 }

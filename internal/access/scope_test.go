@@ -1,12 +1,10 @@
 package access
 
 import (
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 )
 
@@ -99,60 +97,5 @@ func TestCheckMerchant(t *testing.T) {
 		if (err == nil) != good {
 			t.Errorf("Check of a key with the merchant %.20q: %v; want it valid: %t", pattern, err, good)
 		}
-	}
-}
-
-// A key is valid through the day of its expiry.
-func TestExpiry(t *testing.T) {
-	for _, tt := range []struct {
-		text, now string
-		expired   bool
-	}{
-		{"2027-01-31", "2027-01-31T23:59:59Z", false},
-		{"2027-01-31", "2027-02-01T00:00:00Z", true},
-		{"2027-01-31T18:00:00+08:00", "2027-01-31T09:59:59Z", false},
-		{"2027-01-31T18:00:00+08:00", "2027-01-31T10:00:00Z", true},
-	} {
-		expires, err := ParseExpiry(tt.text)
-		now, wrong := time.Parse(time.RFC3339, tt.now)
-		if err != nil || wrong != nil {
-			t.Fatal(err, wrong)
-		}
-		if k := (Key{Expires: expires}); k.Expired(now) != tt.expired {
-			t.Errorf("expires %s: at %s expired: %t; want %t", tt.text, tt.now, !tt.expired, tt.expired)
-		}
-	}
-	if k := (Key{}); k.Expired(time.Now().AddDate(1000, 0, 0)) {
-		t.Error("a key without an expiry has expired; want it valid")
-	}
-	for _, text := range []string{"", "soon", "31.01.2027", "2027-02-30", "2027-01-31 18:00"} {
-		if at, err := ParseExpiry(text); err == nil {
-			t.Errorf("ParseExpiry(%q) = %v; want an error", text, at)
-		}
-	}
-}
-
-func TestUsableFrom(t *testing.T) {
-	k := Key{From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/32")}}
-	for from, want := range map[string]bool{"10.1.2.3": true, "192.0.2.7": true, "192.0.2.8": false, "2001:db8::1": true, "::1": false} {
-		if got := k.UsableFrom(netip.MustParseAddr(from)); got != want {
-			t.Errorf("UsableFrom(%s) = %t; want %t", from, got, want)
-		}
-	}
-	if k.UsableFrom(netip.Addr{}) {
-		t.Error("an unknown address is accepted for a key with a range")
-	}
-	if k := (Key{}); !k.UsableFrom(netip.Addr{}) {
-		t.Error("an unknown address is rejected for a key for all addresses")
-	}
-}
-
-func TestLimits(t *testing.T) {
-	k := Key{Scope: Scope{Queues: []string{"a"}, Merchants: []string{"M1", "M2*"}}, From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Expires: time.Unix(0, 0)}
-	if got, want := k.Limits(), "queues a and merchants M1, M2*; expires 1970-01-01T00:00:00Z; from 10.0.0.0/8"; got != want {
-		t.Errorf("Limits() = %q; want %q", got, want)
-	}
-	if got := (&Key{}).Limits(); got != "" {
-		t.Errorf("Limits() of a key without limits = %q; want none", got)
 	}
 }

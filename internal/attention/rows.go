@@ -64,8 +64,8 @@ type failedTasks struct {
 	since    time.Time
 	n        int
 	newest   time.Time        // when the last of them failed
-	last     *figures.Failure // of a queue: that of the merchant with the most
-	merchant string           // of a queue: whose tasks all of them are; empty: several merchants', or nobody's
+	last     *figures.Failure // the newest; of a queue: the newest of the merchant with the most
+	merchant string           // of a queue: the merchant of all these tasks; empty: they are of several merchants, or of none
 }
 
 // add counts a task.
@@ -78,8 +78,8 @@ func (of *failedTasks) add(t *bellman.Task) {
 	}
 }
 
-// sumOf returns the failed tasks of a queue. Its failure is that of the merchant with the most: another merchant's
-// single task, although it failed later, is not what the queue's failures are about.
+// sumOf returns the failed tasks of a queue. Its failure is the newest of the merchant with the most failed tasks: a
+// single later failure of another merchant does not explain the others.
 func sumOf(merchants map[string]*failedTasks) (of failedTasks) {
 	most := &failedTasks{}
 	for no, m := range merchants {

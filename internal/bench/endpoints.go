@@ -5,7 +5,7 @@ import (
 )
 
 // endpoints compares the same load to one address and to many. A bare loop over the same addresses shows how
-// much of the difference is that of the machine and the receiver.
+// much of the difference the machine and the receiver cause.
 func (r *run) endpoints() {
 	one := r.spreadOver([]string{r.url}, "one")
 	urls := must(r.receiver.listen(r.sizes.addresses, false))

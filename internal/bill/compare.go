@@ -51,10 +51,10 @@ type Counts struct {
 	Matched  int // lines that agree with bellman
 	Outside  int // lines whose time is outside the period
 	Deferred int // missing orders and refunds that were left to the comparison of the next period
-	Owned    int // lines that say that they are the account's
-	Others   int // lines that say that they are another's, which were left out
+	Owned    int // lines that name the account as owner
+	Others   int // lines that name another owner, which were left out
 
-	Differences map[DifferenceKind]int // without kinds of which there are none
+	Differences map[DifferenceKind]int // kinds without differences are missing
 }
 
 // Add adds the counts of another comparison. n.Differences must not be nil.

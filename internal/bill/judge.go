@@ -297,8 +297,8 @@ func (g *group) refunds(v *verdict, here *Decided) (refunds []*Line) {
 	return refunds
 }
 
-// sameRefund reports whether two lines are about one refund. Without numbers they are if they say the
-// same, and when it was.
+// sameRefund reports whether two lines are about one refund: they have the same number of a refund or, if
+// neither has one, the same time and content.
 func sameRefund(a, b *Line) bool {
 	if a.RefundNo != "" || b.RefundNo != "" {
 		return a.RefundNo == b.RefundNo

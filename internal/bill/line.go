@@ -108,13 +108,13 @@ func keyOf(channelOrderNo, refundNo, transactionID string) string {
 	return "\x02" + transactionID
 }
 
-// china is the time zone of the Chinese channels' bills, which knows no summer time.
-var china = time.FixedZone("UTC+8", 8*60*60)
+// Zone is the time zone of the bills of WeChat Pay and Alipay, UTC+8. It has no summer time.
+var Zone = time.FixedZone("UTC+8", 8*60*60)
 
 // Day returns the period of a daily bill: from midnight to the next midnight of a date such as
-// 2026-11-21 in zone. nil means UTC+8, the zone of WeChat Pay and Alipay.
+// 2026-11-21 in zone. nil means Zone.
 func Day(date string, zone *time.Location) (from, to time.Time, err error) {
-	zone = cmp.Or(zone, china)
+	zone = cmp.Or(zone, Zone)
 	from, err = time.ParseInLocation(time.DateOnly, date, zone)
 	return from, from.AddDate(0, 0, 1), err
 }

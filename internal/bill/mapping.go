@@ -224,7 +224,7 @@ func (m *mapped) money(values []string, column int, currency string) (int64, err
 func (m *mapped) time(s string) (t time.Time, err error) {
 	layout, zone := m.TimeFormat, m.Zone
 	layout = cmp.Or(layout, time.DateTime)
-	zone = cmp.Or(zone, china)
+	zone = cmp.Or(zone, Zone)
 	switch {
 	case s == "":
 		return time.Time{}, nil

@@ -26,7 +26,7 @@ func generated(n int) io.Reader {
 			amount := int64(100 + k%9900)
 			total += amount
 			fmt.Fprintf(out, "`%s,`wxfdc955f7104ad557,`1800236710,`0,`,`42000006120321%014d,`2021WERUN%014d,`oZWaCKXip5njeEiloC4oeOV1TTsk,`JSAPI,`SUCCESS,`OTHERS,`CNY,`%s,`0.00,`0,`0,`0.00,`0.00,`,`,`微信支付测试,`,`0.00000,`0.60%%,`%[4]s,`0.00,`\r\n",
-				paidAt(k, n).In(china).Format(time.DateTime), k, k, inYuan(amount))
+				paidAt(k, n).In(Zone).Format(time.DateTime), k, k, inYuan(amount))
 		}
 		fmt.Fprintf(out, "总交易单数,应结订单总金额,退款总金额,充值券退款总金额,手续费总金额,订单总金额,申请退款总金额\r\n`%d,`%s,`0.00,`0.00,`0.00000,`%[2]s,`0.00\r\n", n, inYuan(total))
 		out.Flush()

@@ -54,7 +54,7 @@ func TestOwner(t *testing.T) {
 		{"CSV without the column", file(Mapping{ChannelOrderNo: "no", Amount: "fee"}), Owner{No: "333"}, 3, 0, ""},
 	}
 	for _, tt := range tests {
-		o := Options{From: time.Date(2010, 1, 1, 0, 0, 0, 0, china), To: time.Date(2030, 1, 1, 0, 0, 0, 0, china), Dir: t.TempDir()}
+		o := Options{From: time.Date(2010, 1, 1, 0, 0, 0, 0, Zone), To: time.Date(2030, 1, 1, 0, 0, 0, 0, Zone), Dir: t.TempDir()}
 		reported := 0
 		counts, err := compareOne(t.Context(), Bill{Owner: tt.owner, Lines: tt.lines}, sequence[Decided](nil), o, func(d Difference) error {
 			reported++

@@ -126,7 +126,7 @@ func amountOf(t *table, values []string, column int, currency string) (int64, er
 
 // chinaTime reads a time of a Chinese channel's bill.
 func chinaTime(s string) (time.Time, error) {
-	t, err := time.ParseInLocation(time.DateTime, s, china)
+	t, err := time.ParseInLocation(time.DateTime, s, Zone)
 	if err != nil || !writable(t) {
 		return time.Time{}, fmt.Errorf("%.40q is no time: want one such as 2026-11-21 18:00:00", s)
 	}

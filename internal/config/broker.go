@@ -40,7 +40,7 @@ type Source struct {
 	Map        map[string]string // expressions by field of a task; nil: the body is a task
 	DeadLetter string            // an exchange or subject for messages that cannot become a task
 	AsItIs     bool              // nothing is declared: everything must exist
-	MakeDead   bool              // with AsItIs: the place of dead letters is declared all the same
+	MakeDead   bool              // with AsItIs: the place of dead letters is declared nevertheless
 	Prefetch   int               // most messages without acknowledgement; 0: the source's default
 
 	Queue string    // RabbitMQ only

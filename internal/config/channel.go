@@ -13,7 +13,7 @@ import (
 
 // A Channel is an account at a built-in channel.
 type Channel struct {
-	Kind string // wechatpay, alipay, one of gateway.Providers, or program; empty: none, or that of the Account
+	Kind string // wechatpay, alipay, one of gateway.Providers, or program; empty: none, or the Account's kind
 
 	// Account is the registered account of orders that name none. The queue has no account of its own then,
 	// and of the fields below only Of.

@@ -23,7 +23,7 @@ type Config struct {
 	Store  string // pebble:DIR or a database's URL, which may contain a password, or its place: see ParseStore
 	Node   string // the name of this process in the attempt log; empty: made from the host's name
 
-	// Advertise is the HOST:PORT at which other nodes reach this API. Empty: that of Listen; if Listen is all
+	// Advertise is the HOST:PORT at which other nodes reach this API. Empty: the address of Listen; if Listen is all
 	// addresses, the address from which this machine reaches the database.
 	Advertise string
 

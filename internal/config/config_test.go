@@ -259,8 +259,8 @@ func TestNoSuchFile(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bellman.yaml")
 	write(t, file, strings.Repeat("# padding\n", maxFile/10+1))
-	if _, err := Load(file); err == nil || !strings.Contains(err.Error(), "longer than") {
-		t.Errorf("Load(too long) = %v; want it refused", err)
+	if _, err := load(file); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("load(too long) = %v; want it refused", err)
 	}
 }
 

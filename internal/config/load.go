@@ -28,7 +28,7 @@ func Read(path string, env func(string) (string, bool), flags map[string]string,
 	if path == "" {
 		path, _ = env("BELLMAN_CONFIG")
 	}
-	c, err := Load(path)
+	c, err := load(path)
 	if c == nil {
 		return nil, err
 	}
@@ -42,9 +42,9 @@ func Read(path string, env func(string) (string, bool), flags map[string]string,
 	return c, nil
 }
 
-// Load reads a file like Parse; an empty path means no file. The config is nil only if the file could not be
+// load reads a file like Parse; an empty path means no file. The config is nil only if the file could not be
 // read.
-func Load(path string) (*Config, error) {
+func load(path string) (*Config, error) {
 	if path == "" {
 		return Default(), nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
+	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -259,7 +260,7 @@ func fullShops() Queue {
 	q := DefaultOrderQueue("shops")
 	q.Order.OnExhausted, q.Order.ChannelExpiry, q.Order.MinCloseAge = "close", true, 5*time.Minute
 	q.Order.Channel = Channel{Kind: "wechatpay", Account: "shop1"}
-	q.Order.Reconcile = &Reconcile{At: 10*time.Hour + 30*time.Minute, Zone: billZone, Refunds: true, FundFlow: true}
+	q.Order.Reconcile = &Reconcile{At: 10*time.Hour + 30*time.Minute, Zone: bill.Zone, Refunds: true, FundFlow: true}
 	return q
 }
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/bellmanhq/bellman/internal/bill"
 )
 
 // Reconcile is the daily comparison of a queue's orders with the bill of its channel.
@@ -17,9 +19,6 @@ type Reconcile struct {
 
 	FundFlow bool // WeChat Pay's fund flow bill is compared, too; default false
 }
-
-// billZone is the zone of WeChat Pay's and Alipay's bills.
-var billZone = time.FixedZone("UTC+8", 8*60*60)
 
 // reconcile returns the queue's daily comparison, which is made if it is missing.
 func (o *Order) reconcile() *Reconcile {
@@ -36,7 +35,7 @@ func (to *Reconcile) at(s string) error {
 	if err != nil {
 		return fmt.Errorf("%.40q: want a time of day such as 10:30 Asia/Shanghai", s)
 	}
-	to.At, to.Zone = time.Duration(t.Hour())*time.Hour+time.Duration(t.Minute())*time.Minute, billZone
+	to.At, to.Zone = time.Duration(t.Hour())*time.Hour+time.Duration(t.Minute())*time.Minute, bill.Zone
 	if named {
 		if to.Zone, err = time.LoadLocation(zone); err != nil || zone == "" || zone == "Local" {
 			return fmt.Errorf("%.40q is no time zone: want one such as Asia/Shanghai", zone)

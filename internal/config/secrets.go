@@ -110,7 +110,7 @@ func (c *Config) CheckSecrets() error {
 }
 
 // CheckFiles checks the files of connections. It returns Problems if one cannot be read, or if a ca has no
-// certificate. A server starts all the same, and retries to connect until the files exist.
+// certificate. A server starts nevertheless, and retries to connect until the files exist.
 func (c *Config) CheckFiles() error {
 	var ps Problems
 	for _, connection := range c.Connections {

@@ -2,7 +2,7 @@ package config
 
 import "net"
 
-// Warnings returns Problems for settings that have no effect, or not all of it. A server starts all the same.
+// Warnings returns Problems for settings that have no effect, or not all of it. A server starts nevertheless.
 func (c *Config) Warnings() error {
 	var ps Problems
 	received := false // by any queue

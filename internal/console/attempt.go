@@ -28,7 +28,7 @@ type attemptView struct {
 	Body    shownBody     // of Sent
 	Signed  shownBody     // of Sent
 
-	Before, After int // the numbers of the attempts beside this one; 0: there is none
+	Before, After int // the numbers of the previous and the next attempt; 0: there is none
 }
 
 // A timePart is a part of the time that an attempt took.

@@ -119,7 +119,7 @@ func (q *request) findOrder(v *orderForm) error {
 		return err
 	}
 	v.Rows = ofMerchants(q.orderRows(tasks))
-	if len(v.Rows) > 1 { // a notice about nobody's order may name any number, and a ledger is told of no merchant's
+	if len(v.Rows) > 1 { // a notice about an unknown order may contain any number, and tasks for a ledger name no merchant
 		v.Rows = slices.DeleteFunc(v.Rows, func(r row) bool { return r.MerchantNo == "" })
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
 	"github.com/bellmanhq/bellman/order"
 )
@@ -98,8 +99,8 @@ func (q *request) differencesOf(t *bellman.Task, channelNo string) (found []diff
 	if err != nil {
 		return nil, false, err
 	}
-	first := t.Created().In(billZone).AddDate(0, 0, -1).Format(time.DateOnly)
-	last := t.Created().In(billZone).AddDate(0, 0, billDays-1).Format(time.DateOnly)
+	first := t.Created().In(bill.Zone).AddDate(0, 0, -1).Format(time.DateOnly)
+	last := t.Created().In(bill.Zone).AddDate(0, 0, billDays-1).Format(time.DateOnly)
 	for _, run := range runs {
 		if run.Queue != t.Queue || run.Date < first || run.Date > last || run.Kept == 0 {
 			continue

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
 )
 
@@ -31,13 +32,10 @@ type newReconcileView struct {
 	pauseForm
 }
 
-// billZone is the time zone of the channels' bills.
-var billZone = time.FixedZone("UTC+8", 8*60*60)
-
 func (q *request) newReconcile() error {
 	return q.showNewReconcile(http.StatusOK, &newReconcileView{
 		Queue: q.r.URL.Query().Get("queue"), Account: q.r.URL.Query().Get("account"), From: reconcile.FromChannel,
-		Date: time.Now().In(billZone).AddDate(0, 0, -1).Format(time.DateOnly),
+		Date: time.Now().In(bill.Zone).AddDate(0, 0, -1).Format(time.DateOnly),
 	})
 }
 

@@ -94,7 +94,7 @@ func (s *shared[T]) forget() {
 	s.until = time.Time{}
 }
 
-// livePart sends a part of the overview, with the present figures, repeatedly: name is that of its template. All
+// livePart sends a part of the overview, with the present figures, repeatedly. name is the name of its template. All
 // visitors share it.
 func (q *request) livePart(name string) error {
 	const pace = 2 * time.Second
@@ -120,7 +120,7 @@ func (q *request) livePart(name string) error {
 	})
 }
 
-// live streams the figures of the first page, or those of the page of queues.
+// live streams the figures of the overview, or of the page of queues.
 func (q *request) live() error {
 	switch q.r.URL.Query().Get("part") {
 	case "figures":

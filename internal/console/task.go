@@ -251,7 +251,7 @@ func (c *Console) poll(t *bellman.Task) (p poll.Standing, is bool) {
 	return poll.StandingOf(t), true
 }
 
-// isOrder reports whether a person can decide a task as an order. A channel's notice is none.
+// isOrder reports whether a person can decide a task as an order: false for a channel's notice.
 func isOrder(t *bellman.Task) bool {
 	return t.Kind == bellman.KindOrder && t.Event != order.EventNotice
 }

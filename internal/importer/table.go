@@ -52,7 +52,7 @@ type clock struct {
 	moments map[string]bool // columns of type TIMESTAMP
 }
 
-// when sets a time of a column. A zero date, 0000-00-00, is none.
+// when sets a time of a column. A zero date, 0000-00-00, leaves it unset.
 func (c clock) when(column string, t *sql.NullTime) {
 	t.Valid = t.Valid && !t.Time.IsZero()
 	if t.Valid && !c.moments[column] {

@@ -73,7 +73,7 @@ func (c *Cache[V]) charge(text string, e *entry[V], more int, most Limits) {
 	defer c.mu.Unlock()
 	e.cost += more
 	if c.young[text] != e {
-		return // it is old by now: it is counted when it is young again
+		return // the entry is old meanwhile: its cost is counted when it becomes young again
 	}
 	if c.cost += more; c.cost > most.Bytes/2 {
 		c.age()

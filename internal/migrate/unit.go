@@ -105,7 +105,7 @@ func path(t *bellman.Task, from uint32, log []bellman.Attempt) (changes []store.
 	return changes
 }
 
-// waiting returns an intermediate status before that of t: pending and not due.
+// waiting returns a status to write before the status of t: pending and not due.
 func waiting(t *bellman.Task) bellman.Status {
 	at := t.Due
 	if at.IsZero() {

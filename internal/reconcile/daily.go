@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/bill"
 )
 
 const (
@@ -62,9 +63,9 @@ func (r *Runs) daily(ctx context.Context, heads []*head) (started bool, err erro
 // its newest daily job; empty: it had none, and so none was missed.
 func (d *Daily) due(now time.Time, runs map[string]*head, last string) (dates []string) {
 	newest := time.Time{} // when the newest job was to start
-	today := now.In(zone)
+	today := now.In(bill.Zone)
 	for back := range catchUp + 1 {
-		day := time.Date(today.Year(), today.Month(), today.Day()-1-back, 0, 0, 0, 0, zone)
+		day := time.Date(today.Year(), today.Month(), today.Day()-1-back, 0, 0, 0, 0, bill.Zone)
 		at := d.after(day.AddDate(0, 0, 1))
 		if at.After(now) {
 			continue

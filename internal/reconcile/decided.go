@@ -227,8 +227,8 @@ func pay(d *bill.Decided, life *order.Life, created time.Time) {
 		d.PaidAt = at.UTC()
 	} else if !reversed && life.DecidedAt != 0 {
 		decided := time.UnixMilli(life.DecidedAt).UTC()
-		of := decided.Add(edge).In(zone) // the day whose comparison reports the order
-		if !created.Before(time.Date(of.Year(), of.Month(), of.Day()-1, 0, 0, 0, 0, zone)) {
+		of := decided.Add(edge).In(bill.Zone) // the day whose comparison reports the order
+		if !created.Before(time.Date(of.Year(), of.Month(), of.Day()-1, 0, 0, 0, 0, bill.Zone)) {
 			d.PaidAt = decided
 		}
 	}

@@ -70,7 +70,7 @@ func accepted(t *bellman.Task, ask *poll.Ask, life *poll.Life, finished time.Tim
 	if created.IsZero() {
 		created = t.Created()
 	}
-	if finished.IsZero() || created.In(zone).Format(time.DateOnly) != finished.In(zone).Format(time.DateOnly) {
+	if finished.IsZero() || created.In(bill.Zone).Format(time.DateOnly) != finished.In(bill.Zone).Format(time.DateOnly) {
 		return time.Time{}
 	}
 	return created.UTC()

@@ -258,7 +258,7 @@ func (r *Runs) check(ctx context.Context, in *Request) (q Queue, at Account, err
 	case err != nil || from.Year() < 2000:
 		wrong.Note("date", coded.Errorf("reconcile.date", "%.40q is no date: want one such as 2026-11-21", in.Date))
 	case to.After(time.Now()):
-		wrong.Note("date", coded.Errorf("reconcile.future", "%s is not over in the channel's time zone, UTC+8: want a day before %s", in.Date, time.Now().In(zone).Format(time.DateOnly)))
+		wrong.Note("date", coded.Errorf("reconcile.future", "%s is not over in the channel's time zone, UTC+8: want a day before %s", in.Date, time.Now().In(bill.Zone).Format(time.DateOnly)))
 	}
 	return q, at, wrong.Err()
 }

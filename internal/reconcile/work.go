@@ -19,9 +19,6 @@ const (
 	firstRetry = time.Minute      // after another error; doubled with each, up to notReady
 )
 
-// zone is the time zone of bills.
-var zone = time.FixedZone("UTC+8", 8*60*60)
-
 // Run starts the daily jobs and works on all runs until ctx ends, and then returns nil. Call it once at a time.
 func (r *Runs) Run(ctx context.Context) error {
 	ticker := time.NewTicker(lookEvery)

@@ -89,7 +89,7 @@ type Kind[T, K any] struct {
 	Touched func(e *T) []string
 }
 
-// The kinds of documents of a registry, beside those of its entries.
+// The kinds of documents of a registry, besides its entries.
 func (k *Kind[T, K]) nameKind() string   { return k.Name + "-name" }   // NAME, 0x1f, ID: finds entries by name
 func (k *Kind[T, K]) changeKind() string { return k.Name + "-change" } // two hexadecimal digits, the number of a part: an entry of that part has changed
 func (k *Kind[T, K]) masterKind() string { return k.Name + "-master" } // the id of a master key under which secrets may be sealed

@@ -197,17 +197,12 @@ func clockOf(nodes []store.Node, self string, beat time.Time) func(time.Time) ti
 	return func(at time.Time) time.Time { return now.Add(at.Sub(newest)) }
 }
 
-// claimAll claims every shard that this node should take, each within a time, and drops those that it lost. It returns
-// the claimed shards.
+// claimAll claims every shard that this node should take, each within a time, and drops those that it
+// lost. It returns the claimed shards.
 func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []store.Shard, offered map[uint16]bool) (won []gain, err error) {
-	r := &m.roster
-	now := time.Now()
 	self := m.Name()
-	steady, regained := m.steady()
-	var lost, surplus []uint16
-	since := make(map[uint16]time.Time)
-	owners := r.division.among(r.live, len(shards))
 	holdings := m.holdings(shards)
+	var lost []uint16
 	for i, h := range holdings {
 		if h.held && !h.mine {
 			lost = append(lost, shards[i].Shard)
@@ -215,8 +210,57 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 	}
 	m.drop(lost) // before any of them is claimed again
 	lost = nil
-	addrs := make(map[uint16]string) // of the shards left to others
 	kept := sync.OnceValues(func() (map[uint16]Death, error) { return m.keptDeaths(ctx, within) })
+	for _, i := range m.choose(self, shards, holdings, offered) {
+		s, h := shards[i], holdings[i]
+		if err = m.learn(s, h, kept); err != nil {
+			break
+		}
+		lease, claimed := m.claim(ctx, within, self, s)
+		switch {
+		case claimed == nil:
+			won = append(won, gain{lease: lease, kept: h.mine && h.active})
+		case !errors.Is(claimed, bellman.ErrFenced):
+			err = fmt.Errorf("claim shard %d: %w", s.Shard, claimed)
+		case h.held && h.mine: // another node was quicker
+			lost = append(lost, s.Shard)
+		}
+		if err != nil {
+			break
+		}
+	}
+	m.drop(lost)
+	return won, err
+}
+
+// learn records the death of the last owner of a shard that this node is about to claim. kept returns
+// the deaths that owners wrote before they released their shards.
+func (m *Member) learn(s store.Shard, h holding, kept func() (map[uint16]Death, error)) error {
+	switch {
+	case h.ours: // already recorded
+		return nil
+	case s.Owner != "":
+		m.know(s.Shard, m.death(s.Owner))
+		return nil
+	}
+	deaths, err := kept()
+	if err == nil {
+		m.know(s.Shard, deaths[s.Shard])
+	}
+	return err
+}
+
+// choose returns the indexes of the shards that this node should claim now. It also records what it
+// leaves to others: the shards that this node should release, and the addresses of the nodes that
+// own the other shards or should claim them.
+func (m *Member) choose(self string, shards []store.Shard, holdings []holding, offered map[uint16]bool) (claims []int) {
+	r := &m.roster
+	now := time.Now()
+	steady, regained := m.steady()
+	var surplus []uint16
+	since := make(map[uint16]time.Time)
+	addrs := make(map[uint16]string) // of the shards left to others
+	owners := r.division.among(r.live, len(shards))
 	for i, s := range shards {
 		should, h := owners[s.Shard], holdings[i]
 		free := !s.Alive && (s.Owner == "" || h.ours || steady)
@@ -233,53 +277,36 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 			}
 			addrs[s.Shard] = r.addr(s.Owner)
 			continue
-		default: // another node should take it, or its owner may join again; wait a moment for that
-			grace := freeGrace
-			if s.Owner != "" && free {
-				grace = deadGrace
-			}
-			seen, ok := r.since[s.Shard]
-			switch {
-			case !ok:
-				seen = now
-			case !free && seen.Before(regained):
-				seen = regained
-			}
-			if now.Sub(seen) < grace {
+		default: // another node should take it, or its owner may join again
+			if seen, over := r.waited(s, free, now, regained); !over {
 				since[s.Shard] = seen
 				addrs[s.Shard] = r.addr(should)
 				continue
 			}
 		}
-		if err != nil {
-			continue
-		}
-		switch {
-		case h.ours: // its deaths are known
-		case s.Owner != "":
-			m.know(s.Shard, m.death(s.Owner))
-		default:
-			var deaths map[uint16]Death
-			if deaths, err = kept(); err != nil {
-				continue
-			}
-			m.know(s.Shard, deaths[s.Shard])
-		}
-		lease, claimed := m.claim(ctx, within, self, s)
-		switch {
-		case claimed == nil:
-			won = append(won, gain{lease: lease, kept: h.mine && h.active})
-		case !errors.Is(claimed, bellman.ErrFenced):
-			err = fmt.Errorf("claim shard %d: %w", s.Shard, claimed)
-		case h.held && h.mine: // another node was quicker
-			lost = append(lost, s.Shard)
-		}
+		claims = append(claims, i)
 	}
 	r.since = since
 	m.toward(addrs)
-	m.drop(lost)
 	m.surplusShards.set(surplus)
-	return won, err
+	return claims
+}
+
+// waited returns since when a shard has had no live owner, and whether other nodes have had enough
+// time to claim it.
+func (r *roster) waited(s store.Shard, free bool, now, regained time.Time) (seen time.Time, over bool) {
+	grace := freeGrace
+	if s.Owner != "" && free {
+		grace = deadGrace
+	}
+	seen, ok := r.since[s.Shard]
+	switch {
+	case !ok:
+		seen = now
+	case !free && seen.Before(regained):
+		seen = regained
+	}
+	return seen, now.Sub(seen) >= grace
 }
 
 // A holding is the relation of a shard to this node.
@@ -380,7 +407,7 @@ func (m *Member) gain(gains []gain) {
 
 // drop gives up shards that other nodes own. Attempts in flight go on, but their outcomes are not
 // recorded: the new owner makes those attempts again. If this node claims a shard again before another
-// node does, it takes itself for the owner that died.
+// node does, it treats its former self as an owner that died.
 func (m *Member) drop(shards []uint16) {
 	if len(shards) == 0 {
 		return

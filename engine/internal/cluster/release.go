@@ -95,7 +95,8 @@ func (m *Member) handOff(ctx context.Context, shard uint16) {
 	switch {
 	case ctx.Err() != nil: // the node stops, and Depart releases the shard
 	case drained:
-		// A stop gives a release a moment: Depart would not know what came of one that was broken off, and keep the shard.
+		// A stop lets a release go on for keepWithin. If the release were interrupted, its outcome would be unknown,
+		// and Depart would keep the shard.
 		release, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(ctx, func() { time.AfterFunc(keepWithin, cancel) })()

@@ -32,7 +32,7 @@ type Stream struct {
 	// AsItIs: nothing is declared; the stream, the consumer and a stream for DeadLetter must exist.
 	AsItIs bool
 
-	// MakeDead: with AsItIs, a stream for DeadLetter is created all the same.
+	// MakeDead: with AsItIs, a stream for DeadLetter is created nevertheless.
 	MakeDead bool
 
 	Prefetch int    // most messages without acknowledgement; default 2048

@@ -11,9 +11,9 @@ type acker interface {
 }
 
 // acks acknowledges deliveries with few frames: one frame for all deliveries up to the first that is not
-// settled. Deliveries behind that one are acknowledged one by one in two cases. There are many, which would use up the
-// prefetch; or it stays the first, and a broken connection would bring all of them again. The prefetch bounds
-// what acks remembers.
+// settled. Settled deliveries behind that one are acknowledged one by one in two cases: if they are many, because they
+// would use up the prefetch; and if the unsettled one stays the first for long, because after a broken connection all of
+// them would be delivered again. The prefetch bounds what acks remembers.
 type acks struct {
 	ch   acker
 	most int // most settled deliveries without acknowledgement

@@ -25,8 +25,8 @@ type publisher struct {
 	sorted chan struct{}
 
 	mu       sync.Mutex
-	waiting  map[string]int // messages whose confirmation somebody waits for, by route
-	returned map[string]int // those of them that were returned
+	waiting  map[string]int // messages whose confirmation a caller waits for, by route
+	returned map[string]int // messages of waiting that the broker returned
 
 	closed chan struct{} // closed when the channel ends; then err is the reason, nil if we closed it
 	err    *amqp.Error

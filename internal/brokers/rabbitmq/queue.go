@@ -25,7 +25,7 @@ type Queue struct {
 	// AsItIs: nothing is declared; the queue and the dead-letter exchange must exist.
 	AsItIs bool
 
-	// MakeDead: with AsItIs, the dead-letter exchange and queue are declared all the same.
+	// MakeDead: with AsItIs, the dead-letter exchange and queue are declared nevertheless.
 	MakeDead bool
 
 	Prefetch int    // most messages without acknowledgement; default 2048
