@@ -30,6 +30,15 @@ type Account[C any] struct {
 // should answer from memory.
 type Accounts[C any] func(ctx context.Context, name string) (Account[C], error)
 
+// account calls f. A panic is an error: the account cannot be used now.
+func (f Accounts[C]) account(ctx context.Context, name string) (at Account[C], err error) {
+	err = guard("the channel", func() (err error) {
+		at, err = f(ctx, name)
+		return err
+	})
+	return at, err
+}
+
 // Accept returns the account that a new task names, or own if it names none or f is nil. If there is none of that
 // name, or can says no, it adds to bad why. can reports whether a channel does what the queue needs.
 func (f Accounts[C]) Accept(bad *bellman.Invalid, name string, own Account[C], can func(C) error) (at Account[C], err error) {
@@ -37,7 +46,7 @@ func (f Accounts[C]) Accept(bad *bellman.Invalid, name string, own Account[C], c
 		return own, nil
 	}
 	wrong := new(bellman.Invalid)
-	switch at, err = f(context.Background(), name); { // f bounds its time
+	switch at, err = f.account(context.Background(), name); { // f bounds its time
 	case errors.As(err, &wrong):
 		bad.Fields = append(bad.Fields, wrong.Fields...)
 	case errors.Is(err, bellman.ErrNotFound):
@@ -62,7 +71,7 @@ func (f Accounts[C]) Placed(ctx context.Context, name, alias string, own C, iden
 	if name == "" || f == nil {
 		return own, nil
 	}
-	at, err := f(ctx, name)
+	at, err := f.account(ctx, name)
 	switch {
 	case errors.Is(err, bellman.ErrNotFound):
 		err = fmt.Errorf("account %.128q is not registered any more: it is asked again when it is", name)

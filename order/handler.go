@@ -83,7 +83,11 @@ func (h *Handler) learn(ctx context.Context, w *watched) (learned bool, err erro
 	if h.rules.Life == nil || !unpaid {
 		return false, nil
 	}
-	known, err := h.rules.Life(ctx, w.task.Queue, other)
+	var known Life
+	err = guard("Rules.Life", func() (err error) {
+		known, err = h.rules.Life(ctx, w.task.Queue, other)
+		return err
+	})
 	switch {
 	case errors.Is(err, bellman.ErrNotFound):
 		return false, nil
@@ -168,9 +172,17 @@ func reverse(c Channel) func(context.Context, *Order) CloseAnswer {
 
 // safely calls a method of a channel. If the channel panics, there is no answer, and the watch of the order goes on.
 func safely[A any](call func() A, of func(Answer) A) (a A) {
+	if err := guard("the channel", func() error { a = call(); return nil }); err != nil {
+		return of(Answer{Result: bellman.Refused, Error: err.Error()})
+	}
+	return a
+}
+
+// guard calls code of the program, and returns a panic as an error. what names the code.
+func guard(what string, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			a = of(Answer{Result: bellman.Refused, Error: fmt.Sprintf("the channel panicked: %v", p)})
+			err = fmt.Errorf("%s panicked: %v", what, p)
 		}
 	}()
 	return call()

@@ -51,7 +51,11 @@ func (h *Handler) attemptNotice(ctx context.Context, task *bellman.Task) bellman
 		return bellman.Verdict{Next: bellman.GiveUp, Reason: string(NoticeRefused), Unsent: true, Error: "the queue receives no notices, or this one cannot be read"}
 	}
 	v := bellman.Verdict{Unsent: true, Action: "notice", Result: bellman.Refused, Error: "its order does not exist yet", Minor: true}
-	found, err := h.rules.Tell(ctx, task.Queue, told)
+	found := false
+	err := guard("handler", func() (err error) {
+		found, err = h.rules.Tell(ctx, task.Queue, told)
+		return err
+	})
 	switch {
 	case err != nil:
 		v.Error, v.Minor = err.Error(), false

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -65,7 +66,7 @@ type Rules struct {
 
 	// Alert is called when a person has to act: an order is UNKNOWN, another amount was paid, a
 	// payment came late or has no order. The tasks that it returns are added in the transaction that records the attempt.
-	// If the attempt is lost, Alert is called again. nil: it is logged.
+	// If the attempt is lost, Alert is called again. Nil: the alert is logged, as it is if Alert panics.
 	Alert func(task *bellman.Task, a Alert) []bellman.Task
 	Log   *slog.Logger // default slog.Default()
 
@@ -132,17 +133,30 @@ func (r Rules) withDefaults() Rules {
 	}
 	r.GiveUp = cmp.Or(r.GiveUp, 24*time.Hour)
 	r.Log = cmp.Or(r.Log, slog.Default())
-	if r.Alert == nil {
-		r.Alert = func(t *bellman.Task, a Alert) []bellman.Task {
-			r.Log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
-				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
-			return nil
-		}
-	}
+	r.Alert = alerts(r.Alert, r.Log)
 	if r.Now == nil {
 		r.Now = time.Now
 	}
 	return r
+}
+
+// alerts returns own, or a function that logs alerts if own is nil or panics.
+func alerts(own func(*bellman.Task, Alert) []bellman.Task, log *slog.Logger) func(*bellman.Task, Alert) []bellman.Task {
+	return func(t *bellman.Task, a Alert) (told []bellman.Task) {
+		defer func() {
+			if p := recover(); p != nil {
+				log.Error("handler panicked", "task", t.ID, "queue", t.Queue, "err", p, "stack", string(debug.Stack()))
+			} else if own != nil {
+				return
+			}
+			log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
+				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
+		}()
+		if own == nil {
+			return nil
+		}
+		return own(t, a)
+	}
 }
 
 // A Handler watches the orders of one queue, whose Kind is [bellman.KindOrder]. It is safe for concurrent

@@ -40,7 +40,7 @@ type Then struct {
 
 	// Taken returns the fields of the notification from the answer that decided the order, or that
 	// showed a late payment. state is PAID, CLOSED, …. An error is logged, and the fields returned
-	// with it are sent. Nil: the answer's Taken.
+	// with it are sent. A panic is such an error, without fields. Nil: the answer's Taken.
 	Taken func(o *Order, a *QueryAnswer, state string) (map[string]any, error)
 
 	// Numbers names the way in which the queue reads what was paid, and the number of the payment: read in another way, one
@@ -129,7 +129,7 @@ func (t *Then) all() (all []Recipient, of []string) {
 }
 
 // Tell returns the tasks that tell news. An error says what could not be told, or not in full; the
-// tasks returned with it are told all the same.
+// tasks returned with it are told all the same. A panic of a recipient's Refund or Check is such an error.
 func (t *Then) Tell(n *News) (tasks []bellman.Task, err error) {
 	to := t.recipients(n.Decision)
 	tasks = make([]bellman.Task, 0, len(to)+1) // with room for the record of a notice
@@ -137,7 +137,11 @@ func (t *Then) Tell(n *News) (tasks []bellman.Task, err error) {
 		if r.Refund != nil && n.NoRefund {
 			continue
 		}
-		task, wrong := r.task(n)
+		var task bellman.Task
+		wrong := guard("the recipient", func() (err error) {
+			task, err = r.task(n)
+			return err
+		})
 		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("queue %s: %w", r.Queue, wrong))
 		}
@@ -210,7 +214,11 @@ type facts struct{ told, paid Taken }
 func (t *Then) take(o *Order, a *QueryAnswer, state string) (f facts, err error) {
 	f.told = a.Taken
 	if t.Taken != nil {
-		f.told, err = t.Taken(o, a, state)
+		f.told = nil
+		err = guard("Then.Taken", func() (err error) {
+			f.told, err = t.Taken(o, a, state)
+			return err
+		})
 	}
 	switch number := f.told["transaction_id"].(type) {
 	case int, int64, uint64, json.Number:
@@ -276,14 +284,16 @@ func (t *Then) CheckNotify(bad *bellman.Invalid, n Notify, sample func() News) {
 
 // checkSample adds to bad why a recipient could not be told news such as n.
 func (r *Recipient) checkSample(bad *bellman.Invalid, n *News) {
-	var told bellman.Task
-	if r.Refund != nil {
-		told = r.Refund(r.Queue, n)
-	} else {
-		told, _ = r.task(n) // a sample lacks fields
-	}
-	told.Endpoint = "" // so that the check says whether the merchant has an address
-	err := r.Check(&told)
+	err := guard("the recipient", func() error {
+		var told bellman.Task
+		if r.Refund != nil {
+			told = r.Refund(r.Queue, n)
+		} else {
+			told, _ = r.task(n) // a sample lacks fields
+		}
+		told.Endpoint = "" // so that the check says whether the merchant has an address
+		return r.Check(&told)
+	})
 	wrong := new(bellman.Invalid)
 	switch {
 	case errors.As(err, &wrong):

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -49,7 +50,8 @@ type Rules struct {
 	Then order.Then
 
 	// Alert is called when a person has to act. The tasks that it returns are added in the transaction
-	// that records the attempt. If the attempt is lost, Alert is called again. nil: it is logged.
+	// that records the attempt. If the attempt is lost, Alert is called again. Nil: the alert is logged, as it is
+	// if Alert panics.
 	Alert func(task *bellman.Task, a order.Alert) []bellman.Task
 	Log   *slog.Logger // default slog.Default()
 
@@ -104,15 +106,28 @@ func New(c Channel, r Rules) (*Handler, error) {
 	if r.Now == nil {
 		r.Now = time.Now
 	}
-	if r.Alert == nil {
-		r.Alert = func(t *bellman.Task, a order.Alert) []bellman.Task {
-			r.Log.Error("a refund or transfer needs manual action", "task", t.ID, "queue", t.Queue,
-				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "poll_state", a.State, "err", a.Why)
-			return nil
-		}
-	}
+	r.Alert = alerts(r.Alert, r.Log)
 	h.rules = r
 	return h, nil
+}
+
+// alerts returns own, or a function that logs alerts if own is nil or panics.
+func alerts(own func(*bellman.Task, order.Alert) []bellman.Task, log *slog.Logger) func(*bellman.Task, order.Alert) []bellman.Task {
+	return func(t *bellman.Task, a order.Alert) (told []bellman.Task) {
+		defer func() {
+			if p := recover(); p != nil {
+				log.Error("handler panicked", "task", t.ID, "queue", t.Queue, "err", p, "stack", string(debug.Stack()))
+			} else if own != nil {
+				return
+			}
+			log.Error("a refund or transfer needs manual action", "task", t.ID, "queue", t.Queue,
+				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "poll_state", a.State, "err", a.Why)
+		}()
+		if own == nil {
+			return nil
+		}
+		return own(t, a)
+	}
 }
 
 func wrong(field, problem string) error {
