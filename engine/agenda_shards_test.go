@@ -156,7 +156,7 @@ func TestTurnIsPassedOn(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		h, task, it := flying(t)
 		passed := 0
-		h.freed = func(chain) { passed++ }
+		h.turns.freed = func(chain) { passed++ }
 		want := 0
 		if waits {
 			want = 1
