@@ -10,6 +10,9 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/mask"
+	"github.com/bellmanhq/bellman/internal/money"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -34,7 +37,7 @@ func (q *request) export() error {
 	}
 	out := q.sheet("tasks-" + time.Now().UTC().Format("20060102-150405"))
 	out.Write([]string{"id", "queue", "kind", "key", "merchant_no", "order_no", "event", "url", "state", "reason", "order_state",
-		"attempts", "last_result", "last_status", "last_error", "last_started", "due", "created", "finished"})
+		"amount", "currency", "attempts", "last_result", "last_status", "last_error", "last_started_utc", "due_utc", "created_utc", "finished_utc"})
 	began, n := time.Now(), 0
 	var before bellman.ID
 	for {
@@ -86,9 +89,32 @@ func exported(r *row) []string {
 			status = strconv.Itoa(a.Status)
 		}
 	}
+	amount, currency := amountOf(r)
 	return []string{r.ID.String(), r.Queue, r.Kind.String(), r.Key, r.MerchantNo, r.OrderNo, r.Event, maskURL(r.To),
-		r.State.String(), r.Reason, state, strconv.Itoa(int(r.Attempts)), result, status, wrong, started,
+		r.State.String(), r.Reason, state, amount, currency, strconv.Itoa(int(r.Attempts)), result, status, wrong, started,
 		exportedTime(r.Due), exportedTime(r.Created()), exportedTime(r.Finished)}
+}
+
+// amountOf returns the amount of an order in whole units, as its page shows it: what it should cost, or else what was paid.
+// Of a refund or transfer it is the requested one. Empty: it is not known.
+func amountOf(r *row) (amount, currency string) {
+	var n int64
+	switch {
+	case r.Order != nil:
+		ask, _ := order.ParseAsk(r.Body) // the body was validated when the task was added
+		if n, currency = ask.Amount, ask.Currency; n == 0 {
+			paid := paymentOf(r.Task)
+			n, currency = paid.Amount, paid.Currency
+		}
+	case r.Poll != nil:
+		ask, _ := poll.ParseAsk(r.Body) // as above
+		n, _ = money.Smallest(ask.Vars["amount"])
+		currency = ask.Vars["currency"]
+	}
+	if n == 0 {
+		return "", ""
+	}
+	return money.Whole(n, currency), currency
 }
 
 // exportedTime formats a time in an export; empty: zero.

@@ -15,6 +15,8 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/internal/resend"
+	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/poll"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -147,6 +149,27 @@ func TestSpreadsheetsKeepNumbers(t *testing.T) {
 	}
 }
 
+// An export has the amount as the page shows it: of an order what it should cost, or else what was paid, and of a refund
+// the requested one.
+func TestExportedAmount(t *testing.T) {
+	paid := &bellman.Task{Status: bellman.Status{Data: []byte(`{"stage":"decided","order_state":"PAID","taken":{"amount":990,"currency":"JPY"}}`)}}
+	for _, tt := range []struct {
+		row  row
+		want string
+	}{
+		{row{Task: &bellman.Task{Body: []byte(`{"amount":1299,"currency":"CNY"}`)}, Order: &order.Standing{}}, "12.99 CNY"},
+		{row{Task: paid, Order: &order.Standing{}}, "990 JPY"},
+		{row{Task: &bellman.Task{Body: []byte(`{}`)}, Order: &order.Standing{}}, " "},
+		{row{Task: &bellman.Task{Body: []byte(`{"vars":{"amount":"100","currency":"CNY"}}`)}, Poll: &poll.Standing{}}, "1.00 CNY"},
+		{row{Task: &bellman.Task{Body: []byte(`{"amount":1299,"currency":"CNY"}`)}}, " "},
+	} {
+		amount, currency := amountOf(&tt.row)
+		if got := amount + " " + currency; got != tt.want {
+			t.Errorf("%s, %s: the amount is %q; want %q", tt.row.Body, tt.row.Data, got, tt.want)
+		}
+	}
+}
+
 func TestExport(t *testing.T) {
 	s := open(t)
 	s.story(t)
@@ -172,6 +195,9 @@ func TestExport(t *testing.T) {
 		if !strings.HasPrefix(line, `"`) || !strings.HasSuffix(line, `"`) || strings.Count(line, `"`) < 2*19 {
 			t.Errorf("not every cell of %s is quoted", line)
 		}
+	}
+	if heads := strings.Join(rows[0], " "); !strings.Contains(heads, " order_state amount currency ") || !strings.Contains(heads, " due_utc created_utc finished_utc") {
+		t.Errorf("the columns are %s; want amounts, and times with their zone", heads)
 	}
 	if got := s.get(t, "/tasks.csv?state=x"); got.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("a wrong filter: %d", got.StatusCode)

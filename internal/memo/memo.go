@@ -102,15 +102,3 @@ func (c *Cache[V]) Len() int {
 	}
 	return n
 }
-
-// Cost returns the memory that the Cache counts, in bytes.
-func (c *Cache[V]) Cost() (sum int) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for _, half := range []map[string]*entry[V]{c.young, c.old} {
-		for _, e := range half {
-			sum += e.cost
-		}
-	}
-	return sum
-}

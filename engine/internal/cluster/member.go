@@ -337,9 +337,9 @@ func (m *Member) renew(lease store.Lease) {
 	}
 }
 
-// leave records that a shard is about to be released: attempts in flight are still recorded under
+// beginRelease records that a shard is about to be released: attempts in flight are still recorded under
 // its lease. It returns false if the shard is not this node's.
-func (m *Member) leave(shard uint16) bool {
+func (m *Member) beginRelease(shard uint16) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i, ok := slices.BinarySearch(m.owned, shard)

@@ -85,7 +85,7 @@ func (m *Member) handOff(ctx context.Context, shard uint16) {
 	m.claiming.Lock()
 	should := ownerOf(shard, m.roster.live)
 	m.claiming.Unlock()
-	if should == m.Name() || m.host.Stuck(shard) || !m.leave(shard) {
+	if should == m.Name() || m.host.Stuck(shard) || !m.beginRelease(shard) {
 		return
 	}
 	m.host.Left(shard)
@@ -188,7 +188,7 @@ func (m *Member) Depart(patience context.Context) {
 	m.TellAll(Hint{Leaving: true})
 	owned := m.Shards()
 	for _, s := range owned {
-		m.leave(s)
+		m.beginRelease(s)
 	}
 	m.host.Left(owned...)
 	var giving sync.WaitGroup
