@@ -129,7 +129,8 @@ type Latecomer interface {
 }
 
 // A Verdict is what follows from one attempt. The zero Verdict means: not successful,
-// attempt it again when the schedule says.
+// attempt it again when the schedule says. Its texts are cut at [MaxResponse] characters, and Header at
+// [MaxResponseHeader].
 type Verdict struct {
 	Next   Next
 	Reason string // why the task ended; empty: accepted, or gave_up
@@ -137,8 +138,8 @@ type Verdict struct {
 	// For the log of attempts. Unreachable and TimedOut also count against the endpoint: after some in a
 	// row it gets no attempts for a while. The zero Result stands for the one that follows from Next and ctx.
 	Result   Result
-	Status   int    // HTTP status; 0 if none
-	Response string // cut at 600 characters
+	Status   int // HTTP status; 0 if none
+	Response string
 	Header   string // that of [Attempt]
 	Error    string
 

@@ -35,7 +35,14 @@ const (
 // MaxData is how many bytes a Body, and the Data of a verdict, may have: databases refuse larger packets.
 const MaxData = 8 << 20
 
-// Oversized adds the fields of a task that are longer than MaxStoredName, MaxStoredKey and MaxData allow.
+// Other texts of a task are in one packet with its Body.
+const (
+	maxText   = 512 << 10 // bytes of each
+	maxHeader = 2 << 20   // bytes of all names and values
+)
+
+// Oversized adds the fields of a task that are longer than MaxStoredName, MaxStoredKey and MaxData allow, and other texts
+// that a database could not write.
 func (e *Invalid) Oversized(t *Task) {
 	for _, f := range [...]struct {
 		name, text string
@@ -43,14 +50,31 @@ func (e *Invalid) Oversized(t *Task) {
 	}{
 		{"queue", t.Queue, MaxStoredName}, {"key", t.Key, MaxStoredKey}, {"alias", t.Alias(), MaxStoredKey}, {"merchant_no", t.MerchantNo, MaxStoredName},
 		{"order_no", t.OrderNo, MaxStoredName}, {"ordering_key", t.OrderingKey, MaxStoredKey}, {"url", longHost(t.URL), MaxStoredName},
+		{"event", t.Event, maxText}, {"url", t.URL, maxText}, {"method", t.Method, maxText}, {"success", t.Success, maxText},
+		{"endpoint", t.Endpoint, maxText}, {"created_by", t.CreatedBy(), maxText}, {"tracestate", t.traceState(), maxText},
 	} {
 		if len(f.text) > f.most {
 			e.Add(f.name, fmt.Sprintf("has %d bytes: want at most %d", len(f.text), f.most))
 		}
 	}
+	headers := 0
+	for name, value := range t.Header {
+		headers += len(name) + len(value)
+	}
+	if headers > maxHeader {
+		e.Add("headers", fmt.Sprintf("have %d bytes: want at most %d", headers, maxHeader))
+	}
 	if len(t.Body) > MaxData {
 		e.Add("body", fmt.Sprintf("has %d bytes: want at most %d", len(t.Body), MaxData))
 	}
+}
+
+// traceState returns the State of the task's trace.
+func (t *Task) traceState() string {
+	if t.Trace() == nil {
+		return ""
+	}
+	return t.Trace().State
 }
 
 // longHost returns the host of an address that is longer than MaxStoredName; empty for all others.

@@ -22,7 +22,7 @@ import (
 // [bellman.ErrAliasTaken] with the id of that task. Neither affects the others.
 //
 // Add waits until Run is running. If ctx ends before the answer, tasks may still have been added.
-// While the engine is overloaded, Add returns ErrOverloaded.
+// While the engine is overloaded, Add returns ErrOverloaded; once it stops, ErrClosed.
 func (e *Engine) Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added {
 	return e.addAll(ctx, e.takesIn(ctx), tasks)
 }
@@ -150,11 +150,15 @@ func (e *Engine) Committed(tasks ...*bellman.Task) {
 		if t == nil {
 			continue
 		}
-		if e.agenda.owns(t.Shard) {
-			look := t.VisibleAt.UnixMilli()
-			own = own.Join(Hint{Added: []uint16{t.Shard}, Since: look, Until: look})
+		st := t.Status
+		if n := e.leases.Count(); n > 0 { // as AddTx does: Rules.Prepare does not know the number of shards
+			st.Shard = uint16(int(st.Shard) % n)
 		}
-		e.committer.note(others, &t.Status)
+		if e.agenda.owns(st.Shard) {
+			look := st.VisibleAt.UnixMilli()
+			own = own.Join(Hint{Added: []uint16{st.Shard}, Since: look, Until: look})
+		}
+		e.committer.note(others, &st)
 	}
 	if len(own.Added) > 0 {
 		e.Hinted(own)

@@ -37,7 +37,8 @@ func TestInvalidQueues(t *testing.T) {
 		{engine.Queue{Name: "q", Timeout: -time.Second}, "Timeout is -1s: want 1ms to 10m0s"},
 		{engine.Queue{Name: "q", MaxAge: -time.Second}, "MaxAge is -1s: want 0s to 87600h"},
 		{engine.Queue{Name: "q", MaxAge: schedule.MaxDuration + 1}, "want 0s to 87600h"}, // otherwise every task is invalid
-		{engine.Queue{Name: "q", Rate: math.NaN()}, "rates must not be negative"},
+		{engine.Queue{Name: "q", Rate: math.NaN()}, "Rate is NaN: want 0 or more"},
+		{engine.Queue{Name: "q", EndpointRate: -1}, "EndpointRate is -1: want 0 or more"},
 	}
 	for _, tt := range tests {
 		tt.queue.Handler = &receiver{answer: refuse}
@@ -85,6 +86,18 @@ func TestOversizedTexts(t *testing.T) {
 		}
 		if got, want := strings.Join(fields, " "), "key merchant_no order_no ordering_key url"; got != want {
 			t.Errorf("texts one byte longer: %v; want an error for each of %s", added[1].Err, want)
+		}
+		long := strings.Repeat("x", 3<<20)
+		err := e.Check(&bellman.Task{Queue: "q", Event: long, URL: "http://h/" + long, Method: long, Success: long, Endpoint: long,
+			Header: map[string]string{"X": long}, Origin: &bellman.Origin{CreatedBy: long, Trace: &bellman.Trace{State: long}}})
+		fields = nil
+		if errors.As(err, &invalid) {
+			for _, f := range invalid.Fields {
+				fields = append(fields, f.Field)
+			}
+		}
+		if got, want := strings.Join(fields, " "), "event url method success endpoint created_by tracestate headers"; got != want {
+			t.Errorf("texts of %d bytes: errors for %s; want one for each of %s", len(long), got, want)
 		}
 		if err := e.Add(t.Context(), &bellman.Task{Queue: "q", Body: make([]byte, bellman.MaxData+1)})[0].Err; !errors.As(err, &invalid) || invalid.Fields[0].Field != "body" {
 			t.Errorf("a body one byte longer: %v; want an error for it", err)

@@ -3,7 +3,6 @@ package engine
 import (
 	"testing"
 
-	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
@@ -13,7 +12,7 @@ func TestCachesAreDroppedBeforeIntakeStops(t *testing.T) {
 	spared := 0
 	e, err := New(Options{
 		Store:  memory.New(),
-		Queues: []Queue{{Name: "notify", Handler: bellman.HandlerFunc(nil)}},
+		Queues: []Queue{{Name: "notify", Handler: rates{}}},
 		Flow:   Flow{High: 100, Low: 50, Heap: 800},
 		Spare:  func() { spared++ },
 	})

@@ -249,8 +249,8 @@ func TestCrewCommitted(t *testing.T) {
 			tasks = append(tasks, &bellman.Task{Queue: "q", Key: fmt.Sprint(i)})
 		}
 		adds := a.Prepare(tasks...)
-		for i := range adds {
-			tasks[i].Shard = uint16(i) // shards of all nodes
+		for i := range adds { // shards of all nodes
+			adds[i].Task.Shard, tasks[i].Shard = uint16(i), uint16(i+i%2*500*64) // some as Rules.Prepare gives them
 			ids = append(ids, tasks[i].ID)
 		}
 		if err := c.store.Commit(t.Context(), &store.Batch{Adds: adds}); err != nil {

@@ -109,9 +109,9 @@ func finish(st bellman.Status, t *bellman.Task, state bellman.State, reason stri
 	return end(st, state, reason, st.Updated)
 }
 
-// end returns the status of an ended task.
+// end returns the status of an ended task. It cuts the reason, which may be a handler's.
 func end(st bellman.Status, state bellman.State, reason string, now time.Time) bellman.Status {
-	st.State, st.Reason = state, reason
+	st.State, st.Reason = state, truncate(reason, bellman.MaxResponse)
 	st.Before, st.WasDue = nil, 0
 	st.Phase, st.Trigger = bellman.Waiting, bellman.BySchedule
 	st.Due, st.VisibleAt = time.Time{}, time.Time{}

@@ -321,7 +321,7 @@ func (r *runner) panicked(t *bellman.Task, number int, p any) bellman.Verdict {
 	return bellman.Verdict{Result: bellman.Refused, Error: fmt.Sprintf("handler panicked: %v", p)}
 }
 
-// complete fills in the empty fields of a verdict. A Result that does not exist counts as empty.
+// complete fills in the empty fields of a verdict and cuts long texts. A Result that does not exist counts as empty.
 func complete(v *bellman.Verdict, late bool) {
 	if v.Result == bellman.Unknown || v.Result > bellman.Blocked {
 		switch {
@@ -336,6 +336,7 @@ func complete(v *bellman.Verdict, late bool) {
 	v.Response = truncate(v.Response, bellman.MaxResponse)
 	v.Header = truncate(v.Header, bellman.MaxResponseHeader)
 	v.Error = truncate(v.Error, bellman.MaxResponse)
+	v.Action, v.Reading = truncate(v.Action, bellman.MaxResponse), truncate(v.Reading, bellman.MaxResponse)
 }
 
 // beginSpan starts the span of an attempt and returns its context.

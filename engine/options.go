@@ -17,7 +17,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Options for an engine. Store and Queues are required.
+// Options for an engine. Store and Queues are required. A panic of Observer, Tracer, Hint, Ask or Spare is recovered; the log has
+// the first of each function.
 type Options struct {
 	// Store keeps the tasks. A store of this process alone, such as store/pebble, takes one engine at
 	// a time.
@@ -147,6 +148,9 @@ func (o *Options) fill() (err error) {
 	if o.Flow.Low > o.Flow.High {
 		return fmt.Errorf("engine: Flow.Low %d is above Flow.High %d", o.Flow.Low, o.Flow.High)
 	}
+	if o.StopTimeout < 0 {
+		return fmt.Errorf("engine: StopTimeout is %v: want a duration that is not negative; 0s means 8s", o.StopTimeout)
+	}
 	o.StopTimeout = cmp.Or(o.StopTimeout, 8*time.Second)
 	if o.PoolFloor, o.MaxInFlight, err = poolOf(o.PoolFloor, o.MaxInFlight); err != nil {
 		return err
@@ -163,6 +167,7 @@ func (o *Options) fill() (err error) {
 	}
 	o.Schedules = cmp.Or(o.Schedules, new(schedule.Cache))
 	o.Limits = o.Limits.withDefaults()
+	(&guard{log: o.Logger}).around(o)
 	cached, spare := o.Schedules, o.Spare
 	o.Spare = func() {
 		cached.Drop()

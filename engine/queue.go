@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 	"unicode"
@@ -20,7 +21,7 @@ type Queue struct {
 
 	// Defaults for tasks that leave the field empty. The task keeps the value: a later change of
 	// the queue does not affect existing tasks.
-	Schedule string        // a preset's name or text; default [schedule.Default]
+	Schedule string        // a preset's name or text; default [schedule.Default]; order_poll for orders, wechat_refund for polls
 	Success  string        // how the handler judges an answer; empty: the handler's default
 	Timeout  time.Duration // of one attempt; default 5s
 	MaxAge   time.Duration // after it the task fails; 0: no limit but the schedule
@@ -66,9 +67,12 @@ type common struct {
 	ratePart  bool    // a queue has a rate of its own
 }
 
+// schedules are the defaults of kinds that do not notify.
+var schedules = map[bellman.Kind]string{bellman.KindOrder: "order_poll", bellman.KindPoll: "wechat_refund"}
+
 func (q Queue) withDefaults() Queue {
 	q.Kind = cmp.Or(q.Kind, bellman.KindNotify)
-	q.Schedule = cmp.Or(q.Schedule, schedule.Default)
+	q.Schedule = cmp.Or(q.Schedule, schedules[q.Kind], schedule.Default)
 	q.Timeout = cmp.Or(q.Timeout, 5*time.Second)
 	q.slots = q.EndpointConcurrency > 0
 	q.perEndpoint = q.slots || q.EndpointRate > 0
@@ -80,7 +84,7 @@ func (q Queue) check() error {
 	if !isName(q.Name) {
 		return fmt.Errorf("engine: %.80q is not a valid name of a queue: want 1 to %d characters without spaces and control characters", q.Name, bellman.MaxName)
 	}
-	if q.Handler == nil {
+	if isNil(q.Handler) {
 		return fmt.Errorf("engine: queue %q has no handler", q.Name)
 	}
 	for _, limit := range []struct {
@@ -97,8 +101,13 @@ func (q Queue) check() error {
 	if q.MaxAge < 0 || q.MaxAge > schedule.MaxDuration {
 		return fmt.Errorf("engine: queue %q: MaxAge is %v: want 0s to 87600h", q.Name, q.MaxAge)
 	}
-	if !(q.Rate >= 0 && q.EndpointRate >= 0) { // also NaN
-		return fmt.Errorf("engine: queue %q: rates must not be negative", q.Name)
+	for _, rate := range []struct {
+		name  string
+		value float64
+	}{{"Rate", q.Rate}, {"EndpointRate", q.EndpointRate}} {
+		if !(rate.value >= 0) { // also NaN
+			return fmt.Errorf("engine: queue %q: %s is %v: want 0 or more", q.Name, rate.name, rate.value)
+		}
 	}
 	if _, err := schedule.Parse(q.Schedule); err != nil {
 		return fmt.Errorf("engine: queue %q: %w", q.Name, err)
@@ -107,6 +116,17 @@ func (q Queue) check() error {
 		return fmt.Errorf("engine: queue %q: delay %v is out of range: want 0s to 87600h", q.Name, q.Delay)
 	}
 	return nil
+}
+
+// isNil reports whether a handler is nil, or a nil function or pointer, such as a [bellman.HandlerFunc] without a function.
+func isNil(h bellman.Handler) bool {
+	switch v := reflect.ValueOf(h); v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Func, reflect.Pointer:
+		return v.IsNil()
+	}
+	return false
 }
 
 // isName reports whether a text can name a queue.

@@ -151,7 +151,7 @@ func TestQuotasOfOneQueueStay(t *testing.T) {
 		return q.own()
 	}
 	small, none := Queue{Name: "small", Rate: 5, Handler: rates{}}, Queue{Name: "none", Handler: rates{}}
-	other := Queue{Name: "other", Rate: 5, Handler: bellman.HandlerFunc(nil)}
+	other := Queue{Name: "other", Rate: 5, Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict { return bellman.Verdict{} })}
 	first, of := place("small", small)
 	if f, n := place("small", small, none, other); f != first || n != of {
 		t.Errorf("a queue's parts are %d from %d beside queues without limits; want %d from %d as without them", n, f, of, first)

@@ -168,6 +168,9 @@ func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) 
 			invalid.Fields = append(invalid.Fields, more.Fields...)
 		}
 	}
+	if t.State > bellman.Cancelled { // set by the handler, or by who follows up with the task
+		invalid.Add("state", fmt.Sprintf("%d is no state: want one of pending, succeeded, failed, cancelled", t.State))
+	}
 	invalid.Oversized(t)
 	if err := invalid.Err(); err != nil {
 		return store.Add{}, err
@@ -214,7 +217,7 @@ func (r *Rules) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, no
 	t.ID = bellman.NewID()
 	if t.State.Ended() { // the handler's record of something that has happened
 		now = now.Truncate(time.Millisecond)
-		t.Status = bellman.Status{State: t.State, Reason: t.Reason, Version: 1, Shard: r.shardFor(t, q), Began: now, Updated: now, Finished: now}
+		t.Status = bellman.Status{State: t.State, Reason: truncate(t.Reason, bellman.MaxResponse), Version: 1, Shard: r.shardFor(t, q), Began: now, Updated: now, Finished: now}
 		t.Last = nil
 		return
 	}

@@ -9,8 +9,8 @@ import (
 
 // Wait returns a task as soon as it has ended. A task that repeats ends only when it is cancelled.
 // If ctx ends first, Wait returns the task as it was last read, with an error; nil: it was not read.
-// ErrNotFound: the task does not exist. Another error is the store's. To wait for thousands of tasks
-// use Subscribe.
+// ErrNotFound: the task does not exist. ErrClosed: the engine or the store ended first. Another error is
+// the store's. To wait for thousands of tasks use Subscribe.
 func (m *Monitor) Wait(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 	events, cancel := m.watch.subscribe(256)
 	defer cancel()

@@ -17,7 +17,8 @@ import (
 )
 
 // An Ask is a caller's request to watch an order, and the only shape of that request: the Body of the
-// order's task contains it as JSON, with durations as text.
+// order's task contains it as JSON, with durations as text. Read a caller's JSON with [ParseAsk]: encoding/json ignores
+// fields that do not exist, and does not check the others.
 //
 //	{"expires":"30m","code_life":"2h","vars":{"appid":"wx1"},"notify":{"url":"https://…","json":{…}}}
 type Ask struct {
@@ -86,7 +87,7 @@ type Watch struct {
 
 // Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON.
 func (a *Ask) Encode() ([]byte, error) {
-	out := &encoded{Ask: *a}
+	out := &encoded{plain: plain(*a)}
 	out.Created, out.ExpiresAt = a.Created.UTC(), a.ExpiresAt.UTC()
 	if a.Watch != nil {
 		w := *a.Watch
@@ -102,12 +103,36 @@ func (a *Ask) Encode() ([]byte, error) {
 	return wire.Marshal(out)
 }
 
+// MarshalJSON is Encode.
+func (a Ask) MarshalJSON() ([]byte, error) { return a.Encode() }
+
+// UnmarshalJSON reads what Encode writes.
+func (a *Ask) UnmarshalJSON(text []byte) error {
+	in := encoded{plain: plain(*a)}
+	err := json.Unmarshal(text, &in)
+	out := Ask(in.plain)
+	if err == nil && in.Expires != "" {
+		out.Expires, err = schedule.ParseDuration(in.Expires)
+	}
+	if err == nil && in.CodeLife != "" {
+		out.CodeLife, err = schedule.ParseDuration(in.CodeLife)
+	}
+	if err != nil {
+		return err
+	}
+	*a = out
+	return nil
+}
+
 // An encoded Ask has its durations as text.
 type encoded struct {
 	Expires  string `json:"expires,omitempty"`
 	CodeLife string `json:"code_life,omitempty"`
-	Ask
+	plain
 }
+
+// plain is an Ask without its methods.
+type plain Ask
 
 // encode is Encode for an Ask that ParseAsk has read: it cannot fail.
 func (a *Ask) encode() []byte {
@@ -121,25 +146,18 @@ func (a *Ask) encode() []byte {
 // accepted reads the Body of a task as Check has left it. It does not repeat the checks of ParseAsk, and takes a fraction of
 // the time.
 func accepted(body []byte) (Ask, error) {
-	var in encoded
+	var a Ask
 	if len(bytes.TrimSpace(body)) == 0 {
-		return in.Ask, nil
+		return a, nil
 	}
-	a, err := &in.Ask, json.Unmarshal(body, &in)
-	if err == nil && in.Expires != "" {
-		a.Expires, err = schedule.ParseDuration(in.Expires)
-	}
-	if err == nil && in.CodeLife != "" {
-		a.CodeLife, err = schedule.ParseDuration(in.CodeLife)
-	}
-	if err != nil {
+	if err := a.UnmarshalJSON(body); err != nil {
 		return Ask{}, err
 	}
 	a.Created, a.ExpiresAt = a.Created.UTC(), a.ExpiresAt.UTC()
 	if w := a.Watch; w != nil {
 		w.Decided, w.Until = w.Decided.UTC(), w.Until.UTC()
 	}
-	return *a, nil
+	return a, nil
 }
 
 // ParseAsk reads the Body of an order's task. An empty Body is the zero Ask. An error is an

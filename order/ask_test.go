@@ -115,3 +115,24 @@ func TestParseLife(t *testing.T) {
 		}
 	}
 }
+
+// encoding/json writes and reads an Ask as Encode and ParseAsk do.
+func TestAskAsJSON(t *testing.T) {
+	want := Ask{Expires: 90 * time.Minute, CodeLife: time.Hour, Amount: 1, Currency: "CNY", Vars: map[string]string{"a": "b"}, Notify: Notify{URL: "https://m.example/"}}
+	body, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ParseAsk(body); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("ParseAsk(%s) = %+v, %v; want %+v", body, got, err, want)
+	}
+	var got Ask
+	if err := json.Unmarshal(body, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%s was read as %+v, %v; want %+v", body, got, err, want)
+	}
+	for _, wrong := range []string{`{"expires":"30"}`, `{"code_life":5}`} {
+		if err := json.Unmarshal([]byte(wrong), &got); err == nil {
+			t.Errorf("%s was read as %+v; want an error", wrong, got)
+		}
+	}
+}

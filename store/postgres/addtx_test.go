@@ -31,7 +31,7 @@ func TestNoNotify(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer traced.Close(context.WithoutCancel(ctx))
-	rules, err := engine.NewRules(engine.Queue{Name: "q", Handler: bellman.HandlerFunc(nil)})
+	rules, err := engine.NewRules(engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict { return bellman.Verdict{} })})
 	if err != nil {
 		t.Fatal(err)
 	}

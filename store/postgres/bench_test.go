@@ -53,7 +53,7 @@ func BenchmarkAddTx(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	rules, err := engine.NewRules(engine.Queue{Name: "paid", Handler: bellman.HandlerFunc(nil)})
+	rules, err := engine.NewRules(engine.Queue{Name: "paid", Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict { return bellman.Verdict{} })})
 	if err != nil {
 		b.Fatal(err)
 	}
