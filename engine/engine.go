@@ -47,6 +47,7 @@ func New(o Options) (*Engine, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
+	(&guard{log: o.Logger}).around(&o)
 	e := connect(o)
 	if err := e.SetQueues(o.Queues); err != nil {
 		return nil, err

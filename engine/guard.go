@@ -44,7 +44,7 @@ func (g *guard) around(o *Options) {
 	}
 	if request := o.Ask; request != nil {
 		o.Ask = func(ctx context.Context, addr string, ask figures.Ask) (r figures.Report, err error) {
-			err = errors.New("Ask panicked")
+			err = errors.New("the callback Ask panicked")
 			defer g.caught("Ask")
 			return request(ctx, addr, ask)
 		}

@@ -167,7 +167,6 @@ func (o *Options) fill() (err error) {
 	}
 	o.Schedules = cmp.Or(o.Schedules, new(schedule.Cache))
 	o.Limits = o.Limits.withDefaults()
-	(&guard{log: o.Logger}).around(o)
 	cached, spare := o.Schedules, o.Spare
 	o.Spare = func() {
 		cached.Drop()
