@@ -50,12 +50,13 @@ type settings struct {
 	atLeast  string
 }
 
-// rewrites are those of the append-only file since the start of the server.
+// rewrites says how often a server has rewritten its append-only file since its start, and whether it
+// should.
 type rewrites struct {
-	begun  int // with the one that runs
-	runs   bool
-	failed bool // the last one
-	needed bool // there was a file at the start (without, its base has no size), and it has more than its base
+	begun  int  // number of rewrites, the running one included
+	runs   bool // one runs, or is scheduled
+	failed bool // the last one that ended
+	needed bool // the file existed at the start (otherwise aof_base_size is 0), and commands follow its base
 }
 
 // asker is a connection or a client.
@@ -145,11 +146,12 @@ func (s *Store) fits(ctx context.Context, c asker, a Address, readOnly bool) err
 	return s.mend(ctx, c, seen)
 }
 
-// mend has a server rewrite its append-only file once after a start. Redis writes what a script
-// changed between MULTI and EXEC. If a crash cuts that, Redis drops at its start the command that was
-// cut, but neither MULTI nor the commands after it (valkey-io/valkey#4342). All that is written then
-// belongs to this transaction: after another start a part of the cut commit exists, or answered
-// commits are missing.
+// mend has a server rewrite its append-only file once after a start, because a crash may have cut the
+// last commit there. Redis writes what a script changed between MULTI and EXEC. If a command of these is
+// cut, Redis removes only that command when it starts: MULTI and the commands before the cut stay in the
+// file (valkey-io/valkey#4342). The next commits are written after them and become part of the same
+// transaction. After one more start, a part of the cut commit may exist, or answered commits may be
+// missing.
 func (s *Store) mend(ctx context.Context, c asker, seen settings) error {
 	r := seen.rewrites
 	rewritten := r.begun > 1 || r.begun == 1 && !r.runs
