@@ -21,9 +21,9 @@ type Attempt struct {
 	Status   int    // HTTP status; 0 if no answer came
 	Response string // the answer, cut at 600 characters
 
-	// Header is the header of an answer that was not accepted, a line "Name: value" for each name, at
-	// most [MaxResponseHeader] characters. Fields that hold credentials are left out. Empty: the answer was
-	// accepted, none came, or the handler does not keep headers.
+	// Header is the header of an answer that was not accepted, a line "Name: value" for each name,
+	// at most [MaxResponseHeader] characters. Fields that hold credentials are left out. Empty: the
+	// answer was accepted, none came, or the handler does not keep headers.
 	Header string
 
 	Error string // what went wrong, in one line; empty if nothing did

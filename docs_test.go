@@ -183,7 +183,8 @@ func TestWordsOfTheConsole(t *testing.T) {
 	}
 }
 
-// Texts in italics that begin with a capital letter, on the English pages about the console, are texts of the console.
+// Texts in italics that begin with a capital letter, on the English pages about the console, are
+// texts of the console.
 func TestEnglishWordsOfTheConsole(t *testing.T) {
 	words := make(map[string]string)
 	if err := json.Unmarshal([]byte(read(t, "internal/console/words/en.json")), &words); err != nil {

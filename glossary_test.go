@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Words that readers did not understand, each with the word that is used instead. In Chinese a word may
-// stand within one that is right.
+// Words that readers did not understand, each with the word that is used instead. In Chinese a word
+// may stand within one that is right.
 var (
 	unused = map[string]string{
 		"told at": "notified at", "failed last": "latest failures", "what with": "target", "nobody had to say": "no sign-in",

@@ -56,8 +56,8 @@ type Route struct {
 	// URL is its merchant's address, for a task that goes there now; empty for others.
 	URL string
 
-	// Rules for fields that the caller of Add left empty (see [Task.Inherited]). After an attempt an
-	// invalid Schedule counts as empty.
+	// Rules for fields that the caller of Add left empty (see [Task.Inherited]). After an attempt
+	// an invalid Schedule counts as empty.
 	Schedule, Success string
 	Timeout           time.Duration
 
@@ -90,16 +90,16 @@ func (g *Route) TimeoutOf(t *Task) time.Duration {
 	return t.Timeout
 }
 
-// A Limiter is a Handler whose endpoints have limits of their own, for the tasks of all queues that go
-// there. The engine asks for a task with an Endpoint, when it is added and before each attempt, so the
-// answer should come from memory.
+// A Limiter is a Handler whose endpoints have limits of their own, for the tasks of all queues that
+// go there. The engine asks for a task with an Endpoint, when it is added and before each attempt,
+// so the answer should come from memory.
 type Limiter interface {
-	// Limits reports whether an endpoint may have a limit at all. The answer stays the same. The limits
-	// of all queues with such endpoints are placed on the same nodes of a cluster.
+	// Limits reports whether an endpoint may have a limit at all. The answer stays the same. The
+	// limits of all queues with such endpoints are placed on the same nodes of a cluster.
 	Limits() bool
 
-	// RateOf returns how many attempts an endpoint takes in a second; 0: as the queue says. After an
-	// error or a panic the engine uses the queue's rule.
+	// RateOf returns how many attempts an endpoint takes in a second; 0: as the queue says. After
+	// an error or a panic the engine uses the queue's rule.
 	RateOf(ctx context.Context, endpoint string) (float64, error)
 }
 
@@ -128,15 +128,16 @@ type Latecomer interface {
 	Late(task *Task, verdict Verdict, now time.Time) Verdict
 }
 
-// A Verdict is what follows from one attempt. The zero Verdict means: not successful,
-// attempt it again when the schedule says. Its texts are cut at [MaxResponse] characters, and Header at
+// A Verdict is what follows from one attempt. The zero Verdict means: not successful, attempt it
+// again when the schedule says. Its texts are cut at [MaxResponse] characters, and Header at
 // [MaxResponseHeader].
 type Verdict struct {
 	Next   Next
 	Reason string // why the task ended; empty: accepted, or gave_up
 
-	// For the log of attempts. Unreachable and TimedOut also count against the endpoint: after some in a
-	// row it gets no attempts for a while. The zero Result stands for the one that follows from Next and ctx.
+	// For the log of attempts. Unreachable and TimedOut also count against the endpoint: after some
+	// in a row it gets no attempts for a while. The zero Result stands for the one that follows
+	// from Next and ctx.
 	Result   Result
 	Status   int // HTTP status; 0 if none
 	Response string
@@ -180,11 +181,13 @@ type Verdict struct {
 	// of the attempt after that.
 	RetryAfter time.Duration
 
-	// Data replaces the task's Data; nil leaves it. With more than MaxData bytes the whole verdict counts as refused.
+	// Data replaces the task's Data; nil leaves it. With more than MaxData bytes the whole verdict
+	// counts as refused.
 	Data []byte
 
-	// Follow are tasks to add in the same transaction. If a task has a State other than Pending, it is
-	// added as ended, with its Reason, as a record of something that has happened. Checker does not check it.
+	// Follow are tasks to add in the same transaction. If a task has a State other than Pending, it
+	// is added as ended, with its Reason, as a record of something that has happened. Checker does
+	// not check it.
 	Follow []Task
 }
 

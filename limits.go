@@ -26,13 +26,15 @@ const (
 )
 
 // The longest texts that an engine accepts, in bytes, whatever its store is: a database has them in
-// an index. A task with a longer text, which an earlier version stored, is still read and attempted.
+// an index. A task with a longer text, which an earlier version stored, is still read and
+// attempted.
 const (
 	MaxStoredName = 512  // a queue, a merchant's number, an order's number, or the host of a URL
 	MaxStoredKey  = 1024 // a Key or an OrderingKey
 )
 
-// MaxData is how many bytes a Body, and the Data of a verdict, may have: databases refuse larger packets.
+// MaxData is how many bytes a Body, and the Data of a verdict, may have: databases refuse larger
+// packets.
 const MaxData = 8 << 20
 
 // Other texts of a task are in one packet with its Body.
@@ -41,8 +43,8 @@ const (
 	maxHeader = 2 << 20   // bytes of all names and values
 )
 
-// Oversized adds the fields of a task that are longer than MaxStoredName, MaxStoredKey and MaxData allow, and other texts
-// that a database could not write.
+// Oversized adds the fields of a task that are longer than MaxStoredName, MaxStoredKey and MaxData
+// allow, and other texts that a database could not write.
 func (e *Invalid) Oversized(t *Task) {
 	for _, f := range [...]struct {
 		name, text string

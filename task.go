@@ -18,8 +18,8 @@ type Task struct {
 	Queue string // the class of tasks whose rules it follows; required
 
 	// Key is the caller's own name, unique within the queue while the store has the task: retention
-	// frees it. The same Key with the same content is the same task. Delay and StartAt are content, so
-	// repeat a call with the same values. Empty: none.
+	// frees it. The same Key with the same content is the same task. Delay and StartAt are content,
+	// so repeat a call with the same values. Empty: none.
 	Key string
 
 	// Fields to search by. Each may be empty.
@@ -77,14 +77,14 @@ type Task struct {
 	Last *Attempt
 }
 
-// An Origin says where a task comes from. It also has the task's second name, so that a Task without
-// one is no larger.
+// An Origin says where a task comes from. It also has the task's second name, so that a Task
+// without one is no larger.
 type Origin struct {
 	CreatedBy string // name of the API key that created it, or the task that it follows; empty: no key
 	Trace     *Trace // the trace in which it was added; nil: none
 
-	// Alias is a second name of the task, unique among the aliases of all queues of the store. Empty:
-	// none. A handler may derive it from the content when it checks the task.
+	// Alias is a second name of the task, unique among the aliases of all queues of the store.
+	// Empty: none. A handler may derive it from the content when it checks the task.
 	Alias string
 
 	// Resume continues a task that another system began: the schedule goes on from there. It is
@@ -189,9 +189,9 @@ type Status struct {
 	Shard   uint16  // the shard that the task belongs to
 	Version uint32  // grows by one with each change; 1 for a task just added
 
-	// WasDue is when the task was due before somebody moved Due, in whole Unix seconds, if an attempt
-	// may have begun then. If a node has died since, that attempt may have been made without being
-	// recorded. 0: no such attempt.
+	// WasDue is when the task was due before somebody moved Due, in whole Unix seconds, if an
+	// attempt may have begun then. If a node has died since, that attempt may have been made
+	// without being recorded. 0: no such attempt.
 	WasDue uint32
 
 	Reason string // why it ended: accepted, attempts_used_up, max_age, gave_up, …; empty while pending

@@ -24,7 +24,8 @@ var (
 // notYet begins the last cell of a row that nothing can show so far.
 const notYet = "not here yet: "
 
-// The last cell of each row of the pages about traps names tests or scenarios, and all of them exist.
+// The last cell of each row of the pages about traps names tests or scenarios, and all of them
+// exist.
 func TestTraps(t *testing.T) {
 	for page, least := range map[string]int{"docs/traps.md": 40, "internal/sqlstore/TRAPS.md": 24} {
 		if rows := checkTraps(t, page); rows < least {

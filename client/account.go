@@ -9,8 +9,8 @@ import (
 
 // A PutAccount is the new content of an account at a payment channel.
 type PutAccount struct {
-	// Account is the name by which orders name the account. It is required in a batch, and optional in a
-	// PUT, whose path has it.
+	// Account is the name by which orders name the account. It is required in a batch, and optional
+	// in a PUT, whose path has it.
 	Account string `json:"account,omitempty" maxLength:"128"`
 
 	Name     string `json:"name,omitempty" maxLength:"100" doc:"A name for people. The search matches its beginning."`
@@ -30,8 +30,9 @@ type PutAccount struct {
 	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record."`
 }
 
-// AccountKeys are the keys of an account. They are never returned: answers show three stars and the last
-// four characters. A key that is left out stays, and so does one written as an answer shows it (***abcd).
+// AccountKeys are the keys of an account. They are never returned: answers show three stars and the
+// last four characters. A key that is left out stays, and so does one written as an answer shows it
+// (***abcd).
 type AccountKeys struct {
 	PrivateKey       string            `json:"private_key,omitempty" maxLength:"65536" doc:"The merchant's or the application's private key, which signs requests."`
 	APIv3Key         string            `json:"api_v3_key,omitempty" maxLength:"65536" doc:"wechatpay: decrypts notices; without it none can be read."`
@@ -84,8 +85,8 @@ type AccountKey struct {
 	Until    *Time  `json:"until" format:"date-time" doc:"End of its validity; null: no end."`
 }
 
-// Wanted returns the PutAccount that would make an account equal to a, without a Version. Its keys are
-// masked, or sealed, as in a.
+// Wanted returns the PutAccount that would make an account equal to a, without a Version. Its keys
+// are masked, or sealed, as in a.
 func (a *Account) Wanted() PutAccount {
 	return PutAccount{
 		Account: a.Account, Name: a.Name, Channel: a.Channel, URL: a.URL, MchID: a.MchID, SubMchID: a.SubMchID,
@@ -93,8 +94,9 @@ func (a *Account) Wanted() PutAccount {
 	}
 }
 
-// A RotateAccount replaces keys of an account: those that are given. A former key that decrypts notices or
-// verifies answers stays valid for the overlap; requests are signed with the new private key at once.
+// A RotateAccount replaces keys of an account: those that are given. A former key that decrypts
+// notices or verifies answers stays valid for the overlap; requests are signed with the new private
+// key at once.
 type RotateAccount struct {
 	AccountKeys
 	Serial  string `json:"serial,omitempty" maxLength:"64" doc:"wechatpay: of the certificate that belongs to the new private_key."`
@@ -160,8 +162,8 @@ func (c *Client) DeleteAccount(ctx context.Context, name, reason string) error {
 	return c.remove(ctx, accountPath(name), reason)
 }
 
-// Accounts reads a page of accounts, ordered by the name for people if the search has one, otherwise by the
-// name in orders.
+// Accounts reads a page of accounts, ordered by the name for people if the search has one,
+// otherwise by the name in orders.
 func (c *Client) Accounts(ctx context.Context, s AccountSearch) (*AccountPage, error) {
 	path := "/v1/accounts"
 	if s.Sealed {
@@ -170,8 +172,8 @@ func (c *Client) Accounts(ctx context.Context, s AccountSearch) (*AccountPage, e
 	return one[AccountPage](ctx, c, http.MethodGet, path, search(map[string]string{"account": s.Account, "name": s.Name, "cursor": s.Cursor}, s.Limit), nil)
 }
 
-// AllAccounts iterates over all accounts that match s, page by page, from its Cursor. It yields an error
-// with a zero Account and ends.
+// AllAccounts iterates over all accounts that match s, page by page, from its Cursor. It yields an
+// error with a zero Account and ends.
 func (c *Client) AllAccounts(ctx context.Context, s AccountSearch) iter.Seq2[Account, error] {
 	return pages(func(cursor string) ([]Account, string, error) {
 		page := s

@@ -62,8 +62,8 @@ type Alarms struct {
 	Alarms []Alarm     `json:"alarms" nullable:"false" doc:"Raised alarms, then alarms that ended within a day, or within a week if they have affected; the newest first."`
 }
 
-// Alarms reads the rules, the raised alarms, and the alarms that ended within a day, or within a week if they are about an
-// order, refund or transfer.
+// Alarms reads the rules, the raised alarms, and the alarms that ended within a day, or within a
+// week if they are about an order, refund or transfer.
 func (c *Client) Alarms(ctx context.Context) (*Alarms, error) {
 	return one[Alarms](ctx, c, http.MethodGet, "/v1/alarms", nil, nil)
 }

@@ -21,8 +21,8 @@ func ByKey(queue, key string) Ref {
 }
 
 // Create creates a task, which is durable when Create returns no error. If the key exists with the
-// same content, task is the existing task and created is false. That is also so if Create repeated a
-// call whose answer was lost.
+// same content, task is the existing task and created is false. That is also so if Create repeated
+// a call whose answer was lost.
 func (c *Client) Create(ctx context.Context, in CreateTask) (task *Task, created bool, err error) {
 	return put[Task](ctx, c, http.MethodPost, "/v1/tasks", in)
 }
@@ -57,8 +57,8 @@ func (c *Client) AttemptsAfter(ctx context.Context, ref Ref, after int) ([]Attem
 	return d.AttemptLog, err
 }
 
-// Attempt reads one attempt of a task, with its request. A [*Problem] with status 404: the task has no such
-// attempt.
+// Attempt reads one attempt of a task, with its request. A [*Problem] with status 404: the task has
+// no such attempt.
 func (c *Client) Attempt(ctx context.Context, ref Ref, number int) (*Attempt, error) {
 	d, err := one[TaskDetail](ctx, c, http.MethodGet, ref.path, url.Values{"attempt": {strconv.Itoa(number)}}, nil)
 	if err != nil {

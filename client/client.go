@@ -25,9 +25,10 @@ type Options struct {
 	HTTP   *http.Client // default: one with 256 idle connections to the server and no timeout of its own
 
 	// Retries is how often a failed call is repeated; 0: never. A call is repeated after 429. After
-	// 502, 503, 504 or a failed connection it is repeated only if a repetition changes nothing: reads,
-	// PUT and DELETE, and creates whose tasks all have keys. The pauses grow from a tenth of a second,
-	// and are at least Retry-After; the context ends them. Streams of events are not repeated.
+	// 502, 503, 504 or a failed connection it is repeated only if a repetition changes nothing:
+	// reads, PUT and DELETE, and creates whose tasks all have keys. The pauses grow from a tenth of
+	// a second, and are at least Retry-After; the context ends them. Streams of events are not
+	// repeated.
 	Retries int
 }
 
@@ -139,7 +140,8 @@ func (c *Client) try(ctx context.Context, method, path string, query url.Values,
 	return resp.StatusCode, nil
 }
 
-// send makes one request. Its body is in as JSON, or the bytes of in if that is an io.Reader; nil: none.
+// send makes one request. Its body is in as JSON, or the bytes of in if that is an io.Reader; nil:
+// none.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, in any) (*http.Response, error) {
 	body, raw := in.(io.Reader)
 	mediaType := "application/octet-stream"
@@ -177,8 +179,8 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	return resp, nil
 }
 
-// encode returns a request as JSON. The json of a task stays byte for byte as given: package json would take out its
-// white space.
+// encode returns a request as JSON. The json of a task stays byte for byte as given: package json
+// would take out its white space.
 func encode(in any) ([]byte, error) {
 	switch in := in.(type) {
 	case CreateTask:

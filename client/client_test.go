@@ -126,8 +126,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// A redirect that turns a request into a GET is an error, because nothing was created or changed. Proxies redirect http to https
-// in this way.
+// A redirect that turns a request into a GET is an error, because nothing was created or changed.
+// Proxies redirect http to https in this way.
 func TestRedirects(t *testing.T) {
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("{}")) }))
 	defer target.Close()
@@ -219,8 +219,8 @@ func ExampleClient_Create() {
 	// Output: M1001/1/paid pending true
 }
 
-// The json of a task arrives byte for byte as given: its author may have signed it, or may repeat the request through
-// another client.
+// The json of a task arrives byte for byte as given: its author may have signed it, or may repeat
+// the request through another client.
 func TestJSONIsSentAsGiven(t *testing.T) {
 	type sent struct {
 		Queue  string          `json:"queue"`

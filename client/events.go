@@ -15,9 +15,9 @@ const maxEvent = 1 << 20
 
 // Events follows the changes of all tasks, or of one queue's tasks if queue is not empty, from now
 // on, as they are committed. It ends without an error when the server shuts down or replaces its
-// keys: call it again. When the connection breaks or ctx ends, it yields the error with a zero Event
-// and ends. A slow reader misses events, earlier changes are not repeated, and two changes of a task at
-// nearly the same time may come in either order: read a task to learn its state.
+// keys: call it again. When the connection breaks or ctx ends, it yields the error with a zero
+// Event and ends. A slow reader misses events, earlier changes are not repeated, and two changes of
+// a task at nearly the same time may come in either order: read a task to learn its state.
 func (c *Client) Events(ctx context.Context, queue string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		resp, err := c.send(ctx, http.MethodGet, "/v1/events", search(map[string]string{"queue": queue}, 0), nil)

@@ -136,7 +136,8 @@ type Changed struct {
 	After  string `json:"after" doc:"Empty: it has no value."`
 }
 
-// An AuditFilter selects audit records. Empty fields select all. Every record of the time is examined.
+// An AuditFilter selects audit records. Empty fields select all. Every record of the time is
+// examined.
 type AuditFilter struct {
 	Who, Action, Target, Job string // as Audit has them
 	CreatedFrom, CreatedTo   Time   // inclusive; exclusive

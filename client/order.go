@@ -38,8 +38,8 @@ type OrderPage struct {
 	NextCursor string        `json:"next_cursor" doc:"Cursor of the next page; empty only at the end. A page with few orders, or none, may be followed by another."`
 }
 
-// An OrderFilter selects orders. Empty fields select all. Only the queue, the merchant and the time have an index:
-// every order that matches these is examined.
+// An OrderFilter selects orders. Empty fields select all. Only the queue, the merchant and the time
+// have an index: every order that matches these is examined.
 type OrderFilter struct {
 	Queue, MerchantNo      string
 	OrderState             string // PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN
@@ -49,8 +49,8 @@ type OrderFilter struct {
 	CreatedFrom, CreatedTo Time   // inclusive; exclusive
 }
 
-// ListOrders reads one page of the orders that match f, the newest first: up to limit orders (1 to 200; 0: 50)
-// from cursor (NextCursor of a page; empty: the newest).
+// ListOrders reads one page of the orders that match f, the newest first: up to limit orders (1 to
+// 200; 0: 50) from cursor (NextCursor of a page; empty: the newest).
 func (c *Client) ListOrders(ctx context.Context, f OrderFilter, limit int, cursor string) (*OrderPage, error) {
 	q := search(map[string]string{
 		"queue": f.Queue, "merchant_no": f.MerchantNo, "order_state": f.OrderState, "channel": f.Channel, "account": f.Account,
@@ -59,8 +59,8 @@ func (c *Client) ListOrders(ctx context.Context, f OrderFilter, limit int, curso
 	return one[OrderPage](ctx, c, http.MethodGet, "/v1/orders", q, nil)
 }
 
-// Orders iterates over all orders that match f, the newest first, page by page. It yields an error with a zero
-// ListedOrder and ends.
+// Orders iterates over all orders that match f, the newest first, page by page. It yields an error
+// with a zero ListedOrder and ends.
 func (c *Client) Orders(ctx context.Context, f OrderFilter) iter.Seq2[ListedOrder, error] {
 	return pages(func(cursor string) ([]ListedOrder, string, error) {
 		p, err := c.ListOrders(ctx, f, 200, cursor)

@@ -16,8 +16,8 @@ type StartReconciliation struct {
 	NoRefunds bool   `json:"no_refunds,omitempty" doc:"Refunds are not compared."`
 	Reason    string `json:"reason,omitempty" maxLength:"500" doc:"Written to the audit record."`
 
-	// Unknown is of ReconcileFile alone: a file that does not say whose bill it is, and of which nothing is known to
-	// the server, is compared, and not refused.
+	// Unknown is of ReconcileFile alone: a file that does not say whose bill it is, and of which
+	// nothing is known to the server, is compared, and not refused.
 	Unknown bool `json:"-"`
 }
 
@@ -143,14 +143,15 @@ type DifferencePage struct {
 	NextCursor  string       `json:"next_cursor" doc:"Empty: there are no more."`
 }
 
-// Reconcile requests a comparison with the bills of the queue's accounts, or of one. The server makes it later.
+// Reconcile requests a comparison with the bills of the queue's accounts, or of one. The server
+// makes it later.
 func (c *Client) Reconcile(ctx context.Context, in StartReconciliation) (*Reconciliation, error) {
 	return one[Reconciliation](ctx, c, http.MethodPost, "/v1/reconciliations", nil, in)
 }
 
 // ReconcileFile compares a file with the orders of a queue, and returns the result. mapping says
-// which columns the file has, such as "channel_order_no=order,amount=fee,units=main"; empty: the file is
-// a bill as the queue's channel makes it.
+// which columns the file has, such as "channel_order_no=order,amount=fee,units=main"; empty: the
+// file is a bill as the queue's channel makes it.
 func (c *Client) ReconcileFile(ctx context.Context, in StartReconciliation, mapping string, file io.Reader) (*Reconciliation, error) {
 	query := search(map[string]string{
 		"queue": in.Queue, "account": in.Account, "bill": in.Bill, "date": in.Date, "map": mapping, "reason": in.Reason,
@@ -179,8 +180,8 @@ func (c *Client) Reconciliations(ctx context.Context) ([]Reconciliation, error) 
 	return out.Reconciliations, err
 }
 
-// Differences reads one page of up to 200 differences of a kind; an empty kind is all kinds. An empty
-// cursor is the first page.
+// Differences reads one page of up to 200 differences of a kind; an empty kind is all kinds. An
+// empty cursor is the first page.
 func (c *Client) Differences(ctx context.Context, id, kind string, limit int, cursor string) (*DifferencePage, error) {
 	query := search(map[string]string{"kind": kind, "cursor": cursor}, cmp.Or(limit, 200))
 	return one[DifferencePage](ctx, c, http.MethodGet, "/v1/reconciliations/"+escape(id)+"/differences", query, nil)

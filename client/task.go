@@ -173,8 +173,8 @@ type Attempt struct {
 	Sent *Sent `json:"sent,omitempty" doc:"Only if the attempt was asked for by its number."`
 }
 
-// A Sent is the request of an attempt of a notification, built again from its task and the rules that hold now.
-// Requests are not kept. Secrets are masked as in Request.
+// A Sent is the request of an attempt of a notification, built again from its task and the rules
+// that hold now. Requests are not kept. Secrets are masked as in Request.
 type Sent struct {
 	Method  string            `json:"method,omitempty" doc:"Absent: a message to a broker."`
 	URL     string            `json:"url,omitempty"`
@@ -190,8 +190,8 @@ type Sent struct {
 	Missing string `json:"missing,omitempty" doc:"Why the request cannot be built again; then the other fields are absent."`
 }
 
-// Timing is how long the parts of a request took, to the microsecond. A part that did not happen is 0:
-// a reused connection needs no DNS, connect or TLS.
+// Timing is how long the parts of a request took, to the microsecond. A part that did not happen is
+// 0: a reused connection needs no DNS, connect or TLS.
 type Timing struct {
 	DNSMS       float64 `json:"dns_ms" doc:"DNS lookup."`
 	ConnectMS   float64 `json:"connect_ms" doc:"TCP connection, to the proxy if there is one."`

@@ -17,7 +17,8 @@ import (
 	"github.com/bellmanhq/bellman/order/gateway"
 )
 
-// SDKs, and other code than bellman's, make notices that the providers of package gateway read, and read their requests.
+// SDKs, and other code than bellman's, make notices that the providers of package gateway read, and
+// read their requests.
 func TestProviderSDKs(t *testing.T) {
 	dir := node(t, "sdks")
 	keys := newSDKKeys()

@@ -78,15 +78,15 @@ func parseAddress(text string) (address, error) {
 	return address{url: u, host: host, addr: addr, endpoint: endpoint(u, host)}, nil
 }
 
-// CheckURL returns the mistake in a URL of the kind that names a host; nil: the URL is valid. It does
-// not ask the guard. Of the URL the error shows the host at most.
+// CheckURL returns the mistake in a URL of the kind that names a host; nil: the URL is valid. It
+// does not ask the guard. Of the URL the error shows the host at most.
 func CheckURL(text string) error {
 	_, err := parseAddress(text)
 	return err
 }
 
-// parseHost returns a host name or literal address in ASCII and lower case, and the address if it is
-// one.
+// parseHost returns a host name or literal address in ASCII and lower case, and the address if it
+// is one.
 func parseHost(host string) (string, netip.Addr, error) {
 	if strings.Contains(host, ":") {
 		addr, err := netip.ParseAddr(host)
@@ -195,8 +195,8 @@ func endpoint(u *url.URL, host string) string {
 	return u.Scheme + "://" + net.JoinHostPort(strings.TrimSuffix(host, "."), port)
 }
 
-// refuse returns why the guard refuses an address before its name is resolved; nil: the guard decides
-// when the connection is made.
+// refuse returns why the guard refuses an address before its name is resolved; nil: the guard
+// decides when the connection is made.
 func (a address) refuse(g *guard) *refusal {
 	if g.httpsOnly && !strings.HasPrefix(a.endpoint, "https:") {
 		return &refusal{host: a.endpoint, kind: "is not https, which egress.https_only asks for"}

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// addresses caches parsed URLs. Many tasks of a merchant have the same URL, and a URL is parsed when a
-// task is accepted and at each attempt.
+// addresses caches parsed URLs. Many tasks of a merchant have the same URL, and a URL is parsed
+// when a task is accepted and at each attempt.
 type addresses struct {
 	seed  maphash.Seed
 	slots [8192]atomic.Pointer[known]

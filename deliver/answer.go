@@ -13,7 +13,8 @@ import (
 
 const maxAnswer = rule.MaxBody // bytes of an answer's body that are read
 
-// buffers hold answers while they are judged. Most answers are short, so a buffer starts with 1 KiB.
+// buffers hold answers while they are judged. Most answers are short, so a buffer starts with 1
+// KiB.
 var buffers = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, 1<<10)} }}
 
 type buffer struct{ b []byte }

@@ -17,9 +17,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/cause"
 )
 
-// A Scheme is a kind of address of brokers: NAME://CONNECTION/PATH. CONNECTION is the name of one of
-// [Rules.Connections], never a host: a task cannot choose which broker is reached. A scheme whose
-// addresses name a host, such as https, has a [DefaultPort] instead.
+// A Scheme is a kind of address of brokers: NAME://CONNECTION/PATH. CONNECTION is the name of one
+// of [Rules.Connections], never a host: a task cannot choose which broker is reached. A scheme
+// whose addresses name a host, such as https, has a [DefaultPort] instead.
 type Scheme struct {
 	Name string // of its URLs, in lower case: amqp
 	Form string // of its URLs, for errors: amqp://CONNECTION/EXCHANGE/ROUTINGKEY
@@ -116,8 +116,8 @@ func (s *Scheme) Endpoint(connection string) string {
 	return s.Name + "://" + strings.ToLower(connection)
 }
 
-// broker returns the address of the broker to which a task is sent; nil: the task is sent over HTTP.
-// The task's own address overrides the queue's. A merchant's address is never a broker's.
+// broker returns the address of the broker to which a task is sent; nil: the task is sent over
+// HTTP. The task's own address overrides the queue's. A merchant's address is never a broker's.
 func (h *Handler) broker(task *bellman.Task) (*BrokerURL, error) {
 	switch {
 	case task.URL == "" && h.homeBroker != nil:
@@ -129,8 +129,8 @@ func (h *Handler) broker(task *bellman.Task) (*BrokerURL, error) {
 	return &to, err
 }
 
-// connection returns the connection that an address of a task names. The receiver may have chosen the
-// address. So the queue must allow the connection, or the address must be the queue's own.
+// connection returns the connection that an address of a task names. The receiver may have chosen
+// the address. So the queue must allow the connection, or the address must be the queue's own.
 func (h *Handler) connection(to *BrokerURL) (Connection, error) {
 	home := h.homeBroker != nil && *to == *h.homeBroker
 	switch {
@@ -156,8 +156,8 @@ func (h *Handler) find(to *BrokerURL) (Connection, error) {
 	return c, nil
 }
 
-// checkBroker checks a task that is sent to a broker, and fills in Method and Endpoint. wrong is the
-// error of its address, or nil.
+// checkBroker checks a task that is sent to a broker, and fills in Method and Endpoint. wrong is
+// the error of its address, or nil.
 func (h *Handler) checkBroker(task *bellman.Task, to *BrokerURL, wrong error, bad *bellman.Invalid) {
 	if wrong == nil {
 		_, wrong = h.connection(to)
@@ -220,7 +220,8 @@ func (h *Handler) publishOnce(ctx context.Context, task *bellman.Task, number in
 
 // messageID identifies a message to brokers and receivers. It is the task's id, so that an attempt
 // that is repeated because its outcome is unknown is the same message. A manual attempt is another
-// message, and so are the attempts of a restarted schedule, and of each round of a task that repeats.
+// message, and so are the attempts of a restarted schedule, and of each round of a task that
+// repeats.
 func messageID(task *bellman.Task, id string, number int) string {
 	switch {
 	case task.Trigger == bellman.ByHand && task.Before != nil:
@@ -234,8 +235,9 @@ func messageID(task *bellman.Task, id string, number int) string {
 // round identifies one run of a task's schedule.
 func round(task *bellman.Task) string { return strconv.FormatInt(task.Began.UnixMilli(), 10) }
 
-// restarted reports whether a person started the schedule again. The first attempt after that is manual, and
-// interrupts no other state. The verdict of an attempt leaves the round in Data for the next one.
+// restarted reports whether a person started the schedule again. The first attempt after that is
+// manual, and interrupts no other state. The verdict of an attempt leaves the round in Data for the
+// next one.
 func restarted(task *bellman.Task) bool {
 	return task.Trigger == bellman.ByHand && task.Before == nil || string(task.Data) == round(task)
 }

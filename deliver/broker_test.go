@@ -101,8 +101,8 @@ func TestBrokerMessage(t *testing.T) {
 	}
 }
 
-// A schedule that a person restarted sends another message than the one before. Its retries are the same message,
-// also if a death lost an attempt.
+// A schedule that a person restarted sends another message than the one before. Its retries are the
+// same message, also if a death lost an attempt.
 func TestMessageOfARestart(t *testing.T) {
 	var ids []string
 	failing := errors.New("connection refused")

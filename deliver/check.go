@@ -92,9 +92,9 @@ func (h *Handler) checkSignature(task *bellman.Task, to *address, signer sign.Si
 	}
 }
 
-// checkMerchant returns the merchant of a task, and its present signer. If the merchant cannot be read,
-// that is an error, except for a task whose Endpoint is already its merchant's: such a task reports a
-// result, and must not be lost.
+// checkMerchant returns the merchant of a task, and its present signer. If the merchant cannot be
+// read, that is an error, except for a task whose Endpoint is already its merchant's: such a task
+// reports a result, and must not be lost.
 func (h *Handler) checkMerchant(task *bellman.Task) (Merchant, sign.Signer, error) {
 	m, err := h.merchant(context.Background(), task) // it bounds its time by itself
 	if err != nil {

@@ -23,8 +23,9 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// connBuffer is the size of the read buffer and of the write buffer of a connection, in bytes. Header
-// and body of a usual notification fit into one write. It is small, because connections are many.
+// connBuffer is the size of the read buffer and of the write buffer of a connection, in bytes.
+// Header and body of a usual notification fit into one write. It is small, because connections are
+// many.
 const connBuffer = 2 << 10
 
 // maxHeader bounds the header of an answer, in bytes.
@@ -54,9 +55,9 @@ type Options struct {
 	// shorter than common servers keep one (Tomcat 20s, Jetty 30s, load balancers 60s). So no
 	// request is sent on a connection that the server is closing.
 	IdleTimeout time.Duration
-	// Idle connections: HTTP/1.1 to addresses of tasks, and as many to addresses of queues. Each may
-	// have as many again for HTTP/2 and for requests of more than 16 KiB. Defaults 4,096 and 1,024.
-	// With TLS an idle connection takes 7 KiB or more.
+	// Idle connections: HTTP/1.1 to addresses of tasks, and as many to addresses of queues. Each
+	// may have as many again for HTTP/2 and for requests of more than 16 KiB. Defaults 4,096 and
+	// 1,024. With TLS an idle connection takes 7 KiB or more.
 	MaxIdle            int
 	MaxIdlePerEndpoint int // to one endpoint
 
@@ -139,8 +140,9 @@ func (c *Client) Spare() { c.rules.Drop() }
 // the same timeouts. It does not decompress answers. c.Close closes it.
 func (c *Client) Trusted() http.RoundTripper { return c.trusted }
 
-// Guarded returns the transport to all other addresses. The guard checks the URL of each request, and the address of
-// each connection. If there is a proxy, requests go through it, and only the proxy knows the addresses of names.
+// Guarded returns the transport to all other addresses. The guard checks the URL of each request,
+// and the address of each connection. If there is a proxy, requests go through it, and only the
+// proxy knows the addresses of names.
 func (c *Client) Guarded() http.RoundTripper { return refusing{c} }
 
 // refusing is the guarded transport with the guard's check of a URL.

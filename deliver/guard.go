@@ -9,7 +9,8 @@ import (
 )
 
 // A guard refuses addresses that tasks must not reach. It checks the IP address of each connection
-// just before the connection is made. So it also stops a name that resolves to another address later.
+// just before the connection is made. So it also stops a name that resolves to another address
+// later.
 type guard struct {
 	off       bool
 	allow     []netip.Prefix
@@ -34,8 +35,8 @@ func (e *refusal) Error() string {
 	return fmt.Sprintf("%.253s is at %s, which is %s, refused by the egress guard", e.host, e.addr, e.kind)
 }
 
-// Blocked reports that the guard is the cause, and not the network. Other packages, which cannot name
-// the type, find it by this method.
+// Blocked reports that the guard is the cause, and not the network. Other packages, which cannot
+// name the type, find it by this method.
 func (e *refusal) Blocked() bool { return true }
 
 // A special is a block of addresses that are not ordinary hosts of the Internet: the IANA
@@ -64,12 +65,12 @@ var special4 = []special{
 	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved or broadcast address (RFC 1112)"},
 }
 
-// nat64 are addresses with an IPv4 address in their last four bytes (RFC 6052). In a network that has
-// only IPv6, every IPv4 host is reached through one of them.
+// nat64 are addresses with an IPv4 address in their last four bytes (RFC 6052). In a network that
+// has only IPv6, every IPv4 host is reached through one of them.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// global has all IPv6 addresses of ordinary hosts (RFC 4291). special6 lists blocks outside of it so
-// that messages can name them.
+// global has all IPv6 addresses of ordinary hosts (RFC 4291). special6 lists blocks outside of it
+// so that messages can name them.
 var global = netip.MustParsePrefix("2000::/3")
 
 var special6 = []special{
@@ -134,8 +135,8 @@ func has(list []netip.Prefix, addr netip.Addr) bool {
 	return false
 }
 
-// control is a net.Dialer.ControlContext. It gets each resolved address, just before the connection is
-// made.
+// control is a net.Dialer.ControlContext. It gets each resolved address, just before the connection
+// is made.
 func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -147,9 +148,9 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 	return nil
 }
 
-// resolve checks a host to which a proxy will connect: each of its present addresses must be allowed.
-// The proxy resolves the name again. If the addresses change in between, only the proxy's own rules
-// can stop the request.
+// resolve checks a host to which a proxy will connect: each of its present addresses must be
+// allowed. The proxy resolves the name again. If the addresses change in between, only the proxy's
+// own rules can stop the request.
 func (g *guard) resolve(ctx context.Context, resolver *net.Resolver, host string) error {
 	addrs, err := resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {

@@ -69,8 +69,9 @@ type Handler struct {
 	attempted func(merchantNo string, accepted bool) // nil: not called
 }
 
-// Handler returns the handler of a queue with these rules. The secrets are read now. An error
-// wraps a *[bellman.Invalid] that names every wrong rule as the configuration does, and contains no secret.
+// Handler returns the handler of a queue with these rules. The secrets are read now. An error wraps
+// a *[bellman.Invalid] that names every wrong rule as the configuration does, and contains no
+// secret.
 func (c *Client) Handler(r Rules) (*Handler, error) {
 	h := &Handler{
 		client: c, url: r.URL, method: cmp.Or(r.Method, http.MethodPost), text: cmp.Or(r.Success, "success_text"),
@@ -178,8 +179,9 @@ func (h *Handler) prepare(ctx context.Context, task *bellman.Task) (d delivery, 
 	return d, nil
 }
 
-// send signs and sends one request, and judges its answer. The functions that it calls are not inlined. So their frames
-// are not on the stacks of the attempts that wait for an answer, perhaps thousands.
+// send signs and sends one request, and judges its answer. The functions that it calls are not
+// inlined. So their frames are not on the stacks of the attempts that wait for an answer, perhaps
+// thousands.
 func (h *Handler) send(ctx context.Context, task *bellman.Task, number int, d delivery) bellman.Verdict {
 	method := cmp.Or(task.Method, h.method)
 	m, err := h.message(ctx, task, number, d.to.url.RawQuery, method == http.MethodGet, d.signer)

@@ -424,8 +424,8 @@ func (e early) RoundTrip(r *http.Request) (*http.Response, error) {
 	return echo{}.RoundTrip(&http.Request{Body: http.NoBody})
 }
 
-// A GET with a form sends it in the query, behind what the address has there. A signature covers the form and not
-// the address's own parameters; one in a header covers the empty body.
+// A GET with a form sends it in the query, behind what the address has there. A signature covers
+// the form and not the address's own parameters; one in a header covers the empty body.
 func TestGetWithForm(t *testing.T) {
 	type request struct{ uri, media, body, header string }
 	var got request

@@ -18,8 +18,8 @@ var telling = []string{"Content-Type", "Content-Length", "Location", "Retry-Afte
 // secrets are parts of the names, in lower case, of fields whose values are never kept.
 var secrets = []string{"cookie", "token", "secret", "passw", "key", "session", "credential", "auth"}
 
-// headerText returns the header of an answer in the form of [bellman.Attempt]. A field that does not
-// fit is left out.
+// headerText returns the header of an answer in the form of [bellman.Attempt]. A field that does
+// not fit is left out.
 func headerText(header http.Header) string {
 	rank := func(name string) uint { return uint(slices.Index(telling, name)) } // the others last
 	names := slices.SortedFunc(maps.Keys(header), func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
@@ -38,14 +38,16 @@ func headerText(header http.Header) string {
 	return text.String()
 }
 
-// isSecret reports whether a field of an answer's header may hold credentials. A challenge holds none.
+// isSecret reports whether a field of an answer's header may hold credentials. A challenge holds
+// none.
 func isSecret(name string) bool {
 	name = strings.ToLower(name)
 	return name != "www-authenticate" && name != "proxy-authenticate" &&
 		slices.ContainsFunc(secrets, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// withoutQuery returns an address without the parts that may hold credentials; empty if it cannot be read.
+// withoutQuery returns an address without the parts that may hold credentials; empty if it cannot
+// be read.
 func withoutQuery(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -126,8 +126,8 @@ func (h *Handler) Route(ctx context.Context, task *bellman.Task) (bellman.Route,
 	return g, nil
 }
 
-// SameAddress reports whether two URLs have the same scheme, host, port and path. The query does not
-// count. An invalid URL is the same as no other.
+// SameAddress reports whether two URLs have the same scheme, host, port and path. The query does
+// not count. An invalid URL is the same as no other.
 func SameAddress(a, b string) bool {
 	x, err := parseAddress(a)
 	if err != nil {

@@ -189,7 +189,8 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// The guard checks the URLs of requests of [Client.Guarded], although only the proxy connects to their hosts.
+// The guard checks the URLs of requests of [Client.Guarded], although only the proxy connects to
+// their hosts.
 func TestGuardedThroughAProxy(t *testing.T) {
 	var asked atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked.Add(1) }))

@@ -10,9 +10,9 @@ import (
 	"github.com/bellmanhq/bellman/deliver/sign"
 )
 
-// A Sent is the request or message of one attempt, built again from its task and the rules that hold
-// now. Nothing of a request is kept, so a change of the merchant, the queue or a secret since the
-// attempt shows here.
+// A Sent is the request or message of one attempt, built again from its task and the rules that
+// hold now. Nothing of a request is kept, so a change of the merchant, the queue or a secret since
+// the attempt shows here.
 type Sent struct {
 	Method string // empty: a message to a broker
 	URL    string
@@ -26,10 +26,10 @@ type Sent struct {
 	Signed    []byte   // the text that is signed, see [sign.Signer]
 }
 
-// Sent builds the request of an attempt that started at a time. hide replaces secrets in the query of the
-// address; of the queue's own address, path and query are hidden as a whole. If hide is nil, nothing is hidden.
-// An error says why an attempt could send nothing now. A signature has the time of the attempt's start; the
-// attempt itself may have signed a second later.
+// Sent builds the request of an attempt that started at a time. hide replaces secrets in the query
+// of the address; of the queue's own address, path and query are hidden as a whole. If hide is nil,
+// nothing is hidden. An error says why an attempt could send nothing now. A signature has the time
+// of the attempt's start; the attempt itself may have signed a second later.
 func (h *Handler) Sent(ctx context.Context, task *bellman.Task, number int, at time.Time, hide func(query string) string) (Sent, error) {
 	out := Sent{}
 	var signer sign.Signer

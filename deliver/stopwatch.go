@@ -11,9 +11,9 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A stopwatch is the context of one request. It times the connection that is made for the request, and
-// the first byte of the answer. The request may be sent on another connection that came free, or the
-// attempt may end first: then the connection that is still being made does not count.
+// A stopwatch is the context of one request. It times the connection that is made for the request,
+// and the first byte of the answer. The request may be sent on another connection that came free,
+// or the attempt may end first: then the connection that is still being made does not count.
 type stopwatch struct {
 	context.Context
 	trace httptrace.ClientTrace
@@ -82,8 +82,8 @@ func (w *stopwatch) stop() bellman.Timing {
 	return w.timing
 }
 
-// turn ends one part and begins another, if the request still waits for a connection. The caller holds
-// mu.
+// turn ends one part and begins another, if the request still waits for a connection. The caller
+// holds mu.
 func (w *stopwatch) turn(to *time.Duration) {
 	if !w.waiting || w.part == nil && to == nil {
 		return

@@ -107,9 +107,9 @@ func (e *Engine) Prepare(tasks ...*bellman.Task) []store.Add {
 }
 
 // AddWith adds tasks and writes documents in one transaction: all or nothing. It does not return
-// ErrOverloaded. A task whose key or alias exists counts as added. The error is an *[bellman.Invalid] of the
-// first invalid task, ErrConflict if a document no longer has the value in its Was, or the store's
-// error. After ErrUnknown the transaction may have been committed.
+// ErrOverloaded. A task whose key or alias exists counts as added. The error is an
+// *[bellman.Invalid] of the first invalid task, ErrConflict if a document no longer has the value
+// in its Was, or the store's error. After ErrUnknown the transaction may have been committed.
 func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellman.Task) error {
 	if err := e.life.running(ctx); err != nil {
 		return err
@@ -141,8 +141,8 @@ func (e *Engine) AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellma
 	return nil
 }
 
-// Committed tells all engines that the caller's transaction with the tasks of AddTx is committed. The
-// call is optional: without it the tasks are attempted up to a second late.
+// Committed tells all engines that the caller's transaction with the tasks of AddTx is committed.
+// The call is optional: without it the tasks are attempted up to a second late.
 func (e *Engine) Committed(tasks ...*bellman.Task) {
 	var own Hint
 	others := make(map[uint16]*stretch)

@@ -173,8 +173,8 @@ func TestSlowCommit(t *testing.T) {
 	})
 }
 
-// Failed tasks are counted per queue over the last hour, without those about which the handler says that nobody has to look
-// into them.
+// Failed tasks are counted per queue over the last hour, without those about which the handler says
+// that nobody has to look into them.
 func TestFailedHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()

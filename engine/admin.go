@@ -23,7 +23,8 @@ const (
 	ResendRestart ResendMode = "restart" // the schedule starts again now
 )
 
-// maxTries bounds the retries of a change when other changes of the same task, on other nodes too, win each time.
+// maxTries bounds the retries of a change when other changes of the same task, on other nodes too,
+// win each time.
 const maxTries = 20
 
 // Admin holds the methods that people and services call: changes of single tasks, and pauses of
@@ -46,10 +47,10 @@ type Admin struct {
 }
 
 // Cancel ends a task as cancelled. An attempt in flight may still arrive, and so may one that is
-// about to start: see mayStart in gate.go. The task stays cancelled, and the answer goes into its log. If
-// the handler is a [bellman.Latecomer], the answer may also change Data and add follow-ups. If the
-// task had ended before a manual attempt was requested, it returns to that end. If the
-// task has ended, Cancel changes nothing and returns ErrConflict.
+// about to start: see mayStart in gate.go. The task stays cancelled, and the answer goes into its
+// log. If the handler is a [bellman.Latecomer], the answer may also change Data and add follow-ups.
+// If the task had ended before a manual attempt was requested, it returns to that end. If the task
+// has ended, Cancel changes nothing and returns ErrConflict.
 func (a *Admin) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error) {
 	return a.change(ctx, id, "cancel", by, func(c *store.Change, t *bellman.Task, now time.Time) error {
 		if t.State.Ended() {
@@ -97,8 +98,8 @@ func (a *Admin) Resend(ctx context.Context, id bellman.ID, mode ResendMode, by b
 	})
 }
 
-// request changes a status so that one attempt is made at due. After that attempt the task returns to
-// the former status.
+// request changes a status so that one attempt is made at due. After that attempt the task returns
+// to the former status.
 func request(st *bellman.Status, trigger bellman.Trigger, due, now time.Time) {
 	noteDue(st, now)
 	if st.Before == nil {
@@ -211,8 +212,8 @@ func (a *Admin) moveAlways(ctx context.Context, id bellman.ID, action string,
 }
 
 // turns are those of changes that lost to another change of their task. They are made one after the
-// other; otherwise one of many wins each time, and some lose too often. A turn is shared by tasks whose
-// ids end alike.
+// other; otherwise one of many wins each time, and some lose too often. A turn is shared by tasks
+// whose ids end alike.
 type turns [64]chan struct{}
 
 func newTurns() *turns {

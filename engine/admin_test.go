@@ -179,8 +179,8 @@ func TestCancelInFlight(t *testing.T) {
 	}
 }
 
-// A manual attempt of a task that had ended is cancelled before or while it is made. The task is as it was before the
-// request.
+// A manual attempt of a task that had ended is cancelled before or while it is made. The task is as
+// it was before the request.
 func TestCancelOfResend(t *testing.T) {
 	for _, first := range []bellman.Verdict{{Next: bellman.Succeed}, {Next: bellman.GiveUp}} {
 		for _, inFlight := range []bool{false, true} {

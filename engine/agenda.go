@@ -50,8 +50,8 @@ func newAgenda(c *clock.Clock, s *shelves, most, mostWaiting int) *agenda {
 	return h
 }
 
-// takeMissed returns and resets the earliest VisibleAt of the missed tasks that were due, and of the
-// others.
+// takeMissed returns and resets the earliest VisibleAt of the missed tasks that were due, and of
+// the others.
 func (h *agenda) takeMissed() (due, ahead int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,8 +93,8 @@ func (h *agenda) beginRead(bound int64) *asOf {
 }
 
 // endRead adds a page that was read since beginRead, and returns the items that are due. bound is
-// how far everything has been read; 0: it does not change. If want is not nil, it decides about each
-// entry that is not in the agenda; it also gets the position just before the entry.
+// how far everything has been read; 0: it does not change. If want is not nil, it decides about
+// each entry that is not in the agenda; it also gets the position just before the entry.
 func (h *agenda) endRead(since *asOf, page []store.Entry, bound, now int64, want func(*store.Entry, store.Position) bool) (due []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -156,8 +156,8 @@ func (h *agenda) put(t *bellman.Task, since *asOf, now int64) (due *item) {
 	return due
 }
 
-// land removes an item in flight after the commit of its outcome. It puts the task back with its new
-// status, unless the task has ended.
+// land removes an item in flight after the commit of its outcome. It puts the task back with its
+// new status, unless the task has ended.
 func (h *agenda) land(it *item, t *bellman.Task, to *bellman.Status, since *asOf, now int64) (due *item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -338,8 +338,9 @@ func (h *agenda) flying(id bellman.ID) bool {
 	return flying
 }
 
-// flight returns how many attempts a task had when the one that is in flight was loaded. flying is false
-// if none is in flight. Until a moment after its outcome was stored, an attempt is still in flight.
+// flight returns how many attempts a task had when the one that is in flight was loaded. flying is
+// false if none is in flight. Until a moment after its outcome was stored, an attempt is still in
+// flight.
 func (h *agenda) flight(id bellman.ID) (attempts uint32, flying bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -384,7 +385,8 @@ func (h *agenda) beginTurn(it *item) (other bellman.ID, ok bool) {
 	return h.turns.begin(it)
 }
 
-// inTurn reports whether a task of a chain is in flight. If so, turns.freed is called when it lands.
+// inTurn reports whether a task of a chain is in flight. If so, turns.freed is called when it
+// lands.
 func (h *agenda) inTurn(c chain) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -401,8 +403,8 @@ func (h *agenda) inFlightOf(shard uint16) (items []*item) {
 	return items
 }
 
-// flights returns the attempts of a shard that was left and that can be handed over. An attempt that
-// has not begun will not start, so its item lands soon.
+// flights returns the attempts of a shard that was left and that can be handed over. An attempt
+// that has not begun will not start, so its item lands soon.
 func (h *agenda) flights(shard uint16) []*item {
 	h.mu.Lock()
 	defer h.mu.Unlock()

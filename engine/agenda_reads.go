@@ -31,8 +31,8 @@ func (m *missed) take() (due, ahead int64) {
 }
 
 // departures tell readers which tasks left the agenda while they read. Each reader of a page and
-// each parallel commit follows them: a page may still show such a task as it was, and the loader may
-// find a committed task and have it attempted before the commit is answered. The agenda's mutex
+// each parallel commit follows them: a page may still show such a task as it was, and the loader
+// may find a committed task and have it attempted before the commit is answered. The agenda's mutex
 // guards them.
 type departures struct{ followers []*asOf }
 

@@ -1,7 +1,7 @@
 package engine
 
-// agendaShards are the shards whose tasks may be in the agenda, and the attempts that were in flight
-// when a shard was left. The agenda's mutex guards them.
+// agendaShards are the shards whose tasks may be in the agenda, and the attempts that were in
+// flight when a shard was left. The agenda's mutex guards them.
 //
 // claims counts claims of shards, and claimed is its value at the last claim of each shard. A page
 // that was read, or a commit that was sent, before a claim may be outdated: the former owner may

@@ -47,8 +47,9 @@ func TestAgendaOfAnEarlierTenure(t *testing.T) {
 	}
 }
 
-// The loader finds a new task before its commit is answered, and the task is attempted and ends. The answer to the commit, and
-// a page that was read before the end, do not bring the task back as it was.
+// The loader finds a new task before its commit is answered, and the task is attempted and ends.
+// The answer to the commit, and a page that was read before the end, do not bring the task back as
+// it was.
 func TestAgendaOfATaskThatHasEnded(t *testing.T) {
 	c := clock.New(time.Now)
 	h := newAgenda(c, new(shelves), 1000, 1000)
@@ -87,7 +88,8 @@ func flying(t *testing.T) (h *agenda, task *bellman.Task, it *item) {
 	return h, task, it
 }
 
-// Attempts in flight keep a shard that was left until they land or are handed over. One that cannot be handed over stays.
+// Attempts in flight keep a shard that was left until they land or are handed over. One that cannot
+// be handed over stays.
 func TestFlightsOfALeftShard(t *testing.T) {
 	empty := func(h *agenda) bool {
 		select {
@@ -136,7 +138,8 @@ func TestFlightsOfALeftShard(t *testing.T) {
 	}
 }
 
-// A task that was changed during its attempt is read again when the attempt lands, at the time of the change.
+// A task that was changed during its attempt is read again when the attempt lands, at the time of
+// the change.
 func TestChangedDuringItsAttempt(t *testing.T) {
 	h, task, it := flying(t)
 	h.takeMissed()

@@ -8,8 +8,8 @@ type agendaTurns struct {
 	freed    func(chain) // called when an item lands for which another task of its key waited
 }
 
-// begin marks the turn of an item's chain as taken. ok is false if another item of the chain has it,
-// which is returned.
+// begin marks the turn of an item's chain as taken. ok is false if another item of the chain has
+// it, which is returned.
 func (t *agendaTurns) begin(it *item) (other bellman.ID, ok bool) {
 	c := chainOf(it.task)
 	if by := t.inFlight[c]; by != nil {

@@ -18,11 +18,11 @@ import (
 // answer that exhausts memory. Firing writes nothing, so the store cannot tell it from other tasks.
 // Therefore the next attempt of each such suspect is announced: its phase is written before the
 // request is sent. If the node dies again, the next owner finds the announcement and logs that
-// attempt as unknown. The node may also have died between the announcement and the request; then the
-// attempt is logged although it was not sent. After maxDeaths such attempts in a row the task is
-// quarantined for longer and longer. The death before the first announcement is in no log, so a task
-// that kills each node is quarantined after its fourth death. An announcement that this process
-// wrote, without sending the attempt, does not count.
+// attempt as unknown. The node may also have died between the announcement and the request; then
+// the attempt is logged although it was not sent. After maxDeaths such attempts in a row the task
+// is quarantined for longer and longer. The death before the first announcement is in no log, so a
+// task that kills each node is quarantined after its fourth death. An announcement that this
+// process wrote, without sending the attempt, does not count.
 const (
 	maxDeaths       = 3
 	firstQuarantine = 10 * time.Minute
@@ -47,7 +47,8 @@ func (a *announcer) init() {
 	locks.Name(&a.mu, "announcements")
 }
 
-// suspect reports whether an attempt of a task may have been in flight when an owner of its shard died.
+// suspect reports whether an attempt of a task may have been in flight when an owner of its shard
+// died.
 func suspect(leases *cluster.Member, t *bellman.Task) bool {
 	return firstDue(&t.Status).UnixMilli() < leases.Death(t.Shard).Found
 }
@@ -189,8 +190,8 @@ func (a *announcer) lostAttempt(t *bellman.Task) *bellman.Attempt {
 	}
 }
 
-// lostError is the Error of an attempt that a death lost. An attempt that a stop cut off has another
-// Error and the same Result.
+// lostError is the Error of an attempt that a death lost. An attempt that a stop cut off has
+// another Error and the same Result.
 const lostError = "the node that made this attempt died before it could record the outcome"
 
 // deaths counts the attempts at the end of a task's log that a death lost. It skips attempts that a

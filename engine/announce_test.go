@@ -232,8 +232,8 @@ func (s *tardy) Release(ctx context.Context, node string, l store.Lease) error {
 	return s.Store.Release(ctx, node, l)
 }
 
-// An announcement is written after its commit was given up, while its shard moves to another node. It is withdrawn before
-// the shard is released: the new owner does not take it for an attempt.
+// An announcement is written after its commit was given up, while its shard moves to another node.
+// It is withdrawn before the shard is released: the new owner does not take it for an attempt.
 func TestAnnouncedAfterUnknownOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()

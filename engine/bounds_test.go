@@ -180,8 +180,8 @@ func TestAddBeforeRun(t *testing.T) {
 	})
 }
 
-// A handler that returns more data than a database takes fails its attempt, and the next one is made on schedule. Its
-// commit would be repeated for ever.
+// A handler that returns more data than a database takes fails its attempt, and the next one is
+// made on schedule. Its commit would be repeated for ever.
 func TestTooMuchData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()

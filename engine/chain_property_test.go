@@ -65,8 +65,9 @@ func (s *shop) fault(format string, args ...any) {
 	s.faults = append(s.faults, fmt.Sprintf(format, args...))
 }
 
-// attempt takes a random time and ends in a random way. It reports a fault if another attempt of the same ordering key is in flight, or if
-// an earlier task has not ended. An attempt of a superseded task is a fault too.
+// attempt takes a random time and ends in a random way. It reports a fault if another attempt of
+// the same ordering key is in flight, or if an earlier task has not ended. An attempt of a
+// superseded task is a fault too.
 func (s *shop) attempt(ctx context.Context, node string, t *bellman.Task) bellman.Verdict {
 	s.mu.Lock()
 	key, mine := t.OrderingKey, &trip{id: t.ID, node: node}

@@ -207,8 +207,8 @@ func TestDigestOfOrdering(t *testing.T) {
 	}
 }
 
-// The engine stops during an attempt and starts again. It goes on with the same task, and wakes the next
-// task of the key when that one ends.
+// The engine stops during an attempt and starts again. It goes on with the same task, and wakes the
+// next task of the key when that one ends.
 func TestChainSurvivesRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()

@@ -105,8 +105,8 @@ func (o *chains) awaitTurn(it *item, before bellman.ID) {
 	o.await(it, before, wait)
 }
 
-// await defers a task for a while. before is the first task of its chain, if that is the reason. A schedule that has not begun starts when the turn comes, and
-// the task's age counts from there.
+// await defers a task for a while. before is the first task of its chain, if that is the reason. A
+// schedule that has not begun starts when the turn comes, and the task's age counts from there.
 func (o *chains) await(it *item, before bellman.ID, wait time.Duration) {
 	if !o.agenda.defers(it) {
 		return

@@ -69,7 +69,8 @@ func (w *witness) Attempt(context.Context, *bellman.Task, int) bellman.Verdict {
 		{Queue: "q", Key: "record", Status: bellman.Status{State: w.state, Reason: "seen", Attempts: 7, Due: time.Now()}}}}
 }
 
-// A follow-up that has ended is added as it is, unchecked and never attempted. The caller of Add cannot do the same.
+// A follow-up that has ended is added as it is, unchecked and never attempted. The caller of Add
+// cannot do the same.
 func TestFollowUpThatHasEnded(t *testing.T) {
 	for state, want := range map[bellman.State]bool{bellman.Pending: false, bellman.Succeeded: true, bellman.Failed: true} {
 		t.Run(state.String(), func(t *testing.T) {

@@ -168,7 +168,8 @@ func TestCrewLosesOneShard(t *testing.T) {
 	})
 }
 
-// After a node's death the other nodes own all of its shards within 3.5 s, in the median within 2.5 s. The death may fall anywhere between two heartbeats.
+// After a node's death the other nodes own all of its shards within 3.5 s, in the median within 2.5
+// s. The death may fall anywhere between two heartbeats.
 func TestCrewTakesOverSoon(t *testing.T) {
 	const times = max(20/fewer, 5)
 	var took []time.Duration

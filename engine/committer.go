@@ -124,7 +124,8 @@ func (c *committer) keep(f *flight) {
 	}
 }
 
-// giveUp drops a flight whose outcome may not be recorded because the node stops: the attempt is made again.
+// giveUp drops a flight whose outcome may not be recorded because the node stops: the attempt is
+// made again.
 func (c *committer) giveUp(f *flight) {
 	if !f.deferral {
 		c.unrecorded.Store(true)
@@ -203,7 +204,8 @@ func (e *effects) add(n *store.Add) {
 	e.wake = min(e.wake, n.Task.VisibleAt.UnixMilli())
 }
 
-// written accounts for what a committed change brings, whoever made it: its follow-up tasks, and when the task is due again.
+// written accounts for what a committed change brings, whoever made it: its follow-up tasks, and
+// when the task is due again.
 func (e *effects) written(change *store.Change) {
 	for i := range change.Follow {
 		f := &change.Follow[i]
@@ -341,8 +343,9 @@ func (c *committer) sort(ctx context.Context, ops []*op) (again []*op) {
 	return again
 }
 
-// A stretch is the news for the owner of a shard: the range of VisibleAt of some tasks, in Unix ms, and
-// tasks that the owner may still have in memory as they were. since is noTime if there is no range.
+// A stretch is the news for the owner of a shard: the range of VisibleAt of some tasks, in Unix ms,
+// and tasks that the owner may still have in memory as they were. since is noTime if there is no
+// range.
 type stretch struct {
 	since, until int64
 	changed      []bellman.ID

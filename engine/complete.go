@@ -14,9 +14,9 @@ import (
 )
 
 // Complete ends a task as succeeded because the answer came another way, such as a callback. The
-// task keeps by.Reason as its reason, "callback" if it is empty. The audit record keeps the outcome.
-// If the task has ended, or its queue is not configured, Complete changes nothing and returns
-// ErrConflict. An attempt in flight may still arrive; its answer is logged, as after
+// task keeps by.Reason as its reason, "callback" if it is empty. The audit record keeps the
+// outcome. If the task has ended, or its queue is not configured, Complete changes nothing and
+// returns ErrConflict. An attempt in flight may still arrive; its answer is logged, as after
 // [Admin.Cancel]. A task that repeats begins its next round.
 //
 // If the queue's handler is a [bellman.Completer], the handler decides what follows from the
@@ -25,9 +25,9 @@ func (a *Admin) Complete(ctx context.Context, id bellman.ID, with bellman.Comple
 	return a.complete(ctx, id, "complete", with, by)
 }
 
-// Decide is Complete for an outcome that a person decides on. by.Reason is required, and the action in
-// the audit record is decide. The tasks of Options.Decided are added in the same transaction, unless the
-// decision changes nothing: the outcome was known.
+// Decide is Complete for an outcome that a person decides on. by.Reason is required, and the action
+// in the audit record is decide. The tasks of Options.Decided are added in the same transaction,
+// unless the decision changes nothing: the outcome was known.
 func (a *Admin) Decide(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error) {
 	if by.Reason = strings.TrimSpace(by.Reason); by.Reason == "" {
 		bad := new(bellman.Invalid)
@@ -40,8 +40,8 @@ func (a *Admin) Decide(ctx context.Context, id bellman.ID, with bellman.Completi
 // actionDecide is the action of Decide in the audit record.
 const actionDecide = "decide"
 
-// Told is Complete for the message of a machine, such as a channel's notice. No person acted, so there
-// is no audit record.
+// Told is Complete for the message of a machine, such as a channel's notice. No person acted, so
+// there is no audit record.
 func (a *Admin) Told(ctx context.Context, id bellman.ID, with bellman.Completion) (*bellman.Task, error) {
 	t, err := a.move(ctx, id, "complete", func(c *store.Change, t *bellman.Task, now time.Time) error {
 		return a.completion(ctx, c, t, with, "callback", now)
@@ -93,8 +93,8 @@ func (a *Admin) completion(ctx context.Context, c *store.Change, t *bellman.Task
 	return nil
 }
 
-// completed returns the status of a task that a completion ends. If it repeats, its next round begins, unless it had
-// ended before a manual attempt was requested.
+// completed returns the status of a task that a completion ends. If it repeats, its next round
+// begins, unless it had ended before a manual attempt was requested.
 func completed(t *bellman.Task, state bellman.State, reason string, now time.Time) bellman.Status {
 	r, err := schedule.ParseRepeat(t.Repeat)
 	if err != nil || underlying(t.Status).State.Ended() { // an empty text is an error too
@@ -135,8 +135,8 @@ func (a *Admin) completeBy(ctx context.Context, completer bellman.Completer, c *
 	return err
 }
 
-// goOn moves the next scheduled attempt to the due time of a verdict, unless that has none. A task that
-// has ended gets one attempt then, as by Settle. A pending manual attempt stays.
+// goOn moves the next scheduled attempt to the due time of a verdict, unless that has none. A task
+// that has ended gets one attempt then, as by Settle. A pending manual attempt stays.
 func goOn(st *bellman.Status, due, now time.Time) {
 	if due.IsZero() {
 		return

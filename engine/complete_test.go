@@ -278,8 +278,9 @@ func TestFollows(t *testing.T) {
 	})
 }
 
-// A task that repeats begins its next round after a completion, as after an attempt: only a cancel ends it for good. An
-// attempt in flight goes into the log. If the task was cancelled before it was resent, the completion revives nothing.
+// A task that repeats begins its next round after a completion, as after an attempt: only a cancel
+// ends it for good. An attempt in flight goes into the log. If the task was cancelled before it was
+// resent, the completion revives nothing.
 func TestCompletedTaskRepeats(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

@@ -51,7 +51,8 @@ func (s *unanswered) Claim(ctx context.Context, node string, shard uint16, seen 
 	return l, err
 }
 
-// An overtaken store gives up the first claim of one shard. That claim arrives just before the next one.
+// An overtaken store gives up the first claim of one shard. That claim arrives just before the next
+// one.
 type overtaken struct {
 	*memory.Store
 	shard uint16
@@ -93,8 +94,8 @@ func (s *cutUntilJoined) Join(ctx context.Context, n store.Node, ttl time.Durati
 	return err
 }
 
-// A node dies, and a task that was due then waits in a paused queue. When it is attempted at last, the attempt is
-// announced, however often the task's shard has changed its owner meanwhile.
+// A node dies, and a task that was due then waits in a paused queue. When it is attempted at last,
+// the attempt is announced, however often the task's shard has changed its owner meanwhile.
 func TestDeathIsRemembered(t *testing.T) {
 	q := engine.Queue{Name: "q", Handler: &receiver{answer: accept}}
 	resume := func(t *testing.T, e *engine.Engine) {
@@ -195,8 +196,8 @@ func TestDeathIsRemembered(t *testing.T) {
 	}
 }
 
-// Another node claims a shard of this one and dies, and this node learns of both at once. Tasks that were due at that
-// death are announced.
+// Another node claims a shard of this one and dies, and this node learns of both at once. Tasks
+// that were due at that death are announced.
 func TestDeathBetweenTwoLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
@@ -229,8 +230,8 @@ func TestDeathBetweenTwoLooks(t *testing.T) {
 	})
 }
 
-// The store rejects the outcome of an attempt until the node has stopped. The next owner takes that attempt for one
-// that may have been made, as after a death.
+// The store rejects the outcome of an attempt until the node has stopped. The next owner takes that
+// attempt for one that may have been made, as after a death.
 func TestUnrecordedAtStop(t *testing.T) {
 	for _, exclusive := range []bool{false, true} {
 		t.Run(fmt.Sprintf("exclusive %t", exclusive), func(t *testing.T) {
@@ -259,8 +260,9 @@ func TestUnrecordedAtStop(t *testing.T) {
 	}
 }
 
-// One of three nodes dies while tasks of its shards are due. Their queue has a limit afterwards, so they move to shards
-// whose owner has a quota, and most of those had no owner that died. Their attempts are announced there too.
+// One of three nodes dies while tasks of its shards are due. Their queue has a limit afterwards, so
+// they move to shards whose owner has a quota, and most of those had no owner that died. Their
+// attempts are announced there too.
 func TestDeathBeforeShardChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrew(t)

@@ -60,7 +60,8 @@ func TestDecideByHand(t *testing.T) {
 	})
 }
 
-// A decision that changes nothing, because its outcome is known, is answered as done and notifies nobody.
+// A decision that changes nothing, because its outcome is known, is answered as done and notifies
+// nobody.
 func TestDecideAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()

@@ -48,9 +48,9 @@ func (d *deferrals) put(on shelf, it *item) {
 }
 
 // write commits the new status of a task that is not attempted now. The caller has taken the task
-// out of its line with agenda.defers. behind is the first task of its chain, if the task waits for its
-// turn; otherwise zero. An announced attempt that its last owner never recorded is
-// logged with it, unless the task moves to another shard: then the next owner logs it.
+// out of its line with agenda.defers. behind is the first task of its chain, if the task waits for
+// its turn; otherwise zero. An announced attempt that its last owner never recorded is logged with
+// it, unless the task moves to another shard: then the next owner logs it.
 func (d *deferrals) write(it *item, to bellman.Status, behind bellman.ID) {
 	t := it.task
 	f := &flight{item: it, task: t, deferral: true, behind: behind}

@@ -44,13 +44,13 @@ type overload struct {
 	lasts  time.Duration
 }
 
-// defers reports whether tasks are deferred. Unless they are paused, a quick line works off the tasks
-// of small.Line within two seconds, and its other tasks wait in the loader and on disk.
+// defers reports whether tasks are deferred. Unless they are paused, a quick line works off the
+// tasks of small.Line within two seconds, and its other tasks wait in the loader and on disk.
 func (o overload) defers() bool { return o.paused || o.rate <= 10 }
 
-// run holds that no task waits while its line attempts an unbounded number of younger ones. Before the
-// first attempt of a task, there are at most two attempts of younger tasks for each of an older one.
-// Tasks that have a place in memory do not count.
+// run holds that no task waits while its line attempts an unbounded number of younger ones. Before
+// the first attempt of a task, there are at most two attempts of younger tasks for each of an older
+// one. Tasks that have a place in memory do not count.
 func (o overload) run(t *testing.T) {
 	inMemory := small.Line + small.Pending/4 // in the line, and as its share in the loader
 	if !o.defers() {

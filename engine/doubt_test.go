@@ -81,8 +81,8 @@ var changesOfDue = map[string]func(ctx context.Context, e *engine.Engine, id bel
 	},
 }
 
-// A node dies, and somebody changes a task that was due then before its next attempt, at the owner of its shard or at
-// another node. The task is in doubt all the same.
+// A node dies, and somebody changes a task that was due then before its next attempt, at the owner
+// of its shard or at another node. The task is in doubt all the same.
 func TestDoubtOutlastsChange(t *testing.T) {
 	for name, change := range changesOfDue {
 		for _, atOwner := range []bool{true, false} {
@@ -121,8 +121,8 @@ func TestDoubtOutlastsChange(t *testing.T) {
 	}
 }
 
-// Somebody changes a task during its attempt, and the node dies before the outcome is recorded. The next attempt is in
-// doubt.
+// Somebody changes a task during its attempt, and the node dies before the outcome is recorded. The
+// next attempt is in doubt.
 func TestDoubtAfterChangeInFlight(t *testing.T) {
 	for name, change := range changesOfDue {
 		t.Run(name, func(t *testing.T) {
@@ -180,8 +180,8 @@ func (s *blind) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) 
 	return s.Store.Task(ctx, id)
 }
 
-// A task is changed during its attempt, and cannot be read until the node has stopped, so both cannot be merged. The
-// next owner takes that attempt for one that may have been made.
+// A task is changed during its attempt, and cannot be read until the node has stopped, so both
+// cannot be merged. The next owner takes that attempt for one that may have been made.
 func TestUnmergedAtStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &blind{Store: memory.New()}, new(doubter)
@@ -209,8 +209,9 @@ func TestUnmergedAtStop(t *testing.T) {
 	})
 }
 
-// A sundered store does not know whether it wrote the first outcome. It then makes the next claim, does not answer it, and
-// is away until the node's registration has expired. When the node has joined again, it asks for that shard first.
+// A sundered store does not know whether it wrote the first outcome. It then makes the next claim,
+// does not answer it, and is away until the node's registration has expired. When the node has
+// joined again, it asks for that shard first.
 type sundered struct {
 	*memory.Store
 	mu      sync.Mutex
@@ -301,8 +302,8 @@ func (s *sundered) under() store.Store {
 	return s.Store
 }
 
-// A node loses the outcome of an attempt with a shard that no other node took. It makes the attempt again, and the task
-// is in doubt.
+// A node loses the outcome of an attempt with a shard that no other node took. It makes the attempt
+// again, and the task is in doubt.
 func TestShardLostToItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d := &sundered{Store: memory.New()}, new(doubter)
@@ -316,8 +317,9 @@ func TestShardLostToItself(t *testing.T) {
 	})
 }
 
-// The heartbeats of a node are lost. What it attempts until it no longer trusts its leases is in doubt at the other node.
-// Its clock may be ahead, and the clock of the other node may be far behind.
+// The heartbeats of a node are lost. What it attempts until it no longer trusts its leases is in
+// doubt at the other node. Its clock may be ahead, and the clock of the other node may be far
+// behind.
 func TestDoubtAcrossClocks(t *testing.T) {
 	t.Run("ahead", func(t *testing.T) { doubtAcrossClocks(t, 900*time.Millisecond, 0) })
 	t.Run("far behind", func(t *testing.T) { doubtAcrossClocks(t, 0, -15*time.Second) })
@@ -368,7 +370,8 @@ func doubtAcrossClocks(t *testing.T, dead, other time.Duration) {
 	})
 }
 
-// A slow store gives up the first claims of shards that a dead node had, until the other node has claimed them.
+// A slow store gives up the first claims of shards that a dead node had, until the other node has
+// claimed them.
 type slower struct {
 	store.Store
 	failed atomic.Int64
@@ -386,8 +389,8 @@ func (s *slower) Claim(ctx context.Context, node string, shard uint16, seen int6
 	return s.Store.Claim(ctx, node, shard, seen)
 }
 
-// A node tries to claim the shards of a dead node, and another node is quicker. It still ends its registration when it
-// stops.
+// A node tries to claim the shards of a dead node, and another node is quicker. It still ends its
+// registration when it stops.
 func TestLeavesAfterFailedClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()

@@ -25,7 +25,8 @@ func (stateSetter) Check(t *bellman.Task) error {
 	return nil
 }
 
-// A task with a state that does not exist is left out, whoever gives it that state, and the verdict stands.
+// A task with a state that does not exist is left out, whoever gives it that state, and the verdict
+// stands.
 func TestStateThatDoesNotExist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -69,7 +70,8 @@ func (p panickingTracer) Attempt(ctx context.Context, _ *bellman.Task, _ *bellma
 	panic("attempt")
 }
 
-// A panic of an observer or a tracer costs what it would have reported. The log has the first of each function.
+// A panic of an observer or a tracer costs what it would have reported. The log has the first of
+// each function.
 func TestPanicsOfCallbacks(t *testing.T) {
 	for _, starts := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -149,7 +151,8 @@ func TestLongTextsOfVerdict(t *testing.T) {
 	})
 }
 
-// Orders and polls follow schedules of their own if the queue names none: that of a notification pauses for hours.
+// Orders and polls follow schedules of their own if the queue names none: that of a notification
+// pauses for hours.
 func TestScheduleOfKind(t *testing.T) {
 	for kind, want := range map[bellman.Kind]string{
 		bellman.KindNotify: "wechat_notify", bellman.KindOrder: "order_poll", bellman.KindPoll: "wechat_refund", bellman.KindOwn: "wechat_notify",

@@ -87,8 +87,8 @@ func (m *Monitor) Figures(ctx context.Context, ask figures.Ask) (figures.Figures
 }
 
 // reports requests the reports of all other nodes concurrently. silent names the nodes that did not
-// answer, skewed those whose clock is off. The difference of a clock is known up to half the time that the
-// answer took.
+// answer, skewed those whose clock is off. The difference of a clock is known up to half the time
+// that the answer took.
 func (m *Monitor) reports(ctx context.Context, ask figures.Ask) (reports []Report, silent []string, skewed []figures.Skew) {
 	ctx, cancel := context.WithTimeout(ctx, figuresWithin)
 	defer cancel()

@@ -82,7 +82,8 @@ func TestFigures(t *testing.T) {
 	})
 }
 
-// A task that ends without an attempt, such as by a channel's notice, is counted as one that ends with one.
+// A task that ends without an attempt, such as by a channel's notice, is counted as one that ends
+// with one.
 func TestFiguresOfCompletedTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: asking(nil), Schedule: "1h"}, engine.Queue{Name: "notify", Handler: &receiver{answer: accept}})
@@ -113,7 +114,8 @@ func TestFiguresOfCompletedTasks(t *testing.T) {
 	})
 }
 
-// An attempt that sent nothing, such as that of a notice whose order does not exist yet, says nothing about its endpoint.
+// An attempt that sent nothing, such as that of a notice whose order does not exist yet, says
+// nothing about its endpoint.
 func TestFiguresOfUnsentAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var attempts atomic.Int64

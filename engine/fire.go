@@ -292,9 +292,9 @@ func (r *runner) ended(ctx context.Context, cancel context.CancelFunc, ticket di
 // wrongKindWait is how long a task waits while its queue has another kind.
 const wrongKindWait = time.Minute
 
-// attempt calls the queue's handler and turns a panic, or too much Data, into a verdict. If the kind of the queue
-// differs from the task's, the handler is not called: it could misread an order, or send its data
-// to somebody.
+// attempt calls the queue's handler and turns a panic, or too much Data, into a verdict. If the
+// kind of the queue differs from the task's, the handler is not called: it could misread an order,
+// or send its data to somebody.
 func (r *runner) attempt(ctx context.Context, q Queue, t *bellman.Task, number int) (v bellman.Verdict) {
 	if t.Kind != bellman.KindUnknown && t.Kind != q.Kind {
 		why := fmt.Sprintf("not attempted: the task is of kind %s, and its queue is of kind %s now", t.Kind, q.Kind)
@@ -321,7 +321,8 @@ func (r *runner) panicked(t *bellman.Task, number int, p any) bellman.Verdict {
 	return bellman.Verdict{Result: bellman.Refused, Error: fmt.Sprintf("handler panicked: %v", p)}
 }
 
-// complete fills in the empty fields of a verdict and cuts long texts. A Result that does not exist counts as empty.
+// complete fills in the empty fields of a verdict and cuts long texts. A Result that does not exist
+// counts as empty.
 func complete(v *bellman.Verdict, late bool) {
 	if v.Result == bellman.Unknown || v.Result > bellman.Blocked {
 		switch {

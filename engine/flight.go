@@ -123,7 +123,8 @@ func (b *batch) build(ops []*op, leases *cluster.Member) {
 
 // shardsOf yields the shards of the tasks that ops change. Adds and documents need no lease. The
 // second value is true if the op must not be written without the shard's lease. If such a lease was
-// lost since recordable checked it, the store rejects the batch, and recordable checks the ops again.
+// lost since recordable checked it, the store rejects the batch, and recordable checks the ops
+// again.
 func shardsOf(ops []*op) iter.Seq2[uint16, bool] {
 	return func(yield func(uint16, bool) bool) {
 		for _, o := range ops {

@@ -44,8 +44,9 @@ func (teller) end() bellman.Verdict {
 	return bellman.Verdict{Next: bellman.Succeed, Follow: []bellman.Task{{Queue: "told", Key: "told"}}}
 }
 
-// A check of a follow-up task times out for ever. While the store does not answer either, the attempt waits. While the
-// store answers, it waits for 20 minutes, and is recorded without the follow-up.
+// A check of a follow-up task times out for ever. While the store does not answer either, the
+// attempt waits. While the store answers, it waits for 20 minutes, and is recorded without the
+// follow-up.
 func TestFollowUpOfCheckThatTimesOut(t *testing.T) {
 	for _, away := range []bool{false, true} {
 		t.Run(fmt.Sprintf("store away %t", away), func(t *testing.T) {
@@ -91,8 +92,8 @@ func (c *lateCheck) Check(*bellman.Task) error {
 	return nil
 }
 
-// The check of a follow-up task cannot read the store for a while. Nothing is recorded without the follow-up: the attempt
-// waits, a stop does not record it, and a completion fails.
+// The check of a follow-up task cannot read the store for a while. Nothing is recorded without the
+// follow-up: the attempt waits, a stop does not record it, and a completion fails.
 func TestFollowUpWaitsForStore(t *testing.T) {
 	for _, course := range []string{"wait", "on end", "stop", "complete", "complete on end"} {
 		t.Run(course, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// A guard recovers panics of the functions in Options that goroutines of the engine call: there a panic would end the process.
-// It logs the first panic of each function.
+// A guard recovers panics of the functions in Options that goroutines of the engine call: there a
+// panic would end the process. It logs the first panic of each function.
 type guard struct {
 	log    *slog.Logger
 	logged sync.Map // names of functions

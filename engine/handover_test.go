@@ -145,7 +145,8 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 	}
 }
 
-// A languid store takes 300 ms for a release that begins before a moment, unless its caller gives up before.
+// A languid store takes 300 ms for a release that begins before a moment, unless its caller gives
+// up before.
 type languid struct {
 	store.Store
 	until time.Time
@@ -164,8 +165,8 @@ func (s languid) Release(ctx context.Context, node string, l store.Lease) error 
 	}
 }
 
-// A node is told to stop while it releases shards to a node that has joined. It releases them all the same: they do not wait
-// for the slowest attempt of the stop.
+// A node is told to stop while it releases shards to a node that has joined. It releases them all
+// the same: they do not wait for the slowest attempt of the stop.
 func TestStopWhileShardsMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := newCrew(t), newLedger()

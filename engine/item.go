@@ -71,8 +71,8 @@ func copied(t *bellman.Task, st bellman.Status) *bellman.Task {
 	return &c
 }
 
-// Peers are the tasks of one line in one age class, deferred or not. They may have room while others
-// have none.
+// Peers are the tasks of one line in one age class, deferred or not. They may have room while
+// others have none.
 type peers struct {
 	line     store.Line
 	age      int

@@ -27,8 +27,8 @@ func (l limited) RateOf(_ context.Context, endpoint string) (float64, error) {
 	return float64(l.hourly.Load()) / 3600, nil
 }
 
-// The tasks of two queues for one endpoint share the rate that their handlers say, those for another
-// endpoint do not, and a new rate holds at once.
+// The tasks of two queues for one endpoint share the rate that their handlers say, those for
+// another endpoint do not, and a new rate holds at once.
 func TestQueuesShareTheRateOfAnEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared, other := &receiver{answer: accept}, &receiver{answer: accept}

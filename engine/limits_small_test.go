@@ -37,8 +37,8 @@ func runSmall(t *testing.T, store store.Store, queues ...engine.Queue) (*engine.
 	return runWith(t, engine.Options{Store: store, Queues: queues, MaxInFlight: 20, PoolFloor: 2, Limits: small})
 }
 
-// An exclusive store has one engine at a time. Two would share its shards, and neither would look for the tasks that the other
-// adds.
+// An exclusive store has one engine at a time. Two would share its shards, and neither would look
+// for the tasks that the other adds.
 func TestSecondEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, r := exclusive{memory.New()}, &receiver{answer: accept}

@@ -46,8 +46,8 @@ func (l *lines) bring(ctx context.Context, due []*item, now time.Time) (more boo
 	return more || len(left) > 0
 }
 
-// offer puts an item into its line. waited means that the loader holds it. kept is false if there is
-// no place for it. low means that the line needs deferred tasks: its shelf can be read at once.
+// offer puts an item into its line. waited means that the loader holds it. kept is false if there
+// is no place for it. low means that the line needs deferred tasks: its shelf can be read at once.
 func (l *lines) offer(ctx context.Context, it *item, waited bool, now time.Time) (kept, low bool) {
 	if !l.agenda.toLine(it) {
 		l.contents.release(it)
@@ -98,8 +98,8 @@ func (l *lines) rank(en *store.Entry, waited bool) dispatch.Rank {
 	return dispatch.Alone
 }
 
-// outside says of which lines the loader holds due tasks, or has left some on disk. It counts them by
-// the hash of the line: lines with the same hash count as one.
+// outside says of which lines the loader holds due tasks, or has left some on disk. It counts them
+// by the hash of the line: lines with the same hash count as one.
 type outside [4096]atomic.Int32
 
 func (o *outside) add(line store.Line, n int32) { o[line%store.Line(len(o))].Add(n) }

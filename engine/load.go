@@ -193,8 +193,8 @@ func (l *loader) readBack(ctx context.Context, now time.Time) (more bool, err er
 	return false, nil
 }
 
-// readBackWithin reads the next page of overdue tasks. tooLong means that there is none, because the part before
-// recentPast could not be read in time.
+// readBackWithin reads the next page of overdue tasks. tooLong means that there is none, because
+// the part before recentPast could not be read in time.
 func (l *loader) readBackWithin(ctx context.Context, now time.Time) (tooLong bool, err error) {
 	within := ctx
 	if l.back.VisibleAt < now.Add(-recentPast).UnixMilli() {

@@ -9,7 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// The loader left out some due tasks. They are not forgotten when a task becomes due between them and the position where it reads.
+// The loader left out some due tasks. They are not forgotten when a task becomes due between them
+// and the position where it reads.
 func TestLoaderGoesBack(t *testing.T) {
 	tests := []struct {
 		name          string

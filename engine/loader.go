@@ -109,8 +109,8 @@ func (l *loader) most(p peers) int { return max(l.limits.Peers/p.of, 1) }
 
 var nowhere = store.Position{VisibleAt: noTime}
 
-// lookBack moves the cursor of overdue tasks back to a VisibleAt; noTime: it stays. Tasks that were skipped
-// after that are read again too.
+// lookBack moves the cursor of overdue tasks back to a VisibleAt; noTime: it stays. Tasks that were
+// skipped after that are read again too.
 func (l *loader) lookBack(look int64) {
 	if look != noTime && look <= min(l.back.VisibleAt, l.skipped.VisibleAt) {
 		l.back, l.skipped = store.Position{VisibleAt: look}, nowhere
@@ -142,7 +142,8 @@ func (l *loader) count(it *item, p peers) {
 	}
 }
 
-// readRange reads one page of a range into l.page, and adds it to the agenda: all of it, or what want says.
+// readRange reads one page of a range into l.page, and adds it to the agenda: all of it, or what
+// want says.
 func (l *loader) readRange(ctx context.Context, shards []uint16, from store.Position, to int64, limit int, now time.Time, want func(*store.Entry, store.Position) bool) (err error) {
 	since := l.agenda.beginRead(0)
 	l.page, err = l.store.Due(ctx, shards, from, to, limit, l.page[:0])
@@ -150,8 +151,9 @@ func (l *loader) readRange(ctx context.Context, shards []uint16, from store.Posi
 	return err
 }
 
-// withinShares returns a function for endRead. Of the due tasks of a line, it wants no more than the line's share of
-// Limits.Pending. *leftOut is then the earliest VisibleAt of the others, which readBack must read; noTime: none.
+// withinShares returns a function for endRead. Of the due tasks of a line, it wants no more than
+// the line's share of Limits.Pending. *leftOut is then the earliest VisibleAt of the others, which
+// readBack must read; noTime: none.
 func (l *loader) withinShares(now time.Time) (want func(*store.Entry, store.Position) bool, leftOut *int64) {
 	leftOut = new(int64(noTime))
 	taken := make(map[peers]int)

@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A NodeInfo describes a node for operators: its name, address, version, when it joined and last sent
-// a heartbeat, whether it is alive, and the shards that it owns.
+// A NodeInfo describes a node for operators: its name, address, version, when it joined and last
+// sent a heartbeat, whether it is alive, and the shards that it owns.
 type NodeInfo = cluster.NodeInfo
 
 // Hinted applies a hint from another node. It returns at once. The hint may come over a network

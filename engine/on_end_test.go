@@ -126,8 +126,8 @@ func (c *clumsy) Attempt(ctx context.Context, t *bellman.Task, n int) bellman.Ve
 
 func (*clumsy) Late(*bellman.Task, bellman.Verdict, time.Time) bellman.Verdict { panic("boom") }
 
-// After a panic of the code that makes follow-up tasks, the attempt is recorded and the end stands. Otherwise the node would end, and
-// each start would repeat the attempt.
+// After a panic of the code that makes follow-up tasks, the attempt is recorded and the end stands.
+// Otherwise the node would end, and each start would repeat the attempt.
 func TestFollowUpPanics(t *testing.T) {
 	follow := func(*bellman.Task) []bellman.Task { return []bellman.Task{{Queue: "fragile"}} }
 	for name, tt := range map[string]struct {

@@ -17,15 +17,15 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Options for an engine. Store and Queues are required. A panic of Observer, Tracer, Hint, Ask or Spare is recovered; the log has
-// the first of each function.
+// Options for an engine. Store and Queues are required. A panic of Observer, Tracer, Hint, Ask or
+// Spare is recovered; the log has the first of each function.
 type Options struct {
-	// Store keeps the tasks. A store of this process alone, such as store/pebble, takes one engine at
-	// a time.
+	// Store keeps the tasks. A store of this process alone, such as store/pebble, takes one engine
+	// at a time.
 	Store store.Store
 
-	// Queues must be the same in all engines of a store. Each engine attempts the tasks of its part of
-	// the shards, whoever added them. Tasks whose queue it lacks wait.
+	// Queues must be the same in all engines of a store. Each engine attempts the tasks of its part
+	// of the shards, whoever added them. Tasks whose queue it lacks wait.
 	Queues []Queue
 
 	Node    string // name in the attempts' log; default: the host's name
@@ -70,8 +70,8 @@ type Options struct {
 	// nothing.
 	Refused func() []figures.Refusal
 
-	// Decided returns tasks that tell of a decision by hand, see [Admin.Decide]. They are added in the
-	// transaction of the decision. by.Reason is the reason, a colon and the outcome. Nil: none.
+	// Decided returns tasks that tell of a decision by hand, see [Admin.Decide]. They are added in
+	// the transaction of the decision. by.Reason is the reason, a colon and the outcome. Nil: none.
 	Decided func(t *bellman.Task, by bellman.By, now time.Time) []bellman.Task
 
 	MaxInFlight int           // most concurrent attempts; default 2048; SetPool changes it

@@ -15,9 +15,9 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// Some lines have far more overdue tasks than they may send. In the store the tasks of each line lie
-// behind those of the line before. Nevertheless each line sends as often as it may, and the tasks that
-// another process adds to another line are as late as the sweep that finds them.
+// Some lines have far more overdue tasks than they may send. In the store the tasks of each line
+// lie behind those of the line before. Nevertheless each line sends as often as it may, and the
+// tasks that another process adds to another line are as late as the sweep that finds them.
 func TestOverloadedLinesDelayNobody(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -126,8 +126,8 @@ func TestDeferringReadsMany(t *testing.T) {
 	})
 }
 
-// Twenty lines are quicker than the pool, so each of them waits long. To defer their tasks would delay all
-// of them still more.
+// Twenty lines are quicker than the pool, so each of them waits long. To defer their tasks would
+// delay all of them still more.
 func TestFullPoolDefersNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lines, tasks = 20, 4000

@@ -15,7 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A handler calls runtime.Goexit, as FailNow of a test does. That fails the attempt alone, and costs no slot.
+// A handler calls runtime.Goexit, as FailNow of a test does. That fails the attempt alone, and
+// costs no slot.
 func TestHandlerEndsItsGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
@@ -41,8 +42,8 @@ func TestHandlerEndsItsGoroutine(t *testing.T) {
 	})
 }
 
-// A handler returns a result that does not exist, for example an HTTP status. The attempt is refused, and the node
-// goes on.
+// A handler returns a result that does not exist, for example an HTTP status. The attempt is
+// refused, and the node goes on.
 func TestResultThatDoesNotExist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
@@ -60,8 +61,9 @@ func TestResultThatDoesNotExist(t *testing.T) {
 	})
 }
 
-// A handler gives a due time in milliseconds where seconds are wanted, or the end of all times. The task is due in ten
-// years at most: a later time has no form in JSON, and the store may take it for something else.
+// A handler gives a due time in milliseconds where seconds are wanted, or the end of all times. The
+// task is due in ten years at most: a later time has no form in JSON, and the store may take it for
+// something else.
 func TestDueBeyondTenYears(t *testing.T) {
 	for name, due := range map[string]time.Time{
 		"milliseconds as seconds": time.Unix(1_795_820_645_123, 0),
@@ -112,8 +114,8 @@ func (gauge) Limits() bool { return true }
 
 func (g gauge) RateOf(context.Context, string) (float64, error) { return g.rate(), nil }
 
-// A handler panics when it is asked for the rules of a merchant, or for the rate of an endpoint. It does so outside of
-// attempts, so no quarantine would help. The task and its queue have rules.
+// A handler panics when it is asked for the rules of a merchant, or for the rate of an endpoint. It
+// does so outside of attempts, so no quarantine would help. The task and its queue have rules.
 func TestRulesThatPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{answer: accept}
@@ -145,8 +147,8 @@ func TestRulesThatPanic(t *testing.T) {
 	})
 }
 
-// The schedule of a merchant becomes unreadable while a task waits. The task goes on with the schedule that it has: it
-// does not fail.
+// The schedule of a merchant becomes unreadable while a task waits. The task goes on with the
+// schedule that it has: it does not fail.
 func TestMerchantsScheduleCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{answer: func(_ *bellman.Task, number int) bellman.Verdict {
@@ -172,7 +174,8 @@ func TestMerchantsScheduleCannotBeRead(t *testing.T) {
 	})
 }
 
-// A handler returns the same follow-up for all tasks. It belongs to the key that created the task of the attempt.
+// A handler returns the same follow-up for all tasks. It belongs to the key that created the task
+// of the attempt.
 func TestFollowUpsThatAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()

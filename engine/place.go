@@ -78,8 +78,8 @@ func (l *loader) place(ctx context.Context, now time.Time) (moved int) {
 	return moved
 }
 
-// deferAll moves due items to the shelf of their line. It reads the contents of those that are not on
-// it yet. A line must not run empty while its shelf rests.
+// deferAll moves due items to the shelf of their line. It reads the contents of those that are not
+// on it yet. A line must not run empty while its shelf rests.
 func (l *loader) deferAll(ctx context.Context, late []*item, now time.Time) {
 	unread := func(it *item) bool { return it.task == nil && shelf(it.VisibleAt) != shelfOf(it.Line) }
 	l.contents.read(ctx, slices.DeleteFunc(slices.Clone(late), func(it *item) bool { return !unread(it) }))

@@ -118,7 +118,8 @@ func (q Queue) check() error {
 	return nil
 }
 
-// isNil reports whether a handler is nil, or a nil function or pointer, such as a [bellman.HandlerFunc] without a function.
+// isNil reports whether a handler is nil, or a nil function or pointer, such as a
+// [bellman.HandlerFunc] without a function.
 func isNil(h bellman.Handler) bool {
 	switch v := reflect.ValueOf(h); v.Kind() {
 	case reflect.Invalid:

@@ -48,9 +48,9 @@ func randomNodes(shards int) []quota {
 	return nodes
 }
 
-// For random queues that share an endpoint with a rate, and random owners of shards: whichever of the
-// queues have tasks at a node, the nodes' rates sum to the endpoint's. The concurrent attempts of each
-// queue sum to its limit, and those of all queues to the least.
+// For random queues that share an endpoint with a rate, and random owners of shards: whichever of
+// the queues have tasks at a node, the nodes' rates sum to the endpoint's. The concurrent attempts
+// of each queue sum to its limit, and those of all queues to the least.
 func TestQueuesShareTheQuotasOfAnEndpoint(t *testing.T) {
 	const slack = 1.000001
 	for range 3000 {
@@ -102,8 +102,8 @@ func TestQueuesShareTheQuotasOfAnEndpoint(t *testing.T) {
 	}
 }
 
-// A queue may use an endpoint's whole rate, or its own if that is less, where the endpoint's parts are.
-// A task for the endpoint is placed in a shard that has a part, and stays there.
+// A queue may use an endpoint's whole rate, or its own if that is less, where the endpoint's parts
+// are. A task for the endpoint is placed in a shard that has a part, and stays there.
 func TestSharedQuotasLeaveRoom(t *testing.T) {
 	for range 3000 {
 		r, err := NewRules(randomQueues()...)
@@ -139,8 +139,8 @@ func TestSharedQuotasLeaveRoom(t *testing.T) {
 	}
 }
 
-// The limits of one queue are placed as if it were alone, and so are those of queues whose endpoints
-// have no rates.
+// The limits of one queue are placed as if it were alone, and so are those of queues whose
+// endpoints have no rates.
 func TestQuotasOfOneQueueStay(t *testing.T) {
 	place := func(named string, queues ...Queue) (first, of uint16) {
 		r, err := NewRules(queues...)

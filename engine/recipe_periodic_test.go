@@ -149,8 +149,8 @@ func TestPeriodicByHand(t *testing.T) {
 	}
 }
 
-// A periodic task is cancelled, and a person sends it once more. That is one attempt, whether it is accepted or not: the
-// rounds do not begin again.
+// A periodic task is cancelled, and a person sends it once more. That is one attempt, whether it is
+// accepted or not: the rounds do not begin again.
 func TestPeriodicResentAfterCancel(t *testing.T) {
 	for name, answer := range map[string]func(*bellman.Task, int) bellman.Verdict{"accepted": accept, "refused": refuse} {
 		t.Run(name, func(t *testing.T) {

@@ -61,9 +61,9 @@ func (r *recorder) keep(f *flight, err error) {
 	r.committer.keep(f)
 }
 
-// scheduleOf returns the schedule of a task or its merchant. If the merchant's cannot be parsed, the
-// task's counts, which was valid when the task was accepted. If that cannot be parsed any more, the
-// verdict gives up.
+// scheduleOf returns the schedule of a task or its merchant. If the merchant's cannot be parsed,
+// the task's counts, which was valid when the task was accepted. If that cannot be parsed any more,
+// the verdict gives up.
 func (r *recorder) scheduleOf(f *flight) *schedule.Schedule {
 	text := f.route.ScheduleOf(f.task)
 	s, err := r.rules.schedules.Parse(text)
@@ -94,11 +94,12 @@ func (r *recorder) recordInterrupted(f *flight) {
 	r.committer.keep(f)
 }
 
-// follow prepares the follow-up tasks of a verdict. They inherit the trace under, or the task's, and
-// the name of the key that created the task. An invalid follow-up is left out and reported in the
-// log, the gauges, and the attempt's record; the verdict stands. While a check cannot read the store, follow waits, until
-// ctx ends. After an error nothing may be recorded: the follow-up tasks would be lost. If a check times out although the
-// store answers, something else does not answer it: follow waits for ownOutage, and then treats the task as invalid.
+// follow prepares the follow-up tasks of a verdict. They inherit the trace under, or the task's,
+// and the name of the key that created the task. An invalid follow-up is left out and reported in
+// the log, the gauges, and the attempt's record; the verdict stands. While a check cannot read the
+// store, follow waits, until ctx ends. After an error nothing may be recorded: the follow-up tasks
+// would be lost. If a check times out although the store answers, something else does not answer
+// it: follow waits for ownOutage, and then treats the task as invalid.
 func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.Task, a *bellman.Attempt, under *bellman.Trace) ([]store.Add, error) {
 	if len(tasks) == 0 {
 		return nil, nil
@@ -144,7 +145,8 @@ func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.
 	return adds, nil
 }
 
-// ownOutage is how long a check that times out is repeated while the store answers. It is longer than any attempt.
+// ownOutage is how long a check that times out is repeated while the store answers. It is longer
+// than any attempt.
 const ownOutage = 2 * bellman.MaxTimeout
 
 // storeAnswers reports whether the store can be read.
@@ -158,8 +160,9 @@ func unanswered(err error) bool {
 	return errors.Is(err, bellman.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// safely calls code of the program between an attempt and its record. A panic becomes an error. Otherwise it would end the node
-// before the attempt is recorded, and each start would repeat the attempt.
+// safely calls code of the program between an attempt and its record. A panic becomes an error.
+// Otherwise it would end the node before the attempt is recorded, and each start would repeat the
+// attempt.
 func (r *recorder) safely(t *bellman.Task, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -17,8 +17,8 @@ func routerOf(q *Queue, t *bellman.Task) (bellman.Router, bool) {
 	return g, ok
 }
 
-// limiterOf returns the handler that knows the limits of a task's endpoint. ok is false if the task has
-// none, or the handler is not a Limiter.
+// limiterOf returns the handler that knows the limits of a task's endpoint. ok is false if the task
+// has none, or the handler is not a Limiter.
 func limiterOf(q *Queue, t *bellman.Task) (bellman.Limiter, bool) {
 	if t.Endpoint == "" {
 		return nil, false

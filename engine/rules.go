@@ -91,8 +91,8 @@ func (r *Rules) accept(given *bellman.Task, now time.Time) (store.Add, error) {
 	return r.acceptAs(bellman.Status{}, given, now)
 }
 
-// acceptAs is accept for a task that a handler follows up with. If the state of as has ended, the task is
-// a record of something that has happened, and its handler does not check it.
+// acceptAs is accept for a task that a handler follows up with. If the state of as has ended, the
+// task is a record of something that has happened, and its handler does not check it.
 func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) (store.Add, error) {
 	var invalid bellman.Invalid
 	if given == nil {
@@ -252,8 +252,8 @@ func (r *Rules) enter(t *bellman.Task, q *Queue, s *schedule.Schedule, began, no
 }
 
 // route returns the current rules of a task's merchant and endpoint. They are zero if the handler
-// knows none, or if they cannot be read; in that case the handler reports the error at the attempt. A
-// panic is such an error: it would end the node each time that the task is due.
+// knows none, or if they cannot be read; in that case the handler reports the error at the attempt.
+// A panic is such an error: it would end the node each time that the task is due.
 func (r *Rules) route(t *bellman.Task) (_ bellman.Route) {
 	if t == nil {
 		return bellman.Route{}

@@ -103,8 +103,8 @@ func (e *Engine) Run(ctx context.Context) error {
 // A failure is the reason why the engine stops by itself.
 type failure struct{ error }
 
-// start joins the cluster, claims shards and counts the pending work. All of that may take longer than a lease, so it
-// calls joined when heartbeats must begin.
+// start joins the cluster, claims shards and counts the pending work. All of that may take longer
+// than a lease, so it calls joined when heartbeats must begin.
 func (e *Engine) start(ctx context.Context, joined func()) error {
 	state, err := e.store.State(ctx, "")
 	if err != nil {
@@ -143,7 +143,8 @@ func (e *Engine) start(ctx context.Context, joined func()) error {
 	return nil
 }
 
-// countDue counts due tasks up to 100,000. If that takes too long, it counts those of the last recentPast.
+// countDue counts due tasks up to 100,000. If that takes too long, it counts those of the last
+// recentPast.
 func (e *Engine) countDue(ctx context.Context, now int64) (int64, error) {
 	within, cancel := context.WithTimeout(ctx, sweepPatience)
 	defer cancel()
@@ -154,9 +155,10 @@ func (e *Engine) countDue(ctx context.Context, now int64) (int64, error) {
 	return n, err
 }
 
-// alone waits until this engine has all shards of an exclusive store. The shards of an engine that stopped without
-// releasing them become free when its registration expires. alone returns an error if another engine has them: in an exclusive
-// store neither would look for the tasks that the other adds.
+// alone waits until this engine has all shards of an exclusive store. The shards of an engine that
+// stopped without releasing them become free when its registration expires. alone returns an error
+// if another engine has them: in an exclusive store neither would look for the tasks that the other
+// adds.
 func (e *Engine) alone(ctx context.Context, shards int) error {
 	if !e.leases.Sole() {
 		return nil

@@ -14,8 +14,8 @@ import (
 // maxSettle bounds the tasks of one call.
 const maxSettle = 1000
 
-// errNothing means that a task needs no attempt to be settled. errLanding means that the outcome of its attempt
-// is stored, and the task will be free in a moment.
+// errNothing means that a task needs no attempt to be settled. errLanding means that the outcome of
+// its attempt is stored, and the task will be free in a moment.
 var (
 	errNothing = errors.New("nothing to settle")
 	errLanding = errors.New("an attempt has just ended")
@@ -153,8 +153,8 @@ func (a *Admin) hurry(ctx context.Context, id bellman.ID, by *bellman.By, wanted
 	return t, nil
 }
 
-// over reports whether a task has more attempts than it had, or has ended since. An event of an earlier change may
-// come late, and says neither.
+// over reports whether a task has more attempts than it had, or has ended since. An event of an
+// earlier change may come late, and says neither.
 func over(t, was *bellman.Task) bool {
 	return t.Version > was.Version && (t.State.Ended() || t.Attempts > was.Attempts)
 }

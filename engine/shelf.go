@@ -17,8 +17,8 @@ import (
 // When the line may go, nothing is written either: the loader reads the shelf.
 //
 // A shelf is a value of VisibleAt, in Unix ms, beyond all times of tasks. So the tasks of a shelf
-// are adjacent at the end of the due index, ordered by id. Two lines may share a shelf; they are then
-// read together.
+// are adjacent at the end of the due index, ordered by id. Two lines may share a shelf; they are
+// then read together.
 type shelf int64
 
 const firstShelf shelf = 1 << 52 // in the year 144683; all shelves are below 1<<53, so a float64 holds them

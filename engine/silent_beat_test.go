@@ -10,8 +10,9 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// The answers to one heartbeat, or to two in a row, never come, as on dead connections. No lease is lost: no
-// shard changes its epoch. Attempts go on without a pause, or pause until the third is answered.
+// The answers to one heartbeat, or to two in a row, never come, as on dead connections. No lease is
+// lost: no shard changes its epoch. Attempts go on without a pause, or pause until the third is
+// answered.
 func TestBeatIsNeverAnswered(t *testing.T) {
 	for silent, pause := range map[int64]time.Duration{1: 0, 2: 250 * time.Millisecond} {
 		t.Run(fmt.Sprint(silent), func(t *testing.T) {
@@ -52,8 +53,8 @@ func TestBeatIsNeverAnswered(t *testing.T) {
 	}
 }
 
-// Nobody takes over a node because the store accepts no writes for a while, although reads show that its
-// heartbeats are old. Nodes that expired meanwhile join again and keep their shards.
+// Nobody takes over a node because the store accepts no writes for a while, although reads show
+// that its heartbeats are old. Nodes that expired meanwhile join again and keep their shards.
 func TestStoreStalls(t *testing.T) {
 	for _, length := range []time.Duration{time.Second, 2 * time.Second, 2500 * time.Millisecond, 3 * time.Second, 5 * time.Second, 10 * time.Second} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {

@@ -69,7 +69,8 @@ type alone struct{ *troubled }
 
 func (alone) Use() store.Use { return store.Use{Exclusive: true} }
 
-// A store that rejects everything delays neither a stop nor callers. The next engine has all shards soon.
+// A store that rejects everything delays neither a stop nor callers. The next engine has all shards
+// soon.
 func TestStopWithFullStore(t *testing.T) {
 	for _, failure := range []error{bellman.ErrFull, bellman.ErrUnknown} {
 		for _, sole := range []bool{false, true} {

@@ -7,11 +7,12 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A sweep decides where the sweeps of the due index begin. Usually a deep sweep begins at the index's
-// beginning, and a fast one at recentPast. But while a long transaction is open, PostgreSQL keeps the
-// entries of ended tasks, and each read passes those in its range. If that takes long, most deep
-// sweeps begin where the one before found the first task, and most fast sweeps at narrowPast. A store
-// answers no read that takes too long. So a read that exceeds sweepPatience is made shard by shard.
+// A sweep decides where the sweeps of the due index begin. Usually a deep sweep begins at the
+// index's beginning, and a fast one at recentPast. But while a long transaction is open, PostgreSQL
+// keeps the entries of ended tasks, and each read passes those in its range. If that takes long,
+// most deep sweeps begin where the one before found the first task, and most fast sweeps at
+// narrowPast. A store answers no read that takes too long. So a read that exceeds sweepPatience is
+// made shard by shard.
 //
 // floor may be read at any time. The rest belongs to the loader's goroutine.
 type sweep struct {
@@ -56,8 +57,8 @@ func (s *sweep) fast(now time.Time) int64 {
 	return s.wide
 }
 
-// read notes the first page of a sweep. One slow read is no sign: the store may have been away. So the
-// quicker one of two counts.
+// read notes the first page of a sweep. One slow read is no sign: the store may have been away. So
+// the quicker one of two counts.
 func (s *sweep) read(at store.Position, page []store.Entry, began, ended time.Time) {
 	took := ended.Sub(began)
 	if at == (store.Position{VisibleAt: s.wide}) {

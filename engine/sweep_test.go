@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// A littered store takes time for each second of the past that Due reads, like PostgreSQL while a long
-// transaction keeps the entries of ended tasks.
+// A littered store takes time for each second of the past that Due reads, like PostgreSQL while a
+// long transaction keeps the entries of ended tasks.
 type littered struct {
 	*memory.Store
 	perSecond time.Duration
@@ -91,7 +91,8 @@ func TestSweepsOfLitteredStore(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// addLate commits a task that was visible before, as a transaction does that took so long.
+				// addLate commits a task that was visible before, as a transaction does that took
+				// so long.
 				addLate := func(before, most time.Duration) {
 					t.Helper()
 					adds := rules.Prepare(&bellman.Task{Queue: "q"})

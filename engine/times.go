@@ -35,8 +35,9 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// dueBy returns when a task is due whose handler gives a due time at a moment: at that moment or later, and in ten
-// years at most. A later time has no form in JSON, and the latest times are shelves.
+// dueBy returns when a task is due whose handler gives a due time at a moment: at that moment or
+// later, and in ten years at most. A later time has no form in JSON, and the latest times are
+// shelves.
 func dueBy(due, now time.Time) time.Time {
 	return later(roundUp(earlier(due.UTC(), now.Add(schedule.MaxDuration))), now)
 }
@@ -48,8 +49,8 @@ func beginAt(st *bellman.Status, now time.Time) {
 	}
 }
 
-// firstDue returns the earliest due time of a pending task since its last recorded attempt: a change may have moved
-// Due, and a manual attempt has a due time of its own.
+// firstDue returns the earliest due time of a pending task since its last recorded attempt: a
+// change may have moved Due, and a manual attempt has a due time of its own.
 func firstDue(st *bellman.Status) time.Time {
 	due := st.Due
 	if b := st.Before; b != nil && !b.State.Ended() {
@@ -61,8 +62,9 @@ func firstDue(st *bellman.Status) time.Time {
 	return due
 }
 
-// noteDue notes in WasDue that an attempt of a pending task may be in flight, or may have been when a node died. Call it
-// before Due is changed. Only the owner of the shard knows about both, and it may die before the next attempt.
+// noteDue notes in WasDue that an attempt of a pending task may be in flight, or may have been when
+// a node died. Call it before Due is changed. Only the owner of the shard knows about both, and it
+// may die before the next attempt.
 func noteDue(st *bellman.Status, now time.Time) {
 	if was := firstDue(st); !st.State.Ended() && was.Before(now.Add(otherClock)) {
 		st.WasDue = uint32(was.Unix())

@@ -34,8 +34,8 @@ func (e *Engine) Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Adde
 	return out
 }
 
-// try returns what Add would return for one task. taken has the keys and aliases of the tasks before
-// it, and gets those of this task.
+// try returns what Add would return for one task. taken has the keys and aliases of the tasks
+// before it, and gets those of this task.
 func (e *Engine) try(ctx context.Context, add *store.Add, taken map[store.Key]bellman.Digest) bellman.Added {
 	key, alias := store.Key{Queue: add.Task.Queue, Key: add.Task.Key}, store.Key{Key: add.Task.Alias()}
 	if key.Key == "" && alias.Key == "" {

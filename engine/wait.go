@@ -8,9 +8,9 @@ import (
 )
 
 // Wait returns a task as soon as it has ended. A task that repeats ends only when it is cancelled.
-// If ctx ends first, Wait returns the task as it was last read, with an error; nil: it was not read.
-// ErrNotFound: the task does not exist. ErrClosed: the engine or the store ended first. Another error is
-// the store's. To wait for thousands of tasks use Subscribe.
+// If ctx ends first, Wait returns the task as it was last read, with an error; nil: it was not
+// read. ErrNotFound: the task does not exist. ErrClosed: the engine or the store ended first.
+// Another error is the store's. To wait for thousands of tasks use Subscribe.
 func (m *Monitor) Wait(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
 	events, cancel := m.watch.subscribe(256)
 	defer cancel()
@@ -52,9 +52,9 @@ func (m *Monitor) untilChanged(ctx context.Context, id bellman.ID, events <-chan
 }
 
 // Subscribe returns a channel of events, as they are committed. Attempts and changes by callers are
-// committed at the same time, so compare the Version of a task. buffer is how many events may wait in
-// the channel; a slower subscriber loses events. cancel closes the channel, and so does the end of the
-// engine.
+// committed at the same time, so compare the Version of a task. buffer is how many events may wait
+// in the channel; a slower subscriber loses events. cancel closes the channel, and so does the end
+// of the engine.
 func (m *Monitor) Subscribe(buffer int) (events <-chan Event, cancel func()) {
 	return m.watch.subscribe(buffer)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 )
 
-// An Event is a committed change of a task. Changes of one task at nearly the same time may come in either
-// order: the higher Version is the newer.
+// An Event is a committed change of a task. Changes of one task at nearly the same time may come in
+// either order: the higher Version is the newer.
 type Event struct {
 	Task    *bellman.Task    // the new version, without Last; shared, do not modify it
 	Attempt *bellman.Attempt // the attempt that caused the change; nil if none did

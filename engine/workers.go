@@ -6,8 +6,8 @@ import (
 )
 
 // workers are the goroutines that make attempts. Up to maxIdle idle goroutines are kept: an HTTP
-// client needs a large stack, which is then grown only once. With a thousand addresses about as many attempts
-// are in flight.
+// client needs a large stack, which is then grown only once. With a thousand addresses about as
+// many attempts are in flight.
 type workers struct {
 	mu     locks.Mutex
 	idle   []chan job // the last one was busy most recently
@@ -20,7 +20,8 @@ type job struct {
 	item   *item
 }
 
-// maxIdle bounds the memory of idle workers, about 8 KiB each. The collector shrinks the stacks of those that stay idle.
+// maxIdle bounds the memory of idle workers, about 8 KiB each. The collector shrinks the stacks of
+// those that stay idle.
 const maxIdle = 1024
 
 // do calls work in an idle worker, or in a new one.

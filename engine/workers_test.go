@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// Idle workers are reused, and a bounded number of them is kept. All workers end after Close, including
-// those that are still busy.
+// Idle workers are reused, and a bounded number of them is kept. All workers end after Close,
+// including those that are still busy.
 func TestWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w workers

@@ -16,18 +16,19 @@ import (
 type Account[C any] struct {
 	Channel C
 
-	// Identity says which account it is at its provider: wechatpay:MCH, wechatpay:MCH:SUB, alipay:APP.
-	// The channel's numbers are unique within it. Two names with one Identity are one account.
+	// Identity says which account it is at its provider: wechatpay:MCH, wechatpay:MCH:SUB,
+	// alipay:APP. The channel's numbers are unique within it. Two names with one Identity are one
+	// account.
 	Identity string
 
-	// Endpoint names what the provider's limits count: all accounts of one WeChat Pay merchant have the
-	// same. Its rate and its pace are shared by all tasks that go there.
+	// Endpoint names what the provider's limits count: all accounts of one WeChat Pay merchant have
+	// the same. Its rate and its pace are shared by all tasks that go there.
 	Endpoint string
 }
 
-// Accounts returns an account by its name. The error is a [bellman.ErrNotFound] if there is none. If the
-// account cannot be used now, its Channel says why (see [Unavailable]). It may be called concurrently, and
-// should answer from memory.
+// Accounts returns an account by its name. The error is a [bellman.ErrNotFound] if there is none.
+// If the account cannot be used now, its Channel says why (see [Unavailable]). It may be called
+// concurrently, and should answer from memory.
 type Accounts[C any] func(ctx context.Context, name string) (Account[C], error)
 
 // account calls f. A panic is an error: the account cannot be used now.
@@ -39,8 +40,9 @@ func (f Accounts[C]) account(ctx context.Context, name string) (at Account[C], e
 	return at, err
 }
 
-// Accept returns the account that a new task names, or own if it names none or f is nil. If there is none of that
-// name, or can says no, it adds to bad why. can reports whether a channel does what the queue needs.
+// Accept returns the account that a new task names, or own if it names none or f is nil. If there
+// is none of that name, or can says no, it adds to bad why. can reports whether a channel does what
+// the queue needs.
 func (f Accounts[C]) Accept(bad *bellman.Invalid, name string, own Account[C], can func(C) error) (at Account[C], err error) {
 	if name == "" || f == nil {
 		return own, nil
@@ -61,9 +63,9 @@ func (f Accounts[C]) Accept(bad *bellman.Invalid, name string, own Account[C], c
 	return at, nil
 }
 
-// Placed returns the channel to ask about a task that was accepted under an alias: that of the account with a name, or
-// own if the name is empty or f is nil. identity is own's; empty: it is not known, as of a gateway. An error says why the
-// channel cannot be asked now.
+// Placed returns the channel to ask about a task that was accepted under an alias: that of the
+// account with a name, or own if the name is empty or f is nil. identity is own's; empty: it is not
+// known, as of a gateway. An error says why the channel cannot be asked now.
 func (f Accounts[C]) Placed(ctx context.Context, name, alias string, own C, identity string) (C, error) {
 	if name == "" && identity != "" && alias != "" && !strings.HasPrefix(alias, identity+"/") && !strings.HasPrefix(alias, ofQueue) {
 		return own, fmt.Errorf("the queue's channel is another account now, %s: it is not asked about %s", identity, alias)
@@ -87,8 +89,8 @@ func (f Accounts[C]) Placed(ctx context.Context, name, alias string, own C, iden
 // ofQueue begins the alias of a task whose queue's channel says nothing about itself.
 const ofQueue = "queue:"
 
-// Unavailable returns a Channel that cannot be asked because of err: no answer of it says anything about
-// an order. It is a [Reverser].
+// Unavailable returns a Channel that cannot be asked because of err: no answer of it says anything
+// about an order. It is a [Reverser].
 func Unavailable(err error) Channel { return unavailable{err} }
 
 type unavailable struct{ why error }
@@ -109,7 +111,8 @@ func (u unavailable) Reverse(context.Context, *Order) CloseAnswer {
 	return CloseAnswer{Answer: u.answer()}
 }
 
-// AccountOf returns the name of the account that a task of an order or poll names; empty: its queue's own.
+// AccountOf returns the name of the account that a task of an order or poll names; empty: its
+// queue's own.
 func AccountOf(task *bellman.Task) string {
 	var body struct {
 		Account string `json:"account"`
@@ -120,7 +123,8 @@ func AccountOf(task *bellman.Task) string {
 	return body.Account
 }
 
-// Limits reports whether the queue has accounts with rates, which makes a Handler a [bellman.Limiter].
+// Limits reports whether the queue has accounts with rates, which makes a Handler a
+// [bellman.Limiter].
 func (h *Handler) Limits() bool { return h.rules.Rate != nil }
 
 // RateOf returns the rate of an account's endpoint.
@@ -144,8 +148,8 @@ func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (Account[
 	})
 }
 
-// channelOf returns the channel of an order: its account's, or the queue's own. If it cannot be asked, it
-// is one that says so.
+// channelOf returns the channel of an order: its account's, or the queue's own. If it cannot be
+// asked, it is one that says so.
 func (h *Handler) channelOf(ctx context.Context, w *watched) Channel {
 	c, err := h.rules.Accounts.Placed(ctx, cmp.Or(w.ask.Account, h.rules.Default), w.alias(), h.channel, h.rules.Identity)
 	if err != nil {

@@ -26,8 +26,8 @@ func account(identity string, c Channel) Account[Channel] {
 	return Account[Channel]{Channel: c, Identity: identity, Endpoint: strings.Join(strings.Split(identity, ":")[:2], ":")}
 }
 
-// Each order is asked about at its own account, under the account's alias and endpoint. An order that names
-// none is one of the default account, and stays so.
+// Each order is asked about at its own account, under the account's alias and endpoint. An order
+// that names none is one of the default account, and stays so.
 func TestOrdersOfAccounts(t *testing.T) {
 	first, second := &fake{query: reads(Paid)}, &fake{query: reads(Pending)}
 	all := registered{"shop1": account("wechatpay:1:7", first), "shop2": account("wechatpay:1:8", second)}
@@ -50,8 +50,8 @@ func TestOrdersOfAccounts(t *testing.T) {
 	}
 }
 
-// An order whose account has gone, or is another one under the same name, waits: nobody is asked, every
-// attempt says why, and the order is not decided. It goes on when the account is back.
+// An order whose account has gone, or is another one under the same name, waits: nobody is asked,
+// every attempt says why, and the order is not decided. It goes on when the account is back.
 func TestAccountThatHasGone(t *testing.T) {
 	shop, other := &fake{query: reads(Pending)}, &fake{query: reads(NotFound), close: closes(CloseNotExist)}
 	all := registered{"shop": account("wechatpay:1:7", shop)}
@@ -78,8 +78,9 @@ func TestAccountThatHasGone(t *testing.T) {
 	}
 }
 
-// The channel of a queue is configured as another account. What the other account says of the queue's orders, such as that
-// there is no such order, is about other orders: it is not asked, and they go on when the account is back.
+// The channel of a queue is configured as another account. What the other account says of the
+// queue's orders, such as that there is no such order, is about other orders: it is not asked, and
+// they go on when the account is back.
 func TestQueueOfAnotherAccount(t *testing.T) {
 	h := newHouse(t, func(r *Rules) { r.Identity, r.ChannelExpires = "wechatpay:1", true })
 	h.channel.query, h.channel.close = reads(NotFound), closes(CloseNotExist)
@@ -102,7 +103,8 @@ func TestQueueOfAnotherAccount(t *testing.T) {
 	}
 }
 
-// The watch after a close goes on at the order's account, and is added although the account has gone.
+// The watch after a close goes on at the order's account, and is added although the account has
+// gone.
 func TestWatchOfAnAccount(t *testing.T) {
 	shop := &fake{query: reads(Closed)}
 	all := registered{"shop": account("wechatpay:1:7", shop)}

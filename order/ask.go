@@ -16,9 +16,9 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// An Ask is a caller's request to watch an order, and the only shape of that request: the Body of the
-// order's task contains it as JSON, with durations as text. Read a caller's JSON with [ParseAsk]: encoding/json ignores
-// fields that do not exist, and does not check the others.
+// An Ask is a caller's request to watch an order, and the only shape of that request: the Body of
+// the order's task contains it as JSON, with durations as text. Read a caller's JSON with
+// [ParseAsk]: encoding/json ignores fields that do not exist, and does not check the others.
 //
 //	{"expires":"30m","code_life":"2h","vars":{"appid":"wx1"},"notify":{"url":"https://…","json":{…}}}
 type Ask struct {
@@ -32,8 +32,8 @@ type Ask struct {
 	// ExpiresAt is until when the order can be paid. Give it or Expires. Zero: as Expires says.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 
-	// ChannelOrderNo is the number by which the channel knows the order (out_trade_no). It is unique
-	// within an account. Empty: the task's OrderNo.
+	// ChannelOrderNo is the number by which the channel knows the order (out_trade_no). It is
+	// unique within an account. Empty: the task's OrderNo.
 	ChannelOrderNo string `json:"channel_order_no,omitempty"`
 
 	// Account names the account at the channel. Empty: the queue's own.
@@ -143,8 +143,8 @@ func (a *Ask) encode() []byte {
 	return body
 }
 
-// accepted reads the Body of a task as Check has left it. It does not repeat the checks of ParseAsk, and takes a fraction of
-// the time.
+// accepted reads the Body of a task as Check has left it. It does not repeat the checks of
+// ParseAsk, and takes a fraction of the time.
 func accepted(body []byte) (Ask, error) {
 	var a Ask
 	if len(bytes.TrimSpace(body)) == 0 {

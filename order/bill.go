@@ -18,8 +18,8 @@ var (
 // billZone is the time zone of WeChat Pay's and Alipay's bills.
 var billZone = time.FixedZone("UTC+8", 8*60*60)
 
-// BillReady returns when the Chinese channels have made the bill of a date such as 2026-11-21: 10:00
-// UTC+8 on the next day. If the day is not over at now, the error is ErrBillNotReady.
+// BillReady returns when the Chinese channels have made the bill of a date such as 2026-11-21:
+// 10:00 UTC+8 on the next day. If the day is not over at now, the error is ErrBillNotReady.
 func BillReady(date string, now time.Time) (time.Time, error) {
 	day, err := time.ParseInLocation(time.DateOnly, date, billZone)
 	if err != nil {

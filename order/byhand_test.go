@@ -116,7 +116,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A payment that is known of an UNKNOWN order stays known when the order is restarted: no answer and no person closes it.
+// A payment that is known of an UNKNOWN order stays known when the order is restarted: no answer
+// and no person closes it.
 func TestRestartKeepsThePayment(t *testing.T) {
 	other := func(o *Order) QueryAnswer {
 		a := reads(Paid)(o)

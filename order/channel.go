@@ -27,8 +27,9 @@ type Reverser interface {
 	Reverse(ctx context.Context, o *Order) CloseAnswer
 }
 
-// A Canceller is a Channel that says whether its Close cancels: it also gives the money of an order back that somebody
-// paid meanwhile, as Antom's cancel does. A notice of such a payment does not decide once the close was due.
+// A Canceller is a Channel that says whether its Close cancels: it also gives the money of an order
+// back that somebody paid meanwhile, as Antom's cancel does. A notice of such a payment does not
+// decide once the close was due.
 type Canceller interface {
 	Cancels() bool
 }

@@ -14,10 +14,10 @@ import (
 )
 
 // Check fills in Key (MERCHANT/ORDER), Event and Endpoint if they are empty, and sets Due. It
-// writes the expiry, the time of creation and the account into the Body, so that a later change of the
-// queue's rules does not move them. It returns an *[bellman.Invalid] that names every wrong field:
-// merchant_no, order_no, key, url, repeat, account, the fields of the body, and notify.url if the merchant
-// could not be notified.
+// writes the expiry, the time of creation and the account into the Body, so that a later change of
+// the queue's rules does not move them. It returns an *[bellman.Invalid] that names every wrong
+// field: merchant_no, order_no, key, url, repeat, account, the fields of the body, and notify.url
+// if the merchant could not be notified.
 func (h *Handler) Check(task *bellman.Task) error {
 	if task.Event == EventNotice {
 		return h.checkNotice(task)
@@ -84,14 +84,15 @@ func (h *Handler) Check(task *bellman.Task) error {
 }
 
 // Alias returns the alias of the task that asks a channel about a payment, refund or transfer: the
-// account's Identity, what it is, and the number by which the channel knows it. It is how a notice finds
-// its task.
+// account's Identity, what it is, and the number by which the channel knows it. It is how a notice
+// finds its task.
 func Alias(account string, of NoticeOf, number string) string {
 	return account + "/" + string(of) + ":" + number
 }
 
-// KnownAs returns the account and the number by which the channel knows the order of a task, as its alias has them. ok is
-// false if the task is neither an order's own nor a watch for its late payment.
+// KnownAs returns the account and the number by which the channel knows the order of a task, as its
+// alias has them. ok is false if the task is neither an order's own nor a watch for its late
+// payment.
 func KnownAs(task *bellman.Task) (account, number string, ok bool) {
 	ask, err := ParseAsk(task.Body)
 	if err != nil {
@@ -102,8 +103,8 @@ func KnownAs(task *bellman.Task) (account, number string, ok bool) {
 	return account, number, ok && task.Event != EventNotice
 }
 
-// KnowsPayment reports whether the task of an order, or of a watch for its late payment, knows the payment with this
-// number of the channel. duplicate says that it is a second payment of the order.
+// KnowsPayment reports whether the task of an order, or of a watch for its late payment, knows the
+// payment with this number of the channel. duplicate says that it is a second payment of the order.
 func KnowsPayment(task *bellman.Task, number string) (known, duplicate bool) {
 	l, err := ParseLife(task.Data)
 	if err != nil || number == "" {
@@ -113,8 +114,8 @@ func KnowsPayment(task *bellman.Task, number string) (known, duplicate bool) {
 	return number == first || at >= 0, number != first && (at > 0 || at == 0 && first != "")
 }
 
-// AccountIn returns the account of an alias that [Alias] made of a payment, refund or transfer; empty: it is
-// another text.
+// AccountIn returns the account of an alias that [Alias] made of a payment, refund or transfer;
+// empty: it is another text.
 func AccountIn(alias string) string {
 	end := -1
 	for _, of := range []NoticeOf{OfPayment, OfRefund, OfTransfer} {

@@ -59,8 +59,8 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	return v
 }
 
-// knownLate ends a watch whose order already has its late payment, such as by the channel's notice: a query would report
-// it once more. If that cannot be read, the watch queries.
+// knownLate ends a watch whose order already has its late payment, such as by the channel's notice:
+// a query would report it once more. If that cannot be read, the watch queries.
 func (h *Handler) knownLate(ctx context.Context, w *watched) (v bellman.Verdict, known bool) {
 	if w.life.Stage != Watching || w.task.Before != nil {
 		return v, false
@@ -71,9 +71,9 @@ func (h *Handler) knownLate(ctx context.Context, w *watched) (v bellman.Verdict,
 	return bellman.Verdict{Next: bellman.Succeed, Reason: "late_payment", Action: "notice", Result: bellman.Accepted, Unsent: true, Data: w.life.encode()}, true
 }
 
-// learn adds the payments after the decision that the order's other task knows: its watch, or for a watch the order's own
-// task. It reports whether only that task knew of any. Of two payments that the tasks find in the same moment only one is
-// told, because the notifications have one key.
+// learn adds the payments after the decision that the order's other task knows: its watch, or for a
+// watch the order's own task. It reports whether only that task knew of any. Of two payments that
+// the tasks find in the same moment only one is told, because the notifications have one key.
 func (h *Handler) learn(ctx context.Context, w *watched) (learned bool, err error) {
 	l, other := &w.life, w.task.Key+lateWatchKey
 	if w.ask.Watch != nil {
@@ -161,8 +161,8 @@ func (h *Handler) ask(ctx context.Context, w *watched) (v bellman.Verdict, a ans
 	return got.Verdict(a.act, reading), a, said
 }
 
-// reverse returns how a channel reverses an order. One that cannot was put in the place of another since the
-// order was accepted.
+// reverse returns how a channel reverses an order. One that cannot was put in the place of another
+// since the order was accepted.
 func reverse(c Channel) func(context.Context, *Order) CloseAnswer {
 	if r, ok := c.(Reverser); ok {
 		return r.Reverse
@@ -170,7 +170,8 @@ func reverse(c Channel) func(context.Context, *Order) CloseAnswer {
 	return unavailable{errors.New("the channel cannot reverse orders")}.Reverse
 }
 
-// safely calls a method of a channel. If the channel panics, there is no answer, and the watch of the order goes on.
+// safely calls a method of a channel. If the channel panics, there is no answer, and the watch of
+// the order goes on.
 func safely[A any](call func() A, of func(Answer) A) (a A) {
 	if err := guard("the channel", func() error { a = call(); return nil }); err != nil {
 		return of(Answer{Result: bellman.Refused, Error: err.Error()})
@@ -188,7 +189,8 @@ func guard(what string, call func() error) (err error) {
 	return call()
 }
 
-// maxExcerpt is the number of bytes of an answer that are passed to the log, which keeps 600 characters.
+// maxExcerpt is the number of bytes of an answer that are passed to the log, which keeps 600
+// characters.
 const maxExcerpt = bellman.MaxResponse * 4
 
 func excerpt(body []byte) string {
@@ -196,7 +198,8 @@ func excerpt(body []byte) string {
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 
-// follow adds the effects of a move to a verdict, and the life that results. f are the fields of the answer.
+// follow adds the effects of a move to a verdict, and the life that results. f are the fields of
+// the answer.
 func (h *Handler) follow(v *bellman.Verdict, w *watched, m move, f facts, now time.Time) {
 	if _, named := h.rules.Then.For[StateUnknown]; named && m.tell == "" && m.next == bellman.GiveUp && w.life.over() {
 		m.tell = tellUndecided // the queue wants every UNKNOWN told

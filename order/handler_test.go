@@ -55,7 +55,8 @@ func TestNobodyPays(t *testing.T) {
 	}
 }
 
-// nobodyPays is an order that is closed, and paid afterwards. If ordered, what is told of it goes out in order.
+// nobodyPays is an order that is closed, and paid afterwards. If ordered, what is told of it goes
+// out in order.
 func nobodyPays(t *testing.T, ordered bool) {
 	h := newHouse(t, func(r *Rules) { r.Then.Default[0].Ordered = ordered })
 	task := h.order()
@@ -324,8 +325,8 @@ func TestWatchFollows(t *testing.T) {
 	}
 }
 
-// What a reverse gave back is told: never paid and paid and refunded are not the same in a bill. A payment that failed is
-// reversed all the same, so that nothing is paid after.
+// What a reverse gave back is told: never paid and paid and refunded are not the same in a bill. A
+// payment that failed is reversed all the same, so that nothing is paid after.
 func TestReverse(t *testing.T) {
 	for _, tt := range []struct {
 		query    Reading

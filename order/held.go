@@ -22,8 +22,8 @@ const HoldNotices = 24 * time.Hour
 // holdSchedule is when a held notice looks for its order.
 const holdSchedule = "1s*10, 5s*12, 30s*20, 1m*"
 
-// alertHeld is how long after it came the held notice of a payment raises an alert: by default an order that was
-// created then has expired.
+// alertHeld is how long after it came the held notice of a payment raises an alert: by default an
+// order that was created then has expired.
 const alertHeld = 30 * time.Minute
 
 // Held returns the task that keeps a notice until its order exists. A repeat of the notice has the
@@ -92,8 +92,9 @@ func completeNotice(task *bellman.Task, outcome string) (v bellman.Verdict, err 
 	return bellman.Verdict{Next: bellman.Succeed}, nil
 }
 
-// Unclaimed returns the notice of a payment that a task holds, once an alert was raised because its order has not come.
-// Nil: it holds none, its order came, or a person has seen to it. An order that came after HoldNotices is not known here.
+// Unclaimed returns the notice of a payment that a task holds, once an alert was raised because its
+// order has not come. Nil: it holds none, its order came, or a person has seen to it. An order that
+// came after HoldNotices is not known here.
 func Unclaimed(task *bellman.Task) *Told {
 	var l hold
 	if task.Event != EventNotice || task.State == bellman.Succeeded || task.State == bellman.Cancelled ||

@@ -52,8 +52,8 @@ func TestHeldNoticeKeepsItsNumbers(t *testing.T) {
 	}
 }
 
-// Somebody paid, and the order does not come: an alert is raised once, and the task says so until the order comes or a
-// person has seen to the payment.
+// Somebody paid, and the order does not come: an alert is raised once, and the task says so until
+// the order comes or a person has seen to the payment.
 func TestPaymentWithoutOrder(t *testing.T) {
 	found := false
 	h := newHouse(t, func(r *Rules) { r.Tell = func(context.Context, string, *Told) (bool, error) { return found, nil } })

@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A late payment that the order's own task has, such as by the channel's notice, ends the watch without a query or an
-// alert. If nobody can say whether it has one, the watch queries.
+// A late payment that the order's own task has, such as by the channel's notice, ends the watch
+// without a query or an alert. If nobody can say whether it has one, the watch queries.
 func TestWatchOfKnownLatePayment(t *testing.T) {
 	late, broken := "", error(nil)
 	h := newHouse(t, func(r *Rules) {
@@ -38,8 +38,9 @@ func TestWatchOfKnownLatePayment(t *testing.T) {
 	}
 }
 
-// After the close an order can be paid twice, and one payment be found by the watch and the other by the order's own
-// task. The first is a late payment and the second a duplicate, whoever finds which; the same payment is told once.
+// After the close an order can be paid twice, and one payment be found by the watch and the other
+// by the order's own task. The first is a late payment and the second a duplicate, whoever finds
+// which; the same payment is told once.
 func TestTwoPaymentsAfterTheClose(t *testing.T) {
 	const first, second = "T1", "T2"
 	paid := func(number string) func(*Order) QueryAnswer {
@@ -116,8 +117,8 @@ func TestTwoPaymentsAfterTheClose(t *testing.T) {
 	}
 }
 
-// A watch that is restarted after it found a late payment still knows which one: another payment is a duplicate, although
-// the restarted watch gets no answer.
+// A watch that is restarted after it found a late payment still knows which one: another payment is
+// a duplicate, although the restarted watch gets no answer.
 func TestRestartedWatchKnowsItsPayment(t *testing.T) {
 	h := newHouse(t, func(r *Rules) { r.Then.For = map[string][]Recipient{DuplicatePayment: r.Then.Default} })
 	h.handler.rules.Life = h.lifeOf
@@ -139,7 +140,8 @@ func takenOf(number string) Taken {
 	return Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": number}
 }
 
-// A notice is not answered as accepted while nobody can say whether the watch knows a payment: the channel repeats it.
+// A notice is not answered as accepted while nobody can say whether the watch knows a payment: the
+// channel repeats it.
 func TestNoticeWhileTheWatchCannotBeRead(t *testing.T) {
 	h := newHouse(t)
 	own := h.priced()
@@ -152,8 +154,8 @@ func TestNoticeWhileTheWatchCannotBeRead(t *testing.T) {
 	}
 }
 
-// However notices, queries and people find the payments after a close: each is told once, the first as the late payment
-// and each other as a duplicate.
+// However notices, queries and people find the payments after a close: each is told once, the first
+// as the late payment and each other as a duplicate.
 func TestEachPaymentAfterTheCloseIsToldOnce(t *testing.T) {
 	for seed := range uint64(2000) {
 		d := dice(newDice(seed))

@@ -66,14 +66,15 @@ type Life struct {
 	Numbers   string          `json:"numbers,omitempty"`    // Then.Numbers when the payment's number in Taken was read
 	Late      string          `json:"late_payment,omitempty"`
 
-	// Payments are the hashes of the numbers of duplicate payments. The first payment's number is in Taken; if Taken has
-	// none, its hash is the first here.
+	// Payments are the hashes of the numbers of duplicate payments. The first payment's number is
+	// in Taken; if Taken has none, its hash is the first here.
 	Payments []string `json:"duplicate_payments,omitempty"`
 
 	// Mismatch says which payment of another amount was found; empty: none.
 	Mismatch string `json:"amount_mismatch,omitempty"`
 
-	// Hinted says that a refused notice is recorded, and has caused a query. There is one of each at most.
+	// Hinted says that a refused notice is recorded, and has caused a query. There is one of each
+	// at most.
 	Hinted bool `json:"hinted,omitempty"`
 }
 
@@ -135,55 +136,59 @@ func (l *Life) over() bool { return l.Stage == Decided }
 // watches reports whether this is the life of a watch for a late payment.
 func (l *Life) watches() bool { return l.Stage == Watching || l.Stage == Reclosing }
 
-// unborn reports whether the channel did not know the order when it was closed, and does not know it since.
+// unborn reports whether the channel did not know the order when it was closed, and does not know
+// it since.
 func (l *Life) unborn() bool {
 	return l.State == Closed.String() && l.Close == CloseNotExist.String() && l.Reading == NotFound.String()
 }
 
-// news reports whether a reading after the decision is a payment that is not known yet. The refund of a
-// reversed payment is not news: it is what the reverse was for.
+// news reports whether a reading after the decision is a payment that is not known yet. The refund
+// of a reversed payment is not news: it is what the reverse was for.
 func (l *Life) news(r Reading) bool {
 	return r.IsPaid() && l.Late == "" && !l.isPaid() && !(r == PaidRefunded && l.State == Revoked.String())
 }
 
-// reversing reports whether an order that is not decided is reversed or cancelled next, or may have been.
+// reversing reports whether an order that is not decided is reversed or cancelled next, or may have
+// been.
 func (l *Life) reversing() bool {
 	return l.Stage == Reversing || l.Stage == Reverse || l.Cancels
 }
 
-// refundedByReverse reports whether the channel said that the reverse gave the money of a payment back. The payment's notice
-// may come later.
+// refundedByReverse reports whether the channel said that the reverse gave the money of a payment
+// back. The payment's notice may come later.
 func (l *Life) refundedByReverse() bool {
 	return l.over() && !l.isPaid() && l.Close == CloseRefunded.String() && l.Late == ""
 }
 
-// perhapsReversed reports whether an order may have been reversed or cancelled, by this queue or somebody else. An old notice
-// of its payment may then tell of money that was given back.
+// perhapsReversed reports whether an order may have been reversed or cancelled, by this queue or
+// somebody else. An old notice of its payment may then tell of money that was given back.
 func (l *Life) perhapsReversed() bool { return l.Cancels || l.State == Revoked.String() }
 
 // maxPayments limits the duplicate payments that are told of one order.
 const maxPayments = 20
 
-// contradicts reports whether a query says that an order was not paid, and a payment is known: the order was UNKNOWN, and
-// is restarted.
+// contradicts reports whether a query says that an order was not paid, and a payment is known: the
+// order was UNKNOWN, and is restarted.
 func (l *Life) contradicts(a answer) bool {
 	return a.act == askQuery && !a.ended && !l.over() && !l.watches() && (l.Late != "" || l.Mismatch != "") && !a.reading.IsPaid()
 }
 
-// paidAgain reports whether an answer after the decision is about another payment than those that are
-// known. Only the channel's number tells payments apart: without it nothing is told.
+// paidAgain reports whether an answer after the decision is about another payment than those that
+// are known. Only the channel's number tells payments apart: without it nothing is told.
 func (l *Life) paidAgain(a answer) bool {
 	known := l.firstPayment()
 	return l.namesPayment(a) && len(l.Payments) < maxPayments && (known != "" || len(l.Payments) > 0) &&
 		known != a.payment && !slices.Contains(l.Payments, hashed(a.payment))
 }
 
-// paidFirst reports whether an answer after the decision is the first one with the payment's number.
+// paidFirst reports whether an answer after the decision is the first one with the payment's
+// number.
 func (l *Life) paidFirst(a answer) bool {
 	return l.namesPayment(a) && a.mismatch == "" && l.firstPayment() == "" && len(l.Payments) == 0
 }
 
-// namesPayment reports whether an answer has the number of a payment, and the order is known as paid.
+// namesPayment reports whether an answer has the number of a payment, and the order is known as
+// paid.
 func (l *Life) namesPayment(a answer) bool {
 	return a.reading.IsPaid() && (l.isPaid() || l.Late != "") && a.payment != ""
 }
@@ -223,9 +228,9 @@ func (l *Life) reason() string { return strings.ToLower(l.State) }
 // fresh is the longest time between a query's answer and the close or reverse that it allows.
 const fresh = 10 * time.Minute
 
-// resume returns the life at the start of an attempt. A restarted task begins with a new life, unless the
-// order is decided. A payment that is known stays known. An attempt closes or reverses only if the attempt just before it was a query and is
-// recent; otherwise it queries again.
+// resume returns the life at the start of an attempt. A restarted task begins with a new life,
+// unless the order is decided. A payment that is known stays known. An attempt closes or reverses
+// only if the attempt just before it was a query and is recent; otherwise it queries again.
 func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 	if began := t.Began.UnixMilli(); l.Began != began {
 		known := Life{Cancels: l.Cancels, Hinted: l.Hinted, Late: l.Late, Mismatch: l.Mismatch, Taken: l.Taken, Given: l.Given, Numbers: l.Numbers, Payments: l.Payments}

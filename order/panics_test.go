@@ -12,7 +12,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Code of the program that panics costs what it would have returned. The order is decided, and the merchant is notified.
+// Code of the program that panics costs what it would have returned. The order is decided, and the
+// merchant is notified.
 func TestPanicsOfRules(t *testing.T) {
 	for name, rule := range map[string]func(*Rules){
 		"taken": func(r *Rules) {

@@ -13,7 +13,8 @@ import (
 )
 
 // mismatch says why a payment is not the one that an order waits for: its amount or currency
-// differs, or the channel does not say them. Empty: it is the right one, or the order has no amount.
+// differs, or the channel does not say them. Empty: it is the right one, or the order has no
+// amount.
 func mismatch(o *Order, taken Taken) string {
 	if o.Amount == 0 {
 		return ""
@@ -34,16 +35,16 @@ func mismatch(o *Order, taken Taken) string {
 	return ""
 }
 
-// unpriced reports whether the order has a price, and a payment does not say its amount or currency. Such a payment is not
-// known to be the right one, nor to be another.
+// unpriced reports whether the order has a price, and a payment does not say its amount or
+// currency. Such a payment is not known to be the right one, nor to be another.
 func unpriced(o *Order, taken Taken) bool {
 	_, said := amountOf(taken["amount"])
 	currency, _ := taken["currency"].(string)
 	return o.Amount > 0 && (!said || currency == "")
 }
 
-// given returns the fields of a payment that somebody completes an order with, in the shape that they have from every
-// channel, or what is wrong with them. Other fields stay as they are.
+// given returns the fields of a payment that somebody completes an order with, in the shape that
+// they have from every channel, or what is wrong with them. Other fields stay as they are.
 func given(o *Order, taken Taken, paid bool) (Taken, error) {
 	var wrong bellman.Invalid
 	for _, name := range []string{"amount", "currency", "transaction_id", "paid_at"} {

@@ -8,8 +8,9 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// An answer's amount is a whole number, in whatever type of number an expression or JSON gives it, with either code of its
-// currency. Any other amount is told as it was written: it is never rounded, and never PAID.
+// An answer's amount is a whole number, in whatever type of number an expression or JSON gives it,
+// with either code of its currency. Any other amount is told as it was written: it is never
+// rounded, and never PAID.
 func TestUnreadableAmount(t *testing.T) {
 	const no, want = ", which is no whole number of the smallest unit: want 88.00 CNY", "UNKNOWN: another amount was paid: the channel says the amount "
 	for _, tt := range []struct {
@@ -41,8 +42,8 @@ func TestUnreadableAmount(t *testing.T) {
 	}
 }
 
-// What a queue tells of a payment may be another amount than was paid, such as that without a coupon. The order's amount is
-// compared with what the channel says, and that is kept and refunded.
+// What a queue tells of a payment may be another amount than was paid, such as that without a
+// coupon. The order's amount is compared with what the channel says, and that is kept and refunded.
 func TestToldAmount(t *testing.T) {
 	paid := func(id string) QueryAnswer {
 		return QueryAnswer{Reading: Paid, Answer: said("x"), Taken: takenOf(id)}

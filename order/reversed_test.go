@@ -14,8 +14,8 @@ func paidNotice() *Told {
 	return &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}}
 }
 
-// onlyAQueryDecides tells an order twice that it is paid. Both notices are refused, and the answer to the query that follows,
-// read as then, decides want.
+// onlyAQueryDecides tells an order twice that it is paid. Both notices are refused, and the answer
+// to the query that follows, read as then, decides want.
 func (h *house) onlyAQueryDecides(t *testing.T, task *bellman.Task, name string, then Reading, want string) {
 	t.Helper()
 	for range 2 {
@@ -32,8 +32,8 @@ func (h *house) onlyAQueryDecides(t *testing.T, task *bellman.Task, name string,
 	}
 }
 
-// A reverse gives the money of a payment back. A notice of that payment that comes while the answer to the reverse is on its
-// way, or after it was lost, does not decide: the channel is queried.
+// A reverse gives the money of a payment back. A notice of that payment that comes while the answer
+// to the reverse is on its way, or after it was lost, does not decide: the channel is queried.
 func TestNoticeAfterAReverse(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -58,7 +58,8 @@ func TestNoticeAfterAReverse(t *testing.T) {
 		h.onlyAQueryDecides(t, task, tt.name, tt.then, tt.want)
 	}
 
-	// It is refused too after somebody restarted the order, or a reload made the queue close orders instead.
+	// It is refused too after somebody restarted the order, or a reload made the queue close orders
+	// instead.
 	for _, change := range []func(*house, *bellman.Task){
 		func(h *house, task *bellman.Task) { h.restart(task) },
 		func(h *house, _ *bellman.Task) {
@@ -93,8 +94,8 @@ func TestNoticeAfterAReverse(t *testing.T) {
 	}
 }
 
-// A cancel gives the money of a payment back that it meets. A notice of that payment does not decide from when the cancel
-// is due: the channel is queried.
+// A cancel gives the money of a payment back that it meets. A notice of that payment does not
+// decide from when the cancel is due: the channel is queried.
 func TestNoticeAfterACancel(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -144,8 +145,8 @@ func TestNoticeAfterACancel(t *testing.T) {
 	}
 }
 
-// A person or a service says that an order is paid while its reverse or cancel is in flight, or after its answer was lost.
-// It gives the money back, so somebody must look.
+// A person or a service says that an order is paid while its reverse or cancel is in flight, or
+// after its answer was lost. It gives the money back, so somebody must look.
 func TestCompletedWhileReversed(t *testing.T) {
 	for _, stage := range []Stage{Reverse, Close} {
 		for _, when := range []string{"in flight", "its answer lost", "given up"} {

@@ -48,36 +48,39 @@ type Rules struct {
 	// the queue is one account.
 	Endpoint string
 
-	// Identity says which account the queue's own channel is; see [Account]. Orders of queues with the same
-	// Identity share the channel's numbers: two of them cannot have the same one. Empty: the queue is an
-	// account of its own.
+	// Identity says which account the queue's own channel is; see [Account]. Orders of queues with
+	// the same Identity share the channel's numbers: two of them cannot have the same one. Empty:
+	// the queue is an account of its own.
 	Identity string
 
-	// Accounts are accounts that an order may name. Nil: there are none, and the Account of an order is for
-	// the channel alone. Default is the account of orders that name none; empty: the queue's own channel.
+	// Accounts are accounts that an order may name. Nil: there are none, and the Account of an
+	// order is for the channel alone. Default is the account of orders that name none; empty: the
+	// queue's own channel.
 	Accounts Accounts[Channel]
 	Default  string
 
-	// Rate returns how many requests the endpoint of one of these accounts takes in a second; 0: no limit
-	// but the queue's. Nil: none has one.
+	// Rate returns how many requests the endpoint of one of these accounts takes in a second; 0: no
+	// limit but the queue's. Nil: none has one.
 	Rate func(ctx context.Context, endpoint string) (float64, error)
 
 	Then Then
 
 	// Alert is called when a person has to act: an order is UNKNOWN, another amount was paid, a
-	// payment came late or has no order. The tasks that it returns are added in the transaction that records the attempt.
-	// If the attempt is lost, Alert is called again. Nil: the alert is logged, as it is if Alert panics.
+	// payment came late or has no order. The tasks that it returns are added in the transaction
+	// that records the attempt. If the attempt is lost, Alert is called again. Nil: the alert is
+	// logged, as it is if Alert panics.
 	Alert func(task *bellman.Task, a Alert) []bellman.Task
 	Log   *slog.Logger // default slog.Default()
 
-	// Tell applies a notice that was held to its order, if that exists by now. Nil: the queue receives
-	// no notices.
+	// Tell applies a notice that was held to its order, if that exists by now. Nil: the queue
+	// receives no notices.
 	Tell func(ctx context.Context, queue string, told *Told) (found bool, err error)
 
-	// Life returns the progress of the task with a key in a queue. An order's own task and its watch for a late payment
-	// read each other's, so that a payment that one of them knows is told once, and another payment is a duplicate. It
-	// must return within seconds. A task that does not exist is an error that wraps [bellman.ErrNotFound]. Nil: each task
-	// knows its own payments alone.
+	// Life returns the progress of the task with a key in a queue. An order's own task and its
+	// watch for a late payment read each other's, so that a payment that one of them knows is told
+	// once, and another payment is a duplicate. It must return within seconds. A task that does not
+	// exist is an error that wraps [bellman.ErrNotFound]. Nil: each task knows its own payments
+	// alone.
 	Life func(ctx context.Context, queue, key string) (Life, error)
 
 	// Schedules is a cache of parsed schedules that may be shared. Default: the handler's own.
@@ -96,8 +99,8 @@ type Alert struct {
 	State string // of the order, refund or transfer
 	Why   string // in one line
 
-	// Once names a payment that several tasks can find: an alert with the same name is the same. Empty: only this
-	// task finds what it is about.
+	// Once names a payment that several tasks can find: an alert with the same name is the same.
+	// Empty: only this task finds what it is about.
 	Once string
 }
 
@@ -159,8 +162,8 @@ func alerts(own func(*bellman.Task, Alert) []bellman.Task, log *slog.Logger) fun
 	}
 }
 
-// A Handler watches the orders of one queue, whose Kind is [bellman.KindOrder]. It is safe for concurrent
-// use.
+// A Handler watches the orders of one queue, whose Kind is [bellman.KindOrder]. It is safe for
+// concurrent use.
 type Handler struct {
 	channel  Channel // nil: there are only accounts
 	reverses bool    // instead of closing
@@ -185,8 +188,9 @@ var (
 	_ bellman.Limiter   = (*Handler)(nil)
 )
 
-// New returns the handler of a queue of orders at the channel c, which may be nil if there is a Default
-// account. An error wraps a *[bellman.Invalid] that names every wrong rule as the configuration does.
+// New returns the handler of a queue of orders at the channel c, which may be nil if there is a
+// Default account. An error wraps a *[bellman.Invalid] that names every wrong rule as the
+// configuration does.
 func New(c Channel, r Rules) (*Handler, error) {
 	if c == nil && (r.Accounts == nil || r.Default == "") {
 		return nil, errors.New("order: there is no channel to ask")
@@ -285,7 +289,8 @@ func (h *Handler) plan(t *bellman.Task, ask *Ask) (*plan, error) {
 	return p, nil
 }
 
-// ends returns from when an order may be closed or reversed, and when its closing begins at the latest.
+// ends returns from when an order may be closed or reversed, and when its closing begins at the
+// latest.
 func (h *Handler) ends(ask *Ask) (from, expired time.Time) {
 	r := &h.rules
 	from = ask.Created.Add(r.MinCloseAge)

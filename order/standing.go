@@ -60,8 +60,8 @@ func StandingOf(t *bellman.Task) Standing {
 	return s
 }
 
-// Refuses reports whether [Handler.Complete] rejects an outcome because it contradicts the decision.
-// After the decision, Complete accepts only a payment or the decided state.
+// Refuses reports whether [Handler.Complete] rejects an outcome because it contradicts the
+// decision. After the decision, Complete accepts only a payment or the decided state.
 func (s *Standing) Refuses(outcome string) bool {
 	r, err := ParseReading(outcome)
 	return err == nil && !r.IsPaid() && outcome != s.State && (s.Beside || !s.Decided.IsZero() && s.State != StateUnknown)
@@ -83,9 +83,9 @@ func Expired(t *bellman.Task, now time.Time) bool {
 	return !a.Created.Add(a.Expires).After(now)
 }
 
-// Overall returns how an order stands by all its tasks, which must be sorted from the newest: paid if one is paid,
-// otherwise pending if one is pending, otherwise as the newest. Late is that of any task. own is the task that stands
-// so; nil: none is the order's own.
+// Overall returns how an order stands by all its tasks, which must be sorted from the newest: paid
+// if one is paid, otherwise pending if one is pending, otherwise as the newest. Late is that of any
+// task. own is the task that stands so; nil: none is the order's own.
 func Overall(tasks []*bellman.Task) (s Standing, own *bellman.Task) {
 	for _, t := range tasks {
 		if t.Kind == bellman.KindOrder && s.take(StandingOf(t), own == nil) {

@@ -35,7 +35,8 @@ const (
 	askReverse = "reverse"
 )
 
-// unpaid reports whether the answer says explicitly that nobody paid and that no payment is in progress.
+// unpaid reports whether the answer says explicitly that nobody paid and that no payment is in
+// progress.
 func (a *answer) unpaid() bool {
 	return a.act == askQuery && (a.reading == Pending || a.reading == NotFound) && a.wait == 0 && !a.throttled
 }
@@ -79,11 +80,11 @@ type move struct {
 //	             ▼
 //	          CLOSED ────► a task of its own: watching ────► late_payment, or nothing
 //
-// PAID, PAID_REFUNDED, CLOSED, REVOKED and FAILED decide at every stage in which a
-// query reads them; but a payment of another amount than the order's makes it UNKNOWN. A close or reverse that is answered not_exist counts as done if
-// the queue says channel_expiry and the last query read NOT_FOUND; otherwise it is
-// tried again. CLOSED, REVOKED and FAILED are followed by a watch. After a decision
-// only a payment is news: late_payment, once, and the state stays.
+// PAID, PAID_REFUNDED, CLOSED, REVOKED and FAILED decide at every stage in which a query reads
+// them; but a payment of another amount than the order's makes it UNKNOWN. A close or reverse that
+// is answered not_exist counts as done if the queue says channel_expiry and the last query read
+// NOT_FOUND; otherwise it is tried again. CLOSED, REVOKED and FAILED are followed by a watch. After
+// a decision only a payment is news: late_payment, once, and the state stays.
 func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	l.note(a)
 	if l.contradicts(a) {
@@ -142,8 +143,8 @@ func poll(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return windUp(p, l, a, now)
 }
 
-// windUp precedes each close and each reverse: it goes on only after an answer that says explicitly that
-// nobody paid. Only a reverse, which also undoes a payment, may follow without such an answer.
+// windUp precedes each close and each reverse: it goes on only after an answer that says explicitly
+// that nobody paid. Only a reverse, which also undoes a payment, may follow without such an answer.
 func windUp(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	l.Stage = Closing
 	if p.reverses {
@@ -181,9 +182,9 @@ func closed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: due}
 }
 
-// confirm polls after a close, until the last query of its schedule. If the channel did not know the order
-// when it was closed and knows it now, the order is closed again: the payer scanned the code in between,
-// and the first close had no effect.
+// confirm polls after a close, until the last query of its schedule. If the channel did not know
+// the order when it was closed and knows it now, the order is closed again: the payer scanned the
+// code in between, and the first close had no effect.
 func confirm(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	switch {
 	case l.Close == CloseNotExist.String() && a.reading == Pending:
@@ -200,9 +201,9 @@ func confirm(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: due}
 }
 
-// reversed evaluates the answer to a reverse. A reverse without success is repeated until give_up is over:
-// the first quickReverses at once, the others after a query, with growing pauses. The last of the quick
-// ones raises an alert, so that a person can act early.
+// reversed evaluates the answer to a reverse. A reverse without success is repeated until give_up
+// is over: the first quickReverses at once, the others after a query, with growing pauses. The last
+// of the quick ones raises an alert, so that a person can act early.
 func reversed(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	switch {
 	case p.took(&l, a) && l.Why == "failed":
@@ -245,8 +246,8 @@ func unknown(l Life, now time.Time, m move) (Life, move) {
 	return l, m
 }
 
-// mismatched ends an order's watch after a payment of another amount: the order is neither paid nor may it
-// be closed, so a person has to look.
+// mismatched ends an order's watch after a payment of another amount: the order is neither paid nor
+// may it be closed, so a person has to look.
 func mismatched(l Life, a answer, now time.Time) (Life, move) {
 	l.Mismatch = a.mismatch
 	return unknown(l, now, move{reason: "amount_mismatch", kind: AlertMismatch, alert: "another amount was paid: " + a.mismatch})
@@ -261,8 +262,8 @@ func retry(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	return l, move{due: earlier(a.notBefore(now.Add(backoff(l.Errors, maxBackoff)), now), p.giveUp)}
 }
 
-// look evaluates a query of an order that has ended: only a payment is news. Another payment than the one
-// that is known is a duplicate payment, once each.
+// look evaluates a query of an order that has ended: only a payment is news. Another payment than
+// the one that is known is a duplicate payment, once each.
 func look(l Life, a answer) (Life, move) {
 	m := move{next: bellman.Succeed, reason: l.reason()} // for a task that was restarted; an ended one stays ended
 	switch wrong := a.reading.IsPaid() && a.mismatch != ""; {
@@ -284,9 +285,9 @@ func look(l Life, a answer) (Life, move) {
 	return l, m
 }
 
-// watch polls for a payment after CLOSED, REVOKED or FAILED. It ends with a readable answer, not with an
-// error. If the channel did not know the order when it was closed and knows it now, the order is closed
-// again.
+// watch polls for a payment after CLOSED, REVOKED or FAILED. It ends with a readable answer, not
+// with an error. If the channel did not know the order when it was closed and knows it now, the
+// order is closed again.
 func watch(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	switch {
 	case l.news(a.reading):
@@ -351,16 +352,16 @@ func (a *answer) notBefore(due, now time.Time) time.Time {
 // says reports whether a query's answer contains the state of the order.
 func (a *answer) says() bool { return a.reading != QueryError && !a.throttled }
 
-// took reports whether a close or reverse had its effect. The answer that there is no such order counts
-// only if the last query said the same.
+// took reports whether a close or reverse had its effect. The answer that there is no such order
+// counts only if the last query said the same.
 func (p *plan) took(l *Life, a answer) bool {
 	return a.close == CloseDone || a.close == CloseAlready || a.close == CloseRefunded ||
 		a.close == CloseNotExist && p.channelExpires && l.Reading == NotFound.String()
 }
 
-// next returns when to poll again, or over if the schedule is used up. An answer without a state uses up no
-// attempt of the schedule, and is made up for until the schedule's end; an answer that only requests fewer
-// queries, until the order expires.
+// next returns when to poll again, or over if the schedule is used up. An answer without a state
+// uses up no attempt of the schedule, and is made up for until the schedule's end; an answer that
+// only requests fewer queries, until the order expires.
 func (p *plan) next(l *Life, a answer, now time.Time) (due time.Time, over bool) {
 	end := p.pollMax
 	if a.says() {

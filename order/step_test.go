@@ -86,13 +86,14 @@ const (
 	ripe  = 30 * time.Minute
 	over  = 24 * time.Hour
 
-	// decided is the outcome of PAID, PAID_REFUNDED, CLOSED and REVOKED, settled also that of FAILED.
+	// decided is the outcome of PAID, PAID_REFUNDED, CLOSED and REVOKED, settled also that of
+	// FAILED.
 	decided = "PAID paid tell:decided, PAID_REFUNDED paid_refunded tell:decided, CLOSED closed tell:decided watch:15m, REVOKED revoked tell:decided watch:15m"
 	settled = decided + ", FAILED failed tell:decided watch:15m"
 )
 
-// A stepTest is a life, and the outcomes of one step of it: one for each of a list of answers, with "3x " before an
-// outcome that three answers in a row have.
+// A stepTest is a life, and the outcomes of one step of it: one for each of a list of answers, with
+// "3x " before an outcome that three answers in a row have.
 type stepTest struct {
 	name string
 	plan *plan
@@ -217,7 +218,8 @@ func TestStepQueries(t *testing.T) {
 	}
 }
 
-// A payment of another amount makes an order UNKNOWN at every stage, and it is neither closed nor reversed.
+// A payment of another amount makes an order UNKNOWN at every stage, and it is neither closed nor
+// reversed.
 func TestStepMismatch(t *testing.T) {
 	now := created.Add(ripe)
 	for _, p := range []*plan{strictPlan(), reversingPlan()} {

@@ -38,8 +38,8 @@ const (
 const lateWatchKey = "/late_watch"
 
 // TellKey returns the key of a notification about an order. what is decided, undecided,
-// late_payment or duplicate_payment/HASH. The key contains the order's queue: one order number may be tried at two channels,
-// and one queue may notify about both.
+// late_payment or duplicate_payment/HASH. The key contains the order's queue: one order number may
+// be tried at two channels, and one queue may notify about both.
 func TellKey(queue, key, what string) string { return queue + "/" + key + "/" + what }
 
 // isTold reports whether what can be the last part of a notification's key.
@@ -47,7 +47,8 @@ func isTold(what string) bool {
 	return what == tellDecided || what == tellUndecided || what == tellLate || strings.HasPrefix(what, tellDuplicate+"/")
 }
 
-// Tells returns the queue of the order that a key tells of, if it has the form of [TellKey]; empty: it has another form.
+// Tells returns the queue of the order that a key tells of, if it has the form of [TellKey]; empty:
+// it has another form.
 func Tells(key string) (queue string) {
 	queue, rest, _ := strings.Cut(key, "/")
 	at := strings.LastIndexByte(rest, '/')
@@ -60,12 +61,13 @@ func Tells(key string) (queue string) {
 	return ""
 }
 
-// maxOwn is how many tasks of an order's number [AddOwn] looks through: other merchants may have orders of that number.
+// maxOwn is how many tasks of an order's number [AddOwn] looks through: other merchants may have
+// orders of that number.
 const maxOwn = 200
 
-// AddOwn adds the notifications that were sent to the address of their queue ([Recipient.Own]) to the tasks of one
-// order, which are sorted from the newest. Such a notification has the order's number and no merchant. It adds only
-// those that sees accepts.
+// AddOwn adds the notifications that were sent to the address of their queue ([Recipient.Own]) to
+// the tasks of one order, which are sorted from the newest. Such a notification has the order's
+// number and no merchant. It adds only those that sees accepts.
 func AddOwn(ctx context.Context, list func(context.Context, store.Filter, bellman.ID, int) ([]*bellman.Task, bellman.ID, error), tasks []*bellman.Task, sees func(*bellman.Task) bool) ([]*bellman.Task, error) {
 	if !slices.ContainsFunc(tasks, func(t *bellman.Task) bool { return t.Kind != bellman.KindNotify }) {
 		return tasks, nil
@@ -90,8 +92,8 @@ func tells(key string, of *bellman.Task) bool {
 	return is && isTold(what)
 }
 
-// news returns what there is to tell of an order's result. Its key does not depend on the task that finds
-// the result, so each result is told once. taken are the fields of the payment.
+// news returns what there is to tell of an order's result. Its key does not depend on the task that
+// finds the result, so each result is told once. taken are the fields of the payment.
 func (w *watched) news(m move, taken json.RawMessage, now time.Time) News {
 	l := &w.life
 	n := News{

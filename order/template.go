@@ -25,8 +25,8 @@ type Template struct {
 	Fields []Field // in the order in which they are written
 }
 
-// A Field of a template. Value is a [rule.Part] over what bellman's own notification says. A field is left
-// out if its value is null, or names something that the notification lacks.
+// A Field of a template. Value is a [rule.Part] over what bellman's own notification says. A field
+// is left out if its value is null, or names something that the notification lacks.
 type Field struct{ Name, Value string }
 
 // A Shape is a Template whose expressions are compiled. It is safe for concurrent use.
@@ -39,7 +39,8 @@ type Shape struct {
 // Formats lists the formats of templates.
 func Formats() []string { return []string{"json", "form", "query", "xml"} }
 
-// A TemplateError says which part of a template is wrong: method, format, root, fields or fields.NAME.
+// A TemplateError says which part of a template is wrong: method, format, root, fields or
+// fields.NAME.
 type TemplateError struct{ Field, Problem string }
 
 func (e *TemplateError) Error() string { return e.Field + ": " + e.Problem }
@@ -108,8 +109,8 @@ type written struct {
 	text string
 }
 
-// write puts the shape's method, header and body into a task, whose body is bellman's own notification. If
-// an error says that fields cannot be written, the others are.
+// write puts the shape's method, header and body into a task, whose body is bellman's own
+// notification. If an error says that fields cannot be written, the others are.
 func (s *Shape) write(task *bellman.Task, n *News) error {
 	created := ""
 	if !n.Order.Created.IsZero() {

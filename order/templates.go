@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// templates are the forms in which platforms that merchants already know tell their results, by name. The
-// order's vars have what bellman does not know, under the platform's own names.
+// templates are the forms in which platforms that merchants already know tell their results, by
+// name. The order's vars have what bellman does not know, under the platform's own names.
 //
 //   - jeepay: QueryPayOrderRS as PayMchNotifyService.createNotifyUrl fills it, sent as a form by
 //     PayOrderMchNotifyMQReceiver. States: 2 paid, 3 failed, 4 revoked, 5 refunded, 6 closed.
@@ -16,8 +16,8 @@ import (
 //     values of tradeStatus: an order that is UNKNOWN may be paid, so it is not CANCELED.
 //     https://github.com/roncoo/roncoo-pay at 9428382, roncoo-pay-service and roncoo-pay-app-notify
 //
-// roncoo-pay writes an amount as its database keeps it, with six decimals. Here an amount has the decimals of
-// its currency.
+// roncoo-pay writes an amount as its database keeps it, with six decimals. Here an amount has the
+// decimals of its currency.
 var templates = map[string]Template{
 	"jeepay": {Format: "form", Fields: []Field{
 		{"payOrderId", `channel_order_no`},

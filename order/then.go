@@ -43,10 +43,11 @@ type Then struct {
 	// with it are sent. A panic is such an error, without fields. Nil: the answer's Taken.
 	Taken func(o *Order, a *QueryAnswer, state string) (map[string]any, error)
 
-	// Numbers names the way in which the queue reads what was paid, and the number of the payment: read in another way, one
-	// payment may have another number, and a second number causes no refund. Empty: the channel itself says what was paid, as a
-	// built-in one does. Taken then only changes what is told; the answer's own Taken is compared with the order's amount, kept
-	// and refunded.
+	// Numbers names the way in which the queue reads what was paid, and the number of the payment:
+	// read in another way, one payment may have another number, and a second number causes no
+	// refund. Empty: the channel itself says what was paid, as a built-in one does. Taken then only
+	// changes what is told; the answer's own Taken is compared with the order's amount, kept and
+	// refunded.
 	Numbers string
 }
 
@@ -74,9 +75,9 @@ type Recipient struct {
 	// Shape writes the notification in a form of the platform's own. Nil: bellman's JSON.
 	Shape *Shape
 
-	// Refund returns the task that requests the refund of a late or duplicate payment. Its key and its
-	// number at the channel depend on the order and the payment alone, so that it is requested once.
-	// Nil: the recipient is notified.
+	// Refund returns the task that requests the refund of a late or duplicate payment. Its key and
+	// its number at the channel depend on the order and the payment alone, so that it is requested
+	// once. Nil: the recipient is notified.
 	Refund func(queue string, n *News) bellman.Task
 
 	// Check returns an *[bellman.Invalid] that names what is wrong with a task for the queue. It is
@@ -103,9 +104,9 @@ type News struct {
 	// Paid are the fields of the payment as the channel says them; empty: those of Taken.
 	Paid json.RawMessage
 
-	// NoRefund says that no refund is requested. The channel refunded the payment already, or a reverse or cancel may
-	// have given its money back. Or the order is UNKNOWN, so that nobody was told that it failed. Or not the channel but
-	// a caller named one of two payments.
+	// NoRefund says that no refund is requested. The channel refunded the payment already, or a
+	// reverse or cancel may have given its money back. Or the order is UNKNOWN, so that nobody was
+	// told that it failed. Or not the channel but a caller named one of two payments.
 	NoRefund bool
 }
 
@@ -129,7 +130,8 @@ func (t *Then) all() (all []Recipient, of []string) {
 }
 
 // Tell returns the tasks that tell news. An error says what could not be told, or not in full; the
-// tasks returned with it are told all the same. A panic of a recipient's Refund or Check is such an error.
+// tasks returned with it are told all the same. A panic of a recipient's Refund or Check is such an
+// error.
 func (t *Then) Tell(n *News) (tasks []bellman.Task, err error) {
 	to := t.recipients(n.Decision)
 	tasks = make([]bellman.Task, 0, len(to)+1) // with room for the record of a notice
@@ -152,8 +154,8 @@ func (t *Then) Tell(n *News) (tasks []bellman.Task, err error) {
 	return tasks, err
 }
 
-// task returns the task that tells a recipient. If an error says that fields are missing, the task has the
-// others. A task without a queue cannot be added.
+// task returns the task that tells a recipient. If an error says that fields are missing, the task
+// has the others. A task without a queue cannot be added.
 func (r *Recipient) task(n *News) (bellman.Task, error) {
 	if r.Refund != nil {
 		told := r.Refund(r.Queue, n)
@@ -193,9 +195,9 @@ func (r *Recipient) task(n *News) (bellman.Task, error) {
 	return told, r.Shape.write(&told, n)
 }
 
-// Fields returns the fields of an answer that are sent to the merchant, and those of the payment, refund or transfer as the
-// channel says them. Each is a JSON object; empty: none. state is the decided state. If an error says that fields are missing,
-// the others are returned all the same.
+// Fields returns the fields of an answer that are sent to the merchant, and those of the payment,
+// refund or transfer as the channel says them. Each is a JSON object; empty: none. state is the
+// decided state. If an error says that fields are missing, the others are returned all the same.
 func (t *Then) Fields(o *Order, a *QueryAnswer, state string) (told, paid json.RawMessage, err error) {
 	f, err := t.take(o, a, state)
 	told, wrong := encodeTaken(f.told)
@@ -206,11 +208,13 @@ func (t *Then) Fields(o *Order, a *QueryAnswer, state string) (told, paid json.R
 	return told, paid, errors.Join(err, wrong)
 }
 
-// facts are the fields of an answer that decides: those that are sent to the merchant, and those of the payment as the channel
-// says them. They differ only if [Then.Taken] only changes what is told. Nil: the answer has none.
+// facts are the fields of an answer that decides: those that are sent to the merchant, and those of
+// the payment as the channel says them. They differ only if [Then.Taken] only changes what is told.
+// Nil: the answer has none.
 type facts struct{ told, paid Taken }
 
-// take returns the fields of an answer. A payment's number that a gateway writes as a number is the same as a text.
+// take returns the fields of an answer. A payment's number that a gateway writes as a number is the
+// same as a text.
 func (t *Then) take(o *Order, a *QueryAnswer, state string) (f facts, err error) {
 	f.told = a.Taken
 	if t.Taken != nil {
@@ -249,8 +253,8 @@ func encodeTaken(fields Taken) (json.RawMessage, error) {
 	return text, err
 }
 
-// CheckNotify adds to bad why somebody could not be told as n says: when the result is known, no caller
-// is there to receive the error. sample returns news of a payment.
+// CheckNotify adds to bad why somebody could not be told as n says: when the result is known, no
+// caller is there to receive the error. sample returns news of a payment.
 func (t *Then) CheckNotify(bad *bellman.Invalid, n Notify, sample func() News) {
 	all, decisions := t.all()
 	if len(all) == 0 {

@@ -138,7 +138,8 @@ func TestDuplicatePayment(t *testing.T) {
 	}
 }
 
-// A gateway may write the number of a payment as a number: the payments are told apart all the same, and merchants get a text.
+// A gateway may write the number of a payment as a number: the payments are told apart all the
+// same, and merchants get a text.
 func TestPaymentNumberIsANumber(t *testing.T) {
 	var number any
 	h := newHouse(t, func(r *Rules) {
@@ -185,8 +186,8 @@ func TestDuplicatePaymentInFlight(t *testing.T) {
 	}
 }
 
-// A queue of its own is told at its own address, and knows no merchant whose address or keys would be
-// taken instead.
+// A queue of its own is told at its own address, and knows no merchant whose address or keys would
+// be taken instead.
 func TestTellsAtItsOwnAddress(t *testing.T) {
 	h := newHouse(t, func(r *Rules) {
 		r.Then.For = map[string][]Recipient{"PAID": {{Queue: "m"}, {Queue: "ledger", HasURL: true, Own: true}}}
@@ -208,8 +209,8 @@ func TestTellsAtItsOwnAddress(t *testing.T) {
 	}
 }
 
-// One request of a refund follows a late payment, in the verdict that records it. A payment that the channel
-// refunded already is not refunded again.
+// One request of a refund follows a late payment, in the verdict that records it. A payment that
+// the channel refunded already is not refunded again.
 func TestRefundOfALatePayment(t *testing.T) {
 	asked := 0
 	refund := Recipient{Queue: "refunds", Refund: func(queue string, n *News) bellman.Task {
@@ -272,8 +273,8 @@ func TestRefundOfALatePayment(t *testing.T) {
 	}
 }
 
-// A notice of a payment may be older than the reverse or cancel that gave its money back, so no refund follows. A query that finds
-// the payment afterwards causes one.
+// A notice of a payment may be older than the reverse or cancel that gave its money back, so no
+// refund follows. A query that finds the payment afterwards causes one.
 func TestRefundAfterAReverse(t *testing.T) {
 	then := Then{For: map[string][]Recipient{LatePayment: {{Queue: "refunds", Refund: func(queue string, n *News) bellman.Task {
 		return bellman.Task{Queue: queue, Key: "R " + n.Order.OrderNo, Body: n.Taken}
@@ -322,8 +323,8 @@ func TestRefundAfterAReverse(t *testing.T) {
 	}
 }
 
-// Only the channel's own words cause the refund of a second payment: a caller of Complete may know the
-// first one by another number.
+// Only the channel's own words cause the refund of a second payment: a caller of Complete may know
+// the first one by another number.
 func TestRefundOfADuplicatePayment(t *testing.T) {
 	refund := Recipient{Queue: "refunds", Refund: func(queue string, n *News) bellman.Task {
 		return bellman.Task{Queue: queue, Key: "R " + n.Order.OrderNo, Body: n.Taken}
@@ -443,8 +444,8 @@ func TestTemplateNames(t *testing.T) {
 	}
 }
 
-// After a reload a queue may read the numbers of payments in another way. The payment that is known has another number then,
-// and is not refunded as a second one. Somebody is told, and looks.
+// After a reload a queue may read the numbers of payments in another way. The payment that is known
+// has another number then, and is not refunded as a second one. Somebody is told, and looks.
 func TestNoRefundByAnotherNumber(t *testing.T) {
 	refund := Recipient{Queue: "refunds", Refund: func(queue string, n *News) bellman.Task {
 		return bellman.Task{Queue: queue, Key: n.What, Body: n.Paid}

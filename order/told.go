@@ -30,12 +30,14 @@ type Told struct {
 	Taken   Taken     `json:"taken,omitempty"`
 	Came    time.Time `json:"came,omitzero"`
 
-	// Content is the verified and decrypted content, at most MaxContent bytes. Empty for a refused notice.
+	// Content is the verified and decrypted content, at most MaxContent bytes. Empty for a refused
+	// notice.
 	Content string `json:"content,omitempty"`
 }
 
-// UnmarshalJSON reads whole numbers of Taken as int64, as a channel gives them. As float64 they would be rounded above 2^53, and
-// the expressions of [Then] cannot add or divide them as they do when the notice comes.
+// UnmarshalJSON reads whole numbers of Taken as int64, as a channel gives them. As float64 they
+// would be rounded above 2^53, and the expressions of [Then] cannot add or divide them as they do
+// when the notice comes.
 func (t *Told) UnmarshalJSON(text []byte) error {
 	type plain Told
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -111,8 +113,8 @@ func (t *Told) Alias() string {
 
 func cut(s string, most int) string { return s[:min(len(s), most)] }
 
-// Record returns the record of a notice about what a task asks the channel. It is in a queue of orders: that of the task,
-// or the one that received the notice if the task is of kind poll.
+// Record returns the record of a notice about what a task asks the channel. It is in a queue of
+// orders: that of the task, or the one that received the notice if the task is of kind poll.
 func (t *Told) Record(of *bellman.Task) bellman.Task {
 	queue := of.Queue
 	if of.Kind == bellman.KindPoll {
@@ -125,8 +127,8 @@ func (t *Told) Record(of *bellman.Task) bellman.Task {
 	}
 }
 
-// ToldOf returns the notice that a task keeps; nil: it keeps none. A task of kind notify keeps none: its creator
-// chose event and body.
+// ToldOf returns the notice that a task keeps; nil: it keeps none. A task of kind notify keeps
+// none: its creator chose event and body.
 func ToldOf(task *bellman.Task) *Told {
 	if task.Event != EventNotice || task.Kind == bellman.KindNotify {
 		return nil
@@ -142,24 +144,25 @@ func ToldOf(task *bellman.Task) *Told {
 // costs was paid.
 type Vouched struct{}
 
-// Complete applies a result from outside: what a person or a service knows, or the channel's notice.
-// The outcome is PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED, and decides as an answer to a query
-// does. The Detail is nil, the [Taken] fields of the payment, [Vouched], or a *[Told]; the outcome of a
-// Told is its Reading. A field of Taken that has not its shape, and a missing amount or currency of a payment of an
-// order that has an Amount, is an [bellman.Invalid].
+// Complete applies a result from outside: what a person or a service knows, or the channel's
+// notice. The outcome is PAID, PAID_REFUNDED, CLOSED, REVOKED or FAILED, and decides as an answer
+// to a query does. The Detail is nil, the [Taken] fields of the payment, [Vouched], or a *[Told];
+// the outcome of a Told is its Reading. A field of Taken that has not its shape, and a missing
+// amount or currency of a payment of an order that has an Amount, is an [bellman.Invalid].
 //
 // After the decision a payment is a late payment, and the same outcome again changes nothing. Any
-// other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome, but if a
-// payment of it is known, only PAID and PAID_REFUNDED. A notice of its payment leaves it UNKNOWN. A
-// payment of another amount than the order's makes it UNKNOWN. If a person or a service says PAID, and a reverse or cancel may
-// have given the money back, an alert is raised.
+// other outcome is an [bellman.ErrConflict]. An order that is UNKNOWN accepts every outcome, but if
+// a payment of it is known, only PAID and PAID_REFUNDED. A notice of its payment leaves it UNKNOWN.
+// A payment of another amount than the order's makes it UNKNOWN. If a person or a service says
+// PAID, and a reverse or cancel may have given the money back, an alert is raised.
 //
-// A notice leaves a record, whatever it changes, and gets its Result. A refused notice causes one query about its order,
-// unless that has ended, and a second one is an ErrConflict. If the channel signed it, and the order has ended and no payment
-// of it is known, each causes a query. A notice of a payment that does not say which amount was paid
-// is refused if the order has an Amount.
+// A notice leaves a record, whatever it changes, and gets its Result. A refused notice causes one
+// query about its order, unless that has ended, and a second one is an ErrConflict. If the channel
+// signed it, and the order has ended and no payment of it is known, each causes a query. A notice
+// of a payment that does not say which amount was paid is refused if the order has an Amount.
 //
-// The task of a notice that is held is completed without an outcome: a person has seen to its payment.
+// The task of a notice that is held is completed without an outcome: a person has seen to its
+// payment.
 func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Time) (bellman.Verdict, error) {
 	if task.Event == EventNotice {
 		return completeNotice(task, c.Outcome)
@@ -259,7 +262,8 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 	if lacks { // a query may say it
 		t.Result, t.Why = NoticeRefused, mismatch(&w.order, f.paid)
 	}
-	// The channel has signed it, and no payment is known of the order that has ended: it may tell of one.
+	// The channel has signed it, and no payment is known of the order that has ended: it may tell
+	// of one.
 	missed := t.Content != "" && w.task.State.Ended() && !w.life.isPaid() && w.life.Late == ""
 	switch {
 	case decides && r == Paid && !over && w.life.reversing():

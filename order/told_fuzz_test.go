@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Whatever a verified notice says, it can be held and recorded, and is read back as it was. A repeat has the key
-// of the first.
+// Whatever a verified notice says, it can be held and recorded, and is read back as it was. A
+// repeat has the key of the first.
 func FuzzHeld(f *testing.F) {
 	f.Add("EV-1", "A1", "", `{"trade_state":"SUCCESS"}`, "42", uint8(3))
 	f.Add("", "单\x00", "R1", "\xff", "", uint8(17))

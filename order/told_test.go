@@ -15,8 +15,8 @@ func (h *house) priced() *bellman.Task {
 	return h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Schedule: "3s*20, 1m*2; max 30m", Body: []byte(`{"amount":8800,"currency":"CNY","notify":{"url":"https://m.example/n"}}`)})
 }
 
-// tell completes a task with a notice, as the engine does, and returns the events that follow, with the
-// result of a record.
+// tell completes a task with a notice, as the engine does, and returns the events that follow, with
+// the result of a record.
 func (h *house) tell(task *bellman.Task, told *Told) (events []string) {
 	h.t.Helper()
 	v, err := h.handler.Complete(task, bellman.Completion{Detail: told}, h.now)
@@ -65,8 +65,8 @@ func TestSecondNoticeWithAnotherAmount(t *testing.T) {
 			t.Errorf("%s: %s %s, follow %v, alerts %q; want UNKNOWN, amount_mismatch, one alert", name, v.Reason, StateOf(task), v.Follow, h.alerts)
 		}
 
-		// The same as a notice after the order was paid changes nothing but the record. It alerts once, unless it does not
-		// say which amount was paid.
+		// The same as a notice after the order was paid changes nothing but the record. It alerts
+		// once, unless it does not say which amount was paid.
 		h = newHouse(t)
 		task = h.priced()
 		h.channel.query = pays(right)
@@ -84,7 +84,8 @@ func TestSecondNoticeWithAnotherAmount(t *testing.T) {
 	}
 }
 
-// A query that finds a payment of another amount while the order is decided or cancelled: somebody is called.
+// A query that finds a payment of another amount while the order is decided or cancelled: somebody
+// is called.
 func TestOtherAmountInFlight(t *testing.T) {
 	wrong := Taken{"amount": int64(1), "currency": "CNY", "transaction_id": "42"}
 	for name, tt := range map[string]struct {
@@ -193,8 +194,9 @@ func TestRefusedNoticeCausesOneQuery(t *testing.T) {
 	}
 }
 
-// A notice that the channel signed, and that decides nothing by itself, causes a query of an order that was ended without
-// a payment, too: it may be the only word of a late payment. A forged notice before it changes nothing of that.
+// A notice that the channel signed, and that decides nothing by itself, causes a query of an order
+// that was ended without a payment, too: it may be the only word of a late payment. A forged notice
+// before it changes nothing of that.
 func TestSignedNoticeAfterTheEnd(t *testing.T) {
 	right := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
 	signed := &Told{Result: NoticeRefused, Why: "UnionPay asks to query", Of: OfPayment, OrderNo: "O1", Content: `{"respCode":"00"}`}
@@ -220,8 +222,9 @@ func TestSignedNoticeAfterTheEnd(t *testing.T) {
 	}
 }
 
-// A notice that does not say which amount was paid decides nothing of an order with a price. It causes one query, whose answer
-// does: only one that names no amount either makes the order UNKNOWN.
+// A notice that does not say which amount was paid decides nothing of an order with a price. It
+// causes one query, whose answer does: only one that names no amount either makes the order
+// UNKNOWN.
 func TestNoticeWithoutAmount(t *testing.T) {
 	right := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "42"}
 	for name, tt := range map[string]struct {
@@ -321,7 +324,8 @@ func TestTells(t *testing.T) {
 	}
 }
 
-// A notice is kept by a task of a channel's order. A task of kind notify with the same event and body is its creator's own.
+// A notice is kept by a task of a channel's order. A task of kind notify with the same event and
+// body is its creator's own.
 func TestToldOf(t *testing.T) {
 	record := paidNotice().Record(&bellman.Task{Queue: "orders", OrderNo: "O1"})
 	for kind, want := range map[bellman.Kind]bool{bellman.KindOrder: true, bellman.KindPoll: true, bellman.KindNotify: false} {

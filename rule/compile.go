@@ -84,7 +84,8 @@ func (x *expression) prepare(env *cel.Env, checked *cel.Ast) error {
 	if !estimate.IsUnknown() && estimate.Max > maxCost {
 		return coded.Errorf("rule.cost", "rule: an answer of usual size (4 KiB, lists of 100) may cost %d steps: want at most %d; nest fewer loops", estimate.Max, maxCost)
 	}
-	// CEL must not optimize the expression: it would replace matches by its own, whose cost has no limit.
+	// CEL must not optimize the expression: it would replace matches by its own, whose cost has no
+	// limit.
 	x.program, err = env.Program(checked,
 		cel.CostTracking(charge{}),
 		cel.CostLimit(maxCost))
@@ -94,8 +95,8 @@ func (x *expression) prepare(env *cel.Env, checked *cel.Ast) error {
 	return nil
 }
 
-// firstProblem returns the first mistake and its place. Further mistakes usually follow from the first.
-// parsed is nil if the text could not be parsed.
+// firstProblem returns the first mistake and its place. Further mistakes usually follow from the
+// first. parsed is nil if the text could not be parsed.
 func (x *expression) firstProblem(parsed *cel.Ast, issues *cel.Issues) error {
 	problem := issues.Errors()[0]
 	what := strings.ReplaceAll(problem.Message, " (in container '')", "")

@@ -23,9 +23,9 @@ const (
 	maxNodes = 2000
 )
 
-// The CEL environments: environment is for rules, valueEnvironment for values, messageEnvironment for
-// fields of a message, partEnvironment for parts of a notification. Each is made at its first use,
-// because that takes a few milliseconds, and never changes.
+// The CEL environments: environment is for rules, valueEnvironment for values, messageEnvironment
+// for fields of a message, partEnvironment for parts of a notification. Each is made at its first
+// use, because that takes a few milliseconds, and never changes.
 var (
 	environment = sync.OnceValues(func() (*cel.Env, error) {
 		return newEnvironment(cel.Variable("status", cel.IntType), cel.Variable("attempt", cel.IntType))
@@ -138,7 +138,8 @@ func (usual) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 	return nil
 }
 
-// EstimateCallCost knows the functions of a Part and a Value, and leaves the others to CEL's own estimate.
+// EstimateCallCost knows the functions of a Part and a Value, and leaves the others to CEL's own
+// estimate.
 func (usual) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
 	switch function {
 	case "unix_ms", "local_time", "major", "minor":

@@ -46,7 +46,8 @@ func (x *expression) run(e *evaluation) (ref.Val, error) {
 	return out, nil
 }
 
-// isMissing reports whether an error of CEL says that a map has no such key, or a list no such element.
+// isMissing reports whether an error of CEL says that a map has no such key, or a list no such
+// element.
 func isMissing(err error) bool {
 	text := err.Error()
 	return strings.HasPrefix(text, "no such key: ") || strings.HasPrefix(text, "index out of bounds: ") ||
@@ -112,8 +113,8 @@ func (e *evaluation) ResolveFunction(name string) (functions.LateBoundOp, bool) 
 	return nil, false
 }
 
-// matches is CEL's function with a bound: RE2 takes time in proportion to the length of the text times
-// the length of the pattern. Beyond the bound the evaluation fails.
+// matches is CEL's function with a bound: RE2 takes time in proportion to the length of the text
+// times the length of the pattern. Beyond the bound the evaluation fails.
 func (e *evaluation) matches(_ string, args ...ref.Val) ref.Val {
 	text, p := string(args[0].(types.String)), e.patterns[string(args[1].(types.String))]
 	if e.matching += (1 + len(text)) * p.instructions; e.matching > maxMatching {
@@ -211,8 +212,8 @@ func parseJSON(body []byte) (any, error) {
 	return withNumbers(value), nil
 }
 
-// withNumbers converts the numbers in value: to int64, to uint64 if int64 is too small, and to float64
-// if the number is not whole or needs more than 64 bits.
+// withNumbers converts the numbers in value: to int64, to uint64 if int64 is too small, and to
+// float64 if the number is not whole or needs more than 64 bits.
 func withNumbers(value any) any {
 	switch v := value.(type) {
 	case json.Number:

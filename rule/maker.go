@@ -18,8 +18,8 @@ import (
 // maxDepth is how deep lists and objects of a result may nest.
 const maxDepth = 100
 
-// compileMaker compiles an expression that makes JSON. Two arguments are for error messages: example is
-// a valid expression, variables are the variables that the expression may use.
+// compileMaker compiles an expression that makes JSON. Two arguments are for error messages:
+// example is a valid expression, variables are the variables that the expression may use.
 func compileMaker(text, example, variables string, environment func() (*cel.Env, error)) (expression, error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -98,8 +98,8 @@ func findBuilt(e ast.Expr, built map[int64]bool) {
 	}
 }
 
-// A builder converts a CEL value for encoding/json. It stops if the result gets too long: an expression
-// can contain the whole answer a hundred times.
+// A builder converts a CEL value for encoding/json. It stops if the result gets too long: an
+// expression can contain the whole answer a hundred times.
 type builder struct{ left, most int }
 
 // build returns the result of the expression for encoding/json, of at most most bytes of JSON.

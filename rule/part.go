@@ -23,7 +23,8 @@ type Notification struct {
 	Created        string            // created_at: of the order, RFC 3339 in UTC
 	Vars           map[string]string // vars; may be nil
 
-	// The price of the order, order_amount and order_currency. A variable is missing if its field is zero.
+	// The price of the order, order_amount and order_currency. A variable is missing if its field
+	// is zero.
 	OrderAmount   int64 // in the smallest unit of OrderCurrency
 	OrderCurrency string
 }
@@ -35,8 +36,9 @@ var partFields = []string{
 	"channel_ref_no", "channel_state", "fail_reason", "finished_at",
 }
 
-// A Part is an expression that makes one field of a notification in a platform's own format. Its variables
-// are those of a [Notification] and the usual fields of its JSON. It has three functions of its own:
+// A Part is an expression that makes one field of a notification in a platform's own format. Its
+// variables are those of a [Notification] and the usual fields of its JSON. It has three functions
+// of its own:
 //
 //	unix_ms(paid_at)                                        → 1795187045000
 //	local_time(paid_at, "Asia/Shanghai", "yyyyMMddHHmmss")  → "20261120230405"
@@ -55,8 +57,8 @@ func CompilePart(text string) (*Part, error) {
 	return &Part{x}, nil
 }
 
-// A Telling evaluates several Parts for one notification and parses its JSON once. It is not safe for
-// concurrent use.
+// A Telling evaluates several Parts for one notification and parses its JSON once. It is not safe
+// for concurrent use.
 type Telling struct{ evaluation }
 
 // Tell returns the Telling of a notification, which must not change while it is used.
@@ -66,8 +68,8 @@ func Tell(n *Notification) *Telling {
 	return t
 }
 
-// Evaluate returns a value as [Value.Evaluate] does. The error wraps ErrMissing if the notification lacks a
-// field that the expression names.
+// Evaluate returns a value as [Value.Evaluate] does. The error wraps ErrMissing if the notification
+// lacks a field that the expression names.
 func (p *Part) Evaluate(t *Telling) (any, error) {
 	return p.build(&t.evaluation, MaxValue)
 }
@@ -127,8 +129,8 @@ func unixMs(at ref.Val) ref.Val {
 	return types.Int(t.UnixMilli())
 }
 
-// javaLayout translates a pattern of Java's DateTimeFormatter, in which payment platforms document their
-// times, to a layout of Go.
+// javaLayout translates a pattern of Java's DateTimeFormatter, in which payment platforms document
+// their times, to a layout of Go.
 var javaLayout = strings.NewReplacer("yyyy", "2006", "MM", "01", "dd", "02", "HH", "15", "mm", "04", "ss", "05", "SSS", "000", "XXX", "Z07:00", "'", "")
 
 func localTime(args ...ref.Val) ref.Val {

@@ -14,9 +14,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// functionNames are the functions that a rule may call besides operators. Functions whose result can be
-// larger than their arguments together are missing, because CEL counts the cost too late (join, format,
-// quote, map). So are functions that are not needed to judge an answer (time, bytes).
+// functionNames are the functions that a rule may call besides operators. Functions whose result
+// can be larger than their arguments together are missing, because CEL counts the cost too late
+// (join, format, quote, map). So are functions that are not needed to judge an answer (time,
+// bytes).
 var functionNames = []string{
 	"size", "contains", "startsWith", "endsWith", "matches",
 	"charAt", "indexOf", "lastIndexOf", "lowerAscii", "upperAscii",
@@ -43,8 +44,8 @@ const (
 	// maxPrograms bounds all patterns of one rule together, in instructions of RE2.
 	maxPrograms = 2000
 
-	// maxMatching bounds the sum of bytes times instructions over one evaluation: a whole body against
-	// 120 instructions, or 8 KiB against 1,000.
+	// maxMatching bounds the sum of bytes times instructions over one evaluation: a whole body
+	// against 120 instructions, or 8 KiB against 1,000.
 	maxMatching = 120 * MaxBody
 )
 
@@ -54,10 +55,10 @@ type pattern struct {
 	instructions int
 }
 
-// restrict rejects calls that can run for long within CEL's cost limit, because CEL counts a call only
-// after it has returned. It also collects the patterns, and reports whether the expression uses json,
-// the status or text_contains. Maps, and lists with other elements than constants, are rejected unless
-// built holds their ids.
+// restrict rejects calls that can run for long within CEL's cost limit, because CEL counts a call
+// only after it has returned. It also collects the patterns, and reports whether the expression
+// uses json, the status or text_contains. Maps, and lists with other elements than constants, are
+// rejected unless built holds their ids.
 func (x *expression) restrict(checked *ast.AST, built map[int64]bool) (usesStatus, usesText bool, first error) {
 	x.patterns, x.instructions = map[string]pattern{}, 0
 	ast.PostOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

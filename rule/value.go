@@ -28,7 +28,8 @@ type Facts struct {
 //
 //	{"order_no": order_no, "state": order_state, "amount": json.amount.total}
 //
-// minor(amount, currency) is an amount in whole units, a text or a number, as its number of the smallest unit:
+// minor(amount, currency) is an amount in whole units, a text or a number, as its number of the
+// smallest unit:
 //
 //	minor(json.money, "CNY")                                → 8888 for 88.88
 //

@@ -122,8 +122,8 @@ func (s *Schedule) finish() error {
 	return nil
 }
 
-// Within returns the schedule with the smaller of its own max and this one, in whole milliseconds. 0
-// leaves the schedule as it is. A max below the first attempt is an error.
+// Within returns the schedule with the smaller of its own max and this one, in whole milliseconds.
+// 0 leaves the schedule as it is. A max below the first attempt is an error.
 func (s *Schedule) Within(max time.Duration) (*Schedule, error) {
 	max = max.Truncate(time.Millisecond)
 	if max == 0 || s.max > 0 && s.max <= max || len(s.runs) == 0 {
@@ -176,8 +176,8 @@ func (s *Schedule) append(b []byte) []byte {
 	return b
 }
 
-// offsets reports whether the list is written with one @ in front: before the repeats it has at least
-// two attempts, and all but the first are at offsets.
+// offsets reports whether the list is written with one @ in front: before the repeats it has at
+// least two attempts, and all but the first are at offsets.
 func (s *Schedule) offsets() bool {
 	single := 0
 	for i, r := range s.runs {

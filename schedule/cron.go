@@ -110,8 +110,8 @@ func digits(text string) (n int, ok bool) {
 	return int(u), err == nil && len(text) <= 2
 }
 
-// after returns the first minute after wall that matches. Both are wall-clock times, written as times
-// in UTC. Zero: no minute matches within 400 years, after which the calendar repeats.
+// after returns the first minute after wall that matches. Both are wall-clock times, written as
+// times in UTC. Zero: no minute matches within 400 years, after which the calendar repeats.
 func (c *cron) after(wall time.Time) time.Time {
 	t := wall.Truncate(time.Minute).Add(time.Minute)
 	for end := t.Year() + 400; t.Year() <= end; {
@@ -132,8 +132,8 @@ func (c *cron) after(wall time.Time) time.Time {
 	return time.Time{}
 }
 
-// onDay reports whether a day matches. As in every cron, a match of one of the two day fields is enough,
-// unless one of the fields begins with *.
+// onDay reports whether a day matches. As in every cron, a match of one of the two day fields is
+// enough, unless one of the fields begins with *.
 func (c *cron) onDay(day int, weekday time.Weekday) bool {
 	inMonth, inWeek := c.day>>day&1 == 1, c.weekday>>weekday&1 == 1
 	if c.bothDays {

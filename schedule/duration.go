@@ -35,8 +35,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseDuration is ParseDuration for callers that name the place of the mistake: the error completes the
-// sentence "want …".
+// parseDuration is ParseDuration for callers that name the place of the mistake: the error
+// completes the sentence "want …".
 func parseDuration(text string) (d time.Duration, want error) {
 	if text == "" {
 		return 0, wantDuration

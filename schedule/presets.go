@@ -5,8 +5,8 @@ import "slices"
 // Default is the schedule of a queue that names none.
 const Default = "wechat_notify"
 
-// Marks in Source: [off] the provider's own documentation; [code] public source code; [comm] community
-// text or a copy of a document; [unconfirmed] no source seen.
+// Marks in Source: [off] the provider's own documentation; [code] public source code; [comm]
+// community text or a copy of a document; [unconfirmed] no source seen.
 var presets = slices.Concat(
 	ofKind(Notify, []Preset{
 		{

@@ -76,8 +76,8 @@ func parseEvery(text string) (*Repeat, error) {
 	return &Repeat{every: d, text: FormatDuration(d)}, nil
 }
 
-// loadZone returns an IANA time zone. Their names begin with a capital letter. Some machines have other
-// files in the same directory, with names in lower case.
+// loadZone returns an IANA time zone. Their names begin with a capital letter. Some machines have
+// other files in the same directory, with names in lower case.
 func loadZone(name string) (*time.Location, error) {
 	if name != "Local" && 'A' <= name[0] && name[0] <= 'Z' {
 		if zone, err := time.LoadLocation(name); err == nil {

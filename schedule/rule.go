@@ -8,9 +8,9 @@ import (
 )
 
 // parseRule reads roncoo's notify_rule: for each attempt the minutes since the attempt before it,
-// {"1":0,"2":1,"3":2,"4":5,"5":15}. A missing number below the highest means 0, as in roncoo's code.
-// Numbers may be without quotes, as fastjson writes a map with integer keys, and minutes may be in
-// quotes.
+// {"1":0,"2":1,"3":2,"4":5,"5":15}. A missing number below the highest means 0, as in roncoo's
+// code. Numbers may be without quotes, as fastjson writes a map with integer keys, and minutes may
+// be in quotes.
 func (s *Schedule) parseRule(text string) error {
 	body, ok := strings.CutSuffix(text[1:], "}")
 	if !ok {

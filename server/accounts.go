@@ -37,8 +37,8 @@ func (s *Server) openAccounts(o registry.Options) {
 // expiringAge is how long the list of accounts' certificates that expire is reused.
 const expiringAge = time.Minute
 
-// expiring returns the accounts' certificates that expire within the first time of warnings. It keeps the last answer
-// while the store gives none.
+// expiring returns the accounts' certificates that expire within the first time of warnings. It
+// keeps the last answer while the store gives none.
 func (s *Server) expiring() []alarm.Credential {
 	all, err := s.expiringSeen.get(expiringAge, func() (all []alarm.Credential, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
@@ -63,16 +63,16 @@ func registered(q *config.Queue, name string, c *config.Channel) *config.Queue {
 	return &of
 }
 
-// A use is the part of a queue's settings that the channel of an account depends on. Queues with equal uses share the
-// channel.
+// A use is the part of a queue's settings that the channel of an account depends on. Queues with
+// equal uses share the channel.
 type use struct {
 	of      string // refund, transfer or profitsharing; empty: orders
 	reverse bool
 	trace   bool
 }
 
-// accountsOf returns the accounts that the tasks of a queue may name. unavailable makes a channel that says why it
-// cannot be asked, and channel the one of a queue with an account.
+// accountsOf returns the accounts that the tasks of a queue may name. unavailable makes a channel
+// that says why it cannot be asked, and channel the one of a queue with an account.
 func accountsOf[C any](s *Server, q *config.Queue, unavailable func(error) C, channel func(*config.Queue) (C, error)) order.Accounts[C] {
 	kind, how := q.Order.Channel.Kind, use{q.Order.Channel.Of, q.Order.OnExhausted == "reverse", q.PropagateTrace}
 	return func(ctx context.Context, name string) (at order.Account[C], err error) {
@@ -101,7 +101,8 @@ func accountsOf[C any](s *Server, q *config.Queue, unavailable func(error) C, ch
 	}
 }
 
-// orderAccounts returns the accounts of a queue of orders; nil: a program's channel knows them by itself.
+// orderAccounts returns the accounts of a queue of orders; nil: a program's channel knows them by
+// itself.
 func (s *Server) orderAccounts(q *config.Queue) order.Accounts[order.Channel] {
 	if q.Order.Channel.Kind == programChannel {
 		return nil

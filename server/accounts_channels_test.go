@@ -92,8 +92,9 @@ func (s *alipayShop) notice(app, no string, more map[string]string) string {
 	return form.Encode()
 }
 
-// An Alipay account from its registration to a refund: its notice decides an order that it knows by another number, the
-// refund is requested for that number, and the notice of the refund makes bellman ask.
+// An Alipay account from its registration to a refund: its notice decides an order that it knows by
+// another number, the refund is requested for that number, and the notice of the refund makes
+// bellman ask.
 func TestAlipayAccount(t *testing.T) {
 	d := newDesk(t)
 	api, s, _ := d.serveQueues(t, d.parse(t, `
@@ -155,7 +156,8 @@ queues:
 	})
 }
 
-// A channel that is configured in full and a registered account of the same merchant are one endpoint: one rate, and one pace.
+// A channel that is configured in full and a registered account of the same merchant are one
+// endpoint: one rate, and one pace.
 func TestConfiguredAndRegisteredAccountOfOneMerchant(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -230,7 +232,8 @@ queues:
 	}
 }
 
-// WeChat Pay's certificates are fetched over HTTP for an account that says so: once, and again when it signs with another one.
+// WeChat Pay's certificates are fetched over HTTP for an account that says so: once, and again when
+// it signs with another one.
 func TestAccountFetchesPlatformCertificates(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -272,7 +275,8 @@ func TestAccountFetchesPlatformCertificates(t *testing.T) {
 	}
 }
 
-// list makes the seller sign with a certificate of this serial number from now on, which it lists as its only one.
+// list makes the seller sign with a certificate of this serial number from now on, which it lists
+// as its only one.
 func (s *seller) list(t *testing.T, serial string) {
 	t.Helper()
 	number, _ := new(big.Int).SetString(serial, 16)

@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// Two nodes on one database share the rate of an account, in several queues, whichever of them takes the orders and refunds
-// in. Each queue may have limits of its own.
+// Two nodes on one database share the rate of an account, in several queues, whichever of them
+// takes the orders and refunds in. Each queue may have limits of its own.
 func TestTwoNodesShareTheRateOfAnAccount(t *testing.T) {
 	t.Parallel()
 	t.Run("queues without limits", func(t *testing.T) { shareTheRate(t, accountQueues, "orders", "refunds") })

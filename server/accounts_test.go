@@ -21,7 +21,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// A seller is an account at a loopback WeChat Pay, with keys of its own. It refuses what others sign.
+// A seller is an account at a loopback WeChat Pay, with keys of its own. It refuses what others
+// sign.
 type seller struct {
 	*provider
 	mch, sub string
@@ -152,8 +153,8 @@ func stateOf(t *testing.T, api *client.Client, ref client.OrderRef) string {
 	return o.OrderState
 }
 
-// The orders of one queue are asked about at two accounts, each with its own keys. The keys are sealed at rest
-// and never shown.
+// The orders of one queue are asked about at two accounts, each with its own keys. The keys are
+// sealed at rest and never shown.
 func TestOneQueueTwoAccounts(t *testing.T) {
 	d, dir := newDesk(t), t.TempDir()
 	api, _, stop := d.serveAccounts(t, dir, "50ms*")
@@ -229,8 +230,8 @@ func TestOneQueueTwoAccounts(t *testing.T) {
 	}
 }
 
-// A notice is read with the keys of the account that its address names, or of the queue's. That of another account is
-// refused, although it has the same keys.
+// A notice is read with the keys of the account that its address names, or of the queue's. That of
+// another account is refused, although it has the same keys.
 func TestNoticesOfAccounts(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -281,7 +282,8 @@ func TestNoticesOfAccounts(t *testing.T) {
 	}
 }
 
-// While the keys that decrypt notices overlap, both do; after it the newer alone. The private key changes at once.
+// While the keys that decrypt notices overlap, both do; after it the newer alone. The private key
+// changes at once.
 func TestRotationOfAccountKeys(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -334,7 +336,8 @@ func TestRotationOfAccountKeys(t *testing.T) {
 	}
 }
 
-// An order whose account is deleted waits, says why at each attempt, and goes on when the account is back.
+// An order whose account is deleted waits, says why at each attempt, and goes on when the account
+// is back.
 func TestDeletedAccount(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -359,8 +362,8 @@ func TestDeletedAccount(t *testing.T) {
 	}
 }
 
-// All accounts of one service provider, in whatever queues, are one endpoint: one rate, the smallest given, and one
-// pace.
+// All accounts of one service provider, in whatever queues, are one endpoint: one rate, the
+// smallest given, and one pace.
 func TestAccountsOfOneMerchantAreOneEndpoint(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

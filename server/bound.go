@@ -114,8 +114,8 @@ func (c *boundConn) Close() error {
 // exports set a deadline of their own for each part.
 const writeAnswer = time.Minute
 
-// untilRead ends the connections of callers that do not read their answers. http.Server's WriteTimeout counts from
-// the request, and is of no use: a settle itself waits for a minute.
+// untilRead ends the connections of callers that do not read their answers. http.Server's
+// WriteTimeout counts from the request, and is of no use: a settle itself waits for a minute.
 func untilRead(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&answer{ResponseWriter: w}, r)

@@ -13,8 +13,9 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// Check returns the error of the configuration for which Open would refuse o: secrets, addresses and rules that cannot be
-// used, each with its place. It makes what a server makes, but opens no store, listens nowhere and sends nothing.
+// Check returns the error of the configuration for which Open would refuse o: secrets, addresses
+// and rules that cannot be used, each with its place. It makes what a server makes, but opens no
+// store, listens nowhere and sends nothing.
 func Check(o Options) error {
 	if err := checkOwn(o.Config, o.Handlers, o.Channels); err != nil {
 		return err
@@ -43,9 +44,9 @@ func newServer(o Options) *Server {
 	}
 }
 
-// configure makes everything of a configuration that needs no engine: the client, the registries, the brokers, the
-// queues with their handlers, and the receivers of notices. The error is [config.Problems] with everything that is
-// refused.
+// configure makes everything of a configuration that needs no engine: the client, the registries,
+// the brokers, the queues with their handlers, and the receivers of notices. The error is
+// [config.Problems] with everything that is refused.
 func (s *Server) configure(c *config.Config) (queues []engine.Queue, noticed map[string]*queueReceivers, err error) {
 	s.client, err = deliver.NewClient(deliver.Options{
 		AllowPrivate: c.Egress.AllowPrivate,

@@ -23,15 +23,16 @@ const (
 	renewWithin = 15 * time.Second
 )
 
-// warnings are the times before an end at which one warning is logged. From the last of them on, there is a
-// warning every day.
+// warnings are the times before an end at which one warning is logged. From the last of them on,
+// there is a warning every day.
 var warnings = []time.Duration{30 * day, 7 * day, day}
 
-// A credentialSource returns the certificates and keys that expire, from memory: it is called every few seconds.
+// A credentialSource returns the certificates and keys that expire, from memory: it is called every
+// few seconds.
 type credentialSource func() []alarm.Credential
 
-// credentials are the certificates and keys that expire: those of the queues' channels, the keys of the API,
-// and those of further sources. It is safe for concurrent use.
+// credentials are the certificates and keys that expire: those of the queues' channels, the keys of
+// the API, and those of further sources. It is safe for concurrent use.
 type credentials struct {
 	mu       sync.Mutex
 	channels []expiringChannel
@@ -40,7 +41,8 @@ type credentials struct {
 	looked   time.Time // when they were last checked; zero: not yet
 }
 
-// An expiringChannel is the channel of a queue. It may also have Renew, which fetches its keys again.
+// An expiringChannel is the channel of a queue. It may also have Renew, which fetches its keys
+// again.
 type expiringChannel struct {
 	queue string
 	of    interface{ Certificates() map[string]time.Time }
@@ -115,8 +117,8 @@ func (c *credentials) figures() (all []metrics.Credential) {
 	return all
 }
 
-// watch has the channels renew their keys, now and each hour, and checks what expires, now and once a day,
-// until ctx ends.
+// watch has the channels renew their keys, now and each hour, and checks what expires, now and once
+// a day, until ctx ends.
 func (c *credentials) watch(ctx context.Context, log *slog.Logger) error {
 	hourly, daily := time.NewTicker(renewEvery), time.NewTicker(day)
 	defer hourly.Stop()
@@ -157,8 +159,8 @@ func (c *credentials) renew(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// look warns about what expires soon: at the first check, and each time that another of the times for warnings
-// has passed since the last check.
+// look warns about what expires soon: at the first check, and each time that another of the times
+// for warnings has passed since the last check.
 func (c *credentials) look(log *slog.Logger) {
 	all := c.all()
 	c.mu.Lock()
@@ -179,7 +181,8 @@ func (c *credentials) look(log *slog.Logger) {
 	}
 }
 
-// soon reports whether a warning about an end is due now. before is when it was last checked; zero: never.
+// soon reports whether a warning about an end is due now. before is when it was last checked; zero:
+// never.
 func soon(end, now, before time.Time) bool {
 	left := end.Sub(now)
 	return left <= slices.Min(warnings) || slices.ContainsFunc(warnings, func(w time.Duration) bool {

@@ -21,8 +21,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
-// Of a certificate somebody is warned at once if it ends within 30 days, then 7 days and 1 day before
-// the end, and every day from then on.
+// Of a certificate somebody is warned at once if it ends within 30 days, then 7 days and 1 day
+// before the end, and every day from then on.
 func TestCertificatesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder

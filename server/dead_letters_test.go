@@ -186,8 +186,9 @@ func sourceOf(t *testing.T, to *client.Client) client.Source {
 
 func stored(t *testing.T, to *client.Client) int64 { return sourceOf(t, to).Stored }
 
-// TestDeadLettersArePutBack: what the pages of brokers say about dead letters works. The cause is mended, the
-// messages are moved to where they came from, headers and all, and each becomes one task.
+// TestDeadLettersArePutBack: what the pages of brokers say about dead letters works. The cause is
+// mended, the messages are moved to where they came from, headers and all, and each becomes one
+// task.
 func TestDeadLettersArePutBack(t *testing.T) {
 	const early = `{"queue":"late","key":"%d","url":"http://127.0.0.1:9/","delay":"1h"}` // before there is such a queue
 	again := func(t *testing.T, sources string, poison func(), back func()) {

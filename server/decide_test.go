@@ -11,8 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// An order service needs the role submit alone. Deciding by hand takes a role of its own and a reason,
-// and each decision is told.
+// An order service needs the role submit alone. Deciding by hand takes a role of its own and a
+// reason, and each decision is told.
 func TestDecidedByHand(t *testing.T) {
 	d, chat := newDesk(t), newChat(t)
 	queues := append(d.settings(t, "then: tell", "schedule: 1h*", "late_watch: 0s", "on_exhausted: close"), d.parse(t, `queues: {ops: {url: "`+chat.URL+`"}}`)...)

@@ -37,8 +37,9 @@ func (f front) stop(ctx context.Context, name string, by bellman.By, ofEndpoint,
 	return ofEndpoint(ctx, endpoint, by)
 }
 
-// endpoint returns the endpoint that a name means, in the spelling of tasks. queue is true if it is the endpoint
-// of a queue. A name that was paused before is always valid, so that its pause can end.
+// endpoint returns the endpoint that a name means, in the spelling of tasks. queue is true if it is
+// the endpoint of a queue. A name that was paused before is always valid, so that its pause can
+// end.
 func (s *Server) endpoint(ctx context.Context, name string) (endpoint string, queue bool, err error) {
 	if endpoints.IsAccount(name) {
 		return name, false, nil

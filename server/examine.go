@@ -17,9 +17,9 @@ import (
 // examineWithin is the longest time of ExamineStore.
 const examineWithin = 9 * time.Second
 
-// ExamineStore finds what hurts the store of a setting. A server may have it open meanwhile. The error
-// says why it cannot be examined, or not completely: then the findings until then are returned too. No
-// error and no finding contains a password. It ends within ten seconds.
+// ExamineStore finds what hurts the store of a setting. A server may have it open meanwhile. The
+// error says why it cannot be examined, or not completely: then the findings until then are
+// returned too. No error and no finding contains a password. It ends within ten seconds.
 func ExamineStore(ctx context.Context, text string) ([]store.Finding, error) {
 	s, err := config.ParseStore(text)
 	if err != nil {

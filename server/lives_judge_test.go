@@ -136,8 +136,8 @@ func (l *life) judgeMoney(state string, life *order.Life, late int, bad func(str
 	}
 }
 
-// judgeNumbers holds what was told and refunded against the numbers of the payments: each is told once if its notice was
-// accepted, and none is refunded twice, nor the one that decided the order.
+// judgeNumbers holds what was told and refunded against the numbers of the payments: each is told
+// once if its notice was accepted, and none is refunded twice, nor the one that decided the order.
 func (l *life) judgeNumbers(reason string, bad func(string, ...any)) {
 	for number, times := range l.numbers {
 		if times > 1 {
@@ -165,8 +165,9 @@ func (l *life) judgeNumbers(reason string, bad func(string, ...any)) {
 	}
 }
 
-// late reports whether a payment came so shortly before a decision that no query could see it: a channel that
-// does not know an order takes its payment after the last query, and a notice that it is closed is older.
+// late reports whether a payment came so shortly before a decision that no query could see it: a
+// channel that does not know an order takes its payment after the last query, and a notice that it
+// is closed is older.
 func (l *life) late(decided time.Time) bool {
 	return l.unborn && decided.Sub(l.paid) <= 5*time.Second
 }

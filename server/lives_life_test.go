@@ -218,7 +218,8 @@ func (l *life) add() {
 // gaps are how long the channel waits before it sends a notice again.
 var gaps = []time.Duration{15 * time.Second, 15 * time.Second, 30 * time.Second, 3 * time.Minute, 10 * time.Minute}
 
-// send sends a notice until it hears that it was accepted, as channels do. A forged one is sent once.
+// send sends a notice until it hears that it was accepted, as channels do. A forged one is sent
+// once.
 func (l *life) send(s *says) {
 	s.no = l.no
 	for try := 0; ; try++ {

@@ -18,7 +18,8 @@ import (
 	"github.com/bellmanhq/bellman/order/wechatpay"
 )
 
-// The accounts of a world: two of a gateway with configured notices, and one of each channel that bellman knows.
+// The accounts of a world: two of a gateway with configured notices, and one of each channel that
+// bellman knows.
 const (
 	gate = iota
 	otherGate

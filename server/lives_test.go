@@ -30,10 +30,11 @@ var (
 // livesAtOnce is how many seeds share one engine. Each makes two lives.
 const livesAtOnce = 500
 
-// Generated lives of orders, with the code that takes notices, the handlers of orders and the engine, over a
-// store whose commits fail now and then. The channel is hostile: notices are lost, doubled, forged, early,
-// late, out of order, of another amount or of another account, some orders are paid twice, and queries fail. Late and
-// duplicate payments are refunded. Each life has a truth, and judge says what it allows.
+// Generated lives of orders, with the code that takes notices, the handlers of orders and the
+// engine, over a store whose commits fail now and then. The channel is hostile: notices are lost,
+// doubled, forged, early, late, out of order, of another amount or of another account, some orders
+// are paid twice, and queries fail. Late and duplicate payments are refunded. Each life has a
+// truth, and judge says what it allows.
 func TestNoticeLives(t *testing.T) {
 	seeds := uint64(*livesWanted+1) / 2
 	first := *livesFirst
@@ -77,7 +78,8 @@ func TestNoticeLives(t *testing.T) {
 	}
 }
 
-// A world is a server without its listeners, the accounts of its queues, and what happens at the channels.
+// A world is a server without its listeners, the accounts of its queues, and what happens at the
+// channels.
 type world struct {
 	t        testing.TB
 	server   *Server
@@ -87,8 +89,8 @@ type world struct {
 	start    time.Time
 }
 
-// livesHours is how long lives are watched: a code can be paid for half an hour, and an order is given up an
-// hour after that.
+// livesHours is how long lives are watched: a code can be paid for half an hour, and an order is
+// given up an hour after that.
 const livesHours = 3 * time.Hour
 
 func newWorld(t *testing.T, from, till uint64) *world {

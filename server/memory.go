@@ -10,8 +10,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// Most of a server's memory is the store's cache, which lives long. All other memory is garbage soon.
-// Collecting less often saves an eighth of the CPU time under load. The memory limit bounds the total.
+// Most of a server's memory is the store's cache, which lives long. All other memory is garbage
+// soon. Collecting less often saves an eighth of the CPU time under load. The memory limit bounds
+// the total.
 const gcPercent = 300
 
 // TuneMemory configures the garbage collector for a process that is a server with this kind of
@@ -34,22 +35,23 @@ func limitFor(store string) int64 {
 	return memoryLimit - outsideBytes
 }
 
-// cacheFor returns the bytes of the embedded store's cache for a memory limit of the runtime: a third of it, from 16 to
-// 64 MiB. On a small machine GOMEMLIMIT alone then bounds the server.
+// cacheFor returns the bytes of the embedded store's cache for a memory limit of the runtime: a
+// third of it, from 16 to 64 MiB. On a small machine GOMEMLIMIT alone then bounds the server.
 func cacheFor(limit int64) int64 {
 	const least, most = 16 << 20, 64 << 20
 	third := (min(limit, memoryLimit) + outsideBytes) / 3 // a process that is no server has no limit
 	return min(max(third, least), most)
 }
 
-// GiveBackMemory looks at the memory once a second until ctx ends. Call it in a server process only, after TuneMemory.
+// GiveBackMemory looks at the memory once a second until ctx ends. Call it in a server process
+// only, after TuneMemory.
 //
-// It returns unused heap to the operating system whenever a quiet second follows much allocation. Without it the runtime
-// keeps that heap for the next burst.
+// It returns unused heap to the operating system whenever a quiet second follows much allocation.
+// Without it the runtime keeps that heap for the next burst.
 //
-// It raises the memory limit while the memory in use comes near it, for example that of thousands of connections. With a
-// limit below the memory in use, the collector would run all the time and free nothing. GOMEMLIMIT in the environment
-// is kept.
+// It raises the memory limit while the memory in use comes near it, for example that of thousands
+// of connections. With a limit below the memory in use, the collector would run all the time and
+// free nothing. GOMEMLIMIT in the environment is kept.
 func GiveBackMemory(ctx context.Context) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
@@ -99,7 +101,8 @@ func readMemoryUse() func() memoryUse {
 	}
 }
 
-// limit returns least while nine tenths of it hold the memory in use, and more by three times what is above.
+// limit returns least while nine tenths of it hold the memory in use, and more by three times what
+// is above.
 func (m memoryUse) limit(least int64) int64 {
 	above := int64(m.live+m.other) - least/10*9
 	return least + 3*max(above, 0)

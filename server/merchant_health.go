@@ -21,8 +21,8 @@ const (
 	healthMost   = 10_000                // merchants whose health is kept
 )
 
-// readHealth sets whether a merchant is failing, by its newest tasks, and its backlog. After end it reads
-// nothing more; zero: it has all the time that it takes.
+// readHealth sets whether a merchant is failing, by its newest tasks, and its backlog. After end it
+// reads nothing more; zero: it has all the time that it takes.
 func (s merchants) readHealth(ctx context.Context, m *client.Merchant, end time.Time) error {
 	recent, err := merchant.LookRecent(ctx, s.store, m.MerchantNo, time.Now())
 	m.Failing = recent.Failing()
@@ -33,7 +33,8 @@ func (s merchants) readHealth(ctx context.Context, m *client.Merchant, end time.
 	return err
 }
 
-// A healthCache keeps for a while what readHealth read for lists of merchants. The zero value is empty. It is safe for concurrent use.
+// A healthCache keeps for a while what readHealth read for lists of merchants. The zero value is
+// empty. It is safe for concurrent use.
 type healthCache struct {
 	mu sync.Mutex
 	by map[string]knownHealth
@@ -67,9 +68,9 @@ func (l *healthCache) recall(m *client.Merchant) bool {
 	return true
 }
 
-// readAllHealth is readHealth for a list, as far as there is time. What it read of a merchant is reused for healthAge, so that
-// the list read again goes on where it ended. Merchants that are left have no backlog, and are failing if the nodes say
-// so.
+// readAllHealth is readHealth for a list, as far as there is time. What it read of a merchant is
+// reused for healthAge, so that the list read again goes on where it ended. Merchants that are left
+// have no backlog, and are failing if the nodes say so.
 func (s merchants) readAllHealth(ctx context.Context, all []client.Merchant, most time.Duration) error {
 	end := time.Now().Add(most)
 	var left atomic.Bool

@@ -92,8 +92,8 @@ func TestMerchantNumbersAreSeen(t *testing.T) {
 	}
 }
 
-// Each wrong merchant of a batch is answered with its own wrong fields, of whatever kind the mistakes are. The
-// others are registered. A PUT names all wrong fields of its merchant at once.
+// Each wrong merchant of a batch is answered with its own wrong fields, of whatever kind the
+// mistakes are. The others are registered. A PUT names all wrong fields of its merchant at once.
 func TestEachMerchantHasItsOwnErrors(t *testing.T) {
 	_, s, stop := serve(t, t.TempDir(), nil)
 	defer stop()

@@ -121,7 +121,8 @@ func TestMerchantLimitsOnTwoNodes(t *testing.T) {
 			if n == few {
 				break
 			}
-			// A shard that moves takes its part of the limit along at once, and its attempts in flight later.
+			// A shard that moves takes its part of the limit along at once, and its attempts in
+			// flight later.
 			after := leases(t, nodes[0])
 			if slices.Equal(before, after) || time.Now().After(end) {
 				t.Fatalf("%d attempts were in flight at once, want %d", n, few)

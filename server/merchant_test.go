@@ -356,9 +356,9 @@ func TestMerchantMasterKeys(t *testing.T) {
 	}
 }
 
-// A test goes the real way; figures say how it went; the audit who did what.
-// A registered merchant that accepts nothing, on a host on which another accepts everything, is in the
-// metrics and on the first page until it accepts something. One that nobody registered is not.
+// A test goes the real way; figures say how it went; the audit who did what. A registered merchant
+// that accepts nothing, on a host on which another accepts everything, is in the metrics and on the
+// first page until it accepts something. One that nobody registered is not.
 func TestMerchantThatFailsIsSeen(t *testing.T) {
 	t.Parallel()
 	api, s, stop := serve(t, t.TempDir(), func(c *config.Config) { c.Queues[0].Schedule = "0s, 10ms, 10ms, 100ms*" })

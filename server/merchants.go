@@ -145,8 +145,8 @@ func (s merchants) Named(ctx context.Context, begin string, limit int) ([]client
 	return out, err
 }
 
-// listNamed lists merchants by number. A merchant that is not registered has only its number if it is
-// paused, and is left out otherwise.
+// listNamed lists merchants by number. A merchant that is not registered has only its number if it
+// is paused, and is left out otherwise.
 func (s merchants) listNamed(ctx context.Context, names []string, q *client.MerchantSearch, after string) (out []client.Merchant, next string, err error) {
 	slices.Sort(names)
 	names = slices.DeleteFunc(names, func(no string) bool { return no <= after || !strings.HasPrefix(no, q.MerchantNo) })
@@ -303,6 +303,6 @@ func (s merchants) shown(m *merchant.Merchant, sealed bool) client.Merchant {
 	return out
 }
 
-// toMerchants reports whether tasks without an address go to the address of their merchant. They do unless the url of
-// their queue is of a broker.
+// toMerchants reports whether tasks without an address go to the address of their merchant. They do
+// unless the url of their queue is of a broker.
 func toMerchants(url string) bool { return !brokers.Schemes.Has(url) }

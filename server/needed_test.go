@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// An order that becomes UNKNOWN and one that was paid with another amount are told to the queue of their
-// alarms, and are listed.
+// An order that becomes UNKNOWN and one that was paid with another amount are told to the queue of
+// their alarms, and are listed.
 func TestOrdersNeedPerson(t *testing.T) {
 	t.Parallel()
 	d, chat := newDesk(t), newChat(t)
@@ -49,8 +49,8 @@ func TestOrdersNeedPerson(t *testing.T) {
 	})
 }
 
-// A payment of a closed order that its service reports, and that the watch for a late payment finds as well, raises one
-// alarm.
+// A payment of a closed order that its service reports, and that the watch for a late payment finds
+// as well, raises one alarm.
 func TestLatePaymentRaisesOneAlarm(t *testing.T) {
 	t.Parallel()
 	d, chat := newDesk(t), newChat(t)

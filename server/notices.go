@@ -28,19 +28,21 @@ const (
 	usualNotice  = 4 << 10         // bytes of a body; longer ones are few at one time
 	noticeWithin = 4 * time.Second // WeChat Pay waits 5 s for the answer
 
-	// Notices longer than usualNotice that arrive at one time, in all and from one network. Without a limit, senders that
-	// are slow on purpose would fill the memory.
+	// Notices longer than usualNotice that arrive at one time, in all and from one network. Without
+	// a limit, senders that are slow on purpose would fill the memory.
 	maxLong, maxLongOf = 128, 32
 
-	// Notices that cannot be verified may cause this many queries of one account in a second, at one node.
+	// Notices that cannot be verified may cause this many queries of one account in a second, at
+	// one node.
 	maxHints = 10
 
-	// Refused notices of one account may leave this many records in a minute, at one node, beside one for each order.
+	// Refused notices of one account may leave this many records in a minute, at one node, beside
+	// one for each order.
 	maxRefused = 10
 )
 
-// notices receives the notices of payment channels: it verifies a notice, applies it to its order, and
-// only then answers the channel.
+// notices receives the notices of payment channels: it verifies a notice, applies it to its order,
+// and only then answers the channel.
 type notices struct {
 	server    *Server
 	receivers atomic.Pointer[map[string]*queueReceivers] // by queue
@@ -64,7 +66,8 @@ type noticeLimits struct {
 	of map[string]*limits // by identity
 }
 
-// maxLimited is how many accounts have limits of their own. All further ones share the limits of the empty identity.
+// maxLimited is how many accounts have limits of their own. All further ones share the limits of
+// the empty identity.
 const maxLimited = 4096
 
 func (n *noticeLimits) account(identity string) *limits {
@@ -147,7 +150,8 @@ func (n *notices) busy(w http.ResponseWriter, queue string) {
 	http.Error(w, why+": send it again", http.StatusServiceUnavailable)
 }
 
-// misdirected handles a notice to an address that receives none. Only a queue of orders can have a record of it.
+// misdirected handles a notice to an address that receives none. Only a queue of orders can have a
+// record of it.
 func (n *notices) misdirected(ctx context.Context, queue string, why error) {
 	if n.server.kind(queue) == "order" {
 		nobody := "queue:" + queue
@@ -160,9 +164,9 @@ func (n *notices) misdirected(ctx context.Context, queue string, why error) {
 	}
 }
 
-// Receive verifies a notice for an account of a queue, or for the queue's own, and applies each of its items. When
-// it returns nil, all is committed. about says which aliases it may be about; if one of its items is about another,
-// nothing is applied.
+// Receive verifies a notice for an account of a queue, or for the queue's own, and applies each of
+// its items. When it returns nil, all is committed. about says which aliases it may be about; if
+// one of its items is about another, nothing is applied.
 func (n *notices) Receive(ctx context.Context, queue, account string, about func(alias string) bool, raw *order.RawNotice) ([]*order.Told, error) {
 	if to := (*n.receivers.Load())[queue]; to != nil && to.accounts == nil {
 		account = "" // it is for the channel alone
@@ -210,7 +214,8 @@ func (n *notices) receive(ctx context.Context, to *receiver, about func(alias st
 	return told, err
 }
 
-// refuse handles a notice that is not the channel's, or cannot be read. If it names an order, that order is queried, once.
+// refuse handles a notice that is not the channel's, or cannot be read. If it names an order, that
+// order is queried, once.
 func (n *notices) refuse(ctx context.Context, to *receiver, hint string, came time.Time, why error) {
 	n.server.metrics.Noticed(to.queue, string(order.NoticeRefused))
 	reason := cause.Line(why.Error()) // which may quote what a stranger wrote
@@ -233,7 +238,8 @@ func (n *notices) refuse(ctx context.Context, to *receiver, hint string, came ti
 	n.keep(ctx, to, t)
 }
 
-// keep adds the record of a notice that is about no order here, so that an operator sees why it did nothing.
+// keep adds the record of a notice that is about no order here, so that an operator sees why it did
+// nothing.
 func (n *notices) keep(ctx context.Context, to *receiver, t *order.Told) {
 	if _, ok := to.limits.records.Enter(t.OrderNo + "\x00" + t.Why); !ok {
 		return
@@ -253,7 +259,8 @@ func (n *notices) apply(ctx context.Context, to *receiver, t *order.Told) error 
 	found, err := n.tell(ctx, t)
 	switch {
 	case t.Result == order.NoticeRefused && (!found && err == nil || errors.Is(err, bellman.ErrConflict)):
-		// The channel's, but unreadable: to send it again would help nobody, once its order was queried.
+		// The channel's, but unreadable: to send it again would help nobody, once its order was
+		// queried.
 		n.refused.note(to.queue, t.Why, time.Now())
 		n.server.log.Warn("a signed notice cannot be used", "queue", to.queue, "channel_order_no", fmt.Sprintf("%.64s", t.OrderNo), "why", t.Why)
 		if !found {
@@ -282,19 +289,22 @@ func (n *notices) apply(ctx context.Context, to *receiver, t *order.Told) error 
 	return err
 }
 
-// repeated is longer than any channel repeats the notice of a payment that was not accepted: Alipay does for 25 hours.
+// repeated is longer than any channel repeats the notice of a payment that was not accepted: Alipay
+// does for 25 hours.
 const repeated = 72 * time.Hour
 
-// forgotten reports whether a notice is about a payment so long ago that its order may have been deleted. Alipay tells of
-// each payment again when it cannot be refunded any more (TRADE_FINISHED), after months.
+// forgotten reports whether a notice is about a payment so long ago that its order may have been
+// deleted. Alipay tells of each payment again when it cannot be refunded any more (TRADE_FINISHED),
+// after months.
 func (n *notices) forgotten(t *order.Told) bool {
 	text, _ := t.Taken["paid_at"].(string)
 	at, err := time.Parse(time.RFC3339, text)
 	return err == nil && t.Came.Sub(at) > max(n.kept, repeated)
 }
 
-// assign gives the task of a held notice of a refund or transfer the numbers and the queue of its order: there the order's
-// page and reconciliations look for it. An order that does not exist is no error.
+// assign gives the task of a held notice of a refund or transfer the numbers and the queue of its
+// order: there the order's page and reconciliations look for it. An order that does not exist is no
+// error.
 func (n *notices) assign(ctx context.Context, held *bellman.Task, t *order.Told) error {
 	if t.Of == order.OfPayment || t.OrderNo == "" {
 		return nil
@@ -315,8 +325,8 @@ func (n *notices) assign(ctx context.Context, held *bellman.Task, t *order.Told)
 	return err
 }
 
-// tell applies a notice to the task that asks the channel about the same. found is false if there is
-// none.
+// tell applies a notice to the task that asks the channel about the same. found is false if there
+// is none.
 func (n *notices) tell(ctx context.Context, t *order.Told) (found bool, err error) {
 	id, err := store.Lookup(ctx, n.server.store, "", t.Alias())
 	if errors.Is(err, bellman.ErrNotFound) {

@@ -19,8 +19,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// BenchmarkNotice is what a notice costs between the listener and the notification of the merchant: it is verified
-// by HMAC, decides its order, and is recorded in the embedded store with the notification. 64 come at once.
+// BenchmarkNotice is what a notice costs between the listener and the notification of the merchant:
+// it is verified by HMAC, decides its order, and is recorded in the embedded store with the
+// notification. 64 come at once.
 func BenchmarkNotice(b *testing.B) {
 	const key = "gateway-secret-of-32-characters!"
 	c, err := config.Parse([]byte(`

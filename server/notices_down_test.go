@@ -9,8 +9,9 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// A nonce that was burned before the message was stored: while the store is down every notice is answered as
-// refused and nothing of it is remembered, so the same bytes are accepted when the channel sends them again.
+// A nonce that was burned before the message was stored: while the store is down every notice is
+// answered as refused and nothing of it is remembered, so the same bytes are accepted when the
+// channel sends them again.
 func TestNonceIsNotBurnedWhileTheStoreIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, stop := startWell(t)

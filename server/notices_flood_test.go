@@ -16,9 +16,9 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// 10,000 forged notices, or a fifth with the race detector, of orders that exist and of others, over HTTP: none
-// completes an order, each order is queried once at most, all queries keep the rate of the account, and neither
-// memory nor the store grows with the notices.
+// 10,000 forged notices, or a fifth with the race detector, of orders that exist and of others,
+// over HTTP: none completes an order, each order is queried once at most, all queries keep the rate
+// of the account, and neither memory nor the store grows with the notices.
 func TestForgedNoticesFlood(t *testing.T) {
 	const orders, wave = 100, 1000 / server.Fewer
 	d := newDesk(t)
@@ -79,15 +79,16 @@ func TestForgedNoticesFlood(t *testing.T) {
 	if tasks["order.watch"] != orders || tasks["order.notice"] > asked+strangers || len(tasks) != 2 || d.notices() > 0 {
 		t.Errorf("tasks %v after %d queries, %d told; want %d orders, a record for each query and %d more at most, nothing told", tasks, asked, d.notices(), orders, strangers)
 	}
-	// The store's own tables in memory grow for a while; 9,000 notices of 200 bytes and their orders would be 10 MB.
+	// The store's own tables in memory grow for a while; 9,000 notices of 200 bytes and their
+	// orders would be 10 MB.
 	if grown := heap[9] - heap[0]; grown > 4<<20 {
 		t.Errorf("the heap grew by %d bytes from %d notices to %d: %v", grown, wave, 10*wave, heap)
 	}
 	t.Logf("%v, %d queries, heap %d", took, asked, heap)
 }
 
-// Whoever sends long notices slowly takes few places: others of the same network are told to come again, and usual notices
-// are read.
+// Whoever sends long notices slowly takes few places: others of the same network are told to come
+// again, and usual notices are read.
 func TestSlowLongNotices(t *testing.T) {
 	d := newDesk(t)
 	_, s := d.serveNoticed(t)
@@ -123,7 +124,8 @@ func replaced(list []string, old, text string) (out []string) {
 	return out
 }
 
-// forge sends a notice with a signature that somebody guessed, and reports whether it was refused as it should be.
+// forge sends a notice with a signature that somebody guessed, and reports whether it was refused
+// as it should be.
 func forge(t *testing.T, c *http.Client, addr, body string) bool {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/notices/orders", bytes.NewReader([]byte(body)))
 	if err != nil {

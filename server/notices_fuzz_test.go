@@ -17,8 +17,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// Whatever a gateway signs is accepted: sent again it would be no better. Whatever it does not sign is refused.
-// Neither decides an order that it does not name.
+// Whatever a gateway signs is accepted: sent again it would be no better. Whatever it does not sign
+// is refused. Neither decides an order that it does not name.
 func FuzzReceive(f *testing.F) {
 	f.Add(`{"out_trade_no":"A1","trade_state":"SUCCESS","amount":{"total":1299,"currency":"CNY"}}`, "application/json")
 	f.Add(`{"out_trade_no":["A1","A2"],"trade_state":"CLOSED"}`, "")

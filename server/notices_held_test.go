@@ -17,8 +17,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Somebody paid, and the order comes late, or not within the 24 hours for which the notice is held. An alert is raised once.
-// After the 24 hours the payment is listed until the order is there, which is then decided by a query.
+// Somebody paid, and the order comes late, or not within the 24 hours for which the notice is held.
+// An alert is raised once. After the 24 hours the payment is listed until the order is there, which
+// is then decided by a query.
 func TestPaymentWithoutOrder(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"late": 2 * time.Hour, "too late": 25 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -84,8 +85,8 @@ func TestPaymentWithoutOrder(t *testing.T) {
 	}
 }
 
-// Alipay says TRADE_FINISHED months after the payment, when retention has deleted the order. That is no payment without
-// an order.
+// Alipay says TRADE_FINISHED months after the payment, when retention has deleted the order. That
+// is no payment without an order.
 func TestFinishedAfterRetention(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, stop := startWell(t)
@@ -129,8 +130,9 @@ func TestHeldRefundIsWithItsOrder(t *testing.T) {
 	})
 }
 
-// Two queues may have one account, and a notice may come to the address of either. Its record is in the queue of its
-// order, where reconciliations and keys of the API that are limited to queues look for it.
+// Two queues may have one account, and a notice may come to the address of either. Its record is in
+// the queue of its order, where reconciliations and keys of the API that are limited to queues look
+// for it.
 func TestNoticeToAnotherQueueOfTheAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 0, 0)

@@ -11,7 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// refusals are the reasons of the refused notices of a page, each with its account, without repeats.
+// refusals are the reasons of the refused notices of a page, each with its account, without
+// repeats.
 func refusals(t *testing.T, api *client.Client) (all []string) {
 	t.Helper()
 	page, err := api.ListNotices(t.Context(), client.NoticeFilter{Queue: "orders", Result: "refused", Limit: 200})
@@ -28,8 +29,8 @@ func refusals(t *testing.T, api *client.Client) (all []string) {
 	return slices.Compact(all)
 }
 
-// Notices that are about no order here leave a record that says why they were refused: of another account, not signed, to an
-// account that is not registered, too large.
+// Notices that are about no order here leave a record that says why they were refused: of another
+// account, not signed, to an account that is not registered, too large.
 func TestRefusedNoticesAreListed(t *testing.T) {
 	d := newDesk(t)
 	api, s, _ := d.serveAccounts(t, t.TempDir(), "1h*")
@@ -98,7 +99,8 @@ func TestRefusedNoticesAreBounded(t *testing.T) {
 	}
 }
 
-// A reason is one line, whatever it quotes of what a stranger sent: it fills neither the store nor the log.
+// A reason is one line, whatever it quotes of what a stranger sent: it fills neither the store nor
+// the log.
 func TestReasonsAreCut(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -119,7 +121,8 @@ queues:
 	}
 }
 
-// A queue that reads a gateway's notices, of which nothing listens for them, is told of at the start.
+// A queue that reads a gateway's notices, of which nothing listens for them, is told of at the
+// start.
 func TestNoticesWithoutListener(t *testing.T) {
 	d := newDesk(t)
 	d.serve(t, d.settings(t, noticed...))

@@ -19,7 +19,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// noticed are the rules of a queue whose gateway sends signed notices, and is not polled for a minute.
+// noticed are the rules of a queue whose gateway sends signed notices, and is not polled for a
+// minute.
 var noticed = []string{"then: tell", "on_exhausted: close", "schedule: 1m*",
 	`notice: {verify: {scheme: hmac_sha256, header: X-Signature, secrets: [gateway-secret-of-32-characters!]}, order: json.out_trade_no, states: wechat_v3}`}
 
@@ -80,8 +81,8 @@ func results(t *testing.T, api *client.Client, ref client.OrderRef) (all []strin
 	return all
 }
 
-// A notice decides an order before the first query, is told once however often it comes, and is on the
-// order's page.
+// A notice decides an order before the first query, is told once however often it comes, and is on
+// the order's page.
 func TestNoticeDecides(t *testing.T) {
 	d := newDesk(t)
 	api, s := d.serveNoticed(t)
@@ -223,9 +224,9 @@ func TestNoticesOverTheAPI(t *testing.T) {
 	}
 }
 
-// A signed notice that cannot be read is accepted however often it comes, if it names its order: to send it
-// again would help nobody. It decides nothing and causes one query. One that names none is refused, because
-// nobody would look.
+// A signed notice that cannot be read is accepted however often it comes, if it names its order: to
+// send it again would help nobody. It decides nothing and causes one query. One that names none is
+// refused, because nobody would look.
 func TestUnreadableNotice(t *testing.T) {
 	d := newDesk(t)
 	api, s := d.serveNoticed(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A notice after the close is a late payment: the order stays CLOSED, and the merchant is told once, however
-// often the notice comes.
+// A notice after the close is a late payment: the order stays CLOSED, and the merchant is told
+// once, however often the notice comes.
 func TestNoticeAfterTheClose(t *testing.T) {
 	d := newDesk(t)
 	api, s := d.serveNoticedBy(t, d.settings(t, append(replaced(noticed, "schedule: 1m*", "schedule: 10ms*"), "confirm: 0s", "late_watch: 1h")...))
@@ -35,8 +35,8 @@ func TestNoticeAfterTheClose(t *testing.T) {
 	}
 }
 
-// The watch finds a payment after the close, and then a notice tells of another one. The merchant is told of both: the
-// second one may be refunded. The notice of the first one says nothing new.
+// The watch finds a payment after the close, and then a notice tells of another one. The merchant
+// is told of both: the second one may be refunded. The notice of the first one says nothing new.
 func TestSecondPaymentAfterTheWatch(t *testing.T) {
 	d := newDesk(t)
 	d.answer = func(_, what string, _ int, _ *http.Request) (int, string) {
@@ -82,8 +82,8 @@ func TestSecondPaymentAfterTheWatch(t *testing.T) {
 	}
 }
 
-// Several items in one body of which one is bad: the others decide their orders, one whose order does not exist
-// yet is held, and the channel is answered that all is accepted.
+// Several items in one body of which one is bad: the others decide their orders, one whose order
+// does not exist yet is held, and the channel is answered that all is accepted.
 func TestSeveralItemsOfWhichOneIsBad(t *testing.T) {
 	d := newDesk(t)
 	rules := slices.Clone(noticed)
@@ -114,7 +114,8 @@ func TestSeveralItemsOfWhichOneIsBad(t *testing.T) {
 	})
 }
 
-// A payment without an order that a person has dealt with stays listed: the held notice is the only record of it.
+// A payment without an order that a person has dealt with stays listed: the held notice is the only
+// record of it.
 func TestHandledPaymentStaysListed(t *testing.T) {
 	d := newDesk(t)
 	api, s := d.serveNoticedBy(t, d.settings(t, noticed...))

@@ -278,8 +278,8 @@ func (r *record) String() string {
 	return r.text.String()
 }
 
-// beforeExpiry returns what was asked of an order, and what a test wants, without a query before the order expired if
-// there may be none: on a slow machine the first query is answered after that.
+// beforeExpiry returns what was asked of an order, and what a test wants, without a query before
+// the order expired if there may be none: on a slow machine the first query is answered after that.
 func beforeExpiry(o *client.Order, expires time.Duration, was, want string) (string, string) {
 	first := o.Attempts[0]
 	if answered := first.Started.Add(time.Duration(first.TookMS+2) * time.Millisecond); answered.Before(o.Tasks[0].Created.Add(expires)) {

@@ -13,9 +13,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
-// unscanned answers as Alipay does about codes that nobody has scanned: there is no such
-// trade, neither to a query nor to a close. Of orders whose number begins with forged
-// this is not signed by Alipay; those that begin with late are paid after the two queries that confirm the close.
+// unscanned answers as Alipay does about codes that nobody has scanned: there is no such trade,
+// neither to a query nor to a close. Of orders whose number begins with forged this is not signed
+// by Alipay; those that begin with late are paid after the two queries that confirm the close.
 func (p *provider) unscanned(w http.ResponseWriter, r *http.Request) {
 	method, content := p.alipayAsked(r, "2014072300007148")
 	m := tradeNo.FindStringSubmatch(content)

@@ -97,7 +97,8 @@ func orNever(d time.Duration) time.Duration {
 	return d
 }
 
-// alert reports an order that needs manual action: in the log, as a metric, and by the tasks of alarms.
+// alert reports an order that needs manual action: in the log, as a metric, and by the tasks of
+// alarms.
 func (s *Server) alert(t *bellman.Task, a order.Alert) []bellman.Task {
 	s.log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
 		"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
@@ -141,8 +142,8 @@ func (s *Server) channel(q *config.Queue) (order.Channel, error) {
 	})
 }
 
-// ofChannel returns an error about the options of a channel as one about the fields of its queue. kind is empty for a
-// gateway, whose options are fields of the queue.
+// ofChannel returns an error about the options of a channel as one about the fields of its queue.
+// kind is empty for a gateway, whose options are fields of the queue.
 func ofChannel(kind string, err error) error {
 	wrong := new(bellman.Invalid)
 	if kind == "" || !errors.As(err, &wrong) {
@@ -155,8 +156,9 @@ func ofChannel(kind string, err error) error {
 	return of
 }
 
-// transport returns the way to the channel of a queue. A provider's default address is on the internet, and is
-// reached through the proxy if there is one. So is the address of a registered account. A configured address is trusted.
+// transport returns the way to the channel of a queue. A provider's default address is on the
+// internet, and is reached through the proxy if there is one. So is the address of a registered
+// account. A configured address is trusted.
 func (s *Server) transport(q *config.Queue) http.RoundTripper {
 	transport := s.client.Guarded()
 	if c := &q.Order.Channel; c.Account == "" && (c.URL != "" || c.Kind == "") {

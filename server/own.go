@@ -19,8 +19,8 @@ type Config = config.Config
 
 // ReadConfig reads a configuration as bellman serve does. Precedence: settings (by name, such as
 // "listen" and "store"), then env ([os.LookupEnv]), then the file at path, then the defaults. An
-// empty path is the file that BELLMAN_CONFIG names, or none. A nil env is an empty environment. The error
-// lists every mistake.
+// empty path is the file that BELLMAN_CONFIG names, or none. A nil env is an empty environment. The
+// error lists every mistake.
 func ReadConfig(path string, env func(string) (string, bool), settings map[string]string) (*Config, error) {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
@@ -28,8 +28,8 @@ func ReadConfig(path string, env func(string) (string, bool), settings map[strin
 	return config.Read(path, env, settings, CheckStore)
 }
 
-// ParseConfig reads the text of a configuration file over the defaults. It reads no environment. The
-// error lists every mistake.
+// ParseConfig reads the text of a configuration file over the defaults. It reads no environment.
+// The error lists every mistake.
 func ParseConfig(text []byte) (*Config, error) {
 	c, err := config.Parse(text)
 	if err == nil {

@@ -17,7 +17,8 @@ func (noChannel) Query(context.Context, *order.Order) (a order.QueryAnswer) { re
 
 func (noChannel) Close(context.Context, *order.Order) (a order.CloseAnswer) { return a }
 
-// Handlers and channels of the program belong to queues of the configuration. A mistake ends Open, and names the queue.
+// Handlers and channels of the program belong to queues of the configuration. A mistake ends Open,
+// and names the queue.
 func TestOwnHandlersAndChannels(t *testing.T) {
 	const queues = "queues: {pay: {kind: order, channel: {kind: program}, on_exhausted: alert, schedule: 1s*}, notify: {}}"
 	handler := bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict { return bellman.Verdict{} })

@@ -300,8 +300,9 @@ func (s *Server) besidePeers(rest http.Handler) http.Handler {
 func (p *peers) close() { p.http.CloseIdleConnections() }
 
 // advertised returns the address at which other nodes reach the API: as configured, else where it
-// listens. If the server listens on all addresses, it is the address from which this machine reaches
-// the database, so that a cluster works without the setting; empty if that cannot be determined.
+// listens. If the server listens on all addresses, it is the address from which this machine
+// reaches the database, so that a cluster works without the setting; empty if that cannot be
+// determined.
 func advertised(c *config.Config, listens string) string {
 	if c.Advertise != "" {
 		return c.Advertise

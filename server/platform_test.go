@@ -19,8 +19,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
-// A server fetches WeChat Pay's platform certificates, verifies answers with them, and tells when they and the
-// merchant's certificate end.
+// A server fetches WeChat Pay's platform certificates, verifies answers with them, and tells when
+// they and the merchant's certificate end.
 func TestPlatformCertificatesAreFetched(t *testing.T) {
 	t.Parallel()
 	const serial, v3 = "5157F09E", "0123456789abcdef0123456789ABCDEF"

@@ -58,8 +58,8 @@ func (c *refunder) refunds(w http.ResponseWriter, r *http.Request) {
 	c.wechatSays(w, status, says)
 }
 
-// The order that an account knows by the number of a refund is another merchant's. The refund is refused: the channel would pay
-// back the other merchant's payment.
+// The order that an account knows by the number of a refund is another merchant's. The refund is
+// refused: the channel would pay back the other merchant's payment.
 func TestRefundOfAnotherMerchantsOrder(t *testing.T) {
 	p, d := newProvider(t), newDesk(t)
 	private, public := keyFiles(t, p)
@@ -162,7 +162,8 @@ queues:
 	}
 }
 
-// A gateway of one's own: three expressions are enough to poll, and complete enters what another program saw.
+// A gateway of one's own: three expressions are enough to poll, and complete enters what another
+// program saw.
 func TestPollOfOnesOwn(t *testing.T) {
 	d := newDesk(t)
 	d.answer = func(no, _ string, n int, r *http.Request) (int, string) {

@@ -43,8 +43,8 @@ func callNotice(t *testing.T, s *server.Server, queue, body string, header map[s
 	return fmt.Sprint(status, " ", text)
 }
 
-// Stripe's notice decides an order before the first query, a forged one does not, and the notice of a refund reaches
-// the task of another queue, which asks Stripe.
+// Stripe's notice decides an order before the first query, a forged one does not, and the notice of
+// a refund reaches the task of another queue, which asks Stripe.
 func TestStripeServer(t *testing.T) {
 	d := newDesk(t)
 	var status atomic.Value // of the refund
@@ -96,7 +96,8 @@ queues:
 	becomes("refund.updated", "succeeded")
 	until(t, api, task.ID, func(k *client.TaskDetail) bool { return k.PollState == "DONE" })
 
-	// One notice more that agrees causes no query. One that says the contrary causes one, and a person is told.
+	// One notice more that agrees causes no query. One that says the contrary causes one, and a
+	// person is told.
 	becomes("charge.refund.updated", "succeeded")
 	becomes("refund.failed", "failed")
 	failed := until(t, api, task.ID, func(k *client.TaskDetail) bool { return k.Attempts == 3 && k.State == "succeeded" })
@@ -115,8 +116,8 @@ queues:
 	}
 }
 
-// A notice that Stripe signed, and that decides nothing by itself, causes a query of an order that was closed: it is the only
-// word of a late payment.
+// A notice that Stripe signed, and that decides nothing by itself, causes a query of an order that
+// was closed: it is the only word of a late payment.
 func TestSignedNoticeAfterTheClose(t *testing.T) {
 	d := newDesk(t)
 	var status atomic.Value // of the PaymentIntent
@@ -196,8 +197,8 @@ queues:
 	}
 }
 
-// UnionPay closes no order: one that nobody paid ends when its pay timeout is over. A notice of a payment is queried
-// before it counts, as UnionPay asks for.
+// UnionPay closes no order: one that nobody paid ends when its pay timeout is over. A notice of a
+// payment is queried before it counts, as UnionPay asks for.
 func TestUnionPayServer(t *testing.T) {
 	key := newKey(t)
 	certificate := keytest.Certificate(key, x509.Certificate{SerialNumber: big.NewInt(69026276696), Subject: pkix.Name{CommonName: "041@Z12@中国银联股份有限公司@Z12"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})

@@ -54,8 +54,8 @@ func factsOf(c *config.Config) *queueFacts {
 	return in
 }
 
-// tells reports whether a task notifies the merchant that it names: it goes to a host, by an address of its own
-// or to the merchant's registered address.
+// tells reports whether a task notifies the merchant that it names: it goes to a host, by an
+// address of its own or to the merchant's registered address.
 func (s *Server) tells(t *bellman.Task) bool {
 	in := s.facts.Load()
 	if in.results[t.Queue] {

@@ -17,8 +17,8 @@ import (
 // weakScheme is the warning about a scheme that signs with MD5.
 const weakScheme = "signatures are made with MD5, from which a short secret can be found: use hmac_sha256_params or standard_webhooks where the receiver can check them"
 
-// queues makes the engine's queues, each with its handler. wrong is everything that is refused; a queue
-// that is refused may have no handler.
+// queues makes the engine's queues, each with its handler. wrong is everything that is refused; a
+// queue that is refused may have no handler.
 func (s *Server) queues(c *config.Config) (queues []engine.Queue, wrong config.Problems) {
 	refused := func(q *config.Queue, field string, err error) {
 		wrong = append(wrong, c.Refused("queues."+q.Name+field, err)...)
@@ -107,7 +107,8 @@ func (s *Server) notifier(q *config.Queue) (bellman.Handler, error) {
 	})
 }
 
-// ended returns the function that makes the completion events of a queue (on_end); nil: there are none.
+// ended returns the function that makes the completion events of a queue (on_end); nil: there are
+// none.
 func (s *Server) ended(q *config.Queue, all []config.Queue) (_ func(*bellman.Task) []bellman.Task, err error) {
 	to := map[bellman.State]results.Queue{}
 	for state, name := range q.OnEnd.Each() {
@@ -126,7 +127,8 @@ func (s *Server) ended(q *config.Queue, all []config.Queue) (_ func(*bellman.Tas
 	return rules.Ended, nil
 }
 
-// resultQueue returns the queue of that name as a receiver of completion events, with its event_json.
+// resultQueue returns the queue of that name as a receiver of completion events, with its
+// event_json.
 func resultQueue(name string, all []config.Queue) (to results.Queue, err error) {
 	to.Name = name
 	for _, q := range all {

@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A front is the engine as the API and the console see it: it is ready when its store is ready too, and it
-// can pause any possible endpoint, whether the endpoint has had tasks or not.
+// A front is the engine as the API and the console see it: it is ready when its store is ready too,
+// and it can pause any possible endpoint, whether the endpoint has had tasks or not.
 type front struct {
 	*engine.Engine
 	server *Server
@@ -91,8 +91,8 @@ func (p *probe) ask(ctx context.Context) error {
 	return p.last
 }
 
-// withoutDetails returns a database error without addresses and names, for callers without a key. The
-// log has them.
+// withoutDetails returns a database error without addresses and names, for callers without a key.
+// The log has them.
 func withoutDetails(err error) error {
 	var why syscall.Errno
 	switch {

@@ -36,7 +36,8 @@ func (s *Server) billedQueue(h *order.Handler, of *config.Queue, c *config.Confi
 	o := &of.Order
 	kind := o.Channel.Kind
 	no, sub := o.Channel.Owner()
-	// A payment comes before the order expires, or late: within the watch, or while the code can be paid.
+	// A payment comes before the order expires, or late: within the watch, or while the code can be
+	// paid.
 	q := reconcile.Queue{
 		Name: of.Name, Account: reconcile.Account{Name: o.Channel.Account, Identity: h.Identity(of.Name), Owner: bill.Owner{No: no, Sub: sub}},
 		Window: max(o.Expires+o.Grace+max(o.LateWatch, o.CodeLife), 24*time.Hour),
@@ -96,10 +97,12 @@ func (b billedAccounts) Get(ctx context.Context, name string) (reconcile.Account
 	return a, nil
 }
 
-// billRequests is the number of requests that a bill costs: one asks where it is, and one downloads it.
+// billRequests is the number of requests that a bill costs: one asks where it is, and one downloads
+// it.
 const billRequests = 2
 
-// setBills sets how the bills of an account's channel are asked for, and how they are read from files.
+// setBills sets how the bills of an account's channel are asked for, and how they are read from
+// files.
 func setBills(a *reconcile.Account, channel order.Channel) {
 	switch c := channel.(type) {
 	case interface {
@@ -130,8 +133,8 @@ func statement(read func(io.Reader) iter.Seq2[bill.Line, error], download func(c
 	}}
 }
 
-// reconciled returns the differences of the newest results, for the metrics; nil if the store does not
-// answer.
+// reconciled returns the differences of the newest results, for the metrics; nil if the store does
+// not answer.
 func (s *Server) reconciled(ctx context.Context) []metrics.Reconciled {
 	runs, err := s.reconciles.List(ctx, 1000)
 	if err != nil {

@@ -37,7 +37,8 @@ func (s *seller) serveBill(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// funds is the fund flow bill of a day on which a coupon of 0.10 was taken off each of the payments, and a fee was paid.
+// funds is the fund flow bill of a day on which a coupon of 0.10 was taken off each of the
+// payments, and a fee was paid.
 func (b *tradeBill) funds() string {
 	head := "记账时间,微信支付业务单号,资金流水单号,业务名称,业务类型,收支类型,收支金额(元),账户结余(元),资金变更提交申请人,备注,业务凭证号\r\n"
 	var lines strings.Builder
@@ -50,8 +51,8 @@ func (b *tradeBill) funds() string {
 	return head + lines.String() + "资金流水总笔数,收入笔数,收入金额,支出笔数,支出金额\r\n" + fmt.Sprintf("`%d,`%d,`%s,`1,`0.05\r\n", n+1, n, yuan(sum))
 }
 
-// The bills of registered accounts are compared with the orders that name them: all at once, where one without a bill
-// holds up no other, one account alone, and from a file.
+// The bills of registered accounts are compared with the orders that name them: all at once, where
+// one without a bill holds up no other, one account alone, and from a file.
 func TestReconcileAccounts(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

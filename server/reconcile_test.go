@@ -75,8 +75,8 @@ func keyFiles(t *testing.T, p *provider) (private, public string) {
 	return file("private.pem", own), file("public.pem", theirs)
 }
 
-// From the download of a bill to the query that settles a difference: a channel whose bill has each kind of
-// difference.
+// From the download of a bill to the query that settles a difference: a channel whose bill has each
+// kind of difference.
 func TestReconcile(t *testing.T) {
 	shanghai := time.FixedZone("", 8*60*60)
 	yesterday := time.Now().In(shanghai).AddDate(0, 0, -1)

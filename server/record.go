@@ -47,7 +47,8 @@ func (s *Server) recordKeys(c *config.Config) {
 	}
 }
 
-// shownKeys returns the keys by name, each with its role, the beginning of its hash, and its limits.
+// shownKeys returns the keys by name, each with its role, the beginning of its hash, and its
+// limits.
 func shownKeys(keys []access.Key) map[string]string {
 	shown := make(map[string]string, len(keys))
 	for _, k := range keys {

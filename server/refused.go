@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// refusals counts the refused notices of the last hour, by queue. The zero value is empty. It is safe for
-// concurrent use.
+// refusals counts the refused notices of the last hour, by queue. The zero value is empty. It is
+// safe for concurrent use.
 type refusals struct {
 	mu sync.Mutex
 	by map[string]*refused // of queues that receive notices

@@ -5,14 +5,16 @@ import (
 	"time"
 )
 
-// A remembered value is made again when it has reached an age. The zero value is ready. It is safe for concurrent use.
+// A remembered value is made again when it has reached an age. The zero value is ready. It is safe
+// for concurrent use.
 type remembered[T any] struct {
 	mu    sync.Mutex
 	at    time.Time
 	value T
 }
 
-// get returns the value, made again if it is older than age. With an error it returns the last value.
+// get returns the value, made again if it is older than age. With an error it returns the last
+// value.
 func (r *remembered[T]) get(age time.Duration, make func() (T, error)) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

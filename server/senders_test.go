@@ -95,8 +95,8 @@ func TestSenders(t *testing.T) {
 	}
 }
 
-// TestRestartToAStream: a restart soon after a success is another message for the stream, although it is not its
-// first attempt that succeeds.
+// TestRestartToAStream: a restart soon after a success is another message for the stream, although
+// it is not its first attempt that succeeds.
 func TestRestartToAStream(t *testing.T) {
 	js, url, name := bus(t)
 	full := jetstream.StreamConfig{Name: name, Subjects: []string{name}, MaxMsgs: 1, Discard: jetstream.DiscardNew}

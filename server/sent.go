@@ -25,8 +25,9 @@ func rebuildersOf(queues []engine.Queue) *rebuilders {
 	return &found
 }
 
-// sent builds the request of an attempt again, for people. Unless reveal is set, secrets are masked as in
-// every other place; then the signed text has the masks too. An error says why it cannot be built.
+// sent builds the request of an attempt again, for people. Unless reveal is set, secrets are masked
+// as in every other place; then the signed text has the masks too. An error says why it cannot be
+// built.
 func (s *Server) sent(ctx context.Context, t *bellman.Task, a *bellman.Attempt, reveal bool) (deliver.Sent, error) {
 	switch {
 	case t.Kind != bellman.KindNotify:

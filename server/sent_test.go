@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// An attempt is shown with its request and what the rule wanted, by the API and on its page. Secrets are masked,
-// in the signed text too.
+// An attempt is shown with its request and what the rule wanted, by the API and on its page.
+// Secrets are masked, in the signed text too.
 func TestAnAttemptIsOpened(t *testing.T) {
 	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "7")
@@ -69,7 +69,8 @@ func TestAnAttemptIsOpened(t *testing.T) {
 	}
 }
 
-// The address of a chat robot is a secret, whatever its parameters are called. Its queue has it, and only its host is shown.
+// The address of a chat robot is a secret, whatever its parameters are called. Its queue has it,
+// and only its host is shown.
 func TestTheAddressOfARobotIsNotShown(t *testing.T) {
 	robot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "success") }))
 	defer robot.Close()

@@ -1,5 +1,5 @@
-// Package server is bellman as a whole: from a configuration it opens the store, builds the handlers
-// of the queues, the engine, the API and the console, runs them, and stops them in order.
+// Package server is bellman as a whole: from a configuration it opens the store, builds the
+// handlers of the queues, the engine, the API and the console, runs them, and stops them in order.
 //
 // A program of your own runs a server with handlers and channels that are Go code:
 //
@@ -52,9 +52,9 @@ type Options struct {
 	Version string       // of the program; default dev
 	Logger  *slog.Logger // default: slog.Default()
 
-	// Handlers make the attempts of queues of kind notify, by the name of the queue. What such a queue
-	// says of requests (url, sign, connections) has no effect. All other queues of that kind are
-	// attempted over HTTP or a broker.
+	// Handlers make the attempts of queues of kind notify, by the name of the queue. What such a
+	// queue says of requests (url, sign, connections) has no effect. All other queues of that kind
+	// are attempted over HTTP or a broker.
 	Handlers map[string]bellman.Handler
 
 	// Channels are the payment channels of queues of kind order that are configured with channel:
@@ -64,8 +64,8 @@ type Options struct {
 	// NoMigrate opens an existing store of this version, and creates nothing.
 	NoMigrate bool
 
-	// AlarmEvery is how often alarms are evaluated; default 5 s. An alarm ends after twelve times that
-	// without its condition.
+	// AlarmEvery is how often alarms are evaluated; default 5 s. An alarm ends after twelve times
+	// that without its condition.
 	AlarmEvery time.Duration
 }
 
@@ -172,8 +172,9 @@ func Open(o Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// openStore opens the store, unless the address of the API is in use: then no new store is created. The server does
-// not listen on the address meanwhile, because clients would wait while a database is away.
+// openStore opens the store, unless the address of the API is in use: then no new store is created.
+// The server does not listen on the address meanwhile, because clients would wait while a database
+// is away.
 func (s *Server) openStore(ctx context.Context, existing bool) error {
 	free, err := net.Listen("tcp", s.config.Listen)
 	if err == nil {
@@ -256,8 +257,8 @@ func (s *Server) openEngine(queues []engine.Queue) error {
 	return err
 }
 
-// openFeatures makes what works on the tasks beside the engine: links, bulk resends, alarms, reconciliations, and the
-// list of what needs a person.
+// openFeatures makes what works on the tasks beside the engine: links, bulk resends, alarms,
+// reconciliations, and the list of what needs a person.
 func (s *Server) openFeatures(queues []engine.Queue, alarmEvery time.Duration) (err error) {
 	var leads func() bool // nil: there are no other nodes
 	if s.peers != nil {
@@ -439,8 +440,8 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// Reload replaces the rules of the queues, the bounds of the pool, the alarms and the keys by those of
-// c, without losing a task. All other settings of c need a restart. On an error nothing changes.
+// Reload replaces the rules of the queues, the bounds of the pool, the alarms and the keys by those
+// of c, without losing a task. All other settings of c need a restart. On an error nothing changes.
 func (s *Server) Reload(c *Config) error {
 	if err := checkOwn(c, s.handlers, s.channels); err != nil {
 		return err
@@ -487,7 +488,8 @@ func (s *Server) Reload(c *Config) error {
 // kind returns the kind of a queue; empty: there is no such queue.
 func (s *Server) kind(queue string) string { return s.facts.Load().kinds[queue] }
 
-// channelKind returns the channel of the orders or polls of a queue; empty: request templates, or another kind.
+// channelKind returns the channel of the orders or polls of a queue; empty: request templates, or
+// another kind.
 func (s *Server) channelKind(queue string) string { return s.facts.Load().channels[queue] }
 
 // queueNames returns the names of the configured queues, sorted.

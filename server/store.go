@@ -30,12 +30,12 @@ import (
 
 // StoreOptions configure how a store is opened. The zero value suits most programs.
 type StoreOptions struct {
-	// Existing opens an existing store, and creates and changes no tables. The error says if there is
-	// no store, or if it has an older layout.
+	// Existing opens an existing store, and creates and changes no tables. The error says if there
+	// is no store, or if it has an older layout.
 	Existing bool
 
-	// ReadOnly opens a database for reading, for a user with read access only. It has no effect on an
-	// embedded store.
+	// ReadOnly opens a database for reading, for a user with read access only. It has no effect on
+	// an embedded store.
 	ReadOnly bool
 
 	Logger *slog.Logger // default: discards
@@ -76,8 +76,8 @@ func OpenStore(ctx context.Context, text string, o StoreOptions) (store.Store, e
 	}
 }
 
-// CheckStore returns an error if the driver of a store would reject the parameters of its address. It
-// opens nothing: a file that a parameter names, and that does not exist here, is no error.
+// CheckStore returns an error if the driver of a store would reject the parameters of its address.
+// It opens nothing: a file that a parameter names, and that does not exist here, is no error.
 func CheckStore(s config.StoreURL) error {
 	var err error
 	switch s.Kind {
@@ -134,7 +134,8 @@ func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Con
 	}
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
-	// A client that waits for the greeting of another protocol waits long: then the probe ends the wait.
+	// A client that waits for the greeting of another protocol waits long: then the probe ends the
+	// wait.
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	probe := time.AfterFunc(strangeAfter, func() {
@@ -252,7 +253,8 @@ func Documents() []string {
 		registry.Documents("merchant"), registry.Documents("account"), []string{"account-rate", "account-certificate", "reconciliation", "reconciliation-page"})
 }
 
-// refuseMoved returns an error if the store's tasks were moved to another store, or are being moved.
+// refuseMoved returns an error if the store's tasks were moved to another store, or are being
+// moved.
 func (s *Server) refuseMoved(ctx context.Context) error {
 	err := migrate.Refuse(ctx, s.store)
 	if refused := (*migrate.RefusedError)(nil); errors.As(err, &refused) {
@@ -263,9 +265,9 @@ func (s *Server) refuseMoved(ctx context.Context) error {
 	return err
 }
 
-// An unmoved store is one that no node joins once its tasks are being moved to another store. A server that
-// was silent for so long that the move took it for dead would otherwise claim its shards again, and attempt
-// every task a second time.
+// An unmoved store is one that no node joins once its tasks are being moved to another store. A
+// server that was silent for so long that the move took it for dead would otherwise claim its
+// shards again, and attempt every task a second time.
 type unmoved struct {
 	store.Store
 	refuse func(context.Context) error
@@ -273,8 +275,8 @@ type unmoved struct {
 
 func (u unmoved) Unwrap() store.Store { return u.Store }
 
-// Join registers a node. A move marks the store before it looks for nodes, so it sees this node, or Join
-// sees the mark. Then the error wraps bellman.ErrClosed, and the engine stops.
+// Join registers a node. A move marks the store before it looks for nodes, so it sees this node, or
+// Join sees the mark. Then the error wraps bellman.ErrClosed, and the engine stops.
 func (u unmoved) Join(ctx context.Context, n store.Node, ttl time.Duration) error {
 	if err := u.Store.Join(ctx, n, ttl); err != nil {
 		return err
@@ -297,8 +299,8 @@ const (
 	strangeWithin = time.Second     // longest time of each step of that probe
 )
 
-// otherDatabase returns an error if the database at an address speaks another protocol than the URL's. The drivers
-// report an unreadable answer, or wait until their time is over.
+// otherDatabase returns an error if the database at an address speaks another protocol than the
+// URL's. The drivers report an unreadable answer, or wait until their time is over.
 func otherDatabase(s config.StoreURL, u *url.URL) error {
 	who := strangerAt(u)
 	if who == "" {
@@ -307,8 +309,8 @@ func otherDatabase(s config.StoreURL, u *url.URL) error {
 	return &ConfigError{fmt.Errorf("store %s: what answers at %s is %s: name the other port, or begin the address with that one's name", s, u.Host, who)}
 }
 
-// strangerAt names the database at the address of a URL if it is not of the URL's scheme; empty if it is, or if
-// that is unknown.
+// strangerAt names the database at the address of a URL if it is not of the URL's scheme; empty if
+// it is, or if that is unknown.
 func strangerAt(u *url.URL) string {
 	postgres := strings.HasPrefix(u.Scheme, "postgres")
 	host, port := u.Hostname(), u.Port()

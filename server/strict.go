@@ -11,9 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/order/poll"
 )
 
-// checkMerchantURL returns an *bellman.Invalid if a new task names an address that is not its registered
-// merchant's, and its queue has require_merchant_url. For an order, refund or transfer, the queue is one that
-// notifies the merchant. It compares scheme, host, port and path.
+// checkMerchantURL returns an *bellman.Invalid if a new task names an address that is not its
+// registered merchant's, and its queue has require_merchant_url. For an order, refund or transfer,
+// the queue is one that notifies the merchant. It compares scheme, host, port and path.
 func (s *Server) checkMerchantURL(t *bellman.Task) error {
 	in := s.facts.Load()
 	queues, url, field := []string{t.Queue}, t.URL, "url"

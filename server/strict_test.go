@@ -9,8 +9,8 @@ import (
 )
 
 // A queue with require_merchant_url takes a task with an address only if that is its registered
-// merchant's; so does an order or refund whose merchant is notified by that queue, and an order whose refund is. What was
-// accepted is delivered, although the merchant moves.
+// merchant's; so does an order or refund whose merchant is notified by that queue, and an order
+// whose refund is. What was accepted is delivered, although the merchant moves.
 func TestRequireMerchantURL(t *testing.T) {
 	d := newDesk(t)
 	queues := d.parse(t, `

@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// thenOf returns who is told of what, and what: the fields that the preset finds in the channel's answer,
-// overridden by the fields of then.json. handlers are those of the queues that may be told.
+// thenOf returns who is told of what, and what: the fields that the preset finds in the channel's
+// answer, overridden by the fields of then.json. handlers are those of the queues that may be told.
 func (s *Server) thenOf(o *config.Order, c *config.Config, handlers map[string]bellman.Handler) (then order.Then, err error) {
 	t := &o.Then
 	if then.Default, err = recipients(t.Default, c, handlers); err != nil {
@@ -50,7 +50,8 @@ func (s *Server) thenOf(o *config.Order, c *config.Config, handlers map[string]b
 	return then, nil
 }
 
-// taken evaluates the expressions of a then.json. A field that cannot be evaluated is logged and left out.
+// taken evaluates the expressions of a then.json. A field that cannot be evaluated is logged and
+// left out.
 func (s *Server) taken(values map[string]*rule.Value, o *order.Order, a *order.QueryAnswer, state string) map[string]any {
 	facts := rule.Facts{OrderNo: o.OrderNo, MerchantNo: o.MerchantNo, State: state, Vars: o.Vars, Taken: a.Taken}
 	header := make(http.Header, len(a.Header))

@@ -74,7 +74,8 @@ func (s *till) heard() []heard {
 	return slices.Clone(s.told)
 }
 
-// serveQueues runs a server with queues and a master key, in a directory of its own or the given one.
+// serveQueues runs a server with queues and a master key, in a directory of its own or the given
+// one.
 func (d *desk) serveQueues(t *testing.T, queues []config.Queue, dir string) (*client.Client, *server.Server, func()) {
 	t.Helper()
 	return serveLogged(t, cmp.Or(dir, t.TempDir()), slog.New(slog.NewTextHandler(&d.log, nil)), func(c *config.Config) {
@@ -83,8 +84,8 @@ func (d *desk) serveQueues(t *testing.T, queues []config.Queue, dir string) (*cl
 	})
 }
 
-// jeepaySign is JeepayKit.getSign: texts name=value& sorted without regard to case, key= and the key behind
-// them, MD5 in capitals.
+// jeepaySign is JeepayKit.getSign: texts name=value& sorted without regard to case, key= and the
+// key behind them, MD5 in capitals.
 func jeepaySign(fields url.Values, key string) string {
 	var list []string
 	for name, values := range fields {
@@ -97,8 +98,8 @@ func jeepaySign(fields url.Values, key string) string {
 	return strings.ToUpper(hex.EncodeToString(sum[:]))
 }
 
-// roncooSign is MerchantApiUtil.getSign: name=value sorted by name and joined with &, &paySecret= and the
-// secret behind them, MD5 in capitals.
+// roncooSign is MerchantApiUtil.getSign: name=value sorted by name and joined with &, &paySecret=
+// and the secret behind them, MD5 in capitals.
 func roncooSign(fields url.Values, secret string) string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -125,8 +126,8 @@ func documented(t *testing.T, page string) string {
 	return before[strings.LastIndex(before, "```yaml\n")+len("```yaml\n"):]
 }
 
-// The configuration of the documentation tells merchants what a jeepay or roncoo platform tells them: method,
-// fields, values and signature, field by field.
+// The configuration of the documentation tells merchants what a jeepay or roncoo platform tells
+// them: method, fields, values and signature, field by field.
 func TestMerchantsNoticeNoChange(t *testing.T) {
 	const key = "4ChT08phkz59hquD795X7w=="
 	english := documented(t, "../docs/orders.md")
@@ -215,8 +216,8 @@ func TestMerchantsNoticeNoChange(t *testing.T) {
 	}
 }
 
-// Two notices of a late payment, a crash between them and a query cause one request of its refund, under one
-// number; so does a duplicate payment, under another.
+// Two notices of a late payment, a crash between them and a query cause one request of its refund,
+// under one number; so does a duplicate payment, under another.
 func TestRefundsALatePaymentOnce(t *testing.T) {
 	d := newDesk(t)
 	var mu sync.Mutex
@@ -335,7 +336,8 @@ queues:
 	}
 }
 
-// A queue of its own address is told there by a queue's own keys; a registered merchant gets what is its own.
+// A queue of its own address is told there by a queue's own keys; a registered merchant gets what
+// is its own.
 func TestToldAtTheQueuesOwnAddress(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

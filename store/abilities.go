@@ -35,8 +35,8 @@ type Traits interface {
 // A Use says how an engine should use a store.
 type Use struct {
 	// Exclusive means that only this Store value changes the store until it is closed: another
-	// process cannot open it. Then an engine need not read again to learn what others changed, and a
-	// second engine does not run on it.
+	// process cannot open it. Then an engine need not read again to learn what others changed, and
+	// a second engine does not run on it.
 	Exclusive bool
 
 	// BatchSize is how many rows a commit should have at most. Zero: the engine decides.
@@ -104,8 +104,8 @@ type Backup interface {
 // Checker is the ability of a store to verify its own data.
 type Checker interface {
 	// Check reads the whole store, as it is at one moment, and compares its rows, indexes and
-	// counters. Commits can go on meanwhile. Disagreements are in the report; the error says why the
-	// check did not end.
+	// counters. Commits can go on meanwhile. Disagreements are in the report; the error says why
+	// the check did not end.
 	Check(ctx context.Context) (CheckReport, error)
 }
 
@@ -119,7 +119,8 @@ type CheckReport struct {
 
 // Figures is the ability of a store to measure itself, for monitoring.
 type Figures interface {
-	// Figures returns the figures of the moment, each name once. It does not read the store's tasks.
+	// Figures returns the figures of the moment, each name once. It does not read the store's
+	// tasks.
 	Figures() []Figure
 }
 
@@ -131,7 +132,8 @@ type Figure struct {
 	Value   float64
 }
 
-// An AddressError reports an invalid address of a database, or an invalid parameter of one. A retry cannot help.
+// An AddressError reports an invalid address of a database, or an invalid parameter of one. A retry
+// cannot help.
 type AddressError struct{ Cause error }
 
 func (e *AddressError) Error() string { return e.Cause.Error() }

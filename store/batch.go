@@ -16,8 +16,8 @@ type Batch struct {
 	Audits  []Audit
 }
 
-// Whole reports whether b is written completely or not at all. That is so if a document has a Was. If
-// the store has no room for the Adds of another batch, the rest of that batch is still written.
+// Whole reports whether b is written completely or not at all. That is so if a document has a Was.
+// If the store has no room for the Adds of another batch, the rest of that batch is still written.
 func (b *Batch) Whole() bool {
 	return slices.ContainsFunc(b.Docs, func(d Doc) bool { return d.Was != nil })
 }
@@ -26,8 +26,8 @@ func (b *Batch) Whole() bool {
 // has its alias. They are checked in this order. Tasks with the same id are the same task, so a
 // batch of unknown outcome can be committed again.
 type Add struct {
-	// Task has its ID and the Status that it is to have: Version 1, or its version in another store.
-	// Commit sets its Place. Last is ignored.
+	// Task has its ID and the Status that it is to have: Version 1, or its version in another
+	// store. Commit sets its Place. Last is ignored.
 	Task   *bellman.Task
 	Digest bellman.Digest // of the content that the caller gave; compared if the key exists
 
@@ -37,8 +37,8 @@ type Add struct {
 
 	// Commit sets Existing and Err.
 	//
-	// Existing is zero if the task was added. Otherwise it is the id of the task that has the key or
-	// the alias, or the task's own id if that exists.
+	// Existing is zero if the task was added. Otherwise it is the id of the task that has the key
+	// or the alias, or the task's own id if that exists.
 	//
 	// Err is nil if the task was added, or exists with the same id or the same digest. Otherwise:
 	//   - [bellman.ErrKeyTaken]: the key belongs to a task with another digest.
@@ -63,11 +63,12 @@ type Change struct {
 	// Of is the task as it was at Version. It saves the store a read. Nil: the store reads.
 	Of *bellman.Task
 
-	// Ordering is the task's. The task loses its place in its chain when it ends, and takes it again
-	// when it is pending again. Nil: the task has no ordering key.
+	// Ordering is the task's. The task loses its place in its chain when it ends, and takes it
+	// again when it is pending again. Nil: the task has no ordering key.
 	Ordering *bellman.Ordering
 
-	// Commit sets Err. Nil: the change was made. [bellman.ErrConflict]: the task has another version.
+	// Commit sets Err. Nil: the change was made. [bellman.ErrConflict]: the task has another
+	// version.
 	// [bellman.ErrNotFound]: there is no such task.
 	Err error
 }
@@ -78,9 +79,10 @@ type Doc struct {
 	Name  string // unique within its kind; not empty
 	Value []byte // nil: deleted
 
-	// Was is the value that the document must have before, byte for byte. If it has another, nothing
-	// of the batch is written. Empty but not nil: the document must not exist, and Value must not be
-	// nil. Nil: any value. A batch names a document with a Was only once. Reads leave Was nil.
+	// Was is the value that the document must have before, byte for byte. If it has another,
+	// nothing of the batch is written. Empty but not nil: the document must not exist, and Value
+	// must not be nil. Nil: any value. A batch names a document with a Was only once. Reads leave
+	// Was nil.
 	Was []byte
 }
 

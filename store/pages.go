@@ -14,24 +14,25 @@ import (
 // Pages reads tasks, documents and audit records for people and jobs, a page at a time, and deletes
 // old tasks. A limit of zero or less reads nothing.
 type Pages interface {
-	// Find returns the task of each key, in the order of keys. An element is zero if no task has the key.
-	// A Key without a Queue is an alias.
+	// Find returns the task of each key, in the order of keys. An element is zero if no task has
+	// the key. A Key without a Queue is an alias.
 	Find(ctx context.Context, keys []Key) ([]Found, error)
 
-	// List reads tasks that f chooses, with Last, newest first, at most limit. It starts below the id
-	// before; zero: at the newest. It looks at a bounded number of rows. So a page may be short, even
-	// empty, although more follow. next is where the next page starts; zero: there is none.
+	// List reads tasks that f chooses, with Last, newest first, at most limit. It starts below the
+	// id before; zero: at the newest. It looks at a bounded number of rows. So a page may be short,
+	// even empty, although more follow. next is where the next page starts; zero: there is none.
 	List(ctx context.Context, f Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error)
 
 	// Docs reads documents that f chooses, in order of their names, at most limit.
 	Docs(ctx context.Context, f DocFilter, limit int) ([]Doc, error)
 
-	// Depths counts the tasks of each queue that has any, by state, in order of the queues' names. It
-	// is exact: it counts every commit that has returned.
+	// Depths counts the tasks of each queue that has any, by state, in order of the queues' names.
+	// It is exact: it counts every commit that has returned.
 	Depths(ctx context.Context) ([]Depth, error)
 
-	// Audits reads audit records that are older than before (zero: from the newest), newest first, at
-	// most limit. All records of the last one's millisecond are in the same page, even above limit.
+	// Audits reads audit records that are older than before (zero: from the newest), newest first,
+	// at most limit. All records of the last one's millisecond are in the same page, even above
+	// limit.
 	Audits(ctx context.Context, before time.Time, limit int) ([]Audit, error)
 
 	// Prune deletes tasks, and their attempts, that ended in state and finished before a time, at
@@ -41,8 +42,8 @@ type Pages interface {
 	Prune(ctx context.Context, state bellman.State, before time.Time, limit int) (int, error)
 }
 
-// A Key names a task: it is unique in its queue. If Queue is empty, Key is the task's alias. An empty
-// Key.Key names none.
+// A Key names a task: it is unique in its queue. If Queue is empty, Key is the task's alias. An
+// empty Key.Key names none.
 type Key struct {
 	Queue, Key string
 }
@@ -66,8 +67,8 @@ type Filter struct {
 	CreatedFrom time.Time `json:"created_from,omitzero"` // inclusive
 	CreatedTo   time.Time `json:"created_to,omitzero"`   // exclusive
 
-	// Brief chooses the same tasks, and asks for less of each: only ID, Queue and Status without Data. The other fields
-	// may be missing.
+	// Brief chooses the same tasks, and asks for less of each: only ID, Queue and Status without
+	// Data. The other fields may be missing.
 	Brief bool `json:"-"`
 }
 
@@ -131,8 +132,8 @@ func ReadDoc(ctx context.Context, r DocReader, kind, name string) (Doc, error) {
 	return docs[0], nil
 }
 
-// EachDoc yields the documents of a kind with names above after, in the order of their names. It reads them page by
-// page, and ends after an error.
+// EachDoc yields the documents of a kind with names above after, in the order of their names. It
+// reads them page by page, and ends after an error.
 func EachDoc(ctx context.Context, r DocReader, kind, after string) iter.Seq2[Doc, error] {
 	const page = 200
 	return func(yield func(Doc, error) bool) {

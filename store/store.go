@@ -27,7 +27,8 @@ type Store interface {
 	Cluster
 	Pages
 
-	// Close waits for the calls under way and frees what the store has open. A second Close returns nil.
+	// Close waits for the calls under way and frees what the store has open. A second Close returns
+	// nil.
 	Close() error
 }
 
@@ -37,11 +38,11 @@ type Tasks interface {
 	//
 	// Adds are written before Changes. Each row sees the rows before it in b.
 	//
-	// A row of Adds or Changes that is refused has its own Err, and the other rows are written. This
-	// holds for every refusal that this package names: see [Add] and [Change]. It does not hold when
-	// the database itself refuses a row, for example because it is too large. Then Commit returns
-	// the database's error and nothing of b is written. To look at each row first would cost
-	// every good batch, so the caller finds the bad row: it commits b in halves.
+	// A row of Adds or Changes that is refused has its own Err, and the other rows are written.
+	// This holds for every refusal that this package names: see [Add] and [Change]. It does not
+	// hold when the database itself refuses a row, for example because it is too large. Then Commit
+	// returns the database's error and nothing of b is written. To look at each row first would
+	// cost every good batch, so the caller finds the bad row: it commits b in halves.
 	//
 	// When Commit returns an error, nothing of b was written, with one exception:
 	// [bellman.ErrUnknown] means that b may have been written. The other named errors are:
@@ -65,13 +66,13 @@ type Tasks interface {
 	// Task reads a task, with Last. ErrNotFound: there is none.
 	Task(ctx context.Context, id bellman.ID) (*bellman.Task, error)
 
-	// Attempts reads attempts of a task whose numbers are above after, in order of their numbers, at
-	// most limit. A task that does not exist has none.
+	// Attempts reads attempts of a task whose numbers are above after, in order of their numbers,
+	// at most limit. A task that does not exist has none.
 	Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error)
 
-	// Chain reads the pending tasks of a queue that have this ordering key, as seen from the task id.
-	// ErrNotFound: the task id is not among them. The zero id stands for the first of them, and then
-	// an empty chain is no error. Chain reads one moment.
+	// Chain reads the pending tasks of a queue that have this ordering key, as seen from the task
+	// id. ErrNotFound: the task id is not among them. The zero id stands for the first of them, and
+	// then an empty chain is no error. Chain reads one moment.
 	//
 	// The order of a chain is this. A task that was added after the Commit of another had returned
 	// is behind that one, whatever the clocks of their nodes say. Tasks of one batch have the order
@@ -103,24 +104,25 @@ type Position struct {
 // Position returns the place of an entry.
 func (e *Entry) Position() Position { return Position{VisibleAt: e.VisibleAt, ID: e.ID} }
 
-// A node sends a heartbeat every LeaseBeat. If its last heartbeat is older than LeaseTTL, the node is
-// dead for the others, and they may claim its shards.
+// A node sends a heartbeat every LeaseBeat. If its last heartbeat is older than LeaseTTL, the node
+// is dead for the others, and they may claim its shards.
 const (
 	LeaseTTL  = 2700 * time.Millisecond
 	LeaseBeat = 800 * time.Millisecond
 )
 
-// MaxSkew is the largest difference between the clocks of a process and its database. A store with a
-// larger one cannot be opened, because tasks are due by the clock of the process, and leases end by
-// the clock of the database.
+// MaxSkew is the largest difference between the clocks of a process and its database. A store with
+// a larger one cannot be opened, because tasks are due by the clock of the process, and leases end
+// by the clock of the database.
 const MaxSkew = time.Second
 
-// MaxShards is the largest number of shards of a new store. A database reads due tasks with one statement, which has
-// a part for each shard of a node, and one node may own all shards. PostgreSQL plans 1,024 parts in 0.15 s, 4,096 in
-// seconds, and rejects 8,192.
+// MaxShards is the largest number of shards of a new store. A database reads due tasks with one
+// statement, which has a part for each shard of a node, and one node may own all shards. PostgreSQL
+// plans 1,024 parts in 0.15 s, 4,096 in seconds, and rejects 8,192.
 const MaxShards = 1024
 
-// MaxTime is the largest VisibleAt, Unix ms. A store may keep times as 64-bit floating-point numbers.
+// MaxTime is the largest VisibleAt, Unix ms. A store may keep times as 64-bit floating-point
+// numbers.
 const MaxTime = 1<<53 - 1
 
 // An Entry is a task's entry in the due index. An engine waits for the task with it, and reads the
@@ -140,16 +142,16 @@ type Entry struct {
 // clock decides which nodes have expired.
 type Cluster interface {
 	// State reads, of one moment, the nodes in order of their names, all shards in order of their
-	// numbers, and all documents of a kind in order of their names. An empty kind reads no documents.
-	// Nodes that expired are listed for a while, at least ten times their ttl.
+	// numbers, and all documents of a kind in order of their names. An empty kind reads no
+	// documents. Nodes that expired are listed for a while, at least ten times their ttl.
 	State(ctx context.Context, kind string) (State, error)
 
 	// Join registers a node. It stays registered as long as it beats at least every ttl, which is a
 	// millisecond or more. ErrConflict: a node of that name is registered and has not expired.
 	Join(ctx context.Context, n Node, ttl time.Duration) error
 
-	// Beat keeps a node registered for another ttl. ErrFenced: it has expired. Then others may claim
-	// its shards, and it must join under a new name.
+	// Beat keeps a node registered for another ttl. ErrFenced: it has expired. Then others may
+	// claim its shards, and it must join under a new name.
 	Beat(ctx context.Context, node string) error
 
 	// Leave ends a node's registration and releases its shards. It returns nil for a node that is
@@ -161,9 +163,9 @@ type Cluster interface {
 	// claiming node is not registered or has expired.
 	Claim(ctx context.Context, node string, shard uint16, seen int64) (Lease, error)
 
-	// Release gives up one shard. It keeps its epoch, and nobody owns it until the next claim. Until
-	// then commits under the lease are still accepted. ErrFenced: the node does not own the shard, or
-	// the lease is not the newest.
+	// Release gives up one shard. It keeps its epoch, and nobody owns it until the next claim.
+	// Until then commits under the lease are still accepted. ErrFenced: the node does not own the
+	// shard, or the lease is not the newest.
 	Release(ctx context.Context, node string, l Lease) error
 }
 
@@ -180,8 +182,8 @@ type Lease struct {
 	Epoch int64 // the fencing token: each claim raises it by one
 
 	// Mark says who made the claim. Every fence compares the epoch and the mark. A database that
-	// fails over to an asynchronous replica may lose a claim. The next claim then gets the same epoch
-	// again, but another node has another mark. The store chooses the mark; it is not empty.
+	// fails over to an asynchronous replica may lose a claim. The next claim then gets the same
+	// epoch again, but another node has another mark. The store chooses the mark; it is not empty.
 	Mark string
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
-// An account is registered, changed, rotated, exported and imported by the command line, with keys in files.
+// An account is registered, changed, rotated, exported and imported by the command line, with keys
+// in files.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
 	p := start(t, []string{"MASTER=" + strings.Repeat("0f", 32), "BELLMAN_MASTER_KEY=env:MASTER"}, "--store", "pebble:"+t.TempDir())

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
-// arguments returns a check that accepts least to most arguments; otherwise its error says what the command
-// wants.
+// arguments returns a check that accepts least to most arguments; otherwise its error says what the
+// command wants.
 func arguments(least, most int, want string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
@@ -61,7 +61,8 @@ type textFlag[T any] struct {
 	of          func(*T) *string
 }
 
-// textFlags declares flags. set copies the given ones into a T, and leaves its other texts as they are.
+// textFlags declares flags. set copies the given ones into a T, and leaves its other texts as they
+// are.
 func textFlags[T any](flags *pflag.FlagSet, texts []textFlag[T]) (set func(*T)) {
 	for _, t := range texts {
 		flags.String(t.name, "", t.usage)

@@ -95,8 +95,8 @@ The exit status is 1 if a promise was not kept.`,
 	return c
 }
 
-// benchChildCommand is the hidden command that bench starts: a server under test, or the plain loop used
-// as a baseline.
+// benchChildCommand is the hidden command that bench starts: a server under test, or the plain loop
+// used as a baseline.
 func benchChildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    bench.ChildCommand,

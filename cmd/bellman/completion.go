@@ -27,8 +27,8 @@ var values = map[string][]string{
 	"order-state": resend.OrderStates,
 }
 
-// complete adds shell completion of flags and arguments to a command and its subcommands. Names of queues
-// and endpoints come from the server; without a server there are none.
+// complete adds shell completion of flags and arguments to a command and its subcommands. Names of
+// queues and endpoints come from the server; without a server there are none.
 func complete(c *cobra.Command) {
 	for name, all := range values {
 		if c.Flags().Lookup(name) != nil {

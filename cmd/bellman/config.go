@@ -56,7 +56,8 @@ program of your own has, and a notice without notices.listen are warnings too.`,
 	}
 }
 
-// placeholderChannels returns placeholders for the channels of kind program. CheckPrograms warns about these channels.
+// placeholderChannels returns placeholders for the channels of kind program. CheckPrograms warns
+// about these channels.
 func placeholderChannels(c *config.Config) map[string]order.Channel {
 	channels := map[string]order.Channel{}
 	for _, q := range c.Queues {

@@ -15,8 +15,9 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// trier returns what a dry run checks rows with: the server, or this program alone if no server was named
-// and none listens at the default address. unchecked then says what this program cannot check.
+// trier returns what a dry run checks rows with: the server, or this program alone if no server was
+// named and none listens at the default address. unchecked then says what this program cannot
+// check.
 func (r *remote) trier(ctx context.Context, to *client.Client) (at importer.Trier, unchecked string, err error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -136,8 +136,8 @@ func (i *fileImport[T]) put(ctx context.Context) error {
 	return err
 }
 
-// sendAll sends a batch. If the server refuses the whole batch because of some lines, it repeats it without
-// them.
+// sendAll sends a batch. If the server refuses the whole batch because of some lines, it repeats it
+// without them.
 func (i *fileImport[T]) sendAll(ctx context.Context) error {
 	for len(i.batch) > 0 {
 		within, cancel := context.WithTimeout(ctx, patience)
@@ -174,8 +174,8 @@ func (i *fileImport[T]) count(results []imported) {
 	}
 }
 
-// leaveOut removes the lines from the batch because of which it was refused. It returns false if it was
-// refused for another reason.
+// leaveOut removes the lines from the batch because of which it was refused. It returns false if it
+// was refused for another reason.
 func (i *fileImport[T]) leaveOut(err error) bool {
 	var p *client.Problem
 	if !errors.As(err, &p) {
@@ -194,8 +194,8 @@ func (i *fileImport[T]) leaveOut(err error) bool {
 	return len(faults) > 0
 }
 
-// faultOf returns the position in the batch of the entry that a fault is about, or -1, and which field
-// is wrong and how.
+// faultOf returns the position in the batch of the entry that a fault is about, or -1, and which
+// field is wrong and how.
 func faultOf(f client.Fault) (at int, what string) {
 	_, place, _ := strings.Cut(f.Location, "[") // body.merchants[2].name
 	if _, err := fmt.Sscanf(place, "%d]", &at); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// wrong is a mistake in the command line or in the configuration. All errors before a command runs, of its
-// flags and arguments, count as such.
+// wrong is a mistake in the command line or in the configuration. All errors before a command runs,
+// of its flags and arguments, count as such.
 type wrong struct{ error }
 
 func (w wrong) Unwrap() error { return w.error }
@@ -44,8 +44,8 @@ func exitStatus(err error) int {
 	}
 }
 
-// report writes an error of a command in one line: what is wrong, and what to do. Only a configuration may have several
-// mistakes, each in a line of its own.
+// report writes an error of a command in one line: what is wrong, and what to do. Only a
+// configuration may have several mistakes, each in a line of its own.
 func report(w io.Writer, c *cobra.Command, err error) {
 	var problems config.Problems
 	if errors.As(err, &problems) {

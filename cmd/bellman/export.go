@@ -97,7 +97,8 @@ func exportServer(ctx context.Context, w io.Writer, r *remote, f client.Filter) 
 	}
 }
 
-// newLines returns an encoder of lines of JSON, or of values with indentation. A terminal interprets no character of them.
+// newLines returns an encoder of lines of JSON, or of values with indentation. A terminal
+// interprets no character of them.
 func newLines(w io.Writer) *json.Encoder {
 	e := json.NewEncoder(seenJSON{w})
 	e.SetEscapeHTML(false)

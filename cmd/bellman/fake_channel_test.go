@@ -104,7 +104,8 @@ queues:
 	return file
 }
 
-// slack is more than the time from the receipt of an order, from which its expiry counts, to the creation of its task.
+// slack is more than the time from the receipt of an order, from which its expiry counts, to the
+// creation of its task.
 const slack = 100 * time.Millisecond
 
 // place creates an order at the channel, and its task at bellman.

@@ -119,8 +119,8 @@ func importSource(ctx context.Context, kind, from string, o importer.Options) (i
 	return closing{s, in}, nil
 }
 
-// importError marks an error of the address in --from as the user's mistake, and other errors as the other
-// database's.
+// importError marks an error of the address in --from as the user's mistake, and other errors as
+// the other database's.
 func importError(err error) error {
 	switch {
 	case err == nil:

@@ -18,8 +18,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// keyPrefix begins every key that this command makes, so that scanners of repositories and logs recognize
-// keys.
+// keyPrefix begins every key that this command makes, so that scanners of repositories and logs
+// recognize keys.
 const keyPrefix = "bmk_"
 
 func keyCommand() *cobra.Command {
@@ -82,8 +82,9 @@ type writtenKey struct {
 	queues, merchants, from     []string
 }
 
-// yaml returns the key as one line, with the limits that were given. An empty limit, such as one from an unset variable of
-// the shell, is written too: the configuration refuses it. Without it the key would be unlimited.
+// yaml returns the key as one line, with the limits that were given. An empty limit, such as one
+// from an unset variable of the shell, is written too: the configuration refuses it. Without it the
+// key would be unlimited.
 func (k *writtenKey) yaml(given func(flag string) bool) string {
 	line := fmt.Sprintf("{name: %s, role: %s, sha256: %q", quoted(k.name), quoted(k.role), k.sha256)
 	for _, limit := range []struct {

@@ -1,5 +1,5 @@
-// Bellman delivers notifications and polls payment channels on a schedule until the answer is final:
-// durable, for payment platforms, in one program without other services.
+// Bellman delivers notifications and polls payment channels on a schedule until the answer is
+// final: durable, for payment platforms, in one program without other services.
 package main
 
 import (

@@ -129,8 +129,8 @@ func merchantGetCommand() *cobra.Command {
 	})
 }
 
-// A secretFlag names an environment variable or a file that holds a secret, so that the secret does not
-// appear in a list of processes.
+// A secretFlag names an environment variable or a file that holds a secret, so that the secret does
+// not appear in a list of processes.
 type secretFlag struct{ env, file string }
 
 func (s *secretFlag) flags(c *cobra.Command) {

@@ -106,8 +106,8 @@ func checkMove(from, to string, abandon, dry bool) error {
 	return nil
 }
 
-// dryMove counts the tasks on both sides, and returns the error with which the move would be refused. o.To is nil if the
-// target does not exist yet.
+// dryMove counts the tasks on both sides, and returns the error with which the move would be
+// refused. o.To is nil if the target does not exist yet.
 func dryMove(ctx context.Context, out io.Writer, o migrate.Options) error {
 	c, err := migrate.Counted(ctx, o.From, o.Kinds)
 	if err != nil {

@@ -134,8 +134,8 @@ func TestMoveBesideServer(t *testing.T) {
 	}
 }
 
-// reached reports whether there is a server of a kind of store. If not, a subtest with the name of the
-// kind is skipped.
+// reached reports whether there is a server of a kind of store. If not, a subtest with the name of
+// the kind is skipped.
 func reached(t *testing.T, kind string) (there bool) {
 	t.Helper()
 	t.Run(kind, func(t *testing.T) {

@@ -107,8 +107,8 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// A payout is requested, and the server is killed before the answer. After a move the gateway is queried first: the request
-// is not sent again without a query.
+// A payout is requested, and the server is killed before the answer. After a move the gateway is
+// queried first: the request is not sent again without a query.
 func TestMoveAfterCrash(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
-// A cutter stands between a node and its database. It kills the node at the nth step of what passes: before a
-// piece of a request is delivered, after that, or after a piece of an answer.
+// A cutter stands between a node and its database. It kills the node at the nth step of what
+// passes: before a piece of a request is delivered, after that, or after a piece of an answer.
 type cutter struct {
 	address string
 	to      string
@@ -167,10 +167,10 @@ func ended(o *client.Order) bool {
 	return slices.ContainsFunc(o.Tasks, func(k client.Task) bool { return k.Event == "order.paid" && k.State == "succeeded" })
 }
 
-// kill -9 between any two steps of a notice, on PostgreSQL with three nodes: a node dies at its first message to
-// the database, then another at the second, and so on, until a notice is over before its node would die. What was
-// answered as accepted is decided at the other nodes, and the merchant is told; the channel sends the rest again,
-// to another node.
+// kill -9 between any two steps of a notice, on PostgreSQL with three nodes: a node dies at its
+// first message to the database, then another at the second, and so on, until a notice is over
+// before its node would die. What was answered as accepted is decided at the other nodes, and the
+// merchant is told; the channel sends the rest again, to another node.
 func TestNoticeKilledInCluster(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
@@ -231,7 +231,8 @@ func TestNoticeKilledInCluster(t *testing.T) {
 	}
 }
 
-// The same notice comes to three nodes at once: one of them decides the order, and the merchant is told once.
+// The same notice comes to three nodes at once: one of them decides the order, and the merchant is
+// told once.
 func TestSameNoticeOnTwoNodesAtOnce(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)

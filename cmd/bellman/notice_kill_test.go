@@ -21,8 +21,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
-// A counter is a merchant, and a channel where queries say nothing: an order is decided by a notice or not at
-// all.
+// A counter is a merchant, and a channel where queries say nothing: an order is decided by a notice
+// or not at all.
 type counter struct {
 	settings string // the server's file of settings
 
@@ -108,8 +108,8 @@ func (p *process) noticesURL() string {
 	return "http://127.0.0.1:" + port + "/notices/orders"
 }
 
-// notify sends the notice that an order was paid, and reports whether it was accepted. A server that dies does
-// not accept it.
+// notify sends the notice that an order was paid, and reports whether it was accepted. A server
+// that dies does not accept it.
 func notify(t *testing.T, url, no string) (accepted bool) {
 	body := fmt.Appendf(nil, `{"out_trade_no":%q,"trade_state":"SUCCESS","transaction_id":"T%s","amount":{"total":1299,"currency":"CNY"}}`, no, no)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
@@ -147,8 +147,8 @@ func (c *counter) died(tasks []client.TaskDetail) {
 	}
 }
 
-// check holds the end against what was accepted: each order is PAID by one notice, and its merchant was told by
-// one task, and again only what was in flight when a server died.
+// check holds the end against what was accepted: each order is PAID by one notice, and its merchant
+// was told by one task, and again only what was in flight when a server died.
 func (c *counter) check(t *testing.T, to *client.Client, numbers ...string) {
 	t.Helper()
 	c.mu.Lock()
@@ -188,8 +188,9 @@ func (c *counter) isTold(no string) bool {
 	return len(c.told[no]) > 0
 }
 
-// kill -9 at any moment of a notice, on the embedded store: after its bytes were sent and before its answer,
-// and while its merchant is told. What was accepted is decided after the restart, and the merchant is told.
+// kill -9 at any moment of a notice, on the embedded store: after its bytes were sent and before
+// its answer, and while its merchant is told. What was accepted is decided after the restart, and
+// the merchant is told.
 func TestNoticeKilled(t *testing.T) {
 	t.Parallel()
 	const rounds, each = 25, 10

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// bellman notices says why a notice was refused, bellman complete says which amount was paid, and bellman alarms says
-// which order a person decided.
+// bellman notices says why a notice was refused, bellman complete says which amount was paid, and
+// bellman alarms says which order a person decided.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	p := start(t, []string{`BELLMAN_QUEUES={tell: {url: "http://127.0.0.1:9/"}, orders: {kind: order, query: {url: "http://127.0.0.1:9/{order_no}"}, close: {url: "http://127.0.0.1:9/{order_no}"}, ` +

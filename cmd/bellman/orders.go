@@ -184,8 +184,8 @@ func settle(ctx context.Context, to *call, orders []client.OrderRef, wait time.D
 	return fmt.Errorf("of %d orders: %s", len(orders), strings.Join(parts, ", "))
 }
 
-// unsettled returns why an order is not settled: kind is a short reason to count by, and problem is the full
-// text. Both are empty if it is settled.
+// unsettled returns why an order is not settled: kind is a short reason to count by, and problem is
+// the full text. Both are empty if it is settled.
 func unsettled(r *client.SettledOrder) (kind, problem string) {
 	switch {
 	case r.Status == 404:

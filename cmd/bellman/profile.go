@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// profile serves profiles of this process at a loopback address, until the process ends. With an empty
-// address it does nothing.
+// profile serves profiles of this process at a loopback address, until the process ends. With an
+// empty address it does nothing.
 func profile(address string, log *slog.Logger) error {
 	if address == "" {
 		return nil
@@ -41,8 +41,8 @@ func profile(address string, log *slog.Logger) error {
 	return nil
 }
 
-// direct admits only requests whose Host is an address or localhost: the name of a hostile page can resolve
-// to loopback.
+// direct admits only requests whose Host is an address or localhost: the name of a hostile page can
+// resolve to loopback.
 func direct(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !access.Direct(r.Host) {

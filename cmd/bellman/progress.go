@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A progress shows how far a command is: on a terminal in one line that changes, elsewhere in a new line
-// each ten seconds.
+// A progress shows how far a command is: on a terminal in one line that changes, elsewhere in a new
+// line each ten seconds.
 type progress struct {
 	out      io.Writer
 	terminal bool

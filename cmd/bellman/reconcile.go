@@ -106,8 +106,8 @@ func (to *call) compareBill(ctx context.Context, in client.StartReconciliation, 
 	return run, nil
 }
 
-// current reports whether a result belongs to the newest request. Until that request has a result, the server keeps the
-// result of the request before it.
+// current reports whether a result belongs to the newest request. Until that request has a result,
+// the server keeps the result of the request before it.
 func current(run *client.Reconciliation) bool {
 	return run.Finished != nil && !run.Finished.Before(run.Created.Time)
 }

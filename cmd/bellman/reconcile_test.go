@@ -84,8 +84,8 @@ queues:
 	}
 }
 
-// A bill could not be had, and the server has the result of a request before: that is not shown as the new one. A new result
-// that lacks accounts is shown.
+// A bill could not be had, and the server has the result of a request before: that is not shown as
+// the new one. A new result that lacks accounts is shown.
 func TestReconcileShowsNoFormerResult(t *testing.T) {
 	t.Parallel()
 	for finished, want := range map[string]struct{ out, errors string }{

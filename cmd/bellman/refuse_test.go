@@ -15,8 +15,8 @@ import (
 // heard is the listener without which check-config warns of a notice.
 const heard = "notices: {listen: '127.0.0.1:2380'}\n"
 
-// What serve refuses in a configuration, check-config refuses with the same text: the file, the line, the field by its
-// name in the file, and never a key. serve has created no store by then.
+// What serve refuses in a configuration, check-config refuses with the same text: the file, the
+// line, the field by its name in the file, and never a key. serve has created no store by then.
 func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -123,8 +123,8 @@ func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
 	}
 }
 
-// A secret that is on the server's machine alone is a warning, and says that it was not checked. What can be checked
-// without it is.
+// A secret that is on the server's machine alone is a warning, and says that it was not checked.
+// What can be checked without it is.
 func TestCheckConfigWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

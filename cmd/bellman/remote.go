@@ -70,8 +70,8 @@ func remoteCommand(c *cobra.Command, run func(ctx context.Context, to *call, arg
 	return remoteWithin(c, func() time.Duration { return patience }, run)
 }
 
-// remoteWithin is remoteCommand with another limit of time, which is read after the flags are parsed. With 0 the
-// command may take as long as its calls take, and each call is bounded.
+// remoteWithin is remoteCommand with another limit of time, which is read after the flags are
+// parsed. With 0 the command may take as long as its calls take, and each call is bounded.
 func remoteWithin(c *cobra.Command, limit func() time.Duration, run func(ctx context.Context, to *call, args []string) error) *cobra.Command {
 	return remoteAs(c, limit, []string{"table", "json"}, run)
 }
@@ -148,8 +148,8 @@ func (to *call) print(v any, table func(*rows)) error {
 	return t.end()
 }
 
-// printEach prints entries as they come: a line of JSON each, or a table. It stops after limit of them; 0: at their
-// end. It returns how many there were.
+// printEach prints entries as they come: a line of JSON each, or a table. It stops after limit of
+// them; 0: at their end. It returns how many there were.
 func printEach[T any](to *call, all iter.Seq2[T, error], limit int, heads func(*rows), row func(*rows, *T)) (n int, err error) {
 	if limit < 0 {
 		return 0, wrong{fmt.Errorf("--limit %d: want 0 or more", limit)}

@@ -25,8 +25,8 @@ func newRows(w io.Writer, heads ...string) *rows {
 
 func (t *rows) heads(heads ...string) { fmt.Fprintln(t.out, strings.Join(heads, "\t")) }
 
-// row writes one row. An empty cell is shown as a dash. Characters that would break the table or control
-// the terminal are escaped.
+// row writes one row. An empty cell is shown as a dash. Characters that would break the table or
+// control the terminal are escaped.
 func (t *rows) row(cells ...any) {
 	for i, cell := range cells {
 		if i > 0 {
@@ -52,7 +52,8 @@ func shown(s string) string {
 	}
 }
 
-// say writes a line beside the table. What a file, a merchant or a server wrote in it cannot control the terminal.
+// say writes a line beside the table. What a file, a merchant or a server wrote in it cannot
+// control the terminal.
 func say(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, shown(fmt.Sprintf(format, args...)))
 }
@@ -60,8 +61,8 @@ func say(w io.Writer, format string, args ...any) {
 // unseen reports whether a terminal would interpret a character instead of showing it.
 func unseen(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// A seenJSON writes whole values of JSON. Characters that control a terminal are escaped in a way that programs read
-// as the same characters.
+// A seenJSON writes whole values of JSON. Characters that control a terminal are escaped in a way
+// that programs read as the same characters.
 type seenJSON struct{ to io.Writer }
 
 func (w seenJSON) Write(value []byte) (int, error) {
@@ -110,8 +111,8 @@ func (t *rows) taskHeads() {
 
 func (t *rows) oneTask(k *client.Task) { t.taskHeads(); t.task(k) }
 
-// decided writes how an order is after a result from outside. The state of its task may say what was before: a task that
-// ended UNKNOWN stays failed. Any other task is written as a task.
+// decided writes how an order is after a result from outside. The state of its task may say what
+// was before: a task that ended UNKNOWN stays failed. Any other task is written as a task.
 func (t *rows) decided(k *client.Task) {
 	if k.OrderState == "" {
 		t.oneTask(k)
@@ -125,8 +126,8 @@ func (t *rows) task(k *client.Task) {
 	t.row(k.ID, k.Queue, k.Key, k.MerchantNo, k.OrderNo, k.State, k.Reason, attemptsOf(k), last(k.Last), when(k.Due))
 }
 
-// attemptsOf returns the number of attempts. If all of them are of the schedule (none was manual or lost,
-// and the schedule began once), it adds how many the schedule has.
+// attemptsOf returns the number of attempts. If all of them are of the schedule (none was manual or
+// lost, and the schedule began once), it adds how many the schedule has.
 func attemptsOf(k *client.Task) string {
 	byHand := k.Last != nil && (k.Last.Trigger == "manual" || k.Last.Trigger == "settle")
 	inStep := k.Attempts == k.Step || k.State != "pending" && k.Attempts == k.Step+1 && !byHand // the attempt that ended the task

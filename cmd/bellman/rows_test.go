@@ -12,7 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/lines"
 )
 
-// What somebody wrote in a file, or had a server say, does not control the terminal on which an error is printed.
+// What somebody wrote in a file, or had a server say, does not control the terminal on which an
+// error is printed.
 func TestErrorsCannotControlTheTerminal(t *testing.T) {
 	var out bytes.Buffer
 	const title = "\x1b]0;mine\a" // the title of the window

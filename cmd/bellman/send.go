@@ -50,8 +50,8 @@ second task.`,
 	})
 }
 
-// taskFlags declares the flags of a task. set copies the given flags into a task, and sets the default
-// queue if the task names none.
+// taskFlags declares the flags of a task. set copies the given flags into a task, and sets the
+// default queue if the task names none.
 func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 	var data, notifyURL, notifyJSON string
 	var headers, vars []string
@@ -164,7 +164,8 @@ func setNotify(t *client.CreateTask, url, fields string) {
 	}
 }
 
-// errEncoding is the error for text that JSON cannot carry: its bytes would be replaced on the way to the server.
+// errEncoding is the error for text that JSON cannot carry: its bytes would be replaced on the way
+// to the server.
 var errEncoding = errors.New("is not UTF-8")
 
 // readTasks reads tasks from a file, and completes each with set.
@@ -217,8 +218,8 @@ func sendOne(ctx context.Context, to *call, in client.CreateTask) error {
 	return show(to, task, err, (*rows).oneTask)
 }
 
-// sendMany creates tasks in batches. It goes on after a task that was refused, and reports at the end how
-// many were refused.
+// sendMany creates tasks in batches. It goes on after a task that was refused, and reports at the
+// end how many were refused.
 func sendMany(ctx context.Context, to *call, in []client.CreateTask) error {
 	refused := 0
 	var last error

@@ -68,8 +68,8 @@ The log is JSON on standard error. BELLMAN_PPROF=127.0.0.1:6060 serves
 	return c
 }
 
-// sameSignal is the time within which two signals to stop count as one: timeout(1) sends SIGTERM to the
-// process and to its group, a terminal to all processes of a pipeline.
+// sameSignal is the time within which two signals to stop count as one: timeout(1) sends SIGTERM to
+// the process and to its group, a terminal to all processes of a pipeline.
 const sameSignal = 300 * time.Millisecond
 
 // serve runs a server until a signal ends it. read reads the settings again.
@@ -90,8 +90,8 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, noMigrat
 	if err != nil {
 		return noStore(err)
 	}
-	// Signals are handled from here on. Before, a signal ends the process at once, which is no worse than a
-	// crash, however long the store takes to open.
+	// Signals are handled from here on. Before, a signal ends the process at once, which is no
+	// worse than a crash, however long the store takes to open.
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -130,8 +130,8 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, noMigrat
 	}
 }
 
-// reload applies the present configuration of the queues, and logs which other settings differ from those
-// that the server was started with.
+// reload applies the present configuration of the queues, and logs which other settings differ from
+// those that the server was started with.
 func reload(s *server.Server, started *config.Config, read func() (*config.Config, error), log *slog.Logger) {
 	c, err := read()
 	if err == nil {

@@ -19,7 +19,8 @@ import (
 // storeHelp describes the forms of a store's URL.
 const storeHelp = "where tasks are kept: pebble:DIR, postgres://USER:PASSWORD@HOST/DATABASE, mysql://... or redis://..., or env:NAME or file:PATH of that (BELLMAN_STORE; default pebble:bellman-data)"
 
-// storeFlag declares --store. url returns the flag's value, else the environment's, else the default.
+// storeFlag declares --store. url returns the flag's value, else the environment's, else the
+// default.
 func storeFlag(c *cobra.Command) (url func() string) {
 	given := c.Flags().String("store", "", storeHelp)
 	return func() string { return cmp.Or(*given, os.Getenv("BELLMAN_STORE"), config.Default().Store) }
@@ -34,8 +35,8 @@ func openExisting(ctx context.Context, url string) (store.Store, error) {
 	return store, noStore(err)
 }
 
-// noStore adds advice to the error that a store does not exist, and marks a wrong address as the user's
-// mistake.
+// noStore adds advice to the error that a store does not exist, and marks a wrong address as the
+// user's mistake.
 func noStore(err error) error {
 	if config := (*server.ConfigError)(nil); errors.As(err, &config) {
 		return wrong{err}

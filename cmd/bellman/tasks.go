@@ -84,7 +84,8 @@ func (t *rows) detail(k *client.TaskDetail) {
 	}...)
 }
 
-// attempts writes attempts, one a row. The columns for action and reading are shown if an attempt has them.
+// attempts writes attempts, one a row. The columns for action and reading are shown if an attempt
+// has them.
 func (t *rows) attempts(log []client.Attempt) {
 	heads := []string{"ATTEMPT", "TRIGGER", "STARTED", "LATE", "TOOK", "CONNECTING", "RESULT", "STATUS", "ANSWER"}
 	actions := slices.ContainsFunc(log, func(a client.Attempt) bool { return a.Action != "" || a.Reading != "" })

@@ -20,10 +20,11 @@ type Params struct {
 }
 
 // presets are the defaults of platforms that differ from WeChat Pay v2. jeepay and xxpay
-// (JeepayKit.getSign, PayDigestUtil.getSign) sort the texts name=value& by String.CASE_INSENSITIVE_ORDER.
-// https://github.com/jeequan/jeepay, jeepay-core/…/core/utils/JeepayKit.java
-// roncoo-pay (MerchantApiUtil.getSign) writes &paySecret= and the secret, and leaves out values of white
-// space alone. https://github.com/roncoo/roncoo-pay, roncoo-pay-service/…/trade/utils/MerchantApiUtil.java
+// (JeepayKit.getSign, PayDigestUtil.getSign) sort the texts name=value& by
+// String.CASE_INSENSITIVE_ORDER. https://github.com/jeequan/jeepay,
+// jeepay-core/…/core/utils/JeepayKit.java roncoo-pay (MerchantApiUtil.getSign) writes &paySecret=
+// and the secret, and leaves out values of white space alone. https://github.com/roncoo/roncoo-pay,
+// roncoo-pay-service/…/trade/utils/MerchantApiUtil.java
 var presets = map[string]Params{
 	"":       {Name: "sign", Order: "sorted", Key: "&key=", Case: "upper", Empty: "skip"},
 	"jeepay": {Name: "sign", Order: "ignore_case", Key: "&key=", Case: "upper", Empty: "skip"},

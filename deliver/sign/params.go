@@ -22,15 +22,15 @@ import (
 
 // params signs parameters.
 //
-// The parameters are those of the body: the members of a JSON object, the elements of flat XML, or the
-// fields of a form. Without a body they are those of the query. Names and values are decoded. A JSON
-// string counts as its text, and null as the empty text. A number, true, false, an array or an object
-// counts as it is written, without white space between its tokens.
+// The parameters are those of the body: the members of a JSON object, the elements of flat XML, or
+// the fields of a form. Without a body they are those of the query. Names and values are decoded. A
+// JSON string counts as its text, and null as the empty text. A number, true, false, an array or an
+// object counts as it is written, without white space between its tokens.
 //
-// The signed text is name=value for each parameter, joined with &, followed by Key and the secret. The
-// signature is its MD5, or its HMAC-SHA256 with the secret as the key, in hex. It becomes the last
-// parameter of the same body or query, and replaces a parameter of that name. All others are sent byte
-// for byte as given.
+// The signed text is name=value for each parameter, joined with &, followed by Key and the secret.
+// The signature is its MD5, or its HMAC-SHA256 with the secret as the key, in hex. It becomes the
+// last parameter of the same body or query, and replaces a parameter of that name. All others are
+// sent byte for byte as given.
 type params struct {
 	Params
 	scheme string
@@ -121,8 +121,8 @@ func (p *params) parse(m *Message) (list []param, in place, err error) {
 	}), in, err
 }
 
-// Text returns the parameters as they are signed, with Key and [Hidden] behind them where Key and the secret
-// are signed too.
+// Text returns the parameters as they are signed, with Key and [Hidden] behind them where Key and
+// the secret are signed too.
 func (p *params) Text(m *Message) ([]byte, error) {
 	list, _, err := p.parse(m)
 	if err != nil {
@@ -212,9 +212,9 @@ func (p *params) text(list []param) []byte {
 	return text
 }
 
-// ignoreCase compares as Java's String.CASE_INSENSITIVE_ORDER does: character by character, converted
-// to upper and then to lower case; a prefix of the other text is less. Unlike Java, it compares a
-// character beyond U+FFFF as a whole.
+// ignoreCase compares as Java's String.CASE_INSENSITIVE_ORDER does: character by character,
+// converted to upper and then to lower case; a prefix of the other text is less. Unlike Java, it
+// compares a character beyond U+FFFF as a whole.
 func ignoreCase(a, b string) int {
 	for a != "" && b != "" {
 		x, m := utf8.DecodeRuneInString(a)

@@ -133,8 +133,8 @@ func (v *RSAVerifier) Verify(text []byte, signature string) bool {
 	return rsa.VerifyPKCS1v15(v.key, crypto.SHA256, sum[:], raw) == nil
 }
 
-// unarmour decodes the first PEM block of a text, and returns its content and type. A text without a
-// block is decoded as base64; then kind is empty. der is nil if that fails too.
+// unarmour decodes the first PEM block of a text, and returns its content and type. A text without
+// a block is decoded as base64; then kind is empty. der is nil if that fails too.
 func unarmour(text []byte) (der []byte, kind string) {
 	if block, _ := pem.Decode(text); block != nil {
 		return block.Bytes, block.Type

@@ -2,9 +2,9 @@ package sign
 
 import "github.com/bellmanhq/bellman/internal/coded"
 
-// newRSA2 signs as Alipay signs its notifications: RSA-SHA256 over the sorted parameters, except sign
-// and sign_type. Alipay's SDKs disagree about empty parameters (Java and Node.js keep them, PHP leaves
-// them out), so none is sent. https://opendocs.alipay.com/common/02mse7
+// newRSA2 signs as Alipay signs its notifications: RSA-SHA256 over the sorted parameters, except
+// sign and sign_type. Alipay's SDKs disagree about empty parameters (Java and Node.js keep them,
+// PHP leaves them out), so none is sent. https://opendocs.alipay.com/common/02mse7
 func newRSA2(secrets []Secret) (*params, error) {
 	p := &params{
 		Params: Params{Name: "sign", Order: "sorted", Empty: "keep"}, scheme: RSA2, drop: true,

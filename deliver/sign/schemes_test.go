@@ -12,7 +12,8 @@ import (
 //
 //	printf '%s' TEXT | openssl dgst -sha256 -sign KEY | base64
 //
-// TEXT is app_id=2021000000000000&out_trade_no=O1&subject=茶 & more&total_amount=88.88&trade_status=TRADE_SUCCESS.
+// TEXT is app_id=2021000000000000&out_trade_no=O1&subject=茶 &
+// more&total_amount=88.88&trade_status=TRADE_SUCCESS.
 const (
 	rsa2Key = "MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQDnXyWnjOVhZkYd0JV8EfgM2mEMGEe6Ij7l9PDAT8AeSgusmithJVSTYFRkSi" +
 		"Gs2GK2cYOMP1EHQU74pmzZPOVVQpBuUyv813U2+o8urksJH4HnLox3TPnV0bbUZJpYjkqzI2FujBqasi81NToGhzT+j4P252miF9V+TS72Vfjk" +

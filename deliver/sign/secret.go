@@ -12,7 +12,8 @@ import (
 
 const maxSecret = 64 << 10 // bytes of a secret's file
 
-// ErrAbsent is wrapped by the errors of a [Secret] whose variable or file does not exist on this machine, or is empty.
+// ErrAbsent is wrapped by the errors of a [Secret] whose variable or file does not exist on this
+// machine, or is empty.
 var ErrAbsent = errors.New("the secret is absent")
 
 // absent is an error that wraps ErrAbsent and has a text of its own.

@@ -41,9 +41,9 @@ func Weak(scheme string) bool {
 type Config struct {
 	Scheme string // one of Schemes
 
-	// Secrets are the active secrets, newest first. Standard Webhooks and t_v1 sign with each of them,
-	// so that receivers can rotate at any time. The other schemes sign with the first secret only, and
-	// check that the others are usable.
+	// Secrets are the active secrets, newest first. Standard Webhooks and t_v1 sign with each of
+	// them, so that receivers can rotate at any time. The other schemes sign with the first secret
+	// only, and check that the others are usable.
 	Secrets []Secret
 
 	// Serial is the value of Wechatpay-Serial, for wechat_rsa only. Empty: the serial number of the
@@ -86,8 +86,8 @@ type Signer interface {
 	// Scheme returns the name of the scheme.
 	Scheme() string
 
-	// Text returns what Sign signs of m, for people who compare it with a receiver's. [Hidden] stands
-	// for the secret if that is a part of it, and NONCE for a random part.
+	// Text returns what Sign signs of m, for people who compare it with a receiver's. [Hidden]
+	// stands for the secret if that is a part of it, and NONCE for a random part.
 	Text(m *Message) ([]byte, error)
 }
 

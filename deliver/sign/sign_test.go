@@ -176,7 +176,8 @@ func TestParams(t *testing.T) {
 			wantBody: `{"sign":"1526FD440C2A8E68F74374B33E8BDF73"}`},
 		// What the algorithms say by hand: printf '%s' TEXT | md5sum, in upper case. The texts:
 		// a1=1&a=2&amount=990&appId=A1&B=3&c=4&mchNo=M1&mchOrderNo=O1&Param=x&payOrderId=P1&key=KEY:
-		// a1 stands before a, since '1' is less than '='; B and Param stand among the small letters.
+		// a1 stands before a, since '1' is less than '='; B and Param stand among the small
+		// letters.
 		{name: "jeepay", scheme: JeepayMD5,
 			query:     "payOrderId=P1&Param=x&mchOrderNo=O1&B=3&a=2&c=4&a1=1&mchNo=M1&appId=A1&amount=990&empty=",
 			wantQuery: "payOrderId=P1&Param=x&mchOrderNo=O1&B=3&a=2&c=4&a1=1&mchNo=M1&appId=A1&amount=990&empty=&sign=92DDFEF08E3EFACD5F4C56FF1D6BE605"},

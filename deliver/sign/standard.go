@@ -20,15 +20,15 @@ const (
 	maxHMACKey = 64
 )
 
-// standard signs by the Standard Webhooks specification 1.0.0: one signature over "id.timestamp.body"
-// for each active secret, with the time in Unix seconds.
+// standard signs by the Standard Webhooks specification 1.0.0: one signature over
+// "id.timestamp.body" for each active secret, with the time in Unix seconds.
 type standard struct {
 	keys []standardKey
 	size int // bytes of the signature header
 }
 
-// A standardKey makes one signature. It has the key in a function, so that printing it cannot show the
-// key.
+// A standardKey makes one signature. It has the key in a function, so that printing it cannot show
+// the key.
 type standardKey struct {
 	version string                                // "v1," or "v1a,"
 	sign    func(sum, prefix, body []byte) []byte // appends to sum

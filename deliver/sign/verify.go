@@ -35,8 +35,8 @@ type VerifyConfig struct {
 	// Stripe-Signature as default; standard_webhooks has headers of its own and takes none.
 	Header string
 
-	// Secrets are valid at the same time, so that they can rotate. hmac_sha256 and stripe: the key as
-	// the sender shows it, of 16 bytes or more. rsa_sha256: a certificate or a public key.
+	// Secrets are valid at the same time, so that they can rotate. hmac_sha256 and stripe: the key
+	// as the sender shows it, of 16 bytes or more. rsa_sha256: a certificate or a public key.
 	// standard_webhooks: whsec_… or, for ed25519, whpk_….
 	Secrets []Secret
 
@@ -48,7 +48,8 @@ type VerifyConfig struct {
 const (
 	defaultTolerance = 5 * time.Minute
 
-	// minKey is the least length of a key of HMAC-SHA256, in bytes. Whoever guesses it can sign notices.
+	// minKey is the least length of a key of HMAC-SHA256, in bytes. Whoever guesses it can sign
+	// notices.
 	minKey = 16
 
 	// maxSignatures bounds the work for one message.
@@ -63,7 +64,8 @@ type Verifier struct {
 }
 
 // Verify returns nil for a message that one of the secrets signed, over exactly these bytes. If the
-// scheme signs a time, that time must be near now. Otherwise the error says in one line what is wrong.
+// scheme signs a time, that time must be near now. Otherwise the error says in one line what is
+// wrong.
 func (v *Verifier) Verify(header http.Header, body []byte, now time.Time) error {
 	return v.verify(header, body, now)
 }

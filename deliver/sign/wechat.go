@@ -44,8 +44,8 @@ func newWechat(secrets [][]byte, serial string) (*wechat, error) {
 	return first, nil
 }
 
-// parseWechatKey reads PEM: a private key (PKCS #8 or PKCS #1) and, in any order, the certificate that
-// has the serial number.
+// parseWechatKey reads PEM: a private key (PKCS #8 or PKCS #1) and, in any order, the certificate
+// that has the serial number.
 func parseWechatKey(secret []byte) (*wechat, error) {
 	var key *rsa.PrivateKey
 	var certificate *x509.Certificate

@@ -58,8 +58,8 @@ type dependency struct {
 	On  []string `json:"dependsOn"`
 }
 
-// document describes the parts of a program. Modules are ordered by path, as the linker recorded them, with
-// the standard library last.
+// document describes the parts of a program. Modules are ordered by path, as the linker recorded
+// them, with the standard library last.
 func document(p program, u uses) bom {
 	main := component{
 		Ref:     purl(p.info.Main.Path, p.version),

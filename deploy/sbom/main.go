@@ -2,12 +2,12 @@
 //
 //	go run ./deploy/sbom bellman-linux-amd64 > bellman-linux-amd64.cdx.json
 //
-// It reads the linked modules from the program itself, and from the sources, for the program's platform,
-// which module uses which. VERSION and SOURCE_DATE_EPOCH are the program's version and the document's time.
-// The same program gives the same bytes.
+// It reads the linked modules from the program itself, and from the sources, for the program's
+// platform, which module uses which. VERSION and SOURCE_DATE_EPOCH are the program's version and
+// the document's time. The same program gives the same bytes.
 //
-// cyclonedx-gomod 1.10 cannot replace it: from a program it does not find which module uses which, and from
-// sources it needs a git checkout with tags and has no checksum of the program.
+// cyclonedx-gomod 1.10 cannot replace it: from a program it does not find which module uses which,
+// and from sources it needs a git checkout with tags and has no checksum of the program.
 package main
 
 import (

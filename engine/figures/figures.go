@@ -62,7 +62,8 @@ type FailingMerchant struct {
 	Since      time.Time `json:"since"` // the first of the attempts in a row that a node knows
 }
 
-// A Refusal counts the rejected messages to a queue within the last hour, such as notices of a channel.
+// A Refusal counts the rejected messages to a queue within the last hour, such as notices of a
+// channel.
 type Refusal struct {
 	Queue string    `json:"queue"`
 	Count int       `json:"count"`
@@ -120,7 +121,8 @@ type Ask struct {
 	Recent    *RecentAsk      `json:"recent,omitempty"`
 }
 
-// A RecentAsk names the endpoints and merchants whose last hour is asked for, at most MostRecent of each.
+// A RecentAsk names the endpoints and merchants whose last hour is asked for, at most MostRecent of
+// each.
 type RecentAsk struct {
 	Endpoints []string `json:"endpoints,omitempty"`
 	Merchants []string `json:"merchants,omitempty"`

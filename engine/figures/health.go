@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// mostHealth bounds the endpoints, and the merchants, that one node remembers. An entry takes about
-	// 1 kB, so all of them take 8 MB. Beyond the bound, entries whose last attempt was accepted are
-	// forgotten first, those attempted longest ago before others.
+	// mostHealth bounds the endpoints, and the merchants, that one node remembers. An entry takes
+	// about 1 kB, so all of them take 8 MB. Beyond the bound, entries whose last attempt was
+	// accepted are forgotten first, those attempted longest ago before others.
 	mostHealth = 4096
 
 	// failsFor is how long an entry is kept after a failed last attempt. In most schedules the next
@@ -25,15 +25,16 @@ const (
 	mostSaid = 200 // bytes of an error or answer that are kept
 )
 
-// Health counts the attempts of one node in the last hour, by endpoint and by merchant, and remembers
-// the last failure of each. The zero value is empty. All methods are safe for concurrent use.
+// Health counts the attempts of one node in the last hour, by endpoint and by merchant, and
+// remembers the last failure of each. The zero value is empty. All methods are safe for concurrent
+// use.
 type Health struct {
 	mu                   sync.Mutex
 	endpoints, merchants entries
 }
 
-// A Recent describes the attempts to one endpoint, or to one merchant, in the last hour. Nodes exchange
-// it as JSON.
+// A Recent describes the attempts to one endpoint, or to one merchant, in the last hour. Nodes
+// exchange it as JSON.
 type Recent struct {
 	Name        string    `json:"name"`
 	Attempts    int64     `json:"attempts"` // this minute and the 59 before it
@@ -88,8 +89,8 @@ type entry struct {
 
 type tries struct{ n, accepted uint32 }
 
-// Attempted counts an attempt. merchantNo is empty unless the attempt went to a merchant. An attempt of
-// unknown result does not count.
+// Attempted counts an attempt. merchantNo is empty unless the attempt went to a merchant. An
+// attempt of unknown result does not count.
 func (h *Health) Attempted(now time.Time, endpoint, merchantNo string, task bellman.ID, a *bellman.Attempt) {
 	if a.Result == bellman.Unknown {
 		return
@@ -231,8 +232,8 @@ func cut(s string) string {
 	return strings.Clone(strings.ToValidUTF8(s, ""))
 }
 
-// sumRecent adds the entries of several nodes, by name. The newest attempt of all nodes decides whether
-// the last attempt failed.
+// sumRecent adds the entries of several nodes, by name. The newest attempt of all nodes decides
+// whether the last attempt failed.
 func sumRecent(all ...[]Recent) (sum []Recent) {
 	at := make(map[string]int)
 	for _, recents := range all {

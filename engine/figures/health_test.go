@@ -14,8 +14,8 @@ func attempt(at time.Time, result bellman.Result) *bellman.Attempt {
 	return &bellman.Attempt{Started: at, Result: result, Error: "e"}
 }
 
-// An endpoint has the attempts of this minute and the 59 before it, and its last failure. It stays between
-// two attempts that are hours apart if the last one failed.
+// An endpoint has the attempts of this minute and the 59 before it, and its last failure. It stays
+// between two attempts that are hours apart if the last one failed.
 func TestHealthHasTheLastHour(t *testing.T) {
 	var h Health
 	at := func(minutes int) time.Time { return h0.Add(time.Duration(minutes) * time.Minute) }
@@ -77,7 +77,8 @@ func TestSumRecent(t *testing.T) {
 	}
 }
 
-// The minutes of a day can be asked for in larger steps, which begin at the same times on every node.
+// The minutes of a day can be asked for in larger steps, which begin at the same times on every
+// node.
 func TestMinutesInSteps(t *testing.T) {
 	h := NewHistory(h0)
 	for i := range 40 {

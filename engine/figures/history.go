@@ -228,7 +228,8 @@ func (h *History) queue(name string) *queue {
 
 func (q *queue) now(now time.Time) *counts { return current(q.counts[:], now.Unix()/sliceSeconds) }
 
-// current returns the counter of the slice at in a ring. A counter of an older slice is cleared first.
+// current returns the counter of the slice at in a ring. A counter of an older slice is cleared
+// first.
 func current[T any](ring []slice[T], at int64) *T {
 	s := &ring[at%int64(len(ring))]
 	if s.at != at {

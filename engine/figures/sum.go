@@ -62,8 +62,8 @@ func total(tallies ...Tally) Stats {
 	return s
 }
 
-// Sum adds the reports of all nodes. It leaves out the queues, about which the store knows more: see
-// AddQueue.
+// Sum adds the reports of all nodes. It leaves out the queues, about which the store knows more:
+// see AddQueue.
 func Sum(reports []Report, ask *Ask) (f Figures) {
 	f.Endpoints = sumEndpoints(reports)
 	f.Failing = sumFailing(reports)

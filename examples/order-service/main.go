@@ -1,5 +1,5 @@
-// An order service that marks an order as paid and adds the notification of its merchant in one transaction
-// of its own: both happen, or neither.
+// An order service that marks an order as paid and adds the notification of its merchant in one
+// transaction of its own: both happen, or neither.
 package main
 
 import (

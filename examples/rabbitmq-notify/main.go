@@ -1,5 +1,6 @@
-// Producers publish "order paid" to RabbitMQ as before. Bellman takes the messages and notifies each
-// merchant after 5, 10 and 30 seconds until it answers success: never early, even across restarts.
+// Producers publish "order paid" to RabbitMQ as before. Bellman takes the messages and notifies
+// each merchant after 5, 10 and 30 seconds until it answers success: never early, even across
+// restarts.
 package main
 
 import (
@@ -24,8 +25,8 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// settings is the content of bellman.yaml. In production, use the preset retry_5_10_30 as schedule, and do
-// not allow private addresses.
+// settings is the content of bellman.yaml. In production, use the preset retry_5_10_30 as schedule,
+// and do not allow private addresses.
 const settings = `
 listen: 127.0.0.1:0
 queues:
@@ -144,7 +145,8 @@ func run(ctx context.Context, second time.Duration) (err error) {
 	return <-ran
 }
 
-// bound waits until bellman has declared its queue. Messages that are published before reach no queue.
+// bound waits until bellman has declared its queue. Messages that are published before reach no
+// queue.
 func bound(ctx context.Context, conn *amqp.Connection) error {
 	for {
 		ch, err := conn.Channel()

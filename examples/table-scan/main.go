@@ -1,5 +1,5 @@
-// A replacement for a job that scanned a table each minute for orders whose merchants must be notified: the
-// remaining rows are handed over, and new orders need no scan.
+// A replacement for a job that scanned a table each minute for orders whose merchants must be
+// notified: the remaining rows are handed over, and new orders need no scan.
 package main
 
 import (
@@ -102,8 +102,8 @@ func run(ctx context.Context, url string) error {
 	return <-ran
 }
 
-// handOver hands over up to limit rows that the old job would still select. It can be repeated safely,
-// because each task has a key.
+// handOver hands over up to limit rows that the old job would still select. It can be repeated
+// safely, because each task has a key.
 func handOver(ctx context.Context, pool *pgxpool.Pool, e *engine.Engine, limit int) (ids []bellman.ID, err error) {
 	return ids, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `UPDATE example_scan SET notify_status = $1 WHERE id IN (

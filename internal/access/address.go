@@ -1,6 +1,6 @@
-// Package access decides who makes an HTTP request and what they may do: keys and their roles, client
-// addresses behind proxies, and limits of tries. The API and the console share it. Sessions of people belong
-// to the console.
+// Package access decides who makes an HTTP request and what they may do: keys and their roles,
+// client addresses behind proxies, and limits of tries. The API and the console share it. Sessions
+// of people belong to the console.
 package access
 
 import (
@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Proxies are the trusted proxies: only their X-Forwarded-For and X-Forwarded-Proto headers are used.
+// Proxies are the trusted proxies: only their X-Forwarded-For and X-Forwarded-Proto headers are
+// used.
 type Proxies []netip.Prefix
 
 func (p Proxies) has(a netip.Addr) bool {
@@ -35,8 +36,8 @@ func peer(r *http.Request) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// From returns the client's address: the last address of the chain that is no trusted proxy. It is invalid if
-// it is no network address, as with a Unix socket.
+// From returns the client's address: the last address of the chain that is no trusted proxy. It is
+// invalid if it is no network address, as with a Unix socket.
 func (p Proxies) From(r *http.Request) netip.Addr {
 	at := peer(r)
 	way := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -54,8 +55,8 @@ func (p Proxies) From(r *http.Request) netip.Addr {
 	return at
 }
 
-// Unnamed reports whether a request came through a proxy that is not trusted: all clients behind it count as
-// one address.
+// Unnamed reports whether a request came through a proxy that is not trusted: all clients behind it
+// count as one address.
 func (p Proxies) Unnamed(r *http.Request) bool {
 	return r.Header.Get("X-Forwarded-For") != "" && !p.has(peer(r))
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Direct reports whether a Host header is an IP address or localhost. A foreign page can make its own name
-// resolve to a loopback address (DNS rebinding), but the browser then sends that name.
+// Direct reports whether a Host header is an IP address or localhost. A foreign page can make its
+// own name resolve to a loopback address (DNS rebinding), but the browser then sends that name.
 func Direct(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

@@ -12,7 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/nearest"
 )
 
-// A Key admits its holder. Only its hash is stored, so a copy of the configuration does not reveal the key.
+// A Key admits its holder. Only its hash is stored, so a copy of the configuration does not reveal
+// the key.
 type Key struct {
 	Name   string // shown in audit records; required, unique
 	Role   Role
@@ -49,7 +50,8 @@ func Check(keys []Key) error {
 // Expired reports whether the key has expired.
 func (k *Key) Expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
 
-// UsableFrom reports whether the key may be used from an address. An invalid address is in no range.
+// UsableFrom reports whether the key may be used from an address. An invalid address is in no
+// range.
 func (k *Key) UsableFrom(from netip.Addr) bool {
 	return len(k.From) == 0 || slices.ContainsFunc(k.From, func(p netip.Prefix) bool { return p.Contains(from) })
 }
@@ -86,13 +88,14 @@ func (k *Key) Limits() string {
 	return strings.Join(parts, "; ")
 }
 
-// Find returns the key with a secret; nil: there is none. It compares every key in constant time, so its
-// duration reveals nothing about the keys.
+// Find returns the key with a secret; nil: there is none. It compares every key in constant time,
+// so its duration reveals nothing about the keys.
 func Find(keys []Key, secret string) *Key {
 	return find(keys, secret, func(*Key) int { return 1 })
 }
 
-// FindNamed is Find among the keys of one name. Its duration reveals nothing about the names either.
+// FindNamed is Find among the keys of one name. Its duration reveals nothing about the names
+// either.
 func FindNamed(keys []Key, name, secret string) *Key {
 	who := sha256.Sum256([]byte(name))
 	return find(keys, secret, func(k *Key) int {

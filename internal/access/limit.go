@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// maxAddresses is the largest number of addresses that a Limit remembers. Beyond it, of a few random addresses
-// the one whose window ends first is dropped.
+// maxAddresses is the largest number of addresses that a Limit remembers. Beyond it, of a few
+// random addresses the one whose window ends first is dropped.
 const maxAddresses = 10_000
 
-// A Limit counts tries for each address: at most Most within a Window. It is safe for concurrent use.
+// A Limit counts tries for each address: at most Most within a Window. It is safe for concurrent
+// use.
 type Limit struct {
 	Most   int
 	Window time.Duration
@@ -25,8 +26,8 @@ type tries struct {
 	until time.Time
 }
 
-// Enter counts a try before it is checked, so that concurrent tries cannot exceed the limit. It returns how
-// long to wait if there were too many; zero: go on.
+// Enter counts a try before it is checked, so that concurrent tries cannot exceed the limit. It
+// returns how long to wait if there were too many; zero: go on.
 func (l *Limit) Enter(from netip.Prefix, name string) time.Duration {
 	now := time.Now()
 	l.mu.Lock()
@@ -84,7 +85,8 @@ func (l *Limit) room(now time.Time) {
 	}
 }
 
-// Forgive removes an address's tries of a name, after a successful sign-in. Tries of other names stay counted.
+// Forgive removes an address's tries of a name, after a successful sign-in. Tries of other names
+// stay counted.
 func (l *Limit) Forgive(from netip.Prefix, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,8 +96,8 @@ func (l *Limit) Forgive(from netip.Prefix, name string) {
 	}
 }
 
-// Network returns what limits count by: one IPv4 address, or an IPv6 network, because one customer has all its
-// addresses.
+// Network returns what limits count by: one IPv4 address, or an IPv6 network, because one customer
+// has all its addresses.
 func Network(a netip.Addr) netip.Prefix {
 	if !a.IsValid() {
 		return netip.Prefix{} // no network address: all of these count as one

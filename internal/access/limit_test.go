@@ -25,7 +25,8 @@ func TestForgiveIsForOneName(t *testing.T) {
 	}
 }
 
-// One customer has all addresses of an IPv6 network of 64 bits, and may try as often as with one address.
+// One customer has all addresses of an IPv6 network of 64 bits, and may try as often as with one
+// address.
 func TestNetwork(t *testing.T) {
 	for from, want := range map[string]string{
 		"192.0.2.7": "192.0.2.7/32", "2001:db8:1:2::7": "2001:db8:1:2::/64", "2001:db8:1:2:ffff::8": "2001:db8:1:2::/64", "2001:db8:1:3::7": "2001:db8:1:3::/64",

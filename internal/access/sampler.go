@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Sampler lets one event of each name pass within Every, and Most of all names together, so that no caller can
-// fill the store with records. It is safe for concurrent use.
+// A Sampler lets one event of each name pass within Every, and Most of all names together, so that
+// no caller can fill the store with records. It is safe for concurrent use.
 type Sampler struct {
 	Every time.Duration
 	Most  int
@@ -17,8 +17,8 @@ type Sampler struct {
 	left  int
 }
 
-// Enter reports whether an event may pass, and how many events of any name were dropped since the last one
-// that passed.
+// Enter reports whether an event may pass, and how many events of any name were dropped since the
+// last one that passed.
 func (s *Sampler) Enter(name string) (left int, ok bool) {
 	now := time.Now()
 	s.mu.Lock()

@@ -11,8 +11,8 @@ import (
 type Scope struct {
 	Queues []string // names of queues; none: all queues
 
-	// Merchants are numbers, and beginnings of numbers that end in *: M1001, M2*. None: all merchants,
-	// and tasks without one. * alone means the same.
+	// Merchants are numbers, and beginnings of numbers that end in *: M1001, M2*. None: all
+	// merchants, and tasks without one. * alone means the same.
 	Merchants []string
 }
 
@@ -33,7 +33,8 @@ func (s *Scope) Named() bool { return len(s.Queues)+len(s.Merchants) > 0 }
 // HasQueue reports whether a queue is in the scope.
 func (s *Scope) HasQueue(name string) bool { return s.AllQueues() || slices.Contains(s.Queues, name) }
 
-// HasMerchant reports whether a merchant is in the scope. An empty number stands for a task without one.
+// HasMerchant reports whether a merchant is in the scope. An empty number stands for a task without
+// one.
 func (s *Scope) HasMerchant(no string) bool {
 	return s.AllMerchants() || slices.ContainsFunc(s.Merchants, func(pattern string) bool {
 		beginning, open := strings.CutSuffix(pattern, "*")
@@ -52,7 +53,8 @@ func (s *Scope) OneQueue() string {
 	return s.Queues[0]
 }
 
-// OneMerchant returns the only merchant of the scope; empty: it has several, or a beginning of numbers.
+// OneMerchant returns the only merchant of the scope; empty: it has several, or a beginning of
+// numbers.
 func (s *Scope) OneMerchant() string {
 	if len(s.Merchants) != 1 || strings.HasSuffix(s.Merchants[0], "*") {
 		return ""

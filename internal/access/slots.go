@@ -2,16 +2,17 @@ package access
 
 import "sync"
 
-// Slots count what is open at one time, in all and for each name. The zero value is empty. It is safe for
-// concurrent use.
+// Slots count what is open at one time, in all and for each name. The zero value is empty. It is
+// safe for concurrent use.
 type Slots struct {
 	mu  sync.Mutex
 	all int
 	by  map[string]int
 }
 
-// Enter counts one more for a name. It returns false, and counts nothing, if most are open in all or mostOf of
-// this name. The empty name (without keys) is limited by most only. After true, call Leave once.
+// Enter counts one more for a name. It returns false, and counts nothing, if most are open in all
+// or mostOf of this name. The empty name (without keys) is limited by most only. After true, call
+// Leave once.
 func (c *Slots) Enter(name string, most, mostOf int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,7 +18,8 @@ var weak = func() map[[sha256.Size]byte]string {
 	return texts
 }()
 
-// WeakKey returns why a key with this SHA-256 is not acceptable; empty: nothing is known against it.
+// WeakKey returns why a key with this SHA-256 is not acceptable; empty: nothing is known against
+// it.
 func WeakKey(hash [sha256.Size]byte) string {
 	text, known := weak[hash]
 	switch {

@@ -16,7 +16,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// An Account is an account as stored. Its ID is its name in orders. Its JSON is the document in the store.
+// An Account is an account as stored. Its ID is its name in orders. Its JSON is the document in the
+// store.
 type Account struct {
 	registry.Head
 	Channel  string  `json:"channel"` // wechatpay or alipay
@@ -49,13 +50,15 @@ const (
 
 const platformKey = platformKeys + "."
 
-// fetched is the platform key that stands for the certificates that are fetched from WeChat Pay. Its text is fetch.
+// fetched is the platform key that stands for the certificates that are fetched from WeChat Pay.
+// Its text is fetch.
 const (
 	fetched = platformKey + "certificates"
 	fetch   = "fetch"
 )
 
-// singles are the keys of which an account has one: where a caller gives them, and where a channel has them.
+// singles are the keys of which an account has one: where a caller gives them, and where a channel
+// has them.
 var singles = []struct {
 	field  string
 	given  func(*client.AccountKeys) *string
@@ -68,7 +71,8 @@ var singles = []struct {
 	{rootCertificates, func(k *client.AccountKeys) *string { return &k.RootCertificates }, func(c *config.Channel) *sign.Secret { return &c.RootCertificates }},
 }
 
-// lasts reports whether a former key of a field stays valid beside a newer one: keys that decrypt or verify do.
+// lasts reports whether a former key of a field stays valid beside a newer one: keys that decrypt
+// or verify do.
 func lasts(field string) bool {
 	return field == apiV3Key || field == alipayPublicKeys || strings.HasPrefix(field, platformKey)
 }
@@ -150,8 +154,8 @@ func (a *Account) opened(masters *registry.Masters, secrets []registry.Secret) (
 	return c, nil
 }
 
-// A Known is an account that is ready for use. It makes each of its channels once, when it is first needed.
-// Nil: there is no such account. It is safe for concurrent use.
+// A Known is an account that is ready for use. It makes each of its channels once, when it is first
+// needed. Nil: there is no such account. It is safe for concurrent use.
 type Known struct {
 	Kind     string // wechatpay or alipay
 	Identity string // as [config.Channel.Identity]
@@ -176,8 +180,8 @@ func know(a *Account, active []registry.Secret, masters *registry.Masters) *Know
 	return k
 }
 
-// Make returns what make made of an account for a use. It calls make once for each use, and again after an
-// error.
+// Make returns what make made of an account for a use. It calls make once for each use, and again
+// after an error.
 func Make[C any](k *Known, use any, make func(*config.Channel) (C, error)) (C, error) {
 	var none C
 	if k.Unable != nil {
@@ -199,8 +203,8 @@ func Make[C any](k *Known, use any, make func(*config.Channel) (C, error)) (C, e
 	return c, nil
 }
 
-// recorded returns the fields of an account under the names of the API, with their values for an audit record:
-// never a key.
+// recorded returns the fields of an account under the names of the API, with their values for an
+// audit record: never a key.
 func recorded(a *Account) [][2]string {
 	fields := [][2]string{
 		{"name", a.Name}, {"channel", a.Channel}, {"url", registry.RecordedURL(a.URL)}, {"mch_id", a.MchID}, {"sub_mch_id", a.SubMchID},

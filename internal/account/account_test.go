@@ -141,8 +141,8 @@ func TestWhatIsWrongWithAnAccount(t *testing.T) {
 	}
 }
 
-// Ten thousand accounts cost no more memory than those that were used last, and the rate that they share is read with
-// one document.
+// Ten thousand accounts cost no more memory than those that were used last, and the rate that they
+// share is read with one document.
 func TestTenThousandAccounts(t *testing.T) {
 	const accounts = 10_000
 	private, public := pair()
@@ -221,7 +221,8 @@ func TestAccountWithoutMasterKey(t *testing.T) {
 	}
 }
 
-// Keys that verify overlap, and the former ones are gone at the end; the fields of a rotation that are left out stay.
+// Keys that verify overlap, and the former ones are gone at the end; the fields of a rotation that
+// are left out stay.
 func TestRotate(t *testing.T) {
 	private, public := pair()
 	_, second := pair()
@@ -286,7 +287,8 @@ func TestRotateKeyOfTheSameName(t *testing.T) {
 	}
 }
 
-// A rotation replaces what the account has: keys of another channel, and a token that would change who the account is, are refused.
+// A rotation replaces what the account has: keys of another channel, and a token that would change
+// who the account is, are refused.
 func TestRotationOfOtherFields(t *testing.T) {
 	private, public := pair()
 	r := open(t, memory.New(), masters(t))
@@ -316,7 +318,8 @@ func TestRotationOfOtherFields(t *testing.T) {
 	}
 }
 
-// Accounts whose certificates expire are found by when they do, also after the certificate was replaced.
+// Accounts whose certificates expire are found by when they do, also after the certificate was
+// replaced.
 func TestCertificates(t *testing.T) {
 	r := open(t, memory.New(), masters(t))
 	key := keytest.RSA()

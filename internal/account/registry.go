@@ -22,30 +22,33 @@ import (
 // Kind is the kind of an account's document; hints use it for all of them.
 const Kind = "account"
 
-// rateKind is the kind of documents that find the smallest rate of an endpoint: ENDPOINT, 0x1f, the rate in
-// attempts per 10^6 seconds with twenty digits, 0x1f, ACCOUNT. The value is the rate.
+// rateKind is the kind of documents that find the smallest rate of an endpoint: ENDPOINT, 0x1f, the
+// rate in attempts per 10^6 seconds with twenty digits, 0x1f, ACCOUNT. The value is the rate.
 const rateKind = "account-rate"
 
-// certificateKind is the kind of documents that find what expires: TIME in Unix ms with fifteen digits, 0x1f,
-// ACCOUNT, 0x1f, the certificate's name at the channel.
+// certificateKind is the kind of documents that find what expires: TIME in Unix ms with fifteen
+// digits, 0x1f, ACCOUNT, 0x1f, the certificate's name at the channel.
 const certificateKind = "account-certificate"
 
 // Options of a registry.
 type Options struct {
 	registry.Options // Keep: default 512 accounts with their channels
 
-	// Check makes the channel of an account, with open keys, and returns why it cannot be made: an error of
-	// package wechatpay or alipay. It also returns when the channel's certificates expire, by their names.
+	// Check makes the channel of an account, with open keys, and returns why it cannot be made: an
+	// error of package wechatpay or alipay. It also returns when the channel's certificates expire,
+	// by their names.
 	Check func(*config.Channel) (expires map[string]time.Time, err error)
 
 	// CheckURL returns why an address is not allowed; nil: every address is.
 	CheckURL func(url string) error
 
-	// Limited is called when the rate of an endpoint may have changed. It must return quickly, and may be nil.
+	// Limited is called when the rate of an endpoint may have changed. It must return quickly, and
+	// may be nil.
 	Limited func(endpoint string)
 }
 
-// A Registry keeps accounts in a store, and some of them ready for use. It is safe for concurrent use.
+// A Registry keeps accounts in a store, and some of them ready for use. It is safe for concurrent
+// use.
 type Registry struct {
 	*registry.Registry[Account, *Account, *Known]
 	options Options
@@ -74,16 +77,16 @@ func New(o Options) *Registry {
 	return r
 }
 
-// Put registers or changes an account; created reports that it did not exist. If nothing changes, nothing is
-// written. It returns *[bellman.Invalid] with every wrong field, or *[registry.ChangedError] if the account
-// has another version than expected.
+// Put registers or changes an account; created reports that it did not exist. If nothing changes,
+// nothing is written. It returns *[bellman.Invalid] with every wrong field, or
+// *[registry.ChangedError] if the account has another version than expected.
 func (r *Registry) Put(ctx context.Context, w Wanted, by bellman.By) (a Account, created bool, err error) {
 	return r.Registry.Put(ctx, &request{w, r.options.Check, r.options.CheckURL}, by)
 }
 
-// Import registers or changes accounts. All valid ones are written in one transaction; invalid ones do not stop
-// the others. Repeating an import changes nothing. With dry it only reports what it would do. The results are in
-// the order of wanted.
+// Import registers or changes accounts. All valid ones are written in one transaction; invalid ones
+// do not stop the others. Repeating an import changes nothing. With dry it only reports what it
+// would do. The results are in the order of wanted.
 func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bellman.By) ([]registry.Imported, error) {
 	requests := make([]registry.Request[Account], len(wanted))
 	for i := range wanted {
@@ -92,15 +95,15 @@ func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bel
 	return r.Registry.Import(ctx, requests, dry, by)
 }
 
-// List returns up to s.Limit accounts after a place; an empty place is the beginning. The order is by the name
-// for people if the search has one, otherwise by the name in orders. next is the place to continue from, and
-// empty only at the end. List ignores s.Sealed.
+// List returns up to s.Limit accounts after a place; an empty place is the beginning. The order is
+// by the name for people if the search has one, otherwise by the name in orders. next is the place
+// to continue from, and empty only at the end. List ignores s.Sealed.
 func (r *Registry) List(ctx context.Context, s client.AccountSearch, after string) (page []Account, next string, err error) {
 	return r.Registry.List(ctx, registry.Search{ID: s.Account, Name: s.Name, Limit: s.Limit}, after)
 }
 
-// Rotate replaces the keys of an account that are given. Former keys that decrypt or verify stay valid for
-// overlap. It returns bellman.ErrNotFound if there is no such account.
+// Rotate replaces the keys of an account that are given. Former keys that decrypt or verify stay
+// valid for overlap. It returns bellman.ErrNotFound if there is no such account.
 func (r *Registry) Rotate(ctx context.Context, name string, in *client.RotateAccount, overlap time.Duration, by bellman.By) (Account, error) {
 	if err := registry.CheckOverlap(overlap); err != nil {
 		return Account{}, err
@@ -186,7 +189,8 @@ type Certificate struct {
 // maxCertificates limits the answer of Certificates.
 const maxCertificates = 200
 
-// Certificates returns what has expired or expires before a time, what expires first at first: 200 at most.
+// Certificates returns what has expired or expires before a time, what expires first at first: 200
+// at most.
 func (r *Registry) Certificates(ctx context.Context, before time.Time) (all []Certificate, err error) {
 	docs, err := r.options.Store.Docs(ctx, store.DocFilter{Kind: certificateKind}, maxCertificates)
 	if err != nil {
@@ -227,8 +231,8 @@ type rate struct {
 // trusted is how long a rate is used although nothing announced a change.
 const trusted = time.Minute
 
-// RateOf returns the smallest rate of all accounts with an endpoint, in requests a second; 0: none has one. If the
-// store does not answer, it returns the last known one.
+// RateOf returns the smallest rate of all accounts with an endpoint, in requests a second; 0: none
+// has one. If the store does not answer, it returns the last known one.
 func (r *Registry) RateOf(ctx context.Context, endpoint string) (float64, error) {
 	mark := r.Mark(ctx, endpoint)
 	r.rates.mu.Lock()

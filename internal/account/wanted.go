@@ -208,7 +208,8 @@ func tooMany(bad *bellman.Invalid, secrets []registry.Secret) []registry.Secret 
 	return secrets
 }
 
-// usable makes the account's channel, and reports why it cannot be made. It notes when certificates expire.
+// usable makes the account's channel, and reports why it cannot be made. It notes when certificates
+// expire.
 func usable(bad *bellman.Invalid, a *Account, masters *registry.Masters, now time.Time, check func(*config.Channel) (map[string]time.Time, error)) {
 	active, _ := a.Active(now)
 	c, err := a.opened(masters, active)

@@ -16,11 +16,12 @@ type Credential struct {
 
 const day = 24 * time.Hour
 
-// before are the times before the end of a credential at which alarms are raised, the longest first.
+// before are the times before the end of a credential at which alarms are raised, the longest
+// first.
 var before = []time.Duration{30 * day, 7 * day, day}
 
-// expiring reads the credentials. Of the times that have begun only the shortest raises an alarm. The
-// alarms of the longer ones stay as they are, until the credential is replaced.
+// expiring reads the credentials. Of the times that have begun only the shortest raises an alarm.
+// The alarms of the longer ones stay as they are, until the credential is replaced.
 func expiring(r *Rule, credentials []Credential, now time.Time) map[string]reading {
 	readings := map[string]reading{}
 	for i := range credentials {
@@ -43,7 +44,8 @@ func expiring(r *Rule, credentials []Credential, now time.Time) map[string]readi
 	return readings
 }
 
-// named returns the subject of the alarm that is raised within that time before the end of a credential.
+// named returns the subject of the alarm that is raised within that time before the end of a
+// credential.
 func named(credential string, within time.Duration) string {
 	return credential + "/" + strconv.Itoa(int(within/day))
 }

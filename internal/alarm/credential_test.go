@@ -36,7 +36,8 @@ func (w *world) watched(rule alarm.Rule) (set func(...alarm.Credential), stop fu
 	return set, w.start(watch)
 }
 
-// summary says what was told: the day, what happened, what expires, and the time before its end in days.
+// summary says what was told: the day, what happened, what expires, and the time before its end in
+// days.
 func (w *world) summary() (all []string) {
 	for _, x := range w.told {
 		var event struct {
@@ -58,8 +59,8 @@ func (w *world) summary() (all []string) {
 	return all
 }
 
-// Each certificate and key is told of 30, 7 and 1 days before its end, each time once, and when it was
-// replaced.
+// Each certificate and key is told of 30, 7 and 1 days before its end, each time once, and when it
+// was replaced.
 func TestCredentialExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -90,7 +91,8 @@ func TestCredentialExpires(t *testing.T) {
 	})
 }
 
-// A rule of a queue is about that queue's credentials. Of many that end at once most are only counted.
+// A rule of a queue is about that queue's credentials. Of many that end at once most are only
+// counted.
 func TestCredentialsOfQueueAndMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -113,8 +115,8 @@ func TestCredentialsOfQueueAndMany(t *testing.T) {
 	})
 }
 
-// Of up to twenty credentials that end together each is told of by name at each of the three times: the alarms of the
-// longer times are still raised, and take no place.
+// Of up to twenty credentials that end together each is told of by name at each of the three times:
+// the alarms of the longer times are still raised, and take no place.
 func TestCredentialsThatEndTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

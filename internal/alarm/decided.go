@@ -24,8 +24,8 @@ const (
 	// decidedFor is how long an alarm about an event stays raised. Its end is not reported.
 	decidedFor = time.Hour
 
-	// mostDecided is the number of alarms about events of one condition that are stored. A new one replaces one of an
-	// earlier day. The tasks that report further events are added all the same.
+	// mostDecided is the number of alarms about events of one condition that are stored. A new one
+	// replaces one of an earlier day. The tasks that report further events are added all the same.
 	mostDecided = 100
 )
 
@@ -50,8 +50,8 @@ func decision(t *bellman.Task, at time.Time) string {
 	return fmt.Sprintf("%s/%d", t.ID, at.UnixMilli())
 }
 
-// Decided returns the tasks that report a decision by hand at a time. Add them in the transaction of the
-// decision, and call Keep after it. by.Reason is the reason, a colon and the outcome.
+// Decided returns the tasks that report a decision by hand at a time. Add them in the transaction
+// of the decision, and call Keep after it. by.Reason is the reason, a colon and the outcome.
 func (w *Watch) Decided(t *bellman.Task, by bellman.By, at time.Time) (tasks []bellman.Task) {
 	alarms := w.decided(t, by, at)
 	w.mu.Lock()
@@ -69,7 +69,8 @@ func (w *Watch) Decided(t *bellman.Task, by bellman.By, at time.Time) (tasks []b
 	return tasks
 }
 
-// momentary returns the task that reports an event. ok is false if there is no queue for it, which is logged.
+// momentary returns the task that reports an event. ok is false if there is no queue for it, which
+// is logged.
 func (w *Watch) momentary(a *Alarm) (task bellman.Task, ok bool) {
 	typed, key, body := event(a, w.chinese)
 	w.mu.Lock()
@@ -86,9 +87,9 @@ func (w *Watch) momentary(a *Alarm) (task bellman.Task, ok bool) {
 	return task, true
 }
 
-// Keep stores the alarms about a decision that was committed, for List. t is the task after it. A decision that
-// Decided did not report has none: it changed nothing. A failure is logged: the tasks of Decided report the decision
-// in any case.
+// Keep stores the alarms about a decision that was committed, for List. t is the task after it. A
+// decision that Decided did not report has none: it changed nothing. A failure is logged: the tasks
+// of Decided report the decision in any case.
 func (w *Watch) Keep(ctx context.Context, t *bellman.Task) {
 	w.mu.Lock()
 	alarms := w.made[decision(t, t.Updated)]
@@ -97,8 +98,8 @@ func (w *Watch) Keep(ctx context.Context, t *bellman.Task) {
 	w.keep(ctx, alarms)
 }
 
-// keep stores alarms about events, for List. What cannot be stored is tried again in the next round. The tasks that
-// report them are stored in any case.
+// keep stores alarms about events, for List. What cannot be stored is tried again in the next
+// round. The tasks that report them are stored in any case.
 func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 	if len(alarms) == 0 {
 		return
@@ -153,7 +154,8 @@ func (w *Watch) keep(ctx context.Context, alarms []Alarm) {
 	}
 }
 
-// earliest returns the first alarm about the same condition of more than a day before a; nil: there is none.
+// earliest returns the first alarm about the same condition of more than a day before a; nil: there
+// is none.
 func earliest(stored map[string]*kept, a *Alarm) (first *kept) {
 	for _, k := range stored {
 		if k.err == nil && k.When == a.When && !k.Raised() && a.Since.Sub(k.Since) > Keep && (first == nil || k.Since.Before(first.Since)) {

@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/results"
 )
 
-// Each decision by hand is told by a task of its own, with the order, the person and the reason. The
-// alarm stays raised for an hour, whatever becomes of its rule, and its end is not told.
+// Each decision by hand is told by a task of its own, with the order, the person and the reason.
+// The alarm stays raised for an hour, whatever becomes of its rule, and its end is not told.
 func TestDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// calmRounds is the number of rounds for which a condition must not hold before its alarm ends, if the
-	// rule's For is shorter.
+	// calmRounds is the number of rounds for which a condition must not hold before its alarm ends,
+	// if the rule's For is shorter.
 	calmRounds = 12
 
-	// blindRounds is the number of rounds without data after which a condition starts to count again from
-	// zero.
+	// blindRounds is the number of rounds without data after which a condition starts to count
+	// again from zero.
 	blindRounds = 6
 
-	// mostEndpoints is the number of endpoints, or credentials, for which one rule raises alarms of their
-	// own. One further alarm counts the others.
+	// mostEndpoints is the number of endpoints, or credentials, for which one rule raises alarms of
+	// their own. One further alarm counts the others.
 	mostEndpoints = 20
 
 	more = "*" // stands for those beyond mostEndpoints
 )
 
-// A judge remembers since when each condition has held. Each node has its own. When another node takes over,
-// it starts from zero, so an alarm that was not raised yet comes later.
+// A judge remembers since when each condition has held. Each node has its own. When another node
+// takes over, it starts from zero, so an alarm that was not raised yet comes later.
 type judge struct {
 	calm  time.Duration // calmRounds as a duration
 	blind time.Duration // blindRounds as a duration
@@ -147,9 +147,9 @@ func (j *judge) over(now time.Time, id string, calm time.Duration, reason string
 	return step{alarm: ended, was: was}, true
 }
 
-// bounded limits the number of alarms of a rule: it leaves out endpoints or credentials beyond mostEndpoints,
-// except those with a raised alarm, and counts them. The alarms of a credential's longer times, which stay raised
-// beside that of the shortest, are not counted.
+// bounded limits the number of alarms of a rule: it leaves out endpoints or credentials beyond
+// mostEndpoints, except those with a raised alarm, and counts them. The alarms of a credential's
+// longer times, which stay raised beside that of the shortest, are not counted.
 func (j *judge) bounded(now time.Time, r *Rule, all map[string]reading, rest standing, alarms map[string]*kept) map[string]reading {
 	raised := 0
 	for id, k := range alarms {
@@ -199,8 +199,8 @@ func (j *judge) mark(streaks map[string]streak, id string, now time.Time) time.T
 	return s.since
 }
 
-// identify returns the id of an alarm. It hashes the subject, whose name may be too long for the key of a
-// task.
+// identify returns the id of an alarm. It hashes the subject, whose name may be too long for the
+// key of a task.
 func identify(rule, subject string) string {
 	switch subject {
 	case "":

@@ -15,7 +15,8 @@ import (
 // kind is the kind of the documents of alarms. The name of a document is the alarm's id.
 const kind = "alarm"
 
-// Keep is how long an ended alarm is kept, and keepCase one about a [Case]: nobody may look for some days.
+// Keep is how long an ended alarm is kept, and keepCase one about a [Case]: nobody may look for
+// some days.
 const (
 	Keep     = 24 * time.Hour
 	keepCase = 7 * 24 * time.Hour
@@ -42,8 +43,9 @@ type kept struct {
 	err   error // why value cannot be read; then Alarm has only its ID
 }
 
-// List returns the raised alarms and those that ended within the last day, about a case within a week: raised ones first, then
-// by start, the newest first. It leaves out alarms that cannot be read; [Watch.Run] logs them.
+// List returns the raised alarms and those that ended within the last day, about a case within a
+// week: raised ones first, then by start, the newest first. It leaves out alarms that cannot be
+// read; [Watch.Run] logs them.
 func List(ctx context.Context, s Store) ([]Alarm, error) {
 	all, err := load(ctx, s)
 	if err != nil {

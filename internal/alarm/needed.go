@@ -18,8 +18,8 @@ type Case struct {
 	Why        string `json:"why"`
 }
 
-// mostNeeded is the number of cases that one rule reports one by one within an hour, in each process. One
-// further task says that there are more.
+// mostNeeded is the number of cases that one rule reports one by one within an hour, in each
+// process. One further task says that there are more.
 const mostNeeded = 20
 
 // A spate is the cases of a rule within an hour.
@@ -29,10 +29,10 @@ type spate struct {
 	more  bool     // there are more
 }
 
-// Needed returns the tasks that report a case at a time, one for each rule with the condition when. Add them
-// in the transaction that raises it. The alarms are stored for List soon after. A case that no rule covers is an
-// alarm too, without a task. once names a case that several tasks can find, at different times: it is reported and
-// stored once. Empty: t alone finds it.
+// Needed returns the tasks that report a case at a time, one for each rule with the condition when.
+// Add them in the transaction that raises it. The alarms are stored for List soon after. A case
+// that no rule covers is an alarm too, without a task. once names a case that several tasks can
+// find, at different times: it is reported and stored once. Empty: t alone finds it.
 func (w *Watch) Needed(when, once string, t *bellman.Task, c Case, at time.Time) (tasks []bellman.Task) {
 	c.Task, c.MerchantNo, c.OrderNo = t.ID.String(), t.MerchantNo, t.OrderNo
 	for _, r := range w.covering(when, t.Queue) {
@@ -59,7 +59,8 @@ func (w *Watch) Needed(when, once string, t *bellman.Task, c Case, at time.Time)
 	return tasks
 }
 
-// covering returns the rules with a condition that cover a queue, or else one that reports to nobody.
+// covering returns the rules with a condition that cover a queue, or else one that reports to
+// nobody.
 func (w *Watch) covering(when, queue string) (rules []Rule) {
 	for _, r := range w.Rules() {
 		if r.When == when && (r.Queue == "" || r.Queue == queue) {
@@ -72,8 +73,8 @@ func (w *Watch) covering(when, queue string) (rules []Rule) {
 	return rules
 }
 
-// count counts a case of a rule, once an hour: a commit that failed is tried again. It returns whether the case is reported
-// on its own, and whether its report is a new one.
+// count counts a case of a rule, once an hour: a commit that failed is tried again. It returns
+// whether the case is reported on its own, and whether its report is a new one.
 func (w *Watch) count(rule, id string, hour time.Time) (one, first bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/results"
 )
 
-// Each order that needs a person is told by a task of its own, up to twenty an hour; then one task says that
-// there are more. The alarms are listed for an hour as raised.
+// Each order that needs a person is told by a task of its own, up to twenty an hour; then one task
+// says that there are more. The alarms are listed for an hour as raised.
 func TestNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -112,7 +112,8 @@ func TestNeeded(t *testing.T) {
 	})
 }
 
-// A case with a name is one case, whichever task finds it and when: its report has one key, and it is listed once.
+// A case with a name is one case, whichever task finds it and when: its report has one key, and it
+// is listed once.
 func TestNeededOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -139,8 +140,8 @@ func TestNeededOnce(t *testing.T) {
 	})
 }
 
-// A case that no rule covers is listed for a week all the same, so that whoever reads what needs a person finds it. Its node
-// need not be the one that evaluates the rules.
+// A case that no rule covers is listed for a week all the same, so that whoever reads what needs a
+// person finds it. Its node need not be the one that evaluates the rules.
 func TestNeededWithoutARule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -185,7 +186,8 @@ func TestNeededWithoutARule(t *testing.T) {
 	})
 }
 
-// A condition keeps a hundred cases. Another one replaces the oldest, unless they are all of one day.
+// A condition keeps a hundred cases. Another one replaces the oldest, unless they are all of one
+// day.
 func TestNeededReplacesTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -215,7 +217,8 @@ func TestNeededReplacesTheOldest(t *testing.T) {
 	})
 }
 
-// A case that the store does not take at first is listed once it does: the list of what needs a person is made of it.
+// A case that the store does not take at first is listed once it does: the list of what needs a
+// person is made of it.
 func TestNeededIsKeptAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

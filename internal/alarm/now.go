@@ -6,8 +6,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// Usual are the rules by which pages and lists judge a condition that no rule of the configuration is about.
-// They raise no alarm.
+// Usual are the rules by which pages and lists judge a condition that no rule of the configuration
+// is about. They raise no alarm.
 func Usual() []Rule {
 	return []Rule{
 		{When: Overdue, Above: time.Minute.Seconds()},
@@ -17,8 +17,8 @@ func Usual() []Rule {
 	}
 }
 
-// Above returns the threshold of a condition for the tasks of a queue: the lowest of the rules that cover the
-// queue, or else the usual one. An empty queue stands for all queues together.
+// Above returns the threshold of a condition for the tasks of a queue: the lowest of the rules that
+// cover the queue, or else the usual one. An empty queue stands for all queues together.
 func Above(rules []Rule, when, queue string) float64 {
 	for _, from := range [][]Rule{rules, Usual()} {
 		above, found := 0.0, false
@@ -46,8 +46,8 @@ func Failing(f *figures.Figures) map[string]bool {
 	return names
 }
 
-// Expiring returns the credentials about which [CredentialExpires] holds, and for each the time before its end
-// that has begun.
+// Expiring returns the credentials about which [CredentialExpires] holds, and for each the time
+// before its end that has begun.
 func Expiring(credentials []Credential, now time.Time) (all []Credential, within []time.Duration) {
 	for _, is := range expiring(&Rule{When: CredentialExpires}, credentials, now) {
 		if is.standing == holds {

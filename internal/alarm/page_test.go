@@ -70,7 +70,8 @@ func TestPage(t *testing.T) {
 				if err := json.Unmarshal(task.Body, &message); err != nil {
 					t.Errorf("%s: %s: %v: %s", tt.page, q.Name, err, task.Body)
 				}
-				// Feishu and WeCom take <at user_id="all"> for everybody; DingTalk has a list of its own for that.
+				// Feishu and WeCom take <at user_id="all"> for everybody; DingTalk has a list of
+				// its own for that.
 				if strings.Contains(message.Text.Content+message.Content.Text, "<at") != (q.Name == "dingtalk" || q.Name == "ops-alerts") {
 					t.Errorf("%s: %s says %s; want no mention", tt.page, q.Name, task.Body)
 				}

@@ -46,11 +46,11 @@ func wanted(rules []Rule) (ask figures.Ask) {
 	return ask
 }
 
-// read evaluates a rule's condition: for each endpoint if the rule has one alarm for each endpoint, otherwise
-// under "". rest is the result for endpoints that have no figures.
+// read evaluates a rule's condition: for each endpoint if the rule has one alarm for each endpoint,
+// otherwise under "". rest is the result for endpoints that have no figures.
 //
-// If a node did not answer, its figures are missing. A value above the threshold without them is certain; a
-// value below it is not.
+// If a node did not answer, its figures are missing. A value above the threshold without them is
+// certain; a value below it is not.
 func read(r *Rule, f *figures.Figures, now time.Time) (readings map[string]reading, rest standing) {
 	complete := fine
 	if len(f.Silent) > 0 {
@@ -120,8 +120,8 @@ func failed(r *Rule, f *figures.Figures) (n int64) {
 	return n
 }
 
-// failing reads the endpoints. An endpoint with a half-open breaker counts as failing if most of its latest
-// attempts failed. Otherwise a half-open breaker or a pause says nothing.
+// failing reads the endpoints. An endpoint with a half-open breaker counts as failing if most of
+// its latest attempts failed. Otherwise a half-open breaker or a pause says nothing.
 func failing(f *figures.Figures) map[string]reading {
 	readings := map[string]reading{}
 	for i := range f.Endpoints {

@@ -11,9 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Report reports an alarm that has no rule, such as ReconcileDifferences: one task tells that it began, and
-// it is listed for a day as one that ended. The same ID and Since again report nothing, so that a caller may
-// repeat a call whose outcome it does not know.
+// Report reports an alarm that has no rule, such as ReconcileDifferences: one task tells that it
+// began, and it is listed for a day as one that ended. The same ID and Since again report nothing,
+// so that a caller may repeat a call whose outcome it does not know.
 func (w *Watch) Report(ctx context.Context, a Alarm) error {
 	a.Since = a.Since.UTC().Truncate(time.Millisecond)
 	doc, err := store.ReadDoc(ctx, w.store, kind, a.ID)

@@ -41,8 +41,8 @@ var whens = []string{Overdue, EndpointFailing, OrdersUnknown, TasksFailed, Store
 // Whens returns the conditions that a rule can have.
 func Whens() []string { return slices.Clone(whens) }
 
-// Figured reports which value a condition compares with Above: a duration or a count. Both false: it has no
-// value, and Above is ignored.
+// Figured reports which value a condition compares with Above: a duration or a count. Both false:
+// it has no value, and Above is ignored.
 func Figured(when string) (duration, count bool) {
 	switch when {
 	case Overdue, StoreSlow:

@@ -38,8 +38,8 @@ type data struct {
 	Affected *Case     `json:"affected,omitempty"`
 }
 
-// event returns the event that reports an alarm: its type, its key and its body. One key is reported once. chinese
-// translates why a case needs action.
+// event returns the event that reports an alarm: its type, its key and its body. One key is
+// reported once. chinese translates why a case needs action.
 func event(a *Alarm, chinese func(string) string) (typed, key string, body []byte) {
 	typed, at, moment := began, a.Since, "began"
 	d := data{

@@ -26,8 +26,8 @@ func length(seconds float64) string {
 
 func count(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// texts describes in one sentence, in English and in Chinese, that an alarm began or ended. chinese translates why a
-// case needs action.
+// texts describes in one sentence, in English and in Chinese, that an alarm began or ended. chinese
+// translates why a case needs action.
 func texts(a *Alarm, chinese func(string) string) (en, zh string) {
 	of, ofZH := "all queues", "全部队列"
 	if a.Queue != "" {

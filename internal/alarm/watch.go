@@ -24,8 +24,8 @@ type Engine interface {
 	// Leads reports whether this node evaluates the rules for the whole cluster.
 	Leads() bool
 
-	// AddWith adds tasks and writes documents in one transaction. It returns ErrConflict if one of the
-	// documents has changed, and *Invalid if a task is wrong. In both cases nothing is written.
+	// AddWith adds tasks and writes documents in one transaction. It returns ErrConflict if one of
+	// the documents has changed, and *Invalid if a task is wrong. In both cases nothing is written.
 	AddWith(ctx context.Context, docs []store.Doc, tasks ...*bellman.Task) error
 }
 
@@ -39,15 +39,17 @@ type Options struct {
 	// evaluation, by the node that evaluates. nil: there are none.
 	Credentials func() []Credential
 
-	// Chinese translates why a case needs action, for the Chinese text of an alarm. nil: it stays as it is.
+	// Chinese translates why a case needs action, for the Chinese text of an alarm. nil: it stays
+	// as it is.
 	Chinese func(why string) string
 
-	// Every is the interval between evaluations; default 5 s. An alarm ends when its condition has not held
-	// for twelve intervals, or for the rule's For if that is longer.
+	// Every is the interval between evaluations; default 5 s. An alarm ends when its condition has
+	// not held for twelve intervals, or for the rule's For if that is longer.
 	Every time.Duration
 }
 
-// A Watch evaluates rules and reports alarms while Run runs. All methods are safe for concurrent use.
+// A Watch evaluates rules and reports alarms while Run runs. All methods are safe for concurrent
+// use.
 type Watch struct {
 	engine Engine
 	store  Store
@@ -85,8 +87,8 @@ func New(o Options) (*Watch, error) {
 	}, nil
 }
 
-// SetRules replaces the rules, and the queues that may report alarms, by name. An alarm whose rule was removed
-// or has another condition ends, and its end is reported.
+// SetRules replaces the rules, and the queues that may report alarms, by name. An alarm whose rule
+// was removed or has another condition ends, and its end is reported.
 func (w *Watch) SetRules(rules []Rule, queues map[string]results.Queue) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,7 +168,8 @@ func (w *Watch) round(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// rest skips the rounds of a minute, unless the rules change. Any node may store an alarm meanwhile.
+// rest skips the rounds of a minute, unless the rules change. Any node may store an alarm
+// meanwhile.
 func (w *Watch) rest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -175,8 +178,8 @@ func (w *Watch) rest() {
 	}
 }
 
-// tell stores an alarm together with the task that reports it. If no task can report it, the alarm is stored
-// alone.
+// tell stores an alarm together with the task that reports it. If no task can report it, the alarm
+// is stored alone.
 func (w *Watch) tell(ctx context.Context, s *step, queues map[string]results.Queue) error {
 	a := &s.alarm
 	typed, key, body := event(a, w.chinese)

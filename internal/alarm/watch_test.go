@@ -229,7 +229,8 @@ func TestOnceEach(t *testing.T) {
 	})
 }
 
-// An alarm that cannot be read stops neither the other alarms nor its own condition, which raises it again.
+// An alarm that cannot be read stops neither the other alarms nor its own condition, which raises
+// it again.
 func TestUnreadableAlarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

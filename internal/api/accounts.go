@@ -38,8 +38,8 @@ type AccountQuery struct {
 	Cursor  string `query:"cursor" maxLength:"2000" doc:"The next_cursor of a page of the same search; default: the first page."`
 }
 
-// registerAccounts registers the calls about accounts. Keys that are limited to queues or merchants cannot make
-// them: an account is of all.
+// registerAccounts registers the calls about accounts. Keys that are limited to queues or merchants
+// cannot make them: an account is of all.
 func (a *API) registerAccounts(h part) {
 	p := partOf(h, a.o.Accounts != nil, "this server keeps no accounts")
 	const path, one = "/v1/accounts", "/v1/accounts/{account}"

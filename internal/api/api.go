@@ -24,17 +24,18 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// An Engine does the work of the API. Its errors are those of package bellman: an *[bellman.Invalid] names
-// fields as the API does.
+// An Engine does the work of the API. Its errors are those of package bellman: an
+// *[bellman.Invalid] names fields as the API does.
 //
-// If it is also a [bellman.Checker], it checks tasks in which the API found mistakes, so that the caller gets
-// all mistakes at once.
+// If it is also a [bellman.Checker], it checks tasks in which the API found mistakes, so that the
+// caller gets all mistakes at once.
 type Engine interface {
-	// Add returns one result for each task, in order. When it returns, tasks are durable and complete: id,
-	// status, and the rules of their queues.
+	// Add returns one result for each task, in order. When it returns, tasks are durable and
+	// complete: id, status, and the rules of their queues.
 	Add(ctx context.Context, tasks ...*bellman.Task) []bellman.Added
 
-	// Try reports what Add would do now, and adds nothing. It completes the tasks except for their ids.
+	// Try reports what Add would do now, and adds nothing. It completes the tasks except for their
+	// ids.
 	Try(ctx context.Context, tasks ...*bellman.Task) []bellman.Added
 
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
@@ -46,11 +47,13 @@ type Engine interface {
 	Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error)
 	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
 
-	// Settle attempts up to 1,000 tasks of any state now, and returns each after its outcome is recorded, in
-	// order. It returns ErrWaiting if ctx ends first. The due time of a pending task does not change.
+	// Settle attempts up to 1,000 tasks of any state now, and returns each after its outcome is
+	// recorded, in order. It returns ErrWaiting if ctx ends first. The due time of a pending task
+	// does not change.
 	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]engine.Settled, error)
 
-	// SettleOverdue does the same for tasks that are overdue or in flight, and returns the others unchanged.
+	// SettleOverdue does the same for tasks that are overdue or in flight, and returns the others
+	// unchanged.
 	SettleOverdue(ctx context.Context, ids ...bellman.ID) ([]engine.Settled, error)
 
 	PauseQueue(ctx context.Context, name string, by bellman.By) error
@@ -61,12 +64,12 @@ type Engine interface {
 	// Figures returns the figures of all nodes, and the names of nodes that did not answer in time.
 	Figures(ctx context.Context, ask figures.Ask) (figures.Figures, error)
 
-	// Subscribe returns events from now on. A slow subscriber misses events. The channel is closed at shutdown
-	// and by cancel.
+	// Subscribe returns events from now on. A slow subscriber misses events. The channel is closed
+	// at shutdown and by cancel.
 	Subscribe(buffer int) (events <-chan engine.Event, cancel func())
 
-	// Ready returns nil if the store answers and tasks are attempted, and ErrFull if only new tasks are
-	// rejected for lack of room. Anybody may read the text of its error.
+	// Ready returns nil if the store answers and tasks are attempted, and ErrFull if only new tasks
+	// are rejected for lack of room. Anybody may read the text of its error.
 	Ready(ctx context.Context) error
 }
 
@@ -94,8 +97,8 @@ type Options struct {
 
 	Reconciliations reconcile.Desk // nil: reconciliations are answered with 501
 
-	// Nodes returns the nodes that share the store, by name, and the shards without an owner. nil: the list
-	// of nodes is answered with 501.
+	// Nodes returns the nodes that share the store, by name, and the shards without an owner. nil:
+	// the list of nodes is answered with 501.
 	Nodes func(context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
 
 	Merchants merchant.Desk // nil: merchants are answered with 501
@@ -113,27 +116,31 @@ type Options struct {
 	Sources   func() []source.Info  // nil: there are none
 	Intake    func() figures.Intake // whether new tasks are accepted; nil: always
 
-	// Kinds returns the kind of a queue, notify or order; empty: there is no such queue. nil: all are notify.
+	// Kinds returns the kind of a queue, notify or order; empty: there is no such queue. nil: all
+	// are notify.
 	Kinds func(queue string) string
 
-	// Channels returns the channel of a queue's orders, such as wechatpay; empty: unknown. nil: all are.
+	// Channels returns the channel of a queue's orders, such as wechatpay; empty: unknown. nil: all
+	// are.
 	Channels func(queue string) string
 
-	// CheckURL returns an *bellman.Invalid for a new task whose address its queue does not allow. nil: all
-	// are allowed.
+	// CheckURL returns an *bellman.Invalid for a new task whose address its queue does not allow.
+	// nil: all are allowed.
 	CheckURL func(t *bellman.Task) error
 
-	// Sent builds the request of an attempt again; see [client.Sent]. nil: attempts are shown without.
+	// Sent builds the request of an attempt again; see [client.Sent]. nil: attempts are shown
+	// without.
 	Sent func(ctx context.Context, t *bellman.Task, a *bellman.Attempt, reveal bool) (deliver.Sent, error)
 
-	// Keys are the keys of the API. Without any, every caller may do everything: then listen only on a
-	// loopback address.
+	// Keys are the keys of the API. Without any, every caller may do everything: then listen only
+	// on a loopback address.
 	Keys []access.Key
 
 	// Proxies are trusted: their X-Forwarded-For is used in audit records.
 	Proxies access.Proxies
 
-	// Schedules is a cache of parsed schedules, shared with other packages; nil: the API has its own.
+	// Schedules is a cache of parsed schedules, shared with other packages; nil: the API has its
+	// own.
 	Schedules *schedule.Cache
 
 	// Refused is called for each request with an unknown key. nil: nothing is called.
@@ -142,8 +149,8 @@ type Options struct {
 	// Record writes an audit record of an export or a rejected request. nil: there are none.
 	Record func(context.Context, store.Audit) error
 
-	// Traced wraps the handler of requests that create tasks, after their authorisation, to make spans. nil:
-	// no spans.
+	// Traced wraps the handler of requests that create tasks, after their authorisation, to make
+	// spans. nil: no spans.
 	Traced func(http.Handler) http.Handler
 
 	Version string       // in the OpenAPI document; default "dev"
@@ -207,7 +214,8 @@ func New(o Options) (*API, error) {
 const (
 	maxTask = 256 << 10 // bytes that one task sends, whatever the length of its JSON
 
-	// maxJSON limits the JSON of one task: a body in which every byte is escaped as \u00XX, and the other fields.
+	// maxJSON limits the JSON of one task: a body in which every byte is escaped as \u00XX, and the
+	// other fields.
 	maxJSON = 6*maxTask + 64<<10
 
 	maxBatch = 16 << 20 // bytes of a batch's JSON

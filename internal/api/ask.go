@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Limits on the fields of a task, besides those of package bellman. The limits of texts are also in the tags
-// of client.CreateTask; a test compares them.
+// Limits on the fields of a task, besides those of package bellman. The limits of texts are also in
+// the tags of client.CreateTask; a test compares them.
 const (
 	maxMethod   = 16
 	maxRepeat   = 200
@@ -27,7 +27,8 @@ const (
 	maxVar     = 4000
 )
 
-// ask converts a request to a task for the engine. It adds mistakes to f; then the task must not be used.
+// ask converts a request to a task for the engine. It adds mistakes to f; then the task must not be
+// used.
 func ask(in *client.CreateTask, f *faults) *bellman.Task {
 	t := &bellman.Task{
 		Queue: in.Queue, Key: in.Key,

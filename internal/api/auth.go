@@ -19,8 +19,8 @@ type keyring struct {
 	replaced chan struct{} // closed when the keys are replaced
 }
 
-// SetKeys replaces the keys for further requests. It ends the streams of events; clients with a valid key can
-// open them again. An error says what is wrong with the keys; then the old ones stay.
+// SetKeys replaces the keys for further requests. It ends the streams of events; clients with a
+// valid key can open them again. An error says what is wrong with the keys; then the old ones stay.
 func (a *API) SetKeys(keys []access.Key) error {
 	if err := access.Check(keys); err != nil {
 		return err
@@ -55,8 +55,8 @@ func (a *API) admit(r *http.Request, need access.Rights) (by holder, refused *cl
 	}
 	usual := a.usual.has(from, k.Name)
 	if !usual {
-		// After too many wrong keys from an address, even the right key is rejected, unless it was used from
-		// there before: whoever guesses keys must not lock out those who have one.
+		// After too many wrong keys from an address, even the right key is rejected, unless it was
+		// used from there before: whoever guesses keys must not lock out those who have one.
 		if wait := a.guesses.Over(access.Network(from)); wait > 0 {
 			a.o.Refused()
 			return holder{}, tooManyGuesses(wait)
@@ -96,8 +96,8 @@ func tooManyGuesses(wait time.Duration) *client.Problem {
 	return later(http.StatusTooManyRequests, wait, "too many unknown keys came from this address: try again later")
 }
 
-// usual remembers the addresses from which keys were used. The zero value is ready, and safe for concurrent
-// use.
+// usual remembers the addresses from which keys were used. The zero value is ready, and safe for
+// concurrent use.
 type usual struct {
 	mu   sync.RWMutex
 	seen map[use]struct{}

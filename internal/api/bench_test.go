@@ -59,7 +59,8 @@ func BenchmarkCreate(b *testing.B) {
 	})
 }
 
-// How long it takes to find whose key a request has: each key is compared, for a known and for an unknown one.
+// How long it takes to find whose key a request has: each key is compared, for a known and for an
+// unknown one.
 func BenchmarkKeys(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		keys := make([]access.Key, n)

@@ -116,8 +116,8 @@ func (a *API) outcome(ctx context.Context, by *holder, t *bellman.Task, added be
 	return http.StatusOK, t, nil
 }
 
-// notAdded returns why a task was not added. It names the task that has the key or the alias already only to a
-// caller that reaches that task.
+// notAdded returns why a task was not added. It names the task that has the key or the alias
+// already only to a caller that reaches that task.
 func (a *API) notAdded(ctx context.Context, by *holder, t *bellman.Task, added bellman.Added, f *faults) *client.Problem {
 	if invalid, ok := asInvalid(added.Err); ok {
 		f.take(invalid)
@@ -203,8 +203,8 @@ func (a *API) createBatch(w *response, r *http.Request) {
 	w.Write(*buf) // an error means that the client has gone
 }
 
-// addBatch adds the valid tasks of a batch, or tries them in a dry run, and appends the answer for all to b. It
-// returns a problem for the whole batch if nothing can be added now.
+// addBatch adds the valid tasks of a batch, or tries them in a dry run, and appends the answer for
+// all to b. It returns a problem for the whole batch if nothing can be added now.
 func (a *API) addBatch(b []byte, r *http.Request, by *holder, in *wantedBatch) ([]byte, *client.Problem) {
 	all, add := in.tasks, a.o.Engine.Add
 	if in.dry {

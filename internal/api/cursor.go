@@ -11,8 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A cursor is the place where a page ended, encoded so that nobody builds one: the id of its last task, the time of
-// its last audit record, or the name of its last entry of a registry, and a mark of the filter.
+// A cursor is the place where a page ended, encoded so that nobody builds one: the id of its last
+// task, the time of its last audit record, or the name of its last entry of a registry, and a mark
+// of the filter.
 
 func taskCursor(id bellman.ID, f any) string {
 	if id.IsZero() {
@@ -37,8 +38,8 @@ func parseTaskCursor(text string, f any) (id bellman.ID, _ *client.Problem) {
 
 const markBytes = 4
 
-// filterMark returns a hash of a filter, so that a cursor is not used with another filter. Two filters have
-// the same mark once in 2^32.
+// filterMark returns a hash of a filter, so that a cursor is not used with another filter. Two
+// filters have the same mark once in 2^32.
 func filterMark(f any) []byte {
 	sum := sha256.Sum256(marshal(f))
 	return sum[:markBytes]

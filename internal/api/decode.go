@@ -15,7 +15,8 @@ type wanted struct {
 	bytes  int // length of its JSON
 }
 
-// decodeTask reads the body of a create. An error means that the body is no JSON; other mistakes are in o.
+// decodeTask reads the body of a create. An error means that the body is no JSON; other mistakes
+// are in o.
 func decodeTask(body []byte, o *wanted) error {
 	s, err := scan(body)
 	if err != nil {
@@ -33,8 +34,8 @@ type wantedBatch struct {
 	dry   bool // nothing is created
 }
 
-// decodeBatch reads the body of a batch. Its faults concern the batch, not its tasks. It stops after
-// client.MaxBatch tasks and one more.
+// decodeBatch reads the body of a batch. Its faults concern the batch, not its tasks. It stops
+// after client.MaxBatch tasks and one more.
 func decodeBatch(body []byte) (in wantedBatch, f faults, err error) {
 	s, err := scan(body)
 	if err != nil {
@@ -103,7 +104,8 @@ func decodeTasks(s *scanner) ([]wanted, error) {
 	return tasks, err
 }
 
-// fields are the fields of client.CreateTask: first the texts, in the order of decodeOne, then the others.
+// fields are the fields of client.CreateTask: first the texts, in the order of decodeOne, then the
+// others.
 var fields = [...]string{"queue", "key", "merchant_no", "order_no", "event", "url", "method", "body",
 	"delay", "schedule", "success", "timeout", "max_age", "repeat", "expires", "code_life", "ordering_key", "channel_order_no", "account", "currency", "ref_no",
 	"due", "order_created", "json", "headers", "vars", "notify", "resume", "supersedes", "amount", "expires_at"}
@@ -254,8 +256,8 @@ func decodeTexts(s *scanner, f *faults, field string) (map[string]string, error)
 	})
 }
 
-// decodeObject reads a field that is an object. It calls read at the value of each known member that did not
-// occur before.
+// decodeObject reads a field that is an object. It calls read at the value of each known member
+// that did not occur before.
 func decodeObject(s *scanner, f *faults, field, example string, known []string, read func(name, at string) error) error {
 	if s.peek() != '{' {
 		f.add(field, "want an object such as "+example)
@@ -283,8 +285,8 @@ func decodeObject(s *scanner, f *faults, field, example string, known []string, 
 	})
 }
 
-// decodeNotify reads the notification of an order. Its json must not have a field twice, because other code
-// adds fields to it.
+// decodeNotify reads the notification of an order. Its json must not have a field twice, because
+// other code adds fields to it.
 func decodeNotify(s *scanner, f *faults) (*client.Notify, error) {
 	n := &client.Notify{}
 	example, known := `{"url":"https://merchant.example/notify"}`, []string{"url", "json"}

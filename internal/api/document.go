@@ -98,8 +98,8 @@ func document(doc *huma.OpenAPI) ([]byte, error) {
 	return opened(doc)
 }
 
-// integers sets the width of integers in a schema: an int becomes int32 in generated clients; an int64 may be
-// larger, and is below 2^53.
+// integers sets the width of integers in a schema: an int becomes int32 in generated clients; an
+// int64 may be larger, and is below 2^53.
 func integers(s *huma.Schema, of reflect.Type) {
 	for _, f := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -113,8 +113,8 @@ func integers(s *huma.Schema, of reflect.Type) {
 	}
 }
 
-// opened writes the document so that answers may have more fields than it names: a client that is older than
-// its server keeps working.
+// opened writes the document so that answers may have more fields than it names: a client that is
+// older than its server keeps working.
 func opened(doc *huma.OpenAPI) ([]byte, error) {
 	asked := make(map[string]bool)
 	var ask func(s *huma.Schema)

@@ -14,8 +14,8 @@ import (
 // Shape returns a task as JSON, as all calls of the API answer it.
 func (a *API) Shape(t *bellman.Task) []byte { return a.appendTask(nil, t) }
 
-// appendTask appends a task as JSON, byte for byte as encoding/json writes [API.task] without HTML escapes; a
-// test compares them. It writes the answer of a create in a fifth of the time.
+// appendTask appends a task as JSON, byte for byte as encoding/json writes [API.task] without HTML
+// escapes; a test compares them. It writes the answer of a create in a fifth of the time.
 func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
 	b = append(b, `{"id":"`...)
 	b = append(b, t.ID.String()...)

@@ -107,7 +107,8 @@ func TestAliasTaken(t *testing.T) {
 	}
 }
 
-// What the caller of an order or refund did not write is not named: the number at the channel is order_no or ref_no then.
+// What the caller of an order or refund did not write is not named: the number at the channel is
+// order_no or ref_no then.
 func TestAliasTakenNamesWhatWasWritten(t *testing.T) {
 	kind := "order"
 	m := make1(t, Options{Kinds: func(string) string { return kind }})
@@ -275,8 +276,8 @@ func TestWrongRequests(t *testing.T) {
 	}
 }
 
-// Each wrong request over a network, a few times: no 500, and no goroutine stays behind. What a server keeps in
-// memory of many of them is tested in package server.
+// Each wrong request over a network, a few times: no 500, and no goroutine stays behind. What a
+// server keeps in memory of many of them is tested in package server.
 func TestWrongRequestsOverANetwork(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	m := make1(t, Options{Resends: &fakeResends{}, Kinds: kinds})

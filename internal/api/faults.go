@@ -86,8 +86,8 @@ func (f *faults) text(s *scanner, name string) (string, error) {
 	return text, err
 }
 
-// take adds mistakes that the engine or a handler found, except in fields that are known to be wrong: those
-// may be consequences.
+// take adds mistakes that the engine or a handler found, except in fields that are known to be
+// wrong: those may be consequences.
 func (f *faults) take(invalid *bellman.Invalid) {
 	known := *f
 	for _, e := range invalid.Fields {

@@ -46,8 +46,8 @@ func (w *response) Write(b []byte) (int, error) {
 // Unwrap serves http.ResponseController.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// SetReadDeadline does nothing: bodies are read before huma sees them, under the server's own limits, which
-// huma would change.
+// SetReadDeadline does nothing: bodies are read before huma sees them, under the server's own
+// limits, which huma would change.
 func (w *response) SetReadDeadline(time.Time) error { return nil }
 
 // ServeHTTP serves one request.
@@ -161,8 +161,8 @@ func (a *API) guard(op *huma.Operation, serve func(*response, *http.Request)) ht
 	}
 }
 
-// recordRefused writes an audit record of a request whose key lacks the right: one a minute for each key and
-// address, and a bounded number in all. Requests without a key have none.
+// recordRefused writes an audit record of a request whose key lacks the right: one a minute for
+// each key and address, and a bounded number in all. Requests without a key have none.
 func (a *API) recordRefused(r *http.Request, who string, status int) {
 	from := a.o.Proxies.From(r)
 	switch {
@@ -200,8 +200,8 @@ func (a *API) noSuchPath(w http.ResponseWriter, r *http.Request) {
 	write(w, newProblem(http.StatusMethodNotAllowed, "want "+strings.Join(allowed, " or ")))
 }
 
-// Serves reports whether the API serves this path, or one below /v1. It is for servers that serve other paths
-// at the same address.
+// Serves reports whether the API serves this path, or one below /v1. It is for servers that serve
+// other paths at the same address.
 func (a *API) Serves(r *http.Request) bool {
 	if r.URL.Path == "/v1" || strings.HasPrefix(r.URL.Path, "/v1/") {
 		return true
@@ -213,9 +213,10 @@ func (a *API) Serves(r *http.Request) bool {
 // clean reports whether the mux would not redirect a path.
 func clean(p string) bool { return path.Clean(p) == p }
 
-// keyPath returns the request with the key in its path as one escaped segment, or nil if its path is not
-// /v1/queues/{queue}/keys/{key}…. A key whose slashes are escaped is exact. With plain slashes, a GET takes
-// the rest of the path as the key, and a POST the rest except the last segment, which is the action.
+// keyPath returns the request with the key in its path as one escaped segment, or nil if its path
+// is not /v1/queues/{queue}/keys/{key}…. A key whose slashes are escaped is exact. With plain
+// slashes, a GET takes the rest of the path as the key, and a POST the rest except the last
+// segment, which is the action.
 func keyPath(r *http.Request) *http.Request {
 	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/queues/")
 	if !ok {

@@ -23,7 +23,8 @@ func (c oneChannel) Receive(_ context.Context, queue, _ string, _ func(string) b
 	return []*order.Told{{Queue: queue, Result: order.NoticeApplied}}, nil
 }
 
-// A payer who chose one channel and then another left an order at both. A notice of either channel is taken.
+// A payer who chose one channel and then another left an order at both. A notice of either channel
+// is taken.
 func TestNoticeOfAnOrderAtTwoChannels(t *testing.T) {
 	var asked []string
 	o := withOrders()

@@ -11,8 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
-// Task parses the JSON of a task like POST /v1/tasks, without adding it. queue and key are defaults; the
-// default key of an order is its merchant's number and its own. The error lists all mistakes; it is a
+// Task parses the JSON of a task like POST /v1/tasks, without adding it. queue and key are
+// defaults; the default key of an order is its merchant's number and its own. The error lists all
+// mistakes; it is a
 // *[source.Later] if it is not about the text. Task keeps no reference to text.
 func (a *API) Task(text []byte, queue, key string) (*bellman.Task, error) {
 	if len(text) > maxJSON {

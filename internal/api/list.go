@@ -102,8 +102,8 @@ func (a *API) list(ctx context.Context, in *listing) (*answer[client.TaskPage], 
 // backwards is what is wrong with created_from, as bulk resends report it.
 const backwards = "is not before created_to, or not before now: want an earlier time"
 
-// page reads up to limit tasks of a filter that takes accepts, the newest first; picky: it may accept few. It stops
-// after a while: next is where to continue; zero: at the end.
+// page reads up to limit tasks of a filter that takes accepts, the newest first; picky: it may
+// accept few. It stops after a while: next is where to continue; zero: at the end.
 func (a *API) page(ctx context.Context, f store.Filter, before bellman.ID, limit int, picky bool, takes func(*bellman.Task) bool) (tasks []*bellman.Task, next bellman.ID, err error) {
 	began := time.Now()
 	for range maxReads {

@@ -209,8 +209,9 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 	return ok(client.MerchantPage{Merchants: page, NextCursor: entryCursor(next, &wanted)})
 }
 
-// showTo sets how the attempts of the last hour to merchants went, and takes away what a key may not see. A key with queues does
-// not see how their tasks go: that is of all queues. Who cannot put a merchant sees its address as the address of a task is shown.
+// showTo sets how the attempts of the last hour to merchants went, and takes away what a key may
+// not see. A key with queues does not see how their tasks go: that is of all queues. Who cannot put
+// a merchant sees its address as the address of a task is shown.
 func (a *API) showTo(ctx context.Context, by *holder, of []client.Merchant) error {
 	for i := range of {
 		if by.may&access.MayAdmin == 0 {

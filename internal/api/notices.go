@@ -17,9 +17,9 @@ import (
 
 // Notices takes the notices of payment channels.
 type Notices interface {
-	// Receive verifies a notice for the orders of an account of a queue, or of the queue's own if account is
-	// empty, and applies each of its items. When it returns nil, all is committed. An error of the notice itself, such as a wrong signature, is an
-	// [order.RefusedNotice].
+	// Receive verifies a notice for the orders of an account of a queue, or of the queue's own if
+	// account is empty, and applies each of its items. When it returns nil, all is committed. An
+	// error of the notice itself, such as a wrong signature, is an [order.RefusedNotice].
 	Receive(ctx context.Context, queue, account string, about func(alias string) bool, raw *order.RawNotice) ([]*order.Told, error)
 }
 
@@ -120,8 +120,9 @@ func (a *API) handIn(ctx context.Context, in *struct {
 	return ok(out)
 }
 
-// receive offers a notice to the channels of an order's own tasks, the pending ones first, until one verifies it, and
-// returns a task of that channel. If all refuse it, the error is that of the first.
+// receive offers a notice to the channels of an order's own tasks, the pending ones first, until
+// one verifies it, and returns a task of that channel. If all refuse it, the error is that of the
+// first.
 func (a *API) receive(ctx context.Context, own []*bellman.Task, about func(alias string) bool, raw *order.RawNotice) (_ *bellman.Task, _ []*order.Told, err error) {
 	type channel struct{ queue, account string }
 	offered := map[channel]bool{}

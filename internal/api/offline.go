@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Offline shows a task and its attempts unmasked, except for the values of headers, to somebody who reads a
-// store without its configuration.
+// Offline shows a task and its attempts unmasked, except for the values of headers, to somebody who
+// reads a store without its configuration.
 func Offline(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
 	a := &API{o: Options{Kinds: func(string) string { return "" }, Schedules: new(schedule.Cache)}}
 	d := a.detail(t, log)
@@ -18,8 +18,8 @@ func Offline(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
 	return d
 }
 
-// Check returns the mistakes in a task, as far as they can be found without its queue, or nil. It reads the
-// task as a server does; c checks the rest.
+// Check returns the mistakes in a task, as far as they can be found without its queue, or nil. It
+// reads the task as a server does; c checks the rest.
 func Check(in *client.CreateTask, c bellman.Checker) *client.Problem {
 	text, err := json.Marshal(in)
 	if err != nil {

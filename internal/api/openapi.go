@@ -28,8 +28,8 @@ func init() {
 	huma.ValidateStrictCasing = true
 }
 
-// An adapter registers huma's operations: behind the check of the caller's key, by id and by key, and with a
-// handler of this package where there is one.
+// An adapter registers huma's operations: behind the check of the caller's key, by id and by key,
+// and with a handler of this package where there is one.
 type adapter struct {
 	api    *API
 	direct map[string]func(*response, *http.Request) // handlers by operation id
@@ -63,8 +63,8 @@ const (
 	keyedPath = "/v1/queues/{queue}/keys/{key}"
 )
 
-// lookup finds the task of a path with queue and key. A key can be guessed, so a task that the caller
-// does not reach is answered as one that does not exist.
+// lookup finds the task of a path with queue and key. A key can be guessed, so a task that the
+// caller does not reach is answered as one that does not exist.
 func (a *API) lookup(r *http.Request, by *holder) (bellman.ID, error) {
 	queue, key := r.PathValue("queue"), r.PathValue("key")
 	if !by.scope.HasQueue(queue) {
@@ -87,8 +87,8 @@ func (a *API) lookup(r *http.Request, by *holder) (bellman.ID, error) {
 	return id, missing(err, what)
 }
 
-// viaHuma prepares a request for huma: it reads the body with a limit, and requires strict JSON whatever its
-// Content-Type is.
+// viaHuma prepares a request for huma: it reads the body with a limit, and requires strict JSON
+// whatever its Content-Type is.
 func (a *API) viaHuma(w *response, r *http.Request, op *huma.Operation, handle func(huma.Context)) {
 	if op.RequestBody != nil {
 		body, refused := readBody(w, r, int(op.MaxBodyBytes)-1, nil)
@@ -102,8 +102,8 @@ func (a *API) viaHuma(w *response, r *http.Request, op *huma.Operation, handle f
 	handle(humago.NewContext(op, r, w))
 }
 
-// A Caller is the caller of a request. Every input embeds it, and gets the check for unknown parameters with
-// it.
+// A Caller is the caller of a request. Every input embeds it, and gets the check for unknown
+// parameters with it.
 type Caller struct {
 	holder
 	from    string
@@ -158,7 +158,8 @@ func partOf(all part, has bool, lack string) part {
 	return all
 }
 
-// register registers a call of a part. Errors of serve, which need not be problems, become answers here.
+// register registers a call of a part. Errors of serve, which need not be problems, become answers
+// here.
 func register[I, O any](p part, op huma.Operation, serve func(context.Context, *I) (*O, error)) {
 	if p.lack != "" {
 		serve = func(context.Context, *I) (*O, error) { return nil, newProblem(http.StatusNotImplemented, p.lack) }
@@ -187,8 +188,8 @@ func operation(id, method, path string, need access.Rights, summary string) huma
 	return op
 }
 
-// scoped marks an operation that keeps to the scope of a key. All other operations reject keys whose
-// scope is limited.
+// scoped marks an operation that keeps to the scope of a key. All other operations reject keys
+// whose scope is limited.
 func scoped(op huma.Operation) huma.Operation {
 	op.Metadata["scoped"] = true
 	return op

@@ -181,9 +181,9 @@ func (a *API) audits(ctx context.Context, in *auditListing) (*answer[client.Audi
 	return ok(page)
 }
 
-// auditPage reads up to limit audit records of a filter, the newest first, from before on; zero: all. Records are ordered
-// by time alone, so each is examined. It stops after a while, always between two milliseconds: next is the last one that it
-// examined; zero: at the end.
+// auditPage reads up to limit audit records of a filter, the newest first, from before on; zero:
+// all. Records are ordered by time alone, so each is examined. It stops after a while, always
+// between two milliseconds: next is the last one that it examined; zero: at the end.
 func (a *API) auditPage(ctx context.Context, f *client.AuditFilter, before time.Time, limit int) (found []store.Audit, next time.Time, err error) {
 	began, ask := time.Now(), limit
 	if *f != (client.AuditFilter{}) {

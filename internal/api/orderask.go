@@ -67,7 +67,8 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 // ownEvents is the prefix of the events of tasks that bellman adds for an order.
 const ownEvents = "order."
 
-// A misplaced field is one that the caller gave, although it has no meaning for the kind of the queue.
+// A misplaced field is one that the caller gave, although it has no meaning for the kind of the
+// queue.
 type misplaced struct {
 	name  string
 	given bool
@@ -83,8 +84,8 @@ func reject(f *faults, kind string, fields ...misplaced) {
 	}
 }
 
-// notForChannels returns the fields that a task which queries a channel cannot have. requests are those that
-// the queue makes, and one is what it queries about.
+// notForChannels returns the fields that a task which queries a channel cannot have. requests are
+// those that the queue makes, and one is what it queries about.
 func notForChannels(in *client.CreateTask, requests, one string) []misplaced {
 	how := "the queue's " + requests + " the channel is asked"
 	return []misplaced{
@@ -126,8 +127,8 @@ func noOrder(in *client.CreateTask, f *faults) {
 		misplaced{"ref_no", in.RefNo != "", noRef})
 }
 
-// noTell rejects the key of a notification that bellman itself adds for an order, refund or transfer. Whoever had
-// that key first would stop the notification.
+// noTell rejects the key of a notification that bellman itself adds for an order, refund or
+// transfer. Whoever had that key first would stop the notification.
 func (a *API) noTell(in *client.CreateTask, f *faults) {
 	of := order.Tells(in.Key)
 	if kind := a.kindOf(of); kind == "order" || kind == "poll" {
@@ -135,12 +136,12 @@ func (a *API) noTell(in *client.CreateTask, f *faults) {
 	}
 }
 
-// maxOrderAge is the largest age of a new order. No channel accepts a payment later, and the zero of a clock
-// must not cause an immediate close.
+// maxOrderAge is the largest age of a new order. No channel accepts a payment later, and the zero
+// of a clock must not cause an immediate close.
 const maxOrderAge = 31 * 24 * time.Hour
 
-// orderCreated checks the creation time of an order, and returns it if it is right. Its creator's clock may be a
-// minute ahead.
+// orderCreated checks the creation time of an order, and returns it if it is right. Its creator's
+// clock may be a minute ahead.
 func orderCreated(f *faults, at client.Time) time.Time {
 	switch now := time.Now(); {
 	case at.IsZero():

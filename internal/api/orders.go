@@ -144,8 +144,8 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 	return ok(*out)
 }
 
-// tasksOf returns the tasks with these numbers that the caller reaches, the newest first; more reports
-// that there are older ones.
+// tasksOf returns the tasks with these numbers that the caller reaches, the newest first; more
+// reports that there are older ones.
 func (a *API) tasksOf(ctx context.Context, by *holder, n *OrderNumbers) (tasks []*bellman.Task, more bool, err error) {
 	if refused := by.checkMerchant(n.MerchantNo, false); refused != nil {
 		return nil, false, refused
@@ -210,8 +210,8 @@ func newest(o *client.Order) {
 	}
 }
 
-// onOrder acts on the order task with these numbers, and returns it afterwards. If there are several, it takes
-// the pending one.
+// onOrder acts on the order task with these numbers, and returns it afterwards. If there are
+// several, it takes the pending one.
 func (a *API) onOrder(ctx context.Context, by *Caller, n *OrderNumbers, need needs, do func(bellman.ID) (*bellman.Task, error)) (*answer[client.Task], error) {
 	tasks, _, err := a.tasksOf(ctx, &by.holder, n)
 	if err != nil {

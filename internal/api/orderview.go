@@ -19,7 +19,8 @@ func standing(t *bellman.Task) order.Standing {
 	return order.StandingOf(t)
 }
 
-// orderAsk returns what was asked about an order. Of a poll it has the fields that an order has too.
+// orderAsk returns what was asked about an order. Of a poll it has the fields that an order has
+// too.
 func orderAsk(t *bellman.Task) order.Ask {
 	if t.Kind == bellman.KindPoll {
 		ask, _ := poll.ParseAsk(t.Body) // it was parsed when it was added

@@ -35,8 +35,8 @@ func missing(err error, what string) error {
 	return err
 }
 
-// refuse returns the answer to an error. Unforeseen errors are logged, and answered with 500 without any
-// detail.
+// refuse returns the answer to an error. Unforeseen errors are logged, and answered with 500
+// without any detail.
 func (a *API) refuse(err error) *client.Problem {
 	var invalid *bellman.Invalid
 	var p *client.Problem

@@ -96,8 +96,8 @@ func (a *API) startReconciliation(ctx context.Context, in *struct {
 	return answered(reconciliation(&run), err)
 }
 
-// reconcileFile serves an upload. The file is read to its end before it is compared, because a slow client
-// must not hold up a comparison.
+// reconcileFile serves an upload. The file is read to its end before it is compared, because a slow
+// client must not hold up a comparison.
 func (a *API) reconcileFile(w *response, r *http.Request) {
 	run, err := a.uploaded(w, r)
 	if err != nil {

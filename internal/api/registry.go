@@ -41,8 +41,8 @@ func registerPut[In, T any](p part, op huma.Operation, serve func(context.Contex
 	responses["201"] = jsonResponse(p, reflect.TypeFor[T](), "It is new.")
 }
 
-// overtaken returns the answer to a put of an entry that somebody changed, with the other wrong fields below
-// a path.
+// overtaken returns the answer to a put of an entry that somebody changed, with the other wrong
+// fields below a path.
 func (a *API) overtaken(err error, at string) *client.Problem {
 	p := a.refuse(err)
 	if overtaken := new(registry.ChangedError); errors.As(err, &overtaken) && len(overtaken.Also) > 0 {
@@ -51,8 +51,8 @@ func (a *API) overtaken(err error, at string) *client.Problem {
 	return p
 }
 
-// imported returns the status and the problem of one entry of a batch, whose fields are below a path. unread
-// says why the entry could not be imported; nil: it could.
+// imported returns the status and the problem of one entry of a batch, whose fields are below a
+// path. unread says why the entry could not be imported; nil: it could.
 func (a *API) imported(r *registry.Imported, unread *client.Problem, at string) (status int, refused *client.Problem) {
 	switch {
 	case unread != nil:

@@ -136,9 +136,9 @@ func (s *scanner) value() ([]byte, error) {
 	}
 }
 
-// strict returns an error unless data is one JSON text in which no object has a field twice, and no text has
-// half of a surrogate pair. In the outermost object, the value of the field named free must only be JSON: it
-// is passed on unchanged.
+// strict returns an error unless data is one JSON text in which no object has a field twice, and no
+// text has half of a surrogate pair. In the outermost object, the value of the field named free
+// must only be JSON: it is passed on unchanged.
 func strict(data []byte, free string) error {
 	s, err := scan(data)
 	if err != nil {
@@ -169,7 +169,8 @@ func strict(data []byte, free string) error {
 	}), s.end)
 }
 
-// unique returns an error if an object in a value has a field twice, or a text has half of a surrogate pair.
+// unique returns an error if an object in a value has a field twice, or a text has half of a
+// surrogate pair.
 func unique(raw []byte) error {
 	_, err := jsontext.NewDecoder(bytes.NewBuffer(raw)).ReadValue()
 	if e := (*jsontext.SyntacticError)(nil); errors.As(err, &e) {

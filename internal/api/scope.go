@@ -20,8 +20,8 @@ type holder struct {
 	scope access.Scope  // the queues and merchants of the key
 }
 
-// creator reports whether the key reaches only tasks that a key of its name created: it has neither a
-// scope nor the right to read everything.
+// creator reports whether the key reaches only tasks that a key of its name created: it has neither
+// a scope nor the right to read everything.
 func (h *holder) creator() bool { return !h.scope.Named() && h.may&access.MayRead == 0 }
 
 // limited reports whether there are tasks that the key does not reach.
@@ -98,8 +98,9 @@ func (h *holder) checkCreate(in *client.CreateTask) *client.Problem {
 	return nil
 }
 
-// narrow limits a filter to the scope: if the scope has one queue or one merchant, it is the default.
-// It returns a problem if the filter selects more than the scope, or does not say which part of it.
+// narrow limits a filter to the scope: if the scope has one queue or one merchant, it is the
+// default. It returns a problem if the filter selects more than the scope, or does not say which
+// part of it.
 func (h *holder) narrow(f *client.Filter) *client.Problem {
 	switch {
 	case h.scope.AllQueues():
@@ -128,8 +129,8 @@ func (h *holder) covers(f *resend.Pick) bool {
 		(h.scope.AllMerchants() || f.MerchantNo != "" && h.scope.HasMerchant(f.MerchantNo))
 }
 
-// narrowMerchants is narrow for a search of merchants, where merchant_no is the beginning of numbers.
-// With only, the one merchant of exactly that number is in the scope.
+// narrowMerchants is narrow for a search of merchants, where merchant_no is the beginning of
+// numbers. With only, the one merchant of exactly that number is in the scope.
 func (h *holder) narrowMerchants(q *client.MerchantSearch) (only bool, refused *client.Problem) {
 	if h.scope.AllMerchants() {
 		return false, nil

@@ -306,7 +306,8 @@ func TestScopeOfCreates(t *testing.T) {
 		{"shop-M1", `{"queue":"pay","url":"http://m/n","merchant_no":"M1","ordering_key":"o"}`, 201, ""},
 		{"shop-M1", `{"queue":"pay","url":"http://m/n","merchant_no":"M1","ordering_key":"o","supersedes":true}`, 403, "supersedes ends tasks of any merchant"},
 		{"star", `{"queue":"pay","url":"http://m/n","ordering_key":"o","supersedes":true}`, 201, ""},
-		// The keys of notifications about orders of anybody: if one was taken, that merchant would not be told.
+		// The keys of notifications about orders of anybody: if one was taken, that merchant would
+		// not be told.
 		{"shop-M1", `{"queue":"pay","url":"http://m/n","merchant_no":"M1","key":"orders/X9/7/decided"}`, 422, "own notification of queue orders"},
 		{"shop-M1", `{"queue":"pay","url":"http://m/n","merchant_no":"M1","key":"orders/X9/7/late_payment"}`, 422, "own notification of queue orders"},
 		{"pay", `{"queue":"pay","url":"http://m/n","key":"orders/X9/7/duplicate_payment/0123456789abcdef"}`, 422, "own notification of queue orders"},
@@ -326,8 +327,8 @@ func TestScopeOfCreates(t *testing.T) {
 	}
 }
 
-// Whatever a limited key reads, no answer has a task outside its scope; and a call that nobody marked
-// as keeping to scopes is refused.
+// Whatever a limited key reads, no answer has a task outside its scope; and a call that nobody
+// marked as keeping to scopes is refused.
 func TestScopeOfEveryCall(t *testing.T) {
 	m, ids := market(t, Options{Resends: &fakeResends{}, Links: &fakeLinks{}})
 	open := map[string]bool{"/healthz": true, "/readyz": true, "/openapi.json": true}
@@ -373,7 +374,8 @@ func TestScopeOfEveryCall(t *testing.T) {
 	}
 }
 
-// Nobody takes the key of a notification that bellman adds itself, and nobody writes a notice of a channel.
+// Nobody takes the key of a notification that bellman adds itself, and nobody writes a notice of a
+// channel.
 func TestNothingIsForged(t *testing.T) {
 	m, _ := market(t, Options{})
 	for key, want := range map[string]int{
@@ -396,8 +398,8 @@ func TestNothingIsForged(t *testing.T) {
 	}
 }
 
-// strayCalls are calls that change something of the merchant X9, by operation. Every operation that keeps to scopes
-// and changes something is here.
+// strayCalls are calls that change something of the merchant X9, by operation. Every operation that
+// keeps to scopes and changes something is here.
 var strayCalls = map[string][]struct{ path, body string }{
 	"create-task":     {{"/v1/tasks", `{"queue":"pay","merchant_no":"X9","url":"http://m/n"}`}, {"/v1/tasks", `{"queue":"pay","url":"http://m/n"}`}},
 	"create-tasks":    {{"/v1/tasks/batch", `{"tasks":[{"queue":"pay","merchant_no":"X9","url":"http://m/n"}]}`}},
@@ -431,7 +433,8 @@ var strayCalls = map[string][]struct{ path, body string }{
 	"resume-merchant":        {{"/v1/merchants/X9/resume", ""}},
 }
 
-// No call of a limited key changes another merchant, or says anything of it that the request does not say.
+// No call of a limited key changes another merchant, or says anything of it that the request does
+// not say.
 func TestScopeOfEveryChange(t *testing.T) {
 	jobs, desk := &scopedResends{}, &scopedDesk{}
 	m, ids := market(t, Options{Resends: jobs, Merchants: desk, Notices: noNotices{t}})

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A sent is a body of type T as it was received. Its operation skips huma's check and calls checker.read, so
-// that one answer lists the mistakes of the schema and those of the registry.
+// A sent is a body of type T as it was received. Its operation skips huma's check and calls
+// checker.read, so that one answer lists the mistakes of the schema and those of the registry.
 type sent[T any] struct{ raw []byte }
 
 // Schema returns T's schema, for the OpenAPI document.
@@ -22,7 +22,8 @@ func (sent[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// keep copies data: it is in a buffer of huma's that the next request gets before this one's handler runs.
+// keep copies data: it is in a buffer of huma's that the next request gets before this one's
+// handler runs.
 func (s *sent[T]) keep(data []byte) { s.raw = bytes.Clone(data) }
 
 // A checker decodes values of type T by T's schema. It is safe for concurrent use.
@@ -36,9 +37,9 @@ func newChecker[T any]() checker[T] {
 	return checker[T]{r, r.Schema(reflect.TypeFor[T](), true, "")}
 }
 
-// read decodes the value at a location. Fields that violate the schema are in faulty, and not in v. A problem
-// concerns the whole value: it is no JSON, or of another type. The value of the field named free may have
-// fields twice.
+// read decodes the value at a location. Fields that violate the schema are in faulty, and not in v.
+// A problem concerns the whole value: it is no JSON, or of another type. The value of the field
+// named free may have fields twice.
 func (c checker[T]) read(data []byte, location, free string) (v T, faulty []bellman.FieldError, refused *client.Problem) {
 	if err := strict(data, free); err != nil {
 		return v, nil, malformed(err)

@@ -137,8 +137,8 @@ func (a *API) settled(ctx context.Context, by *holder, s *settling, settled map[
 	return out
 }
 
-// settleOrder attempts the overdue tasks of one order and reads them again, until none is overdue or the wait
-// ends: settled reports which.
+// settleOrder attempts the overdue tasks of one order and reads them again, until none is overdue
+// or the wait ends: settled reports which.
 func (a *API) settleOrder(ctx context.Context, by *Caller, n *OrderNumbers, tasks []*bellman.Task, wait time.Duration) (settled bool, err error) {
 	deadline := time.Now().Add(wait)
 	until, cancel := context.WithDeadline(ctx, deadline)
@@ -183,10 +183,11 @@ type plan struct {
 
 func (p *plan) done() bool { return len(p.move)+len(p.overdue)+len(p.ask) == 0 && !p.waits }
 
-// plan examines the tasks of an order. Steps of a close are awaited. If an order has expired and its next step
-// is due only after the wait, the step is moved to now, once, so that it is closed. If the time of a step is a
-// part of the protocol, the order is queried out of turn instead, to see a payment. Tasks that the decision
-// adds, such as the notification, are not awaited: only the first look includes tasks that are no order.
+// plan examines the tasks of an order. Steps of a close are awaited. If an order has expired and
+// its next step is due only after the wait, the step is moved to now, once, so that it is closed.
+// If the time of a step is a part of the protocol, the order is queried out of turn instead, to see
+// a payment. Tasks that the decision adds, such as the notification, are not awaited: only the
+// first look includes tasks that are no order.
 func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool, now, deadline time.Time) plan {
 	p := plan{next: deadline}
 	for _, t := range tasks {
@@ -224,8 +225,8 @@ func (a *API) plan(tasks []*bellman.Task, first bool, asked map[bellman.ID]bool,
 	return p
 }
 
-// carryOut attempts the tasks of a plan, and waits for their outcomes. done reports that no outcome is
-// missing. A missing outcome or a deleted task is no error.
+// carryOut attempts the tasks of a plan, and waits for their outcomes. done reports that no outcome
+// is missing. A missing outcome or a deleted task is no error.
 func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, err error) {
 	done = true
 	a.asks.note(time.Now(), slices.Concat(p.move, p.ask)...)
@@ -262,12 +263,12 @@ func (a *API) carryOut(ctx context.Context, p *plan, by bellman.By) (done bool, 
 	return done, nil
 }
 
-// askFloor is the least time between two queries of one order out of turn. Within it, the last answer is used.
-// Without it, readers could use up an account's rate.
+// askFloor is the least time between two queries of one order out of turn. Within it, the last
+// answer is used. Without it, readers could use up an account's rate.
 const askFloor = time.Second
 
-// asks remembers when tasks were last queried out of turn. The zero value is ready, and safe for concurrent
-// use.
+// asks remembers when tasks were last queried out of turn. The zero value is ready, and safe for
+// concurrent use.
 type asks struct {
 	mu sync.Mutex
 	at map[bellman.ID]time.Time

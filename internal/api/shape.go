@@ -160,8 +160,8 @@ func hour(r *figures.Recent) *client.Hour {
 	return out
 }
 
-// attempts returns the largest number of attempts of a task; not finite if its schedule has no end, or a close
-// protocol follows.
+// attempts returns the largest number of attempts of a task; not finite if its schedule has no end,
+// or a close protocol follows.
 func (a *API) attempts(t *bellman.Task) (n int, finite bool) {
 	if queries(t) {
 		return 0, false

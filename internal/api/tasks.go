@@ -23,8 +23,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// registerCreate registers the two calls that create. Handlers of this package serve both; create-task has a
-// huma handler for tests.
+// registerCreate registers the two calls that create. Handlers of this package serve both;
+// create-task has a huma handler for tests.
 func (a *API) registerCreate(h part) {
 	op := scoped(operation("create-task", http.MethodPost, "/v1/tasks", access.MayCreate, "Create a task. It is durable when 201 is answered."))
 	op.MaxBodyBytes = maxJSON + 1
@@ -248,7 +248,8 @@ func (a *API) get(ctx context.Context, in *struct {
 	return ok(shown)
 }
 
-// reveal replaces what is masked of a task, for a caller with that right, and writes an audit record.
+// reveal replaces what is masked of a task, for a caller with that right, and writes an audit
+// record.
 func (a *API) reveal(ctx context.Context, by *Caller, t *bellman.Task, log []bellman.Attempt, shown *client.TaskDetail) error {
 	if by.may&access.MayAdmin == 0 {
 		return newProblem(http.StatusForbidden, "this key may not reveal: it takes the role "+access.MayAdmin.String())

@@ -174,8 +174,8 @@ func TestMoneyComesFirst(t *testing.T) {
 	}
 }
 
-// A node that was away from the store has joined again under another id. It is not gone. A process that was started again is
-// another node, and so is one whose former registration still has shards.
+// A node that was away from the store has joined again under another id. It is not gone. A process
+// that was started again is another node, and so is one whose former registration still has shards.
 func TestNodeJoinedAgain(t *testing.T) {
 	now := time.Now()
 	name := func(process string) string { return process + "/" + bellman.NewID().String() }
@@ -195,8 +195,8 @@ func TestNodeJoinedAgain(t *testing.T) {
 	}
 }
 
-// A reconciliation that could not compare an account has found differences at others. Both need a person, however many other
-// queues were reconciled.
+// A reconciliation that could not compare an account has found differences at others. Both need a
+// person, however many other queues were reconciled.
 func TestFailedReconciliationWithDifferences(t *testing.T) {
 	now := time.Now()
 	w := &world{Store: memory.New()}
@@ -211,7 +211,8 @@ func TestFailedReconciliationWithDifferences(t *testing.T) {
 	}
 }
 
-// However many notices were refused since, an order that was given up is listed: anybody can send such notices.
+// However many notices were refused since, an order that was given up is listed: anybody can send
+// such notices.
 func TestRefusedNoticesHideNoOrder(t *testing.T) {
 	now := time.Now()
 	w := &world{Store: memory.New()}
@@ -231,7 +232,8 @@ func TestRefusedNoticesHideNoOrder(t *testing.T) {
 	}
 }
 
-// The failure of a queue whose tasks failed is that of the merchant with the most failed tasks, and not the last of any.
+// The failure of a queue whose tasks failed is that of the merchant with the most failed tasks, and
+// not the last of any.
 func TestFailureOfFailedTasks(t *testing.T) {
 	now := time.Now()
 	w := &world{Store: memory.New()}
@@ -265,7 +267,8 @@ func TestNothingNeedsAPerson(t *testing.T) {
 	}
 }
 
-// The orders of the tasks that wait for an endpoint or a queue have amounts: of orders, and of notices of their end.
+// The orders of the tasks that wait for an endpoint or a queue have amounts: of orders, and of
+// notices of their end.
 func TestMoneyThatWaits(t *testing.T) {
 	now := time.Now()
 	w := &world{Store: memory.New()}
@@ -369,7 +372,8 @@ func TestEveryKindHasAPage(t *testing.T) {
 	}
 }
 
-// A payment that came late and one that was made twice are two things, each with its order's page. Each is listed for a day, unless a refund was asked for.
+// A payment that came late and one that was made twice are two things, each with its order's page.
+// Each is listed for a day, unless a refund was asked for.
 func TestPaymentsToRefund(t *testing.T) {
 	now := time.Now()
 	w := &world{Store: memory.New()}
@@ -410,8 +414,8 @@ func TestPaymentsToRefund(t *testing.T) {
 	}
 }
 
-// A payment whose order has not come is listed while its notice is held and after that, until the order is there or a person
-// has seen to the payment.
+// A payment whose order has not come is listed while its notice is held and after that, until the
+// order is there or a person has seen to the payment.
 func TestPaymentWithoutOrder(t *testing.T) {
 	now := time.Now()
 	w := &world{Store: memory.New()}

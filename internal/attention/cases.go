@@ -15,7 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A gathering makes one item of the undecided orders of each kind and queue, and one of each other case.
+// A gathering makes one item of the undecided orders of each kind and queue, and one of each other
+// case.
 type gathering struct {
 	seen  map[string]bool // ids of tasks
 	items []*gathered
@@ -110,9 +111,9 @@ func (d *Desk) readOrders(ctx context.Context, r *rows, f *figures.Figures) erro
 	return d.readCases(ctx, r, g)
 }
 
-// givenUp returns the newest failed orders of a queue, and the newest notices that waited in vain for their order, up to
-// failedRows of each. It reads past the records of refused notices: a stranger can cause thousands, which would hide the
-// orders. more means that there may be others.
+// givenUp returns the newest failed orders of a queue, and the newest notices that waited in vain
+// for their order, up to failedRows of each. It reads past the records of refused notices: a
+// stranger can cause thousands, which would hide the orders. more means that there may be others.
 func (d *Desk) givenUp(ctx context.Context, queue string) (ids []bellman.ID, more bool, err error) {
 	state, began := bellman.Failed, time.Now()
 	orders, notices := 0, 0
@@ -164,7 +165,8 @@ func unsettled(t *bellman.Task) (kind, why string) {
 	return OrdersUnknown, cmp.Or(why, undecided[t.Reason], t.Reason)
 }
 
-// readCases adds the orders, refunds and transfers that alarms are about, unless they were settled since.
+// readCases adds the orders, refunds and transfers that alarms are about, unless they were settled
+// since.
 func (d *Desk) readCases(ctx context.Context, r *rows, g *gathering) error {
 	var all []alarm.Alarm
 	var err error
@@ -245,7 +247,8 @@ func (d *Desk) currency(ctx context.Context, t *bellman.Task) (string, error) {
 	return "", err
 }
 
-// refunded reports whether a refund of a task's order was added since a payment was found, and did not fail.
+// refunded reports whether a refund of a task's order was added since a payment was found, and did
+// not fail.
 func (d *Desk) refunded(ctx context.Context, t *bellman.Task, since time.Time) (bool, error) {
 	tasks, _, err := d.o.Store.List(ctx, store.Filter{MerchantNo: t.MerchantNo, OrderNo: t.OrderNo}, bellman.ID{}, loadRows)
 	return slices.ContainsFunc(tasks, func(t *bellman.Task) bool {

@@ -45,7 +45,8 @@ type Reconciliations interface {
 	Differences(ctx context.Context, id string, of bill.DifferenceKind, after, limit int) (items []reconcile.Item, next int, err error)
 }
 
-// Options of a Desk. Engine and Store are required; without one of the others the list lacks what it says.
+// Options of a Desk. Engine and Store are required; without one of the others the list lacks what
+// it says.
 type Options struct {
 	Engine          Engine
 	Store           Store
@@ -124,8 +125,8 @@ func (d *Desk) List(ctx context.Context) (List, error) {
 	return list, nil
 }
 
-// Late returns the merchants with a notification that is overdue by more than the alarms allow, among the
-// tasks that are overdue the longest.
+// Late returns the merchants with a notification that is overdue by more than the alarms allow,
+// among the tasks that are overdue the longest.
 func (d *Desk) Late(ctx context.Context) (merchants []string, err error) {
 	f, err := d.o.Engine.Figures(ctx, figures.Ask{Queues: true, Gauges: true})
 	if err != nil {

@@ -91,8 +91,8 @@ func (i *Item) whole() bool {
 	return i.Kind == Overloaded || i.Kind == StoreSlow || i.Kind == ShardsUnowned
 }
 
-// money returns the amounts in main units. Amounts of different currencies are added as they are, because
-// bellman knows no exchange rates.
+// money returns the amounts in main units. Amounts of different currencies are added as they are,
+// because bellman knows no exchange rates.
 func (i *Item) money() (sum float64) {
 	for _, a := range i.Amounts {
 		decimals, _ := money.Decimals(a.Currency)
@@ -164,7 +164,8 @@ func (i *Item) Page() string {
 	return "/audit"
 }
 
-// rank orders items: those that stop everything, then by money, by tasks, urgent ones, the oldest first.
+// rank orders items: those that stop everything, then by money, by tasks, urgent ones, the oldest
+// first.
 func rank(items []Item) {
 	slices.SortStableFunc(items, func(a, b Item) int {
 		return cmp.Or(

@@ -73,8 +73,8 @@ func (m *maker) nodes(ctx context.Context) error {
 	return nil
 }
 
-// process returns the name of a node without the id of its registration. A process that was away from the store for a while
-// joins again under another id.
+// process returns the name of a node without the id of its registration. A process that was away
+// from the store for a while joins again under another id.
 func process(node string) string {
 	at := strings.LastIndex(node, "/")
 	if _, err := bellman.ParseID(node[at+1:]); at < 0 || err != nil {
@@ -111,8 +111,8 @@ func (m *maker) endpoints() {
 	}
 }
 
-// pausedAsQueue reports whether an endpoint is paused because its queue is. The tasks of a queue without addresses have
-// an endpoint of the queue's name.
+// pausedAsQueue reports whether an endpoint is paused because its queue is. The tasks of a queue
+// without addresses have an endpoint of the queue's name.
 func (m *maker) pausedAsQueue(e *figures.Endpoint) bool {
 	return slices.ContainsFunc(m.f.Queues, func(q figures.Queue) bool {
 		return q.Name == e.Endpoint && q.Pause != nil && q.Pause.At.Equal(e.Pause.At)

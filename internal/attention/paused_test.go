@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// The pause of a queue of orders is also that of the endpoint of its name, and is listed once. Another pause of an
-// endpoint of that name is listed too.
+// The pause of a queue of orders is also that of the endpoint of its name, and is listed once.
+// Another pause of an endpoint of that name is listed too.
 func TestAPausedQueueIsListedOnce(t *testing.T) {
 	at := time.Now().Add(-time.Minute)
 	w := &world{Store: memory.New()}

@@ -59,7 +59,8 @@ type group struct {
 	purse
 }
 
-// failedTasks are the tasks of a queue, or of one of its merchants, that failed within the last hour.
+// failedTasks are the tasks of a queue, or of one of its merchants, that failed within the last
+// hour.
 type failedTasks struct {
 	since    time.Time
 	n        int
@@ -78,8 +79,8 @@ func (of *failedTasks) add(t *bellman.Task) {
 	}
 }
 
-// sumOf returns the failed tasks of a queue. Its failure is the newest of the merchant with the most failed tasks: a
-// single later failure of another merchant does not explain the others.
+// sumOf returns the failed tasks of a queue. Its failure is the newest of the merchant with the
+// most failed tasks: a single later failure of another merchant does not explain the others.
 func sumOf(merchants map[string]*failedTasks) (of failedTasks) {
 	most := &failedTasks{}
 	for no, m := range merchants {
@@ -280,7 +281,8 @@ func (d *Desk) readBills(ctx context.Context, r *rows, _ *figures.Figures) error
 	return nil
 }
 
-// differing says which bill differs, and in what, in the words of the API: fund_flow, account shop1: 2 missing_here, 1 amount.
+// differing says which bill differs, and in what, in the words of the API: fund_flow, account
+// shop1: 2 missing_here, 1 amount.
 func differing(run *reconcile.Run) string {
 	var which, kinds []string
 	if run.Bill == reconcile.FundFlow {
@@ -303,8 +305,8 @@ func differing(run *reconcile.Run) string {
 	return strings.Join(which, ", ") + ": " + strings.Join(kinds, ", ")
 }
 
-// price returns what the order of a task costs; 0: that is not known. A notification of the order's end has
-// the amount in its body.
+// price returns what the order of a task costs; 0: that is not known. A notification of the order's
+// end has the amount in its body.
 func price(t *bellman.Task) (amount int64, currency string) {
 	switch {
 	case t.Kind == bellman.KindOrder:

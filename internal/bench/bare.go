@@ -18,14 +18,15 @@ import (
 	"sync/atomic"
 )
 
-// A verify is the work of a bare loop before each post: it verifies the next notice and decrypts it.
+// A verify is the work of a bare loop before each post: it verifies the next notice and decrypts
+// it.
 type verify struct {
 	Public  []byte // PKCS #1
 	Notices []notice
 }
 
-// next returns a function that does that work for the next notice, and may be called concurrently. Without
-// notices it does nothing.
+// next returns a function that does that work for the next notice, and may be called concurrently.
+// Without notices it does nothing.
 func (v *verify) next() (func() error, error) {
 	if v == nil {
 		return func() error { return nil }, nil
@@ -72,8 +73,8 @@ func (v *verify) one() (func(*notice) error, error) {
 	}, nil
 }
 
-// relay is a bare loop that receives its notices over HTTP, as a server does: it verifies each, posts once,
-// and answers. It keeps nothing. It ends when standard input does.
+// relay is a bare loop that receives its notices over HTTP, as a server does: it verifies each,
+// posts once, and answers. It keeps nothing. It ends when standard input does.
 func relay(as role) error {
 	one, err := as.Verify.one()
 	if err != nil {

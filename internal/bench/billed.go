@@ -15,12 +15,12 @@ import (
 	"github.com/bellmanhq/bellman/internal/bill"
 )
 
-// plantedKinds are the kinds of differences, in the order in which orders have them. An order that waits is
-// the first.
+// plantedKinds are the kinds of differences, in the order in which orders have them. An order that
+// waits is the first.
 var plantedKinds = []bill.DifferenceKind{bill.StateDiffers, bill.MissingHere, bill.MissingThere, bill.AmountDiffers, bill.RefundDiffers, bill.Duplicate}
 
-// A billed is a day of orders and their bill at WeChat Pay. The orders are numbered from 0: the first ones
-// have differences, planted of each kind, and all others agree.
+// A billed is a day of orders and their bill at WeChat Pay. The orders are numbered from 0: the
+// first ones have differences, planted of each kind, and all others agree.
 type billed struct {
 	wechat  *wechat
 	load    int

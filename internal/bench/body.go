@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// bodyBytes is the size of a task's body. The numbers of load and task stand at fixed places, so that the
-// receiver need not parse the body.
+// bodyBytes is the size of a task's body. The numbers of load and task stand at fixed places, so
+// that the receiver need not parse the body.
 const bodyBytes = 300
 
 const (
@@ -73,8 +73,8 @@ func to(l *load, url string) plan {
 	return plan{tasks: len(l.at), item: func(i int) (*load, int, string) { return l, i, url }}
 }
 
-// appendCreate appends the JSON request for task i. It resembles that of a payment platform: with a key,
-// and of one of a thousand merchants.
+// appendCreate appends the JSON request for task i. It resembles that of a payment platform: with a
+// key, and of one of a thousand merchants.
 func (p *plan) appendCreate(b []byte, i int) []byte {
 	l, task, url := p.item(i)
 	var merchant, order [12]byte
@@ -105,8 +105,8 @@ func (p *plan) appendCreate(b []byte, i int) []byte {
 	return append(b, '}')
 }
 
-// newLoad makes the next load. When the scenario ends, all of its tasks must have arrived, once and not
-// early.
+// newLoad makes the next load. When the scenario ends, all of its tasks must have arrived, once and
+// not early.
 func (r *run) newLoad(tasks int) *load {
 	l := newLoad(r.nextLoad(), tasks)
 	r.loads = append(r.loads, l)

@@ -15,8 +15,9 @@ import (
 // answersIn is how long the channel takes to answer a query.
 const answersIn = 5 * time.Millisecond
 
-// A channel is a payment channel with the API of WeChat Pay v3, and the receiver of the notifications of
-// its orders. An order is paid after a number of queries, or when all orders are paid.
+// A channel is a payment channel with the API of WeChat Pay v3, and the receiver of the
+// notifications of its orders. An order is paid after a number of queries, or when all orders are
+// paid.
 type channel struct {
 	load   int // in the numbers of its orders
 	placed []placed
@@ -191,7 +192,8 @@ func (c *channel) await(ctx context.Context) error {
 	return awaitAll(ctx, c.all, &c.settled, len(c.placed), "orders were told to have ended")
 }
 
-// checkChannel compares what the channel received with bellman's promises, at the end of a scenario.
+// checkChannel compares what the channel received with bellman's promises, at the end of a
+// scenario.
 func (r *run) checkChannel(c *channel) {
 	var never int64
 	for _, n := range c.questions() {

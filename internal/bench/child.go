@@ -18,13 +18,13 @@ import (
 	"github.com/bellmanhq/bellman/server"
 )
 
-// ChildCommand is the argument with which [Run] starts this program again. A program that calls Run must
-// call [Child] if ChildCommand is its first argument.
+// ChildCommand is the argument with which [Run] starts this program again. A program that calls Run
+// must call [Child] if ChildCommand is its first argument.
 const ChildCommand = "bench-child"
 
-// A role is what a child is: a server under test, or the bare loop that the server is compared with. The
-// child reads its role from standard input, because a URL may have a password, and arguments are
-// readable by every user.
+// A role is what a child is: a server under test, or the bare loop that the server is compared
+// with. The child reads its role from standard input, because a URL may have a password, and
+// arguments are readable by every user.
 type role struct {
 	Store    string // of the server
 	Settings string // of the server, as YAML; empty: the default
@@ -44,7 +44,8 @@ func childCommand(ctx context.Context) (*exec.Cmd, error) {
 	return exec.CommandContext(ctx, program, ChildCommand), err
 }
 
-// Child is the child that [Run] started. It returns when it has done its work, or when standard input ends.
+// Child is the child that [Run] started. It returns when it has done its work, or when standard
+// input ends.
 func Child() error {
 	in := json.NewDecoder(os.Stdin)
 	var r role
@@ -62,7 +63,8 @@ func Child() error {
 	return serve(r)
 }
 
-// serve runs a server until standard input ends, also because the parent died, and then stops it cleanly.
+// serve runs a server until standard input ends, also because the parent died, and then stops it
+// cleanly.
 func serve(r role) (err error) {
 	if r.Profile != "" {
 		f, err := os.Create(r.Profile)

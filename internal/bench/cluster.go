@@ -75,17 +75,17 @@ func (c *cluster) stop() {
 	}
 }
 
-// throughput returns how many tasks a second are created, delivered and recorded, while rest other tasks
-// wait.
+// throughput returns how many tasks a second are created, delivered and recorded, while rest other
+// tasks wait.
 func (c *cluster) throughput(rest int) float64 {
 	return c.r.timed(c.nodes[0], c.r.sizes.batches, rest, func(l *load) {
 		try(createInBatches(c.r.ctx, to(l, c.r.url), c.nodes...))
 	})
 }
 
-// dueAtOnce returns how many tasks a second are delivered and recorded after they all became due at one
-// moment, while rest other tasks wait. If creating the tasks takes longer, dueAtOnce starts again with
-// twice the time.
+// dueAtOnce returns how many tasks a second are delivered and recorded after they all became due at
+// one moment, while rest other tasks wait. If creating the tasks takes longer, dueAtOnce starts
+// again with twice the time.
 func (c *cluster) dueAtOnce(rest int) float64 {
 	r := c.r
 	for ahead := r.sizes.ahead(r.sizes.drain); ; ahead *= 2 {
@@ -118,7 +118,8 @@ func (r *run) nodes() {
 	r.takeovers()
 }
 
-// The load of a take-over, and when the node dies after its first task was due: at any moment between two heartbeats.
+// The load of a take-over, and when the node dies after its first task was due: at any moment
+// between two heartbeats.
 const (
 	takeoverRate = 300 // tasks a second
 	takeoverSpan = 4 * time.Second
@@ -126,7 +127,8 @@ const (
 	deathWithin  = time.Second
 )
 
-// takeovers kills one node after another and reports how long its due tasks waited for another node.
+// takeovers kills one node after another and reports how long its due tasks waited for another
+// node.
 func (r *run) takeovers() {
 	store := r.store("takeovers")
 	c := r.cluster(r.sizes.nodes, store)
@@ -164,8 +166,9 @@ func (r *run) takeovers() {
 	r.require(r.figure("take-over after kill -9, most", waits.ms(100), "ms"), inPostgres(atMost(3500)))
 }
 
-// takenOver returns how long a task waited for its take-over, from its due time or the death, whichever was later. Such
-// a task was due within a second of the death, and arrived more than 1.5 s late.
+// takenOver returns how long a task waited for its take-over, from its due time or the death,
+// whichever was later. Such a task was due within a second of the death, and arrived more than 1.5
+// s late.
 func takenOver(due, at, death time.Time) (wait time.Duration, is bool) {
 	if due.Sub(death).Abs() >= time.Second || at.Sub(due) <= 1500*time.Millisecond {
 		return 0, false

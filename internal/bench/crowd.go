@@ -8,8 +8,9 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// ordersCrowd polls more orders than the machine can poll in time. Each must get its share, none may be
-// forgotten, and memory must stay bounded. Then all are paid, and every merchant must be notified.
+// ordersCrowd polls more orders than the machine can poll in time. Each must get its share, none
+// may be forgotten, and memory must stay bounded. Then all are paid, and every merchant must be
+// notified.
 func (r *run) ordersCrowd() {
 	c := must(newChannel(r.nextLoad(), r.sizes.crowd))
 	defer c.close()

@@ -9,7 +9,8 @@ import (
 )
 
 // PostgreSQL runs the scenarios about databases and those of every store that query the database.
-// MySQL runs only what differs there: filling, and the bytes on disk. Redis runs what measures its memory.
+// MySQL runs only what differs there: filling, and the bytes on disk. Redis runs what measures its
+// memory.
 func TestRunOnDatabases(t *testing.T) {
 	t.Parallel()
 	var all []string

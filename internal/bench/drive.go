@@ -135,8 +135,8 @@ func (p *process) createSingly(ctx context.Context, plan plan, clients int) erro
 // batchClients is the number of clients that send batches concurrently.
 const batchClients = 4
 
-// createInBatches creates all tasks of a plan in the largest batches of the run. With several servers, the
-// clients are divided among them.
+// createInBatches creates all tasks of a plan in the largest batches of the run. With several
+// servers, the clients are divided among them.
 func createInBatches(ctx context.Context, plan plan, servers ...*process) error {
 	var clients atomic.Int64
 	return inSteps(ctx, plan.tasks, servers[0].batch, batchClients, func(ctx context.Context) func(i, n int) error {
@@ -148,8 +148,9 @@ func createInBatches(ctx context.Context, plan plan, servers ...*process) error 
 // rateClients is the most clients of a fixed rate, unless a rate needs fewer.
 const rateClients = 1024
 
-// atRate calls the function of a client for 0 to n−1 at a fixed rate, whether or not earlier calls have
-// returned. Idle clients are used again. While all clients are busy it waits, and then catches up.
+// atRate calls the function of a client for 0 to n−1 at a fixed rate, whether or not earlier calls
+// have returned. Idle clients are used again. While all clients are busy it waits, and then catches
+// up.
 func atRate(ctx context.Context, n, perSecond, clients int, client func() func(ctx context.Context, i int) error) error {
 	gap := time.Second / time.Duration(perSecond)
 	idle := sync.Pool{New: func() any { return client() }}
@@ -170,8 +171,8 @@ func atRate(ctx context.Context, n, perSecond, clients int, client func() func(c
 	return g.Wait()
 }
 
-// inSteps processes 0 to total−1 in steps with a number of concurrent clients. client returns the function
-// of each client.
+// inSteps processes 0 to total−1 in steps with a number of concurrent clients. client returns the
+// function of each client.
 func inSteps(ctx context.Context, total, step, clients int, client func(context.Context) func(i, n int) error) error {
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)

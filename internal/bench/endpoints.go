@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// endpoints compares the same load to one address and to many. A bare loop over the same addresses shows how
-// much of the difference the machine and the receiver cause.
+// endpoints compares the same load to one address and to many. A bare loop over the same addresses
+// shows how much of the difference the machine and the receiver cause.
 func (r *run) endpoints() {
 	one := r.spreadOver([]string{r.url}, "one")
 	urls := must(r.receiver.listen(r.sizes.addresses, false))
@@ -69,8 +69,8 @@ func (r *run) mixed(m mixture, tasks int, withHanging bool) (good, hung *load, b
 	return good, hung, both
 }
 
-// healthy returns how many tasks a second arrive at the healthy endpoints, from the first create to the
-// last arrival.
+// healthy returns how many tasks a second arrive at the healthy endpoints, from the first create to
+// the last arrival.
 func (r *run) healthy(m mixture, store string, withHanging bool) float64 {
 	p := r.start(r.store(store))
 	good, _, both := r.mixed(m, r.sizes.spread, withHanging)

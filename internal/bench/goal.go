@@ -45,7 +45,8 @@ func (f *Figure) against(name string, base float64) *Figure {
 	return f
 }
 
-// require sets the goal of a figure for the measured kind of store. With small sizes goals are not checked.
+// require sets the goal of a figure for the measured kind of store. With small sizes goals are not
+// checked.
 func (r *run) require(f *Figure, goals ...goal) {
 	for _, g := range goals {
 		if g.store != r.kind() {

@@ -35,8 +35,8 @@ const (
 	silent  = 99
 )
 
-// hosts are merchants on the Internet: addresses that speak HTTP/1.1 over TLS 1.3, each with a certificate of its own
-// from an authority that the bench has made.
+// hosts are merchants on the Internet: addresses that speak HTTP/1.1 over TLS 1.3, each with a
+// certificate of its own from an authority that the bench has made.
 type hosts struct {
 	urls    []string
 	ca      string // file with the authority's certificate
@@ -122,7 +122,8 @@ func fail(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusInternalServerError)
 }
 
-// certify makes an authority with a subordinate one, as on the Internet, and a certificate for each address.
+// certify makes an authority with a subordinate one, as on the Internet, and a certificate for each
+// address.
 func (h *hosts) certify(listeners []net.Listener) (*tls.Config, error) {
 	root, err := newCertificate("root", nil, nil)
 	if err != nil {
@@ -168,8 +169,8 @@ func hostOf(a net.Addr) string {
 	return host
 }
 
-// newCertificate returns a certificate with the chain behind it: of an authority, or of an address. A certificate
-// without an issuer signs itself.
+// newCertificate returns a certificate with the chain behind it: of an authority, or of an address.
+// A certificate without an issuer signs itself.
 func newCertificate(name string, issuer *tls.Certificate, address net.IP) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// How much slower internet may be than its sizes say, and how long after the last task was due a pace counts as kept.
+// How much slower internet may be than its sizes say, and how long after the last task was due a
+// pace counts as kept.
 const (
 	slowest = 32
 	grace   = 5 * time.Second
 )
 
-// internet sends to many hosts over TLS that take their time, at a fixed pace: first bellman, then a bare net/http
-// client. If the machine cannot keep the pace, it is halved.
+// internet sends to many hosts over TLS that take their time, at a fixed pace: first bellman, then
+// a bare net/http client. If the machine cannot keep the pace, it is halved.
 func (r *run) internet() {
 	h := must(r.receiver.newHosts(r.sizes.hosts, r.dir))
 	defer h.close()
@@ -61,8 +62,8 @@ func (t *trip) report(r *run, who string) (p50, p99 *Figure) {
 	return r.percentiles(who+"arrival after due", t.late)
 }
 
-// A journey is the plan of a trip: one task for each host, then tasks that are due at random times, equally many for each
-// host.
+// A journey is the plan of a trip: one task for each host, then tasks that are due at random times,
+// equally many for each host.
 type journey struct {
 	from      time.Time // when the first task is due
 	begin     time.Time // when tasks begin to be due at random
@@ -95,7 +96,8 @@ func (r *run) journey(h *hosts, pace int, from time.Time) *journey {
 	return j
 }
 
-// abroad is bellman's trip; kept is false, without a trip, if it did not keep the pace. The tasks are stored already when the server starts.
+// abroad is bellman's trip; kept is false, without a trip, if it did not keep the pace. The tasks
+// are stored already when the server starts.
 func (r *run) abroad(h *hosts, pace int) (t *trip, kept bool) {
 	for ahead := r.sizes.ahead(pace*int(r.sizes.abroad.Seconds())) + r.sizes.settle; ; ahead *= 2 {
 		store := r.store(fmt.Sprint(pace, ahead))
@@ -135,7 +137,8 @@ func (r *run) bareAbroad(h *hosts, pace int) *trip {
 	return t
 }
 
-// travel watches a client from the first to the last task, and reports whether all healthy hosts got theirs.
+// travel watches a client from the first to the last task, and reports whether all healthy hosts
+// got theirs.
 func (r *run) travel(h *hosts, p *process, j *journey) (*trip, bool) {
 	ctx, cancel := context.WithDeadline(r.ctx, j.end.Add(grace))
 	defer cancel()

@@ -12,8 +12,8 @@ const perSecond = 500
 // latencyRounds is the number of rounds, each in turn with bare posts.
 const latencyRounds = 5
 
-// latency measures from create to arrival on an empty store, and compares each round's percentiles with those of bare
-// posts at the same pace.
+// latency measures from create to arrival on an empty store, and compares each round's percentiles
+// with those of bare posts at the same pace.
 func (r *run) latency() {
 	p := r.start(r.store(""))
 	var ours, bare [2][]float64 // p50 and p99 of each round
@@ -40,7 +40,8 @@ func (r *run) measureLatency(p *process, rest int) (p50, p99 *Figure) {
 	return r.latencies(p, rest, func(durations) {})
 }
 
-// latencies creates tasks at a fixed rate in several rounds, while rest other tasks wait. round is called after each.
+// latencies creates tasks at a fixed rate in several rounds, while rest other tasks wait. round is
+// called after each.
 func (r *run) latencies(p *process, rest int, round func(arrived durations)) (p50, p99 *Figure) {
 	r.warm(p, rest)
 	answered, arrived := newDurations(), newDurations()
@@ -61,8 +62,8 @@ func (r *run) latencies(p *process, rest int, round func(arrived durations)) (p5
 	return r.percentiles("create to arrival", arrived)
 }
 
-// postSteadily posts to the receiver at the same pace from a process of its own, as the server is, and keeps nothing. It
-// returns how long after it was due each post arrived.
+// postSteadily posts to the receiver at the same pace from a process of its own, as the server is,
+// and keeps nothing. It returns how long after it was due each post arrived.
 func (r *run) postSteadily() (arrived durations) {
 	l := r.newLoad(int(r.sizes.latency.Seconds() * perSecond / latencyRounds))
 	l.due = make([]int64, len(l.at))
@@ -78,8 +79,8 @@ func (r *run) postSteadily() (arrived durations) {
 	return l.lateness()
 }
 
-// steadily creates a load at the fixed rate, whether or not earlier requests are answered. It returns how long after its
-// sending each was answered and arrived.
+// steadily creates a load at the fixed rate, whether or not earlier requests are answered. It
+// returns how long after its sending each was answered and arrived.
 func (r *run) steadily(l *load, client func() func(context.Context, int) error) (answered, arrived durations) {
 	sent := make([]int64, len(l.at))
 	took := make([]int64, len(l.at))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// lateness and latency are measured on an empty store, latencyWaiting and latenessWaiting on one with many
-// tasks due tomorrow, and compared with the former.
+// lateness and latency are measured on an empty store, latencyWaiting and latenessWaiting on one
+// with many tasks due tomorrow, and compared with the former.
 func (r *run) lateness() {
 	p := r.start(r.store(""))
 	p50, p99 := r.measureLateness(p, 0)
@@ -34,8 +34,8 @@ func (r *run) warm(p *process, rest int) {
 	r.timed(p, 256, rest, func(l *load) { try(p.createSingly(r.ctx, to(l, r.url), 16)) })
 }
 
-// measureLateness creates tasks due at random times and measures how late they arrive, while rest other
-// tasks wait.
+// measureLateness creates tasks due at random times and measures how late they arrive, while rest
+// other tasks wait.
 func (r *run) measureLateness(p *process, rest int) (p50, p99 *Figure) {
 	return r.percentiles("arrival after due", r.arrivals(p, rest))
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// WriteMarkdown prints the report as a section of docs/performance.md has it: machine, date, commit and command, then
-// each figure with its goal, and a chart of each series.
+// WriteMarkdown prints the report as a section of docs/performance.md has it: machine, date, commit
+// and command, then each figure with its goal, and a chart of each series.
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	m := r.Machine
 	about := []string{fmt.Sprintf("%d × %s, %s/%s, %s; %s", m.CPUs, m.CPU, m.OS, m.Arch, m.Go, m.Store), r.Started.Format(time.DateOnly)}

@@ -27,8 +27,8 @@ func (r *run) waitingMillions() {
 	full.stop()
 }
 
-// endedDays is the number of days in which the ended tasks of a large table were created, fewer than the default
-// retention.
+// endedDays is the number of days in which the ended tasks of a large table were created, fewer
+// than the default retention.
 const endedDays = 20
 
 func (r *run) endedMillions() {
@@ -93,8 +93,8 @@ func (r *run) filledUp(m *many) (*cluster, string) {
 // deletedWithin is how long the tasks of a day may take to be deleted.
 const deletedWithin = time.Hour
 
-// retention reports how long it takes to delete the first day of a store's ended tasks, and the lateness of others
-// meanwhile.
+// retention reports how long it takes to delete the first day of a store's ended tasks, and the
+// lateness of others meanwhile.
 func (r *run) retention(store string) {
 	keep := (endedDays - 1) * 24 * time.Hour
 	p := r.startWith(store, fmt.Sprintf("retention: {succeeded: %s}", schedule.FormatDuration(keep)))
@@ -134,8 +134,8 @@ func (r *run) retention(store string) {
 	try(p.stop())
 }
 
-// both measures throughput in batches and due at once, and lateness p50 and p99 in ms, while rest other
-// tasks wait.
+// both measures throughput in batches and due at once, and lateness p50 and p99 in ms, while rest
+// other tasks wait.
 func (c *cluster) both(rest int) [4]float64 {
 	batches, due := c.throughput(rest), c.dueAtOnce(rest)
 	late := c.r.arrivals(c.nodes[0], rest)

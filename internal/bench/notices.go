@@ -12,8 +12,8 @@ const noticeClients = rawClients
 // noticeSample is the number of notices that the bare loop verifies again and again.
 const noticeSample = 1000
 
-// notices: orders exist, and the channel tells that they are paid, first at a fixed rate, then as fast as
-// it can. No order may be queried, although all would be due before the end.
+// notices: orders exist, and the channel tells that they are paid, first at a fixed rate, then as
+// fast as it can. No order may be queried, although all would be due before the end.
 func (r *run) notices() {
 	steady := int(r.sizes.latency.Seconds() * perSecond)
 	w := must(newWechat(r.dir))
@@ -98,7 +98,8 @@ func (c *channel) notify(ctx context.Context, to *sender, order int, n *notice) 
 	return err
 }
 
-// noticeLatency reports how long notices took until they were answered, and until the merchant was told.
+// noticeLatency reports how long notices took until they were answered, and until the merchant was
+// told.
 func (r *run) noticeLatency(orders []placed) {
 	answered, told := newDurations(), newDurations()
 	for i := range orders {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The bare loop does the whole work: it notices a wrong signature, and content that was encrypted otherwise.
+// The bare loop does the whole work: it notices a wrong signature, and content that was encrypted
+// otherwise.
 func TestBareLoopVerifies(t *testing.T) {
 	w, err := newWechat(t.TempDir())
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/config"
 )
 
-// Options select what to measure. The zero value measures everything on the embedded store at full size,
-// which takes about a quarter of an hour and 2 GiB of disk.
+// Options select what to measure. The zero value measures everything on the embedded store at full
+// size, which takes about a quarter of an hour and 2 GiB of disk.
 type Options struct {
 	Scenarios []string      // names of [Scenarios]; none: all but memory-10m, soak, idle-transaction, waiting-5m and ended-30m
 	Store     string        // URL of a database server, in which databases are created and dropped; empty: the embedded store
@@ -68,8 +68,8 @@ func Scenarios() []Scenario {
 // NeedsDatabase reports whether the scenario requires [Options.Store].
 func (s Scenario) NeedsDatabase() bool { return s.database }
 
-// Check returns an error if there is no such store or scenario, or if the store is of another kind than a
-// scenario needs.
+// Check returns an error if there is no such store or scenario, or if the store is of another kind
+// than a scenario needs.
 func (o Options) Check() error {
 	_, err := o.choose()
 	return err
@@ -88,8 +88,8 @@ func (o Options) choose() ([]Scenario, error) {
 	return choose(o.Scenarios, kind)
 }
 
-// choose returns the scenarios with these names in their own order. Without names it returns those that are
-// not optional and run on a kind of store.
+// choose returns the scenarios with these names in their own order. Without names it returns those
+// that are not optional and run on a kind of store.
 func choose(names []string, kind string) ([]Scenario, error) {
 	all := Scenarios()
 	cannot := func(s *Scenario) bool { return s.database && kind == config.Pebble || s.sql && kind == config.Redis }
@@ -159,8 +159,8 @@ type sizes struct {
 	ended  int // ended ones, created in the last 20 days
 }
 
-// ahead returns how long before their due times tasks are created: long enough for a machine that accepts
-// 8,000 a second.
+// ahead returns how long before their due times tasks are created: long enough for a machine that
+// accepts 8,000 a second.
 func (s sizes) ahead(tasks int) time.Duration {
 	return s.settle + time.Duration(tasks)*time.Second/8_000
 }

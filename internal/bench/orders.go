@@ -11,7 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// orderSettings are those of a platform with one channel account. CHANNEL and SCHEDULE are placeholders.
+// orderSettings are those of a platform with one channel account. CHANNEL and SCHEDULE are
+// placeholders.
 const orderSettings = `
 queues:
   told: {}
@@ -50,11 +51,12 @@ func (c *channel) appendOrder(b []byte, order int) []byte {
 	return fmt.Appendf(b, `,"notify":{"url":%q}}`, c.merchants)
 }
 
-// orderBatch is the number of orders in one request. A whole second's orders in one request would be due at
-// once and therefore late.
+// orderBatch is the number of orders in one request. A whole second's orders in one request would
+// be due at once and therefore late.
 const orderBatch = 100
 
-// place places all orders of a channel evenly over a time, or as fast as possible if the time is zero.
+// place places all orders of a channel evenly over a time, or as fast as possible if the time is
+// zero.
 func (p *process) place(ctx context.Context, c *channel, size int, over time.Duration) error {
 	begun, total := time.Now(), len(c.placed)
 	return inSteps(ctx, total, size, batchClients, func(ctx context.Context) func(i, n int) error {
@@ -103,8 +105,8 @@ func (r *run) asked(p *process, c *channel, until time.Time) {
 	r.cost("server CPU a question", r.used(p).server-before.server, int(n))
 }
 
-// checkPolls compares each order's attempts with the schedule and with what the channel received, and
-// returns the lateness of the queries.
+// checkPolls compares each order's attempts with the schedule and with what the channel received,
+// and returns the lateness of the queries.
 func (r *run) checkPolls(p *process, c *channel) durations {
 	late := make([]durations, batchClients)
 	var workers, wrong, early, unlike atomic.Int64
@@ -143,9 +145,9 @@ func (r *run) checkPolls(p *process, c *channel) durations {
 	return late[0]
 }
 
-// onSchedule reports whether an order's attempts are as many queries as polls, each due one gap after a
-// moment between the start and the answer of the one before. The first is due one gap after the order was
-// stored. Times in the log are whole milliseconds.
+// onSchedule reports whether an order's attempts are as many queries as polls, each due one gap
+// after a moment between the start and the answer of the one before. The first is due one gap after
+// the order was stored. Times in the log are whole milliseconds.
 func (p *placed) onSchedule(log []client.Attempt, gap time.Duration, polls int) bool {
 	from, to := p.sent.Add(-time.Millisecond), p.kept // clocks of two processes
 	for i, a := range log {

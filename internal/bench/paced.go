@@ -28,8 +28,8 @@ const (
 	bareTimeout   = 5 * time.Second // of one post
 )
 
-// postWhenDue is a bare net/http client: it sends each post when it is due, whatever became of those before, and keeps
-// nothing. The posts are in order. It ends when standard input does.
+// postWhenDue is a bare net/http client: it sends each post when it is due, whatever became of
+// those before, and keeps nothing. The posts are in order. It ends when standard input does.
 func postWhenDue(posts []duePost) error {
 	ctx, stop := context.WithCancel(context.Background())
 	var sent sync.WaitGroup

@@ -38,8 +38,9 @@ type PeerTask struct {
 // Punctual is the polling interval of workers when lateness is measured.
 const Punctual = 2 * time.Millisecond
 
-// MeasurePeer measures drain, singles, batches and lateness of a peer as [Run] does for bellman, with
-// figures of the same names. Each throughput is the best of the peer's efforts. It prints progress to out.
+// MeasurePeer measures drain, singles, batches and lateness of a peer as [Run] does for bellman,
+// with figures of the same names. Each throughput is the best of the peer's efforts. It prints
+// progress to out.
 func MeasurePeer(ctx context.Context, p Peer, small bool, out io.Writer) (Report, error) {
 	r := &run{ctx: ctx, sizes: full, receiver: newReceiver()}
 	if small {
@@ -85,8 +86,8 @@ func (r *run) peer(p Peer, out io.Writer) {
 	r.peerLateness(p, hardest)
 }
 
-// peerRate returns how many tasks a second are delivered and recorded. In a drain, work begins when all
-// tasks are created, and is measured from the first arrival.
+// peerRate returns how many tasks a second are delivered and recorded. In a drain, work begins when
+// all tasks are created, and is measured from the first arrival.
 func (r *run) peerRate(p Peer, e Effort, tasks, batch int) float64 {
 	l := r.newLoad(tasks)
 	var stop func() error

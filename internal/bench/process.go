@@ -43,8 +43,8 @@ const keptOpen = 128
 // patience is the longest time without progress.
 const patience = 30 * time.Second
 
-// start starts a server with default settings on a store, and waits until it is ready. A store that does
-// not exist is created.
+// start starts a server with default settings on a store, and waits until it is ready. A store that
+// does not exist is created.
 func (r *run) start(store string) *process { return r.startWith(store, "") }
 
 // startWith starts a server with these settings, as YAML; empty: the default.
@@ -61,7 +61,8 @@ func (r *run) startWith(store, settings string) *process {
 	return p
 }
 
-// spawn starts a child, and waits until it says that it is ready to work. The child ends with the scenario at the latest.
+// spawn starts a child, and waits until it says that it is ready to work. The child ends with the
+// scenario at the latest.
 func (r *run) spawn(as role) *process {
 	p := &process{log: &tail{}, batch: r.sizes.batch, ended: true}
 	r.servers = append(r.servers, p)

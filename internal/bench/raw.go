@@ -20,9 +20,9 @@ import (
 // rawClients is bellman's default for concurrent attempts to one endpoint.
 const rawClients = 64
 
-// raw measures the bare loop in posts a second. The loop is a process of its own, as the server is: within
-// the receiver's process it would be a third faster, because goroutines are woken more cheaply than
-// processes.
+// raw measures the bare loop in posts a second. The loop is a process of its own, as the server is:
+// within the receiver's process it would be a third faster, because goroutines are woken more
+// cheaply than processes.
 func (r *run) raw() float64 {
 	if since := time.Since(r.rawAt); len(r.report.Raw) > 0 && since < time.Second {
 		return r.report.Raw[len(r.report.Raw)-1] // the one after the last scenario

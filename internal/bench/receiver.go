@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A receiver is the merchant: it answers success to every request and records arrivals. Hanging addresses
-// never answer.
+// A receiver is the merchant: it answers success to every request and records arrivals. Hanging
+// addresses never answer.
 type receiver struct {
 	server  *http.Server
 	hanging *http.Server
@@ -34,8 +34,8 @@ func newReceiver() *receiver {
 	return r
 }
 
-// listen opens n addresses, on 127.0.a.b if the machine has them, else on ports of 127.0.0.1, and returns
-// their URLs.
+// listen opens n addresses, on 127.0.a.b if the machine has them, else on ports of 127.0.0.1, and
+// returns their URLs.
 func (r *receiver) listen(n int, hang bool) ([]string, error) {
 	urls := make([]string, 0, n)
 	s := r.server
@@ -125,8 +125,8 @@ func (r *receiver) hang(_ http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// A load is a number of tasks and their arrivals. An arrival with a number beyond the load counts as a
-// stray.
+// A load is a number of tasks and their arrivals. An arrival with a number beyond the load counts
+// as a stray.
 type load struct {
 	id  int
 	due []int64        // Unix ms; 0, or nil for all: now

@@ -16,8 +16,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// reconcile compares the bill of a day with as many orders. Both differ in a known number of orders of each
-// kind of difference: all must be found, and no other.
+// reconcile compares the bill of a day with as many orders. Both differ in a known number of orders
+// of each kind of difference: all must be found, and no other.
 func (r *run) reconcile() {
 	w := must(newWechat(r.dir))
 	c := must(newChannel(r.nextLoad(), 0))
@@ -91,9 +91,9 @@ func (r *run) differences(p *process, id string, b *billed) {
 	r.failAny(count{lost, "%d planted differences not found"}, count{invented, "%d differences that were not planted"})
 }
 
-// fillOrders creates the orders of a bill. One that is paid and one that waits are created and decided as any
-// order is. The server's own tasks of them are then copied in the store: the order's and, of the paid one,
-// the record of its notice.
+// fillOrders creates the orders of a bill. One that is paid and one that waits are created and
+// decided as any order is. The server's own tasks of them are then copied in the store: the order's
+// and, of the paid one, the record of its notice.
 func (r *run) fillOrders(at, settings string, c *channel, b *billed) {
 	p := r.startWith(at, settings)
 	waits, paid := 0, b.numbers-1

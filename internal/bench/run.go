@@ -38,8 +38,8 @@ type run struct {
 	stored   int        // tasks in that store
 }
 
-// Run measures, prints progress and a table to out, and returns the report. If an error ends the run, the
-// report has the figures so far. Broken promises are not errors: see [Report.Failures].
+// Run measures, prints progress and a table to out, and returns the report. If an error ends the
+// run, the report has the figures so far. Broken promises are not errors: see [Report.Failures].
 func Run(ctx context.Context, o Options, out io.Writer) (Report, error) {
 	s := full
 	if o.Quick {
@@ -91,8 +91,8 @@ func runSized(ctx context.Context, o Options, s sizes, out io.Writer) (_ Report,
 	return r.report, r.report.WriteTable(out)
 }
 
-// stopped is the panic by which [try] and [must] end a scenario, as t.Fatal ends a test. [run.attempt]
-// returns the error. Only the scenario's own goroutine may call them.
+// stopped is the panic by which [try] and [must] end a scenario, as t.Fatal ends a test.
+// [run.attempt] returns the error. Only the scenario's own goroutine may call them.
 type stopped struct{ err error }
 
 // try ends the scenario if there is an error.
@@ -225,7 +225,8 @@ func (r *run) cost(name string, spent time.Duration, n int) {
 	}
 }
 
-// peak reports the most memory of a server. Without a name it counts only for the figure of all scenarios.
+// peak reports the most memory of a server. Without a name it counts only for the figure of all
+// scenarios.
 func (r *run) peak(p *process, name string, goals ...goal) {
 	_, _, peak := p.usage()
 	if peak > 0 && name != "" {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// A sender is the channel's side of notices: it posts each over a connection that stays open, and waits for the
-// answer 204. The channel shares the processors with the server that is measured, and net/http's client would take
-// a sixth of them.
+// A sender is the channel's side of notices: it posts each over a connection that stays open, and
+// waits for the answer 204. The channel shares the processors with the server that is measured, and
+// net/http's client would take a sixth of them.
 type sender struct {
 	addr string
 	idle chan *line

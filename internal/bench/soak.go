@@ -17,7 +17,8 @@ import (
 // soakGoal is how far a sample may be from the mean, in percent, in a soak of the full length.
 const soakGoal = 5
 
-// soakSamples is the number of samples, unless they would be too short, or keep too many tasks in memory.
+// soakSamples is the number of samples, unless they would be too short, or keep too many tasks in
+// memory.
 const (
 	soakSamples  = 60
 	soakLeast    = 6
@@ -25,12 +26,12 @@ const (
 	soakLongest  = 2 * time.Minute
 )
 
-// soakRetention is the share of the length for which ended tasks are kept. The first sixth is not judged; the store
-// is full long before it ends.
+// soakRetention is the share of the length for which ended tasks are kept. The first sixth is not
+// judged; the store is full long before it ends.
 const soakRetention = 24
 
-// A soak offers the same load for a long time. Each sample has a load of its own, so that memory does not grow with the
-// length.
+// A soak offers the same load for a long time. Each sample has a load of its own, so that memory
+// does not grow with the length.
 type soak struct {
 	r     *run
 	p     *process
@@ -52,7 +53,8 @@ type soak struct {
 	arrivals, late, server, database, harness, disk, memory []float64 // by sample
 }
 
-// soak runs one server at half of its capacity, with a short retention, and reports how steady it is.
+// soak runs one server at half of its capacity, with a short retention, and reports how steady it
+// is.
 func (r *run) soak() {
 	length := cmp.Or(r.o.For, r.sizes.soak)
 	s := &soak{r: r, store: r.store(""), rate: r.o.Rate, all: newDurations()}
@@ -153,7 +155,8 @@ func (s *soak) sample(l *load) {
 	}
 }
 
-// close waits until the oldest open load has arrived, checks it and forgets it. A delivery after that counts as a stray.
+// close waits until the oldest open load has arrived, checks it and forgets it. A delivery after
+// that counts as a stray.
 func (s *soak) close() {
 	l := s.open[0]
 	s.open = s.open[1:]
@@ -188,8 +191,8 @@ func (s *soak) report(length time.Duration) {
 	s.steady("server memory", "MiB", s.memory)
 }
 
-// steady reports the end of a series against its beginning, and how far the samples are from their mean. The first sixth
-// does not count. A series of zeros is unknown, and left out.
+// steady reports the end of a series against its beginning, and how far the samples are from their
+// mean. The first sixth does not count. A series of zeros is unknown, and left out.
 func (s *soak) steady(name, unit string, values []float64, goals ...goal) {
 	if slices.Max(values) == 0 {
 		return

@@ -61,7 +61,8 @@ func TestSoakEnds(t *testing.T) {
 	}
 }
 
-// A load that is over is forgotten, so that memory does not grow, and another delivery of its tasks is noticed.
+// A load that is over is forgotten, so that memory does not grow, and another delivery of its tasks
+// is noticed.
 func TestSoakForgets(t *testing.T) {
 	r := &run{ctx: t.Context(), receiver: newReceiver(), scenario: "soak"}
 	s := &soak{r: r, count: 6, all: newDurations()}

@@ -49,8 +49,8 @@ func (r *run) store(name string) string {
 	return d.URL
 }
 
-// drop drops the databases of the scenario. The one with many waiting tasks, which other scenarios use, is
-// kept unless all is set.
+// drop drops the databases of the scenario. The one with many waiting tasks, which other scenarios
+// use, is kept unless all is set.
 func (r *run) drop(all bool) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), dropping)
 	defer cancel()
@@ -63,8 +63,8 @@ func (r *run) drop(all bool) (err error) {
 	return err
 }
 
-// databaseCPU returns the processor time of the database server so far, including that for other users; 0:
-// unknown.
+// databaseCPU returns the processor time of the database server so far, including that for other
+// users; 0: unknown.
 func (r *run) databaseCPU() time.Duration {
 	if r.databasePid == 0 {
 		return 0

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// drain: tasks become due while no server runs. It is measured from the first delivery to the last recorded
-// one.
+// drain: tasks become due while no server runs. It is measured from the first delivery to the last
+// recorded one.
 func (r *run) drain() {
 	r.besideRaw("delivered and recorded", func() float64 {
 		store := r.store("")
@@ -20,9 +20,9 @@ func (r *run) drain() {
 	}, atLeast(0.75), inPostgres(atLeast(0.62)))
 }
 
-// overdue returns a store whose tasks became due at one moment while no server ran, with rest other waiting
-// tasks. end ends the server before that moment. If creating the tasks takes longer, overdue starts again
-// with twice the time.
+// overdue returns a store whose tasks became due at one moment while no server ran, with rest other
+// waiting tasks. end ends the server before that moment. If creating the tasks takes longer,
+// overdue starts again with twice the time.
 func (r *run) overdue(store string, tasks int, rest int64, end func(*process)) *load {
 	for ahead := r.sizes.ahead(tasks); ; ahead *= 2 {
 		p := r.start(store)
@@ -81,8 +81,8 @@ func (r *run) kept(p *process, want int) {
 	}
 }
 
-// endToEnd starts a server on a new store and returns how many tasks a second are created, delivered and
-// recorded.
+// endToEnd starts a server on a new store and returns how many tasks a second are created,
+// delivered and recorded.
 func (r *run) endToEnd(store string, tasks int, create func(*process, *load)) float64 {
 	p := r.start(r.store(store))
 	before := r.used(p)
@@ -91,7 +91,8 @@ func (r *run) endToEnd(store string, tasks int, create func(*process, *load)) fl
 	return perSecond
 }
 
-// timed returns how many tasks a second are created, delivered and recorded, while rest other tasks wait.
+// timed returns how many tasks a second are created, delivered and recorded, while rest other tasks
+// wait.
 func (r *run) timed(p *process, tasks, rest int, create func(*load)) float64 {
 	l := r.newLoad(tasks)
 	begun := time.Now()

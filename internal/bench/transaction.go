@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// idleTransaction: another session leaves a transaction open in the store's database, as a forgotten console does. Until
-// it ends, the database keeps every row that the transaction may see, so what reads old rows becomes slower and slower.
+// idleTransaction: another session leaves a transaction open in the store's database, as a
+// forgotten console does. Until it ends, the database keeps every row that the transaction may see,
+// so what reads old rows becomes slower and slower.
 func (r *run) idleTransaction() {
 	store := r.store("")
 	p := r.startWith(store, "retention: {succeeded: 1m}")
@@ -52,8 +53,8 @@ func (t *underTransaction) measure(length time.Duration) {
 	}
 }
 
-// report compares the last sixth of the rounds beside the transaction with those before it. A series of zeros is unknown,
-// and left out.
+// report compares the last sixth of the rounds beside the transaction with those before it. A
+// series of zeros is unknown, and left out.
 func (t *underTransaction) report(name, unit string, values []float64, without int, goals ...goal) {
 	if slices.Max(values) == 0 {
 		return

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// watchOthers returns a function for the share of CPU time that other programs used since then, 0 to 1; −1:
-// unknown. The database's time does not count as others'.
+// watchOthers returns a function for the share of CPU time that other programs used since then, 0
+// to 1; −1: unknown. The database's time does not count as others'.
 func watchOthers(database func() time.Duration) (share func() float64) {
 	begun := time.Now()
 	all, ours, err := cpuOfAll()

@@ -65,8 +65,8 @@ func writtenBy(pid int) (sum int64) {
 	return sum
 }
 
-// cpuOfAll returns two CPU times since some time in the past: of all programs, including time that the host
-// gave to other machines, and of this process with its ended children.
+// cpuOfAll returns two CPU times since some time in the past: of all programs, including time that
+// the host gave to other machines, and of this process with its ended children.
 func cpuOfAll() (all, ours time.Duration, err error) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -99,8 +99,8 @@ func cpuModel() string {
 	return ""
 }
 
-// sleepUntil is more exact than time.Sleep, whose timers may fire a millisecond late in an otherwise idle
-// process.
+// sleepUntil is more exact than time.Sleep, whose timers may fire a millisecond late in an
+// otherwise idle process.
 func sleepUntil(at time.Time) {
 	for left := time.Until(at); left > 0; left = time.Until(at) {
 		ts := syscall.NsecToTimespec(int64(left))

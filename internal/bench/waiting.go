@@ -89,9 +89,9 @@ func (r *run) restart() {
 	try(p.stop())
 }
 
-// bytes measures the disk space of a waiting task, and of one that was delivered at its first attempt, and what a
-// million of the latter cost. The size of an empty store is subtracted. Space that the store has not freed yet, such as
-// old rows, counts.
+// bytes measures the disk space of a waiting task, and of one that was delivered at its first
+// attempt, and what a million of the latter cost. The size of an empty store is subtracted. Space
+// that the store has not freed yet, such as old rows, counts.
 func (r *run) bytes() {
 	measure := func(name string, tasks int, put func(*process)) (each float64) {
 		store := r.store(name)

@@ -69,8 +69,8 @@ func newSealOf(key string) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// settings are those of a platform with this account and a listener for notices. A query of an order waits
-// for gap.
+// settings are those of a platform with this account and a listener for notices. A query of an
+// order waits for gap.
 func (w *wechat) settings(c *channel, gap time.Duration, more string) string {
 	return strings.NewReplacer("CHANNEL", strings.TrimSuffix(c.orders, "/orders"), "MERCHANT", wechatMerchant, "PRIVATE", w.private,
 		"KEYID", wechatKeyID, "PUBLIC", w.public, "APIKEY", wechatAPIKey, "GAP", schedule.FormatDuration(gap), "MORE", more).Replace(`

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Orders of several accounts are compared with the bill of each, although their numbers are the same. An account whose
-// bill breaks off is left out, and the others are not.
+// Orders of several accounts are compared with the bill of each, although their numbers are the
+// same. An account whose bill breaks off is left out, and the others are not.
 func TestAccounts(t *testing.T) {
 	at := from.Add(9 * time.Hour)
 	boom := errors.New("boom")

@@ -22,7 +22,8 @@ const (
 	alipayFunds   = "#支付宝账务"
 )
 
-// The bounds of an archive. A bill has a handful of files, and its text is packed to a tenth or less.
+// The bounds of an archive. A bill has a handful of files, and its text is packed to a tenth or
+// less.
 const (
 	maxFiles    = 100
 	maxListed   = 1 << 20 // bytes of the list of its files
@@ -30,14 +31,16 @@ const (
 	maxRatio    = 100     // … beyond the first 1 MiB, for each byte of the archive
 )
 
-// ReadAlipay yields the lines of Alipay's trade bill (bill_type trade): a zip archive of CSV files in
-// GBK. The archive is copied to a temporary file in dir first; empty: the system's directory. The files
-// with details (业务明细) are read, and the files with totals for each shop are not. Each file must end
-// with 交易合计 and 退款合计, which must agree with its lines. The line 账号 says whose lines they are.
+// ReadAlipay yields the lines of Alipay's trade bill (bill_type trade): a zip archive of CSV files
+// in GBK. The archive is copied to a temporary file in dir first; empty: the system's directory.
+// The files with details (业务明细) are read, and the files with totals for each shop are not. Each
+// file must end with 交易合计 and 退款合计, which must agree with its lines. The line 账号 says whose lines
+// they are.
 //
 // The form was taken from published bills; Alipay's own description could not be confirmed. Neither
-// could it be confirmed how Alipay writes a value that contains a comma: a line with too many values
-// is read as a product's name with commas in it, if both times then stand where the header says.
+// could it be confirmed how Alipay writes a value that contains a comma: a line with too many
+// values is read as a product's name with commas in it, if both times then stand where the header
+// says.
 func ReadAlipay(r io.Reader, dir string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		err := readAlipay(r, dir, func(l Line) bool { return yield(l, nil) })
@@ -109,10 +112,12 @@ func readAlipayFile(file *zip.File, left *int64, yield func(Line) bool) (details
 	return true, new(alipayBill).read(in, yield)
 }
 
-// errFiles is the error of an archive with too many files. The list of so many is not read to its end.
+// errFiles is the error of an archive with too many files. The list of so many is not read to its
+// end.
 var errFiles = fmt.Errorf("the archive has more than %d files: is it a bill?", maxFiles)
 
-// A listed archive can be read until left bytes were read: the list of its files, which is read into memory.
+// A listed archive can be read until left bytes were read: the list of its files, which is read
+// into memory.
 type listed struct {
 	r    io.ReaderAt
 	left int64
@@ -253,8 +258,8 @@ var alipaySum = regexp.MustCompile(`^#(交易|退款)合计[：:](\d+)笔(?:[，
 // and 0156 behind it in all published bills.
 var alipayAccount = regexp.MustCompile(`^#账号[：:]\[?(2088\d{12})\d{0,4}(?:\D|$)`)
 
-// compare compares a line of the file's totals with the lines, and keeps whose bill it is. Other comments
-// are ignored.
+// compare compares a line of the file's totals with the lines, and keeps whose bill it is. Other
+// comments are ignored.
 func (b *alipayBill) compare(comment string) error {
 	if !strings.HasPrefix(comment, "#账号") && !strings.Contains(comment, "合计") {
 		return nil

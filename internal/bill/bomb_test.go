@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// An archive with many files, or with files that unpack to a thousand times their size, is refused after a small part of it.
+// An archive with many files, or with files that unpack to a thousand times their size, is refused
+// after a small part of it.
 func TestZipBombs(t *testing.T) {
 	many := func(n int) string {
 		var archive bytes.Buffer

@@ -79,8 +79,8 @@ type Bill struct {
 	Lines   iter.Seq2[Line, error]
 
 	// Before is the bill of the period before; nil: none. A sequence without lines says that the
-	// channel had none. With it, the comparison is one of a series: it reports missing orders that were
-	// paid in the period [From-Edge, To-Edge).
+	// channel had none. With it, the comparison is one of a series: it reports missing orders that
+	// were paid in the period [From-Edge, To-Edge).
 	Before iter.Seq2[Line, error]
 }
 
@@ -91,16 +91,17 @@ type Options struct {
 	// Edge is how far the times of the channel and of bellman may differ; default 1h.
 	Edge time.Duration
 
-	// Find returns the items of orders of an account by their channel_order_no: each order, whatever its
-	// state, and its refunds. It is asked about orders of the bill that the sequence does not contain, or
-	// does not explain, at most 500 in one call, and each once. nil: the sequence contains everything.
+	// Find returns the items of orders of an account by their channel_order_no: each order,
+	// whatever its state, and its refunds. It is asked about orders of the bill that the sequence
+	// does not contain, or does not explain, at most 500 in one call, and each once. nil: the
+	// sequence contains everything.
 	Find func(ctx context.Context, account string, channelOrderNos []string) ([]Decided, error)
 
 	NoRefunds bool // refunds are not compared, because bellman does not know of them
 
-	// Received says that the bills state what reached the account, as [ReadWeChatFundFlow] yields it. A payment or
-	// refund of less than bellman knows is then no difference: a coupon was taken off. Refunds are compared
-	// by their own numbers alone.
+	// Received says that the bills state what reached the account, as [ReadWeChatFundFlow] yields
+	// it. A payment or refund of less than bellman knows is then no difference: a coupon was taken
+	// off. Refunds are compared by their own numbers alone.
 	Received bool
 
 	Dir    string // for temporary files, about 200 bytes a line and order; empty: the system's
@@ -124,12 +125,12 @@ type Failure struct {
 	Err     error
 }
 
-// Compare compares bills with decided orders, and calls report for each difference, in no particular
-// order. Orders of an account without a bill are left out. All sequences may be in any order. They are
-// read to their ends, the bills first, before the first call of report. An account whose bill cannot be
-// read is in failed, and is left out; if no bill can be read, decided is not read. The comparison stops at the
-// first error of decided, of Find or of report, or when ctx is cancelled. The temporary file is removed
-// in any case.
+// Compare compares bills with decided orders, and calls report for each difference, in no
+// particular order. Orders of an account without a bill are left out. All sequences may be in any
+// order. They are read to their ends, the bills first, before the first call of report. An account
+// whose bill cannot be read is in failed, and is left out; if no bill can be read, decided is not
+// read. The comparison stops at the first error of decided, of Find or of report, or when ctx is
+// cancelled. The temporary file is removed in any case.
 func Compare(ctx context.Context, bills []Bill, decided iter.Seq2[Decided, error], o Options, report func(Difference) error) (counts Counts, failed []Failure, err error) {
 	o.Edge = cmp.Or(o.Edge, time.Hour)
 	o.Memory = cmp.Or(o.Memory, 8<<20)

@@ -266,7 +266,8 @@ func TestRefundsByNumber(t *testing.T) {
 	if got, counts := compare(t, []Line{paid, line}, []Decided{order, item}, Options{Received: true}); len(got) > 0 || counts.Matched != 2 {
 		t.Errorf("differences %v, counts %+v; want none, 2 matched", got, counts)
 	}
-	// The order is of another queue of the account: Find returns it with its refund, which is among the items already.
+	// The order is of another queue of the account: Find returns it with its refund, which is among
+	// the items already.
 	find := func(context.Context, string, []string) ([]Decided, error) { return []Decided{order, item}, nil }
 	if got, counts := compare(t, []Line{paid, line}, []Decided{item}, Options{Received: true, Find: find}); len(got) > 0 || counts.Matched != 2 {
 		t.Errorf("an order that is found: differences %v, counts %+v; want none, 2 matched", got, counts)

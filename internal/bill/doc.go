@@ -3,21 +3,23 @@
 // # Readers
 //
 // [ReadWeChatTrade], [ReadWeChatFundFlow], [ReadAlipay] and [ReadCSV] yield a bill as a sequence of
-// [Line]. They hold one line in memory. A bill states its own totals; a reader yields an error if the
-// lines do not add up to them, or if the bill ends without them. The error is the last thing that a
-// reader yields. A caller must therefore read a whole bill before it acts on any line; [Compare] does.
+// [Line]. They hold one line in memory. A bill states its own totals; a reader yields an error if
+// the lines do not add up to them, or if the bill ends without them. The error is the last thing
+// that a reader yields. A caller must therefore read a whole bill before it acts on any line;
+// [Compare] does.
 //
 // # Comparison
 //
-// [Compare] writes lines and decided orders as records into one spool, which sorts them by the channel's
-// order number. All records of one order come back together and are judged together, whatever the order
-// of the input was. The spool is a buffer of fixed size and, beyond it, one temporary file. Memory
-// therefore does not grow with the bill; ten thousand records of one order are an error.
+// [Compare] writes lines and decided orders as records into one spool, which sorts them by the
+// channel's order number. All records of one order come back together and are judged together,
+// whatever the order of the input was. The spool is a buffer of fixed size and, beyond it, one
+// temporary file. Memory therefore does not grow with the bill; ten thousand records of one order
+// are an error.
 //
-// The lines of one order and bellman's item of it agree, or differ in the ways of [DifferenceKind]. A
-// refund is compared with the refund that has its number. Two lines with one refund number and different
-// states are one refund: a refund may be listed as PROCESSING on
-// the day on which it was accepted, and again when it ended.
+// The lines of one order and bellman's item of it agree, or differ in the ways of [DifferenceKind].
+// A refund is compared with the refund that has its number. Two lines with one refund number and
+// different states are one refund: a refund may be listed as PROCESSING on the day on which it was
+// accepted, and again when it ended.
 //
 // The bill and the orders seldom cover the same time exactly. These rules prevent false reports:
 //
@@ -42,6 +44,6 @@
 //     sub-merchants.
 //   - If the times of all lines are outside the period, the file is the bill of another day: an error.
 //
-// The package imports no store and no configuration. Its callers say where orders come from and where
-// differences go.
+// The package imports no store and no configuration. Its callers say where orders come from and
+// where differences go.
 package bill

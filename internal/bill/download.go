@@ -6,10 +6,10 @@ import (
 	"iter"
 )
 
-// Downloaded yields the lines of a bill that a channel has to send first. download writes the whole bill
-// to a temporary file in dir, empty: the system's directory; read reads it from there. If download
-// returns an error, what it wrote is not read: a channel's hash is checked at the end. If download
-// writes nothing and returns nil, the channel has no bill, and there are no lines.
+// Downloaded yields the lines of a bill that a channel has to send first. download writes the whole
+// bill to a temporary file in dir, empty: the system's directory; read reads it from there. If
+// download returns an error, what it wrote is not read: a channel's hash is checked at the end. If
+// download writes nothing and returns nil, the channel has no bill, and there are no lines.
 func Downloaded(dir string, download func(io.Writer) error, read func(io.Reader) iter.Seq2[Line, error]) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		f, err := newTempFile(dir)

@@ -13,10 +13,10 @@ import (
 // yielded.
 // https://pay.weixin.qq.com/docs/merchant/products/bill-download/format-fundflow.html
 //
-// The bill states what reached the account: if a coupon was taken off, less than the order's amount.
-// No column says whose bill it is.
-// A refund names itself (业务凭证号), and not its order: see [Options.Received]. That 业务凭证号 is the order's number for payments and the refund's for
-// refunds is what published examples show; WeChat Pay says "usually".
+// The bill states what reached the account: if a coupon was taken off, less than the order's
+// amount. No column says whose bill it is. A refund names itself (业务凭证号), and not its order: see
+// [Options.Received]. That 业务凭证号 is the order's number for payments and the refund's for refunds is
+// what published examples show; WeChat Pay says "usually".
 func ReadWeChatFundFlow(r io.Reader) iter.Seq2[Line, error] {
 	return read(r, fundFlow)
 }

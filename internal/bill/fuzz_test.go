@@ -149,7 +149,8 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// A spool yields what was added, sorted by key, and records of one key in the order in which they came.
+// A spool yields what was added, sorted by key, and records of one key in the order in which they
+// came.
 func FuzzSpool(f *testing.F) {
 	f.Add("b,a,c,a,a", 1)
 	f.Add("b,a,c,a,a,aaaaaaaaa,aaaaaaaab,aaaaaaaa", 100)

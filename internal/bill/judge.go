@@ -104,8 +104,8 @@ func (g *group) judge(o *Options) verdict {
 	return v
 }
 
-// reversed reports whether the bill has the payment of an order that was reversed, and gives all of it back. WeChat Pay does
-// not say to a reverse whether somebody had paid.
+// reversed reports whether the bill has the payment of an order that was reversed, and gives all of
+// it back. WeChat Pay does not say to a reverse whether somebody had paid.
 func (g *group) reversed(here *Decided) bool {
 	paid, back := int64(0), int64(0)
 	for i := range g.before {
@@ -121,8 +121,8 @@ func (g *group) reversed(here *Decided) bool {
 	return here.State == "REVOKED" && !here.Paid && back > 0 && back == paid
 }
 
-// once keeps one of several items with the same task and refund: a paid one if there is any. It sorts paid items to the
-// front. The result does not depend on the order of the input.
+// once keeps one of several items with the same task and refund: a paid one if there is any. It
+// sorts paid items to the front. The result does not depend on the order of the input.
 func once(items []Decided) []Decided {
 	paidFirst := func(a, b Decided) int { return cmp.Compare(rank(a.Paid), rank(b.Paid)) }
 	byID := func(a, b Decided) int {
@@ -163,8 +163,8 @@ func (g *group) judgePayment(o *Options, here *Decided, v *verdict) {
 	}
 }
 
-// payments returns the lines of payments. The first is the one that the order is compared with. failed
-// is a payment that failed; nil: none.
+// payments returns the lines of payments. The first is the one that the order is compared with.
+// failed is a payment that failed; nil: none.
 func (g *group) payments(here *Decided) (paid []*Line, failed *Line) {
 	for i := range g.lines {
 		switch l := &g.lines[i]; {
@@ -183,7 +183,8 @@ func (g *group) payments(here *Decided) (paid []*Line, failed *Line) {
 	return paid, failed
 }
 
-// differs reports whether an amount that bellman knows, or does not know, differs from the one of the bill.
+// differs reports whether an amount that bellman knows, or does not know, differs from the one of
+// the bill.
 func (o *Options) differs(here, there int64) bool {
 	return here != 0 && here != there && (!o.Received || here < there)
 }
@@ -276,8 +277,8 @@ func (g *group) judgeRefunds(o *Options, here *Decided, refunds []*Decided, v *v
 	}
 }
 
-// refunds returns the refunds of the bill, each once: with its last state if it has several lines with
-// different states. A line that repeats another one is a duplicate.
+// refunds returns the refunds of the bill, each once: with its last state if it has several lines
+// with different states. A line that repeats another one is a duplicate.
 func (g *group) refunds(v *verdict, here *Decided) (refunds []*Line) {
 	for i := range g.lines {
 		l := &g.lines[i]
@@ -297,8 +298,8 @@ func (g *group) refunds(v *verdict, here *Decided) (refunds []*Line) {
 	return refunds
 }
 
-// sameRefund reports whether two lines are about one refund: they have the same number of a refund or, if
-// neither has one, the same time and content.
+// sameRefund reports whether two lines are about one refund: they have the same number of a refund
+// or, if neither has one, the same time and content.
 func sameRefund(a, b *Line) bool {
 	if a.RefundNo != "" || b.RefundNo != "" {
 		return a.RefundNo == b.RefundNo

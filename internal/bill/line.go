@@ -55,8 +55,8 @@ func (o Owner) String() string {
 	return o.No + ":" + o.Sub
 }
 
-// owns reports whether a line of another Owner may be the account's: always if either is not known. A
-// sub-merchant's own bill may name it alone, or after the merchant that acts for it.
+// owns reports whether a line of another Owner may be the account's: always if either is not known.
+// A sub-merchant's own bill may name it alone, or after the merchant that acts for it.
 func (o Owner) owns(line Owner) bool {
 	switch {
 	case o.No == "" || line.No == "" || line == o:
@@ -87,8 +87,8 @@ type Decided struct {
 	// channel said none, it is the time of the decision. Zero: the item is never missing there.
 	PaidAt time.Time
 
-	// Refunded is what the order itself says was refunded so far, in the smallest unit. Lines of refunds
-	// without an item are no difference up to this sum, less the refunds that are items.
+	// Refunded is what the order itself says was refunded so far, in the smallest unit. Lines of
+	// refunds without an item are no difference up to this sum, less the refunds that are items.
 	Refunded int64
 }
 

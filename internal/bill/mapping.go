@@ -19,9 +19,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/money"
 )
 
-// A Mapping says where a CSV file has the fields of a [Line]. A column is the name that the first line
-// gives it, or its number from 1. Empty: the file has no such column. ChannelOrderNo and Amount are
-// needed.
+// A Mapping says where a CSV file has the fields of a [Line]. A column is the name that the first
+// line gives it, or its number from 1. Empty: the file has no such column. ChannelOrderNo and
+// Amount are needed.
 type Mapping struct {
 	ChannelOrderNo string
 	TransactionID  string
@@ -39,24 +39,24 @@ type Mapping struct {
 	Delimiter       rune   // default comma
 	GBK             bool   // the file is in GBK; otherwise in UTF-8
 
-	// TimeFormat is a layout of package time, "unix" or "unix_ms"; default 2006-01-02 15:04:05. Zone is
-	// of times whose text says none; default UTC+8.
+	// TimeFormat is a layout of package time, "unix" or "unix_ms"; default 2006-01-02 15:04:05.
+	// Zone is of times whose text says none; default UTC+8.
 	TimeFormat string
 	Zone       *time.Location
 
-	// Paid are the values of State of payments and refunds that moved money. Lines with another state
-	// are Failed. Empty: no line is.
+	// Paid are the values of State of payments and refunds that moved money. Lines with another
+	// state are Failed. Empty: no line is.
 	Paid []string
 
-	// RefundNoAlone says that the line of a refund may lack ChannelOrderNo: refunds are not compared, or by RefundNo.
-	// Otherwise such a line is an error, because a refund is compared under the number of its order.
+	// RefundNoAlone says that the line of a refund may lack ChannelOrderNo: refunds are not
+	// compared, or by RefundNo. Otherwise such a line is an error, because a refund is compared
+	// under the number of its order.
 	RefundNoAlone bool
 }
 
-// ReadCSV yields the lines of a file in a form of one's own. Values may be quoted as in RFC 4180. White
-// space around a value and a backquote in front of it are removed. A
-// line that has both an amount and a refunded amount, and no RefundNo, is yielded as a payment and a
-// refund.
+// ReadCSV yields the lines of a file in a form of one's own. Values may be quoted as in RFC 4180.
+// White space around a value and a backquote in front of it are removed. A line that has both an
+// amount and a refunded amount, and no RefundNo, is yielded as a payment and a refund.
 func ReadCSV(r io.Reader, m Mapping) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		err := m.read(r, func(l Line) bool { return yield(l, nil) })
@@ -245,7 +245,8 @@ func (m *mapped) time(s string) (t time.Time, err error) {
 	return t.UTC(), nil
 }
 
-// writable reports whether a time can be written as JSON: 0000-01-01 in UTC+8 is in the year before.
+// writable reports whether a time can be written as JSON: 0000-01-01 in UTC+8 is in the year
+// before.
 func writable(t time.Time) bool { return t.UTC().Year() >= 0 && t.UTC().Year() <= 9999 }
 
 // A recordReader bounds the bytes of one record: a quote that is never closed would make the whole

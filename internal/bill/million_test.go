@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// generated is the text of a trade bill with n payments, in an order in which nobody has sorted them. It
-// is made while it is read.
+// generated is the text of a trade bill with n payments, in an order in which nobody has sorted
+// them. It is made while it is read.
 func generated(n int) io.Reader {
 	r, w := io.Pipe()
 	go func() {
@@ -53,7 +53,8 @@ func generatedOrders(n int) iter.Seq2[Decided, error] {
 	}
 }
 
-// scatter returns the i-th of the numbers below n in an order that looks random; prime must not divide n.
+// scatter returns the i-th of the numbers below n in an order that looks random; prime must not
+// divide n.
 func scatter(i, n, prime int) int { return int(uint64(i) * uint64(prime) % uint64(n)) }
 
 func paidAt(k, n int) time.Time {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// A bill of another merchant is refused with both numbers. Of a bill that has lines of several merchants, the account's
-// own are compared. A bill that does not say whose it is, or an account without a number, has lines of its own alone.
+// A bill of another merchant is refused with both numbers. Of a bill that has lines of several
+// merchants, the account's own are compared. A bill that does not say whose it is, or an account
+// without a number, has lines of its own alone.
 func TestOwner(t *testing.T) {
 	details := testdata(t, "alipay_details.csv")
 	alipay := func(text string) iter.Seq2[Line, error] { return archive(t, zipped(t, detailsName, text)) }

@@ -128,8 +128,8 @@ func (w *world) find(t testing.TB, seen map[string]bool) func(context.Context, s
 	}
 }
 
-// Whatever the order of the input and the size of the buffer, all planted differences are found, and
-// no others.
+// Whatever the order of the input and the size of the buffer, all planted differences are found,
+// and no others.
 func TestPlanted(t *testing.T) {
 	kinds := []DifferenceKind{MissingHere, MissingThere, AmountDiffers, StateDiffers, RefundDiffers, Duplicate}
 	each := 1000

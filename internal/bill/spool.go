@@ -13,9 +13,9 @@ import (
 	"slices"
 )
 
-// A spool sorts records by their keys in bounded memory: it collects records in a buffer, writes each
-// full buffer to one temporary file as a sorted run, and merges the runs when it is read. Records with
-// one key keep the order in which they were added. It is not safe for concurrent use.
+// A spool sorts records by their keys in bounded memory: it collects records in a buffer, writes
+// each full buffer to one temporary file as a sorted run, and merges the runs when it is read.
+// Records with one key keep the order in which they were added. It is not safe for concurrent use.
 type spool struct {
 	dir    string
 	limit  int    // of buffer and index, in bytes
@@ -132,7 +132,8 @@ func (s *spool) merge(yield func(record, error) bool) error {
 		return err
 	}
 	s.buffer, s.index = nil, nil
-	// All runs together may buffer as much as the spool did, if that gives each enough to read well.
+	// All runs together may buffer as much as the spool did, if that gives each enough to read
+	// well.
 	size := min(max(s.limit/len(s.runs), 4<<10), 256<<10)
 	var h runs
 	for i, begin := range s.runs {

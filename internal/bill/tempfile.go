@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// A tempFile is a temporary file that only this process sees. Where the system allows it, its name is
-// removed at once, so that the file disappears with the process, whatever happens to it.
+// A tempFile is a temporary file that only this process sees. Where the system allows it, its name
+// is removed at once, so that the file disappears with the process, whatever happens to it.
 type tempFile struct {
 	*os.File
 	unlinked bool

@@ -84,7 +84,8 @@ func (t *table) missing(names ...string) string {
 	return ""
 }
 
-// clean removes what channels put around a value so that a spreadsheet does not take it for a number.
+// clean removes what channels put around a value so that a spreadsheet does not take it for a
+// number.
 func clean(value string) string {
 	value = strings.TrimLeftFunc(value, func(r rune) bool { return r == '`' || unicode.IsSpace(r) })
 	return strings.TrimRightFunc(value, unicode.IsSpace)

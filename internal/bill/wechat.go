@@ -21,8 +21,8 @@ import (
 //
 // A refund's state is its state when the bill was made; WeChat Pay does not bring it up to date. A
 // payment that was reversed (REVOKED) stands in the bill a second time and is yielded as a refund.
-// That its amount stands in the columns of refunds could not be confirmed; if it does not, it is taken
-// from those of the order.
+// That its amount stands in the columns of refunds could not be confirmed; if it does not, it is
+// taken from those of the order.
 func ReadWeChatTrade(r io.Reader) iter.Seq2[Line, error] {
 	return read(r, trade)
 }
@@ -200,8 +200,9 @@ func ends(err error) error {
 	return err
 }
 
-// backquoted splits a line of n values at commas that a backquote follows: a value may contain commas. Such a comma with its
-// backquote may also stand in the text of the column free; -1: in none.
+// backquoted splits a line of n values at commas that a backquote follows: a value may contain
+// commas. Such a comma with its backquote may also stand in the text of the column free; -1: in
+// none.
 func backquoted(row string, n, free int) ([]string, error) {
 	first, ok := strings.CutPrefix(row, "`")
 	if !ok {

@@ -1,5 +1,5 @@
-// Package cause describes in one line why a request got no valid answer. All senders of requests use it, so that a
-// fault has the same words in every log.
+// Package cause describes in one line why a request got no valid answer. All senders of requests
+// use it, so that a fault has the same words in every log.
 package cause
 
 import (
@@ -22,8 +22,8 @@ type refusal interface {
 	Blocked() bool
 }
 
-// Of returns the result that a transport's error means, and its description. ctx is the request's. An error of
-// unknown kind keeps its text: the caller removes secrets, and shortens it with [Line].
+// Of returns the result that a transport's error means, and its description. ctx is the request's.
+// An error of unknown kind keeps its text: the caller removes secrets, and shortens it with [Line].
 func Of(ctx context.Context, err error) (bellman.Result, string) {
 	var (
 		blocked     refusal
@@ -107,8 +107,8 @@ func timeout(err error) bool {
 	return is && t.Timeout()
 }
 
-// Redirect describes a redirect, which is not followed, without the query of its target; empty: the answer is no
-// redirect.
+// Redirect describes a redirect, which is not followed, without the query of its target; empty: the
+// answer is no redirect.
 func Redirect(status int, header http.Header) string {
 	to := header.Get("Location")
 	if status < 300 || status >= 400 || to == "" {

@@ -1,5 +1,5 @@
-// Package coded makes errors with a code and arguments, so that the console can show them in another language.
-// Their text is English, for logs and the API.
+// Package coded makes errors with a code and arguments, so that the console can show them in
+// another language. Their text is English, for logs and the API.
 package coded
 
 import (
@@ -29,8 +29,8 @@ func (e *Error) Unwrap() error { return e.err }
 
 var verb = regexp.MustCompile(`%[-+# 0]*[0-9]*(?:\.[0-9]+)?[a-zA-Z%]`)
 
-// Args returns the arguments in the order of the text. Errors stay errors; every other argument is the string that
-// the text contains.
+// Args returns the arguments in the order of the text. Errors stay errors; every other argument is
+// the string that the text contains.
 func (e *Error) Args() []any {
 	args := make([]any, 0, len(e.args))
 	for _, v := range verb.FindAllString(e.format, -1) {

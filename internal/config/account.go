@@ -13,8 +13,8 @@ func (c *Channel) builtIn() bool {
 	return c.Kind != "" && c.Kind != "program" || c.Account != ""
 }
 
-// Identity says which account it is at its provider; empty: no built-in channel. Stripe's numbers are unique over
-// all accounts.
+// Identity says which account it is at its provider; empty: no built-in channel. Stripe's numbers
+// are unique over all accounts.
 func (c *Channel) Identity() string {
 	sub := cmp.Or(c.SubMchID, c.Provider.SubMerchantID)
 	if c.Kind == "alipay" && c.AuthToken != (sign.Secret{}) {
@@ -23,8 +23,8 @@ func (c *Channel) Identity() string {
 	return strings.TrimSuffix(c.Endpoint()+":"+sub, ":")
 }
 
-// Owner returns the numbers by which the provider's bills name the account: of the merchant, and of the sub-merchant for
-// which it acts. Empty: not known.
+// Owner returns the numbers by which the provider's bills name the account: of the merchant, and of
+// the sub-merchant for which it acts. Empty: not known.
 func (c *Channel) Owner() (no, sub string) {
 	switch c.Kind {
 	case "wechatpay":
@@ -35,9 +35,10 @@ func (c *Channel) Owner() (no, sub string) {
 	return c.Provider.MerchantID, c.Provider.SubMerchantID
 }
 
-// Endpoint names what the provider's limits count; empty: no built-in channel. WeChat Pay counts the requests of
-// a service provider and all its sub-merchants together, and both versions of its API know an order by the same
-// number. That Alipay counts those of an application together could not be confirmed.
+// Endpoint names what the provider's limits count; empty: no built-in channel. WeChat Pay counts
+// the requests of a service provider and all its sub-merchants together, and both versions of its
+// API know an order by the same number. That Alipay counts those of an application together could
+// not be confirmed.
 func (c *Channel) Endpoint() string {
 	switch c.Kind {
 	case "wechatpay":

@@ -37,8 +37,8 @@ var alarmFields = []field[writtenAlarm]{
 	{name: "to", set: func(a *writtenAlarm, s string) error { return name(&a.To, s) }},
 }
 
-// readAlarms replaces the alarms. checkAlarms checks later that their queues exist: they may come from
-// elsewhere.
+// readAlarms replaces the alarms. checkAlarms checks later that their queues exist: they may come
+// from elsewhere.
 func readAlarms(r *reader, path string, n ast.Node, c *Config) {
 	c.Alarms = nil
 	elements := r.elements(n, path)
@@ -64,7 +64,8 @@ func readAlarms(r *reader, path string, n ast.Node, c *Config) {
 	}
 }
 
-// finish fills in the defaults of an alarm, and notes the mistakes that concern several of its fields.
+// finish fills in the defaults of an alarm, and notes the mistakes that concern several of its
+// fields.
 func (a *writtenAlarm) finish(note func(field, text string)) {
 	if a.To == "" {
 		note(".to", "is missing: want the queue that sends the notices")

@@ -72,8 +72,8 @@ func (s *Source) Kind() string {
 	return RabbitMQ
 }
 
-// Resolve returns the kind of a broker, and its URL with the password: never show it. The error contains no
-// password.
+// Resolve returns the kind of a broker, and its URL with the password: never show it. The error
+// contains no password.
 func (c Connection) Resolve() (kind, text string, err error) {
 	b, err := c.URL.Resolve()
 	if err != nil {
@@ -135,8 +135,8 @@ func ofKinds(text func(*brokers.Kind) (s string, wanted bool)) (all []string) {
 	return all
 }
 
-// broker returns the kind of broker for a URL. The error shows nothing of the URL, which may contain a
-// password.
+// broker returns the kind of broker for a URL. The error shows nothing of the URL, which may
+// contain a password.
 func broker(text string) (kind string, err error) {
 	for one := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
@@ -308,8 +308,8 @@ func readSubjects(r *reader, path string, n ast.Node, s *Source) {
 	}
 }
 
-// readSources replaces the sources. checkBrokers checks later that their connections and queues exist: they
-// may come from elsewhere.
+// readSources replaces the sources. checkBrokers checks later that their connections and queues
+// exist: they may come from elsewhere.
 func readSources(r *reader, path string, n ast.Node, c *Config) {
 	c.Sources = nil
 	taken := map[string]bool{}

@@ -9,8 +9,8 @@ import (
 // live are the settings that a running server takes over when it reloads its configuration.
 var live = []string{"queues", "alarms", "keys", "pool.floor", "pool.ceiling"}
 
-// Restarts returns the names of the settings that differ between c and other and need a restart: all except
-// queues, alarms, keys and the pool.
+// Restarts returns the names of the settings that differ between c and other and need a restart:
+// all except queues, alarms, keys and the pool.
 func (c *Config) Restarts(other *Config) (names []string) {
 	for _, f := range configFields {
 		if !slices.Contains(live, f.name) && !reflect.DeepEqual(c.value(f.name), other.value(f.name)) {
@@ -20,7 +20,8 @@ func (c *Config) Restarts(other *Config) (names []string) {
 	return names
 }
 
-// value returns the value of a setting, which the field of the same name has: flow.high is Flow.High.
+// value returns the value of a setting, which the field of the same name has: flow.high is
+// Flow.High.
 func (c *Config) value(setting string) any {
 	v := reflect.ValueOf(c).Elem()
 	for part := range strings.SplitSeq(setting, ".") {

@@ -15,8 +15,8 @@ import (
 type Channel struct {
 	Kind string // wechatpay, alipay, one of gateway.Providers, or program; empty: none, or the Account's kind
 
-	// Account is the registered account of orders that name none. The queue has no account of its own then,
-	// and of the fields below only Of.
+	// Account is the registered account of orders that name none. The queue has no account of its
+	// own then, and of the fields below only Of.
 	Account string
 
 	URL string // the provider's address; empty: the usual one, for WeChat Pay the usual two

@@ -1,9 +1,9 @@
-// Package config reads and checks bellman's configuration. Precedence: flag, then environment variable, then
-// YAML file. All mistakes are reported at once, each with its line, what is wrong and what would be right. The
-// package opens and dials nothing: secrets stay env:NAME or file:PATH.
+// Package config reads and checks bellman's configuration. Precedence: flag, then environment
+// variable, then YAML file. All mistakes are reported at once, each with its line, what is wrong
+// and what would be right. The package opens and dials nothing: secrets stay env:NAME or file:PATH.
 //
-// goccy/go-yaml parses; tables of fields decode. The library's strict decoding stops at the first mistake, and
-// does not know that a setting is also a variable and a flag.
+// goccy/go-yaml parses; tables of fields decode. The library's strict decoding stops at the first
+// mistake, and does not know that a setting is also a variable and a flag.
 package config
 
 import (
@@ -16,22 +16,23 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// A Config is the configuration of one server. Use [Default], [Load] or [Read] to get one; the zero Config
-// lacks every default.
+// A Config is the configuration of one server. Use [Default], [Load] or [Read] to get one; the zero
+// Config lacks every default.
 type Config struct {
 	Listen string // HOST:PORT of the API; without a host: all addresses
 	Store  string // pebble:DIR or a database's URL, which may contain a password, or its place: see ParseStore
 	Node   string // the name of this process in the attempt log; empty: made from the host's name
 
-	// Advertise is the HOST:PORT at which other nodes reach this API. Empty: the address of Listen; if Listen is all
-	// addresses, the address from which this machine reaches the database.
+	// Advertise is the HOST:PORT at which other nodes reach this API. Empty: the address of Listen;
+	// if Listen is all addresses, the address from which this machine reaches the database.
 	Advertise string
 
-	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are used; none: nobody's.
+	// TrustedProxies are the addresses whose X-Forwarded-For and X-Forwarded-Proto are used; none:
+	// nobody's.
 	TrustedProxies []netip.Prefix
 
-	// PublicURL is the address at which merchants reach this server, for shared links: scheme, host and
-	// optional port. Empty: the address that the creator of a link uses.
+	// PublicURL is the address at which merchants reach this server, for shared links: scheme, host
+	// and optional port. Empty: the address that the creator of a link uses.
 	PublicURL string
 
 	Console Console
@@ -40,8 +41,8 @@ type Config struct {
 	LogLevel    slog.Level
 	StopTimeout time.Duration // how long a stop waits for attempts in flight
 
-	// MasterKey is the key that seals merchants' secrets, or its place. MasterKeys are several: the first
-	// seals, all open. Neither: merchants cannot have secrets. See Masters.
+	// MasterKey is the key that seals merchants' secrets, or its place. MasterKeys are several: the
+	// first seals, all open. Neither: merchants cannot have secrets. See Masters.
 	MasterKey  sign.Secret
 	MasterKeys []sign.Secret
 
@@ -121,15 +122,16 @@ type HTTP struct {
 	PerAddress  int // from one address that is no trusted proxy; further ones are closed. 0: a quarter of Connections
 }
 
-// Pool bounds the attempts in flight of one server, for all queues together. The limit of attempts to quick
-// endpoints adapts between Floor and three quarters of Ceiling.
+// Pool bounds the attempts in flight of one server, for all queues together. The limit of attempts
+// to quick endpoints adapts between Floor and three quarters of Ceiling.
 type Pool struct {
 	Floor   int // smallest limit; at least 1
 	Ceiling int // most attempts in flight; at least Floor
 }
 
-// Flow says when new tasks are rejected. If more than High tasks are overdue or wait for a commit, sources
-// stop and creates get 429, until Low is reached. The same happens while the heap is larger than Heap.
+// Flow says when new tasks are rejected. If more than High tasks are overdue or wait for a commit,
+// sources stop and creates get 429, until Low is reached. The same happens while the heap is larger
+// than Heap.
 type Flow struct {
 	High, Low int
 	Heap      int64 // live bytes after a garbage collection
@@ -140,8 +142,8 @@ type Retention struct {
 	Succeeded, Failed, Cancelled time.Duration
 }
 
-// RetentionIn returns the retention for a kind of store: a day by default in Redis, where everything costs
-// memory.
+// RetentionIn returns the retention for a kind of store: a day by default in Redis, where
+// everything costs memory.
 func (c *Config) RetentionIn(kind string) Retention {
 	r := c.Retention
 	if kind != Redis {
@@ -187,8 +189,8 @@ func Default() *Config {
 	}
 }
 
-// DefaultQueue returns a queue with all defaults: WeChat's schedule and timeout, the answer "success", and at
-// most 64 concurrent attempts to one endpoint.
+// DefaultQueue returns a queue with all defaults: WeChat's schedule and timeout, the answer
+// "success", and at most 64 concurrent attempts to one endpoint.
 func DefaultQueue(name string) Queue {
 	return Queue{
 		Name:     name,
@@ -204,8 +206,8 @@ func DefaultPollQueue(name string) Queue {
 	return Queue{Name: name, Kind: "poll", Schedule: defaultPoll, Timeout: 5 * time.Second}
 }
 
-// DefaultOrderQueue returns a queue of kind order with all defaults: a query every three seconds, then slower,
-// and the close after half an hour.
+// DefaultOrderQueue returns a queue of kind order with all defaults: a query every three seconds,
+// then slower, and the close after half an hour.
 func DefaultOrderQueue(name string) Queue {
 	return Queue{
 		Name:     name,

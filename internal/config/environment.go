@@ -23,8 +23,8 @@ var (
 	// mention matches a variable that a configuration names as the place of a secret.
 	mention = regexp.MustCompile(`\benv:(BELLMAN_\w+)`)
 
-	// cluster matches variables that Kubernetes, and Docker with links, set for a service named bellman or
-	// bellman-something.
+	// cluster matches variables that Kubernetes, and Docker with links, set for a service named
+	// bellman or bellman-something.
 	cluster = regexp.MustCompile(`^BELLMAN_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$`)
 )
 
@@ -35,9 +35,9 @@ func (c *Config) mentions(text string) {
 	}
 }
 
-// CheckNames returns Problems for unknown variables that begin with BELLMAN_: they are neither settings nor
-// variables of the program, and neither c nor another variable names them as the place of a secret. This finds
-// misspelt variables. environ is [os.Environ].
+// CheckNames returns Problems for unknown variables that begin with BELLMAN_: they are neither
+// settings nor variables of the program, and neither c nor another variable names them as the place
+// of a secret. This finds misspelt variables. environ is [os.Environ].
 func (c *Config) CheckNames(environ []string) error {
 	named := Config{secrets: slices.Clone(c.secrets)}
 	var given []string

@@ -67,8 +67,8 @@ var configFields = []field[Config]{
 	{name: "egress.proxy", set: func(c *Config, s string) error { return proxy(&c.Egress.Proxy, s) }},
 }
 
-// leastHeap leaves room: an idle server has about 20 MiB of live heap, and the heap must fall below seven
-// eighths of the mark before new tasks are accepted.
+// leastHeap leaves room: an idle server has about 20 MiB of live heap, and the heap must fall below
+// seven eighths of the mark before new tasks are accepted.
 const leastHeap = 64 << 20
 
 // The fields that queues of several kinds have.

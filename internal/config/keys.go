@@ -32,8 +32,8 @@ var keyFields = []field[access.Key]{
 	}},
 }
 
-// limit returns a list that limits a key, whose elements satisfy check. An empty list is a mistake: it
-// would not limit anything.
+// limit returns a list that limits a key, whose elements satisfy check. An empty list is a mistake:
+// it would not limit anything.
 func (r *reader) limit(n ast.Node, path string, check func(string) error) (all []string) {
 	noted := len(r.problems)
 	for e, text := range r.texts(r.elements(n, path)) {

@@ -19,11 +19,12 @@ import (
 // maxFile is the size limit of a file or variable, in bytes.
 const maxFile = 4 << 20
 
-// Read builds the configuration from the defaults, the file, the environment and the flags, each of which
-// overrides the ones before, and checks it. path names the file; if it is empty, BELLMAN_CONFIG does; without
-// either there is none. The keys of flags are names of settings: "listen", "store". fits checks the parameters
-// of a store's address, as its driver reads them; nil: nothing checks them. The error is [Problems] with every mistake, unless a file could
-// not be read.
+// Read builds the configuration from the defaults, the file, the environment and the flags, each of
+// which overrides the ones before, and checks it. path names the file; if it is empty,
+// BELLMAN_CONFIG does; without either there is none. The keys of flags are names of settings:
+// "listen", "store". fits checks the parameters of a store's address, as its driver reads them;
+// nil: nothing checks them. The error is [Problems] with every mistake, unless a file could not be
+// read.
 func Read(path string, env func(string) (string, bool), flags map[string]string, fits func(StoreURL) error) (*Config, error) {
 	if path == "" {
 		path, _ = env("BELLMAN_CONFIG")
@@ -42,8 +43,8 @@ func Read(path string, env func(string) (string, bool), flags map[string]string,
 	return c, nil
 }
 
-// load reads a file like Parse; an empty path means no file. The config is nil only if the file could not be
-// read.
+// load reads a file like Parse; an empty path means no file. The config is nil only if the file
+// could not be read.
 func load(path string) (*Config, error) {
 	if path == "" {
 		return Default(), nil
@@ -60,9 +61,9 @@ func load(path string) (*Config, error) {
 	return parse(text, path)
 }
 
-// Parse reads the text of a file over the defaults. If the error is [Problems], the config has all valid
-// values, so that Apply, Set and Check can find further mistakes; do not use it for anything else. Check
-// examines values that depend on one another, because variables may still change them.
+// Parse reads the text of a file over the defaults. If the error is [Problems], the config has all
+// valid values, so that Apply, Set and Check can find further mistakes; do not use it for anything
+// else. Check examines values that depend on one another, because variables may still change them.
 func Parse(text []byte) (*Config, error) { return parse(text, "") }
 
 func parse(text []byte, source string) (*Config, error) {
@@ -72,9 +73,10 @@ func parse(text []byte, source string) (*Config, error) {
 	return c, err
 }
 
-// Apply sets the settings of the environment: BELLMAN_ and the name in capitals, with _ between groups, such
-// as BELLMAN_FLOW_HIGH. BELLMAN_KEYS and BELLMAN_QUEUES contain YAML and replace the whole list;
-// BELLMAN_EGRESS_ALLOW is a list with commas. env is [os.LookupEnv]. An empty variable counts as not set.
+// Apply sets the settings of the environment: BELLMAN_ and the name in capitals, with _ between
+// groups, such as BELLMAN_FLOW_HIGH. BELLMAN_KEYS and BELLMAN_QUEUES contain YAML and replace the
+// whole list; BELLMAN_EGRESS_ALLOW is a list with commas. env is [os.LookupEnv]. An empty variable
+// counts as not set.
 func (c *Config) Apply(env func(string) (string, bool)) error {
 	var errs []error
 	for _, f := range configFields {
@@ -123,7 +125,8 @@ func (c *Config) readYAML(text, source string, read func(*reader, ast.Node)) err
 	return r.problems.Err()
 }
 
-// misplaced says of unknown fields of a queue where they belong, if it is in a queue of another kind or beside queues.
+// misplaced says of unknown fields of a queue where they belong, if it is in a queue of another
+// kind or beside queues.
 func misplaced(ps Problems, queues []Queue) {
 	for i, p := range ps {
 		name, in := strings.CutPrefix(p.Field, "queues.")
@@ -196,8 +199,8 @@ func (c *Config) problem(setting, text string, otherwise place) Problem {
 	return at.problem(setting, text)
 }
 
-// Loopback reports whether only this machine can reach an address. A name other than localhost could be
-// anywhere.
+// Loopback reports whether only this machine can reach an address. A name other than localhost
+// could be anywhere.
 func Loopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {

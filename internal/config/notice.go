@@ -39,7 +39,8 @@ var noticeFields = []field[Notice]{
 	}},
 }
 
-// readVerify reads who signs a gateway's notices. Secrets outside the file are tried out in CheckSecrets.
+// readVerify reads who signs a gateway's notices. Secrets outside the file are tried out in
+// CheckSecrets.
 func readVerify(r *reader, path string, n ast.Node, to *Notice) {
 	kept := len(r.kept)
 	if fill(r, n, path, verifyFields, &to.Verify) && to.Verify.Scheme == "" {

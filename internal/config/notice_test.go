@@ -20,7 +20,8 @@ func gated(verify string) string {
 `
 }
 
-// The secrets of notices are tried out: those in the file at once, the others where the server is. None is shown.
+// The secrets of notices are tried out: those in the file at once, the others where the server is.
+// None is shown.
 func TestSecretsOfNotices(t *testing.T) {
 	t.Setenv("BELLMAN_TEST_SHORT", "geheim")
 	t.Setenv("BELLMAN_TEST_LONG", "geheim-of-sixteen")

@@ -49,7 +49,8 @@ func checkOnEnd(r *reader, path string, queues []Queue) {
 	}
 }
 
-// round returns a path of queues that begins with way and ends at its first queue; nil: there is none.
+// round returns a path of queues that begins with way and ends at its first queue; nil: there is
+// none.
 func round(next map[string][]string, way []string) []string {
 	last := way[len(way)-1]
 	if last == way[0] {

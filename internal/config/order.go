@@ -19,7 +19,8 @@ import (
 
 // Order has the settings of a queue of kind order: whom to query, and when to close.
 type Order struct {
-	// Channel is the built-in channel; the zero value: the requests below, to a gateway of your own.
+	// Channel is the built-in channel; the zero value: the requests below, to a gateway of your
+	// own.
 	Channel Channel
 	Query   Request
 	Close   Request
@@ -29,8 +30,8 @@ type Order struct {
 	CloseStates Readings // meaning of an answer to a close or reverse
 	About       string   // CEL: the order number in an answer to a query; empty: not checked
 
-	// Notice says how the notices of a gateway of one's own are verified and read; nil: there are none.
-	// A built-in channel knows its own.
+	// Notice says how the notices of a gateway of one's own are verified and read; nil: there are
+	// none. A built-in channel knows its own.
 	Notice *Notice
 
 	Reconcile *Reconcile // the daily comparison with the channel's bill; nil: there is none
@@ -44,8 +45,9 @@ type Order struct {
 	LateWatch     time.Duration // how long queries go on after CLOSED, REVOKED or FAILED; 0: they do not
 	GiveUp        time.Duration // after expiry; then the order is UNKNOWN, with an alert; default 24h, or 7d if OnExhausted is reverse
 
-	// ChannelExpiry means that orders also expire at the channel: an order that is unknown there, both to the
-	// query and to the close, counts as closed. Default: true for the channels wechatpay, wechatpay_v2 and alipay, else false.
+	// ChannelExpiry means that orders also expire at the channel: an order that is unknown there,
+	// both to the query and to the close, counts as closed. Default: true for the channels
+	// wechatpay, wechatpay_v2 and alipay, else false.
 	ChannelExpiry bool
 	CodeLife      time.Duration // age until which an order that is unknown at the channel is watched for a late payment; 0: only LateWatch
 	Then          Then          // who gets the result; zero: nobody
@@ -77,8 +79,8 @@ type Readings struct {
 	Rules  map[string]string // reading → CEL; nil with a preset
 }
 
-// defaults fills in missing fields, also those that depend on others. stated has the names of the fields in
-// the file.
+// defaults fills in missing fields, also those that depend on others. stated has the names of the
+// fields in the file.
 func (o *Order) defaults(stated map[string]bool) {
 	if !stated["channel_expiry"] {
 		o.ChannelExpiry = o.Channel.HasAccount()
@@ -241,7 +243,8 @@ func checkOrder(r *reader, n ast.Node, path string, q *Queue) {
 	}
 }
 
-// noteRequest reports a mistake that the gateway found, such as "query: url: …", at its place in the file.
+// noteRequest reports a mistake that the gateway found, such as "query: url: …", at its place in
+// the file.
 func (r *reader) noteRequest(n ast.Node, path, text string) {
 	at, text := locate(r.places, path, text)
 	if at == path {
@@ -251,8 +254,8 @@ func (r *reader) noteRequest(n ast.Node, path, text string) {
 	r.noteAt(at, text)
 }
 
-// readable returns a request whose headers from env: and file: are replaced by a letter, so that a check need not read
-// them.
+// readable returns a request whose headers from env: and file: are replaced by a letter, so that a
+// check need not read them.
 func readable(r Request) Request {
 	r.Headers = maps.Clone(r.Headers)
 	for name, value := range r.Headers {
@@ -265,8 +268,9 @@ func readable(r Request) Request {
 
 func (s Readings) zero() bool { return s.Preset == "" && len(s.Rules) == 0 }
 
-// notNotify returns why the queue named to cannot send notifications; empty: it can. sender is the source of
-// tasks without an address, for which the queue needs a url; empty: its tasks have addresses.
+// notNotify returns why the queue named to cannot send notifications; empty: it can. sender is the
+// source of tasks without an address, for which the queue needs a url; empty: its tasks have
+// addresses.
 func notNotify(queues []Queue, to, sender string) string {
 	i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
 	switch {
@@ -318,7 +322,8 @@ func (r *reader) kindOf(n ast.Node, path string) string {
 	return ""
 }
 
-// wrongKind reports the unknown kind of a mapping, whose other fields depend on it. kind is the field.
+// wrongKind reports the unknown kind of a mapping, whose other fields depend on it. kind is the
+// field.
 func wrongKind[T any](r *reader, n ast.Node, path string, kind field[T], into *T) {
 	for _, e := range r.entries(n, path) {
 		if e.name != kind.name {

@@ -76,8 +76,8 @@ func (ps Problems) Err() error {
 	return ps
 }
 
-// join merges errors. An error that is not Problems is returned alone, because it says why other mistakes
-// could not be searched.
+// join merges errors. An error that is not Problems is returned alone, because it says why other
+// mistakes could not be searched.
 func join(errs ...error) error {
 	var all Problems
 	for _, err := range errs {
@@ -95,9 +95,9 @@ func join(errs ...error) error {
 	return all
 }
 
-// Refused returns why a part of the configuration cannot be used, each mistake at its place. at is the path of the
-// part, such as "queues.pay". The fields of a *[bellman.Invalid], and names before a colon in a text, are looked for
-// below it. nil: err is nil.
+// Refused returns why a part of the configuration cannot be used, each mistake at its place. at is
+// the path of the part, such as "queues.pay". The fields of a *[bellman.Invalid], and names before
+// a colon in a text, are looked for below it. nil: err is nil.
 func (c *Config) Refused(at string, err error) (ps Problems) {
 	if err == nil {
 		return nil
@@ -112,7 +112,8 @@ func (c *Config) Refused(at string, err error) (ps Problems) {
 	return ps
 }
 
-// refused returns a problem of a field, at the place of the field or else of the nearest field around it.
+// refused returns a problem of a field, at the place of the field or else of the nearest field
+// around it.
 func (c *Config) refused(field, text string, why error) Problem {
 	field, text = locate(c.places, field, text)
 	if single, first := strings.CutSuffix(field, "[0]"); first { // a list of one may be written without brackets
@@ -129,7 +130,8 @@ func (c *Config) refused(field, text string, why error) Problem {
 	return p
 }
 
-// locate follows the names before a colon in a text, such as "query: url: …", as far as they have places below a field.
+// locate follows the names before a colon in a text, such as "query: url: …", as far as they have
+// places below a field.
 func locate(places map[string]place, field, text string) (at, rest string) {
 	for {
 		name, rest, more := strings.Cut(text, ": ")
@@ -146,8 +148,8 @@ type place struct {
 	line, column int
 }
 
-// problem returns a problem at this place. The name of a flag or variable already names the setting, and is
-// not repeated.
+// problem returns a problem at this place. The name of a flag or variable already names the
+// setting, and is not repeated.
 func (p place) problem(field, text string) Problem {
 	if p.line == 0 && p.source != "" {
 		field = ""

@@ -13,8 +13,8 @@ import (
 // channelKinds are the built-in channels, and program.
 var channelKinds = slices.Concat([]string{"wechatpay", "alipay"}, gateway.Providers(), []string{"program"})
 
-// HasAccount reports whether the tasks of a queue with this channel may go to registered accounts, or to the
-// endpoint of one.
+// HasAccount reports whether the tasks of a queue with this channel may go to registered accounts,
+// or to the endpoint of one.
 func (c *Channel) HasAccount() bool { return c.Account != "" || c.ofWeChat() || c.Kind == "alipay" }
 
 // ofWeChat reports whether a channel is WeChat Pay, of either version.

@@ -65,7 +65,8 @@ func (r *reader) body(text string) ast.Node {
 	return body
 }
 
-// advice returns what to do about a mistake of YAML that the parser found in a line; empty: nothing is known.
+// advice returns what to do about a mistake of YAML that the parser found in a line; empty: nothing
+// is known.
 func advice(message, line string) string {
 	switch {
 	case strings.Contains(message, "'\t'"):
@@ -95,7 +96,8 @@ func (a anchors) Visit(n ast.Node) ast.Visitor {
 	return a
 }
 
-// fill reads the mapping n into a T, and returns false if it reported a problem. path is the path of n.
+// fill reads the mapping n into a T, and returns false if it reported a problem. path is the path
+// of n.
 func fill[T any](r *reader, n ast.Node, path string, fields []field[T], into *T) (ok bool) {
 	noted := len(r.problems)
 	fillGroup(r, n, path, "", fields, into)
@@ -153,7 +155,8 @@ func among[T any](fields []field[T], group string) string {
 	return nearest.Either(names)
 }
 
-// spaced returns advice about the colon of a text that was meant as name: value; empty: the text has none.
+// spaced returns advice about the colon of a text that was meant as name: value; empty: the text
+// has none.
 func spaced(n ast.Node) string {
 	s, _ := n.(*ast.StringNode)
 	switch {
@@ -180,8 +183,8 @@ type entry struct {
 	key, value ast.Node
 }
 
-// entries returns the entries of a mapping, including those merged with << that it does not override. It
-// reports names that occur twice.
+// entries returns the entries of a mapping, including those merged with << that it does not
+// override. It reports names that occur twice.
 func (r *reader) entries(n ast.Node, path string) []entry { return r.merged(n, path, 0) }
 
 func (r *reader) merged(n ast.Node, path string, depth int) []entry {
@@ -271,8 +274,8 @@ func (r *reader) scalar(n ast.Node, path string) (text string, ok bool) {
 	}
 }
 
-// scalarText returns a scalar as written, without quotes. This also holds for numbers, so a hash of digits
-// stays as it is.
+// scalarText returns a scalar as written, without quotes. This also holds for numbers, so a hash of
+// digits stays as it is.
 func scalarText(n ast.ScalarNode) string {
 	switch s := n.(type) {
 	case *ast.StringNode:

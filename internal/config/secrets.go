@@ -82,8 +82,8 @@ func readRecipient(r *reader, path string, n ast.Node, q *Queue) {
 	}
 }
 
-// CheckSecrets looks up every env:NAME and file:PATH of the configuration, and returns Problems for those that
-// are absent, which have Absent, and for those that are not what their field wants.
+// CheckSecrets looks up every env:NAME and file:PATH of the configuration, and returns Problems for
+// those that are absent, which have Absent, and for those that are not what their field wants.
 func (c *Config) CheckSecrets() error {
 	kept := c.kept
 	if store := sign.NewSecret(c.Store); elsewhere(store) {
@@ -109,8 +109,8 @@ func (c *Config) CheckSecrets() error {
 	return ps.Err()
 }
 
-// CheckFiles checks the files of connections. It returns Problems if one cannot be read, or if a ca has no
-// certificate. A server starts nevertheless, and retries to connect until the files exist.
+// CheckFiles checks the files of connections. It returns Problems if one cannot be read, or if a ca
+// has no certificate. A server starts nevertheless, and retries to connect until the files exist.
 func (c *Config) CheckFiles() error {
 	var ps Problems
 	for _, connection := range c.Connections {

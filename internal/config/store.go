@@ -34,7 +34,8 @@ type StoreURL struct {
 
 const wantStore = "want pebble:DIR, postgres://USER:PASSWORD@HOST/DATABASE, mysql://USER:PASSWORD@HOST/DATABASE or redis://USER:PASSWORD@HOST:6379/0"
 
-// ParseStore parses the address of a store, or that at env:NAME or file:PATH. No error contains a password.
+// ParseStore parses the address of a store, or that at env:NAME or file:PATH. No error contains a
+// password.
 func ParseStore(text string) (StoreURL, error) {
 	resolved, err := sign.NewSecret(text).Resolve()
 	if err != nil {
@@ -85,8 +86,9 @@ func parseDatabase(kind, text string) (StoreURL, error) {
 	return s, nil
 }
 
-// The parameters of a database's driver. All others are settings of the server, which are many and depend on its
-// version, so only names that resemble one of these, or that mean something for Redis, are mistakes.
+// The parameters of a database's driver. All others are settings of the server, which are many and
+// depend on its version, so only names that resemble one of these, or that mean something for
+// Redis, are mistakes.
 var (
 	parameters = map[string][]string{
 		Postgres: {"host", "port", "database", "dbname", "user", "password", "passfile", "connect_timeout", "sslmode", "sslkey", "sslcert",
@@ -125,7 +127,8 @@ func misspelt(kind, name string) error {
 	return nil
 }
 
-// parseRedis parses an address of Redis, which may name several hosts, and removes bellman's own parameters.
+// parseRedis parses an address of Redis, which may name several hosts, and removes bellman's own
+// parameters.
 func parseRedis(scheme, text string) (StoreURL, error) {
 	s := StoreURL{Kind: Redis}
 	head, rest, _ := strings.Cut(text, "?")
@@ -180,8 +183,8 @@ func (s *StoreURL) take(parameters string) (url.Values, error) {
 	return query, nil
 }
 
-// String returns the store for people: without the password, and without parameters except the prefix in
-// Redis.
+// String returns the store for people: without the password, and without parameters except the
+// prefix in Redis.
 func (s StoreURL) String() string {
 	if s.Kind == Pebble {
 		return Pebble + ":" + s.Dir
@@ -232,7 +235,8 @@ func store(to *string, s string) error {
 	return err
 }
 
-// checkStore reports what fits finds in the address of the store, unless it is elsewhere or already wrong.
+// checkStore reports what fits finds in the address of the store, unless it is elsewhere or already
+// wrong.
 func (c *Config) checkStore(fits func(StoreURL) error) error {
 	if fits == nil || elsewhere(sign.NewSecret(c.Store)) {
 		return nil

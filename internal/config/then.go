@@ -46,8 +46,8 @@ const nobody = "none"
 // toldAlways are the fields that every notification of an order has.
 var toldAlways = []string{"order_no", "merchant_no", "order_state", "decided_at", "late_payment", "duplicate_payment", "found_at", "refunded", "reason"}
 
-// A thenReader reads a then. The template and ordered of the whole hold for each recipient that says nothing
-// else.
+// A thenReader reads a then. The template and ordered of the whole hold for each recipient that
+// says nothing else.
 type thenReader struct {
 	Then
 	whole     Told
@@ -278,13 +278,14 @@ func checkThen(r *reader, path string, queues []Queue) {
 	}
 }
 
-// namesPaymentsAlike reports whether a query and a notice have the same transaction_id for one payment. A
-// gateway's must be read by one preset.
+// namesPaymentsAlike reports whether a query and a notice have the same transaction_id for one
+// payment. A gateway's must be read by one preset.
 func (o *Order) namesPaymentsAlike() bool {
 	return o.Notice == nil || o.States.Preset != "" && o.States.Preset == o.Notice.States.Preset
 }
 
-// noRefund returns why the queue named to cannot request the refund of a payment at a channel; empty: it can.
+// noRefund returns why the queue named to cannot request the refund of a payment at a channel;
+// empty: it can.
 func noRefund(queues []Queue, paid *Channel, to string, payment bool) string {
 	i := slices.IndexFunc(queues, func(q Queue) bool { return q.Name == to })
 	switch {

@@ -2,7 +2,8 @@ package config
 
 import "net"
 
-// Warnings returns Problems for settings that have no effect, or not all of it. A server starts nevertheless.
+// Warnings returns Problems for settings that have no effect, or not all of it. A server starts
+// nevertheless.
 func (c *Config) Warnings() error {
 	var ps Problems
 	received := false // by any queue
@@ -36,8 +37,9 @@ func (c *Config) CheckPrograms() error {
 	return ps.Err()
 }
 
-// apart warns about a queue of kind notify with a concurrency or rate of its own beside another such queue in a cluster.
-// The two queues may send to one merchant from different nodes, and each then applies the merchant's limits by itself
+// apart warns about a queue of kind notify with a concurrency or rate of its own beside another
+// such queue in a cluster. The two queues may send to one merchant from different nodes, and each
+// then applies the merchant's limits by itself
 // (docs/decisions/common-parts-over-parts-of-each-queue.md).
 func (c *Config) apart() Problems {
 	if at, err := ParseStore(c.Store); err != nil || at.Kind == Pebble {

@@ -9,8 +9,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/access"
 )
 
-// SetKeys replaces the keys from the next request on. Sessions end if their key is gone or was replaced
-// under its name. If the keys are invalid, SetKeys returns an error and the present keys stay.
+// SetKeys replaces the keys from the next request on. Sessions end if their key is gone or was
+// replaced under its name. If the keys are invalid, SetKeys returns an error and the present keys
+// stay.
 func (c *Console) SetKeys(keys []access.Key) error {
 	if err := access.Check(keys); err != nil {
 		return err
@@ -42,8 +43,8 @@ type visitor struct {
 // May reports whether the visitor has a role.
 func (v *visitor) May(need access.Role) bool { return v.Role.Includes(need) }
 
-// request returns the request with its visitor. It may set a cookie. If the session cannot be checked, it
-// returns an error and a visitor who is not signed in.
+// request returns the request with its visitor. It may set a cookie. If the session cannot be
+// checked, it returns an error and a visitor who is not signed in.
 func (c *Console) request(w http.ResponseWriter, r *http.Request) (*request, error) {
 	v := &visitor{lang: c.language(r), Theme: themeOf(r), From: c.o.Proxies.Text(r)}
 	q := &request{Console: c, w: w, r: r, visitor: v}
@@ -64,8 +65,8 @@ func (c *Console) request(w http.ResponseWriter, r *http.Request) (*request, err
 	return q, err
 }
 
-// touch records that a session is used. Requests that a page makes by itself do not count, so a page that
-// is left open does not keep its session alive.
+// touch records that a session is used. Requests that a page makes by itself do not count, so a
+// page that is left open does not keep its session alive.
 func (c *Console) touch(w http.ResponseWriter, r *http.Request, s *session) {
 	now := time.Now()
 	if now.Sub(s.last) < touchTime || r.Header.Get("HX-Request") != "" || strings.HasSuffix(r.URL.Path, "/live") {

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/keytest"
 )
 
-// An account is registered, shown, changed, rotated and deleted on pages, which say what is wrong and never show
-// a key.
+// An account is registered, shown, changed, rotated and deleted on pages, which say what is wrong
+// and never show a key.
 func TestAccountPages(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -13,8 +13,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// assetsPath is the path of the assets. It contains a hash of all of them, so browsers may cache them
-// forever and still get the new ones after an upgrade.
+// assetsPath is the path of the assets. It contains a hash of all of them, so browsers may cache
+// them forever and still get the new ones after an upgrade.
 var assetsPath = "/assets/" + hashOf(assets) + "/"
 
 func hashOf(files fs.FS) string {

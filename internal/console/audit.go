@@ -30,8 +30,8 @@ type auditView struct {
 	First string
 }
 
-// auditPage shows manual actions, newest first. Audit records are ordered by time alone, so a filter is
-// applied to as many as can be read quickly.
+// auditPage shows manual actions, newest first. Audit records are ordered by time alone, so a
+// filter is applied to as many as can be read quickly.
 func (q *request) auditPage() error {
 	in := q.r.URL.Query()
 	v := &auditView{view: q.view("page.audit"), By: in.Get("by"), Action: in.Get("action"), Target: strings.TrimSpace(in.Get("target")), Address: strings.TrimSpace(in.Get("address")), Job: in.Get("job")}
@@ -93,7 +93,8 @@ func (q *request) auditPage() error {
 	return q.render(http.StatusOK, "audit", v)
 }
 
-// targetsOf returns the tasks of an order number, by id: the targets of what was done with the order.
+// targetsOf returns the tasks of an order number, by id: the targets of what was done with the
+// order.
 func (q *request) targetsOf(orderNo string) (map[string]bool, error) {
 	ids := map[string]bool{}
 	if _, err := bellman.ParseID(orderNo); err == nil || orderNo == "" || strings.Contains(orderNo, "/") {
@@ -106,8 +107,8 @@ func (q *request) targetsOf(orderNo string) (map[string]bool, error) {
 	return ids, err
 }
 
-// nameTargets reads the tasks among the targets, for at most namesWithin. The page has the id alone of one that
-// is not read.
+// nameTargets reads the tasks among the targets, for at most namesWithin. The page has the id alone
+// of one that is not read.
 func (q *request) nameTargets(v *auditView) {
 	v.Tasks = map[string]*bellman.Task{}
 	began := time.Now()

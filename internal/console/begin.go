@@ -17,8 +17,8 @@ type beginning struct {
 // KeyNew is the command that makes a key.
 func (*beginning) KeyNew() string { return "bellman key new" }
 
-// beginning returns how the first notification is sent; nil: the server had a task already, or has no queue
-// of kind notify.
+// beginning returns how the first notification is sent; nil: the server had a task already, or has
+// no queue of kind notify.
 func (q *request) beginning() *beginning {
 	queues := q.queuesOf("notify")
 	if q.used.Load() || len(queues) == 0 {

@@ -17,8 +17,8 @@ const (
 	maxIndent = 50       // levels of JSON that are indented; deeper ones get the same indent
 )
 
-// A shownBody is a readable form of a body: JSON is indented, a form has one field a line, and secrets are
-// masked.
+// A shownBody is a readable form of a body: JSON is indented, a form has one field a line, and
+// secrets are masked.
 type shownBody struct {
 	Text   string
 	Kind   string // json, form, text or binary; empty: no body
@@ -54,8 +54,8 @@ func showBody(body []byte, contentType string) shownBody {
 	return shown
 }
 
-// indent indents JSON. Numbers, the order of fields, and duplicate fields stay as they are. It stops
-// shortly after maxShown bytes, because indenting makes a deep body much longer.
+// indent indents JSON. Numbers, the order of fields, and duplicate fields stay as they are. It
+// stops shortly after maxShown bytes, because indenting makes a deep body much longer.
 func indent(data []byte) (text string, masked, ok bool) {
 	trimmed := bytes.TrimSpace(data)
 	if len(trimmed) == 0 || (trimmed[0] != '{' && trimmed[0] != '[') || !json.Valid(trimmed) {

@@ -17,8 +17,8 @@ func (b *tab) types(text string) {
 	b.until(found(`[data-search]`, fmt.Sprintf(`found.focus(); found.value = %q; found.dispatchEvent(new Event("input", {bubbles: true}))`, text)))
 }
 
-// The search box is a combobox: results come as one types, by type; arrows choose, Enter opens, Escape closes,
-// a click opens, and Enter alone searches.
+// The search box is a combobox: results come as one types, by type; arrows choose, Enter opens,
+// Escape closes, a click opens, and Enter alone searches.
 func TestTypedResultsAreChosen(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// Measures of a chart. There is one picture for wide pages and one for phones; the stylesheet shows the one
-// that fits.
+// Measures of a chart. There is one picture for wide pages and one for phones; the stylesheet shows
+// the one that fits.
 const (
 	wideChart, phoneChart = 620.0, 340.0
 
@@ -23,8 +23,8 @@ const (
 	leastSteps = 2     // fewer say nothing
 )
 
-// A chart is a picture of figures over time: one line for each series, a value for each step of time. It is
-// drawn on the server.
+// A chart is a picture of figures over time: one line for each series, a value for each step of
+// time. It is drawn on the server.
 type chart struct {
 	Name   string // of its text
 	Width  float64
@@ -126,8 +126,8 @@ func everyFor(long time.Duration) time.Duration {
 	return 15 * time.Minute
 }
 
-// newCanvas takes the steps of a range that are over. A range that begins before the figures do is drawn from
-// their beginning.
+// newCanvas takes the steps of a range that are over. A range that begins before the figures do is
+// drawn from their beginning.
 func newCanvas(from, to, now time.Time, every time.Duration, zone *time.Location, all []figures.Stats, events []chartMark) *canvas {
 	c := &canvas{from: from, to: to, every: every, zone: zone, past: to.Before(now.Add(-every))}
 	for _, s := range all {
@@ -213,8 +213,8 @@ func (c *canvas) bounds(i int) (from, to time.Time) {
 	return since, since.Truncate(c.every).Add(c.every)
 }
 
-// path draws one series: a level for each step, so that one step alone is seen too. Steps without a value are
-// left out.
+// path draws one series: a level for each step, so that one step alone is seen too. Steps without a
+// value are left out.
 func (c *canvas) path(ch *chart, s *series, y func(float64) float64) string {
 	var b strings.Builder
 	pen := false

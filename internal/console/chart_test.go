@@ -12,7 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// minutesOf are the figures of minutes since a time, with as many attempts; 0: none, and so no lateness.
+// minutesOf are the figures of minutes since a time, with as many attempts; 0: none, and so no
+// lateness.
 func minutesOf(since time.Time, attempts ...int64) (all []figures.Stats) {
 	for i, n := range attempts {
 		s := figures.Stats{Since: since.Truncate(time.Minute).Add(time.Duration(i) * time.Minute), Counts: figures.Counts{Added: n, Attempts: map[bellman.Result]int64{bellman.Accepted: n}}}
@@ -24,8 +25,8 @@ func minutesOf(since time.Time, attempts ...int64) (all []figures.Stats) {
 	return all
 }
 
-// The charts are on the page without a script: with numbers whose units fit, values to point at, and marks of
-// pauses, take-overs and starts.
+// The charts are on the page without a script: with numbers whose units fit, values to point at,
+// and marks of pauses, take-overs and starts.
 func TestChartsAreDrawnOnTheServer(t *testing.T) {
 	s := open(t)
 	now := time.Now()

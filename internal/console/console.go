@@ -32,7 +32,8 @@ type Options struct {
 	Reader  Reader
 	Records Records
 
-	// Secret signs sessions and forms. nil: a secret of this process, so sessions end with the process.
+	// Secret signs sessions and forms. nil: a secret of this process, so sessions end with the
+	// process.
 	Secret Secret
 
 	// Proxies are trusted to set X-Forwarded-For and X-Forwarded-Proto.
@@ -46,9 +47,9 @@ type Options struct {
 	// Resends runs bulk resends. nil: they are not available.
 	Resends resend.Desk
 
-	// Links makes links for merchants. nil: they are not available. Tells reports whether a task notifies
-	// the merchant that it names, so that the merchant's links may show it; tasks for internal receivers do
-	// not. nil: all tasks do.
+	// Links makes links for merchants. nil: they are not available. Tells reports whether a task
+	// notifies the merchant that it names, so that the merchant's links may show it; tasks for
+	// internal receivers do not. nil: all tasks do.
 	Links Links
 	Tells func(t *bellman.Task) bool
 
@@ -61,31 +62,32 @@ type Options struct {
 	// Sent builds the request of an attempt again. nil: attempts are shown without.
 	Sent func(ctx context.Context, t *bellman.Task, a *bellman.Attempt, reveal bool) (deliver.Sent, error)
 
-	// PublicURL is the address at which merchants reach this server, in the form scheme://host. Empty: the
-	// address by which the link's author reached it.
+	// PublicURL is the address at which merchants reach this server, in the form scheme://host.
+	// Empty: the address by which the link's author reached it.
 	PublicURL string
 
-	// Name is the environment that each page shows at its top, in Colour: grey, blue, green, orange or red;
-	// empty: grey. An empty Name shows nothing.
+	// Name is the environment that each page shows at its top, in Colour: grey, blue, green, orange
+	// or red; empty: grey. An empty Name shows nothing.
 	Name, Colour string
 
-	// Intake describes whether this node accepts new tasks, and Sources the brokers that it takes tasks
-	// from. nil: unknown, or none.
+	// Intake describes whether this node accepts new tasks, and Sources the brokers that it takes
+	// tasks from. nil: unknown, or none.
 	Intake  func() figures.Intake
 	Sources func() []source.Info
 
-	// Kinds returns the kind of a queue's tasks, notify or order; empty: there is no such queue. nil: all
-	// are notify.
+	// Kinds returns the kind of a queue's tasks, notify or order; empty: there is no such queue.
+	// nil: all are notify.
 	Kinds func(queue string) string
 
-	// Channels returns the channel that the orders of a queue are at, such as wechatpay; empty: one of
-	// request templates, or unknown. nil: unknown.
+	// Channels returns the channel that the orders of a queue are at, such as wechatpay; empty: one
+	// of request templates, or unknown. nil: unknown.
 	Channels func(queue string) string
 
 	// Queues returns the configured queues, for lists to choose from. nil: none.
 	Queues func() []string
 
-	// Nodes returns the nodes that share the store, by name, and the shards without an owner. nil: unknown.
+	// Nodes returns the nodes that share the store, by name, and the shards without an owner. nil:
+	// unknown.
 	Nodes func(context.Context) (nodes []engine.NodeInfo, unowned []store.Lease, err error)
 
 	// Keys are the keys to sign in with. Without keys everybody may do everything: then listen on a
@@ -98,8 +100,8 @@ type Options struct {
 	// Refused is called for each refused sign-in. nil: they are not counted.
 	Refused func()
 
-	// Record stores an audit record of events that change nothing: a sign-in, an export, a refused page, an
-	// opened link. nil: they are not recorded.
+	// Record stores an audit record of events that change nothing: a sign-in, an export, a refused
+	// page, an opened link. nil: they are not recorded.
 	Record func(context.Context, store.Audit) error
 
 	Version string       // shown at the foot of each page; default "dev"
@@ -296,7 +298,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // handed are the roles that act on tasks and orders by hand. Each action needs one of them.
 var handed = []access.Role{access.Operate, access.Decide}
 
-// anybody serves a pattern to all visitors. An error of serve, here and below, becomes the page of an error.
+// anybody serves a pattern to all visitors. An error of serve, here and below, becomes the page of
+// an error.
 func (c *Console) anybody(pattern string, serve func(*request) error) {
 	c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		q, err := c.request(w, r)
@@ -340,6 +343,6 @@ func (c *Console) pageOf(pattern string, needs []access.Role, serve func(*reques
 	})
 }
 
-// Stop ends the streams of live pages, so that a server can shut down without waiting for them. It may be
-// called more than once.
+// Stop ends the streams of live pages, so that a server can shut down without waiting for them. It
+// may be called more than once.
 func (c *Console) Stop() { c.stop.Do(func() { close(c.stopping) }) }

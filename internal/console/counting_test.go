@@ -67,8 +67,8 @@ func (g *growingDesk) Start(_ context.Context, in resend.Job) (resend.Job, error
 	return in, nil
 }
 
-// A bulk resend from a page that was open for long does not touch many more tasks than the page said: the page comes again,
-// with the new number. A few more are no reason.
+// A bulk resend from a page that was open for long does not touch many more tasks than the page
+// said: the page comes again, with the new number. A few more are no reason.
 func TestResendOfMoreThanThePageSaid(t *testing.T) {
 	page := "/resends/new?merchant_no=M1"
 	for _, c := range []struct {

@@ -13,9 +13,10 @@ import (
 // maxCurlBody is the longest body that is written into a command.
 const maxCurlBody = 16 << 10
 
-// curl returns a shell command that sends a task's request to the address to. The body is shown, so what is
-// masked on the page is masked here. Signatures are left out, because each attempt makes a new one. It
-// returns an empty text if the task is a message to a broker or uses its queue's address.
+// curl returns a shell command that sends a task's request to the address to. The body is shown, so
+// what is masked on the page is masked here. Signatures are left out, because each attempt makes a
+// new one. It returns an empty text if the task is a message to a broker or uses its queue's
+// address.
 func curl(t *bellman.Task, to, method string, shown shownBody) string {
 	if scheme, _, _ := strings.Cut(strings.ToLower(to), "://"); scheme != "http" && scheme != "https" {
 		return ""

@@ -13,7 +13,8 @@ var (
 	uses     = regexp.MustCompile(`var\((--[a-z0-9-]+)\)`)
 )
 
-// Stylesheets and pages have no colour and no length of their own: they use the tokens, of which each is used.
+// Stylesheets and pages have no colour and no length of their own: they use the tokens, of which
+// each is used.
 func TestOnlyTokens(t *testing.T) {
 	known, used := map[string]bool{}, map[string]bool{}
 	groups := tokens()

@@ -32,8 +32,8 @@ func (r *refusal) Error() string { return r.why }
 // fail returns the error of a page with a status and the text of this name.
 func fail(status int, why string, values ...any) error { return &refusal{status, why, values} }
 
-// recordRefused makes an audit record of a refused request: at most one a minute for each name and address,
-// and a bounded number in all.
+// recordRefused makes an audit record of a refused request: at most one a minute for each name and
+// address, and a bounded number in all.
 func (q *request) recordRefused(who, target string) {
 	left, ok := q.denied.Enter(who + " " + access.Network(q.o.Proxies.From(q.r)).String())
 	if !ok {
@@ -46,8 +46,8 @@ func (q *request) recordRefused(who, target string) {
 	q.o.Record(q.r.Context(), store.AuditOf(by, time.Now(), "refused", target)) // Record logs its own errors
 }
 
-// refuse answers with the page of an error. An unexpected error is logged, and the page reveals nothing
-// about it.
+// refuse answers with the page of an error. An unexpected error is logged, and the page reveals
+// nothing about it.
 func (q *request) refuse(err error) {
 	status, why, detail := q.meaning(err)
 	if status == http.StatusForbidden {
@@ -60,8 +60,8 @@ func (q *request) refuse(err error) {
 	q.render(status, "failure", &failure{view: q.view(title), Status: status, Why: why, Detail: detail})
 }
 
-// meaning returns the status, the text in the visitor's language and the details of an error. An error
-// without a code is internal, and its details are not shown.
+// meaning returns the status, the text in the visitor's language and the details of an error. An
+// error without a code is internal, and its details are not shown.
 func (q *request) meaning(err error) (status int, why, detail string) {
 	say := q.visitor.lang.say
 	detail, _ = q.visitor.lang.coded(err)

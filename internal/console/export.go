@@ -22,8 +22,8 @@ const (
 	exportStep = 5 * time.Second // longest time to write one part to a slow reader
 )
 
-// export streams the tasks of the search as CSV. A last row says if there are more, or if the time was
-// over.
+// export streams the tasks of the search as CSV. A last row says if there are more, or if the time
+// was over.
 func (q *request) export() error {
 	w := readTaskFilter(q.r.URL.Query())
 	if err := w.wrong().Err(); err != nil {
@@ -95,8 +95,9 @@ func exported(r *row) []string {
 		exportedTime(r.Due), exportedTime(r.Created()), exportedTime(r.Finished)}
 }
 
-// amountOf returns the amount of an order in whole units, as its page shows it: what it should cost, or else what was paid.
-// Of a refund or transfer it is the requested one. Empty: it is not known.
+// amountOf returns the amount of an order in whole units, as its page shows it: what it should
+// cost, or else what was paid. Of a refund or transfer it is the requested one. Empty: it is not
+// known.
 func amountOf(r *row) (amount, currency string) {
 	var n int64
 	switch {
@@ -125,8 +126,8 @@ func exportedTime(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// A sheet writes CSV with each cell in quotes, so that a spreadsheet keeps it as one cell whatever its
-// separator is.
+// A sheet writes CSV with each cell in quotes, so that a spreadsheet keeps it as one cell whatever
+// its separator is.
 type sheet struct {
 	w   http.ResponseWriter
 	err error // the first error
@@ -165,12 +166,12 @@ func (s *sheet) Write(cells []string) {
 	}
 }
 
-// altered matches numbers that a spreadsheet does not keep as they are: it shows 12 digits or more with an exponent and
-// keeps 15 of them, drops zeros at the beginning, and takes 12E5 for 1200000.
+// altered matches numbers that a spreadsheet does not keep as they are: it shows 12 digits or more
+// with an exponent and keeps 15 of them, drops zeros at the beginning, and takes 12E5 for 1200000.
 var altered = regexp.MustCompile(`^(?:[0-9]{12,}|0[0-9]+)(?:\.[0-9]+)?$|^[0-9]+(?:\.[0-9]+)?[Ee][0-9]+$`)
 
-// kept returns the cell in a form in which a spreadsheet keeps all its digits: after such a number comes a tab, as in
-// Alipay's bills. Programs trim it.
+// kept returns the cell in a form in which a spreadsheet keeps all its digits: after such a number
+// comes a tab, as in Alipay's bills. Programs trim it.
 func kept(cell string) string {
 	if altered.MatchString(cell) {
 		return cell + "\t"

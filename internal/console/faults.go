@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A faultText is one of bellman's own reasons for a failed attempt. Records hold the English text; its
-// pattern recognizes it, so that pages can show it in another language.
+// A faultText is one of bellman's own reasons for a failed attempt. Records hold the English text;
+// its pattern recognizes it, so that pages can show it in another language.
 type faultText struct {
 	name  string
 	look  *regexp.Regexp
@@ -19,9 +19,9 @@ type faultText struct {
 
 var hole = regexp.MustCompile(`\{[a-z]\}`)
 
-// faultTexts returns the reasons in the English catalogue: names that begin with fault., or with library.
-// for texts of Go's and CEL's libraries. With parts it adds those that occur only within other texts. The
-// most specific come first.
+// faultTexts returns the reasons in the English catalogue: names that begin with fault., or with
+// library. for texts of Go's and CEL's libraries. With parts it adds those that occur only within
+// other texts. The most specific come first.
 func faultTexts(english map[string]string, parts bool) []faultText {
 	var all []faultText
 	for name, text := range english {
@@ -47,14 +47,14 @@ func faultTexts(english map[string]string, parts bool) []faultText {
 // maxFaultDepth is how deep reasons may be nested.
 const maxFaultDepth = 5
 
-// fault translates the reason of a failed attempt as far as its words are bellman's. Other texts stay as
-// they are.
+// fault translates the reason of a failed attempt as far as its words are bellman's. Other texts
+// stay as they are.
 func (l *language) fault(text string) string {
 	return plain(l.faultIn(text, l.faults(), maxFaultDepth))
 }
 
-// Chinese returns a reason of a failed attempt, or why an order needs action, in Chinese, as far as its words are
-// bellman's.
+// Chinese returns a reason of a failed attempt, or why an order needs action, in Chinese, as far as
+// its words are bellman's.
 func Chinese(why string) string {
 	all, err := allLanguages()
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// The icon of the tab has a red dot while something on the overview is urgent, and only on the overview.
+// The icon of the tab has a red dot while something on the overview is urgent, and only on the
+// overview.
 func TestTheIconIsAlarmed(t *testing.T) {
 	t.Parallel()
 	w := open(t, "ops")

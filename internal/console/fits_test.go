@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/console"
 )
 
-// Each page of the scene fits on a phone, and in small and large windows, in both languages: nothing is cut, no text
-// covers another. No line ends within a word.
+// Each page of the scene fits on a phone, and in small and large windows, in both languages:
+// nothing is cut, no text covers another. No line ends within a word.
 func TestPagesFit(t *testing.T) {
 	t.Parallel()
 	pages := console.References(t)
@@ -37,7 +37,8 @@ func TestPagesFit(t *testing.T) {
 	}
 }
 
-// The name of a node is short wherever it stands, in one line; its tooltip is the whole name, and so is its copy.
+// The name of a node is short wherever it stands, in one line; its tooltip is the whole name, and
+// so is its copy.
 func TestNodeNames(t *testing.T) {
 	t.Parallel()
 	g := hang(t, console.References(t))
@@ -61,7 +62,8 @@ func TestNodeNames(t *testing.T) {
 	}
 }
 
-// unfit says what does not fit on a page. A line of tabs can be scrolled, and a long host is cut on purpose.
+// unfit says what does not fit on a page. A line of tabs can be scrolled, and a long host is cut on
+// purpose.
 const unfit = `(() => {
 	const faults = [];
 	const seen = (el) => el.checkVisibility() && el.getClientRects().length && !el.closest(".hidden, .skip, .tabs, .host, svg, pre");

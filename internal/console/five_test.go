@@ -12,7 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A hand counts what a person does: a paste with Enter, a click, a text typed into a field, an answered dialog.
+// A hand counts what a person does: a paste with Enter, a click, a text typed into a field, an
+// answered dialog.
 type hand struct {
 	*tab
 	did []string
@@ -124,8 +125,8 @@ func TestFiveTasks(t *testing.T) {
 	}
 }
 
-// Somebody on call sees which order needs a person, decides it, and finds who decided, counted in actions, in both
-// languages.
+// Somebody on call sees which order needs a person, decides it, and finds who decided, counted in
+// actions, in both languages.
 func TestMoneyTasks(t *testing.T) {
 	t.Parallel()
 	w := open(t)

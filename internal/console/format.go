@@ -118,7 +118,8 @@ func took(d time.Duration) string {
 	return schedule.FormatDuration(d.Round(time.Second))
 }
 
-// perSecond formats a rate: a configured one as it is, a measured one with four digits. 0: there is none.
+// perSecond formats a rate: a configured one as it is, a measured one with four digits. 0: there is
+// none.
 func perSecond(rate float64) string {
 	if rate == 0 {
 		return "–"
@@ -146,7 +147,8 @@ func grouped(n any) string {
 	return b.String()
 }
 
-// escaped are characters that JSON writes by their numbers, as PHP does with every Chinese character.
+// escaped are characters that JSON writes by their numbers, as PHP does with every Chinese
+// character.
 var escaped = regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+`)
 
 // readable replaces the numbers of characters in a JSON text by the characters.
@@ -171,8 +173,8 @@ var singular = map[string]string{
 	"need.tasks": "need.task", "need.orders": "need.order", "need.refunds": "need.refund", "need.differences": "need.difference", "need.notices": "need.notice", "need.shards": "need.shard",
 }
 
-// plain replaces control characters, and characters that change the direction of text, by their numbers.
-// Line ends and tabs stay.
+// plain replaces control characters, and characters that change the direction of text, by their
+// numbers. Line ends and tabs stay.
 func plain(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if !strings.ContainsFunc(s, hidden) {
@@ -199,8 +201,8 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\u200b'
 }
 
-// wrap writes a text so that its long words, such as URLs and keys, are broken after a separator where a line ends.
-// The text is what plain returns.
+// wrap writes a text so that its long words, such as URLs and keys, are broken after a separator
+// where a line ends. The text is what plain returns.
 func wrap(s string) template.HTML {
 	const here = "\u200b" // plain leaves none
 	s = longWord.ReplaceAllStringFunc(s, func(word string) string { return separator.ReplaceAllString(word, "$0"+here) })
@@ -212,8 +214,8 @@ var (
 	separator = regexp.MustCompile(`[/:.,?=_@&}]+`)
 )
 
-// nodeName writes the name of a node. The middle of a long one is hidden; its tooltip has it, and so has the
-// clipboard when the name is copied.
+// nodeName writes the name of a node. The middle of a long one is hidden; its tooltip has it, and
+// so has the clipboard when the name is copied.
 func nodeName(name string) template.HTML {
 	const head, tail = 12, 6
 	r := []rune(plain(name))
@@ -253,7 +255,8 @@ func query(path string, values ...string) string {
 	return path + "?" + q.Encode()
 }
 
-// pollClasses are the states of orders whose looks the states of polls have; others look as an order's of that name.
+// pollClasses are the states of orders whose looks the states of polls have; others look as an
+// order's of that name.
 var pollClasses = map[string]string{"DONE": "PAID", "FAILED_THERE": "FAILED"}
 
 var stateNames = []string{"pending", "succeeded", "failed", "cancelled"}

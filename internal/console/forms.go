@@ -18,13 +18,14 @@ const tokenField = "token"
 // maxForm is the largest form in bytes.
 const maxForm = 64 << 10
 
-// token returns the value that a visitor's forms must contain. It is derived from the id of the session, or
-// from a cookie for visitors without one, so each visitor has another.
+// token returns the value that a visitor's forms must contain. It is derived from the id of the
+// session, or from a cookie for visitors without one, so each visitor has another.
 func (c *Console) token(of string) string {
 	return base64.RawURLEncoding.EncodeToString(signed(c.o.Secret.Key(formPurpose), []byte(of)))
 }
 
-// visit returns the cookie of a visitor who is not signed in. With it the sign-in form has a token too.
+// visit returns the cookie of a visitor who is not signed in. With it the sign-in form has a token
+// too.
 func (c *Console) visit(w http.ResponseWriter, r *http.Request) string {
 	if value := c.cookie(r, visitCookie); len(value) == 43 {
 		return value
@@ -51,8 +52,8 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 	return r.ParseForm()
 }
 
-// sent reads the form of a request that changes something. It returns an error unless a page of this console
-// sent it, by the browser's headers and the token.
+// sent reads the form of a request that changes something. It returns an error unless a page of
+// this console sent it, by the browser's headers and the token.
 func (c *Console) sent(w http.ResponseWriter, r *http.Request, v *visitor) error {
 	refused := fail(http.StatusForbidden, "error.token")
 	if err := c.foreign.Check(r); err != nil {
@@ -99,8 +100,8 @@ type ending struct {
 	do    func(bellman.ID, bellman.By) (late bool, err error) // late: it ended by itself meanwhile
 }
 
-// end ends the object that the path names, with a reason, and redirects to its page; or it shows the form
-// again. If the object has ended already, no reason is required.
+// end ends the object that the path names, with a reason, and redirects to its page; or it shows
+// the form again. If the object has ended already, no reason is required.
 func (q *request) end(e ending) error {
 	id, err := q.pathID()
 	if err != nil {

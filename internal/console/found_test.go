@@ -33,8 +33,8 @@ func (r *reply) has(t *testing.T, wants []string, not ...string) {
 	}
 }
 
-// An action on the ticked tasks needs a role and a reason, is one batch of the audit record, and says for which
-// tasks it was not possible. Submitted twice, it happens once.
+// An action on the ticked tasks needs a role and a reason, is one batch of the audit record, and
+// says for which tasks it was not possible. Submitted twice, it happens once.
 func TestActOnSome(t *testing.T) {
 	s := open(t, testKeys...)
 	var ids []string
@@ -82,7 +82,8 @@ func TestActOnSome(t *testing.T) {
 	}
 }
 
-// Selected tasks are not completed together: each has an outcome of its own, and deciding an order takes a role of its own.
+// Selected tasks are not completed together: each has an outcome of its own, and deciding an order
+// takes a role of its own.
 func TestSelectedTasksAreNotCompleted(t *testing.T) {
 	s := open(t, testKeys...)
 	_, own := s.story(t)
@@ -103,8 +104,8 @@ func TestSelectedTasksAreNotCompleted(t *testing.T) {
 	}
 }
 
-// A quick filter keeps whom the list is about, replaces the rest, and counts today from midnight in the viewer's
-// zone.
+// A quick filter keeps whom the list is about, replaces the rest, and counts today from midnight in
+// the viewer's zone.
 func TestQuickFilters(t *testing.T) {
 	s := open(t)
 	got := s.get(t, "/tasks?merchant_no=M1&state=succeeded&status=500&quick=failed_today&zone=Asia/Shanghai").Header.Get("Location")
@@ -130,7 +131,8 @@ func TestQuickFilters(t *testing.T) {
 	}
 }
 
-// Orders are filtered by state, channel, account and amount, step by step, and the page says how much each costs.
+// Orders are filtered by state, channel, account and amount, step by step, and the page says how
+// much each costs.
 func TestOrderFilters(t *testing.T) {
 	s := open(t)
 	s.o.Channels = func(queue string) string { return map[string]string{"orders": "wechatpay"}[queue] }
@@ -205,7 +207,8 @@ func TestAnOrdersNotificationIsResent(t *testing.T) {
 	}
 }
 
-// A text that nothing equals finds what begins with it, in the registries' figures and among the newest tasks.
+// A text that nothing equals finds what begins with it, in the registries' figures and among the
+// newest tasks.
 func TestSearchByTheBeginning(t *testing.T) {
 	f := &fake{Store: memory.New(), endpoints: []figures.Endpoint{{Endpoint: "https://notify.shop.example:443"}}}
 	s := openWith(t, f, Options{})
@@ -221,8 +224,8 @@ func TestSearchByTheBeginning(t *testing.T) {
 	}
 }
 
-// Searches are remembered in a cookie of bounded size, newest first and each once, until the visitor forgets them
-// or signs out.
+// Searches are remembered in a cookie of bounded size, newest first and each once, until the
+// visitor forgets them or signs out.
 func TestRecentSearches(t *testing.T) {
 	s := open(t, testKeys...)
 	s.signIn(t, "ops")
@@ -249,8 +252,8 @@ func TestRecentSearches(t *testing.T) {
 	s.get(t, "/tasks").has(t, nil, "Recent search")
 }
 
-// A server without tasks shows the command of the first notification, at the address by which it was reached, and
-// never a key. With the first task the command is gone.
+// A server without tasks shows the command of the first notification, at the address by which it
+// was reached, and never a key. With the first task the command is gone.
 func TestTheFirstNotification(t *testing.T) {
 	s := open(t)
 	for _, path := range []string{"/", "/tasks"} {

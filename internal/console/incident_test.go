@@ -22,7 +22,8 @@ func flat(page string) string {
 	return strings.Join(strings.Fields(tagOf.ReplaceAllString(page, " ")), " ")
 }
 
-// An order's page sums up what became of the money, and who decided: it never says that nobody paid above a payment.
+// An order's page sums up what became of the money, and who decided: it never says that nobody paid
+// above a payment.
 func TestAnOrdersPageSaysWhatBecameOfTheMoney(t *testing.T) {
 	decided := t0.Add(time.Minute)
 	for name, tt := range map[string]struct {
@@ -76,7 +77,8 @@ func TestAnOrdersPageSaysWhatBecameOfTheMoney(t *testing.T) {
 	}
 }
 
-// Whether an order was paid, whether its merchant was told, and what the merchant answered stand at the top of its page.
+// Whether an order was paid, whether its merchant was told, and what the merchant answered stand at
+// the top of its page.
 func TestFactsOfAnOrderAnswerAMerchant(t *testing.T) {
 	s := open(t)
 	task := ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O-1"}, order.Standing{State: "PAID", Decided: t0}, order.Ask{Amount: 19900, Currency: "CNY"})
@@ -98,7 +100,8 @@ func TestFactsOfAnOrderAnswerAMerchant(t *testing.T) {
 	}
 }
 
-// The overview names an order that somebody decided, and says where a certificate is replaced and which tasks make the tile hot.
+// The overview names an order that somebody decided, and says where a certificate is replaced and
+// which tasks make the tile hot.
 func TestTheOverviewNamesWhatItIsAbout(t *testing.T) {
 	s := open(t)
 	s.raised.alarms = []alarm.Alarm{{Name: "decided", When: alarm.OrderDecided, Since: time.Now(), Decision: &alarm.Decision{MerchantNo: "M1", OrderNo: "B-9", Who: "wang", Reason: "the bank says so: PAID"}}}
@@ -138,7 +141,8 @@ func (b billOf) Differences(context.Context, string, bill.DifferenceKind, int, i
 	return b.items, 0, nil
 }
 
-// A difference leads to its order, says which side lacks what and what helps, and the overview says it in its language.
+// A difference leads to its order, says which side lacks what and what helps, and the overview says
+// it in its language.
 func TestADifferenceLeadsToItsOrder(t *testing.T) {
 	here := &bill.Decided{MerchantNo: "M1", OrderNo: "O-1", TaskID: bellman.FirstID(t0).String(), State: "PENDING", Amount: 100, Currency: "CNY"}
 	there := &bill.Line{Amount: 100, Currency: "CNY", State: "SUCCESS"}
@@ -168,7 +172,8 @@ func TestADifferenceLeadsToItsOrder(t *testing.T) {
 	}
 }
 
-// The audit names the order of a task, finds what was done by its number, and leads to a reconciliation.
+// The audit names the order of a task, finds what was done by its number, and leads to a
+// reconciliation.
 func TestTheAuditNamesOrders(t *testing.T) {
 	s := open(t)
 	task := s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O-1"}, order.Standing{State: "PAID"}, order.Ask{}), t0)

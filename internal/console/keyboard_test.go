@@ -13,7 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/console"
 )
 
-// While somebody reads an answer of a task, an attempt is made: the answer stays unfolded, and the focus where it is.
+// While somebody reads an answer of a task, an attempt is made: the answer stays unfolded, and the
+// focus where it is.
 func TestFocusStaysWhenATaskChanges(t *testing.T) {
 	t.Parallel()
 	w, b, c := staffed(t)
@@ -28,8 +29,8 @@ func TestFocusStaysWhenATaskChanges(t *testing.T) {
 	b.until(`document.querySelectorAll(".log details[open]").length === 1 && document.activeElement.matches(".log details[open] > summary")`)
 }
 
-// Tab leads through every page on a phone: each stop is in sight, marked, and covered by nothing. On the overview what
-// needs attention comes first.
+// Tab leads through every page on a phone: each stop is in sight, marked, and covered by nothing.
+// On the overview what needs attention comes first.
 func TestKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	g := hang(t, console.References(t))
@@ -53,7 +54,8 @@ func TestKeyboardAlone(t *testing.T) {
 	}
 }
 
-// stopped notes where the focus is, and reports whether it has left the page. A field of a date has several stops.
+// stopped notes where the focus is, and reports whether it has left the page. A field of a date has
+// several stops.
 const stopped = `(() => {
 	const at = document.activeElement, fault = [], before = window.stops.at(-1)?.at;
 	if (!at || at === document.body) return true;

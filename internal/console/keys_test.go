@@ -73,8 +73,8 @@ func TestEmptyKeySignsNobodyIn(t *testing.T) {
 	}
 }
 
-// A key that has expired, is limited to queues or merchants, or comes from another address signs nobody
-// in, and ends the sessions of whoever signed in with it.
+// A key that has expired, is limited to queues or merchants, or comes from another address signs
+// nobody in, and ends the sessions of whoever signed in with it.
 func TestLimitedKeysSignNobodyIn(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

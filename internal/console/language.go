@@ -47,8 +47,8 @@ func readTexts(code string) (map[string]string, error) {
 	return texts, nil
 }
 
-// text returns a text of the catalogue, with each {name} replaced by the value that follows name in values.
-// A missing text is a bug, which a test finds.
+// text returns a text of the catalogue, with each {name} replaced by the value that follows name in
+// values. A missing text is a bug, which a test finds.
 func (l *language) text(name string, values ...any) (string, error) {
 	text, ok := l.texts[name]
 	if !ok {
@@ -72,8 +72,8 @@ func (l *language) say(name string, values ...any) string {
 	return text
 }
 
-// named returns the text of a word of a family, such as state.pending. A word without a text is returned
-// unchanged.
+// named returns the text of a word of a family, such as state.pending. A word without a text is
+// returned unchanged.
 func (l *language) named(family string, word any) string {
 	plain := fmt.Sprint(word)
 	if text, ok := l.texts[family+"."+plain]; ok {

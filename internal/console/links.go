@@ -13,7 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Links makes and revokes links that show a merchant's notifications. Its errors are those of an [Engine].
+// Links makes and revokes links that show a merchant's notifications. Its errors are those of an
+// [Engine].
 type Links interface {
 	// Make makes a link from in's MerchantNo, OrderNo, Who and Reason.
 	Make(ctx context.Context, in sharelink.Link, life time.Duration) (sharelink.Link, error)
@@ -24,8 +25,8 @@ type Links interface {
 	Get(ctx context.Context, id bellman.ID) (sharelink.Link, error)
 	Revoke(ctx context.Context, id bellman.ID, by bellman.By) (sharelink.Link, error)
 
-	// Known reports whether a task for which notice is true names the merchant, and the order if one is
-	// given.
+	// Known reports whether a task for which notice is true names the merchant, and the order if
+	// one is given.
 	Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool, merchants sharelink.Merchants) (bool, error)
 
 	// List returns the newest links of a merchant; with an empty number, of all merchants.
@@ -170,8 +171,8 @@ func (q *request) showLink(status int, form pauseForm) error {
 	return q.render(status, "link", v)
 }
 
-// publicAddress returns the address at which merchants reach this server: the configured one, or else that
-// of the present request.
+// publicAddress returns the address at which merchants reach this server: the configured one, or
+// else that of the present request.
 func (q *request) publicAddress() string {
 	if q.o.PublicURL != "" {
 		return q.o.PublicURL

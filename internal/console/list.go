@@ -24,8 +24,8 @@ const (
 	searchTime = 25 * time.Millisecond // how long one page may read from the store after its first reading
 )
 
-// A search limits the time that one page looks for tasks. One reading of the store is bounded by itself;
-// another is made only if there is time for one as long.
+// A search limits the time that one page looks for tasks. One reading of the store is bounded by
+// itself; another is made only if there is time for one as long.
 type search struct {
 	most         time.Duration
 	began, asked time.Time
@@ -37,8 +37,8 @@ func newSearch(most time.Duration) *search {
 	return &search{most: most, began: now, asked: now, rows: pageRows}
 }
 
-// again reports whether there is time for another reading: of twice as many rows, or of as many as there is
-// time for.
+// again reports whether there is time for another reading: of twice as many rows, or of as many as
+// there is time for.
 func (s *search) again() bool {
 	now := time.Now()
 	took, left := now.Sub(s.asked), s.most-now.Sub(s.began)
@@ -50,8 +50,8 @@ func (s *search) again() bool {
 	return true
 }
 
-// A taskFilter is the filter of a list of tasks. The store evaluates the fields of the first part, mostly by an
-// index; those that follow are compared task by task.
+// A taskFilter is the filter of a list of tasks. The store evaluates the fields of the first part,
+// mostly by an index; those that follow are compared task by task.
 type taskFilter struct {
 	resend.Pick
 
@@ -177,8 +177,8 @@ func (w *taskFilter) wrong() *bellman.Invalid {
 // wallLayouts are the layouts of times in browsers' fields and on pages.
 var wallLayouts = [...]string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02T15:04:05.000", "2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05"}
 
-// wallTime parses a time that a browser's field or a page shows, in the given zone, or a time that contains
-// its zone. If zone is nil, only the latter can be parsed.
+// wallTime parses a time that a browser's field or a page shows, in the given zone, or a time that
+// contains its zone. If zone is nil, only the latter can be parsed.
 func wallTime(text string, zone *time.Location) (time.Time, bool) {
 	for _, layout := range wallLayouts {
 		if zone == nil {
@@ -195,8 +195,8 @@ func wallTime(text string, zone *time.Location) (time.Time, bool) {
 	return at.UTC(), err == nil && at.Year() >= 1970
 }
 
-// skipped reports whether a text is a time that the clocks of at's zone skip when they are put forward. A
-// date alone means the beginning of that day, whatever time that is.
+// skipped reports whether a text is a time that the clocks of at's zone skip when they are put
+// forward. A date alone means the beginning of that day, whatever time that is.
 func skipped(layout, text string, at time.Time) bool {
 	said, err := time.Parse(layout, text)
 	return err == nil && layout != time.DateOnly && said.Format(time.DateTime) != at.Format(time.DateTime)
@@ -260,8 +260,8 @@ func (w *taskFilter) Address(path string) string {
 	return path + "?" + w.values.Encode()
 }
 
-// read reads up to limit tasks of the filter, newest first, older than before. It stops after a while: next
-// is where to continue; zero: at the end.
+// read reads up to limit tasks of the filter, newest first, older than before. It stops after a
+// while: next is where to continue; zero: at the end.
 func (q *request) read(w *taskFilter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
 	for s := newSearch(searchTime); ; {
 		ask := limit - len(tasks)

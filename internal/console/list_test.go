@@ -136,7 +136,8 @@ func TestBlanksAroundWhatIsLookedFor(t *testing.T) {
 	}
 }
 
-// A spreadsheet keeps all digits of a number that it would change, and still counts with small ones.
+// A spreadsheet keeps all digits of a number that it would change, and still counts with small
+// ones.
 func TestSpreadsheetsKeepNumbers(t *testing.T) {
 	for cell, want := range map[string]string{
 		"4200001234567890123456789012": "4200001234567890123456789012\t", "202611200001": "202611200001\t", "007": "007\t", "12E5": "12E5\t",
@@ -149,8 +150,8 @@ func TestSpreadsheetsKeepNumbers(t *testing.T) {
 	}
 }
 
-// An export has the amount as the page shows it: of an order what it should cost, or else what was paid, and of a refund
-// the requested one.
+// An export has the amount as the page shows it: of an order what it should cost, or else what was
+// paid, and of a refund the requested one.
 func TestExportedAmount(t *testing.T) {
 	paid := &bellman.Task{Status: bellman.Status{Data: []byte(`{"stage":"decided","order_state":"PAID","taken":{"amount":990,"currency":"JPY"}}`)}}
 	for _, tt := range []struct {

@@ -27,7 +27,8 @@ func TestActionsStandAboveLists(t *testing.T) {
 	}
 }
 
-// A form with several buttons and a field begins with part.deaf, so that Enter in the field presses none of them.
+// A form with several buttons and a field begins with part.deaf, so that Enter in the field presses
+// none of them.
 func TestFormsOfSeveralButtonsAreDeaf(t *testing.T) {
 	names, err := pageFiles.ReadDir("pages")
 	if err != nil {
@@ -55,7 +56,8 @@ func TestFormsOfSeveralButtonsAreDeaf(t *testing.T) {
 	}
 }
 
-// Only the charts of the overview follow its range, and the page says so once another range is chosen.
+// Only the charts of the overview follow its range, and the page says so once another range is
+// chosen.
 func TestOverviewSaysWhatFollowsItsRange(t *testing.T) {
 	s := open(t)
 	const says = "The charts show this range."

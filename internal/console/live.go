@@ -18,8 +18,8 @@ const (
 // sessionOver is the event that makes a page reload itself, and so leads to the sign-in.
 const sessionOver = "event: over\ndata: \n\n"
 
-// stream sends server-sent events while the browser is connected and signed in. look is called at each step
-// and returns the next event; empty: nothing to send.
+// stream sends server-sent events while the browser is connected and signed in. look is called at
+// each step and returns the next event; empty: nothing to send.
 func (q *request) stream(pace time.Duration, look func() (event, data string, err error)) error {
 	if !q.listeners.Enter(q.visitor.Who, maxListeners, maxOfKey) {
 		http.Error(q.w, "too many pages are open", http.StatusServiceUnavailable)

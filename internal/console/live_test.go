@@ -44,7 +44,8 @@ func TestLiveTellsOfChangesAndEndsWithTheSession(t *testing.T) {
 	}
 	next("event: over")
 
-	// A page whose stream begins after the session is told so too: a browser does not ask again after a refusal.
+	// A page whose stream begins after the session is told so too: a browser does not ask again
+	// after a refusal.
 	again, err := s.client.Do(r)
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// The longest values that the API takes, of letters without a blank and of Chinese, stick out of no page on a phone: what
-// does not fit is wrapped, or is scrolled in its own place.
+// The longest values that the API takes, of letters without a blank and of Chinese, stick out of no
+// page on a phone: what does not fit is wrapped, or is scrolled in its own place.
 func TestLongValues(t *testing.T) {
 	t.Parallel()
 	w := open(t)

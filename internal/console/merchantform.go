@@ -53,8 +53,9 @@ func (v *merchantForm) fields() []field {
 	}
 }
 
-// overtaken adds the changes that somebody else made to the merchant meanwhile. The input stays, and the
-// next submission applies to the version now shown. It returns false if the merchant was deleted.
+// overtaken adds the changes that somebody else made to the merchant meanwhile. The input stays,
+// and the next submission applies to the version now shown. It returns false if the merchant was
+// deleted.
 func (q *request) overtaken(v *merchantForm) bool {
 	m, err := q.o.Merchants.Get(q.r.Context(), v.In.MerchantNo)
 	if err != nil {
@@ -122,15 +123,15 @@ func (q *request) putMerchant() error {
 	return q.goDone(merchantAddress(v.In.MerchantNo), "put")
 }
 
-// A conflict says that a merchant changed since the form was shown; it is the name of the text that says
-// how.
+// A conflict says that a merchant changed since the form was shown; it is the name of the text that
+// says how.
 type conflict formError
 
 func (c conflict) Error() string { return string(c) }
 func (c conflict) Unwrap() error { return formError(c) }
 
-// refusals returns the texts for an error of the registry: for a conflict a text of its own, and everything
-// else that is wrong.
+// refusals returns the texts for an error of the registry: for a conflict a text of its own, and
+// everything else that is wrong.
 func (q *request) refusals(err error, v *merchantForm) []error {
 	if !errors.Is(err, bellman.ErrConflict) {
 		return []error{err}
@@ -182,8 +183,8 @@ func (v *merchantForm) complete() (wrong mistakes) {
 	return wrong
 }
 
-// secretsOf returns the secrets of a field with one secret a line, or several lines for a PEM block.
-// Browsers differ in line ends.
+// secretsOf returns the secrets of a field with one secret a line, or several lines for a PEM
+// block. Browsers differ in line ends.
 func secretsOf(lines string) (secrets []string) {
 	inside := false // within a PEM block
 	for line := range strings.Lines(lines) {

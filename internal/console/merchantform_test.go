@@ -128,7 +128,8 @@ func TestNoSecretIsLostSilently(t *testing.T) {
 	}
 }
 
-// What stands for several secrets stands for none: the form sends nothing then, which keeps them all.
+// What stands for several secrets stands for none: the form sends nothing then, which keeps them
+// all.
 func TestSecretsThatLookTheSame(t *testing.T) {
 	for _, tt := range []struct {
 		shown []string

@@ -148,8 +148,8 @@ func (c *Console) queuesOf(kind string) (names []string) {
 	return names
 }
 
-// Rate returns the share of succeeded tasks among the merchant's newest ended tasks, 0 to 1; −1: none
-// ended.
+// Rate returns the share of succeeded tasks among the merchant's newest ended tasks, 0 to 1; −1:
+// none ended.
 func (v *merchantView) Rate() float64 {
 	if v.Stats.SuccessRate == nil {
 		return -1

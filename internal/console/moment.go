@@ -14,8 +14,8 @@ import (
 // durationLike matches texts that are meant as durations, even invalid ones.
 var durationLike = regexp.MustCompile(`^[-+]?[0-9.]+ ?[A-Za-z]*$`)
 
-// moment parses a duration from now, or a time: RFC 3339, or the form that pages show, which is in the
-// viewer's zone with the script and in UTC without.
+// moment parses a duration from now, or a time: RFC 3339, or the form that pages show, which is in
+// the viewer's zone with the script and in UTC without.
 func moment(text, zone string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, errWhen
@@ -51,8 +51,8 @@ func moment(text, zone string, now time.Time) (time.Time, error) {
 	return at, errWhen
 }
 
-// reachable returns an error for a time in the past or too far ahead. The engine checks the same; here it
-// is reported together with the other mistakes of a form.
+// reachable returns an error for a time in the past or too far ahead. The engine checks the same;
+// here it is reported together with the other mistakes of a form.
 func reachable(due, now time.Time) error {
 	switch {
 	case now.Sub(due) > bellman.MaxPast:

@@ -15,12 +15,13 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// onceField is the hidden form field with the form's id, by which a repeated submission is recognized. The
-// id is as old as the page. Forms that may be submitted twice without harm have none.
+// onceField is the hidden form field with the form's id, by which a repeated submission is
+// recognized. The id is as old as the page. Forms that may be submitted twice without harm have
+// none.
 const onceField = "once"
 
-// sentKind is the kind of the documents that record submitted forms. A document's name begins with the
-// form's id, so the oldest are read first.
+// sentKind is the kind of the documents that record submitted forms. A document's name begins with
+// the form's id, so the oldest are read first.
 const sentKind = "console-sent"
 
 const (
@@ -41,8 +42,9 @@ type sentDoc struct {
 // Once returns the id of the page's next form.
 func (*view) Once() string { return bellman.NewID().String() }
 
-// once serves a form that was not submitted before, on any node. A repeated submission is redirected to
-// where the first one was, and changes nothing. A form that was refused may be submitted again.
+// once serves a form that was not submitted before, on any node. A repeated submission is
+// redirected to where the first one was, and changes nothing. A form that was refused may be
+// submitted again.
 func (q *request) once(serve func(*request) error) error {
 	text := q.r.PostForm.Get(onceField)
 	if text == "" {
@@ -99,8 +101,8 @@ func (q *request) serveOnce(name string, serve func(*request) error) {
 	}
 }
 
-// sentName returns the name under which a form is recorded: its id and a hash of its content. The same page
-// submitted with other content is another form.
+// sentName returns the name under which a form is recorded: its id and a hash of its content. The
+// same page submitted with other content is another form.
 func (q *request) sentName(id bellman.ID) string {
 	form := maps.Clone(q.r.PostForm)
 	delete(form, tokenField)
@@ -108,7 +110,8 @@ func (q *request) sentName(id bellman.ID) string {
 	return id.String() + "." + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// claim records that a form is being processed. It returns bellman.ErrConflict if that is recorded already.
+// claim records that a form is being processed. It returns bellman.ErrConflict if that is recorded
+// already.
 func (q *request) claim(name string) error {
 	ctx := q.r.Context()
 	text, err := json.Marshal(sentDoc{At: time.Now().UTC()})

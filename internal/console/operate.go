@@ -51,8 +51,8 @@ func (q *request) endpointAction() error {
 	return q.pauseOrResume("/endpoints", errEndpoint, q.eachEndpoint(q.o.Engine.PauseEndpoint), q.eachEndpoint(q.o.Engine.ResumeEndpoint), q.showEndpoints)
 }
 
-// eachEndpoint applies do to every endpoint that a name means. A host without a scheme means its HTTP and
-// HTTPS endpoints. A single word is taken as a mistyped name.
+// eachEndpoint applies do to every endpoint that a name means. A host without a scheme means its
+// HTTP and HTTPS endpoints. A single word is taken as a mistyped name.
 func (q *request) eachEndpoint(do func(context.Context, string, bellman.By) error) func(context.Context, string, bellman.By) error {
 	return func(ctx context.Context, name string, by bellman.By) error {
 		if strings.Contains(name, "://") || !strings.ContainsAny(name, ".:") || q.o.Kinds != nil && q.o.Kinds(name) != "" {
@@ -82,8 +82,8 @@ func (q *request) eachEndpoint(do func(context.Context, string, bellman.By) erro
 	}
 }
 
-// pauseOrResume does what a form requests, or shows the form again with the error. nameless is the error
-// for a form without a name.
+// pauseOrResume does what a form requests, or shows the form again with the error. nameless is the
+// error for a form without a name.
 func (q *request) pauseOrResume(page string, nameless formError, pause, resume func(context.Context, string, bellman.By) error, again func(int, pauseForm) error) error {
 	in := q.r.PostForm
 	form := pauseForm{Name: strings.TrimSpace(in.Get("name")), Reason: strings.TrimSpace(in.Get("reason"))}
@@ -204,8 +204,8 @@ func trouble(e *figures.Endpoint) int {
 	return 0
 }
 
-// endpointTasks returns the address of the list of an endpoint's tasks. A queue can be an endpoint too:
-// orders have their queue as endpoint.
+// endpointTasks returns the address of the list of an endpoint's tasks. A queue can be an endpoint
+// too: orders have their queue as endpoint.
 func endpointTasks(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {

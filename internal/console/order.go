@@ -44,12 +44,12 @@ type orderView struct {
 	orderAct
 }
 
-// HasNext reports whether the time of the next attempt is still to come. A time that passed, during a pause for
-// example, is not shown.
+// HasNext reports whether the time of the next attempt is still to come. A time that passed, during
+// a pause for example, is not shown.
 func (v *orderView) HasNext() bool { return v.Next.After(time.Now()) }
 
-// A step is an event of an order: an attempt, several equal attempts in a row, the creation or decision of
-// a task, or a manual action.
+// A step is an event of an order: an attempt, several equal attempts in a row, the creation or
+// decision of a task, or a manual action.
 type step struct {
 	What    string // created, query, notice, told, decided or hand
 	At      time.Time
@@ -106,8 +106,8 @@ func (q *request) orderPage() error {
 	}
 }
 
-// findOrder finds an order by its number alone. If one merchant has it, the browser goes to its page; if
-// several have it, all are listed.
+// findOrder finds an order by its number alone. If one merchant has it, the browser goes to its
+// page; if several have it, all are listed.
 func (q *request) findOrder(v *orderForm) error {
 	w := readTaskFilter(url.Values{"order_no": {v.OrderNo}})
 	v.view, v.All = q.view("page.orders"), w.Address("/tasks")
@@ -240,14 +240,16 @@ func (v *orderView) Says() string {
 	return "order.says." + v.State
 }
 
-// refunded reports whether there is a refund or transfer of the order that did not fail: the order may be refunded.
+// refunded reports whether there is a refund or transfer of the order that did not fail: the order
+// may be refunded.
 func (v *orderView) refunded() bool {
 	return slices.ContainsFunc(v.Polls, func(r row) bool {
 		return r.Poll.State != poll.StateFailedThere && r.State != bellman.Cancelled
 	})
 }
 
-// Decision returns the manual action that decided the order; nil: no person did, or a payment was found since.
+// Decision returns the manual action that decided the order; nil: no person did, or a payment was
+// found since.
 func (v *orderView) Decision() *store.Audit {
 	if v.Late != "" || v.Duplicates > 0 {
 		return nil
@@ -304,8 +306,8 @@ func (q *request) addSteps(v *orderView, r *row) error {
 	return nil
 }
 
-// addDecisions adds the decisions of one of the order's own tasks. A result that arrives after the order
-// was given up is a further decision; the first stays.
+// addDecisions adds the decisions of one of the order's own tasks. A result that arrives after the
+// order was given up is a further decision; the first stays.
 func (v *orderView) addDecisions(r *row, o *order.Standing) {
 	state, finished := r.Task.State, r.Finished
 	if finished.IsZero() && r.Before != nil { // the channel is queried once more
@@ -328,8 +330,8 @@ func (v *orderView) addDecisions(r *row, o *order.Standing) {
 	}
 }
 
-// addByHand adds manual actions on the order's tasks. A manually entered outcome is shown with the decision
-// that it made.
+// addByHand adds manual actions on the order's tasks. A manually entered outcome is shown with the
+// decision that it made.
 func (q *request) addByHand(v *orderView) error {
 	tasks := make(map[string]*row, len(v.Rows))
 	all := make([]*bellman.Task, len(v.Rows))
@@ -379,7 +381,8 @@ func alike(a, b *step) bool {
 		x.Action == y.Action && x.Reading == y.Reading && x.Response == y.Response && x.Error == y.Error && x.Trigger == y.Trigger
 }
 
-// orderLine draws the life of an order: queries of the channel above, notifications of the merchant below.
+// orderLine draws the life of an order: queries of the channel above, notifications of the merchant
+// below.
 func (q *request) orderLine(width float64, v *orderView, now time.Time) *timeline {
 	var over span
 	for i := range v.Steps {

@@ -23,7 +23,8 @@ func TestALatePaymentSettlesAnOrderThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// Who reads of a late or a second payment is sent to the refund that there is, so that nobody refunds it twice.
+// Who reads of a late or a second payment is sent to the refund that there is, so that nobody
+// refunds it twice.
 func TestRefundOfALatePaymentIsNamed(t *testing.T) {
 	s := open(t)
 	for no, o := range map[string]order.Standing{"late": {State: "CLOSED", Late: "PAID"}, "twice": {State: "PAID", Duplicates: 1}} {
@@ -59,8 +60,8 @@ func TestAddressOfAnOrderIsMasked(t *testing.T) {
 	}
 }
 
-// A notification at the address of its queue names no merchant. It is on the page of its order, and makes no second
-// merchant of the order's number. The merchant's notification is the other one.
+// A notification at the address of its queue names no merchant. It is on the page of its order, and
+// makes no second merchant of the order's number. The merchant's notification is the other one.
 func TestOrderToldAtAnAddressOfTheQueue(t *testing.T) {
 	s := open(t)
 	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", Key: "M1/own", MerchantNo: "M1", OrderNo: "own"}, order.Standing{State: "PAID"}, order.Ask{}), t0)
@@ -163,8 +164,8 @@ func TestNoticesAreOnTheOrdersPage(t *testing.T) {
 	}
 }
 
-// A refused notice about no order here is in the list of tasks with its reason, and does not come between an order's number
-// and its page.
+// A refused notice about no order here is in the list of tasks with its reason, and does not come
+// between an order's number and its page.
 func TestRefusedNoticesOfNobodysOrder(t *testing.T) {
 	s := open(t)
 	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "named"}, order.Standing{State: "PENDING"}, order.Ask{}), t0)

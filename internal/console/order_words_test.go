@@ -12,8 +12,9 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// What the watch of an order calls an attempt, an event or a reason has a word in each language: pages
-// would show the name itself. The names are read out of the source, so that a new one is missed.
+// What the watch of an order calls an attempt, an event or a reason has a word in each language:
+// pages would show the name itself. The names are read out of the source, so that a new one is
+// missed.
 func TestOrdersHaveWords(t *testing.T) {
 	found := map[string][]string{}
 	add := func(family string, e ast.Expr) {

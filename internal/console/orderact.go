@@ -109,8 +109,8 @@ func (q *request) ownTasks(merchant, order string) (own []*bellman.Task, err err
 	return own, err
 }
 
-// decidable returns the task that a decision of an order is about: the pending one, as in the API, or else the
-// newest. An order that is at several channels, for example, has several tasks.
+// decidable returns the task that a decision of an order is about: the pending one, as in the API,
+// or else the newest. An order that is at several channels, for example, has several tasks.
 func decidable(own []*bellman.Task) (*bellman.Task, error) {
 	open := slices.DeleteFunc(slices.Clone(own), func(t *bellman.Task) bool { return t.State.Ended() })
 	switch len(open) {
@@ -139,9 +139,9 @@ func (q *request) settle(own []*bellman.Task, by bellman.By) error {
 	return err
 }
 
-// complete ends a task whose answer came another way. outcome is the state of an order, which is decided
-// by hand, or of a poll; a notification has none. The error lists everything that is wrong, including a
-// missing reason.
+// complete ends a task whose answer came another way. outcome is the state of an order, which is
+// decided by hand, or of a poll; a notification has none. The error lists everything that is wrong,
+// including a missing reason.
 func (q *request) complete(id bellman.ID, outcome string, by bellman.By) error {
 	t, err := q.o.Reader.Task(q.r.Context(), id)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// What is done with an order by hand: each with a reason, and with who did it. Deciding takes a role of
-// its own.
+// What is done with an order by hand: each with a reason, and with who did it. Deciding takes a
+// role of its own.
 func TestOrderActions(t *testing.T) {
 	s := open(t, testKeys...)
 	_, order := s.story(t)
@@ -63,8 +63,8 @@ func TestOrderActions(t *testing.T) {
 	}
 }
 
-// An order may have several tasks, such as one at each of two channels. The page says how the pending one stands, and
-// a decision is about that one.
+// An order may have several tasks, such as one at each of two channels. The page says how the
+// pending one stands, and a decision is about that one.
 func TestDecisionOfAnOrderWithSeveralTasks(t *testing.T) {
 	s := open(t, testKeys...)
 	add := func(key string, amount int64, state string, at time.Duration) *bellman.Task {
@@ -96,8 +96,8 @@ func TestDecisionOfAnOrderWithSeveralTasks(t *testing.T) {
 	}
 }
 
-// A notice is completed without an outcome, by who operates; an order's own task is decided with one, by
-// who decides.
+// A notice is completed without an outcome, by who operates; an order's own task is decided with
+// one, by who decides.
 func TestATaskIsCompleted(t *testing.T) {
 	s := open(t, testKeys...)
 	_, own := s.story(t)

@@ -51,8 +51,8 @@ type difference struct {
 	Item reconcile.Item
 }
 
-// factsOf returns the facts of an order from its tasks, newest first. own is the task that says how the order
-// stands; nil: there is none.
+// factsOf returns the facts of an order from its tasks, newest first. own is the task that says how
+// the order stands; nil: there is none.
 func (q *request) factsOf(rows []row, own *bellman.Task) (f orderFacts, err error) {
 	for i := range rows {
 		r := &rows[i]
@@ -88,8 +88,8 @@ const (
 	billsWithin = 20 * time.Millisecond // how long one page searches in bills
 )
 
-// differencesOf finds the differences of an order in the bills of its queue and of the days around its
-// creation. It stops after a while: more means that some were not searched.
+// differencesOf finds the differences of an order in the bills of its queue and of the days around
+// its creation. It stops after a while: more means that some were not searched.
 func (q *request) differencesOf(t *bellman.Task, channelNo string) (found []difference, more bool, err error) {
 	if q.o.Reconciliations == nil {
 		return nil, false, nil

@@ -11,7 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// orderFields are the fields of the filter of orders that tasks do not have, in the order of the form.
+// orderFields are the fields of the filter of orders that tasks do not have, in the order of the
+// form.
 var orderFields = []string{"order_state", "channel", "account", "least", "most"}
 
 // An orderFilter is the filter of a list of orders, in addition to the fields of a taskFilter.

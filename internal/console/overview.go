@@ -46,7 +46,8 @@ type snapshot struct {
 	Hot      map[string]bool // tiles whose figures are beyond the threshold of an alarm
 }
 
-// FailedHour returns the tasks of all queues that failed within the last hour. The tile is hot because of them.
+// FailedHour returns the tasks of all queues that failed within the last hour. The tile is hot
+// because of them.
 func (f *snapshot) FailedHour() (n int64) {
 	for i := range f.Queues {
 		n += int64(f.Queues[i].FailedHour)
@@ -60,8 +61,8 @@ type needs struct {
 	Late bool // it is being read for the first time
 }
 
-// slowFigures are figures that take long to read. They are read less often, and no page waits long for
-// them.
+// slowFigures are figures that take long to read. They are read less often, and no page waits long
+// for them.
 type slowFigures struct {
 	Late    bool // they are being read for the first time
 	Backlog []backlog
@@ -231,8 +232,8 @@ func (c *Console) readSlow(ctx context.Context) (*slowFigures, error) {
 	return &slowFigures{Backlog: backlog}, err
 }
 
-// backlog counts due tasks, as far as that is quick. A due task that is held back, in a line or deferred,
-// counts as on hold, neither as overdue nor as due later.
+// backlog counts due tasks, as far as that is quick. A due task that is held back, in a line or
+// deferred, counts as on hold, neither as overdue nor as due later.
 func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error) {
 	var shards []uint16
 	state, err := c.o.Reader.State(ctx, "")
@@ -273,8 +274,8 @@ func (c *Console) backlog(ctx context.Context, now time.Time) ([]backlog, error)
 	return out, nil
 }
 
-// beyondTasks is later than every task's time. Entries after it in the due index are deferred, because
-// their merchant is paused or their line is blocked (engine/DESIGN.md).
+// beyondTasks is later than every task's time. Entries after it in the due index are deferred,
+// because their merchant is paused or their line is blocked (engine/DESIGN.md).
 const beyondTasks = 1 << 50 // Unix ms, in the year 37648
 
 // few returns a backlog of n tasks, capped at backlogLimit.
@@ -282,8 +283,8 @@ func few(name string, n int, more bool) backlog {
 	return backlog{Name: name, Tasks: min(n, backlogLimit), More: more || n > backlogLimit}
 }
 
-// countAhead counts the tasks of a period that become due in it, and overdue tasks that are deferred until
-// then. more means that there are more.
+// countAhead counts the tasks of a period that become due in it, and overdue tasks that are
+// deferred until then. more means that there are more.
 func (c *Console) countAhead(ctx context.Context, shards []uint16, from store.Position, to, now int64) (ahead, aside int, more bool, err error) {
 	var page []store.Entry
 	for range aheadPages {

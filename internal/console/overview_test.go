@@ -44,7 +44,8 @@ func TestFiguresThatAreNotWhole(t *testing.T) {
 	}
 }
 
-// entries are the entries of the list of what needs a person, without markup and with single blanks, in order.
+// entries are the entries of the list of what needs a person, without markup and with single
+// blanks, in order.
 func entries(t *testing.T, page string) (all []string) {
 	t.Helper()
 	_, page, found := strings.Cut(page, `class="panel needs"`)
@@ -59,8 +60,8 @@ func entries(t *testing.T, page string) (all []string) {
 	return all
 }
 
-// What needs a person stands above all figures, what affects most money first: with the time, the number, the
-// sum, the last error and what to do.
+// What needs a person stands above all figures, what affects most money first: with the time, the
+// number, the sum, the last error and what to do.
 func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
 	s := open(t)
 	now := time.Now()
@@ -291,8 +292,8 @@ func TestListSaysWhyATaskDoesNotMove(t *testing.T) {
 	}
 }
 
-// Endpoints lead with their health: the share of accepted attempts of the last hour, the last failure, and a
-// picture of the hour. Filters are in the address.
+// Endpoints lead with their health: the share of accepted attempts of the last hour, the last
+// failure, and a picture of the hour. Filters are in the address.
 func TestEndpointsLeadWithTheirHealth(t *testing.T) {
 	s := open(t)
 	now := time.Now()

@@ -161,7 +161,8 @@ func TestHostileContentIsOnlyShown(t *testing.T) {
 	}
 }
 
-// Enter in a field of a form with several buttons presses none of them: it would be the first, whichever was meant.
+// Enter in a field of a form with several buttons presses none of them: it would be the first,
+// whichever was meant.
 func TestEnterPressesNoButton(t *testing.T) {
 	t.Parallel()
 	w, b, c := staffed(t)
@@ -184,7 +185,8 @@ func TestEnterPressesNoButton(t *testing.T) {
 	}
 }
 
-// The charts of the overview are drawn anew each minute. What a person types into the range above them stays.
+// The charts of the overview are drawn anew each minute. What a person types into the range above
+// them stays.
 func TestARangeIsTypedWhileTheChartsChange(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -314,7 +316,8 @@ func TestOverviewIsLive(t *testing.T) {
 	}
 }
 
-// The range of the first page is chosen by a click and is in the viewer's zone. Other pages keep it.
+// The range of the first page is chosen by a click and is in the viewer's zone. Other pages keep
+// it.
 func TestTheRangeIsKept(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A period is the time range that pages show. Its address has the names of a list's filter: from, to and
-// zone; range=today stands for midnight in the zone.
+// A period is the time range that pages show. Its address has the names of a list's filter: from,
+// to and zone; range=today stands for midnight in the zone.
 type period struct {
 	Kind     string    // hour, today or custom
 	From, To time.Time // To is zero if the range goes to the present
@@ -57,8 +57,8 @@ func (p *period) End(now time.Time) time.Time {
 // figurePages are the pages whose address may say today. Those of lists have a filter of two times.
 var figurePages = map[string]bool{"/": true, "/endpoints": true, "/merchants": true}
 
-// Walk returns the address of another page with the same range. Lists take it as their filter; by default
-// they have everything.
+// Walk returns the address of another page with the same range. Lists take it as their filter; by
+// default they have everything.
 func (p *period) Walk(path string) string {
 	values := []string{"zone", p.Zone}
 	switch {

@@ -55,8 +55,8 @@ func (q *request) showPicked(status int, in url.Values, v pickView) error {
 	return q.render(status, "picked", &v)
 }
 
-// pickAction performs an action on the ticked tasks, one after the other, and shows on which it could not be
-// performed. It is refused as a whole if the form is wrong.
+// pickAction performs an action on the ticked tasks, one after the other, and shows on which it
+// could not be performed. It is refused as a whole if the form is wrong.
 func (q *request) pickAction() error {
 	in := q.r.PostForm
 	action, when, zone := in.Get("action"), strings.TrimSpace(in.Get("when")), in.Get("zone")

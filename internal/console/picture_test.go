@@ -18,8 +18,8 @@ const (
 	colours = 32 // of a reference picture
 )
 
-// differing are the blocks in which two pictures differ. Edges of letters may differ a little: another version of a
-// browser draws them slightly otherwise.
+// differing are the blocks in which two pictures differ. Edges of letters may differ a little:
+// another version of a browser draws them slightly otherwise.
 func differing(got, want image.Image) (blocks []image.Rectangle) {
 	a, b := opaque(got), opaque(want)
 	whole := a.Bounds().Union(b.Bounds())

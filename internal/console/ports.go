@@ -12,23 +12,24 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// An Engine performs manual actions and has the figures of all nodes. Its errors are those of package
-// bellman.
+// An Engine performs manual actions and has the figures of all nodes. Its errors are those of
+// package bellman.
 type Engine interface {
 	Cancel(ctx context.Context, id bellman.ID, by bellman.By) (*bellman.Task, error)
 	Complete(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error)
-	// Decide is Complete for an order that a person decides. by.Reason is required, and an alarm is raised.
+	// Decide is Complete for an order that a person decides. by.Reason is required, and an alarm is
+	// raised.
 	Decide(ctx context.Context, id bellman.ID, with bellman.Completion, by bellman.By) (*bellman.Task, error)
 
 	Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error)
 	Reschedule(ctx context.Context, id bellman.ID, due time.Time, by bellman.By) (*bellman.Task, error)
 
-	// Settle attempts tasks of any state now and waits until the outcome is recorded. If ctx ends first, it
-	// returns ErrWaiting.
+	// Settle attempts tasks of any state now and waits until the outcome is recorded. If ctx ends
+	// first, it returns ErrWaiting.
 	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]engine.Settled, error)
 
-	// Held returns which pause of its queue, merchant or endpoint applies to a pending task; target is
-	// named as in audit records. nil: none.
+	// Held returns which pause of its queue, merchant or endpoint applies to a pending task; target
+	// is named as in audit records. nil: none.
 	Held(t *bellman.Task) (target string, pause *figures.Pause)
 
 	// Route returns the rules that hold for a task now in addition to its own and its queue's.
@@ -42,8 +43,8 @@ type Engine interface {
 	// PausedMerchants returns the paused merchants, the longest paused first.
 	PausedMerchants() []figures.MerchantPause
 
-	// Figures returns the figures of all nodes since they started. It names the nodes that did not answer
-	// in time.
+	// Figures returns the figures of all nodes since they started. It names the nodes that did not
+	// answer in time.
 	Figures(ctx context.Context, ask figures.Ask) (figures.Figures, error)
 }
 

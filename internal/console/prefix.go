@@ -37,8 +37,8 @@ func (b *begun) hosts(host string) bool {
 	})
 }
 
-// beginningWith finds what begins with a text: names in the registries and in the figures, and tasks among the
-// newest, for a short time. Prefixes of tasks have no index.
+// beginningWith finds what begins with a text: names in the registries and in the figures, and
+// tasks among the newest, for a short time. Prefixes of tasks have no index.
 func (q *request) beginningWith(text string) (*begun, error) {
 	b := &begun{}
 	var err error
@@ -53,8 +53,8 @@ func (q *request) beginningWith(text string) (*begun, error) {
 	return b, err
 }
 
-// newestWith searches the newest tasks for an order number, key or merchant number that begins with a text. It
-// returns up to limit tasks, and back to which time it looked; zero: at all tasks.
+// newestWith searches the newest tasks for an order number, key or merchant number that begins with
+// a text. It returns up to limit tasks, and back to which time it looked; zero: at all tasks.
 func (q *request) newestWith(text string, limit int, s *search) (found []*bellman.Task, back time.Time, err error) {
 	before := bellman.ID{}
 	for {
@@ -77,7 +77,8 @@ func (q *request) newestWith(text string, limit int, s *search) (found []*bellma
 	}
 }
 
-// namesWith returns the names that begin with a text. Those of endpoints and queues may contain it anywhere.
+// namesWith returns the names that begin with a text. Those of endpoints and queues may contain it
+// anywhere.
 func (q *request) namesWith(text string) (names []begunName, err error) {
 	if q.o.Merchants != nil {
 		found, err := q.o.Merchants.Named(q.r.Context(), text, begunNames)
@@ -123,8 +124,8 @@ const (
 	longRecent   = 100 // bytes; longer texts are not remembered
 )
 
-// recent returns what this browser searched for, newest first. It is in a cookie, which the browser drops when
-// its user signs out.
+// recent returns what this browser searched for, newest first. It is in a cookie, which the browser
+// drops when its user signs out.
 func (q *request) recent() (texts []string) {
 	values, err := url.ParseQuery(q.cookie(q.r, recentCookie))
 	if err != nil {

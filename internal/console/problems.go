@@ -22,8 +22,8 @@ var labels = map[string]string{
 	"per_endpoint.concurrency": "queue.concurrency", "per_endpoint.rate": "queue.rate",
 }
 
-// problem describes an error in the visitor's language, by the error's code and parameters {a}, {b} and so
-// on. An error without a code keeps its own words.
+// problem describes an error in the visitor's language, by the error's code and parameters {a}, {b}
+// and so on. An error without a code keeps its own words.
 func (l *language) problem(why error) string {
 	text, said := l.coded(why)
 	if !said {

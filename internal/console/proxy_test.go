@@ -43,7 +43,8 @@ func TestSignInBehindAProxy(t *testing.T) {
 	}
 }
 
-// Behind a proxy that nobody named, all are one address. When that locks them out, the log says why, once.
+// Behind a proxy that nobody named, all are one address. When that locks them out, the log says
+// why, once.
 func TestAProxyThatNobodyNamed(t *testing.T) {
 	s := openWith(t, &fake{Store: memory.New()}, Options{Keys: testKeys})
 	page := s.get(t, "/signin")

@@ -24,8 +24,8 @@ var quickFilters = []quickFilter{
 // keptFields are the fields that stay when a quick filter is set.
 var keptFields = []string{"merchant_no", "order_no", "key", "url_host", "event", "queue", "kind"}
 
-// quickly returns the address of the list with a quick filter beside what the filter says about whom and where
-// tasks go, and with its time zone; empty: there is no such quick filter.
+// quickly returns the address of the list with a quick filter beside what the filter says about
+// whom and where tasks go, and with its time zone; empty: there is no such quick filter.
 func (w *taskFilter) quickly(name string, now time.Time) string {
 	for _, f := range quickFilters {
 		if f.Name != name {

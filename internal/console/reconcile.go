@@ -93,7 +93,8 @@ func differing(run reconcile.Run) []kindCount {
 	return slices.DeleteFunc(kindsOf(&run), func(k kindCount) bool { return k.N == 0 })
 }
 
-// registered returns the account of a difference; empty: it is the queue's own, which the page names.
+// registered returns the account of a difference; empty: it is the queue's own, which the page
+// names.
 func registered(account string) string {
 	if strings.HasPrefix(account, "queue:") {
 		return ""

@@ -18,7 +18,8 @@ import (
 
 const reconcileID = "2026-11-19-0011223344556677"
 
-// oneReconcile has one run with 51 differences: one of an amount, and fifty orders that the bill lacks.
+// oneReconcile has one run with 51 differences: one of an amount, and fifty orders that the bill
+// lacks.
 type oneReconcile struct {
 	again   bool // it was requested again since, and waits
 	settled []bellman.By
@@ -134,7 +135,8 @@ func TestReconciliations(t *testing.T) {
 	}
 }
 
-// The form starts a comparison with the channel's bill, or makes one with a file and the mapping of its columns.
+// The form starts a comparison with the channel's bill, or makes one with a file and the mapping of
+// its columns.
 func TestStartReconciliation(t *testing.T) {
 	o := &oneReconcile{}
 	kinds := map[string]string{"orders": "order", "told": "notify"}

@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 )
 
-// A browser gives up a stream that is answered with an error, such as 502 by a proxy while a node restarts. The page
-// opens it again.
+// A browser gives up a stream that is answered with an error, such as 502 by a proxy while a node
+// restarts. The page opens it again.
 func TestLivePartsComeBack(t *testing.T) {
 	b := open(t).tab(t)
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `

@@ -19,8 +19,8 @@ type Reference struct {
 	Body       []byte
 }
 
-// References are all pages of the scene in all languages, for somebody who may do everything. They are the same in
-// each run, but for hidden fields.
+// References are all pages of the scene in all languages, for somebody who may do everything. They
+// are the same in each run, but for hidden fields.
 func References(t *testing.T) (all []Reference) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

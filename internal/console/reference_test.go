@@ -25,7 +25,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/console"
 )
 
-// references are the reference pictures: a directory for each look, a file for each page, made smaller.
+// references are the reference pictures: a directory for each look, a file for each page, made
+// smaller.
 const references = "testdata/pictures"
 
 // A gallery is a window on the pages of the scene. The clock of its browser stands still.
@@ -57,9 +58,10 @@ func hang(t *testing.T, pages []console.Reference) *gallery {
 	return g
 }
 
-// TestReferencePictures compares each page, in both languages and themes, wide and on a phone, with its reference
-// picture. With -update it makes the pictures anew: look at what changed before you accept it. It opens one window at
-// a time, beside no other test: with several, on a very busy machine, the browser once did not answer a request for a picture.
+// TestReferencePictures compares each page, in both languages and themes, wide and on a phone, with
+// its reference picture. With -update it makes the pictures anew: look at what changed before you
+// accept it. It opens one window at a time, beside no other test: with several, on a very busy
+// machine, the browser once did not answer a request for a picture.
 func TestReferencePictures(t *testing.T) {
 	pages := console.References(t)
 	if g := hang(t, pages); !updating() {
@@ -143,8 +145,8 @@ func keepPicture(t testing.TB, file string, picture image.Image) {
 	}
 }
 
-// ink draws text in the fonts of the pages, and returns how much of the canvas each covers. The Chinese characters have
-// few strokes: where a font lacks them, boxes cover much more.
+// ink draws text in the fonts of the pages, and returns how much of the canvas each covers. The
+// Chinese characters have few strokes: where a font lacks them, boxes cover much more.
 const ink = `(() => {
 	const style = getComputedStyle(document.documentElement), out = {};
 	for (const [name, font, text] of [["latin", "--sans", "Order 20261120 accepted"], ["chinese", "--sans", "一十人工订单"], ["mono", "--mono", "POST /notify 0123"]]) {
@@ -167,8 +169,8 @@ func (g *gallery) fonts() map[string]float64 {
 	return eval[map[string]float64](g.tab, ink)
 }
 
-// hasFonts skips the test where the browser draws letters that are not those of the pictures: on a machine without
-// the fonts that scripts/chromium installs, every picture would differ.
+// hasFonts skips the test where the browser draws letters that are not those of the pictures: on a
+// machine without the fonts that scripts/chromium installs, every picture would differ.
 func (g *gallery) hasFonts() {
 	g.t.Helper()
 	data, err := os.ReadFile(fontsFile)

@@ -131,8 +131,8 @@ func importAll[T any](q *request, kind lines.Kind[T], put func(all []T, dry bool
 	return q.render(status, "import", v)
 }
 
-// uploaded reads the uploaded file: rows has an element for each line that is not empty, and all has the
-// entries of the valid lines, in order.
+// uploaded reads the uploaded file: rows has an element for each line that is not empty, and all
+// has the entries of the valid lines, in order.
 func uploaded[T any](q *request, kind lines.Kind[T]) (rows []importedRow, all []T, err error) {
 	if q.r.MultipartForm == nil || len(q.r.MultipartForm.File["file"]) == 0 {
 		return nil, nil, errFile
@@ -205,8 +205,8 @@ func (q *request) exportAccounts() error {
 	})
 }
 
-// exportAll writes all pages of a registry, one entry a line. Secrets are sealed: only a server with the same
-// master key opens them.
+// exportAll writes all pages of a registry, one entry a line. Secrets are sealed: only a server
+// with the same master key opens them.
 func exportAll[T any](q *request, what string, list func(after string) (page []T, next string, err error)) error {
 	if err := q.o.Record(q.r.Context(), store.AuditOf(q.by(""), time.Now(), "export", what)); err != nil {
 		return err

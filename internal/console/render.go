@@ -19,8 +19,8 @@ var pageFiles embed.FS
 // allLanguages is the result of readLanguages, which all consoles of a process share.
 var allLanguages = sync.OnceValues(readLanguages)
 
-// readLanguages reads every catalogue. A page is parsed when it is first shown, because all of them take more
-// memory than most servers use otherwise.
+// readLanguages reads every catalogue. A page is parsed when it is first shown, because all of them
+// take more memory than most servers use otherwise.
 func readLanguages() (map[string]*language, error) {
 	names, err := fs.Glob(pageFiles, "pages/*.html")
 	if err != nil {
@@ -68,7 +68,8 @@ type request struct {
 	status int    // of the answer; 0: not answered yet
 }
 
-// A view has the fields that every page needs. Pages embed it: a linksView is a list of links, a linkView one of them.
+// A view has the fields that every page needs. Pages embed it: a linksView is a list of links, a
+// linkView one of them.
 type view struct {
 	*visitor
 	Lang     string // language of the texts, for the page's lang attribute
@@ -133,8 +134,8 @@ func (q *request) view(title string) *view {
 	return v
 }
 
-// render answers with a page. The page is made completely before it is sent, so that an error does not
-// leave half a page. It returns nil, as all do that write the answer: handlers end with them.
+// render answers with a page. The page is made completely before it is sent, so that an error does
+// not leave half a page. It returns nil, as all do that write the answer: handlers end with them.
 func (q *request) render(status int, name string, data any) error {
 	return q.renderIn("layout.html", status, name, data)
 }
@@ -161,8 +162,8 @@ func (q *request) goTo(address string) error {
 	return nil
 }
 
-// doneCookie tells the next page once what was just done. An address with this message would show it to
-// everybody who gets the address.
+// doneCookie tells the next page once what was just done. An address with this message would show
+// it to everybody who gets the address.
 const (
 	doneCookie = "bellman_done"
 	doneTime   = time.Minute
@@ -180,8 +181,8 @@ func (q *request) sayDone(address, done string) error {
 	return q.goTo(address)
 }
 
-// did returns what was done just before this page, and deletes the cookie. A page's own requests leave the
-// cookie alone.
+// did returns what was done just before this page, and deletes the cookie. A page's own requests
+// leave the cookie alone.
 func (q *request) did() string {
 	done, address, _ := strings.Cut(q.cookie(q.r, doneCookie), ":")
 	if address != url.QueryEscape(q.r.URL.RequestURI()) || q.r.Header.Get("HX-Request") != "" {

@@ -220,8 +220,9 @@ func (q *request) startResend() error {
 	return q.goDone("/resends/"+begun.ID.String(), "resend")
 }
 
-// stillCounted returns an error if a bulk resend would touch many more tasks than the page said, by more than a tenth and
-// more than ten: a page may have been open for hours. counted is empty if the page could not count them all.
+// stillCounted returns an error if a bulk resend would touch many more tasks than the page said, by
+// more than a tenth and more than ten: a page may have been open for hours. counted is empty if the
+// page could not count them all.
 func (q *request) stillCounted(w *taskFilter, counted string) error {
 	was, err := strconv.Atoi(counted)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// pageRoles are all pages and forms that take a session, as console.go registers them, and who may have
-// them: the roles read, operate, decide and admin.
+// pageRoles are all pages and forms that take a session, as console.go registers them, and who may
+// have them: the roles read, operate, decide and admin.
 var pageRoles = map[string]string{
 	"GET /{$}": "roda", "GET /live": "roda", "GET /search": "roda", "GET /search/typed": "roda", "POST /search/forget": "roda",
 	"GET /tasks": "roda", "GET /tasks.csv": "roda", "GET /tasks/picked": "oa", "POST /tasks/picked": "oa",

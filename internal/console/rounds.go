@@ -16,9 +16,9 @@ type round struct {
 	log []bellman.Attempt
 }
 
-// roundsOf divides a task's attempts at the restarts of its schedule. first is the number of the first
-// returned round; it is 1 unless there are more rounds than are drawn. A task that repeats is one round,
-// because the starts of its earlier rounds are not recorded.
+// roundsOf divides a task's attempts at the restarts of its schedule. first is the number of the
+// first returned round; it is 1 unless there are more rounds than are drawn. A task that repeats is
+// one round, because the starts of its earlier rounds are not recorded.
 func roundsOf(t *bellman.Task, log []bellman.Attempt, restarts []time.Time) (rounds []round, first int) {
 	begins := []time.Time{t.Created()}
 	if t.Repeat == "" {
@@ -48,7 +48,8 @@ func roundsOf(t *bellman.Task, log []bellman.Attempt, restarts []time.Time) (rou
 	return rounds[more:], 1 + more
 }
 
-// gap returns the shortest time between two attempts of a round, made or planned; 0: there are not two.
+// gap returns the shortest time between two attempts of a round, made or planned; 0: there are not
+// two.
 func (r *round) gap(planned []time.Time) (gap time.Duration) {
 	var at []time.Time
 	for i := range r.log {

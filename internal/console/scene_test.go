@@ -28,8 +28,8 @@ func ago(d time.Duration) time.Time { return SceneNow.Add(-d) }
 // sceneNodes are the names of the nodes. Platforms give machines names as long as the last.
 var sceneNodes = []string{"bellman-0", "bellman-1", "bellman-9c3b5a52-7f0e-4d0b-8a61-0c2f6f1e7d94"}
 
-// A scene is an hour at a small platform with every kind of page: one merchant's server is down, one asks for
-// fewer requests, a queue is paused, and one order could not be decided.
+// A scene is an hour at a small platform with every kind of page: one merchant's server is down,
+// one asks for fewer requests, a queue is paused, and one order could not be decided.
 type scene struct {
 	*Console
 	fake *fake

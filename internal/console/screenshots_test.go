@@ -14,9 +14,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/console"
 )
 
-// TestScreenshots writes a picture of each page of the scene into the directory that BELLMAN_SCREENSHOTS names, wide
-// and narrow, in both themes and languages, and those of the README: make screenshots. For people to look at; without
-// the variable it does nothing.
+// TestScreenshots writes a picture of each page of the scene into the directory that
+// BELLMAN_SCREENSHOTS names, wide and narrow, in both themes and languages, and those of the
+// README: make screenshots. For people to look at; without the variable it does nothing.
 func TestScreenshots(t *testing.T) {
 	dir := os.Getenv("BELLMAN_SCREENSHOTS")
 	if dir == "" {

@@ -30,8 +30,8 @@ type finding struct {
 // foundRows is how many tasks of each finding are shown.
 const foundRows = 5
 
-// search looks up the text as a task's id, a key, a merchant's number, an order's number and a host. If
-// exactly one thing is found, the browser goes to its page.
+// search looks up the text as a task's id, a key, a merchant's number, an order's number and a
+// host. If exactly one thing is found, the browser goes to its page.
 func (q *request) search() error {
 	text := strings.TrimSpace(q.r.URL.Query().Get("q"))
 	switch {

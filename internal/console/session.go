@@ -27,9 +27,9 @@ const (
 	touchTime    = time.Minute    // least time between two records of a use
 )
 
-// A session is a signed-in visitor. Only the browser stores it, in a cookie signed with a secret that all
-// nodes share, so it is valid on every node and after a restart. What its key may do is looked up on each
-// use.
+// A session is a signed-in visitor. Only the browser stores it, in a cookie signed with a secret
+// that all nodes share, so it is valid on every node and after a restart. What its key may do is
+// looked up on each use.
 type session struct {
 	id    [16]byte
 	who   string
@@ -49,8 +49,8 @@ func newSession(k *access.Key, now time.Time) *session {
 	return s
 }
 
-// Content of a cookie: a version, the session's id, its two times, the prefix of the key's hash, the key's
-// name, and the signature of all that.
+// Content of a cookie: a version, the session's id, its two times, the prefix of the key's hash,
+// the key's name, and the signature of all that.
 const (
 	cookieVersion = 1
 	cookieFixed   = 1 + 16 + 8 + 8 + 8
@@ -65,7 +65,8 @@ func (s *session) cookie(key []byte) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, signed(key, b)...))
 }
 
-// readSession parses the value of a cookie. It returns nil if the value is not signed with this key.
+// readSession parses the value of a cookie. It returns nil if the value is not signed with this
+// key.
 func readSession(value string, key []byte) *session {
 	b, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil || len(b) < cookieFixed+sha256.Size || b[0] != cookieVersion {
@@ -88,8 +89,8 @@ func signed(key, text []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// find returns the session of a cookie and its key. It returns nil if there is none, if it has expired or
-// was ended, or if its key is no longer configured, has expired or has a limited scope.
+// find returns the session of a cookie and its key. It returns nil if there is none, if it has
+// expired or was ended, or if its key is no longer configured, has expired or has a limited scope.
 func (c *Console) find(ctx context.Context, value string) (*session, *access.Key, error) {
 	s, k := c.signedBy(ctx, value)
 	if s == nil {
@@ -126,8 +127,8 @@ func (c *Console) signedBy(ctx context.Context, value string) (*session, *access
 	return nil, nil
 }
 
-// goesOn reports whether a session is still valid, for open pages that check every second. They share one
-// reading of the ended sessions.
+// goesOn reports whether a session is still valid, for open pages that check every second. They
+// share one reading of the ended sessions.
 func (c *Console) goesOn(ctx context.Context, value string) bool {
 	s, k := c.signedBy(ctx, value)
 	if s == nil || !k.Role.Includes(access.Read) {
@@ -208,8 +209,8 @@ func cookie(r *http.Request, name string) string {
 	return c.Value
 }
 
-// cookie returns the value of one of the console's cookies. Over TLS its name has a prefix that no other
-// host and no unencrypted page can set.
+// cookie returns the value of one of the console's cookies. Over TLS its name has a prefix that no
+// other host and no unencrypted page can set.
 func (c *Console) cookie(r *http.Request, name string) string {
 	return cookie(r, c.cookieName(r, name))
 }
@@ -224,8 +225,8 @@ func (c *Console) cookieName(r *http.Request, name string) string {
 	return name
 }
 
-// setCookie sets a cookie that scripts cannot read and other sites cannot send. An empty value removes it.
-// With age 0 it lasts until the browser is closed.
+// setCookie sets a cookie that scripts cannot read and other sites cannot send. An empty value
+// removes it. With age 0 it lasts until the browser is closed.
 func (c *Console) setCookie(w http.ResponseWriter, r *http.Request, name, value string, age time.Duration) {
 	k := &http.Cookie{
 		Name: c.cookieName(r, name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,

@@ -12,8 +12,8 @@ import (
 // readTimeout is the longest time of a reading that many pages share.
 const readTimeout = 5 * time.Second
 
-// A shared value is read once for all callers within a period, so that two hundred open pages cost no more
-// than one. The zero value is ready to use.
+// A shared value is read once for all callers within a period, so that two hundred open pages cost
+// no more than one. The zero value is ready to use.
 type shared[T any] struct {
 	mu      sync.Mutex
 	value   T
@@ -23,8 +23,8 @@ type shared[T any] struct {
 	err     error         // of the last reading
 }
 
-// get returns the value, and reads it first if it is older than age. The reading is for all callers: it
-// goes on if its first caller leaves.
+// get returns the value, and reads it first if it is older than age. The reading is for all
+// callers: it goes on if its first caller leaves.
 func (s *shared[T]) get(ctx context.Context, age time.Duration, read func(context.Context) (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,8 +41,8 @@ func (s *shared[T]) get(ctx context.Context, age time.Duration, read func(contex
 	return value, nil
 }
 
-// soon is get for callers that wait no longer than wait. After that it returns the last value, however old,
-// and the reading goes on for later callers. has is false if nothing was read yet.
+// soon is get for callers that wait no longer than wait. After that it returns the last value,
+// however old, and the reading goes on for later callers. has is false if nothing was read yet.
 func (s *shared[T]) soon(ctx context.Context, age, wait time.Duration, read func(context.Context) (T, error)) (value T, has bool, err error) {
 	s.mu.Lock()
 	if time.Now().Before(s.until) {
@@ -94,8 +94,8 @@ func (s *shared[T]) forget() {
 	s.until = time.Time{}
 }
 
-// livePart sends a part of the overview, with the present figures, repeatedly. name is the name of its template. All
-// visitors share it.
+// livePart sends a part of the overview, with the present figures, repeatedly. name is the name of
+// its template. All visitors share it.
 func (q *request) livePart(name string) error {
 	const pace = 2 * time.Second
 	kept := q.parts[q.visitor.lang.code+"/"+name]

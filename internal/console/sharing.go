@@ -32,8 +32,8 @@ const (
 // sharedPolicy is the Content-Security-Policy of pages of shared links.
 const sharedPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// A sharedView is the page of a shared link. It shows nothing of other merchants and nothing internal: no
-// internal addresses, nodes, names of people or headers.
+// A sharedView is the page of a shared link. It shows nothing of other merchants and nothing
+// internal: no internal addresses, nodes, names of people or headers.
 type sharedView struct {
 	Lang, Code, Title string
 	Theme             string
@@ -61,8 +61,8 @@ type notice struct {
 	Earlier        int       // number of older attempts that are not shown
 }
 
-// A heard attempt is an attempt with the merchant's answer. If an internal address answered, the answer is
-// left out.
+// A heard attempt is an attempt with the merchant's answer. If an internal address answered, the
+// answer is left out.
 type heard struct {
 	Number  int
 	Started time.Time
@@ -229,8 +229,8 @@ func (q *request) noticeOf(t *bellman.Task) (notice, error) {
 	return n, nil
 }
 
-// confirmed reports whether the merchant accepted a notification that succeeded: in one of the attempts of
-// log, or possibly in an earlier one.
+// confirmed reports whether the merchant accepted a notification that succeeded: in one of the
+// attempts of log, or possibly in an earlier one.
 func confirmed(t *bellman.Task, log []bellman.Attempt, earlier int) bool {
 	return earlier > 0 && t.Reason == "accepted" ||
 		slices.ContainsFunc(log, func(a bellman.Attempt) bool { return a.Result == bellman.Accepted })
@@ -240,8 +240,8 @@ func confirmed(t *bellman.Task, log []bellman.Attempt, earlier int) bool {
 // services.
 var carriers = netip.MustParsePrefix("100.64.0.0/10")
 
-// outside returns an address as a merchant may see it. It is empty for internal networks, and contains
-// neither a password nor a query, which may hold secrets.
+// outside returns an address as a merchant may see it. It is empty for internal networks, and
+// contains neither a password nor a query, which may hold secrets.
 func outside(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || deliver.DefaultPort(u.Scheme) == "" {

@@ -92,8 +92,8 @@ func TestALinkShowsOneMerchant(t *testing.T) {
 	golden(t, "shared", `<main id="main"><section class="panel notice">`+notices)
 }
 
-// A notice without an address of its own goes to the merchant's registered address. If that is internal, the answer is
-// not shown either.
+// A notice without an address of its own goes to the merchant's registered address. If that is
+// internal, the answer is not shown either.
 func TestALinkHidesTheAnswersOfInternalAddresses(t *testing.T) {
 	s := openLinks(t)
 	s.fake.add(t, &bellman.Task{Queue: "pay", MerchantNo: "M1001", OrderNo: "D-1"}, t0,

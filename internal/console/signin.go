@@ -21,8 +21,8 @@ const (
 // askToSignIn answers a request without a session.
 func (q *request) askToSignIn() error {
 	if q.r.Method == http.MethodGet && q.r.Header.Get("Sec-Fetch-Site") == "cross-site" && q.cookie(q.r, sessionCookie) == "" {
-		// After a link from another site, such as a chat, the browser does not send the cookie. The page
-		// reloads itself, and then the browser sends it.
+		// After a link from another site, such as a chat, the browser does not send the cookie. The
+		// page reloads itself, and then the browser sends it.
 		return q.render(http.StatusOK, "again", q.view("page.again"))
 	}
 	if strings.HasSuffix(q.r.URL.Path, "/live") { // a browser ignores the status of an event stream, and would connect again
@@ -36,7 +36,8 @@ func (q *request) askToSignIn() error {
 		return nil
 	}
 	if q.r.Method == http.MethodPost {
-		// The input of the form is lost. The page says so, and leads back to the page with the form.
+		// The input of the form is lost. The page says so, and leads back to the page with the
+		// form.
 		return q.render(http.StatusUnauthorized, "signin", &signInView{view: q.view("page.signin"), To: q.cameFrom(), Wrong: q.visitor.lang.say("signin.undone")})
 	}
 	to := "/signin"

@@ -39,8 +39,8 @@ const (
 	filledAudits = 40                  // a filled store has an audit record for each so many tasks
 )
 
-// A stock is a store filled with n tasks, as a platform has them after a month: most ended, some wait, few
-// failed, and one merchant has a third of them.
+// A stock is a store filled with n tasks, as a platform has them after a month: most ended, some
+// wait, few failed, and one merchant has a third of them.
 type stock struct {
 	n      int
 	newest time.Time
@@ -176,7 +176,8 @@ func (s *stock) end(task *bellman.Task, i int) store.Change {
 	return store.Change{ID: task.ID, Version: 1, Of: task, To: to, Attempt: &bellman.Attempt{Number: 1, Due: at, Started: at, Took: time.Millisecond, Result: result, Status: status, Response: "success"}}
 }
 
-// pages returns the addresses of all pages, with each filter, and of lists the first, a middle and the last page.
+// pages returns the addresses of all pages, with each filter, and of lists the first, a middle and
+// the last page.
 func (s *stock) pages() (all []string) {
 	add := func(path string, fields ...string) { all = append(all, path+joined(fields)) }
 	middle, last := s.n/2, min(20, s.n-1)
@@ -263,8 +264,8 @@ func TestPagesOfAFilledStore(t *testing.T) {
 	}
 }
 
-// BenchmarkPages reports how long each page takes, and its processor time. docs/performance.md has the flags for a
-// large store.
+// BenchmarkPages reports how long each page takes, and its processor time. docs/performance.md has
+// the flags for a large store.
 func BenchmarkPages(b *testing.B) {
 	w, s := benched(b)
 	for _, path := range s.pages() {
@@ -287,8 +288,8 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenConsoles reports which part of one processor 200 open pages take, with those who read them in the
-// same process. Each iteration is a second.
+// BenchmarkOpenConsoles reports which part of one processor 200 open pages take, with those who
+// read them in the same process. Each iteration is a second.
 func BenchmarkOpenConsoles(b *testing.B) {
 	w, s := benched(b)
 	for _, path := range []string{"", "/live?part=figures", "/live?part=queues", "/tasks/" + s.id(s.n-1).String() + "/live", "/orders/live?merchant_no=" + merchantOf(5) + "&order_no=" + orderNo(5)} {
@@ -348,7 +349,8 @@ func (w *world) registry(t testing.TB) {
 	}
 }
 
-// overdue adds ten thousand notices to a host that is down: they are overdue, and wait for its breaker.
+// overdue adds ten thousand notices to a host that is down: they are overdue, and wait for its
+// breaker.
 func (w *world) overdue(t testing.TB) {
 	t.Helper()
 	for first := 0; first < 10_000; first += 1000 {

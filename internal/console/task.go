@@ -56,8 +56,8 @@ type taskView struct {
 	Wrong                 string // why it was refused; empty: it was not refused
 }
 
-// Rules are the rules that hold for a task now: its own, those it got from its queue, or the present rules
-// of its merchant.
+// Rules are the rules that hold for a task now: its own, those it got from its queue, or the
+// present rules of its merchant.
 type rules struct {
 	To                string // the address; empty: the queue's address, or an unknown one
 	Nowhere           bool   // the task goes to its merchant's address, which is unknown
@@ -90,14 +90,14 @@ type held struct {
 	Pause  *figures.Pause
 }
 
-// HasNext reports whether the task is attempted at its due time. A due time that passed during a pause is
-// not shown.
+// HasNext reports whether the task is attempted at its due time. A due time that passed during a
+// pause is not shown.
 func (v *taskView) HasNext() bool {
 	return !v.Task.State.Ended() && (v.Held == nil || v.Task.Due.After(time.Now()))
 }
 
-// InStep reports whether the attempts of a task are exactly those of its schedule: none was manual or lost,
-// and the schedule began once. Then the page can show "n of m".
+// InStep reports whether the attempts of a task are exactly those of its schedule: none was manual
+// or lost, and the schedule began once. Then the page can show "n of m".
 func (v *taskView) InStep() bool {
 	t := v.Task
 	switch {
@@ -216,8 +216,9 @@ func (q *request) taskView() (*taskView, error) {
 	return v, nil
 }
 
-// slowed returns the endpoint of a task if it gets fewer attempts than it could: its breaker is not closed, it
-// asked for fewer requests, or it is paused. nil: it gets all, or no figures can be read.
+// slowed returns the endpoint of a task if it gets fewer attempts than it could: its breaker is not
+// closed, it asked for fewer requests, or it is paused. nil: it gets all, or no figures can be
+// read.
 func (q *request) slowed(t *bellman.Task) *figures.Endpoint {
 	name := t.Endpoint
 	if bellman.ToMerchant(name) {
@@ -277,13 +278,13 @@ const (
 	maxByHand = 2000 // audit records that are read for one page
 	byHandAge = 60 * time.Millisecond
 
-	// clocksApart is how much later than a task's last change an action that waited for this change can be
-	// recorded, because nodes' clocks differ.
+	// clocksApart is how much later than a task's last change an action that waited for this change
+	// can be recorded, because nodes' clocks differ.
 	clocksApart = 2 * store.MaxSkew
 )
 
-// byHand finds manual actions on tasks, newest first. Audit records are ordered by time alone, so it reads
-// from the last change of the tasks back to their creation, as far as that is quick.
+// byHand finds manual actions on tasks, newest first. Audit records are ordered by time alone, so
+// it reads from the last change of the tasks back to their creation, as far as that is quick.
 func (q *request) byHand(tasks ...*bellman.Task) (found []store.Audit, more bool, err error) {
 	wanted := make(map[string]bool, len(tasks))
 	var over span
@@ -428,8 +429,8 @@ func (q *request) wrong(err error) (status int, text string) {
 	return status, text
 }
 
-// actOn performs an action that takes the role operate on a task. when is the time of the next attempt in the given
-// zone.
+// actOn performs an action that takes the role operate on a task. when is the time of the next
+// attempt in the given zone.
 func (q *request) actOn(t *bellman.Task, action, when, zone string, by bellman.By) error {
 	ctx, reason := q.r.Context(), by.Reason
 	var due time.Time

@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Measures of a timeline: a picture with a lane for each kind of request. There is one picture for wide
-// pages and one for phones; the stylesheet shows the one that fits.
+// Measures of a timeline: a picture with a lane for each kind of request. There is one picture for
+// wide pages and one for phones; the stylesheet shows the one that fits.
 const (
 	wideLine, phoneLine = 1000.0, 320.0
 
@@ -22,8 +22,8 @@ const (
 	maxPlanned  = 40   // future attempts that are drawn
 )
 
-// A timeline shows past and future attempts from left to right. Distances are logarithmic: the first minute
-// of a day-long schedule takes a third of the line.
+// A timeline shows past and future attempts from left to right. Distances are logarithmic: the
+// first minute of a day-long schedule takes a third of the line.
 type timeline struct {
 	Width float64
 	Lanes []*lane
@@ -161,8 +161,8 @@ func (s *span) widen(at time.Time) {
 	}
 }
 
-// line draws a task with its newest attempts. planned are the due times of future attempts. The attempts
-// after each restart have a lane of their own.
+// line draws a task with its newest attempts. planned are the due times of future attempts. The
+// attempts after each restart have a lane of their own.
 func (l *language) line(width float64, t *bellman.Task, log []bellman.Attempt, restarts, planned []time.Time, more bool, now time.Time) *timeline {
 	rounds, first := roundsOf(t, log, restarts)
 	last := &rounds[len(rounds)-1]
@@ -215,8 +215,8 @@ func made(s *scale, a *bellman.Attempt, label string) mark {
 	return mark{X: s.place(a.Started), Class: classOf(a), Label: label, Number: strconv.Itoa(a.Number), At: a.Started, Attempt: a}
 }
 
-// thin removes labels that would touch others, and those of marks beneath another mark. The decision's
-// label has priority, then that of the last attempt.
+// thin removes labels that would touch others, and those of marks beneath another mark. The
+// decision's label has priority, then that of the last attempt.
 func (l *lane) thin(width float64) {
 	type room struct{ left, right float64 }
 	var taken []room
@@ -269,7 +269,8 @@ func (l *language) answered(a *bellman.Attempt) string {
 	return l.named("result", a.Result)
 }
 
-// outcome describes how the answer to a query or close was interpreted, or else the result of the attempt.
+// outcome describes how the answer to a query or close was interpreted, or else the result of the
+// attempt.
 func (l *language) outcome(a *bellman.Attempt) string {
 	if tone(a.Reading) == "" {
 		return l.named("result", a.Result)
@@ -294,8 +295,8 @@ func classOf(a *bellman.Attempt) string {
 	return "bad"
 }
 
-// tone returns how the interpretation of a channel's answer is shown: wait, ok, bad, warn or gone; empty:
-// it is no answer.
+// tone returns how the interpretation of a channel's answer is shown: wait, ok, bad, warn or gone;
+// empty: it is no answer.
 func tone(reading string) string {
 	switch reading {
 	case "PENDING", "NOT_FOUND", "in_flight":
@@ -312,9 +313,9 @@ func tone(reading string) string {
 	return ""
 }
 
-// planned returns the due times of future attempts on the present schedule, the next first, if each starts
-// when it is due. more means that there are others. For an order or poll only the next is known: the following ones
-// depend on its answer.
+// planned returns the due times of future attempts on the present schedule, the next first, if each
+// starts when it is due. more means that there are others. For an order or poll only the next is
+// known: the following ones depend on its answer.
 func (c *Console) planned(t *bellman.Task, follows string, order bool) (due []time.Time, more bool) {
 	if t.State.Ended() || t.Due.IsZero() {
 		return nil, false

@@ -42,9 +42,10 @@ type find struct {
 	Address string
 }
 
-// searchTyped returns what the search box offers while somebody types: recent searches if there is no text, or
-// else what equals or begins with the text, by type. Its cost is bounded: the lookups use an index or the
-// registries, and the newest tasks are searched for a short time. The box needs the script for it.
+// searchTyped returns what the search box offers while somebody types: recent searches if there is
+// no text, or else what equals or begins with the text, by type. Its cost is bounded: the lookups
+// use an index or the registries, and the newest tasks are searched for a short time. The box needs
+// the script for it.
 func (q *request) searchTyped() error {
 	select {
 	case q.typing <- struct{}{}:

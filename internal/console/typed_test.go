@@ -27,7 +27,8 @@ func offered(page string) (groups []string) {
 	return groups
 }
 
-// As somebody types, the box offers what equals or begins with the text, by type, each with its page.
+// As somebody types, the box offers what equals or begins with the text, by type, each with its
+// page.
 func TestTypedResultsHaveTypes(t *testing.T) {
 	s := openWith(t, &fake{Store: memory.New(), endpoints: []figures.Endpoint{{Endpoint: "https://notify.a1.example:443"}}}, Options{})
 	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "A1"}, order.Standing{State: "PAID", Decided: t0}, order.Ask{}), t0)
@@ -61,7 +62,8 @@ func TestTypedResultsHaveTypes(t *testing.T) {
 	}
 }
 
-// Only some searches run at once as somebody types. A browser that asks for another text does not wait for them.
+// Only some searches run at once as somebody types. A browser that asks for another text does not
+// wait for them.
 func TestTypedSearchesWait(t *testing.T) {
 	s := open(t)
 	for range mostTyped {

@@ -1,8 +1,8 @@
 //go:build !race
 
-// The tests of package console_test need a whole server, and most of them a browser. Those with goroutines of their own are in
-// package console, which make test also tests with the race detector. Without these files it does not compile the browser's
-// packages once more.
+// The tests of package console_test need a whole server, and most of them a browser. Those with
+// goroutines of their own are in package console, which make test also tests with the race
+// detector. Without these files it does not compile the browser's packages once more.
 
 package console_test
 

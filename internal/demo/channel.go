@@ -14,8 +14,8 @@ import (
 	"sync"
 )
 
-// A channel is a payment channel with the API of WeChat Pay v3. An order is unpaid until its script says
-// otherwise or it is closed.
+// A channel is a payment channel with the API of WeChat Pay v3. An order is unpaid until its script
+// says otherwise or it is closed.
 type channel struct {
 	*loopback
 	timeline *timeline

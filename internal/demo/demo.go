@@ -1,6 +1,6 @@
-// Package demo runs a whole bellman on a temporary store, with a simulated merchant and payment channel on
-// loopback, and plays scenes over real HTTP: it prints what a payment platform requests, what merchant and
-// channel answer, and what bellman records.
+// Package demo runs a whole bellman on a temporary store, with a simulated merchant and payment
+// channel on loopback, and plays scenes over real HTTP: it prints what a payment platform requests,
+// what merchant and channel answer, and what bellman records.
 package demo
 
 import (
@@ -35,8 +35,8 @@ type Options struct {
 // channelSecret is what the channel signs its notices with.
 const channelSecret = "the demo's channel signs with this"
 
-// settings are the server's configuration. CHANNEL stands for the channel's address. Orders expire after a
-// moment, so that nobody has to wait.
+// settings are the server's configuration. CHANNEL stands for the channel's address. Orders expire
+// after a moment, so that nobody has to wait.
 const settings = `
 listen: 127.0.0.1:0
 notices: {listen: "127.0.0.1:0"}
@@ -71,8 +71,8 @@ egress: {allow: ["127.0.0.0/8", "::1"]}
 // patience is the longest time of the whole story.
 const patience = 25 * time.Second
 
-// Run plays the story, and then serves until ctx ends, unless Once is set. It returns nil if everything
-// went as expected, however ctx ended.
+// Run plays the story, and then serves until ctx ends, unless Once is set. It returns nil if
+// everything went as expected, however ctx ended.
 func Run(ctx context.Context, o Options) (err error) {
 	dir, err := os.MkdirTemp("", "bellman-demo-")
 	if err != nil {

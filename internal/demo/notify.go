@@ -91,8 +91,8 @@ func sentAgain(ctx context.Context, s *stage) error {
 	return s.agrees(ctx, id, "succeeded", bellman.ErrorStatus, bellman.Refused, bellman.Accepted, bellman.Accepted)
 }
 
-// agrees reads a task through the API and compares its state and the results of its attempts with what was
-// observed.
+// agrees reads a task through the API and compares its state and the results of its attempts with
+// what was observed.
 func (s *stage) agrees(ctx context.Context, id, state string, want ...bellman.Result) error {
 	task, err := s.client.Task(ctx, client.ByID(id))
 	if err != nil {

@@ -71,8 +71,9 @@ func paidAtClose(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// watch adds an order, prints queries and answers until the order is decided and the merchant notified, and
-// compares both with what they should be. The number of polls before the order expires may differ by one.
+// watch adds an order, prints queries and answers until the order is decided and the merchant
+// notified, and compares both with what they should be. The number of polls before the order
+// expires may differ by one.
 func (s *stage) watch(ctx context.Context, no, state string, want ...string) error {
 	task, err := s.add(ctx, "places order …"+tail(no)+", and has it watched", client.CreateTask{
 		Queue: "orders", MerchantNo: "M1001", OrderNo: no,
@@ -114,7 +115,8 @@ func (s *stage) told(ctx context.Context, no, state string) error {
 	return nil
 }
 
-// follow prints the attempts of the task with an event of an order until it ends, and returns its state.
+// follow prints the attempts of the task with an event of an order until it ends, and returns its
+// state.
 func (s *stage) follow(ctx context.Context, no, event string) (state string, err error) {
 	page, err := s.client.Order(ctx, client.OrderRef{MerchantNo: "M1001", OrderNo: no}, 0)
 	if err != nil {

@@ -139,8 +139,8 @@ func (s *stage) add(ctx context.Context, what string, in client.CreateTask) (*cl
 	return task, err
 }
 
-// create adds a task through the API and prints the answer. The merchant may be notified before the answer
-// arrives.
+// create adds a task through the API and prints the answer. The merchant may be notified before the
+// answer arrives.
 func (s *stage) create(ctx context.Context, what string, in client.CreateTask) (task *client.Task, created bool, err error) {
 	s.say("shop", what, "POST /v1/tasks")
 	task, created, err = s.client.Create(ctx, in)

@@ -1,4 +1,5 @@
-// Package endpoints finds the endpoints that a host names. The API and the console pause and resume them.
+// Package endpoints finds the endpoints that a host names. The API and the console pause and resume
+// them.
 package endpoints
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/order/gateway"
 )
 
-// IsAccount reports whether a name is that of an account at a payment channel, such as wechatpay:1900000001, which is
-// an endpoint of its own.
+// IsAccount reports whether a name is that of an account at a payment channel, such as
+// wechatpay:1900000001, which is an endpoint of its own.
 func IsAccount(name string) bool {
 	kind, number, _ := strings.Cut(name, ":")
 	switch kind {
@@ -26,10 +27,11 @@ func IsAccount(name string) bool {
 	return err != nil && number != "" && !strings.ContainsAny(number, "/: ") // else it is a port
 }
 
-// Named returns the known endpoints that a host, a host:port, an account, a queue or a full endpoint names. all says that known
-// is complete; queue, that host is the name of a queue. If none is known, or other nodes may know more, it adds the
-// queue, or the host's endpoints by HTTP and HTTPS: they can be paused before their first task. It does not check
-// that the endpoints are possible.
+// Named returns the known endpoints that a host, a host:port, an account, a queue or a full
+// endpoint names. all says that known is complete; queue, that host is the name of a queue. If none
+// is known, or other nodes may know more, it adds the queue, or the host's endpoints by HTTP and
+// HTTPS: they can be paused before their first task. It does not check that the endpoints are
+// possible.
 func Named(host string, known []figures.Endpoint, all, queue bool) []string {
 	if IsAccount(host) {
 		return []string{host}

@@ -9,7 +9,8 @@ import (
 // Limit is how long a test waits.
 const Limit = 5 * time.Minute
 
-// True waits until met returns true, and fails the test after Limit. Call it on the test's goroutine.
+// True waits until met returns true, and fails the test after Limit. Call it on the test's
+// goroutine.
 func True(t testing.TB, what string, met func() bool) {
 	t.Helper()
 	if !Within(Limit, met) {

@@ -1,5 +1,5 @@
-// Package field has the rules for header fields of requests: those that a task sets, and those in the template of
-// an order queue.
+// Package field has the rules for header fields of requests: those that a task sets, and those in
+// the template of an order queue.
 package field
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Reserved returns why only bellman may set a header, by its canonical name; empty: users may set it too.
+// Reserved returns why only bellman may set a header, by its canonical name; empty: users may set
+// it too.
 func Reserved(canonical string) string {
 	switch canonical {
 	case "Host":
@@ -30,8 +31,8 @@ func Reserved(canonical string) string {
 	return ""
 }
 
-// LooksJSON reports whether a body begins and ends like an object or a list. Such a body is sent as JSON unless its
-// task sets a content type.
+// LooksJSON reports whether a body begins and ends like an object or a list. Such a body is sent as
+// JSON unless its task sets a content type.
 func LooksJSON(body []byte) bool {
 	body = bytes.TrimSpace(body)
 	n := len(body)

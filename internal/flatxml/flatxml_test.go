@@ -6,7 +6,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/flatxml"
 )
 
-// The structure of a document in GBK survives, and so do its ASCII fields. UTF-16 would be read wrong, and is refused.
+// The structure of a document in GBK survives, and so do its ASCII fields. UTF-16 would be read
+// wrong, and is refused.
 func TestEncodings(t *testing.T) {
 	const shop = "\xc9\xcc\xbb\xa7\x81\x7c" // in GBK; the last character ends with a byte that is ASCII's |
 	read := func(encoding string) (map[string]string, error) {

@@ -15,10 +15,10 @@ var last atomic.Uint32
 
 func init() { last.Store(rand.Uint32N(10_000)) }
 
-// Address returns an address on 127.0.0.1 at which nobody listens, another one at each call. The port
-// 10,000 above is free too: a Redis Cluster has its bus there. Both are below the ports that a system
-// gives to connections and to listeners on port 0. So no other test takes one by chance before the
-// server has it.
+// Address returns an address on 127.0.0.1 at which nobody listens, another one at each call. The
+// port 10,000 above is free too: a Redis Cluster has its bus there. Both are below the ports that a
+// system gives to connections and to listeners on port 0. So no other test takes one by chance
+// before the server has it.
 func Address(t testing.TB) string {
 	t.Helper()
 	for range 100 {

@@ -16,14 +16,16 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Jeepay reads the unfinished rows (state 1) of jeepay's table t_mch_notify_record, in the MySQL database at
-// address, mysql://USER:PASSWORD@HOST:3306/DATABASE.
+// Jeepay reads the unfinished rows (state 1) of jeepay's table t_mch_notify_record, in the MySQL
+// database at address, mysql://USER:PASSWORD@HOST:3306/DATABASE.
 //
-// jeepay attempts at once, and waits n times 30 seconds after attempt n, for at most notify_count_limit
-// attempts; last_notify_time is the start of the last one. notify_url contains all values. jeepay sends them as a form,
-// and expects SUCCESS. Before v1.16.0 it sent an empty POST to notify_url: a Method of Options leaves the values there.
+// jeepay attempts at once, and waits n times 30 seconds after attempt n, for at most
+// notify_count_limit attempts; last_notify_time is the start of the last one. notify_url contains
+// all values. jeepay sends them as a form, and expects SUCCESS. Before v1.16.0 it sent an empty
+// POST to notify_url: a Method of Options leaves the values there.
 //
-// AgPay, which copied the table, added req_method, req_media_type and req_body. A row with a req_method is sent as they say.
+// AgPay, which copied the table, added req_method, req_media_type and req_body. A row with a
+// req_method is sent as they say.
 func Jeepay(ctx context.Context, address string, o Options) (Source, error) {
 	columns := []string{"notify_id", "order_id", "order_type", "mch_order_no", "mch_no", "notify_url", "notify_count", "notify_count_limit", "last_notify_time", "created_at", "state",
 		"req_method", "req_media_type", "req_body"}
@@ -85,7 +87,8 @@ func (o Options) jeepay(rows *sql.Rows, c clock) (key any, row Row, err error) {
 	return id, row, nil
 }
 
-// asForm moves the values of a task's URL into its body. A plus is one: jeepay encodes a blank as %20, and a plus not.
+// asForm moves the values of a task's URL into its body. A plus is one: jeepay encodes a blank as
+// %20, and a plus not.
 func asForm(t *client.CreateTask) {
 	address, query, is := strings.Cut(t.URL, "?")
 	if !is {

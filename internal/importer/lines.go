@@ -25,11 +25,12 @@ import (
 // maxLine is the longest line of NDJSON.
 const maxLine = 1 << 20
 
-// errEncoding is the error for text in another encoding. JSON cannot carry its bytes: the client would replace them.
+// errEncoding is the error for text in another encoding. JSON cannot carry its bytes: the client
+// would replace them.
 var errEncoding = errors.New("is not UTF-8: save the file as UTF-8, and import it again")
 
-// NDJSON reads a task from each line, as POST /v1/tasks accepts it. queue is the default queue. A line without
-// a key gets one made of its content, so the same line is the same task.
+// NDJSON reads a task from each line, as POST /v1/tasks accepts it. queue is the default queue. A
+// line without a key gets one made of its content, so the same line is the same task.
 func NDJSON(in io.Reader, queue string) Source {
 	r := bufio.NewReaderSize(in, 64<<10)
 	return &lines{read: func(n int) (Row, error) {
@@ -144,9 +145,9 @@ func at(to *client.Time, value string) error {
 	return nil
 }
 
-// CSV reads a task from each record. The first record names the columns: the fields of POST /v1/tasks,
-// header.NAME for a header, and attempts, last and began for the state of the task in the other system. An
-// empty value is no value.
+// CSV reads a task from each record. The first record names the columns: the fields of POST
+// /v1/tasks, header.NAME for a header, and attempts, last and began for the state of the task in
+// the other system. An empty value is no value.
 func CSV(in io.Reader, queue string) (Source, error) {
 	buffered := bufio.NewReader(in)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {

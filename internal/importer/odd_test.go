@@ -34,8 +34,8 @@ func compare(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// A row of which a part is missing, or in another encoding, is reported, and ends nothing. roncoo-pay keeps the values
-// of a query as they are, and encodes them when it sends.
+// A row of which a part is missing, or in another encoding, is reported, and ends nothing.
+// roncoo-pay keeps the values of a query as they are, and encodes them when it sends.
 func TestRoncooOddRows(t *testing.T) {
 	row := func(id, created, edited, address string, times int) string {
 		return fmt.Sprintf("INSERT INTO rp_notify_record VALUES ('%s', 0, %s, %s, '%s', %d, 5, %s, 'O', 'M1', 'HTTP_REQUEST_FALIED', NULL)", id, created, edited, rule, times, address)
@@ -69,8 +69,8 @@ func TestRoncooOddRows(t *testing.T) {
 	}
 }
 
-// jeepay sends the values of notify_url as a form. It stores them encoded, except a plus. Before v1.16.0 they stayed in
-// the URL.
+// jeepay sends the values of notify_url as a form. It stores them encoded, except a plus. Before
+// v1.16.0 they stayed in the URL.
 func TestJeepayOddRows(t *testing.T) {
 	address := database(t, "SET sql_mode = ''", `CREATE TABLE t_mch_notify_record (notify_id BIGINT PRIMARY KEY, order_id VARCHAR(64), order_type TINYINT, mch_order_no VARCHAR(64), mch_no VARCHAR(64),
 			notify_url TEXT, notify_count INT, notify_count_limit INT, state TINYINT, last_notify_time DATETIME, created_at TIMESTAMP(3) NOT NULL DEFAULT 0)`,

@@ -15,15 +15,15 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// Roncoo reads the unfinished rows of roncoo-pay's table rp_notify_record, in the MySQL database at address,
-// mysql://USER:PASSWORD@HOST:3306/DATABASE: those with the states CREATED, HTTP_REQUEST_SUCCESS and
-// HTTP_REQUEST_FALIED (roncoo's spelling).
+// Roncoo reads the unfinished rows of roncoo-pay's table rp_notify_record, in the MySQL database at
+// address, mysql://USER:PASSWORD@HOST:3306/DATABASE: those with the states CREATED,
+// HTTP_REQUEST_SUCCESS and HTTP_REQUEST_FALIED (roncoo's spelling).
 //
-// Older tables have no column notify_rule, because one rule held for all rows. A row's notify_rule, cut at
-// limit_notify_times, becomes its task's schedule, which continues after notify_times attempts; edit_time is
-// the start of the last one. roncoo puts all values into the url, encodes them when it sends a GET, and expects
-// "success". Rows with a rule and a limit_notify_times of 0 or less are skipped: roncoo sends a row while notify_times <
-// limit_notify_times, so never.
+// Older tables have no column notify_rule, because one rule held for all rows. A row's notify_rule,
+// cut at limit_notify_times, becomes its task's schedule, which continues after notify_times
+// attempts; edit_time is the start of the last one. roncoo puts all values into the url, encodes
+// them when it sends a GET, and expects "success". Rows with a rule and a limit_notify_times of 0
+// or less are skipped: roncoo sends a row while notify_times < limit_notify_times, so never.
 func Roncoo(ctx context.Context, address string, o Options) (Source, error) {
 	columns := []string{"id", "create_time", "edit_time", "notify_rule", "notify_times", "limit_notify_times", "url", "merchant_order_no", "merchant_no", "status"}
 	name := cmp.Or(o.Table, "rp_notify_record")
@@ -48,8 +48,8 @@ func Roncoo(ctx context.Context, address string, o Options) (Source, error) {
 	}, nil
 }
 
-// fixedRule is roncoo-pay's rule for all rows of the published table, which has no column for it: notifyParam
-// in its NotifyConfig (earlier in spring-notify.xml). It alone limits the attempts:
+// fixedRule is roncoo-pay's rule for all rows of the published table, which has no column for it:
+// notifyParam in its NotifyConfig (earlier in spring-notify.xml). It alone limits the attempts:
 // NotifyQueue.addElementToList ignores limit_notify_times, so roncoo sends a row with 0 too.
 const (
 	fixedRule  = `{"1":0,"2":1,"3":2,"4":5,"5":15}`
@@ -100,8 +100,9 @@ func (o Options) roncoo(rows *sql.Rows, c clock, fixed string) (key any, row Row
 	return id, row, nil
 }
 
-// roncooURL returns the address to which roncoo sends a row. The column has the values of the query as they are, and
-// SimpleHttpUtils.httpRequest encodes them. An encoded query stays: some copies of roncoo-pay store it so.
+// roncooURL returns the address to which roncoo sends a row. The column has the values of the query
+// as they are, and SimpleHttpUtils.httpRequest encodes them. An encoded query stays: some copies of
+// roncoo-pay store it so.
 func roncooURL(text string) string {
 	text = strings.TrimSpace(text)
 	address, query, is := strings.Cut(text, "?")
@@ -129,8 +130,8 @@ func encoded(query string) bool {
 // maxAttempts is how many attempts a schedule can have.
 const maxAttempts = 10_000
 
-// ruleText converts roncoo's notify_rule, cut at its limit, to the text of a schedule. As in roncoo, an
-// attempt that the rule does not name follows at once.
+// ruleText converts roncoo's notify_rule, cut at its limit, to the text of a schedule. As in
+// roncoo, an attempt that the rule does not name follows at once.
 func ruleText(rule string, limit int) (string, error) {
 	if strings.TrimSpace(rule) == "" {
 		return "", fmt.Errorf("notify_rule is empty: want minutes by attempt, such as {\"1\":0,\"2\":1}")

@@ -59,9 +59,9 @@ const (
 	lastWait  = 30 * time.Second
 )
 
-// Run imports all rows of a source in batches, and reports each. If the server cannot accept rows now, Run
-// retries for ten minutes. After that, or if the source fails, it returns the error; rows that were reported
-// stay imported. A repeated run is safe: a row's key makes it the same task.
+// Run imports all rows of a source in batches, and reports each. If the server cannot accept rows
+// now, Run retries for ten minutes. After that, or if the source fails, it returns the error; rows
+// that were reported stay imported. A repeated run is safe: a row's key makes it the same task.
 func Run(ctx context.Context, from Source, to Tasks, tell func(Report)) (Counts, error) {
 	var counts Counts
 	note := func(r Report) {
@@ -171,7 +171,8 @@ func passes(err error) bool {
 // inBatch is the path of a task in a batch, in the server's messages.
 var inBatch = regexp.MustCompile(`^body\.tasks\[\d+\]\.?`)
 
-// said returns a problem with the fields' own names, without the place in the batch: the reader knows the row.
+// said returns a problem with the fields' own names, without the place in the batch: the reader
+// knows the row.
 func said(p *client.Problem) string {
 	of := *p
 	of.Errors = slices.Clone(p.Errors)

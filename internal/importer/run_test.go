@@ -138,7 +138,8 @@ func TestRunGivesUp(t *testing.T) {
 	})
 }
 
-// A line that cannot be read ends the import. The rows before it are imported, and the error names the line.
+// A line that cannot be read ends the import. The rows before it are imported, and the error names
+// the line.
 func TestRunUntilUnreadableLine(t *testing.T) {
 	fromCSV := func(text string) importer.Source {
 		source, err := importer.CSV(strings.NewReader("key,url\na,http://m/n\n\"b\nc\",http://m/n\n"+text), "q")

@@ -25,8 +25,8 @@ type Options struct {
 	Zone   *time.Location // of its DATETIMEs; default time.Local
 	Method string         // of the requests; default: as the other system
 
-	// Note is called with texts about values that are read differently from what the table says; nil: it is
-	// not called.
+	// Note is called with texts about values that are read differently from what the table says;
+	// nil: it is not called.
 	Note func(text string)
 }
 
@@ -45,8 +45,8 @@ type table struct {
 	zone  *time.Location // of its DATETIMEs
 }
 
-// A clock converts the times of a column. A DATETIME is a local time in a zone. A TIMESTAMP is a moment, which
-// the database shows in UTC here.
+// A clock converts the times of a column. A DATETIME is a local time in a zone. A TIMESTAMP is a
+// moment, which the database shows in UTC here.
 type clock struct {
 	zone    *time.Location
 	moments map[string]bool // columns of type TIMESTAMP
@@ -72,8 +72,9 @@ func (t *table) clock(rows *sql.Rows) (clock, error) {
 
 var tableName = regexp.MustCompile(`^[A-Za-z0-9_$]+(\.[A-Za-z0-9_$]+)?$`)
 
-// open connects to the database at address, mysql://user:password@host:3306/database, and checks its columns.
-// Missing optional columns are read as NULL: selected is the list to read, and missing are their names.
+// open connects to the database at address, mysql://user:password@host:3306/database, and checks
+// its columns. Missing optional columns are read as NULL: selected is the list to read, and missing
+// are their names.
 func open(ctx context.Context, address, name string, columns []string, optional ...string) (db *sql.DB, selected string, missing []string, err error) {
 	if db, err = connect(address, name); err != nil {
 		return nil, "", nil, err
@@ -103,8 +104,8 @@ func open(ctx context.Context, address, name string, columns []string, optional 
 // errUnknownColumn is MySQL's ER_BAD_FIELD_ERROR.
 const errUnknownColumn = 1054
 
-// lacking returns what to select from a table with only these columns, and which of the optional ones are
-// missing.
+// lacking returns what to select from a table with only these columns, and which of the optional
+// ones are missing.
 func lacking(columns, optional, have []string) (selected string, missing []string, err error) {
 	var parts, wrong []string
 	for _, column := range columns {
@@ -139,8 +140,8 @@ func connect(address, name string) (*sql.DB, error) {
 	if config.Params == nil {
 		config.Params = map[string]string{}
 	}
-	// The database shows a TIMESTAMP in the session's zone, and a DATETIME as stored: clock separates them.
-	// The zone's present offset would be wrong for half of the year.
+	// The database shows a TIMESTAMP in the session's zone, and a DATETIME as stored: clock
+	// separates them. The zone's present offset would be wrong for half of the year.
 	config.Params["time_zone"] = "'+00:00'"
 	config.Timeout, config.ReadTimeout = 10*time.Second, time.Minute
 	connector, err := driver.NewConnector(config)

@@ -15,8 +15,8 @@ type Trier interface {
 	TryBatch(ctx context.Context, tasks []client.CreateTask) ([]client.BatchResult, error)
 }
 
-// Try reports what Run would do now for each row, and imports nothing. If two rows have one key, the second
-// one counts as existing.
+// Try reports what Run would do now for each row, and imports nothing. If two rows have one key,
+// the second one counts as existing.
 func Try(ctx context.Context, from Source, at Trier, tell func(Report)) (Counts, error) {
 	return Run(ctx, from, &trial{at, map[name][sha256.Size]byte{}}, tell)
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Fields returns the fields of a *bellman.Invalid that err is or wraps, in its order; nil: err is another error, or nil.
+// Fields returns the fields of a *bellman.Invalid that err is or wraps, in its order; nil: err is
+// another error, or nil.
 func Fields(err error) (fields []string) {
 	if invalid := new(bellman.Invalid); errors.As(err, &invalid) {
 		for _, f := range invalid.Fields {

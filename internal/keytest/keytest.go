@@ -1,5 +1,5 @@
-// Package keytest makes the keys, certificates and signatures that tests of payment channels need. All
-// functions panic on an error, which is a mistake in the test.
+// Package keytest makes the keys, certificates and signatures that tests of payment channels need.
+// All functions panic on an error, which is a mistake in the test.
 package keytest
 
 import (
@@ -60,13 +60,15 @@ func Verified(key *rsa.PrivateKey, text, signature string) bool {
 	return err == nil && rsa.VerifyPKCS1v15(&key.PublicKey, crypto.SHA256, sum[:], raw) == nil
 }
 
-// Seal encrypts a text as WeChat Pay does, with AES in Galois/Counter Mode. The result is in base64.
+// Seal encrypts a text as WeChat Pay does, with AES in Galois/Counter Mode. The result is in
+// base64.
 func Seal(key, nonce, text, data string) string {
 	gcm := must(cipher.NewGCM(must(aes.NewCipher([]byte(key)))))
 	return base64.StdEncoding.EncodeToString(gcm.Seal(nil, []byte(nonce), []byte(text), []byte(data)))
 }
 
-// WeChatHeader returns the headers of an answer or notice that WeChat Pay signs at a time. serial names the key.
+// WeChatHeader returns the headers of an answer or notice that WeChat Pay signs at a time. serial
+// names the key.
 func WeChatHeader(key *rsa.PrivateKey, serial, body string, at time.Time) http.Header {
 	stamp, nonce := strconv.FormatInt(at.Unix(), 10), "d824f2e086d3c1df967785d13fcd22ef"
 	return http.Header{
@@ -75,14 +77,16 @@ func WeChatHeader(key *rsa.PrivateKey, serial, body string, at time.Time) http.H
 	}
 }
 
-// WeChatNotice returns the body of a notice of WeChat Pay about a resource of a kind, sealed with an APIv3 key.
+// WeChatNotice returns the body of a notice of WeChat Pay about a resource of a kind, sealed with
+// an APIv3 key.
 func WeChatNotice(key, id, event, kind, content string) string {
 	const nonce, data = "fdasflkja484", "transaction"
 	return fmt.Sprintf(`{"id":%q,"event_type":%q,"resource":{"original_type":%q,"algorithm":"AEAD_AES_256_GCM","ciphertext":%q,"associated_data":%q,"nonce":%q}}`,
 		id, event, kind, Seal(key, nonce, content, data), data, nonce)
 }
 
-// Pairs returns the text of which Alipay and UnionPay sign fields: name=value, sorted by name and joined with &.
+// Pairs returns the text of which Alipay and UnionPay sign fields: name=value, sorted by name and
+// joined with &.
 func Pairs(fields map[string]string) string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

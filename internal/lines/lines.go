@@ -1,5 +1,5 @@
-// Package lines reads files of merchants or accounts, one JSON object a line, and reports what is wrong with each
-// line. Their registries check the values.
+// Package lines reads files of merchants or accounts, one JSON object a line, and reports what is
+// wrong with each line. Their registries check the values.
 package lines
 
 import (
@@ -52,8 +52,8 @@ func (e *AgainError) Error() string {
 	return fmt.Sprintf("%s: %q stands in line %d already: want each once", e.Field, e.ID, e.First)
 }
 
-// Read yields the lines of a file in order. If the file cannot be read further, it yields an error that names the
-// line, and ends.
+// Read yields the lines of a file in order. If the file cannot be read further, it yields an error
+// that names the line, and ends.
 func (k Kind[T]) Read(in io.Reader) iter.Seq2[Line[T], error] {
 	return func(yield func(Line[T], error) bool) {
 		s := bufio.NewScanner(in)
@@ -158,8 +158,8 @@ func Undecoded(why error) error {
 	return fmt.Errorf("is no JSON object: %w", why)
 }
 
-// once reads a value, and returns a [TwiceError] if an object in it has a field twice. Names of fields are compared
-// without case.
+// once reads a value, and returns a [TwiceError] if an object in it has a field twice. Names of
+// fields are compared without case.
 func once(d *json.Decoder, path string) error {
 	begin, err := d.Token()
 	if err != nil {

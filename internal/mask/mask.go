@@ -1,5 +1,6 @@
-// Package mask hides secrets before people see URLs, forms, JSON and texts. It goes by the names of fields.
-// Text without secrets stays unchanged byte for byte. [Cell] guards exports against formulas.
+// Package mask hides secrets before people see URLs, forms, JSON and texts. It goes by the names of
+// fields. Text without secrets stays unchanged byte for byte. [Cell] guards exports against
+// formulas.
 package mask
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// names are the fields of bodies and addresses whose values are hidden: in lower case, without - and _.
+// names are the fields of bodies and addresses whose values are hidden: in lower case, without -
+// and _.
 var names = []string{
 	"password", "passwd", "pwd", "secret", "clientsecret", "appsecret", "token", "accesstoken", "refreshtoken",
 	"apikey", "privatekey", "authorization", "cvv", "cvv2", "cvc", "pin",
@@ -66,8 +68,8 @@ func roughly(s string) string {
 	return s
 }
 
-// Query masks the secret fields of an address's query. There key is one too, as in the addresses of WeCom's robots. In a
-// body it is often the key of a task, which is none.
+// Query masks the secret fields of an address's query. There key is one too, as in the addresses of
+// WeCom's robots. In a body it is often the key of a task, which is none.
 func Query(raw string) string {
 	return pairs(raw, func(name string) bool { return Name(name) || strings.EqualFold(name, "key") })
 }
@@ -102,7 +104,8 @@ func Body(body, contentType string) string {
 	return text
 }
 
-// ContentType returns the content type that the header of a task declares for its body; empty: none.
+// ContentType returns the content type that the header of a task declares for its body; empty:
+// none.
 func ContentType(header map[string]string) string {
 	for name, value := range header {
 		if strings.EqualFold(name, "Content-Type") {
@@ -190,8 +193,8 @@ func Text(s string) (text string, masked bool) {
 	return text, masked
 }
 
-// Headers masks the header of an answer, as [bellman.Attempt] keeps it. A Location is kept without what
-// may be secret.
+// Headers masks the header of an answer, as [bellman.Attempt] keeps it. A Location is kept without
+// what may be secret.
 func Headers(kept map[string]string) map[string]string {
 	if kept == nil {
 		return nil

@@ -24,7 +24,8 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// In an address key is a secret too, as those of WeCom's robots have it. In a body it is the key of a task.
+// In an address key is a secret too, as those of WeCom's robots have it. In a body it is the key of
+// a task.
 func TestKeys(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{URL("https://qyapi.example/send?key=s&order_key=k&Key=s#key=f"), "https://qyapi.example/send?key=***&order_key=k&Key=***#key=f"},

@@ -1,11 +1,11 @@
-// Package memo caches values made from texts, such as rules compiled from expressions. Users choose the texts, so a
-// Cache limits both their number and the memory of the values.
+// Package memo caches values made from texts, such as rules compiled from expressions. Users choose
+// the texts, so a Cache limits both their number and the memory of the values.
 package memo
 
 import "sync"
 
-// A Cache makes one value from each text, and keeps the most recently used values. The zero Cache is ready. It is
-// safe for concurrent use.
+// A Cache makes one value from each text, and keeps the most recently used values. The zero Cache
+// is ready. It is safe for concurrent use.
 type Cache[V any] struct {
 	// A text is found in young, or moves there from old. When young is full it becomes old, and the
 	// values of the old one are forgotten.
@@ -30,8 +30,8 @@ type Limits struct {
 	Bytes int // largest memory: texts, Overhead and the costs that create returns
 }
 
-// Get returns what create returns for text; errors are cached too. create runs once while the text is kept, and
-// concurrent calls wait for it. cost is the memory of the value, in bytes.
+// Get returns what create returns for text; errors are cached too. create runs once while the text
+// is kept, and concurrent calls wait for it. cost is the memory of the value, in bytes.
 func (c *Cache[V]) Get(text string, most Limits, create func(text string) (value V, cost int, err error)) (V, error) {
 	c.mu.RLock()
 	e := c.young[text]

@@ -15,7 +15,8 @@ type Lister interface {
 	List(ctx context.Context, f store.Filter, before bellman.ID, limit int) ([]*bellman.Task, bellman.ID, error)
 }
 
-// A Recent summarizes the newest attempts of a merchant's newest tasks that were attempted within a day.
+// A Recent summarizes the newest attempts of a merchant's newest tasks that were attempted within a
+// day.
 type Recent struct {
 	Tasks    int // attempted tasks
 	Attempts int // all attempts of these tasks
@@ -74,8 +75,8 @@ func LookRecent(ctx context.Context, tasks Lister, no string, now time.Time) (r 
 // backlogTasks is how many pending tasks of a merchant LookBacklog counts.
 const backlogTasks = 100
 
-// LookBacklog counts the newest pending tasks of a merchant in queues that notify: kind returns the kind of a queue,
-// empty if it is not known. A queue that is not known counts.
+// LookBacklog counts the newest pending tasks of a merchant in queues that notify: kind returns the
+// kind of a queue, empty if it is not known. A queue that is not known counts.
 func LookBacklog(ctx context.Context, tasks Lister, no string, now time.Time, kind func(queue string) string) (*client.Backlog, error) {
 	pending := bellman.Pending
 	page, next, err := tasks.List(ctx, store.Filter{MerchantNo: no, State: &pending, Brief: true}, bellman.ID{}, backlogTasks)
@@ -103,8 +104,9 @@ const (
 	lookTime   = 30 * time.Millisecond // after that no other page is read
 )
 
-// Look summarizes the newest thousand tasks of a merchant, without orders and polls, or as many as there is time for.
-// Its time does not grow with the number of tasks. show converts a task to the API's form.
+// Look summarizes the newest thousand tasks of a merchant, without orders and polls, or as many as
+// there is time for. Its time does not grow with the number of tasks. show converts a task to the
+// API's form.
 func Look(ctx context.Context, tasks Lister, no string, now time.Time, show func(*bellman.Task) client.Task) (client.MerchantStats, error) {
 	f := client.MerchantStats{MerchantNo: no, Results: make(map[string]int), LastFailed: []client.Task{}}
 	var recent Recent

@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/schedule"
 )
 
-// A Merchant is a merchant as stored. Its ID is its number, as tasks name it. An empty field leaves the choice to
-// the queue. Its JSON is the document in the store.
+// A Merchant is a merchant as stored. Its ID is its number, as tasks name it. An empty field leaves
+// the choice to the queue. Its JSON is the document in the store.
 type Merchant struct {
 	registry.Head        // the secrets are those of Sign
 	NotifyURL     string `json:"notify_url,omitempty"` // the address of tasks without an address of their own
@@ -31,8 +31,8 @@ type Sign struct {
 	Header string `json:"header,omitempty"` // only for t_v1
 }
 
-// recorded returns the fields of a merchant under the names of the API, with their values for an audit record:
-// never a secret.
+// recorded returns the fields of a merchant under the names of the API, with their values for an
+// audit record: never a secret.
 func recorded(m *Merchant) [][2]string {
 	timeout, concurrency, rate := "", "", ""
 	if m.Timeout > 0 {

@@ -217,7 +217,8 @@ func TestRotateOverlap(t *testing.T) {
 	})
 }
 
-// A rotation without an overlap leaves the newer secret alone. A former one that is put again is valid without an end.
+// A rotation without an overlap leaves the newer secret alone. A former one that is put again is
+// valid without an end.
 func TestFormerSecret(t *testing.T) {
 	m, _ := masters(t, 1)
 	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Masters: m, Alone: true}})
@@ -256,7 +257,8 @@ func TestPutNamesEveryField(t *testing.T) {
 	}
 }
 
-// An address as a key without the role admin reads it, or exports it, does not replace the whole one.
+// An address as a key without the role admin reads it, or exports it, does not replace the whole
+// one.
 func TestPutOfAMaskedAddress(t *testing.T) {
 	m, _ := masters(t, 1)
 	r := merchant.New(merchant.Options{Options: registry.Options{Store: memory.New(), Masters: m}})

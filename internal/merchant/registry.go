@@ -56,23 +56,23 @@ func (r *Registry) Merchant(ctx context.Context, no string) (deliver.Merchant, e
 	return r.Get(ctx, no)
 }
 
-// List returns up to s.Limit merchants after a place; an empty place is the beginning. The order is by name if
-// the search has a name, otherwise by number. next is the place to continue from, and empty only at the end.
-// List ignores s.Paused and s.Sealed.
+// List returns up to s.Limit merchants after a place; an empty place is the beginning. The order is
+// by name if the search has a name, otherwise by number. next is the place to continue from, and
+// empty only at the end. List ignores s.Paused and s.Sealed.
 func (r *Registry) List(ctx context.Context, s client.MerchantSearch, after string) (page []Merchant, next string, err error) {
 	return r.Registry.List(ctx, registry.Search{ID: s.MerchantNo, Name: s.Name, Limit: s.Limit}, after)
 }
 
-// Put registers or changes a merchant; created reports that it did not exist. If nothing changes, nothing is
-// written. It returns *[bellman.Invalid] with every wrong field, or *[registry.ChangedError] if the merchant
-// has another version than expected.
+// Put registers or changes a merchant; created reports that it did not exist. If nothing changes,
+// nothing is written. It returns *[bellman.Invalid] with every wrong field, or
+// *[registry.ChangedError] if the merchant has another version than expected.
 func (r *Registry) Put(ctx context.Context, w Wanted, by bellman.By) (m Merchant, created bool, err error) {
 	return r.Registry.Put(ctx, &request{w, r.checkURL}, by)
 }
 
-// Import registers or changes merchants. All valid ones are written in one transaction; invalid ones do not
-// stop the others. Repeating an import changes nothing. With dry it only reports what it would do. The results
-// are in the order of wanted.
+// Import registers or changes merchants. All valid ones are written in one transaction; invalid
+// ones do not stop the others. Repeating an import changes nothing. With dry it only reports what
+// it would do. The results are in the order of wanted.
 func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bellman.By) ([]registry.Imported, error) {
 	requests := make([]registry.Request[Merchant], len(wanted))
 	for i := range wanted {
@@ -81,8 +81,8 @@ func (r *Registry) Import(ctx context.Context, wanted []Wanted, dry bool, by bel
 	return r.Registry.Import(ctx, requests, dry, by)
 }
 
-// Rotate gives a merchant a new secret, which becomes the newest. The present secrets also sign for overlap.
-// It returns bellman.ErrNotFound if there is no such merchant.
+// Rotate gives a merchant a new secret, which becomes the newest. The present secrets also sign for
+// overlap. It returns bellman.ErrNotFound if there is no such merchant.
 func (r *Registry) Rotate(ctx context.Context, no, key string, overlap time.Duration, by bellman.By) (m Merchant, err error) {
 	if err := registry.CheckOverlap(overlap); err != nil {
 		return Merchant{}, err

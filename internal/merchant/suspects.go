@@ -11,8 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// Suspects are the merchants that have accepted none of this process's attempts since their last success. The
-// zero value is empty. It is safe for concurrent use.
+// Suspects are the merchants that have accepted none of this process's attempts since their last
+// success. The zero value is empty. It is safe for concurrent use.
 type Suspects struct {
 	mu sync.Mutex
 	by map[string]*suspect
@@ -50,9 +50,9 @@ func (s *Suspects) Attempted(no string, accepted bool, at time.Time) {
 	one.last, one.attempts = at, one.attempts+1
 }
 
-// Failing returns the suspects that fail according to their newest tasks (see [Recent.Failing]), the longest
-// failure first. It forgets suspects that accepted a task at another node, and suspects without an attempt
-// within a day.
+// Failing returns the suspects that fail according to their newest tasks (see [Recent.Failing]),
+// the longest failure first. It forgets suspects that accepted a task at another node, and suspects
+// without an attempt within a day.
 func (s *Suspects) Failing(ctx context.Context, tasks Lister, now time.Time) (failing []figures.FailingMerchant, err error) {
 	for _, f := range s.all(now) {
 		if len(failing) == maxLooks {

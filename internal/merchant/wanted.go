@@ -102,8 +102,8 @@ var fieldOrder = []string{"merchant_no", "name", "notify_url", "sign.scheme", "s
 // secretsField is the field for which secrets are sealed.
 const secretsField = "sign.secrets"
 
-// signed returns the requested Sign with its secrets, given the present merchant, and reports errors. It drops
-// expired secrets.
+// signed returns the requested Sign with its secrets, given the present merchant, and reports
+// errors. It drops expired secrets.
 func (w *Wanted) signed(bad *bellman.Invalid, was *Merchant, masters *registry.Masters, now time.Time) (s Sign, secrets []registry.Secret) {
 	noted := len(bad.Fields)
 	switch {

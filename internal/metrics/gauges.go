@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Sources are called at each scrape, possibly concurrently. A nil function is left out. Each must return
-// within a few seconds, the patience of a scraper.
+// Sources are called at each scrape, possibly concurrently. A nil function is left out. Each must
+// return within a few seconds, the patience of a scraper.
 type Sources struct {
 	Gauges func() figures.Gauges  // of the engine
 	Queues func() []figures.Queue // every queue
@@ -31,15 +31,17 @@ type Sources struct {
 	Certificates func() []Certificate // of the channels of queues
 	Credentials  func() []Credential  // everything that expires, what expires first at first
 
-	// Merchants returns the paused merchants, the longest paused first, and the number of their waiting tasks.
+	// Merchants returns the paused merchants, the longest paused first, and the number of their
+	// waiting tasks.
 	Merchants func() (paused []figures.MerchantPause, waiting int)
 
 	// Failing returns the merchants that accept nothing from this node, the longest failing first.
 	Failing func() []figures.FailingMerchant
 
-	// Endpoints returns all known endpoints. At most MaxEndpoints (default 100, none if negative) are exposed
-	// by name, because each costs memory in Prometheus for as long as it keeps data. The worst come first:
-	// endpoints whose breaker is not closed, then paused ones, then those with the oldest waiting task, then the longest lines.
+	// Endpoints returns all known endpoints. At most MaxEndpoints (default 100, none if negative)
+	// are exposed by name, because each costs memory in Prometheus for as long as it keeps data.
+	// The worst come first: endpoints whose breaker is not closed, then paused ones, then those
+	// with the oldest waiting task, then the longest lines.
 	Endpoints    func() []figures.Endpoint
 	MaxEndpoints int
 }
@@ -60,7 +62,8 @@ type Certificate struct {
 	NotAfter time.Time
 }
 
-// Reconciled is the number of differences of one kind between a queue and the newest bill that it was compared with.
+// Reconciled is the number of differences of one kind between a queue and the newest bill that it
+// was compared with.
 type Reconciled struct {
 	Queue, Kind string
 	Differences int
@@ -72,8 +75,8 @@ type Alarm struct {
 	Raised int
 }
 
-// collector reads the sources at a scrape. The names of the store's figures are not known in advance, so it
-// describes nothing, and the registry checks the names at each scrape.
+// collector reads the sources at a scrape. The names of the store's figures are not known in
+// advance, so it describes nothing, and the registry checks the names at each scrape.
 type collector struct{ *Metrics }
 
 func (c collector) Describe(chan<- *prometheus.Desc) {}

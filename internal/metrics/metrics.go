@@ -1,6 +1,6 @@
-// Package metrics exposes an engine to Prometheus. It observes the hot paths as an [engine.Observer], reads
-// present values at each scrape, and serves both from its own registry. The engine and the store define the
-// figures; this package names them.
+// Package metrics exposes an engine to Prometheus. It observes the hot paths as an
+// [engine.Observer], reads present values at each scrape, and serves both from its own registry.
+// The engine and the store define the figures; this package names them.
 package metrics
 
 import (
@@ -32,8 +32,8 @@ type Metrics struct {
 	commitOperations prometheus.Histogram
 	commitSeconds    prometheus.Histogram
 
-	// queues is replaced as a whole, under adding, when a new queue appears. So a queue is found without a
-	// lock, and its counters without a further search.
+	// queues is replaced as a whole, under adding, when a new queue appears. So a queue is found
+	// without a lock, and its counters without a further search.
 	queues atomic.Pointer[map[string]*queue]
 	adding sync.Mutex
 
@@ -42,8 +42,8 @@ type Metrics struct {
 
 var _ engine.Observer = (*Metrics)(nil)
 
-// New returns metrics that count from zero, together with those of the Go runtime and the process. version is
-// the program's, for bellman_build_info.
+// New returns metrics that count from zero, together with those of the Go runtime and the process.
+// version is the program's, for bellman_build_info.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -111,11 +111,12 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Watch makes further scrapes read s, and nothing that was watched before: a new engine replaces the old one.
+// Watch makes further scrapes read s, and nothing that was watched before: a new engine replaces
+// the old one.
 func (m *Metrics) Watch(s Sources) { m.sources.Store(&s) }
 
-// Handler serves the metrics. It serves four scrapes at a time, and answers 503 to more. A figure that fails
-// does not affect the others.
+// Handler serves the metrics. It serves four scrapes at a time, and answers 503 to more. A figure
+// that fails does not affect the others.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		Registry:            m.registry,

@@ -10,7 +10,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// results and states are the numbers of values. A value beyond them counts as the zero value, unknown.
+// results and states are the numbers of values. A value beyond them counts as the zero value,
+// unknown.
 const (
 	results = int(bellman.Blocked) + 1
 	states  = int(bellman.Cancelled) + 1
@@ -61,8 +62,8 @@ func index(i, n int) int {
 	return 0
 }
 
-// queue returns the counters of a queue. It creates all of them at zero, so that the rate of a result that was
-// never seen before is right.
+// queue returns the counters of a queue. It creates all of them at zero, so that the rate of a
+// result that was never seen before is right.
 func (m *Metrics) queue(name string) *queue {
 	if q := (*m.queues.Load())[name]; q != nil {
 		return q

@@ -99,8 +99,8 @@ func (d *documents) next(ctx context.Context) (*store.Doc, error) {
 	return &doc, nil
 }
 
-// audits appends the records that the target lacks. Records have no names: the records of each millisecond are
-// compared by value and number.
+// audits appends the records that the target lacks. Records have no names: the records of each
+// millisecond are compared by value and number.
 func (r *run) audits(ctx context.Context) (differed int, err error) {
 	source, target := &audits{s: r.From}, &audits{s: r.To}
 	b := &store.Batch{Leases: r.fence()}

@@ -15,8 +15,9 @@ import (
 	"github.com/bellmanhq/bellman/store/memory"
 )
 
-// The last node of the source died, so an attempt may have been in flight. The next attempt is announced, whether the
-// move has ended, was interrupted and continued, or was given up. Without a death it is an attempt as usual.
+// The last node of the source died, so an attempt may have been in flight. The next attempt is
+// announced, whether the move has ended, was interrupted and continued, or was given up. Without a
+// death it is an attempt as usual.
 func TestDeathBeforeMove(t *testing.T) {
 	for _, died := range []bool{true, false} {
 		for _, course := range []string{"moved", "continued", "given up"} {

@@ -29,8 +29,8 @@ type holder struct {
 	beats  sync.WaitGroup
 }
 
-// hold registers a node and claims every shard. While another living node owns one, it calls wait with that
-// node's name and tries again; without wait it gives up after a while.
+// hold registers a node and claims every shard. While another living node owns one, it calls wait
+// with that node's name and tries again; without wait it gives up after a while.
 func hold(ctx context.Context, s store.Store, name string, wait func(owner string)) (_ *holder, err error) {
 	h := &holder{store: s, node: name + "/" + bellman.NewID().String()}
 	if err := s.Join(ctx, store.Node{Name: h.node, Version: "move"}, holdFor); err != nil {
@@ -115,8 +115,9 @@ func (h *holder) during(ctx context.Context) context.Context {
 	return ctx
 }
 
-// leave releases all shards. After an error they become free within holdFor. If a former owner died, leave releases
-// nothing: the next owner then finds shards of a dead node, and queries before it sends again what may have been in flight.
+// leave releases all shards. After an error they become free within holdFor. If a former owner
+// died, leave releases nothing: the next owner then finds shards of a dead node, and queries before
+// it sends again what may have been in flight.
 func (h *holder) leave() error {
 	h.stop(nil)
 	h.beats.Wait()

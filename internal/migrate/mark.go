@@ -92,8 +92,8 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.text }
 
-// Refuse returns a RefusedError if no server may start on a store, because its tasks were moved, or a move
-// from it or into it is not finished.
+// Refuse returns a RefusedError if no server may start on a store, because its tasks were moved, or
+// a move from it or into it is not finished.
 func Refuse(ctx context.Context, s store.DocReader) error {
 	from, err := read(ctx, s, out)
 	if err != nil {

@@ -84,16 +84,17 @@ type run struct {
 	wrote   int64
 }
 
-// fence returns the lease for the next batch. Batches use the shards in turn, because a database makes batches
-// with the same lease wait for each other. Whoever takes over the target claims all shards first, so any lease
-// protects it.
+// fence returns the lease for the next batch. Batches use the shards in turn, because a database
+// makes batches with the same lease wait for each other. Whoever takes over the target claims all
+// shards first, so any lease protects it.
 func (r *run) fence() []store.Lease {
 	i := int(r.turn.Add(1)) % len(r.leases)
 	return r.leases[i : i+1]
 }
 
-// Run moves everything. It returns nil when servers can start on the target. After an error or a crash, call
-// it again: it continues. In the source it changes only the mark and the epochs of the shards.
+// Run moves everything. It returns nil when servers can start on the target. After an error or a
+// crash, call it again: it continues. In the source it changes only the mark and the epochs of the
+// shards.
 func Run(ctx context.Context, o Options) (err error) {
 	if o.Report == nil {
 		o.Report = func(Progress) {}
@@ -153,8 +154,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	return fmt.Errorf("the two stores still differ after %d passes: something else writes to one of them; stop it and run this again", mostPasses)
 }
 
-// mostPasses is the number of passes after which something must be wrong. Two are usual: one that writes, and
-// one that finds nothing to write.
+// mostPasses is the number of passes after which something must be wrong. Two are usual: one that
+// writes, and one that finds nothing to write.
 const mostPasses = 10
 
 // A course says how a run begins.
@@ -167,8 +168,8 @@ const (
 	ended
 )
 
-// Check returns the error with which Run would refuse the stores, and changes nothing. To may be nil: it does not exist
-// yet.
+// Check returns the error with which Run would refuse the stores, and changes nothing. To may be
+// nil: it does not exist yet.
 func Check(ctx context.Context, o Options) error {
 	r := &run{Options: o}
 	if _, err := r.look(ctx); err != nil || r.To == nil {
@@ -229,7 +230,8 @@ func (r *run) begin(ctx context.Context) (done bool, err error) {
 	if r.out == nil {
 		r.out = &mark{State: copying}
 	}
-	// Another move: what an interrupted one wrote into another target is never taken for the result of this one.
+	// Another move: what an interrupted one wrote into another target is never taken for the result
+	// of this one.
 	r.out.ID, r.out.Store = bellman.NewID().String(), r.ToName
 	if err := r.out.put(ctx, r.From, out, nil, ""); err != nil {
 		return false, err
@@ -314,8 +316,8 @@ func (r *run) open(ctx context.Context, leases []store.Lease) error {
 	return nil
 }
 
-// Abandon gives up an unfinished move out of a store, so that its servers can start again. The copies stay in
-// the target, which stays marked.
+// Abandon gives up an unfinished move out of a store, so that its servers can start again. The
+// copies stay in the target, which stays marked.
 func Abandon(ctx context.Context, from store.Store) error {
 	m, err := read(ctx, from, out)
 	switch {

@@ -370,7 +370,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// Somebody gives up a move that still runs. It ends with an error that says so, and only the source can be served.
+// Somebody gives up a move that still runs. It ends with an error that says so, and only the source
+// can be served.
 func TestAbandonedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, random: rand.New(rand.NewPCG(1, 1)), store: memory.New(), keys: 5}

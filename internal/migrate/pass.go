@@ -25,9 +25,9 @@ const (
 	batchSteps = 1000    // changes in a commit
 )
 
-// pass compares both stores and writes what the target lacks. It reports whether there was nothing to write.
-// If fenced, nobody else writes to the source, so a difference that cannot be explained is an error; otherwise
-// it is left for a later pass.
+// pass compares both stores and writes what the target lacks. It reports whether there was nothing
+// to write. If fenced, nobody else writes to the source, so a difference that cannot be explained
+// is an error; otherwise it is left for a later pass.
 func (r *run) pass(ctx context.Context, phase string, fenced bool) (same bool, err error) {
 	total := int64(0)
 	depths, err := r.From.Depths(ctx)
@@ -158,8 +158,8 @@ func (l *tasks) down(ctx context.Context, to bellman.ID) (map[bellman.ID]*bellma
 	}
 }
 
-// units returns the changes that a page of the source needs in the target. odd is the number of tasks that
-// must be examined again.
+// units returns the changes that a page of the source needs in the target. odd is the number of
+// tasks that must be examined again.
 func (r *run) units(ctx context.Context, part []*bellman.Task, have map[bellman.ID]*bellman.Task, fenced bool) (units []unit, odd int, err error) {
 	var todo []*bellman.Task
 	for _, t := range part {
@@ -286,9 +286,9 @@ func (r *run) commit(ctx context.Context, b *store.Batch) (odd int, err error) {
 	return odd, nil
 }
 
-// stale deletes a task from the target that the source's retention has deleted since it was copied, because
-// its key or alias is in use again. Tasks of the same state that finished earlier are deleted too; they are copied
-// again if the source still has them.
+// stale deletes a task from the target that the source's retention has deleted since it was copied,
+// because its key or alias is in use again. Tasks of the same state that finished earlier are
+// deleted too; they are copied again if the source still has them.
 func (r *run) stale(ctx context.Context, id bellman.ID) error {
 	if _, err := r.From.Task(ctx, id); !errors.Is(err, bellman.ErrNotFound) {
 		return errors.Join(errors.New("the source has both"), err)
@@ -311,8 +311,8 @@ func (r *run) stale(ctx context.Context, id bellman.ID) error {
 	}
 }
 
-// dropGone ends what waits in the target and not in the source any more: it has ended there, and retention has deleted
-// it since it was copied. have are the target's tasks in the range of part.
+// dropGone ends what waits in the target and not in the source any more: it has ended there, and
+// retention has deleted it since it was copied. have are the target's tasks in the range of part.
 func (r *run) dropGone(ctx context.Context, part []*bellman.Task, have iter.Seq[*bellman.Task], dropped *atomic.Int64) error {
 	there := make(map[bellman.ID]bool, len(part))
 	for _, t := range part {
@@ -330,7 +330,8 @@ func (r *run) dropGone(ctx context.Context, part []*bellman.Task, have iter.Seq[
 	return nil
 }
 
-// drop ends a pending task of the target that has ended in the source, so that the next pass can delete it.
+// drop ends a pending task of the target that has ended in the source, so that the next pass can
+// delete it.
 func (r *run) drop(ctx context.Context, t *bellman.Task) error {
 	to := t.Status
 	to.State, to.Before, to.Due, to.VisibleAt, to.Finished = bellman.Cancelled, nil, to.Began, to.Began, t.Created()

@@ -50,7 +50,8 @@ func log(ctx context.Context, s store.Tasks, id bellman.ID) (log []bellman.Attem
 	}
 }
 
-// fresh returns the unit of a task that the target lacks. ok is false if the task changed during the read.
+// fresh returns the unit of a task that the target lacks. ok is false if the task changed during
+// the read.
 func fresh(t *bellman.Task, log []bellman.Attempt, digest bellman.Digest) (u unit, ok bool) {
 	steps := uint32(len(log))
 	if steps == 0 && t.State.Ended() {

@@ -1,5 +1,6 @@
-// Package money reads and writes amounts of money: whole numbers of a currency's smallest unit, with an ISO 4217 code. An amount that
-// cannot be written so is an error to its caller, never rounded.
+// Package money reads and writes amounts of money: whole numbers of a currency's smallest unit,
+// with an ISO 4217 code. An amount that cannot be written so is an error to its caller, never
+// rounded.
 package money
 
 import (
@@ -8,12 +9,13 @@ import (
 	"strings"
 )
 
-// codes are the currencies of ISO 4217 (list one, February 2026), by the number of their decimals. Each is its code of
-// letters and its code of digits. Metals and units without decimals (XAU, XDR, …) are left out: nobody pays with them.
+// codes are the currencies of ISO 4217 (list one, February 2026), by the number of their decimals.
+// Each is its code of letters and its code of digits. Metals and units without decimals (XAU, XDR,
+// …) are left out: nobody pays with them.
 //
-// The table is the standard's own. golang.org/x/text/currency has the decimals of CLDR instead, which are those that
-// people print: 0 for 22 currencies, IDR and IQD among them, for which the standard and payment providers have 2 or 3. It
-// also lacks newer currencies, such as XCG and ZWG.
+// The table is the standard's own. golang.org/x/text/currency has the decimals of CLDR instead,
+// which are those that people print: 0 for 22 currencies, IDR and IQD among them, for which the
+// standard and payment providers have 2 or 3. It also lacks newer currencies, such as XCG and ZWG.
 var codes = [...]string{
 	0: "BIF108 CLP152 DJF262 GNF324 ISK352 JPY392 KMF174 KRW410 PYG600 RWF646 UGX800 UYI940 VND704 VUV548 XAF950 XOF952 XPF953",
 	2: "AED784 AFN971 ALL008 AMD051 AOA973 ARS032 AUD036 AWG533 AZN944 BAM977 BBD052 BDT050 BMD060 BND096 BOB068 BOV984 BRL986 " +
@@ -46,11 +48,12 @@ var currencies = func() map[string]currency {
 	return m
 }()
 
-// Code returns the ISO 4217 code of letters, in capitals, for one of letters in any case or one of three digits ("156").
-// Empty: there is no such currency.
+// Code returns the ISO 4217 code of letters, in capitals, for one of letters in any case or one of
+// three digits ("156"). Empty: there is no such currency.
 func Code(text string) string { return currencies[strings.ToUpper(text)].code }
 
-// Decimals returns how many decimals a currency has: CNY 2, JPY 0, KWD 3. known is false if Code does not return code.
+// Decimals returns how many decimals a currency has: CNY 2, JPY 0, KWD 3. known is false if Code
+// does not return code.
 func Decimals(code string) (n int, known bool) {
 	if c := currencies[code]; code != "" && c.code == code {
 		return c.decimals, true
@@ -58,9 +61,10 @@ func Decimals(code string) (n int, known bool) {
 	return 0, false
 }
 
-// Parse reads an amount in whole units, such as "88.88", as its number of the smallest unit: 8888 of CNY. Zeros after the
-// currency's last decimal are allowed. ok is false for a text that is no decimal number, a sign, an exponent, a fraction
-// of the smallest unit, more than an int64, and an unknown currency.
+// Parse reads an amount in whole units, such as "88.88", as its number of the smallest unit: 8888
+// of CNY. Zeros after the currency's last decimal are allowed. ok is false for a text that is no
+// decimal number, a sign, an exponent, a fraction of the smallest unit, more than an int64, and an
+// unknown currency.
 func Parse(text, code string) (n int64, ok bool) {
 	decimals, known := Decimals(code)
 	whole, fraction, _ := strings.Cut(text, ".")
@@ -76,8 +80,8 @@ func Parse(text, code string) (n int64, ok bool) {
 	return Smallest(whole + fraction + strings.Repeat("0", decimals-len(fraction)))
 }
 
-// Smallest reads an amount that is already a number of the smallest unit. ok is false for anything but digits, and for
-// more than an int64.
+// Smallest reads an amount that is already a number of the smallest unit. ok is false for anything
+// but digits, and for more than an int64.
 func Smallest(text string) (n int64, ok bool) {
 	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return 0, false
@@ -86,8 +90,9 @@ func Smallest(text string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// Format writes an amount for people: 8799 of CNY as "87.99 CNY", 8799 of JPY as "8799 JPY". An amount whose decimals are
-// not known stays a number of the smallest unit: "8799 XYZ", or "8799" without a code.
+// Format writes an amount for people: 8799 of CNY as "87.99 CNY", 8799 of JPY as "8799 JPY". An
+// amount whose decimals are not known stays a number of the smallest unit: "8799 XYZ", or "8799"
+// without a code.
 func Format(n int64, code string) string {
 	if code == "" {
 		return strconv.FormatInt(n, 10)
@@ -95,8 +100,8 @@ func Format(n int64, code string) string {
 	return Whole(n, code) + " " + code
 }
 
-// Whole writes an amount in whole units, with all decimals of the currency: 8799 of CNY as "87.99", of JPY as "8799". An
-// amount whose decimals are not known stays a number of the smallest unit.
+// Whole writes an amount in whole units, with all decimals of the currency: 8799 of CNY as "87.99",
+// of JPY as "8799". An amount whose decimals are not known stays a number of the smallest unit.
 func Whole(n int64, code string) string {
 	decimals, _ := Decimals(code)
 	digits, minus := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
@@ -112,7 +117,8 @@ func Whole(n int64, code string) string {
 	return digits
 }
 
-// Shown is Format of an amount that is text. A text that Smallest does not read stays as it is, in quotes and cut off.
+// Shown is Format of an amount that is text. A text that Smallest does not read stays as it is, in
+// quotes and cut off.
 func Shown(text, code string) string {
 	if n, ok := Smallest(text); ok {
 		return Format(n, code)

@@ -91,7 +91,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is read is exactly what was written, and what is left out is no whole number of the smallest unit.
+// What is read is exactly what was written, and what is left out is no whole number of the smallest
+// unit.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"88.88", "0.01", "1e3", "-1", "92233720368547758.08", "50.000000000", "1/3", "0x1p-2"} {
 		f.Add(text, "CNY")

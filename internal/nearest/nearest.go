@@ -1,4 +1,5 @@
-// Package nearest writes messages about names: what a misspelt name probably means, and which names there are.
+// Package nearest writes messages about names: what a misspelt name probably means, and which names
+// there are.
 package nearest
 
 import (
@@ -6,8 +7,9 @@ import (
 	"strings"
 )
 
-// Of returns the first of the names with the smallest distance to a name, if that distance is at most most.
-// The distance is the number of bytes to insert, delete or replace. Empty: no name is that near.
+// Of returns the first of the names with the smallest distance to a name, if that distance is at
+// most most. The distance is the number of bytes to insert, delete or replace. Empty: no name is
+// that near.
 func Of(name string, most int, names ...string) (near string) {
 	best := most + 1
 	for _, n := range names {

@@ -62,7 +62,8 @@ func rare(a *bellman.Attempt) (durations [4]*time.Duration, texts [3]*string) {
 	return [...]*time.Duration{&t.DNS, &t.Connect, &t.TLS, &t.FirstByte}, [...]*string{&a.Action, &a.Reading, &a.Header}
 }
 
-// startedBase is the time to which Started is relative: most attempts start soon after they are due.
+// startedBase is the time to which Started is relative: most attempts start soon after they are
+// due.
 func startedBase(id bellman.ID, a *bellman.Attempt) int64 {
 	if a.Due.IsZero() {
 		return Created(id)

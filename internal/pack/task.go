@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Created returns when a task was created, in Unix ms. It is part of the task's id. Times in rows are
-// relative to it.
+// Created returns when a task was created, in Unix ms. It is part of the task's id. Times in rows
+// are relative to it.
 func Created(id bellman.ID) int64 { return int64(binary.BigEndian.Uint64(id[:8]) >> 16) }
 
 // Rest appends the fields of a task by which no store searches, except its body.
@@ -36,8 +36,8 @@ func Rest(b []byte, t *bellman.Task) []byte {
 	return AppendRare(b, t)
 }
 
-// Rest reads the result of Rest into a task that has its ID. It shares texts that are equal to those
-// of like.
+// Rest reads the result of Rest into a task that has its ID. It shares texts that are equal to
+// those of like.
 func (r *Reader) Rest(t, like *bellman.Task) {
 	t.Method = r.Like(like.Method)
 	t.Schedule = r.Like(like.Schedule)

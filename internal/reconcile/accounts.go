@@ -23,8 +23,9 @@ type failure struct {
 	err error
 }
 
-// accounts returns the accounts whose bills a run compares: the one that it names, those that are left of a try
-// before, or all that the queue's orders have. failures are of accounts that cannot be asked.
+// accounts returns the accounts whose bills a run compares: the one that it names, those that are
+// left of a try before, or all that the queue's orders have. failures are of accounts that cannot
+// be asked.
 func (w *writer) accounts(ctx context.Context, q *Queue) (all []Account, failures []failure, err error) {
 	var wanted []Left
 	unused := false // no order names the default account
@@ -97,9 +98,9 @@ func elsewhere(l Left, now string) error {
 	return fmt.Errorf("account %.128q is another one now, %s: the orders of %s are not compared", l.Account, now, l.Identity)
 }
 
-// named returns the accounts that the queue's orders name, and those of refunds that were accepted in the period, of each
-// account one name. If no account is registered, the queue's own channel has the bill of all orders, and named reads none of them:
-// strangers finds those of others.
+// named returns the accounts that the queue's orders name, and those of refunds that were accepted
+// in the period, of each account one name. If no account is registered, the queue's own channel has
+// the bill of all orders, and named reads none of them: strangers finds those of others.
 func (w *writer) named(ctx context.Context, q *Queue) (named []Left, err error) {
 	if q.Registry == nil {
 		return nil, nil
@@ -159,7 +160,8 @@ func (w *writer) refundedIn(ctx context.Context, q *Queue, t *bellman.Task, from
 	return err == nil && t.Queue == q.Name, err
 }
 
-// noted yields items, and notes the accounts of orders that were paid in a period, if the account is not known.
+// noted yields items, and notes the accounts of orders that were paid in a period, if the account
+// is not known.
 func (w *writer) noted(items iter.Seq2[bill.Decided, error], from, to time.Time) iter.Seq2[bill.Decided, error] {
 	if w.known == nil {
 		return items
@@ -176,8 +178,8 @@ func (w *writer) noted(items iter.Seq2[bill.Decided, error], from, to time.Time)
 	}
 }
 
-// strangers returns the accounts that were noted. Their names, or the queue's own channel, are other accounts now, or no
-// account is registered any more.
+// strangers returns the accounts that were noted. Their names, or the queue's own channel, are
+// other accounts now, or no account is registered any more.
 func (w *writer) strangers(ctx context.Context, q *Queue) (failures []failure, err error) {
 	for _, identity := range slices.Sorted(maps.Keys(w.strange)) {
 		l := Left{Identity: identity}
@@ -207,9 +209,10 @@ func (w *writer) strangers(ctx context.Context, q *Queue) (failures []failure, e
 // patientBefore is the number of tries for which a comparison waits for the bill of the day before.
 const patientBefore = 3
 
-// once asks for the bills that are left, and compares them. What is missing near midnight is looked for in the bill of
-// the day before. If that one does not come in several tries, the comparison is made without it, and marks what is near
-// midnight. If orders of some accounts are not compared, the run has the result of the others, and an error.
+// once asks for the bills that are left, and compares them. What is missing near midnight is looked
+// for in the bill of the day before. If that one does not come in several tries, the comparison is
+// made without it, and marks what is near midnight. If orders of some accounts are not compared,
+// the run has the result of the others, and an error.
 func (r *Runs) once(ctx context.Context, run *Run) error {
 	all := r.queues()
 	i := slices.IndexFunc(all, func(q Queue) bool { return q.Name == run.Queue && (q.Lines != nil || q.Registry != nil) })

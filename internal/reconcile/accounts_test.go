@@ -21,7 +21,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// shops are registered accounts of a world: shop1 to shop3, and again, which is shop1 by another name.
+// shops are registered accounts of a world: shop1 to shop3, and again, which is shop1 by another
+// name.
 type shops struct {
 	*world
 	fails map[string]error  // of the bills, by identity
@@ -62,7 +63,8 @@ func (s *shops) Get(_ context.Context, name string) (reconcile.Account, error) {
 				yield(bill.Line{}, err)
 				return
 			}
-			// The same number in each account; that of shop2 has another amount, and shop3 an order that bellman lacks.
+			// The same number in each account; that of shop2 has another amount, and shop3 an order
+			// that bellman lacks.
 			l := bill.Line{ChannelOrderNo: "N1", TransactionID: "T" + n, Amount: 100, Currency: "CNY", State: "SUCCESS", Time: noon.UTC(), Number: 1}
 			if n == "2" {
 				l.Amount = cmp.Or(s.amount, 99)
@@ -118,8 +120,8 @@ func (s *shops) found(r *reconcile.Runs, id string) (found []string) {
 
 var ofShops = []string{shop + "2 amount N1", shop + "3 missing_here N2"}
 
-// The daily job compares the bill of every account that orders name, each once. A bill that cannot be had holds up no
-// other, and is asked for alone until it comes.
+// The daily job compares the bill of every account that orders name, each once. A bill that cannot
+// be had holds up no other, and is asked for alone until it comes.
 func TestDailyOfAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShops(t).own()
@@ -165,7 +167,8 @@ func TestDailyOfAccounts(t *testing.T) {
 	})
 }
 
-// An account that never has a bill is reported at the end, and so is what the others differ in. These can be settled.
+// An account that never has a bill is reported at the end, and so is what the others differ in.
+// These can be settled.
 func TestAccountWithoutABill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShops(t).own()
@@ -198,7 +201,8 @@ func TestAccountWithoutABill(t *testing.T) {
 	})
 }
 
-// The daily job leaves out accounts that have no fund flow bill, such as Alipay's and those of sub-merchants: that is no failure.
+// The daily job leaves out accounts that have no fund flow bill, such as Alipay's and those of
+// sub-merchants: that is no failure.
 func TestDailyFundFlowOfAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShops(t).own()
@@ -223,7 +227,8 @@ func TestDailyFundFlowOfAccounts(t *testing.T) {
 	})
 }
 
-// A queue's default account that is not registered yet, and that no order names, has nothing to compare.
+// A queue's default account that is not registered yet, and that no order names, has nothing to
+// compare.
 func TestDefaultAccountOfNoOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShops(t)
@@ -238,8 +243,8 @@ func TestDefaultAccountOfNoOrders(t *testing.T) {
 	})
 }
 
-// An account has a refund of an older order on a day on which no order names it, or in the last hour of the day before. Its
-// bill is compared, too.
+// An account has a refund of an older order on a day on which no order names it, or in the last
+// hour of the day before. Its bill is compared, too.
 func TestAccountOfARefundAlone(t *testing.T) {
 	for noRefunds, bills := range map[bool]int{false: 3, true: 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -270,8 +275,9 @@ func TestAccountOfARefundAlone(t *testing.T) {
 	}
 }
 
-// The default account of a queue is registered, and the newest orders name the same by another name. That another account is not registered any more is
-// told all the same: its orders cannot be compared.
+// The default account of a queue is registered, and the newest orders name the same by another
+// name. That another account is not registered any more is told all the same: its orders cannot be
+// compared.
 func TestDeletedAccountBesideTheDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShops(t)
@@ -287,9 +293,9 @@ func TestDeletedAccountBesideTheDefault(t *testing.T) {
 	})
 }
 
-// The name of an account is another account's now. Its former orders, which no bill is compared with, are told at once, and no
-// later daily job repeats that. A request compares them when the name is the former account's again. Those that were paid on
-// other days have nothing to compare.
+// The name of an account is another account's now. Its former orders, which no bill is compared
+// with, are told at once, and no later daily job repeats that. A request compares them when the
+// name is the former account's again. Those that were paid on other days have nothing to compare.
 func TestNameOfAnotherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShops(t).own()
@@ -323,8 +329,8 @@ func TestNameOfAnotherAccount(t *testing.T) {
 	})
 }
 
-// The last registered account is deleted, or the queue's channel is another account than the day before. The orders that
-// no bill is compared with are told.
+// The last registered account is deleted, or the queue's channel is another account than the day
+// before. The orders that no bill is compared with are told.
 func TestOrdersOfNoAccount(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -377,8 +383,8 @@ func TestOrdersOfNoAccount(t *testing.T) {
 	}
 }
 
-// An account whose bill of the day before is missing is compared without it, and left at the end: nothing else is asked for
-// again, and another request compares everything.
+// An account whose bill of the day before is missing is compared without it, and left at the end:
+// nothing else is asked for again, and another request compares everything.
 func TestAccountWithoutTheBillBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()

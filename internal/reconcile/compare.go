@@ -11,7 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A writer makes the result of a run: it counts what was compared, and writes the differences in pages.
+// A writer makes the result of a run: it counts what was compared, and writes the differences in
+// pages.
 type writer struct {
 	*Runs
 	run    *Run
@@ -50,8 +51,8 @@ func (w *writer) resume(ctx context.Context) error {
 	return err
 }
 
-// compare compares bills with the orders of a queue and writes full pages of differences. failed are the bills that
-// could not be read; they change nothing.
+// compare compares bills with the orders of a queue and writes full pages of differences. failed
+// are the bills that could not be read; they change nothing.
 func (w *writer) compare(ctx context.Context, q *Queue, bills []bill.Bill) (failed []bill.Failure, err error) {
 	from, to, err := bill.Day(w.run.Date, nil)
 	if err != nil {
@@ -103,8 +104,8 @@ func (w *writer) write(ctx context.Context) error {
 	return nil
 }
 
-// discard deletes the pages of a result that is refused. Those that remain after an error are deleted after the next
-// result.
+// discard deletes the pages of a result that is refused. Those that remain after an error are
+// deleted after the next result.
 func (w *writer) discard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // the caller may have gone
 	defer cancel()
@@ -136,8 +137,8 @@ func (w *writer) finish(ctx context.Context) error {
 	return nil
 }
 
-// swept deletes the pages of results before the newest. Those that remain after an error are deleted after the
-// next result.
+// swept deletes the pages of results before the newest. Those that remain after an error are
+// deleted after the next result.
 func (r *Runs) swept(ctx context.Context, run *Run) {
 	if err := r.clean(ctx, run.ID, run.Token); err != nil {
 		r.log.Warn("pages of an older reconciliation cannot be deleted", "reconciliation", run.ID, "err", err)

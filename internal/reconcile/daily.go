@@ -15,14 +15,14 @@ const (
 	// catchUp is how many days back the daily job makes up for missed days.
 	catchUp = 31
 
-	// again is for how long a day that was not compared, or not in full, is tried again, once with each daily job. If it
-	// lacks only accounts that are gone, it is not tried again.
+	// again is for how long a day that was not compared, or not in full, is tried again, once with
+	// each daily job. If it lacks only accounts that are gone, it is not tried again.
 	again = 7 * 24 * time.Hour
 )
 
-// daily starts the daily jobs whose time has come, each for the day before. It also starts those that were missed
-// since the queue's last one, because no process ran or the bill could not be had. It reports whether it started
-// any. heads are all runs.
+// daily starts the daily jobs whose time has come, each for the day before. It also starts those
+// that were missed since the queue's last one, because no process ran or the bill could not be had.
+// It reports whether it started any. heads are all runs.
 func (r *Runs) daily(ctx context.Context, heads []*head) (started bool, err error) {
 	var errs []error
 	for _, q := range r.queues() {
@@ -59,8 +59,8 @@ func (r *Runs) daily(ctx context.Context, heads []*head) (started bool, err erro
 	return started, errors.Join(errs...)
 }
 
-// due returns the dates whose daily job has to start now, the newest first. runs are the queue's, and last is the date of
-// its newest daily job; empty: it had none, and so none was missed.
+// due returns the dates whose daily job has to start now, the newest first. runs are the queue's,
+// and last is the date of its newest daily job; empty: it had none, and so none was missed.
 func (d *Daily) due(now time.Time, runs map[string]*head, last string) (dates []string) {
 	newest := time.Time{} // when the newest job was to start
 	today := now.In(bill.Zone)
@@ -86,8 +86,8 @@ func (d *Daily) due(now time.Time, runs map[string]*head, last string) (dates []
 	return dates
 }
 
-// after returns the first time of the daily job that is not before a time. If its zone has summer time, there may be
-// none or two between two midnights of UTC+8.
+// after returns the first time of the daily job that is not before a time. If its zone has summer
+// time, there may be none or two between two midnights of UTC+8.
 func (d *Daily) after(t time.Time) time.Time {
 	here := t.In(d.Zone)
 	at := func(days int) time.Time {

@@ -18,7 +18,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// The daily job waits for its time in its zone, asks again while the bill is not ready, and reports once.
+// The daily job waits for its time in its zone, asks again while the bill is not ready, and reports
+// once.
 func TestDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -124,8 +125,8 @@ func TestDailyCatchesUp(t *testing.T) {
 	})
 }
 
-// The zone of the daily job has summer time, and its time of day is before the midnight of UTC+8 in summer, and behind it in
-// winter: every day is compared all the same.
+// The zone of the daily job has summer time, and its time of day is before the midnight of UTC+8 in
+// summer, and behind it in winter: every day is compared all the same.
 func TestDailyInAZoneWithSummerTime(t *testing.T) {
 	york, err := time.LoadLocation("America/New_York")
 	if err != nil {
@@ -176,7 +177,8 @@ func TestCrashBetweenMissedDays(t *testing.T) {
 	})
 }
 
-// A person was quicker than the daily job, and could not have the bill: the daily job asks for it all the same, and reports.
+// A person was quicker than the daily job, and could not have the bill: the daily job asks for it
+// all the same, and reports.
 func TestDailyAfterAFailedRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -197,8 +199,8 @@ func TestDailyAfterAFailedRequest(t *testing.T) {
 	})
 }
 
-// What the bill lacks near midnight is looked for in the bill of the day before, or by the comparison of the next
-// day: none of it is only marked.
+// What the bill lacks near midnight is looked for in the bill of the day before, or by the
+// comparison of the next day: none of it is only marked.
 func TestMidnight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()
@@ -238,7 +240,8 @@ func TestMidnight(t *testing.T) {
 	})
 }
 
-// Differences that may be in the bill of the day before, which cannot be had, are no reason for an alarm.
+// Differences that may be in the bill of the day before, which cannot be had, are no reason for an
+// alarm.
 func TestNoAlarmOfTheEdge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -257,8 +260,9 @@ func TestNoAlarmOfTheEdge(t *testing.T) {
 	})
 }
 
-// A person decides orders, and nobody says when they were paid. The bill of the day before has one. Another was created before
-// that day, so that an older bill may have it. One that was created since is in no bill.
+// A person decides orders, and nobody says when they were paid. The bill of the day before has one.
+// Another was created before that day, so that an older bill may have it. One that was created
+// since is in no bill.
 func TestDecidedWithoutATimeOfPayment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()
@@ -283,8 +287,9 @@ func TestDecidedWithoutATimeOfPayment(t *testing.T) {
 	})
 }
 
-// A day leaves what its bill lacks of its last hour to the next one. If that one cannot have the bill of the day before, its
-// run fails and says so, and the next daily job compares it again: until then nothing is reported that is in the bills.
+// A day leaves what its bill lacks of its last hour to the next one. If that one cannot have the
+// bill of the day before, its run fails and says so, and the next daily job compares it again:
+// until then nothing is reported that is in the bills.
 func TestMidnightWithoutTheBillBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

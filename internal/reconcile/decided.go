@@ -22,8 +22,8 @@ import (
 // edge is how far before midnight a comparison looks for orders that the day before has left to it.
 const edge = time.Hour
 
-// orders yields what bellman knows of the orders that were created around a period, and of their refunds. It
-// ends with errLost when still returns false.
+// orders yields what bellman knows of the orders that were created around a period, and of their
+// refunds. It ends with errLost when still returns false.
 func (r *Runs) orders(ctx context.Context, q *Queue, from, to time.Time, still func() bool) iter.Seq2[bill.Decided, error] {
 	return func(yield func(bill.Decided, error) bool) {
 		for _, queue := range append([]string{q.Name}, q.Refunds...) {
@@ -36,7 +36,8 @@ func (r *Runs) orders(ctx context.Context, q *Queue, from, to time.Time, still f
 	}
 }
 
-// around selects the orders that are looked for in the bill of a period, or the refunds of one of q.Refunds.
+// around selects the orders that are looked for in the bill of a period, or the refunds of one of
+// q.Refunds.
 func (q *Queue) around(queue string, from, to time.Time) store.Filter {
 	window := q.Window
 	if queue != q.Name {
@@ -64,8 +65,8 @@ func (r *Runs) items(ctx context.Context, q *Queue, f store.Filter, still func()
 	}
 }
 
-// tasksOf yields the tasks that a filter selects, without the records of notices about payments. It ends with
-// errLost when still returns false.
+// tasksOf yields the tasks that a filter selects, without the records of notices about payments. It
+// ends with errLost when still returns false.
 func (r *Runs) tasksOf(ctx context.Context, f store.Filter, still func() bool) iter.Seq2[*bellman.Task, error] {
 	return func(yield func(*bellman.Task, error) bool) {
 		for before := (bellman.ID{}); ; {
@@ -92,8 +93,8 @@ func (r *Runs) tasksOf(ctx context.Context, f store.Filter, still func() bool) i
 	}
 }
 
-// find returns the items of orders of an account by the channel's numbers. An order may belong to another queue of
-// the same account.
+// find returns the items of orders of an account by the channel's numbers. An order may belong to
+// another queue of the same account.
 func (r *Runs) find(ctx context.Context, q *Queue, account string, numbers []string) (items []bill.Decided, err error) {
 	keys := make([]store.Key, len(numbers))
 	for i, no := range numbers {
@@ -143,7 +144,8 @@ func (r *Runs) item(ctx context.Context, q *Queue, t *bellman.Task) (d bill.Deci
 	default:
 		return d, false, nil
 	}
-	// Its fields were checked when the order was added, and to check them again takes longer than all else here.
+	// Its fields were checked when the order was added, and to check them again takes longer than
+	// all else here.
 	var ask order.Ask
 	if err := json.Unmarshal(t.Body, &ask); err != nil && len(t.Body) > 0 {
 		r.log.Warn("an order cannot be read and is not reconciled", "task", t.ID, "err", err)
@@ -186,7 +188,8 @@ func (r *Runs) item(ctx context.Context, q *Queue, t *bellman.Task) (d bill.Deci
 	return d, true, nil
 }
 
-// accountOf returns the account of an order or refund that names an account, or none; empty: it is not known.
+// accountOf returns the account of an order or refund that names an account, or none; empty: it is
+// not known.
 func (q *Queue) accountOf(name, alias string, w *order.Watch) string {
 	if w != nil {
 		alias = w.Alias
@@ -200,8 +203,9 @@ func (q *Queue) accountOf(name, alias string, w *order.Watch) string {
 	return q.Identity
 }
 
-// pay adds what the life of an order says about its payment. If the channel said no time of it, the order is only missed in a
-// bill if it was created on the day of its decision or on the day before: these are the bills that a comparison has.
+// pay adds what the life of an order says about its payment. If the channel said no time of it, the
+// order is only missed in a bill if it was created on the day of its decision or on the day before:
+// these are the bills that a comparison has.
 func pay(d *bill.Decided, life *order.Life, created time.Time) {
 	reversed := life.State == order.Revoked.String() && life.Close == order.CloseRefunded.String()
 	reading, err := order.ParseReading(cmp.Or(life.Late, life.State))
@@ -237,8 +241,8 @@ func pay(d *bill.Decided, life *order.Life, created time.Time) {
 	}
 }
 
-// refund returns the refund that a notice told of. WeChat Pay says its state and amount; a channel that says
-// neither tells of refunds that were made.
+// refund returns the refund that a notice told of. WeChat Pay says its state and amount; a channel
+// that says neither tells of refunds that were made.
 func refund(t *bellman.Task, told *order.Told) (d bill.Decided, ok bool) {
 	if told.Of != order.OfRefund || told.Result == order.NoticeRefused || told.RefNo == "" {
 		return d, false

@@ -78,8 +78,8 @@ func pageDoc(id, token string, page int, items []Item) store.Doc {
 	return store.DocOf(pageKind, pageName(id, token, page), items)
 }
 
-// page reads a page of the newest result. A page that is missing belongs to a result that was replaced
-// meanwhile: bellman.ErrConflict.
+// page reads a page of the newest result. A page that is missing belongs to a result that was
+// replaced meanwhile: bellman.ErrConflict.
 func (r *Runs) page(ctx context.Context, run *Run, page int) (items []Item, err error) {
 	doc, err := store.ReadDoc(ctx, r.store, pageKind, pageName(run.ID, run.Token, page))
 	if errors.Is(err, bellman.ErrNotFound) {
@@ -97,9 +97,9 @@ func (r *Runs) page(ctx context.Context, run *Run, page int) (items []Item, err 
 // mostScanned bounds the pages that one call of Differences reads.
 const mostScanned = 50
 
-// Differences returns differences of a run whose numbers are above after, of one kind or, if of is empty, of
-// all, at most limit. next is where the next page starts; 0: there is none. A page may be short, even empty,
-// although more follow.
+// Differences returns differences of a run whose numbers are above after, of one kind or, if of is
+// empty, of all, at most limit. next is where the next page starts; 0: there is none. A page may be
+// short, even empty, although more follow.
 func (r *Runs) Differences(ctx context.Context, id string, of bill.DifferenceKind, after, limit int) (items []Item, next int, err error) {
 	h, err := r.read(ctx, id)
 	if err != nil {

@@ -23,9 +23,10 @@ var columns = map[string]func(*bill.Mapping) *string{
 	"default_currency": func(m *bill.Mapping) *string { return &m.DefaultCurrency },
 }
 
-// ParseMapping reads a mapping such as "channel_order_no=order,amount=fee,units=main,paid=OK|SUCCESS". Empty
-// text is no mapping: nil. The names are those of the fields of bill.Mapping, and header=no, units=main,
-// encoding=gbk, delimiter=CHARACTER or tab, zone=Asia/Shanghai and paid. An error is a *bellman.Invalid.
+// ParseMapping reads a mapping such as
+// "channel_order_no=order,amount=fee,units=main,paid=OK|SUCCESS". Empty text is no mapping: nil.
+// The names are those of the fields of bill.Mapping, and header=no, units=main, encoding=gbk,
+// delimiter=CHARACTER or tab, zone=Asia/Shanghai and paid. An error is a *bellman.Invalid.
 func ParseMapping(text string) (*bill.Mapping, error) {
 	if text == "" {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/order/poll"
 )
 
-// refundWindow is how long before its bill a refund is requested, at most: a channel may take days for one that a
-// person must approve.
+// refundWindow is how long before its bill a refund is requested, at most: a channel may take days
+// for one that a person must approve.
 const refundWindow = 7 * 24 * time.Hour
 
 // channelNo returns the channel's number of an order.
@@ -24,8 +24,8 @@ func channelNo(t *bellman.Task) string {
 	return t.OrderNo
 }
 
-// polled returns the refund that a task of kind poll asks about. A refund of a payment without an order's number
-// cannot be found in a bill, and is left out.
+// polled returns the refund that a task of kind poll asks about. A refund of a payment without an
+// order's number cannot be found in a bill, and is left out.
 func (r *Runs) polled(q *Queue, t *bellman.Task) (d bill.Decided, ok bool, err error) {
 	ask, err := poll.ParseAsk(t.Body)
 	life, err2 := poll.ParseLife(t.Data)
@@ -59,9 +59,10 @@ func (r *Runs) polled(q *Queue, t *bellman.Task) (d bill.Decided, ok bool, err e
 	return d, true, nil
 }
 
-// accepted returns when the channel accepted a refund, as far as bellman knows; zero: it does not. A bill has a
-// refund on the day of its acceptance. Bellman knows when it asked for the refund itself. Of one that somebody else
-// asked for it knows the day only if the refund was added to bellman and finished on the same day.
+// accepted returns when the channel accepted a refund, as far as bellman knows; zero: it does not.
+// A bill has a refund on the day of its acceptance. Bellman knows when it asked for the refund
+// itself. Of one that somebody else asked for it knows the day only if the refund was added to
+// bellman and finished on the same day.
 func accepted(t *bellman.Task, ask *poll.Ask, life *poll.Life, finished time.Time) time.Time {
 	if life.Requests > 0 {
 		return time.UnixMilli(life.RequestAt).UTC()

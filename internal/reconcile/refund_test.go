@@ -65,8 +65,8 @@ func TestRefunds(t *testing.T) {
 	})
 }
 
-// A refund that bellman asks about is compared, also if a notice told of it. Of one that is still open a query
-// settles the difference.
+// A refund that bellman asks about is compared, also if a notice told of it. Of one that is still
+// open a query settles the difference.
 func TestPolledRefunds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()
@@ -123,8 +123,8 @@ func TestPolledRefunds(t *testing.T) {
 	})
 }
 
-// The bill has a refund under the channel's number of the order, which may be another than the merchant's. One that was
-// asked for long before is looked up with its order.
+// The bill has a refund under the channel's number of the order, which may be another than the
+// merchant's. One that was asked for long before is looked up with its order.
 func TestRefundsByTheChannelsNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()

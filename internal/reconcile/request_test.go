@@ -76,8 +76,9 @@ func TestFile(t *testing.T) {
 	})
 }
 
-// A file of another merchant is refused, and leaves nothing behind. A file that does not say whose it is, and of which
-// nothing is known here, is refused too, unless the caller says that it is the account's.
+// A file of another merchant is refused, and leaves nothing behind. A file that does not say whose
+// it is, and of which nothing is known here, is refused too, unless the caller says that it is the
+// account's.
 func TestFileOfAnotherMerchant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()

@@ -9,7 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/bill"
 )
 
-// A Run is the comparison of a queue's orders with the bills of one day. Its JSON is the stored document.
+// A Run is the comparison of a queue's orders with the bills of one day. Its JSON is the stored
+// document.
 type Run struct {
 	ID      string `json:"id"` // the date and a hash of the queue, account, date and source
 	Queue   string `json:"queue"`
@@ -62,15 +63,16 @@ type Left struct {
 	Account string `json:"account"` // its name; empty: the queue's own
 	Error   string `json:"error"`
 
-	// Identity is the account that the orders have; its name may be another one's since. Empty: not known.
+	// Identity is the account that the orders have; its name may be another one's since. Empty: not
+	// known.
 	Identity string `json:"identity,omitempty"`
 
-	// Compared says that its bill was compared, but without the bill of the day before: the result lacks what that one
-	// left to this day. Another request compares the day anew.
+	// Compared says that its bill was compared, but without the bill of the day before: the result
+	// lacks what that one left to this day. Another request compares the day anew.
 	Compared bool `json:"compared,omitempty"`
 
-	// Gone says that no name leads to the account any more: only a person can help, and another request compares the day
-	// anew.
+	// Gone says that no name leads to the account any more: only a person can help, and another
+	// request compares the day anew.
 	Gone bool `json:"gone,omitempty"`
 }
 
@@ -113,7 +115,8 @@ const (
 	Failed  State = "failed" // a bill could not be had within Patience, or that of the day before in several tries
 )
 
-// Settling is the progress of asking about each order that differs. The zero Settling was not requested.
+// Settling is the progress of asking about each order that differs. The zero Settling was not
+// requested.
 type Settling struct {
 	State    State     `json:"state,omitempty"` // running or done
 	Who      string    `json:"who,omitempty"`

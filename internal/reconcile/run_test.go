@@ -104,8 +104,8 @@ func TestStartAtTwoNodesAtOnce(t *testing.T) {
 	})
 }
 
-// An order that is looked up by its channel number may have more tasks than a page of the store: here the records of
-// its notices are newer than its watch and its refund.
+// An order that is looked up by its channel number may have more tasks than a page of the store:
+// here the records of its notices are newer than its watch and its refund.
 func TestOrderOfManyTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()
@@ -134,7 +134,8 @@ func TestOrderOfManyTasks(t *testing.T) {
 	})
 }
 
-// A crash at any commit of a comparison leaves the result before it, and the next process makes the new one.
+// A crash at any commit of a comparison leaves the result before it, and the next process makes the
+// new one.
 func TestCrashBetweenPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()
@@ -175,7 +176,8 @@ func TestCrashBetweenPages(t *testing.T) {
 	})
 }
 
-// An order that names an account, and was added before orders had an alias, is of no known account, and is not compared.
+// An order that names an account, and was added before orders had an alias, is of no known account,
+// and is not compared.
 func TestOrderWithoutAnAlias(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()
@@ -209,7 +211,8 @@ func TestLeadershipLostBetweenPages(t *testing.T) {
 	})
 }
 
-// A late payment of another amount than the order's is what bellman knows: a bill that has it agrees.
+// A late payment of another amount than the order's is what bellman knows: a bill that has it
+// agrees.
 func TestLatePaymentOfAnotherAmount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()

@@ -33,8 +33,8 @@ type Store interface {
 
 // Tasks asks the channel about orders; the engine implements it.
 type Tasks interface {
-	// Settle attempts tasks of any state now, within every limit, and returns each after its outcome is
-	// recorded, in order. It returns ErrWaiting for a task if ctx ends first.
+	// Settle attempts tasks of any state now, within every limit, and returns each after its
+	// outcome is recorded, in order. It returns ErrWaiting for a task if ctx ends first.
 	Settle(ctx context.Context, by bellman.By, ids ...bellman.ID) ([]engine.Settled, error)
 }
 
@@ -75,17 +75,19 @@ type Account struct {
 	Statement           // the bill of payments and refunds
 	FundFlow  Statement // the bill of what reached and left the account; its functions are nil if there is none
 
-	// Pace is the shortest time between two bills that are asked for, because of the account's rate; 0: none.
+	// Pace is the shortest time between two bills that are asked for, because of the account's
+	// rate; 0: none.
 	Pace time.Duration
 }
 
 // A Statement is a kind of bill.
 type Statement struct {
-	// Lines yields the bill of a date that the channel makes. An error may be an order.ErrBillNotReady. nil:
-	// the channel has no bills that can be asked for.
+	// Lines yields the bill of a date that the channel makes. An error may be an
+	// order.ErrBillNotReady. nil: the channel has no bills that can be asked for.
 	Lines func(ctx context.Context, date string) iter.Seq2[bill.Line, error]
 
-	// Read reads a bill of the channel that was saved to a file. nil: only files with a mapping can be read.
+	// Read reads a bill of the channel that was saved to a file. nil: only files with a mapping can
+	// be read.
 	Read func(r io.Reader) iter.Seq2[bill.Line, error]
 }
 
@@ -102,13 +104,13 @@ type Registry interface {
 	// Any reports whether an account is registered at all.
 	Any(ctx context.Context) (bool, error)
 
-	// Get returns an account by its name. It returns bellman.ErrNotFound if there is none, and *bellman.Invalid if it
-	// is no account for the queue.
+	// Get returns an account by its name. It returns bellman.ErrNotFound if there is none, and
+	// *bellman.Invalid if it is no account for the queue.
 	Get(ctx context.Context, name string) (Account, error)
 }
 
-// Daily is the daily job of a queue: it reconciles the day before, in UTC+8, and the days that were missed since
-// its last job.
+// Daily is the daily job of a queue: it reconciles the day before, in UTC+8, and the days that were
+// missed since its last job.
 type Daily struct {
 	At        time.Duration // since midnight
 	Zone      *time.Location
@@ -117,7 +119,8 @@ type Daily struct {
 	FundFlow  bool   // the fund flow bill is compared, too
 }
 
-// Runs keeps the runs of a store, and works on them while Run runs. All methods are safe for concurrent use.
+// Runs keeps the runs of a store, and works on them while Run runs. All methods are safe for
+// concurrent use.
 type Runs struct {
 	store  Store
 	tasks  Tasks
@@ -152,8 +155,9 @@ type Request struct {
 	By        bellman.By
 }
 
-// Start requests a comparison with the bills of the queue's accounts. It is durable when Start returns. If the
-// same is waiting or running, Start returns that. Errors: *bellman.Invalid, or the store's.
+// Start requests a comparison with the bills of the queue's accounts. It is durable when Start
+// returns. If the same is waiting or running, Start returns that. Errors: *bellman.Invalid, or the
+// store's.
 func (r *Runs) Start(ctx context.Context, in Request) (Run, error) {
 	q, at, err := r.check(ctx, &in)
 	if err != nil {
@@ -168,8 +172,8 @@ func (r *Runs) Start(ctx context.Context, in Request) (Run, error) {
 	return r.start(ctx, in, nil)
 }
 
-// start is Start for a request that was checked. If another process changes the run meanwhile, start looks again: both
-// may have requested the same.
+// start is Start for a request that was checked. If another process changes the run meanwhile,
+// start looks again: both may have requested the same.
 func (r *Runs) start(ctx context.Context, in Request, daily *Daily) (run Run, err error) {
 	const tries = 3
 	for range tries {
@@ -201,8 +205,8 @@ func (r *Runs) startOnce(ctx context.Context, in Request, daily *Daily) (Run, er
 	return h.Run, nil
 }
 
-// begin returns the stored run of a request, which is zero if there is none, and the run as the request
-// changes it. The result before it stays.
+// begin returns the stored run of a request, which is zero if there is none, and the run as the
+// request changes it. The result before it stays.
 func (r *Runs) begin(ctx context.Context, in Request, source string) (*head, Run, error) {
 	id := runID(&in, source)
 	h, err := r.read(ctx, id)
@@ -222,8 +226,8 @@ func (r *Runs) begin(ctx context.Context, in Request, source string) (*head, Run
 	return h, run, nil
 }
 
-// check returns the queue of a request and its account, or its mistakes. Without an account in the request it is that
-// of orders that name none.
+// check returns the queue of a request and its account, or its mistakes. Without an account in the
+// request it is that of orders that name none.
 func (r *Runs) check(ctx context.Context, in *Request) (q Queue, at Account, err error) {
 	var wrong bellman.Invalid
 	in.Bill = cmp.Or(in.Bill, TradeBill)
@@ -263,7 +267,8 @@ func (r *Runs) check(ctx context.Context, in *Request) (q Queue, at Account, err
 	return q, at, wrong.Err()
 }
 
-// account returns an account of the queue by its name; an empty name is the one of orders that name none.
+// account returns an account of the queue by its name; an empty name is the one of orders that name
+// none.
 func (q *Queue) account(ctx context.Context, name string) (Account, error) {
 	switch {
 	case name == "" && q.Account.Name == "":
@@ -280,9 +285,9 @@ func invalid(field string, err error) error {
 	return wrong.Err()
 }
 
-// File compares a file with the orders of a queue, and returns when the result is stored. A nil mapping means
-// that the file is a bill of the queue's channel. An error of the file is a *bellman.Invalid of the field file: a
-// file that is not the account's is one.
+// File compares a file with the orders of a queue, and returns when the result is stored. A nil
+// mapping means that the file is a bill of the queue's channel. An error of the file is a
+// *bellman.Invalid of the field file: a file that is not the account's is one.
 func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Reader) (Run, error) {
 	q, at, err := r.check(ctx, &in)
 	if err != nil {
@@ -337,8 +342,8 @@ func (r *Runs) File(ctx context.Context, in Request, m *bill.Mapping, file io.Re
 // fewLines is the number of lines below which a bill may have nothing that is known here.
 const fewLines = 100
 
-// strange reports whether a bill is probably another account's: it does not say whose it is, none of its lines agrees,
-// and most are missing here.
+// strange reports whether a bill is probably another account's: it does not say whose it is, none
+// of its lines agrees, and most are missing here.
 func strange(n *bill.Counts, noRefunds bool) bool {
 	lines := n.Payments
 	if !noRefunds {
@@ -372,8 +377,9 @@ func (r *Runs) List(ctx context.Context, limit int) ([]Run, error) {
 	return runs, nil
 }
 
-// Settle requests one query about each order that differs. It returns bellman.ErrConflict if the run has no
-// result yet, or is being compared again. A second request asks about what was not asked about before.
+// Settle requests one query about each order that differs. It returns bellman.ErrConflict if the
+// run has no result yet, or is being compared again. A second request asks about what was not asked
+// about before.
 func (r *Runs) Settle(ctx context.Context, id string, by bellman.By) (Run, error) {
 	h, err := r.read(ctx, id)
 	if err != nil {

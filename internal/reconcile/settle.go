@@ -14,16 +14,16 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// settleWithin is how long the answers about one page are waited for. The queries are made within the rate
-// of the queue.
+// settleWithin is how long the answers about one page are waited for. The queries are made within
+// the rate of the queue.
 const settleWithin = 2 * time.Minute
 
 // settleTurn is how long the queries of one run hold up other runs, plus those of one page.
 const settleTurn = 15 * time.Second
 
-// settle asks the channel once about each order that differs, page after page. What was asked stands in the
-// pages, so that a crash repeats the queries of one page at most. After settleTurn it returns; the next round
-// goes on.
+// settle asks the channel once about each order that differs, page after page. What was asked
+// stands in the pages, so that a crash repeats the queries of one page at most. After settleTurn it
+// returns; the next round goes on.
 func (r *Runs) settle(ctx context.Context, h *head) error {
 	began, done := time.Now(), map[string]*Asked{} // by task
 	s := Settling{State: Running, Who: h.Settling.Who, Reason: h.Settling.Reason, From: h.Settling.From, Created: h.Settling.Created}
@@ -62,8 +62,8 @@ func (r *Runs) settle(ctx context.Context, h *head) error {
 	return r.save(ctx, h, run)
 }
 
-// settlePage asks about the orders of one page that were not asked about yet, looks how the others were decided
-// since, and writes the page.
+// settlePage asks about the orders of one page that were not asked about yet, looks how the others
+// were decided since, and writes the page.
 func (r *Runs) settlePage(ctx context.Context, h *head, page int, items []Item, done map[string]*Asked) error {
 	var ids []bellman.ID
 	wanted := map[string]bool{}
@@ -113,8 +113,8 @@ func (r *Runs) settlePage(ctx context.Context, h *head, page int, items []Item, 
 	return nil
 }
 
-// decidedSince notes the differences that an earlier request asked about and that have been decided since, by a
-// person for example. changed reports whether there are any.
+// decidedSince notes the differences that an earlier request asked about and that have been decided
+// since, by a person for example. changed reports whether there are any.
 func (r *Runs) decidedSince(ctx context.Context, items []Item, request time.Time) (changed bool, err error) {
 	for i := range items {
 		item := &items[i]
@@ -175,8 +175,8 @@ func stateOf(t *bellman.Task) string {
 	return order.StateOf(t)
 }
 
-// agrees reports whether an order or refund agrees with the bill after the query about it. Only a state can change,
-// even if the query got no answer: somebody may have decided the order.
+// agrees reports whether an order or refund agrees with the bill after the query about it. Only a
+// state can change, even if the query got no answer: somebody may have decided the order.
 func agrees(item *Item, a *Asked) bool {
 	if item.There == nil || item.Here == nil {
 		return false

@@ -58,8 +58,9 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-// Somebody decides an order by hand, because the channel gives no readable answer. It agrees with the bill then: at once if
-// it is asked about after that, otherwise with the next request, which asks nothing.
+// Somebody decides an order by hand, because the channel gives no readable answer. It agrees with
+// the bill then: at once if it is asked about after that, otherwise with the next request, which
+// asks nothing.
 func TestSettleSeesWhatWasDecidedByHand(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -137,7 +138,8 @@ func TestSettleOfWhatFailedThere(t *testing.T) {
 	})
 }
 
-// Many queries do not hold up another run for longer than a turn, and each order is asked about once.
+// Many queries do not hold up another run for longer than a turn, and each order is asked about
+// once.
 func TestSettleTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterwards()

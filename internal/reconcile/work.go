@@ -19,7 +19,8 @@ const (
 	firstRetry = time.Minute      // after another error; doubled with each, up to notReady
 )
 
-// Run starts the daily jobs and works on all runs until ctx ends, and then returns nil. Call it once at a time.
+// Run starts the daily jobs and works on all runs until ctx ends, and then returns nil. Call it
+// once at a time.
 func (r *Runs) Run(ctx context.Context) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -119,8 +120,9 @@ func (r *Runs) try(ctx context.Context, h *head) error {
 	return nil
 }
 
-// report reports the end of a run that has an Alarm: differences, and that there is no bill. It comes before
-// the save, so that a crash between the two cannot lose it; the alarm's id and time make a repeat harmless.
+// report reports the end of a run that has an Alarm: differences, and that there is no bill. It
+// comes before the save, so that a crash between the two cannot lose it; the alarm's id and time
+// make a repeat harmless.
 func (r *Runs) report(ctx context.Context, run *Run) error {
 	if run.Alarm == "" || run.State != Failed && run.State != Done {
 		return nil

@@ -16,9 +16,9 @@ type Imported struct {
 	Err     error // *bellman.Invalid, or *ChangedError
 }
 
-// Import registers or changes entries. All valid ones are written in one transaction; invalid ones do not
-// stop the others. Repeating an import changes nothing. With dry it only reports what it would do. The results
-// are in the order of wanted.
+// Import registers or changes entries. All valid ones are written in one transaction; invalid ones
+// do not stop the others. Repeating an import changes nothing. With dry it only reports what it
+// would do. The results are in the order of wanted.
 func (r *Registry[T, P, K]) Import(ctx context.Context, wanted []Request[T], dry bool, by bellman.By) (results []Imported, err error) {
 	err = r.anew(func() error {
 		results, err = r.take(ctx, wanted, dry, by)

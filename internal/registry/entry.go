@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Head is what entries of every kind have. Their types embed it. Its JSON is a part of the document in the
-// store.
+// A Head is what entries of every kind have. Their types embed it. Its JSON is a part of the
+// document in the store.
 type Head struct {
 	ID      string   `json:"-"`                 // the document's name
 	Name    string   `json:"name,omitempty"`    // for people
@@ -69,8 +69,8 @@ type Entry[T any] interface {
 
 // A Kind says what the entries of a registry are. T is the type of an entry, K what it is used as.
 type Kind[T, K any] struct {
-	// Name is the kind of the documents, and the word for an entry in errors and audit records. Hints use it
-	// for all changes.
+	// Name is the kind of the documents, and the word for an entry in errors and audit records.
+	// Hints use it for all changes.
 	Name string
 
 	IDField string // the name of the ID in errors: merchant_no
@@ -78,8 +78,8 @@ type Kind[T, K any] struct {
 	// Know prepares an entry for use. active are its secrets that are valid now.
 	Know func(e *T, active []Secret) K
 
-	// Recorded returns the fields of an entry under the names of the API, with their values for an audit
-	// record; never a secret. Of the zero T it returns the same fields.
+	// Recorded returns the fields of an entry under the names of the API, with their values for an
+	// audit record; never a secret. Of the zero T it returns the same fields.
 	Recorded func(e *T) [][2]string
 
 	// Index returns further documents that are written and deleted with an entry. Nil: none.
@@ -95,7 +95,8 @@ func (k *Kind[T, K]) changeKind() string { return k.Name + "-change" } // two he
 func (k *Kind[T, K]) masterKind() string { return k.Name + "-master" } // the id of a master key under which secrets may be sealed
 func (k *Kind[T, K]) endKind() string    { return k.Name + "-end" }    // TIME, 0x1f, ID: a secret may end at that time, in Unix ms with fifteen digits
 
-// Documents returns the kinds of all documents of a registry whose Kind has that Name, without those of its Index.
+// Documents returns the kinds of all documents of a registry whose Kind has that Name, without
+// those of its Index.
 func Documents(name string) []string {
 	k := Kind[Head, Head]{Name: name}
 	return []string{name, k.nameKind(), k.changeKind(), k.masterKind(), k.endKind()}
@@ -133,8 +134,8 @@ func (r *Registry[T, P, K]) named(h *Head) store.Doc {
 // fold maps names that differ only in upper and lower case to one text.
 func fold(name string) string { return strings.ToLower(name) }
 
-// Entries are divided into parts. Each write of an entry also writes the document of its part, so a process
-// with a cache needs to read only these few documents.
+// Entries are divided into parts. Each write of an entry also writes the document of its part, so a
+// process with a cache needs to read only these few documents.
 const parts = 256
 
 func partOf(id string) uint8 {

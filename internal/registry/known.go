@@ -22,8 +22,8 @@ type held[K any] struct {
 }
 
 // A cache holds a bounded number of entries, and of IDs without an entry. When it is full, it drops
-// what was read long ago. Anybody can name IDs that do not exist, for example in forged notices. So such
-// IDs displace entries only until they have an eighth of the cache.
+// what was read long ago. Anybody can name IDs that do not exist, for example in forged notices. So
+// such IDs displace entries only until they have an eighth of the cache.
 type cache[K any] struct {
 	most  int
 	marks [parts]atomic.Uint64 // each grows when an entry of its part changes
@@ -64,8 +64,8 @@ func (c *cache[K]) put(id string, h *held[K], exists bool) {
 	}
 }
 
-// drop deletes one of a few random IDs: the one that was read first. A dropped entry costs one read when
-// it is needed again. Iteration over a map starts at a random place.
+// drop deletes one of a few random IDs: the one that was read first. A dropped entry costs one read
+// when it is needed again. Iteration over a map starts at a random place.
 func drop[K any](from map[string]*held[K]) {
 	const few = 8
 	var oldest string
@@ -102,9 +102,9 @@ func (c *cache[K]) size() int {
 	return len(c.known) + len(c.unknown)
 }
 
-// Get returns an entry as it is used, at most a second old, or the zero K if there is none with that ID. It
-// reads the store only if the entry is not cached. If the store does not answer, the last known value is
-// returned.
+// Get returns an entry as it is used, at most a second old, or the zero K if there is none with
+// that ID. It reads the store only if the entry is not cached. If the store does not answer, the
+// last known value is returned.
 func (r *Registry[T, P, K]) Get(ctx context.Context, id string) (K, error) {
 	var none K
 	if id == "" {
@@ -163,8 +163,8 @@ func (r *Registry[T, P, K]) read(ctx context.Context, id string) (T, error) {
 	return r.parse(doc)
 }
 
-// Mark changes when an entry with that ID changes, or one that touches that key. Sometimes it changes without
-// a reason.
+// Mark changes when an entry with that ID changes, or one that touches that key. Sometimes it
+// changes without a reason.
 func (r *Registry[T, P, K]) Mark(ctx context.Context, key string) uint64 {
 	r.fresh(ctx, time.Now())
 	return r.cache.marks[partOf(key)].Load()

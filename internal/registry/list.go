@@ -25,8 +25,9 @@ type Search struct {
 	Limit    int
 }
 
-// List returns up to s.Limit entries after a place; an empty place is the beginning. The order is by name if
-// the search has a name, otherwise by ID. next is the place to continue from, and empty only at the end.
+// List returns up to s.Limit entries after a place; an empty place is the beginning. The order is
+// by name if the search has a name, otherwise by ID. next is the place to continue from, and empty
+// only at the end.
 func (r *Registry[T, P, K]) List(ctx context.Context, s Search, after string) (page []T, next string, err error) {
 	if s.Name != "" {
 		return r.listNamed(ctx, s, after)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// looking finds changes by other processes. It reads one small document for each part, which only says that
-// something in the part has changed.
+// looking finds changes by other processes. It reads one small document for each part, which only
+// says that something in the part has changed.
 type looking struct {
 	stir  chan struct{} // wakes Run
 	asked atomic.Int64  // when an entry was last used, Unix ms
@@ -97,7 +97,8 @@ func (r *Registry[T, P, K]) Refresh() {
 	}
 }
 
-// Run looks for changes by other processes while entries are used, so that what waits learns of them. It returns nil when ctx ends.
+// Run looks for changes by other processes while entries are used, so that what waits learns of
+// them. It returns nil when ctx ends.
 func (r *Registry[T, P, K]) Run(ctx context.Context) error {
 	if r.alone {
 		<-ctx.Done()

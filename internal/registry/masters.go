@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/coded"
 )
 
-// Masters are the master keys. The first one seals, all of them open. They are never shown. A nil *Masters has
-// no keys.
+// Masters are the master keys. The first one seals, all of them open. They are never shown. A nil
+// *Masters has no keys.
 type Masters struct {
 	keys []master
 }
@@ -32,8 +32,8 @@ const MasterBytes = 32
 // WantMaster says what a master key looks like, and how to make one.
 const WantMaster = "want 32 random bytes in base64 or 64 hexadecimal digits, as `openssl rand -base64 32` writes them"
 
-// NewMasters parses master keys; the first one seals. An error names the wrong key by its number and shows
-// nothing of it. Without texts it returns nil.
+// NewMasters parses master keys; the first one seals. An error names the wrong key by its number
+// and shows nothing of it. Without texts it returns nil.
 func NewMasters(texts ...[]byte) (*Masters, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -129,12 +129,12 @@ func (e *MissingMasterError) Unwrap() error {
 	return coded.Errorf("registry.missing_master", "is sealed under master key %s, which is not configured: add it to master_keys", e.ID)
 }
 
-// errSealed reports a sealed text that no key opens: it was cut, changed, or belongs to another entry or
-// field.
+// errSealed reports a sealed text that no key opens: it was cut, changed, or belongs to another
+// entry or field.
 var errSealed = coded.Errorf("registry.sealed_other", "is sealed, and cannot be opened: it was changed, or is of another entry")
 
-// Seal encrypts a text for one field of one entry with AES-256-GCM under a random nonce. The result is
-// "v1.KEYID.BASE64", and opens only for that entry and field.
+// Seal encrypts a text for one field of one entry with AES-256-GCM under a random nonce. The result
+// is "v1.KEYID.BASE64", and opens only for that entry and field.
 func (m *Masters) Seal(no, field string, text []byte) (string, error) {
 	if m.Current() == "" {
 		return "", ErrNoMaster
@@ -146,8 +146,8 @@ func (m *Masters) Seal(no, field string, text []byte) (string, error) {
 	return sealVersion + "." + k.id + "." + base64.RawURLEncoding.EncodeToString(box), nil
 }
 
-// Open decrypts a text that Seal made for the same entry and field. It returns *MissingMasterError if the
-// key is not configured.
+// Open decrypts a text that Seal made for the same entry and field. It returns *MissingMasterError
+// if the key is not configured.
 func (m *Masters) Open(no, field, sealed string) ([]byte, error) {
 	id, box, err := parseSealed(sealed)
 	if err != nil {
@@ -191,8 +191,8 @@ func parseSealed(sealed string) (id string, box []byte, err error) {
 	return id, box, nil
 }
 
-// binding is the additional data of a sealed text: it ties the text to its key, entry and field. No part
-// can contain the separator.
+// binding is the additional data of a sealed text: it ties the text to its key, entry and field. No
+// part can contain the separator.
 func binding(id, no, field string) []byte {
 	return []byte("bellman\x00" + id + "\x00" + no + "\x00" + field)
 }

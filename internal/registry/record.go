@@ -7,8 +7,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// record returns the audit record of a change. was is nil if the entry was created, is is nil if it was
-// deleted.
+// record returns the audit record of a change. was is nil if the entry was created, is is nil if it
+// was deleted.
 func (r *Registry[T, P, K]) record(by bellman.By, at time.Time, action string, was, is *T) store.Audit {
 	id := ""
 	for _, e := range [...]*T{was, is} {

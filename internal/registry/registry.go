@@ -27,21 +27,21 @@ type Options struct {
 	Alone bool
 
 	// Changed is called with the ID of a cached entry that may have changed, after the new value is
-	// visible here. Tell is called after a change by this process, so that it can inform other processes,
-	// which call Refresh. Both must return quickly, and may be nil.
+	// visible here. Tell is called after a change by this process, so that it can inform other
+	// processes, which call Refresh. Both must return quickly, and may be nil.
 	Changed func(id string)
 	Tell    func()
 
-	// Touched is called with a function that says of a key whether its Mark has changed. It must return
-	// quickly, and may be nil.
+	// Touched is called with a function that says of a key whether its Mark has changed. It must
+	// return quickly, and may be nil.
 	Touched func(is func(key string) bool)
 
 	Keep   int          // cached entries; default 8,192
 	Logger *slog.Logger // default: slog.Default()
 }
 
-// A Registry keeps entries in a store, and caches some of them as K. Changes by other processes are visible
-// within lookEvery. It is safe for concurrent use.
+// A Registry keeps entries in a store, and caches some of them as K. Changes by other processes are
+// visible within lookEvery. It is safe for concurrent use.
 type Registry[T any, P Entry[T], K any] struct {
 	kind    Kind[T, K]
 	store   Store

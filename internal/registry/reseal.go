@@ -124,8 +124,8 @@ func (r *Registry[T, P, K]) mastersInUse(ctx context.Context) (ids []string, err
 	return ids, nil
 }
 
-// Ready returns nil if every stored secret can be opened, as far as the ids of the master keys tell. Otherwise
-// the error names the missing ones.
+// Ready returns nil if every stored secret can be opened, as far as the ids of the master keys
+// tell. Otherwise the error names the missing ones.
 func (r *Registry[T, P, K]) Ready(ctx context.Context) error {
 	ids, err := r.mastersInUse(ctx)
 	if err != nil {

@@ -26,7 +26,8 @@ const (
 	DefaultOverlap = 24 * time.Hour
 )
 
-// A Secret is a stored key. It is sealed, so that pages, logs and copies of the store do not reveal it.
+// A Secret is a stored key. It is sealed, so that pages, logs and copies of the store do not reveal
+// it.
 type Secret struct {
 	Field  string `json:"field"`            // of the entry, for which it is sealed
 	Sealed string `json:"sealed"`           // the result of Masters.Seal
@@ -68,8 +69,8 @@ func Recorded(secrets []Secret) string {
 	return strings.Join(texts, ", ")
 }
 
-// RecordedURL returns an address for an audit record: fingerprints replace the values of its query, because they may
-// be secrets. Different values have different fingerprints.
+// RecordedURL returns an address for an audit record: fingerprints replace the values of its query,
+// because they may be secrets. Different values have different fingerprints.
 func RecordedURL(address string) string {
 	rest, query, has := strings.Cut(address, "?")
 	if !has {
@@ -129,8 +130,8 @@ func (s Sealer) New(key string) (Secret, error) {
 	return Secret{Field: s.Field, Sealed: sealed, Ending: ending(key), Added: Stamp{s.Now}}, nil
 }
 
-// Wanted returns the secret that a caller describes: a new key, a sealed one of an export, or the visible part
-// of one of the active secrets.
+// Wanted returns the secret that a caller describes: a new key, a sealed one of an export, or the
+// visible part of one of the active secrets.
 func (s Sealer) Wanted(want string, active []Secret) (Secret, error) {
 	if strings.HasPrefix(want, Stars) {
 		return keep(want, active)
@@ -191,8 +192,8 @@ func ending(key string) string {
 	return strings.TrimPrefix(sign.NewSecret(key).String(), Stars)
 }
 
-// Ending returns the active secrets, which a newer one replaces: they end after overlap. Those that have ended
-// then are left out.
+// Ending returns the active secrets, which a newer one replaces: they end after overlap. Those that
+// have ended then are left out.
 func Ending(active []Secret, now time.Time, overlap time.Duration) (ending []Secret) {
 	for _, s := range active {
 		if until := now.Add(overlap); s.Until.IsZero() || s.Until.After(until) {

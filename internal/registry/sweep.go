@@ -12,16 +12,16 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// How often expired secrets are looked for, and how long after their end they are deleted: the clocks of
-// nodes differ.
+// How often expired secrets are looked for, and how long after their end they are deleted: the
+// clocks of nodes differ.
 const (
 	sweepEvery = 30 * time.Second
 	sweepAfter = 10 * time.Second
 )
 
-// Sweep deletes expired secrets from the store, each within a minute of its end, until ctx ends; then it
-// returns nil. It works only while leads returns true; nil means that there is no other process. If several
-// processes sweep, no harm is done.
+// Sweep deletes expired secrets from the store, each within a minute of its end, until ctx ends;
+// then it returns nil. It works only while leads returns true; nil means that there is no other
+// process. If several processes sweep, no harm is done.
 func (r *Registry[T, P, K]) Sweep(ctx context.Context, leads func() bool) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -80,8 +80,8 @@ func (r *Registry[T, P, K]) noteEnds(ctx context.Context) error {
 	}
 }
 
-// sweep deletes the secrets that ended at or before a time. It returns the number of entries that lost
-// some. An entry that cannot be read is logged and skipped.
+// sweep deletes the secrets that ended at or before a time. It returns the number of entries that
+// lost some. An entry that cannot be read is logged and skipped.
 func (r *Registry[T, P, K]) sweep(ctx context.Context, over time.Time) (entries int, err error) {
 	for d, err := range store.EachDoc(ctx, r.store, r.kind.endKind(), "") {
 		if err != nil {

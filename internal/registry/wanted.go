@@ -17,19 +17,20 @@ const MaxEntryName = 100
 
 // A Request is the requested state of an entry.
 type Request[T any] interface {
-	// Names returns the ID of the entry, the version that it must still have, or "" or [None], and fields that
-	// could not be parsed.
+	// Names returns the ID of the entry, the version that it must still have, or "" or [None], and
+	// fields that could not be parsed.
 	Names() (id, version string, wrong []bellman.FieldError)
 
-	// Make returns the entry as requested, and the errors of its fields. was is how it is; nil: it does not
-	// exist, or its ID is wrong. The caller sets the ID and the times of the entry.
+	// Make returns the entry as requested, and the errors of its fields. was is how it is; nil: it
+	// does not exist, or its ID is wrong. The caller sets the ID and the times of the entry.
 	Make(was *T, masters *Masters, now time.Time) (T, *bellman.Invalid)
 }
 
 // None is the version of an entry that does not exist.
 const None = "none"
 
-// stands returns an error if the entry no longer has the expected version. was is nil if it does not exist.
+// stands returns an error if the entry no longer has the expected version. was is nil if it does
+// not exist.
 func (k *Kind[T, K]) stands(id, version string, was *Head) *ChangedError {
 	switch {
 	case version == "", version == None && was == nil, was != nil && version == was.Version():
@@ -58,15 +59,16 @@ func CheckID(bad *bellman.Invalid, field, id string) {
 	}
 }
 
-// CheckNew reports the errors of a new entry's ID. An earlier version allowed blanks inside: such merchants
-// can still be changed.
+// CheckNew reports the errors of a new entry's ID. An earlier version allowed blanks inside: such
+// merchants can still be changed.
 func CheckNew(bad *bellman.Invalid, field, id string) {
 	if strings.Contains(id, " ") {
 		bad.Note(field, coded.Errorf("registry.blank", "has a blank: want one without"))
 	}
 }
 
-// Text reports the errors of a text of at most that many characters. It returns whether there are none.
+// Text reports the errors of a text of at most that many characters. It returns whether there are
+// none.
 func Text(bad *bellman.Invalid, field, s string, most int) bool {
 	if !Bounded(bad, field, s, most) {
 		return false
@@ -80,8 +82,8 @@ func Text(bad *bellman.Invalid, field, s string, most int) bool {
 	return true
 }
 
-// Address reports the errors of an address, if there is one. allowed returns why an address is not allowed; nil: every
-// address is.
+// Address reports the errors of an address, if there is one. allowed returns why an address is not
+// allowed; nil: every address is.
 func Address(bad *bellman.Invalid, field, address string, allowed func(string) error) {
 	switch {
 	case address == "" || !Text(bad, field, address, bellman.MaxURL):

@@ -25,8 +25,8 @@ const (
 // tries is the number of tries if other processes write at the same time.
 const tries = 8
 
-// anew runs a function that reads and then writes. Only one runs at a time in this process. If another process
-// wrote in between, it runs again, so that no write is lost.
+// anew runs a function that reads and then writes. Only one runs at a time in this process. If
+// another process wrote in between, it runs again, so that no write is lost.
 func (r *Registry[T, P, K]) anew(do func() error) (err error) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -38,7 +38,8 @@ func (r *Registry[T, P, K]) anew(do func() error) (err error) {
 	return err
 }
 
-// A ChangedError reports that an entry no longer has the expected version. It is a bellman.ErrConflict.
+// A ChangedError reports that an entry no longer has the expected version. It is a
+// bellman.ErrConflict.
 type ChangedError struct {
 	Kind, ID string
 	Version  string    // the present version; empty: it does not exist
@@ -63,9 +64,9 @@ func (e *ChangedError) Unwrap() error {
 // Is says that it is a conflict.
 func (e *ChangedError) Is(target error) bool { return target == bellman.ErrConflict }
 
-// Put registers or changes an entry; created reports that it did not exist. If nothing changes, nothing is
-// written. It returns *[bellman.Invalid] with every wrong field, or *[ChangedError] if the entry has another
-// version than expected.
+// Put registers or changes an entry; created reports that it did not exist. If nothing changes,
+// nothing is written. It returns *[bellman.Invalid] with every wrong field, or *[ChangedError] if
+// the entry has another version than expected.
 func (r *Registry[T, P, K]) Put(ctx context.Context, w Request[T], by bellman.By) (e T, created bool, err error) {
 	err = r.anew(func() error {
 		e, created, err = r.put(ctx, w, by)
@@ -91,8 +92,8 @@ func (r *Registry[T, P, K]) put(ctx context.Context, w Request[T], by bellman.By
 	return e, created, r.commit(ctx, b, "keep "+r.kind.Name+" "+P(&e).head().ID)
 }
 
-// made returns an entry as requested, and as it was; nil: it did not exist. Updated is unchanged if nothing
-// else changes.
+// made returns an entry as requested, and as it was; nil: it did not exist. Updated is unchanged if
+// nothing else changes.
 func (r *Registry[T, P, K]) made(ctx context.Context, w Request[T], now time.Time) (e T, was *T, changed bool, err error) {
 	id, version, wrong := w.Names()
 	unread := &bellman.Invalid{Fields: slices.Clip(wrong)}
@@ -231,7 +232,8 @@ func (r *Registry[T, P, K]) Delete(ctx context.Context, id string, by bellman.By
 	})
 }
 
-// Rotate changes the secrets of an entry. change gets it as it is, and its active secrets; an error, such as
+// Rotate changes the secrets of an entry. change gets it as it is, and its active secrets; an
+// error, such as
 // *[bellman.Invalid], leaves it. It returns bellman.ErrNotFound if there is none.
 func (r *Registry[T, P, K]) Rotate(ctx context.Context, id string, by bellman.By, change func(e *T, active []Secret, now time.Time) error) (e T, err error) {
 	err = r.anew(func() error {

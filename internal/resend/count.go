@@ -23,9 +23,10 @@ const (
 	countTotal = 10 * time.Second
 )
 
-// Count returns how many tasks a job with this filter would touch if it started now. It counts the newest
-// tasks, at most limit of them, within a time limit. A limit of 0 or above 100,000 means 100,000; a time of 0
-// or above two seconds means two seconds. It returns *bellman.Invalid for a filter that Start rejects.
+// Count returns how many tasks a job with this filter would touch if it started now. It counts the
+// newest tasks, at most limit of them, within a time limit. A limit of 0 or above 100,000 means
+// 100,000; a time of 0 or above two seconds means two seconds. It returns *bellman.Invalid for a
+// filter that Start rejects.
 func (j *Jobs) Count(ctx context.Context, f Pick, limit int, within time.Duration) (Count, error) {
 	if within <= 0 || within > countDry {
 		within = countDry
@@ -60,9 +61,9 @@ func (j *Jobs) Count(ctx context.Context, f Pick, limit int, within time.Duratio
 	return count, nil
 }
 
-// count passes the tasks that match f to a function, the newest first, at most limit of them. It does not read
-// a page that would exceed the time limit if it took as long as the last one. more reports that there may be
-// others.
+// count passes the tasks that match f to a function, the newest first, at most limit of them. It
+// does not read a page that would exceed the time limit if it took as long as the last one. more
+// reports that there may be others.
 func (j *Jobs) count(ctx context.Context, f *Pick, limit int, within time.Duration, each func(*bellman.Task)) (more bool, err error) {
 	read := time.Now()
 	end := read.Add(within)

@@ -16,7 +16,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Jobs keeps the jobs of a store, and works on them while Run runs. All methods are safe for concurrent use.
+// Jobs keeps the jobs of a store, and works on them while Run runs. All methods are safe for
+// concurrent use.
 type Jobs struct {
 	store Store
 	tasks Tasks
@@ -56,10 +57,10 @@ func New(o Options) (*Jobs, error) {
 	}, nil
 }
 
-// Start creates a job with in's Filter, Mode, Rate, Who and Reason, and returns it as stored. The default mode
-// is once, the default rate DefaultRate. The job is durable when Start returns, and touches only tasks created
-// before. Start returns *bellman.Invalid if a field is wrong or the filter is empty, and bellman.ErrOverloaded
-// if too many jobs are running.
+// Start creates a job with in's Filter, Mode, Rate, Who and Reason, and returns it as stored. The
+// default mode is once, the default rate DefaultRate. The job is durable when Start returns, and
+// touches only tasks created before. Start returns *bellman.Invalid if a field is wrong or the
+// filter is empty, and bellman.ErrOverloaded if too many jobs are running.
 func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
 	job, err := j.prepare(in, time.Now())
 	if err != nil {
@@ -123,8 +124,8 @@ func (j *Jobs) begin(ctx context.Context, job Job) (*work, error) {
 	return &work{job: job}, nil
 }
 
-// Get returns a job with its present progress. It returns bellman.ErrNotFound if there is none, or if it ended
-// longer than Keep ago.
+// Get returns a job with its present progress. It returns bellman.ErrNotFound if there is none, or
+// if it ended longer than Keep ago.
 func (j *Jobs) Get(ctx context.Context, id bellman.ID) (Job, error) {
 	if w := j.known(id); w != nil {
 		return w.now(), nil
@@ -148,9 +149,9 @@ func (j *Jobs) List(ctx context.Context, limit int) ([]Job, error) {
 	return jobs[:min(len(jobs), max(limit, 0))], nil
 }
 
-// Cancel ends a running job. Tasks that were resent stay resent, and the tasks in work at this moment are
-// resent too. A job that has ended is returned unchanged. Cancel returns bellman.ErrNotFound if there is no
-// such job.
+// Cancel ends a running job. Tasks that were resent stay resent, and the tasks in work at this
+// moment are resent too. A job that has ended is returned unchanged. Cancel returns
+// bellman.ErrNotFound if there is no such job.
 func (j *Jobs) Cancel(ctx context.Context, id bellman.ID, by bellman.By) (Job, error) {
 	w := j.known(id)
 	if w == nil {

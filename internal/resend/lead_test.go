@@ -102,7 +102,8 @@ func TestCancelAtAnotherProcess(t *testing.T) {
 	}
 }
 
-// A slow job that another process cancels sends nothing more: it does not wait for its next task to find that out.
+// A slow job that another process cancels sends nothing more: it does not wait for its next task to
+// find that out.
 func TestCancelOfASlowJobAtAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()

@@ -7,8 +7,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// A Pick selects tasks: by a Filter, which the store applies, and by properties that are checked for each
-// task. Zero fields select all.
+// A Pick selects tasks: by a Filter, which the store applies, and by properties that are checked
+// for each task. Zero fields select all.
 type Pick struct {
 	store.Filter
 	Kind   string          `json:"kind,omitempty"`   // notify or order
@@ -26,12 +26,14 @@ func (p *Pick) Picky() bool {
 	return p.Kind != "" || p.Result != nil || p.Status != 0 || !p.FinishedFrom.IsZero()
 }
 
-// Backwards reports whether CreatedFrom is not before CreatedTo: such a range is empty, and surely a mistake.
+// Backwards reports whether CreatedFrom is not before CreatedTo: such a range is empty, and surely
+// a mistake.
 func (p *Pick) Backwards() bool {
 	return !p.CreatedTo.IsZero() && p.CreatedFrom.After(p.CreatedTo)
 }
 
-// Takes reports whether p selects a task that matches its Filter. Task.Last must be set as by [store.Pages].
+// Takes reports whether p selects a task that matches its Filter. Task.Last must be set as by
+// [store.Pages].
 func (p *Pick) Takes(t *bellman.Task) bool {
 	switch {
 	case p.Kind != "" && p.Kind != t.Kind.String(),

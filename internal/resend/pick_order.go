@@ -15,8 +15,8 @@ import (
 // OrderStates are the states of an order.
 var OrderStates = []string{"PENDING", "PAID", "PAID_REFUNDED", "CLOSED", "REVOKED", "FAILED", "UNKNOWN"}
 
-// An OrderPick selects orders by what is in their tasks. No field has an index: each task is checked. Zero fields
-// select all orders.
+// An OrderPick selects orders by what is in their tasks. No field has an index: each task is
+// checked. Zero fields select all orders.
 type OrderPick struct {
 	State, Channel, Account string
 	Least, Most             string // bounds of the amount in whole units, such as 88.88
@@ -41,8 +41,8 @@ func CheckAmount(text string) error {
 	return nil
 }
 
-// Takes reports whether p selects a task. It selects no task that only watches an order or keeps notices.
-// channels returns the channel of a queue; empty: unknown.
+// Takes reports whether p selects a task. It selects no task that only watches an order or keeps
+// notices. channels returns the channel of a queue; empty: unknown.
 func (p *OrderPick) Takes(t *bellman.Task, channels func(queue string) string) bool {
 	if t.Kind != bellman.KindOrder {
 		return false
@@ -63,7 +63,8 @@ func (p *OrderPick) Takes(t *bellman.Task, channels func(queue string) string) b
 	return p.Least == "" && p.Most == "" || ask.Amount > 0 && p.costs(&ask)
 }
 
-// costs reports whether an amount, in the main unit of any currency, such as 88.88, is within the bounds.
+// costs reports whether an amount, in the main unit of any currency, such as 88.88, is within the
+// bounds.
 func (p *OrderPick) costs(ask *order.Ask) bool {
 	decimals, known := money.Decimals(ask.Currency)
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)
@@ -83,8 +84,8 @@ func (p *OrderPick) costs(ask *order.Ask) bool {
 	return true
 }
 
-// ChannelOf returns the channel of an order: its queue's, or that of its account in a queue for accounts of
-// several channels. Empty: it has none that is built in.
+// ChannelOf returns the channel of an order: its queue's, or that of its account in a queue for
+// accounts of several channels. Empty: it has none that is built in.
 func ChannelOf(t *bellman.Task, channels func(queue string) string) string {
 	account, _, _ := strings.Cut(t.Endpoint, ":")
 	if strings.Contains(t.Endpoint, "://") {

@@ -52,8 +52,8 @@ const (
 	Keep = 90 * 24 * time.Hour
 )
 
-// kind is the kind of the documents of jobs; their names are the ids. A document of cancelKind requests the
-// end of a job.
+// kind is the kind of the documents of jobs; their names are the ids. A document of cancelKind
+// requests the end of a job.
 const (
 	kind       = "resend"
 	cancelKind = "resend-cancel"
@@ -73,8 +73,8 @@ type Store interface {
 
 // Tasks resends one task; the engine implements it.
 type Tasks interface {
-	// Resend returns when it is durable that the task will be attempted again. It returns bellman.ErrNotFound
-	// if there is no such task.
+	// Resend returns when it is durable that the task will be attempted again. It returns
+	// bellman.ErrNotFound if there is no such task.
 	Resend(ctx context.Context, id bellman.ID, mode engine.ResendMode, by bellman.By) (*bellman.Task, error)
 }
 
@@ -84,15 +84,16 @@ type Options struct {
 	Tasks  Tasks        // required
 	Logger *slog.Logger // nil: slog.Default()
 
-	// Leads reports whether this process works on the jobs now. Nil: always. If two processes lead for a
-	// moment, up to 32 tasks of a job are resent twice.
+	// Leads reports whether this process works on the jobs now. Nil: always. If two processes lead
+	// for a moment, up to 32 tasks of a job are resent twice.
 	Leads func() bool
 
 	// Queues returns the configured queues: a job for another queue is rejected. Nil: unknown.
 	Queues func() []string
 }
 
-// prepare checks the fields of a new job, fills in defaults, and returns the job as it starts at now.
+// prepare checks the fields of a new job, fills in defaults, and returns the job as it starts at
+// now.
 func (j *Jobs) prepare(in Job, now time.Time) (Job, error) {
 	now = now.UTC().Truncate(time.Millisecond)
 	filter, wrong := j.bound(in.Filter, now)

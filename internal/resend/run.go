@@ -11,8 +11,8 @@ import (
 // maxBackoff is the longest wait before a retry.
 const maxBackoff = 30 * time.Second
 
-// Run works on all unfinished jobs until ctx ends, and then returns nil. When it returns, the progress of
-// every job is saved and no goroutine is left. Call it once at a time.
+// Run works on all unfinished jobs until ctx ends, and then returns nil. When it returns, the
+// progress of every job is saved and no goroutine is left. Call it once at a time.
 func (j *Jobs) Run(ctx context.Context) error {
 	j.mu.Lock()
 	if j.running {
@@ -64,7 +64,8 @@ func (j *Jobs) Run(ctx context.Context) error {
 // lookEvery is the interval of the checks whether this process leads.
 const lookEvery = time.Second
 
-// giveUp stops work on all jobs because another process leads: it saves their progress and forgets them.
+// giveUp stops work on all jobs because another process leads: it saves their progress and forgets
+// them.
 func (j *Jobs) giveUp() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -77,8 +78,8 @@ func (j *Jobs) giveUp() {
 	}
 }
 
-// resume adopts the unfinished jobs of earlier processes, and retries until the store answers. It returns
-// false if ctx ended first.
+// resume adopts the unfinished jobs of earlier processes, and retries until the store answers. It
+// returns false if ctx ended first.
 func (j *Jobs) resume(ctx context.Context) bool {
 	for wait := time.Second; ; wait = min(2*wait, maxBackoff) {
 		err := j.adoptAll(ctx)

@@ -17,8 +17,8 @@ const (
 	saveTasks = 100         // a job is saved after this many tasks,
 	saveEvery = time.Second // and at least this often while it makes progress
 
-	// maxTogether is the largest number of tasks of a job that are resent concurrently. Their changes share a
-	// commit.
+	// maxTogether is the largest number of tasks of a job that are resent concurrently. Their
+	// changes share a commit.
 	maxTogether = 32
 
 	// recheck is the largest number of tasks that can have been resent after the last save.
@@ -62,7 +62,8 @@ func newRunner(j *Jobs, w *work, job Job, resumed time.Time) *runner {
 	return r
 }
 
-// run works until the job is done, or until waiting ends: with ctx, or because the job was cancelled.
+// run works until the job is done, or until waiting ends: with ctx, or because the job was
+// cancelled.
 func (r *runner) run(ctx, waiting context.Context) {
 	wait := time.Second
 	if r.jobs.leads != nil { // it may have been cancelled before its turn
@@ -90,8 +91,8 @@ func (r *runner) run(ctx, waiting context.Context) {
 			wait = min(2*wait, maxBackoff)
 		}
 	}
-	// Interrupted: the next process continues from this save. If another process leads already, it has
-	// started, and its progress must not be overwritten.
+	// Interrupted: the next process continues from this save. If another process leads already, it
+	// has started, and its progress must not be overwritten.
 	if !r.jobs.leading() {
 		return
 	}
@@ -102,7 +103,8 @@ func (r *runner) run(ctx, waiting context.Context) {
 	}
 }
 
-// total counts the tasks of a job once, before the first resend: a task that was resent may no longer match.
+// total counts the tasks of a job once, before the first resend: a task that was resent may no
+// longer match.
 func (r *runner) total(waiting context.Context) error {
 	job := r.work.now()
 	if job.Total > 0 || !job.Cursor.IsZero() {
@@ -201,9 +203,9 @@ func resent(job *Job)  { job.Resent++ }
 func skipped(job *Job) { job.Skipped++ }
 func failed(job *Job)  { job.Failed++ }
 
-// already reports whether a task was resent since a moment: it waits for a manual attempt, had one, or its schedule
-// started. If the node died during a manual attempt, the attempt became one of the take-over. Only pending tasks have
-// such attempts.
+// already reports whether a task was resent since a moment: it waits for a manual attempt, had one,
+// or its schedule started. If the node died during a manual attempt, the attempt became one of the
+// take-over. Only pending tasks have such attempts.
 func (r *runner) already(t *bellman.Task, since time.Time) bool {
 	switch {
 	case t.State == bellman.Pending && (t.Trigger == bellman.ByHand || t.Before != nil) && !t.Updated.Before(since):
@@ -246,8 +248,8 @@ func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 	}
 }
 
-// resend resends a task if the job still selects it: at a low rate its page was read a while ago. If the task may have
-// been resent since a moment, resend looks first.
+// resend resends a task if the job still selects it: at a low rate its page was read a while ago.
+// If the task may have been resent since a moment, resend looks first.
 func (r *runner) resend(ctx context.Context, id bellman.ID, unknown time.Time) error {
 	if f := &r.filter; f.State != nil || f.Picky() || !unknown.IsZero() {
 		t, err := r.jobs.store.Task(ctx, id)

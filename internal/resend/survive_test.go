@@ -132,8 +132,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A process that dies again before it has looked at the tasks that its predecessor may have resent loses nothing of
-// what is known: no task is resent twice.
+// A process that dies again before it has looked at the tasks that its predecessor may have resent
+// loses nothing of what is known: no task is resent twice.
 func TestCrashAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -346,7 +346,8 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// The answer to a commit is lost, and the tasks were resent. None is resent again. If they were not resent, they are.
+// The answer to a commit is lost, and the tasks were resent. None is resent again. If they were not
+// resent, they are.
 func TestLostAnswers(t *testing.T) {
 	for _, after := range []after{waits, attempted} {
 		for _, made := range []bool{true, false} {

@@ -23,10 +23,12 @@ var chats = []struct {
 	mostText int    // longest TEXT that the chat accepts, in bytes
 	opening  string // what < in TEXT becomes, because the chat takes <at user_id="all"> for everybody
 }{
-	// https://open.dingtalk.com/document/robots/custom-robot-access; 310000: no keyword, 130101: too many a minute.
+	// https://open.dingtalk.com/document/robots/custom-robot-access; 310000: no keyword, 130101:
+	// too many a minute.
 	{"DingTalk", `{"msgtype":"text","text":{"content":"TEXT"}}`, []string{`{"errcode":0,"errmsg":"ok"}`},
 		[]string{`{"errcode":310000,"errmsg":"keywords not in content"}`, `{"errcode":130101,"errmsg":"send too fast"}`, `{}`}, 20_000, "<"},
-	// https://developer.work.weixin.qq.com/document/path/91770; 93000: another key, 45009: too many a minute.
+	// https://developer.work.weixin.qq.com/document/path/91770; 93000: another key, 45009: too many
+	// a minute.
 	{"WeCom", `{"msgtype":"text","text":{"content":"TEXT"}}`, []string{`{"errcode":0,"errmsg":"ok"}`},
 		[]string{`{"errcode":93000,"errmsg":"invalid webhook url"}`, `{"errcode":45009,"errmsg":"api freq out of limit"}`, `{}`}, 2048, "("},
 	// https://open.feishu.cn/document/client-docs/bot-v3/add-custom-bot; 19024: no keyword, 11232:

@@ -11,8 +11,8 @@ import (
 const ContentType = "application/cloudevents+json; charset=utf-8"
 
 // An Event reports one end of a task, in the JSON format of CloudEvents 1.0
-// (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md). The same end always
-// has the same id.
+// (https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md). The same
+// end always has the same id.
 type Event struct {
 	SpecVersion string          `json:"specversion"` // 1.0
 	ID          string          `json:"id"`          // TASK/STATE/ATTEMPTS

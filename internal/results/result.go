@@ -23,14 +23,15 @@ type Rules struct {
 type Queue struct {
 	Name string
 
-	// Words compute the body of an event's task from the event, which is their json; nil: the event itself.
-	// Chat robots need their own format.
+	// Words compute the body of an event's task from the event, which is their json; nil: the event
+	// itself. Chat robots need their own format.
 	Words *rule.Value
 }
 
-// Ended returns the completion events of an ended task: none or one. If Words fail, the event itself is sent
-// and the failure is logged, because an event must not be lost. The task of an event has no merchant and no
-// order number, because it is no notification of a merchant; the event contains both.
+// Ended returns the completion events of an ended task: none or one. If Words fail, the event
+// itself is sent and the failure is logged, because an event must not be lost. The task of an event
+// has no merchant and no order number, because it is no notification of a merchant; the event
+// contains both.
 func (r *Rules) Ended(t *bellman.Task) []bellman.Task {
 	to, told := r.To[t.State]
 	if !told {
@@ -49,8 +50,8 @@ func (r *Rules) Ended(t *bellman.Task) []bellman.Task {
 	return []bellman.Task{result}
 }
 
-// Tell returns the task that reports an event, in the queue's format. If Words fail, it returns the error and
-// the task with the event itself.
+// Tell returns the task that reports an event, in the queue's format. If Words fail, it returns the
+// error and the task with the event itself.
 func (q Queue) Tell(typed, key string, event []byte) (bellman.Task, error) {
 	told := bellman.Task{
 		Queue:  q.Name,

@@ -19,8 +19,8 @@ const kind = "link"
 // forget is the number of documents of one commit: a new link, and old ones that are deleted.
 const forget = 200
 
-// Make creates a durable link that shows the notices of in's MerchantNo and OrderNo; in also has its Reason
-// and Who. It returns *bellman.Invalid if a field or the lifetime is wrong.
+// Make creates a durable link that shows the notices of in's MerchantNo and OrderNo; in also has
+// its Reason and Who. It returns *bellman.Invalid if a field or the lifetime is wrong.
 func (l *Links) Make(ctx context.Context, in Link, life time.Duration) (Link, error) {
 	if err := check(&in, life); err != nil {
 		return Link{}, err
@@ -51,8 +51,8 @@ func (l *Links) Make(ctx context.Context, in Link, life time.Duration) (Link, er
 	return made, nil
 }
 
-// Revoke ends a link. A revoked link is returned unchanged. It returns bellman.ErrNotFound if there is no such
-// link.
+// Revoke ends a link. A revoked link is returned unchanged. It returns bellman.ErrNotFound if there
+// is no such link.
 func (l *Links) Revoke(ctx context.Context, id bellman.ID, by bellman.By) (Link, error) {
 	found, err := l.Get(ctx, id)
 	if err != nil || !found.Revoked.IsZero() {
@@ -69,7 +69,8 @@ func (l *Links) Revoke(ctx context.Context, id bellman.ID, by bellman.By) (Link,
 	return found, nil
 }
 
-// Get returns a link. It returns bellman.ErrNotFound if there is none, or if it expired longer than Keep ago.
+// Get returns a link. It returns bellman.ErrNotFound if there is none, or if it expired longer than
+// Keep ago.
 func (l *Links) Get(ctx context.Context, id bellman.ID) (Link, error) {
 	doc, err := store.ReadDoc(ctx, l.store, kind, id.String())
 	if err != nil {
@@ -105,9 +106,10 @@ type Merchants interface {
 	Get(ctx context.Context, merchantNo string) (client.Merchant, error)
 }
 
-// Known reports whether a link to a merchant or order may show something: a notification names it, or the
-// merchant is registered and may be about to get its first one. If a few reads do not decide that, it returns true.
-// merchants may be nil. It returns *bellman.Invalid if the number is not valid.
+// Known reports whether a link to a merchant or order may show something: a notification names it,
+// or the merchant is registered and may be about to get its first one. If a few reads do not decide
+// that, it returns true. merchants may be nil. It returns *bellman.Invalid if the number is not
+// valid.
 func (l *Links) Known(ctx context.Context, merchantNo, orderNo string, notice func(*bellman.Task) bool, merchants Merchants) (bool, error) {
 	var wrong bellman.Invalid
 	if checkShown(&wrong, merchantNo, orderNo); len(wrong.Fields) > 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// A Link shows the notices of a merchant, or of one order, to whoever has its address, until it expires or is
-// revoked.
+// A Link shows the notices of a merchant, or of one order, to whoever has its address, until it
+// expires or is revoked.
 type Link struct {
 	ID         bellman.ID `json:"id"`
 	MerchantNo string     `json:"merchant_no"`

@@ -1,9 +1,10 @@
-// Package sharelink makes links that show a merchant its notices without an account: "did you send it?" A link
-// is signed, so nobody can forge or change one. It expires, and can be revoked. The console shows the pages.
+// Package sharelink makes links that show a merchant its notices without an account: "did you send
+// it?" A link is signed, so nobody can forge or change one. It expires, and can be revoked. The
+// console shows the pages.
 //
-// The document of a link in the store says what it shows. Its token contains the id, the expiry, which secret
-// signed it, and a signature over these and over what it shows. A link therefore works at every node and after
-// a restart, and its address reveals nothing about the merchant.
+// The document of a link in the store says what it shows. Its token contains the id, the expiry,
+// which secret signed it, and a signature over these and over what it shows. A link therefore works
+// at every node and after a restart, and its address reveals nothing about the merchant.
 package sharelink
 
 import (
@@ -55,8 +56,8 @@ type Links struct {
 // New returns the links of a store, signed with a secret.
 func New(store Store, secret Secret) *Links { return &Links{store, secret} }
 
-// A token consists of a version, the id of the secret, the link's id, the expiry (Unix seconds), and the
-// signature.
+// A token consists of a version, the id of the secret, the link's id, the expiry (Unix seconds),
+// and the signature.
 const (
 	version   = 1
 	keyBytes  = 4
@@ -84,8 +85,8 @@ func (l *Links) sign(head []byte, of *Link) []byte {
 	return mac.Sum(nil)[:signBytes]
 }
 
-// Open returns the link of a token. It returns bellman.ErrNotFound if the token was changed, was signed with
-// another secret, or belongs to a deleted link. The caller must check [Link.Over].
+// Open returns the link of a token. It returns bellman.ErrNotFound if the token was changed, was
+// signed with another secret, or belongs to a deleted link. The caller must check [Link.Over].
 func (l *Links) Open(ctx context.Context, token string) (Link, error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(b) != fixed+signBytes || b[0] != version || base64.RawURLEncoding.EncodeToString(b) != token {

@@ -15,7 +15,8 @@ const (
 	mostGap      = 9 * time.Second
 
 	// A hint tells a node what others write. Without it, a sweep finds what has been due for less
-	// than sweptBack by that node's clock. The sweep from the beginning finds the rest, within deepSweep.
+	// than sweptBack by that node's clock. The sweep from the beginning finds the rest, within
+	// deepSweep.
 	sweptBack = 25 * time.Second
 	deepSweep = 75 * time.Second
 

@@ -159,7 +159,8 @@ func (g *ledger) accepted(l *life, queue, key string, answer bellman.Added) {
 	g.stamp(6, int64(g.count.Adds))
 }
 
-// writer adds tasks in a transaction of its own, which no engine knows of. after is how long it lasts.
+// writer adds tasks in a transaction of its own, which no engine knows of. after is how long it
+// lasts.
 func (w *world) writer(scripts []script, after time.Duration) {
 	tasks := make([]*bellman.Task, len(scripts))
 	for i, s := range scripts {

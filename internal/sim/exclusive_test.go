@@ -50,9 +50,10 @@ func (t *truth) bury(name string) {
 	t.nodes[name] = time.Time{} // whatever the database's clock is set to
 }
 
-// expire makes the store take a node for dead at once, as it is to the others when its process stood
-// still. In a bubble all processes have one monotonic clock, which cannot stand still for one of
-// them; so this one goes on as it would then: with leases that it trusts, and that nobody grants it.
+// expire makes the store take a node for dead at once, as it is to the others when its process
+// stood still. In a bubble all processes have one monotonic clock, which cannot stand still for one
+// of them; so this one goes on as it would then: with leases that it trusts, and that nobody grants
+// it.
 func (w *world) expire(n *node) {
 	l := n.current()
 	w.note(func(g *ledger) {

@@ -12,9 +12,9 @@ import (
 )
 
 // A fail-over to an asynchronous replica loses what the replica did not have yet: tasks, outcomes,
-// changes by hand, pauses, claims of shards and nodes. What is lost is lost (docs/databases.md). The
-// ledger is set back with the store, and then every promise holds again: above all, a claim that was
-// lost lets nobody write, and everything that is still in the store comes to its end.
+// changes by hand, pauses, claims of shards and nodes. What is lost is lost (docs/databases.md).
+// The ledger is set back with the store, and then every promise holds again: above all, a claim
+// that was lost lets nobody write, and everything that is still in the store comes to its end.
 
 // A replica follows the database, some time behind.
 type replica struct {
@@ -63,7 +63,8 @@ func (t *truth) mirrored(do func(*replica)) {
 	t.replica.follow(now.Add(-mostBehind))
 }
 
-// unshared returns a copy of a batch that has its own tasks too: a store notes in them where they stand.
+// unshared returns a copy of a batch that has its own tasks too: a store notes in them where they
+// stand.
 func unshared(b *store.Batch) *store.Batch {
 	b = copied(b)
 	own := func(adds []store.Add) {

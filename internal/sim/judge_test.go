@@ -143,7 +143,8 @@ func (w *world) excused(g *ledger, s *send, to time.Time) bool {
 	})
 }
 
-// stopped reports whether a request's node stopped in order, in good weather, when it had the answer.
+// stopped reports whether a request's node stopped in order, in good weather, when it had the
+// answer.
 func (w *world) stopped(g *ledger, s *send) bool {
 	l, a := s.life, g.tasks[s.task]
 	return l.failed == nil && l.died.IsZero() && !l.stopped.IsZero() && !s.landed.IsZero() && s.landed.Before(l.over) &&

@@ -101,7 +101,8 @@ func (g *ledger) claimed(l *life, node string, n uint16, seen int64, lease store
 	case was.node != node && g.alive(was.node):
 		g.wrong(bellman.ID{}, "%s claimed shard %d of %s, which is alive", l, n, was.node)
 	case was.life != nil && was.life != l && time.Since(l.joined) > patience && time.Since(g.warped) > patience && l.world.unharmed(was):
-		// One that has just joined knows nothing of trouble before, and a clock that was set ages one heartbeat more than another.
+		// One that has just joined knows nothing of trouble before, and a clock that was set ages
+		// one heartbeat more than another.
 		g.wrong(bellman.ID{}, "%s took over shard %d of %s, which runs, and of which the database heard nothing only because it heard nothing of anybody", l, n, was.life)
 	}
 	if of, ok := g.leases[lease]; ok && of != node { // by a claim that a fail-over lost

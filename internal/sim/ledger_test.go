@@ -81,7 +81,8 @@ type counts struct {
 	Print      uint64
 }
 
-// add adds the counts of another run, but of Waiting and of each duration it keeps the greater. Print is left as it is.
+// add adds the counts of another run, but of Waiting and of each duration it keeps the greater.
+// Print is left as it is.
 func (c *counts) add(d counts) {
 	waiting := max(c.Waiting, d.Waiting)
 	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(d)

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Each mistake of testdata/planted_lives.txt can still be planted, and with -sim.planted it is: the lives of
-// orders in package server are played with each of them, twice as many as there are seeds, and catch it.
+// Each mistake of testdata/planted_lives.txt can still be planted, and with -sim.planted it is: the
+// lives of orders in package server are played with each of them, twice as many as there are seeds,
+// and catch it.
 func TestPlantedLives(t *testing.T) {
 	bugs := plantable(t, "testdata/planted_lives.txt")
 	if len(bugs) < 20 {

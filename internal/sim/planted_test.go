@@ -60,8 +60,8 @@ func plantable(t *testing.T, list string) (bugs []bug) {
 // turn is the variable by which a process is told whose turn it is.
 const turn = "BELLMAN_SIM_BUG"
 
-// plant returns the files of a copy of the source that has all bugs, by their names, and which edits
-// do not fit the source as it is by now.
+// plant returns the files of a copy of the source that has all bugs, by their names, and which
+// edits do not fit the source as it is by now.
 func plant(bugs []bug) (files map[string]string, stale []string, err error) {
 	files = make(map[string]string)
 	for _, b := range bugs {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// child runs a seed in a process of its own, by a binary of these tests. It returns what is wrong; empty:
-// nothing.
+// child runs a seed in a process of its own, by a binary of these tests. It returns what is wrong;
+// empty: nothing.
 func child(ctx context.Context, binary string, seed int64) (c counts, wrong string) {
 	ctx, cancel := context.WithTimeout(ctx, tooLong)
 	defer cancel()
@@ -42,17 +42,19 @@ func child(ctx context.Context, binary string, seed int64) (c counts, wrong stri
 // errUntied says that a process cannot be tied to its seed on this system.
 var errUntied = errors.New("not tied to its seed")
 
-// usualThreads is how many threads a process has when its test begins: the main one, the monitor, and one
-// that went on while the first had to wait.
+// usualThreads is how many threads a process has when its test begins: the main one, the monitor,
+// and one that went on while the first had to wait.
 const usualThreads = 3
 
-// unusual is the exit code of a process that began with other threads. Where one is slow to rest, the
-// runtime starts another in its place, and what it allocates for that moves all that comes later.
+// unusual is the exit code of a process that began with other threads. Where one is slow to rest,
+// the runtime starts another in its place, and what it allocates for that moves all that comes
+// later.
 const unusual = 75
 
-// play runs a seed in a process of its own, and returns what that says. Where a process can be tied to its
-// seed, it is the same each time, and for everybody who builds the same. A process has its arguments and
-// environment in memory, and maps of pointers are ordered by where things are: so all have the same.
+// play runs a seed in a process of its own, and returns what that says. Where a process can be tied
+// to its seed, it is the same each time, and for everybody who builds the same. A process has its
+// arguments and environment in memory, and maps of pointers are ordered by where things are: so all
+// have the same.
 func play(ctx context.Context, binary string, seed int64, story bool) (said string, err error) {
 	const tries = 50
 	for try := 1; try <= tries; try++ {

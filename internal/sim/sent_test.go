@@ -75,8 +75,8 @@ func (g *ledger) sent(s *send) (nth int) {
 	return nth
 }
 
-// doubted holds that a handler learns that an attempt of its task may have been made and was not recorded: one that must
-// not send twice then asks first.
+// doubted holds that a handler learns that an attempt of its task may have been made and was not
+// recorded: one that must not send twice then asks first.
 func (g *ledger) doubted(a *account, s *send) {
 	if s.doubt || s.iced || a.byHand || s.skewed() {
 		return

@@ -318,8 +318,9 @@ func (w *world) cutShort(n *node) bool {
 	return false
 }
 
-// unharmed reports whether the process of an owner runs, and nothing befell it alone lately: if its node has expired, so
-// have others. If it has joined again, new trouble of all nodes keeps it from claiming its shards. The ledger's mu is held.
+// unharmed reports whether the process of an owner runs, and nothing befell it alone lately: if its
+// node has expired, so have others. If it has joined again, new trouble of all nodes keeps it from
+// claiming its shards. The ledger's mu is held.
 func (w *world) unharmed(o owner) bool {
 	const within = mostSilence + patience
 	l, now := o.life, time.Now()

@@ -1,5 +1,6 @@
-// Command site makes the documents of the repository a static site: a page for each Markdown file, in English and Chinese, with a list of
-// pages, a search in the browser, and no request to any other host.
+// Command site makes the documents of the repository a static site: a page for each Markdown file,
+// in English and Chinese, with a list of pages, a search in the browser, and no request to any
+// other host.
 //
 //	go run ./internal/site OUT
 package main
@@ -228,7 +229,8 @@ func (s *site) twin(p *page, up string) link {
 	return link{Title: title, Path: up + to.Path}
 }
 
-// relink makes links to pages those of the site, and copies the files that a page shows or links. A folder that has no page is no link.
+// relink makes links to pages those of the site, and copies the files that a page shows or links. A
+// folder that has no page is no link.
 func (s *site) relink(p *page) error {
 	var gone []*ast.Link
 	err := ast.Walk(p.doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -30,7 +30,8 @@ func served(t *testing.T) *httptest.Server {
 
 var linked = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 
-// Every page is reached from the first, every link leads to something that is there, and nothing is asked of another host.
+// Every page is reached from the first, every link leads to something that is there, and nothing is
+// asked of another host.
 func TestLinks(t *testing.T) {
 	server := served(t)
 	texts := map[string]string{} // by address without fragment

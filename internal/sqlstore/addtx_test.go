@@ -330,7 +330,8 @@ func (c callerTest) testMany(t *testing.T) {
 	c.whole(t)
 }
 
-// testManyExist keeps a transaction open that added many tasks that exist. Others add tasks behind them meanwhile.
+// testManyExist keeps a transaction open that added many tasks that exist. Others add tasks behind
+// them meanwhile.
 func (c callerTest) testManyExist(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -391,8 +392,8 @@ func (c callerTest) testNobodyWaits(t *testing.T) {
 	}
 }
 
-// testOpenKey keeps a transaction open that added a key and an alias, and commits others of the same. Each commit waits for
-// its locks once, not twelve times: the rows beside it wait too.
+// testOpenKey keeps a transaction open that added a key and an alias, and commits others of the
+// same. Each commit waits for its locks once, not twelve times: the rows beside it wait too.
 func (c callerTest) testOpenKey(t *testing.T) {
 	rules := callersRules(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -35,8 +35,8 @@ func aliasesOf(adds []*store.Add) (aliases [][]byte, ids []bellman.ID) {
 	return aliases, ids
 }
 
-// claim inserts the aliases of the tasks that this round inserted. It deletes the cold row of a task
-// whose alias another task has, and sets the task's outcome.
+// claim inserts the aliases of the tasks that this round inserted. It deletes the cold row of a
+// task whose alias another task has, and sets the task's outcome.
 func (in *inserter) claim(ctx context.Context) error {
 	fresh := slices.DeleteFunc(aliased(in.round), func(a *store.Add) bool { return !in.isNew(a) })
 	if len(fresh) == 0 {
@@ -79,8 +79,8 @@ func readOwn(adds []*store.Add, own map[string]bool) *Statement {
 		}}
 }
 
-// refuse deletes the cold rows of tasks whose aliases are taken, and reads by whom. If a snapshot may
-// hide these rows, refuse locks them. The conflicting insert has locked them already.
+// refuse deletes the cold rows of tasks whose aliases are taken, and reads by whom. If a snapshot
+// may hide these rows, refuse locks them. The conflicting insert has locked them already.
 func (in *inserter) refuse(ctx context.Context, taken []*store.Add) error {
 	text := `SELECT id FROM bellman_alias WHERE alias = ?`
 	if in.g.how.locks {

@@ -54,8 +54,9 @@ func AddTx(ctx context.Context, c Caller, adds []store.Add) ([]bellman.Added, er
 	return results, first
 }
 
-// callerPart is the number of tasks in one statement of AddTx. A list of pairs then has fewer than 1,000 values. From that
-// number on MariaDB reads, and locks, the whole table to compare it with the list.
+// callerPart is the number of tasks in one statement of AddTx. A list of pairs then has fewer than
+// 1,000 values. From that number on MariaDB reads, and locks, the whole table to compare it with
+// the list.
 const callerPart = 400
 
 // raceTries is the number of lookups when the holder of a key disappears before it is read.

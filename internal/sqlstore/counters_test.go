@@ -14,8 +14,9 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// TestCountersMove commits from two stores that move to new slots all the time, while the rows of all
-// slots, also those in use, are folded. The counts stay exact, and in the end few rows are left.
+// TestCountersMove commits from two stores that move to new slots all the time, while the rows of
+// all slots, also those in use, are folded. The counts stay exact, and in the end few rows are
+// left.
 func TestCountersMove(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		ctx := context.Background()

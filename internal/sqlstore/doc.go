@@ -36,9 +36,9 @@
 //
 // # Aliases
 //
-// Aliases have a table of their own, so that a task without an alias costs nothing more: MySQL has no
-// partial index. A commit inserts the aliases behind the cold rows. If an alias is taken, the commit
-// deletes the cold row of its task again.
+// Aliases have a table of their own, so that a task without an alias costs nothing more: MySQL has
+// no partial index. A commit inserts the aliases behind the cold rows. If an alias is taken, the
+// commit deletes the cold row of its task again.
 //
 // # Unknown outcomes
 //

@@ -51,9 +51,9 @@ type Driver interface {
 	// such sessions itself. The store calls Unblock after an error of kind Blocked.
 	Unblock(ctx context.Context) error
 
-	// LockFences reports whether a lock of a row, SELECT ... FOR NO KEY UPDATE, excludes every write
-	// of that row until the transaction ends, on all servers of the database. Otherwise the fence
-	// is a write.
+	// LockFences reports whether a lock of a row, SELECT ... FOR NO KEY UPDATE, excludes every
+	// write of that row until the transaction ends, on all servers of the database. Otherwise the
+	// fence is a write.
 	LockFences() bool
 
 	// KeepsVersions reports whether an update passes all old versions of its row while any session

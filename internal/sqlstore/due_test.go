@@ -12,7 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// TestMostShards reads due tasks of the largest number of shards with one call, as a node that is alone does.
+// TestMostShards reads due tasks of the largest number of shards with one call, as a node that is
+// alone does.
 func TestMostShards(t *testing.T) { each(t, testMostShards) }
 
 func testMostShards(t *testing.T, kind database) {

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store/mysql"
 )
 
-// TestHintsMakeAttemptsSooner adds tasks beside an engine that gets a hint of each commit, and beside one that only
-// polls every second. The first one attempts them sooner.
+// TestHintsMakeAttemptsSooner adds tasks beside an engine that gets a hint of each commit, and
+// beside one that only polls every second. The first one attempts them sooner.
 func TestHintsMakeAttemptsSooner(t *testing.T) {
 	each(t, func(t *testing.T, d database) {
 		for _, callers := range d.callers {

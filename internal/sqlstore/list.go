@@ -112,8 +112,8 @@ const (
 // of a merchant or a host.
 const fewPending = listStep
 
-// manyAge is how long narrowest relies on its count if that was fewPending. A list of merchants asks for
-// each of them.
+// manyAge is how long narrowest relies on its count if that was fewPending. A list of merchants
+// asks for each of them.
 const manyAge = 10 * time.Second
 
 // narrowest returns the narrowest index for f. Of a merchant's or a host's many tasks few may be
@@ -237,8 +237,8 @@ func (s *Store) queues(ctx context.Context) (names [][]byte, err error) {
 func (s *Store) choose(ctx context.Context, f store.Filter, by index, ids []bellman.ID) ([]bellman.ID, error) {
 	var err error
 	if f.State != nil && by != byState && !f.Brief && len(ids) > 0 {
-		// Checked first, because an index answers it. A brief list checks it when it reads the status, which is all
-		// that it reads.
+		// Checked first, because an index answers it. A brief list checks it when it reads the
+		// status, which is all that it reads.
 		inState := &Statement{Name: "filter tasks by state", Text: `SELECT id FROM bellman_live WHERE id IN (??)`, Args: []any{ids}}
 		if f.State.Ended() {
 			inState.Text, inState.Args = `SELECT id FROM bellman_ended WHERE state = ? AND id IN (??)`, []any{int64(*f.State), ids}

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestPendingOfMerchant lists the few pending tasks of a merchant and a host with many ended ones. The
-// list does not read the ended tasks, unless many tasks of others are pending too.
+// TestPendingOfMerchant lists the few pending tasks of a merchant and a host with many ended ones.
+// The list does not read the ended tasks, unless many tasks of others are pending too.
 func TestPendingOfMerchant(t *testing.T) { each(t, testPendingOfMerchant) }
 
 func testPendingOfMerchant(t *testing.T, kind database) {
@@ -78,8 +78,9 @@ func testPendingOfMerchant(t *testing.T, kind database) {
 	}
 }
 
-// TestBriefList counts what a brief list of a merchant's pending tasks reads: the tasks of the merchant, and the statuses
-// of those that are pending. It reads no content and no attempt, and does not look for the tasks among the ended ones.
+// TestBriefList counts what a brief list of a merchant's pending tasks reads: the tasks of the
+// merchant, and the statuses of those that are pending. It reads no content and no attempt, and
+// does not look for the tasks among the ended ones.
 func TestBriefList(t *testing.T) { each(t, testBriefList) }
 
 func testBriefList(t *testing.T, kind database) {

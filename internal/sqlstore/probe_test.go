@@ -129,8 +129,8 @@ func testExamine(t *testing.T, kind database) {
 	}
 }
 
-// TestExamineLocked examines a database in which a session holds the row that the trial of the fence needs. The finding must
-// not say that the fence does not hold.
+// TestExamineLocked examines a database in which a session holds the row that the trial of the
+// fence needs. The finding must not say that the fence does not hold.
 func TestExamineLocked(t *testing.T) { each(t, testExamineLocked) }
 
 func testExamineLocked(t *testing.T, kind database) {

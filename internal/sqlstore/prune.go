@@ -102,8 +102,8 @@ func (o *oldTasks) read(ctx context.Context, tx Tx, state bellman.State, from in
 	return err
 }
 
-// deletes are the statements that delete the tasks. Each cold row is deleted by its own key, so that
-// no row of a caller's transaction is locked: see fold.
+// deletes are the statements that delete the tasks. Each cold row is deleted by its own key, so
+// that no row of a caller's transaction is locked: see fold.
 func (o *oldTasks) deletes(state bellman.State) []*Statement {
 	writes := []*Statement{
 		{Name: "delete statuses of ended tasks", Text: `DELETE FROM bellman_ended WHERE state = ? AND (id, version) IN (???)`,

@@ -85,9 +85,10 @@ func (s *Store) brief(ctx context.Context, ids []bellman.ID, in *bellman.State) 
 	return tasks, err
 }
 
-// readStatuses reads the statuses of tasks in one state; nil: in any state. Each of them goes to each, with a further
-// column of bellman_live or bellman_ended. One statement reads all states, so that a moving task is seen exactly once.
-// Pending tasks are not looked for among the ended ones, where each would be looked for in three states.
+// readStatuses reads the statuses of tasks in one state; nil: in any state. Each of them goes to
+// each, with a further column of bellman_live or bellman_ended. One statement reads all states, so
+// that a moving task is seen exactly once. Pending tasks are not looked for among the ended ones,
+// where each would be looked for in three states.
 func readStatuses(in *bellman.State, ids []bellman.ID, ofLive, ofEnded string, each func(bellman.ID, bellman.Status, []byte) error) *Statement {
 	live := `SELECT id, 0, version, shard, attempts, look, due, 0, NULL, rest, ` + ofLive + ` FROM bellman_live WHERE id IN (??)`
 	ended := `SELECT id, state, version, shard, attempts, 0, 0, finished, reason, rest, ` + ofEnded + ` FROM bellman_ended WHERE state IN (1, 2, 3) AND id IN (??)`

@@ -150,9 +150,9 @@ func (t *haltingTx) Commit(ctx context.Context, statements ...*sqlstore.Statemen
 // for. It exceeds everything that others do meanwhile.
 const stopped = 4 * time.Minute
 
-// TestPruneBlocksNobody stops a prune in the middle of its transaction, while it holds all its locks.
-// Meanwhile tasks of the same queue are added, attempted, ended in the same state, listed and
-// counted, and none of these calls waits.
+// TestPruneBlocksNobody stops a prune in the middle of its transaction, while it holds all its
+// locks. Meanwhile tasks of the same queue are added, attempted, ended in the same state, listed
+// and counted, and none of these calls waits.
 func TestPruneBlocksNobody(t *testing.T) { each(t, testPruneBlocksNobody) }
 
 func testPruneBlocksNobody(t *testing.T, kind database) {

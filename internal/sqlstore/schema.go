@@ -130,7 +130,8 @@ var migrations = [][]string{{
 		value {bytes} NOT NULL,
 		PRIMARY KEY (kind, name)
 	){table}`,
-	// address is that of the person or service that made the change; changes are the changed fields as JSON.
+	// address is that of the person or service that made the change; changes are the changed fields
+	// as JSON.
 	`CREATE TABLE bellman_audit (
 		at BIGINT NOT NULL,
 		id {id} NOT NULL,
@@ -147,7 +148,8 @@ var migrations = [][]string{{
 
 // Migrate brings the schema of a database to the present layout and creates what is missing. It can
 // be run any number of times, by several processes at once. Shards, 64 if their number is zero, are
-// created with the schema; their number never changes. If the schema is up to date, Migrate needs no right to create tables.
+// created with the schema; their number never changes. If the schema is up to date, Migrate needs
+// no right to create tables.
 func Migrate(ctx context.Context, d Driver, shards int) error {
 	if err := d.Check(ctx); err != nil {
 		return err
@@ -171,8 +173,8 @@ func Migrate(ctx context.Context, d Driver, shards int) error {
 				version++
 				continue
 			}
-			// Alone excludes the clients of one server only. On another member of a cluster, such as
-			// Galera, a process may have run this step at the same time.
+			// Alone excludes the clients of one server only. On another member of a cluster, such
+			// as Galera, a process may have run this step at the same time.
 			if kind := d.Kind(err); tries == stepTries || kind != Duplicate && kind != Retry && kind != Blocked {
 				return fmt.Errorf("migrate schema to version %d: %w", version+1, err)
 			}

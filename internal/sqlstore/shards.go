@@ -46,7 +46,8 @@ func (s *Store) unbroken(shards []store.Shard) error {
 const epochAnew = 1 << 40
 
 // State reads nodes, shards and documents in one statement, because idle nodes call State again and
-// again. It reads each node once: a join would pass the old versions of a node's row for each shard.
+// again. It reads each node once: a join would pass the old versions of a node's row for each
+// shard.
 func (s *Store) State(ctx context.Context, kind string) (st store.State, err error) {
 	if err := s.enter(); err != nil {
 		return st, err
@@ -166,8 +167,8 @@ func (s *Store) Leave(ctx context.Context, name string) error {
 }
 
 // Release releases one shard. ErrFenced: the lease is not the newest, or the node does not own the
-// shard. Release waits for commits in flight under that lease, because their fence holds the shard's
-// row.
+// shard. Release waits for commits in flight under that lease, because their fence holds the
+// shard's row.
 func (s *Store) Release(ctx context.Context, name string, l store.Lease) error {
 	if err := s.enter(); err != nil {
 		return err

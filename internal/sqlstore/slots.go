@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// slots hands out the slots of the counters: each commit updates the counters' rows of its own slot. The
-// slots are used in turn. While a long transaction keeps PostgreSQL from removing old versions of rows,
-// an update passes all versions of its row. So a store moves to new slots, and new rows, before there
-// are many. The rows of old slots are added to those of slot foldedSlot.
+// slots hands out the slots of the counters: each commit updates the counters' rows of its own
+// slot. The slots are used in turn. While a long transaction keeps PostgreSQL from removing old
+// versions of rows, an update passes all versions of its row. So a store moves to new slots, and
+// new rows, before there are many. The rows of old slots are added to those of slot foldedSlot.
 type slots struct {
 	moves bool // Driver.KeepsVersions
 
@@ -87,8 +87,8 @@ func (s *Store) afterMove(ctx context.Context) {
 	}
 }
 
-// foldSlots folds up to slotFolds rows of the slots to which stores have moved, if they are before a
-// slot. Another store may still use them. It skips rows that a commit has locked, and returns the
+// foldSlots folds up to slotFolds rows of the slots to which stores have moved, if they are before
+// a slot. Another store may still use them. It skips rows that a commit has locked, and returns the
 // number of rows into which it folded.
 func (s *Store) foldSlots(ctx context.Context, before int64) (into int64, err error) {
 	fold := &Statement{Name: "fold counters", Args: []any{int64(slotCount), before, slotFolds, int64(foldedSlot)},

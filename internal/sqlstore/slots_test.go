@@ -2,8 +2,8 @@ package sqlstore
 
 import "testing"
 
-// TestSlotsInTurn takes the slots of commits that run one after another. Each slot is used once before
-// any is used again, so that the old versions of a counter's rows are spread.
+// TestSlotsInTurn takes the slots of commits that run one after another. Each slot is used once
+// before any is used again, so that the old versions of a counter's rows are spread.
 func TestSlotsInTurn(t *testing.T) {
 	var s slots
 	s.init(false)
@@ -18,8 +18,8 @@ func TestSlotsInTurn(t *testing.T) {
 	}
 }
 
-// TestSlotsMove takes slots for many commits, some of them still open while the store moves. No slot is
-// used more often than a row may have versions, if the database keeps them.
+// TestSlotsMove takes slots for many commits, some of them still open while the store moves. No
+// slot is used more often than a row may have versions, if the database keeps them.
 func TestSlotsMove(t *testing.T) {
 	for _, moves := range []bool{true, false} {
 		var s slots

@@ -124,9 +124,9 @@ func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) 
 	}
 }
 
-// awaitsCaller reports whether a lock wait that timed out was for the key or the alias of a new task. A caller's
-// transaction may hold it for an hour, and all rows of the batch would wait as long. So the engine finds the row: see
-// store.Tasks.
+// awaitsCaller reports whether a lock wait that timed out was for the key or the alias of a new
+// task. A caller's transaction may hold it for an hour, and all rows of the batch would wait as
+// long. So the engine finds the row: see store.Tasks.
 func awaitsCaller(err error) bool {
 	var failed *Failed
 	if !errors.As(err, &failed) || failed.Statement.Insert == nil {

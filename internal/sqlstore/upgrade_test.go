@@ -37,8 +37,8 @@ func testOpenByMany(t *testing.T, kind database) {
 	}
 }
 
-// TestMigrateGoesOn creates the tables after an earlier attempt was interrupted. An Open that may not
-// change the schema fails. A later Open with eight shards keeps the existing 64.
+// TestMigrateGoesOn creates the tables after an earlier attempt was interrupted. An Open that may
+// not change the schema fails. A later Open with eight shards keeps the existing 64.
 func TestMigrateGoesOn(t *testing.T) { each(t, testMigrateGoesOn) }
 
 func testMigrateGoesOn(t *testing.T, kind database) {

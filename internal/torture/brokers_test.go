@@ -388,8 +388,8 @@ func TestBrokersDurable(t *testing.T) {
 			eventually.True(t, "a COMMIT that is lost", func() bool { return b.proxy.hits() > hits })
 			b.proxy.set(refused, 0) // the connection stays broken until the node dies
 		default:
-			// Wait for some messages, not for all: if the store does not answer for some seconds, no
-			// more are taken.
+			// Wait for some messages, not for all: if the store does not answer for some seconds,
+			// no more are taken.
 			eventually.True(t, "messages in hand", func() bool { s := b.sources(); return len(s) == 2 && s[0].InHand > 0 && s[1].InHand > 0 })
 			if n := b.atBus(t); n < 50 {
 				t.Errorf("fault %d: the stream has %d messages; want all 50, because none is stored", f, n)

@@ -1,6 +1,6 @@
 // Package torture runs several bellman processes on one database, and makes processes, network and
-// database fail in every way that it knows. Then it checks the promises from outside: the answers 201,
-// the deliveries at receivers, and the attempt logs that are left. It consists of tests only.
+// database fail in every way that it knows. Then it checks the promises from outside: the answers
+// 201, the deliveries at receivers, and the attempt logs that are left. It consists of tests only.
 //
 //   - A cluster is the processes, each behind its own proxy (process_test.go, node_test.go,
 //     proxy_test.go).
@@ -15,6 +15,6 @@
 //   - At the end the promises are checked. An entry of the journal must explain each delivery that is
 //     not logged (promises_test.go).
 //
-// Without arguments each run is short. make torture gives them minutes, adds databases that fail over by
-// themselves, and prints figures.
+// Without arguments each run is short. make torture gives them minutes, adds databases that fail
+// over by themselves, and prints figures.
 package torture

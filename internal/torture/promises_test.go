@@ -97,10 +97,9 @@ func (f *faults) rest() {
 
 // consistent compares a task's log with what the receiver saw of it. It calls explain for each
 // delivery that is not logged or was logged late. It returns the number of logged attempts of which
-// nobody knows whether they were made.
-// A node may lose a shard before it records an attempt, and regain it after the next owner has repeated
-// the attempt. The first attempt is then logged late, after one that began when it had ended. In the log
-// it has another number than in its request.
+// nobody knows whether they were made. A node may lose a shard before it records an attempt, and
+// regain it after the next owner has repeated the attempt. The first attempt is then logged late,
+// after one that began when it had ended. In the log it has another number than in its request.
 func consistent(t *faults, task client.TaskDetail, sights []sight, explain func(id string, s sight)) (unknown int) {
 	logged := make([]bool, len(sights))
 	accepted, over := false, time.Time{} // of the attempts before it

@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
-// switchoverPatient is how long it may take until attempts go on after a switchover. It is generous; the
-// log has the time that they took.
+// switchoverPatient is how long it may take until attempts go on after a switchover. It is
+// generous; the log has the time that they took.
 const switchoverPatient = 5 * time.Minute
 
 // memberURL returns the URL of the store for a user without administrative rights. Such a user

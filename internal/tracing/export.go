@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An exporter posts spans to a collector, as OTLP/HTTP 1.x in protobuf. The SDK's exporter would link gRPC,
-// which nothing else here needs.
+// An exporter posts spans to a collector, as OTLP/HTTP 1.x in protobuf. The SDK's exporter would
+// link gRPC, which nothing else here needs.
 type exporter struct {
 	url     string
 	header  http.Header // of each request
@@ -40,8 +40,9 @@ const (
 	maxAnswer  = 64 << 10
 )
 
-// ExportSpans posts spans, and retries for a while if the collector asks for it. A failure is logged when it
-// begins and when it is over, not for each span. It is not returned to the SDK, which would log it again.
+// ExportSpans posts spans, and retries for a while if the collector asks for it. A failure is
+// logged when it begins and when it is over, not for each span. It is not returned to the SDK,
+// which would log it again.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	e.waiting.spans.Add(-int64(len(spans)))
 	ctx, cancel := context.WithTimeout(ctx, longest)
@@ -68,8 +69,8 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 // Shutdown does nothing: an exporter keeps nothing.
 func (e *exporter) Shutdown(context.Context) error { return nil }
 
-// deliver posts until it succeeds, fails for good, or ctx ends. It returns the number of spans that the
-// collector rejected.
+// deliver posts until it succeeds, fails for good, or ctx ends. It returns the number of spans that
+// the collector rejected.
 func (e *exporter) deliver(ctx context.Context, spans []sdk.ReadOnlySpan) (refused int64, err error) {
 	body, err := encode(spans)
 	if err != nil {
@@ -93,7 +94,8 @@ func (e *exporter) deliver(ctx context.Context, spans []sdk.ReadOnlySpan) (refus
 // final is a wait after an answer that another request would not change.
 const final time.Duration = -1
 
-// post makes one request. wait is the delay before the next one that the collector requests, or final.
+// post makes one request. wait is the delay before the next one that the collector requests, or
+// final.
 func (e *exporter) post(ctx context.Context, body []byte) (refused int64, wait time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {

@@ -83,7 +83,8 @@ func keyValues(all []attribute.KeyValue) []*common.KeyValue {
 	return said
 }
 
-// value converts a value. Values that are neither numbers nor booleans become text; there are no others here.
+// value converts a value. Values that are neither numbers nor booleans become text; there are no
+// others here.
 func value(v attribute.Value) *common.AnyValue {
 	switch v.Type() {
 	case attribute.BOOL:

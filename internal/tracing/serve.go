@@ -11,8 +11,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Serve makes a span for each request that adds tasks, under the trace in its headers, and calls next. Other
-// requests are passed on unchanged.
+// Serve makes a span for each request that adds tasks, under the trace in its headers, and calls
+// next. Other requests are passed on unchanged.
 func (t *Tracer) Serve(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/tasks" && r.URL.Path != "/v1/tasks/batch" {
@@ -62,8 +62,9 @@ func (a *answer) Write(b []byte) (int, error) {
 // Unwrap serves http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Take starts the span of a message from a source, under the trace in its headers, which have lower-case
-// names. The message's task belongs to the returned trace. Call end when the task is stored, or cannot be.
+// Take starts the span of a message from a source, under the trace in its headers, which have
+// lower-case names. The message's task belongs to the returned trace. Call end when the task is
+// stored, or cannot be.
 func (t *Tracer) Take(source string, header map[string]string) (under *bellman.Trace, end func(bellman.ID, error)) {
 	ctx := context.Background()
 	if parent := bellman.ParseTrace(header["traceparent"], header["tracestate"]); parent != nil {

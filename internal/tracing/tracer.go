@@ -15,7 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers"
 )
 
-// Trace returns the trace in ctx: bellman's own, or that of an OpenTelemetry span of the embedding program.
+// Trace returns the trace in ctx: bellman's own, or that of an OpenTelemetry span of the embedding
+// program.
 func (t *Tracer) Trace(ctx context.Context) *bellman.Trace {
 	if own := bellman.TraceOf(ctx); own != nil {
 		return own
@@ -51,8 +52,8 @@ func (t *Tracer) Added(ctx context.Context, tasks []*bellman.Task, added []bellm
 	}
 }
 
-// Attempt starts the span of an attempt. Its parent is the trace under which the task was added, however long
-// ago; without one it starts a new trace.
+// Attempt starts the span of an attempt. Its parent is the trace under which the task was added,
+// however long ago; without one it starts a new trace.
 func (t *Tracer) Attempt(ctx context.Context, task *bellman.Task, a *bellman.Attempt, endpoint string) (context.Context, bellman.Span) {
 	if task.Trace() != nil {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, spanContext(task.Trace()))
@@ -71,8 +72,8 @@ func (t *Tracer) Attempt(ctx context.Context, task *bellman.Task, a *bellman.Att
 	return bellman.WithTrace(ctx, given(span.SpanContext())), attempt{span, task}
 }
 
-// target returns the destination of an attempt as attributes of the semantic conventions: only the host,
-// because the rest of an address may contain a secret.
+// target returns the destination of an attempt as attributes of the semantic conventions: only the
+// host, because the rest of an address may contain a secret.
 func target(endpoint, method string) []attribute.KeyValue {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" {
@@ -98,8 +99,8 @@ type attempt struct {
 	task *bellman.Task // as it was when the attempt started
 }
 
-// End ends the span. The answer's text and the error stay in the attempt log, because anybody may have written
-// them.
+// End ends the span. The answer's text and the error stay in the attempt log, because anybody may
+// have written them.
 func (s attempt) End(a *bellman.Attempt, to *bellman.Status) {
 	defer s.span.End()
 	if !s.span.IsRecording() {

@@ -1,6 +1,6 @@
-// Package tracing makes OpenTelemetry spans for tasks, and sends them to a collector over OTLP/HTTP. It
-// implements [bellman.Tracer], which is all that other packages know of it. A slow or unreachable collector
-// delays nothing: spans are dropped and counted.
+// Package tracing makes OpenTelemetry spans for tasks, and sends them to a collector over
+// OTLP/HTTP. It implements [bellman.Tracer], which is all that other packages know of it. A slow or
+// unreachable collector delays nothing: spans are dropped and counted.
 package tracing
 
 import (
@@ -47,9 +47,9 @@ var _ bellman.Tracer = (*Tracer)(nil)
 // maxWaiting is the largest number of spans that wait for the collector: about 4 MiB.
 const maxWaiting = 4096
 
-// New returns a tracer. Its goroutine sends the gathered spans every five seconds. The SDK reads the variables
-// OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_SCHEDULE_DELAY, OTEL_BSP_EXPORT_TIMEOUT, OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
-// OTEL_SERVICE_NAME and those of span limits.
+// New returns a tracer. Its goroutine sends the gathered spans every five seconds. The SDK reads
+// the variables OTEL_RESOURCE_ATTRIBUTES, OTEL_BSP_SCHEDULE_DELAY, OTEL_BSP_EXPORT_TIMEOUT,
+// OTEL_BSP_MAX_EXPORT_BATCH_SIZE, OTEL_SERVICE_NAME and those of span limits.
 func New(o Options) (*Tracer, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	about, err := o.resource()
@@ -116,8 +116,8 @@ func (t *Tracer) Figures() Figures {
 	return Figures{Sent: t.export.sent.Load(), Lost: t.export.lost.Load(), Dropped: t.waiting.dropped.Load()}
 }
 
-// waiting bounds the number of waiting spans, and counts those it drops. The SDK's queue behind it has the
-// same size, so it never drops a span uncounted.
+// waiting bounds the number of waiting spans, and counts those it drops. The SDK's queue behind it
+// has the same size, so it never drops a span uncounted.
 type waiting struct {
 	sdk.SpanProcessor
 	spans, dropped atomic.Int64

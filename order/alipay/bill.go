@@ -22,9 +22,8 @@ const maxBill = 1 << 30
 
 // DownloadBill writes the trade bill of a date, such as 2026-11-21 (UTC+8), to w: a zip archive, as
 // Alipay has it. What was written counts only if the error is nil. The error is an
-// [order.ErrBillNotReady] if the bill is made later, and an [order.ErrNoBill] if nothing happened on that
-// day.
-// https://docs.open.alipay.com/api_15/alipay.data.dataservice.bill.downloadurl.query
+// [order.ErrBillNotReady] if the bill is made later, and an [order.ErrNoBill] if nothing happened
+// on that day. https://docs.open.alipay.com/api_15/alipay.data.dataservice.bill.downloadurl.query
 //
 // The address of the archive may have any host: it is reached over HTTPS only, through
 // Options.Downloads. Alipay's examples have http; that the same host answers over HTTPS, and the

@@ -1,7 +1,7 @@
 // Package alipay queries and closes orders at Alipay's open platform: alipay.trade.query,
-// alipay.trade.close and alipay.trade.cancel, signed with RSA2. It reads Alipay's notices of trades.
-// An answer or notice counts only if Alipay signed it and it is about the order or the application.
-// Package order/states decides what it means.
+// alipay.trade.close and alipay.trade.cancel, signed with RSA2. It reads Alipay's notices of
+// trades. An answer or notice counts only if Alipay signed it and it is about the order or the
+// application. Package order/states decides what it means.
 package alipay
 
 import (
@@ -28,8 +28,8 @@ const (
 	cancelMethod = "alipay.trade.cancel"
 )
 
-// A Channel is one application at Alipay. It is an [order.Channel], an
-// [order.Reverser] and an [order.NoticeReader]. Printing it shows no key. It is safe for concurrent use.
+// A Channel is one application at Alipay. It is an [order.Channel], an [order.Reverser] and an
+// [order.NoticeReader]. Printing it shows no key. It is safe for concurrent use.
 type Channel struct {
 	appID     string
 	sellerID  string        // whose notices are read; empty: of every seller

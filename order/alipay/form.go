@@ -11,8 +11,8 @@ import (
 )
 
 // parseForm reads the body of a notice: names and values as the bytes that were encoded, in the
-// charset of the notice. A name that is there twice is refused, because nobody could tell which value
-// was signed.
+// charset of the notice. A name that is there twice is refused, because nobody could tell which
+// value was signed.
 func parseForm(body []byte) (url.Values, error) {
 	form := url.Values{}
 	for pair := range strings.SplitSeq(string(body), "&") {
@@ -33,8 +33,9 @@ func parseForm(body []byte) (url.Values, error) {
 	return form, nil
 }
 
-// verifyForm says why a notice is not Alipay's; nil: it is. All parameters but sign and sign_type are
-// signed. Alipay's SDKs differ about empty ones: Java and Node.js keep them, PHP leaves them out.
+// verifyForm says why a notice is not Alipay's; nil: it is. All parameters but sign and sign_type
+// are signed. Alipay's SDKs differ about empty ones: Java and Node.js keep them, PHP leaves them
+// out.
 func (c *Channel) verifyForm(form url.Values) error {
 	signature, kind := form.Get("sign"), form.Get("sign_type")
 	switch {
@@ -65,9 +66,9 @@ func (c *Channel) ours(form url.Values) error {
 	return nil
 }
 
-// decode returns the parameters of a notice in UTF-8, without sign and sign_type. Bytes that are not
-// of the notice's charset become U+FFFD: a subject that was cut within a character must not lose a
-// payment.
+// decode returns the parameters of a notice in UTF-8, without sign and sign_type. Bytes that are
+// not of the notice's charset become U+FFFD: a subject that was cut within a character must not
+// lose a payment.
 func decode(form url.Values) (map[string]string, error) {
 	var from encoding.Encoding
 	switch charset := strings.ToLower(form.Get("charset")); charset {

@@ -15,14 +15,14 @@ import (
 	"github.com/bellmanhq/bellman/order/states"
 )
 
-// ReadNotice reads the notice of a trade (异步通知), or the message about a transfer. A refund's notice comes to the
-// same address as a payment's, with the same trade_status: it has gmt_refund or refund_fee, and out_biz_no is
-// the number of the refund.
+// ReadNotice reads the notice of a trade (异步通知), or the message about a transfer. A refund's notice
+// comes to the same address as a payment's, with the same trade_status: it has gmt_refund or
+// refund_fee, and out_biz_no is the number of the refund.
 //
 // A message about a transfer names no seller. With a SellerID it is refused.
 //
-// A notice may be of any age: Alipay repeats one for 25 hours, and asks for no check of notify_time. It
-// is not remembered here either. A replay says the same of the same trade.
+// A notice may be of any age: Alipay repeats one for 25 hours, and asks for no check of
+// notify_time. It is not remembered here either. A replay says the same of the same trade.
 // https://opendocs.alipay.com/open/203/105286
 func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint string, err error) {
 	if len(raw.Body) > order.MaxBody {
@@ -58,8 +58,9 @@ func (c *Channel) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint s
 // decisive are the parameters of a notice that say what it is about, and what became of it.
 var decisive = []string{"app_id", "seller_id", "out_trade_no", "trade_no", "trade_status", "total_amount", "trans_currency", "gmt_payment", "gmt_refund", "refund_fee"}
 
-// transferMessage is the msg_method of the message about a transfer: docs.open.alipay.com/msgapi_60/alipay.fund.trans.order.changed.
-// That its biz_content has the fields out_biz_no and status could not be confirmed. It causes a query and decides nothing.
+// transferMessage is the msg_method of the message about a transfer:
+// docs.open.alipay.com/msgapi_60/alipay.fund.trans.order.changed. That its biz_content has the
+// fields out_biz_no and status could not be confirmed. It causes a query and decides nothing.
 const transferMessage = "alipay.fund.trans.order.changed"
 
 // A transferContent is the content of such a message.
@@ -101,7 +102,8 @@ func (c *Channel) notice(fields map[string]string) order.Notice {
 }
 
 // asAnswer writes the fields of a notice as the answer to a query of the same trade, so that the
-// same rules and expressions read both. What a query calls send_pay_date, a notice calls gmt_payment.
+// same rules and expressions read both. What a query calls send_pay_date, a notice calls
+// gmt_payment.
 func asAnswer(fields map[string]string) []byte {
 	trade := map[string]string{"code": "10000", "msg": "Success"}
 	for name, value := range fields {

@@ -56,7 +56,8 @@ func fields(change map[string]string) map[string]string {
 	return f
 }
 
-// notice signs fields as Alipay signs a notice, and writes them as a form. bent changes the form afterwards.
+// notice signs fields as Alipay signs a notice, and writes them as a form. bent changes the form
+// afterwards.
 func (p *platform) notice(f map[string]string, bent ...func(url.Values)) *order.RawNotice {
 	p.t.Helper()
 	form := keytest.Form(f)
@@ -122,8 +123,9 @@ func TestReadNotice(t *testing.T) {
 
 const paidTaken = `{"amount":8888,"currency":"CNY","paid_at":"2026-11-20T11:59:00Z","transaction_id":"2026112022001471950504864977"}`
 
-// Alipay signs no ends of values. Whoever has chosen a text of an order, and sees its notice, can put the ends elsewhere: the same
-// signed text then says that another order was paid, or more. Such a notice causes a query.
+// Alipay signs no ends of values. Whoever has chosen a text of an order, and sees its notice, can
+// put the ends elsewhere: the same signed text then says that another order was paid, or more. Such
+// a notice causes a query.
 func TestNoticeWithOtherEnds(t *testing.T) {
 	p := newPlatform(t)
 	c := p.reader(func(o *Options) { o.SellerID = sellerID })
@@ -296,8 +298,8 @@ func TestRotatedCertificate(t *testing.T) {
 	}
 }
 
-// Trap: a nonce that was burned before the message was stored; replay protection that a reload forgets. A repeat is read
-// again, by any Channel: nothing is remembered.
+// Trap: a nonce that was burned before the message was stored; replay protection that a reload
+// forgets. A repeat is read again, by any Channel: nothing is remembered.
 func TestRepeatedNoticeIsReadAgain(t *testing.T) {
 	p := newPlatform(t)
 	message := p.notice(paidFields())

@@ -24,8 +24,8 @@ const (
 	transferQueryMethod = "alipay.fund.trans.common.query"
 )
 
-// A Poll queries refunds or transfers of one application, by the merchant's own number of them. It is
-// safe for concurrent use.
+// A Poll queries refunds or transfers of one application, by the merchant's own number of them. It
+// is safe for concurrent use.
 type Poll struct {
 	channel *Channel
 	of      order.NoticeOf
@@ -41,8 +41,8 @@ var (
 	_ poll.Requester  = Refunds{}
 )
 
-// NewPoll returns the channel of one application for what it queries: refund or transfer. For refunds
-// it is a Refunds.
+// NewPoll returns the channel of one application for what it queries: refund or transfer. For
+// refunds it is a Refunds.
 func NewPoll(of order.NoticeOf, o Options) (poll.Channel, error) {
 	if of != order.OfRefund && of != order.OfTransfer {
 		return nil, fmt.Errorf("alipay: %w", wrong("of", fmt.Sprintf("%q: want refund or transfer", of)))
@@ -97,7 +97,8 @@ func (p *Poll) Query(ctx context.Context, o *order.Order) poll.Answer {
 	return read
 }
 
-// payment returns the fields that name the payment of a refund: Alipay's number in vars.transaction_id, or else the order's.
+// payment returns the fields that name the payment of a refund: Alipay's number in
+// vars.transaction_id, or else the order's.
 func payment(o *order.Order) map[string]any {
 	if no := o.Vars["transaction_id"]; no != "" {
 		return map[string]any{"trade_no": no}
@@ -178,7 +179,8 @@ func sameAmount(said string, o *order.Order) bool {
 	return err == nil && ok && is == want
 }
 
-// currencyOf returns the currency of a refund: that of its payment, which is another than CNY in cross-border trade alone.
+// currencyOf returns the currency of a refund: that of its payment, which is another than CNY in
+// cross-border trade alone.
 func currencyOf(o *order.Order) string { return cmp.Or(money.Code(o.Vars["currency"]), "CNY") }
 
 // whole writes the amount of a refund, which CheckRef accepted, as Alipay does: 12.30.

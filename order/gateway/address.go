@@ -127,9 +127,9 @@ func (a *address) fill(o *order.Order, bad *bellman.Invalid) (path, query string
 	return b.String(), a.query.expand(o, bad)
 }
 
-// misleads returns why a path segment would be read as something else; empty: it would not. Dots change the
-// path even when they are encoded, and so do encoded slashes before dots, because some servers decode
-// before they resolve the path.
+// misleads returns why a path segment would be read as something else; empty: it would not. Dots
+// change the path even when they are encoded, and so do encoded slashes before dots, because some
+// servers decode before they resolve the path.
 func misleads(segment string) string {
 	decoded, err := url.PathUnescape(segment)
 	if err != nil {

@@ -30,7 +30,8 @@ import (
 //     paymentrn_online (notifyPayment), notify_refund (notifyRefund)
 //   - DefaultAlipayClient of the SDKs: a Client-Id that begins with SANDBOX_ has the paths /ams/sandbox/api
 //
-// cancel of an order that was paid meanwhile gives the money back (docs.antom.com/ac/tokenized/cancel).
+// cancel of an order that was paid meanwhile gives the money back
+// (docs.antom.com/ac/tokenized/cancel).
 //
 // Not confirmed: whether amounts have other decimals than ISO 4217 says for some currency.
 type antomPay struct {
@@ -110,8 +111,8 @@ func (n *antomPay) request(ctx context.Context, c call, o *order.Order, now time
 	return req, nil
 }
 
-// verify says why a message is not Antom's, or not for this account; nil: it is. header has the value of
-// the header Signature.
+// verify says why a message is not Antom's, or not for this account; nil: it is. header has the
+// value of the header Signature.
 func (n *antomPay) verify(path, clientID, at, header string, body []byte) error {
 	var signature string
 	for part := range strings.SplitSeq(header, ",") {

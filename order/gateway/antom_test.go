@@ -116,7 +116,8 @@ func TestAntomAnswers(t *testing.T) {
 			t.Errorf("%s of %s\n  = %s %s %q\nwant %s %s %q", tt.what, tt.body, reading, got, why, tt.want, tt.taken, tt.why)
 		}
 	}
-	// A client that is not of the sandbox has other paths, and an answer to another call is none to a query.
+	// A client that is not of the sandbox has other paths, and an answer to another call is none to
+	// a query.
 	p.answers(func(r *http.Request, _ []byte) (int, http.Header, string) {
 		if r.URL.Path != "/ams/api/v1/payments/inquiryPayment" {
 			t.Errorf("path %s", r.URL.Path)

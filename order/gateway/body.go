@@ -70,7 +70,8 @@ func looks(body string) string {
 	return typeText
 }
 
-// compileJSON sets how values are written into JSON: escaped within a string, and elsewhere as a number.
+// compileJSON sets how values are written into JSON: escaped within a string, and elsewhere as a
+// number.
 func compileJSON(t template) error {
 	inText, escaped, filled, wasFilled := false, false, false, false
 	for i := range t {
@@ -100,8 +101,8 @@ func compileJSON(t template) error {
 			}
 		}
 	}
-	// Two samples find wrong places: "x" after a backslash is no valid escape, and these numbers do not fit
-	// beside other digits.
+	// Two samples find wrong places: "x" after a backslash is no valid escape, and these numbers do
+	// not fit beside other digits.
 	for _, number := range []string{"-0.5e1", "-0"} {
 		sample := t.with(func(p part) string {
 			if _, problem := p.put("x"); problem != "" {

@@ -1,15 +1,15 @@
-// Package gateway is a payment channel made of configuration: the requests that query, close and reverse an
-// order are HTTP templates. order/states interprets the answers.
+// Package gateway is a payment channel made of configuration: the requests that query, close and
+// reverse an order are HTTP templates. order/states interprets the answers.
 //
 // # Templates
 //
-// {order_no}, {merchant_no} and {vars.NAME} stand for values of the order, and {ref_no} for the number of
-// the refund or transfer that a [Poll] is about: in a URL's path and in the values of its query, in the
-// values of headers, and in a body that is JSON, a form or XML. A value is escaped for its place, so every
-// value stays one value: it cannot change the host or the segments of the path, and cannot add a
-// parameter, a header or a field of the body. Values that cannot be escaped are refused by CheckOrder when
-// the order is created: a value that would be "." or ".." in a path or make a segment empty, a control
-// character in a header or in XML, bytes that are not UTF-8.
+// {order_no}, {merchant_no} and {vars.NAME} stand for values of the order, and {ref_no} for the
+// number of the refund or transfer that a [Poll] is about: in a URL's path and in the values of its
+// query, in the values of headers, and in a body that is JSON, a form or XML. A value is escaped
+// for its place, so every value stays one value: it cannot change the host or the segments of the
+// path, and cannot add a parameter, a header or a field of the body. Values that cannot be escaped
+// are refused by CheckOrder when the order is created: a value that would be "." or ".." in a path
+// or make a segment empty, a control character in a header or in XML, bytes that are not UTF-8.
 //
 // In JSON a placeholder stands within a string, or alone where a number is wanted:
 //
@@ -17,14 +17,15 @@
 //
 // # Notices
 //
-// [Notices] reads the notices that a gateway sends by itself: it verifies a signature over the raw body,
-// and reads the order's number and state with expressions, too.
+// [Notices] reads the notices that a gateway sends by itself: it verifies a signature over the raw
+// body, and reads the order's number and state with expressions, too.
 //
 // # Providers
 //
-// A [Provider] is an account at one of [Providers], whose protocol this package knows: WeChat Pay v2,
-// UnionPay, Stripe and Antom. It signs requests and verifies answers and notices as the provider does; an
-// answer that cannot be verified, or is for another account or about another order, decides nothing.
+// A [Provider] is an account at one of [Providers], whose protocol this package knows: WeChat Pay
+// v2, UnionPay, Stripe and Antom. It signs requests and verifies answers and notices as the
+// provider does; an answer that cannot be verified, or is for another account or about another
+// order, decides nothing.
 package gateway
 
 import (
@@ -182,7 +183,8 @@ func (c *Channel) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	return c.checked(o, c.states.Read(a, ageOf(o, time.Now())))
 }
 
-// ageOf returns how old an order is, by which its failure can be final. While the order can be paid it is 0.
+// ageOf returns how old an order is, by which its failure can be final. While the order can be paid
+// it is 0.
 func ageOf(o *order.Order, now time.Time) time.Duration {
 	if now.Before(o.Expires) {
 		return 0

@@ -19,8 +19,8 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// NoticeOptions say how the notices of a gateway are verified and read. Verify, Order and States are
-// required.
+// NoticeOptions say how the notices of a gateway are verified and read. Verify, Order and States
+// are required.
 //
 // The body of a notice is JSON, or what States reads. A form is read as a JSON object of texts, for
 // Order and for rules: {"order":"A1","state":"paid"} for order=A1&state=paid.
@@ -31,8 +31,8 @@ type NoticeOptions struct {
 	// States read each item as if it were the body. Empty: the body is one item.
 	Items string
 
-	// Order evaluates to the number that the channel knows the order by: a text or a whole number. A
-	// list of them stands for several orders of which the item says the same.
+	// Order evaluates to the number that the channel knows the order by: a text or a whole number.
+	// A list of them stands for several orders of which the item says the same.
 	Order *rule.Value
 
 	States *states.Query // reads an item as it reads the answer to a query, with status 200
@@ -44,8 +44,8 @@ type NoticeOptions struct {
 // maxItems bounds the notices that one body makes.
 const maxItems = 1000
 
-// Notices reads the notices of a gateway. It is an [order.NoticeReader], and safe for concurrent use.
-// Printing it shows no secret.
+// Notices reads the notices of a gateway. It is an [order.NoticeReader], and safe for concurrent
+// use. Printing it shows no secret.
 type Notices struct {
 	scheme            string
 	verifier          *sign.Verifier
@@ -57,8 +57,8 @@ type Notices struct {
 
 var _ order.NoticeReader = (*Notices)(nil)
 
-// NewNotices reads the secrets. An error wraps a *[bellman.Invalid] that names every wrong option, and contains no
-// secret.
+// NewNotices reads the secrets. An error wraps a *[bellman.Invalid] that names every wrong option,
+// and contains no secret.
 func NewNotices(o NoticeOptions) (*Notices, error) {
 	if o.Order == nil || o.States == nil {
 		return nil, errors.New("gateway: notice: order and states are needed: without them no notice means anything")
@@ -98,8 +98,8 @@ func withDefaults(a, other order.NoticeAnswer) order.NoticeAnswer {
 	return a
 }
 
-// ReadNotice verifies a notice and reads its items. An item that cannot be read has an Err, and does
-// not keep the others from being read.
+// ReadNotice verifies a notice and reads its items. An item that cannot be read has an Err, and
+// does not keep the others from being read.
 func (n *Notices) ReadNotice(raw *order.RawNotice) (items []order.Notice, hint string, err error) {
 	if len(raw.Body) > order.MaxBody {
 		return nil, "", fmt.Errorf("the notice has more than %d bytes", order.MaxBody)
@@ -237,7 +237,8 @@ func (n *Notices) hint(body []byte, header http.Header) string {
 	return asHint(no)
 }
 
-// asHint returns the number of an order that nobody signed; empty: it is none that an order can have.
+// asHint returns the number of an order that nobody signed; empty: it is none that an order can
+// have.
 func asHint(no string) string {
 	if len(no) > 128 || strings.ContainsFunc(no, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return ""

@@ -297,7 +297,8 @@ func TestNoticeOptions(t *testing.T) {
 	}
 }
 
-// What is not signed is not read, and what is signed is read without a panic: every notice has an order or an error.
+// What is not signed is not read, and what is signed is read without a panic: every notice has an
+// order or an error.
 func FuzzReadNotice(f *testing.F) {
 	f.Add(`{"no":"A1","state":"paid"}`, "application/json", "")
 	f.Add(`{"items":[{"no":"A1","state":"paid"},{"no":[]},1,null]}`, "application/json", "items")

@@ -49,7 +49,8 @@ var (
 )
 
 // NewPoll compiles the templates and reads the secrets. The channel is a [poll.Requester] if and
-// only if Request is given. An error wraps a *[bellman.Invalid] that names every wrong part of a request.
+// only if Request is given. An error wraps a *[bellman.Invalid] that names every wrong part of a
+// request.
 func NewPoll(o PollOptions) (poll.Channel, error) {
 	p := &Poll{channel: Channel{about: o.About, transport: cmp.Or(o.Transport, http.DefaultTransport)}, states: o.States}
 	bad := new(bellman.Invalid)

@@ -19,8 +19,8 @@ import (
 	"github.com/bellmanhq/bellman/order/states"
 )
 
-// The providers whose protocol is known: what they are asked, how requests are signed, how answers and
-// notices are verified, and what they mean.
+// The providers whose protocol is known: what they are asked, how requests are signed, how answers
+// and notices are verified, and what they mean.
 const (
 	WeChatV2 = "wechatpay_v2" // WeChat Pay, API v2
 	UnionPay = "unionpay"     // UnionPay (银联), gateway 5.1.0
@@ -31,19 +31,20 @@ const (
 // Providers lists the names of the providers.
 func Providers() []string { return []string{WeChatV2, UnionPay, Stripe, Antom} }
 
-// ProviderOptions are one account at a provider. Each provider has the fields that its comment names.
+// ProviderOptions are one account at a provider. Each provider has the fields that its comment
+// names.
 type ProviderOptions struct {
 	Provider string // one of Providers
 	BaseURL  string // default: the provider's usual address
 
-	// MerchantID is mch_id of wechatpay_v2, merId of unionpay, Client-Id of antom. Of stripe it is the
-	// connected account (acct_…) for which a platform acts; empty: the key's own account.
+	// MerchantID is mch_id of wechatpay_v2, merId of unionpay, Client-Id of antom. Of stripe it is
+	// the connected account (acct_…) for which a platform acts; empty: the key's own account.
 	MerchantID    string
 	SubMerchantID string // wechatpay_v2: the merchant of a service provider; empty: the merchant itself
 	AppID         string // wechatpay_v2
 
-	// Keys are the API keys of wechatpay_v2, newest first: the first signs, each verifies, so that they can
-	// change. Of stripe it is the one secret key (sk_… or rk_…).
+	// Keys are the API keys of wechatpay_v2, newest first: the first signs, each verifies, so that
+	// they can change. Of stripe it is the one secret key (sk_… or rk_…).
 	Keys     []sign.Secret
 	SignType string // wechatpay_v2: of requests, HMAC-SHA256 or MD5; default HMAC-SHA256
 
@@ -62,8 +63,8 @@ type ProviderOptions struct {
 	KeyVersion    int           // antom: of PrivateKey; default 1
 	NoticeSecrets []sign.Secret // stripe: whsec_…, several while they change; none: there are no notices
 
-	// NoticePath is the path of the address at which antom reaches this server, such as /notices/orders.
-	// Antom signs it.
+	// NoticePath is the path of the address at which antom reaches this server, such as
+	// /notices/orders. Antom signs it.
 	NoticePath string
 
 	Transport http.RoundTripper // nil: http.DefaultTransport
@@ -105,8 +106,8 @@ type telling struct {
 	orderNo, refNo string
 	outcome        string // of a refund: that of [order.Notice]
 
-	// body is the content. Of a payment it is written as the answer to a query of the same payment, so that
-	// the same rules read both.
+	// body is the content. Of a payment it is written as the answer to a query of the same payment,
+	// so that the same rules read both.
 	body []byte
 
 	ask   string // why a payment's notice decides nothing and causes a query; empty: body is read
@@ -117,7 +118,8 @@ type telling struct {
 // errNoCall says that a provider has no such call.
 var errNoCall = errors.New("UnionPay closes no order: an order ends at its own pay timeout")
 
-// A Provider is one account at a provider. It is safe for concurrent use. Printing it shows no secret.
+// A Provider is one account at a provider. It is safe for concurrent use. Printing it shows no
+// secret.
 type Provider struct {
 	protocol  protocol
 	query     *states.Query
@@ -132,7 +134,8 @@ var (
 	_ order.NoticeReader = (*Provider)(nil)
 )
 
-// defaults of the providers: the usual address, the preset of states for orders, and that for refunds.
+// defaults of the providers: the usual address, the preset of states for orders, and that for
+// refunds.
 var providers = map[string]struct{ base, states, refund string }{
 	WeChatV2: {"https://api.mch.weixin.qq.com", "wechat_v2", "wechat_v2_refund"},
 	UnionPay: {"https://gateway.95516.com", "unionpay", "unionpay_refund"},
@@ -198,22 +201,23 @@ func baseOf(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// private reports whether what is sent to an address can be read by nobody on the way: by https, or on
-// this machine.
+// private reports whether what is sent to an address can be read by nobody on the way: by https, or
+// on this machine.
 func private(u *url.URL) bool {
 	ip, err := netip.ParseAddr(u.Hostname())
 	return u.Scheme == "https" || u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// CheckOrder returns an *[bellman.Invalid] if the provider cannot have such an order, or if a variable is missing.
+// CheckOrder returns an *[bellman.Invalid] if the provider cannot have such an order, or if a
+// variable is missing.
 func (p *Provider) CheckOrder(o *order.Order) error {
 	bad := new(bellman.Invalid)
 	p.protocol.check(callQuery, o, bad)
 	return bad.Err()
 }
 
-// Query asks for the state of an order. An answer that cannot be verified, or is about another order, is a
-// query error.
+// Query asks for the state of an order. An answer that cannot be verified, or is about another
+// order, is a query error.
 func (p *Provider) Query(ctx context.Context, o *order.Order) order.QueryAnswer {
 	a, err := p.ask(ctx, callQuery, o)
 	age := ageOf(o, p.now())
@@ -330,8 +334,8 @@ func textAt(fields map[string]any, path ...string) string {
 	return text
 }
 
-// isAbout says why an answer is about another thing than was asked; nil: it is about that. An answer that
-// decides must name it.
+// isAbout says why an answer is about another thing than was asked; nil: it is about that. An
+// answer that decides must name it.
 func isAbout(what, said, asked string, decides bool) error {
 	if said != asked && (said != "" || decides) {
 		return fmt.Errorf("the answer is about the %s %.70q", what, said)

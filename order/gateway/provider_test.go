@@ -148,7 +148,8 @@ type certified struct {
 	text        string // PEM
 }
 
-// certify makes a certificate with this name; issuer nil: it signs itself. ca says that it may issue others.
+// certify makes a certificate with this name; issuer nil: it signs itself. ca says that it may
+// issue others.
 func certify(t testing.TB, name string, ca bool, issuer *certified, until time.Time) *certified {
 	t.Helper()
 	c := &certified{keyPair: newKeyPair()}
@@ -305,7 +306,8 @@ func invalidFields(t *testing.T, err error) []string {
 	return fields
 }
 
-// An answer that is cut off by a stop of bellman is not verified, so it says nothing, even if its text is complete.
+// An answer that is cut off by a stop of bellman is not verified, so it says nothing, even if its
+// text is complete.
 func TestProviderAnswerCutOff(t *testing.T) {
 	for what, text := range map[string]string{
 		"query":  wechatDoc(map[string]string{"return_code": "SUCCESS", "result_code": "SUCCESS", "trade_state": "SUCCESS", "out_trade_no": "O1", "total_fee": "1"}),

@@ -57,8 +57,8 @@ func (r *ProviderRefunds) Query(ctx context.Context, o *order.Order) poll.Answer
 	return read
 }
 
-// CheckRef returns an *[bellman.Invalid] if the provider cannot have such a refund, or if a variable is
-// missing.
+// CheckRef returns an *[bellman.Invalid] if the provider cannot have such a refund, or if a
+// variable is missing.
 func (r *ProviderRefunds) CheckRef(o *order.Order, _ bool) error {
 	bad := new(bellman.Invalid)
 	r.protocol.check(callRefund, o, bad)

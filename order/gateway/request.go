@@ -49,8 +49,8 @@ type header struct {
 	value template
 }
 
-// Check returns all mistakes of a template. Each error names the part that is wrong, such as "url: …".
-// method is the default method.
+// Check returns all mistakes of a template. Each error names the part that is wrong, such as "url:
+// …". method is the default method.
 func (from Request) Check(method string) []error {
 	_, wrong := compile(from, method)
 	return wrong
@@ -184,7 +184,8 @@ type filled struct {
 	body   []byte
 }
 
-// fill inserts the values of an order. It adds invalid values to bad; then the result must not be sent.
+// fill inserts the values of an order. It adds invalid values to bad; then the result must not be
+// sent.
 func (r *request) fill(o *order.Order, bad *bellman.Invalid) filled {
 	f := filled{header: make(http.Header, len(r.header)+5)} // room for a signature
 	f.path, f.query = r.address.fill(o, bad)

@@ -17,8 +17,8 @@ import (
 	"github.com/bellmanhq/bellman/order/states"
 )
 
-// stripePay is Stripe with PaymentIntents. An order's number there is that of its PaymentIntent, which
-// Stripe makes: pi_…. A refund's is re_…. Sources:
+// stripePay is Stripe with PaymentIntents. An order's number there is that of its PaymentIntent,
+// which Stripe makes: pi_…. A refund's is re_…. Sources:
 //
 //   - docs.stripe.com/api/payment_intents (retrieve, cancel), api/refunds (retrieve), api/authentication (a
 //     bearer key over HTTPS), api/versioning, api/connected-accounts (Stripe-Account)
@@ -28,8 +28,8 @@ import (
 //
 // Stripe signs no answer: that an answer is Stripe's is what TLS says, and nothing more.
 //
-// Not confirmed: that an event of a connected account always has account (documented), and none of the
-// own account ever has (seen in examples only).
+// Not confirmed: that an event of a connected account always has account (documented), and none of
+// the own account ever has (seen in examples only).
 type stripePay struct {
 	base    *url.URL
 	account string
@@ -197,8 +197,8 @@ func (s *stripePay) notice(raw *order.RawNotice) (t telling, hint string, err er
 	return t, "", nil
 }
 
-// asIntent writes a charge that was refunded (charge.refunded) as a query of its PaymentIntent answers it;
-// nil: it is another.
+// asIntent writes a charge that was refunded (charge.refunded) as a query of its PaymentIntent
+// answers it; nil: it is another.
 func asIntent(charge map[string]any) map[string]any {
 	refunded, captured := fmt.Sprint(charge["amount_refunded"]), charge["captured"] == true
 	if charge["status"] != "succeeded" || !captured || strings.Trim(refunded, "0") == "" {

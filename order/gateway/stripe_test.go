@@ -105,8 +105,8 @@ func TestStripeAnswers(t *testing.T) {
 	}
 }
 
-// stripeSigned signs an event: docs.stripe.com/webhooks#verify-manually. clients/sdks_test.go has the same
-// from Stripe's own library.
+// stripeSigned signs an event: docs.stripe.com/webhooks#verify-manually. clients/sdks_test.go has
+// the same from Stripe's own library.
 func stripeSigned(secret, body string) http.Header {
 	h := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(h, "%d.%s", providerNow.Unix(), body)

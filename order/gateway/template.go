@@ -13,7 +13,8 @@ import (
 
 const wantName = "want {order_no}, {merchant_no} or {vars.NAME}, or {ref_no} of a poll"
 
-// placeholder matches everything that looks like a placeholder, valid or not, but not the braces of JSON.
+// placeholder matches everything that looks like a placeholder, valid or not, but not the braces of
+// JSON.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_][^{}",:\n]*\}`)
 
 // name matches the content of a valid placeholder.

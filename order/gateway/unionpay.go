@@ -161,8 +161,8 @@ func (u *unionPay) request(ctx context.Context, c call, o *order.Order, _ time.T
 	return req, nil
 }
 
-// unionPayText is the text that is signed: the SHA-256, in hex, of the fields without signature, sorted by
-// name, as name=value joined with &.
+// unionPayText is the text that is signed: the SHA-256, in hex, of the fields without signature,
+// sorted by name, as name=value joined with &.
 func unionPayText(fields map[string]string) []byte {
 	var text []byte
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

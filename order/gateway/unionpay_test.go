@@ -126,7 +126,8 @@ func TestUnionPayAnswers(t *testing.T) {
 	}
 }
 
-// While an order says that it can be paid, no failure and no missing trade is final, whatever the pay timeout.
+// While an order says that it can be paid, no failure and no missing trade is final, whatever the
+// pay timeout.
 func TestUnionPayWhileTheOrderCanBePaid(t *testing.T) {
 	b, p := newBank(t), newPlatform(t)
 	channel := providerOf(t, b.options(p.URL)) // with a pay timeout of 30m

@@ -36,9 +36,9 @@ import (
 //   - the notice of a payment: chapter 9_7; of a refund: chapter 9_16, and
 //     wiki/doc/api/wxpay/ch/pay/OfficialPayMent/chapter8_8.shtml
 //
-// Not confirmed: that an answer with return_code FAIL is never signed (none was seen that is; such an
-// answer counts for nothing here), and which signature an answer has if sign_type of the request is not
-// understood. Its length tells the two kinds apart.
+// Not confirmed: that an answer with return_code FAIL is never signed (none was seen that is; such
+// an answer counts for nothing here), and which signature an answer has if sign_type of the request
+// is not understood. Its length tells the two kinds apart.
 type wechatV2 struct {
 	base                   *url.URL
 	appID, mchID, subMchID string
@@ -131,8 +131,8 @@ func wechatXML(fields map[string]string) string {
 	return b.String()
 }
 
-// wechatSum signs fields: name=value of all that have a value, sorted by name and joined with &, then
-// &key= and the key.
+// wechatSum signs fields: name=value of all that have a value, sorted by name and joined with &,
+// then &key= and the key.
 func wechatSum(fields map[string]string, key []byte, signType string) string {
 	var text []byte
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -236,7 +236,8 @@ func (w *wechatV2) notice(raw *order.RawNotice) (t telling, hint string, err err
 		return t, "", other
 	}
 	t = telling{id: textAt(fields, "transaction_id"), of: order.OfPayment, orderNo: textAt(fields, "out_trade_no")}
-	// A notice is sent of a payment that succeeded. It has no trade_state, which a query's answer has.
+	// A notice is sent of a payment that succeeded. It has no trade_state, which a query's answer
+	// has.
 	if textAt(fields, "return_code") == "SUCCESS" && textAt(fields, "result_code") == "SUCCESS" {
 		fields["trade_state"] = "SUCCESS"
 	} else {
@@ -256,9 +257,10 @@ func (w *wechatV2) notice(raw *order.RawNotice) (t telling, hint string, err err
 // wechatDecisive are the fields of a notice that say what it is about, and what became of it.
 var wechatDecisive = []string{"appid", "mch_id", "sub_mch_id", "out_trade_no", "transaction_id", "return_code", "result_code", "total_fee", "fee_type", "time_end"}
 
-// refundNotice reads the notice of a refund. It is encrypted under the API key and not signed: a sender
-// without the key can repeat a notice, or put blocks of notices together (AES-256-ECB), and cannot write
-// one. So it decides nothing: it says which refund to query, and its content is for people.
+// refundNotice reads the notice of a refund. It is encrypted under the API key and not signed: a
+// sender without the key can repeat a notice, or put blocks of notices together (AES-256-ECB), and
+// cannot write one. So it decides nothing: it says which refund to query, and its content is for
+// people.
 func (w *wechatV2) refundNotice(fields map[string]any) (t telling, err error) {
 	if err := w.ours(fields); err != nil {
 		return t, err
@@ -280,9 +282,10 @@ func (w *wechatV2) refundNotice(fields map[string]any) (t telling, err error) {
 	return t, errors.New("its req_info cannot be decrypted with the API key")
 }
 
-// wechatDecrypt decrypts req_info: AES-256-ECB with PKCS #7 under the MD5 of the API key, in lower-case hex.
-// It returns the document <root> as <xml>. Padding is control characters, which are left out like white
-// space: a sender may leave out a block of padding alone (wechatpay-axios-plugin).
+// wechatDecrypt decrypts req_info: AES-256-ECB with PKCS #7 under the MD5 of the API key, in
+// lower-case hex. It returns the document <root> as <xml>. Padding is control characters, which are
+// left out like white space: a sender may leave out a block of padding alone
+// (wechatpay-axios-plugin).
 func wechatDecrypt(sealed, key []byte) (content []byte, ok bool) {
 	sum := md5.Sum(key)
 	block, err := aes.NewCipher([]byte(hex.EncodeToString(sum[:])))

@@ -237,7 +237,8 @@ func TestWeChatV2Notices(t *testing.T) {
 	}
 }
 
-// wechatBent is the notice of a payment whose attach was chosen so that the same signed text says that another order was paid.
+// wechatBent is the notice of a payment whose attach was chosen so that the same signed text says
+// that another order was paid.
 func wechatBent(paid map[string]string) map[string]string {
 	signed := with(paid, "attach", "x&mch_id=1900000109&out_trade_no=VICTIM&p=")
 	bent := with(signed, "attach", "x", "out_trade_no", "VICTIM", "sign", wechatSign(signed, wechatV2Key, "MD5"))

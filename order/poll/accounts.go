@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// Unavailable returns a Channel that cannot be asked because of err: no answer of it says anything about a
-// refund. It is a [Requester] that sends nothing.
+// Unavailable returns a Channel that cannot be asked because of err: no answer of it says anything
+// about a refund. It is a [Requester] that sends nothing.
 func Unavailable(err error) Channel { return unavailable{err} }
 
 type unavailable struct{ why error }
@@ -26,7 +26,8 @@ func (u unavailable) Request(context.Context, *order.Order) RequestAnswer {
 	return RequestAnswer{Answer: u.answer()}
 }
 
-// Limits reports whether the queue has accounts with rates, which makes a Handler a [bellman.Limiter].
+// Limits reports whether the queue has accounts with rates, which makes a Handler a
+// [bellman.Limiter].
 func (h *Handler) Limits() bool { return h.rules.Rate != nil }
 
 // RateOf returns the rate of an account's endpoint.
@@ -50,8 +51,8 @@ func (h *Handler) accept(bad *bellman.Invalid, queue string, ask *Ask) (order.Ac
 	})
 }
 
-// channelOf returns the channel of a task: its account's, or the queue's own. If it cannot be asked, it is
-// one that says so.
+// channelOf returns the channel of a task: its account's, or the queue's own. If it cannot be
+// asked, it is one that says so.
 func (h *Handler) channelOf(ctx context.Context, w *polled) Channel {
 	c, err := h.rules.Accounts.Placed(ctx, cmp.Or(w.ask.Account, h.rules.Default), w.task.Alias(), h.channel, h.rules.Identity)
 	if err != nil {
@@ -60,8 +61,8 @@ func (h *Handler) channelOf(ctx context.Context, w *polled) Channel {
 	return c
 }
 
-// request asks a channel for a refund. One that cannot was put in the place of another since the task was
-// accepted.
+// request asks a channel for a refund. One that cannot was put in the place of another since the
+// task was accepted.
 func request(ctx context.Context, c Channel, o *order.Order) RequestAnswer {
 	if r, ok := c.(Requester); ok {
 		return r.Request(ctx, o)

@@ -53,7 +53,8 @@ func TestRefundsOfAccounts(t *testing.T) {
 	}
 }
 
-// A refund that was announced at a queue's own channel is not requested at another account that the queue has since.
+// A refund that was announced at a queue's own channel is not requested at another account that the
+// queue has since.
 func TestRefundsOfAnotherAccount(t *testing.T) {
 	h := newHouse(t, requests, func(r *Rules) { r.Identity = "wechatpay:1" })
 	task := h.add(bellman.Task{MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"vars":{"amount":"100"},"notify":{"url":"https://m.example/n"}}`)})

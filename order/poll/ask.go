@@ -24,8 +24,8 @@ type Ask struct {
 	// ChannelOrderNo is the number by which the channel knows the order. Empty: the task's OrderNo.
 	ChannelOrderNo string `json:"channel_order_no,omitempty"`
 
-	// Vars are values for the channel. An amount must be a whole number of the smallest unit: an answer that the money
-	// arrived counts only if it says the same amount and currency, or none.
+	// Vars are values for the channel. An amount must be a whole number of the smallest unit: an
+	// answer that the money arrived counts only if it says the same amount and currency, or none.
 	Vars    map[string]string `json:"vars,omitempty"`
 	Notify  order.Notify      `json:"notify,omitzero"`  // how the merchant is notified
 	Created time.Time         `json:"created,omitzero"` // zero: when the task was added
@@ -81,13 +81,14 @@ func ParseAsk(body []byte) (Ask, error) {
 // maxDerived is the length of a derived number, in bytes: what WeChat Pay and Alipay take.
 const maxDerived = 64
 
-// DeriveRefNo returns the number of the one refund of an order that bellman requests, if nobody chose
-// one. orderNo is the order's number at the channel. The refund's number is the same whenever it is derived, and
-// whoever wants the refund: after an unknown answer no second number may exist. An order's number
-// that is too long is cut, and its hash keeps two orders apart.
+// DeriveRefNo returns the number of the one refund of an order that bellman requests, if nobody
+// chose one. orderNo is the order's number at the channel. The refund's number is the same whenever
+// it is derived, and whoever wants the refund: after an unknown answer no second number may exist.
+// An order's number that is too long is cut, and its hash keeps two orders apart.
 func DeriveRefNo(orderNo string) string { return deriveRefNo(orderNo, "") }
 
-// deriveRefNo is DeriveRefNo for any payment of the order: duplicate is the channel's number of a duplicate payment.
+// deriveRefNo is DeriveRefNo for any payment of the order: duplicate is the channel's number of a
+// duplicate payment.
 func deriveRefNo(orderNo, duplicate string) string {
 	end := "-R1"
 	if duplicate != "" {

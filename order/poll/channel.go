@@ -46,8 +46,9 @@ type Answer struct {
 	// Taken are fields for the merchant's notification; see [Taken]. It may be nil.
 	Taken Taken
 
-	// Person says why a person must act, whether the answer decides or not: WeChat Pay's ABNORMAL is a refund
-	// that the payer's bank refused, and an answer may be about another amount. Empty: nobody must.
+	// Person says why a person must act, whether the answer decides or not: WeChat Pay's ABNORMAL
+	// is a refund that the payer's bank refused, and an answer may be about another amount. Empty:
+	// nobody must.
 	Person string
 }
 
@@ -57,7 +58,8 @@ type OtherAmount string
 // Error returns the text of the error.
 func (e OtherAmount) Error() string { return string(e) }
 
-// Undecided returns an answer that decides nothing because of err. A person must act if err is an [OtherAmount].
+// Undecided returns an answer that decides nothing because of err. A person must act if err is an
+// [OtherAmount].
 func Undecided(a order.Answer, err error) Answer {
 	var other OtherAmount
 	errors.As(err, &other)
@@ -128,8 +130,8 @@ func ReadRequest(a order.Answer) RequestAnswer {
 	return RequestAnswer{a, RequestRefused}
 }
 
-// AmountVar returns a variable of a refund or transfer that is an amount, in the currency's smallest
-// unit.
+// AmountVar returns a variable of a refund or transfer that is an amount, in the currency's
+// smallest unit.
 func AmountVar(o *order.Order, name string) (int64, error) {
 	n, err := strconv.ParseInt(o.Vars[name], 10, 64)
 	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != o.Vars[name] {

@@ -15,8 +15,9 @@ import (
 // FAILED_THERE. After the decision the same outcome again changes nothing, and the other one is an
 // [bellman.ErrConflict].
 //
-// The Detail may be an [order.Told], the channel's notice. It causes a query now, whose answer decides,
-// and leaves a record. After the decision it causes one only if its Reading is the other outcome.
+// The Detail may be an [order.Told], the channel's notice. It causes a query now, whose answer
+// decides, and leaves a record. After the decision it causes one only if its Reading is the other
+// outcome.
 func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Time) (bellman.Verdict, error) {
 	if told, ok := c.Detail.(*order.Told); ok {
 		return h.told(task, told, now)

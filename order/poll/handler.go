@@ -68,9 +68,9 @@ func (h *Handler) Attempt(ctx context.Context, task *bellman.Task, number int) b
 	return v
 }
 
-// Late handles the verdict of an attempt that was in flight while the task was completed. If the answer contradicts the
-// decision, or the request of a refund that was decided as failed was sent, an alert is raised.
-// The zero Verdict: nothing follows.
+// Late handles the verdict of an attempt that was in flight while the task was completed. If the
+// answer contradicts the decision, or the request of a refund that was decided as failed was sent,
+// an alert is raised. The zero Verdict: nothing follows.
 func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, _ time.Time) bellman.Verdict {
 	w, err := h.read(task)
 	found, err2 := ParseLife(verdict.Data)
@@ -147,8 +147,9 @@ func (h *Handler) ask(ctx context.Context, w *polled) (v bellman.Verdict, a answ
 	return said.Verdict(a.act, a.reading.String()), a, said
 }
 
-// otherAmount says why money that arrived is not what the task is about: the answer, or the queue's Then, takes another
-// amount from it than vars.amount, or another currency than vars.currency. Empty: it is, or one of the two is not said.
+// otherAmount says why money that arrived is not what the task is about: the answer, or the queue's
+// Then, takes another amount from it than vars.amount, or another currency than vars.currency.
+// Empty: it is, or one of the two is not said.
 func (h *Handler) otherAmount(w *polled, said *Answer) string {
 	want, err := AmountVar(&w.ref, "amount")
 	if said.Reading != Done || err != nil {
@@ -179,8 +180,8 @@ func (h *Handler) otherAmount(w *polled, said *Answer) string {
 	return fmt.Sprintf("the answer is about the amount %.40s, not %d", text, want)
 }
 
-// safely calls a method of the channel. If the channel panics, there is no answer, and the life goes
-// on.
+// safely calls a method of the channel. If the channel panics, there is no answer, and the life
+// goes on.
 func safely[A any](call func() A, of func(order.Answer) A) (a A) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -215,8 +216,8 @@ func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
 	v.Data = w.life.encode()
 }
 
-// news returns what there is to tell of the result. Its key is the same whatever found the result, so
-// that it is told once.
+// news returns what there is to tell of the result. Its key is the same whatever found the result,
+// so that it is told once.
 func (w *polled) news() order.News {
 	l, event, decision := &w.life, EventDone, DecisionDone
 	if l.State == StateFailedThere {

@@ -64,8 +64,8 @@ func TestFailedThere(t *testing.T) {
 	}
 }
 
-// A refund that bellman requested and that failed is never lost in silence: somebody is notified, or an alert is raised. Who
-// enters the outcome knows it.
+// A refund that bellman requested and that failed is never lost in silence: somebody is notified,
+// or an alert is raised. Who enters the outcome knows it.
 func TestFailedRefundOfWhichNobodyIsTold(t *testing.T) {
 	const alert = "FAILED_THERE: the refund failed, and nobody is notified: the payer does not have the money"
 	silent, told := func(r *Rules) { r.Then.Default = nil }, func(r *Rules) { r.Then.Default[0].HasURL = true }
@@ -144,8 +144,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A person decides while an attempt is in flight. If its answer contradicts the decision, or if it was the request of a refund
-// that the person decided as failed, an alert is raised, once.
+// A person decides while an attempt is in flight. If its answer contradicts the decision, or if it
+// was the request of a refund that the person decided as failed, an alert is raised, once.
 func TestDecidedWhileInFlight(t *testing.T) {
 	for _, tt := range []struct {
 		outcome string
@@ -203,7 +203,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// An attempt that a person asks for never sends a request, and does not hold up the one that is due.
+// An attempt that a person asks for never sends a request, and does not hold up the one that is
+// due.
 func TestOutOfTurn(t *testing.T) {
 	for _, trigger := range []bellman.Trigger{bellman.ByHand, bellman.BySettle} {
 		h := newHouse(t, requests)
@@ -351,8 +352,9 @@ func count(list []string, s string) int {
 	return len(slices.DeleteFunc(slices.Clone(list), func(one string) bool { return one != s }))
 }
 
-// An answer that money of another amount or currency arrived decides nothing, whether the channel or the queue's Then takes the amount
-// from it. An answer that says no amount, or that it failed, decides.
+// An answer that money of another amount or currency arrived decides nothing, whether the channel
+// or the queue's Then takes the amount from it. An answer that says no amount, or that it failed,
+// decides.
 func TestAmountOfAnother(t *testing.T) {
 	text := func(amount any) func(*order.Order, *order.QueryAnswer, string) (map[string]any, error) {
 		return func(*order.Order, *order.QueryAnswer, string) (map[string]any, error) {

@@ -48,7 +48,8 @@ type Life struct {
 	RequestAt int64  `json:"request_at,omitempty"` // when the last was announced or sent, Unix ms
 	Request   string `json:"request,omitempty"`    // RequestReading of the last; empty: no answer was recorded
 
-	// Doubt is the outcome that a notice said after another decision; empty: none did, or a query has settled it since.
+	// Doubt is the outcome that a notice said after another decision; empty: none did, or a query
+	// has settled it since.
 	Doubt string `json:"doubt,omitempty"`
 
 	Alerts []string `json:"alerts,omitempty"` // what somebody was told of already
@@ -130,8 +131,8 @@ func (s *Standing) Refuses(outcome string) bool {
 	return !s.Decided.IsZero() && outcome != s.State
 }
 
-// doubts reports whether the outcome in a notice contradicts the decision, and neither a query nor an alert is about that
-// yet.
+// doubts reports whether the outcome in a notice contradicts the decision, and neither a query nor
+// an alert is about that yet.
 func (l *Life) doubts(outcome string) bool {
 	return l.over() && outcome != "" && outcome != l.State && l.Doubt == "" && !slices.Contains(l.Alerts, alertContradicts)
 }
@@ -161,7 +162,8 @@ func (l *Life) warn(kind string) bool {
 // resume returns the life at the start of an attempt. A restarted task polls its schedule from the
 // start, and keeps what is known of its requests. A request is sent only by the attempt right after
 // its announcement. If anything may have come in between, the request may have been sent until now:
-// queries follow instead. They also follow if a repeat was announced in time, and its turn comes too late.
+// queries follow instead. They also follow if a repeat was announced in time, and its turn comes
+// too late.
 func (l Life) resume(t *bellman.Task, number int, requests bool, now time.Time) Life {
 	began := t.Began.UnixMilli()
 	restarted := l.Began != began && l.Number > 0

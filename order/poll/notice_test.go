@@ -8,8 +8,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// A notice that contradicts the decision causes one query, whose answer settles it or raises the alert. One that agrees, that
-// says no outcome, or that is refused causes none.
+// A notice that contradicts the decision causes one query, whose answer settles it or raises the
+// alert. One that agrees, that says no outcome, or that is refused causes none.
 func TestNoticeAfterTheDecision(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer Reading // to the query

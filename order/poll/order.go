@@ -11,10 +11,11 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// findOrder writes the number by which the channel knows the order of a refund into ask, if the caller gives none: that of
-// the payment in vars.transaction_id, or else of the one order of the task's numbers in account. A refund without a number of
-// its own also counts the orders that were refunded under a derived one. It adds to bad why the
-// order that is known cannot be the one that is refunded. duplicate is the payment's number, if it is a duplicate one.
+// findOrder writes the number by which the channel knows the order of a refund into ask, if the
+// caller gives none: that of the payment in vars.transaction_id, or else of the one order of the
+// task's numbers in account. A refund without a number of its own also counts the orders that were
+// refunded under a derived one. It adds to bad why the order that is known cannot be the one that
+// is refunded. duplicate is the payment's number, if it is a duplicate one.
 func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, account string) (duplicate string, err error) {
 	payment, given := ask.Vars["transaction_id"], ask.ChannelOrderNo != ""
 	if h.rules.Orders == nil || h.rules.Of != order.OfRefund || account == "" || task.MerchantNo == "" || task.OrderNo == "" ||
@@ -71,9 +72,10 @@ func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, 
 	return duplicate, nil
 }
 
-// checkOwner adds to bad that the order of a refund is another merchant's: the channel would pay back that merchant's payment. Two
-// merchants may have orders of one number, under different numbers of the channel. given says that the caller gave the latter.
-// If the caller names the payment, the channel does not look at the order.
+// checkOwner adds to bad that the order of a refund is another merchant's: the channel would pay
+// back that merchant's payment. Two merchants may have orders of one number, under different
+// numbers of the channel. given says that the caller gave the latter. If the caller names the
+// payment, the channel does not look at the order.
 func (h *Handler) checkOwner(bad *bellman.Invalid, task *bellman.Task, ask *Ask, account string, given bool) error {
 	number := cmp.Or(ask.ChannelOrderNo, task.OrderNo)
 	if h.rules.Known == nil || h.rules.Of != order.OfRefund || account == "" || ofQueue(account) || task.MerchantNo == "" || number == "" || ask.Vars["transaction_id"] != "" {
@@ -93,8 +95,9 @@ func (h *Handler) checkOwner(bad *bellman.Invalid, task *bellman.Task, ask *Ask,
 	return nil
 }
 
-// refundedAs returns the account and the number at the channel of the order that a task refunds, if the refund's number is
-// derived from the latter. The order itself may have been deleted since, or may not have been known then. Empty: it is another task.
+// refundedAs returns the account and the number at the channel of the order that a task refunds, if
+// the refund's number is derived from the latter. The order itself may have been deleted since, or
+// may not have been known then. Empty: it is another task.
 func refundedAs(t *bellman.Task) (account, number string) {
 	ask, err := ParseAsk(t.Body)
 	if err != nil || t.OrderNo == "" {

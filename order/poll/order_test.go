@@ -11,7 +11,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// watched returns the task of an order O1 of merchant M1 that is known at a channel, with its payments there.
+// watched returns the task of an order O1 of merchant M1 that is known at a channel, with its
+// payments there.
 func watched(t *testing.T, account, number string, payments ...string) *bellman.Task {
 	t.Helper()
 	h, err := order.New(neverAsked{}, order.Rules{Identity: account, OnExhausted: order.OnExhaustedClose, Log: slog.New(slog.DiscardHandler)})
@@ -53,8 +54,8 @@ func watching(t *testing.T, account, number, payment string) *bellman.Task {
 
 type neverAsked struct{ order.Channel }
 
-// A refund without the number of its order at the channel gets the one under which the order is known at its account, and
-// is refused where that cannot be said.
+// A refund without the number of its order at the channel gets the one under which the order is
+// known at its account, and is refused where that cannot be said.
 func TestOrderOfRefund(t *testing.T) {
 	const here, there = "wechatpay:1", "wechatpay:2"
 	notice := order.Told{Account: here, Of: order.OfPayment, OrderNo: "N1", Result: order.NoticeRefused}
@@ -112,8 +113,8 @@ func TestOrderOfRefund(t *testing.T) {
 	}
 }
 
-// A refund that somebody adds without a number, and the one that bellman requests of the same payment, have one number. It stays
-// the same when the order is not known any more.
+// A refund that somebody adds without a number, and the one that bellman requests of the same
+// payment, have one number. It stays the same when the order is not known any more.
 func TestOneNumberOfARefund(t *testing.T) {
 	const here = "wechatpay:1"
 	automatic := func(account, decision, payment string) *bellman.Task {
@@ -166,8 +167,8 @@ func TestOneNumberOfARefund(t *testing.T) {
 	}
 }
 
-// A store that does not answer accepts no refund: it would be asked for under a number that may be wrong. A transfer belongs
-// to no order, and is accepted.
+// A store that does not answer accepts no refund: it would be asked for under a number that may be
+// wrong. A transfer belongs to no order, and is accepted.
 func TestOrderOfRefundNotFound(t *testing.T) {
 	away := errors.New("the store is away")
 	for of, want := range map[order.NoticeOf]error{order.OfRefund: away, order.OfTransfer: nil} {

@@ -10,7 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// Code of the program that panics costs what it would have returned. The refund is decided, and the merchant is notified.
+// Code of the program that panics costs what it would have returned. The refund is decided, and the
+// merchant is notified.
 func TestPanicsOfRules(t *testing.T) {
 	var log bytes.Buffer
 	h := newHouse(t, func(r *Rules) {

@@ -9,14 +9,14 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// RequestRefund returns a function for [order.Recipient.Refund]: it makes the task of a queue of kind
-// poll that requests the refund of a late or duplicate payment. notify says that the queue tells the
-// merchant how the refund ended.
+// RequestRefund returns a function for [order.Recipient.Refund]: it makes the task of a queue of
+// kind poll that requests the refund of a late or duplicate payment. notify says that the queue
+// tells the merchant how the refund ended.
 //
-// The number of the refund depends on the order's number at the channel, and for a duplicate payment
-// also on the payment's. So whatever finds the payment, and however often, one refund is requested, also if somebody adds
-// a refund of the same payment without a number. Its
-// Vars are those of the order, with the amount that was paid as amount and total, its currency and its
+// The number of the refund depends on the order's number at the channel, and for a duplicate
+// payment also on the payment's. So whatever finds the payment, and however often, one refund is
+// requested, also if somebody adds a refund of the same payment without a number. Its Vars are
+// those of the order, with the amount that was paid as amount and total, its currency and its
 // transaction_id.
 func RequestRefund(notify bool) func(queue string, n *order.News) bellman.Task {
 	return func(queue string, n *order.News) bellman.Task {

@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// Whatever finds a payment, its refund has one key, one number and one body; another payment has another
-// number.
+// Whatever finds a payment, its refund has one key, one number and one body; another payment has
+// another number.
 func TestRequestRefund(t *testing.T) {
 	h := newHouse(t, func(r *Rules) { r.Request = true })
 	news := func(decision, payment string, by *bellman.Task) *order.News {

@@ -10,8 +10,9 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// After an answer that does not say what became of the request, the number is queried. The request is
-// sent again only if the channel knows no such refund, and later than the gap; never after a day.
+// After an answer that does not say what became of the request, the number is queried. The request
+// is sent again only if the channel knows no such refund, and later than the gap; never after a
+// day.
 func TestUnknownRequest(t *testing.T) {
 	h := newHouse(t, requests)
 	h.channel.request = func(*order.Order) RequestAnswer {
@@ -25,7 +26,8 @@ func TestUnknownRequest(t *testing.T) {
 			at = append(at, h.now.Sub(created).Round(time.Minute).String())
 		}
 	}
-	// The gaps are 10m, 20m, 40m, …, each after the request before it, and at the first query after them.
+	// The gaps are 10m, 20m, 40m, …, each after the request before it, and at the first query after
+	// them.
 	if got, want := strings.Join(at, " "), "0s 10m0s 30m0s 1h10m0s 2h30m0s 5h10m0s 10h31m0s 16h31m0s 22h31m0s"; got != want {
 		t.Errorf("requested at %s; want %s", got, want)
 	}
@@ -51,8 +53,8 @@ func TestNeverAgainInDoubt(t *testing.T) {
 	}
 }
 
-// A repeat is announced in time, and its turn comes when the channel may have forgotten the number: it is not sent. The first
-// request is sent however late.
+// A repeat is announced in time, and its turn comes when the channel may have forgotten the number:
+// it is not sent. The first request is sent however late.
 func TestRepeatTooLate(t *testing.T) {
 	h := newHouse(t, requests)
 	h.channel.request = func(*order.Order) RequestAnswer {
@@ -150,7 +152,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A refund that is to be requested tomorrow is not requested today because somebody asks how it stands.
+// A refund that is to be requested tomorrow is not requested today because somebody asks how it
+// stands.
 func TestOutOfTurnBeforeTheRequest(t *testing.T) {
 	for _, tt := range []struct {
 		reading Reading

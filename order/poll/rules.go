@@ -24,7 +24,8 @@ type Rules struct {
 	// Default: refund.
 	Of order.NoticeOf
 
-	// Identity says which account the queue's own channel is, for tasks that name none; see [order.Account].
+	// Identity says which account the queue's own channel is, for tasks that name none; see
+	// [order.Account].
 	Identity string
 
 	// Endpoint names the account for limits: rate, concurrency and breaker belong to it. Empty: the
@@ -36,22 +37,23 @@ type Rules struct {
 	Default  string
 	Rate     func(ctx context.Context, endpoint string) (float64, error)
 
-	// Orders returns all tasks of an order of a merchant, in any queue. Check asks it for a refund without a
-	// ChannelOrderNo, and gives the refund the number by which the channel knows the order. It must bound its time. Nil:
-	// the channel is asked about the task's OrderNo.
+	// Orders returns all tasks of an order of a merchant, in any queue. Check asks it for a refund
+	// without a ChannelOrderNo, and gives the refund the number by which the channel knows the
+	// order. It must bound its time. Nil: the channel is asked about the task's OrderNo.
 	Orders func(ctx context.Context, merchantNo, orderNo string) ([]*bellman.Task, error)
 
-	// Known returns the task of the order that an account knows under a number; nil: bellman has none. Check asks it, and
-	// refuses a caller's refund of another merchant's order. It must bound its time. Nil: that is not checked.
+	// Known returns the task of the order that an account knows under a number; nil: bellman has
+	// none. Check asks it, and refuses a caller's refund of another merchant's order. It must bound
+	// its time. Nil: that is not checked.
 	Known func(ctx context.Context, account, number string) (*bellman.Task, error)
 
 	// Then says who is notified how it ended. Its Taken gets the fields of a query's answer; its
 	// state is DONE or FAILED_THERE.
 	Then order.Then
 
-	// Alert is called when a person has to act. The tasks that it returns are added in the transaction
-	// that records the attempt. If the attempt is lost, Alert is called again. Nil: the alert is logged, as it is
-	// if Alert panics.
+	// Alert is called when a person has to act. The tasks that it returns are added in the
+	// transaction that records the attempt. If the attempt is lost, Alert is called again. Nil: the
+	// alert is logged, as it is if Alert panics.
 	Alert func(task *bellman.Task, a order.Alert) []bellman.Task
 	Log   *slog.Logger // default slog.Default()
 
@@ -65,8 +67,8 @@ type Rules struct {
 // OfProfitSharing is a profit sharing; it stands beside [order.OfRefund] and [order.OfTransfer].
 const OfProfitSharing order.NoticeOf = "profitsharing"
 
-// A Handler polls the refunds or transfers of one queue, whose Kind is [bellman.KindPoll]. It is safe for
-// concurrent use.
+// A Handler polls the refunds or transfers of one queue, whose Kind is [bellman.KindPoll]. It is
+// safe for concurrent use.
 type Handler struct {
 	channel   Channel // nil: there are only accounts
 	rules     Rules
@@ -84,8 +86,9 @@ var (
 	_ bellman.Limiter   = (*Handler)(nil)
 )
 
-// New returns the handler of a queue of polls at the channel c, which may be nil if there is a Default
-// account. An error wraps a *[bellman.Invalid] that names the wrong rule as the configuration does.
+// New returns the handler of a queue of polls at the channel c, which may be nil if there is a
+// Default account. An error wraps a *[bellman.Invalid] that names the wrong rule as the
+// configuration does.
 func New(c Channel, r Rules) (*Handler, error) {
 	if c == nil && (r.Accounts == nil || r.Default == "") {
 		return nil, errors.New("poll: there is no channel to ask")

@@ -70,8 +70,8 @@ type plan struct {
 //	  last request is old enough     ▼
 //	                              decided
 //
-// Only an answer that says explicitly how the refund ended decides. After a decision nothing changes
-// it.
+// Only an answer that says explicitly how the refund ended decides. After a decision nothing
+// changes it.
 func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	switch a.act {
 	case actAnnounce:
@@ -142,7 +142,8 @@ func decide(l Life, a answer, now time.Time) (Life, move) {
 	return l, move{next: bellman.Succeed, reason: l.reason(), tell: true, alert: a.person}
 }
 
-// look evaluates a query after the decision, which stays. If a notice contradicted it, the query must settle that.
+// look evaluates a query after the decision, which stays. If a notice contradicted it, the query
+// must settle that.
 func look(l Life, a answer) (Life, move) {
 	m := move{next: bellman.Succeed, reason: l.reason()} // for a task that was restarted; an ended one stays ended
 	said := a.reading.String()

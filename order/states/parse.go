@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// ParseJSON reads an object, and nothing after it. A number is a json.Number. It refuses a name that is
-// there twice: who says two things of one payment says nothing.
+// ParseJSON reads an object, and nothing after it. A number is a json.Number. It refuses a name
+// that is there twice: who says two things of one payment says nothing.
 func ParseJSON(body []byte) (map[string]any, error) {
 	if fields := parseUsual(body); fields != nil {
 		return fields, nil
@@ -22,7 +22,8 @@ func ParseJSON(body []byte) (map[string]any, error) {
 	return parseTokens(body)
 }
 
-// parseUsual is parseTokens in a fraction of its time, for an object without any mistake; otherwise nil.
+// parseUsual is parseTokens in a fraction of its time, for an object without any mistake; otherwise
+// nil.
 func parseUsual(body []byte) map[string]any {
 	u := usual{text: string(body)}
 	fields, _ := u.value(0).(map[string]any)
@@ -108,7 +109,8 @@ func (u *usual) value(depth int) any {
 	}
 }
 
-// usualFields is for how many fields an object has room at first: channels answer with ten to twenty.
+// usualFields is for how many fields an object has room at first: channels answer with ten to
+// twenty.
 const usualFields = 16
 
 // more reads a comma, or the end of an object or a list, and reports whether another value follows.
@@ -239,9 +241,9 @@ func parseValue(d *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
-// ParseXML reads the fields below the root of a document <xml>, as WeChat Pay v2 writes it. A field is a
-// text, or nil if it has elements inside. It returns an error for a field that is there twice, and for a
-// document type: no entity is expanded except the five of XML itself.
+// ParseXML reads the fields below the root of a document <xml>, as WeChat Pay v2 writes it. A field
+// is a text, or nil if it has elements inside. It returns an error for a field that is there twice,
+// and for a document type: no entity is expanded except the five of XML itself.
 func ParseXML(body []byte) (map[string]any, error) {
 	fields := map[string]any{}
 	err := flatxml.Read(body, func(name, text string, nested bool) error {

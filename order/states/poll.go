@@ -84,8 +84,8 @@ func CompilePollRules(rules map[string]string) (*Poll, error) {
 	}}, nil
 }
 
-// Read says what a means: a itself, with the reading, and with Error where that is QUERY_ERROR and a
-// does not say why itself. Its rules about HTTP statuses are those of [Query.Read].
+// Read says what a means: a itself, with the reading, and with Error where that is QUERY_ERROR and
+// a does not say why itself. Its rules about HTTP statuses are those of [Query.Read].
 func (p *Poll) Read(a order.Answer) poll.Answer {
 	if unanswered(&a) {
 		return poll.Answer{Answer: a}
@@ -119,8 +119,9 @@ var noticeStates = map[string]map[string]state{
 	"alipay_transfer": alipayTransfers, "stripe_refund": stripeRefunds, "antom_refund": antomRefunds,
 }
 
-// Outcome returns DONE or FAILED_THERE for the state of a refund or transfer in a notice, as the preset reads that state in
-// the answer to a query. Empty: with this state it has not ended, or the preset does not know the state.
+// Outcome returns DONE or FAILED_THERE for the state of a refund or transfer in a notice, as the
+// preset reads that state in the answer to a query. Empty: with this state it has not ended, or the
+// preset does not know the state.
 func Outcome(preset, value string) string {
 	if s := noticeStates[preset][value]; s.reading.Decides() {
 		return s.reading.String()

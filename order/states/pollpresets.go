@@ -107,7 +107,8 @@ var wechatV2Refunds = map[string]state{
 	"CHANGE":      wechatRefunds["ABNORMAL"],
 }
 
-// wechatV2Refund reads the answer about one refund. A query by out_refund_no answers one; several are not read.
+// wechatV2Refund reads the answer about one refund. A query by out_refund_no answers one; several
+// are not read.
 func wechatV2Refund(r reply) pollFinding {
 	code, why := wechatCode(r, true)
 	status := r.text("refund_status_0")
@@ -141,12 +142,12 @@ func wechatPoll(r reply, name string, states map[string]state, t pollFields) pol
 	return pollFinding{throttled: wechatThrottles(code), why: "code " + cut(code)}
 }
 
-// released is WeChat Pay's description of the rest of a payment, which goes to the merchant itself when the rest is
-// unfrozen. It stands among the receivers, as answers in public code show.
+// released is WeChat Pay's description of the rest of a payment, which goes to the merchant itself
+// when the rest is unfrozen. It stands among the receivers, as answers in public code show.
 const released = "解冻给分账方"
 
-// wechatSharing reads the answer about a profit sharing, which has a result for each receiver. The rest that goes to the
-// merchant itself counts in the amount only if it is alone.
+// wechatSharing reads the answer about a profit sharing, which has a result for each receiver. The
+// rest that goes to the merchant itself counts in the amount only if it is alone.
 func wechatSharing(r reply) pollFinding {
 	f := wechatPoll(r, "state", map[string]state{"PROCESSING": {poll.Waiting, ""}, "FINISHED": {poll.Done, ""}}, pollFields{no: r.text("order_id")})
 	if f.reading != poll.Done {
@@ -234,7 +235,8 @@ func alipayTransfer(r reply) pollFinding {
 	return pollFinding{throttled: alipayThrottles(code, sub), why: alipayWhy(code, sub)}
 }
 
-// unionpayRefund reads the answer to a status query about a refund, which is a back trade: there is no pay timeout.
+// unionpayRefund reads the answer to a status query about a refund, which is a back trade: there is
+// no pay timeout.
 func unionpayRefund(r reply) pollFinding {
 	t := pollFields{no: r.word("queryId"), state: r.word("origRespCode"), paid: smallest(r.word("txnAmt"), r.word("currencyCode"))}
 	switch f := unionpayQuery(r, false, false); f.reading {

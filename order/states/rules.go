@@ -48,7 +48,8 @@ func CompileQueryRules(rules map[string]string) (*Query, error) {
 	}}, nil
 }
 
-// CompileQueryValue makes a Query of one expression that evaluates to the name of the reading, such as
+// CompileQueryValue makes a Query of one expression that evaluates to the name of the reading, such
+// as
 //
 //	json.status == "ok" ? "PAID" : "PENDING"
 //

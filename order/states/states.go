@@ -109,8 +109,8 @@ func (q *Query) Read(a order.Answer, age time.Duration) order.QueryAnswer {
 	return judged(a, q.read(&a, age))
 }
 
-// ReadFields is Read for a notice whose body ParseJSON has read: fields and unread are what it returned. The Query must be
-// of a preset.
+// ReadFields is Read for a notice whose body ParseJSON has read: fields and unread are what it
+// returned. The Query must be of a preset.
 func (q *Query) ReadFields(a order.Answer, fields map[string]any, unread error) order.QueryAnswer {
 	return judged(a, q.parsed(reply{a.Status, fields, unread}, 0))
 }

@@ -14,7 +14,8 @@ var stripe = Preset{
 	close:  stripeClose,
 }
 
-// stripeDecimals are those that ISO 4217 has otherwise (docs.stripe.com/currencies, zero-decimal currencies and special cases).
+// stripeDecimals are those that ISO 4217 has otherwise (docs.stripe.com/currencies, zero-decimal
+// currencies and special cases).
 var stripeDecimals = map[string]int{"ISK": 2, "UGX": 2, "MGA": 0}
 
 func stripeQuery(r reply, _ bool) finding {

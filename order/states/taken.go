@@ -16,8 +16,8 @@ type sum struct {
 	currency string // an ISO 4217 code; empty: none, or another
 }
 
-// smallest reads an amount that is written in the smallest unit. 990.0 is 990, as programs write a float. 990.00 is not
-// read: it may be whole units.
+// smallest reads an amount that is written in the smallest unit. 990.0 is 990, as programs write a
+// float. 990.00 is not read: it may be whole units.
 func smallest(amount, currency string) sum {
 	n, known := money.Smallest(strings.TrimSuffix(amount, ".0"))
 	return sum{n, known, money.Code(currency)}
@@ -30,7 +30,8 @@ func whole(amount, currency string) sum {
 	return sum{n, known, code}
 }
 
-// rescaled returns the sum of a provider that writes some currencies with other decimals than ISO 4217.
+// rescaled returns the sum of a provider that writes some currencies with other decimals than ISO
+// 4217.
 func (s sum) rescaled(decimals map[string]int) sum {
 	theirs, differs := decimals[s.currency]
 	if !s.known || !differs {
@@ -66,11 +67,12 @@ func taken(id string, s sum, paidAt string) order.Taken {
 	return t
 }
 
-// china is the time zone of times that WeChat Pay and Alipay write without one. It has no summer time.
+// china is the time zone of times that WeChat Pay and Alipay write without one. It has no summer
+// time.
 var china = time.FixedZone("UTC+8", 8*60*60)
 
-// timed reads the time of a payment, in UTC+8 if the layout has no zone. It returns RFC 3339 in UTC; empty: the text is no
-// such time.
+// timed reads the time of a payment, in UTC+8 if the layout has no zone. It returns RFC 3339 in
+// UTC; empty: the text is no such time.
 func timed(layout, text string) string {
 	t, err := time.ParseInLocation(layout, text, china)
 	if t = t.UTC(); err != nil || t.Year() < 1970 || t.Year() > 9999 {

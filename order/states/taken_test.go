@@ -36,7 +36,8 @@ func takenOf(t *testing.T, name, body string) order.Taken {
 	return a.Taken
 }
 
-// An amount is a whole number of the smallest unit, whatever the provider writes. One that cannot be written so is absent.
+// An amount is a whole number of the smallest unit, whatever the provider writes. One that cannot
+// be written so is absent.
 func TestAmounts(t *testing.T) {
 	const absent = `null`
 	tests := []struct{ name, amount, currency, want string }{
@@ -118,7 +119,8 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// The time of a payment is RFC 3339 in UTC. WeChat Pay v2 and Alipay write the time of UTC+8 without a zone.
+// The time of a payment is RFC 3339 in UTC. WeChat Pay v2 and Alipay write the time of UTC+8
+// without a zone.
 func TestPaidAt(t *testing.T) {
 	tests := []struct{ name, body, want string }{
 		{"wechat_v2", `{"return_code":"SUCCESS","result_code":"SUCCESS","trade_state":"SUCCESS","time_end":"20261121000000"}`, "2026-11-20T16:00:00Z"},

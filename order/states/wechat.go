@@ -165,8 +165,8 @@ func wechatThrottles(code string) bool {
 	return false
 }
 
-// wechatTaken reads amount.total, amount.currency and success_time of v3, total_fee, fee_type and time_end of v2. An amount is
-// in fen. Both versions mean CNY where they name no currency.
+// wechatTaken reads amount.total, amount.currency and success_time of v3, total_fee, fee_type and
+// time_end of v2. An amount is in fen. Both versions mean CNY where they name no currency.
 func wechatTaken(r reply) order.Taken {
 	amount := cmp.Or(r.word("amount", "total"), r.word("total_fee"))
 	currency := cmp.Or(r.text("amount", "currency"), r.text("fee_type"), "CNY")

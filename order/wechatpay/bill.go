@@ -32,15 +32,15 @@ const (
 // maxBill bounds the bytes of a bill: about ten million lines.
 const maxBill = 4 << 30
 
-// HasBill reports whether WeChat Pay makes a kind of bill for the account. A service provider gets no fund flow bill of a
-// sub-merchant.
+// HasBill reports whether WeChat Pay makes a kind of bill for the account. A service provider gets
+// no fund flow bill of a sub-merchant.
 func (c *Channel) HasBill(of Bill) bool {
 	return of == TradeBill || of == FundFlowBill && c.subMchID == ""
 }
 
 // DownloadBill writes the bill of a date, such as 2026-11-21 (UTC+8), to w: CSV in UTF-8. What was
-// written counts only if the error is nil: the bill's hash is known at its end. WeChat Pay keeps bills
-// for three months. The error is an [order.ErrBillNotReady] if the bill is made later, and an
+// written counts only if the error is nil: the bill's hash is known at its end. WeChat Pay keeps
+// bills for three months. The error is an [order.ErrBillNotReady] if the bill is made later, and an
 // [order.ErrNoBill] if nothing happened on that day.
 // https://pay.weixin.qq.com/docs/merchant/apis/jsapi-payment/get-trade-bill.html and
 // https://pay.weixin.qq.com/doc/v3/merchant/4012556742
@@ -103,9 +103,8 @@ type billFile struct {
 	DownloadURL string `json:"download_url"` // for five minutes
 }
 
-// fetch downloads a file. WeChat Pay signs no such answer: the hash, which covers the bill before it was
-// compressed, stands for a signature.
-// https://pay.weixin.qq.com/doc/v3/merchant/4012084430
+// fetch downloads a file. WeChat Pay signs no such answer: the hash, which covers the bill before
+// it was compressed, stands for a signature. https://pay.weixin.qq.com/doc/v3/merchant/4012084430
 func (c *Channel) fetch(ctx context.Context, file billFile, w io.Writer) error {
 	want, err := hex.DecodeString(file.HashValue)
 	if file.HashType != "SHA1" || err != nil || len(want) != sha1.Size {
@@ -145,8 +144,9 @@ func (c *Channel) fetch(ctx context.Context, file billFile, w io.Writer) error {
 	return nil
 }
 
-// ownURI returns path and query of an address of WeChat Pay's. Its host must be one of WeChat Pay's or
-// the channel's. The request goes to the channel's host in any case: the signature does not cover it.
+// ownURI returns path and query of an address of WeChat Pay's. Its host must be one of WeChat Pay's
+// or the channel's. The request goes to the channel's host in any case: the signature does not
+// cover it.
 func (c *Channel) ownURI(address string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(address)) // published examples have a space in front
 	if err != nil || u.User != nil {

@@ -112,7 +112,8 @@ func TestDownloadBill(t *testing.T) {
 	}
 }
 
-// The address that WeChat Pay names is at its own host; with an address of one's own, requests go there.
+// The address that WeChat Pay names is at its own host; with an address of one's own, requests go
+// there.
 func TestDownloadBillByOwnAddress(t *testing.T) {
 	s := newBillServer(t)
 	s.answer = func(string) any { return " " + Domestic + tokenURI }

@@ -1,6 +1,6 @@
-// Package wechatpay queries and closes orders at WeChat Pay, API v3, by their out_trade_no, and reads
-// its notices. An answer or notice counts only if WeChat Pay signed it within five minutes and it is
-// about the order or the account. Package order/states decides what it means.
+// Package wechatpay queries and closes orders at WeChat Pay, API v3, by their out_trade_no, and
+// reads its notices. An answer or notice counts only if WeChat Pay signed it within five minutes
+// and it is about the order or the account. Package order/states decides what it means.
 package wechatpay
 
 import (
@@ -100,8 +100,8 @@ func (c *Channel) ask(ctx context.Context, o *order.Order, method, tail string, 
 	return c.send(ctx, method, path+url.PathEscape(o.OrderNo)+tail, body)
 }
 
-// send signs and sends one request. uri is path and query. An error says why nothing was sent, or why
-// the answer cannot count. Without one the answer is WeChat Pay's, or there is none.
+// send signs and sends one request. uri is path and query. An error says why nothing was sent, or
+// why the answer cannot count. Without one the answer is WeChat Pay's, or there is none.
 func (c *Channel) send(ctx context.Context, method, uri string, body []byte) (order.Answer, error) {
 	a, whole, err := c.exchange(ctx, method, uri, body)
 	if whole {

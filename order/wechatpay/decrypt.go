@@ -14,8 +14,9 @@ import (
 // algorithm is the only one that notices and platform certificates are encrypted with.
 const algorithm = "AEAD_AES_256_GCM"
 
-// A resource is the encrypted content of a notice, or a platform certificate. nonce and associated_data are used as the bytes
-// of their text. https://pay.weixin.qq.com/doc/v3/merchant/4012071382
+// A resource is the encrypted content of a notice, or a platform certificate. nonce and
+// associated_data are used as the bytes of their text.
+// https://pay.weixin.qq.com/doc/v3/merchant/4012071382
 type resource struct {
 	Algorithm      string `json:"algorithm"`
 	OriginalType   string `json:"original_type"` // transaction, refund, mch_payment, profitsharing, …

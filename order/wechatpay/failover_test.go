@@ -15,8 +15,8 @@ import (
 	"github.com/bellmanhq/bellman/order"
 )
 
-// A world leads connections to WeChat Pay's domains to servers on loopback, and those to a domain that
-// is down nowhere.
+// A world leads connections to WeChat Pay's domains to servers on loopback, and those to a domain
+// that is down nowhere.
 type world struct {
 	mu    sync.Mutex
 	down  map[string]bool // hosts that nobody can connect to
@@ -85,8 +85,8 @@ func (w *world) tried() []string {
 
 const first, second = "api.mch.weixin.qq.com", "api2.mch.weixin.qq.com"
 
-// While the first domain cannot be reached the next request goes to the second, each request to one of
-// them alone. Now and then one request looks whether the first is back.
+// While the first domain cannot be reached the next request goes to the second, each request to one
+// of them alone. Now and then one request looks whether the first is back.
 func TestFailOver(t *testing.T) {
 	for _, fault := range []string{"no connection", "no answer"} {
 		w := newWorld(t)
@@ -152,8 +152,8 @@ func TestFailOverLooksOnce(t *testing.T) {
 	}
 }
 
-// An answer that is no good, and a request that we gave up, say nothing against a domain; an address
-// that somebody chose has no other.
+// An answer that is no good, and a request that we gave up, say nothing against a domain; an
+// address that somebody chose has no other.
 func TestFailOverNot(t *testing.T) {
 	w := newWorld(t)
 	o := &order.Order{OrderNo: orderNo, Created: now}

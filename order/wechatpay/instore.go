@@ -9,8 +9,8 @@ import (
 )
 
 // An InStore is an account whose orders are paid with the code that a payer shows (付款码支付). Such an
-// order cannot be closed while its outcome is unknown, but it can be reversed: an InStore is also an
-// [order.Reverser].
+// order cannot be closed while its outcome is unknown, but it can be reversed: an InStore is also
+// an [order.Reverser].
 type InStore struct {
 	*Channel
 	appID string
@@ -29,10 +29,10 @@ func NewInStore(appID string, o Options) (*InStore, error) {
 	return &InStore{Channel: c, appID: appID}, nil
 }
 
-// Reverse closes an order that nobody paid, and refunds an order that somebody paid. WeChat Pay asks for
-// 15 s between payment and reverse, and accepts a reverse for seven days.
-// https://pay.weixin.qq.com/docs/merchant/apis/code-payment-v3/direct/reverse.html
-// For service providers:
+// Reverse closes an order that nobody paid, and refunds an order that somebody paid. WeChat Pay
+// asks for 15 s between payment and reverse, and accepts a reverse for seven days.
+// https://pay.weixin.qq.com/docs/merchant/apis/code-payment-v3/direct/reverse.html For service
+// providers:
 // https://pay.weixin.qq.com/docs/partner/apis/partner-code-payment-v3/partner/partner-reverse.html
 func (s *InStore) Reverse(ctx context.Context, o *order.Order) order.CloseAnswer {
 	ids := s.ids()

@@ -25,7 +25,8 @@ type envelope struct {
 	resource  resource
 }
 
-// readEnvelope reads the body of a notice. A field that is there twice is an error, as in the content.
+// readEnvelope reads the body of a notice. A field that is there twice is an error, as in the
+// content.
 func readEnvelope(body []byte) (*envelope, error) {
 	fields, err := states.ParseJSON(body)
 	within, is := fields["resource"].(map[string]any)
@@ -54,7 +55,8 @@ type content struct {
 // field returns the text of a field; empty: there is none.
 func (n *content) field(name string) string { return textOf(n.fields, name) }
 
-// noticePatience is how long a notice waits for platform certificates: WeChat Pay waits 5 s for its answer.
+// noticePatience is how long a notice waits for platform certificates: WeChat Pay waits 5 s for its
+// answer.
 const noticePatience = 3 * time.Second
 
 // ReadNotice reads the notice of a payment (TRANSACTION.*), of a refund (REFUND.*) or of a transfer

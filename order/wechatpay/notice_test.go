@@ -168,7 +168,8 @@ func TestNoticeReadsAsAQuery(t *testing.T) {
 	}
 }
 
-// What is wrong with a notice refuses it. Only a content that our key decrypts, and that is for this account, is a hint.
+// What is wrong with a notice refuses it. Only a content that our key decrypts, and that is for
+// this account, is a hint.
 func TestNoticeIsRefused(t *testing.T) {
 	good := payment(trade("SUCCESS"))
 	set := func(name, value string) answer {
@@ -230,7 +231,8 @@ func TestNoticesNeedAPIv3Keys(t *testing.T) {
 	}
 }
 
-// Trap: a nonce that was burned before the message was stored. WeChat Pay sends the same bytes again, and they must be read.
+// Trap: a nonce that was burned before the message was stored. WeChat Pay sends the same bytes
+// again, and they must be read.
 func TestNonceIsNotBurned(t *testing.T) {
 	c, message := reader(t, readerOptions(t)), raw(signedBy(200, payment(trade("SUCCESS")).body(t)))
 	for i := range 3 {
@@ -240,7 +242,8 @@ func TestNonceIsNotBurned(t *testing.T) {
 	}
 }
 
-// Trap: replay protection that a reload forgets. There is none to forget: the time that is signed is the protection.
+// Trap: replay protection that a reload forgets. There is none to forget: the time that is signed
+// is the protection.
 func TestReplayAfterAReload(t *testing.T) {
 	message := raw(signedBy(200, payment(trade("SUCCESS")).body(t)))
 	first, second := reader(t, readerOptions(t)), reader(t, readerOptions(t))
@@ -264,7 +267,8 @@ func TestRefundNoticeIsNoPayment(t *testing.T) {
 	}
 }
 
-// Trap: JSON that was encoded again before it was verified. A signature covers the bytes, not the meaning.
+// Trap: JSON that was encoded again before it was verified. A signature covers the bytes, not the
+// meaning.
 func TestJSONEncodedAgain(t *testing.T) {
 	message := raw(signedBy(200, payment(trade("SUCCESS")).body(t)))
 	var again bytes.Buffer
@@ -277,7 +281,8 @@ func TestJSONEncodedAgain(t *testing.T) {
 	}
 }
 
-// Trap: a certificate that rotated. WeChat Pay signs with either key meanwhile, and encrypts with either APIv3 key.
+// Trap: a certificate that rotated. WeChat Pay signs with either key meanwhile, and encrypts with
+// either APIv3 key.
 func TestRotatedCertificate(t *testing.T) {
 	o := readerOptions(t)
 	serial := strings.ToUpper(serialOf(0x0F57F09E))
@@ -360,8 +365,8 @@ func TestAnswerNotice(t *testing.T) {
 	}
 }
 
-// No bytes that WeChat Pay has not signed are read, and what it signs and encrypts is read without a panic. Nothing is signed
-// here, which would take most of the time.
+// No bytes that WeChat Pay has not signed are read, and what it signs and encrypts is read without
+// a panic. Nothing is signed here, which would take most of the time.
 func FuzzReadNotice(f *testing.F) {
 	good := payment(trade("SUCCESS"))
 	f.Add(good.body(f), good.content, good.event, good.original)

@@ -27,7 +27,8 @@ const (
 // preset is what WeChat Pay's answers mean.
 const preset = "wechat_v3"
 
-// Options of a Channel. MchID, PrivateKey, SerialNo or Certificate, and PlatformKeys or Platform are needed.
+// Options of a Channel. MchID, PrivateKey, SerialNo or Certificate, and PlatformKeys or Platform
+// are needed.
 type Options struct {
 	MchID    string // 商户号: the number of the merchant, or of the service provider if there is a SubMchID
 	SubMchID string // 子商户号: whose orders a service provider asks about; empty: the merchant's own
@@ -37,8 +38,8 @@ type Options struct {
 	SerialNo   string
 	PrivateKey sign.Secret
 
-	// Certificate is the merchant's API certificate (apiclient_cert.pem). It says the SerialNo, and when
-	// the certificate ends. The zero Secret: only SerialNo is known.
+	// Certificate is the merchant's API certificate (apiclient_cert.pem). It says the SerialNo, and
+	// when the certificate ends. The zero Secret: only SerialNo is known.
 	Certificate sign.Secret
 
 	// PlatformKeys verify answers, by the name in Wechatpay-Serial: a platform certificate by its
@@ -50,8 +51,8 @@ type Options struct {
 	// APIv3Keys. nil: none are fetched. See [Channel.Renew].
 	Platform *Platform
 
-	// APIv3Keys (APIv3 密钥, of 32 bytes) decrypt notices. Each is tried, so that keys can rotate. None:
-	// no notice can be read.
+	// APIv3Keys (APIv3 密钥, of 32 bytes) decrypt notices. Each is tried, so that keys can rotate.
+	// None: no notice can be read.
 	APIv3Keys []sign.Secret
 
 	// AppID is the application (应用 ID, or a service provider's or sub-merchant's) whose payments'
@@ -65,8 +66,9 @@ type Options struct {
 	Now       func() time.Time  // nil: time.Now
 }
 
-// New returns the channel of one account. The keys are read now. An error wraps a *[bellman.Invalid] that names every
-// wrong option as the configuration does (private_key for PrivateKey), and contains no key.
+// New returns the channel of one account. The keys are read now. An error wraps a
+// *[bellman.Invalid] that names every wrong option as the configuration does (private_key for
+// PrivateKey), and contains no key.
 func New(o Options) (*Channel, error) {
 	c := &Channel{mchID: o.MchID, subMchID: o.SubMchID, appID: o.AppID, serial: o.SerialNo, transport: cmp.Or(o.Transport, http.DefaultTransport), now: o.Now, log: cmp.Or(o.Log, slog.Default())}
 	if c.now == nil {
@@ -145,9 +147,9 @@ func (c *Channel) readCertificate(secret sign.Secret) error {
 	return nil
 }
 
-// Certificates returns the end of validity of each certificate, by its option's name. Those that were
-// fetched replace one another: of them it returns the one that is valid longest. It is safe for
-// concurrent use.
+// Certificates returns the end of validity of each certificate, by its option's name. Those that
+// were fetched replace one another: of them it returns the one that is valid longest. It is safe
+// for concurrent use.
 func (c *Channel) Certificates() map[string]time.Time {
 	valid := make(map[string]time.Time, len(c.keys)+2)
 	for _, key := range c.keys {

@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	// renewAfter is how old fetched certificates become before [Channel.Renew] fetches them again. WeChat
-	// Pay lists a new certificate 24 hours before it signs with it, and asks for less than 12 hours.
-	// https://pay.weixin.qq.com/wiki/doc/api_external/ch/apis/chapter3_3_8.shtml
+	// renewAfter is how old fetched certificates become before [Channel.Renew] fetches them again.
+	// WeChat Pay lists a new certificate 24 hours before it signs with it, and asks for less than
+	// 12 hours. https://pay.weixin.qq.com/wiki/doc/api_external/ch/apis/chapter3_3_8.shtml
 	renewAfter = 6 * time.Hour
 
-	// After a fetch the next one that an unknown serial number causes waits for firstGap. The gap doubles
-	// with each fetch that brings nothing new, up to gapWithKeys, or gapWithout while there is no key.
+	// After a fetch the next one that an unknown serial number causes waits for firstGap. The gap
+	// doubles with each fetch that brings nothing new, up to gapWithKeys, or gapWithout while there
+	// is no key.
 	firstGap    = 10 * time.Second
 	gapWithKeys = 30 * time.Minute
 	gapWithout  = time.Minute
@@ -32,8 +33,8 @@ const (
 )
 
 // A Platform keeps the platform certificates that channels fetch. Channels with the same merchant,
-// address and APIv3 keys share them, so that a channel that replaces another one has them at once. The
-// zero Platform is ready for use. It is safe for concurrent use.
+// address and APIv3 keys share them, so that a channel that replaces another one has them at once.
+// The zero Platform is ready for use. It is safe for concurrent use.
 type Platform struct {
 	mu   sync.Mutex
 	sets map[[sha256.Size]byte]*platformKeys
@@ -62,8 +63,8 @@ func (p *Platform) of(c *Channel, secrets []sign.Secret) (*platformKeys, error) 
 	return p.sets[id], nil
 }
 
-// platformKeys are the platform certificates of one merchant. Several are valid at once while WeChat Pay
-// changes from one to the next. A fetch that fails leaves them as they are.
+// platformKeys are the platform certificates of one merchant. Several are valid at once while
+// WeChat Pay changes from one to the next. A fetch that fails leaves them as they are.
 type platformKeys struct {
 	mu      sync.Mutex
 	keys    map[string]*sign.RSAVerifier // by serialKey; never changed, only replaced
@@ -90,8 +91,9 @@ func (f *platformKeys) end() (last time.Time) {
 	return last
 }
 
-// fetch replaces the keys by what download returns, unless it fails. It waits for a fetch that is under
-// way instead of a second one. ctx limits only the waiting: others may wait for the same fetch.
+// fetch replaces the keys by what download returns, unless it fails. It waits for a fetch that is
+// under way instead of a second one. ctx limits only the waiting: others may wait for the same
+// fetch.
 func (f *platformKeys) fetch(ctx context.Context, now func() time.Time, download func(context.Context) (map[string]*sign.RSAVerifier, error)) error {
 	f.mu.Lock()
 	running := f.running
@@ -141,8 +143,8 @@ func (f *platformKeys) learn(keys map[string]*sign.RSAVerifier, err error, now t
 	f.next = now.Add(f.gap)
 }
 
-// key returns the key of a serialKey; nil: there is none. A serial number that is not known causes one
-// fetch, but not soon after another one, so that forged ones cause few.
+// key returns the key of a serialKey; nil: there is none. A serial number that is not known causes
+// one fetch, but not soon after another one, so that forged ones cause few.
 func (c *Channel) key(ctx context.Context, serial string) *sign.RSAVerifier {
 	f := c.fetched
 	if key := c.keys[serial]; key != nil || f == nil {
@@ -160,8 +162,8 @@ func (c *Channel) key(ctx context.Context, serial string) *sign.RSAVerifier {
 	return f.all()[serial]
 }
 
-// Renew fetches the platform certificates if they were not fetched within six hours, or the last try
-// failed. Call it about once an hour. Without [Options.Platform] it does nothing.
+// Renew fetches the platform certificates if they were not fetched within six hours, or the last
+// try failed. Call it about once an hour. Without [Options.Platform] it does nothing.
 func (c *Channel) Renew(ctx context.Context) error {
 	f := c.fetched
 	if f == nil {
@@ -187,12 +189,13 @@ type platformCertificates struct {
 
 // download fetches the platform certificates.
 //
-// The first answer is signed with a certificate that nobody has yet. What makes it WeChat Pay's is the
-// encryption: AES-GCM with the APIv3 key, which only the merchant and WeChat Pay know, authenticates each
-// certificate. WeChat Pay's own SDKs trust the first download in this way: wechatpay-go,
-// core/downloader/downloader.go, begins with a NullValidator; wechatpay-java, RSACertificateHandler, checks
-// no chain, lest the end of an authority's certificate stops payments. Here the answer must also be signed
-// now, with a certificate of before or one that it brings, so that an old answer cannot be played back.
+// The first answer is signed with a certificate that nobody has yet. What makes it WeChat Pay's is
+// the encryption: AES-GCM with the APIv3 key, which only the merchant and WeChat Pay know,
+// authenticates each certificate. WeChat Pay's own SDKs trust the first download in this way:
+// wechatpay-go, core/downloader/downloader.go, begins with a NullValidator; wechatpay-java,
+// RSACertificateHandler, checks no chain, lest the end of an authority's certificate stops
+// payments. Here the answer must also be signed now, with a certificate of before or one that it
+// brings, so that an old answer cannot be played back.
 func (c *Channel) download(ctx context.Context) (map[string]*sign.RSAVerifier, error) {
 	a, whole, err := c.exchange(ctx, http.MethodGet, "/v3/certificates", nil)
 	switch {

@@ -102,7 +102,8 @@ func (p *provider) change(f func()) {
 	f()
 }
 
-// reads asserts whether an answer to a query counts, and how often certificates were fetched so far.
+// reads asserts whether an answer to a query counts, and how often certificates were fetched so
+// far.
 func (p *provider) reads(c *Channel, want order.Reading, fetched int) {
 	p.t.Helper()
 	a := c.Query(p.t.Context(), &order.Order{OrderNo: orderNo})
@@ -116,8 +117,8 @@ func (p *provider) reads(c *Channel, want order.Reading, fetched int) {
 	})
 }
 
-// The first answer has the certificates fetched. A new one is known before it signs; one that is not causes
-// one fetch. Both are valid while they change.
+// The first answer has the certificates fetched. A new one is known before it signs; one that is
+// not causes one fetch. Both are valid while they change.
 func TestPlatformRotates(t *testing.T) {
 	p := newProvider(t)
 	o := p.options()

@@ -35,8 +35,8 @@ var (
 	_ poll.Requester  = Refunds{}
 )
 
-// NewPoll returns the channel of one account for what it queries: refund, transfer or profitsharing.
-// For refunds it is a Refunds.
+// NewPoll returns the channel of one account for what it queries: refund, transfer or
+// profitsharing. For refunds it is a Refunds.
 func NewPoll(of order.NoticeOf, o Options) (poll.Channel, error) {
 	if of != order.OfRefund && of != order.OfTransfer && of != poll.OfProfitSharing {
 		return nil, fmt.Errorf("wechatpay: %w", wrong("of", fmt.Sprintf("%q: want refund, transfer or profitsharing", of)))
@@ -148,8 +148,8 @@ func (r Refunds) refund(o *order.Order) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// about says that an answer is about something else; nil: it is not. An answer that describes nothing
-// names nothing.
+// about says that an answer is about something else; nil: it is not. An answer that describes
+// nothing names nothing.
 func (p *Poll) about(o *order.Order, a *order.Answer) error {
 	var t struct {
 		OutRefundNo   string `json:"out_refund_no"`
@@ -190,9 +190,9 @@ func (p *Poll) about(o *order.Order, a *order.Answer) error {
 	return nil
 }
 
-// CheckRef returns an *[bellman.Invalid] if WeChat Pay cannot have such a number, or if a variable is
-// missing. A refund's and a profit sharing's number has at most 64 characters, a transfer's 5 to 32
-// letters and digits.
+// CheckRef returns an *[bellman.Invalid] if WeChat Pay cannot have such a number, or if a variable
+// is missing. A refund's and a profit sharing's number has at most 64 characters, a transfer's 5 to
+// 32 letters and digits.
 func (p *Poll) CheckRef(o *order.Order, request bool) error {
 	bad := new(bellman.Invalid)
 	n := len(o.RefNo)

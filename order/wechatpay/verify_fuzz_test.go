@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// No headers make bytes WeChat Pay's that it has not signed, whether they come as an answer or as a notice.
+// No headers make bytes WeChat Pay's that it has not signed, whether they come as an answer or as a
+// notice.
 func FuzzVerify(f *testing.F) {
 	good := raw(signedBy(200, trade("SUCCESS")))
 	get := good.Header.Get
@@ -31,7 +32,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// A bill's address leads to the channel's host, whatever it is, and a bill that breaks off is an error.
+// A bill's address leads to the channel's host, whatever it is, and a bill that breaks off is an
+// error.
 func FuzzBillFile(f *testing.F) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)

@@ -123,7 +123,8 @@ func (d *database) Alone(ctx context.Context, f func() error) error {
 		return err
 	}
 	defer drop(conn) // frees the lock
-	// The server ends a session that is idle for wait_timeout, and with it the lock. This session is idle while f runs.
+	// The server ends a session that is idle for wait_timeout, and with it the lock. This session
+	// is idle while f runs.
 	if _, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = 86400"); err != nil {
 		return err
 	}

@@ -33,8 +33,8 @@ type Options struct {
 	// server. Open probes nothing, and every write fails.
 	ReadOnly bool
 
-	// Stopped is how long a transaction may wait for its client before the server ends it, so that a
-	// process that hangs holds no shard. Whole seconds; default 3s.
+	// Stopped is how long a transaction may wait for its client before the server ends it, so that
+	// a process that hangs holds no shard. Whole seconds; default 3s.
 	Stopped time.Duration
 
 	// Answer is the longest time for one statement. After that, the connection is closed. Default
@@ -141,7 +141,8 @@ func askServer(ctx context.Context, config *driver.Config) (s server, err error)
 	return s, err
 }
 
-// lifetime is how long a connection is used. A new connection finds the server to which the address leads then.
+// lifetime is how long a connection is used. A new connection finds the server to which the address
+// leads then.
 const lifetime = 5 * time.Minute
 
 // dialTimeout is the longest time for connecting, unless the address has a timeout.
@@ -182,8 +183,9 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	config.Params["autocommit"] = "1"       // a heartbeat is a statement without COMMIT
 	config.Params["sql_safe_updates"] = "0" // some statements find their rows without a key
 	config.Params["sql_select_limit"] = "18446744073709551615"
-	// Arguments are in the text of a statement. In character sets such as gbk a byte of an argument and the
-	// backslash that escapes the next byte could be one character, and that byte could end the argument.
+	// Arguments are in the text of a statement. In character sets such as gbk a byte of an argument
+	// and the backslash that escapes the next byte could be one character, and that byte could end
+	// the argument.
 	config.Params["character_set_client"] = "utf8mb4"
 	switch {
 	case s.mariaDB():

@@ -50,7 +50,8 @@ type together struct{ sqlstore.Driver }
 
 func (together) Alone(_ context.Context, f func() error) error { return f() }
 
-// newDatabaseWith creates a database. It returns an address whose sessions have a variable set, and sessions without it.
+// newDatabaseWith creates a database. It returns an address whose sessions have a variable set, and
+// sessions without it.
 func newDatabaseWith(t *testing.T, name, value string) (address string, other *sql.DB) {
 	u, err := url.Parse(newDatabase(t))
 	if err != nil {
@@ -63,7 +64,8 @@ func newDatabaseWith(t *testing.T, name, value string) (address string, other *s
 	return u.String(), other
 }
 
-// TestAloneWhileIdle holds the lock of a migration for longer than the server lets a session be idle.
+// TestAloneWhileIdle holds the lock of a migration for longer than the server lets a session be
+// idle.
 func TestAloneWhileIdle(t *testing.T) {
 	ctx := t.Context()
 	address, other := newDatabaseWith(t, "wait_timeout", "1")
@@ -149,8 +151,9 @@ func TestDefaultsOfServers(t *testing.T) {
 	}
 }
 
-// TestClaimWaits claims a shard while a commit holds its row, on a server with innodb_snapshot_isolation, which MariaDB from
-// 11.6 on has by default. The server rejects the claim when the commit is over, because the row has changed since.
+// TestClaimWaits claims a shard while a commit holds its row, on a server with
+// innodb_snapshot_isolation, which MariaDB from 11.6 on has by default. The server rejects the
+// claim when the commit is over, because the row has changed since.
 func TestClaimWaits(t *testing.T) {
 	ctx := t.Context()
 	address, other := newDatabaseWith(t, "innodb_snapshot_isolation", "1")
@@ -194,8 +197,8 @@ func TestClaimWaits(t *testing.T) {
 	}
 }
 
-// TestNoConnectionLeft needs a connection while the server gives the user no more. The call fails as if the server could
-// not be reached, and another can succeed as soon as a connection is free.
+// TestNoConnectionLeft needs a connection while the server gives the user no more. The call fails
+// as if the server could not be reached, and another can succeed as soon as a connection is free.
 func TestNoConnectionLeft(t *testing.T) {
 	ctx := t.Context()
 	u, err := url.Parse(newDatabase(t))

@@ -20,8 +20,8 @@ import (
 // copy, and the store goes on.
 //
 // The directory gets its name when the copy is complete. Without the log, which is copied last, a
-// copy would open as a store without its newest tasks. A crash leaves a directory whose name ends in
-// ".incomplete-" and an id; nothing uses it.
+// copy would open as a store without its newest tasks. A crash leaves a directory whose name ends
+// in ".incomplete-" and an id; nothing uses it.
 func (s *Store) Backup(dir string) error {
 	if err := s.enter(); err != nil {
 		return err

@@ -101,7 +101,8 @@ func TestBackupRefuses(t *testing.T) {
 	}
 }
 
-// A halting file system stands still when a backup copies the log, like a process that is killed there.
+// A halting file system stands still when a backup copies the log, like a process that is killed
+// there.
 type halting struct {
 	vfs.FS
 	once     *sync.Once
@@ -120,8 +121,8 @@ func (h halting) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 
 func (h halting) Unwrap() vfs.FS { return h.FS }
 
-// A server is killed while it writes a backup. Nothing of that name opens as a store, because it would be one without the
-// newest tasks.
+// A server is killed while it writes a backup. Nothing of that name opens as a store, because it
+// would be one without the newest tasks.
 func TestBackupCutOff(t *testing.T) {
 	mem := vfs.NewMem()
 	fsys := halting{mem, new(sync.Once), make(chan struct{}), make(chan struct{})}

@@ -267,8 +267,8 @@ func load(b *testing.B, s *Store, entries []store.Entry) {
 	}
 }
 
-// BenchmarkLookup finds tasks by their keys and reads them, as the API does: tasks that wait, and tasks
-// that ended with their first attempt. Their blocks are in the cache.
+// BenchmarkLookup finds tasks by their keys and reads them, as the API does: tasks that wait, and
+// tasks that ended with their first attempt. Their blocks are in the cache.
 func BenchmarkLookup(b *testing.B) {
 	const tasks = 3000
 	s := million(b)

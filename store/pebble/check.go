@@ -25,9 +25,9 @@ func (r *checker) wrong(format string, args ...any) {
 
 // Check reads a snapshot of the whole store and verifies that rows, indexes and counters agree.
 // Each task must have exactly one status, and each pending task exactly one due entry. Each key,
-// alias, merchant and order number must have its index entry. Each index entry and attempt must have
-// its task. Each shard and each queue with counters must have its row. Documents and audit records
-// must be readable. Commits continue meanwhile.
+// alias, merchant and order number must have its index entry. Each index entry and attempt must
+// have its task. Each shard and each queue with counters must have its row. Documents and audit
+// records must be readable. Commits continue meanwhile.
 //
 // Check reads each row once and needs little memory. It reads tables ordered by id side by side.
 // For an index, it compares checksums of the entries with checksums of the rows (see sums). Only if

@@ -82,16 +82,16 @@ func (d *disk) full(atLeast time.Duration) bool {
 // giveUp fails all writes that wait for space, now and later.
 func (d *disk) giveUp() { d.once.Do(func() { close(d.stop) }) }
 
-// copyTo says that a backup is being written to a directory, until end is called. It returns false if
-// that is so already.
+// copyTo says that a backup is being written to a directory, until end is called. It returns false
+// if that is so already.
 func (d *disk) copyTo(dir string) (end func(), ok bool) {
 	dir = d.FS.PathDir(d.FS.PathJoin(dir, "file"))
 	_, there := d.copies.LoadOrStore(dir, true)
 	return func() { d.copies.Delete(dir) }, !there
 }
 
-// patiently calls f, which writes to the named file, and retries while the disk is full. A file of a
-// backup may be on another disk: that one must not hold up the store, so the backup fails.
+// patiently calls f, which writes to the named file, and retries while the disk is full. A file of
+// a backup may be on another disk: that one must not hold up the store, so the backup fails.
 func (d *disk) patiently(name string, f func() error) error {
 	err := f()
 	if err == nil || !vfs.IsNoSpaceError(err) || !d.patient.Load() {

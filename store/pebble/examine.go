@@ -27,9 +27,9 @@ const (
 	syncBytes = 4096
 )
 
-// Examine finds what hurts the embedded store in a directory, which may be open meanwhile: too little
-// free space, a file system that loses files, missing rights, a slow disk. It writes a small file and
-// removes it.
+// Examine finds what hurts the embedded store in a directory, which may be open meanwhile: too
+// little free space, a file system that loses files, missing rights, a slow disk. It writes a small
+// file and removes it.
 func Examine(ctx context.Context, dir string, o Options) ([]store.Finding, error) {
 	there, err := exists(dir, vfs.Default)
 	if err == nil && !there {

@@ -12,7 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestExamine makes each condition that hurts, and sees it found with what to do. A store may be open.
+// TestExamine makes each condition that hurts, and sees it found with what to do. A store may be
+// open.
 func TestExamine(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Examine(t.Context(), filepath.Join(dir, "none"), Options{}); !errors.Is(err, ErrNoStore) {

@@ -207,8 +207,8 @@ func (l *lister) take(iter *lsm.Iterator, id bellman.ID) (*bellman.Task, error) 
 	return l.one(id, nil)
 }
 
-// openState opens the table of the filter's state, if the scan is of an index by order or merchant. key is where
-// the scan begins.
+// openState opens the table of the filter's state, if the scan is of an index by order or merchant.
+// key is where the scan begins.
 func (l *lister) openState(key []byte) error {
 	if table := key[0]; l.filter.State == nil || table != tableOrder && table != tableMerchant {
 		return nil
@@ -225,8 +225,9 @@ func (l *lister) openState(key []byte) error {
 	return nil
 }
 
-// hasState reports whether the task of an index's row has the filter's state. If it has not, the scan jumps to the
-// newest older task that has it, because both are in order of ids; more is false if there is none.
+// hasState reports whether the task of an index's row has the filter's state. If it has not, the
+// scan jumps to the newest older task that has it, because both are in order of ids; more is false
+// if there is none.
 func (l *lister) hasState(key []byte) (has, more bool) {
 	if l.inState == nil {
 		return true, true
@@ -270,9 +271,9 @@ func (l *lister) otherQueue(table byte, row []byte) (bool, error) {
 	return uint32(p.Uvarint()) != l.queue, p.Err()
 }
 
-// one reads a task by its id, and returns nil if the filter does not match. row is the task's status
-// row in the state of the filter. If row is nil, one reads it. A task in another state costs no
-// further read.
+// one reads a task by its id, and returns nil if the filter does not match. row is the task's
+// status row in the state of the filter. If row is nil, one reads it. A task in another state costs
+// no further read.
 func (l *lister) one(id bellman.ID, row []byte) (t *bellman.Task, err error) {
 	var key [32]byte
 	var st *status // nil: any state fits
@@ -303,8 +304,8 @@ func (l *lister) one(id bellman.ID, row []byte) (t *bellman.Task, err error) {
 	return t, err
 }
 
-// briefly returns a task of a brief list, and nil if the task is in another queue. st is the task's status; nil: it is
-// read.
+// briefly returns a task of a brief list, and nil if the task is in another queue. st is the task's
+// status; nil: it is read.
 func (l *lister) briefly(id bellman.ID, st *status) (*bellman.Task, error) {
 	if st == nil {
 		read, err := l.s.status(l.r, id)
@@ -320,8 +321,8 @@ func (l *lister) briefly(id bellman.ID, st *status) (*bellman.Task, error) {
 	return &bellman.Task{ID: id, Queue: queue, Status: st.Status}, nil
 }
 
-// fits decodes a cold row, and returns nil if the filter does not match. known is the task's status if
-// the filter has a state, and nil otherwise. inRow means that List scans cold rows one after the
+// fits decodes a cold row, and returns nil if the filter does not match. known is the task's status
+// if the filter has a state, and nil otherwise. inRow means that List scans cold rows one after the
 // other: then the beside reads status and attempt.
 func (l *lister) fits(id bellman.ID, row []byte, known *status, inRow bool) (*bellman.Task, error) {
 	for _, word := range l.words {

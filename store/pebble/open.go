@@ -238,8 +238,9 @@ func (s *Store) tuning(o Options) *lsm.Options {
 	// Row-oriented blocks: columnar blocks cost a seventh more CPU per task here, and reads are no
 	// faster.
 	opts.Experimental.EnableColumnarBlocks = func() bool { return false }
-	// No compactions for the sake of tombstones: most flushed rows of ended tasks are tombstones, and the
-	// next compaction of their level drops them. Scans skip them by the front and by the marks of Prune.
+	// No compactions for the sake of tombstones: most flushed rows of ended tasks are tombstones,
+	// and the next compaction of their level drops them. Scans skip them by the front and by the
+	// marks of Prune.
 	opts.Experimental.TombstoneDenseCompactionThreshold = -1
 	for i := range opts.Levels {
 		opts.Levels[i].BlockSize = 16 << 10

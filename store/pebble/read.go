@@ -94,14 +94,16 @@ func (s *Store) Task(_ context.Context, id bellman.ID) (*bellman.Task, error) {
 	if !errors.Is(err, bellman.ErrNotFound) {
 		return t, err
 	}
-	// A task that ends, or is pending again, moves between tables. Only a snapshot shows it for sure.
+	// A task that ends, or is pending again, moves between tables. Only a snapshot shows it for
+	// sure.
 	snapshot := s.db.NewSnapshot()
 	defer snapshot.Close()
 	return s.task(snapshot, id)
 }
 
-// task reads a task, with Last. Without a snapshot, task may return ErrNotFound for a task that moves
-// between tables. Otherwise its rows belong together, because only the status row ever changes.
+// task reads a task, with Last. Without a snapshot, task may return ErrNotFound for a task that
+// moves between tables. Otherwise its rows belong together, because only the status row ever
+// changes.
 func (s *Store) task(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
 	t, err := s.cold(r, id)
 	if err != nil {

@@ -3,8 +3,8 @@ package pebble
 import lsm "github.com/cockroachdb/pebble/v2"
 
 // rows are the writes of one commit, in a batch for each table. The memtable remembers where it put
-// the last row, and most new rows of a table follow each other. So a commit takes less time table by
-// table than task by task.
+// the last row, and most new rows of a table follow each other. So a commit takes less time table
+// by table than task by task.
 type rows [32]*lsm.Batch // by the last five bits of the table's letter
 
 func (r *rows) reset() {

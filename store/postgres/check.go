@@ -37,8 +37,9 @@ func (d *database) Check(ctx context.Context) error {
 
 const noPooler = "connect to the server itself, not through a pooler that shares sessions"
 
-// checkSessions rejects a pooler that gives two connections one session of the server, as PgBouncer does in transaction
-// mode. Settings and prepared statements of a connection would be those of others.
+// checkSessions rejects a pooler that gives two connections one session of the server, as PgBouncer
+// does in transaction mode. Settings and prepared statements of a connection would be those of
+// others.
 func (d *database) checkSessions(ctx context.Context) error {
 	var sessions [2]int
 	for i := range sessions {

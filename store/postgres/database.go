@@ -37,10 +37,10 @@ func (d *database) Close() error {
 }
 
 // LockFences is true for PostgreSQL itself: FOR NO KEY UPDATE waits for a claim and makes it wait,
-// reads the newest version of the row after a wait, and changes no row. An UPDATE would leave a dead
-// version of each shard's row at each commit, and a long transaction of any session keeps these from
-// being removed. FOR SHARE would do too, but several of its holders need a MultiXact. Other databases
-// that use the protocol may hold locks less strictly.
+// reads the newest version of the row after a wait, and changes no row. An UPDATE would leave a
+// dead version of each shard's row at each commit, and a long transaction of any session keeps
+// these from being removed. FOR SHARE would do too, but several of its holders need a MultiXact.
+// Other databases that use the protocol may hold locks less strictly.
 func (d *database) LockFences() bool { return d.locks }
 
 // KeepsVersions is true for PostgreSQL itself.

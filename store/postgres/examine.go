@@ -78,7 +78,8 @@ func list[T any](ctx context.Context, d *database, describe func(T) store.Findin
 
 // settings looks at settings that lose data, or let tables grow.
 func (e examiner) settings(ctx context.Context) ([]store.Finding, error) {
-	// A session of the store changes synchronous_commit; reset_val is what other sessions of the user have.
+	// A session of the store changes synchronous_commit; reset_val is what other sessions of the
+	// user have.
 	type setting struct{ Name, Value string }
 	return list(ctx, e.d, func(s setting) store.Finding {
 		f := store.Finding{Name: s.Name, Level: store.Error}
@@ -133,7 +134,8 @@ const sessionColumns = `a.pid, coalesce(a.usename::text, ''), a.application_name
 
 const awaitsStandby = "waiting for a synchronous standby"
 
-// ending says how to end a session. The COMMIT of a session that waits for a standby would count, but not be on the standby.
+// ending says how to end a session. The COMMIT of a session that waits for a standby would count,
+// but not be on the standby.
 func (s session) ending() string {
 	if s.State == awaitsStandby {
 		return "start the standby that synchronous_standby_names wants, or change that setting; do not end the session"

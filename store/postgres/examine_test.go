@@ -23,7 +23,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// ownServer starts a PostgreSQL with bad settings and returns its address. Without initdb the test is skipped.
+// ownServer starts a PostgreSQL with bad settings and returns its address. Without initdb the test
+// is skipped.
 func ownServer(t *testing.T, settings ...string) string {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -175,8 +176,9 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// TestCancelledCommit cancels a COMMIT that waits for a synchronous standby, as an operator does who sees it hang. The server
-// answers that it has committed, although the promotion of a standby would lose the transaction.
+// TestCancelledCommit cancels a COMMIT that waits for a synchronous standby, as an operator does
+// who sees it hang. The server answers that it has committed, although the promotion of a standby
+// would lose the transaction.
 func TestCancelledCommit(t *testing.T) {
 	ctx := t.Context()
 	address := ownServer(t, "synchronous_standby_names=nobody")

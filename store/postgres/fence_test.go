@@ -52,8 +52,8 @@ func TestHalfAPipeline(t *testing.T) {
 	}
 }
 
-// TestFenceWaits lets a commit and a claim of its shard meet in each order. Whoever is second waits,
-// and then sees what the first did.
+// TestFenceWaits lets a commit and a claim of its shard meet in each order. Whoever is second
+// waits, and then sees what the first did.
 func TestFenceWaits(t *testing.T) {
 	ctx := context.Background()
 	url := newDatabase(t)

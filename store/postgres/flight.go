@@ -107,8 +107,8 @@ func fly(ctx context.Context, conn *pgconn.PgConn, calls []call, with parts) (er
 
 const localKey = "bellman_local"
 
-// noticed marks a connection whose COMMIT was cancelled while it waited for a synchronous standby. The server then
-// warns, and answers that it has committed.
+// noticed marks a connection whose COMMIT was cancelled while it waited for a synchronous standby.
+// The server then warns, and answers that it has committed.
 func noticed(conn *pgconn.PgConn, n *pgconn.Notice) {
 	if n.Routine == "SyncRepWaitForLSN" {
 		conn.CustomData()[localKey] = true

@@ -34,8 +34,8 @@ func TestKind(t *testing.T) {
 	}
 }
 
-// TestNoConnectionLeft needs a connection while the server gives the user no more. The call fails as if the server could
-// not be reached, and another can succeed as soon as a connection is free.
+// TestNoConnectionLeft needs a connection while the server gives the user no more. The call fails
+// as if the server could not be reached, and another can succeed as soon as a connection is free.
 func TestNoConnectionLeft(t *testing.T) {
 	ctx := t.Context()
 	u, err := url.Parse(newDatabase(t))

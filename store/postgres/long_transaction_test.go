@@ -15,9 +15,9 @@ import (
 
 var endedTasks = flag.Int("ended", 10_000, "tasks that end while a transaction is open")
 
-// TestLongTransaction ends many tasks while another session has a transaction open, as pg_dump and a
-// forgotten BEGIN have. The server then keeps all old versions of rows. The statements that run at
-// each commit, or each second, must not pass more and more of them.
+// TestLongTransaction ends many tasks while another session has a transaction open, as pg_dump and
+// a forgotten BEGIN have. The server then keeps all old versions of rows. The statements that run
+// at each commit, or each second, must not pass more and more of them.
 func TestLongTransaction(t *testing.T) {
 	ctx := context.Background()
 	url := newDatabase(t)

@@ -30,8 +30,8 @@ type Options struct {
 	// server. Open probes nothing, and every write fails.
 	ReadOnly bool
 
-	// Stopped is how long a transaction may wait for its client before the server ends it, so that a
-	// process that hangs holds no shard. Default 3s.
+	// Stopped is how long a transaction may wait for its client before the server ends it, so that
+	// a process that hangs holds no shard. Default 3s.
 	Stopped time.Duration
 
 	// Answer is the longest time for one flight of statements. After that, the connection is
@@ -85,8 +85,8 @@ func Migrate(ctx context.Context, url string, o Options) error {
 	return nil
 }
 
-// CheckURL returns an error if Open would reject the url, before it connects. It reads the files that
-// the parameters of the url name.
+// CheckURL returns an error if Open would reject the url, before it connects. It reads the files
+// that the parameters of the url name.
 func CheckURL(url string) error {
 	_, err := parseURL(url)
 	return err
@@ -143,8 +143,8 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		dialer := &net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true}}
 		config.ConnConfig.ConnectTimeout, config.ConnConfig.DialFunc = dialTimeout, dialer.DialContext
 	}
-	// A broken connection is closed at once. Otherwise pgx would wait 15 s for a silent server, and the
-	// pool would count the connection that long.
+	// A broken connection is closed at once. Otherwise pgx would wait 15 s for a silent server, and
+	// the pool would count the connection that long.
 	config.BeforeClose = func(conn *pgx.Conn) {
 		if conn.IsClosed() {
 			conn.PgConn().Conn().Close()

@@ -24,7 +24,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestAloneWhileIdle holds the lock of a migration for longer than the server lets a session be idle.
+// TestAloneWhileIdle holds the lock of a migration for longer than the server lets a session be
+// idle.
 func TestAloneWhileIdle(t *testing.T) {
 	ctx := t.Context()
 	u, err := url.Parse(newDatabase(t))

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// A pooler gives all its clients one session of a server, as PgBouncer does in transaction mode: a client has the session
-// until its transaction is over.
+// A pooler gives all its clients one session of a server, as PgBouncer does in transaction mode: a
+// client has the session until its transaction is over.
 type pooler struct {
 	turn   sync.Mutex
 	server *pgconn.HijackedConn
@@ -89,7 +89,8 @@ func (p *pooler) serve(conn net.Conn) error {
 	}
 }
 
-// transaction passes the messages of a client, beginning with this one, until its transaction is over.
+// transaction passes the messages of a client, beginning with this one, until its transaction is
+// over.
 func (p *pooler) transaction(client *pgproto3.Backend, message pgproto3.FrontendMessage) error {
 	for over := false; ; {
 		p.server.Frontend.Send(message)
@@ -107,7 +108,8 @@ func (p *pooler) transaction(client *pgproto3.Backend, message pgproto3.Frontend
 	}
 }
 
-// answer passes the messages of the server until it is ready for the next ones. It reports whether the transaction is over.
+// answer passes the messages of the server until it is ready for the next ones. It reports whether
+// the transaction is over.
 func (p *pooler) answer(client *pgproto3.Backend) (over bool, err error) {
 	if err := p.server.Frontend.Flush(); err != nil {
 		return false, err
@@ -124,8 +126,8 @@ func (p *pooler) answer(client *pgproto3.Backend) (over bool, err error) {
 	}
 }
 
-// TestSharedSession opens a store through a pooler that shares sessions. The start rejects it, because each connection would
-// lose its settings, also if it is the only one at that moment.
+// TestSharedSession opens a store through a pooler that shares sessions. The start rejects it,
+// because each connection would lose its settings, also if it is the only one at that moment.
 func TestSharedSession(t *testing.T) {
 	address := newDatabase(t)
 	openTest(t, address, Options{})

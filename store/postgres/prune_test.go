@@ -12,9 +12,9 @@ import (
 	"github.com/bellmanhq/bellman/internal/sqlstore/sqltest"
 )
 
-// TestPruneBesideLongTransaction deletes old tasks while another session has a transaction open. The
-// server then keeps the index entries of deleted tasks, and a search from the beginning passes all of
-// them. Once that is slow, a search begins where the previous one ended.
+// TestPruneBesideLongTransaction deletes old tasks while another session has a transaction open.
+// The server then keeps the index entries of deleted tasks, and a search from the beginning passes
+// all of them. Once that is slow, a search begins where the previous one ended.
 func TestPruneBesideLongTransaction(t *testing.T) {
 	ctx := context.Background()
 	url := newDatabase(t)

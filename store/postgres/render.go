@@ -28,10 +28,10 @@ const now = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint"
 // the few of one host. A cursor with separate conditions would read its whole millisecond at each
 // page.
 //
-// A vacuum beside a long transaction may find that a table has no rows but many pages. The planner then takes any scan
-// of any of its indexes for one page. So an index that contains the id after another column is partial: no statement can
-// use it without that column. And pairs with an id are no join, which might read all of them: the ids are looked up, then
-// the pairs in a hash table.
+// A vacuum beside a long transaction may find that a table has no rows but many pages. The planner
+// then takes any scan of any of its indexes for one page. So an index that contains the id after
+// another column is partial: no statement can use it without that column. And pairs with an id are
+// no join, which might read all of them: the ids are looked up, then the pairs in a hash table.
 var words = strings.NewReplacer("{now}", now, "{micros}", "floor(extract(epoch from clock_timestamp()) * 1000000)::bigint", "{number}", "bigint", "IN (??)", "= ANY (??)",
 	" {by key}", "", " {by alias}", "", " {by merchant_no}", "", " {by order_no}", "", " {by url_host}", "",
 	"{within merchant_no}", "merchant_no IS NOT NULL AND (merchant_no, id) >= (?, ?) AND (merchant_no, id) < (?, ?)",
@@ -40,8 +40,8 @@ var words = strings.NewReplacer("{now}", now, "{micros}", "floor(extract(epoch f
 	"{within url_host}", "url_host IS NOT NULL AND (url_host, id) >= (?, ?) AND (url_host, id) < (?, ?)",
 )
 
-// render returns a statement in PostgreSQL's syntax, with one parameter for each argument. A list is
-// an array.
+// render returns a statement in PostgreSQL's syntax, with one parameter for each argument. A list
+// is an array.
 func render(s *sqlstore.Statement) (string, []any) {
 	if s.Insert != nil {
 		return renderInsert(s.Insert)

@@ -11,8 +11,9 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// TestExistingTaskWaitsForStandby adds a task that exists already. The transaction that finds it must write
-// something, because only then does its COMMIT wait for a standby that may not have the task yet.
+// TestExistingTaskWaitsForStandby adds a task that exists already. The transaction that finds it
+// must write something, because only then does its COMMIT wait for a standby that may not have the
+// task yet.
 func TestExistingTaskWaitsForStandby(t *testing.T) {
 	ctx := context.Background()
 	url := newDatabase(t)

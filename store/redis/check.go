@@ -18,8 +18,8 @@ import (
 // another server, or have other settings.
 const lifetime = time.Minute
 
-// young is the age below which a server is not used before it has rewritten its append-only file. An
-// older one is in use and rewrites meanwhile.
+// young is the age below which a server is not used before it has rewritten its append-only file.
+// An older one is in use and rewrites meanwhile.
 const young = 5 * time.Minute
 
 // An UnfitError says why a server cannot hold a store, and what to do.
@@ -50,8 +50,8 @@ type settings struct {
 	atLeast  string
 }
 
-// rewrites says how often a server has rewritten its append-only file since its start, and whether it
-// should.
+// rewrites says how often a server has rewritten its append-only file since its start, and whether
+// it should.
 type rewrites struct {
 	begun  int  // number of rewrites, the running one included
 	runs   bool // one runs, or is scheduled
@@ -146,12 +146,12 @@ func (s *Store) fits(ctx context.Context, c asker, a Address, readOnly bool) err
 	return s.mend(ctx, c, seen)
 }
 
-// mend has a server rewrite its append-only file once after a start, because a crash may have cut the
-// last commit there. Redis writes what a script changed between MULTI and EXEC. If a command of these is
-// cut, Redis removes only that command when it starts: MULTI and the commands before the cut stay in the
-// file (valkey-io/valkey#4342). The next commits are written after them and become part of the same
-// transaction. After one more start, a part of the cut commit may exist, or answered commits may be
-// missing.
+// mend has a server rewrite its append-only file once after a start, because a crash may have cut
+// the last commit there. Redis writes what a script changed between MULTI and EXEC. If a command of
+// these is cut, Redis removes only that command when it starts: MULTI and the commands before the
+// cut stay in the file (valkey-io/valkey#4342). The next commits are written after them and become
+// part of the same transaction. After one more start, a part of the cut commit may exist, or
+// answered commits may be missing.
 func (s *Store) mend(ctx context.Context, c asker, seen settings) error {
 	r := seen.rewrites
 	rewritten := r.begun > 1 || r.begun == 1 && !r.runs

@@ -254,7 +254,8 @@ func TestKill(t *testing.T) {
 }
 
 // TestCutCommit cuts the end of the append-only file, as a crash in the middle of a write does, and
-// starts the server twice. Nothing of the cut commit may exist then, and everything that was answered.
+// starts the server twice. Nothing of the cut commit may exist then, and everything that was
+// answered.
 func TestCutCommit(t *testing.T) {
 	t.Parallel()
 	for _, cut := range []int64{3, 60, 200} { // bytes: in EXEC, in the counts, before them

@@ -29,8 +29,8 @@ const fewConnections = 4
 const doesNotStart = "bellman serve does not start until this is changed"
 
 // Examine finds what hurts a store at an address: what a start would reject, settings and failures
-// that lose data, replicas, memory, clocks, rights, and connections. It writes one key and deletes it.
-// The error says why the server cannot be examined.
+// that lose data, replicas, memory, clocks, rights, and connections. It writes one key and deletes
+// it. The error says why the server cannot be examined.
 func Examine(ctx context.Context, address string, o Options) ([]store.Finding, error) {
 	a, err := ParseAddress(address)
 	if err != nil {

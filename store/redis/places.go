@@ -20,8 +20,8 @@ type places struct {
 	nth  map[bellman.ID]int64 // index of each new task of this commit within its chain
 }
 
-// readPlaces reads the places for the tasks that b may add. If no task has an ordering key, it reads
-// nothing.
+// readPlaces reads the places for the tasks that b may add. If no task has an ordering key, it
+// reads nothing.
 func (s *Store) readPlaces(ctx context.Context, b *store.Batch, to *places) error {
 	*to = places{}
 	var chains []string

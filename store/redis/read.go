@@ -102,8 +102,8 @@ func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, erro
 	})
 }
 
-// Attempts reads a task's attempts. The newest one is in the task's row, the others are in a log. One
-// transaction reads both.
+// Attempts reads a task's attempts. The newest one is in the task's row, the others are in a log.
+// One transaction reads both.
 func (s *Store) Attempts(ctx context.Context, id bellman.ID, after, limit int) ([]bellman.Attempt, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -218,8 +218,8 @@ func (s *Store) oneDoc(ctx context.Context, f store.DocFilter, limit int) ([]sto
 	return []store.Doc{{Kind: f.Kind, Name: f.Name, Value: []byte(value)}}, nil
 }
 
-// sequence is the length of the number at the start of each audit record. The number makes each record
-// unique.
+// sequence is the length of the number at the start of each audit record. The number makes each
+// record unique.
 const sequence = 16
 
 // Audits reads the newest audit records.

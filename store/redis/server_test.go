@@ -267,8 +267,8 @@ func configured(ctx context.Context, name, value string) *client.MapStringString
 	return c
 }
 
-// A server is set to everysec while the store is open, or a fail-over leads to such a server. From the next connection on
-// each write waits for the disk.
+// A server is set to everysec while the store is open, or a fail-over leads to such a server. From
+// the next connection on each write waits for the disk.
 func TestEverysecLater(t *testing.T) {
 	s := &Store{}
 	info := said("redis_version:7.2.5\r\nredis_mode:standalone\r\nrole:master\r\naof_enabled:1\r\naof_base_size:9\r\naof_current_size:9\r\nrun_id:1\r\nmaxmemory_policy:noeviction\r\n")
@@ -338,8 +338,9 @@ func TestRewriteAfterStart(t *testing.T) {
 	}
 }
 
-// TestExistingTaskIsWritten adds a task that exists already. The script that finds it must write something, because from
-// Redis 7.2 on only then WAIT and WAITAOF wait for the write that added the task.
+// TestExistingTaskIsWritten adds a task that exists already. The script that finds it must write
+// something, because from Redis 7.2 on only then WAIT and WAITAOF wait for the write that added the
+// task.
 func TestExistingTaskIsWritten(t *testing.T) {
 	server := start(t)
 	s := openTest(t, "redis://"+server.address, Options{})

@@ -44,8 +44,8 @@ func (p *reader) word() string {
 	return words[n>>1]
 }
 
-// appendWithin encodes s. If another text contains s, s is its length with the low bit 1, followed by
-// its position in that text. Otherwise it is its length with the low bit 0, followed by s.
+// appendWithin encodes s. If another text contains s, s is its length with the low bit 1, followed
+// by its position in that text. Otherwise it is its length with the low bit 0, followed by s.
 func appendWithin(b []byte, text, s string) []byte {
 	if i := strings.Index(text, s); i >= 0 && s != "" {
 		return binary.AppendUvarint(binary.AppendUvarint(b, uint64(len(s))<<1|1), uint64(i))

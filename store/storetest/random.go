@@ -16,10 +16,11 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Like commits random batches to a store and to a model of a store, and checks that both give the same
-// outcomes and the same reads: names that a collation might confuse, rows that are taken, changes of a wrong
-// version, several changes of one task, follow-ups, documents with conditions, and deleted tasks. Each seed
-// has its own stores, which must be empty, and always makes the same batches.
+// Like commits random batches to a store and to a model of a store, and checks that both give the
+// same outcomes and the same reads: names that a collation might confuse, rows that are taken,
+// changes of a wrong version, several changes of one task, follow-ups, documents with conditions,
+// and deleted tasks. Each seed has its own stores, which must be empty, and always makes the same
+// batches.
 func Like(t *testing.T, seeds, batches int, open func(t *testing.T) (s, model store.Store)) {
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
@@ -249,7 +250,8 @@ func (l *likeness) step(n int) {
 		want, _ := l.model.Prune(l.Context(), state, before, limit)
 		var got int
 		var err error
-		// Tasks that finished before others that were deleted already may be found only after ten minutes.
+		// Tasks that finished before others that were deleted already may be found only after ten
+		// minutes.
 		eventually.Within(10*time.Minute, func() bool {
 			var n int
 			n, err = l.s.Prune(l.Context(), state, before, limit)

@@ -50,9 +50,9 @@ func (s *socket) Read(p []byte) (int, error) {
 	return s.Conn.Read(p)
 }
 
-// silent reports whether the server has neither answered anything since its last answer nor closed the connection. It
-// reads without waiting. TLS takes in its own messages, such as session tickets. Other data is lost: a connection that
-// is not silent must be closed.
+// silent reports whether the server has neither answered anything since its last answer nor closed
+// the connection. It reads without waiting. TLS takes in its own messages, such as session tickets.
+// Other data is lost: a connection that is not silent must be closed.
 func (c *conn) silent() bool {
 	if c.socket.control == nil {
 		return false
@@ -88,8 +88,9 @@ func (c *conn) abort() {
 	c.t.release(c.host)
 }
 
-// roundTrip sends a request, whose bytes are message, and reads the header of its answer. again means
-// that the request can be sent on another connection. If there is no answer, the connection is closed.
+// roundTrip sends a request, whose bytes are message, and reads the header of its answer. again
+// means that the request can be sent on another connection. If there is no answer, the connection
+// is closed.
 func (c *conn) roundTrip(ctx context.Context, req *http.Request, message []byte) (resp *http.Response, again bool, err error) {
 	stop := context.AfterFunc(ctx, c.interrupt)
 	c.in = c.t.readers.Get().(*bufio.Reader)

@@ -124,8 +124,8 @@ func faultOf(ctx context.Context, err error) string {
 
 var ends = []error{nil, io.EOF, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}}
 
-// compare plays the same answer to net/http and to a Transport, and fails if they see different things, or if the
-// Transport keeps a connection that net/http would close.
+// compare plays the same answer to net/http and to a Transport, and fails if they see different
+// things, or if the Transport keeps a connection that net/http would close.
 func compare(t *testing.T, method string, answer []byte, step, end int) {
 	std := func(silence func()) *http.Transport {
 		return &http.Transport{

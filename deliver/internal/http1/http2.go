@@ -10,10 +10,12 @@ import (
 	"sync/atomic"
 )
 
-// maxHTTP2 is the number of hosts whose choice of HTTP/2 is remembered. A host that is forgotten chooses again.
+// maxHTTP2 is the number of hosts whose choice of HTTP/2 is remembered. A host that is forgotten
+// chooses again.
 const maxHTTP2 = 4096
 
-// An http2Host is the error for a connection to a host that chose HTTP/2. It has the connection if that is a new one.
+// An http2Host is the error for a connection to a host that chose HTTP/2. It has the connection if
+// that is a new one.
 type http2Host struct {
 	key  key
 	conn *tls.Conn // nil: none
@@ -67,7 +69,8 @@ func (t *Transport) overHTTP2(h *http2Host, req *http.Request) (*http.Response, 
 	return resp, err
 }
 
-// dialTLS is the DialTLSContext of net/http: it takes the connection that was offered, or makes one.
+// dialTLS is the DialTLSContext of net/http: it takes the connection that was offered, or makes
+// one.
 func (t *Transport) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	if offer, is := ctx.Value(offered{}).(*atomic.Pointer[tls.Conn]); is {
 		if c := offer.Swap(nil); c != nil {

@@ -33,8 +33,8 @@ type taken struct {
 	err  error
 }
 
-// take returns a connection for a request: the idle one that was used last, or the first that comes free or is made.
-// The error is an *http2Host if the host speaks HTTP/2.
+// take returns a connection for a request: the idle one that was used last, or the first that comes
+// free or is made. The error is an *http2Host if the host speaks HTTP/2.
 func (t *Transport) take(ctx context.Context, req *http.Request) (*conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -150,7 +150,8 @@ func forget(w *waiter) bool {
 	return i >= 0
 }
 
-// dial makes a connection for w. If w has got another one meanwhile, or has ended, the connection goes to the pool.
+// dial makes a connection for w. If w has got another one meanwhile, or has ended, the connection
+// goes to the pool.
 func (t *Transport) dial(ctx context.Context, h *host, w *waiter) {
 	c, err := t.connect(ctx, h)
 	t.mu.Lock()
@@ -223,7 +224,8 @@ func (t *Transport) put(c *conn) {
 	}
 }
 
-// pool keeps an idle connection, and returns one that is too many; nil: none. The caller has the lock.
+// pool keeps an idle connection, and returns one that is too many; nil: none. The caller has the
+// lock.
 func (t *Transport) pool(c *conn) (extra *conn) {
 	c.idleFrom = time.Now()
 	c.host.idle = append(c.host.idle, c)

@@ -12,7 +12,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
-// together sends requests to each URL at the same time. The answers come when all requests have arrived.
+// together sends requests to each URL at the same time. The answers come when all requests have
+// arrived.
 func together(t *testing.T, rt *Transport, urls ...string) {
 	t.Helper()
 	var all sync.WaitGroup

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// maxBody is the largest body that is sent here, in bytes. A socket's buffer takes that much at once, so a server that
-// answers before it has read the body is heard.
+// maxBody is the largest body that is sent here, in bytes. A socket's buffer takes that much at
+// once, so a server that answers before it has read the body is heard.
 const maxBody = 16 << 10
 
 // messages are buffers for requests while they are sent.
@@ -62,7 +62,8 @@ func isPlainHost(host string) bool {
 	return host != "" && host[0] != ':'
 }
 
-// appendRequest appends a request as it is sent, with the same bytes as net/http would send, and closes its body.
+// appendRequest appends a request as it is sent, with the same bytes as net/http would send, and
+// closes its body.
 func appendRequest(b []byte, r *http.Request) ([]byte, error) {
 	if r.Body != nil {
 		defer r.Body.Close()

@@ -18,8 +18,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/eventually"
 )
 
-// Over TLS a host that knows HTTP/1.1 is spoken to here, and one that chooses HTTP/2 through net/http, on the same
-// connection.
+// Over TLS a host that knows HTTP/1.1 is spoken to here, and one that chooses HTTP/2 through
+// net/http, on the same connection.
 func TestTLS(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Bytes that came in the same TLS record as the answer, and are not in the reader yet, count as well.
+// Bytes that came in the same TLS record as the answer, and are not in the reader yet, count as
+// well.
 func TestTLSRest(t *testing.T) {
 	for _, extra := range []string{"", "x"} {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,8 +74,8 @@ func TestTLSRest(t *testing.T) {
 	}
 }
 
-// Servers other than Go's send session tickets after the handshake. A connection that has waited with tickets unread is
-// used all the same, and the tickets serve the next connection.
+// Servers other than Go's send session tickets after the handshake. A connection that has waited
+// with tickets unread is used all the same, and the tickets serve the next connection.
 func TestTLSTickets(t *testing.T) {
 	made := make(chan bool, 2) // handshakes: whether each resumed a session
 	server := httptest.NewUnstartedServer(nil)

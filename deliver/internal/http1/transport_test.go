@@ -61,8 +61,8 @@ type peer struct {
 	closed   chan struct{} // gets an element for each connection that the peer has closed
 }
 
-// newPeer returns a peer. Request n of connection c, from 1, is answered by answer(c, n); after an empty answer, or one
-// that ends in \x00, the peer closes the connection.
+// newPeer returns a peer. Request n of connection c, from 1, is answered by answer(c, n); after an
+// empty answer, or one that ends in \x00, the peer closes the connection.
 func newPeer(t *testing.T, answer func(c, n int) string) *peer {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,7 +104,8 @@ func (p *peer) serve(conn net.Conn, c int, answer func(c, n int) string) {
 
 const success = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nsuccess"
 
-// The bytes of a request are those that net/http sends, and what does not fit goes through net/http.
+// The bytes of a request are those that net/http sends, and what does not fit goes through
+// net/http.
 func TestRequestAsNetHTTPSendsIt(t *testing.T) {
 	type request struct {
 		method, url, body string
@@ -271,8 +272,8 @@ func TestServerClosesIdleConnection(t *testing.T) {
 	}
 }
 
-// The server closes a connection in answer to a request: only a request that is safe to repeat is sent again, and never
-// on a connection that is new.
+// The server closes a connection in answer to a request: only a request that is safe to repeat is
+// sent again, and never on a connection that is new.
 func TestRepeats(t *testing.T) {
 	for _, tt := range []struct {
 		method string

@@ -91,8 +91,8 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// Retry calls f until it returns true, with growing pauses. It returns false if ctx ends first. f is
-// called at least once.
+// Retry calls f until it returns true, with growing pauses. It returns false if ctx ends first. f
+// is called at least once.
 func Retry(ctx context.Context, f func() bool) bool {
 	for pause := firstPause; !f(); pause = min(2*pause, lastPause) {
 		if ctx.Err() != nil {

@@ -34,8 +34,9 @@ func (m *Member) Death(shard uint16) Death {
 	return m.deaths[shard]
 }
 
-// death returns the death of a node that is found now. The clock of that node may have been ahead of this one, so it may
-// have attempted tasks that are not due yet. This node's own clock may be far behind. The caller holds claiming.
+// death returns the death of a node that is found now. The clock of that node may have been ahead
+// of this one, so it may have attempted tasks that are not due yet. This node's own clock may be
+// far behind. The caller holds claiming.
 func (m *Member) death(node string) Death {
 	found := m.clock.Now()
 	if !m.sole {

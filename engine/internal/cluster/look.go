@@ -23,8 +23,8 @@ const (
 	deadGrace   = 500 * time.Millisecond
 	freeGrace   = 2 * lookEvery
 
-	// lookWithin bounds a look. Rejected commits wait for it. firstLookWithin bounds each call of the
-	// first look: a node that starts may claim all shards of a slow store one after the other.
+	// lookWithin bounds a look. Rejected commits wait for it. firstLookWithin bounds each call of
+	// the first look: a node that starts may claim all shards of a slow store one after the other.
 	lookWithin      = 4 * time.Second
 	firstLookWithin = 12 * time.Second
 )
@@ -197,8 +197,8 @@ func clockOf(nodes []store.Node, self string, beat time.Time) func(time.Time) ti
 	return func(at time.Time) time.Time { return now.Add(at.Sub(newest)) }
 }
 
-// claimAll claims every shard that this node should take, each within a time, and drops those that it
-// lost. It returns the claimed shards.
+// claimAll claims every shard that this node should take, each within a time, and drops those that
+// it lost. It returns the claimed shards.
 func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []store.Shard, offered map[uint16]bool) (won []gain, err error) {
 	self := m.Name()
 	holdings := m.holdings(shards)
@@ -233,8 +233,8 @@ func (m *Member) claimAll(ctx context.Context, within time.Duration, shards []st
 	return won, err
 }
 
-// learn records the death of the last owner of a shard that this node is about to claim. kept returns
-// the deaths that owners wrote before they released their shards.
+// learn records the death of the last owner of a shard that this node is about to claim. kept
+// returns the deaths that owners wrote before they released their shards.
 func (m *Member) learn(s store.Shard, h holding, kept func() (map[uint16]Death, error)) error {
 	switch {
 	case h.ours: // already recorded
@@ -406,8 +406,8 @@ func (m *Member) gain(gains []gain) {
 }
 
 // drop gives up shards that other nodes own. Attempts in flight go on, but their outcomes are not
-// recorded: the new owner makes those attempts again. If this node claims a shard again before another
-// node does, it treats its former self as an owner that died.
+// recorded: the new owner makes those attempts again. If this node claims a shard again before
+// another node does, it treats its former self as an owner that died.
 func (m *Member) drop(shards []uint16) {
 	if len(shards) == 0 {
 		return

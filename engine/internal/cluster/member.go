@@ -1,7 +1,7 @@
 // Package cluster makes this process a node among the others that share a store. A [Member] joins
 // the cluster, sends heartbeats, claims and releases shards, and knows how long it can trust them.
-// It knows nothing of tasks: a [Host] attempts the tasks of the shards, and drains a shard before it
-// moves.
+// It knows nothing of tasks: a [Host] attempts the tasks of the shards, and drains a shard before
+// it moves.
 //
 //	member.go   the shards of this node and their leases, and until when they are trusted
 //	beat.go     joining, and heartbeats
@@ -99,7 +99,8 @@ type Host interface {
 	Lost(shard uint16)
 
 	// Drain waits until every attempt of a shard that was left has ended or was handed over, and
-	// the store shows no attempt that was announced and not made. It returns false if ctx ends first.
+	// the store shows no attempt that was announced and not made. It returns false if ctx ends
+	// first.
 	Drain(ctx context.Context, shard uint16) bool
 
 	// Stuck reports whether the shard was taken back because of an attempt that is still in flight.
@@ -111,7 +112,8 @@ type Host interface {
 	// ReadDocs is called before the documents of Options.Docs are read, and its result afterwards.
 	ReadDocs() (read func([]store.Doc, error) error)
 
-	// Changed reports that trust or shards may have changed, so that attempts may start or must not.
+	// Changed reports that trust or shards may have changed, so that attempts may start or must
+	// not.
 	Changed()
 }
 
@@ -216,8 +218,9 @@ func (m *Member) Trusting() bool {
 	return now.Before(m.trusted) && m.gained(now) < m.trusted.Sub(now)
 }
 
-// steady reports whether the heartbeats of this node were answered without a gap for a while, and when the last gap ended.
-// If they were not, the store may have accepted none of any node: a node that expired may be alive, and join again soon.
+// steady reports whether the heartbeats of this node were answered without a gap for a while, and
+// when the last gap ended. If they were not, the store may have accepted none of any node: a node
+// that expired may be alive, and join again soon.
 func (m *Member) steady() (steady bool, regained time.Time) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -337,8 +340,8 @@ func (m *Member) renew(lease store.Lease) {
 	}
 }
 
-// beginRelease records that a shard is about to be released: attempts in flight are still recorded under
-// its lease. It returns false if the shard is not this node's.
+// beginRelease records that a shard is about to be released: attempts in flight are still recorded
+// under its lease. It returns false if the shard is not this node's.
 func (m *Member) beginRelease(shard uint16) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -403,8 +406,9 @@ func (m *Member) toward(addrs map[uint16]string) {
 	maps.Copy(m.addrs, addrs)
 }
 
-// Leases appends to buf the leases of some shards, each shard once. A shard that is not held is left
-// out; if its second value is true, it is named with NoEpoch, so that the store rejects the batch.
+// Leases appends to buf the leases of some shards, each shard once. A shard that is not held is
+// left out; if its second value is true, it is named with NoEpoch, so that the store rejects the
+// batch.
 func (m *Member) Leases(buf []store.Lease, shards iter.Seq2[uint16, bool]) []store.Lease {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

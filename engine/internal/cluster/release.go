@@ -95,8 +95,8 @@ func (m *Member) handOff(ctx context.Context, shard uint16) {
 	switch {
 	case ctx.Err() != nil: // the node stops, and Depart releases the shard
 	case drained:
-		// A stop lets a release go on for keepWithin. If the release were interrupted, its outcome would be unknown,
-		// and Depart would keep the shard.
+		// A stop lets a release go on for keepWithin. If the release were interrupted, its outcome
+		// would be unknown, and Depart would keep the shard.
 		release, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(ctx, func() { time.AfterFunc(keepWithin, cancel) })()
@@ -161,8 +161,8 @@ func (m *Member) alone() bool {
 	return len(m.others()) == 0
 }
 
-// Leave ends the registration of this node, and releases the shards that are still its own. After an error the shards
-// become free when the node expires, and the next owner takes it for dead.
+// Leave ends the registration of this node, and releases the shards that are still its own. After
+// an error the shards become free when the node expires, and the next owner takes it for dead.
 func (m *Member) Leave(ctx context.Context) error {
 	m.claiming.Lock()
 	defer m.claiming.Unlock()

@@ -15,8 +15,8 @@ func nodeNames(n int) []string {
 	return names
 }
 
-// All nodes agree on the owner of a shard, in whatever order they list the nodes. Each node gets about
-// its share.
+// All nodes agree on the owner of a shard, in whatever order they list the nodes. Each node gets
+// about its share.
 func TestOwnerOf(t *testing.T) {
 	const shards = 6400
 	for n := 1; n <= 8; n++ {
@@ -67,7 +67,8 @@ func TestOwnerOfMovesLittle(t *testing.T) {
 	}
 }
 
-// A division caches the owners of all shards. It agrees with ownerOf after every change of the nodes.
+// A division caches the owners of all shards. It agrees with ownerOf after every change of the
+// nodes.
 func TestDivisionAgreesWithOwnerOf(t *testing.T) {
 	var d division
 	for _, nodes := range [][]string{{"a"}, {"a", "b"}, {"a", "c"}, {"a", "c"}, {"c"}, {}} {

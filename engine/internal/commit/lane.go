@@ -183,7 +183,8 @@ func (l *Lane[O]) take(buf []O) (ops []O, over bool) {
 			break
 		}
 		if wait <= 0 {
-			// On a busy machine others are about to put their ops, and one transaction costs less than two.
+			// On a busy machine others are about to put their ops, and one transaction costs less
+			// than two.
 			yielded = true
 			l.mu.Unlock()
 			runtime.Gosched()

@@ -285,8 +285,9 @@ func TestRefusedRow(t *testing.T) {
 	}
 }
 
-// A broken connection is not the fault of the outcome that was on it: it is written again at once. If every connection
-// breaks on which an outcome is sent, although the store answers, that outcome is isolated.
+// A broken connection is not the fault of the outcome that was on it: it is written again at once.
+// If every connection breaks on which an outcome is sent, although the store answers, that outcome
+// is isolated.
 func TestBrokenConnection(t *testing.T) {
 	for breaks, apart := range map[int]int{1: 0, 100: 1} {
 		synctest.Test(t, func(t *testing.T) {

@@ -89,7 +89,8 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// Timers fire in the order of their times, and none is lost, however often they are set and cleared.
+// Timers fire in the order of their times, and none is lost, however often they are set and
+// cleared.
 func TestTimersComeInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h timers

@@ -84,9 +84,10 @@ const (
 	Unknown               // the item was not kept: its line is not open. Open it and push again
 )
 
-// A Rank says whether older items of the same line wait outside the D, because the line had no place
-// for them. Such items are elders. While there are any, newer items take at most half of the places.
-// Otherwise they would take every place, because they arrive more often than elders are fetched.
+// A Rank says whether older items of the same line wait outside the D, because the line had no
+// place for them. Such items are elders. While there are any, newer items take at most half of the
+// places. Otherwise they would take every place, because they arrive more often than elders are
+// fetched.
 type Rank uint8
 
 // Ranks of items.
@@ -100,9 +101,10 @@ const (
 // for it.
 const Urgent = -1
 
-// Push puts a due item in its line; attempts is how often it was attempted. The rank of urgent items
-// does not matter. TotalBound does not hold for an empty line, so that no endpoint is shut out by
-// others. For the line of an endpoint that answers quickly it holds beyond a sixteenth of LineBound.
+// Push puts a due item in its line; attempts is how often it was attempted. The rank of urgent
+// items does not matter. TotalBound does not hold for an empty line, so that no endpoint is shut
+// out by others. For the line of an endpoint that answers quickly it holds beyond a sixteenth of
+// LineBound.
 func (d *D[T]) Push(now int64, line uint64, due int64, attempts int, rank Rank, item T) Pushed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -244,8 +246,8 @@ func (c *core) ready(l *line) bool {
 }
 
 // Room returns how many more elders with that many attempts a line should get, and how long an item
-// would wait in it, also for the pool. Push keeps that many now. A line in which items would wait longer than
-// Options.Patience should get only a few. So should an unknown line.
+// would wait in it, also for the pool. Push keeps that many now. A line in which items would wait
+// longer than Options.Patience should get only a few. So should an unknown line.
 func (d *D[T]) Room(now int64, line uint64, attempts int) (n int, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

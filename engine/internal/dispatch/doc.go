@@ -1,8 +1,9 @@
 // Package dispatch decides which due item is attempted next: fairly, and within every limit.
 //
-// A [D] is a passive structure behind one mutex. It has no goroutine and no clock: the caller passes
-// the time, makes the attempts, and reports their outcomes. Every call takes amortized constant time
-// and allocates nothing once the D has seen its peak load, except the calls that describe states.
+// A [D] is a passive structure behind one mutex. It has no goroutine and no clock: the caller
+// passes the time, makes the attempts, and reports their outcomes. Every call takes amortized
+// constant time and allocates nothing once the D has seen its peak load, except the calls that
+// describe states.
 //
 // # Time
 //
@@ -24,14 +25,14 @@
 //	0, 1, 2–3, 4–7, 8–15, 16 or more
 //
 // and the youngest class goes first. So if the capacity is too small, the items that have had most
-// of it wait. At least each eighth item is the one that has waited longest among the items that were
-// attempted before, and each fourth while that item is five seconds late. So every item goes when
-// the items due before it have gone. Each class has a sixth of the line's room, so no class fills
-// the line. Urgent items go before all others, but at least each eighth item is not urgent.
+// of it wait. At least each eighth item is the one that has waited longest among the items that
+// were attempted before, and each fourth while that item is five seconds late. So every item goes
+// when the items due before it have gone. Each class has a sixth of the line's room, so no class
+// fills the line. Urgent items go before all others, but at least each eighth item is not urgent.
 //
-// Items for which a line has no place wait outside the D, and the caller brings them again: they are
-// elders. While there are elders outside, newer items may take half of the places of their list. [D.Push]
-// says when the line should get more elders, and [D.Room] how many.
+// Items for which a line has no place wait outside the D, and the caller brings them again: they
+// are elders. While there are elders outside, newer items may take half of the places of their
+// list. [D.Push] says when the line should get more elders, and [D.Room] how many.
 //
 // Items that cannot go cost nothing. An endpoint that is at its limit, out of tokens, paused, or
 // behind an open breaker is in no ring until an event puts it back. A line whose queue is at its
@@ -39,20 +40,20 @@
 //
 // # Limits
 //
-// The limit of an endpoint starts at [Options].Start. While the limit is used up, each answer adds one, which
-// doubles the limit each round trip, until the first loss. After that, each round trip adds one. A
-// loss halves the limit, at most once a round trip. A loss is a missing answer, or an answer that
-// asks for less while the endpoint has no pace. The limit stays between 4 (1 if the endpoint asks
-// for less) and the configured concurrency. If several queues name one endpoint, the strictest of
-// their limits holds for the whole endpoint.
+// The limit of an endpoint starts at [Options].Start. While the limit is used up, each answer adds
+// one, which doubles the limit each round trip, until the first loss. After that, each round trip
+// adds one. A loss halves the limit, at most once a round trip. A loss is a missing answer, or an
+// answer that asks for less while the endpoint has no pace. The limit stays between 4 (1 if the
+// endpoint asks for less) and the configured concurrency. If several queues name one endpoint, the
+// strictest of their limits holds for the whole endpoint.
 //
 // # Pace
 //
 // An endpoint that asks for less gets a rate of its own, its pace. A smaller limit would not help:
 // where answers are quick, fewer concurrent attempts are not fewer attempts a second. A pace begins
 // when a tenth of the recent attempts (of the last 0.1 to 0.2 seconds) were answered by asking for
-// less. It does not begin after fewer than five attempts in one to two seconds while fewer than five
-// items are waiting or in flight: a few tasks keep their schedule. A pace falls
+// less. It does not begin after fewer than five attempts in one to two seconds while fewer than
+// five items are waiting or in flight: a few tasks keep their schedule. A pace falls
 //
 //	to half of the endpoint's recent rate, but not below one attempt a second,
 //	when a sixteenth of the recent attempts asked for less,
@@ -81,8 +82,8 @@
 //
 // So endpoints that are known to hang can have one slot each and an eighth of the pool in addition,
 // and never the last eighth of the pool. Until they are known to hang, their further slots leave a
-// quarter of it. An endpoint that answers and has nothing in flight waits some milliseconds, for the
-// pool to grow. It waits for other endpoints only when the whole ceiling is taken.
+// quarter of it. An endpoint that answers and has nothing in flight waits some milliseconds, for
+// the pool to grow. It waits for other endpoints only when the whole ceiling is taken.
 //
 // Within the ceiling the pool sizes itself. Its limit, at most 3/4 C, counts slots of quick
 // endpoints; slots of slow and silent ones come on top. While the limit is used up and work waits,
@@ -95,9 +96,9 @@
 // # Breaker
 //
 // The breaker of an endpoint opens after ten consecutive failures that say the endpoint is down, if
-// at least five of its items are waiting or in flight. A few tasks that fail never open it, and keep
-// their schedule. While the breaker is open, items wait and use up no attempts. After a second one
-// probe is sent. Each failed probe doubles the wait, up to a minute. An answer starts a ramp from a
-// limit of 1; the breaker is closed when the limit is back at its start. Any status is an answer:
-// see [Outcome].
+// at least five of its items are waiting or in flight. A few tasks that fail never open it, and
+// keep their schedule. While the breaker is open, items wait and use up no attempts. After a second
+// one probe is sent. Each failed probe doubles the wait, up to a minute. An answer starts a ramp
+// from a limit of 1; the breaker is closed when the limit is back at its start. Any status is an
+// answer: see [Outcome].
 package dispatch

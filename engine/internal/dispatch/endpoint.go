@@ -6,9 +6,9 @@ import "time"
 // ended.
 type Outcome uint8
 
-// The outcomes of an attempt. An answer with a status of failure is an answer, Refused: the endpoint
-// is alive, and each task has its own schedule for that. The statuses 502 and 504 say that the server
-// behind a gateway did not answer, so the caller may report Down.
+// The outcomes of an attempt. An answer with a status of failure is an answer, Refused: the
+// endpoint is alive, and each task has its own schedule for that. The statuses 502 and 504 say that
+// the server behind a gateway did not answer, so the caller may report Down.
 const (
 	Inconclusive Outcome = iota // says nothing about the endpoint: interrupted, or failed on this side
 	Skipped                     // no attempt was made, because the item was void; its tokens are given back

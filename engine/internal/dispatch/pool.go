@@ -108,7 +108,8 @@ func (p *pool) press(now int64) bool {
 		return false
 	}
 	if span := now - p.glance; span >= stuckAfter {
-		// By Little's law this many slots were at work, if the attempts that ended took as long as usual.
+		// By Little's law this many slots were at work, if the attempts that ended took as long as
+		// usual.
 		busy := float64(p.glanced) * float64(p.took) / float64(span)
 		if busy < float64(p.limit)/2 {
 			p.measure(now)

@@ -15,8 +15,8 @@ type Rules struct {
 	QueueConcurrency int     // attempts of the queue in flight; 0: no limit
 	QueueRate        float64 // attempts of the queue a second; 0: no limit
 
-	// YoungFirst makes items with fewer attempts go before items with more, each age class with room
-	// of its own. Otherwise first attempts go before retries. See the package comment.
+	// YoungFirst makes items with fewer attempts go before items with more, each age class with
+	// room of its own. Otherwise first attempts go before retries. See the package comment.
 	YoungFirst bool
 
 	Concurrency int     // most attempts to the endpoint in flight; default 64

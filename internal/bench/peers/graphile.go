@@ -27,7 +27,8 @@ var graphileFiles embed.FS
 // A graphile is an installed graphile-worker.
 type graphile struct{ dir string }
 
-// installGraphile installs graphile-worker in a temporary directory. It returns nil if there is no Node.
+// installGraphile installs graphile-worker in a temporary directory. It returns nil if there is no
+// Node.
 func installGraphile(ctx context.Context) (_ *graphile, err error) {
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -96,7 +97,8 @@ func (g *inGraphile) close() error {
 
 func (g *inGraphile) Batch() int { return 1000 }
 
-// Efforts are the setting of graphile-worker's page on performance, 24 jobs in one process, and more jobs in one or two.
+// Efforts are the setting of graphile-worker's page on performance, 24 jobs in one process, and
+// more jobs in one or two.
 func (g *inGraphile) Efforts() []bench.Effort {
 	return []bench.Effort{{Workers: 24, Looks: 5 * time.Millisecond}, {Workers: 128, Looks: 5 * time.Millisecond}, {Workers: 256, Looks: 5 * time.Millisecond}}
 }

@@ -1,20 +1,22 @@
-// Peers measures bellman beside what others use for the same work, in turn on the same server: its store
-// in Redis beside Asynq, on a Redis that is started for it, or its store in PostgreSQL beside River and
-// graphile-worker, in databases of a PostgreSQL that runs already:
+// Peers measures bellman beside what others use for the same work, in turn on the same server: its
+// store in Redis beside Asynq, on a Redis that is started for it, or its store in PostgreSQL beside
+// River and graphile-worker, in databases of a PostgreSQL that runs already:
 //
 //	cd internal/bench/peers && go run . [-fsync everysec] [-rounds 3] [-quick]
 //	cd internal/bench/peers && go run . -postgres 'postgres://postgres@127.0.0.1:5432/postgres' [-rounds 3] [-quick]
 //
-// Redis writes to disk before it answers (-fsync always). In PostgreSQL each side has databases of its
-// own, with the same parameters of the URL, which are dropped at the end. npm installs graphile-worker in a
-// temporary directory, from the lock file in graphile. Without Node it is skipped.
+// Redis writes to disk before it answers (-fsync always). In PostgreSQL each side has databases of
+// its own, with the same parameters of the URL, which are dropped at the end. npm installs
+// graphile-worker in a temporary directory, from the lock file in graphile. Without Node it is
+// skipped.
 //
-// A round measures a drain of stored tasks; tasks that are delivered while they are created, one by one
-// and in batches; and the lateness of tasks that are due at random. Several rounds end with medians and
-// ranges. A delivery is a POST of 300 bytes to a receiver on loopback. bellman takes tasks over HTTP. Its
-// peers take them in the process that creates them, graphile-worker by its functions in SQL, and Asynq
-// one by one alone. Peers look for work every few milliseconds, far more often than by their defaults,
-// and each of their rates is the best of several numbers of workers.
+// A round measures a drain of stored tasks; tasks that are delivered while they are created, one by
+// one and in batches; and the lateness of tasks that are due at random. Several rounds end with
+// medians and ranges. A delivery is a POST of 300 bytes to a receiver on loopback. bellman takes
+// tasks over HTTP. Its peers take them in the process that creates them, graphile-worker by its
+// functions in SQL, and Asynq one by one alone. Peers look for work every few milliseconds, far
+// more often than by their defaults, and each of their rates is the best of several numbers of
+// workers.
 //
 // It is a module of its own, so that bellman does not depend on its peers.
 package main

@@ -62,7 +62,8 @@ func newRiver(ctx context.Context, url string) (_ *inRiver, err error) {
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return nil, err
 	}
-	// It notifies at most ten times a second, as by default: the workers look more often by themselves.
+	// It notifies at most ten times a second, as by default: the workers look more often by
+	// themselves.
 	r.client, err = river.NewClient(driver, &river.Config{Logger: riverLog})
 	return r, err
 }

@@ -67,7 +67,8 @@ func measure(ctx context.Context, p named, quick bool) (bench.Report, error) {
 	return report, errors.Join(err, opened.close())
 }
 
-// table prints the medians of rounds, and of several rounds the ranges. A ratio is the median of the rounds' ratios.
+// table prints the medians of rounds, and of several rounds the ranges. A ratio is the median of
+// the rounds' ratios.
 func table(peers []named, rounds []round) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "\tbellman")
@@ -129,7 +130,8 @@ func table(peers []named, rounds []round) error {
 
 const created = "created, delivered and recorded"
 
-// figure returns a figure of a report. Without batches it is that of tasks that were created one by one.
+// figure returns a figure of a report. Without batches it is that of tasks that were created one by
+// one.
 func figure(r bench.Report, scenario, name string) float64 {
 	f, has := r.Figure(scenario, name)
 	if !has && scenario == "batches" {

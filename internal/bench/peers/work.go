@@ -41,8 +41,8 @@ func startWork(of, store string, e bench.Effort, url string) (stop func() error,
 	return stop, nil
 }
 
-// startProcess starts a process of workers. It gets the store as a line of its standard input, says that it is ready,
-// and stops when its input ends.
+// startProcess starts a process of workers. It gets the store as a line of its standard input, says
+// that it is ready, and stops when its input ends.
 func startProcess(c *exec.Cmd, store string) (stop func() error, err error) {
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()

@@ -25,26 +25,28 @@ var numbers = func() string {
 		digit + ` a CROSS JOIN ` + digit + ` b CROSS JOIN ` + digit + ` c CROSS JOIN ` + digit + ` e CROSS JOIN ` + digit + ` f)`
 }()
 
-// Fill copies the one waiting task of a store many times. The due times are spread over a period, and by the ids ten
-// tasks were created each millisecond until now. No server may use the store meanwhile.
+// Fill copies the one waiting task of a store many times. The due times are spread over a period,
+// and by the ids ten tasks were created each millisecond until now. No server may use the store
+// meanwhile.
 func (d *Database) Fill(ctx context.Context, tasks int, due time.Time, over time.Duration) error {
 	look := fmt.Sprintf(`%d + i * 7919 %% %d`, due.UnixMilli(), over.Milliseconds())
 	return d.fill(ctx, tasks, time.Duration(tasks)*time.Millisecond/10, bellman.Pending, "bellman_live", map[string]string{"look": look, "due": look})
 }
 
-// FillEnded copies the one succeeded task of a store many times. The copies were created, and ended, in a period until
-// now. No server may use the store meanwhile.
+// FillEnded copies the one succeeded task of a store many times. The copies were created, and
+// ended, in a period until now. No server may use the store meanwhile.
 func (d *Database) FillEnded(ctx context.Context, tasks int, over time.Duration) error {
 	return d.fill(ctx, tasks, over, bellman.Succeeded, "bellman_ended", map[string]string{"finished": created(tasks, over)})
 }
 
-// created is the expression for the time in Unix ms at which task i of so many was created, in a period until now.
+// created is the expression for the time in Unix ms at which task i of so many was created, in a
+// period until now.
 func created(tasks int, over time.Duration) string {
 	return fmt.Sprintf("%d + i * %d {div} %d", time.Now().Add(-over).UnixMilli(), over.Milliseconds(), max(tasks, 1))
 }
 
-// fill copies the one task of a store, and its row in a table of statuses, with new keys, orders, a thousand merchants,
-// and the new values of the status.
+// fill copies the one task of a store, and its row in a table of statuses, with new keys, orders, a
+// thousand merchants, and the new values of the status.
 func (d *Database) fill(ctx context.Context, tasks int, over time.Duration, state bellman.State, table string, status map[string]string) error {
 	if d.server.redis != nil {
 		return errNotInRedis
@@ -92,9 +94,9 @@ func (d *Database) fill(ctx context.Context, tasks int, over time.Duration, stat
 	})
 }
 
-// copyOf returns the statement that copies the one row of a table for each number i, with new values for
-// some columns. $from and $to stand for the first and the last number; from is the first one cast to a type
-// that is large enough.
+// copyOf returns the statement that copies the one row of a table for each number i, with new
+// values for some columns. $from and $to stand for the first and the last number; from is the first
+// one cast to a type that is large enough.
 func copyOf(ctx context.Context, db *sql.DB, table string, anew map[string]string, from string) (string, error) {
 	var there int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+table).Scan(&there); err != nil {

@@ -16,7 +16,8 @@ import (
 // errNotInRedis is returned for what only SQL can do: in Redis only the store writes tasks.
 var errNotInRedis = errors.New("this is measured of databases with SQL alone")
 
-// An inRedis is a Redis server, in which a scratch database is the set of keys with its name as prefix.
+// An inRedis is a Redis server, in which a scratch database is the set of keys with its name as
+// prefix.
 type inRedis struct{ *redis.Client }
 
 func connectRedis(ctx context.Context, s config.StoreURL) (*Server, error) {

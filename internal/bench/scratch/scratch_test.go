@@ -183,7 +183,8 @@ func TestFillEnded(t *testing.T) {
 	})
 }
 
-// A transaction that is held is there until its end, and its end says if the server ended it before.
+// A transaction that is held is there until its end, and its end says if the server ended it
+// before.
 func TestHold(t *testing.T) {
 	each(t, func(t *testing.T, d *Database) {
 		ctx := t.Context()

@@ -24,8 +24,8 @@ type Server struct {
 	redis *inRedis // nil: not a Redis server; in Redis, databases are prefixes of keys
 }
 
-// Connect connects to the server in a store's URL, in the form of a server's configuration. The database in
-// the URL is used only to connect; nothing is written to it.
+// Connect connects to the server in a store's URL, in the form of a server's configuration. The
+// database in the URL is used only to connect; nothing is written to it.
 func Connect(ctx context.Context, store string) (*Server, error) {
 	s, err := config.ParseStore(store)
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *Server) Pid(ctx context.Context) int {
 	return s.kind.pid(ctx, s.admin)
 }
 
-// Checkpoint makes the server write its memory to disk, if the user has the right, so that it does not do
-// so during a measurement.
+// Checkpoint makes the server write its memory to disk, if the user has the right, so that it does
+// not do so during a measurement.
 func (s *Server) Checkpoint(ctx context.Context) {
 	if s.kind.checkpoint != "" {
 		s.admin.ExecContext(ctx, s.kind.checkpoint) // without the right, it is not done
@@ -138,8 +138,8 @@ func (s *Server) withOurs(u *url.URL) string {
 	return full.String()
 }
 
-// Create creates the database at its first call. If the server's template gives it tables, it is dropped
-// again and Create returns an error.
+// Create creates the database at its first call. If the server's template gives it tables, it is
+// dropped again and Create returns an error.
 func (d *Database) Create(ctx context.Context) error {
 	if d.server.redis != nil {
 		return nil // there is nothing to create
@@ -173,8 +173,8 @@ func (d *Database) Drop(ctx context.Context) error {
 	return nil
 }
 
-// Hold begins a transaction that has read a store's tasks, as a forgotten console has, and leaves it open until end is
-// called. end fails if the server has ended the transaction before.
+// Hold begins a transaction that has read a store's tasks, as a forgotten console has, and leaves
+// it open until end is called. end fails if the server has ended the transaction before.
 func (d *Database) Hold(ctx context.Context) (end func() error, err error) {
 	if d.server.redis != nil {
 		return nil, errNotInRedis

@@ -1,5 +1,5 @@
-// Package link keeps a connection to a broker: it dials when a message is to be sent, and dials again
-// after the connection broke.
+// Package link keeps a connection to a broker: it dials when a message is to be sent, and dials
+// again after the connection broke.
 package link
 
 import (
@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// A Link is a connection that is dialled at the first Get, and at the first Get after it broke. Dial,
-// Alive and Close are required; the zero value of the rest is ready. A Link is safe for concurrent use.
+// A Link is a connection that is dialled at the first Get, and at the first Get after it broke.
+// Dial, Alive and Close are required; the zero value of the rest is ready. A Link is safe for
+// concurrent use.
 type Link[C any] struct {
 	Dial  func(context.Context) (C, error)
 	Alive func(C) bool
@@ -37,8 +38,8 @@ const (
 
 var errBroke = errors.New("the connection to the broker broke right after it was made")
 
-// Get returns the connection, and dials if there is none. For a moment after a failure it returns that
-// error without a dial: many tasks wait, and their schedules say when to try again.
+// Get returns the connection, and dials if there is none. For a moment after a failure it returns
+// that error without a dial: many tasks wait, and their schedules say when to try again.
 func (l *Link[C]) Get(ctx context.Context) (C, error) {
 	for {
 		l.mu.Lock()
@@ -94,8 +95,8 @@ func (l *Link[C]) dial() {
 	}
 }
 
-// fail notes a failure: the more in a row, the longer until the next dial. A failure long after the one
-// before is the first of a row. The caller holds mu.
+// fail notes a failure: the more in a row, the longer until the next dial. A failure long after the
+// one before is the first of a row. The caller holds mu.
 func (l *Link[C]) fail(err error) {
 	if time.Since(l.next) > 2*longestWait+linkTimeout {
 		l.failed = 0
@@ -105,7 +106,8 @@ func (l *Link[C]) fail(err error) {
 	l.err, l.next = err, time.Now().Add(wait/2+rand.N(wait/2+1))
 }
 
-// End closes the connection and returns when nothing of the link runs. No connection is made afterwards.
+// End closes the connection and returns when nothing of the link runs. No connection is made
+// afterwards.
 func (l *Link[C]) End() {
 	l.mu.Lock()
 	l.ended = true

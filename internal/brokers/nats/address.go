@@ -44,8 +44,8 @@ func isSubject(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// isServers reports whether a subject belongs to the server, such as $JS.API.STREAM.DELETE.ORDERS or the
-// subjects of answers. Tasks must not be sent to these.
+// isServers reports whether a subject belongs to the server, such as $JS.API.STREAM.DELETE.ORDERS
+// or the subjects of answers. Tasks must not be sent to these.
 func isServers(subject string) bool {
 	first, _, _ := strings.Cut(subject, ".")
 	return strings.HasPrefix(first, "$") || first == "_INBOX"

@@ -72,7 +72,8 @@ func TestDeclareOnlyDeadLetters(t *testing.T) {
 	}
 }
 
-// Dead letters that the source itself would receive are refused: one bad message would be dead-lettered for ever.
+// Dead letters that the source itself would receive are refused: one bad message would be
+// dead-lettered for ever.
 func TestDeadLettersThatComeBack(t *testing.T) {
 	at, name, js := streams(t)
 	defer js.DeleteStream(context.Background(), name)

@@ -19,8 +19,8 @@ const (
 	askTimeout  = 10 * time.Second // timeout of a request to JetStream
 )
 
-// Access is what a server requires in addition to its URL. The zero Access is nothing. The files are read at
-// each connect.
+// Access is what a server requires in addition to its URL. The zero Access is nothing. The files
+// are read at each connect.
 type Access struct {
 	CA          string // a PEM file of certificate authorities; empty: the system's
 	Credentials string // a file with a user's JWT and NKey seed (.creds), or only the seed (.nk); empty: none
@@ -48,8 +48,8 @@ func (a Access) options() ([]nats.Option, error) {
 	return append(all, key), nil
 }
 
-// dial connects to one of the servers of a URL. A broken connection is not restored: its user notices and
-// dials again. No error contains a password.
+// dial connects to one of the servers of a URL. A broken connection is not restored: its user
+// notices and dials again. No error contains a password.
 func dial(ctx context.Context, url string, access Access, name string, closed func(error)) (*nats.Conn, jetstream.JetStream, error) {
 	timeout := dialTimeout
 	if deadline, ok := ctx.Deadline(); ok {

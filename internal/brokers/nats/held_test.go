@@ -111,8 +111,8 @@ func TestHeld(t *testing.T) {
 	t.Logf("what a session held came again %v after its death", time.Since(killed).Round(10*time.Millisecond))
 }
 
-// The stream of dead letters was deleted, and a plain subscriber takes its subject, so nobody answers. The session ends
-// with a reason instead of waiting for ever.
+// The stream of dead letters was deleted, and a plain subscriber takes its subject, so nobody
+// answers. The session ends with a reason instead of waiting for ever.
 func TestDeadLetterWithoutAnswer(t *testing.T) {
 	t.Parallel() // it waits for askTimeout
 	at, name, js := streams(t)
@@ -150,7 +150,8 @@ func TestDeadLetterWithoutAnswer(t *testing.T) {
 	}
 }
 
-// Two consumers of a stream have one place for dead letters. Each dead letter of each is stored, and once.
+// Two consumers of a stream have one place for dead letters. Each dead letter of each is stored,
+// and once.
 func TestDeadLettersOfTwoConsumers(t *testing.T) {
 	at, name, js := streams(t)
 	defer func() {
@@ -193,8 +194,8 @@ func TestDeadLettersOfTwoConsumers(t *testing.T) {
 	}
 }
 
-// A session holds no more messages than its prefetch, beside those that the library has fetched ahead. It takes the
-// next one after an acknowledgement.
+// A session holds no more messages than its prefetch, beside those that the library has fetched
+// ahead. It takes the next one after an acknowledgement.
 func TestPrefetch(t *testing.T) {
 	at, name, js := streams(t)
 	defer func() {

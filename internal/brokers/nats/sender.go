@@ -25,8 +25,8 @@ type connection struct {
 	js   jetstream.JetStream
 }
 
-// NewSender returns a sender to the server at a URL. It connects at the first Send. client is shown to the
-// server's operator.
+// NewSender returns a sender to the server at a URL. It connects at the first Send. client is shown
+// to the server's operator.
 func NewSender(url, client string, access Access) *Sender {
 	return &Sender{link.Link[*connection]{
 		Dial: func(ctx context.Context) (*connection, error) {
@@ -47,12 +47,13 @@ func (s *Sender) Close() { s.link.End() }
 // Scheme returns the address scheme of NATS.
 func (s *Sender) Scheme() *deliver.Scheme { return Scheme }
 
-// notStored is the error code of a stream that did not store a message, usually because it is full. Other codes
-// from 500 on are of the server: it is short of memory or disk, or JetStream is not available.
+// notStored is the error code of a stream that did not store a message, usually because it is full.
+// Other codes from 500 on are of the server: it is short of memory or disk, or JetStream is not
+// available.
 const notStored jetstream.ErrorCode = 10077
 
-// Send publishes a message, and waits until a stream has stored it. If the stream has a message with the same
-// id within its duplicate window, it keeps only that one.
+// Send publishes a message, and waits until a stream has stored it. If the stream has a message
+// with the same id within its duplicate window, it keeps only that one.
 func (s *Sender) Send(ctx context.Context, path string, m *deliver.Message) (string, error) {
 	subject, err := subjectOf(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 )
 
-// A full stream refuses a message, and takes it once there is room. A server that is short of memory takes nothing
-// for any stream, so it counts as unreachable.
+// A full stream refuses a message, and takes it once there is room. A server that is short of
+// memory takes nothing for any stream, so it counts as unreachable.
 func TestNoRoom(t *testing.T) {
 	url := "nats://" + serveNATS(t, "")
 	conn, err := nats.Connect(url)

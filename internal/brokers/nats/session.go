@@ -39,8 +39,8 @@ type session struct {
 	*source.Break
 }
 
-// report tells the server regularly that the held messages are in progress, so that it does not deliver them
-// again while the store is slow. It returns when the session ends.
+// report tells the server regularly that the held messages are in progress, so that it does not
+// deliver them again while the store is slow. It returns when the session ends.
 func (s *session) report() {
 	ticker := time.NewTicker(s.every)
 	defer ticker.Stop()
@@ -86,13 +86,13 @@ func (s *session) release(messages []source.Message) {
 // maxPull is the largest number of bytes in one delivery of the server. It exceeds every message.
 const maxPull = 80 << 20
 
-// ahead divides the prefetch: the library may buffer a fourth of it. Messages in that buffer are not reported
-// as in progress while the session takes none.
+// ahead divides the prefetch: the library may buffer a fourth of it. Messages in that buffer are
+// not reported as in progress while the session takes none.
 const ahead = 4
 
-// heartbeat is how often the server says that it has no message yet. After two that are missing the library asks for
-// messages again. Its default of 15 s is long: it can forget to ask if a small batch arrives while it is still asking
-// for it, see issue 1622 of nats.go.
+// heartbeat is how often the server says that it has no message yet. After two that are missing the
+// library asks for messages again. Its default of 15 s is long: it can forget to ask if a small
+// batch arrives while it is still asking for it, see issue 1622 of nats.go.
 const heartbeat = 2 * time.Second
 
 func (s *session) Resume(context.Context) error {
@@ -154,8 +154,8 @@ func (s *session) Take(ctx context.Context, buf []source.Message, most int) ([]s
 	return source.Gather(ctx, s.Break, s.messages, buf, most, s.message)
 }
 
-// message converts a message of JetStream. A message without an id gets one made of its place in the stream,
-// which stays the same.
+// message converts a message of JetStream. A message without an id gets one made of its place in
+// the stream, which stays the same.
 func (s *session) message(m jetstream.Msg) source.Message {
 	given := m.Headers()
 	var header map[string]string // most messages have none
@@ -175,8 +175,8 @@ func (s *session) message(m jetstream.Msg) source.Message {
 	}
 }
 
-// place identifies a message: the name of the stream, its creation time, and the number of the message. Empty:
-// the message is not from JetStream, which does not happen here.
+// place identifies a message: the name of the stream, its creation time, and the number of the
+// message. Empty: the message is not from JetStream, which does not happen here.
 func (s *session) place(m jetstream.Msg) string {
 	stream, number, ok := standing(m.Reply())
 	if !ok {
@@ -188,8 +188,8 @@ func (s *session) place(m jetstream.Msg) string {
 }
 
 // standing parses the stream and the message's number from the subject of acknowledgement:
-// $JS.ACK.STREAM.CONSUMER.DELIVERED.NUMBER.…, or with a domain and an account before the stream. The library's
-// Metadata would parse all other fields too.
+// $JS.ACK.STREAM.CONSUMER.DELIVERED.NUMBER.…, or with a domain and an account before the stream.
+// The library's Metadata would parse all other fields too.
 func standing(reply string) (stream, number string, ok bool) {
 	rest, ok := strings.CutPrefix(reply, "$JS.ACK.")
 	if !ok {
@@ -221,8 +221,8 @@ func (s *session) Ack(messages []source.Message) error {
 	return nil
 }
 
-// StoreDead publishes messages to the subject of dead letters, unchanged except that the reason is among their
-// headers. A message that a consumer buries twice is stored once.
+// StoreDead publishes messages to the subject of dead letters, unchanged except that the reason is
+// among their headers. A message that a consumer buries twice is stored once.
 func (s *session) StoreDead(ctx context.Context, dead []source.Dead) []error {
 	errs := make([]error, len(dead))
 	waits := make([]jetstream.PubAckFuture, len(dead))
@@ -286,9 +286,9 @@ func (s *session) kept(ctx context.Context, wait jetstream.PubAckFuture) error {
 // cutHeader is the original size of a dead letter that was cut.
 const cutHeader = "Bellman-Cut"
 
-// fitting returns a message that fits the server's limit. The added headers can make a large message exceed
-// it. Then its end is cut, or its own headers are dropped: a dead letter that can never be stored would be
-// delivered again for ever.
+// fitting returns a message that fits the server's limit. The added headers can make a large
+// message exceed it. Then its end is cut, or its own headers are dropped: a dead letter that can
+// never be stored would be delivered again for ever.
 func fitting(m *nats.Msg, most int64) *nats.Msg {
 	const envelope = 64 // cutHeader, and what the library adds
 	headers := m.Size() - len(m.Subject) - len(m.Reply) - len(m.Data)

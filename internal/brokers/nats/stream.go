@@ -14,19 +14,20 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
-// A Stream is a stream of JetStream from which tasks are received. URL, Name, Durable and DeadLetter are
-// required.
+// A Stream is a stream of JetStream from which tasks are received. URL, Name, Durable and
+// DeadLetter are required.
 type Stream struct {
 	URL     string // nats://USER:PASSWORD@HOST:4222, or several with commas between
 	Name    string
 	Access  Access
 	Durable string // name of the consumer, which remembers what was acknowledged
 
-	// Subjects are the subjects to receive. If the stream does not exist, it is created with them and keeps
-	// messages until they are acknowledged. None: all subjects of an existing stream.
+	// Subjects are the subjects to receive. If the stream does not exist, it is created with them
+	// and keeps messages until they are acknowledged. None: all subjects of an existing stream.
 	Subjects []string
 
-	// DeadLetter is the subject for messages that cannot become a task. If no stream takes it, one is created.
+	// DeadLetter is the subject for messages that cannot become a task. If no stream takes it, one
+	// is created.
 	DeadLetter string
 
 	// AsItIs: nothing is declared; the stream, the consumer and a stream for DeadLetter must exist.
@@ -42,8 +43,8 @@ type Stream struct {
 var _ source.Broker = (*Stream)(nil)
 
 const (
-	// ackWait is when the server delivers an unacknowledged message again, after the death of a node. A living
-	// session reports its held messages more often.
+	// ackWait is when the server delivers an unacknowledged message again, after the death of a
+	// node. A living session reports its held messages more often.
 	ackWait = 8 * time.Second
 
 	// maxPending is the largest number of unacknowledged messages of all nodes together.
@@ -160,7 +161,8 @@ func receives(has *jetstream.ConsumerConfig, subject string) bool {
 	return len(filters) == 0 || slices.ContainsFunc(filters, func(f string) bool { return matches(f, subject) })
 }
 
-// matches reports whether a subject is one of a filter, in which * is any token, and > all that follow.
+// matches reports whether a subject is one of a filter, in which * is any token, and > all that
+// follow.
 func matches(filter, subject string) bool {
 	of, tokens := strings.Split(filter, "."), strings.Split(subject, ".")
 	for i, f := range of {

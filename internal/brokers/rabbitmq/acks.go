@@ -10,10 +10,11 @@ type acker interface {
 	Ack(tag uint64, multiple bool) error
 }
 
-// acks acknowledges deliveries with few frames: one frame for all deliveries up to the first that is not
-// settled. Settled deliveries behind that one are acknowledged one by one in two cases: if they are many, because they
-// would use up the prefetch; and if the unsettled one stays the first for long, because after a broken connection all of
-// them would be delivered again. The prefetch bounds what acks remembers.
+// acks acknowledges deliveries with few frames: one frame for all deliveries up to the first that
+// is not settled. Settled deliveries behind that one are acknowledged one by one in two cases: if
+// they are many, because they would use up the prefetch; and if the unsettled one stays the first
+// for long, because after a broken connection all of them would be delivered again. The prefetch
+// bounds what acks remembers.
 type acks struct {
 	ch   acker
 	most int // most settled deliveries without acknowledgement
@@ -69,8 +70,8 @@ func (a *acks) settle(tags []uint64) error {
 	return a.tell()
 }
 
-// end acknowledges what is settled behind open deliveries, before a session ends: the broker would deliver it
-// again.
+// end acknowledges what is settled behind open deliveries, before a session ends: the broker would
+// deliver it again.
 func (a *acks) end() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -98,8 +98,8 @@ func TestAcks(t *testing.T) {
 	if err := errors.Join(a.settle([]uint64{2, 4}), a.end(), a.end()); err != nil || len(w.open) != 2 || !w.open[1] || !w.open[3] {
 		t.Errorf("after the end: open %v, %v; want 1 and 3", w.open, err)
 	}
-	// A gap that stays, such as a dead letter that cannot be stored, holds back one call of settle, and nothing is
-	// kept of what is acknowledged behind it.
+	// A gap that stays, such as a dead letter that cannot be stored, holds back one call of settle,
+	// and nothing is kept of what is acknowledged behind it.
 	a, w = handedOver(t, 1000)
 	if err := a.settle([]uint64{2}); err != nil || w.frames != 0 {
 		t.Errorf("one delivery behind a gap: %d frames, %v; want none yet", w.frames, err)

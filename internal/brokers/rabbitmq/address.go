@@ -9,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 )
 
-// Scheme is the address scheme of RabbitMQ: amqp://CONNECTION/EXCHANGE/ROUTINGKEY. An empty exchange is the
-// default one, which routes to the queue of the key's name.
+// Scheme is the address scheme of RabbitMQ: amqp://CONNECTION/EXCHANGE/ROUTINGKEY. An empty
+// exchange is the default one, which routes to the queue of the key's name.
 var Scheme = &deliver.Scheme{
 	Name:  "amqp",
 	Form:  "amqp://CONNECTION/EXCHANGE/ROUTINGKEY",

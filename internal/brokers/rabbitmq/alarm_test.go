@@ -21,9 +21,9 @@ import (
 // patient is how long a test waits for a condition. It suits a slow and busy machine.
 const patient = 5 * time.Minute
 
-// alarmed returns the URL of a broker that is short of memory or disk: as RabbitMQ does then, it reads
-// nothing more from a connection that publishes, and its own heartbeats go on. published is closed when one
-// has tried.
+// alarmed returns the URL of a broker that is short of memory or disk: as RabbitMQ does then, it
+// reads nothing more from a connection that publishes, and its own heartbeats go on. published is
+// closed when one has tried.
 func alarmed(t *testing.T, at string) (through string, published <-chan struct{}) {
 	t.Helper()
 	u, err := url.Parse(at)
@@ -57,7 +57,8 @@ func alarmed(t *testing.T, at string) (through string, published <-chan struct{}
 	return u.String(), tried
 }
 
-// lead connects a client to a broker until either ends. It forwards nothing from the client's first publish on.
+// lead connects a client to a broker until either ends. It forwards nothing from the client's first
+// publish on.
 func lead(ctx context.Context, client net.Conn, addr string, published func()) {
 	server, err := net.DialTimeout("tcp", addr, patient)
 	if err != nil {
@@ -127,8 +128,8 @@ func closes(t *testing.T, do func()) {
 	}
 }
 
-// A broker that is short of memory holds back dead letters only: acknowledgements arrive, so that it can
-// deliver and forget other messages. The session can be closed meanwhile.
+// A broker that is short of memory holds back dead letters only: acknowledgements arrive, so that
+// it can deliver and forget other messages. The session can be closed meanwhile.
 func TestAlarmHoldsBackDeadLettersOnly(t *testing.T) {
 	at, name, ch := channelTo(t)
 	defer func() {

@@ -57,7 +57,8 @@ func TestStoreDeadAgain(t *testing.T) {
 	}
 }
 
-// The queue of dead letters is full after two. StoreDead says of each dead letter whether it is stored.
+// The queue of dead letters is full after two. StoreDead says of each dead letter whether it is
+// stored.
 func TestStoreDeadSome(t *testing.T) {
 	at, name, ch := channelTo(t)
 	if _, err := ch.QueueDeclare(name, true, false, false, false, nil); err != nil {
@@ -114,8 +115,8 @@ func TestStoreDeadSome(t *testing.T) {
 	}
 }
 
-// The headers of a message nearly fill a frame. Its dead letter keeps them, and has as much of the reason as
-// fits: the broker would close the connection for a larger frame.
+// The headers of a message nearly fill a frame. Its dead letter keeps them, and has as much of the
+// reason as fits: the broker would close the connection for a larger frame.
 func TestStoreDeadLargeHeaders(t *testing.T) {
 	at, name, ch := channelTo(t)
 	defer func() {
@@ -173,8 +174,8 @@ func TestStoreDeadLargeHeaders(t *testing.T) {
 	}
 }
 
-// The headers of a message fill a frame but for ten bytes. The broker adds a header when it delivers the message again,
-// and no client can read it then. The error says what to do.
+// The headers of a message fill a frame but for ten bytes. The broker adds a header when it
+// delivers the message again, and no client can read it then. The error says what to do.
 func TestRedeliveredAboveFrameMax(t *testing.T) {
 	at, name, ch := channelTo(t)
 	defer func() {

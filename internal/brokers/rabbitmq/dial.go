@@ -24,8 +24,8 @@ type transport struct {
 	line net.Conn
 }
 
-// Close ends the connection. If the broker does not answer in time, it cuts the line: while a broker is short
-// of memory or disk, it reads nothing from a connection that publishes.
+// Close ends the connection. If the broker does not answer in time, it cuts the line: while a
+// broker is short of memory or disk, it reads nothing from a connection that publishes.
 func (t *transport) Close() {
 	cut := time.AfterFunc(closeTimeout, func() { t.line.Close() })
 	defer cut.Stop()

@@ -9,16 +9,16 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/source"
 )
 
-// spare is left free in the frame of a dead letter's headers, in bytes: the broker adds x-delivery-count when it
-// delivers the dead letter again.
+// spare is left free in the frame of a dead letter's headers, in bytes: the broker adds
+// x-delivery-count when it delivers the dead letter again.
 const spare = 64
 
-// letter returns a dead letter: the message, with the reason and the queue that it came from among its headers.
-// frame is the size of the connection's frames; 0: there is no limit.
+// letter returns a dead letter: the message, with the reason and the queue that it came from among
+// its headers. frame is the size of the connection's frames; 0: there is no limit.
 //
-// All headers must fit into one frame. Otherwise the broker closes the connection and delivers the message
-// again, for ever. If the message's own headers leave little room, the reason is cut. If they leave none, reason
-// and queue are left out.
+// All headers must fit into one frame. Otherwise the broker closes the connection and delivers the
+// message again, for ever. If the message's own headers leave little room, the reason is cut. If
+// they leave none, reason and queue are left out.
 func letter(d *amqp.Delivery, reason, queue string, frame int) amqp.Publishing {
 	p := amqp.Publishing{
 		Headers: maps.Clone(d.Headers), ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: amqp.Persistent,

@@ -15,13 +15,14 @@ var (
 	errBroken     = errors.New("the channel broke before the broker answered")
 )
 
-// A publisher publishes over a channel of its own, and learns of each message whether the broker keeps it.
+// A publisher publishes over a channel of its own, and learns of each message whether the broker
+// keeps it.
 type publisher struct {
 	ch *amqp.Channel
 
-	// The broker returns a message that no queue takes before it confirms it, and the library hands over
-	// both in that order. So once sorted was received after a confirmation, or is closed, a message that was
-	// returned is in returned.
+	// The broker returns a message that no queue takes before it confirms it, and the library hands
+	// over both in that order. So once sorted was received after a confirmation, or is closed, a
+	// message that was returned is in returned.
 	sorted chan struct{}
 
 	mu       sync.Mutex

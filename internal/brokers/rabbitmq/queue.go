@@ -15,8 +15,8 @@ type Queue struct {
 	URL  string // amqp://USER:PASSWORD@HOST:PORT/VHOST
 	Name string
 
-	// DeadLetter is the name of the exchange for messages that cannot become a task, and of the queue bound to
-	// it.
+	// DeadLetter is the name of the exchange for messages that cannot become a task, and of the
+	// queue bound to it.
 	DeadLetter string
 
 	// Bind are exchanges that route to the queue, besides the default exchange.
@@ -40,8 +40,8 @@ type Binding struct {
 
 var _ source.Broker = (*Queue)(nil)
 
-// manyDeliveries is the delivery limit of a quorum queue. The default of newer brokers is 20, and each restart
-// of bellman counts as one delivery.
+// manyDeliveries is the delivery limit of a quorum queue. The default of newer brokers is 20, and
+// each restart of bellman counts as one delivery.
 const manyDeliveries = 1_000_000
 
 // Open connects, declares the queue and the dead-letter exchange, and returns a session.

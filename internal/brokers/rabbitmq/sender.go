@@ -15,15 +15,15 @@ import (
 	"github.com/bellmanhq/bellman/internal/brokers/link"
 )
 
-// A Sender publishes to the exchanges of one broker, over one connection and one channel for each exchange: an
-// error of one exchange does not close the channels of others. It is safe for concurrent use. Make one with
-// NewSender, and Close it.
+// A Sender publishes to the exchanges of one broker, over one connection and one channel for each
+// exchange: an error of one exchange does not close the channels of others. It is safe for
+// concurrent use. Make one with NewSender, and Close it.
 type Sender struct{ link link.Link[*connection] }
 
 var _ deliver.Connection = (*Sender)(nil)
 
-// NewSender returns a sender to the broker at a URL. It connects at the first Send. client is shown to the
-// broker's operator.
+// NewSender returns a sender to the broker at a URL. It connects at the first Send. client is shown
+// to the broker's operator.
 func NewSender(url, client string) *Sender {
 	return &Sender{link.Link[*connection]{
 		Dial: func(ctx context.Context) (*connection, error) {
@@ -117,8 +117,8 @@ func short(text string) string {
 	return text
 }
 
-// A connection has one channel for each exchange. To keep their number below most, it closes the channel that
-// was used least recently.
+// A connection has one channel for each exchange. To keep their number below most, it closes the
+// channel that was used least recently.
 type connection struct {
 	conn    *transport
 	blocked atomic.Bool
@@ -155,8 +155,8 @@ func newConnection(conn *transport) *connection {
 	return l
 }
 
-// take returns the channel of an exchange, with its publisher. Call giveBack after use. It first checks that the
-// exchange exists, because publishing to an unknown exchange closes a channel.
+// take returns the channel of an exchange, with its publisher. Call giveBack after use. It first
+// checks that the exchange exists, because publishing to an unknown exchange closes a channel.
 func (l *connection) take(ctx context.Context, exchange string) (*channel, error) {
 	c, err := l.channel(exchange)
 	if err != nil {
@@ -175,7 +175,8 @@ func (l *connection) take(ctx context.Context, exchange string) (*channel, error
 	return c, nil
 }
 
-// channel returns the channel of an exchange, which may not be ready yet. It opens one if there is none.
+// channel returns the channel of an exchange, which may not be ready yet. It opens one if there is
+// none.
 func (l *connection) channel(exchange string) (*channel, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,8 +201,8 @@ func (l *connection) giveBack(c *channel) {
 	c.used = time.Now()
 }
 
-// makeRoom closes the channel that was used least recently. It returns false if all channels are in use. The
-// caller holds mu.
+// makeRoom closes the channel that was used least recently. It returns false if all channels are in
+// use. The caller holds mu.
 func (l *connection) makeRoom() bool {
 	var oldest *channel
 	name := ""

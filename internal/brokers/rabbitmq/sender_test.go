@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/deliver"
 )
 
-// A sender publishes to more exchanges than it may have channels: it closes the channel that was used least
-// recently, and none that is in use.
+// A sender publishes to more exchanges than it may have channels: it closes the channel that was
+// used least recently, and none that is in use.
 func TestExchangesInTurn(t *testing.T) {
 	at, name, ch := channelTo(t)
 	var exchanges []string

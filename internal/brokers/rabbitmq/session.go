@@ -28,8 +28,9 @@ type session struct {
 	deliveries chan *amqp.Delivery // deliveries gather here while batches are stored
 	paused     atomic.Bool
 
-	// Dead letters have a connection of their own, made at the first one. A broker that is short of memory or
-	// disk reads nothing more from a connection that publishes, so it would not see acknowledgements either.
+	// Dead letters have a connection of their own, made at the first one. A broker that is short of
+	// memory or disk reads nothing more from a connection that publishes, so it would not see
+	// acknowledgements either.
 	deadConn *transport
 	dead     *publisher
 
@@ -86,8 +87,8 @@ func (s *session) Resume(context.Context) error {
 	return nil
 }
 
-// gather forwards deliveries until the channel or the session ends. The library delivers one at a time; a
-// batch is what has gathered.
+// gather forwards deliveries until the channel or the session ends. The library delivers one at a
+// time; a batch is what has gathered.
 func (s *session) gather(from <-chan amqp.Delivery, to chan<- *amqp.Delivery) {
 	defer close(to)
 	for d := range from {
@@ -129,7 +130,8 @@ func (s *session) over(ctx context.Context) error {
 	}
 }
 
-// message converts a delivery. Headers are converted to text; properties are added under their names.
+// message converts a delivery. Headers are converted to text; properties are added under their
+// names.
 func message(d *amqp.Delivery) source.Message {
 	var header map[string]string // most messages have none
 	set := func(name, value string) {
@@ -185,8 +187,8 @@ func (s *session) Ack(messages []source.Message) error {
 	return nil
 }
 
-// StoreDead publishes messages to the dead-letter exchange, unchanged except for the headers that letter adds. It
-// waits for the broker's answer to every message.
+// StoreDead publishes messages to the dead-letter exchange, unchanged except for the headers that
+// letter adds. It waits for the broker's answer to every message.
 func (s *session) StoreDead(ctx context.Context, dead []source.Dead) []error {
 	if s.dead == nil {
 		if err := s.openDead(ctx); err != nil {

@@ -32,9 +32,9 @@ type batch struct {
 	passed chan struct{}   // closed when the tasks are stored; nil: it is closed
 }
 
-// store converts the messages to tasks, stores them, and acknowledges each message. It retries until it
-// succeeds. An error means that ctx ended or the session broke: the broker delivers unacknowledged messages
-// again.
+// store converts the messages to tasks, stores them, and acknowledges each message. It retries
+// until it succeeds. An error means that ctx ended or the session broke: the broker delivers
+// unacknowledged messages again.
 func (b *batch) store(ctx context.Context) error {
 	s := b.source
 	defer s.figures.taken(-len(b.messages))
@@ -76,8 +76,8 @@ func (b *batch) store(ctx context.Context) error {
 	return nil
 }
 
-// inOrder waits until earlier batches are stored, if a task has an ordering key: such tasks are attempted in the
-// order in which they were stored.
+// inOrder waits until earlier batches are stored, if a task has an ordering key: such tasks are
+// attempted in the order in which they were stored.
 func (b *batch) inOrder(ctx context.Context) error {
 	if !slices.ContainsFunc(b.tasks, func(t *bellman.Task) bool { return t.OrderingKey != "" }) {
 		return nil
@@ -92,11 +92,12 @@ func (b *batch) inOrder(ctx context.Context) error {
 	return nil
 }
 
-// longRound is how long convert goes on after a message that it must leave: its check may have waited long.
+// longRound is how long convert goes on after a message that it must leave: its check may have
+// waited long.
 const longRound = time.Second
 
-// convert makes tasks of the messages that are left. Those that stay left must be tried again, for the
-// reason that it returns; they come after the others.
+// convert makes tasks of the messages that are left. Those that stay left must be tried again, for
+// the reason that it returns; they come after the others.
 func (b *batch) convert() (again error) {
 	began := time.Now()
 	var later []int
@@ -125,7 +126,8 @@ func (b *batch) convert() (again error) {
 	return again
 }
 
-// try stores the tasks once. Tasks that stay in the batch must be tried again, for the reason that it returns.
+// try stores the tasks once. Tasks that stay in the batch must be tried again, for the reason that
+// it returns.
 func (b *batch) try(ctx context.Context) (again error) {
 	added := b.source.o.Tasks.Take(ctx, b.tasks...)
 	kept, existing := 0, 0

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Bounds of the dead letters that wait to be stored: the broker holds back further messages until these are
-// acknowledged.
+// Bounds of the dead letters that wait to be stored: the broker holds back further messages until
+// these are acknowledged.
 const (
 	maxDead      = 20_000
 	maxDeadBytes = 64 << 20
@@ -22,9 +22,9 @@ const maxReason = 500
 // maxReasons is the largest number of reasons in one log message.
 const maxReasons = 10
 
-// deadLetters are the messages that cannot become a task, on their way to the dead letters. Other messages do not
-// wait for them, unless there are very many. They last as long as their session: a pause does not wait for
-// them either.
+// deadLetters are the messages that cannot become a task, on their way to the dead letters. Other
+// messages do not wait for them, unless there are very many. They last as long as their session: a
+// pause does not wait for them either.
 type deadLetters struct {
 	source  *Source
 	session Session
@@ -87,8 +87,8 @@ func (g *deadLetters) rouse() {
 	}
 }
 
-// run stores dead letters until no further messages come. Those that cannot be stored are tried again,
-// together with those that came meanwhile.
+// run stores dead letters until no further messages come. Those that cannot be stored are tried
+// again, together with those that came meanwhile.
 func (g *deadLetters) run(ctx context.Context) error {
 	var dead []Dead
 	defer func() {
@@ -135,8 +135,8 @@ func (g *deadLetters) run(ctx context.Context) error {
 	}
 }
 
-// store stores dead letters once, and acknowledges the stored ones. It returns the others, and why the first
-// of them could not be stored. err means that the session broke.
+// store stores dead letters once, and acknowledges the stored ones. It returns the others, and why
+// the first of them could not be stored. err means that the session broke.
 func (g *deadLetters) store(ctx context.Context, dead []Dead) (left []Dead, why, err error) {
 	var stored []Dead
 	var messages []Message

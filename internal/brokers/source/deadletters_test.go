@@ -107,8 +107,8 @@ func TestPoison(t *testing.T) {
 	})
 }
 
-// Dead letters that cannot be stored do not keep a source from going on after a pause, and a stop does
-// not wait for them.
+// Dead letters that cannot be stored do not keep a source from going on after a pause, and a stop
+// does not wait for them.
 func TestPoisonBeforePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -140,7 +140,8 @@ func TestPoisonBeforePause(t *testing.T) {
 	})
 }
 
-// The broker refuses one dead letter of a group. Only that one is stored again, and it holds back no others.
+// The broker refuses one dead letter of a group. Only that one is stored again, and it holds back
+// no others.
 func TestOneDeadLetterRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

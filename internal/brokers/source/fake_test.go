@@ -192,8 +192,8 @@ func (s *session) Close() {
 	b.session = nil
 }
 
-// A store keeps tasks by their keys. A task's content is the body of its message. If that begins with
-// "ordered", the task has an ordering key.
+// A store keeps tasks by their keys. A task's content is the body of its message. If that begins
+// with "ordered", the task has an ordering key.
 type store struct {
 	mu     sync.Mutex
 	kept   map[string]string

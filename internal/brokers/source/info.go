@@ -2,8 +2,8 @@ package source
 
 import "time"
 
-// An Info describes a source of tasks, a queue or stream of a broker, for operators. Its counts are of this
-// process since its start.
+// An Info describes a source of tasks, a queue or stream of a broker, for operators. Its counts are
+// of this process since its start.
 type Info struct {
 	Name  string    // CONNECTION/QUEUE, or CONNECTION/STREAM/DURABLE
 	Into  string    // the queue of tasks that name no queue

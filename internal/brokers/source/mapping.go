@@ -14,8 +14,8 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// A Mapping converts a message to the JSON of a task, as POST /v1/tasks accepts it. It is safe for concurrent
-// use.
+// A Mapping converts a message to the JSON of a task, as POST /v1/tasks accepts it. It is safe for
+// concurrent use.
 type Mapping struct {
 	fields []mapped
 	parts  parts
@@ -28,8 +28,8 @@ type mapped struct {
 	field *rule.Field
 	plain *plain // nil: CEL evaluates it
 
-	// raw is the path to the part of the body that is copied byte for byte, so that numbers keep their digits.
-	// nil: the value of the expression is used.
+	// raw is the path to the part of the body that is copied byte for byte, so that numbers keep
+	// their digits. nil: the value of the expression is used.
 	raw []string
 }
 
@@ -75,7 +75,8 @@ func CompileMapping(texts map[string]string) (*Mapping, error) {
 	return m, nil
 }
 
-// Task returns the JSON of a message's task. A field whose expression is null is left out, except json.
+// Task returns the JSON of a message's task. A field whose expression is null is left out, except
+// json.
 func (m *Mapping) Task(message *rule.Message) ([]byte, error) {
 	return m.AppendTask(make([]byte, 0, len(message.Body)+256), message)
 }

@@ -22,8 +22,8 @@ type Dead struct {
 	Reason string // one line
 }
 
-// ReasonHeader is the header of a dead letter with the reason. SourceHeader is the header with the place it
-// was received from.
+// ReasonHeader is the header of a dead letter with the reason. SourceHeader is the header with the
+// place it was received from.
 const (
 	ReasonHeader = "Bellman-Reason"
 	SourceHeader = "Bellman-Source"
@@ -31,31 +31,32 @@ const (
 
 // A Broker is the queue or stream that a source reads.
 type Broker interface {
-	// Open connects, declares the queue or stream, and returns a session that does not receive yet. Its error
-	// shows no password.
+	// Open connects, declares the queue or stream, and returns a session that does not receive yet.
+	// Its error shows no password.
 	Open(ctx context.Context) (Session, error)
 }
 
-// A Session is one connection to a queue or stream. Messages that were not acknowledged when it ends are
-// delivered again.
+// A Session is one connection to a queue or stream. Messages that were not acknowledged when it
+// ends are delivered again.
 type Session interface {
 	// Resume starts to receive messages: after Open, and after Pause once Take has returned io.EOF.
 	Resume(ctx context.Context) error
 
-	// Pause stops the delivery of further messages. Take still returns those that were delivered, and then
-	// io.EOF.
+	// Pause stops the delivery of further messages. Take still returns those that were delivered,
+	// and then io.EOF.
 	Pause() error
 
-	// Take appends messages to buf, up to a length of most. If buf is empty, it waits for the first message.
-	// One goroutine at a time calls it. An error other than io.EOF and that of ctx ends the session.
+	// Take appends messages to buf, up to a length of most. If buf is empty, it waits for the first
+	// message. One goroutine at a time calls it. An error other than io.EOF and that of ctx ends
+	// the session.
 	Take(ctx context.Context, buf []Message, most int) ([]Message, error)
 
-	// Ack acknowledges messages: they are stored and must not be delivered again. Ack and StoreDead may be called
-	// concurrently.
+	// Ack acknowledges messages: they are stored and must not be delivered again. Ack and StoreDead
+	// may be called concurrently.
 	Ack(messages []Message) error
 
-	// StoreDead stores dead letters, and returns one error for each, in order. A dead letter without an error is
-	// safe, and must still be acknowledged with Ack.
+	// StoreDead stores dead letters, and returns one error for each, in order. A dead letter
+	// without an error is safe, and must still be acknowledged with Ack.
 	StoreDead(ctx context.Context, dead []Dead) []error
 
 	// Done is closed when the session broke; Err returns the reason.
@@ -97,8 +98,8 @@ func (b *Break) Err() error {
 	}
 }
 
-// Gather implements Take over a channel of deliveries. message converts a delivery. The error is io.EOF when
-// the channel is closed.
+// Gather implements Take over a channel of deliveries. message converts a delivery. The error is
+// io.EOF when the channel is closed.
 func Gather[D any](ctx context.Context, b *Break, from <-chan D, buf []Message, most int, message func(D) Message) ([]Message, error) {
 	if len(buf) == 0 {
 		select {

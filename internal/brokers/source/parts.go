@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parts find the parts of a JSON body that a mapping uses, in one pass over the body. After the last call of
-// want, parts is safe for concurrent use.
+// parts find the parts of a JSON body that a mapping uses, in one pass over the body. After the
+// last call of want, parts is safe for concurrent use.
 type parts struct {
 	root  place
 	wants int
@@ -55,8 +55,8 @@ func (p *place) child(name string) *place {
 	return nil
 }
 
-// forget drops the parts found at p and below. If an object has a field twice, the last one counts, as in
-// encoding/json.
+// forget drops the parts found at p and below. If an object has a field twice, the last one counts,
+// as in encoding/json.
 func (p *place) forget(found []span) {
 	for _, slot := range p.slots {
 		found[slot] = span{}
@@ -66,8 +66,8 @@ func (p *place) forget(found []span) {
 	}
 }
 
-// find returns the spans of the parts by slot; nil: the body is not JSON. It uses the memory of buf if that is
-// large enough.
+// find returns the spans of the parts by slot; nil: the body is not JSON. It uses the memory of buf
+// if that is large enough.
 func (p *parts) find(body []byte, buf []span) []span {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	found := append(buf[:0], make([]span, p.wants)...)

@@ -10,8 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/rule"
 )
 
-// A plain expression is evaluated without CEL: most mappings only name a part of the body, a header or a
-// constant. If the result could differ from CEL's in any way, CEL evaluates the expression.
+// A plain expression is evaluated without CEL: most mappings only name a part of the body, a header
+// or a constant. If the result could differ from CEL's in any way, CEL evaluates the expression.
 type plain struct {
 	constant []byte                     // JSON; nil: the expression is no constant
 	fact     func(*rule.Message) string // nil: it is no property of the message
@@ -46,8 +46,8 @@ func plainOf(text string, to *parts) *plain {
 // longPlain is the longest text that is not checked by CEL's rules, in bytes.
 const longPlain = 64 << 10
 
-// append appends the JSON of a field to b; nothing if the field is left out. It returns false if CEL must
-// evaluate the expression.
+// append appends the JSON of a field to b; nothing if the field is left out. It returns false if
+// CEL must evaluate the expression.
 func (p *plain) append(b []byte, f *mapped, m *rule.Message, found []span) ([]byte, bool) {
 	switch {
 	case p.constant != nil:

@@ -17,18 +17,21 @@ import (
 
 // Tasks creates and stores tasks.
 type Tasks interface {
-	// Task parses the JSON of a task like POST /v1/tasks. queue and key are defaults. An error that is no
+	// Task parses the JSON of a task like POST /v1/tasks. queue and key are defaults. An error that
+	// is no
 	// *Later means that the text can never become a task. Task keeps no reference to text.
 	Task(text []byte, queue, key string) (*bellman.Task, error)
 
-	// Take stores tasks, and returns one result for each, in order. A task without an error is durable.
+	// Take stores tasks, and returns one result for each, in order. A task without an error is
+	// durable.
 	Take(ctx context.Context, tasks ...*bellman.Task) []bellman.Added
 
 	// Closed returns why no messages should be received now; empty: they should.
 	Closed(ctx context.Context) string
 }
 
-// A Later is an error that says nothing about a message: what its check needs cannot be read at present.
+// A Later is an error that says nothing about a message: what its check needs cannot be read at
+// present.
 type Later struct{ Err error }
 
 func (l *Later) Error() string { return l.Err.Error() }
@@ -36,8 +39,9 @@ func (l *Later) Unwrap() error { return l.Err }
 
 // A Tracer makes spans for messages.
 type Tracer interface {
-	// Take starts the span of a message, under the trace that its headers name, and returns the trace of its
-	// task. end ends the span, when the task is stored or the message cannot become one.
+	// Take starts the span of a message, under the trace that its headers name, and returns the
+	// trace of its task. end ends the span, when the task is stored or the message cannot become
+	// one.
 	Take(source string, header map[string]string) (under *bellman.Trace, end func(bellman.ID, error))
 }
 
@@ -55,17 +59,19 @@ type Options struct {
 }
 
 const (
-	// storing is the number of batches that are stored concurrently: while one is committed, the next is
-	// mapped, and another one gathers.
+	// storing is the number of batches that are stored concurrently: while one is committed, the
+	// next is mapped, and another one gathers.
 	storing = 2
 
 	// BatchMost is the largest number of messages in one batch, which the engine commits at once.
 	BatchMost = 512
 
-	// look is how often a source checks whether it may go on. It also checks after each stored batch.
+	// look is how often a source checks whether it may go on. It also checks after each stored
+	// batch.
 	look = 100 * time.Millisecond
 
-	// soundAfter is how long a session must last so that the next session is opened at once when it breaks.
+	// soundAfter is how long a session must last so that the next session is opened at once when it
+	// breaks.
 	soundAfter = 10 * time.Second
 
 	shortestPause = 100 * time.Millisecond
@@ -88,8 +94,8 @@ func New(o Options) *Source {
 	return s
 }
 
-// Run receives messages until ctx ends. Then it stores and acknowledges those it has received, and returns. No
-// error ends it: it connects again.
+// Run receives messages until ctx ends. Then it stores and acknowledges those it has received, and
+// returns. No error ends it: it connects again.
 func (s *Source) Run(ctx context.Context) {
 	defer s.figures.is(Stopped, "")
 	failed := 0
@@ -177,8 +183,8 @@ func (s *Source) wait(ctx context.Context, session Session, letters *deadLetters
 	}
 }
 
-// consume receives and stores messages until new tasks are not accepted, or ctx ends. It returns an error if
-// the session broke. late is closed when a stop waits no longer.
+// consume receives and stores messages until new tasks are not accepted, or ctx ends. It returns an
+// error if the session broke. late is closed when a stop waits no longer.
 func (s *Source) consume(ctx context.Context, session Session, letters *deadLetters, late <-chan struct{}) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // received messages are stored even after ctx ended
 	defer cancel()
@@ -291,8 +297,8 @@ func (s *Source) take(ctx context.Context, t *takers) error {
 	}
 }
 
-// next receives a batch, and waits for a slot if the batch has messages. While the store is busy the batch
-// grows: few large batches cost less than many small ones.
+// next receives a batch, and waits for a slot if the batch has messages. While the store is busy
+// the batch grows: few large batches cost less than many small ones.
 func (t *takers) next(ctx context.Context, b *batch) (err error) {
 	t.turn <- struct{}{}
 	defer func() { <-t.turn }()

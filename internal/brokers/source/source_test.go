@@ -110,8 +110,8 @@ func trouble(t *testing.T, random *rand.Rand) {
 	}
 }
 
-// Tasks with an ordering key are stored in the order of their messages, although batches are stored side by
-// side. Other tasks do not wait for them.
+// Tasks with an ordering key are stored in the order of their messages, although batches are stored
+// side by side. Other tasks do not wait for them.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

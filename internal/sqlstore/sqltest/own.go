@@ -20,7 +20,8 @@ type Own struct {
 }
 
 // NewOwn makes a place for a server that runs as a user of the machine, because no database server
-// runs as root. The directory is deleted when the test is over. Without the user the test is skipped.
+// runs as root. The directory is deleted when the test is over. Without the user the test is
+// skipped.
 func NewOwn(t *testing.T, name string) Own {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "bellman-"+name) // t.TempDir is closed to other users

@@ -1,5 +1,5 @@
-// Package exchange makes one HTTP request to a payment channel and limits its answer. It does not know what
-// the request and the answer mean.
+// Package exchange makes one HTTP request to a payment channel and limits its answer. It does not
+// know what the request and the answer mean.
 package exchange
 
 import (
@@ -24,11 +24,11 @@ import (
 //   - TimedOut: the same, because a deadline passed
 //   - Unknown: the request was interrupted at a stop
 //
-// Only with the first two is Body the complete answer. Otherwise it is what was received, for the log:
-// nothing may be decided by it.
+// Only with the first two is Body the complete answer. Otherwise it is what was received, for the
+// log: nothing may be decided by it.
 //
-// Error is empty with Accepted, and for an error status unless it is a redirect. It never contains the
-// URL's query or password.
+// Error is empty with Accepted, and for an error status unless it is a redirect. It never contains
+// the URL's query or password.
 func Do(rt http.RoundTripper, req *http.Request) order.Answer {
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
@@ -56,8 +56,8 @@ func Do(rt http.RoundTripper, req *http.Request) order.Answer {
 	return a
 }
 
-// fault returns the answer to a request without a complete answer. during names the phase and precedes the
-// cause.
+// fault returns the answer to a request without a complete answer. during names the phase and
+// precedes the cause.
 func fault(req *http.Request, err error, during string) order.Answer {
 	result, text := cause.Of(req.Context(), err)
 	secret := []string{req.URL.RawQuery}
@@ -80,8 +80,8 @@ func read(resp *http.Response) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(resp.Body, order.MaxBody+1))
 }
 
-// Header returns a header with its names in lower case. Values of one name are joined with a comma (RFC
-// 9110, section 5.3).
+// Header returns a header with its names in lower case. Values of one name are joined with a comma
+// (RFC 9110, section 5.3).
 func Header(h http.Header) map[string]string {
 	lower := make(map[string]string, len(h))
 	for name, values := range h {

@@ -193,7 +193,8 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// A file is read by the caller, and anything but a file is an error that keeps the address's secrets.
+// A file is read by the caller, and anything but a file is an error that keeps the address's
+// secrets.
 func TestOpen(t *testing.T) {
 	tests := []struct {
 		name        string

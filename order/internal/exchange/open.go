@@ -9,10 +9,10 @@ import (
 	"github.com/bellmanhq/bellman/internal/cause"
 )
 
-// Open sends req through rt and returns the answer's body unread, for a file that is too long for Do.
-// It follows no redirect. An error says why there is no answer with status 200; it never contains the
-// URL's query, and begin holds the first 4 KiB of the answer, if there is one. The caller closes the
-// body.
+// Open sends req through rt and returns the answer's body unread, for a file that is too long for
+// Do. It follows no redirect. An error says why there is no answer with status 200; it never
+// contains the URL's query, and begin holds the first 4 KiB of the answer, if there is one. The
+// caller closes the body.
 func Open(rt http.RoundTripper, req *http.Request) (body io.ReadCloser, begin []byte, err error) {
 	resp, err := rt.RoundTrip(req)
 	if err != nil {

@@ -20,9 +20,10 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-// Swallowed returns the first of names that a value of signed fields seems to have swallowed; empty: none. Who signs fields as
-// name=value, joined with & and not escaped, does not sign where a value ends. Whoever sees such a message and has chosen one of
-// its values can put the ends elsewhere: then a value holds the real &name=, and the field of that name is another one.
+// Swallowed returns the first of names that a value of signed fields seems to have swallowed;
+// empty: none. Who signs fields as name=value, joined with & and not escaped, does not sign where a
+// value ends. Whoever sees such a message and has chosen one of its values can put the ends
+// elsewhere: then a value holds the real &name=, and the field of that name is another one.
 func Swallowed(value string, names ...string) string {
 	i := slices.IndexFunc(names, func(name string) bool { return strings.Contains(value, "&"+name+"=") })
 	if i < 0 {
@@ -34,7 +35,8 @@ func Swallowed(value string, names ...string) string {
 // Join makes one object of the objects raw and of fields. A later object overrides an earlier one,
 // and fields overrides all. An empty raw object has no field. The raw objects must be valid.
 //
-// It writes what Marshal writes of a map, in a fraction of the time, because each decision of an order is written by it.
+// It writes what Marshal writes of a map, in a fraction of the time, because each decision of an
+// order is written by it.
 func Join(fields map[string]any, raw ...json.RawMessage) []byte {
 	body, err := join(fields, raw)
 	if err != nil { // cannot happen: valid JSON, texts and numbers
@@ -43,7 +45,8 @@ func Join(fields map[string]any, raw ...json.RawMessage) []byte {
 	return body
 }
 
-// Object writes what Marshal writes of a map, as Join does. A value that JSON does not have is an error.
+// Object writes what Marshal writes of a map, as Join does. A value that JSON does not have is an
+// error.
 func Object(fields map[string]any) ([]byte, error) { return join(fields, nil) }
 
 func join(fields map[string]any, raw []json.RawMessage) (body []byte, err error) {
@@ -187,8 +190,8 @@ func Word(names []string, i int, kind string) string {
 	return fmt.Sprintf("%s(%d)", kind, i)
 }
 
-// Parse reads the progress of a task, of which what is the name: JSON that Encode wrote. Empty data leaves
-// to as it is. check returns an error for a value that cannot be.
+// Parse reads the progress of a task, of which what is the name: JSON that Encode wrote. Empty data
+// leaves to as it is. check returns an error for a value that cannot be.
 func Parse(data []byte, to any, what string, check func() error) error {
 	if len(data) == 0 {
 		return nil

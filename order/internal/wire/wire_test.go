@@ -44,7 +44,8 @@ func FuzzJoin(f *testing.F) {
 	})
 }
 
-// Object writes what Marshal writes, and refuses what it refuses: a channel of the program may take any value.
+// Object writes what Marshal writes, and refuses what it refuses: a channel of the program may take
+// any value.
 func TestObject(t *testing.T) {
 	for _, fields := range []map[string]any{
 		{}, {"amount": int64(1<<63 - 1), "note": "<单>", "a b": nil, "nested": map[string]any{"b": 1.5, "a": json.Number("12")}, "raw": json.RawMessage(` [1, 2] `)},

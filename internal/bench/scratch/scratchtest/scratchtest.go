@@ -22,9 +22,9 @@ var servers = map[string]struct{ variable, url string }{
 // patience is the longest time for creating or dropping a database on a busy machine.
 const patience = 5 * time.Minute
 
-// Server connects to the server of a kind: postgres, mysql or redis. It returns the server's address
-// too. Without a server the test is skipped, unless the environment names one. These tests do not
-// need a durable Redis.
+// Server connects to the server of a kind: postgres, mysql or redis. It returns the server's
+// address too. Without a server the test is skipped, unless the environment names one. These tests
+// do not need a durable Redis.
 func Server(t testing.TB, kind string) (address string, s *scratch.Server) {
 	t.Helper()
 	usual := servers[kind]
