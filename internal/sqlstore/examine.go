@@ -60,7 +60,7 @@ func Examine(ctx context.Context, d Driver) []store.Finding {
 		return found
 	}
 	if err := s.probeWrites(ctx); err != nil {
-		found = append(found, failed("writes", "a commit was tried and rolled back, and failed: "+err.Error(), needsRights)...)
+		found = append(found, failed("writes", "a commit was tried and rolled back, and failed: "+err.Error(), s.wants(err))...)
 	}
 	return found
 }

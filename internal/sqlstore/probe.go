@@ -23,13 +23,18 @@ func (s *Store) probe(ctx context.Context) error {
 		return err
 	}
 	if err := s.probeWrites(ctx); err != nil {
-		return fmt.Errorf("a commit was tried, and would fail: %w: %s", err, needsRights)
+		return fmt.Errorf("a commit was tried, and would fail: %w: %s", err, s.wants(err))
 	}
 	return nil
 }
 
-// needsRights says which rights a commit needs.
-const needsRights = "the user needs SELECT, INSERT, UPDATE and DELETE on all tables that begin with bellman_"
+// wants says what a commit lacks that failed with err.
+func (s *Store) wants(err error) string {
+	if s.d.Kind(err) == Blocked || errors.Is(err, context.DeadlineExceeded) {
+		return "another session holds a lock on these tables, or the database stands still: look at its sessions, and end the transaction that blocks them"
+	}
+	return "the user needs SELECT, INSERT, UPDATE and DELETE on all tables that begin with bellman_"
+}
 
 // probeClock rejects clocks that differ too much.
 func (s *Store) probeClock(ctx context.Context) error {

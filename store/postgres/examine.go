@@ -200,18 +200,24 @@ func (e examiner) slots(ctx context.Context) ([]store.Finding, error) {
 		AND (NOT active OR pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, restart_lsn) > $1) ORDER BY bytes DESC LIMIT 3`, e.log)
 }
 
-// locks finds sessions that hold a lock for which others wait at bellman's tables.
+// locks finds sessions that hold a lock for which others wait at bellman's tables, or a lock on a
+// whole table, for which the next commit waits. The server does not show every user since when a
+// session has had a lock.
 func (e examiner) locks(ctx context.Context) ([]store.Finding, error) {
 	return list(ctx, e.d, func(s session) store.Finding {
 		return store.Finding{Name: "lock", Level: store.Error,
-			What: fmt.Sprintf("a session holds a lock for which bellman's tables have been waited for %s (%s)", ago(s.Seconds), s),
+			What: fmt.Sprintf("a session has held a lock on bellman's tables for at least %s (%s): commits wait for it", ago(s.Seconds), s),
 			Do:   s.ending()}
-	}, `SELECT `+sessionColumns+`, w.seconds FROM (
-			SELECT b.pid, max(extract(epoch from clock_timestamp() - q.query_start))::float8 AS seconds FROM pg_stat_activity q, unnest(pg_blocking_pids(q.pid)) b (pid)
-			WHERE q.wait_event_type = 'Lock' AND clock_timestamp() - q.query_start > $1 * interval '1 second'
-			AND EXISTS (SELECT 1 FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE l.pid = q.pid AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND c.relname LIKE 'bellman\_%')
-			GROUP BY b.pid
-		) w JOIN pg_stat_activity a ON a.pid = w.pid ORDER BY w.seconds DESC LIMIT 3`, e.lock.Seconds())
+	}, `WITH ours AS (
+			SELECT l.pid, l.granted AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock') AS whole FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+			WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND c.relname LIKE 'bellman\_%' AND l.pid <> pg_backend_pid()
+		), held AS (
+			SELECT b.pid, extract(epoch from clock_timestamp() - q.query_start)::float8 AS seconds FROM pg_stat_activity q, unnest(pg_blocking_pids(q.pid)) b (pid)
+			WHERE q.wait_event_type = 'Lock' AND q.pid IN (SELECT pid FROM ours) AND clock_timestamp() - q.query_start > $1 * interval '1 second'
+			UNION ALL SELECT a.pid, coalesce(extract(epoch from clock_timestamp() - a.xact_start), 0)::float8 FROM pg_stat_activity a
+			WHERE a.usename IS NOT NULL AND a.pid IN (SELECT pid FROM ours WHERE whole) AND (a.xact_start IS NULL OR clock_timestamp() - a.xact_start > $1 * interval '1 second')
+		)
+		SELECT `+sessionColumns+`, w.seconds FROM (SELECT pid, max(seconds) AS seconds FROM held GROUP BY pid) w JOIN pg_stat_activity a ON a.pid = w.pid ORDER BY w.seconds DESC LIMIT 3`, e.lock.Seconds())
 }
 
 // tables finds tables with many dead rows, and tables that were not frozen for long.

@@ -122,7 +122,7 @@ func TestExamine(t *testing.T) {
 		t.Errorf("%d findings %v; want the three settings", len(found), found)
 	}
 
-	do(admin, "ALTER ROLE postgres SET synchronous_commit = off; CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader; CREATE ROLE limited LOGIN SUPERUSER CONNECTION LIMIT 4")
+	do(admin, "ALTER ROLE postgres SET synchronous_commit = off; CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader; CREATE ROLE plain LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO plain; CREATE ROLE limited LOGIN SUPERUSER CONNECTION LIMIT 4")
 	found = examine("postgres", Options{Connections: 2})
 	want(found, "synchronous_commit", store.Warning, "synchronous_commit is off", "synchronous_commit = on")
 	want(found, "pool", store.Warning, "2 connections", "connections")
@@ -139,6 +139,11 @@ func TestExamine(t *testing.T) {
 	want(examine("postgres", Options{}), "old_transaction", store.Warning, fmt.Sprintf("pid %d, user postgres, application \"report\", from 127.0.0.1, idle in transaction", idle.PgConn().PID()),
 		fmt.Sprintf("pg_terminate_backend(%d)", idle.PgConn().PID()))
 	do(idle, "COMMIT; BEGIN; LOCK TABLE bellman_audit")
+	for _, user := range []string{"postgres", "plain"} {
+		found = examine(user, Options{Answer: time.Second})
+		want(found, "lock", store.Error, fmt.Sprintf("pid %d, ", idle.PgConn().PID()), fmt.Sprintf("pg_terminate_backend(%d)", idle.PgConn().PID()))
+		want(found, "writes", store.Error, "failed", "another session holds a lock")
+	}
 	waiting := connectAs("postgres", "waits")
 	waited := make(chan error, 1)
 	go func() {
