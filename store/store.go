@@ -49,7 +49,8 @@ type Tasks interface {
 	//   - [bellman.ErrFenced]: a lease of b is not the newest of its shard.
 	//   - [bellman.ErrConflict]: a document of b is not what its Was says.
 	//   - [bellman.ErrFull]: there is no room even for changes, or not for all rows of a [Batch.Whole].
-	//   - [bellman.ErrLocked]: another transaction, which is still open, has added a key or an alias of b.
+	//   - [bellman.ErrLocked]: another transaction, which is still open, has added a key or an alias of
+	//     b, or has locked the table.
 	//   - [bellman.ErrClosed].
 	Commit(ctx context.Context, b *Batch) error
 

@@ -65,7 +65,7 @@ func (a *API) refuse(err error) *client.Problem {
 		return later(http.StatusServiceUnavailable, 10*time.Second, "the store is full: nothing was accepted, try again when there is room")
 	case errors.Is(err, bellman.ErrLocked):
 		return later(http.StatusServiceUnavailable, time.Second,
-			"an open database transaction of another program has added this key or number: nothing was written, commit or roll back that transaction and try again")
+			"an open database transaction of another program has added this key or number, or has locked the whole table: nothing was written, end that transaction and try again")
 	case errors.Is(err, bellman.ErrUnreachable):
 		return later(http.StatusServiceUnavailable, time.Second, "the database cannot be reached: nothing was accepted, try again")
 	case errors.Is(err, bellman.ErrUnknown):
