@@ -20,18 +20,17 @@ import (
 type front struct {
 	*engine.Engine
 	server *Server
-	store  *probe
 }
 
 // Ready asks the engine and then the store.
 func (f front) Ready(ctx context.Context) error {
-	if err := f.store.ask(ctx); err != nil && !errors.Is(err, bellman.ErrFull) {
+	if err := f.server.probe.ask(ctx); err != nil && !errors.Is(err, bellman.ErrFull) {
 		return err // the store's error is more precise
 	}
 	if err := f.Engine.Ready(ctx); err != nil {
 		return err
 	}
-	return f.store.ask(ctx)
+	return f.server.probe.ask(ctx)
 }
 
 // Decide also keeps the alarm about a decision that changed something.
@@ -46,6 +45,7 @@ func (f front) Decide(ctx context.Context, id bellman.ID, with bellman.Completio
 const (
 	probeEvery  = time.Second     // shortest time between two checks of a store
 	probeWithin = 2 * time.Second // longest time of a check
+	watchEvery  = 5 * time.Second // between two checks that nobody asks for
 )
 
 // secrets are those of a registry. Ready returns nil if they can be opened.
@@ -89,6 +89,20 @@ func (p *probe) ask(ctx context.Context) error {
 		p.last, p.at = withoutDetails(err), time.Now()
 	}
 	return p.last
+}
+
+// watch asks until ctx ends, so that the log names an outage although nobody reads /readyz.
+func (p *probe) watch(ctx context.Context) error {
+	every := time.NewTicker(watchEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-every.C:
+			p.ask(ctx)
+		}
+	}
 }
 
 // withoutDetails returns a database error without addresses and names, for callers without a key.

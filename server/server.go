@@ -75,6 +75,7 @@ type Server struct {
 	version      string
 	config       *config.Config
 	store        store.Store
+	probe        *probe // of the store
 	client       *deliver.Client
 	metrics      *metrics.Metrics
 	pausedTasks  remembered[int] // of paused merchants
@@ -291,7 +292,8 @@ func (s *Server) openFeatures(queues []engine.Queue, alarmEvery time.Duration) (
 // openAPI makes the ways into the server: the API, the sources of messages, and the console.
 func (s *Server) openAPI() (err error) {
 	c := s.config
-	ready := front{s.engine, s, &probe{store: s.store, secrets: []secrets{s.merchants, s.accounts}, log: s.log}}
+	s.probe = &probe{store: s.store, secrets: []secrets{s.merchants, s.accounts}, log: s.log}
+	ready := front{s.engine, s}
 	s.api, err = api.New(api.Options{
 		Engine:    ready,
 		Reader:    s.store,
@@ -380,6 +382,7 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 	g.Go(func() error { return s.engine.Run(taken) })
 	g.Go(func() error { return s.resends.Run(ctx) })
+	g.Go(func() error { return s.probe.watch(ctx) })
 	g.Go(func() error { return s.alarms.Run(ctx) })
 	g.Go(func() error { return s.reconciles.Run(ctx) })
 	g.Go(func() error { return s.credentials.watch(ctx, s.log) })
