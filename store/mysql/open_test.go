@@ -104,7 +104,13 @@ func TestSession(t *testing.T) {
 	want := map[string]string{"innodb_lock_wait_timeout": "3", "time_zone": "+00:00",
 		"sql_mode": "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"}
 	if d.server.mariaDB() {
-		want["tx_isolation"], want["idle_transaction_timeout"] = "READ-COMMITTED", "3"
+		want["tx_isolation"], want["idle_transaction_timeout"], want["max_statement_time"] = "READ-COMMITTED", "3", "0"
+		u, err := url.Parse(newDatabase(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.RawQuery = url.Values{"max_statement_time": {"5"}}.Encode()
+		d = connectTest(t, u.String())
 	}
 	for name, value := range want {
 		var have string

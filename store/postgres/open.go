@@ -123,6 +123,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		{"default_transaction_isolation", "read committed"},
 		{"idle_in_transaction_session_timeout", strconv.FormatInt(stopped.Milliseconds(), 10)},
 		{"lock_timeout", strconv.FormatInt(stopped.Milliseconds(), 10)},
+		{"statement_timeout", "0"}, // bellman has its own, and a migration may take long
 		// Every query has an index in the order that it needs. A plan that is made while a table is
 		// empty, or without statistics, must use that index too.
 		{"plan_cache_mode", "force_generic_plan"},
