@@ -54,10 +54,10 @@ func Examine(ctx context.Context, d Driver) []store.Finding {
 	ctx, cancel := context.WithTimeout(ctx, probesWithin)
 	defer cancel()
 	if err := s.probeFence(ctx); err != nil {
+		if s.waited(err) || s.d.Kind(err) == Lost {
+			return append(found, failed("fence", err.Error(), s.wants(err))...)
+		}
 		found = append(found, failed("fence", err.Error(), doesNotStart)...)
-	}
-	if ctx.Err() != nil {
-		return found
 	}
 	if err := s.probeWrites(ctx); err != nil {
 		found = append(found, failed("writes", "a commit was tried and rolled back, and failed: "+err.Error(), s.wants(err))...)

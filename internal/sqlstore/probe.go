@@ -30,10 +30,18 @@ func (s *Store) probe(ctx context.Context) error {
 
 // wants says what a commit lacks that failed with err.
 func (s *Store) wants(err error) string {
-	if s.d.Kind(err) == Blocked || errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case s.waited(err):
 		return "another session holds a lock on these tables, or the database stands still: look at its sessions, and end the transaction that blocks them"
+	case s.d.Kind(err) == Lost:
+		return "the database accepts no writes, as a standby does, or breaks its connections: look at its log, and whether the address leads to the primary"
 	}
 	return "the user needs SELECT, INSERT, UPDATE and DELETE on all tables that begin with bellman_"
+}
+
+// waited reports whether err is the end of a wait for a lock, or perhaps for a lock.
+func (s *Store) waited(err error) bool {
+	return s.d.Kind(err) == Blocked || errors.Is(err, context.DeadlineExceeded)
 }
 
 // probeClock rejects clocks that differ too much.
@@ -99,8 +107,10 @@ func (s *Store) probeFence(ctx context.Context) error {
 		})
 		switch kind := s.d.Kind(err); {
 		case err == nil:
-		case kind == Lost, kind == Retry, kind == Blocked:
+		case s.waited(err):
 			return fmt.Errorf("the fence, which keeps nodes apart, could not be tried: another session may hold the row of shard 0: %w", err)
+		case kind == Lost, kind == Retry:
+			return fmt.Errorf("the fence, which keeps nodes apart, could not be tried: %w", err)
 		default:
 			return fmt.Errorf("the fence, which keeps nodes apart, does not hold in this database: %w", err)
 		}

@@ -140,7 +140,32 @@ func testExamineLocked(t *testing.T, kind database) {
 	must(t, tx.Exec("UPDATE bellman_shard SET fence = fence + 1 WHERE shard = 0"))
 	found := sqlstore.Examine(t.Context(), d)
 	found = slices.DeleteFunc(found, func(f store.Finding) bool { return f.Name == "clock" }) // a busy machine may delay the comparison
-	if len(found) != 1 || found[0].Name != "fence" || !strings.Contains(found[0].What, "could not be tried") {
-		t.Errorf("Examine() = %+v; want only that the fence could not be tried", found)
+	if len(found) != 1 || found[0].Name != "fence" || !strings.Contains(found[0].What, "could not be tried") || !strings.Contains(found[0].Do, "another session holds a lock") {
+		t.Errorf("Examine() = %+v; want only that the fence could not be tried, and to look for the lock", found)
 	}
+}
+
+// TestExamineReadOnly examines a database that accepts no writes. The finding must not blame locks or
+// rights.
+func TestExamineReadOnly(t *testing.T) { each(t, testExamineReadOnly) }
+
+func testExamineReadOnly(t *testing.T, kind database) {
+	d := &refusesWrites{kind.driver(t), t, kind.demote}
+	found := sqlstore.Examine(t.Context(), d)
+	found = slices.DeleteFunc(found, func(f store.Finding) bool { return f.Name == "clock" })
+	if len(found) != 1 || found[0].Name != "fence" || strings.Contains(found[0].What, "another session") || !strings.Contains(found[0].Do, "accepts no writes") {
+		t.Errorf("Examine() = %+v; want that the database accepts no writes", found)
+	}
+}
+
+// refusesWrites is a database in which every transaction may only read.
+type refusesWrites struct {
+	sqlstore.Driver
+	t      *testing.T
+	demote string
+}
+
+func (d *refusesWrites) Begin(ctx context.Context) (sqlstore.Tx, error) {
+	demote(d.t, d.Driver, d.demote)
+	return d.Driver.Begin(ctx)
 }
