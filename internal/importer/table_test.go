@@ -191,7 +191,8 @@ func TestAgPay(t *testing.T) {
 			last_notify_time DATETIME, created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)`,
 		`INSERT INTO t_mch_notify_record (notify_id, order_id, notify_url, req_method, req_media_type, req_body) VALUES
 			(1, 'P1', 'https://m.example/n?shop=1', 'POST', 'application/json', '{"subject":"茶"}'), (2, 'P2', 'https://m.example/n', 'post', 'application/x-www-form-urlencoded', 'a=1&b=2'),
-			(3, 'P3', 'https://m.example/n?a=1', 'POST', 'application/json', ''), (4, 'P4', 'https://m.example/n?a=1', 'GET', '', NULL), (5, 'P5', 'https://m.example/n?a=1', '', '', NULL)`)
+			(3, 'P3', 'https://m.example/n?a=1', 'POST', 'application/json', ''), (4, 'P4', 'https://m.example/n?a=1', 'GET', '', NULL), (5, 'P5', 'https://m.example/n?a=1', '', '', NULL),
+			(6, 'P6', 'https://m.example/n', 'POST', 'application/json;charset=UTF-8', '{}')`)
 	s, err := importer.Jeepay(t.Context(), address, importer.Options{Queue: "q", Zone: time.UTC})
 	var got []string
 	for _, r := range all(t, s, err) {
@@ -203,6 +204,7 @@ func TestAgPay(t *testing.T) {
 		"jeepay/P3/1 POST https://m.example/n?a=1  map[]",
 		"jeepay/P4/1 GET https://m.example/n?a=1  map[]",
 		"jeepay/P5/1 POST https://m.example/n a=1 map[Content-Type:application/x-www-form-urlencoded]",
+		"jeepay/P6/1 POST https://m.example/n {} map[Content-Type:application/json;charset=UTF-8]",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
