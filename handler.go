@@ -24,10 +24,11 @@ func (f HandlerFunc) Attempt(ctx context.Context, task *Task, number int) Verdic
 }
 
 // A Checker is a Handler that checks a task before it is accepted. It may fill in
-// what the caller left out (Method, Endpoint). It may set Due: then the first attempt
+// what the caller left out (Method, Endpoint), which is then validated like a caller's. Queue and
+// Kind must stay. It may set Due: then the first attempt
 // is not later than that, whatever the schedule says. It may set State and Reason: then
 // the task is added as ended, as a record of something that has happened. For a task
-// that it refuses it returns an *Invalid that names every wrong field.
+// that it refuses it returns an *Invalid that names every wrong field. A panic is an error of Add.
 //
 // A Checker that cannot decide now, because a store does not answer, returns an error that
 // wraps ErrUnreachable. Add returns that error. If the task follows from an attempt, that
@@ -110,7 +111,7 @@ type Completer interface {
 	// any state. A verdict with Next Succeed or GiveUp ends the task if it is pending;
 	// with Again its state stays. With Again and a Due, a task that has ended is attempted
 	// once then, and stays ended. Follow-up tasks are added in each case. An *Invalid or
-	// ErrConflict refuses the completion.
+	// ErrConflict refuses the completion. A panic is an error of the call.
 	Complete(task *Task, c Completion, now time.Time) (Verdict, error)
 }
 

@@ -97,3 +97,59 @@ func TestFollowUpThatHasEnded(t *testing.T) {
 		})
 	}
 }
+
+// filler is a handler that fills in a task before it is accepted.
+type filler struct {
+	*receiver
+	fill func(*bellman.Task)
+}
+
+func (f filler) Check(t *bellman.Task) error {
+	f.fill(t)
+	return nil
+}
+
+// What a handler fills in is validated like what a caller gives. Queue and Kind must stay, and a
+// panic is the error of Add.
+func TestCheckerIsChecked(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fill  func(*bellman.Task)
+		field string // of the error; empty: it names none
+	}{
+		"schedule": {func(t *bellman.Task) { t.Schedule = "soon" }, "schedule"},
+		"repeat":   {func(t *bellman.Task) { t.Repeat = "sometimes" }, "repeat"},
+		"max_age":  {func(t *bellman.Task) { t.MaxAge = -1 }, "max_age"},
+		"timeout":  {func(t *bellman.Task) { t.Timeout = time.Nanosecond }, "timeout"},
+		"resume":   {func(t *bellman.Task) { t.Origin = &bellman.Origin{Resume: &bellman.Resume{Attempts: -1}} }, "resume.attempts"},
+		"queue":    {func(t *bellman.Task) { t.Queue = "other" }, ""},
+		"kind":     {func(t *bellman.Task) { t.Kind = bellman.KindOrder }, ""},
+		"panic":    {func(*bellman.Task) { panic("boom") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := filler{&receiver{answer: accept}, tt.fill}
+				e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: h}, engine.Queue{Name: "other", Handler: &receiver{answer: accept}})
+				defer stop()
+				err := e.Add(t.Context(), &bellman.Task{Queue: "q"})[0].Err
+				invalid := new(bellman.Invalid)
+				if errors.As(err, &invalid); err == nil || tt.field != "" != invalid.Has(tt.field) {
+					t.Errorf("Add: %v; want an error of %q", err, tt.field)
+				}
+			})
+		})
+	}
+}
+
+// A schedule that a handler fills in is followed from the first attempt on.
+func TestCheckerSetsSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		h := filler{&receiver{answer: accept}, func(t *bellman.Task) { t.Schedule = "1h" }}
+		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: h})
+		defer stop()
+		id := add(t, e, &bellman.Task{Queue: "q"})
+		if _, err := e.Wait(t.Context(), id); err != nil || time.Since(start) != time.Hour {
+			t.Errorf("it ended after %v, %v; want 1h", time.Since(start), err)
+		}
+	})
+}

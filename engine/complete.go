@@ -62,7 +62,11 @@ func (a *Admin) complete(ctx context.Context, id bellman.ID, action string, with
 			return err
 		}
 		if action == actionDecide && a.decided != nil && changes(c, t) {
-			follow, err := a.recorder.follow(ctx, t, a.decided(t, by, now), nil, nil)
+			var told []bellman.Task
+			if err := a.rules.safely(t, func() error { told = a.decided(t, by, now); return nil }); err != nil {
+				return err
+			}
+			follow, err := a.recorder.follow(ctx, t, told, nil, nil)
 			if err != nil {
 				return err
 			}
@@ -113,8 +117,12 @@ func completed(t *bellman.Task, state bellman.State, reason string, now time.Tim
 func (a *Admin) completeBy(ctx context.Context, completer bellman.Completer, c *store.Change, t *bellman.Task, with bellman.Completion, reason string, now time.Time) error {
 	under := *t
 	under.Status = underlying(t.Status)
-	v, err := completer.Complete(&under, with, now)
-	if err := cmp.Or(err, fits(&v)); err != nil {
+	var v bellman.Verdict
+	err := a.rules.safely(t, func() (err error) {
+		v, err = completer.Complete(&under, with, now)
+		return cmp.Or(err, fits(&v))
+	})
+	if err != nil {
 		return err
 	}
 	if v.Next != bellman.Again && under.State.Ended() {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,4 +94,31 @@ func TestDecideAgain(t *testing.T) {
 			t.Errorf("%d audit records, %v; want one of each call", len(audits), err)
 		}
 	})
+}
+
+// A panic of the handler's Complete, or of Options.Decided, is the error of the call, and changes
+// nothing.
+func TestPanicsOfDecisions(t *testing.T) {
+	for _, completes := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memory.New()
+			queue := asking(func(*bellman.Task, int) bellman.Verdict { return bellman.Verdict{} })
+			if !completes {
+				queue.complete = func(*bellman.Task, string) (bellman.Verdict, error) { panic("boom") }
+			}
+			tell := func(*bellman.Task, bellman.By, time.Time) []bellman.Task { panic("boom") }
+			e, stop := runWith(t, engine.Options{Store: store, Decided: tell, Queues: []engine.Queue{
+				{Name: "q", Handler: queue, Schedule: "1h"}, {Name: "notify", Handler: &receiver{answer: accept}},
+			}})
+			defer stop()
+			id := add(t, e, &bellman.Task{Queue: "q", Key: "1"})
+			_, err := e.Decide(t.Context(), id, bellman.Completion{Outcome: "PAID"}, bellman.By{Who: "finance", Reason: "seen at the bank"})
+			if err == nil || !strings.Contains(err.Error(), "panicked: boom") {
+				t.Errorf("Decide: %v; want the panic", err)
+			}
+			if task := get(t, store, id); task.State != bellman.Pending {
+				t.Errorf("the task is %v; want pending", task.State)
+			}
+		})
+	}
 }

@@ -49,6 +49,18 @@ func (g *guard) around(o *Options) {
 			return request(ctx, addr, ask)
 		}
 	}
+	if failing := o.Failing; failing != nil {
+		o.Failing = func(ctx context.Context) []figures.FailingMerchant {
+			defer g.caught("Failing")
+			return failing(ctx)
+		}
+	}
+	if refused := o.Refused; refused != nil {
+		o.Refused = func() []figures.Refusal {
+			defer g.caught("Refused")
+			return refused()
+		}
+	}
 	if spare := o.Spare; spare != nil {
 		o.Spare = func() {
 			defer g.caught("Spare")

@@ -17,8 +17,8 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// Options for an engine. Store and Queues are required. A panic of Observer, Tracer, Hint, Ask or
-// Spare is recovered; the log has the first of each function.
+// Options for an engine. Store and Queues are required. A panic of Observer, Tracer, Hint, Ask,
+// Spare, Failing or Refused is recovered; the log has the first of each function.
 type Options struct {
 	// Store keeps the tasks. A store of this process alone, such as store/pebble, takes one engine
 	// at a time.
@@ -71,7 +71,8 @@ type Options struct {
 	Refused func() []figures.Refusal
 
 	// Decided returns tasks that tell of a decision by hand, see [Admin.Decide]. They are added in
-	// the transaction of the decision. by.Reason is the reason, a colon and the outcome. Nil: none.
+	// the transaction of the decision. by.Reason is the reason, a colon and the outcome. A
+	// panic is an error of Decide. Nil: none.
 	Decided func(t *bellman.Task, by bellman.By, now time.Time) []bellman.Task
 
 	MaxInFlight int           // most concurrent attempts; default 2048; SetPool changes it

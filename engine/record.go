@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -114,10 +113,7 @@ func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.
 		said := false
 		var answers time.Time // since when the store has answered although the check timed out; zero: it does not
 		known := clock.Retry(ctx, func() bool {
-			err = r.safely(t, func() (err error) {
-				add, err = r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
-				return err
-			})
+			add, err = r.rules.acceptAs(tasks[i].Status, &tasks[i], r.clock.Now())
 			if unanswered(err) && !said {
 				said = true
 				r.log.Warn("a follow-up task waits: its check cannot read the store", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
@@ -158,19 +154,6 @@ func (r *recorder) storeAnswers(ctx context.Context, id bellman.ID) bool {
 // unanswered reports whether an error means that the store did not answer.
 func unanswered(err error) bool {
 	return errors.Is(err, bellman.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded)
-}
-
-// safely calls code of the program between an attempt and its record. A panic becomes an error.
-// Otherwise it would end the node before the attempt is recorded, and each start would repeat the
-// attempt.
-func (r *recorder) safely(t *bellman.Task, call func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.log.Error("handler panicked", "task", t.ID, traceID(t), "queue", t.Queue, "err", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("handler panicked: %v", p)
-		}
-	}()
-	return call()
 }
 
 // leftOut reports in the gauges, and in the attempt's record, that follow-up tasks are not added.
@@ -249,7 +232,7 @@ func (r *recorder) late(f *flight, t *bellman.Task) (err error) {
 	under := *t
 	under.Status = underlying(t.Status)
 	var v bellman.Verdict
-	if err := r.safely(t, func() error { v = h.Late(&under, f.verdict, r.clock.Now()); return fits(&v) }); err != nil {
+	if err := r.rules.safely(t, func() error { v = h.Late(&under, f.verdict, r.clock.Now()); return fits(&v) }); err != nil {
 		r.leftOut(nil, "")
 		v = bellman.Verdict{}
 	}
@@ -278,7 +261,7 @@ func (r *recorder) onEnd(ctx context.Context, c *store.Change, t *bellman.Task, 
 		ended.Last = a
 	}
 	var told []bellman.Task
-	if err := r.safely(t, func() error { told = q.Ended(&ended); return nil }); err != nil {
+	if err := r.rules.safely(t, func() error { told = q.Ended(&ended); return nil }); err != nil {
 		r.leftOut(a, fmt.Sprintf("what follows from the end was not added: %v", err))
 	}
 	follow, err := r.follow(ctx, t, told, a, under)

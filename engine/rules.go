@@ -121,6 +121,20 @@ func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) 
 	if t.MaxAge == 0 {
 		t.MaxAge = q.MaxAge
 	}
+	t.Status = bellman.Status{State: as.State, Reason: as.Reason}
+	var more bellman.Invalid // in the end, because the handler may change what is checked here
+	if c, ok := q.Handler.(bellman.Checker); ok && !as.State.Ended() {
+		err := r.safely(t, func() error { return c.Check(t) })
+		var wrong *bellman.Invalid
+		switch {
+		case errors.As(err, &wrong):
+			more.Fields = wrong.Fields
+		case err != nil:
+			return store.Add{}, fmt.Errorf("check a task of queue %s: %w", given.Queue, err)
+		case t.Queue != given.Queue || t.Kind != q.Kind:
+			return store.Add{}, fmt.Errorf("check a task of queue %s: the handler changed its queue or kind", given.Queue)
+		}
+	}
 	s, err := r.schedules.Parse(t.Schedule)
 	if err != nil {
 		invalid.Add("schedule", err.Error())
@@ -158,16 +172,7 @@ func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) 
 	if t.Resume() != nil {
 		checkResume(t, s, now, &invalid)
 	}
-	t.Status = bellman.Status{State: as.State, Reason: as.Reason}
-	if c, ok := q.Handler.(bellman.Checker); ok && !as.State.Ended() {
-		if err := c.Check(t); err != nil {
-			var more *bellman.Invalid
-			if !errors.As(err, &more) {
-				return store.Add{}, fmt.Errorf("check a task of queue %s: %w", t.Queue, err)
-			}
-			invalid.Fields = append(invalid.Fields, more.Fields...)
-		}
-	}
+	invalid.Fields = append(invalid.Fields, more.Fields...)
 	if t.State > bellman.Cancelled { // set by the handler, or by who follows up with the task
 		invalid.Add("state", fmt.Sprintf("%d is no state: want one of pending, succeeded, failed, cancelled", t.State))
 	}
@@ -281,6 +286,18 @@ func (r *Rules) route(t *bellman.Task) (_ bellman.Route) {
 		return bellman.Route{}
 	}
 	return g
+}
+
+// safely calls code of the program. A panic becomes an error. Otherwise it would end the node, and
+// between an attempt and its record each start would repeat the attempt.
+func (r *Rules) safely(t *bellman.Task, call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("handler panicked", "task", t.ID, traceID(t), "queue", t.Queue, "err", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("handler panicked: %v", p)
+		}
+	}()
+	return call()
 }
 
 // inherit fills in the merchant's rules for the fields in missing, which the caller left empty, and

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order/internal/wire"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -136,30 +136,14 @@ func (r Rules) withDefaults() Rules {
 	}
 	r.GiveUp = cmp.Or(r.GiveUp, 24*time.Hour)
 	r.Log = cmp.Or(r.Log, slog.Default())
-	r.Alert = alerts(r.Alert, r.Log)
+	r.Alert = wire.Alerts(r.Alert, r.Log, func(t *bellman.Task, a Alert) {
+		r.Log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
+			"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
+	})
 	if r.Now == nil {
 		r.Now = time.Now
 	}
 	return r
-}
-
-// alerts returns own, or a function that logs alerts if own is nil or panics.
-func alerts(own func(*bellman.Task, Alert) []bellman.Task, log *slog.Logger) func(*bellman.Task, Alert) []bellman.Task {
-	return func(t *bellman.Task, a Alert) (told []bellman.Task) {
-		defer func() {
-			if p := recover(); p != nil {
-				log.Error("handler panicked", "task", t.ID, "queue", t.Queue, "err", p, "stack", string(debug.Stack()))
-			} else if own != nil {
-				return
-			}
-			log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
-				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
-		}()
-		if own == nil {
-			return nil
-		}
-		return own(t, a)
-	}
 }
 
 // A Handler watches the orders of one queue, whose Kind is [bellman.KindOrder]. It is safe for

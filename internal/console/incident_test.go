@@ -157,7 +157,7 @@ func TestADifferenceLeadsToItsOrder(t *testing.T) {
 		t.Error("the difference does not lead to its order, or names an account that nobody registered")
 	}
 	got := flat(page)
-	for _, want := range []string{"Differences 3 1 agree now", "O-1 M1 not in the bill PENDING 1.00 CNY", "X-9 SUCCESS 1.00 CNY no such order here not asked yet", "agrees now PAID", "State Ask the channel, or decide the order on its page."} {
+	for _, want := range []string{"Differences 3 1 agree now", "O-1 M1 not in the bill PENDING 1.00 CNY not asked yet", "X-9 SUCCESS 1.00 CNY no such order here cannot be asked: it has no task here", "agrees now PAID", "State Ask the channel, or decide the order on its page."} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page does not say %q: %s", want, got)
 		}

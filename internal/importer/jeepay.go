@@ -65,7 +65,7 @@ func (o Options) jeepay(rows *sql.Rows, c clock) (key any, row Row, err error) {
 	case method.String != "":
 		row.Task.Method = cmp.Or(o.Method, strings.ToUpper(method.String))
 		if body.String != "" && row.Task.Method != "GET" {
-			row.Task.Body, row.Task.Headers = body.String, map[string]string{"Content-Type": cmp.Or(media.String, "application/json") + "; charset=utf-8"}
+			row.Task.Body, row.Task.Headers = body.String, map[string]string{"Content-Type": withCharset(cmp.Or(media.String, "application/json"))}
 		}
 	case o.Method == "":
 		asForm(&row.Task)
@@ -85,6 +85,14 @@ func (o Options) jeepay(rows *sql.Rows, c clock) (key any, row Row, err error) {
 		row.Task.Resume = resume(int(made.Int64), last, created)
 	}
 	return id, row, nil
+}
+
+// withCharset adds UTF-8 to a media type that names no charset.
+func withCharset(media string) string {
+	if strings.Contains(strings.ToLower(media), "charset=") {
+		return media
+	}
+	return media + "; charset=utf-8"
 }
 
 // asForm moves the values of a task's URL into its body. A plus is one: jeepay encodes a blank as

@@ -137,7 +137,10 @@ func ruleText(rule string, limit int) (string, error) {
 		return "", fmt.Errorf("notify_rule is empty: want minutes by attempt, such as {\"1\":0,\"2\":1}")
 	}
 	s, err := schedule.Parse(rule)
-	if err != nil {
+	switch {
+	case err != nil && strings.HasPrefix(err.Error(), "notify_rule"):
+		return "", err
+	case err != nil:
 		return "", fmt.Errorf("notify_rule: %w", err)
 	}
 	if limit <= 0 {

@@ -69,6 +69,7 @@ func TestRoncoo(t *testing.T) {
 		roncooRow("12", edited, rule, 1, -1, "HTTP_REQUEST_FALIED"),
 		roncooRow("13", edited, "", 0, 0, "CREATED"),
 		roncooRow("15", edited, rule, 0, 2147483647, "CREATED"),
+		roncooRow("16", edited, "5m,x", 1, 5, "HTTP_REQUEST_FALIED"),
 		roncooRow("14", edited, rule, 0, 5, "CREATED"), `UPDATE rp_notify_record SET limit_notify_times = NULL WHERE id = '14'`,
 	)
 	shanghai := time.FixedZone("CST", 8*3600)
@@ -78,7 +79,7 @@ func TestRoncoo(t *testing.T) {
 		line := r.Where + " "
 		switch {
 		case r.Wrong != nil:
-			line += "wrong: " + strings.SplitN(r.Wrong.Error(), ":", 2)[0]
+			line += "wrong: " + strings.Join(strings.SplitN(r.Wrong.Error(), ": ", 3)[:2], ": ")
 		case r.Skip != "":
 			line += "skip: " + r.Skip
 		default:
@@ -99,14 +100,15 @@ func TestRoncoo(t *testing.T) {
 		"id 03 0s, 1m, 2m, 5m, 15m after 3, 2026-11-20T04:03:00Z, 2026-11-20T04:00:00Z",
 		"id 04 skip: 5 of 5 attempts were made",
 		"id 07 0s, 0s, 2m, 0s after 1, 2026-11-20T04:03:00Z, 2026-11-20T04:00:00Z",
-		"id 08 wrong: notify_rule",
-		"id 09 wrong: edit_time is empty after 1 attempts",
-		"id 10 wrong: notify_rule is empty",
+		"id 08 wrong: notify_rule: entry 1 \"\\\"1\\\":x\"",
+		"id 09 wrong: edit_time is empty after 1 attempts: when the last began is not known",
+		`id 10 wrong: notify_rule is empty: want minutes by attempt, such as {"1":0,"2":1}`,
 		"id 11 skip: limit_notify_times is 0: roncoo never sends it",
 		"id 12 skip: limit_notify_times is -1: roncoo never sends it",
 		"id 13 skip: limit_notify_times is 0: roncoo never sends it",
-		"id 14 wrong: limit_notify_times is NULL",
-		"id 15 wrong: limit_notify_times is 2147483647",
+		"id 14 wrong: limit_notify_times is NULL: want how many attempts may be made",
+		"id 15 wrong: limit_notify_times is 2147483647: want at most 10000",
+		`id 16 wrong: notify_rule: item 2 "x"`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -191,7 +193,8 @@ func TestAgPay(t *testing.T) {
 			last_notify_time DATETIME, created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)`,
 		`INSERT INTO t_mch_notify_record (notify_id, order_id, notify_url, req_method, req_media_type, req_body) VALUES
 			(1, 'P1', 'https://m.example/n?shop=1', 'POST', 'application/json', '{"subject":"茶"}'), (2, 'P2', 'https://m.example/n', 'post', 'application/x-www-form-urlencoded', 'a=1&b=2'),
-			(3, 'P3', 'https://m.example/n?a=1', 'POST', 'application/json', ''), (4, 'P4', 'https://m.example/n?a=1', 'GET', '', NULL), (5, 'P5', 'https://m.example/n?a=1', '', '', NULL)`)
+			(3, 'P3', 'https://m.example/n?a=1', 'POST', 'application/json', ''), (4, 'P4', 'https://m.example/n?a=1', 'GET', '', NULL), (5, 'P5', 'https://m.example/n?a=1', '', '', NULL),
+			(6, 'P6', 'https://m.example/n', 'POST', 'application/json;charset=UTF-8', '{}')`)
 	s, err := importer.Jeepay(t.Context(), address, importer.Options{Queue: "q", Zone: time.UTC})
 	var got []string
 	for _, r := range all(t, s, err) {
@@ -203,6 +206,7 @@ func TestAgPay(t *testing.T) {
 		"jeepay/P3/1 POST https://m.example/n?a=1  map[]",
 		"jeepay/P4/1 GET https://m.example/n?a=1  map[]",
 		"jeepay/P5/1 POST https://m.example/n a=1 map[Content-Type:application/x-www-form-urlencoded]",
+		"jeepay/P6/1 POST https://m.example/n {} map[Content-Type:application/json;charset=UTF-8]",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

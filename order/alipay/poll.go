@@ -189,6 +189,9 @@ func whole(o *order.Order) string {
 	return money.Whole(amount, currencyOf(o))
 }
 
+// Currency returns the currency of an amount that names none; see [poll.Channel].
+func (p *Poll) Currency() string { return "CNY" }
+
 // CheckRef returns an *[bellman.Invalid] if Alipay cannot have such a number, or if a variable is
 // missing or wrong.
 func (p *Poll) CheckRef(o *order.Order, request bool) error {

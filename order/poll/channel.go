@@ -14,7 +14,9 @@ import (
 
 // A Channel is one account at a payment channel, where refunds, transfers and the like are queried.
 // Its methods are called from many goroutines at once. ctx ends at the attempt's timeout. The
-// RefNo of o is the number of the refund or transfer, OrderNo that of the order it belongs to.
+// RefNo of o is the number of the refund or transfer, OrderNo that of the order it belongs to. A
+// channel with a method Currency() string gives new tasks that currency as vars.currency, if they
+// have an amount, and neither they nor their order name one.
 type Channel interface {
 	// Query asks how the refund stands. A failed request is a [QueryError].
 	Query(ctx context.Context, o *order.Order) Answer

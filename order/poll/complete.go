@@ -16,7 +16,8 @@ import (
 // [bellman.ErrConflict].
 //
 // The Detail may be an [order.Told], the channel's notice. It causes a query now, whose answer
-// decides, and leaves a record. After the decision it causes one only if its Reading is the other
+// decides, and leaves a record. If the schedule is used up, and the answer does not decide, more
+// queries follow soon. After the decision it causes one only if its Reading is the other
 // outcome.
 func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Time) (bellman.Verdict, error) {
 	if told, ok := c.Detail.(*order.Told); ok {
@@ -60,6 +61,10 @@ func (h *Handler) told(task *bellman.Task, t *order.Told, now time.Time) (bellma
 		t.Result, v.Due, v.Data = order.NoticeApplied, now, w.life.encode()
 	case w.life.Stage == Polling && !task.State.Ended():
 		t.Result, v.Due = order.NoticeApplied, now
+		if applies && w.life.Slow > 0 {
+			w.life.Slow = 0
+			v.Data = w.life.encode()
+		}
 	default:
 		t.Result = order.NoticeDuplicate
 	}

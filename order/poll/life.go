@@ -40,7 +40,7 @@ type Life struct {
 
 	Polls   int    `json:"polls,omitempty"`   // readable answers that did not decide
 	Errors  int    `json:"errors,omitempty"`  // attempts in a row without a usable answer
-	Slow    int    `json:"slow,omitempty"`    // attempts since the schedule was used up
+	Slow    int    `json:"slow,omitempty"`    // index of the next pause in slowGaps, once the schedule is used up
 	Reading string `json:"reading,omitempty"` // of the last query
 
 	Requests  int    `json:"requests,omitempty"`   // announced so far, so that many may have been sent

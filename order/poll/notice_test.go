@@ -3,6 +3,7 @@ package poll
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
@@ -47,5 +48,35 @@ func TestNoticeAfterTheDecision(t *testing.T) {
 			t.Errorf("%s: alerts %q, %+v, told %d times; want %q, DONE, once", name, got, StandingOf(task), h.tells, tt.alert)
 		}
 		tell(order.NoticeApplied, StateFailedThere, tt.again)
+	}
+}
+
+// A notice after the schedule is used up causes more than one query soon: the channel's query may
+// lag behind its notice. A refused notice causes one.
+func TestNoticeWhenTheScheduleIsUsedUp(t *testing.T) {
+	for result, want := range map[order.NoticeResult]string{
+		order.NoticeApplied: "0s, 1m0s, 3m0s, 8m0s, 18m0s, 48m0s, 6h48m0s, 12h48m0s",
+		order.NoticeRefused: "0s, 6h0m0s, 12h0m0s, 18h0m0s, 24h0m0s, 30h0m0s, 36h0m0s, 42h0m0s",
+	} {
+		h := newHouse(t)
+		task := h.refund("1m*3")
+		h.gaps(task, 7)
+		came := h.now.Add(time.Hour)
+		h.now = came
+		v, err := h.handler.Complete(task, bellman.Completion{Detail: &order.Told{Result: result, Of: order.OfRefund, RefNo: "R1"}}, h.now)
+		if err != nil || !v.Due.Equal(came) {
+			t.Fatalf("%+v, %v; want a query now", v, err)
+		}
+		if task.Due = v.Due; v.Data != nil {
+			task.Data = v.Data
+		}
+		var after []string
+		for range 8 {
+			h.attempt(task)
+			after = append(after, h.now.Sub(came).String())
+		}
+		if got := strings.Join(after, ", "); got != want || len(h.alerts) != 1 {
+			t.Errorf("%s: queries after %s, alerts %q; want %s, one alert", result, got, h.alerts, want)
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // findOrder writes the number by which the channel knows the order of a refund into ask, if the
 // caller gives none: that of the payment in vars.transaction_id, or else of the one order of the
 // task's numbers in account. A refund without a number of its own also counts the orders that were
-// refunded under a derived one. It adds to bad why the order that is known cannot be the one that
+// refunded under a derived one. An amount without a currency gets the order's. It adds to bad why the order that is known cannot be the one that
 // is refunded. duplicate is the payment's number, if it is a duplicate one.
 func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, account string) (duplicate string, err error) {
 	payment, given := ask.Vars["transaction_id"], ask.ChannelOrderNo != ""
@@ -26,7 +26,7 @@ func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, 
 	if err != nil {
 		return "", fmt.Errorf("look for the order %.128q of the refund: %w", task.OrderNo, err)
 	}
-	var here, perhaps, elsewhere, paid []string
+	var here, perhaps, elsewhere, paid, currencies []string
 	for _, t := range tasks {
 		at, number, is := order.KnownAs(t)
 		if !is {
@@ -45,6 +45,9 @@ func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, 
 		default:
 			continue
 		}
+		if known, err := order.ParseAsk(t.Body); is && err == nil && known.Currency != "" {
+			currencies = append(currencies, known.Currency)
+		}
 		known, again := order.KnowsPayment(t, payment)
 		if known && (!given || number == ask.ChannelOrderNo) {
 			paid = append(paid, number)
@@ -52,6 +55,9 @@ func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, 
 				duplicate = payment
 			}
 		}
+	}
+	if currencies = distinct(currencies); len(currencies) == 1 {
+		ask.fillCurrency(currencies[0])
 	}
 	switch {
 	case given:
@@ -113,6 +119,13 @@ func refundedAs(t *bellman.Task) (account, number string) {
 
 // ofQueue reports whether an account is a queue whose channel says nothing about itself.
 func ofQueue(account string) bool { return strings.HasPrefix(account, "queue:") }
+
+// fillCurrency writes the currency of an amount that has none.
+func (a *Ask) fillCurrency(currency string) {
+	if a.Vars["amount"] != "" && a.Vars["currency"] == "" {
+		a.Vars["currency"] = currency
+	}
+}
 
 func distinct(list []string) []string {
 	slices.Sort(list)

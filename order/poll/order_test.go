@@ -181,3 +181,50 @@ func TestOrderOfRefundNotFound(t *testing.T) {
 		}
 	}
 }
+
+// An amount without a currency gets that of the order, or else of the channel. Otherwise it would be
+// shown as a bare number.
+func TestCurrencyOfAnAmount(t *testing.T) {
+	priced := watched(t, "wechatpay:1", "")
+	ask, err := order.ParseAsk(priced.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask.Amount, ask.Currency = 300, "HKD"
+	if priced.Body, err = ask.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		known   []*bellman.Task
+		channel Channel
+		vars    string
+		want    string
+	}{
+		"the order's":   {[]*bellman.Task{priced}, inYuan{}, `{"amount":"300"}`, "HKD"},
+		"the channel's": {nil, inYuan{}, `{"amount":"300"}`, "CNY"},
+		"nobody's":      {nil, neverQueried{}, `{"amount":"300"}`, ""},
+		"given":         {[]*bellman.Task{priced}, inYuan{}, `{"amount":"300","currency":"USD"}`, "USD"},
+		"no amount":     {[]*bellman.Task{priced}, inYuan{}, `{"reason":"tea"}`, ""},
+		"no variables":  {[]*bellman.Task{priced}, inYuan{}, `{}`, ""},
+	} {
+		h, err := New(tt.channel, Rules{Identity: "wechatpay:1", Log: slog.New(slog.DiscardHandler),
+			Orders: func(context.Context, string, string) ([]*bellman.Task, error) { return tt.known, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := &bellman.Task{Queue: "refunds", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"ref_no":"R1","vars":` + tt.vars + `}`)}
+		if err := h.Check(task); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if ask, err := ParseAsk(task.Body); err != nil || ask.Vars["currency"] != tt.want {
+			t.Errorf("%s: currency %q, %v; want %q", name, ask.Vars["currency"], err, tt.want)
+		}
+	}
+}
+
+type neverQueried struct{ Channel }
+
+type inYuan struct{ neverQueried }
+
+func (inYuan) Currency() string { return "CNY" }

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/internal/wire"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -109,28 +109,12 @@ func New(c Channel, r Rules) (*Handler, error) {
 	if r.Now == nil {
 		r.Now = time.Now
 	}
-	r.Alert = alerts(r.Alert, r.Log)
+	r.Alert = wire.Alerts(r.Alert, r.Log, func(t *bellman.Task, a order.Alert) {
+		r.Log.Error("a refund or transfer needs manual action", "task", t.ID, "queue", t.Queue,
+			"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "poll_state", a.State, "err", a.Why)
+	})
 	h.rules = r
 	return h, nil
-}
-
-// alerts returns own, or a function that logs alerts if own is nil or panics.
-func alerts(own func(*bellman.Task, order.Alert) []bellman.Task, log *slog.Logger) func(*bellman.Task, order.Alert) []bellman.Task {
-	return func(t *bellman.Task, a order.Alert) (told []bellman.Task) {
-		defer func() {
-			if p := recover(); p != nil {
-				log.Error("handler panicked", "task", t.ID, "queue", t.Queue, "err", p, "stack", string(debug.Stack()))
-			} else if own != nil {
-				return
-			}
-			log.Error("a refund or transfer needs manual action", "task", t.ID, "queue", t.Queue,
-				"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "poll_state", a.State, "err", a.Why)
-		}()
-		if own == nil {
-			return nil
-		}
-		return own(t, a)
-	}
 }
 
 func wrong(field, problem string) error {

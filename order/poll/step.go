@@ -163,14 +163,12 @@ func (p *plan) again(l Life, a answer, now time.Time) (Life, move) {
 	due, over := p.next(&l, a, now)
 	m := move{}
 	if over {
-		gap := slowGap
-		if l.Slow++; l.Slow == 1 {
-			gap = firstSlowGap
-		}
-		due = now.Add(gap)
 		if l.warn(alertUsedUp) {
+			l.Slow = afterUsedUp
 			m.alert = "the schedule is used up and the channel has not said how it ended: it is asked on slowly"
 		}
+		due = now.Add(slowGaps[min(l.Slow, len(slowGaps)-1)])
+		l.Slow++
 	}
 	if p.requests && l.Requests > 0 && a.reading == NotFound {
 		switch first := l.requestAgain(p); {
@@ -226,12 +224,17 @@ const (
 	RequestFor = 24 * time.Hour
 
 	maxRequestGap = 6 * time.Hour
-	firstSlowGap  = 30 * time.Minute
-	slowGap       = 6 * time.Hour
 	firstBackoff  = time.Second
 	maxBackoff    = 5 * time.Minute
 	maxRetryAfter = 10 * time.Minute // most that a channel can request
 )
+
+// slowGaps are the pauses once the schedule is used up; the last one repeats. A notice begins with
+// the first of them: it comes when the refund has just ended, and the channel's query may lag
+// behind it. Without a notice they begin at afterUsedUp.
+var slowGaps = []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute, 6 * time.Hour}
+
+const afterUsedUp = 4 // index in slowGaps
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

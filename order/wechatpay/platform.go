@@ -64,7 +64,8 @@ func (p *Platform) of(c *Channel, secrets []sign.Secret) (*platformKeys, error) 
 }
 
 // platformKeys are the platform certificates of one merchant. Several are valid at once while
-// WeChat Pay changes from one to the next. A fetch that fails leaves them as they are.
+// WeChat Pay changes from one to the next. Expired ones stay, and verify nothing. A fetch that
+// fails leaves them as they are.
 type platformKeys struct {
 	mu      sync.Mutex
 	keys    map[string]*sign.RSAVerifier // by serialKey; never changed, only replaced
@@ -130,6 +131,11 @@ func (f *platformKeys) learn(keys map[string]*sign.RSAVerifier, err error, now t
 	}
 	f.err = err
 	if err == nil {
+		for serial, key := range f.keys {
+			if keys[serial] == nil && !now.Before(key.Certificate.NotAfter) {
+				keys[serial] = key // so that verify can say when it expired
+			}
+		}
 		f.keys, f.at = keys, now
 	}
 	most := gapWithKeys
@@ -210,7 +216,7 @@ func (c *Channel) download(ctx context.Context) (map[string]*sign.RSAVerifier, e
 	if err := json.Unmarshal(a.Body, &list); err != nil {
 		return nil, errors.New("the answer is not the JSON object that WeChat Pay sends")
 	}
-	keys := make(map[string]*sign.RSAVerifier, len(list.Data))
+	keys, valid := make(map[string]*sign.RSAVerifier, len(list.Data)), false
 	for i := range list.Data {
 		one := &list.Data[i]
 		text, err := c.open("certificate", &one.Certificate)
@@ -226,12 +232,11 @@ func (c *Channel) download(ctx context.Context) (map[string]*sign.RSAVerifier, e
 			return nil, fmt.Errorf("the certificate %.60q cannot be used: %w", one.SerialNo, err)
 		case key.Certificate == nil || serialKey(key.Serial()) != serialKey(one.SerialNo):
 			return nil, fmt.Errorf("the certificate %.60q has the serial number %.60q", one.SerialNo, key.Serial())
-		case !c.now().Before(key.Certificate.NotAfter):
-			continue
 		}
+		valid = valid || c.now().Before(key.Certificate.NotAfter)
 		keys[serialKey(one.SerialNo)] = key
 	}
-	if len(keys) == 0 {
+	if !valid {
 		return nil, errors.New("the answer has no valid certificate")
 	}
 	known := maps.Clone(c.keys)

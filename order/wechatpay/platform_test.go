@@ -160,6 +160,35 @@ func TestPlatformRotates(t *testing.T) {
 	p.reads(reader(t, o), order.QueryError, 4)
 }
 
+// What an expired certificate signs is refused, with the time at which it expired: while the channel
+// lists the certificate, and when it does not any more.
+func TestPlatformExpires(t *testing.T) {
+	p := newProvider(t)
+	c := reader(t, p.options())
+	p.reads(c, order.Paid, 1)
+	p.change(func() {
+		p.now = now.AddDate(1, 0, 0)
+		p.list(publicKey, secondSerial, now.AddDate(5, 0, 0))
+		p.by, p.serial = publicKey, secondSerial
+	})
+	p.reads(c, order.Paid, 2)
+	for range 2 {
+		late := answer{status: 200, body: notice{event: "TRANSACTION.SUCCESS", content: trade("SUCCESS")}.body(t), by: certificateKey, serial: firstSerial, at: c.now()}
+		_, _, err := c.ReadNotice(&order.RawNotice{Header: raw(late).Header, Body: []byte(late.body), At: c.now()})
+		want := "the notice is signed with the platform certificate \"" + firstSerial + "\", which expired at " + now.AddDate(1, 0, 0).UTC().Format(time.RFC3339)
+		if err == nil || err.Error() != want {
+			t.Errorf("%v; want %s", err, want)
+		}
+		p.change(func() {
+			p.now = p.now.Add(renewAfter)
+			delete(p.listed, firstSerial)
+		})
+		if err := c.Renew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Serial numbers that somebody made up cause few fetches.
 func TestPlatformIsNotFlooded(t *testing.T) {
 	p := newProvider(t)

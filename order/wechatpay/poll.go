@@ -190,6 +190,9 @@ func (p *Poll) about(o *order.Order, a *order.Answer) error {
 	return nil
 }
 
+// Currency returns the currency of an amount that names none; see [poll.Channel].
+func (p *Poll) Currency() string { return "CNY" }
+
 // CheckRef returns an *[bellman.Invalid] if WeChat Pay cannot have such a number, or if a variable
 // is missing. A refund's and a profit sharing's number has at most 64 characters, a transfer's 5 to
 // 32 letters and digits.

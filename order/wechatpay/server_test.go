@@ -45,7 +45,7 @@ func certificate(t testing.TB, key *rsa.PrivateKey, serial string) sign.Secret {
 	if !ok {
 		t.Fatalf("%q is not hex", serial)
 	}
-	return sign.NewSecret(keytest.Certificate(key, x509.Certificate{SerialNumber: number}))
+	return sign.NewSecret(keytest.Certificate(key, x509.Certificate{SerialNumber: number, NotAfter: now.AddDate(1, 0, 0)}))
 }
 
 func options(t testing.TB) Options {

@@ -65,6 +65,9 @@ func verify(what string, header func(name string) string, body []byte, now time.
 	if key == nil {
 		return fmt.Errorf("the %s is signed with the key %.60q, which is not among platform_keys", what, serial)
 	}
+	if key.Certificate != nil && !now.Before(key.Certificate.NotAfter) {
+		return fmt.Errorf("the %s is signed with the platform certificate %.60q, which expired at %s", what, serial, key.Certificate.NotAfter.UTC().Format(time.RFC3339))
+	}
 	text := append(make([]byte, 0, len(stamp)+len(nonce)+len(body)+3), stamp...)
 	text = append(append(append(text, '\n'), nonce...), '\n')
 	if !key.Verify(append(append(text, body...), '\n'), signature) {
