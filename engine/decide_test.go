@@ -198,6 +198,10 @@ func TestMerge(t *testing.T) {
 			if st.Attempts != 2 || st.Updated.Before(after(time.Second)) {
 				t.Errorf("merge = attempt %d, updated %v; want 2, updated at the end of the attempt", st.Attempts, st.Updated)
 			}
+			now.Phase = bellman.HandedOver // or announced: the attempt is recorded now
+			if st, _ := merge(&now, &before, &bellman.Attempt{Number: 2, Started: t0, Took: time.Second}, &tt.verdict, s, 0); st.InDoubt() {
+				t.Errorf("merge of a task that was handed over = phase %v; want no attempt in doubt", st.Phase)
+			}
 			now.Updated = after(time.Minute) // by the clock of another node
 			if st, _ := merge(&now, &before, &bellman.Attempt{Number: 2, Started: t0, Took: time.Second}, &tt.verdict, s, 0); !st.Updated.Equal(now.Updated) {
 				t.Errorf("merge = updated %v; want not before the change, at %v", st.Updated, now.Updated)
