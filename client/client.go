@@ -48,10 +48,7 @@ const maxAnswer = 64 << 20
 func New(o Options) (*Client, error) {
 	server := strings.TrimRight(cmp.Or(o.Server, "http://127.0.0.1:2355"), "/")
 	u, err := url.Parse(server)
-	if err != nil {
-		return nil, fmt.Errorf("bellman: server: %w", err)
-	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
 		return nil, fmt.Errorf("bellman: server %q: want an address such as http://127.0.0.1:2355", server)
 	}
 	c := &Client{server: server, key: o.Key, http: o.HTTP, retries: o.Retries}

@@ -27,9 +27,9 @@ func serve(t *testing.T, answer http.HandlerFunc) *client.Client {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for _, server := range []string{"localhost:2355", "ftp://a", "http://", "http://a?x=1", "://"} {
-		if _, err := client.New(client.Options{Server: server}); err == nil {
-			t.Errorf("New with server %q: no error", server)
+	for _, server := range []string{"localhost:2355", "ftp://a", "http://", "http://a?x=1", "://", "127.0.0.1:2355"} {
+		if _, err := client.New(client.Options{Server: server}); err == nil || !strings.Contains(err.Error(), "want an address such as http://127.0.0.1:2355") {
+			t.Errorf("New with server %q: %v; want an error with what would be right", server, err)
 		}
 	}
 	if _, err := client.New(client.Options{}); err != nil {

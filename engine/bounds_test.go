@@ -37,8 +37,13 @@ func TestInvalidQueues(t *testing.T) {
 		{engine.Queue{Name: "q", Timeout: -time.Second}, "Timeout is -1s: want 1ms to 10m0s"},
 		{engine.Queue{Name: "q", MaxAge: -time.Second}, "MaxAge is -1s: want 0s to 87600h"},
 		{engine.Queue{Name: "q", MaxAge: schedule.MaxDuration + 1}, "want 0s to 87600h"}, // otherwise every task is invalid
-		{engine.Queue{Name: "q", Rate: math.NaN()}, "Rate is NaN: want 0 or more"},
-		{engine.Queue{Name: "q", EndpointRate: -1}, "EndpointRate is -1: want 0 or more"},
+		{engine.Queue{Name: "q", Rate: math.NaN()}, "Rate is NaN: want 0 for no limit, or 1/3600"},
+		{engine.Queue{Name: "q", EndpointRate: -1}, "EndpointRate is -1: want 0"},
+		{engine.Queue{Name: "q", EndpointRate: 1e-300}, "EndpointRate is 1e-300: want 0"}, // would be no limit
+		{engine.Queue{Name: "q", Rate: math.Inf(1)}, "Rate is +Inf: want 0"},
+		{engine.Queue{Name: "q", Rate: schedule.MinRate, EndpointRate: schedule.MaxRate}, ""},
+		{engine.Queue{Name: "q", Kind: bellman.KindPoll + 1}, "Kind is 4: want"},
+		{engine.Queue{Name: "q", Kind: bellman.KindOwn + 1}, ""},
 	}
 	for _, tt := range tests {
 		tt.queue.Handler = &receiver{answer: refuse}

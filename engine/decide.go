@@ -164,7 +164,6 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 		verdict.Due = under.Due
 	}
 	st = advance(&under, a, &verdict, s, jitter)
-	st.Attempts = logged.Attempts
 	st.Updated = logged.Updated
 	if asked && t.Trigger == bellman.ByHand {
 		st.Before = &bellman.Before{State: st.State, Reason: st.Reason, Due: st.Due, Finished: st.Finished}
@@ -174,11 +173,11 @@ func merge(t, seen *bellman.Task, a *bellman.Attempt, v *bellman.Verdict, s *sch
 	return st, true
 }
 
-// logOnly returns the status after an attempt that only goes into the log. An announcement is over
-// then.
+// logOnly returns the status after an attempt that only goes into the log. An announcement or a
+// handover is over then.
 func logOnly(t *bellman.Task, a *bellman.Attempt) bellman.Status {
 	st := t.Status
-	st.Attempts = max(t.Attempts, int32(a.Number))
+	st.Attempts = int32(a.Number)
 	st.Updated = later(st.Updated, roundUp(a.Started.Add(a.Took)))
 	st.WasDue = 0
 	if st.InDoubt() {

@@ -70,7 +70,7 @@ func TestAdvance(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			task := &bellman.Task{MaxAge: tt.maxAge, Status: bellman.Status{
-				Attempts: 5, Step: int32(tt.step), Began: t0, Due: t0, VisibleAt: t0, Trigger: bellman.ByHand, Before: tt.before, Data: []byte("old"),
+				Attempts: 5, Step: int32(tt.step), Began: t0, Due: t0, VisibleAt: t0, Trigger: bellman.ByHand, WasDue: 1, Before: tt.before, Data: []byte("old"),
 			}}
 			st := advance(task, &bellman.Attempt{Number: 6, Started: t0, Took: time.Second}, &tt.verdict, s, 0)
 			got := want{state: st.State, reason: st.Reason, step: int(st.Step), data: string(st.Data)}
@@ -80,8 +80,8 @@ func TestAdvance(t *testing.T) {
 			if got != tt.want || !st.VisibleAt.Equal(st.Due) {
 				t.Errorf("advance = %+v, visible at %v; want %+v, visible at its due time", got, st.VisibleAt, tt.want)
 			}
-			if st.Due.Location() != time.UTC || st.Attempts != 6 || st.Trigger != bellman.BySchedule || st.Before != nil || st.State.Ended() == st.Finished.IsZero() {
-				t.Errorf("advance = %+v; want UTC times, attempt 6, the trigger schedule, no state to go back to, and a finish time if it ended", st)
+			if st.Due.Location() != time.UTC || st.Attempts != 6 || st.Trigger != bellman.BySchedule || st.Before != nil || st.WasDue != 0 || st.State.Ended() == st.Finished.IsZero() {
+				t.Errorf("advance = %+v; want UTC times, attempt 6, the trigger schedule, no state to go back to, no earlier due time, and a finish time if it ended", st)
 			}
 		})
 	}
@@ -198,11 +198,26 @@ func TestMerge(t *testing.T) {
 			if st.Attempts != 2 || st.Updated.Before(after(time.Second)) {
 				t.Errorf("merge = attempt %d, updated %v; want 2, updated at the end of the attempt", st.Attempts, st.Updated)
 			}
+			now.Phase, now.WasDue = bellman.HandedOver, 1 // or announced: the attempt is recorded now
+			if st, _ := merge(&now, &before, &bellman.Attempt{Number: 2, Started: t0, Took: time.Second}, &tt.verdict, s, 0); st.InDoubt() || st.WasDue != 0 {
+				t.Errorf("merge of a task that was handed over = phase %v, was due at %d; want no attempt in doubt", st.Phase, st.WasDue)
+			}
 			now.Updated = after(time.Minute) // by the clock of another node
 			if st, _ := merge(&now, &before, &bellman.Attempt{Number: 2, Started: t0, Took: time.Second}, &tt.verdict, s, 0); !st.Updated.Equal(now.Updated) {
 				t.Errorf("merge = updated %v; want not before the change, at %v", st.Updated, now.Updated)
 			}
 		})
+	}
+}
+
+// Without its manual attempt a task is as it was before, and none of its attempts is in doubt.
+func TestUnderlying(t *testing.T) {
+	failed := bellman.Status{State: bellman.Failed, Reason: "gave_up", Finished: after(-time.Hour), Attempts: 3, Step: 3}
+	st := failed
+	request(&st, bellman.ByHand, t0, t0)
+	st.Phase, st.WasDue = bellman.Announced, 1
+	if got := underlying(st); !reflect.DeepEqual(got, failed) {
+		t.Errorf("underlying(%+v) = %+v; want %+v", st, got, failed)
 	}
 }
 

@@ -25,9 +25,12 @@ func (a *Admin) ResumeQueue(ctx context.Context, queue string, by bellman.By) er
 }
 
 // PauseEndpoint stops attempts to an endpoint (scheme://host:port) until ResumeEndpoint; a restart
-// does not end it. The endpoint need not have tasks. Use PauseQueue for a queue that is one
-// endpoint.
+// does not end it. The endpoint need not have tasks. Use PauseQueue for a queue whose tasks have no
+// endpoint: an empty endpoint is an *[bellman.Invalid].
 func (a *Admin) PauseEndpoint(ctx context.Context, endpoint string, by bellman.By) error {
+	if endpoint == "" {
+		return empty("endpoint", "is empty: want scheme://host:port, or the queue of tasks without an endpoint")
+	}
 	return a.pauses.pause(ctx, "endpoint/"+endpoint, by)
 }
 
@@ -38,12 +41,20 @@ func (a *Admin) ResumeEndpoint(ctx context.Context, endpoint string, by bellman.
 
 // PauseMerchant stops attempts of a merchant's tasks, in all queues whose handler is a
 // [bellman.Router], until ResumeMerchant; a restart does not end it. Tasks are still accepted, and
-// their schedules wait.
+// their schedules wait. An empty number is an *[bellman.Invalid].
 func (a *Admin) PauseMerchant(ctx context.Context, merchantNo string, by bellman.By) error {
+	if merchantNo == "" {
+		return empty("merchant_no", "is empty: want the merchant whose tasks wait")
+	}
 	return a.pauses.pause(ctx, merchantTarget+merchantNo, by)
 }
 
 // ResumeMerchant ends PauseMerchant. It returns ErrNotPaused if the merchant is not paused.
 func (a *Admin) ResumeMerchant(ctx context.Context, merchantNo string, by bellman.By) error {
 	return a.pauses.resume(ctx, merchantTarget+merchantNo, by)
+}
+
+// empty is the error for a name that would pause nothing.
+func empty(field, problem string) error {
+	return &bellman.Invalid{Fields: []bellman.FieldError{{Field: field, Problem: problem}}}
 }

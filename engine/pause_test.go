@@ -50,3 +50,20 @@ func TestResumeWhatIsNotPaused(t *testing.T) {
 		}
 	})
 }
+
+// An empty endpoint or merchant is refused: it would pause nothing, and a task without an endpoint
+// would go out although its pause seemed to succeed.
+func TestPauseNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, stop := run(t, memory.New(), engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
+		defer stop()
+		for field, err := range map[string]error{
+			"endpoint":    e.PauseEndpoint(t.Context(), "", bellman.By{}),
+			"merchant_no": e.PauseMerchant(t.Context(), "", bellman.By{}),
+		} {
+			if bad := new(bellman.Invalid); !errors.As(err, &bad) || !bad.Has(field) {
+				t.Errorf("pause with an empty %s = %v; want an Invalid that names it", field, err)
+			}
+		}
+	})
+}

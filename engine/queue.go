@@ -28,9 +28,9 @@ type Queue struct {
 	Delay    time.Duration // before the schedule begins
 
 	Concurrency         int     // concurrent attempts of the queue; 0: no limit but EndpointConcurrency
-	Rate                float64 // attempts a second of the queue; 0: no limit
+	Rate                float64 // attempts a second of the queue, [schedule.MinRate] or more; 0: no limit
 	EndpointConcurrency int     // concurrent attempts to one endpoint, which is the whole queue for tasks without one; default 64
-	EndpointRate        float64 // attempts a second to one endpoint; 0: no limit
+	EndpointRate        float64 // attempts a second to one endpoint, as Rate; 0: no limit
 
 	// YoungFirst orders tasks by age class when not all can go: no attempt yet, 1, 2–3, 4–7, 8–15,
 	// 16 or more. Younger classes go first. At least each eighth attempt is of the task that waits
@@ -84,6 +84,9 @@ func (q Queue) check() error {
 	if !isName(q.Name) {
 		return fmt.Errorf("engine: %.80q is not a valid name of a queue: want 1 to %d characters without spaces and control characters", q.Name, bellman.MaxName)
 	}
+	if q.Kind > bellman.KindPoll && q.Kind < bellman.KindOwn {
+		return fmt.Errorf("engine: queue %q: Kind is %d: want KindNotify, KindOrder, KindPoll, or your own from KindOwn on", q.Name, q.Kind)
+	}
 	if isNil(q.Handler) {
 		return fmt.Errorf("engine: queue %q has no handler", q.Name)
 	}
@@ -105,8 +108,8 @@ func (q Queue) check() error {
 		name  string
 		value float64
 	}{{"Rate", q.Rate}, {"EndpointRate", q.EndpointRate}} {
-		if !(rate.value >= 0) { // also NaN
-			return fmt.Errorf("engine: queue %q: %s is %v: want 0 or more", q.Name, rate.name, rate.value)
+		if rate.value != 0 && !(rate.value >= schedule.MinRate && rate.value <= schedule.MaxRate) { // also NaN
+			return fmt.Errorf("engine: queue %q: %s is %v: want 0 for no limit, or 1/3600 to %d attempts a second", q.Name, rate.name, rate.value, schedule.MaxRate)
 		}
 	}
 	if _, err := schedule.Parse(q.Schedule); err != nil {

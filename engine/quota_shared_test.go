@@ -8,6 +8,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 type rates struct{ bellman.Handler }
@@ -23,9 +24,9 @@ func randomQueues() []Queue {
 		q := Queue{Name: fmt.Sprint("queue", rand.IntN(90), "-", i), Handler: rates{}}
 		for _, set := range []func(){
 			func() { q.Concurrency = 1 + rand.IntN([]int{3, 40, 3000}[rand.IntN(3)]) },
-			func() { q.Rate = rand.ExpFloat64() * []float64{0.01, 10, 4000}[rand.IntN(3)] },
+			func() { q.Rate = schedule.MinRate + rand.ExpFloat64()*[]float64{0.01, 10, 4000}[rand.IntN(3)] },
 			func() { q.EndpointConcurrency = 1 + rand.IntN([]int{3, 40, 3000}[rand.IntN(3)]) },
-			func() { q.EndpointRate = rand.ExpFloat64() * []float64{0.01, 10, 4000}[rand.IntN(3)] },
+			func() { q.EndpointRate = schedule.MinRate + rand.ExpFloat64()*[]float64{0.01, 10, 4000}[rand.IntN(3)] },
 		} {
 			if rand.IntN(3) == 0 {
 				set()

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -43,5 +45,24 @@ func TestShardsOf(t *testing.T) {
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v; want %v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// A change that needs the lease of its shard, such as an announcement, is refused when the shard is
+// lost: the store would reject its batch again and again. A change by a caller is written.
+func TestRecordableWithoutLease(t *testing.T) {
+	c := &committer{leases: new(cluster.Member)}
+	own := &op{change: new(store.Change), own: true, done: make(chan error, 1)}
+	callers := &op{change: new(store.Change), done: make(chan error, 1)}
+	if kept := c.recordable([]*op{own, callers}); len(kept) != 1 || kept[0] != callers {
+		t.Errorf("recordable keeps %v; want the caller's change alone", kept)
+	}
+	select {
+	case err := <-own.done:
+		if !errors.Is(err, bellman.ErrFenced) {
+			t.Errorf("a change of a lost shard = %v; want ErrFenced", err)
+		}
+	default:
+		t.Error("a change of a lost shard has no result; want ErrFenced")
 	}
 }

@@ -88,10 +88,16 @@ func TestForgedNoticesFlood(t *testing.T) {
 }
 
 // Whoever sends long notices slowly takes few places: others of the same network are told to come
-// again, and usual notices are read.
+// again, and usual notices are read. Long notices that were read take no place.
 func TestSlowLongNotices(t *testing.T) {
 	d := newDesk(t)
 	_, s := d.serveNoticed(t)
+	long := paidNotice("nobody's", 1) + strings.Repeat(" ", 8192)
+	for i := range server.MaxLongOf + 1 {
+		if status, answer := notify(t, s, long, "a key that is wrong"); status != 400 {
+			t.Fatalf("long notice %d: %d %s; want 400", i, status, answer)
+		}
+	}
 	answers := make(chan string, server.MaxLongOf+1)
 	for range server.MaxLongOf + 1 {
 		conn, err := net.Dial("tcp", s.NoticesAddr())

@@ -222,6 +222,11 @@ func TestNoticesOverTheAPI(t *testing.T) {
 			t.Errorf("%+v: %q; want %q", filter, got, want)
 		}
 	}
+	third := costly(t, api, "A3")
+	in.Body = paidNotice("A3", 1299) // with the signature of another notice
+	if _, err := api.HandInNotice(t.Context(), other, in); err == nil || len(results(t, api, third)) != 0 {
+		t.Errorf("a forged notice of A3, handed in as one of A2: %v, notices %q; want it refused, and A3 not queried", err, results(t, api, third))
+	}
 }
 
 // A signed notice that cannot be read is accepted however often it comes, if it names its order: to

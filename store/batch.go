@@ -75,7 +75,7 @@ type Change struct {
 
 // A Doc is a small named document: a paused queue, the state of a bulk job.
 type Doc struct {
-	Kind  string // what it is: "pause", "resend"
+	Kind  string // what it is: "resend"; "pause", "death" and "probe" are the engine's own
 	Name  string // unique within its kind; not empty
 	Value []byte // nil: deleted
 

@@ -294,8 +294,8 @@ func atLeast(to *time.Duration, s string, low time.Duration) error {
 // rate reads "200/s", "10/m" or "1/h" as a number per second.
 func rate(to *float64, s string) error {
 	n, ok := schedule.ParseRate(s)
-	if !ok || n == 0 || n > schedule.MaxRate {
-		return fmt.Errorf("%.40q is no rate: want a number of attempts a second, minute or hour, above 0 and at most %d/s: 200/s, 10/m, 1/h", s, schedule.MaxRate)
+	if !ok || n < schedule.MinRate || n > schedule.MaxRate {
+		return fmt.Errorf("%.40q is no rate: want a number of attempts a second, minute or hour, 1/h to %d/s: 200/s, 10/m", s, schedule.MaxRate)
 	}
 	*to = n
 	return nil

@@ -24,8 +24,8 @@ type Event struct {
 	Data        json.RawMessage `json:"data"` // the task as the API shows it
 }
 
-// Of returns the event of an ended task; data is the task as JSON.
-func Of(t *bellman.Task, data []byte) Event {
+// eventOf returns the event of an ended task; data is the task as JSON.
+func eventOf(t *bellman.Task, data []byte) Event {
 	return Event{
 		SpecVersion: "1.0",
 		ID:          key(t),

@@ -37,7 +37,7 @@ func (r *Rules) Ended(t *bellman.Task) []bellman.Task {
 	if !told {
 		return nil
 	}
-	event, err := json.Marshal(Of(t, r.Shape(t)))
+	event, err := json.Marshal(eventOf(t, r.Shape(t)))
 	if err != nil {
 		panic(fmt.Errorf("outcome: the task's shape is no JSON: %w", err))
 	}

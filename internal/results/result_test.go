@@ -29,11 +29,8 @@ func shape(t *bellman.Task) []byte {
 }
 
 func TestEvent(t *testing.T) {
-	task := failed()
-	got, err := json.Marshal(results.Of(task, []byte(`{"a":1}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := results.Rules{To: map[bellman.State]results.Queue{bellman.Failed: {Name: "ops"}}, Shape: func(*bellman.Task) []byte { return []byte(`{"a":1}`) }}
+	got := r.Ended(failed())[0].Body
 	want := `{"specversion":"1.0","id":"01930000-0000-0000-0000-000000000007/failed/16","source":"bellman/queues/merchant%20notify",` +
 		`"type":"bellman.task.failed","subject":"01930000-0000-0000-0000-000000000007","time":"2026-11-20T07:04:05.120Z",` +
 		`"datacontenttype":"application/json","data":{"a":1}}`

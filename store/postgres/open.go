@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -94,6 +95,9 @@ func CheckURL(url string) error {
 
 // parseURL converts a URL to the driver's form. No error has a password in it.
 func parseURL(url string) (*pgxpool.Config, error) {
+	if url == "" { // the driver would choose a database, and Open would create tables in it
+		return nil, &store.AddressError{Cause: errors.New("the address is empty: want postgres://user:password@host:5432/database")}
+	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, err

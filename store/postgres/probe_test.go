@@ -46,6 +46,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"a user who does not exist", as(url.UserPassword("nobody-here", "geheim")), Options{}, "nobody-here"},
 		{"a database without tables, that is to be left so", newDatabase(t), Options{NoMigrate: true}, "bellman_schema"},
 		{"no address", "postgres://user:geheim@host:port/database", Options{}, "port"},
+		{"an empty address", "", Options{NoMigrate: true}, "want postgres://"},
 		{"shards below zero", address, Options{Shards: -1}, "shards"},
 	}
 	for _, tt := range tests {
