@@ -113,11 +113,7 @@ func (a *API) endpoints(ctx context.Context, _ *struct{ Caller }) (*answer[clien
 	if err != nil {
 		return nil, err
 	}
-	out := client.Endpoints{Endpoints: make([]client.Endpoint, len(f.Endpoints)), Whole: heard(&f)}
-	for i := range f.Endpoints {
-		out.Endpoints[i] = endpoint(&f.Endpoints[i])
-	}
-	return ok(out)
+	return ok(client.Endpoints{Endpoints: each(f.Endpoints, endpoint), Whole: heard(&f)})
 }
 
 func (a *API) stats(ctx context.Context, in *struct {
