@@ -2,17 +2,11 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/store"
 )
-
-func (a *API) registerNodes(h part) {
-	register(partOf(h, a.o.Nodes != nil, "this server knows of no nodes"), operation("list-nodes", http.MethodGet, "/v1/nodes", access.MayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
-}
 
 func (a *API) listNodes(ctx context.Context, _ *struct{ Caller }) (*answer[client.Nodes], error) {
 	nodes, unowned, err := a.o.Nodes(ctx)
