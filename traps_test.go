@@ -46,7 +46,7 @@ func checkTraps(t *testing.T, page string) (rows int) {
 		scenarios = append(scenarios, s.Name)
 	}
 	tests := make(map[string][]string) // by folder
-	for _, line := range strings.Split(string(text), "\n") {
+	for line := range strings.SplitSeq(string(text), "\n") {
 		cells := strings.Split(strings.Trim(line, "| "), " | ")
 		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| ---") || cells[len(cells)-1] == "shown by" {
 			continue

@@ -175,15 +175,11 @@ func (c *Client) Accounts(ctx context.Context, s AccountSearch) (*AccountPage, e
 // AllAccounts iterates over all accounts that match s, page by page, from its Cursor. It yields an
 // error with a zero Account and ends.
 func (c *Client) AllAccounts(ctx context.Context, s AccountSearch) iter.Seq2[Account, error] {
-	return pages(func(cursor string) ([]Account, string, error) {
+	return pages(func(cursor string) (*AccountPage, error) {
 		page := s
 		page.Cursor = cmp.Or(cursor, s.Cursor)
-		p, err := c.Accounts(ctx, page)
-		if err != nil {
-			return nil, "", err
-		}
-		return p.Accounts, p.NextCursor, nil
-	})
+		return c.Accounts(ctx, page)
+	}, func(p *AccountPage) ([]Account, string) { return p.Accounts, p.NextCursor })
 }
 
 // RotateAccount gives an account new keys.

@@ -69,7 +69,7 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		}
 		pause := min(100*time.Millisecond<<min(tried, 10), 5*time.Second)
 		pause = pause/2 + rand.N(pause/2)
-		if p := (*Problem)(nil); errors.As(err, &p) {
+		if p, is := errors.AsType[*Problem](err); is {
 			pause = max(pause, p.RetryAfter)
 		}
 		select {
@@ -251,8 +251,7 @@ func isPage(resp *http.Response) bool {
 
 // StatusOf returns the HTTP status of an error answer, or 0 if err is none.
 func StatusOf(err error) int {
-	var p *Problem
-	if errors.As(err, &p) {
+	if p, is := errors.AsType[*Problem](err); is {
 		return p.Status
 	}
 	return 0

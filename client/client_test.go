@@ -62,8 +62,7 @@ func TestProblems(t *testing.T) {
 	for _, tt := range tests {
 		c := serve(t, tt.answer)
 		_, err := c.Queues(t.Context())
-		var p *client.Problem
-		if !errors.As(err, &p) || fmt.Sprintf("%+v", *p) != fmt.Sprintf("%+v", tt.want) {
+		if p, is := errors.AsType[*client.Problem](err); !is || fmt.Sprintf("%+v", *p) != fmt.Sprintf("%+v", tt.want) {
 			t.Errorf("%s: %v; want %+v", tt.name, err, tt.want)
 		}
 		if client.StatusOf(err) != tt.want.Status {

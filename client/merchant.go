@@ -223,15 +223,11 @@ func (c *Client) Merchants(ctx context.Context, s MerchantSearch) (*MerchantPage
 // AllMerchants iterates over all merchants that match s, page by page, from its Cursor. It yields
 // an error with a zero Merchant and ends.
 func (c *Client) AllMerchants(ctx context.Context, s MerchantSearch) iter.Seq2[Merchant, error] {
-	return pages(func(cursor string) ([]Merchant, string, error) {
+	return pages(func(cursor string) (*MerchantPage, error) {
 		page := s
 		page.Cursor = cmp.Or(cursor, s.Cursor)
-		p, err := c.Merchants(ctx, page)
-		if err != nil {
-			return nil, "", err
-		}
-		return p.Merchants, p.NextCursor, nil
-	})
+		return c.Merchants(ctx, page)
+	}, func(p *MerchantPage) ([]Merchant, string) { return p.Merchants, p.NextCursor })
 }
 
 // RotateMerchant gives a merchant a new secret.

@@ -62,13 +62,8 @@ func (c *Client) ListOrders(ctx context.Context, f OrderFilter, limit int, curso
 // Orders iterates over all orders that match f, the newest first, page by page. It yields an error
 // with a zero ListedOrder and ends.
 func (c *Client) Orders(ctx context.Context, f OrderFilter) iter.Seq2[ListedOrder, error] {
-	return pages(func(cursor string) ([]ListedOrder, string, error) {
-		p, err := c.ListOrders(ctx, f, 200, cursor)
-		if err != nil {
-			return nil, "", err
-		}
-		return p.Orders, p.NextCursor, nil
-	})
+	return pages(func(cursor string) (*OrderPage, error) { return c.ListOrders(ctx, f, 200, cursor) },
+		func(p *OrderPage) ([]ListedOrder, string) { return p.Orders, p.NextCursor })
 }
 
 // An OrderAttempt is an attempt of one of an order's tasks.

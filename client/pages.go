@@ -24,37 +24,31 @@ func (c *Client) List(ctx context.Context, f Filter, limit int, cursor string) (
 // Tasks iterates over all tasks that match f, the newest first, page by page. It yields an error
 // with a zero Task and ends.
 func (c *Client) Tasks(ctx context.Context, f Filter) iter.Seq2[Task, error] {
-	return pages(func(cursor string) ([]Task, string, error) {
-		p, err := c.List(ctx, f, 200, cursor)
-		if err != nil {
-			return nil, "", err
-		}
-		return p.Tasks, p.NextCursor, nil
-	})
+	return pages(func(cursor string) (*TaskPage, error) { return c.List(ctx, f, 200, cursor) },
+		func(p *TaskPage) ([]Task, string) { return p.Tasks, p.NextCursor })
 }
 
 // Audits iterates over all audit records that match f, the newest first, page by page. It yields an
 // error with a zero Audit and ends.
 func (c *Client) Audits(ctx context.Context, f AuditFilter) iter.Seq2[Audit, error] {
-	return pages(func(cursor string) ([]Audit, string, error) {
-		var p AuditPage
+	return pages(func(cursor string) (*AuditPage, error) {
 		q := search(map[string]string{
 			"who": f.Who, "action": f.Action, "target": f.Target, "job": f.Job,
 			"created_from": f.CreatedFrom.String(), "created_to": f.CreatedTo.String(), "cursor": cursor,
 		}, 200)
-		_, err := c.call(ctx, http.MethodGet, "/v1/audit", q, nil, &p)
-		return p.Audits, p.NextCursor, err
-	})
+		return one[AuditPage](ctx, c, http.MethodGet, "/v1/audit", q, nil)
+	}, func(p *AuditPage) ([]Audit, string) { return p.Audits, p.NextCursor })
 }
 
-func pages[T any](read func(cursor string) ([]T, string, error)) iter.Seq2[T, error] {
+func pages[Page, T any](read func(cursor string) (*Page, error), of func(*Page) ([]T, string)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for cursor := ""; ; {
-			items, next, err := read(cursor)
+			page, err := read(cursor)
 			if err != nil {
 				yield(*new(T), err)
 				return
 			}
+			items, next := of(page)
 			for _, item := range items {
 				if !yield(item, nil) {
 					return

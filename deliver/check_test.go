@@ -84,8 +84,7 @@ func TestCheckURL(t *testing.T) {
 			}
 			continue
 		}
-		var bad *bellman.Invalid
-		if !errors.As(err, &bad) || len(bad.Fields) != 1 || bad.Fields[0].Field != "url" || !strings.Contains(bad.Fields[0].Problem, tt.problem) {
+		if bad, is := errors.AsType[*bellman.Invalid](err); !is || len(bad.Fields) != 1 || bad.Fields[0].Field != "url" || !strings.Contains(bad.Fields[0].Problem, tt.problem) {
 			t.Errorf("Check(%q) = %v; want url: %s", tt.url, err, tt.problem)
 		} else if strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("Check(%q) = %v; want an error without the password", tt.url, err)

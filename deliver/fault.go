@@ -12,8 +12,7 @@ import (
 // fault returns the verdict for a request without a complete answer. Its Error
 // begins with the text during.
 func fault(ctx context.Context, err error, to address, during string) bellman.Verdict {
-	var r *refusal
-	if errors.As(err, &r) && !errors.Is(ctx.Err(), context.Canceled) {
+	if r, is := errors.AsType[*refusal](err); is && !errors.Is(ctx.Err(), context.Canceled) {
 		named := *r
 		if named.host == "" && named.addr.String() != to.host {
 			named.host = to.host

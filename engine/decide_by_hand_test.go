@@ -33,7 +33,7 @@ func TestDecideByHand(t *testing.T) {
 		id := add(t, e, created)
 		for _, tt := range []struct{ outcome, reason, field string }{{"PAID", "", "reason"}, {"PAID", " \t", "reason"}, {"?", "seen at the bank", "outcome"}} {
 			_, err := e.Decide(t.Context(), id, bellman.Completion{Outcome: tt.outcome}, bellman.By{Who: "finance", Reason: tt.reason})
-			if invalid := new(bellman.Invalid); !errors.As(err, &invalid) || invalid.Fields[0].Field != tt.field {
+			if invalid, is := errors.AsType[*bellman.Invalid](err); !is || invalid.Fields[0].Field != tt.field {
 				t.Errorf("Decide as %s because %q: %v; want an error of the field %s", tt.outcome, tt.reason, err, tt.field)
 			}
 		}

@@ -114,8 +114,7 @@ func ExampleEngine_Add_schedule() {
 	}
 	fmt.Println(task.State, task.Reason, task.Attempts)
 
-	var invalid *bellman.Invalid
-	if errors.As(added[1].Err, &invalid) {
+	if invalid, is := errors.AsType[*bellman.Invalid](added[1].Err); is {
 		fmt.Println("wrong:", invalid.Fields[0].Field)
 	}
 	// Output:

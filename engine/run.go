@@ -94,7 +94,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			return fmt.Errorf("engine: a call of the store has not returned %v after the stop; attempts that are not recorded are made again after the next start", e.options.StopTimeout+stuckTimeout)
 		}
 	}
-	if why := (failure{}); errors.As(context.Cause(ctx), &why) { // the caller's cause is none
+	if why, is := errors.AsType[failure](context.Cause(ctx)); is { // the caller's cause is none
 		return fmt.Errorf("engine: %w", why.error)
 	}
 	return nil

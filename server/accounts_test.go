@@ -183,7 +183,7 @@ func TestOneQueueTwoAccounts(t *testing.T) {
 		}
 	}
 	_, _, err := api.Create(t.Context(), client.CreateTask{Queue: "orders", MerchantNo: "M1", OrderNo: "300000", Account: "shop9"})
-	if p := new(client.Problem); !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "body.account" {
+	if p, is := errors.AsType[*client.Problem](err); !is || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "body.account" {
 		t.Errorf("an order of an account that is not registered: %v; want 422 for body.account", err)
 	}
 	_, _, err = api.Create(t.Context(), client.CreateTask{Queue: "tell", URL: "https://m.example/", Account: "shop1"})
@@ -194,7 +194,7 @@ func TestOneQueueTwoAccounts(t *testing.T) {
 	// The same merchant under another name is the same account, and has the same numbers.
 	register(t, api, "shop2again", two.put())
 	_, _, err = api.Create(t.Context(), client.CreateTask{Queue: "orders", MerchantNo: "M2", OrderNo: "paid00shop2", Account: "shop2again"})
-	if p := new(client.Problem); !errors.As(err, &p) || p.Status != 409 {
+	if p, is := errors.AsType[*client.Problem](err); !is || p.Status != 409 {
 		t.Errorf("a second order of one number in one account: %v; want 409", err)
 	}
 	create(t, api, client.CreateTask{Queue: "orders", MerchantNo: "M2", OrderNo: "paid00shop2"}) // of shop1
@@ -331,7 +331,7 @@ func TestRotationOfAccountKeys(t *testing.T) {
 		t.Errorf("an order after the rotation is %s", o.OrderState)
 	}
 	_, err := api.RotateAccount(t.Context(), "shop1", client.RotateAccount{AccountKeys: client.AccountKeys{APIv3Key: "short"}})
-	if p := new(client.Problem); !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || !strings.HasSuffix(p.Errors[0].Location, "api_v3_key") {
+	if p, is := errors.AsType[*client.Problem](err); !is || p.Status != 422 || len(p.Errors) != 1 || !strings.HasSuffix(p.Errors[0].Location, "api_v3_key") {
 		t.Errorf("a key that cannot be used: %v; want 422 for api_v3_key", err)
 	}
 }

@@ -44,7 +44,7 @@ func TestCertificatesEnd(t *testing.T) {
 		var got []string
 		for line := range strings.Lines(said.String()) {
 			fields := map[string]string{}
-			for _, field := range strings.Fields(line) {
+			for field := range strings.FieldsSeq(line) {
 				name, value, _ := strings.Cut(field, "=")
 				fields[name] = value
 			}

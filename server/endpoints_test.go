@@ -81,8 +81,7 @@ queues:
 			"resume": func() ([]string, error) { return api.ResumeEndpoint(t.Context(), name, why) },
 		} {
 			names, err := do()
-			var p *client.Problem
-			if !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "path.host" || !strings.Contains(p.Errors[0].Message, want) {
+			if p, is := errors.AsType[*client.Problem](err); !is || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "path.host" || !strings.Contains(p.Errors[0].Message, want) {
 				t.Errorf("%s %q: %q, %v; want path.host refused with %q", what, name, names, err, want)
 			}
 		}

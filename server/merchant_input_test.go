@@ -57,8 +57,7 @@ func TestAConflictHidesNothing(t *testing.T) {
 	put(t, api, "M1", client.PutMerchant{Name: "Tea"})
 	bad := client.PutMerchant{Version: "none", Schedule: "often", Timeout: "soon"}
 	_, _, err := api.PutMerchant(t.Context(), "M1", bad)
-	var p *client.Problem
-	if !errors.As(err, &p) || p.Status != 409 || len(p.Errors) != 2 || p.Errors[0].Location != "body.schedule" || p.Errors[1].Location != "body.timeout" {
+	if p, is := errors.AsType[*client.Problem](err); !is || p.Status != 409 || len(p.Errors) != 2 || p.Errors[0].Location != "body.schedule" || p.Errors[1].Location != "body.timeout" {
 		t.Errorf("PutMerchant: %v; want 409, and both fields that are wrong", err)
 	}
 	bad.MerchantNo = "M1"

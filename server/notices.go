@@ -96,7 +96,7 @@ func (n *notices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), noticeWithin)
 	defer cancel()
 	to, err := n.receiver(ctx, queue, account)
-	if refused := new(order.RefusedNotice); errors.As(err, &refused) {
+	if refused, is := errors.AsType[*order.RefusedNotice](err); is {
 		n.misdirected(ctx, queue, refused)
 		http.Error(w, refused.Error(), http.StatusNotFound)
 		return
@@ -201,7 +201,7 @@ func (n *notices) receive(ctx context.Context, to *receiver, about func(alias st
 	}
 	for i, t := range all {
 		wrong := n.apply(ctx, to, t)
-		if refused := new(order.RefusedNotice); (len(all) > 1 || items[i].Other) && errors.As(wrong, &refused) {
+		if _, is := errors.AsType[*order.RefusedNotice](wrong); (len(all) > 1 || items[i].Other) && is {
 			wrong = nil // the other items count, or a repeat would say the same
 		}
 		if wrong != nil {
@@ -309,20 +309,18 @@ func (n *notices) assign(ctx context.Context, held *bellman.Task, t *order.Told)
 	if t.Of == order.OfPayment || t.OrderNo == "" {
 		return nil
 	}
-	id, err := store.Lookup(ctx, n.server.store, "", order.Alias(t.Account, order.OfPayment, t.OrderNo))
-	if err == nil {
-		var of *bellman.Task
-		if of, err = n.server.store.Task(ctx, id); err == nil {
-			held.MerchantNo, held.OrderNo = of.MerchantNo, of.OrderNo
-			if (*n.receivers.Load())[of.Queue] != nil { // otherwise the queue was removed
-				held.Queue = of.Queue
-			}
-		}
-	}
-	if errors.Is(err, bellman.ErrNotFound) {
+	of, err := n.server.keyed(ctx, "", order.Alias(t.Account, order.OfPayment, t.OrderNo))
+	switch {
+	case errors.Is(err, bellman.ErrNotFound):
 		return nil
+	case err != nil:
+		return err
 	}
-	return err
+	held.MerchantNo, held.OrderNo = of.MerchantNo, of.OrderNo
+	if (*n.receivers.Load())[of.Queue] != nil { // otherwise the queue was removed
+		held.Queue = of.Queue
+	}
+	return nil
 }
 
 // tell applies a notice to the task that asks the channel about the same. found is false if there

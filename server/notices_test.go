@@ -173,7 +173,7 @@ func TestOneNumberTwice(t *testing.T) {
 	api, _ := d.serveNoticed(t)
 	costly(t, api, "A1")
 	_, _, err := api.Create(t.Context(), client.CreateTask{Queue: "orders", MerchantNo: "M2", OrderNo: "A1"})
-	if problem := new(client.Problem); !errors.As(err, &problem) || problem.Status != 409 {
+	if problem, is := errors.AsType[*client.Problem](err); !is || problem.Status != 409 {
 		t.Errorf("%v; want 409", err)
 	}
 	if _, _, err := api.Create(t.Context(), client.CreateTask{Queue: "orders", MerchantNo: "M2", OrderNo: "A1", ChannelOrderNo: "M2-A1"}); err != nil {
@@ -191,7 +191,7 @@ func TestNoticesOverTheAPI(t *testing.T) {
 	io.WriteString(mac, body)
 	in := client.HandIn{Headers: map[string]string{"x-signature": hex.EncodeToString(mac.Sum(nil))}, Body: body + " "}
 	_, err := api.HandInNotice(t.Context(), ref, in)
-	if problem := new(client.Problem); !errors.As(err, &problem) || problem.Status != 422 || len(problem.Errors) != 1 || problem.Errors[0].Location != "body.body" {
+	if problem, is := errors.AsType[*client.Problem](err); !is || problem.Status != 422 || len(problem.Errors) != 1 || problem.Errors[0].Location != "body.body" {
 		t.Errorf("one byte more: %v; want 422 of body.body", err)
 	}
 	in.Body = body

@@ -47,7 +47,7 @@ func TestOnExhausted(t *testing.T) {
 			}
 			metrics := scrape(t, s.Addr())
 			line := ""
-			for _, l := range strings.Split(metrics, "\n") {
+			for l := range strings.SplitSeq(metrics, "\n") {
 				if strings.HasPrefix(l, "bellman_order_alerts_total{") {
 					line += l
 				}

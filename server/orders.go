@@ -77,15 +77,20 @@ const lifeWithin = 3 * time.Second
 func (s *Server) orderLife(ctx context.Context, queue, key string) (order.Life, error) {
 	ctx, cancel := context.WithTimeout(ctx, lifeWithin)
 	defer cancel()
-	id, err := store.Lookup(ctx, s.store, queue, key)
-	if err != nil {
-		return order.Life{}, err
-	}
-	t, err := s.store.Task(ctx, id)
+	t, err := s.keyed(ctx, queue, key)
 	if err != nil {
 		return order.Life{}, err
 	}
 	return order.ParseLife(t.Data)
+}
+
+// keyed returns the task of a queue that has a key. If queue is empty, key is an alias.
+func (s *Server) keyed(ctx context.Context, queue, key string) (*bellman.Task, error) {
+	id, err := store.Lookup(ctx, s.store, queue, key)
+	if err != nil {
+		return nil, err
+	}
+	return s.store.Task(ctx, id)
 }
 
 // orNever converts a duration of the configuration, where 0s means never, to one of a struct whose

@@ -72,11 +72,7 @@ func (s *Server) tasksOf(ctx context.Context, merchantNo, orderNo string) (all [
 func (s *Server) orderAt(ctx context.Context, account, number string) (*bellman.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	id, err := store.Lookup(ctx, s.store, "", order.Alias(account, order.OfPayment, number))
-	var t *bellman.Task
-	if err == nil {
-		t, err = s.store.Task(ctx, id)
-	}
+	t, err := s.keyed(ctx, "", order.Alias(account, order.OfPayment, number))
 	if errors.Is(err, bellman.ErrNotFound) {
 		return nil, nil
 	}

@@ -126,7 +126,7 @@ func TestReconcileAccounts(t *testing.T) {
 		t.Errorf("the bill of shop1 for shop2: %v; want 422, and both numbers", err)
 	}
 	_, err = api.Reconcile(t.Context(), client.StartReconciliation{Queue: "orders", Account: "shop9", Date: date})
-	if p := new(client.Problem); !errors.As(err, &p) || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "body.account" {
+	if p, is := errors.AsType[*client.Problem](err); !is || p.Status != 422 || len(p.Errors) != 1 || p.Errors[0].Location != "body.account" {
 		t.Errorf("an account that is not registered: %v; want 422 for body.account", err)
 	}
 }

@@ -87,8 +87,7 @@ func testWrongAddress(t *testing.T, d database) {
 	other, _, _ = strings.Cut(other, "?")
 	for store, want := range map[string]string{with(t, d.URL, nil, parameter): "soon", with(t, d.URL, nil, "colour=red"): "nor a", other: want} {
 		_, err := server.OpenStore(t.Context(), store, server.StoreOptions{Existing: true})
-		var wrong *server.ConfigError
-		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") || strings.Contains(err.Error(), "\n") {
+		if _, is := errors.AsType[*server.ConfigError](err); !is || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("OpenStore(%s) = %v; want a mistake of the configuration, with %q", store, err, want)
 		}
 	}

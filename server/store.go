@@ -88,7 +88,7 @@ func CheckStore(s config.StoreURL) error {
 	case config.Redis:
 		_, err = redis.ParseAddress(s.URL)
 	}
-	if file := (*fs.PathError)(nil); err == nil || errors.As(err, &file) {
+	if _, is := errors.AsType[*fs.PathError](err); err == nil || is {
 		return nil
 	}
 	return errors.New(oneLine(err))
@@ -150,7 +150,7 @@ func connected(ctx context.Context, s config.StoreURL, open func(ctx context.Con
 	case stopped:
 		stop(otherDatabase(s, u))
 	}
-	if other := (*ConfigError)(nil); errors.As(context.Cause(ctx), &other) {
+	if other, is := errors.AsType[*ConfigError](context.Cause(ctx)); is {
 		return nil, other
 	}
 	return nil, unopened(s, err)
@@ -161,12 +161,12 @@ func openRedis(ctx context.Context, s config.StoreURL, o redis.Options) (store.S
 	within, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
 	store, err := opened(redis.Open(within, s.URL, o))
-	switch unfit := (*redis.UnfitError)(nil); {
+	switch unfit, is := errors.AsType[*redis.UnfitError](err); {
 	case err == nil:
 		return store, nil
 	case errors.Is(err, redis.ErrNoStore):
 		return nil, &UnopenedError{fmt.Sprintf("store %s: %s: look at the database's number and at prefix, or run bellman migrate", s, err), err}
-	case errors.As(err, &unfit):
+	case is:
 		return nil, &UnopenedError{fmt.Sprintf("store %s: %s", s, unfit), err}
 	}
 	return nil, unopened(s, err)
@@ -186,13 +186,13 @@ func oneLine(err error) string {
 
 // unopened is why a database could not be opened.
 func unopened(s config.StoreURL, err error) error {
-	if address := (*store.AddressError)(nil); errors.As(err, &address) {
+	if _, is := errors.AsType[*store.AddressError](err); is {
 		return &ConfigError{fmt.Errorf("store %s: %s", s, oneLine(err))}
 	}
 	text := fmt.Sprintf("store %s: %s", s, oneLine(err))
-	var dial *net.OpError
-	var name *net.DNSError
-	if errors.As(err, &dial) || errors.As(err, &name) || errors.Is(err, context.DeadlineExceeded) {
+	_, unreached := errors.AsType[*net.OpError](err)
+	_, unresolved := errors.AsType[*net.DNSError](err)
+	if unreached || unresolved || errors.Is(err, context.DeadlineExceeded) {
 		text += ": the database cannot be reached: look whether it runs, and at its address; bellman has stopped waiting for it, so start bellman again, as systemd or Kubernetes does"
 	}
 	return &UnopenedError{text, err}
@@ -257,7 +257,7 @@ func Documents() []string {
 // moved.
 func (s *Server) refuseMoved(ctx context.Context) error {
 	err := migrate.Refuse(ctx, s.store)
-	if refused := (*migrate.RefusedError)(nil); errors.As(err, &refused) {
+	if refused, is := errors.AsType[*migrate.RefusedError](err); is {
 		if err = fmt.Errorf("store: %w", err); refused.Moved {
 			return &ConfigError{err} // another start fails in the same way
 		}
@@ -285,7 +285,7 @@ func (u unmoved) Join(ctx context.Context, n store.Node, ttl time.Duration) erro
 	if err == nil {
 		return nil
 	}
-	if refused := (*migrate.RefusedError)(nil); errors.As(err, &refused) {
+	if _, is := errors.AsType[*migrate.RefusedError](err); is {
 		err = fmt.Errorf("%w: %w", bellman.ErrClosed, err)
 	}
 	if left := u.Store.Leave(ctx, n.Name); left != nil {

@@ -36,14 +36,10 @@ func accountListCommand() *cobra.Command {
 	c.Flags().StringVar(&s.Name, "name", "", "beginning of the name for people")
 	most := c.Flags().Int("limit", 50, "most accounts")
 	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
-		all, next, err := upTo(*most, func(limit int, cursor string) ([]client.Account, string, error) {
+		all, next, err := upTo(*most, func(limit int, cursor string) (*client.AccountPage, error) {
 			s.Limit, s.Cursor = limit, cursor
-			page, err := to.Accounts(ctx, s)
-			if err != nil {
-				return nil, "", err
-			}
-			return page.Accounts, page.NextCursor, nil
-		})
+			return to.Accounts(ctx, s)
+		}, func(p *client.AccountPage) ([]client.Account, string) { return p.Accounts, p.NextCursor })
 		if err != nil {
 			return err
 		}
@@ -51,17 +47,20 @@ func accountListCommand() *cobra.Command {
 	})
 }
 
-// upTo reads pages until there are that many entries, or no more.
-func upTo[T any](most int, page func(limit int, cursor string) (entries []T, next string, err error)) (all []T, cursor string, err error) {
+// upTo reads pages until there are that many entries, or no more. of returns the entries of a page,
+// and the cursor of the next one.
+func upTo[Page, T any](most int, read func(limit int, cursor string) (*Page, error), of func(*Page) ([]T, string)) (all []T, cursor string, err error) {
 	if most < 1 {
 		return nil, "", wrong{fmt.Errorf("--limit %d: want 1 or more", most)}
 	}
 	all = []T{}
 	for more := true; more && len(all) < most; more = cursor != "" {
-		var entries []T
-		if entries, cursor, err = page(min(most-len(all), 200), cursor); err != nil {
+		page, err := read(min(most-len(all), 200), cursor)
+		if err != nil {
 			return nil, "", err
 		}
+		var entries []T
+		entries, cursor = of(page)
 		all = append(all, entries...)
 	}
 	return all, cursor, nil
@@ -74,12 +73,12 @@ func (t *rows) accounts(all ...client.Account) {
 		if a.Problem != "" {
 			state = "unable to ask"
 		}
-		keys := make([]string, len(a.Keys))
-		for i, k := range a.Keys {
-			if keys[i] = k.Field; k.Until != nil {
-				keys[i] += " until " + when(k.Until)
+		keys := each(a.Keys, func(k client.AccountKey) string {
+			if k.Until == nil {
+				return k.Field
 			}
-		}
+			return k.Field + " until " + when(k.Until)
+		})
 		t.row(a.Account, a.Name, a.Channel, a.Identity, a.Rate, a.Shared, strings.Join(keys, ", "), state)
 	}
 }

@@ -41,11 +41,7 @@ every task comes first, then what affects most money, then most tasks.`,
 
 // amounts writes sums as the console does: 99.00 CNY.
 func amounts(all []client.AttentionAmount) string {
-	var out []string
-	for _, a := range all {
-		out = append(out, money.Format(a.Amount, a.Currency))
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(each(all, func(a client.AttentionAmount) string { return money.Format(a.Amount, a.Currency) }), ", ")
 }
 
 // reason writes why something needs a person.

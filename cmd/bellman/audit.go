@@ -51,9 +51,7 @@ func auditCommand() *cobra.Command {
 }
 
 func changesOf(list []client.Changed) string {
-	texts := make([]string, len(list))
-	for i, c := range list {
-		texts[i] = c.Field + ": " + shown(c.Before) + " → " + shown(c.After)
-	}
-	return strings.Join(texts, "; ")
+	return strings.Join(each(list, func(c client.Changed) string {
+		return c.Field + ": " + shown(c.Before) + " → " + shown(c.After)
+	}), "; ")
 }

@@ -63,33 +63,19 @@ func register(c *cobra.Command, flag string, what cobra.CompletionFunc) {
 }
 
 func queueNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return names(c, func(ctx context.Context, from *client.Client) (all []string, err error) {
-		queues, err := from.Queues(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, q := range queues.Queues {
-			all = append(all, q.Name)
-		}
-		return all, nil
+	return names(c, (*client.Client).Queues, func(all *client.Queues) []string {
+		return each(all.Queues, func(q client.Queue) string { return q.Name })
 	})
 }
 
 func endpointNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return names(c, func(ctx context.Context, from *client.Client) (all []string, err error) {
-		endpoints, err := from.Endpoints(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range endpoints.Endpoints {
-			all = append(all, e.Endpoint)
-		}
-		return all, nil
+	return names(c, (*client.Client).Endpoints, func(all *client.Endpoints) []string {
+		return each(all.Endpoints, func(e client.Endpoint) string { return e.Endpoint })
 	})
 }
 
 // names requests names from the server that a command's flags name.
-func names(c *cobra.Command, ask func(context.Context, *client.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+func names[T any](c *cobra.Command, ask func(*client.Client, context.Context) (*T, error), of func(*T) []string) ([]string, cobra.ShellCompDirective) {
 	r := remote{server: c.Flag("server").Value.String(), key: c.Flag("key").Value.String()}
 	from, err := r.client(completionPatience)
 	if err != nil {
@@ -97,9 +83,10 @@ func names(c *cobra.Command, ask func(context.Context, *client.Client) ([]string
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), completionPatience)
 	defer cancel()
-	all, err := ask(ctx, from)
+	all, err := ask(from, ctx)
 	if err != nil {
 		cobra.CompDebugln(err.Error(), false)
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return all, cobra.ShellCompDirectiveNoFileComp
+	return of(all), cobra.ShellCompDirectiveNoFileComp
 }

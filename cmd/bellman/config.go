@@ -46,10 +46,7 @@ program of your own has, and a notice without notices.listen are warnings too.`,
 			if err := refused.Err(); err != nil {
 				return wrong{err}
 			}
-			names := make([]string, len(settings.Queues))
-			for i, q := range settings.Queues {
-				names[i] = q.Name
-			}
+			names := each(settings.Queues, func(q config.Queue) string { return q.Name })
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s is in order: queues %s\n", args[0], strings.Join(names, ", "))
 			return err
 		},

@@ -177,8 +177,8 @@ func (i *fileImport[T]) count(results []imported) {
 // leaveOut removes the lines from the batch because of which it was refused. It returns false if it
 // was refused for another reason.
 func (i *fileImport[T]) leaveOut(err error) bool {
-	var p *client.Problem
-	if !errors.As(err, &p) {
+	p, is := errors.AsType[*client.Problem](err)
+	if !is {
 		return false
 	}
 	faults := map[int][]string{} // by position in the batch

@@ -47,15 +47,14 @@ func exitStatus(err error) int {
 // report writes an error of a command in one line: what is wrong, and what to do. Only a
 // configuration may have several mistakes, each in a line of its own.
 func report(w io.Writer, c *cobra.Command, err error) {
-	var problems config.Problems
-	if errors.As(err, &problems) {
+	if problems, is := errors.AsType[config.Problems](err); is {
 		for _, p := range problems {
 			fmt.Fprintln(w, p)
 		}
 		return
 	}
 	text := strings.TrimPrefix(err.Error(), "bellman: ")
-	if p := new(client.Problem); errors.As(err, &p) { // a command has flags, and no body
+	if p, is := errors.AsType[*client.Problem](err); is { // a command has flags, and no body
 		for _, f := range p.Errors {
 			text = strings.Replace(text, "; "+f.Location+": ", "; "+strings.TrimPrefix(f.Location, "body.")+": ", 1)
 		}
@@ -69,8 +68,8 @@ func report(w io.Writer, c *cobra.Command, err error) {
 
 // advice returns what to do about an error whose text does not say so; else empty.
 func advice(c *cobra.Command, err error) string {
-	var unresolved *net.DNSError
-	if unopened := (*server.UnopenedError)(nil); errors.As(err, &unopened) {
+	_, unresolved := errors.AsType[*net.DNSError](err)
+	if _, is := errors.AsType[*server.UnopenedError](err); is {
 		return "" // the error itself says what to do
 	}
 	switch status := client.StatusOf(err); {
@@ -79,10 +78,10 @@ func advice(c *cobra.Command, err error) string {
 	case status == 403:
 		return ": give another key with --key or BELLMAN_KEY"
 	case errors.As(err, &foreign{}):
-		if errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &unresolved) {
+		if errors.Is(err, syscall.ECONNREFUSED) || unresolved {
 			return ": start that database, or name another with --from"
 		}
-	case errors.Is(err, syscall.ECONNREFUSED), errors.As(err, &unresolved):
+	case errors.Is(err, syscall.ECONNREFUSED), unresolved:
 		return ": start a server with bellman serve, or name it with --server or BELLMAN_SERVER"
 	case errors.Is(err, syscall.EADDRINUSE):
 		return ": stop what listens there, or choose another address with --listen"

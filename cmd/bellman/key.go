@@ -111,18 +111,19 @@ func quoted(text string) string {
 	return strconv.Quote(text)
 }
 
-func each(texts []string, f func(string) string) []string {
-	out := make([]string, len(texts))
-	for i, text := range texts {
-		out[i] = f(text)
+// each returns the texts of a list.
+func each[T any](list []T, text func(T) string) []string {
+	out := make([]string, len(list))
+	for i, one := range list {
+		out[i] = text(one)
 	}
 	return out
 }
 
 // flagged returns the mistakes of a key with the names of its flags instead of its fields.
 func flagged(err error) error {
-	var problems config.Problems
-	if !errors.As(err, &problems) {
+	problems, is := errors.AsType[config.Problems](err)
+	if !is {
 		return err
 	}
 	var errs []error

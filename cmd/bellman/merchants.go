@@ -42,14 +42,10 @@ func merchantListCommand() *cobra.Command {
 	c.Flags().StringVar(&s.State, "state", "", "only merchants in this state: failing, late or paused")
 	most := c.Flags().Int("limit", 50, "most merchants")
 	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
-		all, next, err := upTo(*most, func(limit int, cursor string) ([]client.Merchant, string, error) {
+		all, next, err := upTo(*most, func(limit int, cursor string) (*client.MerchantPage, error) {
 			s.Limit, s.Cursor = limit, cursor
-			page, err := to.Merchants(ctx, s)
-			if err != nil {
-				return nil, "", err
-			}
-			return page.Merchants, page.NextCursor, nil
-		})
+			return to.Merchants(ctx, s)
+		}, func(p *client.MerchantPage) ([]client.Merchant, string) { return p.Merchants, p.NextCursor })
 		if err != nil {
 			return err
 		}

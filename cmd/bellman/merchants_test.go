@@ -51,7 +51,7 @@ func TestMerchantsImport(t *testing.T) {
 			t.Errorf("status %d, %s; want a failure with %d wrong lines", r.status, r.errors, len(wrong))
 		}
 		told := map[int]string{}
-		for _, line := range strings.Split(r.errors, "\n") {
+		for line := range strings.SplitSeq(r.errors, "\n") {
 			var n int
 			if _, err := fmt.Sscanf(line, "line %d:", &n); err == nil {
 				told[n] = line

@@ -26,14 +26,10 @@ while bellman has no such order.`,
 	c.Flags().StringVar(&f.Result, "result", "", "only notices with this result: applied, duplicate, held, mismatch or refused")
 	limit := c.Flags().Int("limit", 50, "number of notices, the newest first")
 	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, _ []string) error {
-		all, _, err := upTo(*limit, func(limit int, cursor string) ([]client.Notice, string, error) {
+		all, _, err := upTo(*limit, func(limit int, cursor string) (*client.Notices, error) {
 			f.Limit, f.Cursor = limit, cursor
-			page, err := to.ListNotices(ctx, f)
-			if err != nil {
-				return nil, "", err
-			}
-			return page.Notices, page.NextCursor, nil
-		})
+			return to.ListNotices(ctx, f)
+		}, func(p *client.Notices) ([]client.Notice, string) { return p.Notices, p.NextCursor })
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func configurationPage(p *sheet) {
 		var fields func(group string)
 		fields = func(group string) {
 			_, want, _ := strings.Cut(problem(s.yaml, group+"zzzzzzzzzzzzzzzzzzz", "1"), "unknown field: want ")
-			for _, name := range strings.Split(strings.ReplaceAll(want, " or ", ", "), ", ") {
+			for name := range strings.SplitSeq(strings.ReplaceAll(want, " or ", ", "), ", ") {
 				name = group + name
 				if strings.Contains(problem(s.yaml, name+".zzzzzzzzzzzzzzzzzzz", "1"), "zzz: unknown field: want ") && s.zero != nil && !slices.Contains(apart, name) {
 					fields(name + ".")
@@ -145,8 +145,7 @@ func problem(yaml, name, value string) string {
 		field = group + ": {" + field + "}"
 	}
 	_, err := config.Parse([]byte(strings.Replace(yaml, "%", field, 1)))
-	var all config.Problems
-	if errors.As(err, &all) {
+	if all, is := errors.AsType[config.Problems](err); is {
 		for _, one := range all {
 			if one.Field == name || strings.HasSuffix(one.Field, "."+name) {
 				return one.Field + ": " + one.Text

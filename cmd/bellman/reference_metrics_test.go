@@ -11,8 +11,9 @@ import (
 )
 
 var (
-	described = regexp.MustCompile(`(?s)gauge\("(\w+)", "([^"]*)"((?:, "\w+")*)\)|Name:\s+"(\w+)",\s+Help:\s+("[^\n]*?"),(?:\n(?:\t+Buckets:.*?[})],\n)?\t+\}, \[\]string\{([^}]*)\}|\s)`)
-	quotes    = regexp.MustCompile(`"\s*\+\s*"`)
+	described  = regexp.MustCompile(`(?s)(?:gauge|counter)\("(\w+)", "([^"]*)"([^\n]*)\)|Name:\s+"(\w+)",\s+Help:\s+("[^\n]*?"),(?:\n(?:\t+Buckets:.*?[})],\n)?\t+\}, \[\]string\{([^}]*)\}|\s)`)
+	quotes     = regexp.MustCompile(`"\s*\+\s*"`)
+	quotedName = regexp.MustCompile(`"\w+"`)
 )
 
 func metricsPage(p *sheet) {
@@ -52,7 +53,7 @@ func metricsPage(p *sheet) {
 				case strings.LastIndex(before, "HistogramOpts{") > max(strings.LastIndex(before, "CounterOpts{"), strings.LastIndex(before, "GaugeOpts{")):
 					kind = "histogram"
 				}
-				labels := strings.ReplaceAll(strings.TrimPrefix(m[3]+m[6], ", "), `"`, "")
+				labels := strings.ReplaceAll(strings.Join(quotedName.FindAllString(m[3]+m[6], -1), ", "), `"`, "")
 				rows = append(rows, []string{tick(name), kind, labels, p.w(help)})
 			}
 		}

@@ -26,7 +26,7 @@ func schedulesPage(p *sheet) {
 	}
 	doc := regexp.MustCompile(`(?m)^// ?`).ReplaceAllString(grammar.FindString(string(text)), "")
 	doc = strings.TrimSuffix(doc, "# Canonical text")
-	for _, part := range strings.Split(strings.TrimSpace(doc), "\n\n") {
+	for part := range strings.SplitSeq(strings.TrimSpace(doc), "\n\n") {
 		switch {
 		case strings.HasPrefix(part, "# "):
 			p.heading(2, part[2:])
@@ -109,7 +109,7 @@ func presetsPage(p *sheet) {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		for _, value := range strings.Fields(probe.values) {
+		for value := range strings.FieldsSeq(probe.values) {
 			a := q.Read(order.Answer{Status: 200, Body: fmt.Appendf(nil, probe.body, value)}, time.Hour)
 			rows = append(rows, []string{tick(probe.preset), tick(value), tick(fmt.Sprint(a.Reading))})
 		}
@@ -142,7 +142,7 @@ func presetsPage(p *sheet) {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		for _, value := range strings.Fields(probe.values) {
+		for value := range strings.FieldsSeq(probe.values) {
 			a := q.Read(order.Answer{Status: 200, Body: fmt.Appendf(nil, probe.body, value)})
 			rows = append(rows, []string{tick(probe.preset), tick(value), tick(fmt.Sprint(a.Reading))})
 		}

@@ -30,16 +30,16 @@ second task.`,
   bellman send --queue merchant-notify tasks.ndjson`,
 		Args: arguments(0, 1, "one FILE of tasks, - for standard input, or none: flags say the task"),
 	}
-	set := taskFlags(c.Flags())
+	flags := newTaskFlags(c.Flags())
 	return remoteWithin(c, noLimit, func(ctx context.Context, to *call, args []string) error {
 		if len(args) == 0 {
 			task := client.CreateTask{}
-			if err := set(&task); err != nil {
+			if err := flags.apply(&task); err != nil {
 				return err
 			}
 			return sendOne(ctx, to, task)
 		}
-		tasks, err := readTasks(args[0], set)
+		tasks, err := readTasks(args[0], flags.apply)
 		if err != nil {
 			return err
 		}
@@ -50,13 +50,20 @@ second task.`,
 	})
 }
 
-// taskFlags declares the flags of a task. set copies the given flags into a task, and sets the
-// default queue if the task names none.
-func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
-	var data, notifyURL, notifyJSON string
-	var headers, vars []string
-	var supersedes bool
-	texts := textFlags(flags, []textFlag[client.CreateTask]{
+// A taskFlags has the flags of a task.
+type taskFlags struct {
+	set                         *pflag.FlagSet
+	texts                       func(*client.CreateTask)
+	data, notifyURL, notifyJSON string
+	headers, vars               []string
+	supersedes                  bool
+	amount                      int64
+}
+
+// newTaskFlags declares the flags of a task.
+func newTaskFlags(flags *pflag.FlagSet) *taskFlags {
+	f := &taskFlags{set: flags}
+	f.texts = textFlags(flags, []textFlag[client.CreateTask]{
 		{"queue", "the queue (default default)", func(t *client.CreateTask) *string { return &t.Queue }},
 		{"task-key", "idempotency key, unique within the queue", func(t *client.CreateTask) *string { return &t.Key }},
 		{"merchant-no", "the merchant", func(t *client.CreateTask) *string { return &t.MerchantNo }},
@@ -79,68 +86,66 @@ func taskFlags(flags *pflag.FlagSet) (set func(*client.CreateTask) error) {
 		{"expires", "order: the close protocol begins after this time without a payment: 30m", func(t *client.CreateTask) *string { return &t.Expires }},
 		{"code-life", "order: how long the payer can use the code after creation: 2h", func(t *client.CreateTask) *string { return &t.CodeLife }},
 	})
-	flags.StringVar(&data, "json", "", "the body, as JSON")
-	flags.BoolVar(&supersedes, "supersedes", false, "ends the waiting earlier tasks of its ordering key")
-	amount := flags.Int64("amount", 0, "order: what it costs, in the smallest unit of the currency: 8800")
+	flags.StringVar(&f.data, "json", "", "the body, as JSON")
+	flags.BoolVar(&f.supersedes, "supersedes", false, "ends the waiting earlier tasks of its ordering key")
+	flags.Int64Var(&f.amount, "amount", 0, "order: what it costs, in the smallest unit of the currency: 8800")
 	flags.String("expires-at", "", "order: as --expires, as a time: 2026-11-20T15:34:05Z")
 	flags.String("due", "", "time of the first attempt: 2026-11-20T15:04:05Z")
 	flags.String("order-created", "", "order: creation time at the channel: 2026-11-20T15:04:05Z")
-	flags.StringArrayVar(&headers, "header", nil, `a header, "Name: value"; may be repeated`)
-	flags.StringArrayVar(&vars, "var", nil, "order or poll: NAME=VALUE for the queue's templates or channel; may be repeated")
-	flags.StringVar(&notifyURL, "notify-url", "", "order or poll: address of the notification")
-	flags.StringVar(&notifyJSON, "notify-json", "", "order or poll: an object with more fields of the notification")
+	flags.StringArrayVar(&f.headers, "header", nil, `a header, "Name: value"; may be repeated`)
+	flags.StringArrayVar(&f.vars, "var", nil, "order or poll: NAME=VALUE for the queue's templates or channel; may be repeated")
+	flags.StringVar(&f.notifyURL, "notify-url", "", "order or poll: address of the notification")
+	flags.StringVar(&f.notifyJSON, "notify-json", "", "order or poll: an object with more fields of the notification")
+	return f
+}
 
-	return func(t *client.CreateTask) error {
-		var garbled error
-		flags.Visit(func(f *pflag.Flag) {
-			if !utf8.ValidString(f.Value.String()) {
-				garbled = wrong{fmt.Errorf("--%s: %w", f.Name, errEncoding)}
-			}
-		})
-		if garbled != nil {
-			return garbled
+// apply copies the given flags into a task, and sets the default queue if the task names none.
+func (f *taskFlags) apply(t *client.CreateTask) error {
+	var garbled error
+	f.set.Visit(func(flag *pflag.Flag) {
+		if !utf8.ValidString(flag.Value.String()) {
+			garbled = wrong{fmt.Errorf("--%s: %w", flag.Name, errEncoding)}
 		}
-		texts(t)
-		if supersedes {
-			t.Supersedes = true
-		}
-		if *amount != 0 {
-			t.Amount = *amount
-		}
-		t.Queue = cmp.Or(t.Queue, "default")
-		for _, flag := range [][2]string{{"json", data}, {"notify-json", notifyJSON}} {
-			if flag[1] != "" && !json.Valid([]byte(flag[1])) {
-				return wrong{fmt.Errorf("--%s: is not JSON: see whether the shell has taken its quotes", flag[0])}
-			}
-		}
-		if data != "" {
-			t.JSON = json.RawMessage(data)
-		}
-		for _, flag := range []struct {
-			name string
-			at   *client.Time
-		}{{"due", &t.Due}, {"order-created", &t.OrderCreated}, {"expires-at", &t.ExpiresAt}} {
-			if given := flags.Lookup(flag.name); given.Changed && flag.at.UnmarshalText([]byte(given.Value.String())) != nil {
-				return wrong{fmt.Errorf("--%s %q: want a time such as 2026-11-20T15:04:05Z", flag.name, given.Value)}
-			}
-		}
-		for _, h := range headers {
-			name, value, ok := strings.Cut(h, ":")
-			if !ok {
-				return wrong{fmt.Errorf(`--header %q: want "Name: value"`, h)}
-			}
-			addText(&t.Headers, strings.TrimSpace(name), strings.TrimSpace(value))
-		}
-		for _, v := range vars {
-			name, value, ok := strings.Cut(v, "=")
-			if !ok {
-				return wrong{fmt.Errorf("--var %q: want NAME=VALUE", v)}
-			}
-			addText(&t.Vars, name, value)
-		}
-		setNotify(t, notifyURL, notifyJSON)
-		return nil
+	})
+	if garbled != nil {
+		return garbled
 	}
+	f.texts(t)
+	t.Supersedes = t.Supersedes || f.supersedes
+	t.Amount = cmp.Or(f.amount, t.Amount)
+	t.Queue = cmp.Or(t.Queue, "default")
+	for _, flag := range [][2]string{{"json", f.data}, {"notify-json", f.notifyJSON}} {
+		if flag[1] != "" && !json.Valid([]byte(flag[1])) {
+			return wrong{fmt.Errorf("--%s: is not JSON: see whether the shell has taken its quotes", flag[0])}
+		}
+	}
+	if f.data != "" {
+		t.JSON = json.RawMessage(f.data)
+	}
+	for _, flag := range []struct {
+		name string
+		at   *client.Time
+	}{{"due", &t.Due}, {"order-created", &t.OrderCreated}, {"expires-at", &t.ExpiresAt}} {
+		if given := f.set.Lookup(flag.name); given.Changed && flag.at.UnmarshalText([]byte(given.Value.String())) != nil {
+			return wrong{fmt.Errorf("--%s %q: want a time such as 2026-11-20T15:04:05Z", flag.name, given.Value)}
+		}
+	}
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return wrong{fmt.Errorf(`--header %q: want "Name: value"`, h)}
+		}
+		addText(&t.Headers, strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	for _, v := range f.vars {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok {
+			return wrong{fmt.Errorf("--var %q: want NAME=VALUE", v)}
+		}
+		addText(&t.Vars, name, value)
+	}
+	setNotify(t, f.notifyURL, f.notifyJSON)
+	return nil
 }
 
 func addText(to *map[string]string, name, value string) {

@@ -84,7 +84,7 @@ func serve(ctx context.Context, out io.Writer, settings *config.Config, noMigrat
 	}
 	server.TuneMemory(settings.Store)
 	s, err := server.Open(server.Options{Config: settings, Version: version, Logger: log, NoMigrate: noMigrate})
-	if config := (*server.ConfigError)(nil); errors.As(err, &config) {
+	if _, is := errors.AsType[*server.ConfigError](err); is {
 		return wrong{err}
 	}
 	if err != nil {

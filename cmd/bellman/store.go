@@ -38,7 +38,7 @@ func openExisting(ctx context.Context, url string) (store.Store, error) {
 // noStore adds advice to the error that a store does not exist, and marks a wrong address as the
 // user's mistake.
 func noStore(err error) error {
-	if config := (*server.ConfigError)(nil); errors.As(err, &config) {
+	if _, is := errors.AsType[*server.ConfigError](err); is {
 		return wrong{err}
 	}
 	if errors.Is(err, pebble.ErrNoStore) {

@@ -140,13 +140,13 @@ func (a *API) putAccount(ctx context.Context, in *struct {
 
 func (a *API) listAccounts(ctx context.Context, by *holder, q *AccountQuery, sealed bool) (*answer[client.AccountPage], error) {
 	wanted := client.AccountSearch{Account: q.Account, Name: q.Name} // of all its pages
-	after, refused := parseEntryCursor(q.Cursor, &wanted)
+	after, refused := parseCursor(q.Cursor, 0, &wanted)
 	if refused != nil {
 		return nil, refused
 	}
 	search := wanted
 	search.Limit, search.Sealed = q.Limit, sealed
-	page, next, err := a.o.Accounts.List(ctx, search, after)
+	page, next, err := a.o.Accounts.List(ctx, search, string(after))
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (a *API) listAccounts(ctx context.Context, by *holder, q *AccountQuery, sea
 	for i := range page {
 		showAccount(by, &page[i])
 	}
-	return ok(client.AccountPage{Accounts: page, NextCursor: entryCursor(next, &wanted)})
+	return ok(client.AccountPage{Accounts: page, NextCursor: cursor([]byte(next), &wanted)})
 }
 
 func (a *API) putAccounts(ctx context.Context, in *struct {

@@ -2,10 +2,8 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/schedule"
 )
@@ -17,10 +15,6 @@ type Alarms interface {
 
 	// List returns the raised alarms, then those that ended lately.
 	List(ctx context.Context) ([]alarm.Alarm, error)
-}
-
-func (a *API) registerAlarms(h part) {
-	register(h, operation("list-alarms", http.MethodGet, "/v1/alarms", access.MayRead, "Alarms that are raised or ended lately, and the rules by which they are."), a.listAlarms)
 }
 
 func (a *API) listAlarms(ctx context.Context, _ *struct{ Caller }) (*answer[client.Alarms], error) {

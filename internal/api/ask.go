@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/schedule"
@@ -160,7 +162,7 @@ func headers(f *faults, headers map[string]string) {
 	for name, value := range headers {
 		at := "headers." + cut(name)
 		switch {
-		case len(name) > maxHeaderName || !token(name):
+		case len(name) > maxHeaderName || !httpguts.ValidHeaderFieldName(name):
 			f.add(at, fmt.Sprintf("is not a header's name: want 1 to %d letters, digits and hyphens", maxHeaderName))
 		case len(value) > maxHeaderValue:
 			f.add(at, fmt.Sprintf("is longer than %d bytes", maxHeaderValue))
@@ -175,18 +177,4 @@ func headers(f *faults, headers map[string]string) {
 			seen[lower] = true
 		}
 	}
-}
-
-// token reports whether s is a valid header name (RFC 9110, 5.6.2).
-func token(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		case strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-		default:
-			return false
-		}
-	}
-	return s != ""
 }

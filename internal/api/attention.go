@@ -2,12 +2,10 @@ package api
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
-	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/attention"
 	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/schedule"
@@ -16,10 +14,6 @@ import (
 // An Attention lists what needs a person.
 type Attention interface {
 	List(ctx context.Context) (attention.List, error)
-}
-
-func (a *API) registerAttention(h part) {
-	register(h, operation("list-attention", http.MethodGet, "/v1/attention", access.MayRead, "What needs a person now: endpoints, merchants and queues in trouble, orders without a decision, differences of the bill, nodes, certificates; what affects most first."), a.listAttention)
 }
 
 func (a *API) listAttention(ctx context.Context, _ *struct{ Caller }) (*answer[client.Attentions], error) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
@@ -81,9 +82,15 @@ func (a *API) enterBatch(r *http.Request) (leave func(), refused *client.Problem
 	if n < 0 || n > maxBatch {
 		n = maxBatch
 	}
-	if a.inBatches.Add(n) > maxInBatches {
-		a.inBatches.Add(-n)
-		return nil, later(http.StatusTooManyRequests, time.Second, "too many batches at once: nothing was accepted, try again")
+	return enter(&a.inBatches, n, maxInBatches, time.Second, "too many batches at once: nothing was accepted, try again")
+}
+
+// enter adds n to the work that is under way, unless it would be more than most. Call leave at the
+// end of the work.
+func enter(work *atomic.Int64, n, most int64, retryAfter time.Duration, why string) (leave func(), refused *client.Problem) {
+	if work.Add(n) > most {
+		work.Add(-n)
+		return nil, later(http.StatusTooManyRequests, retryAfter, why)
 	}
-	return func() { a.inBatches.Add(-n) }, nil
+	return func() { work.Add(-n) }, nil
 }

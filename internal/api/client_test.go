@@ -49,8 +49,7 @@ func TestClient(t *testing.T) {
 	}
 	in.Event = "other"
 	_, _, err = c.Create(ctx, in)
-	var p *client.Problem
-	if !errors.As(err, &p) || client.StatusOf(err) != 409 || p.Instance != "/v1/tasks/"+task.ID {
+	if p, is := errors.AsType[*client.Problem](err); !is || client.StatusOf(err) != 409 || p.Instance != "/v1/tasks/"+task.ID {
 		t.Errorf("Create with other content: %v", err)
 	}
 	results, err := c.CreateBatch(ctx, []client.CreateTask{{Queue: "q", URL: "http://m/n", Body: "x"}, {Queue: "q"}})

@@ -11,29 +11,31 @@ import (
 	"github.com/bellmanhq/bellman/client"
 )
 
-// A cursor is the place where a page ended, encoded so that nobody builds one: the id of its last
-// task, the time of its last audit record, or the name of its last entry of a registry, and a mark
-// of the filter.
-
-func taskCursor(id bellman.ID, f any) string {
-	if id.IsZero() {
+// cursor encodes the place where a page ended, so that nobody builds one: the id of its last task,
+// the time of its last audit record, or the name of its last entry of a registry, and a mark of the
+// filter. Without a place it is empty.
+func cursor(place []byte, f any) string {
+	if len(place) == 0 {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString(append(id[:], filterMark(f)...))
+	return base64.RawURLEncoding.EncodeToString(append(place, filterMark(f)...))
 }
 
-func parseTaskCursor(text string, f any) (id bellman.ID, _ *client.Problem) {
+// parseCursor returns the place of a cursor of the same filter; nil: the first page, or a problem.
+// size is the length of a place; 0: any.
+func parseCursor(text string, size int, f any) (place []byte, _ *client.Problem) {
 	if text == "" {
-		return id, nil
+		return nil, nil
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) != len(id)+markBytes {
-		return id, badCursor()
+	end := len(b) - markBytes
+	if err != nil || end <= 0 || size > 0 && end != size {
+		return nil, badCursor()
 	}
-	if !bytes.Equal(b[len(id):], filterMark(f)) {
-		return id, otherFilter()
+	if !bytes.Equal(b[end:], filterMark(f)) {
+		return nil, otherFilter()
 	}
-	return bellman.ID(b[:len(id)]), nil
+	return b[:end], nil
 }
 
 const markBytes = 4
@@ -45,49 +47,33 @@ func filterMark(f any) []byte {
 	return sum[:markBytes]
 }
 
+func taskCursor(id bellman.ID, f any) string {
+	if id.IsZero() {
+		return ""
+	}
+	return cursor(id[:], f)
+}
+
+func parseTaskCursor(text string, f any) (id bellman.ID, refused *client.Problem) {
+	place, refused := parseCursor(text, len(id), f)
+	copy(id[:], place)
+	return id, refused
+}
+
 func auditCursor(t time.Time, f *client.AuditFilter) string {
-	b := binary.BigEndian.AppendUint64(nil, uint64(t.UnixMilli()))
-	return base64.RawURLEncoding.EncodeToString(append(b, filterMark(f)...))
+	return cursor(binary.BigEndian.AppendUint64(nil, uint64(t.UnixMilli())), f)
 }
 
 func parseAuditCursor(text string, f *client.AuditFilter) (time.Time, *client.Problem) {
-	if text == "" {
-		return time.Time{}, nil
+	place, refused := parseCursor(text, 8, f)
+	if place == nil {
+		return time.Time{}, refused
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) != 8+markBytes {
-		return time.Time{}, badCursor()
-	}
-	ms := int64(binary.BigEndian.Uint64(b))
+	ms := int64(binary.BigEndian.Uint64(place))
 	if ms <= 0 || ms > maxMillis {
 		return time.Time{}, badCursor()
 	}
-	if !bytes.Equal(b[8:], filterMark(f)) {
-		return time.Time{}, otherFilter()
-	}
 	return time.UnixMilli(ms).UTC(), nil
-}
-
-func entryCursor(place string, f any) string {
-	if place == "" {
-		return ""
-	}
-	return base64.RawURLEncoding.EncodeToString(append([]byte(place), filterMark(f)...))
-}
-
-func parseEntryCursor(text string, f any) (place string, _ *client.Problem) {
-	if text == "" {
-		return "", nil
-	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	end := len(b) - markBytes
-	if err != nil || end <= 0 {
-		return "", badCursor()
-	}
-	if !bytes.Equal(b[end:], filterMark(f)) {
-		return "", otherFilter()
-	}
-	return string(b[:end]), nil
 }
 
 // maxMillis is the end of the year 9999.

@@ -92,11 +92,7 @@ func (a *API) listLinks(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out := client.Links{Links: make([]client.Link, len(found))}
-	for i := range found {
-		out.Links[i] = shownLink(&found[i])
-	}
-	return ok(out)
+	return ok(client.Links{Links: each(found, shownLink)})
 }
 
 func (a *API) revokeLink(ctx context.Context, in *struct {

@@ -182,7 +182,7 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 		return nil, refused
 	}
 	wanted := search // of all its pages
-	after, refused := parseEntryCursor(q.Cursor, &wanted)
+	after, refused := parseCursor(q.Cursor, 0, &wanted)
 	if refused != nil {
 		return nil, refused
 	}
@@ -190,7 +190,7 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 	if only {
 		search.Limit = 1 // that number is before all others that begin with it
 	}
-	page, next, err := a.o.Merchants.List(ctx, search, after)
+	page, next, err := a.o.Merchants.List(ctx, search, string(after))
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (a *API) listMerchants(ctx context.Context, by *holder, q *MerchantQuery, s
 			return nil, err
 		}
 	}
-	return ok(client.MerchantPage{Merchants: page, NextCursor: entryCursor(next, &wanted)})
+	return ok(client.MerchantPage{Merchants: page, NextCursor: cursor([]byte(next), &wanted)})
 }
 
 // showTo sets how the attempts of the last hour to merchants went, and takes away what a key may

@@ -107,7 +107,7 @@ func (a *API) handIn(ctx context.Context, in *struct {
 		return slices.ContainsFunc(tasks, func(t *bellman.Task) bool { return t.Alias() == alias })
 	}
 	t, told, err := a.receive(ctx, own, about, raw)
-	if refused := new(order.RefusedNotice); errors.As(err, &refused) {
+	if refused, is := errors.AsType[*order.RefusedNotice](err); is {
 		return nil, wrongField("body.body", refused.Error())
 	}
 	if err != nil {
@@ -134,7 +134,7 @@ func (a *API) receive(ctx context.Context, own []*bellman.Task, about func(alias
 			}
 			offered[c] = true
 			told, wrong := a.o.Notices.Receive(ctx, c.queue, c.account, about, raw)
-			if refused := new(order.RefusedNotice); !errors.As(wrong, &refused) {
+			if _, is := errors.AsType[*order.RefusedNotice](wrong); !is {
 				return t, told, wrong
 			}
 			err = cmp.Or(err, wrong)

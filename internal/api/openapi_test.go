@@ -72,7 +72,7 @@ func TestDocument(t *testing.T) {
 			if op.Responses["default"] == nil || len(op.Responses) < 2 {
 				t.Errorf("%s %s: responses %v", method, path, op.Responses)
 			}
-			for _, part := range strings.Split(path, "/") {
+			for part := range strings.SplitSeq(path, "/") {
 				name, is := strings.CutPrefix(part, "{")
 				if is && !slices.ContainsFunc(op.Parameters, func(p struct {
 					Name, In string
@@ -235,8 +235,7 @@ func TestLimitsAreDocumented(t *testing.T) {
 	}
 	m := make1(t, Options{})
 	schema := m.doc.Components.Schemas.Map()["CreateTask"]
-	for i := range reflect.TypeFor[client.CreateTask]().NumField() {
-		f := reflect.TypeFor[client.CreateTask]().Field(i)
+	for f := range reflect.TypeFor[client.CreateTask]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if !slices.Contains(fields[:], name) {
 			t.Errorf("%s is not read from a create", name)

@@ -20,13 +20,18 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
-// registerOperate registers the calls that show and pause queues and endpoints.
+// registerOperate registers the calls of operators: what they see, and the pauses of queues and
+// endpoints.
 func (a *API) registerOperate(h part) {
 	register(h, scoped(operation("list-queues", http.MethodGet, "/v1/queues", access.MayRead, "Queues: rules, depth, oldest overdue, in flight, rates.")), a.queues)
 	register(h, operation("list-endpoints", http.MethodGet, "/v1/endpoints", access.MayRead, "Endpoints: in flight, limit, success rate, breaker, waiting."), a.endpoints)
 	register(h, operation("stats", http.MethodGet, "/v1/stats", access.MayRead, "Counts, and percentiles of lateness, of the latest window."), a.stats)
 	register(h, operation("list-audits", http.MethodGet, "/v1/audit", access.MayRead, "Who did what by hand, when and why; newest first."), a.audits)
 	register(h, operation("backup", http.MethodPost, "/v1/backup", access.MayAdmin, "Write a consistent copy of the embedded store into a new directory on the server."), a.copyStore)
+	register(partOf(h, a.o.Nodes != nil, "this server knows of no nodes"), operation("list-nodes", http.MethodGet, "/v1/nodes", access.MayRead, "Nodes that share the store: their shards and epochs, their last beat, and which one answers."), a.listNodes)
+	register(h, operation("list-sources", http.MethodGet, "/v1/sources", access.MayRead, "Queues and streams of brokers whose messages become tasks: state, counts, what went wrong."), a.listSources)
+	register(h, operation("list-alarms", http.MethodGet, "/v1/alarms", access.MayRead, "Alarms that are raised or ended lately, and the rules by which they are."), a.listAlarms)
+	register(h, operation("list-attention", http.MethodGet, "/v1/attention", access.MayRead, "What needs a person now: endpoints, merchants and queues in trouble, orders without a decision, differences of the bill, nodes, certificates; what affects most first."), a.listAttention)
 
 	type onQueue = struct {
 		Caller
@@ -113,11 +118,7 @@ func (a *API) endpoints(ctx context.Context, _ *struct{ Caller }) (*answer[clien
 	if err != nil {
 		return nil, err
 	}
-	out := client.Endpoints{Endpoints: make([]client.Endpoint, len(f.Endpoints)), Whole: heard(&f)}
-	for i := range f.Endpoints {
-		out.Endpoints[i] = endpoint(&f.Endpoints[i])
-	}
-	return ok(out)
+	return ok(client.Endpoints{Endpoints: each(f.Endpoints, endpoint), Whole: heard(&f)})
 }
 
 func (a *API) stats(ctx context.Context, in *struct {

@@ -17,12 +17,7 @@ import (
 
 // askOrder does the same as ask for a queue of kind order.
 func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
-	t := &bellman.Task{
-		Queue: in.Queue, Key: in.Key,
-		MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: in.Event,
-		Schedule: in.Schedule, StartAt: in.Due.Time,
-	}
-	askLabels(in, f)
+	t := askChannel(in, f)
 	for _, number := range []struct{ name, value string }{{"merchant_no", in.MerchantNo}, {"order_no", in.OrderNo}} {
 		if number.value == "" && !f.has(number.name) {
 			f.add(number.name, "is required: the queue is of kind order")
@@ -34,12 +29,7 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 			f.add("key", fmt.Sprintf("merchant_no/order_no is longer than %d bytes: give a shorter one", bellman.MaxKey))
 		}
 	}
-	if strings.HasPrefix(in.Event, ownEvents) {
-		f.add("event", "those that begin with "+ownEvents+" are bellman's own: want another, or none")
-	}
-	notForOrders(in, f)
-	bounded(f, "schedule", in.Schedule, bellman.MaxRule)
-	askTimes(in, f, t)
+	askPlan(in, f, t, ownEvents, notForOrders)
 	ask := order.Ask{
 		Expires: duration(f, "expires", in.Expires, time.Millisecond, schedule.MaxDuration), ExpiresAt: in.ExpiresAt.Time,
 		ChannelOrderNo: in.ChannelOrderNo, Account: in.Account, Amount: in.Amount, Currency: in.Currency,
@@ -62,6 +52,27 @@ func (a *API) askOrder(in *client.CreateTask, f *faults) *bellman.Task {
 		f.add("", err.Error())
 	}
 	return t
+}
+
+// askChannel begins the task of an order or poll.
+func askChannel(in *client.CreateTask, f *faults) *bellman.Task {
+	askLabels(in, f)
+	return &bellman.Task{
+		Queue: in.Queue, Key: in.Key,
+		MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: in.Event,
+		Schedule: in.Schedule, StartAt: in.Due.Time,
+	}
+}
+
+// askPlan reads when an order or poll is queried. own is the prefix of bellman's own events, and
+// misplaced rejects the fields that have no meaning for it.
+func askPlan(in *client.CreateTask, f *faults, t *bellman.Task, own string, misplaced func(*client.CreateTask, *faults)) {
+	if strings.HasPrefix(in.Event, own) {
+		f.add("event", "those that begin with "+own+" are bellman's own: want another, or none")
+	}
+	misplaced(in, f)
+	bounded(f, "schedule", in.Schedule, bellman.MaxRule)
+	askTimes(in, f, t)
 }
 
 // ownEvents is the prefix of the events of tasks that bellman adds for an order.

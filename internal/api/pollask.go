@@ -1,8 +1,6 @@
 package api
 
 import (
-	"strings"
-
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/order/poll"
@@ -10,23 +8,13 @@ import (
 
 // askPoll does the same as ask for a queue of kind poll.
 func (a *API) askPoll(in *client.CreateTask, f *faults) *bellman.Task {
-	t := &bellman.Task{
-		Queue: in.Queue, Key: in.Key,
-		MerchantNo: in.MerchantNo, OrderNo: in.OrderNo, Event: in.Event,
-		Schedule: in.Schedule, StartAt: in.Due.Time,
-	}
-	askLabels(in, f)
+	t := askChannel(in, f)
 	bounded(f, "ref_no", in.RefNo, bellman.MaxName)
 	bounded(f, "account", in.Account, bellman.MaxName)
 	if in.MerchantNo == "" && !f.has("merchant_no") {
 		f.add("merchant_no", "is required: the queue is of kind poll")
 	}
-	if strings.HasPrefix(in.Event, ownPollEvents) {
-		f.add("event", "those that begin with "+ownPollEvents+" are bellman's own: want another, or none")
-	}
-	notForPolls(in, f)
-	bounded(f, "schedule", in.Schedule, bellman.MaxRule)
-	askTimes(in, f, t)
+	askPlan(in, f, t, ownPollEvents, notForPolls)
 	ask := poll.Ask{RefNo: in.RefNo, Account: in.Account, ChannelOrderNo: in.ChannelOrderNo}
 	ask.Vars = vars(f, in.Vars)
 	ask.Notify = notify(f, in.Notify)

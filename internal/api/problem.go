@@ -81,10 +81,7 @@ func (a *API) refuse(err error) *client.Problem {
 	return newProblem(http.StatusInternalServerError, "something went wrong inside; the log says what")
 }
 
-func asInvalid(err error) (invalid *bellman.Invalid, ok bool) {
-	ok = errors.As(err, &invalid)
-	return invalid, ok
-}
+func asInvalid(err error) (*bellman.Invalid, bool) { return errors.AsType[*bellman.Invalid](err) }
 
 // said returns the text of an error for callers.
 func said(err error) string { return strings.ReplaceAll(err.Error(), "bellman: ", "") }

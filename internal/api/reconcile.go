@@ -120,11 +120,11 @@ func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
 	if a.o.Reconciliations == nil {
 		return nil, newProblem(http.StatusNotImplemented, noReconciliations)
 	}
-	if a.billFiles.Add(1) > maxBillFiles {
-		a.billFiles.Add(-1)
-		return nil, later(http.StatusTooManyRequests, 5*time.Second, "other bills are being uploaded: try again")
+	leave, refused := enter(&a.billFiles, 1, maxBillFiles, 5*time.Second, "other bills are being uploaded: try again")
+	if refused != nil {
+		return nil, refused
 	}
-	defer a.billFiles.Add(-1)
+	defer leave()
 	q := r.URL.Query()
 	if utf8.RuneCountInString(q.Get("reason")) > 500 {
 		return nil, wrongField("query.reason", "is longer than 500 characters")
@@ -153,8 +153,8 @@ func (a *API) uploaded(w *response, r *http.Request) (*reconcile.Run, error) {
 	defer f.Close()
 	http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(billFileWithin)) // the server's own limit is for small bodies
 	n, err := io.Copy(f, http.MaxBytesReader(w.ResponseWriter, r.Body, maxBillFile))
-	switch tooLong := (*http.MaxBytesError)(nil); {
-	case errors.As(err, &tooLong):
+	switch _, is := errors.AsType[*http.MaxBytesError](err); {
+	case is:
 		return nil, tooLarge("file", maxBillFile)
 	case err != nil:
 		return nil, newProblem(http.StatusBadRequest, "the file could not be read to its end")
@@ -193,11 +193,7 @@ func (a *API) listReconciliations(ctx context.Context, _ *struct{ Caller }) (*an
 	if err != nil {
 		return nil, err
 	}
-	out := client.Reconciliations{Reconciliations: make([]client.Reconciliation, len(runs))}
-	for i := range runs {
-		out.Reconciliations[i] = reconciliation(&runs[i])
-	}
-	return ok(out)
+	return ok(client.Reconciliations{Reconciliations: each(runs, reconciliation)})
 }
 
 func (a *API) listDifferences(ctx context.Context, in *struct {
@@ -218,10 +214,7 @@ func (a *API) listDifferences(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, missing(err, fmt.Sprintf("reconciliation %q", cut(in.ID)))
 	}
-	out := client.DifferencePage{Differences: make([]client.Difference, len(items))}
-	for i := range items {
-		out.Differences[i] = difference(&items[i])
-	}
+	out := client.DifferencePage{Differences: each(items, difference)}
 	if next > 0 {
 		out.NextCursor = strconv.Itoa(next)
 	}
@@ -233,16 +226,13 @@ func reconciliation(r *reconcile.Run) client.Reconciliation {
 	out := client.Reconciliation{
 		ID: r.ID, Queue: r.Queue, Account: r.Account, Bill: string(r.Bill), Date: r.Date, Source: r.Source, NoRefunds: r.NoRefunds, Daily: r.Daily, Who: r.Who, Reason: r.Reason,
 		State: string(r.State), Created: client.At(r.Created), Finished: optional(r.Finished), Next: optional(r.Next), Tries: r.Tries, Error: r.Error,
-		Bills: r.Bills, Left: make([]client.AccountLeft, len(r.Left)),
+		Bills: r.Bills, Left: each(r.Left, left),
 		Payments: r.Counts.Payments, Refunds: r.Counts.Refunds, Others: r.Counts.Others, Compared: r.Counts.Decided, Matched: r.Counts.Matched,
 		Total: r.Total(), Edge: r.Edge, Deferred: r.Counts.Deferred, Kept: r.Kept,
 		Differences: client.DifferencesByKind{
 			MissingHere: n[bill.MissingHere], MissingThere: n[bill.MissingThere], Amount: n[bill.AmountDiffers],
 			State: n[bill.StateDiffers], Refund: n[bill.RefundDiffers], Duplicate: n[bill.Duplicate],
 		},
-	}
-	for i, l := range r.Left {
-		out.Left[i] = client.AccountLeft{Account: l.Account, Error: l.Error}
 	}
 	if s := &r.Settling; s.State != "" {
 		out.Settling = &client.Settling{
@@ -251,6 +241,10 @@ func reconciliation(r *reconcile.Run) client.Reconciliation {
 		}
 	}
 	return out
+}
+
+func left(l *reconcile.Left) client.AccountLeft {
+	return client.AccountLeft{Account: l.Account, Error: l.Error}
 }
 
 func difference(i *reconcile.Item) client.Difference {

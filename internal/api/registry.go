@@ -45,7 +45,7 @@ func registerPut[In, T any](p part, op huma.Operation, serve func(context.Contex
 // fields below a path.
 func (a *API) overtaken(err error, at string) *client.Problem {
 	p := a.refuse(err)
-	if overtaken := new(registry.ChangedError); errors.As(err, &overtaken) && len(overtaken.Also) > 0 {
+	if overtaken, is := errors.AsType[*registry.ChangedError](err); is && len(overtaken.Also) > 0 {
 		p.Errors = faultsAt(overtaken.Also, at)
 	}
 	return p

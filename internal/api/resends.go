@@ -141,12 +141,8 @@ func shownFilter(f *resend.Pick) client.Filter {
 }
 
 func resendCount(c *resend.Count) client.ResendCount {
-	out := client.ResendCount{
-		Tasks: c.Tasks, More: c.More, Merchants: c.Merchants, Top: make([]client.MerchantCount, len(c.Top)),
-		Oldest: optional(c.Oldest), Newest: optional(c.Newest),
+	return client.ResendCount{
+		Tasks: c.Tasks, More: c.More, Merchants: c.Merchants, Oldest: optional(c.Oldest), Newest: optional(c.Newest),
+		Top: each(c.Top, func(m *resend.MerchantCount) client.MerchantCount { return client.MerchantCount(*m) }),
 	}
-	for i, m := range c.Top {
-		out.Top[i] = client.MerchantCount{MerchantNo: m.MerchantNo, Tasks: m.Tasks}
-	}
-	return out
 }

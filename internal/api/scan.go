@@ -173,7 +173,7 @@ func strict(data []byte, free string) error {
 // surrogate pair.
 func unique(raw []byte) error {
 	_, err := jsontext.NewDecoder(bytes.NewBuffer(raw)).ReadValue()
-	if e := (*jsontext.SyntacticError)(nil); errors.As(err, &e) {
+	if e, is := errors.AsType[*jsontext.SyntacticError](err); is {
 		e.ByteOffset = 0 // the offset within raw means nothing to a caller
 	}
 	return readable(err)

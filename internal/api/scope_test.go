@@ -356,7 +356,7 @@ func TestScopeOfEveryCall(t *testing.T) {
 					scope := scopedKeys[slices.IndexFunc(scopedKeys, func(k access.Key) bool { return k.Name == who })].Scope
 					for _, query := range []string{"", "?queue=pay", "?merchant_no=M1", "?limit=1"} {
 						shown := shownOf(m.as(who, "GET", real+query, "").Body.String(), ids)
-						for _, task := range strings.Fields(shown) {
+						for task := range strings.FieldsSeq(shown) {
 							queue, no, _ := strings.Cut(task, "-")
 							if in := scope.Has(queue, no) && (who != "shop" || no == "M2"); !in && !strings.Contains(real, ids[task].String()) {
 								t.Errorf("%s: GET %s shows %s", who, real+query, task)

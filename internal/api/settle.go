@@ -26,11 +26,7 @@ const (
 
 // enterSettle reserves room for settling n orders. Call leave at the end.
 func (a *API) enterSettle(n int64) (leave func(), refused *client.Problem) {
-	if a.inSettles.Add(n) > maxInSettles {
-		a.inSettles.Add(-n)
-		return nil, later(http.StatusTooManyRequests, time.Second, "too many orders are being settled at once: try again")
-	}
-	return func() { a.inSettles.Add(-n) }, nil
+	return enter(&a.inSettles, n, maxInSettles, time.Second, "too many orders are being settled at once: try again")
 }
 
 func (a *API) settleOrders(ctx context.Context, in *struct {

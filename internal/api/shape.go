@@ -75,13 +75,14 @@ func optional(t time.Time) *client.Time {
 }
 
 func (a *API) detail(t *bellman.Task, log []bellman.Attempt) *client.TaskDetail {
-	out := &client.TaskDetail{
-		Task:       a.task(t),
-		Request:    a.request(t),
-		AttemptLog: make([]client.Attempt, len(log)),
-	}
-	for i := range log {
-		out.AttemptLog[i] = attempt(&log[i])
+	return &client.TaskDetail{Task: a.task(t), Request: a.request(t), AttemptLog: each(log, attempt)}
+}
+
+// each returns the API's forms of a list; never nil.
+func each[T, Out any](list []T, form func(*T) Out) []Out {
+	out := make([]Out, len(list))
+	for i := range list {
+		out[i] = form(&list[i])
 	}
 	return out
 }

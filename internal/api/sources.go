@@ -2,16 +2,10 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine/figures"
-	"github.com/bellmanhq/bellman/internal/access"
 )
-
-func (a *API) registerSources(h part) {
-	register(h, operation("list-sources", http.MethodGet, "/v1/sources", access.MayRead, "Queues and streams of brokers whose messages become tasks: state, counts, what went wrong."), a.listSources)
-}
 
 func (a *API) listSources(context.Context, *struct{ Caller }) (*answer[client.Sources], error) {
 	out := client.Sources{Sources: []client.Source{}, Intake: a.shownIntake()}

@@ -53,8 +53,7 @@ func TestTaskOfMessage(t *testing.T) {
 	}
 	a = make1(t, Options{CheckURL: func(*bellman.Task) error { return fmt.Errorf("read merchant M1: %w", bellman.ErrUnreachable) }}).API
 	_, err := a.Task([]byte(`{"json":{"n":1}}`), "pay", "m1")
-	var later *source.Later
-	if !errors.As(err, &later) || !strings.Contains(err.Error(), "the database cannot be reached") {
+	if _, is := errors.AsType[*source.Later](err); !is || !strings.Contains(err.Error(), "the database cannot be reached") {
 		t.Errorf("without a database: %v; want an error that may go away", err)
 	}
 	if _, err := a.Task(make([]byte, 10<<20), "pay", "m1"); err == nil || err.Error() != "the message is larger than 1638400 bytes" {

@@ -18,7 +18,7 @@ func noTime(text string) string {
 		}
 	}
 	_, err := time.Parse(time.RFC3339, text)
-	if why := new(time.ParseError); errors.As(err, &why) && strings.HasSuffix(why.Message, "out of range") {
+	if why, is := errors.AsType[*time.ParseError](err); is && strings.HasSuffix(why.Message, "out of range") {
 		return "is no time that there is" + why.Message + "; want one such as " + such
 	}
 	return "want a time such as " + such

@@ -18,8 +18,8 @@ func TestErrorf(t *testing.T) {
 	if !errors.Is(err, inside) {
 		t.Error("what it wraps is not found")
 	}
-	var e *coded.Error
-	if !errors.As(err, &e) || e.Code != "item.wrong" {
+	e, is := errors.AsType[*coded.Error](err)
+	if !is || e.Code != "item.wrong" {
 		t.Fatalf("it is %#v; want an Error with its code", err)
 	}
 	if got, want := e.Args(), []any{"2", `"abc"`, inside}; !slices.Equal(got, want) {

@@ -195,8 +195,8 @@ func TestEverySetting(t *testing.T) {
 		return "\x00", true // right for nothing
 	}
 	err := Default().Apply(env)
-	var ps Problems
-	if !errors.As(err, &ps) || len(ps) != len(configFields) || seen != len(configFields) {
+	ps, is := errors.AsType[Problems](err)
+	if !is || len(ps) != len(configFields) || seen != len(configFields) {
 		t.Errorf("%d settings, %d variables looked at, problems:\n%v", len(configFields), seen, err)
 	}
 	for _, f := range configFields {

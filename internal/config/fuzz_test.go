@@ -29,8 +29,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatal("no config")
 		}
 		c.Check()
-		var ps Problems
-		if errors.As(err, &ps) {
+		if ps, is := errors.AsType[Problems](err); is {
 			lines := strings.Count(string(text), "\n") + strings.Count(string(text), "\r") + 2
 			for _, p := range ps {
 				if p.Line < 1 || p.Line > lines || p.Column < 1 || p.Text == "" {

@@ -30,7 +30,7 @@ func TestKeyLimits(t *testing.T) {
 	if k := c.Keys[1]; k.Role != access.Decide || k.Scope.Limited() || !k.Expires.Equal(time.Date(2027, 1, 31, 10, 0, 0, 0, time.UTC)) || k.From != nil {
 		t.Errorf("%+v; want no limit but the expiry", k)
 	}
-	c, err = Parse([]byte(fmt.Sprintf("keys: [{name: a, role: read, sha256: %s}, {name: b, role: read, sha256: %s, queues: [default, pay]}]", hashA, hashB)))
+	c, err = Parse(fmt.Appendf(nil, "keys: [{name: a, role: read, sha256: %s}, {name: b, role: read, sha256: %s, queues: [default, pay]}]", hashA, hashB))
 	if err != nil {
 		t.Fatal(err)
 	}

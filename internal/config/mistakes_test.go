@@ -160,8 +160,8 @@ func TestMistakes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, err := checked(tt.text)
-		var ps Problems
-		if !errors.As(err, &ps) {
+		ps, is := errors.AsType[Problems](err)
+		if !is {
 			t.Errorf("Parse(%q) = %v; want problems", tt.text, err)
 			continue
 		}
@@ -186,7 +186,7 @@ func TestOneMistakeIsSaidOnce(t *testing.T) {
 		{"queues:\n  a: {kind: order, on_exhausted: close, channel: {kind: wechat, mch_id: 1}}", `2:57: queues.a.channel.kind: "wechat" does not exist: want wechatpay`},
 	} {
 		_, err := checked(tt.text)
-		if ps := Problems(nil); !errors.As(err, &ps) || len(ps) != 1 || !strings.Contains(err.Error(), tt.want) {
+		if ps, is := errors.AsType[Problems](err); !is || len(ps) != 1 || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Parse(%q) says\n%v\nwant %q alone", tt.text, err, tt.want)
 		}
 	}
@@ -210,8 +210,8 @@ func TestAllMistakes(t *testing.T) {
 		`--store: "sqlite" names no store`,
 		`testdata/mistakes.yaml:11:23: flow.low: is 20 and flow.high is 10: want low below high, such as 5`,
 	}
-	var ps Problems
-	if !errors.As(err, &ps) {
+	ps, is := errors.AsType[Problems](err)
+	if !is {
 		t.Fatalf("Read() = %v; want problems", err)
 	}
 	for i := range max(len(ps), len(want)) {

@@ -39,7 +39,7 @@ func (r *reader) body(text string) ast.Node {
 	if err != nil {
 		p := place{source: r.source, line: 1, column: 1}
 		message := err.Error()
-		if wrong := yaml.Error(nil); errors.As(err, &wrong) {
+		if wrong, is := errors.AsType[yaml.Error](err); is {
 			message = wrong.GetMessage()
 			if t := wrong.GetToken(); t != nil && t.Position != nil {
 				p.line, p.column = t.Position.Line, t.Position.Column

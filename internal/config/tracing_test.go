@@ -62,8 +62,7 @@ func TestTracingSecretIsMissing(t *testing.T) {
 // Who gave an endpoint that is none is told that alone.
 func TestWrongEndpointIsOneMistake(t *testing.T) {
 	_, err := Parse([]byte("tracing:\n  endpoint: nonsense\n  sample: 0.5\n"))
-	var ps Problems
-	if !errors.As(err, &ps) || len(ps) != 1 {
+	if ps, is := errors.AsType[Problems](err); !is || len(ps) != 1 {
 		t.Errorf("Parse() = %v, want one problem", err)
 	}
 }

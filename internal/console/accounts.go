@@ -169,7 +169,7 @@ func (q *request) putAccount() error {
 		_, _, err = q.o.Accounts.Put(q.r.Context(), account.Wanted{PutAccount: in}, q.by(v.Reason))
 	}
 	if err != nil {
-		if invalid := new(bellman.Invalid); errors.As(err, &invalid) {
+		if invalid, is := errors.AsType[*bellman.Invalid](err); is {
 			for i := range invalid.Fields {
 				if f := &invalid.Fields[i]; f.Field == "rate" { // which is another label in other forms
 					f.Field = "account.rate"

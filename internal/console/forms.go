@@ -60,7 +60,7 @@ func (c *Console) sent(w http.ResponseWriter, r *http.Request, v *visitor) error
 		return refused
 	}
 	err := readForm(w, r)
-	if long := (*http.MaxBytesError)(nil); errors.As(err, &long) {
+	if long, is := errors.AsType[*http.MaxBytesError](err); is {
 		return fail(http.StatusRequestEntityTooLarge, "error.long", "most", sizeOf(long.Limit))
 	}
 	if err != nil || subtle.ConstantTimeCompare([]byte(r.PostForm.Get(tokenField)), []byte(v.Token)) != 1 {

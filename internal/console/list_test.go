@@ -192,7 +192,7 @@ func TestExport(t *testing.T) {
 	if !found {
 		t.Errorf("the hostile row is not as wanted: %q", rows)
 	}
-	for _, line := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(got.body, "\ufeff"), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(strings.TrimPrefix(got.body, "\ufeff"), "\n"), "\n") {
 		if !strings.HasPrefix(line, `"`) || !strings.HasSuffix(line, `"`) || strings.Count(line, `"`) < 2*19 {
 			t.Errorf("not every cell of %s is quoted", line)
 		}

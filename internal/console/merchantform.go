@@ -145,7 +145,7 @@ func (q *request) refusals(err error, v *merchantForm) []error {
 	default:
 		all = append(all, err)
 	}
-	if changed := new(registry.ChangedError); errors.As(err, &changed) && len(changed.Also) > 0 {
+	if changed, is := errors.AsType[*registry.ChangedError](err); is && len(changed.Also) > 0 {
 		all = append(all, &bellman.Invalid{Fields: changed.Also})
 	}
 	return all

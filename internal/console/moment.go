@@ -67,7 +67,7 @@ func reachable(due, now time.Time) error {
 func never(text string) bool {
 	for _, layout := range append(wallLayouts[:], time.RFC3339) {
 		_, err := time.Parse(layout, text)
-		if why := new(time.ParseError); errors.As(err, &why) && strings.HasSuffix(why.Message, "out of range") {
+		if why, is := errors.AsType[*time.ParseError](err); is && strings.HasSuffix(why.Message, "out of range") {
 			return true
 		}
 	}

@@ -108,7 +108,7 @@ func importAll[T any](q *request, kind lines.Kind[T], put func(all []T, dry bool
 		switch {
 		case r.Err != nil:
 			row.What, row.Problem = "refused", q.visitor.lang.problem(r.Err)
-			if invalid := (*bellman.Invalid)(nil); errors.As(r.Err, &invalid) { // in the names of the file's fields
+			if invalid, is := errors.AsType[*bellman.Invalid](r.Err); is { // in the names of the file's fields
 				said := &bellman.Invalid{}
 				for i := range invalid.Fields {
 					said.Add(invalid.Fields[i].Field, q.visitor.lang.field(&invalid.Fields[i]))
@@ -168,16 +168,16 @@ func (l *language) unread(why error) string {
 	if errors.Is(why, lines.ErrNotUTF8) {
 		return l.say("problem.registry.not_utf8")
 	}
-	if e := (*lines.TypeError)(nil); errors.As(why, &e) {
+	if e, is := errors.AsType[*lines.TypeError](why); is {
 		return l.say("import.wrong_type", "name", e.Field, "got", l.named("import.got", e.Got), "want", l.named("import.want", e.Want))
 	}
-	if e := lines.TwiceError(""); errors.As(why, &e) {
+	if e, is := errors.AsType[lines.TwiceError](why); is {
 		return l.say("import.field_twice", "name", string(e))
 	}
-	if e := lines.UnknownError(""); errors.As(why, &e) {
+	if e, is := errors.AsType[lines.UnknownError](why); is {
 		return l.say("import.unknown", "name", string(e))
 	}
-	if e := (*lines.AgainError)(nil); errors.As(why, &e) {
+	if e, is := errors.AsType[*lines.AgainError](why); is {
 		return l.say("import.twice", "n", e.First)
 	}
 	return l.say("import.not_json")

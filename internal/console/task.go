@@ -419,7 +419,7 @@ func (q *request) wrong(err error) (status int, text string) {
 		}
 		return status, strings.Join(texts, "")
 	}
-	if mistake := formError(""); errors.As(err, &mistake) {
+	if mistake, is := errors.AsType[formError](err); is {
 		return http.StatusUnprocessableEntity, q.visitor.lang.say(string(mistake))
 	}
 	status, text, detail := q.meaning(err)

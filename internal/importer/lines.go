@@ -172,7 +172,7 @@ func CSV(in io.Reader, queue string) (Source, error) {
 	}
 	return &lines{read: func(int) (Row, error) {
 		record, err := r.Read()
-		if bad := (*csv.ParseError)(nil); errors.As(err, &bad) && !errors.Is(err, csv.ErrFieldCount) {
+		if bad, is := errors.AsType[*csv.ParseError](err); is && !errors.Is(err, csv.ErrFieldCount) {
 			return Row{}, fmt.Errorf("line %d: the quotes are wrong (line %d, column %d: %w), so the lines after it cannot be told apart: correct it", bad.StartLine, bad.Line, bad.Column, bad.Err)
 		}
 		if err != nil && !errors.Is(err, csv.ErrFieldCount) {

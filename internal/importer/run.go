@@ -142,8 +142,7 @@ func take(ctx context.Context, rows []Row, to Tasks, note func(Report)) error {
 		if time.Since(began) > patience {
 			return fmt.Errorf("%s and %d more rows were not taken over for %v: %w", rows[0].Where, len(rows)-1, patience, err)
 		}
-		var refused *client.Problem
-		if errors.As(err, &refused) {
+		if refused, is := errors.AsType[*client.Problem](err); is {
 			wait = max(wait, refused.RetryAfter)
 		}
 		select {

@@ -89,7 +89,7 @@ func open(ctx context.Context, address, name string, columns []string, optional 
 	}
 	selected = strings.Join(columns, ", ")
 	_, err = ask(selected)
-	if unknown := (*driver.MySQLError)(nil); errors.As(err, &unknown) && unknown.Number == errUnknownColumn {
+	if unknown, is := errors.AsType[*driver.MySQLError](err); is && unknown.Number == errUnknownColumn {
 		var have []string
 		if have, err = ask("*"); err == nil {
 			selected, missing, err = lacking(columns, optional, have)

@@ -10,7 +10,7 @@ import (
 // Fields returns the fields of a *bellman.Invalid that err is or wraps, in its order; nil: err is
 // another error, or nil.
 func Fields(err error) (fields []string) {
-	if invalid := new(bellman.Invalid); errors.As(err, &invalid) {
+	if invalid, is := errors.AsType[*bellman.Invalid](err); is {
 		for _, f := range invalid.Fields {
 			fields = append(fields, f.Field)
 		}

@@ -148,7 +148,7 @@ func (k Kind[T]) parse(text string) (in T, err error) {
 
 // Undecoded converts the error of a JSON decoder into one of this package, which names the field.
 func Undecoded(why error) error {
-	if e := (*json.UnmarshalTypeError)(nil); errors.As(why, &e) && e.Field != "" {
+	if e, is := errors.AsType[*json.UnmarshalTypeError](why); is && e.Field != "" {
 		kind, _, _ := strings.Cut(e.Value, " ")
 		return &TypeError{e.Field, kind, e.Type.Kind()}
 	}

@@ -109,7 +109,7 @@ func rotate(m *Merchant, active []registry.Secret, key string, overlap time.Dura
 	}
 	if err != nil {
 		f := bellman.FieldError{Field: "secret", Problem: err.Error(), Why: err}
-		if wrong := new(signError); errors.As(err, &wrong) {
+		if wrong, is := errors.AsType[*signError](err); is {
 			f.Problem = wrong.problem
 		}
 		bad.Fields = append(bad.Fields, f)

@@ -38,7 +38,7 @@ func endings(t *testing.T, s registry.Store) (all []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, field := range bytes.Split(d.Value, []byte(`"`)) {
+	for field := range bytes.SplitSeq(d.Value, []byte(`"`)) {
 		if bytes.HasPrefix(field, []byte("end")) && len(field) == 4 {
 			all = append(all, string(field))
 		}

@@ -146,7 +146,7 @@ func TestTwoProcessesChangeOneMerchant(t *testing.T) {
 	}
 	here.first = rename
 	_, _, err = r.Put(t.Context(), wants(client.PutMerchant{MerchantNo: "M1", Name: "late", Sign: &client.MerchantSign{Scheme: "standard_webhooks"}, Version: m.Version()})[0], by)
-	if changed := new(registry.ChangedError); !errors.As(err, &changed) {
+	if _, is := errors.AsType[*registry.ChangedError](err); !is {
 		t.Errorf("a version that is old when it is written: %v; want it refused", err)
 	}
 	secrets(1, "renamed")

@@ -140,7 +140,7 @@ func (w *Wanted) signed(bad *bellman.Invalid, was *Merchant, masters *registry.M
 	}
 	if _, err := signer(masters, w.MerchantNo, &s, secrets); err != nil {
 		f := bellman.FieldError{Field: "sign", Problem: err.Error(), Why: err}
-		if wrong := new(signError); errors.As(err, &wrong) {
+		if wrong, is := errors.AsType[*signError](err); is {
 			f.Field, f.Problem = wrong.field, wrong.problem
 		}
 		bad.Fields = append(bad.Fields, f)

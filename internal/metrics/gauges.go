@@ -81,8 +81,8 @@ type collector struct{ *Metrics }
 
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
-func (c collector) Collect(out chan<- prometheus.Metric) {
-	s, now := c.sources.Load(), time.Now()
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	s, now, out := c.sources.Load(), time.Now(), output(to)
 	if s == nil {
 		return
 	}
@@ -105,9 +105,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	}
 	if s.Failing != nil {
 		failing := s.Failing()
-		send(out, merchantsFailing, prometheus.GaugeValue, float64(len(failing)))
+		out.gauge("merchants_failing", "Merchants that accepted none of three or more attempts of this node within a day, counted up to 200; updated every 10 s.", float64(len(failing)))
 		for _, f := range failing[:min(len(failing), maxMerchants)] {
-			send(out, merchantFailing, prometheus.GaugeValue, 1, label(f.MerchantNo))
+			out.gauge("merchant_failing", "1 while a merchant is failing; only the 20 that have been failing the longest.", 1, "merchant", label(f.MerchantNo))
 		}
 	}
 	if s.Sources != nil {
@@ -120,23 +120,23 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	}
 	if s.Alarms != nil {
 		for _, a := range s.Alarms() {
-			send(out, alarmRaised, prometheus.GaugeValue, float64(a.Raised), label(a.Name))
+			out.gauge("alarm_raised", "Raised alarms of a rule, by its name: one at most, except for rules with one alarm for each endpoint. The same at all nodes.", float64(a.Raised), "name", label(a.Name))
 		}
 	}
 	if s.Reconciled != nil {
 		for _, r := range s.Reconciled() {
-			send(out, reconcileDifferences, prometheus.GaugeValue, float64(r.Differences), label(r.Queue), r.Kind)
+			out.gauge("reconcile_differences", "Differences between a queue's orders and the bill of the newest day that was reconciled, by kind. The same at all nodes.", float64(r.Differences), "queue", label(r.Queue), "kind", r.Kind)
 		}
 	}
 	if s.Certificates != nil {
 		for _, c := range s.Certificates() {
-			send(out, certificateExpiry, prometheus.GaugeValue, unix(c.NotAfter), label(c.Queue), label(c.Name))
+			out.gauge("certificate_expiry_timestamp_seconds", "Until when a certificate of a queue's channel is valid, Unix time.", unix(c.NotAfter), "queue", label(c.Queue), "certificate", label(c.Name))
 		}
 	}
 	if s.Credentials != nil {
 		all := s.Credentials()
 		for _, c := range all[:min(len(all), maxCredentials)] {
-			send(out, credentialExpires, prometheus.GaugeValue, c.Left.Seconds(), label(c.Name))
+			out.gauge("credential_expires_seconds", "Seconds until a certificate or key expires; below 0 it has expired. Only the 100 that expire first.", c.Left.Seconds(), "credential", label(c.Name))
 		}
 	}
 	collectFigures("bellman_store_", s.Store, out)
@@ -145,7 +145,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // collectFigures passes the figures of a source to the scrape.
-func collectFigures(prefix string, source func() []store.Figure, out chan<- prometheus.Metric) {
+func collectFigures(prefix string, source func() []store.Figure, out output) {
 	if source == nil {
 		return
 	}
@@ -154,162 +154,83 @@ func collectFigures(prefix string, source func() []store.Figure, out chan<- prom
 		if f.Counter {
 			kind = prometheus.CounterValue
 		}
-		send(out, prometheus.NewDesc(prefix+f.Name, f.Help, nil, nil), kind, f.Value)
+		out.send(kind, prefix+f.Name, f.Help, f.Value)
 	}
 }
 
-func gauge(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("bellman_"+name, help, labels, nil)
+func engineGauges(g figures.Gauges, now time.Time, out output) {
+	out.gauge("attempts_in_flight", "Attempts in flight.", float64(g.InFlight))
+	out.gauge("pool_limit", "Present limit of concurrent attempts; it adapts.", float64(g.PoolLimit))
+	out.gauge("pool_floor", "Smallest limit of concurrent attempts to quick endpoints.", float64(g.PoolFloor))
+	out.gauge("pool_ceiling", "Largest number of concurrent attempts.", float64(g.PoolCeiling))
+	out.gauge("tasks_waiting", "Due tasks that wait in memory.", float64(g.Waiting))
+	out.gauge("oldest_waiting_seconds", "How long the first task that waits in memory has been due.", age(g.OldestWaiting, now))
+	out.gauge("tasks_loaded", "Tasks in memory that are not due yet.", float64(g.Loaded))
+	out.gauge("operations_uncommitted", "Operations that wait for a group commit.", float64(g.Uncommitted))
+	out.gauge("oldest_overdue_seconds", "How long the oldest overdue task in the store has been due, without tasks that a pause or a breaker holds.", age(g.OldestOverdue, now))
+	out.gauge("endpoints", "Endpoints that had tasks lately.", float64(g.Endpoints))
+	out.gauge("breakers_open", "Endpoints whose breaker is open.", float64(g.BreakersOpen))
+	out.gauge("heartbeat_timestamp_seconds", "When the loop that starts attempts last ran and could have started some, Unix time; 0 before the first time.", unix(g.Fired))
+	out.gauge("tasks_stray", "Tasks in memory of queues that are not configured at this node; they are not attempted.", float64(g.Stray))
+	out.counter("follows_refused_total", "Follow-up tasks that were not added because they were invalid.", float64(g.RefusedFollows))
 }
 
-var (
-	inFlight      = gauge("attempts_in_flight", "Attempts in flight.")
-	poolLimit     = gauge("pool_limit", "Present limit of concurrent attempts; it adapts.")
-	poolFloor     = gauge("pool_floor", "Smallest limit of concurrent attempts to quick endpoints.")
-	poolCeiling   = gauge("pool_ceiling", "Largest number of concurrent attempts.")
-	waiting       = gauge("tasks_waiting", "Due tasks that wait in memory.")
-	oldestWaiting = gauge("oldest_waiting_seconds", "How long the first task that waits in memory has been due.")
-	loaded        = gauge("tasks_loaded", "Tasks in memory that are not due yet.")
-	uncommitted   = gauge("operations_uncommitted", "Operations that wait for a group commit.")
-	oldestOverdue = gauge("oldest_overdue_seconds", "How long the oldest overdue task in the store has been due, without tasks that a pause or a breaker holds.")
-	endpoints     = gauge("endpoints", "Endpoints that had tasks lately.")
-	breakersOpen  = gauge("breakers_open", "Endpoints whose breaker is open.")
-	heartbeat     = gauge("heartbeat_timestamp_seconds", "When the loop that starts attempts last ran and could have started some, Unix time; 0 before the first time.")
-	stray         = gauge("tasks_stray", "Tasks in memory of queues that are not configured at this node; they are not attempted.")
-	followsLost   = gauge("follows_refused_total", "Follow-up tasks that were not added because they were invalid.")
-)
-
-func engineGauges(g figures.Gauges, now time.Time, out chan<- prometheus.Metric) {
-	send(out, inFlight, prometheus.GaugeValue, float64(g.InFlight))
-	send(out, poolLimit, prometheus.GaugeValue, float64(g.PoolLimit))
-	send(out, poolFloor, prometheus.GaugeValue, float64(g.PoolFloor))
-	send(out, poolCeiling, prometheus.GaugeValue, float64(g.PoolCeiling))
-	send(out, waiting, prometheus.GaugeValue, float64(g.Waiting))
-	send(out, oldestWaiting, prometheus.GaugeValue, age(g.OldestWaiting, now))
-	send(out, loaded, prometheus.GaugeValue, float64(g.Loaded))
-	send(out, uncommitted, prometheus.GaugeValue, float64(g.Uncommitted))
-	send(out, oldestOverdue, prometheus.GaugeValue, age(g.OldestOverdue, now))
-	send(out, endpoints, prometheus.GaugeValue, float64(g.Endpoints))
-	send(out, breakersOpen, prometheus.GaugeValue, float64(g.BreakersOpen))
-	send(out, heartbeat, prometheus.GaugeValue, unix(g.Fired))
-	send(out, stray, prometheus.GaugeValue, float64(g.Stray))
-	send(out, followsLost, prometheus.CounterValue, float64(g.RefusedFollows))
-}
-
-var (
-	queueTasks         = gauge("queue_tasks", "Tasks in the store, by queue and state.", "queue", "state")
-	queueWaiting       = gauge("queue_waiting", "Due tasks of a queue that wait in memory.", "queue")
-	queueInFlight      = gauge("queue_in_flight", "Attempts of a queue in flight.", "queue")
-	queueOldestOverdue = gauge("queue_oldest_overdue_seconds", "How long the oldest task of a queue that waits in memory has been due, without tasks that a pause or a breaker holds.", "queue")
-	queueHeld          = gauge("queue_held", "Tasks of bellman_queue_waiting that a pause or a breaker holds.", "queue")
-	queuePaused        = gauge("queue_paused", "1 while a queue is paused.", "queue")
-)
-
-func queueGauges(q *figures.Queue, now time.Time, out chan<- prometheus.Metric) {
+func queueGauges(q *figures.Queue, now time.Time, out output) {
 	name := label(q.Name)
-	for _, d := range []struct {
-		state bellman.State
-		tasks int64
-	}{
-		{bellman.Pending, q.Depth.Pending},
-		{bellman.Succeeded, q.Depth.Succeeded},
-		{bellman.Failed, q.Depth.Failed},
-		{bellman.Cancelled, q.Depth.Cancelled},
+	for state, n := range map[bellman.State]int64{
+		bellman.Pending: q.Depth.Pending, bellman.Succeeded: q.Depth.Succeeded, bellman.Failed: q.Depth.Failed, bellman.Cancelled: q.Depth.Cancelled,
 	} {
-		send(out, queueTasks, prometheus.GaugeValue, float64(d.tasks), name, d.state.String())
+		out.gauge("queue_tasks", "Tasks in the store, by queue and state.", float64(n), "queue", name, "state", state.String())
 	}
-	send(out, queueWaiting, prometheus.GaugeValue, float64(q.Waiting), name)
-	send(out, queueHeld, prometheus.GaugeValue, float64(q.Held), name)
-	send(out, queueInFlight, prometheus.GaugeValue, float64(q.InFlight), name)
-	send(out, queueOldestOverdue, prometheus.GaugeValue, age(q.OldestOverdue, now), name)
-	send(out, queuePaused, prometheus.GaugeValue, flag(q.Pause != nil), name)
+	out.gauge("queue_waiting", "Due tasks of a queue that wait in memory.", float64(q.Waiting), "queue", name)
+	out.gauge("queue_held", "Tasks of bellman_queue_waiting that a pause or a breaker holds.", float64(q.Held), "queue", name)
+	out.gauge("queue_in_flight", "Attempts of a queue in flight.", float64(q.InFlight), "queue", name)
+	out.gauge("queue_oldest_overdue_seconds", "How long the oldest task of a queue that waits in memory has been due, without tasks that a pause or a breaker holds.", age(q.OldestOverdue, now), "queue", name)
+	out.gauge("queue_paused", "1 while a queue is paused.", flag(q.Pause != nil), "queue", name)
 }
-
-var (
-	merchantsPaused  = gauge("merchants_paused", "Paused merchants.")
-	merchantsWaiting = gauge("merchants_paused_tasks", "Pending tasks of paused merchants, counted up to 2000; updated every 30 s.")
-	merchantsFailing = gauge("merchants_failing", "Merchants that accepted none of three or more attempts of this node within a day, counted up to 200; updated every 10 s.")
-	merchantFailing  = gauge("merchant_failing", "1 while a merchant is failing; only the 20 that have been failing the longest.", "merchant")
-	merchantPaused   = gauge("merchant_paused", "1 while a merchant is paused; only the 20 that have been paused the longest.", "merchant")
-)
 
 // maxMerchants is how many paused merchants, and how many failing ones, have a series of their own.
 const maxMerchants = 20
 
-var certificateExpiry = gauge("certificate_expiry_timestamp_seconds",
-	"Until when a certificate of a queue's channel is valid, Unix time.", "queue", "certificate")
-
-var credentialExpires = gauge("credential_expires_seconds",
-	"Seconds until a certificate or key expires; below 0 it has expired. Only the 100 that expire first.", "credential")
-
-func merchantGauges(paused []figures.MerchantPause, waiting int, out chan<- prometheus.Metric) {
-	send(out, merchantsPaused, prometheus.GaugeValue, float64(len(paused)))
-	send(out, merchantsWaiting, prometheus.GaugeValue, float64(waiting))
+func merchantGauges(paused []figures.MerchantPause, waiting int, out output) {
+	out.gauge("merchants_paused", "Paused merchants.", float64(len(paused)))
+	out.gauge("merchants_paused_tasks", "Pending tasks of paused merchants, counted up to 2000; updated every 30 s.", float64(waiting))
 	for _, p := range paused[:min(len(paused), maxMerchants)] {
-		send(out, merchantPaused, prometheus.GaugeValue, 1, label(p.MerchantNo))
+		out.gauge("merchant_paused", "1 while a merchant is paused; only the 20 that have been paused the longest.", 1, "merchant", label(p.MerchantNo))
 	}
 }
 
-var (
-	endpointInFlight = gauge("endpoint_in_flight", "Attempts in flight to an endpoint.", "endpoint")
-	endpointLimit    = gauge("endpoint_limit", "Present limit of concurrent attempts to an endpoint; it adapts.", "endpoint")
-	endpointRate     = gauge("endpoint_rate", "Present rate limit of an endpoint that answered 429 or 503 too often, in attempts a second; 0: none.", "endpoint")
-	endpointWaiting  = gauge("endpoint_waiting", "Due tasks in memory that wait for an endpoint.", "endpoint")
-	endpointOldest   = gauge("endpoint_oldest_waiting_seconds", "How long the first task that waits for an endpoint has been due.", "endpoint")
-	endpointSuccess  = gauge("endpoint_success_ratio", "Share of an endpoint's latest attempts that succeeded; absent before the first.", "endpoint")
-	endpointBreaker  = gauge("endpoint_breaker_state", "0 closed, 1 half open, 2 open.", "endpoint")
-	endpointPaused   = gauge("endpoint_paused", "1 while an endpoint is paused.", "endpoint")
-)
-
-func endpointGauges(e *figures.Endpoint, now time.Time, out chan<- prometheus.Metric) {
+func endpointGauges(e *figures.Endpoint, now time.Time, out output) {
 	name := label(e.Endpoint)
-	send(out, endpointInFlight, prometheus.GaugeValue, float64(e.InFlight), name)
-	send(out, endpointLimit, prometheus.GaugeValue, float64(e.Limit), name)
-	send(out, endpointRate, prometheus.GaugeValue, e.Rate, name)
-	send(out, endpointWaiting, prometheus.GaugeValue, float64(e.Waiting), name)
-	send(out, endpointOldest, prometheus.GaugeValue, age(e.Oldest, now), name)
+	out.gauge("endpoint_in_flight", "Attempts in flight to an endpoint.", float64(e.InFlight), "endpoint", name)
+	out.gauge("endpoint_limit", "Present limit of concurrent attempts to an endpoint; it adapts.", float64(e.Limit), "endpoint", name)
+	out.gauge("endpoint_rate", "Present rate limit of an endpoint that answered 429 or 503 too often, in attempts a second; 0: none.", e.Rate, "endpoint", name)
+	out.gauge("endpoint_waiting", "Due tasks in memory that wait for an endpoint.", float64(e.Waiting), "endpoint", name)
+	out.gauge("endpoint_oldest_waiting_seconds", "How long the first task that waits for an endpoint has been due.", age(e.Oldest, now), "endpoint", name)
 	if e.SuccessRate >= 0 {
-		send(out, endpointSuccess, prometheus.GaugeValue, e.SuccessRate, name)
+		out.gauge("endpoint_success_ratio", "Share of an endpoint's latest attempts that succeeded; absent before the first.", e.SuccessRate, "endpoint", name)
 	}
-	send(out, endpointBreaker, prometheus.GaugeValue, float64(openness(e)), name)
-	send(out, endpointPaused, prometheus.GaugeValue, flag(e.Pause != nil), name)
+	out.gauge("endpoint_breaker_state", "0 closed, 1 half open, 2 open.", float64(openness(e)), "endpoint", name)
+	out.gauge("endpoint_paused", "1 while an endpoint is paused.", flag(e.Pause != nil), "endpoint", name)
 }
 
-var (
-	sourceMessages = gauge("source_messages_total", "Messages of a broker, by source and outcome: became a task, repeated a task, or went to the dead letters.", "source", "outcome")
-	sourceInHand   = gauge("source_in_hand", "Messages that were received and not yet confirmed to the broker, by source.", "source")
-	sourceFailures = gauge("source_failures_total", "How often a broker could not be reached, or the connection broke, by source.", "source")
-	sourceState    = gauge("source_state", "1 for the present state of a source.", "source", "state")
-)
-
-func sourceGauges(s *source.Info, out chan<- prometheus.Metric) {
+func sourceGauges(s *source.Info, out output) {
 	name := label(s.Name)
-	send(out, sourceMessages, prometheus.CounterValue, float64(s.Stored), name, "stored")
-	send(out, sourceMessages, prometheus.CounterValue, float64(s.Existing), name, "existing")
-	send(out, sourceMessages, prometheus.CounterValue, float64(s.Dead), name, "dead")
-	send(out, sourceInHand, prometheus.GaugeValue, float64(s.InHand), name)
-	send(out, sourceFailures, prometheus.CounterValue, float64(s.Failures), name)
+	for outcome, n := range map[string]int64{"stored": s.Stored, "existing": s.Existing, "dead": s.Dead} {
+		out.counter("source_messages_total", "Messages of a broker, by source and outcome: became a task, repeated a task, or went to the dead letters.", float64(n), "source", name, "outcome", outcome)
+	}
+	out.gauge("source_in_hand", "Messages that were received and not yet confirmed to the broker, by source.", float64(s.InHand), "source", name)
+	out.counter("source_failures_total", "How often a broker could not be reached, or the connection broke, by source.", float64(s.Failures), "source", name)
 	for _, state := range []string{"connecting", "consuming", "paused", "stopped"} {
-		send(out, sourceState, prometheus.GaugeValue, flag(s.State == state), name, state)
+		out.gauge("source_state", "1 for the present state of a source.", flag(s.State == state), "source", name, "state", state)
 	}
 }
 
-var reconcileDifferences = gauge("reconcile_differences", "Differences between a queue's orders and the bill of the newest day that was reconciled, by kind. The same at all nodes.", "queue", "kind")
-
-var alarmRaised = gauge("alarm_raised", "Raised alarms of a rule, by its name: one at most, except for rules with one alarm for each endpoint. The same at all nodes.", "name")
-
-var (
-	intakeOpen    = gauge("intake_open", "1 while new tasks are accepted, 0 while sources are paused and creates are answered with 429.")
-	intakeWaiting = gauge("intake_waiting", "Tasks that are overdue or wait to be committed, but for those set aside: what the marks are of. They are counted no further than it takes to know: a little above intake_high there may be more.")
-	intakeHigh    = gauge("intake_high", "High mark: above this number of waiting tasks new tasks are rejected.")
-	intakeHeap    = gauge("intake_heap_bytes", "Live heap after the last garbage collection, in bytes.")
-)
-
-func intakeGauges(i figures.Intake, out chan<- prometheus.Metric) {
-	send(out, intakeOpen, prometheus.GaugeValue, flag(i.Open))
-	send(out, intakeWaiting, prometheus.GaugeValue, float64(i.Waiting))
-	send(out, intakeHigh, prometheus.GaugeValue, float64(i.High))
-	send(out, intakeHeap, prometheus.GaugeValue, float64(i.Heap))
+func intakeGauges(i figures.Intake, out output) {
+	out.gauge("intake_open", "1 while new tasks are accepted, 0 while sources are paused and creates are answered with 429.", flag(i.Open))
+	out.gauge("intake_waiting", "Tasks that are overdue or wait to be committed, but for those set aside: what the marks are of. They are counted no further than it takes to know: a little above intake_high there may be more.", float64(i.Waiting))
+	out.gauge("intake_high", "High mark: above this number of waiting tasks new tasks are rejected.", float64(i.High))
+	out.gauge("intake_heap_bytes", "Live heap after the last garbage collection, in bytes.", float64(i.Heap))
 }
 
 // worst returns at most n endpoints, those with the greatest need of attention first.
@@ -333,10 +254,7 @@ func worst(all []figures.Endpoint, n int) []figures.Endpoint {
 
 // longest sorts by time, the zero time last.
 func longest(a, b time.Time) int {
-	if a.IsZero() != b.IsZero() {
-		return cmp.Compare(flag(a.IsZero()), flag(b.IsZero()))
-	}
-	return a.Compare(b)
+	return cmp.Or(cmp.Compare(flag(a.IsZero()), flag(b.IsZero())), a.Compare(b))
 }
 
 func openness(e *figures.Endpoint) int {
@@ -372,9 +290,25 @@ func flag(is bool) float64 {
 	return 0
 }
 
+// An output takes the figures of a scrape. labels are names and values in turn.
+type output chan<- prometheus.Metric
+
+func (out output) gauge(name, help string, value float64, labels ...string) {
+	out.send(prometheus.GaugeValue, "bellman_"+name, help, value, labels...)
+}
+
+func (out output) counter(name, help string, value float64, labels ...string) {
+	out.send(prometheus.CounterValue, "bellman_"+name, help, value, labels...)
+}
+
 // send passes one figure to the scrape. An invalid figure spoils only itself.
-func send(out chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
-	m, err := prometheus.NewConstMetric(d, kind, value, labels...)
+func (out output) send(kind prometheus.ValueType, name, help string, value float64, labels ...string) {
+	var names, values []string
+	for label := range slices.Chunk(labels, 2) {
+		names, values = append(names, label[0]), append(values, label[1])
+	}
+	d := prometheus.NewDesc(name, help, names, nil)
+	m, err := prometheus.NewConstMetric(d, kind, value, values...)
 	if err != nil {
 		m = prometheus.NewInvalidMetric(d, err)
 	}

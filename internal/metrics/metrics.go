@@ -58,30 +58,12 @@ func New(version string) *Metrics {
 			Help:    "Duration of an attempt, to the end of its answer or to the timeout, by queue.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"queue"}),
-		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "bellman_attempts_total",
-			Help: "Recorded attempts, by queue and result.",
-		}, []string{"queue", "result"}),
-		added: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "bellman_tasks_added_total",
-			Help: "Added tasks, by queue.",
-		}, []string{"queue"}),
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "bellman_tasks_ended_total",
-			Help: "Ended tasks, by queue and state.",
-		}, []string{"queue", "state"}),
-		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "bellman_order_alerts_total",
-			Help: "Orders, refunds and transfers that need manual action, by queue and state: UNKNOWN, a late payment, FAILED_THERE, or PENDING after the schedule. Each at least once: nodes that find one payment at the same moment may all count it.",
-		}, []string{"queue", "order_state"}),
-		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "bellman_notices_total",
-			Help: "Notices that payment channels sent, by result: applied, duplicate, held, mismatch or refused.",
-		}, []string{"queue", "result"}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "bellman_auth_refused_total",
-			Help: "Requests with an unknown key, and sign-ins with a wrong one, by place: api or console.",
-		}, []string{"place"}),
+		attempts: counter("attempts_total", "Recorded attempts, by queue and result.", "queue", "result"),
+		added:    counter("tasks_added_total", "Added tasks, by queue.", "queue"),
+		ended:    counter("tasks_ended_total", "Ended tasks, by queue and state.", "queue", "state"),
+		alerts:   counter("order_alerts_total", "Orders, refunds and transfers that need manual action, by queue and state: UNKNOWN, a late payment, FAILED_THERE, or PENDING after the schedule. Each at least once: nodes that find one payment at the same moment may all count it.", "queue", "order_state"),
+		notices:  counter("notices_total", "Notices that payment channels sent, by result: applied, duplicate, held, mismatch or refused.", "queue", "result"),
+		refused:  counter("auth_refused_total", "Requests with an unknown key, and sign-ins with a wrong one, by place: api or console.", "place"),
 		commitOperations: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "bellman_commit_operations",
 			Help:    "Operations in a group commit.",
@@ -109,6 +91,10 @@ func New(version string) *Metrics {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "bellman_" + name, Help: help}, labels)
 }
 
 // Watch makes further scrapes read s, and nothing that was watched before: a new engine replaces

@@ -68,7 +68,7 @@ func (w *world) commit(b *store.Batch) {
 func (w *world) add() {
 	now := time.Now().UTC()
 	t := &bellman.Task{ID: bellman.NewID(), Queue: []string{"q", "r"}[w.random.IntN(2)], MerchantNo: "M1", URL: "https://m.example/n",
-		Header: map[string]string{"A": "b"}, Body: []byte(fmt.Sprint(w.random.Uint64())), Schedule: "0s, 15s", Timeout: time.Second, Delay: 3, Inherited: bellman.InheritedTimeout,
+		Header: map[string]string{"A": "b"}, Body: fmt.Append(nil, w.random.Uint64()), Schedule: "0s, 15s", Timeout: time.Second, Delay: 3, Inherited: bellman.InheritedTimeout,
 		Status: bellman.Status{Version: 1, Shard: uint16(w.random.IntN(64)), Began: now, Due: now.Add(time.Hour), VisibleAt: now.Add(2 * time.Hour), Updated: now, Step: 3, Data: []byte("x")}}
 	if i := w.random.IntN(4); i > 0 {
 		t.OrderingKey, t.Supersedes = fmt.Sprint(i), w.random.IntN(5) == 0
@@ -119,7 +119,7 @@ func (w *world) live(n int) {
 	for range n {
 		switch w.random.IntN(20) {
 		case 0:
-			w.commit(&store.Batch{Docs: []store.Doc{{Kind: "pause", Name: fmt.Sprint(w.random.IntN(5)), Value: []byte(fmt.Sprint(w.random.IntN(3)))}}})
+			w.commit(&store.Batch{Docs: []store.Doc{{Kind: "pause", Name: fmt.Sprint(w.random.IntN(5)), Value: fmt.Append(nil, w.random.IntN(3))}}})
 		case 1:
 			w.commit(&store.Batch{Docs: []store.Doc{{Kind: "link", Name: fmt.Sprint(w.random.IntN(5))}}})
 		case 2, 3:

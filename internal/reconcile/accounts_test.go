@@ -221,7 +221,7 @@ func TestDailyFundFlowOfAccounts(t *testing.T) {
 			}
 		}
 		_, err = r.Start(t.Context(), reconcile.Request{Queue: "pay", Account: "shop1", Bill: reconcile.FundFlow, Date: date})
-		if wrong := new(bellman.Invalid); !errors.As(err, &wrong) || wrong.Fields[0].Field != "bill" {
+		if wrong, is := errors.AsType[*bellman.Invalid](err); !is || wrong.Fields[0].Field != "bill" {
 			t.Errorf("the fund flow bill of an account that has none: %v; want bill invalid", err)
 		}
 	})
@@ -459,7 +459,7 @@ func TestOneAccount(t *testing.T) {
 				s.queue.Registry = nil
 			}
 			_, err := r.Start(t.Context(), reconcile.Request{Queue: "pay", Account: tt.account, Date: date})
-			if wrong := new(bellman.Invalid); !errors.As(err, &wrong) || len(wrong.Fields) != 1 || wrong.Fields[0].Field != "account" {
+			if wrong, is := errors.AsType[*bellman.Invalid](err); !is || len(wrong.Fields) != 1 || wrong.Fields[0].Field != "account" {
 				t.Errorf("account %s: %v; want account invalid", tt.account, err)
 			}
 		}

@@ -57,8 +57,7 @@ func TestFile(t *testing.T) {
 			{"no mapping", text, nil, "map"},
 		} {
 			_, err := r.File(t.Context(), in, tt.m, strings.NewReader(tt.text))
-			var invalid *bellman.Invalid
-			if !errors.As(err, &invalid) || invalid.Fields[0].Field != tt.field || tt.name == "gzip" && !strings.Contains(err.Error(), "unpack") {
+			if invalid, is := errors.AsType[*bellman.Invalid](err); !is || invalid.Fields[0].Field != tt.field || tt.name == "gzip" && !strings.Contains(err.Error(), "unpack") {
 				t.Errorf("%s: %v; want %s invalid", tt.name, err, tt.field)
 			}
 		}
@@ -124,8 +123,7 @@ func TestFileOfAnotherMerchant(t *testing.T) {
 			run, err := r.File(t.Context(), in, m, strings.NewReader(tt.text))
 			switch {
 			case tt.want != "":
-				var invalid *bellman.Invalid
-				if !errors.As(err, &invalid) || invalid.Fields[0].Field != "file" || !strings.Contains(err.Error(), tt.want) {
+				if invalid, is := errors.AsType[*bellman.Invalid](err); !is || invalid.Fields[0].Field != "file" || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%s: %v; want the file invalid: %q", tt.name, err, tt.want)
 				}
 				if after := recorded(t, w); after != before {
@@ -199,8 +197,7 @@ func TestRequestIsChecked(t *testing.T) {
 			"date":  {Queue: "pay", Date: "yesterday"},
 		} {
 			_, err := r.Start(t.Context(), in)
-			var invalid *bellman.Invalid
-			if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != field {
+			if invalid, is := errors.AsType[*bellman.Invalid](err); !is || len(invalid.Fields) != 1 || invalid.Fields[0].Field != field {
 				t.Errorf("Start(%+v) = %v; want %s invalid", in, err, field)
 			}
 		}

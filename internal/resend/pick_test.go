@@ -152,8 +152,7 @@ func TestPickIsChecked(t *testing.T) {
 		"filter":        {},
 	} {
 		_, err := j.Start(t.Context(), resend.Job{Filter: pick})
-		var invalid *bellman.Invalid
-		if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != field {
+		if invalid, is := errors.AsType[*bellman.Invalid](err); !is || len(invalid.Fields) != 1 || invalid.Fields[0].Field != field {
 			t.Errorf("Start with %+v: %v; want %s named", pick, err, field)
 		}
 	}

@@ -294,14 +294,12 @@ func TestStartRefuses(t *testing.T) {
 		}
 		for _, tt := range tests {
 			_, err := j.Start(t.Context(), tt.job)
-			var invalid *bellman.Invalid
-			if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != tt.field {
+			if invalid, is := errors.AsType[*bellman.Invalid](err); !is || len(invalid.Fields) != 1 || invalid.Fields[0].Field != tt.field {
 				t.Errorf("Start(%+v) = %v; want an error of the field %s", tt.job, err, tt.field)
 			}
 		}
 		_, err := j.Start(t.Context(), resend.Job{Mode: "twice", Rate: -1})
-		var invalid *bellman.Invalid
-		if !errors.As(err, &invalid) || len(invalid.Fields) != 3 {
+		if invalid, is := errors.AsType[*bellman.Invalid](err); !is || len(invalid.Fields) != 3 {
 			t.Errorf("Start with three wrong fields = %v; want all three named", err)
 		}
 

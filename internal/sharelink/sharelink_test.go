@@ -204,8 +204,7 @@ func TestMakeIsChecked(t *testing.T) {
 		"life":        {m1, 31 * 24 * time.Hour},
 	} {
 		_, err := l.Make(t.Context(), in.link, in.life)
-		var invalid *bellman.Invalid
-		if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != field {
+		if invalid, is := errors.AsType[*bellman.Invalid](err); !is || len(invalid.Fields) != 1 || invalid.Fields[0].Field != field {
 			t.Errorf("%s: %v; want it named", field, err)
 		}
 	}

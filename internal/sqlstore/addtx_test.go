@@ -183,8 +183,7 @@ func (c callerTest) testWrong(t *testing.T) {
 	tx := c.Begin(t, sql.LevelDefault)
 	added, err := tx.Add(context.Background(), callersRules(t).Prepare(
 		&bellman.Task{Queue: "nobody's"}, &bellman.Task{Queue: "tell"}, &bellman.Task{Queue: "tell", Schedule: "soon"})...)
-	var invalid *bellman.Invalid
-	if !errors.As(err, &invalid) || invalid.Fields[0].Field != "queue" || len(added) != 3 || added[1].Err != nil {
+	if invalid, is := errors.AsType[*bellman.Invalid](err); !is || invalid.Fields[0].Field != "queue" || len(added) != 3 || added[1].Err != nil {
 		t.Fatalf("AddTx() = %+v, %v; want an invalid queue, and the second task added", added, err)
 	}
 	must(t, tx.Commit())
@@ -206,7 +205,7 @@ func (c callerTest) testIsolation(t *testing.T) {
 		must(t, c.Store.Commit(ctx, &store.Batch{Adds: rules.Prepare(first)}))
 		tasks := []*bellman.Task{{Queue: "tell", Key: key}, {Queue: "tell", Key: key + "/b"}, {Queue: "tell", Origin: &bellman.Origin{Alias: key}}}
 		added, err := tx.Add(ctx, rules.Prepare(tasks...)...)
-		if server := (*pgconn.PgError)(nil); errors.As(err, &server) && server.Code == "40001" && level > sql.LevelReadCommitted {
+		if server, is := errors.AsType[*pgconn.PgError](err); is && server.Code == "40001" && level > sql.LevelReadCommitted {
 			must(t, tx.Rollback())
 			tx = c.Begin(t, level) // the caller retries in a new transaction
 			added, err = tx.Add(ctx, rules.Prepare(tasks...)...)

@@ -217,8 +217,7 @@ func fence(leases []store.Lease, locks bool) (*Statement, error) {
 
 // fenced returns ErrFenced if err comes from the fence: an overflow, or fewer rows than shards.
 func (s *Store) fenced(err error, fence *Statement) error {
-	var failed *Failed
-	if fence == nil || !errors.As(err, &failed) || failed.Statement != fence {
+	if failed, is := errors.AsType[*Failed](err); fence == nil || !is || failed.Statement != fence {
 		return err
 	}
 	if s.refused(err) {

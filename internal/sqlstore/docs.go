@@ -51,8 +51,7 @@ func (g *stage) stand(ctx context.Context, docs []store.Doc) error {
 		return nil
 	}
 	err := g.tx.Send(ctx, writes...)
-	var failed *Failed
-	if errors.As(err, &failed) && (errors.Is(err, ErrRaced) || g.s.d.Kind(err) == Duplicate) {
+	if failed, is := errors.AsType[*Failed](err); is && (errors.Is(err, ErrRaced) || g.s.d.Kind(err) == Duplicate) {
 		return fmt.Errorf("%w: %s: another was written meanwhile", bellman.ErrConflict, failed.Statement.Name)
 	}
 	return err

@@ -43,8 +43,7 @@ type Faulty struct {
 
 // Kind also knows the injected errors.
 func (f *Faulty) Kind(err error) sqlstore.Kind {
-	var lost *Lost
-	if errors.As(err, &lost) {
+	if _, is := errors.AsType[*Lost](err); is {
 		return sqlstore.Lost
 	}
 	return f.Driver.Kind(err)
@@ -87,8 +86,7 @@ func (t *faultyTx) Send(ctx context.Context, statements ...*sqlstore.Statement) 
 
 func (t *faultyTx) Commit(ctx context.Context, statements ...*sqlstore.Statement) error {
 	err := t.f.fail(ctx, "commit", func() error { return t.Tx.Commit(ctx, statements...) })
-	var lost *Lost
-	if errors.As(err, &lost) && !lost.Done {
+	if lost, is := errors.AsType[*Lost](err); is && !lost.Done {
 		t.Tx.Rollback()
 	}
 	return err

@@ -128,8 +128,8 @@ func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) 
 // task. A caller's transaction may hold it for an hour, and all rows of the batch would wait as
 // long. So the engine finds the row: see store.Tasks.
 func awaitsCaller(err error) bool {
-	var failed *Failed
-	if !errors.As(err, &failed) || failed.Statement.Insert == nil {
+	failed, is := errors.AsType[*Failed](err)
+	if !is || failed.Statement.Insert == nil {
 		return false
 	}
 	into := failed.Statement.Insert.Into
@@ -151,8 +151,7 @@ func (s *Store) attempt(ctx context.Context, f func(tx Tx) ([]*Statement, error)
 			s.count.transactions.Add(1)
 			return false, nil
 		}
-		var failed *Failed
-		if !errors.As(err, &failed) && s.d.Kind(err) == Lost {
+		if _, is := errors.AsType[*Failed](err); !is && s.d.Kind(err) == Lost {
 			s.count.unknown.Add(1)
 			return false, fmt.Errorf("%w: %w", bellman.ErrUnknown, err)
 		}

@@ -124,7 +124,7 @@ func (e *exporter) post(ctx context.Context, body []byte) (refused int64, wait t
 
 // withoutAddress removes the address from an error, because it may contain a token.
 func withoutAddress(err error) error {
-	if wrapped := new(url.Error); errors.As(err, &wrapped) {
+	if wrapped, is := errors.AsType[*url.Error](err); is {
 		return wrapped.Err
 	}
 	return err

@@ -13,8 +13,8 @@ import (
 // explained adds to an error of Open what the operator can do about it, if the server's answer
 // shows that.
 func explained(err error, o Options) error {
-	var server *driver.MySQLError
-	if !errors.As(err, &server) {
+	server, is := errors.AsType[*driver.MySQLError](err)
+	if !is {
 		return err
 	}
 	var do string

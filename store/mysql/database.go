@@ -76,8 +76,7 @@ func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) 
 // may lead to the same server, and reads there may be outdated. Connections in use are closed when
 // they are returned.
 func (d *database) demoted(pool *sql.DB, err error) bool {
-	var server *driver.MySQLError
-	if !errors.As(err, &server) || !readOnly(server) {
+	if server, is := errors.AsType[*driver.MySQLError](err); !is || !readOnly(server) {
 		return false
 	}
 	next := d.open()
@@ -204,8 +203,7 @@ func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statem
 	}
 	drop(t.conn)
 	t.d.demoted(t.pool, err)
-	var server *driver.MySQLError
-	if !errors.As(err, &server) {
+	if _, is := errors.AsType[*driver.MySQLError](err); !is {
 		return errLost{err}
 	}
 	return err
@@ -290,8 +288,7 @@ func (d *database) run(ctx context.Context, conn session, s *sqlstore.Statement)
 // mark marks an error that is not the server's answer as a lost connection: the driver closes a
 // connection whose reply it did not get.
 func mark(ctx context.Context, err error) error {
-	var server *driver.MySQLError
-	if errors.As(err, &server) || errors.Is(err, driver.ErrPktTooLarge) {
+	if _, is := errors.AsType[*driver.MySQLError](err); is || errors.Is(err, driver.ErrPktTooLarge) {
 		return err
 	}
 	if ctx.Err() != nil {

@@ -184,6 +184,6 @@ func (e examiner) connections(ctx context.Context) (found []store.Finding, err e
 
 // denied reports whether the user lacks a right.
 func denied(err error) bool {
-	var server *driver.MySQLError
-	return errors.As(err, &server) && (server.Number == 1227 || server.Number == 1142 || server.Number == 1044 || server.Number == 1401)
+	server, is := errors.AsType[*driver.MySQLError](err)
+	return is && (server.Number == 1227 || server.Number == 1142 || server.Number == 1044 || server.Number == 1401)
 }

@@ -164,7 +164,7 @@ func TestClaimWaits(t *testing.T) {
 	ctx := t.Context()
 	address, other := newDatabaseWith(t, "innodb_snapshot_isolation", "1")
 	s, err := Open(ctx, address, Options{})
-	if wrong := (*store.AddressError)(nil); errors.As(err, &wrong) {
+	if _, is := errors.AsType[*store.AddressError](err); is {
 		t.Skip("this server has no innodb_snapshot_isolation")
 	}
 	if err != nil {

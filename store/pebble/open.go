@@ -211,8 +211,7 @@ func vacant(dir string, fsys vfs.FS) error {
 // lockDirectory locks dir against other processes.
 func lockDirectory(dir string, fsys vfs.FS) (*lsm.Lock, error) {
 	lock, err := lsm.LockDirectory(dir, fsys)
-	var path *fs.PathError
-	if err != nil && !errors.As(err, &path) { // a PathError: the lock file cannot be created
+	if _, is := errors.AsType[*fs.PathError](err); err != nil && !is { // a PathError: the lock file cannot be created
 		return nil, fmt.Errorf("it is in use by another process, or was opened by this one before: close it there, or use another directory (%w)", err)
 	}
 	return lock, err

@@ -14,8 +14,7 @@ import (
 // shows that. The codes are in appendix A of PostgreSQL's manual.
 func explained(err error, o Options) error {
 	var server *pgconn.PgError
-	var wrong *pgconn.ParseConfigError
-	if errors.As(err, &wrong) {
+	if _, is := errors.AsType[*pgconn.ParseConfigError](err); is {
 		return &store.AddressError{Cause: err} // pgx leaves the password out
 	}
 	if !errors.As(err, &server) {

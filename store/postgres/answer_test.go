@@ -41,7 +41,7 @@ func TestLostReply(t *testing.T) {
 		if kind := d.Kind(err); kind != sqlstore.Lost {
 			t.Errorf("%s() = %v, of kind %d; want a lost connection at the time limit", name, err, kind)
 		}
-		if failed := (*sqlstore.Failed)(nil); name == "Commit" && errors.As(err, &failed) {
+		if _, is := errors.AsType[*sqlstore.Failed](err); name == "Commit" && is {
 			t.Errorf("Commit() = %v; want ErrUnknown, because the store cannot know whether it was written", err)
 		}
 	}

@@ -85,8 +85,7 @@ func (d *database) Read(ctx context.Context, statements ...*sqlstore.Statement) 
 // the address led to the primary before. It then closes all connections, those in use when they are
 // returned: they may lead to the same server, and reads there may be outdated.
 func (d *database) demoted(err error) bool {
-	var server *pgconn.PgError
-	if !errors.As(err, &server) || server.Code != readOnly {
+	if server, is := errors.AsType[*pgconn.PgError](err); !is || server.Code != readOnly {
 		return false
 	}
 	d.pool.Reset()
@@ -222,8 +221,7 @@ func (t *transaction) Commit(ctx context.Context, statements ...*sqlstore.Statem
 		t.conn.Release()
 		return nil
 	}
-	var server *pgconn.PgError
-	if t.d.demoted(err) || errors.As(err, &server) && kind(server) != sqlstore.Lost || errors.Is(err, sqlstore.ErrRaced) {
+	if server, is := errors.AsType[*pgconn.PgError](err); t.d.demoted(err) || is && kind(server) != sqlstore.Lost || errors.Is(err, sqlstore.ErrRaced) {
 		t.Rollback()
 		return err
 	}

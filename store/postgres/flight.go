@@ -200,8 +200,7 @@ func (c *call) receive(flight *pgconn.Pipeline, with parts) (tag pgconn.CommandT
 
 // raced returns the error of a call, or ErrRaced if its guard failed.
 func (c *call) raced(err error, with parts) error {
-	var server *pgconn.PgError
-	if c.of != nil && c.of.Want != 0 && with&closing != 0 && errors.As(err, &server) && server.Code == "22012" { // divided by zero
+	if server, is := errors.AsType[*pgconn.PgError](err); c.of != nil && c.of.Want != 0 && with&closing != 0 && is && server.Code == "22012" { // divided by zero
 		return sqlstore.ErrRaced
 	}
 	return err
@@ -294,8 +293,7 @@ func prepare(ctx context.Context, conn *pgconn.PgConn, calls []call) (err error)
 
 // forget drops the plans of a connection if the server has dropped or replaced them.
 func forget(conn *pgconn.PgConn, err error) {
-	var server *pgconn.PgError
-	if errors.As(err, &server) && stale(server) {
+	if server, is := errors.AsType[*pgconn.PgError](err); is && stale(server) {
 		plansOf(conn).known = map[string]*pgconn.StatementDescription{}
 	}
 }

@@ -98,7 +98,7 @@ func read(ctx context.Context, c asker) (settings, error) {
 	var lazy string
 	for name, value := range map[string]*string{"appendfsync": &s.fsync, "no-appendfsync-on-rewrite": &lazy, "min-replicas-to-write": &s.atLeast, "aof-load-truncated": &s.cut} {
 		have, err := c.ConfigGet(ctx, name).Result()
-		if answer := client.Error(nil); err != nil && !errors.As(err, &answer) {
+		if _, is := errors.AsType[client.Error](err); err != nil && !is {
 			return s, err
 		}
 		*value = have[name] // empty, which means unknown, if operators forbid CONFIG

@@ -50,7 +50,7 @@ func Examine(ctx context.Context, address string, o Options) ([]store.Finding, e
 
 func (e examiner) all(ctx context.Context) (found []store.Finding, err error) {
 	seen, err := e.s.survey(ctx)
-	if unfit := (*UnfitError)(nil); errors.As(err, &unfit) {
+	if unfit, is := errors.AsType[*UnfitError](err); is {
 		return []store.Finding{{Name: "unsuitable", Level: store.Error, What: unfit.Why, Do: doesNotStart}}, nil
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func infoOf(text string) map[string]string {
 // durability looks at settings that lose data.
 func (e examiner) durability(seen settings) (found []store.Finding) {
 	waits, err := seen.waits(e.a)
-	if unfit := (*UnfitError)(nil); errors.As(err, &unfit) {
+	if unfit, is := errors.AsType[*UnfitError](err); is {
 		found = append(found, store.Finding{Name: "durability", Level: store.Error, What: unfit.Why, Do: doesNotStart})
 	}
 	if e.a.Unsafe {

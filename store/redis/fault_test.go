@@ -69,8 +69,8 @@ type patientStore struct{ *Store }
 func (p *patientStore) Commit(ctx context.Context, b *store.Batch) error {
 	for {
 		err := p.Store.Commit(context.WithValue(ctx, asked{}, true), b)
-		var lost *lostError
-		if !errors.As(err, &lost) {
+		lost, is := errors.AsType[*lostError](err)
+		if !is {
 			return err
 		}
 		if !errors.Is(err, bellman.ErrUnknown) {

@@ -76,8 +76,7 @@ func said(err error) error {
 
 // code returns the broker's error code; 0: there is none.
 func code(err error) int {
-	var e *amqp.Error
-	if errors.As(err, &e) {
+	if e, is := errors.AsType[*amqp.Error](err); is {
 		return e.Code
 	}
 	return 0

@@ -42,7 +42,7 @@ func TestExchangesInTurn(t *testing.T) {
 	}
 	for i, want := range [][]string{{exchanges[0]}, exchanges[:2], exchanges[1:], {exchanges[0], exchanges[2]}} {
 		_, err := s.Send(ctx, exchanges[i%3]+"/key", &deliver.Message{ID: fmt.Sprint(i)})
-		if refusal := (*deliver.Refusal)(nil); !errors.As(err, &refusal) || !strings.HasPrefix(err.Error(), "unroutable") {
+		if _, is := errors.AsType[*deliver.Refusal](err); !is || !strings.HasPrefix(err.Error(), "unroutable") {
 			t.Errorf("message %d: %v; want it sent, and returned because no queue takes it", i, err)
 		}
 		if got := open(); !slices.Equal(got, want) {

@@ -103,7 +103,7 @@ func (b *batch) convert() (again error) {
 	var later []int
 	for n, i := range b.left {
 		t, err := b.task(&b.messages[i])
-		if notYet := (*Later)(nil); errors.As(err, &notYet) {
+		if _, is := errors.AsType[*Later](err); is {
 			again = err
 			later = append(later, i)
 			if time.Since(began) > longRound {
