@@ -23,12 +23,12 @@ func (f HandlerFunc) Attempt(ctx context.Context, task *Task, number int) Verdic
 	return f(ctx, task, number)
 }
 
-// A Checker is a Handler that checks a task before it is accepted. It may fill in
-// what the caller left out (Method, Endpoint), which is then validated like a caller's. Queue and
-// Kind must stay. It may set Due: then the first attempt
-// is not later than that, whatever the schedule says. It may set State and Reason: then
-// the task is added as ended, as a record of something that has happened. For a task
-// that it refuses it returns an *Invalid that names every wrong field. A panic is an error of Add.
+// A Checker is a Handler that checks a task before it is accepted. It may fill in what the caller
+// left out (Method, Endpoint, Schedule), which is then validated as if the caller had given it.
+// Queue and Kind must stay. It may set Due: then the first attempt is not later than that, whatever
+// the schedule says. It may set State and Reason: then the task is added as ended, as a record of
+// something that has happened. For a task that it refuses it returns an *Invalid that names every
+// wrong field. A panic is an error of Add.
 //
 // A Checker that cannot decide now, because a store does not answer, returns an error that
 // wraps ErrUnreachable. Add returns that error. If the task follows from an attempt, that

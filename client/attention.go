@@ -7,7 +7,7 @@ import (
 
 // An Attention is one thing that needs a person.
 type Attention struct {
-	Kind       string            `json:"kind" enum:"overloaded,store_slow,shards_unowned,node_gone,node_silent,node_clock,endpoint_failing,endpoint_throttled,endpoint_paused,merchant_failing,merchant_paused,queue_late,queue_paused,source_stopped,tasks_failed,orders_unknown,amount_mismatch,late_payment,duplicate_payment,payment_without_order,poll_needs_action,bill_differs,bill_missing,credential_expires,notices_refused,alarm"`
+	Kind       string            `json:"kind" enum:"overloaded,store_slow,shards_unowned,node_gone,node_silent,node_clock,endpoint_failing,endpoint_throttled,endpoint_paused,merchant_failing,merchant_paused,queue_late,queue_paused,source_stopped,tasks_failed,orders_unknown,amount_mismatch,late_payment,duplicate_payment,payment_without_order,poll_needs_action,bill_differs,bill_missing,credential_expires,notices_refused,follow_ups_refused,alarm"`
 	Name       string            `json:"name" doc:"What it is about: an endpoint, merchant, queue, node, source, credential, order or alarm; empty: the server as a whole."`
 	Queue      string            `json:"queue" doc:"Empty: no queue, or several."`
 	Since      *Time             `json:"since" format:"date-time" doc:"null: not known."`
@@ -24,7 +24,7 @@ type Attention struct {
 	MerchantNo string            `json:"merchant_no" doc:"Of one merchant or order; empty: it is about none, or about several."`
 	OrderNo    string            `json:"order_no"`
 	RefNo      string            `json:"ref_no" doc:"Number of the refund or transfer."`
-	Task       string            `json:"task" doc:"Id of the task of one order, refund or transfer; empty: it is about none, or about several."`
+	Task       string            `json:"task" doc:"Id of the task of one order, refund or transfer, or of the one whose follow-up was refused last; empty: it is about none, or about several."`
 	Alarm      string            `json:"alarm" doc:"The raised alarm about it; empty: none."`
 	Untold     string            `json:"untold" doc:"Why no task reports that alarm; empty: a task does."`
 	Page       string            `json:"page" doc:"Path of the console's page on which a person deals with it."`

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/commit"
@@ -34,11 +35,12 @@ type committer struct {
 	outcomes *commit.Lane[*op] // attempts, and changes that need a lease
 	asked    *commit.Lane[*op] // new tasks and changes by callers; the same lane if the store is this process's alone
 
-	added          atomic.Int64 // tasks added since the start
-	attempted      atomic.Int64 // attempts recorded since the start
-	deferrals      atomic.Int64 // tasks being deferred
-	refusedFollows atomic.Int64 // invalid follow-up tasks since the start
-	unrecorded     atomic.Bool  // a stop gave up the outcome of an attempt
+	added          atomic.Int64     // tasks added since the start
+	attempted      atomic.Int64     // attempts recorded since the start
+	deferrals      atomic.Int64     // tasks being deferred
+	follows        atomic.Int64     // refused since the start
+	refusedFollows figures.Refusals // invalid follow-up tasks
+	unrecorded     atomic.Bool      // a stop gave up the outcome of an attempt
 }
 
 // afterCommit is the rest of the engine, as far as it goes on after a commit.
@@ -262,9 +264,15 @@ func (c *committer) followed(change *store.Change, a *store.Add) {
 	case errors.Is(a.Err, bellman.ErrAliasTaken):
 		c.log.Warn("a follow-up task was not added: another task has its alias", append(attrs, "alias", a.Task.Alias(), "existing", a.Existing)...)
 	case a.Err != nil:
-		c.refusedFollows.Add(1)
+		c.leftOut(change.ID, a.Task.Queue, a.Err.Error())
 		c.log.Error("follow-up task cannot be added", append(attrs, "err", a.Err)...)
 	}
+}
+
+// leftOut counts a follow-up task of a task that is not added to a queue.
+func (c *committer) leftOut(of bellman.ID, queue, why string) {
+	c.follows.Add(1)
+	c.refusedFollows.Note(queue, of.String(), why, c.clock.Now())
 }
 
 // land ends a flight after its commit: it removes the item from the agenda, and adds the task again

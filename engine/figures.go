@@ -42,6 +42,7 @@ func (m *Monitor) Report(ctx context.Context, ask figures.Ask) Report {
 		if m.failing != nil {
 			r.Failing = m.failing(ctx)
 		}
+		r.Follows = m.committer.refusedFollows.All(now)
 		if m.refused != nil {
 			r.Refused = m.refused()
 		}

@@ -170,7 +170,7 @@ func (m *Monitor) Gauges(ctx context.Context) figures.Gauges {
 		SlowCommit: max(m.watch.history.SlowCommit(m.clock.Now()), m.committer.outcomes.Writing(), m.committer.asked.Writing()),
 
 		Stray:          m.unknownQueues.tasks(),
-		RefusedFollows: m.committer.refusedFollows.Load(),
+		RefusedFollows: m.committer.follows.Load(),
 		Fired:          atNs(m.ticker.firedAt.Load()),
 	}
 	if m.intake.overloaded.Load() {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -161,6 +163,10 @@ func TestFollowUpPanics(t *testing.T) {
 				}
 				if g := e.Gauges(t.Context()); g.RefusedFollows != 1 {
 					t.Errorf("RefusedFollows = %d; want 1", g.RefusedFollows)
+				}
+				refused := e.Report(t.Context(), figures.Ask{Gauges: true}).Follows
+				if want := map[string]string{"Check": "fragile"}[name]; len(refused) != 1 || refused[0].Queue != cmp.Or(want, "q") || refused[0].Task != id.String() || !strings.Contains(refused[0].Why, "boom") {
+					t.Errorf("the report has %+v; want the queue, the task and the panic", refused)
 				}
 			})
 		})

@@ -71,8 +71,8 @@ type Options struct {
 	Refused func() []figures.Refusal
 
 	// Decided returns tasks that tell of a decision by hand, see [Admin.Decide]. They are added in
-	// the transaction of the decision. by.Reason is the reason, a colon and the outcome. A
-	// panic is an error of Decide. Nil: none.
+	// the transaction of the decision. by.Reason is the reason, a colon and the outcome. A panic is
+	// an error of Decide, and nothing is decided. Nil: none.
 	Decided func(t *bellman.Task, by bellman.By, now time.Time) []bellman.Task
 
 	MaxInFlight int           // most concurrent attempts; default 2048; SetPool changes it

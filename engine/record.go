@@ -133,7 +133,7 @@ func (r *recorder) follow(ctx context.Context, t *bellman.Task, tasks []bellman.
 		}
 		if err != nil {
 			r.log.Error("follow-up task cannot be added", "task", t.ID, traceID(t), "queue", tasks[i].Queue, "key", tasks[i].Key, "err", err)
-			r.leftOut(a, fmt.Sprintf("follow-up task for queue %s was not added: %v", tasks[i].Queue, err))
+			r.leftOut(t, tasks[i].Queue, a, fmt.Sprintf("follow-up task for queue %s was not added: %v", tasks[i].Queue, err))
 			continue
 		}
 		adds = append(adds, add)
@@ -157,8 +157,8 @@ func unanswered(err error) bool {
 }
 
 // leftOut reports in the gauges, and in the attempt's record, that follow-up tasks are not added.
-func (r *recorder) leftOut(a *bellman.Attempt, why string) {
-	r.committer.refusedFollows.Add(1)
+func (r *recorder) leftOut(t *bellman.Task, queue string, a *bellman.Attempt, why string) {
+	r.committer.leftOut(t.ID, queue, why)
 	if a != nil && a.Error == "" {
 		a.Error = truncate(why, bellman.MaxResponse)
 	}
@@ -233,7 +233,7 @@ func (r *recorder) late(f *flight, t *bellman.Task) (err error) {
 	under.Status = underlying(t.Status)
 	var v bellman.Verdict
 	if err := r.rules.safely(t, func() error { v = h.Late(&under, f.verdict, r.clock.Now()); return fits(&v) }); err != nil {
-		r.leftOut(nil, "")
+		r.leftOut(t, t.Queue, nil, err.Error())
 		v = bellman.Verdict{}
 	}
 	if v.Data != nil {
@@ -262,7 +262,7 @@ func (r *recorder) onEnd(ctx context.Context, c *store.Change, t *bellman.Task, 
 	}
 	var told []bellman.Task
 	if err := r.rules.safely(t, func() error { told = q.Ended(&ended); return nil }); err != nil {
-		r.leftOut(a, fmt.Sprintf("what follows from the end was not added: %v", err))
+		r.leftOut(t, t.Queue, a, fmt.Sprintf("what follows from the end was not added: %v", err))
 	}
 	follow, err := r.follow(ctx, t, told, a, under)
 	c.Follow = append(c.Follow[:len(c.Follow):len(c.Follow)], follow...)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/access"
 	"github.com/bellmanhq/bellman/internal/cause"
 	"github.com/bellmanhq/bellman/internal/config"
@@ -50,7 +51,7 @@ type notices struct {
 	http      *http.Server
 	limits    noticeLimits
 	long      access.Slots // long notices that arrive
-	refused   refusals
+	refused   figures.Refusals
 	kept      time.Duration // how long a paid order is kept
 }
 
@@ -219,7 +220,7 @@ func (n *notices) receive(ctx context.Context, to *receiver, about func(alias st
 func (n *notices) refuse(ctx context.Context, to *receiver, hint string, came time.Time, why error) {
 	n.server.metrics.Noticed(to.queue, string(order.NoticeRefused))
 	reason := cause.Line(why.Error()) // which may quote what a stranger wrote
-	n.refused.note(to.queue, reason, time.Now())
+	n.refused.Note(to.queue, "", reason, time.Now())
 	left, ok := to.limits.hints.Enter(cmp.Or(hint, reason))
 	if !ok {
 		return
@@ -261,7 +262,7 @@ func (n *notices) apply(ctx context.Context, to *receiver, t *order.Told) error 
 	case t.Result == order.NoticeRefused && (!found && err == nil || errors.Is(err, bellman.ErrConflict)):
 		// The channel's, but unreadable: to send it again would help nobody, once its order was
 		// queried.
-		n.refused.note(to.queue, t.Why, time.Now())
+		n.refused.Note(to.queue, "", t.Why, time.Now())
 		n.server.log.Warn("a signed notice cannot be used", "queue", to.queue, "channel_order_no", fmt.Sprintf("%.64s", t.OrderNo), "why", t.Why)
 		if !found {
 			n.keep(ctx, to, t)

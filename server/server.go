@@ -244,7 +244,7 @@ func (s *Server) openEngine(queues []engine.Queue) error {
 		Schedules:   &s.schedules,
 		Spare:       s.client.Spare,
 		Failing:     s.failing,
-		Refused:     func() []figures.Refusal { return s.notices.refused.all(time.Now()) },
+		Refused:     func() []figures.Refusal { return s.notices.refused.All(time.Now()) },
 		Decided: func(t *bellman.Task, by bellman.By, at time.Time) []bellman.Task {
 			return s.alarms.Decided(t, by, at) // the alarms are set before the first decision
 		},

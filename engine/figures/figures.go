@@ -62,14 +62,15 @@ type FailingMerchant struct {
 	Since      time.Time `json:"since"` // the first of the attempts in a row that a node knows
 }
 
-// A Refusal counts the rejected messages to a queue within the last hour, such as notices of a
-// channel.
+// A Refusal counts the rejected messages to a queue within the last hour: notices of a channel, or
+// follow-up tasks.
 type Refusal struct {
 	Queue string    `json:"queue"`
 	Count int       `json:"count"`
 	Since time.Time `json:"since"` // of the first
 	Last  time.Time `json:"last"`
-	Why   string    `json:"why"` // of the last
+	Why   string    `json:"why"`            // of the last
+	Task  string    `json:"task,omitempty"` // id of the task that the last is about
 }
 
 // Counts are the events of a period.
@@ -138,6 +139,7 @@ type Figures struct {
 	Gauges    Gauges
 	Failing   []FailingMerchant // the longest first, if Gauges were asked for
 	Refused   []Refusal         // by queue, if Gauges were asked for
+	Follows   []Refusal         // follow-up tasks that were not added, by their queue, if Gauges were asked for
 	Windows   []Stats           // one for each requested window
 	Minutes   []Stats           // the oldest first
 	Nodes     int               // number of nodes that answered

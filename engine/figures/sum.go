@@ -18,6 +18,7 @@ type Report struct {
 	Gauges    Gauges            `json:"gauges"`
 	Failing   []FailingMerchant `json:"failing,omitempty"`
 	Refused   []Refusal         `json:"refused,omitempty"`
+	Follows   []Refusal         `json:"follows,omitempty"`
 	Windows   []Tally           `json:"windows,omitempty"` // one for each requested window
 	Minutes   []Tally           `json:"minutes,omitempty"` // the oldest first
 	Wall      time.Time         `json:"wall,omitzero"`     // the wall clock of the node when it answered
@@ -67,7 +68,8 @@ func total(tallies ...Tally) Stats {
 func Sum(reports []Report, ask *Ask) (f Figures) {
 	f.Endpoints = sumEndpoints(reports)
 	f.Failing = sumFailing(reports)
-	f.Refused = sumRefused(reports)
+	f.Refused = sumRefused(reports, func(r *Report) []Refusal { return r.Refused })
+	f.Follows = sumRefused(reports, func(r *Report) []Refusal { return r.Follows })
 	var endpoints, merchants [][]Recent
 	for _, r := range reports {
 		f.Gauges = sumGauges(f.Gauges, r.Gauges)
@@ -218,9 +220,9 @@ func sumFailing(reports []Report) (all []FailingMerchant) {
 }
 
 // sumRefused adds the refusals of each queue, by name.
-func sumRefused(reports []Report) (all []Refusal) {
-	for _, r := range reports {
-		for _, o := range r.Refused {
+func sumRefused(reports []Report, of func(*Report) []Refusal) (all []Refusal) {
+	for i := range reports {
+		for _, o := range of(&reports[i]) {
 			i := slices.IndexFunc(all, func(s Refusal) bool { return s.Queue == o.Queue })
 			if i < 0 {
 				all = append(all, o)
@@ -229,7 +231,7 @@ func sumRefused(reports []Report) (all []Refusal) {
 			s := &all[i]
 			s.Count, s.Since = s.Count+o.Count, Sooner(s.Since, o.Since)
 			if o.Last.After(s.Last) {
-				s.Last, s.Why = o.Last, o.Why
+				s.Last, s.Why, s.Task = o.Last, o.Why, o.Task
 			}
 		}
 	}

@@ -112,7 +112,7 @@ func (d *Desk) List(ctx context.Context) (List, error) {
 	m.endpoints()
 	m.merchants()
 	m.queues()
-	m.notices()
+	m.refused()
 	m.credentials()
 	m.items = append(m.items, r.orders...)
 	m.items = append(m.items, r.bills...)

@@ -43,15 +43,16 @@ const (
 	BillDiffers       = "bill_differs"
 	BillMissing       = "bill_missing"
 	CredentialExpires = "credential_expires"
-	NoticesRefused    = "notices_refused" // notices of a channel that were not the channel's, or cannot be read
-	Alarm             = "alarm"           // a raised alarm that no other item is about
+	NoticesRefused    = "notices_refused"    // notices of a channel that were not the channel's, or cannot be read
+	FollowUpsRefused  = "follow_ups_refused" // notifications or other tasks that should follow from a task, and are not valid for their queue
+	Alarm             = "alarm"              // a raised alarm that no other item is about
 )
 
 // Kinds are all kinds.
 var Kinds = []string{
 	Overloaded, StoreSlow, ShardsUnowned, NodeGone, NodeSilent, NodeClock, EndpointFailing, EndpointThrottled, EndpointPaused, MerchantFailing, MerchantPaused,
 	QueueLate, QueuePaused, SourceStopped, TasksFailed, OrdersUnknown, AmountMismatch, LatePayment, DuplicatePayment, PaymentWithoutOrder, PollNeedsAction, BillDiffers,
-	BillMissing, CredentialExpires, NoticesRefused, Alarm,
+	BillMissing, CredentialExpires, NoticesRefused, FollowUpsRefused, Alarm,
 }
 
 // An Item is one thing that needs a person.
@@ -155,6 +156,8 @@ func (i *Item) Page() string {
 			return at("/audit", "by", key)
 		}
 		return "/audit"
+	case FollowUpsRefused:
+		return "/tasks/" + url.PathEscape(i.Task)
 	case NoticesRefused:
 		return at("/tasks", "queue", i.Name, "event", order.EventNotice, "state", "failed")
 	}

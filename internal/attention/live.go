@@ -156,9 +156,12 @@ func (m *maker) queues() {
 	}
 }
 
-func (m *maker) notices() {
+func (m *maker) refused() {
 	for _, r := range m.f.Refused {
 		m.add(Item{Kind: NoticesRefused, Name: r.Queue, Queue: r.Queue, Since: r.Since, Tasks: r.Count, Why: r.Why})
+	}
+	for _, r := range m.f.Follows {
+		m.add(Item{Kind: FollowUpsRefused, Name: r.Queue, Queue: r.Queue, Since: r.Since, Tasks: r.Count, Why: r.Why, Task: r.Task, Urgent: true})
 	}
 }
 

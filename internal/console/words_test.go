@@ -39,7 +39,7 @@ var families = map[string][]string{
 		"applied", "duplicate", "held", "mismatch", "refused"},
 	"event": {"order.watch", "order.notice", "order.undecided", "order.late_watch", "order.late_payment", "order.duplicate_payment",
 		"order.paid", "order.paid_refunded", "order.closed", "order.revoked", "order.failed", "poll.watch", "poll.done", "poll.failed"},
-	"poll.alert":      {"used_up", "refused", "not_there", "contradicts", "person", "sent"},
+	"poll.alert":      {"used_up", "refused", "not_there", "contradicts", "person", "abnormal", "untold", "sent"},
 	"reconcile.state": {"waiting", "running", "done", "failed"},
 	"reconcile.bill":  {"trade", "fund_flow"},
 	"reconcile.from":  {"channel", "file"},

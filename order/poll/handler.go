@@ -205,8 +205,10 @@ func (h *Handler) follow(v *bellman.Verdict, w *polled, m move, said *Answer) {
 		v.Follow = append(v.Follow, tasks...)
 		switch {
 		case err != nil:
+			w.life.warn(alertUntold)
 			v.Follow = append(v.Follow, h.rules.Alert(w.task, order.Alert{Kind: order.AlertPoll, State: w.life.State, Why: "somebody could not be told, or not in full: " + err.Error()})...)
 		case h.rules.Request && said.Reading == FailedThere && len(tasks) == 0 && m.alert == "": // bellman itself may have wanted it
+			w.life.warn(alertUntold)
 			m.alert = "the refund failed, and nobody is notified: the payer does not have the money"
 		}
 	}

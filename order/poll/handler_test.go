@@ -62,6 +62,9 @@ func TestFailedThere(t *testing.T) {
 	if !slices.Equal(h.alerts, []string{"FAILED_THERE: the refund is ABNORMAL"}) {
 		t.Errorf("alerts %q; want one, since a person must act", h.alerts)
 	}
+	if s := StandingOf(task); !s.Alerted || s.Alert != "abnormal" {
+		t.Errorf("%+v; want that a person must act", s)
+	}
 }
 
 // A refund that bellman requested and that failed is never lost in silence: somebody is notified,
@@ -95,6 +98,9 @@ func TestFailedRefundOfWhichNobodyIsTold(t *testing.T) {
 			if !slices.Equal(h.alerts, want) {
 				t.Errorf("%s, %s says that it failed: alerts %q; want %q", tt.name, by, h.alerts, want)
 			}
+			if s := StandingOf(task); s.Alerted != (len(want) > 0) {
+				t.Errorf("%s, %s says that it failed: %+v; want what the alerts say", tt.name, by, s)
+			}
 		}
 	}
 }
@@ -114,6 +120,9 @@ func TestUsedUp(t *testing.T) {
 	h.channel.query = reads(Done)
 	if h.attempt(task); task.Reason != "done" || h.tells != 1 {
 		t.Errorf("%s, told %d times; want done, once", task.Reason, h.tells)
+	}
+	if StandingOf(task).Alerted {
+		t.Error("a person must still look, although the channel has said how it ended")
 	}
 }
 

@@ -100,8 +100,8 @@ type Standing struct {
 	State   string // PENDING, DONE, FAILED_THERE or UNKNOWN
 	RefNo   string
 	Decided time.Time // zero: not decided
-	Alerted bool      // somebody was told that a person must look
-	Alert   string    // why, the latest: used_up, refused, not_there, contradicts, person or sent; empty: nobody was told
+	Alerted bool      // somebody was told that a person must look, and the decision has not settled that
+	Alert   string    // why, the latest: used_up, refused, not_there, contradicts, person, abnormal, untold or sent; empty: nobody was told
 }
 
 // StandingOf returns how the refund or transfer of a task stands. If the task cannot be read, the

@@ -48,6 +48,8 @@ const (
 	alertNotThere    = "not_there"   // no such refund, and it is too late to request it again
 	alertContradicts = "contradicts" // the channel says something else after the decision
 	alertPerson      = "person"      // an answer that does not decide says that a person must act
+	alertAbnormal    = "abnormal"    // the answer that decided says that a person must act
+	alertUntold      = "untold"      // nobody is notified of the outcome, or somebody could not be
 	alertSent        = "sent"        // the request was in flight when a person decided that it failed
 )
 
@@ -136,9 +138,12 @@ func (l *Life) requestAgain(p *plan) time.Time {
 	return time.UnixMilli(l.RequestAt).Add(gap + p.timeout)
 }
 
-// decide ends a life.
+// decide ends a life. The alerts before it asked a person for a decision.
 func decide(l Life, a answer, now time.Time) (Life, move) {
 	l.Stage, l.State, l.DecidedAt, l.Errors = Decided, a.reading.String(), now.UnixMilli(), 0
+	if l.Alerts = nil; a.person != "" {
+		l.warn(alertAbnormal)
+	}
 	return l, move{next: bellman.Succeed, reason: l.reason(), tell: true, alert: a.person}
 }
 

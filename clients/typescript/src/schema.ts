@@ -1526,7 +1526,7 @@ export interface components {
             /** @description The last failed attempt; of tasks_failed that of the merchant with the most failed tasks. null: none is known. */
             failure: components["schemas"]["AttentionFailure"] | null;
             /** @enum {string} */
-            kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "duplicate_payment" | "payment_without_order" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "alarm" | (string & {});
+            kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "duplicate_payment" | "payment_without_order" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "follow_ups_refused" | "alarm" | (string & {});
             /** @description Of one merchant or order; empty: it is about none, or about several. */
             merchant_no: string;
             /** @description There may be more of them. */
@@ -1552,7 +1552,7 @@ export interface components {
              * @description null: not known.
              */
             since: string | null;
-            /** @description Id of the task of one order, refund or transfer; empty: it is about none, or about several. */
+            /** @description Id of the task of one order, refund or transfer, or of the one whose follow-up was refused last; empty: it is about none, or about several. */
             task: string;
             /**
              * Format: int32

@@ -12,7 +12,7 @@ import java.util.Map;
  * @param amounts Sums of the affected orders, as far as known: of at most 1,000 overdue and 1,000 deferred tasks, 200 pending tasks of a merchant, and 200 failed orders of a queue.
  * @param expires Only of credential_expires.
  * @param failure The last failed attempt; of tasks_failed that of the merchant with the most failed tasks. null: none is known.
- * @param kind overloaded, store_slow, shards_unowned, node_gone, node_silent, node_clock, endpoint_failing, endpoint_throttled, endpoint_paused, merchant_failing, merchant_paused, queue_late, queue_paused, source_stopped, tasks_failed, orders_unknown, amount_mismatch, late_payment, duplicate_payment, payment_without_order, poll_needs_action, bill_differs, bill_missing, credential_expires, notices_refused, alarm.
+ * @param kind overloaded, store_slow, shards_unowned, node_gone, node_silent, node_clock, endpoint_failing, endpoint_throttled, endpoint_paused, merchant_failing, merchant_paused, queue_late, queue_paused, source_stopped, tasks_failed, orders_unknown, amount_mismatch, late_payment, duplicate_payment, payment_without_order, poll_needs_action, bill_differs, bill_missing, credential_expires, notices_refused, follow_ups_refused, alarm.
  * @param merchantNo Of one merchant or order; empty: it is about none, or about several.
  * @param more There may be more of them.
  * @param name What it is about: an endpoint, merchant, queue, node, source, credential, order or alarm; empty: the server as a whole.
@@ -23,7 +23,7 @@ import java.util.Map;
  * @param rate Only of endpoint_throttled: attempts a second.
  * @param refNo Number of the refund or transfer.
  * @param since null: not known.
- * @param task Id of the task of one order, refund or transfer; empty: it is about none, or about several.
+ * @param task Id of the task of one order, refund or transfer, or of the one whose follow-up was refused last; empty: it is about none, or about several.
  * @param tasks Tasks, orders, differences or notices that are affected; 0: not known.
  * @param untold Why no task reports that alarm; empty: a task does.
  * @param urgent Money or tasks are stuck. Otherwise somebody chose it, or it will get worse.

@@ -28,6 +28,7 @@ public enum AttentionKind implements Value {
     BILL_MISSING("bill_missing"),
     CREDENTIAL_EXPIRES("credential_expires"),
     NOTICES_REFUSED("notices_refused"),
+    FOLLOW_UPS_REFUSED("follow_ups_refused"),
     ALARM("alarm"),
     /** What a newer server says that this client does not know. It cannot be sent. */
     UNRECOGNIZED("");
