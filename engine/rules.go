@@ -107,62 +107,17 @@ func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) 
 	t := new(bellman.Task)
 	*t = *given
 	t.Kind = q.Kind
-	missing := t.Inherited // set when the task was accepted before
-	if t.Schedule == "" {
-		t.Schedule, missing = q.Schedule, missing|bellman.InheritedSchedule
-	}
-	if t.Success == "" {
-		t.Success, missing = q.Success, missing|bellman.InheritedSuccess
-	}
-	if t.Timeout == 0 {
-		t.Timeout, missing = q.Timeout, missing|bellman.InheritedTimeout
-	}
-	r.inherit(&q, t, missing)
-	if t.MaxAge == 0 {
-		t.MaxAge = q.MaxAge
-	}
-	s, err := r.schedules.Parse(t.Schedule)
-	if err != nil {
-		invalid.Add("schedule", err.Error())
-	}
-	if t.Timeout < time.Millisecond || t.Timeout > bellman.MaxTimeout {
-		invalid.Add("timeout", fmt.Sprintf("%v is out of range: want 1ms to %v", t.Timeout, bellman.MaxTimeout))
-	}
-	if t.MaxAge < 0 || t.MaxAge > schedule.MaxDuration {
-		invalid.Add("max_age", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.MaxAge))
-	}
-	if t.Repeat != "" {
-		if _, err := schedule.ParseRepeat(t.Repeat); err != nil {
-			invalid.Add("repeat", err.Error())
-		}
-	}
-	switch {
-	case t.OrderingKey != "" && t.Repeat != "":
-		invalid.Add("ordering_key", "is given, and repeat: give one of them, for those behind a task that repeats would wait for ever")
-	case t.OrderingKey == "" && t.Supersedes:
-		invalid.Add("supersedes", "is given without ordering_key, which says what is superseded")
-	}
-	began := now.Truncate(time.Millisecond)
-	switch {
-	case t.Delay != 0 && !t.StartAt.IsZero():
-		invalid.Add("delay", "give due or delay, not both")
-	case t.Delay > schedule.MaxDuration:
-		invalid.Add("delay", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.Delay))
-	case !t.StartAt.IsZero() && t.StartAt.Sub(now) > schedule.MaxDuration:
-		invalid.Add("due", "is more than ten years ahead: want a time before that")
-	case t.StartAt.IsZero():
-		began = roundUp(began.Add(delay(t, q)))
-	case t.StartAt.After(now):
-		began = roundUp(t.StartAt)
-	}
+	r.fillIn(t, &q)
+	parsed := r.checkRules(t, &invalid)
+	began := beginning(t, &q, now, &invalid)
 	if t.Resume() != nil {
-		checkResume(t, s, now, &invalid)
+		checkResume(t, parsed, now, &invalid)
 	}
 	t.Status = bellman.Status{State: as.State, Reason: as.Reason}
 	if c, ok := q.Handler.(bellman.Checker); ok && !as.State.Ended() {
 		if err := c.Check(t); err != nil {
-			var more *bellman.Invalid
-			if !errors.As(err, &more) {
+			more, is := errors.AsType[*bellman.Invalid](err)
+			if !is {
 				return store.Add{}, fmt.Errorf("check a task of queue %s: %w", t.Queue, err)
 			}
 			invalid.Fields = append(invalid.Fields, more.Fields...)
@@ -184,8 +139,69 @@ func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) 
 		}
 		add.Digest = asked.Digest()
 	}
-	r.enter(t, &q, s, began, now)
+	r.enter(t, &q, parsed, began, now)
 	return add, nil
+}
+
+// fillIn gives a task the rules of its merchant and of its queue that it does not have itself.
+func (r *Rules) fillIn(t *bellman.Task, q *Queue) {
+	missing := t.Inherited // set when the task was accepted before
+	if t.Schedule == "" {
+		t.Schedule, missing = q.Schedule, missing|bellman.InheritedSchedule
+	}
+	if t.Success == "" {
+		t.Success, missing = q.Success, missing|bellman.InheritedSuccess
+	}
+	if t.Timeout == 0 {
+		t.Timeout, missing = q.Timeout, missing|bellman.InheritedTimeout
+	}
+	r.inherit(q, t, missing)
+	t.MaxAge = cmp.Or(t.MaxAge, q.MaxAge)
+}
+
+// checkRules adds what is wrong with the rules of a task, and returns its schedule; nil: it has
+// none.
+func (r *Rules) checkRules(t *bellman.Task, invalid *bellman.Invalid) *schedule.Schedule {
+	s, err := r.schedules.Parse(t.Schedule)
+	if err != nil {
+		invalid.Add("schedule", err.Error())
+	}
+	if t.Timeout < time.Millisecond || t.Timeout > bellman.MaxTimeout {
+		invalid.Add("timeout", fmt.Sprintf("%v is out of range: want 1ms to %v", t.Timeout, bellman.MaxTimeout))
+	}
+	if t.MaxAge < 0 || t.MaxAge > schedule.MaxDuration {
+		invalid.Add("max_age", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.MaxAge))
+	}
+	if t.Repeat != "" {
+		if _, err := schedule.ParseRepeat(t.Repeat); err != nil {
+			invalid.Add("repeat", err.Error())
+		}
+	}
+	switch {
+	case t.OrderingKey != "" && t.Repeat != "":
+		invalid.Add("ordering_key", "is given, and repeat: give one of them, for those behind a task that repeats would wait for ever")
+	case t.OrderingKey == "" && t.Supersedes:
+		invalid.Add("supersedes", "is given without ordering_key, which says what is superseded")
+	}
+	return s
+}
+
+// beginning returns when the schedule of a new task begins.
+func beginning(t *bellman.Task, q *Queue, now time.Time, invalid *bellman.Invalid) time.Time {
+	began := now.Truncate(time.Millisecond)
+	switch {
+	case t.Delay != 0 && !t.StartAt.IsZero():
+		invalid.Add("delay", "give due or delay, not both")
+	case t.Delay > schedule.MaxDuration:
+		invalid.Add("delay", fmt.Sprintf("%v is out of range: want 0s to 87600h", t.Delay))
+	case !t.StartAt.IsZero() && t.StartAt.Sub(now) > schedule.MaxDuration:
+		invalid.Add("due", "is more than ten years ahead: want a time before that")
+	case t.StartAt.IsZero():
+		began = roundUp(began.Add(delay(t, *q)))
+	case t.StartAt.After(now):
+		began = roundUp(t.StartAt)
+	}
+	return began
 }
 
 // wantQueue lists the configured queues, ten at most.
