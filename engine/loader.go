@@ -11,6 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
+	"github.com/bellmanhq/bellman/internal/nap"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -47,7 +48,7 @@ type loader struct {
 	pump      func() // starts attempts
 	limits    Limits
 
-	kick    chan struct{}                  // wakes the loader
+	kick    nap.Bell                       // wakes the loader
 	backMs  atomic.Int64                   // overdue tasks from this VisibleAt on are not in the agenda; noTime: none
 	behind  atomic.Pointer[map[peers]bool] // lines whose due tasks wait on disk because the lines are full; nil: none
 	rescans rescans                        // ranges that it must read again
@@ -81,7 +82,7 @@ type loader struct {
 }
 
 func (l *loader) init() {
-	l.kick = make(chan struct{}, 1)
+	l.kick = nap.NewBell()
 	l.share = make(map[peers]int)
 	l.out = make(map[peers]bool)
 	l.fullSince = make(map[peers]time.Time)
@@ -92,12 +93,7 @@ func (l *loader) init() {
 }
 
 // wake makes the loader look for more at once.
-func (l *loader) wake() {
-	select {
-	case l.kick <- struct{}{}:
-	default:
-	}
-}
+func (l *loader) wake() { l.kick.Ring() }
 
 func (l *loader) peersOf(en *store.Entry) peers {
 	age, of := l.dispatch.Age(uint64(en.Line), int(en.Attempts))

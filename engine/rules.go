@@ -108,20 +108,7 @@ func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) 
 	t := new(bellman.Task)
 	*t = *given
 	t.Kind = q.Kind
-	missing := t.Inherited // set when the task was accepted before
-	if t.Schedule == "" {
-		t.Schedule, missing = q.Schedule, missing|bellman.InheritedSchedule
-	}
-	if t.Success == "" {
-		t.Success, missing = q.Success, missing|bellman.InheritedSuccess
-	}
-	if t.Timeout == 0 {
-		t.Timeout, missing = q.Timeout, missing|bellman.InheritedTimeout
-	}
-	r.inherit(&q, t, missing)
-	if t.MaxAge == 0 {
-		t.MaxAge = q.MaxAge
-	}
+	r.fillIn(t, &q)
 	t.Status = bellman.Status{State: as.State, Reason: as.Reason}
 	var more bellman.Invalid // in the end, because the handler may change what is checked here
 	if c, ok := q.Handler.(bellman.Checker); ok && !as.State.Ended() {
@@ -136,6 +123,51 @@ func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) 
 			return store.Add{}, fmt.Errorf("check a task of queue %s: the handler changed its queue or kind", given.Queue)
 		}
 	}
+	parsed := r.checkRules(t, &invalid)
+	began := beginning(t, &q, now, &invalid)
+	if t.Resume() != nil {
+		checkResume(t, parsed, now, &invalid)
+	}
+	invalid.Fields = append(invalid.Fields, more.Fields...)
+	if t.State > bellman.Cancelled { // set by the handler, or by who follows up with the task
+		invalid.Add("state", fmt.Sprintf("%d is no state: want one of pending, succeeded, failed, cancelled", t.State))
+	}
+	invalid.Oversized(t)
+	if err := invalid.Err(); err != nil {
+		return store.Add{}, err
+	}
+	add := store.Add{Task: t}
+	if t.Key != "" { // the caller's own, or what the handler filled in
+		asked := *given
+		asked.Key = t.Key
+		if q.Delay == 0 {
+			asked.Delay = max(asked.Delay, 0) // a negative Delay and none mean the same here: at once
+		}
+		add.Digest = asked.Digest()
+	}
+	r.enter(t, &q, parsed, began, now)
+	return add, nil
+}
+
+// fillIn gives a task the rules of its merchant and of its queue that it does not have itself.
+func (r *Rules) fillIn(t *bellman.Task, q *Queue) {
+	missing := t.Inherited // set when the task was accepted before
+	if t.Schedule == "" {
+		t.Schedule, missing = q.Schedule, missing|bellman.InheritedSchedule
+	}
+	if t.Success == "" {
+		t.Success, missing = q.Success, missing|bellman.InheritedSuccess
+	}
+	if t.Timeout == 0 {
+		t.Timeout, missing = q.Timeout, missing|bellman.InheritedTimeout
+	}
+	r.inherit(q, t, missing)
+	t.MaxAge = cmp.Or(t.MaxAge, q.MaxAge)
+}
+
+// checkRules adds what is wrong with the rules of a task, and returns its schedule; nil: it has
+// none.
+func (r *Rules) checkRules(t *bellman.Task, invalid *bellman.Invalid) *schedule.Schedule {
 	s, err := r.schedules.Parse(t.Schedule)
 	if err != nil {
 		invalid.Add("schedule", err.Error())
@@ -157,6 +189,11 @@ func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) 
 	case t.OrderingKey == "" && t.Supersedes:
 		invalid.Add("supersedes", "is given without ordering_key, which says what is superseded")
 	}
+	return s
+}
+
+// beginning returns when the schedule of a new task begins.
+func beginning(t *bellman.Task, q *Queue, now time.Time, invalid *bellman.Invalid) time.Time {
 	began := now.Truncate(time.Millisecond)
 	switch {
 	case t.Delay != 0 && !t.StartAt.IsZero():
@@ -166,32 +203,11 @@ func (r *Rules) acceptAs(as bellman.Status, given *bellman.Task, now time.Time) 
 	case !t.StartAt.IsZero() && t.StartAt.Sub(now) > schedule.MaxDuration:
 		invalid.Add("due", "is more than ten years ahead: want a time before that")
 	case t.StartAt.IsZero():
-		began = roundUp(began.Add(delay(t, q)))
+		began = roundUp(began.Add(delay(t, *q)))
 	case t.StartAt.After(now):
 		began = roundUp(t.StartAt)
 	}
-	if t.Resume() != nil {
-		checkResume(t, s, now, &invalid)
-	}
-	invalid.Fields = append(invalid.Fields, more.Fields...)
-	if t.State > bellman.Cancelled { // set by the handler, or by who follows up with the task
-		invalid.Add("state", fmt.Sprintf("%d is no state: want one of pending, succeeded, failed, cancelled", t.State))
-	}
-	invalid.Oversized(t)
-	if err := invalid.Err(); err != nil {
-		return store.Add{}, err
-	}
-	add := store.Add{Task: t}
-	if t.Key != "" { // the caller's own, or what the handler filled in
-		asked := *given
-		asked.Key = t.Key
-		if q.Delay == 0 {
-			asked.Delay = max(asked.Delay, 0) // a negative Delay and none mean the same here: at once
-		}
-		add.Digest = asked.Digest()
-	}
-	r.enter(t, &q, s, began, now)
-	return add, nil
+	return began
 }
 
 // wantQueue lists the configured queues, ten at most.

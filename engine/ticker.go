@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 // A ticker wakes the goroutine that watches the time (runner.tick).
 type ticker struct {
 	clock   *clock.Clock
-	poke    chan struct{} // wakes it
-	nextMs  atomic.Int64  // when it wakes by itself, Unix ms
-	firedAt atomic.Int64  // when that goroutine last ran and could have started attempts, Unix ns of the wall clock; 0: not yet
+	poke    nap.Bell     // wakes it
+	nextMs  atomic.Int64 // when it wakes by itself, Unix ms
+	firedAt atomic.Int64 // when that goroutine last ran and could have started attempts, Unix ns of the wall clock; 0: not yet
 }
 
 func (t *ticker) init(c *clock.Clock) {
-	t.clock, t.poke = c, make(chan struct{}, 1)
+	t.clock, t.poke = c, nap.NewBell()
 	t.nextMs.Store(noTime)
 }
 
@@ -43,8 +44,5 @@ func (t *ticker) wakeBefore(ms int64) {
 	if ms >= t.nextMs.Load() {
 		return
 	}
-	select {
-	case t.poke <- struct{}{}:
-	default:
-	}
+	t.poke.Ring()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 func merchantsCommand() *cobra.Command {
@@ -290,10 +291,8 @@ func merchantTestCommand() *cobra.Command {
 		}
 		// The test task ends after one attempt. If the merchant is paused, the attempt waits.
 		for end := time.Now().Add(15 * time.Second); task.State == "pending" && time.Now().Before(end); {
-			select {
-			case <-ctx.Done():
+			if !nap.For(ctx, 200*time.Millisecond) {
 				return ctx.Err()
-			case <-time.After(200 * time.Millisecond):
 			}
 			d, err := to.Task(ctx, client.ByID(task.ID))
 			if err != nil {

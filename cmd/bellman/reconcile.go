@@ -15,6 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/internal/money"
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 func reconcileCommand() *cobra.Command {
@@ -127,10 +128,8 @@ func (to *call) untilReconciled(ctx context.Context, id string, is func(*client.
 		if err != nil || is(run) {
 			return run, err
 		}
-		select {
-		case <-ctx.Done():
+		if !nap.For(ctx, pause) {
 			return nil, fmt.Errorf("the server is still at it: run the command again to see the result of reconciliation %s", id)
-		case <-time.After(pause):
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/nap"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -154,7 +155,7 @@ func (a *API) settleOrder(ctx context.Context, by *Caller, n *OrderNumbers, task
 			return false, err
 		}
 		all = all && done
-		rest(until, p.next)
+		nap.For(until, max(time.Until(p.next), moment))
 		if tasks, _, err = a.tasksOf(ctx, &by.holder, n); err != nil {
 			return false, err
 		}
@@ -295,13 +296,3 @@ func (a *asks) note(now time.Time, ids ...bellman.ID) {
 
 // moment is the interval of reading the store while a step is due.
 const moment = 20 * time.Millisecond
-
-// rest waits until next, but at least a moment, or until ctx ends.
-func rest(ctx context.Context, next time.Time) {
-	timer := time.NewTimer(max(time.Until(next), moment))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}

@@ -59,12 +59,7 @@ func (b *billed) no(order int) string {
 
 // number returns the order with a number of the channel.
 func (b *billed) number(no string) (order int, ok bool) {
-	if len(no) != 12 {
-		return 0, false
-	}
-	load, is := number10([]byte(no[:4]))
-	order, ok = number10([]byte(no[4:]))
-	return order, is && ok && load == b.load && order < b.numbers
+	return orderOf([]byte(no), b.load, b.numbers)
 }
 
 // scattered returns the i-th order in a sequence that looks random.

@@ -81,17 +81,22 @@ func orderNoOf(load, order int) (no [12]byte) {
 	return no
 }
 
+// orderOf returns the order of a load of so many orders whose number it is.
+func orderOf(no []byte, load, orders int) (order int, ok bool) {
+	if len(no) != 12 {
+		return 0, false
+	}
+	its, is := number10(no[:4])
+	order, ok = number10(no[4:])
+	return order, is && ok && its == load && order < orders
+}
+
 // find returns the order with a number; nil if there is none.
 func (c *channel) find(no []byte) *placed {
-	if len(no) != 12 {
-		return nil
+	if order, ok := orderOf(no, c.load, len(c.placed)); ok {
+		return &c.placed[order]
 	}
-	load, ok := number10(no[:4])
-	order, all := number10(no[4:])
-	if !ok || !all || load != c.load || order >= len(c.placed) {
-		return nil
-	}
-	return &c.placed[order]
+	return nil
 }
 
 var jsonText = []string{"application/json"}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 // A poster sends encoded bodies with as little CPU time as net/http allows.
@@ -78,9 +80,7 @@ func (c *creator) send(ctx context.Context) (status int, err error) {
 		if err != nil {
 			return 0, fmt.Errorf("429 with Retry-After %q: want seconds", header.Get("Retry-After"))
 		}
-		select {
-		case <-time.After(time.Duration(seconds) * time.Second):
-		case <-ctx.Done():
+		if !nap.For(ctx, time.Duration(seconds)*time.Second) {
 			return 0, ctx.Err()
 		}
 	}

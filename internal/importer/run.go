@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 // Tasks creates tasks. A client implements it.
@@ -145,10 +146,8 @@ func take(ctx context.Context, rows []Row, to Tasks, note func(Report)) error {
 		if refused, is := errors.AsType[*client.Problem](err); is {
 			wait = max(wait, refused.RetryAfter)
 		}
-		select {
-		case <-ctx.Done():
+		if !nap.For(ctx, min(wait, lastWait)) {
 			return context.Cause(ctx)
-		case <-time.After(min(wait, lastWait)):
 		}
 		wait *= 2
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/nap"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -55,8 +56,8 @@ func hold(ctx context.Context, s store.Store, name string, wait func(owner strin
 		case time.Since(began) > silent:
 			return nil, fmt.Errorf("node %s runs on it: stop that first", owner)
 		}
-		if err := pause(ctx, lookAge); err != nil {
-			return nil, err
+		if !nap.For(ctx, lookAge) {
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -164,19 +165,8 @@ func gone(ctx context.Context, s store.Store, tell func(nodes []string)) error {
 			return nil
 		}
 		tell(living)
-		if err := pause(ctx, lookAge); err != nil {
-			return err
+		if !nap.For(ctx, lookAge) {
+			return context.Cause(ctx)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

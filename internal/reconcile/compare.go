@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -113,11 +112,8 @@ func (w *writer) discard(ctx context.Context) {
 	for page := range w.pages {
 		gone = append(gone, store.Doc{Kind: pageKind, Name: pageName(w.run.ID, w.token, page)})
 	}
-	for some := range slices.Chunk(gone, pageSize) {
-		if err := w.store.Commit(ctx, &store.Batch{Docs: some}); err != nil {
-			w.log.Warn("pages of a refused reconciliation cannot be deleted", "reconciliation", w.run.ID, "err", err)
-			return
-		}
+	if err := w.erase(ctx, gone); err != nil {
+		w.log.Warn("pages of a refused reconciliation cannot be deleted", "reconciliation", w.run.ID, "err", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bellmanhq/bellman"
@@ -130,11 +131,6 @@ func (r *Runs) Differences(ctx context.Context, id string, of bill.DifferenceKin
 // clean deletes the pages of a run, except those of the token.
 func (r *Runs) clean(ctx context.Context, id, token string) error {
 	var gone []store.Doc
-	flush := func() error {
-		err := r.store.Commit(ctx, &store.Batch{Docs: gone})
-		gone = nil
-		return err
-	}
 	for doc, err := range store.EachDoc(ctx, r.store, pageKind, id+"/") {
 		if err != nil {
 			return err
@@ -145,14 +141,17 @@ func (r *Runs) clean(ctx context.Context, id, token string) error {
 		if token != "" && strings.HasPrefix(doc.Name, id+"/"+token+"/") {
 			continue
 		}
-		if gone = append(gone, store.Doc{Kind: pageKind, Name: doc.Name}); len(gone) >= pageSize {
-			if err := flush(); err != nil {
-				return err
-			}
+		gone = append(gone, store.Doc{Kind: pageKind, Name: doc.Name})
+	}
+	return r.erase(ctx, gone)
+}
+
+// erase deletes pages.
+func (r *Runs) erase(ctx context.Context, pages []store.Doc) error {
+	for some := range slices.Chunk(pages, pageSize) {
+		if err := r.store.Commit(ctx, &store.Batch{Docs: some}); err != nil {
+			return err
 		}
 	}
-	if len(gone) == 0 {
-		return nil
-	}
-	return flush()
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bellmanhq/bellman/internal/nap"
 	"github.com/bellmanhq/bellman/store"
 	"golang.org/x/sync/singleflight"
 )
@@ -14,9 +15,9 @@ import (
 // looking finds changes by other processes. It reads one small document for each part, which only
 // says that something in the part has changed.
 type looking struct {
-	stir  chan struct{} // wakes Run
-	asked atomic.Int64  // when an entry was last used, Unix ms
-	tried atomic.Int64  // when changes were last looked for, Unix ms; 0: never
+	stir  nap.Bell     // wakes Run
+	asked atomic.Int64 // when an entry was last used, Unix ms
+	tried atomic.Int64 // when changes were last looked for, Unix ms; 0: never
 
 	looks singleflight.Group
 
@@ -90,12 +91,7 @@ func (r *Registry[T, P, K]) forget(part uint8) {
 }
 
 // Refresh reports that another process changed something: Run looks at once.
-func (r *Registry[T, P, K]) Refresh() {
-	select {
-	case r.looking.stir <- struct{}{}:
-	default:
-	}
-}
+func (r *Registry[T, P, K]) Refresh() { r.looking.stir.Ring() }
 
 // Run looks for changes by other processes while entries are used, so that what waits learns of
 // them. It returns nil when ctx ends.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/internal/nap"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -26,7 +27,7 @@ type Jobs struct {
 
 	queues func() []string // the configured queues; nil: unknown
 
-	wake chan struct{} // buffered; a value makes Run look at unfinished again
+	wake nap.Bell // makes Run look at unfinished again
 
 	mu         sync.Mutex
 	running    bool // Run is running
@@ -52,7 +53,7 @@ func New(o Options) (*Jobs, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Jobs{
 		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads, queues: o.Queues,
-		wake:       make(chan struct{}, 1),
+		wake:       nap.NewBell(),
 		unfinished: map[bellman.ID]*work{},
 	}, nil
 }
@@ -79,7 +80,7 @@ func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
 	}
 	if j.leading() && j.unfinished[job.ID] == nil { // otherwise Run found it in the store already
 		j.unfinished[job.ID] = w
-		j.rouse()
+		j.wake.Ring()
 	}
 	return job, nil
 }
@@ -223,7 +224,7 @@ func (j *Jobs) adopt(job Job) *work {
 	if w == nil {
 		w = &work{job: job, resumed: cmp.Or(job.Since, job.Updated)}
 		j.unfinished[job.ID] = w
-		j.rouse()
+		j.wake.Ring()
 	}
 	return w
 }
@@ -232,14 +233,6 @@ func (j *Jobs) forget(id bellman.ID) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.unfinished, id)
-}
-
-// rouse makes Run look at the unfinished jobs.
-func (j *Jobs) rouse() {
-	select {
-	case j.wake <- struct{}{}:
-	default: // Run will look anyway
-	}
 }
 
 // waiting returns the jobs without a goroutine, and marks them as launched.

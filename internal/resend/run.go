@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 // maxBackoff is the longest wait before a retry.
@@ -90,7 +92,7 @@ func (j *Jobs) resume(ctx context.Context) bool {
 			return false
 		}
 		j.log.Error("bulk resends cannot be read; retrying", "in", wait, "err", err)
-		if !sleep(ctx, wait) {
+		if !nap.For(ctx, wait) {
 			return false
 		}
 	}
@@ -149,17 +151,5 @@ func (j *Jobs) leave(w *work) {
 	w.launched = false
 	if state != Running || !j.leading() {
 		delete(j.unfinished, id)
-	}
-}
-
-// sleep waits for d. It returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/internal/nap"
 	"golang.org/x/time/rate"
 )
 
@@ -87,7 +88,7 @@ func (r *runner) run(ctx, waiting context.Context) {
 			wait = time.Second
 		case waiting.Err() == nil:
 			r.heldUp(err)
-			sleep(waiting, wait)
+			nap.For(waiting, wait)
 			wait = min(2*wait, maxBackoff)
 		}
 	}
@@ -242,7 +243,7 @@ func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 			}
 		}
 		r.heldUp(fmt.Errorf("resend task %v: %w", id, err))
-		if !sleep(waiting, wait) {
+		if !nap.For(waiting, wait) {
 			return outcome{}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/nap"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -113,11 +114,7 @@ func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) 
 		}
 		if try > 2 {
 			// The winning transaction ends within some milliseconds.
-			pause := time.NewTimer(rand.N(time.Millisecond << min(try, 7)))
-			select {
-			case <-pause.C:
-			case <-ctx.Done():
-				pause.Stop()
+			if !nap.For(ctx, rand.N(time.Millisecond<<min(try, 7))) {
 				return err
 			}
 		}

@@ -17,6 +17,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 // An exporter posts spans to a collector, as OTLP/HTTP 1.x in protobuf. The SDK's exporter would
@@ -81,12 +83,8 @@ func (e *exporter) deliver(ctx context.Context, spans []sdk.ReadOnlySpan) (refus
 		if wait < 0 {
 			return refused, err
 		}
-		timer := time.NewTimer(max(pause, wait))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !nap.For(ctx, max(pause, wait)) {
 			return 0, err
-		case <-timer.C:
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"sync/atomic"
@@ -190,9 +191,7 @@ func (w *world) step(rt *rapid.T) {
 // batch returns a random batch, and the model as it should be after it.
 func (w *world) batch() (*store.Batch, map[bellman.ID]*bellman.Task) {
 	after := make(map[bellman.ID]*bellman.Task, len(w.model))
-	for id, task := range w.model {
-		after[id] = task
-	}
+	maps.Copy(after, w.model)
 	b := &store.Batch{Audits: []store.Audit{{At: time.Now(), Who: "w"}}}
 	now := time.Now().Truncate(time.Millisecond)
 	for range w.rnd.IntN(20) {

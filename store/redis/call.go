@@ -12,6 +12,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 //go:embed lua
@@ -133,11 +134,7 @@ func (s *Store) do(ctx context.Context, writes bool, f func(*client.Client) (any
 		if !repeat || try == again || ctx.Err() != nil {
 			return nil, told
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !nap.For(ctx, pause) {
 			return nil, told
 		}
 	}

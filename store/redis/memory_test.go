@@ -27,7 +27,7 @@ func waiting(n int, now time.Time) *bellman.Task {
 		MerchantNo: fmt.Sprintf("M%04d", n*7919%1000), OrderNo: fmt.Sprintf("20261121%08d", n), Event: "payment.succeeded",
 		URL: "https://merchant.example/pay/notify", Endpoint: "https://merchant.example:443",
 		Header:   map[string]string{"Content-Type": "application/json"},
-		Body:     []byte(fmt.Sprintf(`{"order_no":"20261121%08d","x":"%s"}`, n, hex.EncodeToString(random)))[:300],
+		Body:     fmt.Appendf(nil, `{"order_no":"20261121%08d","x":"%s"}`, n, hex.EncodeToString(random))[:300],
 		Schedule: "wechat_notify", Success: "success_text", Timeout: 5 * time.Second,
 		Status: bellman.Status{Version: 1, Shard: uint16(n % 64), Began: due, Due: due, VisibleAt: due, Updated: now},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 // How shards move to the nodes that should own them.
@@ -25,7 +26,7 @@ const (
 type surplusShards struct {
 	mu     locks.Mutex
 	shards []uint16
-	wake   chan struct{}
+	wake   nap.Bell
 }
 
 // set replaces the shards, and wakes Rebalance.
@@ -33,10 +34,7 @@ func (g *surplusShards) set(shards []uint16) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shards = shards
-	select {
-	case g.wake <- struct{}{}:
-	default:
-	}
+	g.wake.Ring()
 }
 
 func (g *surplusShards) next() (shard uint16, ok bool) {

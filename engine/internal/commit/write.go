@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 // Pauses between retries while the store accepts nothing, and of an isolated outcome.
@@ -184,12 +185,7 @@ func (l *Lane[O]) tell(ops []O, err error) (kept []O) {
 // rest pauses before a retry. It returns false when a stop gives up waiting.
 func (l *Lane[O]) rest() bool {
 	l.pause = min(max(2*l.pause, firstPause), lastPause)
-	timer := time.NewTimer(l.pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-l.o.Patience.Done():
-	}
+	nap.For(l.o.Patience, l.pause)
 	return l.o.Patience.Err() == nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 // Bounds of the dead letters that wait to be stored: the broker holds back further messages until
@@ -28,7 +30,7 @@ const maxReasons = 10
 type deadLetters struct {
 	source  *Source
 	session Session
-	wake    chan struct{}
+	wake    nap.Bell
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when run has returned; then err is its error
@@ -46,7 +48,7 @@ type deadLetters struct {
 // newDeadLetters starts run, which goes on after ctx ended, until close or cancel.
 func newDeadLetters(ctx context.Context, s *Source, session Session) *deadLetters {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	g := &deadLetters{source: s, session: session, wake: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
+	g := &deadLetters{source: s, session: session, wake: nap.NewBell(), cancel: cancel, done: make(chan struct{})}
 	g.room.L = &g.mu
 	go func() {
 		defer close(g.done)
@@ -69,7 +71,7 @@ func (g *deadLetters) add(m Message, why error) {
 	g.bytes += len(m.Body)
 	g.dead = append(g.dead, Dead{Message: &m, Reason: oneLine(why.Error())})
 	g.source.figures.taken(1)
-	g.rouse()
+	g.wake.Ring()
 }
 
 // close announces that no further messages come.
@@ -77,14 +79,7 @@ func (g *deadLetters) close() {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
-	g.rouse()
-}
-
-func (g *deadLetters) rouse() {
-	select {
-	case g.wake <- struct{}{}:
-	default:
-	}
+	g.wake.Ring()
 }
 
 // run stores dead letters until no further messages come. Those that cannot be stored are tried
@@ -130,7 +125,7 @@ func (g *deadLetters) run(ctx context.Context) error {
 		if failed == 0 {
 			g.source.log.Error("dead letters cannot be stored; they wait", "messages", len(dead), "err", why)
 		}
-		sleep(ctx, pause(failed))
+		nap.For(ctx, pause(failed))
 		failed++
 	}
 }

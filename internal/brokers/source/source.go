@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/internal/nap"
 )
 
 // Tasks creates and stores tasks.
@@ -116,7 +117,7 @@ func (s *Source) Run(ctx context.Context) {
 			said = text
 			s.log.Warn("messages cannot be received; retrying", "err", err)
 		}
-		sleep(ctx, wait)
+		nap.For(ctx, wait)
 	}
 }
 
@@ -136,7 +137,7 @@ func (s *Source) session(ctx context.Context) error {
 	late, end := context.WithCancel(context.WithoutCancel(ctx)) // ends StopTimeout after ctx
 	defer end()
 	defer context.AfterFunc(ctx, func() {
-		sleep(late, s.o.StopTimeout)
+		nap.For(late, s.o.StopTimeout)
 		end()
 	})()
 	for ctx.Err() == nil {
@@ -344,14 +345,4 @@ func pause(failed int) time.Duration {
 		d = min(shortestPause<<failed, longestPause)
 	}
 	return d/2 + rand.N(d/2+1) // spread, so that many nodes do not return to a broker at the same moment
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

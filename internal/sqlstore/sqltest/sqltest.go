@@ -113,19 +113,7 @@ func Everything(tb testing.TB, s store.Store) {
 		again.Adds = append(again.Adds, store.Add{Task: &other})
 	}
 	must(tb, s.Commit(ctx, again))
-
-	shards := make([]uint16, len(leases))
-	for i := range leases {
-		shards[i] = leases[i].Shard
-	}
-	entries, err := s.Due(ctx, shards, store.Position{}, now.Add(time.Hour).UnixMilli(), 200, nil)
-	must(tb, err)
-	_, err = s.Load(ctx, entries)
-	must(tb, err)
-	if c, ok := s.(*sqlstore.Store); ok {
-		_, err = c.CountDue(ctx, shards, store.Position{}, now.Add(time.Hour).UnixMilli(), 200)
-		must(tb, err)
-	}
+	readDue(tb, s, leases, now)
 	ended := &store.Batch{Leases: leases, Changes: Succeed(batch, now)[:200],
 		Docs:   []store.Doc{{Kind: "pause", Name: "q", Value: []byte("{}")}, {Kind: "pause", Name: "r"}},
 		Audits: []store.Audit{{At: now, Who: "ann"}}}
@@ -135,8 +123,38 @@ func Everything(tb testing.TB, s store.Store) {
 		revived.Changes = append(revived.Changes, store.Change{ID: c.ID, Version: 2, To: bellman.Status{Attempts: 9, Due: now, VisibleAt: now}})
 	}
 	must(tb, s.Commit(ctx, revived))
+	commitChains(tb, s, leases, now)
+	commitAliases(tb, s, now)
+	readAll(tb, s, batch.Adds[0].Task, now)
+}
 
-	waiting := Adds(1000, 50, now)
+// read fails a test if a read failed.
+func read(tb testing.TB) func(_ any, err error) {
+	return func(_ any, err error) {
+		tb.Helper()
+		must(tb, err)
+	}
+}
+
+func readDue(tb testing.TB, s store.Store, leases []store.Lease, now time.Time) {
+	tb.Helper()
+	ctx, until := context.Background(), now.Add(time.Hour).UnixMilli()
+	shards := make([]uint16, len(leases))
+	for i := range leases {
+		shards[i] = leases[i].Shard
+	}
+	entries, err := s.Due(ctx, shards, store.Position{}, until, 200, nil)
+	must(tb, err)
+	read(tb)(s.Load(ctx, entries))
+	if c, ok := s.(*sqlstore.Store); ok {
+		read(tb)(c.CountDue(ctx, shards, store.Position{}, until, 200))
+	}
+}
+
+// commitChains commits waiting tasks with ordering keys, and ends some.
+func commitChains(tb testing.TB, s store.Store, leases []store.Lease, now time.Time) {
+	tb.Helper()
+	ctx, waiting := context.Background(), Adds(1000, 50, now)
 	for i := range waiting.Adds {
 		waiting.Adds[i].Task.OrderingKey, waiting.Adds[i].Task.Supersedes = fmt.Sprint("o", i%5), i%3 == 0
 		if i%5 == 0 {
@@ -145,31 +163,34 @@ func Everything(tb testing.TB, s store.Store) {
 	}
 	must(tb, s.Commit(ctx, waiting))
 	first := waiting.Adds[0].Task
-	_, err = s.Chain(ctx, first.Queue, first.OrderingKey, first.ID, 1)
-	must(tb, err)
-	_, err = s.Chain(ctx, first.Queue, first.OrderingKey, bellman.ID{}, 100)
-	must(tb, err)
+	read(tb)(s.Chain(ctx, first.Queue, first.OrderingKey, first.ID, 1))
+	read(tb)(s.Chain(ctx, first.Queue, first.OrderingKey, bellman.ID{}, 100))
 	over := Succeed(waiting, now)[:10]
 	for i := range over {
 		over[i].Ordering = waiting.Adds[i].Task.Ordering()
 	}
 	must(tb, s.Commit(ctx, &store.Batch{Leases: leases, Changes: over}))
+}
 
-	named := Adds(2000, 20, now) // with aliases
+// commitAliases commits tasks with aliases, of which half are taken.
+func commitAliases(tb testing.TB, s store.Store, now time.Time) {
+	tb.Helper()
+	ctx, named, taken := context.Background(), Adds(2000, 20, now), Adds(3000, 20, now)
 	for i := range named.Adds {
 		named.Adds[i].Task.SetAlias(fmt.Sprint("alias/", i))
-	}
-	must(tb, s.Commit(ctx, named))
-	taken := Adds(3000, 20, now)
-	for i := range taken.Adds {
 		taken.Adds[i].Task.SetAlias(fmt.Sprint("alias/", i+10))
 	}
+	must(tb, s.Commit(ctx, named))
 	must(tb, s.Commit(ctx, taken))
 	must(tb, s.Commit(ctx, &store.Batch{Changes: Succeed(named, now.Add(-time.Hour))})) // the first tasks that Prune finds
-	_, err = store.Lookup(ctx, s, "", "alias/5")
-	must(tb, err)
+	read(tb)(store.Lookup(ctx, s, "", "alias/5"))
+}
 
-	t := batch.Adds[0].Task
+// readAll reads everything that can be read, with each filter by the fields of a task. It prunes,
+// too.
+func readAll(tb testing.TB, s store.Store, t *bellman.Task, now time.Time) {
+	tb.Helper()
+	ctx := context.Background()
 	pending, succeeded := bellman.Pending, bellman.Succeeded
 	for _, f := range []store.Filter{{}, {Queue: t.Queue}, {Key: t.Key}, {MerchantNo: t.MerchantNo}, {OrderNo: t.OrderNo}, {URLHost: "m0.example"},
 		{URLHost: "m0.example:8443", State: &pending}, {State: &pending}, {State: &succeeded}, {Event: "none"},
@@ -177,22 +198,14 @@ func Everything(tb testing.TB, s store.Store) {
 		_, _, err := s.List(ctx, f, bellman.ID{}, 50)
 		must(tb, err)
 	}
-	_, err = s.Task(ctx, t.ID)
-	must(tb, err)
-	_, err = store.Lookup(ctx, s, t.Queue, t.Key)
-	must(tb, err)
-	_, err = s.Attempts(ctx, t.ID, 0, 10)
-	must(tb, err)
-	_, err = s.Depths(ctx)
-	must(tb, err)
-	_, err = s.Docs(ctx, store.DocFilter{Kind: "pause"}, 10)
-	must(tb, err)
-	_, err = s.Audits(ctx, now.Add(time.Hour), 1)
-	must(tb, err)
-	_, err = s.Prune(ctx, bellman.Succeeded, now.Add(time.Hour), 100)
-	must(tb, err)
-	_, err = s.State(ctx, "pause")
-	must(tb, err)
+	read(tb)(s.Task(ctx, t.ID))
+	read(tb)(store.Lookup(ctx, s, t.Queue, t.Key))
+	read(tb)(s.Attempts(ctx, t.ID, 0, 10))
+	read(tb)(s.Depths(ctx))
+	read(tb)(s.Docs(ctx, store.DocFilter{Kind: "pause"}, 10))
+	read(tb)(s.Audits(ctx, now.Add(time.Hour), 1))
+	read(tb)(s.Prune(ctx, bellman.Succeeded, now.Add(time.Hour), 100))
+	read(tb)(s.State(ctx, "pause"))
 }
 
 func must(tb testing.TB, err error) {
