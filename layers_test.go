@@ -25,7 +25,7 @@ type layer struct {
 var layers = []layer{
 	{"root", []string{""}, nil},
 	{"leaf", []string{"schedule", "rule", "deliver/sign", "engine/internal/clock", "engine/internal/dispatch", "engine/internal/locks",
-		"internal/coded", "internal/flatxml", "internal/memo", "internal/money", "internal/nap", "internal/nearest", "internal/access"}, []string{"leaf"}},
+		"internal/coded", "internal/flatxml", "internal/memo", "internal/money", "internal/sleep", "internal/nearest", "internal/access"}, []string{"leaf"}},
 	{"contract", []string{"store", "client", "engine/figures", "internal/pack"}, []string{"root", "leaf", "contract"}},
 	{"sql", []string{"internal/sqlstore"}, []string{"root", "leaf", "contract", "sql"}},
 	{"suite", []string{"internal/eventually", "internal/invalidtest", "internal/keytest", "internal/sqlstore/sqltest", "internal/brokers/source/sourcetest", "store/storetest"},
@@ -56,7 +56,7 @@ func layerOf(name string) *layer {
 }
 
 // standardOnly are the packages without any dependency.
-var standardOnly = []string{"", "engine/internal/dispatch", "deliver/sign", "internal/cause", "internal/field", "client", "store/memory", "internal/sqlstore", "internal/access", "internal/pack", "internal/coded", "internal/memo", "internal/money", "internal/nap", "internal/nearest"}
+var standardOnly = []string{"", "engine/internal/dispatch", "deliver/sign", "internal/cause", "internal/field", "client", "store/memory", "internal/sqlstore", "internal/access", "internal/pack", "internal/coded", "internal/memo", "internal/money", "internal/sleep", "internal/nearest"}
 
 // homes says which packages may import a library. All others use it through these, so that
 // replacing a library touches one package.

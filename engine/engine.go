@@ -12,7 +12,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/commit"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -113,7 +113,7 @@ func connect(o Options) *Engine {
 	e.loader.init()
 	e.intake = &intake{
 		store: o.Store, log: o.Logger, leases: e.leases, loader: e.loader, dispatch: e.dispatch, committer: e.committer,
-		flow: o.Flow, spare: o.Spare, crowded: nap.NewBell(),
+		flow: o.Flow, spare: o.Spare, crowded: sleep.NewWaker(),
 	}
 
 	recording := &recorder{o.Store, o.Logger, c, e.rules, e.agenda, e.committer, attempts, life.patience}

@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -31,7 +31,7 @@ type intake struct {
 	tight      atomic.Bool                    // the heap is above seven eighths of flow.Heap
 	last       atomic.Pointer[figures.Intake] // the last measurement; nil before the first
 	crowdedAt  atomic.Int64                   // value of netAdded at which the next measurement is due
-	crowded    nap.Bell                       // wakes keepHouse for that measurement
+	crowded    sleep.Waker                    // wakes keepHouse for that measurement
 }
 
 // state returns the last measurement, or a new one if more than the high mark wait in memory.
@@ -78,7 +78,7 @@ func (i *intake) crowd() {
 	if i.overloaded.Load() || i.netAdded() < i.crowdedAt.Load() {
 		return
 	}
-	i.crowded.Ring()
+	i.crowded.Wake()
 }
 
 // meter closes intake above a high mark, opens it below the low marks, and stores the measurement.

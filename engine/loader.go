@@ -11,7 +11,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/dispatch"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -48,7 +48,7 @@ type loader struct {
 	pump      func() // starts attempts
 	limits    Limits
 
-	kick    nap.Bell                       // wakes the loader
+	kick    sleep.Waker                    // wakes the loader
 	backMs  atomic.Int64                   // overdue tasks from this VisibleAt on are not in the agenda; noTime: none
 	behind  atomic.Pointer[map[peers]bool] // lines whose due tasks wait on disk because the lines are full; nil: none
 	rescans rescans                        // ranges that it must read again
@@ -82,7 +82,7 @@ type loader struct {
 }
 
 func (l *loader) init() {
-	l.kick = nap.NewBell()
+	l.kick = sleep.NewWaker()
 	l.share = make(map[peers]int)
 	l.out = make(map[peers]bool)
 	l.fullSince = make(map[peers]time.Time)
@@ -93,7 +93,7 @@ func (l *loader) init() {
 }
 
 // wake makes the loader look for more at once.
-func (l *loader) wake() { l.kick.Ring() }
+func (l *loader) wake() { l.kick.Wake() }
 
 func (l *loader) peersOf(en *store.Entry) peers {
 	age, of := l.dispatch.Age(uint64(en.Line), int(en.Attempts))

@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/engine/internal/clock"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // A ticker wakes the goroutine that watches the time (runner.tick).
 type ticker struct {
 	clock   *clock.Clock
-	poke    nap.Bell     // wakes it
+	poke    sleep.Waker  // wakes it
 	nextMs  atomic.Int64 // when it wakes by itself, Unix ms
 	firedAt atomic.Int64 // when that goroutine last ran and could have started attempts, Unix ns of the wall clock; 0: not yet
 }
 
 func (t *ticker) init(c *clock.Clock) {
-	t.clock, t.poke = c, nap.NewBell()
+	t.clock, t.poke = c, sleep.NewWaker()
 	t.nextMs.Store(noTime)
 }
 
@@ -44,5 +44,5 @@ func (t *ticker) wakeBefore(ms int64) {
 	if ms >= t.nextMs.Load() {
 		return
 	}
-	t.poke.Ring()
+	t.poke.Wake()
 }

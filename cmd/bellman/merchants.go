@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 func merchantsCommand() *cobra.Command {
@@ -291,7 +291,7 @@ func merchantTestCommand() *cobra.Command {
 		}
 		// The test task ends after one attempt. If the merchant is paused, the attempt waits.
 		for end := time.Now().Add(15 * time.Second); task.State == "pending" && time.Now().Before(end); {
-			if !nap.For(ctx, 200*time.Millisecond) {
+			if !sleep.For(ctx, 200*time.Millisecond) {
 				return ctx.Err()
 			}
 			d, err := to.Task(ctx, client.ByID(task.ID))

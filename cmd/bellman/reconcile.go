@@ -15,7 +15,7 @@ import (
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/internal/mask"
 	"github.com/bellmanhq/bellman/internal/money"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 func reconcileCommand() *cobra.Command {
@@ -128,7 +128,7 @@ func (to *call) untilReconciled(ctx context.Context, id string, is func(*client.
 		if err != nil || is(run) {
 			return run, err
 		}
-		if !nap.For(ctx, pause) {
+		if !sleep.For(ctx, pause) {
 			return nil, fmt.Errorf("the server is still at it: run the command again to see the result of reconciliation %s", id)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -155,7 +155,7 @@ func (a *API) settleOrder(ctx context.Context, by *Caller, n *OrderNumbers, task
 			return false, err
 		}
 		all = all && done
-		nap.For(until, max(time.Until(p.next), moment))
+		sleep.For(until, max(time.Until(p.next), moment))
 		if tasks, _, err = a.tasksOf(ctx, &by.holder, n); err != nil {
 			return false, err
 		}

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // A poster sends encoded bodies with as little CPU time as net/http allows.
@@ -80,7 +80,7 @@ func (c *creator) send(ctx context.Context) (status int, err error) {
 		if err != nil {
 			return 0, fmt.Errorf("429 with Retry-After %q: want seconds", header.Get("Retry-After"))
 		}
-		if !nap.For(ctx, time.Duration(seconds)*time.Second) {
+		if !sleep.For(ctx, time.Duration(seconds)*time.Second) {
 			return 0, ctx.Err()
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -77,7 +77,7 @@ func (q *request) once(serve func(*request) error) error {
 		case time.Since(was.At) > doTime:
 			return fail(http.StatusConflict, "error.sent")
 		}
-		if !nap.For(q.r.Context(), sentLook) { // the browser has left
+		if !sleep.For(q.r.Context(), sentLook) { // the browser has left
 			return nil
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman/client"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // Tasks creates tasks. A client implements it.
@@ -146,7 +146,7 @@ func take(ctx context.Context, rows []Row, to Tasks, note func(Report)) error {
 		if refused, is := errors.AsType[*client.Problem](err); is {
 			wait = max(wait, refused.RetryAfter)
 		}
-		if !nap.For(ctx, min(wait, lastWait)) {
+		if !sleep.For(ctx, min(wait, lastWait)) {
 			return context.Cause(ctx)
 		}
 		wait *= 2

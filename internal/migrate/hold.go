@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -56,7 +56,7 @@ func hold(ctx context.Context, s store.Store, name string, wait func(owner strin
 		case time.Since(began) > silent:
 			return nil, fmt.Errorf("node %s runs on it: stop that first", owner)
 		}
-		if !nap.For(ctx, lookAge) {
+		if !sleep.For(ctx, lookAge) {
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -165,7 +165,7 @@ func gone(ctx context.Context, s store.Store, tell func(nodes []string)) error {
 			return nil
 		}
 		tell(living)
-		if !nap.For(ctx, lookAge) {
+		if !sleep.For(ctx, lookAge) {
 			return context.Cause(ctx)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -259,7 +259,7 @@ func TestMove(t *testing.T) {
 			defer beats.Wait()
 			defer still()
 			beats.Go(func() {
-				for nap.For(beating, time.Second) {
+				for sleep.For(beating, time.Second) {
 					_ = w.store.Beat(beating, node.Name) // until the node has left
 				}
 			})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/order"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -329,7 +329,7 @@ func (w *writer) each(ctx context.Context, q *Queue, accounts []Account) (failur
 // lines yields the bill of an account, after the pause that its pace wants.
 func (w *writer) lines(ctx context.Context, at *Account, date string) iter.Seq2[bill.Line, error] {
 	return func(yield func(bill.Line, error) bool) {
-		if !nap.For(ctx, time.Until(w.asked.Add(at.Pace))) {
+		if !sleep.For(ctx, time.Until(w.asked.Add(at.Pace))) {
 			yield(bill.Line{}, ctx.Err())
 			return
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/bellmanhq/bellman/internal/alarm"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/coded"
-	"github.com/bellmanhq/bellman/internal/nap"
 	"github.com/bellmanhq/bellman/internal/nearest"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -130,7 +130,7 @@ type Runs struct {
 	log    *slog.Logger
 	leads  func() bool // this process works on runs of channels
 	dir    string
-	wake   nap.Bell // makes Run look for work
+	wake   sleep.Waker // makes Run look for work
 }
 
 // New returns the runs of a store.
@@ -142,7 +142,7 @@ func New(o Options) (*Runs, error) {
 	if o.Leads == nil {
 		o.Leads = func() bool { return true }
 	}
-	return &Runs{store: o.Store, tasks: o.Tasks, alarms: o.Alarms, queues: o.Queues, log: o.Logger, leads: o.Leads, dir: o.Dir, wake: nap.NewBell()}, nil
+	return &Runs{store: o.Store, tasks: o.Tasks, alarms: o.Alarms, queues: o.Queues, log: o.Logger, leads: o.Leads, dir: o.Dir, wake: sleep.NewWaker()}, nil
 }
 
 // A Request says what is compared.
@@ -202,7 +202,7 @@ func (r *Runs) startOnce(ctx context.Context, in Request, daily *Daily) (Run, er
 	if err != nil {
 		return Run{}, err
 	}
-	r.wake.Ring()
+	r.wake.Wake()
 	return h.Run, nil
 }
 
@@ -398,7 +398,7 @@ func (r *Runs) Settle(ctx context.Context, id string, by bellman.By) (Run, error
 	if err := r.save(ctx, h, run, store.AuditOf(by, run.Settling.Created, "settle", target(id))); err != nil {
 		return Run{}, err
 	}
-	r.wake.Ring()
+	r.wake.Wake()
 	return h.Run, nil
 }
 

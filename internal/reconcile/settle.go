@@ -52,7 +52,7 @@ func (r *Runs) settle(ctx context.Context, h *head) error {
 		if page+1 < h.Pages && time.Since(began) > settleTurn {
 			run := h.Run
 			run.Settling = s
-			r.wake.Ring()
+			r.wake.Wake()
 			return r.save(ctx, h, run)
 		}
 	}

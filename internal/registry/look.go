@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 	"golang.org/x/sync/singleflight"
 )
@@ -15,7 +15,7 @@ import (
 // looking finds changes by other processes. It reads one small document for each part, which only
 // says that something in the part has changed.
 type looking struct {
-	stir  nap.Bell     // wakes Run
+	stir  sleep.Waker  // wakes Run
 	asked atomic.Int64 // when an entry was last used, Unix ms
 	tried atomic.Int64 // when changes were last looked for, Unix ms; 0: never
 
@@ -91,7 +91,7 @@ func (r *Registry[T, P, K]) forget(part uint8) {
 }
 
 // Refresh reports that another process changed something: Run looks at once.
-func (r *Registry[T, P, K]) Refresh() { r.looking.stir.Ring() }
+func (r *Registry[T, P, K]) Refresh() { r.looking.stir.Wake() }
 
 // Run looks for changes by other processes while entries are used, so that what waits learns of
 // them. It returns nil when ctx ends.

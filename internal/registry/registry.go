@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -74,7 +74,7 @@ func New[T any, P Entry[T], K any](kind Kind[T, K], o Options) *Registry[T, P, K
 		kind: kind, store: o.Store, masters: o.Masters, alone: o.Alone, changes: o.Changed, touched: o.Touched, tell: o.Tell,
 		log:     cmp.Or(o.Logger, slog.Default()),
 		cache:   cache[K]{known: make(map[string]*held[K]), unknown: make(map[string]*held[K]), most: cmp.Or(o.Keep, 8192)},
-		looking: looking{stir: nap.NewBell(), seen: make(map[string]string)},
+		looking: looking{stir: sleep.NewWaker(), seen: make(map[string]string)},
 	}
 }
 

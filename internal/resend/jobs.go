@@ -13,7 +13,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -27,7 +27,7 @@ type Jobs struct {
 
 	queues func() []string // the configured queues; nil: unknown
 
-	wake nap.Bell // makes Run look at unfinished again
+	wake sleep.Waker // makes Run look at unfinished again
 
 	mu         sync.Mutex
 	running    bool // Run is running
@@ -53,7 +53,7 @@ func New(o Options) (*Jobs, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Jobs{
 		store: o.Store, tasks: o.Tasks, log: o.Logger, leads: o.Leads, queues: o.Queues,
-		wake:       nap.NewBell(),
+		wake:       sleep.NewWaker(),
 		unfinished: map[bellman.ID]*work{},
 	}, nil
 }
@@ -80,7 +80,7 @@ func (j *Jobs) Start(ctx context.Context, in Job) (Job, error) {
 	}
 	if j.leading() && j.unfinished[job.ID] == nil { // otherwise Run found it in the store already
 		j.unfinished[job.ID] = w
-		j.wake.Ring()
+		j.wake.Wake()
 	}
 	return job, nil
 }
@@ -224,7 +224,7 @@ func (j *Jobs) adopt(job Job) *work {
 	if w == nil {
 		w = &work{job: job, resumed: cmp.Or(job.Since, job.Updated)}
 		j.unfinished[job.ID] = w
-		j.wake.Ring()
+		j.wake.Wake()
 	}
 	return w
 }

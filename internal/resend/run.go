@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // maxBackoff is the longest wait before a retry.
@@ -92,7 +92,7 @@ func (j *Jobs) resume(ctx context.Context) bool {
 			return false
 		}
 		j.log.Error("bulk resends cannot be read; retrying", "in", wait, "err", err)
-		if !nap.For(ctx, wait) {
+		if !sleep.For(ctx, wait) {
 			return false
 		}
 	}

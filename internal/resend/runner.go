@@ -10,7 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"golang.org/x/time/rate"
 )
 
@@ -88,7 +88,7 @@ func (r *runner) run(ctx, waiting context.Context) {
 			wait = time.Second
 		case waiting.Err() == nil:
 			r.heldUp(err)
-			nap.For(waiting, wait)
+			sleep.For(waiting, wait)
 			wait = min(2*wait, maxBackoff)
 		}
 	}
@@ -243,7 +243,7 @@ func (r *runner) one(ctx, waiting context.Context, id bellman.ID) outcome {
 			}
 		}
 		r.heldUp(fmt.Errorf("resend task %v: %w", id, err))
-		if !nap.For(waiting, wait) {
+		if !sleep.For(waiting, wait) {
 			return outcome{}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -114,7 +114,7 @@ func (s *Store) write(ctx context.Context, f func(tx Tx) ([]*Statement, error)) 
 		}
 		if try > 2 {
 			// The winning transaction ends within some milliseconds.
-			if !nap.For(ctx, rand.N(time.Millisecond<<min(try, 7))) {
+			if !sleep.For(ctx, rand.N(time.Millisecond<<min(try, 7))) {
 				return err
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // An exporter posts spans to a collector, as OTLP/HTTP 1.x in protobuf. The SDK's exporter would
@@ -83,7 +83,7 @@ func (e *exporter) deliver(ctx context.Context, spans []sdk.ReadOnlySpan) (refus
 		if wait < 0 {
 			return refused, err
 		}
-		if !nap.For(ctx, max(pause, wait)) {
+		if !sleep.For(ctx, max(pause, wait)) {
 			return 0, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	client "github.com/redis/go-redis/v9"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 //go:embed lua
@@ -134,7 +134,7 @@ func (s *Store) do(ctx context.Context, writes bool, f func(*client.Client) (any
 		if !repeat || try == again || ctx.Err() != nil {
 			return nil, told
 		}
-		if !nap.For(ctx, pause) {
+		if !sleep.For(ctx, pause) {
 			return nil, told
 		}
 	}

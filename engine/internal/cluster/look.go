@@ -63,7 +63,7 @@ func (m *Member) KeepShards(ctx context.Context) error {
 }
 
 // LookSoon triggers a look now.
-func (m *Member) LookSoon() { m.looks.Ring() }
+func (m *Member) LookSoon() { m.looks.Wake() }
 
 // untilLook returns the time until the next look: at most until another node expires.
 func (m *Member) untilLook() time.Duration {

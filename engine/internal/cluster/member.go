@@ -24,7 +24,7 @@ import (
 
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -61,7 +61,7 @@ type Member struct {
 	roster        roster
 	surplusShards surplusShards
 	moves         moves
-	looks         nap.Bell // wakes KeepShards
+	looks         sleep.Waker // wakes KeepShards
 
 	mu        locks.RWMutex
 	node      store.Node // as it last joined, each time under a new name
@@ -146,8 +146,8 @@ func New(o Options, host Host) *Member {
 		node:          store.Node{Addr: o.Addr, Version: o.Version, Joined: o.Clock.Now()},
 		hints:         newHints(o.Hint),
 		claiming:      locks.NewChan("cluster.claiming"),
-		surplusShards: surplusShards{wake: nap.NewBell()},
-		looks:         nap.NewBell(),
+		surplusShards: surplusShards{wake: sleep.NewWaker()},
+		looks:         sleep.NewWaker(),
 		held:          make(map[uint16]store.Lease),
 		since:         make(map[uint16]time.Time),
 		releasing:     make(map[uint16]bool),

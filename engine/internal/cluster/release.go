@@ -10,7 +10,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // How shards move to the nodes that should own them.
@@ -26,7 +26,7 @@ const (
 type surplusShards struct {
 	mu     locks.Mutex
 	shards []uint16
-	wake   nap.Bell
+	wake   sleep.Waker
 }
 
 // set replaces the shards, and wakes Rebalance.
@@ -34,7 +34,7 @@ func (g *surplusShards) set(shards []uint16) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shards = shards
-	g.wake.Ring()
+	g.wake.Wake()
 }
 
 func (g *surplusShards) next() (shard uint16, ok bool) {

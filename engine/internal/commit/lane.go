@@ -10,7 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // An Op is an indivisible part of a transaction: the tasks of one request, the outcome of one
@@ -96,9 +96,9 @@ type Lane[O Op] struct {
 	flushed bool      // gathering is over
 	retry   bool      // isolated ops are to be retried now
 	closed  bool
-	hasty   bool     // a stop gives up waiting: Put does not block
-	ill     error    // why nothing can be written at present; only outcomes are accepted then
-	wake    nap.Bell // makes take check its conditions again
+	hasty   bool        // a stop gives up waiting: Put does not block
+	ill     error       // why nothing can be written at present; only outcomes are accepted then
+	wake    sleep.Waker // makes take check its conditions again
 
 	apart []*apart[O] // isolated ops, the next to retry first; owned by the goroutine of Run, except for the length
 	aside atomic.Int64
@@ -112,7 +112,7 @@ type Lane[O Op] struct {
 
 // New returns a lane of host that counts its ops in work.
 func New[O Op](host Host[O], work *Work, o Options) *Lane[O] {
-	l := &Lane[O]{o: o, host: host, work: work, gather: o.Gather, wake: nap.NewBell(), base: time.Now().Add(-1)}
+	l := &Lane[O]{o: o, host: host, work: work, gather: o.Gather, wake: sleep.NewWaker(), base: time.Now().Add(-1)}
 	locks.Name(&l.mu, "lane")
 	locks.Name(&work.mu, "work")
 	l.room.L = &l.mu
@@ -158,7 +158,7 @@ func (l *Lane[O]) Put(o O) error {
 		l.pressed++
 	}
 	if presses || len(l.queue) == 1 || len(l.queue) == l.o.Batch {
-		l.wake.Ring()
+		l.wake.Wake()
 	}
 	return nil
 }
@@ -321,7 +321,7 @@ func (l *Lane[O]) Hasten() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.flushed, l.retry = true, true
-	l.wake.Ring()
+	l.wake.Wake()
 }
 
 // stops reports whether Hasten was called.
@@ -337,7 +337,7 @@ func (l *Lane[O]) Close() {
 	defer l.mu.Unlock()
 	l.closed = true
 	l.room.Broadcast()
-	l.wake.Ring()
+	l.wake.Wake()
 }
 
 // hurry makes Put stop blocking.
@@ -346,7 +346,7 @@ func (l *Lane[O]) hurry() {
 	defer l.mu.Unlock()
 	l.hasty = true
 	l.room.Broadcast()
-	l.wake.Ring()
+	l.wake.Wake()
 }
 
 // Work counts the work that must finish before a stop is over: ops in lanes, and work that will

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // Pauses between retries while the store accepts nothing, and of an isolated outcome.
@@ -185,7 +185,7 @@ func (l *Lane[O]) tell(ops []O, err error) (kept []O) {
 // rest pauses before a retry. It returns false when a stop gives up waiting.
 func (l *Lane[O]) rest() bool {
 	l.pause = min(max(2*l.pause, firstPause), lastPause)
-	nap.For(l.o.Patience, l.pause)
+	sleep.For(l.o.Patience, l.pause)
 	return l.o.Patience.Err() == nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // A batch is a group of messages that were received together.
@@ -70,7 +70,7 @@ func (b *batch) store(ctx context.Context) error {
 		if failed == 0 {
 			s.log.Warn("messages cannot be stored; they wait", "messages", len(b.tasks)+len(b.left), "err", err)
 		}
-		nap.For(ctx, pause(failed))
+		sleep.For(ctx, pause(failed))
 	}
 	clear(b.tasks)
 	clear(b.messages)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // Bounds of the dead letters that wait to be stored: the broker holds back further messages until
@@ -30,7 +30,7 @@ const maxReasons = 10
 type deadLetters struct {
 	source  *Source
 	session Session
-	wake    nap.Bell
+	wake    sleep.Waker
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when run has returned; then err is its error
@@ -48,7 +48,7 @@ type deadLetters struct {
 // newDeadLetters starts run, which goes on after ctx ended, until close or cancel.
 func newDeadLetters(ctx context.Context, s *Source, session Session) *deadLetters {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	g := &deadLetters{source: s, session: session, wake: nap.NewBell(), cancel: cancel, done: make(chan struct{})}
+	g := &deadLetters{source: s, session: session, wake: sleep.NewWaker(), cancel: cancel, done: make(chan struct{})}
 	g.room.L = &g.mu
 	go func() {
 		defer close(g.done)
@@ -71,7 +71,7 @@ func (g *deadLetters) add(m Message, why error) {
 	g.bytes += len(m.Body)
 	g.dead = append(g.dead, Dead{Message: &m, Reason: oneLine(why.Error())})
 	g.source.figures.taken(1)
-	g.wake.Ring()
+	g.wake.Wake()
 }
 
 // close announces that no further messages come.
@@ -79,7 +79,7 @@ func (g *deadLetters) close() {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
-	g.wake.Ring()
+	g.wake.Wake()
 }
 
 // run stores dead letters until no further messages come. Those that cannot be stored are tried
@@ -125,7 +125,7 @@ func (g *deadLetters) run(ctx context.Context) error {
 		if failed == 0 {
 			g.source.log.Error("dead letters cannot be stored; they wait", "messages", len(dead), "err", why)
 		}
-		nap.For(ctx, pause(failed))
+		sleep.For(ctx, pause(failed))
 		failed++
 	}
 }

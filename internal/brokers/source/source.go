@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/internal/nap"
+	"github.com/bellmanhq/bellman/internal/sleep"
 )
 
 // Tasks creates and stores tasks.
@@ -117,7 +117,7 @@ func (s *Source) Run(ctx context.Context) {
 			said = text
 			s.log.Warn("messages cannot be received; retrying", "err", err)
 		}
-		nap.For(ctx, wait)
+		sleep.For(ctx, wait)
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *Source) session(ctx context.Context) error {
 	late, end := context.WithCancel(context.WithoutCancel(ctx)) // ends StopTimeout after ctx
 	defer end()
 	defer context.AfterFunc(ctx, func() {
-		nap.For(late, s.o.StopTimeout)
+		sleep.For(late, s.o.StopTimeout)
 		end()
 	})()
 	for ctx.Err() == nil {

@@ -1,4 +1,4 @@
-package nap
+package sleep
 
 import (
 	"context"
@@ -22,14 +22,14 @@ func TestFor(t *testing.T) {
 	})
 }
 
-func TestBell(t *testing.T) {
-	b := NewBell()
-	b.Ring()
-	b.Ring()
-	<-b
+func TestWaker(t *testing.T) {
+	w := NewWaker()
+	w.Wake()
+	w.Wake()
+	<-w
 	select {
-	case <-b:
-		t.Error("two rings woke twice")
+	case <-w:
+		t.Error("two calls woke twice")
 	default:
 	}
 }

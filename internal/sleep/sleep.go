@@ -1,5 +1,5 @@
-// Package nap is for goroutines that wait: for a time, or until another one wakes them.
-package nap
+// Package sleep is for goroutines that wait: for a time, or until another one wakes them.
+package sleep
 
 import (
 	"context"
