@@ -188,6 +188,7 @@ func TestResendWaitsForTheFormerOwner(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Minute)
+			synctest.Wait()
 			if want := "[firsttrue secondtrue]"; fmt.Sprint(made) != want {
 				t.Errorf("after %d failed reads: attempts %v; want %s: in order, after the minute of the former owner", failures, made, want)
 			}
