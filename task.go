@@ -266,10 +266,21 @@ const (
 
 var kindNames = []string{"", "notify", "order", "poll"}
 
+// String returns the kind's name: notify, order, poll, or kind(64) for one of your own; empty for
+// KindUnknown.
 func (k Kind) String() string { return name(kindNames, int(k), "kind") }
+
+// MarshalText writes the kind's name.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText reads a kind's name.
 func (k *Kind) UnmarshalText(text []byte) (err error) {
+	for own := KindOwn; own != 0; own++ { // after 255 it is 0
+		if own.String() == string(text) {
+			*k = own
+			return nil
+		}
+	}
 	*k, err = parse[Kind](kindNames, string(text), "kind")
 	return err
 }

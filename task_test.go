@@ -1,6 +1,8 @@
 package bellman_test
 
 import (
+	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 	"unsafe"
@@ -14,6 +16,24 @@ import (
 func TestTaskIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(bellman.Task{}); size > 512 {
 		t.Errorf("a Task has %d bytes; want at most 512, which are collected cheaply", size)
+	}
+}
+
+// encoding/json reads back a Task that it wrote, of any kind: programs that embed bellman cache and
+// log tasks.
+func TestTaskAsJSON(t *testing.T) {
+	for _, kind := range []bellman.Kind{bellman.KindUnknown, bellman.KindNotify, bellman.KindPoll, bellman.KindOwn, 255} {
+		task := bellman.Task{ID: bellman.NewID(), Queue: "q", Kind: kind, Body: []byte("b"), Timeout: time.Second,
+			Origin: &bellman.Origin{Alias: "a", Resume: &bellman.Resume{Attempts: 1}}, Last: &bellman.Attempt{Result: bellman.TimedOut, Trigger: bellman.ByHand},
+			Status: bellman.Status{State: bellman.Failed, Phase: bellman.HandedOver, Data: []byte("d"), Before: &bellman.Before{State: bellman.Cancelled}}}
+		text, err := json.Marshal(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back bellman.Task
+		if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(back, task) {
+			t.Errorf("of %s: %+v, %v; want %+v", text, back, err, task)
+		}
 	}
 }
 

@@ -23,10 +23,10 @@ type Merchants interface {
 // A Merchant overrides a queue's rules for the tasks that name it. A zero field leaves the queue's
 // rule.
 type Merchant struct {
-	Known bool   // there is such a merchant
+	Known bool   // there is such a merchant; only errors depend on it
 	URL   string // address of tasks that have none; the guard checks it
 
-	Signer sign.Signer // nil: the queue's
+	Signer sign.Signer // may be of a scheme of your own; nil: the queue's
 	Unable error       // why nothing can sign for the merchant; then nothing is sent
 
 	// For tasks whose caller did not set them; see bellman.Task.Inherited.

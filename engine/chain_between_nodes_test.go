@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,4 +143,55 @@ func TestResendBesideAnotherNodesAttempt(t *testing.T) {
 			t.Errorf("the new owner resent nothing, so the test shows nothing")
 		}
 	})
+}
+
+// A coy store does not answer the first reads of one task.
+type coy struct {
+	store.Store
+	of   bellman.ID
+	left atomic.Int64
+}
+
+func (s *coy) Task(ctx context.Context, id bellman.ID) (*bellman.Task, error) {
+	if id == s.of && s.left.Add(-1) >= 0 {
+		return nil, bellman.ErrUnreachable
+	}
+	return s.Store.Task(ctx, id)
+}
+
+// The former owner of a shard may still be attempting a task, when an earlier task of its chain is
+// resent. The resend waits for that attempt, also if the store does not say at once how the later
+// task stands.
+func TestResendWaitsForTheFormerOwner(t *testing.T) {
+	for _, failures := range []int64{0, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			now := time.Now().UTC()
+			s := &coy{Store: memory.New()}
+			task := func(key string, st bellman.Status) *bellman.Task {
+				st.Version, st.Began, st.Updated = 1, now, now
+				return &bellman.Task{ID: bellman.NewID(), Queue: "q", Key: key, OrderingKey: "k", Schedule: "0s", Timeout: time.Second, Kind: bellman.KindNotify, Status: st}
+			}
+			first := task("first", bellman.Status{State: bellman.Succeeded, Reason: "accepted", Attempts: 1, Finished: now})
+			second := task("second", bellman.Status{Phase: bellman.HandedOver, Due: now, VisibleAt: now.Add(time.Minute)})
+			if err := s.Commit(t.Context(), &store.Batch{Adds: []store.Add{{Task: first}, {Task: second}}}); err != nil {
+				t.Fatal(err)
+			}
+			var made []string
+			e, stop := run(t, s, engine.Queue{Name: "q", Concurrency: 1, Handler: bellman.HandlerFunc(func(_ context.Context, t *bellman.Task, _ int) bellman.Verdict {
+				made = append(made, fmt.Sprint(t.Key, time.Since(now) >= time.Minute))
+				return bellman.Verdict{Next: bellman.Succeed}
+			})})
+			defer stop()
+			s.of = second.ID
+			s.left.Store(failures)
+			if _, err := e.Resend(t.Context(), first.ID, engine.ResendOnce, by); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			if want := "[firsttrue secondtrue]"; fmt.Sprint(made) != want {
+				t.Errorf("after %d failed reads: attempts %v; want %s: in order, after the minute of the former owner", failures, made, want)
+			}
+		})
+	}
 }

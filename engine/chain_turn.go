@@ -73,19 +73,22 @@ func (o *chains) itsTurn(it *item) bool {
 	return ok
 }
 
-// besides returns how long the former owner may still be attempting a later task of the chain. t is
-// the first of its chain.
+// besides returns how long the former owner may still be attempting a later task of the chain, or
+// minTurn if the store does not say. t is the first of its chain.
 func (o *chains) besides(t *bellman.Task) time.Duration {
 	page, err := o.store.Chain(o.attempts, t.Queue, t.OrderingKey, bellman.ID{}, supersedePage)
 	if err != nil {
-		return 0
+		return minTurn
 	}
 	for _, id := range page.First {
 		if id == t.ID {
 			continue
 		}
 		next, err := o.store.Task(o.attempts, id)
-		if err != nil || next.State != bellman.Pending {
+		switch {
+		case unread(err):
+			return minTurn
+		case err != nil || next.State != bellman.Pending:
 			continue
 		}
 		if wait := elsewhere(o.leases.HeldSince, next, o.clock.Now()); wait > 0 {

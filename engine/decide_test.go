@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/schedule"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -265,5 +266,69 @@ func TestWallClockStep(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A completion that names a due time moves the schedule's next attempt. A pending manual attempt
+// stays, and the schedule under it moves.
+func TestGoOn(t *testing.T) {
+	now, due := after(time.Second), after(time.Minute)
+	pending := bellman.Status{Began: t0, Due: t0, VisibleAt: t0}
+	ended := bellman.Status{State: bellman.Failed, Finished: t0}
+	byHand := func(st bellman.Status) bellman.Status { request(&st, bellman.ByHand, now, now); return st }
+	for _, tt := range []struct {
+		name   string
+		st     bellman.Status
+		due    time.Time
+		want   time.Time // of the next attempt
+		before *bellman.Before
+		wasDue int64
+	}{
+		{"pending", pending, due, due, nil, t0.Unix()},
+		{"without a due time", pending, time.Time{}, t0, nil, 0},
+		{"ended", ended, due, due, &bellman.Before{State: bellman.Failed, Finished: t0}, 0},
+		{"pending, and by hand", byHand(pending), due, now, &bellman.Before{Due: due}, t0.Unix()},
+		{"ended, and by hand", byHand(ended), due, now, &bellman.Before{State: bellman.Failed, Finished: t0}, now.Unix()},
+	} {
+		st := tt.st
+		goOn(&st, tt.due, now)
+		if !st.Due.Equal(tt.want) || !st.VisibleAt.Equal(tt.want) || st.State != bellman.Pending || !reflect.DeepEqual(st.Before, tt.before) || int64(st.WasDue) != tt.wasDue {
+			t.Errorf("%s: goOn = %+v, before %+v; want due at %v, before %+v, and an attempt in doubt at %d", tt.name, st, st.Before, tt.want, tt.before, tt.wasDue)
+		}
+	}
+}
+
+// A completed task that repeats keeps the doubt about an attempt that may be in flight.
+func TestCompletedInDoubt(t *testing.T) {
+	task := &bellman.Task{Repeat: "10m", Status: bellman.Status{Began: t0, Due: t0, VisibleAt: t0}}
+	if st := completed(task, bellman.Succeeded, "callback", after(time.Second)); int64(st.WasDue) != t0.Unix() || !st.Due.Equal(after(10*time.Minute+time.Second)) {
+		t.Errorf("completed = due at %v, was due at %d; want ten minutes later, and %d", st.Due, st.WasDue, t0.Unix())
+	}
+}
+
+type latecomer struct{ saw *bellman.Status }
+
+func (latecomer) Attempt(context.Context, *bellman.Task, int) bellman.Verdict {
+	return bellman.Verdict{}
+}
+
+func (l latecomer) Late(t *bellman.Task, _ bellman.Verdict, _ time.Time) bellman.Verdict {
+	*l.saw = t.Status
+	return bellman.Verdict{Data: []byte("late")}
+}
+
+// A Latecomer sees a task as ended, although a manual attempt of it is pending.
+func TestLateUnderManualAttempt(t *testing.T) {
+	var saw bellman.Status
+	rules, err := NewRules(Queue{Name: "q", Handler: latecomer{&saw}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := &bellman.Task{Queue: "q", Status: bellman.Status{State: bellman.Succeeded, Finished: t0}}
+	request(&task.Status, bellman.ByHand, t0, t0)
+	r := &recorder{rules: rules, clock: clock.New(time.Now)}
+	f := new(flight)
+	if err := r.late(f, task); err != nil || saw.State != bellman.Succeeded || saw.Before != nil || string(f.change.To.Data) != "late" {
+		t.Errorf("late: %v; the handler saw %+v and data are %q; want a task that succeeded, and late", err, saw, f.change.To.Data)
 	}
 }

@@ -96,6 +96,44 @@ func TestHandedOverAcrossClocks(t *testing.T) {
 	}
 }
 
+// A stop cuts off attempts whose tasks were handed over, some of them minutes before. The next
+// owner makes those attempts at once, and not when the cut attempts would have timed out.
+func TestCutOffAfterHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew(t)
+		repeated := make(chan time.Time, 100)
+		queue := func(handler bellman.HandlerFunc) engine.Queue {
+			return engine.Queue{Name: "q", Schedule: "0s, 1h", Timeout: 5 * time.Minute, Handler: handler}
+		}
+		a := c.start("a", queue(func(ctx context.Context, _ *bellman.Task, _ int) bellman.Verdict {
+			<-ctx.Done()
+			return bellman.Verdict{}
+		}))
+		defer a.stop()
+		time.Sleep(10 * time.Second)
+		const n = 64
+		for i := range n {
+			add(t, a.Engine, &bellman.Task{Queue: "q", Endpoint: fmt.Sprintf("http://%d", i)})
+		}
+		b := c.start("b", queue(func(context.Context, *bellman.Task, int) bellman.Verdict {
+			repeated <- time.Now()
+			return bellman.Verdict{Next: bellman.Succeed}
+		}))
+		defer b.stop()
+		time.Sleep(20 * time.Second)
+		if n := c.owns(); n["b"] < 16 {
+			t.Fatalf("shards per node %v; want many for b", n)
+		}
+		stopped := time.Now()
+		a.stop()
+		for range n {
+			if after := (<-repeated).Sub(stopped); after < 8*time.Second || after > 10*time.Second {
+				t.Errorf("an attempt that was cut off is repeated %v after the stop began; want 8s to 10s", after)
+			}
+		}
+	})
+}
+
 // A slowHandOver is a store that is slow to write which tasks were handed over in flight.
 type slowPark struct {
 	store.Store

@@ -75,9 +75,12 @@ type Options struct {
 	// an error of Decide, and nothing is decided. Nil: none.
 	Decided func(t *bellman.Task, by bellman.By, now time.Time) []bellman.Task
 
-	MaxInFlight int           // most concurrent attempts; default 2048; SetPool changes it
-	PoolFloor   int           // least concurrent attempts that the adapting limit shrinks to; default 64; SetPool changes it
-	StopTimeout time.Duration // how long Run waits at its end for attempts in flight; default 8s
+	MaxInFlight int // most concurrent attempts; default 2048; SetPool changes it
+	PoolFloor   int // least concurrent attempts that the adapting limit shrinks to; default 64; SetPool changes it
+
+	// StopTimeout is how long Run waits at its end for attempts in flight. Default 8s. Whatever
+	// ends the process, such as Kubernetes after a SIGTERM, should wait five seconds longer.
+	StopTimeout time.Duration
 
 	Limits Limits // of memory, pages and batches; the zero value is right for a server
 }

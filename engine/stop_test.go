@@ -15,17 +15,21 @@ import (
 )
 
 // A stop waits for attempts in flight, up to its time limit. An attempt that it cuts off is in the
-// log, and is repeated under the next number as the same step.
+// log, and is repeated under the next number as the same step. If its handler has the receiver's
+// yes all the same, the attempt counts and is not repeated.
 func TestStopCutsOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		hang := engine.Queue{Name: "q", Timeout: time.Minute, Handler: bellman.HandlerFunc(
-			func(ctx context.Context, _ *bellman.Task, _ int) bellman.Verdict {
+			func(ctx context.Context, task *bellman.Task, _ int) bellman.Verdict {
 				<-ctx.Done()
+				if task.Key == "heard" {
+					return bellman.Verdict{Next: bellman.Succeed}
+				}
 				return bellman.Verdict{Result: bellman.Unreachable}
 			})}
 		e, stop := run(t, store, hang)
-		id := add(t, e, &bellman.Task{Queue: "q"})
+		id, heard := add(t, e, &bellman.Task{Queue: "q"}), add(t, e, &bellman.Task{Queue: "q", Key: "heard"})
 		time.Sleep(time.Second)
 		began := time.Now()
 		stop()
@@ -35,6 +39,9 @@ func TestStopCutsOff(t *testing.T) {
 		log := attempts(t, store, id)
 		if len(log) != 1 || log[0].Result != bellman.Unknown || log[0].Error == "" {
 			t.Errorf("log %+v; want the cut-off attempt with an unknown result", log)
+		}
+		if task := get(t, store, heard); task.State != bellman.Succeeded || task.Attempts != 1 {
+			t.Errorf("a task whose cut-off attempt was accepted is %v after %d attempts; want succeeded after one", task.State, task.Attempts)
 		}
 		_, stop = run(t, store, engine.Queue{Name: "q", Handler: &receiver{answer: accept}})
 		defer stop()

@@ -85,8 +85,18 @@ type Watch struct {
 	Unborn  bool      `json:"unborn,omitempty"` // the channel did not know the order at its close; once it does, the order is closed again
 }
 
-// Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON.
+// Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON, and an
+// *[bellman.Invalid] if a duration is negative.
 func (a *Ask) Encode() ([]byte, error) {
+	var bad bellman.Invalid
+	for i, d := range []time.Duration{a.Expires, a.CodeLife} {
+		if d < 0 {
+			bad.Add([]string{"expires", "code_life"}[i], fmt.Sprintf("%v is negative: want a duration, or 0 for the queue's rule", d))
+		}
+	}
+	if err := bad.Err(); err != nil {
+		return nil, err
+	}
 	out := &encoded{plain: plain(*a)}
 	out.Created, out.ExpiresAt = a.Created.UTC(), a.ExpiresAt.UTC()
 	if a.Watch != nil {

@@ -63,6 +63,15 @@ func TestParseAskRefuses(t *testing.T) {
 	}
 }
 
+// A negative duration, such as the time until a moment that has passed, is no request for the
+// queue's rule.
+func TestEncodeNegative(t *testing.T) {
+	want := "expires: -1s is negative: want a duration, or 0 for the queue's rule; code_life: -1m0s is negative: want a duration, or 0 for the queue's rule"
+	if body, err := (&Ask{Expires: -time.Second, CodeLife: -time.Minute}).Encode(); err == nil || err.Error() != want {
+		t.Errorf("Encode = %s, %v; want %s", body, err, want)
+	}
+}
+
 func FuzzAsk(f *testing.F) {
 	f.Add([]byte(`{"expires":"30m","vars":{"a":"b"},"notify":{"url":"https://m.example/","json":{"a":"<"}},"created":"2026-11-20T23:04:05.123+08:00"}`))
 	f.Add([]byte(`{"watch":{"of":"k","order_state":"CLOSED","decided":"2026-11-20T15:04:05Z","until":"9999-12-31T23:59:59-01:00"}}`))

@@ -38,8 +38,8 @@ func CompileField(text string) (*Field, error) {
 // A Reading evaluates several Fields for one message and parses its JSON once. It is not safe for
 // concurrent use.
 type Reading struct {
-	evaluation
-	message *Message
+	evaluation evaluation
+	message    *Message
 }
 
 // Read returns the Reading of a message. The message must not change while the Reading is used.
@@ -55,8 +55,8 @@ func Read(m *Message) *Reading {
 
 // JSON returns why the body is not JSON; nil: it is JSON.
 func (r *Reading) JSON() error {
-	r.json()
-	return r.notJSON
+	r.evaluation.json()
+	return r.evaluation.notJSON
 }
 
 // Evaluate returns a value for encoding/json: nil, bool, string, int64, uint64, float64, []any or

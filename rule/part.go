@@ -59,12 +59,12 @@ func CompilePart(text string) (*Part, error) {
 
 // A Telling evaluates several Parts for one notification and parses its JSON once. It is not safe
 // for concurrent use.
-type Telling struct{ evaluation }
+type Telling struct{ evaluation evaluation }
 
 // Tell returns the Telling of a notification, which must not change while it is used.
 func Tell(n *Notification) *Telling {
-	t := &Telling{evaluation{answer: &Answer{Body: n.JSON}}}
-	t.facts = partFacts{n, &t.evaluation}
+	t := &Telling{evaluation: evaluation{answer: &Answer{Body: n.JSON}}}
+	t.evaluation.facts = partFacts{n, &t.evaluation}
 	return t
 }
 

@@ -70,13 +70,15 @@ type Message struct {
 // Hidden stands for a secret in a text that people see.
 const Hidden = "***"
 
-// A Signer signs messages. It is safe for concurrent use.
+// A Signer signs messages. It is safe for concurrent use. For a scheme of your own, implement Signer
+// and return it as deliver.Merchant.Signer.
 type Signer interface {
 	// Sign adds the signature to m. An error says what in m cannot be signed, and contains no value
 	// of m.
 	Sign(m *Message) error
 
-	// Check returns the error that Sign would return for m, without the cost of a signature.
+	// Check returns the error that Sign would return for m, without the cost of a signature. It is
+	// called when a task is added: m has no ID and no Time then.
 	Check(m *Message) error
 
 	// Headers returns the canonical names of the headers that Sign sets. The caller must not change

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -24,7 +25,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // SIGTERM: Kubernetes, systemd
 	defer stop()
 	if err := run(ctx, os.Getenv("DATABASE_URL")); err != nil {
 		log.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -50,7 +51,7 @@ const (
 func main() {
 	second := flag.Duration("second", time.Second, "how long a second of the schedule takes")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // SIGTERM: Kubernetes, systemd
 	defer stop()
 	if err := run(ctx, *second); err != nil {
 		log.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -43,7 +44,7 @@ queues:
 func main() {
 	second := flag.Duration("second", 100*time.Millisecond, "how long a second of the story takes")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) // SIGTERM: Kubernetes, systemd
 	defer stop()
 	if err := run(ctx, *second); err != nil {
 		log.Fatal(err)

@@ -1,5 +1,8 @@
 // Package memory is a store that loses all data when it is closed. It implements store.Store as
 // simply as possible, for tests and examples. Reads of pages scan all tasks.
+//
+// A test of a schedule needs no real time: in a bubble of testing/synctest, make the store and the
+// engine, call Run in a goroutine, and wait for its return at the end. A day then takes seconds.
 package memory
 
 import (

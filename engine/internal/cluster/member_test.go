@@ -1,11 +1,15 @@
 package cluster
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/store"
+	"github.com/bellmanhq/bellman/store/memory"
 )
 
 // Leases returns a shard that the member has lost only if its lease is required, with an epoch that
@@ -33,5 +37,39 @@ func TestLeasesOfLostShards(t *testing.T) {
 	}
 	if got, want := m.Leases(nil, twice), []store.Lease{mine, refused}; !slices.Equal(got, want) {
 		t.Errorf("each shard twice: %v; want %v", got, want)
+	}
+}
+
+// A node keeps the death of a shard's former owner only under its lease of the shard: otherwise it
+// would overwrite the death that the next owner has found.
+func TestDeathsAreKeptUnderTheLease(t *testing.T) {
+	ctx, s := t.Context(), memory.New()
+	for _, name := range []string{"a", "b"} {
+		if err := s.Join(ctx, store.Node{Name: name}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claim := func(name string, seen int64) store.Lease {
+		l, err := s.Claim(ctx, name, 3, seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	lease := claim("a", 0)
+	m := &Member{store: s, held: map[uint16]store.Lease{3: lease}, deaths: map[uint16]Death{3: {Found: 5, Node: "dead"}}}
+	if err := m.keepDeaths(ctx, 3); err != nil || !m.Death(3).Kept {
+		t.Errorf("keepDeaths = %v; want it kept", err)
+	}
+	if err := s.Release(ctx, "a", lease); err != nil {
+		t.Fatal(err)
+	}
+	claim("b", lease.Epoch)
+	m.know(3, Death{Found: 4, Node: "another"})
+	if err := m.keepDeaths(ctx, 3); !errors.Is(err, bellman.ErrFenced) || m.Death(3).Kept {
+		t.Errorf("keepDeaths of a shard of another node = %v; want ErrFenced", err)
+	}
+	if kept, err := m.keptDeaths(ctx, time.Minute); err != nil || kept[3].Found != 5 {
+		t.Errorf("the store has %+v, %v; want the death that was kept under the lease", kept, err)
 	}
 }

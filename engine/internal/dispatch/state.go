@@ -9,7 +9,6 @@ type Totals struct {
 	Waiting   int
 	OldestDue int64 // due time of the item that has waited longest; 0: nothing waits
 
-	Lines        int
 	Endpoints    int
 	OpenBreakers int
 }
@@ -25,7 +24,6 @@ func (d *D[T]) Totals() Totals {
 		Floor:        c.pool.floor,
 		Ceiling:      c.pool.ceiling,
 		Waiting:      c.slab.n,
-		Lines:        len(c.all),
 		Endpoints:    len(c.endpoints),
 		OpenBreakers: c.openBreakers,
 	}

@@ -18,7 +18,7 @@ func TestStates(t *testing.T) {
 	d.DoneNext(10+ms, first, Accepted)
 	// In flight: one of r/a and one of own. Waiting: two of q/a and one of r/a.
 	total := d.Totals()
-	if total.InFlight != 2 || total.Waiting != 3 || total.Endpoints != 2 || total.Lines != 3 || total.OldestDue == 0 {
+	if total.InFlight != 2 || total.Waiting != 3 || total.Endpoints != 2 || len(d.core.all) != 3 || total.OldestDue == 0 {
 		t.Errorf("Totals() = %+v; want 2 in flight, 3 waiting, 2 endpoints, 3 lines, and an oldest due time", total)
 	}
 	a, ok := d.Endpoint("a")
@@ -145,13 +145,13 @@ func TestSweepForgetsWhatIsIdle(t *testing.T) {
 	if n := d.Sweep(301 * s); n != 990 {
 		t.Errorf("forgot %d lines, want 990", n)
 	}
-	if total := d.Totals(); total.Lines != 10 || total.Endpoints != 10 || total.Waiting != 9 {
+	if total := d.Totals(); len(d.core.all) != 10 || total.Endpoints != 10 || total.Waiting != 9 {
 		t.Errorf("Totals = %+v, want 10 lines and endpoints, 9 waiting", total)
 	}
 	d.Done(301*s, flying, Accepted)
 	drain(t, d, 301*s, 9)
 	d.Sweep(1000 * s)
-	if total := d.Totals(); total.Lines != 0 || total.Endpoints != 0 || len(d.Queues()) != 0 {
+	if total := d.Totals(); len(d.core.all) != 0 || total.Endpoints != 0 || len(d.Queues()) != 0 {
 		t.Errorf("Totals = %+v, want nothing", total)
 	}
 	if d.Known(lineID("q0", "e0")) {
