@@ -191,7 +191,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	case s.mariaDB():
 		config.Params["tx_isolation"] = "'READ-COMMITTED'"
 		config.Params["idle_transaction_timeout"] = seconds
-		config.Params["max_statement_time"] = "0" // bellman has its own, and a migration may take long
+		config.Params["max_statement_time"] = "0"                // bellman has its own, and a migration may take long
 		config.Params["in_predicate_conversion_threshold"] = "0" // a long list is a list
 	case s.tiDB():
 		config.Params["transaction_isolation"] = "'READ-COMMITTED'"
