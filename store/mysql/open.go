@@ -181,8 +181,8 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	config.Params["time_zone"] = "'+00:00'"
 	config.Params["innodb_lock_wait_timeout"] = seconds
 	config.Params["lock_wait_timeout"] = seconds // of whole tables
-	config.Params["autocommit"] = "1"       // a heartbeat is a statement without COMMIT
-	config.Params["sql_safe_updates"] = "0" // some statements find their rows without a key
+	config.Params["autocommit"] = "1"            // a heartbeat is a statement without COMMIT
+	config.Params["sql_safe_updates"] = "0"      // some statements find their rows without a key
 	config.Params["sql_select_limit"] = "18446744073709551615"
 	// Arguments are in the text of a statement. In character sets such as gbk a byte of an argument
 	// and the backslash that escapes the next byte could be one character, and that byte could end
