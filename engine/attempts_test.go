@@ -57,7 +57,7 @@ func run(t *testing.T, store store.Store, queues ...engine.Queue) (*engine.Engin
 
 func runWith(t *testing.T, o engine.Options) (*engine.Engine, func()) {
 	t.Helper()
-	o.Node, o.Process, o.Logger = "n", cmp.Or(o.Process, "1"), slog.New(slog.DiscardHandler)
+	o.Node, o.Process, o.Logger = "n", cmp.Or(o.Process, "1"), cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	e, err := engine.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -41,6 +41,22 @@ type committer struct {
 	follows        atomic.Int64     // refused since the start
 	refusedFollows figures.Refusals // invalid follow-up tasks
 	unrecorded     atomic.Bool      // a stop gave up the outcome of an attempt
+	fullAt         atomic.Int64     // Unix ms of the last add that a full store rejected; 0: the log says that there is room
+}
+
+// room logs when a full store begins to reject new tasks, and when it has accepted them again for a
+// minute: a store that is nearly full does both in turn.
+func (c *committer) room(now int64, err error) {
+	if errors.Is(err, bellman.ErrFull) {
+		if c.fullAt.Swap(now) == 0 {
+			c.log.Error("the store is full: new tasks are rejected", "err", err)
+		}
+		return
+	}
+	at := c.fullAt.Load()
+	if at != 0 && now-at > time.Minute.Milliseconds() && c.fullAt.CompareAndSwap(at, 0) {
+		c.log.Info("the store is no longer full")
+	}
 }
 
 // afterCommit is the rest of the engine, as far as it goes on after a commit.
@@ -190,6 +206,7 @@ func (e *effects) bring(it *item) {
 
 // add accounts for a new task.
 func (e *effects) add(n *store.Add) {
+	e.room(e.now, n.Err)
 	if n.Err != nil || !n.Existing.IsZero() {
 		return
 	}

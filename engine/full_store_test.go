@@ -3,7 +3,9 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,8 +60,14 @@ func TestNoRoomForNewTasks(t *testing.T) {
 					late = max(late, time.Since(task.Due))
 					return bellman.Verdict{}
 				})}
-				e, stop := run(t, store, q, engine.Queue{Name: "q2", Handler: q.Handler})
-				defer stop()
+				var log strings.Builder
+				e, stop := runWith(t, engine.Options{Store: store, Queues: []engine.Queue{q, {Name: "q2", Handler: q.Handler}}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				defer func() {
+					stop()
+					if text := log.String(); strings.Count(text, "the store is full: new tasks are rejected") != 1 || strings.Count(text, "the store is no longer full") != 1 || strings.Contains(text, "commit failed") {
+						t.Errorf("the log has not the begin and the end of the lack of room, once each: %s", text)
+					}
+				}()
 				var ids []bellman.ID
 				for range 10 {
 					ids = append(ids, add(t, e, &bellman.Task{Queue: "q"}))
@@ -101,6 +109,12 @@ func TestNoRoomForNewTasks(t *testing.T) {
 				}
 				cancel()
 				adding.Wait()
+				for _, full := range []bool{false, true, false} { // nearly full
+					store.full.Store(full)
+					e.Add(t.Context(), &bellman.Task{Queue: "q"})
+				}
+				time.Sleep(2 * time.Minute)
+				add(t, e, &bellman.Task{Queue: "q"})
 				mu.Lock()
 				defer mu.Unlock()
 				if late > 50*time.Millisecond || made < 300 {

@@ -31,7 +31,12 @@ func (w *writer) Write(ctx context.Context, ops []*op) error {
 	}
 	began := time.Now()
 	if err := w.store.Commit(ctx, &b.Batch); err != nil {
-		if !errors.Is(err, bellman.ErrFenced) {
+		full := errors.Is(err, bellman.ErrFull)
+		if full {
+			w.room(w.clock.Now().UnixMilli(), err)
+		}
+		// Each request to a full store would fill the log, which may be on the same disk.
+		if !errors.Is(err, bellman.ErrFenced) && !(full && onlyAdds(ops)) {
 			w.log.Error("commit failed", "operations", len(ops), "err", err)
 		}
 		return err
@@ -39,6 +44,10 @@ func (w *writer) Write(ctx context.Context, ops []*op) error {
 	w.watch.committed(b.weight, time.Since(began))
 	w.committed(b, ops)
 	return nil
+}
+
+func onlyAdds(ops []*op) bool {
+	return !slices.ContainsFunc(ops, func(o *op) bool { return !o.OnlyAdds() })
 }
 
 func (w *writer) Fenced(ctx context.Context) bool {

@@ -33,6 +33,8 @@ func (s *Store) wants(err error) string {
 	switch {
 	case s.waited(err):
 		return "another session holds a lock on these tables, or the database stands still: look at its sessions, and end the transaction that blocks them"
+	case s.d.Kind(err) == Full:
+		return "the database has no room: make room on its disk"
 	case s.d.Kind(err) == Lost:
 		return "the database accepts no writes, as a standby does, or breaks its connections: look at its log, and whether the address leads to the primary"
 	}

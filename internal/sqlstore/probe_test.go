@@ -169,3 +169,25 @@ func (d *refusesWrites) Begin(ctx context.Context) (sqlstore.Tx, error) {
 	demote(d.t, d.Driver, d.demote)
 	return d.Driver.Begin(ctx)
 }
+
+// TestExamineFull examines a database without room. The finding must not blame rights.
+func TestExamineFull(t *testing.T) { each(t, testExamineFull) }
+
+func testExamineFull(t *testing.T, kind database) {
+	d := &Altered{kind.driver(t), "SELECT id, version, queue, line FROM bellman_live", "SELECT id, version + 1, queue, line FROM bellman_live"}
+	found := sqlstore.Examine(t.Context(), full{d})
+	found = slices.DeleteFunc(found, func(f store.Finding) bool { return f.Name == "clock" })
+	if len(found) != 1 || found[0].Name != "writes" || !strings.Contains(found[0].Do, "make room") {
+		t.Errorf("Examine() = %+v; want that the database has no room", found)
+	}
+}
+
+// full takes errors that are not of the fence for a full disk.
+type full struct{ sqlstore.Driver }
+
+func (d full) Kind(err error) sqlstore.Kind {
+	if kind := d.Driver.Kind(err); kind != sqlstore.Other || err == nil {
+		return kind
+	}
+	return sqlstore.Full
+}

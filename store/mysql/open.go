@@ -180,8 +180,9 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
 	config.Params["time_zone"] = "'+00:00'"
 	config.Params["innodb_lock_wait_timeout"] = seconds
-	config.Params["autocommit"] = "1"       // a heartbeat is a statement without COMMIT
-	config.Params["sql_safe_updates"] = "0" // some statements find their rows without a key
+	config.Params["lock_wait_timeout"] = seconds // of whole tables
+	config.Params["autocommit"] = "1"            // a heartbeat is a statement without COMMIT
+	config.Params["sql_safe_updates"] = "0"      // some statements find their rows without a key
 	config.Params["sql_select_limit"] = "18446744073709551615"
 	// Arguments are in the text of a statement. In character sets such as gbk a byte of an argument
 	// and the backslash that escapes the next byte could be one character, and that byte could end
@@ -191,7 +192,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	case s.mariaDB():
 		config.Params["tx_isolation"] = "'READ-COMMITTED'"
 		config.Params["idle_transaction_timeout"] = seconds
-		config.Params["max_statement_time"] = "0" // bellman has its own, and a migration may take long
+		config.Params["max_statement_time"] = "0"                // bellman has its own, and a migration may take long
 		config.Params["in_predicate_conversion_threshold"] = "0" // a long list is a list
 	case s.tiDB():
 		config.Params["transaction_isolation"] = "'READ-COMMITTED'"
@@ -213,6 +214,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	d.open = func() *sql.DB { return pool(connector, max(cmp.Or(o.Connections, 8), 2), idle) }
 	slow := config.Clone()
 	slow.ReadTimeout, slow.WriteTimeout = 0, 0
+	delete(slow.Params, "lock_wait_timeout") // a migration waits for the transactions that use the table
 	patient, err := driver.NewConnector(slow)
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func TestAloneWhileIdle(t *testing.T) {
 // TestSession checks the settings of each session, whatever the server's defaults are.
 func TestSession(t *testing.T) {
 	d := connectTest(t, newDatabase(t))
-	want := map[string]string{"innodb_lock_wait_timeout": "3", "time_zone": "+00:00",
+	want := map[string]string{"innodb_lock_wait_timeout": "3", "lock_wait_timeout": "3", "time_zone": "+00:00",
 		"sql_mode": "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"}
 	if d.server.mariaDB() {
 		want["tx_isolation"], want["idle_transaction_timeout"], want["max_statement_time"] = "READ-COMMITTED", "3", "0"
@@ -117,6 +117,31 @@ func TestSession(t *testing.T) {
 		if err := d.db().QueryRow("SELECT @@SESSION." + name).Scan(&have); err != nil || have != value {
 			t.Errorf("%s = %q, %v; want %q", name, have, err, value)
 		}
+	}
+}
+
+// TestLockedTable commits while another session has locked the whole table. The error must say so,
+// and not that the server cannot be reached.
+func TestLockedTable(t *testing.T) {
+	ctx := t.Context()
+	database := newDatabase(t)
+	s := openTest(t, database, Options{Stopped: time.Second})
+	other, err := connectTest(t, database).db().Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(ctx, "LOCK TABLES bellman_task WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(ctx, sqltest.Adds(1, 1, time.Now())); !errors.Is(err, bellman.ErrLocked) {
+		t.Errorf("Commit() while the table is locked = %v; want ErrLocked", err)
+	}
+	if _, err := other.ExecContext(ctx, "UNLOCK TABLES"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(ctx, sqltest.Adds(1, 1, time.Now())); err != nil {
+		t.Errorf("Commit() afterwards = %v", err)
 	}
 }
 

@@ -181,6 +181,8 @@ func (s *Store) answered(err error, writes bool) (told error, repeat bool) {
 		return fmt.Errorf("%w: %s", bellman.ErrFenced, strings.TrimPrefix(text, "FENCED ")), false
 	case starts("CHANGED"):
 		return fmt.Errorf("%w: a %s was written meanwhile", bellman.ErrConflict, strings.TrimPrefix(text, "CHANGED ")), false
+	case starts("GONE"):
+		return fmt.Errorf("%w: the store %s is gone, as after FLUSHALL: restore a backup", bellman.ErrUnreachable, s.prefix), false
 	case starts("OOM"):
 		return fmt.Errorf("%w: %s", bellman.ErrFull, text), false
 	case starts("MISCONF") && strings.Contains(text, "No space left"):

@@ -2,6 +2,8 @@ package redis
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +52,30 @@ func TestMostShards(t *testing.T) {
 	}
 	if n, err := s.CountDue(t.Context(), shards, store.Position{}, to, 1000); err != nil || n != 1 {
 		t.Errorf("CountDue() = %d, %v; want 1", n, err)
+	}
+}
+
+// After FLUSHALL a commit is rejected as a whole. A half-written task would hold its key.
+func TestCommitAfterFlush(t *testing.T) {
+	s, ctx := openTest(t, newStore(t), Options{}), t.Context()
+	keys := func() []string {
+		t.Helper()
+		found, err := s.single.Keys(ctx, s.prefix+"*").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if err := s.single.Del(ctx, keys()...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	task := waiting(1, time.Now())
+	task.Key = "k"
+	if err := s.Commit(ctx, &store.Batch{Adds: []store.Add{{Task: task}}}); !errors.Is(err, bellman.ErrUnreachable) || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("Commit() = %v; want ErrUnreachable that says that the store is gone", err)
+	}
+	if left := keys(); len(left) > 0 {
+		t.Errorf("the commit left the keys %q", left)
 	}
 }
 

@@ -6,6 +6,9 @@ local function arg()
 end
 local function number() return tonumber(arg()) end
 
+if call('HEXISTS', P .. 'S', 'format') == 0 then -- after FLUSHALL, in whose empty store this script would stop in the middle
+	return redis.error_reply('GONE store')
+end
 for _ = 1, number() do
 	local shard, epoch, token = arg(), arg(), arg()
 	local have = call('HMGET', P .. 'S', 'e' .. shard, 'k' .. shard)
