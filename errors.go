@@ -50,8 +50,8 @@ var (
 	ErrFull = errors.New("bellman: store is full")
 
 	// ErrLocked means that an open transaction of another program has added the key or the alias of
-	// the task, or has locked the whole table. Nothing was written. The call can be retried when that
-	// transaction has ended.
+	// the task, or has locked the whole table. Nothing was written. The call can be retried when
+	// that transaction has ended.
 	ErrLocked = errors.New("bellman: an open transaction of another program holds the key, or the table")
 
 	// ErrOverloaded means that the engine accepts no new tasks at present because too many wait.

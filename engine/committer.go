@@ -38,8 +38,8 @@ type committer struct {
 	added          atomic.Int64     // tasks added since the start
 	attempted      atomic.Int64     // attempts recorded since the start
 	deferrals      atomic.Int64     // tasks being deferred
-	follows        atomic.Int64     // refused since the start
-	refusedFollows figures.Refusals // invalid follow-up tasks
+	follows        atomic.Int64     // follow-up tasks refused since the start
+	refusedFollows figures.Refusals // the latest of them
 	unrecorded     atomic.Bool      // a stop gave up the outcome of an attempt
 	fullAt         atomic.Int64     // Unix ms of the last add that a full store rejected; 0: the log says that there is room
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/bellmanhq/bellman/engine/figures"
 )
 
-// A panic of Hint, Ask, Spare, Failing or Refused is logged once for each, and Ask returns an error.
+// A panic of Hint, Ask, Spare, Failing or Refused is logged once for each, and Ask returns an
+// error.
 func TestGuardOfNodes(t *testing.T) {
 	var log bytes.Buffer
 	o := Options{

@@ -22,8 +22,8 @@ import (
 )
 
 // Rules prepare tasks in a process that runs no engine, such as a service that writes an order and
-// its notification in one transaction. Only NewRules makes them. All methods are safe for concurrent
-// use.
+// its notification in one transaction. Only NewRules makes them. All methods are safe for
+// concurrent use.
 type Rules struct {
 	log       *slog.Logger
 	ctx       context.Context // passed to handlers that are asked for a route

@@ -70,8 +70,8 @@ type Message struct {
 // Hidden stands for a secret in a text that people see.
 const Hidden = "***"
 
-// A Signer signs messages. It is safe for concurrent use. For a scheme of your own, implement Signer
-// and return it as deliver.Merchant.Signer.
+// A Signer signs messages. It is safe for concurrent use. For a scheme of your own, implement
+// Signer and return it as deliver.Merchant.Signer.
 type Signer interface {
 	// Sign adds the signature to m. An error says what in m cannot be signed, and contains no value
 	// of m.

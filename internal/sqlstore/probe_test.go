@@ -145,8 +145,8 @@ func testExamineLocked(t *testing.T, kind database) {
 	}
 }
 
-// TestExamineReadOnly examines a database that accepts no writes. The finding must not blame locks or
-// rights.
+// TestExamineReadOnly examines a database that accepts no writes. The finding must not blame locks
+// or rights.
 func TestExamineReadOnly(t *testing.T) { each(t, testExamineReadOnly) }
 
 func testExamineReadOnly(t *testing.T, kind database) {

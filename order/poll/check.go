@@ -83,7 +83,8 @@ func (h *Handler) Check(task *bellman.Task) error {
 	return bad.Err()
 }
 
-// checkRef fills in the currency of an amount, and checks that the channel can be queried, and requested where the queue does so.
+// checkRef fills in the currency of an amount, and checks that the channel can be queried, and
+// requested where the queue does so.
 func (h *Handler) checkRef(bad *bellman.Invalid, channel Channel, task *bellman.Task, ask *Ask) {
 	if c, ok := channel.(interface{ Currency() string }); ok {
 		ask.fillCurrency(c.Currency())

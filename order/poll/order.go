@@ -14,8 +14,9 @@ import (
 // findOrder writes the number by which the channel knows the order of a refund into ask, if the
 // caller gives none: that of the payment in vars.transaction_id, or else of the one order of the
 // task's numbers in account. A refund without a number of its own also counts the orders that were
-// refunded under a derived one. An amount without a currency gets the order's. It adds to bad why the order that is known cannot be the one that
-// is refunded. duplicate is the payment's number, if it is a duplicate one.
+// refunded under a derived one. An amount without a currency gets the order's. It adds to bad why
+// the order that is known cannot be the one that is refunded. duplicate is the payment's number, if
+// it is a duplicate one.
 func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, account string) (duplicate string, err error) {
 	payment, given := ask.Vars["transaction_id"], ask.ChannelOrderNo != ""
 	if h.rules.Orders == nil || h.rules.Of != order.OfRefund || account == "" || task.MerchantNo == "" || task.OrderNo == "" ||

@@ -182,8 +182,8 @@ func TestOrderOfRefundNotFound(t *testing.T) {
 	}
 }
 
-// An amount without a currency gets that of the order, or else of the channel. Otherwise it would be
-// shown as a bare number.
+// An amount without a currency gets that of the order, or else of the channel. Otherwise it would
+// be shown as a bare number.
 func TestCurrencyOfAnAmount(t *testing.T) {
 	priced := watched(t, "wechatpay:1", "")
 	ask, err := order.ParseAsk(priced.Body)

@@ -160,8 +160,8 @@ func TestPlatformRotates(t *testing.T) {
 	p.reads(reader(t, o), order.QueryError, 4)
 }
 
-// What an expired certificate signs is refused, with the time at which it expired: while the channel
-// lists the certificate, and when it does not any more.
+// What an expired certificate signs is refused, with the time at which it expired: while the
+// channel lists the certificate, and when it does not any more.
 func TestPlatformExpires(t *testing.T) {
 	p := newProvider(t)
 	c := reader(t, p.options())

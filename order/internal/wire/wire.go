@@ -1,5 +1,5 @@
-// Package wire writes the JSON of tasks and notifications, and the names of readings. It also guards
-// the alerts of orders and polls.
+// Package wire writes the JSON of tasks and notifications, and the names of readings. It also
+// guards the alerts of orders and polls.
 package wire
 
 import (
