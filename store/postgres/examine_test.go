@@ -90,7 +90,7 @@ func TestExamine(t *testing.T) {
 		}
 		defer d.Close()
 		e := newExaminer(d)
-		e.transaction, e.lock, e.dead = 0, 0, 500
+		e.transaction, e.lock, e.dead = 0, 0, 900
 		list, err := e.all(ctx)
 		if err != nil {
 			t.Fatal(err)
