@@ -90,7 +90,7 @@ func TestExamine(t *testing.T) {
 		}
 		defer d.Close()
 		e := newExaminer(d)
-		e.transaction, e.lock, e.dead = 0, 0, 500
+		e.transaction, e.lock, e.dead = 0, 0, 5000
 		list, err := e.all(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func TestExamine(t *testing.T) {
 	}
 
 	do(admin, "CREATE TABLE paid (id INTEGER); BEGIN; INSERT INTO paid VALUES (1); PREPARE TRANSACTION 'half'; SELECT pg_create_physical_replication_slot('forgotten', true)")
-	do(admin, "INSERT INTO bellman_audit SELECT i, '00000000-0000-7000-8000-000000000000', '', '', '', '' FROM generate_series(1, 1000) i; DELETE FROM bellman_audit")
+	do(admin, "INSERT INTO bellman_audit SELECT i, '00000000-0000-7000-8000-000000000000', '', '', '', '' FROM generate_series(1, 10000) i; DELETE FROM bellman_audit")
 	eventually.True(t, "the server counts the dead rows", func() bool {
 		found = examine("postgres", Options{})
 		return found["dead_rows"].What != ""
