@@ -130,7 +130,7 @@ func (r *run) peerLateness(p Peer, workers int) {
 func (r *run) peerCreate(p Peer, l *load, batch int) {
 	clients := batchClients
 	if batch == 1 {
-		clients = singleClients
+		clients = SingleClients
 	}
 	try(inSteps(r.ctx, len(l.at), batch, clients, func(ctx context.Context) func(i, n int) error {
 		return func(i, n int) error {

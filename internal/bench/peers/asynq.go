@@ -21,7 +21,7 @@ func newAsynq(ctx context.Context, r *redis) (*inAsynq, error) {
 	if err := r.flush(ctx); err != nil {
 		return nil, err
 	}
-	opt := asynq.RedisClientOpt{Addr: r.address, PoolSize: 32} // as many as create one by one
+	opt := asynq.RedisClientOpt{Addr: r.address, PoolSize: bench.SingleClients}
 	return &inAsynq{redis: r, client: asynq.NewClient(opt), queues: asynq.NewInspector(opt)}, nil
 }
 

@@ -78,7 +78,7 @@ func newGraphile(ctx context.Context, program *graphile, url string) (_ *inGraph
 	if err := g.database.Create(ctx); err != nil {
 		return nil, err
 	}
-	if g.pool, err = newPool(ctx, g.database.URL, 32); err != nil { // as many as create one by one
+	if g.pool, err = newPool(ctx, g.database.URL, bench.SingleClients); err != nil {
 		return nil, err
 	}
 	c := exec.CommandContext(ctx, "node", "node_modules/graphile-worker/dist/cli.js", "--schema-only")

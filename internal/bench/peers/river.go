@@ -51,7 +51,7 @@ func newRiver(ctx context.Context, url string) (_ *inRiver, err error) {
 	if err := r.database.Create(ctx); err != nil {
 		return nil, err
 	}
-	if r.pool, err = newPool(ctx, r.database.URL, 32); err != nil { // as many as create one by one
+	if r.pool, err = newPool(ctx, r.database.URL, bench.SingleClients); err != nil {
 		return nil, err
 	}
 	driver := riverpgxv5.New(r.pool)
