@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -14,13 +15,9 @@ import (
 // used.
 type Proxies []netip.Prefix
 
+// has reports whether an address is a trusted proxy's. An invalid address is not.
 func (p Proxies) has(a netip.Addr) bool {
-	for _, prefix := range p {
-		if prefix.Contains(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(prefix netip.Prefix) bool { return prefix.Contains(a) })
 }
 
 // peer returns the address of the connection; invalid if it is no network address.
@@ -29,10 +26,7 @@ func peer(r *http.Request) netip.Addr {
 	if err != nil {
 		host = r.RemoteAddr
 	}
-	a, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Addr{}
-	}
+	a, _ := netip.ParseAddr(host) // invalid if it cannot be read
 	return a.Unmap().WithZone("")
 }
 
@@ -41,7 +35,7 @@ func peer(r *http.Request) netip.Addr {
 func (p Proxies) From(r *http.Request) netip.Addr {
 	at := peer(r)
 	way := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(way) - 1; i >= 0 && at.IsValid() && p.has(at); i-- {
+	for i := len(way) - 1; i >= 0 && p.has(at); i-- {
 		text := strings.TrimSpace(way[i])
 		if host, _, err := net.SplitHostPort(text); err == nil { // some proxies add the port
 			text = host
@@ -66,7 +60,7 @@ func (p Proxies) Secure(r *http.Request) bool {
 	if r.TLS != nil {
 		return true
 	}
-	if at := peer(r); !at.IsValid() || !p.has(at) {
+	if !p.has(peer(r)) {
 		return false
 	}
 	all := r.Header.Values("X-Forwarded-Proto")

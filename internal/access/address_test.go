@@ -30,6 +30,7 @@ func TestProxies(t *testing.T) {
 		{"a proxy that says nothing", "10.1.1.1:1", nil, nil, "10.1.1.1", false},
 		{"all are proxies", "10.1.1.1:1", []string{"10.3.3.3"}, nil, "10.3.3.3", false},
 		{"IPv4 in IPv6", "[::ffff:10.1.1.1]:1", []string{"::ffff:198.51.100.1"}, []string{"https"}, "198.51.100.1", true},
+		{"an address without a port, as a middleware leaves it", "10.1.1.1", []string{"198.51.100.1"}, []string{"https"}, "198.51.100.1", true},
 		{"no address at all", "@", []string{"198.51.100.1"}, []string{"https"}, "invalid IP", false},
 	} {
 		r := &http.Request{RemoteAddr: tt.remote, Header: http.Header{}}
@@ -51,5 +52,19 @@ func TestProxies(t *testing.T) {
 	}
 	if !p.Secure(&http.Request{TLS: &tls.ConnectionState{}}) {
 		t.Error("an encrypted connection is not secure; want secure")
+	}
+}
+
+// A request is unnamed if somebody forwarded it who is not trusted.
+func TestUnnamed(t *testing.T) {
+	p := Proxies{netip.MustParsePrefix("10.0.0.0/8")}
+	for _, tt := range []struct {
+		remote, forwarded string
+		want              bool
+	}{{"10.1.1.1:1", "198.51.100.1", false}, {"192.0.2.7:1", "198.51.100.1", true}, {"192.0.2.7:1", "", false}} {
+		r := &http.Request{RemoteAddr: tt.remote, Header: http.Header{"X-Forwarded-For": {tt.forwarded}}}
+		if got := p.Unnamed(r); got != tt.want {
+			t.Errorf("from %s for %q: Unnamed() = %t; want %t", tt.remote, tt.forwarded, got, tt.want)
+		}
 	}
 }

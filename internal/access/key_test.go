@@ -3,6 +3,7 @@ package access
 import (
 	"crypto/sha256"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 )
@@ -94,6 +95,27 @@ func TestUsableFrom(t *testing.T) {
 	}
 	if k := (Key{}); !k.UsableFrom(netip.Addr{}) {
 		t.Error("an unknown address is rejected for a key for all addresses")
+	}
+}
+
+func TestCheckRejects(t *testing.T) {
+	hash := func(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }
+	good := Key{Name: "a", Role: Read, SHA256: hash("k1-8f2e6b")}
+	for _, tt := range []struct {
+		name string
+		key  Key
+		want string
+	}{
+		{"another name", Key{Name: "b", Role: Admin, SHA256: hash("k2-77b3a0")}, ""},
+		{"no name", Key{Role: Read, SHA256: good.SHA256}, "key 2: name"},
+		{"the same name", good, "key 2: name"},
+		{"an unknown role", Key{Name: "b", Role: "boss", SHA256: good.SHA256}, "role \"boss\""},
+		{"a weak key", Key{Name: "b", Role: Read, SHA256: hash("secret")}, "sha256: is the hash of secret"},
+	} {
+		err := Check([]Key{good, tt.key})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: Check() = %v; want %q", tt.name, err, tt.want)
+		}
 	}
 }
 

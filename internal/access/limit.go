@@ -97,18 +97,12 @@ func (l *Limit) Forgive(from netip.Prefix, name string) {
 }
 
 // Network returns what limits count by: one IPv4 address, or an IPv6 network, because one customer
-// has all its addresses.
+// has all its addresses. All invalid addresses count as one.
 func Network(a netip.Addr) netip.Prefix {
-	if !a.IsValid() {
-		return netip.Prefix{} // no network address: all of these count as one
-	}
 	bits := 32
 	if a.Is6() {
 		bits = 64
 	}
-	p, err := a.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
+	p, _ := a.Prefix(bits) // the zero Prefix for an invalid address
 	return p
 }

@@ -40,7 +40,27 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// A full table forgets one address, not all.
+// Too many tries wait until the window ends, and no longer.
+func TestLimitEndsWithItsWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := Limit{Most: 2, Window: time.Minute}
+		from := netip.MustParsePrefix("192.0.2.1/32")
+		l.Forgive(from, "a") // an address that is not known
+		for _, tt := range []struct{ after, enter, over time.Duration }{
+			{0, 0, 0}, {20 * time.Second, 0, 40 * time.Second}, {10 * time.Second, 30 * time.Second, 30 * time.Second},
+			{30 * time.Second, 0, 0}, // a new window
+			{59 * time.Second, 0, time.Second}, {2 * time.Second, 0, 0},
+		} {
+			time.Sleep(tt.after)
+			if enter, over := l.Enter(from, "a"), l.Over(from); enter != tt.enter || over != tt.over {
+				t.Errorf("%v later: Enter() = %v, then Over() = %v; want %v and %v", tt.after, enter, over, tt.enter, tt.over)
+			}
+		}
+	})
+}
+
+// A full table forgets one address, not all; but every address that it sees on the way whose window
+// is over.
 func TestFullLimitForgetsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := Limit{Most: 1, Window: time.Minute}
@@ -58,6 +78,10 @@ func TestFullLimitForgetsOne(t *testing.T) {
 		}
 		if kept != maxAddresses {
 			t.Errorf("%d addresses are remembered; want %d", kept, maxAddresses)
+		}
+		time.Sleep(l.Window)
+		if l.Enter(at(1<<20), ""); len(l.from) != maxAddresses-16+1 {
+			t.Errorf("%d addresses are remembered after all windows have ended; want %d", len(l.from), maxAddresses-16+1)
 		}
 	})
 }

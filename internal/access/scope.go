@@ -38,7 +38,7 @@ func (s *Scope) HasQueue(name string) bool { return s.AllQueues() || slices.Cont
 func (s *Scope) HasMerchant(no string) bool {
 	return s.AllMerchants() || slices.ContainsFunc(s.Merchants, func(pattern string) bool {
 		beginning, open := strings.CutSuffix(pattern, "*")
-		return open && strings.HasPrefix(no, beginning) || !open && no == pattern
+		return open && strings.HasPrefix(no, beginning) || no == pattern
 	})
 }
 

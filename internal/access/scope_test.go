@@ -39,6 +39,26 @@ func TestScope(t *testing.T) {
 	}
 }
 
+func TestScopeOfItself(t *testing.T) {
+	for _, tt := range []struct {
+		scope                Scope
+		limited, named       bool
+		queue, merchant, say string
+	}{
+		{Scope{}, false, false, "", "", "all queues and merchants"},
+		{Scope{Merchants: []string{"*"}}, false, true, "", "", "all queues and merchants"},
+		{Scope{Merchants: []string{"M1", "*"}}, false, true, "", "", "all queues and merchants"},
+		{Scope{Queues: []string{"pay"}}, true, true, "pay", "", "queues pay"},
+		{Scope{Queues: []string{"pay", "refund"}, Merchants: []string{"M1"}}, true, true, "", "M1", "queues pay, refund and merchants M1"},
+		{Scope{Merchants: []string{"M1*"}}, true, true, "", "", "merchants M1*"},
+	} {
+		s := tt.scope
+		if s.Limited() != tt.limited || s.Named() != tt.named || s.OneQueue() != tt.queue || s.OneMerchant() != tt.merchant || s.String() != tt.say {
+			t.Errorf("%+v: limited %t, named %t, one queue %q, one merchant %q, %q; want %+v", s, s.Limited(), s.Named(), s.OneQueue(), s.OneMerchant(), &s, tt)
+		}
+	}
+}
+
 // FuzzScope compares the matching with regular expressions, and checks what a scope says about
 // itself.
 func FuzzScope(f *testing.F) {

@@ -14,7 +14,15 @@ func TestSlots(t *testing.T) {
 		}
 	}
 	c.Leave("a")
-	if !c.Enter("a", 6, 2) || c.Len() != 6 {
+	if !c.Enter("a", 6, 2) || c.Enter("a", 7, 2) || c.Len() != 6 {
 		t.Errorf("after one caller of a left and another entered: %d open; want 6", c.Len())
+	}
+	for name, n := range map[string]int{"a": 2, "b": 1, "": 3} {
+		for range n {
+			c.Leave(name)
+		}
+	}
+	if c.Len() != 0 || len(c.by) != 0 {
+		t.Errorf("after all have left: %d open, %v remembered; want none", c.Len(), c.by)
 	}
 }
