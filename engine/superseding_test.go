@@ -1,7 +1,11 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,6 +158,51 @@ func TestSupersedingByAnotherWriter(t *testing.T) {
 		for _, i := range []int{0, 2} {
 			if got := get(t, db, adds[i].Task.ID); !got.WasSuperseded() {
 				t.Errorf("%s is %v, %q; want superseded", got.Key, got.State, got.Reason)
+			}
+		}
+	})
+}
+
+// A limit had put a task of an ordering key into another node's shard. A superseding task does not
+// end that task while the other node may be attempting it.
+func TestSupersedingWaitsForAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew(t)
+		var flying atomic.Int32
+		q := engine.Queue{Name: "q", Handler: bellman.HandlerFunc(func(context.Context, *bellman.Task, int) bellman.Verdict {
+			if flying.Add(1) > 1 {
+				t.Error("two tasks of one ordering key are in flight")
+			}
+			defer flying.Add(-1)
+			time.Sleep(20 * time.Second)
+			return bellman.Verdict{Next: bellman.Succeed}
+		})}
+		a, b := c.start("a", q), c.start("b", q)
+		defer a.stop()
+		defer b.stop()
+		time.Sleep(20 * time.Second)
+		later := one("b")
+		later.Supersedes = true
+		rules, err := engine.NewRules(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		adds := rules.Prepare(one("a"), later)
+		state, err := c.store.State(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range []string{"a", "b"} { // each task in a shard of its own node
+			adds[i].Task.Shard = uint16(slices.IndexFunc(state.Shards, func(s store.Shard) bool { return strings.HasPrefix(s.Owner, name+"/") }))
+			if err := c.store.Commit(t.Context(), &store.Batch{Adds: adds[i : i+1]}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3 * time.Second)
+		}
+		time.Sleep(2 * time.Minute)
+		for _, add := range adds {
+			if task := get(t, c.store, add.Task.ID); task.State != bellman.Succeeded {
+				t.Errorf("%s is %v, %q; want succeeded", task.Key, task.State, task.Reason)
 			}
 		}
 	})
