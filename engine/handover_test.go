@@ -13,6 +13,24 @@ import (
 	"github.com/bellmanhq/bellman/store"
 )
 
+// A handing store counts the handovers of each task that were tried.
+type handing struct {
+	store.Store
+	mu    sync.Mutex
+	tried map[bellman.ID]int
+}
+
+func (s *handing) Commit(ctx context.Context, b *store.Batch) error {
+	s.mu.Lock()
+	for _, c := range b.Changes {
+		if c.To.Phase == bellman.HandedOver {
+			s.tried[c.ID]++
+		}
+	}
+	s.mu.Unlock()
+	return s.Store.Commit(ctx, b)
+}
+
 // Attempts that take minutes do not keep their shards from moving to another node. The attempts may
 // be of suspects, triggered by hand, or of tasks that were changed meanwhile. Each attempt is made
 // once, by the node that began it.
@@ -71,6 +89,8 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCrew(t)
+				handed := &handing{Store: c.store, tried: make(map[bellman.ID]int)}
+				c.store = handed
 				var mu sync.Mutex
 				late := time.Duration(0)
 				made := make(map[string]int) // attempts that hang, by task and node
@@ -134,6 +154,9 @@ func TestHandOverBesideSlowAttempts(t *testing.T) {
 					t.Errorf("a quick task was %v late; want at most %v", late, tt.most)
 				}
 				for _, id := range ids {
+					if n := handed.tried[id]; n > 1 {
+						t.Errorf("%d handovers of one attempt were tried; want one", n)
+					}
 					if n := made[id.String()+"b"]; n != 1 || made[id.String()+"d"] > 0 {
 						t.Errorf("%d attempts by b and %d by d of a hanging task; want one by b and none by d", n, made[id.String()+"d"])
 					}
