@@ -2,6 +2,7 @@ package order
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"testing"
 
@@ -24,6 +25,8 @@ func TestUnreadableAmount(t *testing.T) {
 		{8800.5, "CNY", want + `"8800.5"` + no},
 		{"88.00", "CNY", want + `"88.00"` + no},
 		{"8800", "CNY", want + `"8800"` + no},
+		{int64(8800), "", "UNKNOWN: another amount was paid: the channel does not say in which currency 8800 of the smallest unit was paid: want 88.00 CNY"},
+		{nil, "CNY", "UNKNOWN: another amount was paid: the channel does not say which amount was paid, or in a way that cannot be read: want 88.00 CNY"},
 		{int64(-8800), "CNY", want + `"-8800"` + no},
 	} {
 		h := newHouse(t)
@@ -38,6 +41,24 @@ func TestUnreadableAmount(t *testing.T) {
 		}
 		if StateOf(task) != state || !slices.Equal(h.alerts, alerts) {
 			t.Errorf("%v %s: %s, alerts %q; want %s, %q", tt.amount, tt.currency, StateOf(task), h.alerts, state, alerts)
+		}
+	}
+}
+
+func TestAmountOf(t *testing.T) {
+	for _, tt := range []struct {
+		value any
+		want  int64
+		ok    bool
+	}{
+		{int64(0), 0, true}, {int64(-1), -1, false}, {0, 0, true}, {8800, 8800, true}, {-1, -1, false},
+		{uint64(math.MaxInt64), math.MaxInt64, true}, {uint64(math.MaxInt64) + 1, math.MinInt64, false},
+		{0.0, 0, true}, {-1.0, -1, false}, {0.5, 0, false}, {float64(1<<53 - 1), 1<<53 - 1, true}, {float64(1 << 53), 1 << 53, false},
+		{json.Number("0"), 0, true}, {json.Number("8800"), 8800, true}, {json.Number("-1"), -1, false}, {json.Number("88.5"), 0, false},
+		{nil, 0, false}, {"8800", 0, false},
+	} {
+		if got, ok := amountOf(tt.value); got != tt.want || ok != tt.ok {
+			t.Errorf("amountOf(%T %v) = %d, %t; want %d, %t", tt.value, tt.value, got, ok, tt.want, tt.ok)
 		}
 	}
 }
