@@ -136,3 +136,117 @@ func TestAliasesOfOrdersAndRefunds(t *testing.T) {
 		t.Errorf("the order refund:R1 and the refund R1 have the alias %q", a)
 	}
 }
+
+// A task is asked about at the account that accepted it, or nowhere.
+func TestPlaced(t *testing.T) {
+	down := errors.New("down")
+	all := Accounts[string](func(_ context.Context, name string) (Account[string], error) {
+		switch name {
+		case "shop":
+			return Account[string]{Channel: "shop's", Identity: "wx:1"}, nil
+		case "down":
+			return Account[string]{}, down
+		}
+		return Account[string]{}, bellman.ErrNotFound
+	})
+	for _, tt := range []struct {
+		accounts              Accounts[string]
+		name, alias, identity string
+		want                  string // the channel, or a part of the error
+	}{
+		{all, "", "wx:9/payment:1", "wx:9", "own"},
+		{all, "", "", "wx:9", "own"}, // accepted before tasks had aliases of accounts
+		{all, "", "wx:8/payment:1", "", "own"},
+		{all, "", "queue:orders/payment:1", "wx:9", "own"},
+		{all, "", "wx:99/payment:1", "wx:9", "the queue's channel is another account now, wx:9"},
+		{nil, "shop", "wx:9/payment:1", "wx:9", "own"},
+		{nil, "shop", "wx:8/payment:1", "wx:9", "own"},
+		{all, "shop", "wx:1/payment:1", "wx:9", "shop's"},
+		{all, "shop", "", "wx:9", "shop's"},
+		{all, "shop", "wx:11/payment:1", "wx:9", `account "shop" is another one now, wx:1`},
+		{all, "gone", "wx:1/payment:1", "wx:9", `account "gone" is not registered any more`},
+		{all, "down", "wx:1/payment:1", "wx:9", `account "down": down`},
+	} {
+		got, err := tt.accounts.Placed(t.Context(), tt.name, tt.alias, "own", tt.identity)
+		if err != nil {
+			got = err.Error()
+		}
+		if (err == nil) != !strings.Contains(tt.want, " ") || !strings.HasPrefix(got, tt.want) {
+			t.Errorf("Placed(%q, %q, %q) = %s; want %s", tt.name, tt.alias, tt.identity, got, tt.want)
+		}
+	}
+}
+
+// A new task names an account that is there, and that does what the queue needs.
+func TestAccept(t *testing.T) {
+	own := Account[string]{Channel: "own"}
+	shop := Account[string]{Channel: "shop's", Identity: "wx:1"}
+	all := Accounts[string](func(_ context.Context, name string) (Account[string], error) {
+		switch name {
+		case "shop":
+			return shop, nil
+		case "wrong":
+			return shop, &bellman.Invalid{Fields: []bellman.FieldError{{Field: "account", Problem: "is wrong"}}}
+		case "down":
+			return shop, errors.New("down")
+		case "panics":
+			panic("x")
+		}
+		return shop, bellman.ErrNotFound
+	})
+	able := func(string) error { return nil }
+	unable := func(string) error { return errors.New("cannot") }
+	for _, tt := range []struct {
+		accounts Accounts[string]
+		name     string
+		can      func(string) error
+		want     string // the channel, the field that is wrong, or a part of the error
+	}{
+		{all, "", unable, "own"}, {nil, "shop", unable, "own"}, {all, "shop", able, "shop's"}, {all, "shop", unable, "account: cannot"},
+		{all, "wrong", able, "account: is wrong"}, {all, "gone", able, `account: "gone" is not registered: want the name of an account`},
+		{all, "down", able, `account "down": down`}, {all, "panics", able, `account "panics": the channel panicked: x`},
+	} {
+		bad := new(bellman.Invalid)
+		at, err := tt.accounts.Accept(bad, tt.name, own, tt.can)
+		got := at.Channel
+		if err != nil {
+			got = err.Error()
+		} else if bad.Err() != nil {
+			got = bad.Error()
+		}
+		if got != tt.want {
+			t.Errorf("Accept(%q) = %s; want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestAccountOf(t *testing.T) {
+	for want, task := range map[string]bellman.Task{
+		"shop": {Body: []byte(`{"account":"shop","expires":"1h"}`)}, "": {Event: EventNotice, Body: []byte(`{"account":"shop"}`)},
+	} {
+		if got := AccountOf(&task); got != want {
+			t.Errorf("AccountOf(%s) = %q; want %q", task.Body, got, want)
+		}
+	}
+	for _, body := range []string{"", "{", `{"account":1}`, `{}`} {
+		if got := AccountOf(&bellman.Task{Body: []byte(body)}); got != "" {
+			t.Errorf("AccountOf(%s) = %q; want none", body, got)
+		}
+	}
+}
+
+// An account that cannot reverse takes no order of a queue that does.
+func TestAccountThatCannotReverse(t *testing.T) {
+	for _, tt := range []struct {
+		channel     Channel
+		onExhausted OnExhausted
+		want        string
+	}{{onlyChannel{}, OnExhaustedReverse, "account"}, {&fake{}, OnExhaustedReverse, "<nil>"}, {onlyChannel{}, OnExhaustedClose, "<nil>"}} {
+		all := registered{"shop": account("wechatpay:1:7", tt.channel)}
+		h := newHouse(t, func(r *Rules) { r.Then.Default[0].HasURL, r.Accounts, r.OnExhausted = true, all.get, tt.onExhausted })
+		task := bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"account":"shop"}`)}
+		if got := fieldsOf(h.handler.Check(&task)); got != tt.want {
+			t.Errorf("%T in a queue that does %s: %s; want %s", tt.channel, tt.onExhausted, got, tt.want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/invalidtest"
+	"github.com/bellmanhq/bellman/schedule"
 )
 
 func fieldsOf(err error) string {
@@ -62,6 +63,123 @@ func TestCheckFillsIn(t *testing.T) {
 	own := bellman.Task{MerchantNo: "M1", OrderNo: "O1", Key: "k", Event: "e", Endpoint: "x", Body: []byte(`{"expires":"2h"}`)}
 	if err := h.handler.Check(&own); err != nil || own.Key != "k" || own.Event != "e" || own.Endpoint != "x" || !strings.HasPrefix(string(own.Body), `{"expires":"2h"`) {
 		t.Errorf("%v: %+v %s", err, own, own.Body)
+	}
+}
+
+// An order can be paid until a moment that is given, and the channel is told so.
+func TestExpiresAt(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"expires_at":"2026-11-20T15:00:00.001Z"}`:                                   "1ms",
+		`{"expires_at":"2026-11-20T23:10:00+08:00","created":"2026-11-20T15:09:00Z"}`: "1m",
+		`{"expires_at":"2026-11-20T15:00:00Z"}`:                                       "expires_at",
+		`{"expires_at":"2036-11-17T15:00:00Z"}`:                                       "87600h",
+		`{"expires_at":"2036-11-17T15:00:00.001Z"}`:                                   "expires_at",
+		`{}`: "30m",
+	} {
+		h := newHouse(t, func(r *Rules) { r.Then.Default[0].HasURL = true })
+		task := bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Body: []byte(body)}
+		got := fieldsOf(h.handler.Check(&task))
+		if got == "<nil>" {
+			ask, err := ParseAsk(task.Body)
+			if err != nil || !ask.ExpiresAt.IsZero() {
+				t.Fatalf("%s, %v; want expires alone", task.Body, err)
+			}
+			got = schedule.FormatDuration(ask.Expires)
+			if o := ask.order(&task); !o.Expires.Equal(ask.Created.Add(ask.Expires)) {
+				t.Errorf("%s: the channel is told %v; want until when it can be paid", body, o.Expires)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s; want %s", body, got, want)
+		}
+	}
+	if o := (&Ask{Created: created}).order(&bellman.Task{}); !o.Expires.IsZero() {
+		t.Errorf("the channel is told %v of an order without an expiry", o.Expires)
+	}
+}
+
+// A picky channel has a word to say about orders.
+type picky struct {
+	onlyChannel
+	why error
+}
+
+func (p picky) CheckOrder(*Order) error { return p.why }
+
+// What the channel has against an order is said of the field that it is in.
+func TestCheckChannel(t *testing.T) {
+	odd := &bellman.Invalid{Fields: []bellman.FieldError{{Field: "order_no", Problem: "is odd"}, {Field: "vars.appid", Problem: "is missing"}}}
+	for _, tt := range []struct {
+		why  error
+		body string
+		want string
+	}{
+		{nil, `{}`, "<nil>"}, {odd, `{}`, "order_no vars.appid"}, {odd, `{"channel_order_no":"C1"}`, "channel_order_no vars.appid"},
+		{errors.New("is odd"), `{}`, "order_no"},
+	} {
+		h := newHouse(t, func(r *Rules) { r.Then.Default[0].HasURL = true })
+		h.handler.channel = picky{why: tt.why}
+		task := bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Body: []byte(tt.body)}
+		if got := fieldsOf(h.handler.Check(&task)); got != tt.want {
+			t.Errorf("%v of %s: %s; want %s", tt.why, tt.body, got, tt.want)
+		}
+		if task.MerchantNo = ""; tt.why != nil && fieldsOf(h.handler.Check(&task)) != "merchant_no" {
+			t.Errorf("%v of an order without its merchant: %s; want merchant_no alone", tt.why, fieldsOf(h.handler.Check(&task)))
+		}
+	}
+}
+
+func TestCheckNoticeRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		body string
+		tell bool
+		want string
+	}{
+		{`{"notice":{"result":"held"}}`, true, "<nil>"}, {`{"notice":{"result":"held"}}`, false, "body.notice"},
+		{`{"notice":{"result":"applied"}}`, false, "<nil>"}, {`{"notice":{"result":"lost"}}`, true, "body.notice"},
+		{`{}`, true, "body.notice"}, {`{"notice":1}`, true, "notice"},
+	} {
+		h := newHouse(t, func(r *Rules) {
+			if tt.tell {
+				r.Tell = func(context.Context, string, *Told) (bool, error) { return false, nil }
+			}
+		})
+		task := bellman.Task{Event: EventNotice, Body: []byte(tt.body)}
+		if got := fieldsOf(h.handler.Check(&task)); got != tt.want {
+			t.Errorf("%s, told %t: %s; want %s", tt.body, tt.tell, got, tt.want)
+		}
+		if ended := strings.Contains(tt.body, "applied"); task.State.Ended() != ended {
+			t.Errorf("%s is added as %v; want ended: %t", tt.body, task.State, ended)
+		}
+	}
+}
+
+// An alias says which account has an order, and under which number.
+func TestKnownAs(t *testing.T) {
+	all := registered{"shop": account("wechatpay:1:7", &fake{})}
+	h := newHouse(t, func(r *Rules) { r.Then.Default[0].HasURL, r.Accounts = true, all.get })
+	task := h.add(bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"account":"shop","channel_order_no":"C1"}`)})
+	if account, number, ok := KnownAs(task); account != "wechatpay:1:7" || number != "C1" || !ok {
+		t.Errorf("KnownAs = %s, %s, %t; want wechatpay:1:7, C1", account, number, ok)
+	}
+	notice := *task
+	notice.Event = EventNotice
+	other := *task
+	other.SetAlias(Alias("wechatpay:1:7", OfRefund, "C1"))
+	unread := *task
+	unread.Body = []byte("{")
+	for _, task := range []*bellman.Task{&notice, &other, &unread} {
+		if account, number, ok := KnownAs(task); ok {
+			t.Errorf("KnownAs(%+v) = %s, %s; want none", task, account, number)
+		}
+	}
+	for alias, want := range map[string]string{
+		"wechatpay:1:7/payment:C1": "wechatpay:1:7", "wechatpay:1/refund:R1": "wechatpay:1", "a/transfer:T": "a", "k": "", "": "",
+		"/payment:1": "", "wx/payment:x/refund:y": "wx", "wx/transfer:x/payment:y": "wx",
+	} {
+		if got := AccountIn(alias); got != want {
+			t.Errorf("AccountIn(%q) = %q; want %q", alias, got, want)
+		}
 	}
 }
 

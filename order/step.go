@@ -38,7 +38,7 @@ const (
 // unpaid reports whether the answer says explicitly that nobody paid and that no payment is in
 // progress.
 func (a *answer) unpaid() bool {
-	return a.act == askQuery && (a.reading == Pending || a.reading == NotFound) && a.wait == 0 && !a.throttled
+	return (a.reading == Pending || a.reading == NotFound) && a.wait == 0 && !a.throttled
 }
 
 // A move is what follows from a step.
