@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/url"
 	"strconv"
@@ -172,40 +173,7 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 	config.MaxAllowedPacket = s.packet
 	config.ReadTimeout = cmp.Or(config.ReadTimeout, cmp.Or(o.Answer, 15*time.Second)) // without it a lost reply is waited for without end
 	config.WriteTimeout = cmp.Or(config.WriteTimeout, config.ReadTimeout)
-	if config.Params == nil {
-		config.Params = map[string]string{}
-	}
-	seconds := strconv.Itoa(int(stopped.Seconds()))
-	idle := time.Minute
-	config.Params["sql_mode"] = "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'"
-	config.Params["time_zone"] = "'+00:00'"
-	config.Params["innodb_lock_wait_timeout"] = seconds
-	config.Params["lock_wait_timeout"] = seconds // of whole tables
-	config.Params["autocommit"] = "1"            // a heartbeat is a statement without COMMIT
-	config.Params["sql_safe_updates"] = "0"      // some statements find their rows without a key
-	config.Params["sql_select_limit"] = "18446744073709551615"
-	// Arguments are in the text of a statement. In character sets such as gbk a byte of an argument
-	// and the backslash that escapes the next byte could be one character, and that byte could end
-	// the argument.
-	config.Params["character_set_client"] = "utf8mb4"
-	switch {
-	case s.mariaDB():
-		config.Params["tx_isolation"] = "'READ-COMMITTED'"
-		config.Params["idle_transaction_timeout"] = seconds
-		config.Params["max_statement_time"] = "0"                // bellman has its own, and a migration may take long
-		config.Params["in_predicate_conversion_threshold"] = "0" // a long list is a list
-	case s.tiDB():
-		config.Params["transaction_isolation"] = "'READ-COMMITTED'"
-		config.Params["tidb_txn_mode"] = "'pessimistic'"
-		config.Params["tidb_idle_transaction_timeout"] = seconds
-	default:
-		config.Params["transaction_isolation"] = "'READ-COMMITTED'"
-		config.Params["wait_timeout"] = seconds // there is none for transactions alone
-		idle = stopped / 2
-	}
-	if _, set := config.Params["wsrep_sync_wait"]; s.galera && !set {
-		config.Params["wsrep_sync_wait"] = "1" // a transaction sees all commits that any member made before it began
-	}
+	idle := s.session(config, stopped)
 	d := &database{server: s, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), packet: min(s.packet/4, 4<<20)}
 	connector, err := driver.NewConnector(config)
 	if err != nil {
@@ -225,6 +193,49 @@ func connect(ctx context.Context, url string, o Options) (*database, error) {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
+}
+
+// session sets the variables of each session, and returns how long the pool keeps an idle one. The
+// server rolls a transaction back that is idle for stopped.
+func (s server) session(config *driver.Config, stopped time.Duration) (idle time.Duration) {
+	idle = time.Minute
+	seconds := strconv.Itoa(int(stopped.Seconds()))
+	set := map[string]string{
+		"sql_mode":                 "'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+		"time_zone":                "'+00:00'",
+		"innodb_lock_wait_timeout": seconds,
+		"lock_wait_timeout":        seconds, // of whole tables
+		"autocommit":               "1",     // a heartbeat is a statement without COMMIT
+		"sql_safe_updates":         "0",     // some statements find their rows without a key
+		"sql_select_limit":         "18446744073709551615",
+		// Arguments are in the text of a statement. In character sets such as gbk a byte of an
+		// argument and the backslash that escapes the next byte could be one character, and that
+		// byte could end the argument.
+		"character_set_client": "utf8mb4",
+	}
+	switch {
+	case s.mariaDB():
+		set["tx_isolation"] = "'READ-COMMITTED'"
+		set["idle_transaction_timeout"] = seconds
+		set["max_statement_time"] = "0"                // bellman has its own, and a migration may take long
+		set["in_predicate_conversion_threshold"] = "0" // a long list is a list
+	case s.tiDB():
+		set["transaction_isolation"] = "'READ-COMMITTED'"
+		set["tidb_txn_mode"] = "'pessimistic'"
+		set["tidb_idle_transaction_timeout"] = seconds
+	default:
+		set["transaction_isolation"] = "'READ-COMMITTED'"
+		set["wait_timeout"] = seconds // there is none for transactions alone
+		idle = stopped / 2
+	}
+	if config.Params == nil {
+		config.Params = map[string]string{}
+	}
+	if _, given := config.Params["wsrep_sync_wait"]; s.galera && !given {
+		set["wsrep_sync_wait"] = "1" // a transaction sees all commits that any member made before it began
+	}
+	maps.Copy(config.Params, set)
+	return idle
 }
 
 func pool(connector sqldriver.Connector, connections int, idle time.Duration) *sql.DB {
