@@ -24,43 +24,29 @@ func (s *Server) queues(c *config.Config) (queues []engine.Queue, wrong config.P
 		wrong = append(wrong, c.Refused("queues."+q.Name+field, err)...)
 	}
 	queues = make([]engine.Queue, len(c.Queues))
-	notify := make(map[string]bellman.Handler, len(c.Queues))
+	handlers := make(map[string]bellman.Handler, len(c.Queues))
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		if sign.Weak(q.Sign.Scheme) {
 			s.log.Warn(weakScheme, "queue", q.Name, "scheme", q.Sign.Scheme)
 		}
-		queues[i] = engine.Queue{
-			Name:                q.Name,
-			Schedule:            q.Schedule,
-			Success:             q.Success,
-			Timeout:             q.Timeout,
-			MaxAge:              q.MaxAge,
-			Delay:               q.Delay,
-			Concurrency:         q.Concurrency,
-			Rate:                q.Rate,
-			EndpointConcurrency: q.PerEndpoint.Concurrency,
-			EndpointRate:        q.PerEndpoint.Rate,
-		}
+		queues[i] = engineQueue(q)
 		if err := queues[i].Kind.UnmarshalText([]byte(q.Kind)); err != nil {
 			refused(q, ".kind", err)
 			continue
 		}
 		var err error
-		if queues[i].Ended, err = s.ended(q, c.Queues); err != nil {
-			refused(q, "", err)
-		}
+		queues[i].Ended, err = s.ended(q, c.Queues)
+		refused(q, "", err)
 		if q.Kind != "notify" {
 			continue
 		}
-		h, own := s.handlers[q.Name]
-		if !own {
-			if h, err = s.notifier(q); err != nil {
-				refused(q, "", err)
-				continue
-			}
+		h, err := s.notifier(q)
+		if err != nil {
+			refused(q, "", err)
+			continue
 		}
-		queues[i].Handler, notify[q.Name] = h, h
+		queues[i].Handler, handlers[q.Name] = h, h
 	}
 	// After the notify queues, which polls name, and after the polls, which orders name.
 	for _, kind := range []string{"poll", "order"} {
@@ -69,20 +55,14 @@ func (s *Server) queues(c *config.Config) (queues []engine.Queue, wrong config.P
 			if q.Kind != kind {
 				continue
 			}
-			var h bellman.Handler
-			var err error
-			if kind == "poll" {
-				h, err = s.poll(q, c, notify)
-			} else {
-				h, err = s.watch(q, c, notify)
-			}
+			h, err := s.asker(q, c, handlers)
 			if err != nil {
 				refused(q, "", err)
 				continue
 			}
 			queues[i].Handler, queues[i].YoungFirst = h, true
 			queues[i].EndpointConcurrency = orderConcurrency(q)
-			notify[q.Name] = h
+			handlers[q.Name] = h
 		}
 	}
 	for i := range queues {
@@ -94,8 +74,36 @@ func (s *Server) queues(c *config.Config) (queues []engine.Queue, wrong config.P
 	return queues, wrong
 }
 
-// notifier makes the handler of a queue of kind notify.
+// engineQueue returns a queue's settings for the engine, without its kind and its handler.
+func engineQueue(q *config.Queue) engine.Queue {
+	return engine.Queue{
+		Name:                q.Name,
+		Schedule:            q.Schedule,
+		Success:             q.Success,
+		Timeout:             q.Timeout,
+		MaxAge:              q.MaxAge,
+		Delay:               q.Delay,
+		Concurrency:         q.Concurrency,
+		Rate:                q.Rate,
+		EndpointConcurrency: q.PerEndpoint.Concurrency,
+		EndpointRate:        q.PerEndpoint.Rate,
+	}
+}
+
+// asker returns the handler of a queue of kind poll or order, which asks a channel. handlers are
+// those of the queues that it may name.
+func (s *Server) asker(q *config.Queue, c *config.Config, handlers map[string]bellman.Handler) (bellman.Handler, error) {
+	if q.Kind == "poll" {
+		return s.poll(q, c, handlers)
+	}
+	return s.watch(q, c, handlers)
+}
+
+// notifier returns the handler of a queue of kind notify: the program's own if it has one.
 func (s *Server) notifier(q *config.Queue) (bellman.Handler, error) {
+	if h, own := s.handlers[q.Name]; own {
+		return h, nil
+	}
 	home, err := sign.NewSecret(q.URL).Resolve()
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
