@@ -156,6 +156,12 @@ func TestStepQueries(t *testing.T) {
 			"UNKNOWN exhausted failed tell:undecided, polling +20s, 3x UNKNOWN exhausted failed tell:undecided, " + settled},
 		{"polling, used up: alert", strictPlan(onExhausted(OnExhaustedAlert)), Life{Stage: Polling, Polls: 2}, 9 * time.Second,
 			"UNKNOWN exhausted failed alert, polling +20s, 3x UNKNOWN exhausted failed alert, " + settled},
+		{"polling, used up before its age", strictPlan(func(p *plan) { p.pollMax = created.Add(20 * time.Minute) }), Life{Stage: Polling, Polls: 2}, 9 * time.Second,
+			"polling +1s, polling +20s, 3x closing +4m51s, " + settled},
+		{"polling, soon of age", strictPlan(func(p *plan) { p.poll, p.pollMax = mustParse("3s*9"), created.Add(7*time.Second) }), Life{Stage: Polling, Polls: 1}, young,
+			"polling +1s, polling +20s, polling +5s, 2x polling +1s, " + settled},
+		{"polling, of age", strictPlan(func(p *plan) { p.poll, p.pollMax = mustParse("3s*9"), created.Add(young) }), Life{Stage: Polling, Polls: 1}, young,
+			"closing +4m54s, polling +20s, 3x closing +4m54s, " + settled},
 		{"closing, too young", strictPlan(), Life{Stage: Closing, Why: "exhausted"}, 4 * time.Minute,
 			"5x closing +1m, " + settled},
 		{"closing", strictPlan(), Life{Stage: Closing, Why: "expired"}, ripe,
@@ -195,6 +201,10 @@ func TestStepQueries(t *testing.T) {
 			"5x UNKNOWN unknown, 2x UNKNOWN unknown tell:late_payment alert, 3x UNKNOWN unknown"},
 		{"watching", strictPlan(watchPlan), Life{Stage: Watching, State: "CLOSED"}, 31 * time.Minute,
 			"watching +1s, watching +20s, 3x watching +1m, 2x CLOSED late_payment tell:late_payment alert, 3x watching +1m"},
+		{"watching, errors before", strictPlan(watchPlan), Life{Stage: Watching, State: "CLOSED", Errors: 4}, 31 * time.Minute,
+			"watching +16s, watching +20s, 3x watching +1m, 2x CLOSED late_payment tell:late_payment alert, 3x watching +1m"},
+		{"watching, used up", strictPlan(watchPlan, func(p *plan) { p.poll = mustParse("30s") }), Life{Stage: Watching, State: "CLOSED"}, 31 * time.Minute,
+			"watching +1s, watching +20s, 3x watching +29m, 2x CLOSED late_payment tell:late_payment alert, 3x watching +29m"},
 		{"watching what the channel did not know at the close", strictPlan(watchPlan, unborn), Life{Stage: Watching, State: "CLOSED"}, 31 * time.Minute,
 			"watching +1s, watching +20s, watching +1m, reclosing +0s, watching +1m, 2x CLOSED late_payment tell:late_payment alert, 3x watching +1m"},
 		{"watching what was reversed", strictPlan(watchPlan), Life{Stage: Watching, State: "REVOKED"}, 31 * time.Minute,
@@ -207,14 +217,33 @@ func TestStepQueries(t *testing.T) {
 			"2x CLOSED gave_up failed alert, 3x CLOSED watched, 2x CLOSED late_payment tell:late_payment alert, 3x CLOSED watched"},
 	}
 	for _, tt := range tests {
-		tt.run(t, readings, func(a *answer, name string) {
-			a.act = askQuery
-			if name == "USERPAYING" {
-				a.reading, a.wait = Pending, 5*time.Second
-			} else {
-				a.reading, _ = ParseReading(name)
+		for _, ignored := range []Reading{QueryError, Pending, NotFound} { // what a channel says beside it
+			if tt.life.Close != "" && ignored != QueryError {
+				continue // the channel knows the order now, even if it is throttled
 			}
-		})
+			tt.run(t, readings, func(a *answer, name string) {
+				a.act = askQuery
+				switch name {
+				case "throttled":
+					a.reading = ignored
+				case "USERPAYING":
+					a.reading, a.wait = Pending, 5*time.Second
+				default:
+					a.reading, _ = ParseReading(name)
+				}
+			})
+		}
+	}
+}
+
+// An order that the channel did not know at its close is closed again, and then confirmed from the
+// start.
+func TestConfirmedFromTheStart(t *testing.T) {
+	now := created.Add(ripe)
+	before := Life{Stage: Confirming, State: StatePending, Close: "not_exist", Confirms: 2, ClosedAt: now.UnixMilli()}
+	l, _ := step(strictPlan(channelExpires), before, answer{act: askQuery, reading: Pending, started: now}, now)
+	if l.Stage != Close || l.Confirms != 0 {
+		t.Errorf("%+v; want it closed next, and no query counted", l)
 	}
 }
 
@@ -223,6 +252,14 @@ func TestStepQueries(t *testing.T) {
 func TestStepMismatch(t *testing.T) {
 	now := created.Add(ripe)
 	for _, p := range []*plan{strictPlan(), reversingPlan()} {
+		for state, want := range map[string]string{
+			StateUnknown: "UNKNOWN unknown alert 1 of 2", "PAID": "PAID paid alert 1 of 2", "CLOSED": "CLOSED closed tell:late_payment alert ",
+		} {
+			l, m := step(p, Life{Stage: Decided, State: state}, answer{act: askQuery, reading: Paid, mismatch: "1 of 2", started: now}, now)
+			if got := outcome(l, m, now) + " " + l.Mismatch; got != want {
+				t.Errorf("%s, then a payment of another amount: %s; want %s", state, got, want)
+			}
+		}
 		for _, stage := range []Stage{Polling, Closing, Confirming, Reversing} {
 			for _, r := range []Reading{Paid, PaidRefunded} {
 				l, m := step(p, Life{Stage: stage, State: StatePending}, answer{act: askQuery, reading: r, mismatch: "1 of 2", started: now}, now)
