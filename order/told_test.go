@@ -356,3 +356,219 @@ func TestKnowsPayment(t *testing.T) {
 		}
 	}
 }
+
+// What a verified notice told: an item that cannot be used, or says no state, is refused.
+func TestNewTold(t *testing.T) {
+	at := time.Date(2026, 11, 20, 23, 4, 5, 123456789, time.FixedZone("", 8*60*60))
+	for _, tt := range []struct {
+		n                       Notice
+		result                  NoticeResult
+		why, reading, alias, of string
+	}{
+		{Notice{Of: OfPayment, OrderNo: "O1", Reading: Paid}, NoticeApplied, "", "PAID", "wx/payment:O1", "payment"},
+		{Notice{Of: OfRefund, OrderNo: "O1", RefNo: "R1", Outcome: "DONE"}, NoticeApplied, "", "DONE", "wx/refund:R1", "refund"},
+		{Notice{Of: OfTransfer, RefNo: "T1"}, NoticeApplied, "", "", "wx/transfer:T1", "transfer"},
+		{Notice{Of: OfPayment, OrderNo: "O1"}, NoticeRefused, "it does not say the order's state", "", "wx/payment:O1", "payment"},
+		{Notice{Of: OfPayment, OrderNo: "O1", Answer: Answer{Error: "odd"}}, NoticeRefused, "odd", "", "wx/payment:O1", "payment"},
+		{Notice{Of: OfPayment, OrderNo: "O1", Reading: Paid, Err: errors.New("no number")}, NoticeRefused, "no number", "", "wx/payment:O1", "payment"},
+	} {
+		tt.n.Answer.Body = []byte(strings.Repeat("x", MaxContent+1))
+		told := NewTold(&tt.n, "wx", at)
+		if told.Result != tt.result || told.Why != tt.why || told.Reading != tt.reading || told.Alias() != tt.alias || string(told.Of) != tt.of || len(told.Content) != MaxContent {
+			t.Errorf("%+v: %s %q, %q of %s, %d bytes; want %+v", tt.n, told.Result, told.Why, told.Reading, told.Alias(), len(told.Content), tt)
+		}
+		if want := "2026-11-20T15:04:05.123Z"; told.Came.Format(time.RFC3339Nano) != want {
+			t.Errorf("it came at %v; want %s", told.Came, want)
+		}
+	}
+}
+
+// The record of a notice is where its order is found, and says by its state whether it was
+// accepted.
+func TestRecord(t *testing.T) {
+	for _, tt := range []struct {
+		kind  bellman.Kind
+		told  Told
+		queue string
+		state bellman.State
+	}{
+		{bellman.KindOrder, Told{Result: NoticeApplied, Queue: "received"}, "its own", bellman.Succeeded},
+		{bellman.KindPoll, Told{Result: NoticeDuplicate, Queue: "received"}, "received", bellman.Succeeded},
+		{bellman.KindPoll, Told{Result: NoticeMismatch}, "its own", bellman.Failed},
+		{bellman.KindOrder, Told{Result: NoticeRefused}, "its own", bellman.Failed},
+	} {
+		of := bellman.Task{Kind: tt.kind, Queue: "its own", MerchantNo: "M1", OrderNo: "O1"}
+		got := tt.told.Record(&of)
+		if got.Queue != tt.queue || got.State != tt.state || got.Reason != string(tt.told.Result) || got.Event != EventNotice || got.MerchantNo != "M1" || got.OrderNo != "O1" {
+			t.Errorf("%+v of kind %v: %+v; want queue %q, %v", tt.told, tt.kind, got, tt.queue, tt.state)
+		}
+		if of.Kind = bellman.KindNotify; ToldOf(&bellman.Task{Kind: of.Kind, Event: EventNotice, Body: got.Body}) != nil {
+			t.Error("a notification with such an event and body keeps a notice; want none")
+		}
+	}
+}
+
+// A refund is requested only of a payment that the channel itself says is there, and whose money
+// nobody may have given back.
+func TestRefundsAreRequested(t *testing.T) {
+	refund := []Recipient{{Queue: "refunds", Refund: func(queue string, n *News) bellman.Task {
+		return bellman.Task{Queue: queue, Key: n.What, Body: n.Paid}
+	}}}
+	ended := func(state string, change ...func(*Life)) Life {
+		l := Life{Stage: Decided, State: state, DecidedAt: created.UnixMilli(), Began: created.UnixMilli()}
+		for _, c := range change {
+			c(&l)
+		}
+		return l
+	}
+	first := func(l *Life) { l.Taken = []byte(`{"transaction_id":"T1","amount":8800,"currency":"CNY"}`) }
+	late := func(l *Life) { l.Late = "PAID" }
+	notice := func(reading string) func(h *house, task *bellman.Task) {
+		return func(h *house, task *bellman.Task) {
+			h.tell(task, &Told{Of: OfPayment, Reading: reading, Taken: takenOf("T2"), Content: "{}"})
+		}
+	}
+	query := func(h *house, task *bellman.Task) {
+		h.channel.query = pays(takenOf("T2"))
+		h.byHand(task)
+	}
+	person := func(h *house, task *bellman.Task) {
+		v, err := h.handler.Complete(task, bellman.Completion{Outcome: "PAID", Detail: takenOf("T2")}, h.now)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for _, f := range v.Follow {
+			h.add(f)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		life Life
+		do   func(h *house, task *bellman.Task)
+		want bool
+	}{
+		{"late, by a query", ended("CLOSED"), query, true},
+		{"late, by a notice", ended("CLOSED"), notice("PAID"), true},
+		{"late, refunded already", ended("CLOSED"), notice("PAID_REFUNDED"), false},
+		{"late, says a person", ended("CLOSED"), person, false},
+		{"late, of an order that is UNKNOWN", ended(StateUnknown), notice("PAID"), false},
+		{"late, of an order that was cancelled", Life{Stage: Polling, State: StatePending, Began: created.UnixMilli()}, notice("PAID"), false},
+		{"late, by a notice that may be older than the reverse", ended("REVOKED"), notice("PAID"), false},
+		{"late, by a query after the reverse", ended("REVOKED"), query, true},
+		{"second, by a query", ended("PAID", first), query, true},
+		{"second, by a notice", ended("PAID", first), notice("PAID"), true},
+		{"second, refunded already", ended("PAID", first), notice("PAID_REFUNDED"), false},
+		{"second, says a person", ended("PAID", first), person, false},
+		{"second, the first was said by a person", ended("PAID", first, func(l *Life) { l.Given = true }), notice("PAID"), false},
+		{"second, the first was read in another way", ended("PAID", first, func(l *Life) { l.Numbers = "gateway" }), notice("PAID"), false},
+		{"second, by a notice that may be older than the reverse", ended("REVOKED", first, late), notice("PAID"), false},
+		{"second, by a query after the reverse", ended("REVOKED", first, late), query, true},
+	} {
+		h := newHouse(t, func(r *Rules) { r.Then.For = map[string][]Recipient{LatePayment: refund, DuplicatePayment: refund} })
+		task := h.priced()
+		task.State, task.Data = bellman.Succeeded, tt.life.encode()
+		if tt.life.State == StatePending {
+			task.State = bellman.Cancelled
+		}
+		tt.do(h, task)
+		if got := len(h.tasks) > 1; got != tt.want || len(h.alerts) == 0 {
+			t.Errorf("%s: requested %t, alerts %q; want %t, and an alert", tt.name, got, h.alerts, tt.want)
+		}
+	}
+}
+
+// What a person says of a payment: somebody has to look where a reverse may have given it back, and
+// where it is of another amount.
+func TestCompletedByAPerson(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		life    Life
+		outcome string
+		detail  any
+		next    bellman.Next
+		reason  string
+		alerts  int
+		amount  any // that was told
+	}{
+		{"PAID", Life{Stage: Polling}, "PAID", Vouched{}, bellman.Succeed, "", 0, 8800.},
+		{"PAID while it is reversed", Life{Stage: Reversing}, "PAID", Vouched{}, bellman.Succeed, "", 1, 8800.},
+		{"PAID while a cancel may be on its way", Life{Stage: Closing, Cancels: true}, "PAID", Vouched{}, bellman.Succeed, "", 1, 8800.},
+		{"PAID_REFUNDED while it is reversed", Life{Stage: Reversing}, "PAID_REFUNDED", Vouched{}, bellman.Succeed, "", 0, 8800.},
+		{"CLOSED while it is reversed", Life{Stage: Reversing}, "CLOSED", Vouched{}, bellman.Succeed, "", 0, nil},
+		{"another amount", Life{Stage: Polling}, "PAID", Taken{"amount": int64(1), "currency": "CNY"}, bellman.GiveUp, "amount_mismatch", 1, nil},
+	} {
+		h := newHouse(t)
+		task := h.priced()
+		tt.life.State, tt.life.Began = StatePending, created.UnixMilli()
+		task.Data = tt.life.encode()
+		v, err := h.handler.Complete(task, bellman.Completion{Outcome: tt.outcome, Detail: tt.detail}, h.now)
+		if err != nil || v.Next != tt.next || v.Reason != tt.reason || len(h.alerts) != tt.alerts {
+			t.Errorf("%s: %v, %q, %v, alerts %q; want %+v", tt.name, v.Next, v.Reason, err, h.alerts, tt)
+		}
+		for _, f := range v.Follow {
+			h.add(f)
+		}
+		if v.Next == bellman.Succeed {
+			if got := h.told("orders/M1/O1/decided")["amount"]; got != tt.amount {
+				t.Errorf("%s: told the amount %v; want %v", tt.name, got, tt.amount)
+			}
+		}
+	}
+}
+
+// A notice that cannot be applied says why in its record.
+func TestWhyOfANotice(t *testing.T) {
+	for _, tt := range []struct {
+		state string
+		told  Told
+		want  string
+		event string
+	}{
+		{"PAID", Told{Reading: "CLOSED"}, "the order is PAID and stays so", "order.notice duplicate"},
+		{"CLOSED", Told{Reading: "PAID", Taken: Taken{"transaction_id": "T1"}}, "does not say which amount was paid", "order.late_payment order.notice mismatch"},
+		{"PENDING", Told{Reading: "PAID", Taken: Taken{"amount": int64(1), "currency": "CNY"}}, "0.01 CNY was paid: want 88.00 CNY", "order.notice mismatch"},
+	} {
+		h := newHouse(t)
+		task := h.priced()
+		if tt.state != StatePending {
+			task.State = bellman.Succeeded
+			task.Data = (&Life{Stage: Decided, State: tt.state, DecidedAt: created.UnixMilli(), Began: created.UnixMilli()}).encode()
+		}
+		tt.told.Result, tt.told.Of = NoticeApplied, OfPayment
+		if events := strings.Join(h.tell(task, &tt.told), " "); !strings.Contains(tt.told.Why, tt.want) || events != tt.event {
+			t.Errorf("%s, then %s: %q, %s; want %q, %s", tt.state, tt.told.Reading, tt.told.Why, events, tt.want, tt.event)
+		}
+	}
+}
+
+// A late payment of an order that was cancelled is told of an order that nobody decided.
+func TestToldOfACancelledOrder(t *testing.T) {
+	h := newHouse(t)
+	task := h.priced()
+	task.State = bellman.Cancelled
+	h.tell(task, &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: takenOf("T1")})
+	told := h.told("orders/M1/O1/late_payment")
+	if at, is := told["decided_at"]; is || told["order_state"] != StateUnknown || told["late_payment"] != "PAID" || told["found_at"] == nil {
+		t.Errorf("told %v, decided at %v; want UNKNOWN, found and not decided", told, at)
+	}
+}
+
+// An order that ends UNKNOWN is told of with the reason, unless its schedule is used up.
+func TestUndecidedIsToldWithItsReason(t *testing.T) {
+	for reason, query := range map[string]func(*Order) QueryAnswer{"amount_mismatch": pays(Taken{"amount": int64(1), "currency": "CNY"}), "exhausted": reads(Pending)} {
+		h := newHouse(t, func(r *Rules) {
+			r.OnExhausted = OnExhaustedCallback
+			r.Then.For = map[string][]Recipient{StateUnknown: r.Then.Default}
+		})
+		h.channel.query = query
+		task := h.priced()
+		h.until(task)
+		var want any
+		if reason != "exhausted" {
+			want = reason
+		}
+		if told := h.told("orders/M1/O1/undecided"); task.Reason != reason || told["reason"] != want || told["order_state"] != StateUnknown {
+			t.Errorf("%s: told %v; want the reason %v", task.Reason, told, want)
+		}
+	}
+}
