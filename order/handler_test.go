@@ -485,3 +485,37 @@ func TestTaken(t *testing.T) {
 		t.Errorf("told %v", told)
 	}
 }
+
+// What a channel must not do to an order: an answer that has no meaning, a wait that nobody asked
+// for.
+func TestOddAnswers(t *testing.T) {
+	h := newHouse(t)
+	task := h.order()
+	h.channel.query = func(*Order) QueryAnswer {
+		a := said("x")
+		a.RetryAfter = time.Minute
+		return QueryAnswer{Reading: Failed + 1, Answer: a}
+	}
+	if v := h.attempt(task); v.Reading != "QUERY_ERROR" || v.Hold != 0 || StateOf(task) != StatePending {
+		t.Errorf("%s, held for %v, %s; want a query error, and nothing held", v.Reading, v.Hold, StateOf(task))
+	}
+	h.channel.query = func(*Order) QueryAnswer {
+		a := said("x")
+		a.Throttled, a.RetryAfter = true, time.Minute
+		return QueryAnswer{Answer: a}
+	}
+	if v := h.attempt(task); v.Hold != time.Minute {
+		t.Errorf("held for %v; want as long as the channel asks", v.Hold)
+	}
+}
+
+// A watch that ends before its schedule begins queries once, at its end.
+func TestShortWatch(t *testing.T) {
+	for watch, want := range map[time.Duration]string{29 * time.Second: "29s", 30 * time.Second: "30s, 1m*"} {
+		h := newHouse(t, func(r *Rules) { r.LateWatch, r.WatchSchedule = watch, "30s, 1m*" })
+		h.until(h.order())
+		if got := h.tasks["orders M1/O1/late_watch"].Schedule; got != want {
+			t.Errorf("a watch of %v has the schedule %s; want %s", watch, got, want)
+		}
+	}
+}

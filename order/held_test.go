@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,5 +124,60 @@ func TestPaymentWithoutOrder(t *testing.T) {
 	}
 	if v, err := h.handler.Complete(&record, bellman.Completion{}, h.now); !errors.Is(err, bellman.ErrConflict) {
 		t.Errorf("the record of a notice was completed: %+v, %v", v, err)
+	}
+}
+
+// A held notice gives up where nobody can be told, and waits where the store does not answer.
+func TestHeldNoticeWaits(t *testing.T) {
+	var found bool
+	var fails error
+	h := newHouse(t, func(r *Rules) { r.Tell = func(context.Context, string, *Told) (bool, error) { return found, fails } })
+	task := h.add((&Told{Of: OfPayment, OrderNo: "O1", Reading: "PAID", Came: h.now}).Held("orders"))
+	fails = errors.New("down")
+	if v := h.handler.Attempt(t.Context(), task, 1); v.Next != bellman.Again || v.Error != "down" || v.Minor {
+		t.Errorf("the store is down: %+v; want another attempt, and the error", v)
+	}
+	h.now = h.now.Add(time.Hour)
+	found, fails = true, nil
+	if v := h.handler.Attempt(t.Context(), task, 2); v.Next != bellman.Succeed || len(h.alerts) != 0 {
+		t.Errorf("its order came late: %+v, alerts %q; want it told, and no alert", v, h.alerts)
+	}
+	h.handler.rules.Tell = nil
+	if v := h.handler.Attempt(t.Context(), task, 3); v.Next != bellman.GiveUp || v.Reason != string(NoticeRefused) {
+		t.Errorf("nobody can be told: %+v; want it given up", v)
+	}
+	unread := &bellman.Task{Queue: "orders", Event: EventNotice, Body: []byte("{")}
+	h.handler.rules.Tell = func(context.Context, string, *Told) (bool, error) { panic("told") }
+	if v := h.handler.Attempt(t.Context(), unread, 1); v.Next != bellman.GiveUp {
+		t.Errorf("a notice that cannot be read: %+v; want it given up", v)
+	}
+	if _, err := h.handler.Complete(unread, bellman.Completion{}, h.now); !errors.Is(err, bellman.ErrConflict) {
+		t.Errorf("a notice that cannot be read was completed: %v", err)
+	}
+	// Without an alert, completing an ended task says nothing of a payment.
+	task.State = bellman.Failed
+	if v, err := h.handler.Complete(task, bellman.Completion{}, h.now); err != nil || v.Next != bellman.Succeed || v.Data != nil {
+		t.Errorf("completed after its end: %+v, %v; want it succeeded", v, err)
+	}
+	task.Data = []byte(`{"alerted":true}`)
+	for state, want := range map[bellman.State]bool{bellman.Pending: true, bellman.Failed: true, bellman.Succeeded: false, bellman.Cancelled: false} {
+		if task.State = state; (Unclaimed(task) != nil) != want {
+			t.Errorf("%v: unclaimed %t; want %t", state, !want, want)
+		}
+	}
+	if task.State, task.Event = bellman.Pending, EventWatch; Unclaimed(task) != nil {
+		t.Error("an order is an unclaimed payment")
+	}
+}
+
+// The alert of an unclaimed payment names the amount only with its currency.
+func TestMissing(t *testing.T) {
+	for want, taken := range map[string]Taken{
+		"88.00 CNY was paid": {"amount": int64(8800), "currency": "CNY"}, "a payment was paid": {"amount": int64(8800)},
+		"a notice says that a payment was": {"amount": int64(0), "currency": "CNY"},
+	} {
+		if got := (&Told{Taken: taken}).Missing(); !strings.Contains(got, want) {
+			t.Errorf("%v: %s; want %s", taken, got, want)
+		}
 	}
 }
