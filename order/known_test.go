@@ -178,3 +178,23 @@ func TestRestartedLife(t *testing.T) {
 		}
 	}
 }
+
+// The alert of a late payment has the key of its notification, so that the order's two tasks raise
+// it once. Other alerts have none.
+func TestAlertsOfLatePaymentsAreRaisedOnce(t *testing.T) {
+	var onces []string
+	h := newHouse(t, func(r *Rules) {
+		r.OnExhausted = OnExhaustedAlert
+		r.Alert = func(_ *bellman.Task, a Alert) []bellman.Task {
+			onces = append(onces, a.Once)
+			return nil
+		}
+	})
+	task := h.priced()
+	h.until(task)
+	task.State, task.Data = bellman.Succeeded, (&Life{Stage: Decided, State: "CLOSED", DecidedAt: created.UnixMilli(), Began: created.UnixMilli()}).encode()
+	h.tell(task, &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: takenOf("T1")})
+	if want := []string{"", "orders/M1/O1/late_payment"}; !slices.Equal(onces, want) {
+		t.Errorf("alerts once of %q; want %q", onces, want)
+	}
+}
