@@ -1,0 +1,115 @@
+package poll
+
+import (
+	"testing"
+	"time"
+
+	"github.com/bellmanhq/bellman"
+)
+
+// A request is sent by the attempt right after its announcement and by no other: if anything may
+// have come in between, the channel is queried.
+func TestResume(t *testing.T) {
+	began, now := created, created.Add(time.Hour)
+	for _, tt := range []struct {
+		name     string
+		life     Life
+		task     bellman.Status
+		number   int
+		requests bool
+		want     Stage
+	}{
+		{"right after", Life{Stage: Requesting, Requests: 1}, bellman.Status{}, 8, true, Requesting},
+		{"the queue requests no more", Life{Stage: Requesting, Requests: 1}, bellman.Status{}, 8, false, Polling},
+		{"another attempt in between", Life{Stage: Requesting, Requests: 1}, bellman.Status{}, 9, true, Polling},
+		{"in doubt", Life{Stage: Requesting, Requests: 1}, bellman.Status{Phase: bellman.Announced}, 8, true, Polling},
+		{"restarted", Life{Stage: Requesting, Requests: 1}, bellman.Status{Began: began.Add(time.Second)}, 8, true, Polling},
+		{"the first, a day late", Life{Stage: Requesting, Requests: 1, FirstAt: now.Add(-RequestFor).UnixMilli()}, bellman.Status{}, 8, true, Requesting},
+		{"a repeat in time", Life{Stage: Requesting, Requests: 2, FirstAt: now.Add(-RequestFor + time.Millisecond).UnixMilli()}, bellman.Status{}, 8, true, Requesting},
+		{"a repeat, a day late", Life{Stage: Requesting, Requests: 2, FirstAt: now.Add(-RequestFor).UnixMilli()}, bellman.Status{}, 8, true, Polling},
+		{"not announced", Life{Stage: Announcing}, bellman.Status{}, 8, true, Announcing},
+		{"not announced, and the queue requests no more", Life{Stage: Announcing}, bellman.Status{}, 8, false, Polling},
+		{"polling", Life{Stage: Polling, Requests: 1}, bellman.Status{}, 9, true, Polling},
+	} {
+		tt.life.Began, tt.life.Number, tt.life.RequestAt = began.UnixMilli(), 7, 1
+		if tt.task.Began.IsZero() {
+			tt.task.Began = began
+		}
+		task := &bellman.Task{Status: tt.task}
+		got := tt.life.resume(task, tt.number, tt.requests, now)
+		if got.Stage != tt.want || got.Began != task.Began.UnixMilli() {
+			t.Errorf("%s: %s; want %s", tt.name, got.Stage, tt.want)
+		}
+		if moved := tt.life.Stage == Requesting && tt.want == Polling; moved != (got.RequestAt == now.UnixMilli()) {
+			t.Errorf("%s: the request may have arrived at %d; want now if it is not sent", tt.name, got.RequestAt)
+		}
+	}
+	known := Life{Stage: Polling, Polls: 3, Errors: 2, Slow: 1, Requests: 1, Began: began.UnixMilli(), Number: 7, Alerts: []string{alertRefused, alertUsedUp}}
+	restarted := &bellman.Task{Status: bellman.Status{Began: began.Add(time.Second)}}
+	if got := known.resume(restarted, 8, true, now); got.Polls+got.Errors+got.Slow != 0 || got.Requests != 1 || len(got.Alerts) != 1 || got.Alerts[0] != alertRefused {
+		t.Errorf("restarted: %+v; want the schedule from its start, and the request known", got)
+	}
+	known.Number = 0
+	if got := known.resume(restarted, 1, true, now); got.Polls != 3 {
+		t.Errorf("the first attempt: %+v; want nothing forgotten", got)
+	}
+}
+
+func TestLifeRejects(t *testing.T) {
+	for data, good := range map[string]bool{
+		`{}`: true, `{"stage":"announcing"}`: true, `{"stage":"requesting","requests":1,"first_at":1,"request_at":1}`: true,
+		`{"stage":"decided","poll_state":"FAILED_THERE","taken":{}}`: true, `{"stage":"decided","poll_state":"DONE"}`: true, `{"requests":2,"first_at":1,"request_at":1}`: true,
+		`{"stage":"dancing"}`: false, `{"poll_state":"GONE"}`: false, `{"stage":"decided","poll_state":"GONE"}`: false, `{"stage":"decided"}`: false, `{"poll_state":"DONE"}`: false,
+		`{"polls":-1}`: false, `{"slow":-1}`: false, `{"stage":"requesting"}`: false, `{"stage":"announcing","requests":1,"first_at":1,"request_at":1}`: false,
+		`{"requests":1,"first_at":1}`: false, `{"requests":1,"request_at":1}`: false, `{"first_at":1}`: false, `{"request_at":1}`: false, `{"taken":[1]}`: false, `{`: false,
+	} {
+		if l, err := ParseLife([]byte(data)); (err == nil) != good {
+			t.Errorf("%s is %+v, %v; want it valid: %t", data, l, err, good)
+		}
+	}
+}
+
+func TestStandingOf(t *testing.T) {
+	at := created
+	decided := (&Life{Stage: Decided, State: StateDone, DecidedAt: at.UnixMilli(), Alerts: []string{alertRefused, alertContradicts}}).encode()
+	body := []byte(`{"ref_no":"R1"}`)
+	for name, tt := range map[string]struct {
+		task bellman.Task
+		want Standing
+	}{
+		"new":                     {bellman.Task{Body: body}, Standing{State: StatePending, RefNo: "R1"}},
+		"decided":                 {bellman.Task{Body: body, Status: bellman.Status{Data: decided}}, Standing{State: StateDone, RefNo: "R1", Decided: at, Alerted: true, Alert: alertContradicts}},
+		"cancelled":               {bellman.Task{Status: bellman.Status{State: bellman.Cancelled}}, Standing{State: StateUnknown}},
+		"cancelled, and tried":    {bellman.Task{Status: bellman.Status{Before: &bellman.Before{State: bellman.Cancelled}}}, Standing{State: StateUnknown}},
+		"tried before its turn":   {bellman.Task{Status: bellman.Status{Before: &bellman.Before{}}}, Standing{State: StatePending}},
+		"unreadable":              {bellman.Task{Body: []byte("{"), Status: bellman.Status{Data: []byte("{")}}, Standing{State: StateUnknown}},
+		"its alert, not decided":  {bellman.Task{Status: bellman.Status{Data: []byte(`{"alerts":["used_up"]}`)}}, Standing{State: StatePending, Alerted: true, Alert: alertUsedUp}},
+		"ended, whatever decided": {bellman.Task{Status: bellman.Status{State: bellman.Failed, Data: decided}}, Standing{State: StateDone, Decided: at, Alerted: true, Alert: alertContradicts}},
+	} {
+		got := StandingOf(&tt.task)
+		if got != tt.want {
+			t.Errorf("%s: %+v; want %+v", name, got, tt.want)
+		}
+		if refuses := got.Refuses(StateFailedThere); refuses != (got.State == StateDone) || got.Refuses(StateDone) {
+			t.Errorf("%s: refuses FAILED_THERE: %t; want it only after DONE, which is never refused then", name, refuses)
+		}
+	}
+}
+
+// A notice after the decision is looked into once, if it says the other outcome.
+func TestDoubts(t *testing.T) {
+	for _, tt := range []struct {
+		life    Life
+		outcome string
+		want    bool
+	}{
+		{Life{Stage: Decided, State: StateDone}, StateFailedThere, true}, {Life{Stage: Decided, State: StateDone}, StateDone, false},
+		{Life{Stage: Decided, State: StateDone}, "", false}, {Life{Stage: Polling, State: StatePending}, StateDone, false},
+		{Life{Stage: Decided, State: StateDone, Doubt: StateFailedThere}, StateFailedThere, false},
+		{Life{Stage: Decided, State: StateDone, Alerts: []string{alertContradicts}}, StateFailedThere, false},
+	} {
+		if got := tt.life.doubts(tt.outcome); got != tt.want {
+			t.Errorf("%+v doubts %q: %t; want %t", tt.life, tt.outcome, got, tt.want)
+		}
+	}
+}
