@@ -255,6 +255,41 @@ func TestOutOfTurn(t *testing.T) {
 	}
 }
 
+// A request goes out in a scheduled attempt alone.
+func TestOnlyTheScheduleRequests(t *testing.T) {
+	for name, change := range map[string]func(*bellman.Task){
+		"out of turn": func(task *bellman.Task) { task.Before = &bellman.Before{Due: task.Due} }, "by hand": func(task *bellman.Task) { task.Trigger = bellman.ByHand },
+	} {
+		h := newHouse(t, requests)
+		h.channel.query = reads(NotFound)
+		task := h.refund("")
+		h.attempt(task)
+		if change(task); h.attempt(task).Action != "query" {
+			t.Errorf("%s: asked %q; want a query", name, h.channel.asked)
+		}
+	}
+}
+
+// A task that has ended stays ended, whatever a person's query finds.
+func TestQueryOfAnEndedTask(t *testing.T) {
+	for _, reading := range []Reading{Waiting, Done, QueryError} {
+		h := newHouse(t)
+		h.channel.query = func(o *order.Order) Answer {
+			if !o.Created.Equal(h.now) {
+				t.Errorf("the channel is told that it was created at %v; want when it was added", o.Created)
+			}
+			return reads(reading)(o)
+		}
+		task := h.refund("")
+		task.ID = bellman.FirstID(h.now)
+		task.State, task.Before, task.Trigger = bellman.Pending, &bellman.Before{State: bellman.Cancelled}, bellman.ByHand
+		v := h.handler.Attempt(t.Context(), task, 1)
+		if l, err := ParseLife(v.Data); v.Next != bellman.Again || v.Reason != "" || !v.Due.IsZero() || err != nil || l.over() != (reading == Done) || l.Polls+l.Errors > 0 {
+			t.Errorf("%v: %+v, %+v; want it ended as before", reading, v, l)
+		}
+	}
+}
+
 func TestRestart(t *testing.T) {
 	h := newHouse(t, requests)
 	task := h.refund("1m*3")

@@ -80,3 +80,35 @@ func TestNoticeWhenTheScheduleIsUsedUp(t *testing.T) {
 		}
 	}
 }
+
+// A notice causes a query only of a task that is polled: one whose request is still to come asks by
+// itself, and one that has ended stays so.
+func TestNoticeOfATaskThatIsNotPolled(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		rules  []func(*Rules)
+		change func(h *house, task *bellman.Task)
+		want   order.NoticeResult
+	}{
+		{"new", nil, func(*house, *bellman.Task) {}, order.NoticeApplied},
+		{"polled", nil, func(h *house, task *bellman.Task) { h.attempt(task) }, order.NoticeApplied},
+		{"cancelled", nil, func(_ *house, task *bellman.Task) { task.State = bellman.Cancelled }, order.NoticeDuplicate},
+		{"before the request", []func(*Rules){requests}, func(*house, *bellman.Task) {}, order.NoticeDuplicate},
+		{"the request is announced", []func(*Rules){requests}, func(h *house, task *bellman.Task) { h.attempt(task) }, order.NoticeDuplicate},
+	} {
+		h := newHouse(t, tt.rules...)
+		task := h.refund("")
+		tt.change(h, task)
+		told := &order.Told{Result: order.NoticeApplied, Of: order.OfRefund, RefNo: "R1"}
+		v, err := h.handler.Complete(task, bellman.Completion{Detail: told}, h.now)
+		if err != nil || told.Result != tt.want || v.Due.IsZero() == (tt.want == order.NoticeApplied) || v.Data != nil {
+			t.Errorf("%s: %s, due %v, data %s, %v; want %s", tt.name, told.Result, v.Due, v.Data, err, tt.want)
+		}
+		task.Data = []byte("{")
+		for _, detail := range []any{told, nil} {
+			if v, err := h.handler.Complete(task, bellman.Completion{Outcome: StateDone, Detail: detail}, h.now); err == nil {
+				t.Errorf("%s, unreadable: %+v; want an error", tt.name, v)
+			}
+		}
+	}
+}
