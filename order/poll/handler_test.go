@@ -127,6 +127,18 @@ func TestUsedUp(t *testing.T) {
 }
 
 // No answer, or one that says nothing, uses up the time of the schedule and no attempt of it.
+// The schedule is used up when the task's own age is over, and not before.
+func TestUsedUpByAge(t *testing.T) {
+	for age, want := range map[time.Duration]time.Duration{0: 2 * time.Minute, 2 * time.Minute: 2 * time.Minute, 2*time.Minute - time.Millisecond: 31 * time.Minute} {
+		h := newHouse(t)
+		task := h.add(bellman.Task{MerchantNo: "M1", OrderNo: "O1", Schedule: "1m*9", MaxAge: age, Body: []byte(`{"ref_no":"R1","notify":{"url":"https://m.example/n"}}`)})
+		h.attempt(task)
+		if got := task.Due.Sub(created); got != want || len(h.alerts) > 0 != (want > 30*time.Minute) {
+			t.Errorf("of at most %v: queried again after %v, alerts %q; want %v", age, got, h.alerts, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	h := newHouse(t)
 	h.channel.query = func(*order.Order) Answer {
@@ -270,6 +282,25 @@ func TestOnlyTheScheduleRequests(t *testing.T) {
 	}
 }
 
+// An answer without a meaning says nothing, and a result that somebody could not be told needs a
+// person.
+func TestOddAnswerAndNobodyToTell(t *testing.T) {
+	h := newHouse(t, func(r *Rules) {
+		desk := order.Recipient{Queue: "desk", Refund: func(string, *order.News) bellman.Task { panic("x") }}
+		r.Then.Default = append(r.Then.Default, desk)
+	})
+	h.channel.query = reads(FailedThere + 1)
+	task := h.refund("")
+	if v := h.attempt(task); v.Reading != "QUERY_ERROR" || v.Next != bellman.Again {
+		t.Errorf("%s, %+v; want a query error", v.Reading, v)
+	}
+	h.channel.query = reads(Done)
+	h.attempt(task)
+	if s := StandingOf(task); s.State != StateDone || s.Alert != alertUntold || len(h.alerts) != 1 || !strings.HasPrefix(h.alerts[0], "DONE: somebody could not be told") {
+		t.Errorf("%+v, alerts %q; want DONE, and somebody to look", s, h.alerts)
+	}
+}
+
 // A task that has ended stays ended, whatever a person's query finds.
 func TestQueryOfAnEndedTask(t *testing.T) {
 	for _, reading := range []Reading{Waiting, Done, QueryError} {
@@ -410,20 +441,22 @@ func TestAmountOfAnother(t *testing.T) {
 		taken func(*order.Order, *order.QueryAnswer, string) (map[string]any, error)
 		want  string
 	}{
-		"the same":           {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, nil, StateDone},
-		"another":            {Answer{Reading: Done, Taken: Taken{"amount": int64(99)}}, nil, "QUERY_ERROR"},
-		"its currency":       {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": "CNY"}}, nil, StateDone},
-		"another currency":   {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": "JPY"}}, nil, "QUERY_ERROR"},
-		"no currency":        {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": 7}}, nil, StateDone},
-		"none":               {Answer{Reading: Done}, nil, StateDone},
-		"another, failed":    {Answer{Reading: FailedThere, Taken: Taken{"amount": int64(0)}}, nil, StateFailedThere},
-		"taken, the same":    {Answer{Reading: Done}, text(100.), StateDone},
-		"taken, a float":     {Answer{Reading: Done}, text(json.Number("100.0")), StateDone},
-		"taken, a fraction":  {Answer{Reading: Done}, text(100.5), "QUERY_ERROR"},
-		"taken, text":        {Answer{Reading: Done}, text("99"), "QUERY_ERROR"},
-		"taken, null":        {Answer{Reading: Done}, text(nil), StateDone},
-		"taken, another":     {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, text(int64(1)), "QUERY_ERROR"},
-		"taken, not so read": {Answer{Reading: Done}, text("1.00 CNY"), StateDone},
+		"the same":             {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, nil, StateDone},
+		"another":              {Answer{Reading: Done, Taken: Taken{"amount": int64(99)}}, nil, "QUERY_ERROR"},
+		"its currency":         {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": "CNY"}}, nil, StateDone},
+		"another currency":     {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": "JPY"}}, nil, "QUERY_ERROR"},
+		"no currency":          {Answer{Reading: Done, Taken: Taken{"amount": int64(100), "currency": 7}}, nil, StateDone},
+		"none":                 {Answer{Reading: Done}, nil, StateDone},
+		"another, failed":      {Answer{Reading: FailedThere, Taken: Taken{"amount": int64(0)}}, nil, StateFailedThere},
+		"taken, the same":      {Answer{Reading: Done}, text(100.), StateDone},
+		"taken, a float":       {Answer{Reading: Done}, text(json.Number("100.0")), StateDone},
+		"taken, a fraction":    {Answer{Reading: Done}, text(100.5), "QUERY_ERROR"},
+		"taken, text":          {Answer{Reading: Done}, text("99"), "QUERY_ERROR"},
+		"taken, the same text": {Answer{Reading: Done}, text("100"), StateDone},
+		"a currency alone":     {Answer{Reading: Done, Taken: Taken{"currency": "CNY"}}, nil, StateDone},
+		"taken, null":          {Answer{Reading: Done}, text(nil), StateDone},
+		"taken, another":       {Answer{Reading: Done, Taken: Taken{"amount": int64(100)}}, text(int64(1)), "QUERY_ERROR"},
+		"taken, not so read":   {Answer{Reading: Done}, text("1.00 CNY"), StateDone},
 	} {
 		h := newHouse(t, func(r *Rules) { r.Then.Taken, r.Then.Numbers = tt.taken, "gateway" })
 		h.channel.query = func(*order.Order) Answer { a := tt.says; a.Answer = said("read"); return a }
@@ -441,6 +474,14 @@ func TestAmountOfAnother(t *testing.T) {
 		if h.attempt(task); len(h.alerts) != 1 || !strings.HasPrefix(h.alerts[0], "PENDING: the answer is about ") {
 			t.Errorf("%s, said twice: alerts %q; want one", name, h.alerts)
 		}
+	}
+	other := newHouse(t)
+	other.channel.query = func(*order.Order) Answer {
+		return Answer{Reading: Done, Answer: said("read"), Taken: Taken{"amount": int64(100), "currency": "JPY"}}
+	}
+	without := other.add(bellman.Task{MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"ref_no":"R1","vars":{"amount":"100"},"notify":{"url":"https://m.example/n"}}`)})
+	if v := other.attempt(without); v.Reading != StateDone {
+		t.Errorf("an amount without a currency: %s, %s; want DONE in any currency", v.Reading, v.Error)
 	}
 	// A queue of a built-in channel may tell another amount than the channel's.
 	h := newHouse(t, func(r *Rules) { r.Then.Taken = text(int64(1)) })
