@@ -1,10 +1,12 @@
 package poll
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/bellmanhq/bellman"
+	"github.com/bellmanhq/bellman/order"
 )
 
 // A request is sent by the attempt right after its announcement and by no other: if anything may
@@ -52,6 +54,81 @@ func TestResume(t *testing.T) {
 	known.Number = 0
 	if got := known.resume(restarted, 1, true, now); got.Polls != 3 {
 		t.Errorf("the first attempt: %+v; want nothing forgotten", got)
+	}
+}
+
+// A request is repeated only after the channel said that it knows no such refund, later than the
+// last request may have arrived, and before the channel may have forgotten its number.
+func TestMayRequest(t *testing.T) {
+	last := created
+	p := func(requests bool) *plan { return &plan{requests: requests, timeout: 5 * time.Second} }
+	known := func(requests int, first time.Duration) Life {
+		return Life{Requests: requests, RequestAt: last.UnixMilli(), FirstAt: last.Add(-first).UnixMilli()}
+	}
+	at := func(after time.Duration, r Reading) answer {
+		return answer{act: actQuery, reading: r, started: last.Add(after)}
+	}
+	gap := RequestGap + 5*time.Second
+	throttled := at(gap, NotFound)
+	throttled.throttled = true
+	for _, tt := range []struct {
+		name string
+		life Life
+		p    *plan
+		a    answer
+		want bool
+	}{
+		{"just now", known(1, 0), p(true), at(gap-time.Millisecond, NotFound), false},
+		{"later", known(1, 0), p(true), at(gap, NotFound), true},
+		{"there", known(1, 0), p(true), at(gap, Waiting), false},
+		{"no answer", known(1, 0), p(true), at(gap, QueryError), false},
+		{"throttled", known(1, 0), p(true), throttled, false},
+		{"the queue requests no more", known(1, 0), p(false), at(gap, NotFound), false},
+		{"the second, too soon", known(2, time.Hour), p(true), at(gap, NotFound), false},
+		{"the second", known(2, time.Hour), p(true), at(2*RequestGap+5*time.Second, NotFound), true},
+		{"the twentieth", known(20, 0), p(true), at(maxRequestGap+5*time.Second, NotFound), true},
+		{"at the end", known(1, RequestFor-gap-time.Millisecond), p(true), at(gap, NotFound), true},
+		{"a day after the first", known(1, RequestFor-gap), p(true), at(gap, NotFound), false},
+		{"never requested", Life{}, p(true), at(gap, NotFound), false},
+	} {
+		if got := tt.life.mayRequest(tt.p, tt.a); got != tt.want {
+			t.Errorf("%s: %t; want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
+// What a person must look at is said once, and nothing else in its place.
+func TestAlertsOfAnswers(t *testing.T) {
+	h := newHouse(t)
+	h.channel.query = func(*order.Order) Answer { return Answer{Reading: Waiting, Answer: said("x"), Person: "look"} }
+	task := h.refund("1m")
+	h.gaps(task, 3)
+	if len(h.alerts) != 2 || !strings.Contains(h.alerts[0], "used up") || h.alerts[1] != "PENDING: look" {
+		t.Errorf("alerts %q; want that the schedule is used up, then what the answer says, once each", h.alerts)
+	}
+	h = newHouse(t)
+	task = h.refund("1m*9")
+	h.gaps(task, 3)
+	if len(h.alerts) != 0 {
+		t.Errorf("alerts %q; want none", h.alerts)
+	}
+	// After the decision only the other outcome is a contradiction, unless a notice raised a doubt.
+	for _, tt := range []struct {
+		doubt   string
+		reading Reading
+		want    string
+	}{
+		{"", Waiting, ""}, {"", QueryError, ""}, {"", Done, ""}, {"", FailedThere, "after the decision the channel says FAILED_THERE"}, {StateFailedThere, Done, ""},
+		{StateFailedThere, Waiting, "after the decision a notice says FAILED_THERE, and the query of it says PENDING"},
+	} {
+		l := Life{Stage: Decided, State: StateDone, Doubt: tt.doubt}
+		l, m := look(l, answer{reading: tt.reading})
+		if m.alert != tt.want || (tt.reading == Done) != (l.Doubt == "") && tt.doubt != "" {
+			t.Errorf("doubt %q, %v: %q, doubt %q; want %q", tt.doubt, tt.reading, m.alert, l.Doubt, tt.want)
+		}
+		if _, again := look(l, answer{reading: tt.reading}); again.alert != "" {
+			t.Errorf("doubt %q, %v for the second time: %q; want one alert", tt.doubt, tt.reading, again.alert)
+		}
 	}
 }
 

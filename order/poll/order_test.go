@@ -73,6 +73,7 @@ func TestOrderOfRefund(t *testing.T) {
 		"under its own number":  {here, []*bellman.Task{watched(t, here, "")}, `{"ref_no":"R1"}`, "O1", ""},
 		"twice, one number":     {here, []*bellman.Task{watched(t, here, "C1"), watched(t, here, "C1")}, `{"ref_no":"R1"}`, "C1", ""},
 		"also elsewhere":        {here, []*bellman.Task{watched(t, there, "C2"), watched(t, here, "C1"), watched(t, "", "C3")}, `{"ref_no":"R1"}`, "C1", ""},
+		"elsewhere, and here":   {here, []*bellman.Task{watched(t, there, "C2"), watched(t, here, "")}, `{"ref_no":"R1"}`, "O1", ""},
 		"said":                  {here, []*bellman.Task{watched(t, here, "C1")}, `{"ref_no":"R1","channel_order_no":"C9"}`, "C9", ""},
 		"at a gateway":          {"", []*bellman.Task{watched(t, "", "C1")}, `{"ref_no":"R1"}`, "C1", ""},
 		"by a gateway":          {here, []*bellman.Task{watched(t, "", "C1")}, `{"ref_no":"R1"}`, "C1", ""},
@@ -163,6 +164,61 @@ func TestOneNumberOfARefund(t *testing.T) {
 			}
 		case err != nil || task.Key != tt.want.Key || task.Alias() != tt.want.Alias():
 			t.Errorf("%s: %s, %s, %v; want %s, %s", name, task.Key, task.Alias(), err, tt.want.Key, tt.want.Alias())
+		}
+	}
+}
+
+// A payment that is the second of one order at the channel and the first of another is refunded as
+// what it is of the order that is said.
+func TestSecondPaymentOfAnotherNumber(t *testing.T) {
+	known := []*bellman.Task{watched(t, "wechatpay:1", "C1", "41", "42"), watched(t, "wechatpay:1", "C2", "42")}
+	for number, want := range map[string]string{"C1": "M1/O1/C1-D" + hashed("42")[:8], "C2": "M1/O1/C2-R1"} {
+		h := newHouse(t, requests, func(r *Rules) {
+			r.Identity, r.Then = "wechatpay:1", order.Then{}
+			r.Orders = func(context.Context, string, string) ([]*bellman.Task, error) { return known, nil }
+		})
+		task := &bellman.Task{Queue: "refunds", MerchantNo: "M1", OrderNo: "O1", Body: []byte(`{"channel_order_no":"` + number + `","vars":{"transaction_id":"42"}}`)}
+		if err := h.handler.Check(task); err != nil || task.Key != want {
+			t.Errorf("%s: %s, %v; want %s", number, task.Key, err, want)
+		}
+	}
+}
+
+// Nobody refunds another merchant's order, under whatever number the channel knows it.
+func TestOwnerOfARefund(t *testing.T) {
+	const other = `{"ref_no":"R1"}`
+	owner := &bellman.Task{MerchantNo: "M2"}
+	away := errors.New("the store is away")
+	for name, tt := range map[string]struct {
+		of       order.NoticeOf
+		identity string
+		known    *bellman.Task
+		fails    error
+		merchant string
+		body     string
+		want     string // a part of the error; empty: it is accepted
+	}{
+		"another's":               {order.OfRefund, "wechatpay:1", owner, nil, "M1", other, "order_no: the order that the channel knows by this number is another merchant's"},
+		"another's, as said":      {order.OfRefund, "wechatpay:1", owner, nil, "M1", `{"ref_no":"R1","channel_order_no":"C1"}`, "channel_order_no: the order that the channel knows"},
+		"its own":                 {order.OfRefund, "wechatpay:1", owner, nil, "M2", other, ""},
+		"nobody's":                {order.OfRefund, "wechatpay:1", nil, nil, "M1", other, ""},
+		"a payment's":             {order.OfRefund, "wechatpay:1", owner, nil, "M1", `{"ref_no":"R1","vars":{"transaction_id":"42"}}`, ""},
+		"a transfer":              {order.OfTransfer, "wechatpay:1", owner, nil, "M1", other, ""},
+		"at a gateway":            {order.OfRefund, "", owner, nil, "M1", other, ""},
+		"the store does not know": {order.OfRefund, "wechatpay:1", nil, away, "M1", other, "the store is away"},
+	} {
+		h := newHouse(t, func(r *Rules) {
+			r.Of, r.Identity, r.Then = tt.of, tt.identity, order.Then{}
+			r.Known = func(_ context.Context, account, number string) (*bellman.Task, error) {
+				if want := map[bool]string{true: "C1", false: "O1"}[strings.Contains(tt.body, "C1")]; account != "wechatpay:1" || number != want {
+					t.Errorf("%s: asked about %s at %s; want %s", name, number, account, want)
+				}
+				return tt.known, tt.fails
+			}
+		})
+		err := h.handler.Check(&bellman.Task{Queue: "q", MerchantNo: tt.merchant, OrderNo: "O1", Body: []byte(tt.body)})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v; want %q", name, err, tt.want)
 		}
 	}
 }

@@ -61,6 +61,17 @@ func TestRequestRefund(t *testing.T) {
 	if ask, err := ParseAsk(added(long).Body); err != nil || len(ask.RefNo) != maxDerived {
 		t.Errorf("the number of a long order is %s, %v", ask.RefNo, err)
 	}
+	told := news(order.LatePayment, "T1", own) // of another amount than was paid, and the channel names no currency
+	told.Paid = json.RawMessage(`{"transaction_id":"T9","amount":7700}`)
+	paid, err := ParseAsk(RequestRefund(true)("refunds", told).Body)
+	if _, named := paid.Vars["currency"]; err != nil || named || paid.Vars["amount"] != "7700" || paid.Vars["transaction_id"] != "T9" {
+		t.Errorf("refunded: %v, %v; want what was paid, and no currency", paid.Vars, err)
+	}
+	for n, want := range map[json.Number]string{"8800": "8800", "": "", "0": "", "-1": "", "88.5": "", "9223372036854775808": ""} {
+		if got := whole(n); got != want {
+			t.Errorf("whole(%s) = %q; want %q", n, got, want)
+		}
+	}
 	untold := RequestRefund(false)("refunds", news(order.LatePayment, "T1", own))
 	if ask, err := ParseAsk(untold.Body); err != nil || !ask.Notify.IsZero() {
 		t.Errorf("a queue that tells nobody: %s", untold.Body)
