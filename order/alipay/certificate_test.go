@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/base64"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -109,6 +110,14 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("without a signature: %v, %q", got.Reading, got.Error)
 	}
 
+	ends := slices.Sorted(maps.Keys(p.open(o).Certificates()))
+	if want := []string{"alipay_public_keys[0]", "alipay_public_keys[1]", "app_certificate"}; !slices.Equal(ends, want) {
+		t.Errorf("the ends of the certificates %q are known; want %q", ends, want)
+	}
+	if bare := p.open(p.options()).Certificates(); len(bare) > 0 {
+		t.Errorf("bare keys end: %v; want no end", bare)
+	}
+
 	set := func(f func(o *Options)) Options {
 		o := o
 		o.AlipayPublicKeys = slices.Clone(o.AlipayPublicKeys)
@@ -126,6 +135,8 @@ func TestCertificates(t *testing.T) {
 		{"no certificate of its own", set(func(o *Options) { o.AppCertificate = sign.Secret{} }), "app_certificate: want a certificate"},
 		{"a bare key of its own", set(func(o *Options) { o.AppCertificate = secret(barePublic(p.app)) }), "app_certificate: is a public key"},
 		{"another's certificate", set(func(o *Options) { o.AppCertificate = secret(old) }), "app_certificate: belongs to another key"},
+		{"no key of Alipay's", set(func(o *Options) { o.AlipayPublicKeys[1] = secret("x") }), "alipay_public_keys[1]: "},
+		{"no key of its own", set(func(o *Options) { o.PrivateKey = secret("x") }), "private_key: "},
 		{"a bare key of Alipay's", set(func(o *Options) { o.AlipayPublicKeys[1] = secret(p.public) }), "alipay_public_keys[1]: is a public key"},
 	} {
 		if _, err := New(tt.options); err == nil || !strings.HasPrefix(err.Error(), "alipay: "+tt.want) {

@@ -160,6 +160,7 @@ func TestQuery(t *testing.T) {
 		{"refunded", trades("TRADE_CLOSED", `,"send_pay_date":"2026-11-20 19:59:00"`), order.PaidRefunded, false},
 		{"a state of the future", trades("TRADE_HOVERING", ""), order.QueryError, false},
 		{"no such order", refused("40004", "ACQ.TRADE_NOT_EXIST"), order.NotFound, false},
+		{"no such order, without its number", `{"code":"40004","msg":"Business Failed","sub_code":"ACQ.TRADE_NOT_EXIST"}`, order.NotFound, false},
 		{"an error of the system", refused("40004", "ACQ.SYSTEM_ERROR"), order.QueryError, false},
 		{"not available", refused("20000", "isp.unknow-error"), order.QueryError, false},
 		{"too many", refused("40005", "isv.call-limited"), order.QueryError, true},

@@ -182,3 +182,36 @@ func TestFailOverNot(t *testing.T) {
 		t.Errorf("with an address of its own, tried %v; want %s alone", got, first)
 	}
 }
+
+// What a request teaches about where the next one goes.
+func TestLearn(t *testing.T) {
+	const first, second = "https://one", "https://two"
+	at := time.Unix(1, 0)
+	for _, tt := range []struct {
+		name    string
+		second  string
+		away    bool // requests go to the second
+		base    string
+		a       order.Answer
+		learned bool
+		next    string
+	}{
+		{"one address", "", false, first, order.Answer{Result: bellman.Unreachable}, false, first},
+		{"no connection", second, false, first, order.Answer{Result: bellman.Unreachable}, true, second},
+		{"no answer in time", second, false, first, order.Answer{Result: bellman.TimedOut}, true, second},
+		{"cut off", second, false, first, order.Answer{Result: bellman.Unknown}, false, first},
+		{"an answer", second, false, first, order.Answer{Status: 500}, false, first},
+		{"no answer from the second", second, true, second, order.Answer{Result: bellman.TimedOut}, true, first},
+		{"an answer from the second", second, true, second, order.Answer{Status: 200}, false, second},
+		{"the first is back", second, true, first, order.Answer{Status: 200}, true, first},
+		{"the first is not back", second, true, first, order.Answer{Result: bellman.Unreachable}, false, second},
+	} {
+		d := domains{first: first, second: tt.second}
+		if tt.away {
+			d.until.Store(at.Add(away).UnixNano())
+		}
+		if learned := d.learn(tt.base, &tt.a, at); learned != tt.learned || d.pick(at) != tt.next {
+			t.Errorf("%s: news %t, next %s; want %t, %s", tt.name, learned, d.pick(at), tt.learned, tt.next)
+		}
+	}
+}

@@ -335,6 +335,7 @@ func TestNoticeOfAnotherAccount(t *testing.T) {
 		{"no application", app, swap("appid", "x"), `for the application ""`},
 		{"another application of a service provider", func(o *Options) { partner(o); app(o) }, payment(partnerTrade()), "for the application"},
 		{"another merchant's refund", nil, notice{event: "REFUND.SUCCESS", content: strings.Replace(refundContent, mchID, "1999999999", 1)}, "for the merchant"},
+		{"a refund that names another application", app, notice{event: "REFUND.SUCCESS", content: strings.Replace(refundContent, "{", `{"appid":"wx1",`, 1)}, `for the application "wx1"`},
 		{"another merchant's transfer", nil, notice{event: "MCHTRANSFER.BILL.FINISHED", content: strings.Replace(transferContent, mchID, "1999999999", 1)}, "for the merchant"},
 	}
 	for _, tt := range tests {

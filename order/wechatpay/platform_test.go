@@ -1,6 +1,7 @@
 package wechatpay
 
 import (
+	"context"
 	"crypto/rsa"
 	"crypto/x509"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bellmanhq/bellman/deliver/sign"
@@ -304,4 +306,60 @@ func TestMerchantCertificate(t *testing.T) {
 			t.Errorf("New = %v; want %q", err, want)
 		}
 	}
+}
+
+// Platform certificates are those of one merchant and one key: nobody else's verify his answers.
+func TestPlatformOfEachMerchant(t *testing.T) {
+	var p Platform
+	of := func(mchID, base, key string) *platformKeys {
+		k, err := p.of(&Channel{mchID: mchID, domains: &domains{first: base}}, []sign.Secret{sign.NewSecret(key)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	one := of("1", "https://a", "k")
+	for _, other := range []*platformKeys{of("2", "https://a", "k"), of("1", "https://b", "k"), of("1", "https://a", "l")} {
+		if other == one {
+			t.Error("another merchant, address or key has the same platform certificates")
+		}
+	}
+	if of("1", "https://a", "k") != one {
+		t.Error("the same merchant has other platform certificates; want the same")
+	}
+}
+
+// Callers that need the certificates at one time wait for one fetch. Certificates end with the last
+// of them.
+func TestPlatformIsFetchedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &platformKeys{gap: firstGap}
+		fetched := 0
+		key := func(end time.Time) *sign.RSAVerifier {
+			return &sign.RSAVerifier{Certificate: &x509.Certificate{NotAfter: end}}
+		}
+		end := now.AddDate(1, 0, 0)
+		download := func(context.Context) (map[string]*sign.RSAVerifier, error) {
+			fetched++
+			time.Sleep(time.Second)
+			return map[string]*sign.RSAVerifier{"a": key(now), "b": key(end), "c": key(now.AddDate(0, 1, 0))}, nil
+		}
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				if err := f.fetch(t.Context(), time.Now, download); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if fetched != 1 || len(f.all()) != 3 {
+			t.Errorf("fetched %d times, %d certificates; want one fetch of 3", fetched, len(f.all()))
+		}
+		for range 20 { // in any order
+			if got := f.end(); !got.Equal(end) {
+				t.Fatalf("the last ends at %v; want %v", got, end)
+			}
+		}
+	})
 }
