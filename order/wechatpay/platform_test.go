@@ -363,3 +363,78 @@ func TestPlatformIsFetchedOnce(t *testing.T) {
 		}
 	})
 }
+
+// A fetch replaces the certificates, except that expired ones stay. After news the next fetch may
+// come soon, and otherwise each time later.
+func TestPlatformLearns(t *testing.T) {
+	at := now
+	key := func(end time.Time) *sign.RSAVerifier {
+		return &sign.RSAVerifier{Certificate: &x509.Certificate{NotAfter: end}}
+	}
+	a, b, c := key(at.Add(time.Hour)), key(at.Add(2*time.Hour)), key(at.Add(3*time.Hour))
+	f := &platformKeys{gap: firstGap}
+	learn := func(keys map[string]*sign.RSAVerifier, err error, after time.Duration, gap time.Duration, known string) {
+		t.Helper()
+		f.learn(keys, err, at.Add(after))
+		got := ""
+		for _, serial := range []string{"a", "b", "c"} {
+			if f.keys[serial] != nil {
+				got += serial
+			}
+		}
+		if got != known || f.gap != gap || !f.next.Equal(at.Add(after+gap)) || f.err != err {
+			t.Errorf("after %v: certificates %q, the next fetch after %v, %v, %v; want %q, %v", after, got, f.gap, f.next, f.err, known, gap)
+		}
+	}
+	down := errors.New("down")
+	for _, gap := range []time.Duration{2 * firstGap, 4 * firstGap, gapWithout, gapWithout} {
+		learn(nil, down, 0, gap, "")
+	}
+	learn(map[string]*sign.RSAVerifier{"a": a, "b": b}, nil, time.Minute, firstGap, "ab")
+	learn(map[string]*sign.RSAVerifier{"a": a, "b": b}, nil, time.Minute, 2*firstGap, "ab")
+	learn(map[string]*sign.RSAVerifier{"b": b}, nil, 2*time.Minute, 4*firstGap, "b") // a is valid, and not listed any more
+	learn(map[string]*sign.RSAVerifier{"b": b, "c": c}, nil, 2*time.Minute, firstGap, "bc")
+	learn(map[string]*sign.RSAVerifier{"c": c}, nil, 2*time.Hour, 2*firstGap, "bc") // b has expired
+	for range 10 {
+		f.learn(nil, down, at)
+	}
+	learn(nil, down, 2*time.Hour, gapWithKeys, "bc")
+}
+
+// A fetch that failed is repeated at the next renewal, and a list may be signed with a certificate
+// of before. A list of expired certificates is none.
+func TestPlatformRenews(t *testing.T) {
+	p := newProvider(t)
+	c := reader(t, p.options())
+	p.reads(c, order.Paid, 1)
+	p.change(func() {
+		p.now, p.down = p.now.Add(firstGap), true
+		p.by, p.serial = publicKey, secondSerial // not known
+	})
+	p.reads(c, order.QueryError, 2)
+	p.change(func() {
+		p.down = false
+		p.by, p.serial = certificateKey, firstSerial
+	})
+	for range 2 { // the second finds them fresh
+		if err := c.Renew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p.reads(c, order.Paid, 3)
+	}
+	p.change(func() {
+		p.now = p.now.Add(renewAfter)
+		delete(p.listed, firstSerial)
+		p.list(publicKey, secondSerial, p.now)
+	})
+	if err := c.Renew(t.Context()); err == nil || !strings.Contains(err.Error(), "no valid certificate") {
+		t.Errorf("Renew = %v; want no valid certificate", err)
+	}
+	p.change(func() { p.list(publicKey, secondSerial, p.now.Add(time.Second)) })
+	if err := c.Renew(t.Context()); err != nil { // signed with the first
+		t.Error(err)
+	}
+	if err := reader(t, readerOptions(t)).Renew(t.Context()); err != nil {
+		t.Errorf("Renew of keys that are configured = %v; want nothing done", err)
+	}
+}
