@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -167,6 +168,18 @@ func TestNotABill(t *testing.T) {
 		{"alipay, a refund's amount", alipay(change(details, ",-0.40,0.00", ",-0.41,0.00")), "退款合计 is -0.40 CNY, and the lines add up to -0.41 CNY"},
 		{"alipay, cut off", alipay(details[:strings.Index(details, "#退款合计")]), "ends without its totals"},
 		{"alipay, a line after the totals", alipay(details + strings.Split(details, "\n")[5]), "line 13: follows the totals"},
+		{"alipay, no totals of payments", alipay(drop(details, 10)), "ends without its totals"},
+		{"alipay, a line between the totals", alipay(change(details, "#退款合计", strings.Split(details, "\n")[7]+"\n#退款合计")), "line 11: follows the totals"},
+		{"alipay, a line between the totals, the other way round", alipay(change(drop(details, 10), "#导出时间", strings.Split(details, "\n")[5]+"\n#导出时间")), "line 11: follows the totals"},
+		{"alipay, no time", alipay(change(details, "2020-07-22 16:14:24", "yesterday")), `line 6: "yesterday" is no time`},
+		{"alipay, no amount", alipay(change(details, ",1.00,1.00,", ",one,1.00,")), `line 6: 订单金额(元) "one"`},
+		{"alipay, no amount received", alipay(change(details, ",1.00,1.00,", ",1.00,one,")), `line 6: 商家实收(元) "one"`},
+		{"alipay, a payment below nothing", alipay(change(details, ",1.00,1.00,", ",-1.00,1.00,")), `line 6: 业务类型 is "交易" with -1.00`},
+		{"alipay, a refund above nothing", alipay(change(details, ",-0.40,-0.40,", ",0.40,-0.40,")), `line 8: 业务类型 is "退款" with 0.40`},
+		{"alipay, too few values", alipay(change(details, ",院内充值,", ",")), "line 6: has 24 values: want 25"},
+		{"alipay, no header", alipay(change(details, "商户订单号", "订单号")), "want the header, with the column 商户订单号"},
+		{"alipay, too many", alipay(change(details, "交易合计：2笔", "交易合计：99999999999999999999笔")), "交易合计 is 99999999999999999999, and there are 2 lines"},
+		{"alipay, no sum", alipay(change(details, "共81.00元", "共8.1.00元")), "交易合计 is 8.1.00, and the lines add up to 81.00 CNY"},
 		{"alipay, a type of the future", alipay(change(details, "交易\t", "冻结\t")), `line 6: 业务类型 is "冻结" with 1.00`},
 		{"alipay, a comma that cannot be placed", alipay(change(details, "花呗红包", "花呗,红包")), "line 6: has 26 values: want 25"},
 	}
@@ -206,6 +219,48 @@ func TestSeparatorInATextOfWeChat(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s, %s: %+v, %v; want the same lines as without it", tt.name, tt.in, got, err)
 		}
+	}
+}
+
+// Older bills of Alipay state no sum of what was received, or have no column of it. A payment of
+// nothing is one.
+func TestOlderBillsOfAlipay(t *testing.T) {
+	details := testdata(t, "alipay_details.csv")
+	want, err := all(archive(t, zipped(t, detailsName, details)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want[0].Amount, want[2].RefundAmount = 0, 0
+	nothing := strings.NewReplacer(",1.00,1.00,", ",0.00,1.00,", ",-0.40,-0.40,", ",0.00,-0.40,").Replace(details)
+	for name, text := range map[string]string{
+		"no sum":    strings.NewReplacer("商家实收共81.00元", "交易金额共88.88元", "商家实收退款共-0.40元", "退款金额共-0.40元").Replace(nothing),
+		"no column": strings.NewReplacer("商家实收（元）", "实收（元）", "共81.00元", "共1.00元").Replace(nothing),
+	} {
+		if got, err := all(archive(t, zipped(t, detailsName, text))); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %+v, %v; want %+v", name, got, err, want)
+		}
+	}
+}
+
+// The bound on the list of an archive's files is none on the files.
+func TestLongArchive(t *testing.T) {
+	details := testdata(t, "alipay_details.csv")
+	want, err := all(archive(t, zipped(t, detailsName, details)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, rest, _ := strings.Cut(details, "\n")
+	random, chance := make([]byte, maxListed+1<<16), rand.NewChaCha8([32]byte{})
+	chance.Read(random)
+	for comment := range slices.Chunk(random, 1<<10) {
+		first += fmt.Sprintf("\n#%x", comment)
+	}
+	got, err := all(archive(t, zipped(t, "a directory/", "", detailsName, first+"\n"+rest)))
+	for i := range got {
+		got[i].Number = want[i].Number
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%d lines, %v; want the same as without comments", len(got), err)
 	}
 }
 
