@@ -148,6 +148,12 @@ func TestCheckSigned(t *testing.T) {
 			t.Errorf("Check(%q) = %v; want %q", body, err, want)
 		}
 	}
+	for url, want := range map[string]string{"https://merchant.example/?a=%zz": "url: cannot be signed", "https://merchant.example/?a=2": ""} {
+		err := h.Check(&bellman.Task{URL: url, Method: "GET"})
+		if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("Check(GET %s) = %v; want %q", url, err, want)
+		}
+	}
 }
 
 func TestHandlerErrors(t *testing.T) {

@@ -27,6 +27,9 @@ func TestGuard(t *testing.T) {
 		{"2400:3200::5efe:a00:1", true},       // 10.0.0.1 by ISATAP
 		{"2400:3200::200:5efe:8.8.8.8", true}, // ISATAP of a public address
 		{"2400:3200::1:5efe:808:808", false},
+		{"2400:3200::100:5efe:808:808", false},
+		{"2400:3200::5eff:808:808", false},
+		{"2400:3200::6efe:808:808", false},
 		{"0.0.0.0", true},
 		{"0.1.2.3", true},
 		{"10.0.0.1", true},
@@ -137,6 +140,23 @@ func TestGuardLocalhost(t *testing.T) {
 }
 
 // A denied address is blocked whatever else is allowed. With HTTPSOnly nothing is sent unencrypted.
+// A list may name the addresses that stand for IPv4 ones behind NAT64.
+func TestGuardOfNAT64(t *testing.T) {
+	all := []netip.Prefix{nat64}
+	for _, tt := range []struct {
+		options Options
+		addr    string
+		refused bool
+	}{
+		{Options{Deny: all}, "64:ff9b::808:808", true}, {Options{Deny: all}, "8.8.8.8", false},
+		{Options{Allow: all}, "64:ff9b::a00:1", false}, {Options{Allow: all}, "10.0.0.1", true},
+	} {
+		if r := newClient(t, tt.options).guard.refuse(netip.MustParseAddr(tt.addr)); (r != nil) != tt.refused {
+			t.Errorf("%s of %+v: %v; want it blocked: %t", tt.addr, tt.options, r, tt.refused)
+		}
+	}
+}
+
 func TestGuardDeny(t *testing.T) {
 	c, err := NewClient(Options{AllowPrivate: true, Allow: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 		Deny: []netip.Prefix{netip.MustParsePrefix("198.51.100.7/32"), netip.MustParsePrefix("2001:db8:64::/96"), netip.MustParsePrefix("::ffff:8.8.8.0/120")}, HTTPSOnly: true})
