@@ -40,7 +40,8 @@ func TestPollPages(t *testing.T) {
 		bellman.Attempt{Action: "query", Reading: "DONE", Due: at.Add(time.Minute), Started: at.Add(time.Minute), Result: bellman.Accepted, Status: 200, Response: `{"status":"SUCCESS"}`})
 	waits := s.refund(t, "B-1-R2", poll.Life{Stage: poll.Polling, State: poll.StatePending, Alerts: []string{"used_up"}}, bellman.Status{Due: at.Add(24 * time.Hour)})
 	amount := s.refund(t, "B-1-R3", poll.Life{Stage: poll.Polling, State: poll.StatePending, Alerts: []string{"person"}}, bellman.Status{Due: at.Add(24 * time.Hour)})
-	stuck := s.refund(t, "B-1-R4", poll.Life{Stage: poll.Decided, State: poll.StateFailedThere, DecidedAt: 1, Alerts: []string{"abnormal"}}, bellman.Status{State: bellman.Succeeded, Finished: at})
+	stuck := s.refund(t, "B-1-R4", poll.Life{Stage: poll.Decided, State: poll.StateFailedThere, DecidedAt: 1, Alerts: []string{"abnormal"}},
+		bellman.Status{State: bellman.Succeeded, Reason: "failed_there", Finished: at}, bellman.Attempt{Action: "query", Due: at, Started: at, Result: bellman.Accepted, Status: 200})
 	s.signIn(t, "ops")
 	for _, tt := range []struct {
 		path, language string
