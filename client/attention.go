@@ -7,8 +7,8 @@ import (
 
 // An Attention is one thing that needs a person.
 type Attention struct {
-	Kind       string            `json:"kind" enum:"overloaded,store_slow,shards_unowned,node_gone,node_silent,node_clock,endpoint_failing,endpoint_throttled,endpoint_paused,merchant_failing,merchant_paused,queue_late,queue_paused,source_stopped,tasks_failed,orders_unknown,amount_mismatch,late_payment,duplicate_payment,payment_without_order,poll_needs_action,bill_differs,bill_missing,credential_expires,notices_refused,follow_ups_refused,alarm"`
-	Name       string            `json:"name" doc:"What it is about: an endpoint, merchant, queue, node, source, credential, order or alarm; empty: the server as a whole."`
+	Kind       string            `json:"kind" enum:"overloaded,store_slow,shards_unowned,node_gone,node_silent,node_clock,endpoint_failing,endpoint_throttled,endpoint_paused,merchant_failing,merchant_paused,queue_late,queue_paused,source_stopped,tasks_failed,orders_unknown,amount_mismatch,late_payment,duplicate_payment,payment_without_order,poll_needs_action,bill_differs,bill_missing,credential_expires,notices_refused,follow_ups_refused,not_ready,store_full,alarm"`
+	Name       string            `json:"name" doc:"What it is about: an endpoint, merchant, queue, node, store, source, credential, order or alarm; empty: the server as a whole."`
 	Queue      string            `json:"queue" doc:"Empty: no queue, or several."`
 	Since      *Time             `json:"since" format:"date-time" doc:"null: not known."`
 	Urgent     bool              `json:"urgent" doc:"Money or tasks are stuck. Otherwise somebody chose it, or it will get worse."`
@@ -50,7 +50,7 @@ type AttentionFailure struct {
 // Attentions is what needs a person now.
 type Attentions struct {
 	At    Time        `json:"at" format:"date-time"`
-	Items []Attention `json:"items" nullable:"false" doc:"What stops every task, then what affects most money, then most tasks. Amounts of different currencies are compared in main units. At most 100."`
+	Items []Attention `json:"items" nullable:"false" doc:"What stops every task, then what affects most money, then most tasks. Amounts of different currencies are compared in main units. At most 100. While the database cannot be reached, not_ready is the only item."`
 	More  int         `json:"more" doc:"Items that are left out."`
 	Whole
 }

@@ -42,6 +42,7 @@ type committer struct {
 	refusedFollows figures.Refusals // the latest of them
 	unrecorded     atomic.Bool      // a stop gave up the outcome of an attempt
 	fullAt         atomic.Int64     // Unix ms of the last add that a full store rejected; 0: the log says that there is room
+	fullSince      atomic.Int64     // Unix ms of the first of them; valid while fullAt is not 0
 }
 
 // room logs when a full store begins to reject new tasks, and when it has accepted them again for a
@@ -49,6 +50,7 @@ type committer struct {
 func (c *committer) room(now int64, err error) {
 	if errors.Is(err, bellman.ErrFull) {
 		if c.fullAt.Swap(now) == 0 {
+			c.fullSince.Store(now)
 			c.log.Error("the store is full: new tasks are rejected", "err", err)
 		}
 		return
@@ -57,6 +59,23 @@ func (c *committer) room(now int64, err error) {
 	if at != 0 && now-at > time.Minute.Milliseconds() && c.fullAt.CompareAndSwap(at, 0) {
 		c.log.Info("the store is no longer full")
 	}
+}
+
+// full returns since when a full store has rejected new tasks; zero: it has not.
+func (c *committer) full() time.Time {
+	if c.fullAt.Load() == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(c.fullSince.Load())
+}
+
+// rejected returns how many outcomes the store rejects while it accepts others.
+func (c *committer) rejected() int {
+	n := c.outcomes.Apart()
+	if c.asked != c.outcomes {
+		n += c.asked.Apart()
+	}
+	return n
 }
 
 // afterCommit is the rest of the engine, as far as it goes on after a commit.

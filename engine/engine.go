@@ -184,8 +184,13 @@ func (e *Engine) Ready(context.Context) error {
 	switch {
 	case e.life.stopping.Load():
 		return bellman.ErrClosed
-	case !e.runner.ready.Load():
-		return errors.New("bellman: the store does not take writes, or the engine has not started")
+	case e.runner.ready.Load():
+		return nil
 	}
-	return nil
+	select {
+	case <-e.life.started:
+		return errors.New("bellman: the store rejects every write, so no attempts start; the log says why")
+	default:
+		return errors.New("bellman: the engine has not started")
+	}
 }

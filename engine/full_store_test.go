@@ -85,8 +85,8 @@ func TestNoRoomForNewTasks(t *testing.T) {
 				})
 				for range 30 {
 					time.Sleep(time.Second + 3*time.Millisecond)
-					if err := e.Ready(t.Context()); err != nil {
-						t.Errorf("Ready: %v", err)
+					if err, full := e.Ready(t.Context()), e.Intake().Full; err != nil || full.IsZero() || time.Since(full) > time.Minute {
+						t.Errorf("Ready: %v, full since %v; want nil, and full since the first rejection", err, full)
 					}
 					if err := e.PauseQueue(t.Context(), "q2", by); err != nil {
 						t.Errorf("PauseQueue: %v", err)
@@ -115,6 +115,9 @@ func TestNoRoomForNewTasks(t *testing.T) {
 				}
 				time.Sleep(2 * time.Minute)
 				add(t, e, &bellman.Task{Queue: "q"})
+				if full := e.Intake().Full; !full.IsZero() {
+					t.Errorf("full since %v after the store has accepted a task; want it over", full)
+				}
 				mu.Lock()
 				defer mu.Unlock()
 				if late > 50*time.Millisecond || made < 300 {

@@ -163,6 +163,7 @@ func (m *Monitor) Gauges(ctx context.Context) figures.Gauges {
 		OldestWaiting: atNs(t.OldestDue),
 		Loaded:        waiting,
 		Uncommitted:   m.committer.uncommitted(),
+		Rejected:      m.committer.rejected(),
 		Endpoints:     t.Endpoints,
 		BreakersOpen:  t.OpenBreakers,
 

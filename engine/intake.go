@@ -38,13 +38,15 @@ type intake struct {
 func (i *intake) state() figures.Intake {
 	last := i.last.Load()
 	if last == nil {
-		return figures.Intake{Open: true, High: i.flow.High, Low: i.flow.Low, HeapHigh: i.flow.Heap}
+		return figures.Intake{Open: true, High: i.flow.High, Low: i.flow.Low, HeapHigh: i.flow.Heap, Full: i.committer.full()}
 	}
 	if waiting := i.inMemory(); last.Open && waiting > last.High {
 		i.meter(waiting, last.Heap)
 		last = i.last.Load()
 	}
-	return *last
+	now := *last
+	now.Full = i.committer.full()
+	return now
 }
 
 // inMemory returns how many tasks wait in lines or for a commit.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine"
+	"github.com/bellmanhq/bellman/engine/figures"
 	"github.com/bellmanhq/bellman/internal/registry"
 	"github.com/bellmanhq/bellman/store"
 )
@@ -22,15 +23,12 @@ type front struct {
 	server *Server
 }
 
-// Ready asks the engine and then the store.
+// Ready asks the store and the engine. A node is not ready while the store rejects every write,
+// although all nodes have the same store: API.md promises that a ready node attempts tasks, a
+// rollout must not go on then, and creates would be answered 503 anyway.
 func (f front) Ready(ctx context.Context) error {
-	if err := f.server.probe.ask(ctx); err != nil && !errors.Is(err, bellman.ErrFull) {
-		return err // the store's error is more precise
-	}
-	if err := f.Engine.Ready(ctx); err != nil {
-		return err
-	}
-	return f.server.probe.ask(ctx)
+	_, err := f.server.probe.ready(ctx)
+	return err
 }
 
 // Decide also keeps the alarm about a decision that changed something.
@@ -55,13 +53,45 @@ type secrets interface {
 
 // A probe checks whether a store answers.
 type probe struct {
-	store   store.Store
+	store  store.Store
+	engine interface {
+		Ready(ctx context.Context) error
+		Intake() figures.Intake
+	}
 	secrets []secrets // what must be open
 	log     *slog.Logger
 
 	mu   sync.Mutex // held during a check: later callers wait for the same answer
 	at   time.Time
 	last error
+
+	noting sync.Mutex
+	noted  error     // the last answer of ready
+	since  time.Time // when ready began to give answers like it
+}
+
+// ready returns why the node is not ready, or ErrFull if only new tasks are rejected, and since
+// when.
+func (p *probe) ready(ctx context.Context) (since time.Time, err error) {
+	if err = p.ask(ctx); err == nil || errors.Is(err, bellman.ErrFull) { // otherwise the store's error is more precise
+		if not := p.engine.Ready(ctx); not != nil {
+			err = not
+		}
+	}
+	full := p.engine.Intake().Full
+	if err == nil && !full.IsZero() {
+		err = bellman.ErrFull
+	}
+	p.noting.Lock()
+	defer p.noting.Unlock()
+	if (err == nil) != (p.noted == nil) || errors.Is(err, bellman.ErrFull) != errors.Is(p.noted, bellman.ErrFull) {
+		p.since = time.Now()
+		if errors.Is(err, bellman.ErrFull) && !full.IsZero() {
+			p.since = full
+		}
+	}
+	p.noted = err
+	return p.since, err
 }
 
 // ask returns nil if the store has answered lately, and ErrFull if it has no room.
@@ -91,7 +121,8 @@ func (p *probe) ask(ctx context.Context) error {
 	return p.last
 }
 
-// watch asks until ctx ends, so that the log names an outage although nobody reads /readyz.
+// watch asks until ctx ends, so that the log names an outage although nobody reads /readyz, and its
+// begin is known.
 func (p *probe) watch(ctx context.Context) error {
 	every := time.NewTicker(watchEvery)
 	defer every.Stop()
@@ -100,7 +131,7 @@ func (p *probe) watch(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-every.C:
-			p.ask(ctx)
+			p.ready(ctx)
 		}
 	}
 }

@@ -282,7 +282,13 @@ func (s *Server) openFeatures(queues []engine.Queue, alarmEvery time.Duration) (
 		return err
 	}
 	s.metrics.Watch(s.metricSources())
+	kept, err := config.ParseStore(s.config.Store)
+	if err != nil {
+		return &ConfigError{fmt.Errorf("store: %w", err)}
+	}
+	s.probe = &probe{store: s.store, engine: s.engine, secrets: []secrets{s.merchants, s.accounts}, log: s.log}
 	s.attention = attention.New(attention.Options{
+		Ready: s.probe.ready, StoreName: kept.String(),
 		Engine: s.engine, Store: s.store, Alarms: s.alarms, Nodes: s.engine.Nodes, Reconciliations: s.reconciles, Credentials: s.credentials.all,
 		Sources: s.sourceInfos, Queues: s.queueNames, Kind: s.kind,
 	})
@@ -292,7 +298,6 @@ func (s *Server) openFeatures(queues []engine.Queue, alarmEvery time.Duration) (
 // openAPI makes the ways into the server: the API, the sources of messages, and the console.
 func (s *Server) openAPI() (err error) {
 	c := s.config
-	s.probe = &probe{store: s.store, secrets: []secrets{s.merchants, s.accounts}, log: s.log}
 	ready := front{s.engine, s}
 	s.api, err = api.New(api.Options{
 		Engine:    ready,

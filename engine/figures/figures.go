@@ -41,6 +41,10 @@ type Intake struct {
 	High, Low int   // marks of Waiting
 	Heap      int64 // live bytes after the last garbage collection
 	HeapHigh  int64 // 0: no limit
+
+	// Full is since when the store has rejected new tasks for lack of room. It is reset by a task that
+	// the store accepts a minute after the last rejection. Zero: it has rejected none.
+	Full time.Time
 }
 
 // A Pause says who paused something, when and why.
@@ -174,6 +178,7 @@ type Gauges struct {
 	OldestWaiting time.Time // due time of the one that waits longest; zero: none
 	Loaded        int       // tasks in memory that are not due yet
 	Uncommitted   int       // rows that wait for a commit
+	Rejected      int       // outcomes of attempts that the store rejects while it accepts others; they are retried
 	OldestOverdue time.Time // over the tasks in the store that no pause and no breaker holds; zero: none is overdue
 	Held          int       // of Waiting, tasks that a pause or a breaker that is not closed keeps back
 	Endpoints     int       // endpoints known to the dispatcher

@@ -143,6 +143,7 @@ func sumGauges(a, b Gauges) Gauges {
 		Loaded:         a.Loaded + b.Loaded,
 		Stray:          a.Stray + b.Stray,
 		Uncommitted:    a.Uncommitted + b.Uncommitted,
+		Rejected:       a.Rejected + b.Rejected,
 		OldestOverdue:  Sooner(a.OldestOverdue, b.OldestOverdue),
 		Held:           a.Held + b.Held,
 		Endpoints:      max(a.Endpoints, b.Endpoints), // several nodes know the same endpoints

@@ -55,8 +55,10 @@ type Options struct {
 	Reconciliations Reconciliations
 	Credentials     func() []alarm.Credential
 	Sources         func() []source.Info
-	Queues          func() []string           // the configured queues
-	Kind            func(queue string) string // of a queue: notify, order or poll
+	Ready           func(context.Context) (since time.Time, err error) // why this node is not ready; ErrFull: it only rejects new tasks
+	StoreName       string                                             // the store's address without a password
+	Queues          func() []string                                    // the configured queues
+	Kind            func(queue string) string                          // of a queue: notify, order or poll
 }
 
 // A Desk makes the list. It is safe for concurrent use.
@@ -94,8 +96,13 @@ func (d *Desk) Rules() []alarm.Rule {
 	return d.o.Alarms.Rules()
 }
 
-// List returns what needs a person. An error is the store's.
+// List returns what needs a person. While the database cannot be reached, that is the only item.
+// An error is the store's.
 func (d *Desk) List(ctx context.Context) (List, error) {
+	trouble, away := d.trouble(ctx)
+	if away {
+		return List{At: time.Now(), Items: trouble, Nodes: 1}, nil
+	}
 	f, err := d.o.Engine.Figures(ctx, figures.Ask{Queues: true, Endpoints: true, Gauges: true})
 	if err != nil {
 		return List{}, err
@@ -104,7 +111,7 @@ func (d *Desk) List(ctx context.Context) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	m := &maker{Desk: d, f: &f, rows: r, now: time.Now(), rules: d.Rules()}
+	m := &maker{Desk: d, f: &f, rows: r, now: time.Now(), rules: d.Rules(), items: trouble}
 	m.server()
 	if err := m.nodes(ctx); err != nil {
 		return List{}, err

@@ -18,7 +18,9 @@ import (
 // The kinds of items.
 const (
 	Overloaded        = "overloaded"         // nodes accept no new tasks
-	StoreSlow         = "store_slow"         // commits take long
+	NotReady          = "not_ready"          // this node attempts nothing
+	StoreFull         = "store_full"         // the store has no room for new tasks
+	StoreSlow         = "store_slow"         // commits take long, or the store rejects outcomes of attempts
 	ShardsUnowned     = "shards_unowned"     // no node attempts the tasks of some shards
 	NodeGone          = "node_gone"          // a node stopped without releasing its shards
 	NodeSilent        = "node_silent"        // a living node does not report its figures
@@ -52,13 +54,13 @@ const (
 var Kinds = []string{
 	Overloaded, StoreSlow, ShardsUnowned, NodeGone, NodeSilent, NodeClock, EndpointFailing, EndpointThrottled, EndpointPaused, MerchantFailing, MerchantPaused,
 	QueueLate, QueuePaused, SourceStopped, TasksFailed, OrdersUnknown, AmountMismatch, LatePayment, DuplicatePayment, PaymentWithoutOrder, PollNeedsAction, BillDiffers,
-	BillMissing, CredentialExpires, NoticesRefused, FollowUpsRefused, Alarm,
+	BillMissing, CredentialExpires, NoticesRefused, FollowUpsRefused, NotReady, StoreFull, Alarm,
 }
 
 // An Item is one thing that needs a person.
 type Item struct {
 	Kind    string
-	Name    string    // what it is about: an endpoint, merchant, queue, node, source, credential, order or alarm; empty: the server as a whole
+	Name    string    // what it is about: an endpoint, merchant, queue, node, store, source, credential, order or alarm; empty: the server as a whole
 	Queue   string    // empty: it is about none, or about several
 	Since   time.Time // zero: not known
 	Tasks   int       // tasks or orders that are affected, or differences; 0: not known
@@ -87,9 +89,15 @@ type Amount struct {
 	Orders   int   // orders that it is the sum of
 }
 
-// whole reports whether an item concerns every task.
-func (i *Item) whole() bool {
-	return i.Kind == Overloaded || i.Kind == StoreSlow || i.Kind == ShardsUnowned
+// whole is more than 0 if an item concerns every task, and the highest if it explains others.
+func (i *Item) whole() int {
+	switch i.Kind {
+	case NotReady, StoreFull:
+		return 2
+	case Overloaded, StoreSlow, ShardsUnowned:
+		return 1
+	}
+	return 0
 }
 
 // money returns the amounts in main units. Amounts of different currencies are added as they are,
@@ -118,9 +126,9 @@ func (i *Item) Page() string {
 		return at("/orders", "merchant_no", i.MerchantNo, "order_no", i.OrderNo)
 	}
 	switch i.Kind {
-	case Overloaded, StoreSlow, SourceStopped:
+	case Overloaded, StoreSlow, StoreFull, SourceStopped:
 		return "/queues"
-	case ShardsUnowned, NodeGone, NodeSilent, NodeClock:
+	case NotReady, ShardsUnowned, NodeGone, NodeSilent, NodeClock:
 		return "/nodes"
 	case EndpointFailing, EndpointThrottled, EndpointPaused:
 		return at("/endpoints", "name", i.Name)
@@ -172,7 +180,7 @@ func (i *Item) Page() string {
 func rank(items []Item) {
 	slices.SortStableFunc(items, func(a, b Item) int {
 		return cmp.Or(
-			number(b.whole())-number(a.whole()),
+			b.whole()-a.whole(),
 			cmp.Compare(b.money(), a.money()),
 			cmp.Compare(b.Tasks, a.Tasks),
 			number(b.Urgent)-number(a.Urgent),

@@ -3,6 +3,7 @@ package attention
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -24,13 +25,38 @@ type maker struct {
 
 func (m *maker) add(i Item) { m.items = append(m.items, i) }
 
+// trouble returns why this node attempts nothing, or accepts no new tasks. away means that the
+// database cannot be read.
+func (d *Desk) trouble(ctx context.Context) (items []Item, away bool) {
+	if d.o.Ready == nil {
+		return nil, false
+	}
+	since, err := d.o.Ready(ctx)
+	item := Item{Kind: NotReady, Name: d.o.StoreName, Since: since, Urgent: true}
+	switch {
+	case err == nil, errors.Is(err, bellman.ErrClosed):
+		return nil, false
+	case errors.Is(err, bellman.ErrFull):
+		item.Kind, item.Why = StoreFull, "new tasks are rejected until the store has room: give it more disk or memory; attempts continue"
+	default:
+		item.Why = strings.TrimPrefix(err.Error(), "bellman: ")
+	}
+	if away = errors.Is(err, bellman.ErrUnreachable); away {
+		item.Why += "; repair it, and bellman continues by itself"
+	}
+	return []Item{item}, away
+}
+
 // server adds what concerns every task.
 func (m *maker) server() {
 	if n := m.f.Gauges.Refusing; n > 0 {
 		m.add(Item{Kind: Overloaded, Tasks: m.f.Gauges.Waiting, Urgent: true})
 	}
-	if slow := m.f.Gauges.SlowCommit; slow.Seconds() > alarm.Above(m.rules, alarm.StoreSlow, "") {
-		m.add(Item{Kind: StoreSlow, Late: slow, Urgent: true})
+	slow, rejected := m.f.Gauges.SlowCommit, m.f.Gauges.Rejected
+	if rejected > 0 {
+		m.add(Item{Kind: StoreSlow, Late: slow, Tasks: rejected, Urgent: true, Why: "the store rejects the outcomes of these attempts, which are retried: the log says why"})
+	} else if slow.Seconds() > alarm.Above(m.rules, alarm.StoreSlow, "") {
+		m.add(Item{Kind: StoreSlow, Late: slow, Urgent: true, Why: "look at the database's locks, disk and load"})
 	}
 	if m.o.Sources == nil {
 		return

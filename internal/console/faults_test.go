@@ -135,7 +135,8 @@ var faulters = []string{"internal/cause/cause.go", "deliver/fault.go", "deliver/
 
 // alsoFaulters have some among much else.
 var alsoFaulters = []string{"internal/alarm/decided.go", "engine/fire.go", "engine/record.go", "order/handler.go", "deliver/client.go", "deliver/merchant.go", "internal/merchant/*.go", "internal/registry/*.go", "internal/resend/runner.go",
-	"order/told.go", "order/held.go", "order/accounts.go", "order/gateway/poll.go", "order/bill.go", "order/poll/handler.go", "order/internal/exchange/open.go", "server/notices.go", "server/notice_receivers.go", "internal/bill/*.go", "internal/reconcile/*.go"}
+	"order/told.go", "order/held.go", "order/accounts.go", "order/gateway/poll.go", "order/bill.go", "order/poll/handler.go", "order/internal/exchange/open.go", "server/notices.go", "server/notice_receivers.go", "internal/bill/*.go", "internal/reconcile/*.go",
+	"internal/attention/live.go", "engine/engine.go", "server/ready.go", "errors.go"}
 
 // written calls do with each text that is written in these files, and where: with 7 for
 // what is put into it.

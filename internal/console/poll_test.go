@@ -40,6 +40,8 @@ func TestPollPages(t *testing.T) {
 		bellman.Attempt{Action: "query", Reading: "DONE", Due: at.Add(time.Minute), Started: at.Add(time.Minute), Result: bellman.Accepted, Status: 200, Response: `{"status":"SUCCESS"}`})
 	waits := s.refund(t, "B-1-R2", poll.Life{Stage: poll.Polling, State: poll.StatePending, Alerts: []string{"used_up"}}, bellman.Status{Due: at.Add(24 * time.Hour)})
 	amount := s.refund(t, "B-1-R3", poll.Life{Stage: poll.Polling, State: poll.StatePending, Alerts: []string{"person"}}, bellman.Status{Due: at.Add(24 * time.Hour)})
+	stuck := s.refund(t, "B-1-R4", poll.Life{Stage: poll.Decided, State: poll.StateFailedThere, DecidedAt: 1, Alerts: []string{"abnormal"}},
+		bellman.Status{State: bellman.Succeeded, Reason: "failed_there", Finished: at}, bellman.Attempt{Action: "query", Due: at, Started: at, Result: bellman.Accepted, Status: 200})
 	s.signIn(t, "ops")
 	for _, tt := range []struct {
 		path, language string
@@ -49,6 +51,7 @@ func TestPollPages(t *testing.T) {
 		{"/tasks/" + done.ID.String(), "zh-CN", []string{"退款或转账单号</dt><dd>B-1-R1", ">成功<", "登记请求", "发起请求", "已受理", "退款或转账</dd>"}},
 		{"/tasks/" + waits.ID.String(), "en", []string{"Not decided", "Somebody must look", "Ask once now", `<option value="FAILED_THERE">Failed at the channel</option>`}},
 		{"/tasks/" + amount.ID.String(), "zh-CN", []string{"渠道应答的金额与本任务不同"}},
+		{"/tasks/" + stuck.ID.String(), "en", []string{`<input type="hidden" name="outcome" value="FAILED_THERE">`, ">Dealt with</button>"}},
 		{"/orders?merchant_no=M1001&order_no=B-1", "en", []string{"#order-CLOSED", "#order-PAID", "B-1-R1", "B-1-R2", "request announced", "Done</span></td>"}},
 		{"/tasks?kind=poll", "zh-CN", []string{"B-1-R1", "未出结果"}},
 	} {
@@ -60,6 +63,9 @@ func TestPollPages(t *testing.T) {
 		}
 	}
 
+	if got := s.get(t, "/tasks/"+done.ID.String()); strings.Contains(got.body, "Dealt with") {
+		t.Error("a refund without an alert can be dealt with")
+	}
 	page := "/tasks/" + waits.ID.String()
 	for _, tt := range []struct {
 		outcome, reason string

@@ -263,6 +263,12 @@ func (v *taskView) Decidable() bool { return isOrder(v.Task) }
 // Unclaimed reports whether the task holds the notice of a payment whose order has not come.
 func (v *taskView) Unclaimed() bool { return order.Unclaimed(v.Task) != nil }
 
+// Settled reports whether a person can say that an ended refund or transfer was dealt with, which
+// needed a person.
+func (v *taskView) Settled() bool {
+	return v.Poll != nil && v.Poll.Alerted && !v.Poll.Decided.IsZero() && v.Task.State.Ended()
+}
+
 // Asks reports whether the task queries a channel: it is an order or a poll.
 func (v *taskView) Asks() bool { return v.Order != nil || v.Poll != nil }
 

@@ -12,8 +12,9 @@ import (
 )
 
 // Complete applies an outcome from outside: what a person looked up. The outcome is DONE or
-// FAILED_THERE. After the decision the same outcome again changes nothing, and the other one is an
-// [bellman.ErrConflict].
+// FAILED_THERE. After the decision the same outcome again says that a person has dealt with what the
+// alerts were about, such as a refund that is ABNORMAL: the task is [Standing].Alerted no more. The
+// other outcome is an [bellman.ErrConflict].
 //
 // The Detail may be an [order.Told], the channel's notice. It causes a query now, whose answer
 // decides, and leaves a record. If the schedule is used up, and the answer does not decide, more
@@ -33,8 +34,11 @@ func (h *Handler) Complete(task *bellman.Task, c bellman.Completion, now time.Ti
 	switch {
 	case err != nil:
 		return bellman.Verdict{}, err
-	case w.life.State == outcome:
+	case w.life.State == outcome && len(w.life.Alerts) == 0:
 		return bellman.Verdict{}, nil
+	case w.life.State == outcome:
+		w.life.Alerts = nil
+		return bellman.Verdict{Data: w.life.encode()}, nil
 	case w.life.over():
 		return bellman.Verdict{}, coded.Errorf("poll.decided", "%w: the refund or transfer is %s and stays so", bellman.ErrConflict, w.life.State)
 	}

@@ -65,6 +65,14 @@ func TestFailedThere(t *testing.T) {
 	if s := StandingOf(task); !s.Alerted || s.Alert != "abnormal" {
 		t.Errorf("%+v; want that a person must act", s)
 	}
+	task.State = bellman.Succeeded
+	v, err := h.handler.Complete(task, bellman.Completion{Outcome: StateFailedThere}, h.now)
+	if task.Data = v.Data; err != nil || v.Next != bellman.Again || len(v.Follow) > 0 {
+		t.Errorf("a person has paid it back: %+v, %v; want nothing told", v, err)
+	}
+	if s := StandingOf(task); s.Alerted || s.State != StateFailedThere {
+		t.Errorf("%+v after a person has paid it back; want that nobody must act, and the state as it was", s)
+	}
 }
 
 // A refund that bellman requested and that failed is never lost in silence: somebody is notified,

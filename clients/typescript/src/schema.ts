@@ -1526,12 +1526,12 @@ export interface components {
             /** @description The last failed attempt; of tasks_failed that of the merchant with the most failed tasks. null: none is known. */
             failure: components["schemas"]["AttentionFailure"] | null;
             /** @enum {string} */
-            kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "duplicate_payment" | "payment_without_order" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "follow_ups_refused" | "alarm" | (string & {});
+            kind: "overloaded" | "store_slow" | "shards_unowned" | "node_gone" | "node_silent" | "node_clock" | "endpoint_failing" | "endpoint_throttled" | "endpoint_paused" | "merchant_failing" | "merchant_paused" | "queue_late" | "queue_paused" | "source_stopped" | "tasks_failed" | "orders_unknown" | "amount_mismatch" | "late_payment" | "duplicate_payment" | "payment_without_order" | "poll_needs_action" | "bill_differs" | "bill_missing" | "credential_expires" | "notices_refused" | "follow_ups_refused" | "not_ready" | "store_full" | "alarm" | (string & {});
             /** @description Of one merchant or order; empty: it is about none, or about several. */
             merchant_no: string;
             /** @description There may be more of them. */
             more: boolean;
-            /** @description What it is about: an endpoint, merchant, queue, node, source, credential, order or alarm; empty: the server as a whole. */
+            /** @description What it is about: an endpoint, merchant, queue, node, store, source, credential, order or alarm; empty: the server as a whole. */
             name: string;
             /** @description Of queue_late: how long its oldest task is overdue. Of store_slow: how long a commit takes. Of node_clock: how far the clock is ahead, or with a minus sign behind. Otherwise empty. */
             off: string;
@@ -1600,7 +1600,7 @@ export interface components {
         Attentions: {
             /** Format: date-time */
             at: string;
-            /** @description What stops every task, then what affects most money, then most tasks. Amounts of different currencies are compared in main units. At most 100. */
+            /** @description What stops every task, then what affects most money, then most tasks. Amounts of different currencies are compared in main units. At most 100. While the database cannot be reached, not_ready is the only item. */
             items: components["schemas"]["Attention"][];
             /**
              * Format: int32

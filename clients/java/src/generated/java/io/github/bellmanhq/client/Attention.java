@@ -12,10 +12,10 @@ import java.util.Map;
  * @param amounts Sums of the affected orders, as far as known: of at most 1,000 overdue and 1,000 deferred tasks, 200 pending tasks of a merchant, and 200 failed orders of a queue.
  * @param expires Only of credential_expires.
  * @param failure The last failed attempt; of tasks_failed that of the merchant with the most failed tasks. null: none is known.
- * @param kind overloaded, store_slow, shards_unowned, node_gone, node_silent, node_clock, endpoint_failing, endpoint_throttled, endpoint_paused, merchant_failing, merchant_paused, queue_late, queue_paused, source_stopped, tasks_failed, orders_unknown, amount_mismatch, late_payment, duplicate_payment, payment_without_order, poll_needs_action, bill_differs, bill_missing, credential_expires, notices_refused, follow_ups_refused, alarm.
+ * @param kind overloaded, store_slow, shards_unowned, node_gone, node_silent, node_clock, endpoint_failing, endpoint_throttled, endpoint_paused, merchant_failing, merchant_paused, queue_late, queue_paused, source_stopped, tasks_failed, orders_unknown, amount_mismatch, late_payment, duplicate_payment, payment_without_order, poll_needs_action, bill_differs, bill_missing, credential_expires, notices_refused, follow_ups_refused, not_ready, store_full, alarm.
  * @param merchantNo Of one merchant or order; empty: it is about none, or about several.
  * @param more There may be more of them.
- * @param name What it is about: an endpoint, merchant, queue, node, source, credential, order or alarm; empty: the server as a whole.
+ * @param name What it is about: an endpoint, merchant, queue, node, store, source, credential, order or alarm; empty: the server as a whole.
  * @param off Of queue_late: how long its oldest task is overdue. Of store_slow: how long a commit takes. Of node_clock: how far the clock is ahead, or with a minus sign behind. Otherwise empty.
  * @param orderNo see the API
  * @param page Path of the console's page on which a person deals with it.

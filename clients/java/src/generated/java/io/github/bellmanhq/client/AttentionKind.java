@@ -29,6 +29,8 @@ public enum AttentionKind implements Value {
     CREDENTIAL_EXPIRES("credential_expires"),
     NOTICES_REFUSED("notices_refused"),
     FOLLOW_UPS_REFUSED("follow_ups_refused"),
+    NOT_READY("not_ready"),
+    STORE_FULL("store_full"),
     ALARM("alarm"),
     /** What a newer server says that this client does not know. It cannot be sent. */
     UNRECOGNIZED("");

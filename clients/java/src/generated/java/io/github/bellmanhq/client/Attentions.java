@@ -9,7 +9,7 @@ import java.util.Map;
  * Attentions, as the API has it. Nulls are what the answer left out, or says to be null.
  *
  * @param at see the API
- * @param items What stops every task, then what affects most money, then most tasks. Amounts of different currencies are compared in main units. At most 100.
+ * @param items What stops every task, then what affects most money, then most tasks. Amounts of different currencies are compared in main units. At most 100. While the database cannot be reached, not_ready is the only item.
  * @param more Items that are left out.
  * @param nodes Number of nodes that these figures cover.
  * @param silent Nodes that did not answer in time, whose figures are missing here. Empty: the figures cover all nodes.
