@@ -8,6 +8,7 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -78,7 +79,7 @@ func (q *request) factsOf(rows []row, own *bellman.Task) (f orderFacts, err erro
 		f.Paid = paid
 	}
 	f.Ask, _ = order.ParseAsk(own.Body) // the body was validated when the task was added
-	f.Channel, f.ChannelNo = q.o.Channels(own.Queue), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)
+	f.Channel, f.ChannelNo = resend.ChannelOf(own, q.o.Channels), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)
 	f.Differences, f.Unsearched, err = q.differencesOf(own, f.ChannelNo)
 	return f, err
 }
