@@ -16,11 +16,26 @@ type Order struct {
 	OrderState  string `json:"order_state" doc:"PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty if none of the tasks is an order. With several orders: a paid state if one is paid, otherwise PENDING if one is pending, otherwise the state of the newest."`
 	LatePayment string `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED" doc:"A payment after the order was decided otherwise, as the channel reports it. The decided state stays."`
 
+	ChannelOrderNo string   `json:"channel_order_no,omitempty" doc:"The number by which the channel knows the order. With several orders, this number, account, amount and currency are those of the order that order_state is about."`
+	Account        string   `json:"account,omitempty" doc:"Name of the registered account that the order has."`
+	Amount         int64    `json:"amount,omitempty" doc:"Expected amount in the smallest unit of its currency; absent if it is unknown."`
+	Currency       string   `json:"currency,omitempty" doc:"Of the amount: ISO 4217."`
+	Payment        *Payment `json:"payment,omitempty" doc:"The payment that decided the order, or came late; absent: none is known. With reason amount_mismatch: the payment of another amount."`
+
 	Settled *bool `json:"settled,omitempty" doc:"Only with settle. true: every attempt that was overdue was made and recorded. false: the wait ended first, so the state may be outdated."`
 
 	Tasks    []Task         `json:"tasks" nullable:"false" doc:"All tasks with these numbers, in any queue, by creation time: the newest 200."`
 	Attempts []OrderAttempt `json:"attempts" nullable:"false" doc:"Attempts of these tasks by start time: the newest 200 of each task, the newest 1,000 in all."`
 	More     bool           `json:"more" doc:"There are more tasks or attempts than shown. Each task's own page shows all of its attempts."`
+}
+
+// A Payment is what the channel said about a payment of an order, in one form for all channels. A
+// field that the channel did not say is absent.
+type Payment struct {
+	TransactionID string `json:"transaction_id,omitempty" doc:"The channel's number of the payment."`
+	Amount        int64  `json:"amount,omitempty" doc:"In the smallest unit of its currency."`
+	Currency      string `json:"currency,omitempty" doc:"ISO 4217."`
+	PaidAt        Time   `json:"paid_at,omitzero" format:"date-time"`
 }
 
 // A ListedOrder is an order in a list.

@@ -105,6 +105,8 @@ type Task struct {
 	OrderState  string `json:"order_state,omitempty" enum:"PENDING,PAID,PAID_REFUNDED,CLOSED,REVOKED,FAILED,UNKNOWN" doc:"Order: its state. UNKNOWN: the channel never decided it, and an alert was sent."`
 	LatePayment string `json:"late_payment,omitempty" enum:"PAID,PAID_REFUNDED" doc:"Order: a payment after the order was decided otherwise, as the channel reports it. The decided state stays."`
 
+	Payment *Payment `json:"payment,omitempty" doc:"Order: the payment that decided it, or came late; absent: none is known."`
+
 	RefNo     string `json:"ref_no,omitempty" doc:"Poll: the number of the refund, transfer or profit sharing at the channel."`
 	PollState string `json:"poll_state,omitempty" enum:"PENDING,DONE,FAILED_THERE,UNKNOWN" doc:"Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before."`
 

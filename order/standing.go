@@ -1,7 +1,9 @@
 package order
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"time"
 
 	"github.com/bellmanhq/bellman"
@@ -14,6 +16,8 @@ type Standing struct {
 
 	Mismatch   string // which payment of another amount was found; empty: none
 	Duplicates int    // further payments of an order that is paid
+
+	Paid json.RawMessage // fields of the payment, as [Taken]; empty: none is known
 
 	// Decided is when the order became State, or was given up. Zero: the order is PENDING, or its
 	// watch was cancelled.
@@ -40,7 +44,7 @@ func StandingOf(t *bellman.Task) Standing {
 	if err != nil {
 		return Standing{State: StateUnknown}
 	}
-	s := Standing{State: StateOf(t), Late: l.Late, Mismatch: l.Mismatch, Duplicates: len(l.Payments)}
+	s := Standing{State: StateOf(t), Late: l.Late, Mismatch: l.Mismatch, Duplicates: len(l.Payments), Paid: l.Taken}
 	if s.Duplicates > 0 && l.firstPayment() == "" { // the first payment is one of them
 		s.Duplicates--
 	}
@@ -83,9 +87,35 @@ func Expired(t *bellman.Task, now time.Time) bool {
 	return !a.Created.Add(a.Expires).After(now)
 }
 
+// A Payment is what the channel said about a payment. A field is zero if the channel did not say it
+// in the form of [Taken].
+type Payment struct {
+	TransactionID string
+	Amount        int64
+	Currency      string
+	At            time.Time
+}
+
+// Payment returns the payment that decided the order or came late; zero: none is known.
+func (s *Standing) Payment() (p Payment) {
+	if len(s.Paid) == 0 {
+		return p
+	}
+	var taken Taken
+	d := json.NewDecoder(bytes.NewReader(s.Paid))
+	d.UseNumber()
+	d.Decode(&taken) // check has read it; otherwise nothing is known
+	p.TransactionID = paymentOf(taken)
+	p.Amount, _ = amountOf(taken["amount"])
+	p.Currency, _ = taken["currency"].(string)
+	at, _ := taken["paid_at"].(string)
+	p.At, _ = time.Parse(time.RFC3339, at)
+	return p
+}
+
 // Overall returns how an order stands by all its tasks, which must be sorted from the newest: paid
 // if one is paid, otherwise pending if one is pending, otherwise as the newest. Late is that of any
-// task. own is the task that stands so; nil: none is the order's own.
+// task, and so is Paid if the task that the order stands as has none. own is the task that stands so; nil: none is the order's own.
 func Overall(tasks []*bellman.Task) (s Standing, own *bellman.Task) {
 	for _, t := range tasks {
 		if t.Kind == bellman.KindOrder && s.take(StandingOf(t), own == nil) {
@@ -100,8 +130,13 @@ func (s *Standing) take(older Standing, first bool) bool {
 	paid := func(state string) bool { return state == Paid.String() || state == PaidRefunded.String() }
 	late := cmp.Or(s.Late, older.Late)
 	takes := !older.Beside && (first || !paid(s.State) && (paid(older.State) || older.State == StatePending && s.State != StatePending))
-	if takes {
-		*s = older
+	switch found := s.Paid; {
+	case takes:
+		if *s = older; len(s.Paid) == 0 {
+			s.Paid = found
+		}
+	case older.Beside && older.Late != "" && len(found) == 0:
+		s.Paid = older.Paid
 	}
 	s.Late = late
 	return takes

@@ -17,9 +17,9 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// ErrMissing is wrapped by the error of an expression that names a field which the answer's JSON
-// does not have. If the body is not JSON, the error does not wrap it.
-var ErrMissing = errors.New("the answer has no such field")
+// ErrMissing is wrapped by the error of an expression that names a field which the JSON of
+// the answer or notice does not have. If the body is not JSON, the error does not wrap it.
+var ErrMissing = errors.New("the body has no such field")
 
 // facts are the variables of an expression besides the answer.
 type facts interface {

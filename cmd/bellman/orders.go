@@ -51,9 +51,9 @@ func (t *rows) order(o *client.Order) {
 	t.row("merchant", o.MerchantNo)
 	t.row("order", o.OrderNo)
 	t.row("state", o.OrderState)
-	if o.LatePayment != "" {
-		t.row("late payment", o.LatePayment)
-	}
+	t.fields([][2]string{
+		{"late payment", o.LatePayment}, {"channel order no", o.ChannelOrderNo}, {"account", o.Account}, {"amount", priceOf(o.Amount, o.Currency)}, {"payment", paymentText(o.Payment)},
+	}...)
 	if o.More {
 		t.row("shown", "the newest alone; see bellman list --order-no, and bellman get")
 	}
@@ -104,16 +104,28 @@ and time.`,
 	})
 }
 
+// priceOf writes an amount; empty: it is unknown.
+func priceOf(amount int64, currency string) string {
+	if amount == 0 {
+		return ""
+	}
+	return money.Format(amount, currency)
+}
+
+// paymentText writes what the channel said about a payment; empty: nothing.
+func paymentText(p *client.Payment) string {
+	if p == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(priceOf(p.Amount, p.Currency)+" "+p.TransactionID+" "+p.PaidAt.String()), " ")
+}
+
 func (t *rows) orderHeads() {
 	t.heads("MERCHANT", "ORDER", "STATE", "AMOUNT", "CHANNEL", "ACCOUNT", "QUEUE", "CREATED", "TASK")
 }
 
 func (t *rows) listedOrder(o *client.ListedOrder) {
-	amount := "" // unknown
-	if o.Amount != 0 {
-		amount = money.Format(o.Amount, o.Currency)
-	}
-	t.row(o.MerchantNo, o.OrderNo, o.OrderState, amount, o.Channel, o.Account, o.Queue, o.Created, o.ID)
+	t.row(o.MerchantNo, o.OrderNo, o.OrderState, priceOf(o.Amount, o.Currency), o.Channel, o.Account, o.Queue, o.Created, o.ID)
 }
 
 func settleCommand() *cobra.Command {

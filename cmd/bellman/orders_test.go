@@ -86,6 +86,16 @@ queues:
 	if out := operate("orders", "--limit", "2", "-o", "json"); strings.Count(out, `"order_state":"PENDING"`) != 2 || strings.Count(out, "\n") != 2 {
 		t.Errorf("two orders printed\n%s", out)
 	}
+	operate("complete", "orders", "M2/dear", "--outcome", "PAID", "--amount", "8888", "--currency", "CNY", "--transaction-id", "T-1")
+	<-told
+	for _, args := range [][]string{{"order", "M2", "dear"}, {"get", "orders", "M2/dear"}} {
+		out := strings.Join(strings.Fields(operate(args...)), " ")
+		for _, want := range []string{"channel order no dear ", "amount 88.88 CNY ", "payment 88.88 CNY T-1 "} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%v does not print %q: %s", args, want, out)
+			}
+		}
+	}
 	fails(1, "is no amount", "orders", "--amount-max", "much")
 	fails(2, "--limit -1: want 0 or more", "orders", "--limit", "-1")
 	fails(2, "--attempt 0: want 1 or more", "get", "orders", "M1/open", "--attempt", "0")

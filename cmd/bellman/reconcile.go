@@ -167,7 +167,7 @@ func (to *call) showReconciliation(ctx context.Context, run *client.Reconciliati
 	}
 	switch {
 	case run.Total > 0:
-		return fmt.Errorf("%d differences", run.Total)
+		return fmt.Errorf("differences: %d", run.Total)
 	case len(run.Left) > 0:
 		return fmt.Errorf("orders of %d accounts are not compared", len(run.Left))
 	}
@@ -182,7 +182,7 @@ func (t *rows) reconciled(run *client.Reconciliation, all []client.Difference) {
 	if run.Bill != "trade" {
 		of += ", " + run.Bill
 	}
-	t.row("bill", fmt.Sprintf("%s of %s (%s): %d payments, %d refunds", run.Date, of, run.Source, run.Payments, run.Refunds))
+	t.row("bill", fmt.Sprintf("%s of %s (%s): payments %d, refunds %d", run.Date, of, run.Source, run.Payments, run.Refunds))
 	if run.Others > 0 {
 		t.row("left out", fmt.Sprintf("%d lines of other merchants", run.Others))
 	}

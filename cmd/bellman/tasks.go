@@ -76,7 +76,8 @@ func (t *rows) detail(k *client.TaskDetail) {
 	t.fields([][2]string{
 		{"key", k.Key}, {"merchant", k.MerchantNo}, {"order", k.OrderNo}, {"event", k.Event}, {"repeat", k.Repeat},
 		{"ordering key", k.OrderingKey}, {"supersedes", map[bool]string{true: "yes"}[k.Supersedes]}, {"waits for", k.WaitsFor}, {"created by", k.CreatedBy},
-		{"order state", k.OrderState}, {"late payment", k.LatePayment}, {"ref no", k.RefNo}, {"poll state", k.PollState}, {"order created", k.Request.OrderCreated.String()}, {"expires", k.Request.Expires}, {"code life", k.Request.CodeLife},
+		{"order state", k.OrderState}, {"late payment", k.LatePayment}, {"channel order no", k.Request.ChannelOrderNo}, {"account", k.Request.Account},
+		{"amount", priceOf(k.Request.Amount, k.Request.Currency)}, {"payment", paymentText(k.Payment)}, {"ref no", k.RefNo}, {"poll state", k.PollState}, {"order created", k.Request.OrderCreated.String()}, {"expires", k.Request.Expires}, {"code life", k.Request.CodeLife},
 		{"vars", pairs(k.Request.Vars)}, {"notify", cut(notifyText(k.Request.Notify), 200)},
 		{"request", strings.TrimSpace(k.Request.Method + " " + k.Request.URL)}, {"body", cut(k.Request.Body, 200)},
 		{"schedule", k.Schedule}, {"success", k.Success}, {"state", k.State}, {"reason", k.Reason},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/client"
@@ -146,10 +147,28 @@ func (a *API) notAdded(ctx context.Context, by *holder, t *bellman.Task, added b
 	case p.Status != http.StatusConflict:
 	case named:
 		p.Instance = "/v1/tasks/" + added.ID.String()
+		if field := keyedBy(t, a.kindOf(t.Queue)); field != "" && errors.Is(added.Err, bellman.ErrKeyTaken) {
+			p.Detail = "the key exists in this queue with other content: compare with the task at instance"
+			f.add(field, "is in this queue already, with other content: give a number of its own, or repeat the first request without a change")
+			p.Errors = f.list
+		}
 	case errors.Is(added.Err, bellman.ErrKeyTaken):
 		p.Detail = "the key exists in this queue, outside the scope of this key: give another key"
 	}
 	return p
+}
+
+// keyedBy returns the field of a task whose caller gave it no key: its number is its key. Empty: its
+// key is its caller's.
+func keyedBy(t *bellman.Task, kind string) string {
+	number := t.MerchantNo + "/" + t.OrderNo
+	switch {
+	case kind == "order" && t.Key == number:
+		return "order_no"
+	case kind == "poll" && strings.HasPrefix(t.Key, number+"/"):
+		return "ref_no"
+	}
+	return ""
 }
 
 // usedBy returns who has the alias that a task was to get; empty if that task cannot be read.

@@ -62,6 +62,7 @@ func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
 		order := standing(t)
 		b = appendOptional(b, "order_state", order.State)
 		b = appendOptional(b, "late_payment", order.Late)
+		b = appendPayment(b, payment(&order))
 	}
 	if t.Kind == bellman.KindPoll {
 		p := poll.StandingOf(t)
@@ -84,6 +85,26 @@ func (a *API) appendTask(b []byte, t *bellman.Task) []byte {
 	b = append(b, `,"started":`...)
 	b = client.At(t.Last.Started).Append(b)
 	return append(b, "}}"...)
+}
+
+func appendPayment(b []byte, p *client.Payment) []byte {
+	if p == nil {
+		return b
+	}
+	b = append(b, `,"payment":`...)
+	start := len(b)
+	b = appendOptional(b, "transaction_id", p.TransactionID)
+	if p.Amount != 0 {
+		b = append(b, `,"amount":`...)
+		b = strconv.AppendInt(b, p.Amount, 10)
+	}
+	b = appendOptional(b, "currency", p.Currency)
+	if !p.PaidAt.IsZero() {
+		b = append(b, `,"paid_at":`...)
+		b = p.PaidAt.Append(b)
+	}
+	b[start] = '{'
+	return append(b, '}')
 }
 
 // marshal returns v as JSON. It cannot fail: v has texts, numbers and valid times.

@@ -127,6 +127,35 @@ func TestAliasTakenNamesWhatWasWritten(t *testing.T) {
 	}
 }
 
+// An order that is there with another price is refused by its number: its caller wrote no key.
+func TestKeyTakenNamesWhatWasWritten(t *testing.T) {
+	kind := "order"
+	m := make1(t, Options{Kinds: func(string) string { return kind }})
+	for _, tt := range []struct {
+		kind, fields string
+		want         []string
+		advice       bool
+	}{
+		{"order", `"order_no":"O1"`, []string{"body.order_no"}, false},
+		{"order", `"order_no":"O2","key":"k"`, nil, true},
+		{"poll", `"order_no":"O1","ref_no":"R1","key":"M1/O1/R1"`, []string{"body.ref_no"}, false},
+		{"poll", `"order_no":"O1","ref_no":"R2","key":"k2"`, nil, true},
+	} {
+		kind = tt.kind
+		body := func(more string) string {
+			return `{"queue":"orders","merchant_no":"M1",` + tt.fields + `,"vars":{"x":"` + more + `"}}`
+		}
+		if w := m.do("POST", "/v1/tasks", body("1")); w.Code != 201 {
+			t.Fatalf("%s %s: %d %s", tt.kind, tt.fields, w.Code, w.Body)
+		}
+		w := m.do("POST", "/v1/tasks", body("2"))
+		_, at := problemOf(t, w)
+		if w.Code != 409 || !slices.Equal(at, tt.want) || strings.Contains(w.Body.String(), "give another key") != tt.advice || !strings.Contains(w.Body.String(), `"instance":"/v1/tasks/`) {
+			t.Errorf("%s %s: %d %s; want 409 that names %v", tt.kind, tt.fields, w.Code, w.Body, tt.want)
+		}
+	}
+}
+
 func TestPanicIsAnswered(t *testing.T) {
 	m := make1(t, Options{})
 	m.fake.panics = true

@@ -177,8 +177,12 @@ func (a *API) tasksOf(ctx context.Context, by *holder, n *OrderNumbers) (tasks [
 // order shows the tasks of one order, which must be sorted from the newest.
 func (a *API) order(ctx context.Context, tasks []*bellman.Task) (*client.Order, error) {
 	out := &client.Order{Tasks: make([]client.Task, 0, len(tasks)), Attempts: []client.OrderAttempt{}}
-	whole, _ := order.Overall(tasks)
-	out.OrderState, out.LatePayment = whole.State, whole.Late
+	whole, own := order.Overall(tasks)
+	out.OrderState, out.LatePayment, out.Payment = whole.State, whole.Late, payment(&whole)
+	if own != nil {
+		ask := orderAsk(own)
+		out.ChannelOrderNo, out.Account, out.Amount, out.Currency = cmp.Or(ask.ChannelOrderNo, own.OrderNo), ask.Account, ask.Amount, ask.Currency
+	}
 	for _, t := range slices.Backward(tasks) {
 		out.Tasks = append(out.Tasks, a.task(t))
 		if t.Attempts == 0 {

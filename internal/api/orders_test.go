@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,52 @@ func TestOrderOfNoQueue(t *testing.T) {
 	for _, k := range o.Tasks {
 		if kind := map[bool]string{true: "order", false: "notify"}[k.ID == own.ID.String()]; k.Kind != kind {
 			t.Errorf("%s is shown as of kind %s; want %s", k.Key, k.Kind, kind)
+		}
+	}
+}
+
+// An order says its price and numbers, and the payment that decided it or came late, whichever of
+// its tasks found it.
+func TestOrderSaysWhatWasPaid(t *testing.T) {
+	m := make1(t, withOrders())
+	c := dial(t, m, "")
+	number, asked := 0, `{"account":"shop1","channel_order_no":"P1","amount":8888,"currency":"CNY"}`
+	taken := func(text string) func(*bellman.Task) {
+		return func(o *bellman.Task) {
+			o.OrderNo, o.Body = fmt.Sprint(number), []byte(asked)
+			if l, err := order.ParseLife(o.Data); err == nil && text != "" {
+				l.Taken = json.RawMessage(text)
+				o.Data, _ = json.Marshal(l)
+			}
+		}
+	}
+	const paid = `{"transaction_id":"T1","amount":8888,"currency":"CNY","paid_at":"2026-11-20T23:04:05+08:00","buyer":"b"}`
+	whole := &client.Payment{TransactionID: "T1", Amount: 8888, Currency: "CNY", PaidAt: client.At(t0.Truncate(time.Second))}
+	for _, tt := range []struct {
+		state, taken, late string
+		want               *client.Payment
+	}{
+		{"PENDING", "", "", nil},
+		{"PAID", paid, "", whole},
+		{"CLOSED", "", paid, whole},
+		{"UNKNOWN", `{"transaction_id":"T2","amount":1,"currency":"CNY"}`, "", &client.Payment{TransactionID: "T2", Amount: 1, Currency: "CNY"}},
+		{"PAID", `{"transaction_id":7,"amount":"88.88","paid_at":"soon","currency":"CNY"}`, "", &client.Payment{Currency: "CNY"}},
+		{"PAID", `{"buyer":"b"}`, "", nil},
+	} {
+		number++
+		own := m.place(t, "orders", fmt.Sprint("own", number), order.Standing{State: tt.state}, taken(tt.taken))
+		if tt.late != "" {
+			m.place(t, "orders", fmt.Sprint("late", number), order.Standing{State: tt.state, Late: "PAID", Beside: true}, taken(tt.late))
+		}
+		o, err := c.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: fmt.Sprint(number)}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(o.Payment, tt.want) || o.ChannelOrderNo != "P1" || o.Account != "shop1" || o.Amount != 8888 || o.Currency != "CNY" {
+			t.Errorf("%s, taken %s, late %s: payment %+v in %+v; want %+v", tt.state, tt.taken, tt.late, o.Payment, o, tt.want)
+		}
+		if k, err := c.Task(t.Context(), client.ByID(own.ID.String())); err != nil || tt.late == "" && !reflect.DeepEqual(k.Payment, tt.want) {
+			t.Errorf("%s: the task has payment %+v, %v; want %+v", tt.state, k.Payment, err, tt.want)
 		}
 	}
 }

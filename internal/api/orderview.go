@@ -19,6 +19,16 @@ func standing(t *bellman.Task) order.Standing {
 	return order.StandingOf(t)
 }
 
+// payment returns what the channel said about an order's payment; nil: nothing.
+func payment(s *order.Standing) *client.Payment {
+	p := s.Payment()
+	out := client.Payment{TransactionID: p.TransactionID, Amount: p.Amount, Currency: p.Currency, PaidAt: client.At(p.At)}
+	if out == (client.Payment{}) {
+		return nil
+	}
+	return &out
+}
+
 // orderAsk returns what was asked about an order. Of a poll it has the fields that an order has
 // too.
 func orderAsk(t *bellman.Task) order.Ask {

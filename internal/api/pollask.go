@@ -36,7 +36,7 @@ func notForPolls(in *client.CreateTask, f *faults) {
 		misplaced{"expires", in.Expires != "", untilTold},
 		misplaced{"expires_at", !in.ExpiresAt.IsZero(), untilTold},
 		misplaced{"code_life", in.CodeLife != "", untilTold},
-		misplaced{"amount", in.Amount != 0, "what the channel needs is vars"},
-		misplaced{"currency", in.Currency != "", "what the channel needs is vars"},
+		misplaced{"amount", in.Amount != 0, "its amount is the text vars.amount"},
+		misplaced{"currency", in.Currency != "", "its currency is vars.currency"},
 		misplaced{"order_created", !in.OrderCreated.IsZero(), "when its schedule begins is due or delay"})...)
 }

@@ -24,7 +24,7 @@ func (a *API) task(t *bellman.Task) client.Task {
 		Due: optional(t.Due), Created: client.At(t.Created()), Updated: client.At(t.Changed()), Finished: optional(t.Finished),
 		Schedule: t.Schedule, Success: t.Success, Timeout: duty(t.Timeout), MaxAge: duty(t.MaxAge), Repeat: t.Repeat,
 		OrderingKey: t.OrderingKey, Supersedes: t.Supersedes, CreatedBy: t.CreatedBy(),
-		OrderState: order.State, LatePayment: order.Late,
+		OrderState: order.State, LatePayment: order.Late, Payment: payment(&order),
 	}
 	if n, finite := a.attempts(t); finite {
 		out.MaxAttempts = &n

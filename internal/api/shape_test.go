@@ -148,6 +148,8 @@ func TestAppendTask(t *testing.T) {
 		{Queue: "q", OrderingKey: "o"},
 		{Queue: "orders", MerchantNo: "M1", OrderNo: "1", Schedule: "3s*20"},
 		{Queue: "orders", Schedule: "3s*20", Last: last, Status: bellman.Status{State: bellman.Succeeded, Reason: "closed", Data: life(order.Standing{State: "CLOSED", Late: "PAID"})}},
+		{Kind: bellman.KindOrder, Queue: "orders", Schedule: "3s*20", Status: bellman.Status{State: bellman.Succeeded, Reason: "paid",
+			Data: []byte(`{"stage":"decided","order_state":"PAID","taken":{"transaction_id":"4200<1>","amount":8888,"currency":"CNY","paid_at":"2026-11-20T15:04:05Z","buyer":"b"}}`)}},
 	} {
 		var want bytes.Buffer
 		e := json.NewEncoder(&want)

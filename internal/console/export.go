@@ -104,7 +104,7 @@ func amountOf(r *row) (amount, currency string) {
 	case r.Order != nil:
 		ask, _ := order.ParseAsk(r.Body) // the body was validated when the task was added
 		if n, currency = ask.Amount, ask.Currency; n == 0 {
-			paid := paymentOf(r.Task)
+			paid := r.Order.Payment()
 			n, currency = paid.Amount, paid.Currency
 		}
 	case r.Poll != nil:

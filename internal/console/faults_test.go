@@ -39,7 +39,7 @@ func TestFaultsInTheVisitorsWords(t *testing.T) {
 		"tls: certificate not accepted: x509: certificate signed by unknown authority":        "TLS：对方的证书不可信：证书由未知的颁发机构签发",
 		"not sent: merchant: sign.secrets[0]: is sealed under master key 12345678, which is not configured: add it to master_keys":                             "未发送：商户的设置无法使用：密钥 sign.secrets[0]：密钥由主密钥 12345678 加密，而此处未配置它：请加入 master_keys",
 		"not sent: url: required: the task names none, and its queue has none":                                                                                 "未发送：没有可用的地址：任务没有地址，队列也没有",
-		"success: rule: no such key: code (the answer has no such field)":                                                                                      "成功条件无法判断此应答：规则：没有字段 code（应答没有此字段）",
+		"success: rule: no such key: code (the body has no such field)":                                                                                        "成功条件无法判断此应答：规则：没有字段 code（正文没有此字段）",
 		"the answer broke off after 12 bytes: connection: closed before the answer was whole":                                                                  "应答在 12 字节处中断：连接：应答未完即被关闭",
 		`the answer is not signed; it says "SYSTEM_ERROR", "{b} of theirs"`:                                                                                    `应答没有签名；对方说 "SYSTEM_ERROR"，"{b} of theirs"`,
 		"another amount was paid: 87.99 CNY was paid: want 88.00 CNY":                                                                                          "支付金额不符：实付 87.99 CNY，应为 88.00 CNY",

@@ -131,6 +131,23 @@ func TestQuickFilters(t *testing.T) {
 	}
 }
 
+// An order of a registered account is at the account's channel, on its page and in the filter, if
+// its queue has accounts of several channels.
+func TestChannelOfAnAccountsOrder(t *testing.T) {
+	s := open(t)
+	task := ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "A"}, order.Standing{State: "PENDING"}, order.Ask{Account: "shop1"})
+	task.Endpoint = "wechatpay:1900000001"
+	s.fake.add(t, task, t0)
+	if got := flat(s.get(t, orderAddress("M1", "A"), "Accept-Language: en").body); !strings.Contains(got, "Channel wechatpay Account shop1") {
+		t.Errorf("the page does not say the channel: %s", got)
+	}
+	for query, want := range map[string]string{"": "<option>wechatpay</option>", "?channel=wechatpay": "<option selected>wechatpay</option>", "?channel=antom": "<option selected>antom</option>"} {
+		if got := s.get(t, "/orders"+query).body; !strings.Contains(got, want) {
+			t.Errorf("/orders%s has no %q", query, want)
+		}
+	}
+}
+
 // Orders are filtered by state, channel, account and amount, step by step, and the page says how
 // much each costs.
 func TestOrderFilters(t *testing.T) {

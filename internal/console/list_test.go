@@ -154,12 +154,13 @@ func TestSpreadsheetsKeepNumbers(t *testing.T) {
 // paid, and of a refund the requested one.
 func TestExportedAmount(t *testing.T) {
 	paid := &bellman.Task{Status: bellman.Status{Data: []byte(`{"stage":"decided","order_state":"PAID","taken":{"amount":990,"currency":"JPY"}}`)}}
+	decided := order.StandingOf(paid)
 	for _, tt := range []struct {
 		row  row
 		want string
 	}{
 		{row{Task: &bellman.Task{Body: []byte(`{"amount":1299,"currency":"CNY"}`)}, Order: &order.Standing{}}, "12.99 CNY"},
-		{row{Task: paid, Order: &order.Standing{}}, "990 JPY"},
+		{row{Task: paid, Order: &decided}, "990 JPY"},
 		{row{Task: &bellman.Task{Body: []byte(`{}`)}, Order: &order.Standing{}}, " "},
 		{row{Task: &bellman.Task{Body: []byte(`{"vars":{"amount":"100","currency":"CNY"}}`)}, Poll: &poll.Standing{}}, "1.00 CNY"},
 		{row{Task: &bellman.Task{Body: []byte(`{"amount":1299,"currency":"CNY"}`)}}, " "},

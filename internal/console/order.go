@@ -192,7 +192,7 @@ func (q *request) orderView(merchant, no string) (*orderView, error) {
 	v.Title = bounded(plain(no), 40) + " · " + v.Title
 	whole, own := order.Overall(tasks)
 	v.State, v.Late, v.Mismatch, v.Duplicates = whole.State, whole.Late, whole.Mismatch, whole.Duplicates
-	if v.orderFacts, err = q.factsOf(v.Rows, own); err != nil {
+	if v.orderFacts, err = q.factsOf(v.Rows, &whole, own); err != nil {
 		return nil, err
 	}
 	for i := range v.Rows {

@@ -2,12 +2,12 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
 	"time"
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/bill"
 	"github.com/bellmanhq/bellman/internal/reconcile"
+	"github.com/bellmanhq/bellman/internal/resend"
 	"github.com/bellmanhq/bellman/order"
 )
 
@@ -20,7 +20,7 @@ type orderFacts struct {
 	Newest    *order.Told
 	Polls     []row // refunds and transfers
 	Told      []row // notifications of the merchant, newest first, at most mostTold
-	Paid      payment
+	Paid      order.Payment
 
 	Differences []difference // of the bills of the days around the order
 	Unsearched  bool         // some bills were not searched, because that takes too long
@@ -29,31 +29,16 @@ type orderFacts struct {
 // mostTold is the number of notifications among the facts. All are in the list below.
 const mostTold = 4
 
-// A payment is what the channel said of it. Its fields are empty where the channel said nothing.
-type payment struct {
-	TransactionID string    `json:"transaction_id"`
-	Amount        int64     `json:"amount"`
-	Currency      string    `json:"currency"`
-	At            time.Time `json:"paid_at"`
-}
-
-// paymentOf returns the payment that an order's task has found.
-func paymentOf(t *bellman.Task) (p payment) {
-	if l, err := order.ParseLife(t.Data); err == nil {
-		json.Unmarshal(l.Taken, &p) // a field that reads otherwise is left out
-	}
-	return p
-}
-
 // A difference is one between an order and a bill.
 type difference struct {
 	Run  reconcile.Run
 	Item reconcile.Item
 }
 
-// factsOf returns the facts of an order from its tasks, newest first. own is the task that says how
-// the order stands; nil: there is none.
-func (q *request) factsOf(rows []row, own *bellman.Task) (f orderFacts, err error) {
+// factsOf returns the facts of an order from its tasks, newest first, and from how it stands by all
+// of them. own is the task that says so; nil: there is none.
+func (q *request) factsOf(rows []row, whole *order.Standing, own *bellman.Task) (f orderFacts, err error) {
+	f.Paid = whole.Payment()
 	for i := range rows {
 		r := &rows[i]
 		switch told := order.ToldOf(r.Task); {
@@ -67,18 +52,13 @@ func (q *request) factsOf(rows []row, own *bellman.Task) (f orderFacts, err erro
 			if len(f.Told) < mostTold {
 				f.Told = append(f.Told, *r)
 			}
-		case r.Order != nil && r.Order.Beside && r.Order.Late != "":
-			f.Paid = paymentOf(r.Task)
 		}
 	}
 	if own == nil {
 		return f, nil
 	}
-	if paid := paymentOf(own); paid != (payment{}) {
-		f.Paid = paid
-	}
 	f.Ask, _ = order.ParseAsk(own.Body) // the body was validated when the task was added
-	f.Channel, f.ChannelNo = q.o.Channels(own.Queue), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)
+	f.Channel, f.ChannelNo = resend.ChannelOf(own, q.o.Channels), cmp.Or(f.Ask.ChannelOrderNo, own.OrderNo)
 	f.Differences, f.Unsearched, err = q.differencesOf(own, f.ChannelNo)
 	return f, err
 }

@@ -51,15 +51,18 @@ func readOrderFilter(in url.Values) *orderFilter {
 	return f
 }
 
-// channelNames returns the channels of all queues, sorted.
-func (c *Console) channelNames() (names []string) {
+// channelNames returns the channels of all queues, of the listed orders, whose registered accounts
+// may be at others, and the one that is filtered by; sorted.
+func (c *Console) channelNames(rows []row, filtered string) []string {
+	names := []string{filtered}
 	for _, queue := range c.o.Queues() {
-		if name := c.o.Channels(queue); name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = append(names, c.o.Channels(queue))
+	}
+	for i := range rows {
+		names = append(names, rows[i].Channel)
 	}
 	slices.Sort(names)
-	return names
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
 // listOrders reads the newest orders of the filter.
@@ -69,7 +72,7 @@ func (q *request) listOrders(v *orderForm, in url.Values) error {
 		given.Set(name, in.Get(name))
 	}
 	w, f := readTaskFilter(given), readOrderFilter(in)
-	v.TaskFilter, v.Filter, v.Channels = w, f, q.channelNames()
+	v.TaskFilter, v.Filter, v.Channels = w, f, q.channelNames(nil, f.Channel)
 	w.also = func(t *bellman.Task) bool { return f.Takes(t, q.o.Channels) }
 	wrong := *w.wrong()
 	wrong.Fields = append(wrong.Fields, f.Wrong.Fields...)
@@ -86,6 +89,7 @@ func (q *request) listOrders(v *orderForm, in url.Values) error {
 		return err
 	}
 	v.Rows, v.All = q.orderRows(tasks), w.Address("/tasks")
+	v.Channels = q.channelNames(v.Rows, f.Channel)
 	here := url.Values{}
 	for _, values := range []url.Values{w.values, f.values} {
 		for name, value := range values {

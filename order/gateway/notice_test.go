@@ -104,7 +104,7 @@ func TestReadNotice(t *testing.T) {
 		{"one of which is bad", `json.nos`, nil, `{"nos":["A1",null,"",1.5,"A2"],"state":"closed"}`,
 			`A1 CLOSED; QUERY_ERROR (order: what stands there is neither text nor a whole number); QUERY_ERROR (order: is empty); ` +
 				`QUERY_ERROR (order: what stands there is neither text nor a whole number); A2 CLOSED`},
-		{"no order", `json.no`, nil, `{"state":"paid"}`, `QUERY_ERROR (order: rule: no such key: no (the answer has no such field))`},
+		{"no order", `json.no`, nil, `{"state":"paid"}`, `QUERY_ERROR (order: rule: no such key: no (the body has no such field))`},
 		{"an empty list", `json.nos`, nil, `{"nos":[],"state":"paid"}`, `QUERY_ERROR (order: the list is empty)`},
 		{"an object", `json`, nil, `{"no":"A1"}`, `QUERY_ERROR (order: what stands there is neither text nor a whole number)`},
 		{"no JSON", `json.no`, nil, `<no>A1</no>`, `QUERY_ERROR (order: rule: no such key: no (the body is not JSON: invalid )`},

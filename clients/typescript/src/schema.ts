@@ -2232,6 +2232,8 @@ export interface components {
             order_state?: "PENDING" | "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED" | "UNKNOWN" | (string & {});
             /** @description It is attempted after the earlier tasks of its queue with the same ordering key. */
             ordering_key?: string;
+            /** @description Order: the payment that decided it, or came late; absent: none is known. */
+            payment?: components["schemas"]["Payment"];
             /**
              * @description Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before.
              * @enum {string}
@@ -2511,8 +2513,19 @@ export interface components {
             url?: string;
         };
         Order: {
+            /** @description Name of the registered account that the order has. */
+            account?: string;
+            /**
+             * Format: int64
+             * @description Expected amount in the smallest unit of its currency; absent if it is unknown.
+             */
+            amount?: number;
             /** @description Attempts of these tasks by start time: the newest 200 of each task, the newest 1,000 in all. */
             attempts: components["schemas"]["OrderAttempt"][];
+            /** @description The number by which the channel knows the order. With several orders, this number, account, amount and currency are those of the order that order_state is about. */
+            channel_order_no?: string;
+            /** @description Of the amount: ISO 4217. */
+            currency?: string;
             /**
              * @description A payment after the order was decided otherwise, as the channel reports it. The decided state stays.
              * @enum {string}
@@ -2524,6 +2537,8 @@ export interface components {
             order_no: string;
             /** @description PENDING, PAID, PAID_REFUNDED, CLOSED, REVOKED, FAILED or UNKNOWN; empty if none of the tasks is an order. With several orders: a paid state if one is paid, otherwise PENDING if one is pending, otherwise the state of the newest. */
             order_state: string;
+            /** @description The payment that decided the order, or came late; absent: none is known. With reason amount_mismatch: the payment of another amount. */
+            payment?: components["schemas"]["Payment"];
             /** @description Only with settle. true: every attempt that was overdue was made and recorded. false: the wait ended first, so the state may be outdated. */
             settled?: boolean;
             /** @description All tasks with these numbers, in any queue, by creation time: the newest 200. */
@@ -2599,6 +2614,19 @@ export interface components {
         Paused: {
             /** @description The queue, or the endpoints of the host. After a resume: only those that were paused. */
             names: string[];
+        };
+        Payment: {
+            /**
+             * Format: int64
+             * @description In the smallest unit of its currency.
+             */
+            amount?: number;
+            /** @description ISO 4217. */
+            currency?: string;
+            /** Format: date-time */
+            paid_at?: string;
+            /** @description The channel's number of the payment. */
+            transaction_id?: string;
         };
         PerEndpoint: {
             /** Format: int32 */
@@ -3299,6 +3327,8 @@ export interface components {
             order_state?: "PENDING" | "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED" | "UNKNOWN" | (string & {});
             /** @description It is attempted after the earlier tasks of its queue with the same ordering key. */
             ordering_key?: string;
+            /** @description Order: the payment that decided it, or came late; absent: none is known. */
+            payment?: components["schemas"]["Payment"];
             /**
              * @description Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before.
              * @enum {string}
@@ -3378,6 +3408,8 @@ export interface components {
             order_state?: "PENDING" | "PAID" | "PAID_REFUNDED" | "CLOSED" | "REVOKED" | "FAILED" | "UNKNOWN" | (string & {});
             /** @description It is attempted after the earlier tasks of its queue with the same ordering key. */
             ordering_key?: string;
+            /** @description Order: the payment that decided it, or came late; absent: none is known. */
+            payment?: components["schemas"]["Payment"];
             /**
              * @description Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before.
              * @enum {string}

@@ -37,6 +37,7 @@ import java.util.Map;
  * @param maxAge see the API
  * @param orderState Order: its state. UNKNOWN: the channel never decided it, and an alert was sent.
  * @param orderingKey It is attempted after the earlier tasks of its queue with the same ordering key.
+ * @param payment Order: the payment that decided it, or came late; absent: none is known.
  * @param pollState Poll: its state. DONE: the money arrived. FAILED_THERE: the channel ended it without success. UNKNOWN: the task was cancelled before.
  * @param refNo Poll: the number of the refund, transfer or profit sharing at the channel.
  * @param repeat see the API
@@ -74,6 +75,7 @@ public record ListedOrder(
         String maxAge,
         OrderState orderState,
         String orderingKey,
+        Payment payment,
         PollState pollState,
         String refNo,
         String repeat,
@@ -112,6 +114,7 @@ public record ListedOrder(
                 r.text("max_age"),
                 r.shape("order_state", OrderState::of),
                 r.text("ordering_key"),
+                r.shape("payment", Payment::of),
                 r.shape("poll_state", PollState::of),
                 r.text("ref_no"),
                 r.text("repeat"),
