@@ -151,7 +151,7 @@ func (l *Life) news(r Reading) bool {
 // reversing reports whether an order that is not decided is reversed or cancelled next, or may have
 // been.
 func (l *Life) reversing() bool {
-	return l.Stage == Reversing || l.Cancels
+	return l.Stage == Reversing || l.Stage == Reverse || l.Cancels
 }
 
 // refundedByReverse reports whether the channel said that the reverse gave the money of a payment
@@ -167,10 +167,10 @@ func (l *Life) perhapsReversed() bool { return l.Cancels || l.State == Revoked.S
 // maxPayments limits the duplicate payments that are told of one order.
 const maxPayments = 20
 
-// contradicts reports whether an answer says no payment, and a payment is known. If the order is not
-// decided, it was UNKNOWN and is restarted; otherwise only a payment is news anyway.
+// contradicts reports whether a query says that an order was not paid, and a payment is known: the
+// order was UNKNOWN, and is restarted.
 func (l *Life) contradicts(a answer) bool {
-	return (l.Late != "" || l.Mismatch != "") && !a.reading.IsPaid()
+	return a.act == askQuery && !a.ended && !l.over() && !l.watches() && (l.Late != "" || l.Mismatch != "") && !a.reading.IsPaid()
 }
 
 // paidAgain reports whether an answer after the decision is about another payment than those that

@@ -12,7 +12,7 @@ import (
 type answer struct {
 	act        string       // query, close or reverse
 	reading    Reading      // of a query
-	mismatch   string       // why a payment is not the one that the order waits for; empty: it is, or there is none
+	mismatch   string       // why a payment is not the one that the order waits for; empty: it is
 	payment    string       // the channel's number of a payment; empty: it does not say
 	close      CloseReading // of a close or reverse
 	cancels    bool         // of a query: the channel's close gives the money of a payment back
@@ -38,7 +38,7 @@ const (
 // unpaid reports whether the answer says explicitly that nobody paid and that no payment is in
 // progress.
 func (a *answer) unpaid() bool {
-	return (a.reading == Pending || a.reading == NotFound) && a.wait == 0 && !a.throttled
+	return a.act == askQuery && (a.reading == Pending || a.reading == NotFound) && a.wait == 0 && !a.throttled
 }
 
 // A move is what follows from a step.
@@ -101,7 +101,7 @@ func step(p *plan, l Life, a answer, now time.Time) (Life, move) {
 		return closed(p, l, a, now)
 	case a.act == askReverse:
 		return reversed(p, l, a, now)
-	case a.mismatch != "":
+	case a.reading.IsPaid() && a.mismatch != "":
 		return mismatched(l, a, now)
 	case a.reading == Failed && p.reverses:
 		l.Why = "failed"
@@ -266,14 +266,14 @@ func retry(p *plan, l Life, a answer, now time.Time) (Life, move) {
 // the one that is known is a duplicate payment, once each.
 func look(l Life, a answer) (Life, move) {
 	m := move{next: bellman.Succeed, reason: l.reason()} // for a task that was restarted; an ended one stays ended
-	switch {
+	switch wrong := a.reading.IsPaid() && a.mismatch != ""; {
 	case l.paidFirst(a):
 		l.Payments = []string{hashed(a.payment)}
 	case l.paidAgain(a):
 		l.Payments = append(slices.Clone(l.Payments), hashed(a.payment))
 		m.reading = a.reading
 		m.tell, m.payment, m.kind, m.alert = tellDuplicate, a.payment, AlertLate, "the order was paid twice: another payment is "+a.payment
-	case a.mismatch != "" && (l.isPaid() || l.State == StateUnknown || l.State == StatePending):
+	case wrong && (l.isPaid() || l.State == StateUnknown || l.State == StatePending):
 		if l.Mismatch != a.mismatch {
 			l.Mismatch = a.mismatch
 			m.kind, m.alert = AlertMismatch, "another amount was paid: "+a.mismatch

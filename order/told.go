@@ -214,7 +214,7 @@ func (h *Handler) outcome(w *watched, r Reading, f facts, now time.Time) (v bell
 		*l, m = watch(w.plan, *l, a, now)
 	case r.IsPaid() && over && !(w.given && l.State == StateUnknown && a.mismatch == ""):
 		*l, m = look(*l, a)
-	case a.mismatch != "":
+	case r.IsPaid() && a.mismatch != "":
 		*l, m = mismatched(*l, a, now)
 	case r.String() == l.State:
 		return v, NoticeDuplicate, nil
