@@ -122,8 +122,8 @@ func (g *guard) refuse(addr netip.Addr) *refusal {
 
 // isatap reports whether the last half of an IPv6 address says that an IPv4 address follows.
 func isatap(addr netip.Addr) bool {
-	b := addr.As16() // of an IPv4 address b[10] is 0xff
-	return b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
+	b := addr.As16()
+	return addr.Is6() && b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
 func has(list []netip.Prefix, addr netip.Addr) bool {

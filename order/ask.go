@@ -85,7 +85,8 @@ type Watch struct {
 	Unborn  bool      `json:"unborn,omitempty"` // the channel did not know the order at its close; once it does, the order is closed again
 }
 
-// Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON, and an
+// Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON, and
+// an
 // *[bellman.Invalid] if a duration is negative.
 func (a *Ask) Encode() ([]byte, error) {
 	var bad bellman.Invalid
@@ -153,8 +154,8 @@ func (a *Ask) encode() []byte {
 	return body
 }
 
-// accepted reads the Body of a task as Check has left it, with times in UTC. It does not repeat the
-// checks of ParseAsk, and takes a fraction of the time.
+// accepted reads the Body of a task as Check has left it. It does not repeat the checks of
+// ParseAsk, and takes a fraction of the time.
 func accepted(body []byte) (Ask, error) {
 	var a Ask
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -162,6 +163,10 @@ func accepted(body []byte) (Ask, error) {
 	}
 	if err := a.UnmarshalJSON(body); err != nil {
 		return Ask{}, err
+	}
+	a.Created, a.ExpiresAt = a.Created.UTC(), a.ExpiresAt.UTC()
+	if w := a.Watch; w != nil {
+		w.Decided, w.Until = w.Decided.UTC(), w.Until.UTC()
 	}
 	return a, nil
 }
@@ -311,9 +316,13 @@ func within(object, field string) string {
 }
 
 // read reads one field of an object, and reports whether it is present and valid. path is the name
-// of the object, a dot and the name of the field; or the name alone.
+// of the object, a dot and the name of the field.
 func read(bad *bellman.Invalid, fields map[string]json.RawMessage, path, want string, to any) bool {
-	raw, ok := fields[path[strings.LastIndexByte(path, '.')+1:]]
+	name := path
+	if i := strings.LastIndexByte(path, '.'); i >= 0 {
+		name = path[i+1:]
+	}
+	raw, ok := fields[name]
 	if !ok {
 		return false
 	}

@@ -207,7 +207,7 @@ func New(c Channel, r Rules) (*Handler, error) {
 	var err error
 	if h.confirm, err = schedule.Parse(r.Confirm); err != nil {
 		bad.Note("confirm", err)
-	} else if _, finite := h.confirm.Attempts(); !finite {
+	} else if n, finite := h.confirm.Attempts(); !finite || n == 0 {
 		bad.Add("confirm", fmt.Sprintf("%q: want a schedule that ends", r.Confirm))
 	}
 	if err := bad.Err(); err != nil {
@@ -257,7 +257,7 @@ func (h *Handler) plan(t *bellman.Task, ask *Ask) (*plan, error) {
 		p.until, p.giveUp, p.unborn = w.Until, w.Until.Add(r.GiveUp), w.Unborn
 		return p, nil
 	}
-	if _, finite := poll.Attempts(); finite {
+	if n, finite := poll.Attempts(); finite && n > 0 {
 		first, _ := poll.Gap(0)
 		total, _ := poll.Total()
 		p.pollLast = t.Began.Add(first + total)

@@ -154,7 +154,7 @@ func windUp(p *plan, l Life, a answer, now time.Time) (Life, move) {
 	case a.started.Before(p.from):
 		return l, move{due: a.notBefore(p.from, now)}
 	case a.throttled:
-	case l.Late != "", l.Mismatch != "": // a reverse would give back a payment that is known
+	case p.reverses && (l.Late != "" || l.Mismatch != ""): // a reverse would give back a payment that is known
 	case p.reverses && l.Reverses > 0 && !a.started.Before(p.giveUp):
 		return unknown(l, now, move{reason: "reverse_failed", alert: "the payment could not be reversed until give_up was over"})
 	case p.reverses:

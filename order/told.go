@@ -223,18 +223,18 @@ func (h *Handler) outcome(w *watched, r Reading, f facts, now time.Time) (v bell
 	case l.watches(), l.over() && l.State != StateUnknown:
 		return v, NoticeDuplicate, coded.Errorf("order.decided", "%w: the order is %s and stays so: only a payment, PAID or PAID_REFUNDED, can still be reported", bellman.ErrConflict, l.State)
 	default:
-		doubtful := r == Paid && l.reversing() // a notice does not decide then
+		doubtful := w.given && r == Paid && l.reversing()
 		if *l, m = decide(w.plan, *l, r, now); doubtful {
 			m.alert = "the order was decided as paid by hand, and a reverse or cancel may have given the money back: look at it in the channel's own pages"
 		}
 	}
 	result = NoticeApplied
-	switch {
+	switch settled := over || l.watches(); {
 	case a.mismatch != "" && m.tell == "" && l.Mismatch == was:
 		return v, NoticeMismatch, nil // known
 	case a.mismatch != "":
 		result = NoticeMismatch
-	case m.tell == "":
+	case settled && m.tell == "":
 		if len(l.Payments) > payments { // its number is new
 			v.Data = l.encode()
 		}

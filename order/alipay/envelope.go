@@ -34,14 +34,19 @@ func open(body []byte, node string) (envelope, error) {
 		return envelope{}, errors.New("the answer is not JSON")
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
-	if begin, _ := d.Token(); begin != json.Delim('{') { // it is JSON, so nothing fails from here on
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
 		return envelope{}, errors.New("the answer is not a JSON object")
 	}
 	found := map[string]json.RawMessage{}
 	for d.More() {
-		name, _ := d.Token()
+		name, err := d.Token()
+		if err != nil {
+			return envelope{}, errors.New("the answer is not JSON")
+		}
 		var value json.RawMessage
-		d.Decode(&value)
+		if err := d.Decode(&value); err != nil {
+			return envelope{}, errors.New("the answer is not JSON")
+		}
 		key, _ := name.(string)
 		if key != node && key != errorNode && key != "sign" && key != "alipay_cert_sn" {
 			continue

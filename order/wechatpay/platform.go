@@ -176,7 +176,7 @@ func (c *Channel) Renew(ctx context.Context) error {
 		return nil
 	}
 	f.mu.Lock()
-	fresh := f.err == nil && c.now().Sub(f.at) < renewAfter
+	fresh := f.err == nil && !f.at.IsZero() && c.now().Sub(f.at) < renewAfter
 	f.mu.Unlock()
 	if fresh {
 		return nil
