@@ -2,6 +2,7 @@ package order
 
 import (
 	"encoding/json"
+	"reflect"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ func TestStandingOf(t *testing.T) {
 			l.Payments, l.DecidedAt = more, at.UnixMilli()
 		}
 	}
+	first := json.RawMessage(`{"transaction_id":"T1"}`)
 	ask := Ask{Watch: &Watch{Of: "k", State: "CLOSED", Decided: at, Until: at}}
 	for name, tt := range map[string]struct {
 		task bellman.Task
@@ -46,15 +48,15 @@ func TestStandingOf(t *testing.T) {
 		"ended undecided":            {bellman.Task{Status: bellman.Status{State: bellman.Cancelled}}, Standing{State: StateUnknown}},
 		"ended undecided, and tried": {bellman.Task{Status: bellman.Status{Before: &bellman.Before{State: bellman.Cancelled}}}, Standing{State: StateUnknown}},
 		"tried before its turn":      {bellman.Task{Status: bellman.Status{Before: &bellman.Before{}}}, Standing{State: StatePending}},
-		"paid":                       {bellman.Task{Status: data(Decided, "PAID", paid("T1"))}, Standing{State: "PAID", Decided: at}},
-		"paid twice":                 {bellman.Task{Status: data(Decided, "PAID", paid("T1", "h2"))}, Standing{State: "PAID", Decided: at, Duplicates: 1}},
+		"paid":                       {bellman.Task{Status: data(Decided, "PAID", paid("T1"))}, Standing{State: "PAID", Paid: first, Decided: at}},
+		"paid twice":                 {bellman.Task{Status: data(Decided, "PAID", paid("T1", "h2"))}, Standing{State: "PAID", Paid: first, Decided: at, Duplicates: 1}},
 		"paid twice, first by hash":  {bellman.Task{Status: data(Decided, "PAID", paid("", "h1", "h2"))}, Standing{State: "PAID", Decided: at, Duplicates: 1}},
 		"paid late": {bellman.Task{Status: data(Decided, "CLOSED", func(l *Life) { l.Late, l.DecidedAt = "PAID", at.UnixMilli() })},
 			Standing{State: "CLOSED", Late: "PAID", Decided: at}},
 		"another amount": {bellman.Task{Status: data(Decided, StateUnknown, func(l *Life) { l.Mismatch, l.DecidedAt = "1 CNY", at.UnixMilli() })},
 			Standing{State: StateUnknown, Mismatch: "1 CNY", Decided: at}},
 	} {
-		if got := StandingOf(&tt.task); got != tt.want {
+		if got := StandingOf(&tt.task); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %+v; want %+v", name, got, tt.want)
 		}
 	}
