@@ -82,7 +82,7 @@ type AccountKey struct {
 	LastFour string `json:"last_four" doc:"Empty of a key in PEM, and of one so short that this would reveal too much of it."`
 	MasterID string `json:"master_key" doc:"Id of the master key that seals it."`
 	Added    Time   `json:"added" format:"date-time"`
-	Until    *Time  `json:"until" format:"date-time" doc:"End of its validity; null: no end."`
+	Until    *Time  `json:"until" format:"date-time" doc:"End of its validity: when a certificate expires, or the overlap of a former key ends; null: no end."`
 }
 
 // Wanted returns the PutAccount that would make an account equal to a, without a Version. Its keys

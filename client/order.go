@@ -29,8 +29,8 @@ type Order struct {
 	More     bool           `json:"more" doc:"There are more tasks or attempts than shown. Each task's own page shows all of its attempts."`
 }
 
-// A Payment is what the channel said about a payment of an order, in one form for all channels. A
-// field that the channel did not say is absent.
+// A Payment is what the channel said about a payment of an order, or who decided the order, in one
+// form for all channels. A field that nobody said is absent.
 type Payment struct {
 	TransactionID string `json:"transaction_id,omitempty" doc:"The channel's number of the payment."`
 	Amount        int64  `json:"amount,omitempty" doc:"In the smallest unit of its currency."`

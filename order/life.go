@@ -76,6 +76,8 @@ type Life struct {
 	// Hinted says that a refused notice is recorded, and has caused a query. There is one of each
 	// at most.
 	Hinted bool `json:"hinted,omitempty"`
+
+	Repeats int `json:"repeats,omitempty"` // notices that changed nothing; see [MaxRepeats]
 }
 
 // ParseLife reads the Data of an order's task. Empty Data is the Life of an order that is polled.
@@ -101,7 +103,7 @@ func (l *Life) check() error {
 		return fmt.Errorf("%.40q is no state of an order", l.State)
 	case l.watches() && !decided, !l.watches() && open == (l.Stage == Decided):
 		return fmt.Errorf("an order that is %s cannot be %s", l.Stage, l.State)
-	case min(l.Polls, l.Closes, l.Confirms, l.Reverses, l.Errors, l.Number) < 0:
+	case min(l.Polls, l.Closes, l.Confirms, l.Reverses, l.Errors, l.Number, l.Repeats) < 0:
 		return fmt.Errorf("a count is negative")
 	case l.Late != "" && l.Late != Paid.String() && l.Late != PaidRefunded.String():
 		return fmt.Errorf("%.40q is no late payment: want PAID or PAID_REFUNDED", l.Late)
@@ -233,7 +235,7 @@ const fresh = 10 * time.Minute
 // only if the attempt just before it was a query and is recent; otherwise it queries again.
 func (l Life) resume(t *bellman.Task, number int, now time.Time) Life {
 	if began := t.Began.UnixMilli(); l.Began != began {
-		known := Life{Cancels: l.Cancels, Hinted: l.Hinted, Late: l.Late, Mismatch: l.Mismatch, Taken: l.Taken, Given: l.Given, Numbers: l.Numbers, Payments: l.Payments}
+		known := Life{Cancels: l.Cancels, Hinted: l.Hinted, Repeats: l.Repeats, Late: l.Late, Mismatch: l.Mismatch, Taken: l.Taken, Given: l.Given, Numbers: l.Numbers, Payments: l.Payments}
 		switch {
 		case l.watches():
 			known.Stage, known.State, known.DecidedAt = Watching, l.State, l.DecidedAt

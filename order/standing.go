@@ -87,8 +87,8 @@ func Expired(t *bellman.Task, now time.Time) bool {
 	return !a.Created.Add(a.Expires).After(now)
 }
 
-// A Payment is what the channel said about a payment. A field is zero if the channel did not say it
-// in the form of [Taken].
+// A Payment is what the channel said about a payment, or who decided the order. A field is zero if
+// nobody said it in the form of [Taken].
 type Payment struct {
 	TransactionID string
 	Amount        int64

@@ -60,6 +60,11 @@ func (t *Told) UnmarshalJSON(text []byte) error {
 // MaxContent is how much of a notice's content is kept, in bytes.
 const MaxContent = 16 << 10
 
+// MaxRepeats is how many notices that change nothing have records, of each task. Channels send a
+// notice 15 times at most (WeChat Pay); a gateway that does not understand the answer, or whoever
+// repeats one, must not fill the store.
+const MaxRepeats = 50
+
 // EventNotice is the event of the record of a notice, and of a notice that is held.
 const EventNotice = "order.notice"
 
@@ -265,6 +270,7 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 	// The channel has signed it, and no payment is known of the order that has ended: it may tell
 	// of one.
 	missed := t.Content != "" && w.task.State.Ended() && !w.life.isPaid() && w.life.Late == ""
+	hinted := w.life.Hinted
 	switch {
 	case decides && r == Paid && !over && w.life.reversing():
 		// The notice may be older than a reverse or cancel, whose answer is on its way or was lost.
@@ -291,6 +297,14 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 		if err != nil { // it contradicts the decision: a fact to look at, no reason to have it sent again
 			t.Why, v, err = err.Error(), bellman.Verdict{}, nil
 		}
+	}
+	if v.Data == nil && v.Due.IsZero() && len(v.Follow) == 0 || hinted && missed && t.Result == NoticeRefused {
+		known, err := h.read(w.task) // without what was tried above
+		if err != nil || known.life.Repeats >= MaxRepeats {
+			return v, err
+		}
+		known.life.Repeats++
+		v.Data = known.life.encode()
 	}
 	v.Follow = append(v.Follow, t.Record(w.task))
 	return v, nil

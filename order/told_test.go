@@ -265,6 +265,44 @@ func TestNoticeWithoutAmount(t *testing.T) {
 	}
 }
 
+// A notice that comes again and again, because its gateway does not understand the answer or somebody
+// repeats it, does not fill the store: only the first repeats have records. What is new is recorded
+// and told all the same.
+func TestRepeatedNotice(t *testing.T) {
+	paid := Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "T1"}
+	other := Taken{"amount": int64(1), "currency": "CNY", "transaction_id": "T1"}
+	for name, tt := range map[string]struct {
+		first, again *Told
+		state        string
+	}{
+		"paid":            {&Told{Of: OfPayment, Reading: "PAID", Taken: paid}, &Told{Of: OfPayment, Reading: "PAID", Taken: paid}, "PAID"},
+		"another amount":  {&Told{Of: OfPayment, Reading: "PAID", Taken: other}, &Told{Of: OfPayment, Reading: "PAID", Taken: other}, StateUnknown},
+		"pending":         {&Told{Of: OfPayment, Result: NoticeApplied, Reading: "PENDING"}, &Told{Of: OfPayment, Result: NoticeApplied, Reading: "PENDING"}, StatePending},
+		"contradicts":     {&Told{Of: OfPayment, Reading: "PAID", Taken: paid}, &Told{Of: OfPayment, Reading: "CLOSED"}, "PAID"},
+		"signed, unclear": {&Told{Of: OfPayment, Reading: "CLOSED"}, &Told{Of: OfPayment, Result: NoticeRefused, Content: "{}"}, "CLOSED"},
+	} {
+		h := newHouse(t)
+		task := h.priced()
+		h.tell(task, tt.first)
+		records := 0
+		for range 300 {
+			told := *tt.again
+			records += len(h.tell(task, &told))
+		}
+		if records < 20 || records > 60 || StateOf(task) != tt.state {
+			t.Errorf("%s: 300 repeats left %d records, and the order %s; want about 50, and %s", name, records, StateOf(task), tt.state)
+		}
+	}
+	h := newHouse(t, func(r *Rules) { r.Then.For = map[string][]Recipient{DuplicatePayment: r.Then.Default} })
+	task := h.priced()
+	for range 300 {
+		h.tell(task, &Told{Of: OfPayment, Reading: "PAID", Taken: paid})
+	}
+	if got := h.tell(task, &Told{Of: OfPayment, Reading: "PAID", Taken: Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "T2"}}); !slices.Equal(got, []string{"order.duplicate_payment", "order.notice applied"}) {
+		t.Errorf("a second payment after the repeats: %v; want it told and recorded", got)
+	}
+}
+
 // Who completes an order that has an amount says which amount was paid.
 func TestCompleteSaysTheAmount(t *testing.T) {
 	tests := []struct {

@@ -232,6 +232,7 @@ func (r *Registry) Shown(a *Account, sealed bool) client.Account {
 		Created: client.At(a.Created.Time), Updated: client.At(a.Updated.Time), Version: a.Version(),
 	}
 	active, _ := a.Active(time.Now())
+	listed := 0 // of alipay_public_keys
 	for i := range active {
 		s := &active[i]
 		text := s.Shown()
@@ -244,8 +245,17 @@ func (r *Registry) Shown(a *Account, sealed bool) client.Account {
 		show(&out, s, text)
 		id, _ := registry.SealedUnder(s.Sealed) // stored secrets were checked
 		k := client.AccountKey{Field: s.Field, LastFour: s.Ending, MasterID: id, Added: client.At(s.Added.Time)}
-		if !s.Until.IsZero() {
-			until := client.At(s.Until.Time)
+		name := s.Field
+		if s.Field == alipayPublicKeys {
+			name = fmt.Sprintf("%s[%d]", s.Field, listed)
+			listed++
+		}
+		end := s.Until.Time
+		if expires := a.Ends[name].Time; !expires.IsZero() && (end.IsZero() || expires.Before(end)) {
+			end = expires
+		}
+		if !end.IsZero() {
+			until := client.At(end)
 			k.Until = &until
 		}
 		out.Keys = append(out.Keys, k)

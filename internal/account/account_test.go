@@ -360,6 +360,25 @@ func TestCertificates(t *testing.T) {
 	want()
 
 	shown := r.Shown(&a, false)
+	valid := func(in client.PutAccount) map[string]string {
+		e, _, err := r.Put(t.Context(), account.Wanted{PutAccount: in}, bellman.By{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		until := map[string]string{}
+		for _, k := range r.Shown(&e, false).Keys {
+			until[k.Field] = ""
+			if k.Until != nil {
+				until[k.Field] = k.Until.Format(time.DateOnly)
+			}
+		}
+		return until
+	}
+	in := wechat(private, "", "E", "")
+	in.Serial, in.Certificate, in.PlatformKeys = "", issued(0x1234, now.AddDate(0, 0, 20)), map[string]string{"5678": issued(0x5678, now.AddDate(0, 0, 50)), "PUB_KEY_ID_1": keytest.PublicPEM(key)}
+	if got := valid(in); got["certificate"] != now.AddDate(0, 0, 20).Format(time.DateOnly) || got["platform_keys.5678"] != now.AddDate(0, 0, 50).Format(time.DateOnly) || got["platform_keys.PUB_KEY_ID_1"] != "" || got["private_key"] != "" {
+		t.Errorf("the keys are valid until %v; want what the certificates say", got)
+	}
 	k, err := r.Get(t.Context(), "B")
 	if err != nil || shown.PlatformKeys["certificates"] != "fetch" || strings.Contains(shown.Certificate, "BEGIN") {
 		t.Errorf("%v, shown %+v; want the word fetch and no certificate", err, shown.AccountKeys)

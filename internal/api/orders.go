@@ -145,7 +145,7 @@ func (a *API) getOrder(ctx context.Context, in *struct {
 }
 
 // tasksOf returns the tasks with these numbers that the caller reaches, the newest first; more
-// reports that there are older ones.
+// reports that there are older ones. Behind many notices it also returns the order's own task.
 func (a *API) tasksOf(ctx context.Context, by *holder, n *OrderNumbers) (tasks []*bellman.Task, more bool, err error) {
 	if refused := by.checkMerchant(n.MerchantNo, false); refused != nil {
 		return nil, false, refused
@@ -165,10 +165,17 @@ func (a *API) tasksOf(ctx context.Context, by *holder, n *OrderNumbers) (tasks [
 				tasks = append(tasks, t)
 			}
 		}
-		more = !next.IsZero()
+		more, before = !next.IsZero(), next
 		if !more || len(tasks) >= orderTasks {
 			break
 		}
+	}
+	for reads := 0; more && !before.IsZero() && reads < maxReads && len(a.own(tasks)) == 0; reads++ {
+		page, next, err := a.o.Reader.List(ctx, f, before, orderTasks)
+		if err != nil {
+			return nil, false, err
+		}
+		tasks = append(tasks, slices.DeleteFunc(a.own(page), func(t *bellman.Task) bool { return !by.sees(t) })...)
 		before = next
 	}
 	return tasks, more, nil

@@ -125,6 +125,25 @@ func TestOrderSaysWhatWasPaid(t *testing.T) {
 	}
 }
 
+// An order is found behind more notices than are shown.
+func TestOrderBehindManyNotices(t *testing.T) {
+	m := make1(t, withOrders())
+	c := dial(t, m, "")
+	m.place(t, "orders", "M1/1", order.Standing{State: "PAID"}, nil)
+	for i := range 2*orderTasks + 10 {
+		m.place(t, "orders", fmt.Sprint("n", i), order.Standing{State: "PAID"}, func(n *bellman.Task) {
+			n.Event, n.Data, n.Body = order.EventNotice, nil, []byte(`{"notice":{"result":"duplicate","of":"payment"}}`)
+		})
+	}
+	o, err := c.Order(t.Context(), client.OrderRef{MerchantNo: "M1", OrderNo: "1"}, 0)
+	if err != nil || o.OrderState != "PAID" || !o.More || len(o.Tasks) != orderTasks+1 {
+		t.Errorf("%v, %d tasks, state %q, more %t; want the order and the newest notices", err, len(o.Tasks), o.OrderState, o.More)
+	}
+	if w := m.do("POST", "/v1/orders/M1/1/cancel", `{}`); w.Code == 404 {
+		t.Errorf("cancel: %d %s; want the order found", w.Code, w.Body)
+	}
+}
+
 func TestOrderInTimeOrder(t *testing.T) {
 	m := make1(t, withOrders())
 	c := dial(t, m, "")

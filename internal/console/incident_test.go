@@ -100,6 +100,18 @@ func TestFactsOfAnOrderAnswerAMerchant(t *testing.T) {
 	}
 }
 
+// An order's page finds the order behind more notices than it shows.
+func TestAnOrderBehindManyNotices(t *testing.T) {
+	s := open(t)
+	s.fake.add(t, ordered(t, &bellman.Task{Queue: "orders", MerchantNo: "M1", OrderNo: "O-1"}, order.Standing{State: "PAID", Decided: t0}, order.Ask{Amount: 19900, Currency: "CNY"}), t0)
+	for i := range 2*orderTasks + 10 {
+		s.fake.add(t, &bellman.Task{Queue: "orders", Kind: bellman.KindOrder, MerchantNo: "M1", OrderNo: "O-1", Event: order.EventNotice, Body: []byte(`{"notice":{"result":"duplicate","of":"payment"}}`)}, t0.Add(time.Duration(i+1)*time.Second))
+	}
+	if got := flat(s.get(t, orderAddress("M1", "O-1"), "Accept-Language: en").body); !strings.Contains(got, "Amount 199.00 CNY") {
+		t.Errorf("the page does not know the order: %.1500s", got)
+	}
+}
+
 // The overview names an order that somebody decided, and says where a certificate is replaced and
 // which tasks make the tile hot.
 func TestTheOverviewNamesWhatItIsAbout(t *testing.T) {

@@ -162,18 +162,31 @@ func (q *request) showOrder(status int, merchant, order string, form orderAct) e
 	}
 }
 
+// owns reports whether a task is an order, and not one beside it.
+func owns(t *bellman.Task) bool {
+	return t.Kind == bellman.KindOrder && !order.StandingOf(t).Beside
+}
+
 // tasksOf reads the tasks of an order, newest first. more means that there are older ones.
 func (q *request) tasksOf(merchant, no string) (tasks []*bellman.Task, more bool, err error) {
 	f := store.Filter{MerchantNo: merchant, OrderNo: no}
 	var before bellman.ID
 	for s := newSearch(searchTime); ; {
-		page, next, err := q.o.Reader.List(q.r.Context(), f, before, orderTasks-len(tasks))
+		most := orderTasks - len(tasks)
+		if most <= 0 {
+			most = orderTasks
+		}
+		page, next, err := q.o.Reader.List(q.r.Context(), f, before, most)
 		if err != nil {
 			return nil, false, err
 		}
-		tasks = append(tasks, page...)
+		if len(tasks) < orderTasks {
+			tasks = append(tasks, page...)
+		} else { // behind many notices, the order's own
+			tasks = append(tasks, slices.DeleteFunc(page, func(t *bellman.Task) bool { return !owns(t) })...)
+		}
 		more = !next.IsZero()
-		if !more || len(tasks) >= orderTasks || !s.again() {
+		if !more || len(tasks) >= orderTasks && slices.ContainsFunc(tasks, owns) || !s.again() {
 			break
 		}
 		before = next

@@ -59,19 +59,23 @@ func (h *Handler) told(task *bellman.Task, t *order.Told, now time.Time) (bellma
 		return bellman.Verdict{}, err
 	}
 	v := bellman.Verdict{}
+	recorded := w.life.Repeats < order.MaxRepeats
+	w.life.Repeats = min(w.life.Repeats+1, order.MaxRepeats)
 	switch applies := t.Result == order.NoticeApplied; {
 	case applies && w.life.doubts(t.Reading):
 		w.life.Doubt = t.Reading
-		t.Result, v.Due, v.Data = order.NoticeApplied, now, w.life.encode()
+		t.Result, v.Due, recorded = order.NoticeApplied, now, true
 	case w.life.Stage == Polling && !task.State.Ended():
 		t.Result, v.Due = order.NoticeApplied, now
-		if applies && w.life.Slow > 0 {
+		if applies {
 			w.life.Slow = 0
-			v.Data = w.life.encode()
 		}
 	default:
 		t.Result = order.NoticeDuplicate
 	}
-	v.Follow = []bellman.Task{t.Record(task)}
+	v.Data = w.life.encode()
+	if recorded {
+		v.Follow = []bellman.Task{t.Record(task)}
+	}
 	return v, nil
 }

@@ -54,6 +54,8 @@ type Life struct {
 
 	Alerts []string `json:"alerts,omitempty"` // what somebody was told of already
 
+	Repeats int `json:"repeats,omitempty"` // notices so far; see [order.MaxRepeats]
+
 	Began  int64 `json:"began,omitempty"`  // the task's Began, Unix ms; another value means that the task was restarted
 	Number int   `json:"number,omitempty"` // of the last attempt
 

@@ -101,7 +101,7 @@ func TestNoticeOfATaskThatIsNotPolled(t *testing.T) {
 		tt.change(h, task)
 		told := &order.Told{Result: order.NoticeApplied, Of: order.OfRefund, RefNo: "R1"}
 		v, err := h.handler.Complete(task, bellman.Completion{Detail: told}, h.now)
-		if err != nil || told.Result != tt.want || v.Due.IsZero() == (tt.want == order.NoticeApplied) || v.Data != nil {
+		if err != nil || told.Result != tt.want || v.Due.IsZero() == (tt.want == order.NoticeApplied) {
 			t.Errorf("%s: %s, due %v, data %s, %v; want %s", tt.name, told.Result, v.Due, v.Data, err, tt.want)
 		}
 		task.Data = []byte("{")
@@ -109,6 +109,35 @@ func TestNoticeOfATaskThatIsNotPolled(t *testing.T) {
 			if v, err := h.handler.Complete(task, bellman.Completion{Outcome: StateDone, Detail: detail}, h.now); err == nil {
 				t.Errorf("%s, unreadable: %+v; want an error", tt.name, v)
 			}
+		}
+	}
+}
+
+// A notice that is repeated without end causes queries, and fills the store with no more records
+// than an order's.
+func TestRepeatedNotice(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		h := newHouse(t)
+		task := h.refund("1m*3")
+		if done {
+			if _, err := h.handler.Complete(task, bellman.Completion{Outcome: "DONE"}, h.now); err != nil {
+				t.Fatal(err)
+			}
+			task.State, task.Data = bellman.Succeeded, []byte(`{"stage":"decided","poll_state":"DONE","decided_at":1}`)
+		}
+		records := 0
+		for range 300 {
+			v, err := h.handler.Complete(task, bellman.Completion{Detail: &order.Told{Result: order.NoticeApplied, Of: order.OfRefund, RefNo: "R1", Reading: "DONE"}}, h.now)
+			if err != nil || v.Due.IsZero() != done {
+				t.Fatalf("done %t: %+v, %v; want a query unless it is decided", done, v, err)
+			}
+			if v.Data != nil {
+				task.Data = v.Data
+			}
+			records += len(v.Follow)
+		}
+		if records != order.MaxRepeats {
+			t.Errorf("done %t: 300 repeats left %d records; want %d", done, records, order.MaxRepeats)
 		}
 	}
 }

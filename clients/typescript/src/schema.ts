@@ -1356,7 +1356,7 @@ export interface components {
             master_key: string;
             /**
              * Format: date-time
-             * @description End of its validity; null: no end.
+             * @description End of its validity: when a certificate expires, or the overlap of a former key ends; null: no end.
              */
             until: string | null;
         };

@@ -12,7 +12,7 @@ import java.util.Map;
  * @param field private_key, platform_keys.ID, …
  * @param lastFour Empty of a key in PEM, and of one so short that this would reveal too much of it.
  * @param masterKey Id of the master key that seals it.
- * @param until End of its validity; null: no end.
+ * @param until End of its validity: when a certificate expires, or the overlap of a former key ends; null: no end.
  */
 public record AccountKey(
         Instant added,
