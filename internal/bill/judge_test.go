@@ -91,6 +91,7 @@ func TestJudge(t *testing.T) {
 		{"a refund with a number, and one without", nil, []Line{paid, back, nameless(func(l *Line) { l.Number = 4 })}, []Decided{order, asked}, "refund 4", 2},
 		{"a refund that a notice told of otherwise", nil, []Line{paid, back},
 			[]Decided{order, item(asked, func(d *Decided) { d.TaskID, d.Amount, d.Paid = "", 7, false }), asked}, "", 2},
+		{"a refund that a notice told of as made, and that failed", nil, []Line{paid, back}, []Decided{order, item(asked, func(d *Decided) { d.TaskID = "" }), askedFailed}, "refund 3", 1},
 		{"a refund that two notices told of", nil, []Line{paid, back}, []Decided{order, item(asked, func(d *Decided) { d.TaskID = "" }), item(asked, func(d *Decided) { d.TaskID = "" })}, "", 2},
 	} {
 		for range 2 { // in either order of the items
@@ -190,5 +191,15 @@ func TestFind(t *testing.T) {
 		if err != nil || len(failed) > 0 || counts.Matched != 2*(findBatch+1) || differences[MissingHere] != 1 || differences[RefundDiffers] != missing || len(asked) != 2*(findBatch+1) || calls != 4 {
 			t.Errorf("no refunds %t: %+v, %v, %v in %d calls about %d orders; want all but one matched", noRefunds, counts, differences, err, calls, len(asked))
 		}
+	}
+}
+
+// Bellman is asked about a refund that it does not know of an order that it knows.
+func TestFindRefund(t *testing.T) {
+	paid, order := pair(1, from.Add(time.Hour), 100)
+	back, asked := refund(paid, order, "r1", 40)
+	find := func(context.Context, string, []string) ([]Decided, error) { return []Decided{order, asked}, nil }
+	if got, counts := compare(t, []Line{paid, back}, []Decided{order}, Options{Find: find}); len(got) > 0 || counts.Matched != 2 {
+		t.Errorf("%v, %d matched; want both lines", got, counts.Matched)
 	}
 }
