@@ -1,13 +1,16 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/store"
 )
 
 // A nonce that was burned before the message was stored: while the store is down every notice is
@@ -114,6 +117,37 @@ func TestWhichItemsAreSentAgain(t *testing.T) {
 		to := &receiver{queue: queue, account: "wx", reader: toldReader{[]order.Notice{good}}, limits: n.limits.account("wx")}
 		if told, err := n.receive(t.Context(), to, other, &order.RawNotice{At: time.Now()}); !errors.Is(err, errOtherOrder) || len(told) > 0 {
 			t.Errorf("handed in as of another order: %+v, %v; want it refused", told, err)
+		}
+	})
+}
+
+// A sightless store cannot find tasks by their keys.
+type sightless struct{ store.Store }
+
+func (sightless) Find(context.Context, []store.Key) ([]store.Found, error) {
+	return nil, errors.New("the store cannot find")
+}
+
+// Whether the order of a notice exists is not known while the store does not say: the notice is not
+// held as if there were none, and the channel sends it again.
+func TestNoticeIsNotHeldUnseen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, stop := startWell(t)
+		defer stop()
+		seeing := w.server.store
+		w.server.store = sightless{seeing}
+		defer func() { w.server.store = seeing }()
+		n, queue := w.server.notices, w.accounts[0].queue
+		for _, item := range []order.Notice{
+			{ID: "n", Of: order.OfPayment, OrderNo: "N1", Reading: order.Paid}, {ID: "n", Of: order.OfPayment, OrderNo: "N1"}, {ID: "n", Of: order.OfRefund, OrderNo: "N1", RefNo: "R1"},
+		} {
+			to := &receiver{queue: queue, account: "wx", reader: toldReader{[]order.Notice{item}}, limits: n.limits.account("wx")}
+			if told, err := n.receive(t.Context(), to, nil, &order.RawNotice{At: time.Now()}); err == nil {
+				t.Errorf("%+v: %+v; want the store's error", item, told)
+			}
+		}
+		if held, _, err := seeing.List(t.Context(), store.Filter{Event: order.EventNotice}, bellman.ID{}, 10); err != nil || len(held) > 0 {
+			t.Errorf("%d notices are kept, %v; want none", len(held), err)
 		}
 	})
 }
