@@ -167,8 +167,8 @@ func (l *Life) perhapsReversed() bool { return l.Cancels || l.State == Revoked.S
 // maxPayments limits the duplicate payments that are told of one order.
 const maxPayments = 20
 
-// contradicts reports whether an answer says no payment, and a payment is known. If the order is not
-// decided, it was UNKNOWN and is restarted; otherwise only a payment is news anyway.
+// contradicts reports whether an answer says no payment, and a payment is known. If the order is
+// not decided, it was UNKNOWN and is restarted; otherwise only a payment is news anyway.
 func (l *Life) contradicts(a answer) bool {
 	return (l.Late != "" || l.Mismatch != "") && !a.reading.IsPaid()
 }
