@@ -251,14 +251,14 @@ func (h *Handler) outcome(w *watched, r Reading, f facts, now time.Time) (v bell
 // told applies a notice, records it, and sets its Result and Why.
 func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, err error) {
 	w.aged = true
-	r, _ := ParseReading(t.Reading) // of a refund or transfer it decides nothing
-	decides, f := r.Decides(), facts{t.Taken, t.Taken}
+	r, parsed := ParseReading(t.Reading)
+	decides, f := parsed == nil && r.Decides(), facts{t.Taken, t.Taken}
 	if decides && h.rules.Then.Taken != nil {
 		said := QueryAnswer{Answer: Answer{Status: 200, Body: []byte(t.Content)}, Reading: r, Taken: t.Taken}
 		f = h.facts(w, &said)
 	}
 	over := w.life.over() || w.life.watches() || w.task.State.Ended()
-	lacks := r.IsPaid() && !over && unpriced(&w.order, f.paid)
+	lacks := decides && r.IsPaid() && !over && unpriced(&w.order, f.paid)
 	if lacks { // a query may say it
 		t.Result, t.Why = NoticeRefused, mismatch(&w.order, f.paid)
 	}
@@ -266,14 +266,14 @@ func (h *Handler) told(w *watched, t *Told, now time.Time) (v bellman.Verdict, e
 	// of one.
 	missed := t.Content != "" && w.task.State.Ended() && !w.life.isPaid() && w.life.Late == ""
 	switch {
-	case r == Paid && !over && w.life.reversing():
+	case decides && r == Paid && !over && w.life.reversing():
 		// The notice may be older than a reverse or cancel, whose answer is on its way or was lost.
 		t.Result, t.Why = NoticeRefused, "the order is being reversed or cancelled, so the money may be on its way back: the channel is queried"
 		if w.life.Stage == Close || w.life.Stage == Reverse {
 			w.life.Stage = w.life.before()
 		}
 		v.Data, v.Due = w.life.encode(), now
-	case r == Paid && w.life.refundedByReverse():
+	case decides && r == Paid && w.life.refundedByReverse():
 		t.Result = NoticeDuplicate
 	case t.Result == NoticeRefused && (!w.life.Hinted || missed):
 		w.life.Hinted = true
