@@ -257,8 +257,9 @@ func (h *Handler) plan(t *bellman.Task, ask *Ask) (*plan, error) {
 		p.until, p.giveUp, p.unborn = w.Until, w.Until.Add(r.GiveUp), w.Unborn
 		return p, nil
 	}
-	if total, finite := poll.Total(); finite {
+	if _, finite := poll.Attempts(); finite {
 		first, _ := poll.Gap(0)
+		total, _ := poll.Total()
 		p.pollLast = t.Began.Add(first + total)
 	}
 	for _, most := range []time.Duration{poll.MaxAge(), t.MaxAge} {

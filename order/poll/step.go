@@ -207,8 +207,9 @@ func (p *plan) next(l *Life, a answer, now time.Time) (due time.Time, over bool)
 		}
 	} else {
 		due = now.Add(min(firstBackoff<<min(max(l.Errors-1, 0), 20), maxBackoff))
-		if total, finite := p.schedule.Total(); finite {
+		if _, finite := p.schedule.Attempts(); finite {
 			first, _ := p.schedule.Gap(0)
+			total, _ := p.schedule.Total()
 			over = due.After(began.Add(first + total))
 		}
 	}
