@@ -85,9 +85,8 @@ type Watch struct {
 	Unborn  bool      `json:"unborn,omitempty"` // the channel did not know the order at its close; once it does, the order is closed again
 }
 
-// Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON, and
-// an
-// *[bellman.Invalid] if a duration is negative.
+// Encode writes the JSON that ParseAsk reads. It returns an error if Notify.JSON is not JSON. The
+// error is an *[bellman.Invalid] if a duration is negative.
 func (a *Ask) Encode() ([]byte, error) {
 	var bad bellman.Invalid
 	for i, d := range []time.Duration{a.Expires, a.CodeLife} {

@@ -92,6 +92,12 @@ func TestToldAmount(t *testing.T) {
 		if told := h.told("orders/M1/O1/decided"); StateOf(task) != "PAID" || told["amount"] != 8000. || told["coupon"] != 800. || told["transaction_id"] != "mine" {
 			t.Errorf("%s, told %v; want PAID, and the amount of the queue", StateOf(task), told)
 		}
+		told := newHouse(t, func(r *Rules) { r.Then = h.handler.rules.Then })
+		decided := told.priced()
+		told.tell(decided, &Told{Result: NoticeApplied, Of: OfPayment, Reading: "PAID", Taken: takenOf("T1"), Content: "{}"})
+		if got := told.told("orders/M1/O1/decided"); StateOf(decided) != "PAID" || got["amount"] != 8000. || got["transaction_id"] != "mine" {
+			t.Errorf("a notice: %s, told %v; want what a query tells", StateOf(decided), got)
+		}
 		if kept := string(h.life(task).Taken); kept != `{"amount":8800,"coupon":800,"currency":"CNY","transaction_id":"T1"}` {
 			t.Errorf("kept %s; want what the channel said, and the queue's own field", kept)
 		}

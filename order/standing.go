@@ -115,7 +115,8 @@ func (s *Standing) Payment() (p Payment) {
 
 // Overall returns how an order stands by all its tasks, which must be sorted from the newest: paid
 // if one is paid, otherwise pending if one is pending, otherwise as the newest. Late is that of any
-// task, and so is Paid if the task that the order stands as has none. own is the task that stands so; nil: none is the order's own.
+// task, and so is Paid if the task that the order stands as has none. own is the task that stands
+// so; nil: none is the order's own.
 func Overall(tasks []*bellman.Task) (s Standing, own *bellman.Task) {
 	for _, t := range tasks {
 		if t.Kind == bellman.KindOrder && s.take(StandingOf(t), own == nil) {

@@ -610,3 +610,97 @@ func TestUndecidedIsToldWithItsReason(t *testing.T) {
 		}
 	}
 }
+
+// What becomes of a notice, by what is known of its order, and whether the channel is queried at
+// once.
+func TestNoticeByStage(t *testing.T) {
+	right, unpriced := takenOf("T1"), Taken{"transaction_id": "T1"}
+	polled := func(stage Stage, change ...func(*Life)) Life {
+		l := Life{Stage: stage, State: StatePending, Began: created.UnixMilli()}
+		for _, c := range change {
+			c(&l)
+		}
+		return l
+	}
+	ended := func(state string, change ...func(*Life)) Life {
+		return polled(Decided, append(change, func(l *Life) { l.State, l.DecidedAt = state, created.UnixMilli() })...)
+	}
+	cancels, hinted := func(l *Life) { l.Cancels = true }, func(l *Life) { l.Hinted = true }
+	back := func(l *Life) { l.Close = "refunded" }
+	refused := Told{Result: NoticeRefused, Why: "odd"}
+	said := Told{Result: NoticeRefused, Why: "odd", Content: "{}"} // which the channel signed
+	paid := func(reading string, taken Taken) Told {
+		return Told{Result: NoticeApplied, Reading: reading, Taken: taken, Content: "{}"}
+	}
+	for _, tt := range []struct {
+		name   string
+		life   Life
+		ended  bool
+		told   Told
+		result NoticeResult
+		why    string // a part
+		query  bool   // at once
+		stage  Stage  // after it; empty: nothing was written
+	}{
+		{"paid", polled(Polling), false, paid("PAID", right), NoticeApplied, "", false, Decided},
+		{"paid while it is closed", polled(Close), false, paid("PAID", right), NoticeApplied, "", false, Decided},
+		{"paid while a close cancels", polled(Close, cancels), false, paid("PAID", right), NoticeRefused, "being reversed or cancelled", true, Closing},
+		{"paid while it is confirmed", polled(Confirming, cancels), false, paid("PAID", right), NoticeRefused, "being reversed or cancelled", true, Confirming},
+		{"paid before it is reversed", polled(Reversing), false, paid("PAID", right), NoticeRefused, "being reversed or cancelled", true, Reversing},
+		{"paid while it is reversed", polled(Reverse, cancels), false, paid("PAID", right), NoticeRefused, "being reversed or cancelled", true, Reversing},
+		{"closed while it is reversed", polled(Reverse, cancels), false, paid("CLOSED", nil), NoticeApplied, "", false, Decided},
+		{"refunded while it is reversed", polled(Reverse, cancels), false, paid("PAID_REFUNDED", right), NoticeApplied, "", false, Decided},
+		{"paid after a reverse that gave it back", ended("REVOKED", back, cancels), true, paid("PAID", right), NoticeDuplicate, "", false, ""},
+		{"closed after a reverse that gave it back", ended("REVOKED", back, cancels), true, paid("CLOSED", nil), NoticeDuplicate, "is REVOKED and stays so", false, ""},
+		{"paid after a reverse", ended("REVOKED", cancels), true, paid("PAID", right), NoticeApplied, "", false, Decided},
+
+		{"paid, without an amount", polled(Polling), false, paid("PAID", unpriced), NoticeRefused, "does not say which amount", true, Polling},
+		{"paid, without an amount, again", polled(Polling, hinted), false, paid("PAID", unpriced), NoticeRefused, "does not say which amount", false, ""},
+		{"paid late, without an amount", ended("CLOSED"), true, paid("PAID", unpriced), NoticeMismatch, "does not say which amount", false, Decided},
+		{"paid after a cancel, without an amount", polled(Polling), true, paid("PAID", unpriced), NoticeMismatch, "does not say which amount", false, Polling},
+		{"paid of a watch, without an amount", Life{Stage: Watching, State: "CLOSED", Began: created.UnixMilli()}, false, paid("PAID", unpriced), NoticeMismatch, "does not say which amount", false, Watching},
+		{"closed, without an amount", polled(Polling), false, paid("CLOSED", nil), NoticeApplied, "", false, Decided},
+
+		{"refused", polled(Polling), false, refused, NoticeRefused, "odd", true, Polling},
+		{"refused before a close", polled(Closing), false, refused, NoticeRefused, "odd", true, Closing},
+		{"refused while it is closed", polled(Close), false, refused, NoticeRefused, "odd", false, Close},
+		{"refused while it is confirmed", polled(Confirming), false, refused, NoticeRefused, "odd", false, Confirming},
+		{"refused again", polled(Polling, hinted), false, refused, "", "", false, ""},
+		{"refused again, and signed", polled(Polling, hinted), false, said, "", "", false, ""},
+		{"refused after the end", ended("CLOSED"), true, refused, NoticeRefused, "odd", false, Decided},
+		{"refused after the end, and signed", ended("CLOSED", hinted), true, said, NoticeRefused, "odd", true, Decided},
+		{"refused after a late payment, and signed", ended("CLOSED", hinted, func(l *Life) { l.Late = "PAID" }), true, said, "", "", false, ""},
+		{"refused after the payment, and signed", ended("PAID", hinted), true, said, "", "", false, ""},
+		{"it says nothing", polled(Polling), false, Told{Result: NoticeApplied, Of: OfRefund}, NoticeApplied, "", false, ""},
+	} {
+		h := newHouse(t)
+		task := h.priced()
+		task.Data = tt.life.encode()
+		if tt.ended {
+			task.State = bellman.Succeeded
+		}
+		if tt.life.watches() {
+			task.Body = (&Ask{Amount: 8800, Currency: "CNY", Watch: &Watch{Of: "k", State: "CLOSED", Decided: created, Until: created.Add(time.Hour)}}).encode()
+		}
+		v, err := h.handler.Complete(task, bellman.Completion{Detail: &tt.told}, h.now)
+		if tt.result == "" {
+			if !errors.Is(err, bellman.ErrConflict) || len(v.Follow) > 0 {
+				t.Errorf("%s: %+v, %v; want ErrConflict, and no record", tt.name, v, err)
+			}
+			continue
+		}
+		var stage Stage
+		if v.Data != nil {
+			l, err := ParseLife(v.Data)
+			if stage = l.Stage; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err != nil || tt.told.Result != tt.result || !strings.Contains(tt.told.Why, tt.why) || (tt.why == "") != (tt.told.Why == "") || v.Due.IsZero() == tt.query || stage != tt.stage {
+			t.Errorf("%s: %s %q, due %v, %s, %v; want %s %q, a query at once: %t, %s", tt.name, tt.told.Result, tt.told.Why, v.Due, stage, err, tt.result, tt.why, tt.query, tt.stage)
+		}
+		if n := len(v.Follow); n == 0 || v.Follow[n-1].Event != EventNotice {
+			t.Errorf("%s: %q; want the record last", tt.name, follows(v.Follow))
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"iter"
@@ -79,6 +80,27 @@ func (f *Filter) Fits(t *bellman.Task) bool {
 		(f.State == nil || *f.State == t.State) && f.AtHost(t.URL) &&
 		(f.CreatedFrom.IsZero() || t.ID.Compare(bellman.FirstID(f.CreatedFrom)) >= 0) &&
 		(f.CreatedTo.IsZero() || t.ID.Compare(bellman.FirstID(f.CreatedTo)) < 0)
+}
+
+// LastID is above the ids of all tasks.
+var LastID = bellman.ID(bytes.Repeat([]byte{0xff}, len(bellman.ID{})))
+
+// IDs returns between which ids the tasks were created that f chooses: from low on, and below high.
+// below is another bound; zero: there is none.
+func (f *Filter) IDs(below bellman.ID) (low, high bellman.ID) {
+	high = LastID
+	if !below.IsZero() {
+		high = below
+	}
+	if !f.CreatedFrom.IsZero() {
+		low = bellman.FirstID(f.CreatedFrom)
+	}
+	if !f.CreatedTo.IsZero() {
+		if to := bellman.FirstID(f.CreatedTo); to.Compare(high) < 0 {
+			high = to
+		}
+	}
+	return low, high
 }
 
 // AtHost reports whether f chooses tasks of this URL.

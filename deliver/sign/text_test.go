@@ -78,3 +78,15 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+func TestSecretEqual(t *testing.T) {
+	one, again, other := NewSecret("env:ONE"), NewSecret("env:ONE"), NewSecret("two")
+	for _, tt := range []struct {
+		a, b Secret
+		want bool
+	}{{one, again, true}, {one, other, false}, {one, Secret{}, false}, {Secret{}, one, false}, {Secret{}, Secret{}, true}, {Secret{}, NewSecret(""), true}} {
+		if got := tt.a.Equal(tt.b); got != tt.want {
+			t.Errorf("%v equals %v: %t; want %t", tt.a, tt.b, got, tt.want)
+		}
+	}
+}

@@ -25,6 +25,12 @@ func TestJudge(t *testing.T) {
 	second := func(amount int64) Line {
 		return line(back, func(l *Line) { l.RefundNo, l.RefundAmount, l.Number = "r2", amount, 9 })
 	}
+	requested := item(asked, func(d *Decided) { d.PaidAt = from })
+	nameless := func(change func(*Line)) Line {
+		l := line(back, func(l *Line) { l.RefundNo = "" })
+		change(&l)
+		return l
+	}
 	early := item(order, func(d *Decided) { d.PaidAt = from })
 	for _, tt := range []struct {
 		name          string
@@ -67,8 +73,25 @@ func TestJudge(t *testing.T) {
 		{"refunds of more than the sum", nil, []Line{paid, back, second(61)}, []Decided{item(order, func(d *Decided) { d.Refunded = 100 })}, "refund 9", 2},
 		{"a sum beside a refund that failed", nil, []Line{paid, second(100)}, []Decided{item(order, func(d *Decided) { d.Refunded = 100 }), askedFailed}, "", 2},
 		{"a refund of no order, and another one there", nil, []Line{back, second(40)}, []Decided{asked}, "refund 9", 1},
+		{"a refund that failed here, and is not there", nil, []Line{paid}, []Decided{order, askedFailed}, "", 1},
+		{"a refund that is not there", nil, []Line{paid}, []Decided{order, asked}, "refund 0", 1},
+		{"a refund in the bill before", []Line{back}, []Line{paid}, []Decided{order, requested}, "", 1},
+		{"another refund in the bill before", []Line{second(40)}, []Line{paid}, []Decided{order, requested}, "refund 0", 1},
+		{"a refund that failed in the bill before", []Line{backFailed}, []Line{paid}, []Decided{order, requested}, "refund 0", 1},
+		{"a refund twice", nil, []Line{paid, back, line(back, func(l *Line) { l.Number = 4 })}, []Decided{order, asked}, "duplicate 4", 2},
+		{"a refund that goes on, and was made", nil, []Line{paid, line(back, func(l *Line) { l.State = "PROCESSING" }), line(back, func(l *Line) { l.Number = 4 })}, []Decided{order, asked}, "", 2},
+		{"a refund that was made, and went on", nil, []Line{paid, back, line(back, func(l *Line) { l.State, l.Number = "PROCESSING", 4 })}, []Decided{order, asked}, "", 2},
+		{"a refund that was made, and failed later", nil, []Line{paid, back, line(backFailed, func(l *Line) { l.State, l.Number, l.Time = "FAIL", 4, at.Add(time.Second) })}, []Decided{order, asked}, "refund 4", 1},
+		{"a refund that failed, and was made later", nil, []Line{paid, line(backFailed, func(l *Line) { l.State = "FAIL" }), line(back, func(l *Line) { l.Number, l.Time = 4, at.Add(time.Second) })}, []Decided{order, asked}, "", 2},
+		{"a refund that failed at the same moment", nil, []Line{paid, back, line(backFailed, func(l *Line) { l.State, l.Number = "FAIL", 4 })}, []Decided{order, asked}, "", 2},
+		{"a refund without a number twice", nil, []Line{paid, nameless(func(*Line) {}), nameless(func(l *Line) { l.Number = 4 })}, []Decided{order, asked}, "duplicate 4", 2},
+		{"a refund without a number, another amount", nil, []Line{paid, nameless(func(*Line) {}), nameless(func(l *Line) { l.Number, l.RefundAmount = 4, 41 })}, []Decided{order, asked}, "refund 4", 2},
+		{"a refund without a number, another payment", nil, []Line{paid, nameless(func(*Line) {}), nameless(func(l *Line) { l.Number, l.TransactionID = 4, "x" })}, []Decided{order, asked}, "refund 4", 2},
+		{"a refund without a number, another state", nil, []Line{paid, nameless(func(*Line) {}), nameless(func(l *Line) { l.Number, l.State = 4, "PROCESSING" })}, []Decided{order, asked}, "refund 4", 2},
+		{"a refund with a number, and one without", nil, []Line{paid, back, nameless(func(l *Line) { l.Number = 4 })}, []Decided{order, asked}, "refund 4", 2},
 		{"a refund that a notice told of otherwise", nil, []Line{paid, back},
 			[]Decided{order, item(asked, func(d *Decided) { d.TaskID, d.Amount, d.Paid = "", 7, false }), asked}, "", 2},
+		{"a refund that a notice told of as made, and that failed", nil, []Line{paid, back}, []Decided{order, item(asked, func(d *Decided) { d.TaskID = "" }), askedFailed}, "refund 3", 1},
 		{"a refund that two notices told of", nil, []Line{paid, back}, []Decided{order, item(asked, func(d *Decided) { d.TaskID = "" }), item(asked, func(d *Decided) { d.TaskID = "" })}, "", 2},
 	} {
 		for range 2 { // in either order of the items
@@ -168,5 +191,15 @@ func TestFind(t *testing.T) {
 		if err != nil || len(failed) > 0 || counts.Matched != 2*(findBatch+1) || differences[MissingHere] != 1 || differences[RefundDiffers] != missing || len(asked) != 2*(findBatch+1) || calls != 4 {
 			t.Errorf("no refunds %t: %+v, %v, %v in %d calls about %d orders; want all but one matched", noRefunds, counts, differences, err, calls, len(asked))
 		}
+	}
+}
+
+// Bellman is asked about a refund that it does not know of an order that it knows.
+func TestFindRefund(t *testing.T) {
+	paid, order := pair(1, from.Add(time.Hour), 100)
+	back, asked := refund(paid, order, "r1", 40)
+	find := func(context.Context, string, []string) ([]Decided, error) { return []Decided{order, asked}, nil }
+	if got, counts := compare(t, []Line{paid, back}, []Decided{order}, Options{Find: find}); len(got) > 0 || counts.Matched != 2 {
+		t.Errorf("%v, %d matched; want both lines", got, counts.Matched)
 	}
 }

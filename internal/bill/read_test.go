@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -199,6 +200,66 @@ func TestYenOfWeChat(t *testing.T) {
 	}
 	if _, err := all(trades(strings.Replace(yen, "`JPY,", "`RMB,", 1))); err == nil || !strings.Contains(err.Error(), `there is no currency "RMB"`) {
 		t.Errorf("%v; want an error", err)
+	}
+}
+
+// A line of WeChat Pay's trade bill is a payment, or a refund in some state.
+func TestLineOfWeChat(t *testing.T) {
+	const header = "交易时间,商户订单号,交易状态,订单金额,商户退款单号,申请退款金额,退款状态"
+	for _, tt := range []struct {
+		line, more string // more: 退款申请时间, which only the bill of refunds has
+		want       string
+	}{
+		{"SUCCESS,88.88,0,0.00,", "", "payment 8888 0 SUCCESS"},
+		{"REFUND,88.88,r,20.00,SUCCESS", "", "refund 0 2000 SUCCESS"},
+		{"REFUND,88.88,r,-20.00,SUCCESS", "", "refund 0 2000 SUCCESS"},
+		{"REFUND,88.88,r,0.00,", "", "refund 0 0 REFUND"},
+		{"REFUND,88.88,r,20.00,PROCESSING", "", "refund 0 2000 PROCESSING"},
+		{"REFUND,88.88,r,20.00,FAIL", "", "refund 0 2000 FAIL failed"},
+		{"REFUND,88.88,r,20.00,CHANGE", "", "refund 0 2000 CHANGE failed"},
+		{"REFUND,88.88,r,20.00,CLOSED", "", "refund 0 2000 CLOSED failed"},
+		{"REFUND,88.88,r,20.00,REFUNDCLOSE", "", "refund 0 2000 REFUNDCLOSE failed"},
+		{"REFUND,88.88,r,20.00,ABNORMAL", "", "refund 0 2000 ABNORMAL failed"},
+		{"REVOKED,88.88,0,0.00,FAIL", "", "refund 0 8888 REVOKED"},
+		{"REVOKED,88.88,0,20.00,", "", "refund 0 2000 REVOKED"},
+		{"REVOKED,x,0,20.00,", "", "refund 0 2000 REVOKED"},
+		{"REFUND,88.88,r,20.00,SUCCESS", "2022-03-21 14:00:00", "refund 0 2000 SUCCESS at 14"},
+		{"SUCCESS,x,0,0.00,", "", "error"}, {"REFUND,88.88,r,x,", "", "error"}, {"REVOKED,x,0,0.00,", "", "error"}, {"REVOKED,88.88,0,x,", "", "error"},
+		{"REFUND,88.88,r,20.00,SUCCESS", "soon", "error"},
+	} {
+		columns, values := header, "2022-03-21 13:00:00,o1,"+tt.line
+		if tt.more != "" {
+			columns, values = columns+",退款申请时间", values+","+tt.more
+		}
+		l, keep, err := newTrade(newTable(strings.Split(columns, ",")))(strings.Split(values, ","))
+		got := fmt.Sprint(l.Kind, " ", l.Amount, " ", l.RefundAmount, " ", l.State)
+		if l.Failed {
+			got += " failed"
+		}
+		if hour := l.Time.In(Zone).Hour(); hour != 13 {
+			got += fmt.Sprint(" at ", hour)
+		}
+		if err != nil {
+			got = "error"
+		}
+		if got != tt.want || err == nil && !keep {
+			t.Errorf("%s, %s: %s, %v; want %s", tt.line, tt.more, got, err, tt.want)
+		}
+	}
+}
+
+func TestAdd(t *testing.T) {
+	for _, tt := range []struct {
+		total, n, want int64
+		wrong          bool
+	}{
+		{1, 2, 3, false}, {1, -2, -1, false}, {math.MaxInt64 - 1, 1, math.MaxInt64, false}, {math.MaxInt64, 1, 0, true}, {math.MaxInt64, 0, math.MaxInt64, false},
+		{math.MinInt64 + 1, -1, math.MinInt64, false}, {math.MinInt64, -1, 0, true}, {math.MinInt64, 0, math.MinInt64, false},
+	} {
+		total := tt.total
+		if err := add(&total, tt.n); (err != nil) != tt.wrong || err == nil && total != tt.want {
+			t.Errorf("%d + %d = %d, %v; want %d", tt.total, tt.n, total, err, tt.want)
+		}
 	}
 }
 

@@ -31,7 +31,6 @@ func Of(ctx context.Context, err error) (bellman.Result, string) {
 		certificate *tls.CertificateVerificationError
 		noTLS       tls.RecordHeaderError
 		alert       tls.AlertError
-		op          *net.OpError
 	)
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -55,8 +54,13 @@ func Of(ctx context.Context, err error) (bellman.Result, string) {
 	case errors.As(err, &alert):
 		return bellman.Unreachable, "tls: " + alert.Error()
 	}
+	return ofConnection(err)
+}
+
+// ofConnection is Of for the errors of a connection, and for those that nothing else explains.
+func ofConnection(err error) (bellman.Result, string) {
 	text, prefix, dialing := err.Error(), "connection: ", false
-	if errors.As(err, &op) {
+	if op := new(net.OpError); errors.As(err, &op) {
 		switch op.Op {
 		case "dial":
 			prefix, dialing = "connect: ", true

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"math"
 	"testing"
 	"time"
@@ -158,5 +159,43 @@ func TestPay(t *testing.T) {
 	free := bill.Decided{}
 	if pay(&free, &order.Life{State: "PAID_REFUNDED"}, noon); free.Refunded != math.MaxInt64 {
 		t.Errorf("an unknown amount was refunded: %d; want all of it", free.Refunded)
+	}
+}
+
+// The bill of a day has the orders that were created within the queue's window before it, and the
+// refunds of a week.
+func TestAround(t *testing.T) {
+	q := &Queue{Name: "orders", Window: 2 * time.Hour}
+	from := time.Date(2026, 11, 21, 0, 0, 0, 0, bill.Zone)
+	for queue, before := range map[string]time.Duration{"orders": 3 * time.Hour, "refunds": refundWindow + time.Hour} {
+		f := q.around(queue, from, from.AddDate(0, 0, 1))
+		if f.Queue != queue || !f.CreatedFrom.Equal(from.Add(-before)) || !f.CreatedTo.Equal(from.AddDate(0, 0, 1).Add(After)) {
+			t.Errorf("%s: %+v; want the tasks from %v before the day", queue, f, before)
+		}
+	}
+}
+
+// What the task of an order says of it, whatever became of the task.
+func TestItem(t *testing.T) {
+	r, q := &Runs{log: slog.New(slog.DiscardHandler)}, &Queue{Name: "orders", Account: Account{Identity: "wx"}}
+	body := []byte(`{"channel_order_no":"C1","amount":100,"currency":"CNY"}`)
+	for name, tt := range map[string]struct {
+		task  bellman.Task
+		state string // empty: it says nothing
+		no    string
+	}{
+		"open":            {bellman.Task{Kind: bellman.KindOrder, Body: body}, order.StatePending, "C1"},
+		"cancelled":       {bellman.Task{Kind: bellman.KindOrder, Body: body, Status: bellman.Status{State: bellman.Cancelled}}, order.StateUnknown, "C1"},
+		"unreadable":      {bellman.Task{Kind: bellman.KindOrder, Body: body, Status: bellman.Status{Data: []byte("{")}}, order.StateUnknown, "C1"},
+		"without a body":  {bellman.Task{Kind: bellman.KindOrder, OrderNo: "O1"}, order.StatePending, "O1"},
+		"unreadable body": {bellman.Task{Kind: bellman.KindOrder, Body: []byte("{")}, "", ""},
+		"a notification":  {bellman.Task{Kind: bellman.KindNotify, Body: body}, "", ""},
+		"a watch": {bellman.Task{Kind: bellman.KindOrder, Body: []byte(`{"watch":{"of":"k","order_state":"CLOSED","alias":"wx/payment:C1"}}`),
+			Status: bellman.Status{Data: []byte(`{"stage":"watching","order_state":"CLOSED"}`)}}, "", ""},
+	} {
+		d, ok, err := r.item(t.Context(), q, &tt.task)
+		if err != nil || ok != (tt.state != "") || d.State != tt.state && ok || d.ChannelOrderNo != tt.no && ok || ok && d.Account != "wx" {
+			t.Errorf("%s: %+v, %t, %v; want %s", name, d, ok, err, tt.state)
+		}
 	}
 }

@@ -21,9 +21,6 @@ const (
 	listTime  = 25 * time.Millisecond
 )
 
-// lastID is above all ids of tasks.
-var lastID = bellman.ID(bytes.Repeat([]byte{0xff}, 16))
-
 // List reads the tasks that match f, newest first. It scans the narrowest index that f allows: a
 // key, an order, a merchant, a host, a state, or all tasks.
 func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
@@ -34,18 +31,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, before bellman.ID, lim
 	if limit <= 0 {
 		return nil, before, nil
 	}
-	low, high := bellman.ID{}, lastID
-	if !before.IsZero() {
-		high = before
-	}
-	if !f.CreatedFrom.IsZero() {
-		low = bellman.FirstID(f.CreatedFrom)
-	}
-	if !f.CreatedTo.IsZero() {
-		if to := bellman.FirstID(f.CreatedTo); to.Compare(high) < 0 {
-			high = to
-		}
-	}
+	low, high := f.IDs(before)
 	by, err := s.narrowest(ctx, f, low, high)
 	if err != nil {
 		return nil, next, err
@@ -129,7 +115,7 @@ func (s *Store) narrowest(ctx context.Context, f store.Filter, low, high bellman
 	case f.MerchantNo == "" && f.URLHost == "":
 		return byState, nil
 	}
-	every := low.IsZero() && high == lastID
+	every := low.IsZero() && high == store.LastID
 	if f.State != nil && !f.State.Ended() && !(every && time.Since(time.Unix(0, s.many.Load())) < manyAge) {
 		var pending int64
 		err := s.read(ctx, func() []*Statement {

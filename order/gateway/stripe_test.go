@@ -138,6 +138,8 @@ func TestStripeNotices(t *testing.T) {
 		{"refunded", stripeEvent("charge.refunded", stripeCharge), stripeSecret, "evt_1 " + pi + " PAID_REFUNDED" + taken},
 		{"charged", stripeEvent("charge.succeeded", replaced(stripeCharge, `"amount_refunded":88`, `"amount_refunded":0`)), stripeSecret,
 			"evt_1 " + pi + ` QUERY_ERROR null "charge.succeeded": only an answer to a query says how the order stands`},
+		{"charge not captured", stripeEvent("charge.refunded", replaced(stripeCharge, `"captured":true`, `"captured":false`)), stripeSecret,
+			"evt_1 " + pi + ` QUERY_ERROR null "charge.refunded": only an answer to a query says how the order stands`},
 		{"charge failed", stripeEvent("charge.failed", replaced(stripeCharge, `"succeeded"`, `"failed"`)), stripeSecret,
 			"evt_1 " + pi + ` QUERY_ERROR null "charge.failed": only an answer to a query says how the order stands`},
 		{"refund", stripeEvent("refund.updated", stripeBack), stripeSecret, "refund re_1Nispe2eZvKYlo2Cd31jOCgZ DONE"},
@@ -172,6 +174,33 @@ func TestStripeNotices(t *testing.T) {
 	}
 	if yes, no := channel.AnswerNotice(true, ""), channel.AnswerNotice(false, ""); yes.Status != 200 || no.Status != 400 {
 		t.Errorf("answers %+v and %+v", yes, no)
+	}
+}
+
+// A key of one mode takes no notice of the other: a test payment never pays an order.
+func TestStripeModes(t *testing.T) {
+	paid := stripeEvent("payment_intent.succeeded", stripePaid)
+	unsaid := replaced(paid, `"livemode":false,"data"`, `"data"`)
+	live := replaced(paid, `"livemode":false,"data"`, `"livemode":true,"data"`)
+	for key, want := range map[string][3]bool{ // of the test mode, live, and not said
+		"sk_test_1": {true, false, true}, "rk_test_1": {true, false, true}, "sk_live_1": {false, true, true}, "rk_live_1": {false, true, true}, "sk_1": {true, true, true},
+	} {
+		o := stripeOptions("")
+		o.Keys = secrets(key)
+		channel := providerOf(t, o)
+		for i, body := range []string{paid, live, unsaid} {
+			got := noticeOf(channel, stripeSigned(stripeSecret, body), body)
+			if counts := strings.HasPrefix(got, "evt_1 "); counts != want[i] || !counts && !strings.Contains(got, "its livemode is ") {
+				t.Errorf("%s, notice %d: %s; want it to count: %t", key, i, got, want[i])
+			}
+		}
+	}
+	for _, key := range []string{"pk_live_1", "", "sk_live é", "rk_live 1"} {
+		o := stripeOptions("")
+		o.Keys = secrets(key)
+		if _, err := gateway.NewProvider(o); err == nil {
+			t.Errorf("the key %q is accepted", key)
+		}
 	}
 }
 

@@ -66,6 +66,11 @@ func TestUnionPayAnswers(t *testing.T) {
 	production := b.options("")
 	production.Transport = elsewhere{p.URL}
 	testSigner := certify(t, "041@Z12@00040000:SIGN@1", false, b.middle, providerNow.AddDate(1, 0, 0))
+	nameless := certify(t, "041@Z12@@1", false, b.middle, providerNow.AddDate(1, 0, 0))
+	short := certify(t, "041@Z12", false, b.middle, providerNow.AddDate(1, 0, 0))
+	ended := certify(t, "bank", false, nil, providerNow.Add(-time.Second))
+	pinnedEnded := b.options(p.URL)
+	pinnedEnded.Roots = sign.NewSecret(ended.text)
 	old := certify(t, unionPayCN, false, b.middle, providerNow.Add(-time.Second))
 	forged := certify(t, unionPayCN, false, nil, providerNow.AddDate(1, 0, 0))
 	const taken = `{"amount":8888,"currency":"CNY","transaction_id":"612611201955001234"}`
@@ -100,6 +105,10 @@ func TestUnionPayAnswers(t *testing.T) {
 		{"query", providerOf(t, production), b.signed(t, testSigner, unionPayPaid), 0, "QUERY_ERROR", "null", "not of UnionPay"},
 		{"query", providerOf(t, pinned), b.signed(t, b.stranger, unionPayPaid), 0, "PAID", taken, ""},
 		{"query", providerOf(t, pinned), b.signed(t, b.signer, unionPayPaid), 0, "QUERY_ERROR", "null", "its certificate is not UnionPay's"},
+		{"query", providerOf(t, pinnedEnded), b.signed(t, ended, unionPayPaid), 0, "QUERY_ERROR", "null", "its certificate is valid until 2026-11-20"},
+		{"query", channel, b.signed(t, short, unionPayPaid), 0, "QUERY_ERROR", "null", "not of UnionPay"},
+		{"query", providerOf(t, production), b.signed(t, nameless, unionPayPaid), 0, "QUERY_ERROR", "null", "not of UnionPay"},
+		{"query", channel, with(b.signed(t, b.signer, unionPayPaid), "signPubKeyCert", b.signer.text+b.signer.text), 0, "QUERY_ERROR", "null", "not one certificate"},
 		// What it is about.
 		{"query", channel, b.signed(t, b.signer, with(unionPayPaid, "orderId", "20261120000002")), 0, "QUERY_ERROR", "null", `about the orderId "20261120000002"`},
 		{"query", channel, b.signed(t, b.signer, with(unionPayPaid, "txnTime", "20261119195500")), 0, "QUERY_ERROR", "null", "about the txnTime"},

@@ -190,3 +190,17 @@ func TestDoubts(t *testing.T) {
 		}
 	}
 }
+
+// An answer that only asks for fewer queries says nothing, whatever stands beside it.
+func TestSays(t *testing.T) {
+	for want, a := range map[bool]answer{true: {act: actQuery, reading: Waiting}, false: {act: actQuery, reading: Waiting, throttled: true}} {
+		if got := a.says(); got != want {
+			t.Errorf("%+v says something: %t; want %t", a, got, want)
+		}
+	}
+	for _, a := range []answer{{act: actQuery, reading: QueryError}, {act: actRequest, request: RequestAccepted}, {act: actAnnounce}} {
+		if a.says() {
+			t.Errorf("%+v says something", a)
+		}
+	}
+}

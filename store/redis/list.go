@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"slices"
@@ -24,8 +23,6 @@ const (
 	few      = 5_000
 )
 
-var highest = bellman.ID(bytes.Repeat([]byte{0xff}, 16))
-
 // List reads tasks that fit f, newest first.
 func (s *Store) List(ctx context.Context, f store.Filter, below bellman.ID, limit int) (tasks []*bellman.Task, next bellman.ID, err error) {
 	if err := s.enter(); err != nil {
@@ -35,18 +32,7 @@ func (s *Store) List(ctx context.Context, f store.Filter, below bellman.ID, limi
 	if limit <= 0 {
 		return nil, below, nil
 	}
-	low, high := bellman.ID{}, highest
-	if !below.IsZero() {
-		high = below
-	}
-	if !f.CreatedFrom.IsZero() {
-		low = bellman.FirstID(f.CreatedFrom)
-	}
-	if !f.CreatedTo.IsZero() {
-		if to := bellman.FirstID(f.CreatedTo); to.Compare(high) < 0 {
-			high = to
-		}
-	}
+	low, high := f.IDs(below)
 	ids, err := s.candidates(ctx, f)
 	if err != nil {
 		return nil, next, err

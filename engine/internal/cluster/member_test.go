@@ -106,8 +106,8 @@ func joinedTwice(t *testing.T) (m *Member, s store.Store, first, second store.Le
 	return m, s, first, second
 }
 
-// A batch under an earlier lease says nothing about the newer lease of the shard: only the shards of
-// outdated leases are dropped.
+// A batch under an earlier lease says nothing about the newer lease of the shard: only the shards
+// of outdated leases are dropped.
 func TestFencedByAnEarlierLease(t *testing.T) {
 	m, s, first, second := joinedTwice(t)
 	if !m.Fenced(t.Context(), []store.Lease{first}) || !m.Holds(3) {
