@@ -217,7 +217,7 @@ func (p *plan) next(l *Life, a answer, now time.Time) (due time.Time, over bool)
 }
 
 // says reports whether a query's answer contains the state of the refund.
-func (a *answer) says() bool { return a.reading != QueryError && !a.throttled }
+func (a *answer) says() bool { return a.act == actQuery && a.reading != QueryError && !a.throttled }
 
 // Limits and pauses.
 const (
