@@ -119,8 +119,12 @@ func TestInvalidOptions(t *testing.T) {
 		{engine.Options{Queues: []engine.Queue{{Name: "q", Handler: bellman.HandlerFunc(nil)}}}, `queue "q" has no handler`},
 		{engine.Options{Queues: []engine.Queue{{Name: "q", Handler: none}}}, `queue "q" has no handler`},
 		{engine.Options{Queues: []engine.Queue{good}, StopTimeout: -time.Second}, "StopTimeout is -1s"},
+		{engine.Options{Queues: []engine.Queue{good}, Node: strings.Repeat("n", 474), Process: "1"}, "Node and Process have 475 bytes: want at most 474"},
+		{engine.Options{Queues: []engine.Queue{good}, Store: (*memory.Store)(nil)}, "Options.Store is required"},
 	} {
-		tt.options.Store = memory.New()
+		if tt.options.Store == nil {
+			tt.options.Store = memory.New()
+		}
 		if _, err := engine.New(tt.options); !strings.Contains(fmt.Sprint(err), tt.want) {
 			t.Errorf("New returned %v; want an error with %q", err, tt.want)
 		}

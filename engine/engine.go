@@ -179,13 +179,15 @@ func (e *Engine) SetPool(floor, ceiling int) error {
 	return nil
 }
 
-// Ready returns nil when the engine runs and can write.
+// Ready returns nil while the engine runs, can write, and its leases are valid.
 func (e *Engine) Ready(context.Context) error {
 	switch {
 	case e.life.stopping.Load():
 		return bellman.ErrClosed
-	case e.runner.ready.Load():
+	case e.runner.ready.Load() && (e.leases.Sole() || e.leases.Trusting()):
 		return nil
+	case e.runner.ready.Load():
+		return errors.New("bellman: the store has not accepted this node's heartbeats, so no attempts start; the log says why")
 	}
 	select {
 	case <-e.life.started:

@@ -28,8 +28,11 @@ type Options struct {
 	// of the shards, whoever added them. Tasks whose queue it lacks wait.
 	Queues []Queue
 
-	Node    string // name in the attempts' log; default: the host's name
-	Process string // tells this process from others of the node, in the list of nodes; default: its number
+	// Node is the name in the attempts' log; default: the host's name. Process tells this process
+	// from others of the node, in the list of nodes; default: its number. Both have at most 474
+	// bytes together.
+	Node, Process string
+
 	Addr    string // where others reach this node; may be empty
 	Version string // of the program, for the list of nodes
 
@@ -141,7 +144,7 @@ func (l Limits) withDefaults() Limits {
 
 // fill sets the defaults of empty fields, and returns an error if a field has no valid value.
 func (o *Options) fill() (err error) {
-	if o.Store == nil {
+	if isNil(o.Store) {
 		return errors.New("engine: Options.Store is required")
 	}
 	o.Flow.High = cmp.Or(o.Flow.High, 200_000)
@@ -166,6 +169,9 @@ func (o *Options) fill() (err error) {
 		o.Node, _ = os.Hostname()
 	}
 	o.Process = cmp.Or(o.Process, strconv.Itoa(os.Getpid()))
+	if n := len(o.Node) + len(o.Process); n > mostNode {
+		return fmt.Errorf("engine: Node and Process have %d bytes: want at most %d together", n, mostNode)
+	}
 	if o.Wall == nil {
 		o.Wall = time.Now
 	}
@@ -180,6 +186,9 @@ func (o *Options) fill() (err error) {
 	}
 	return nil
 }
+
+// mostNode bounds Node and Process: a store keeps both and an id as one name.
+const mostNode = bellman.MaxStoredName - len("//") - len("00000000-0000-0000-0000-000000000000")
 
 // poolOf fills in defaults and validates the bounds of the pool.
 func poolOf(floor, ceiling int) (int, int, error) {

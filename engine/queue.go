@@ -121,9 +121,9 @@ func (q Queue) check() error {
 	return nil
 }
 
-// isNil reports whether a handler is nil, or a nil function or pointer, such as a
+// isNil reports whether a handler or a store is nil, or a nil function or pointer, such as a
 // [bellman.HandlerFunc] without a function.
-func isNil(h bellman.Handler) bool {
+func isNil(h any) bool {
 	switch v := reflect.ValueOf(h); v.Kind() {
 	case reflect.Invalid:
 		return true

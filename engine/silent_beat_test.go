@@ -82,3 +82,27 @@ func TestStoreStalls(t *testing.T) {
 		})
 	}
 }
+
+// A node whose heartbeats the store does not accept attempts nothing, and is not ready.
+func TestNotReadyWithoutHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var end atomic.Int64
+		c, l := newCrew(t), newLedger()
+		c.stalled = func() time.Time { return time.UnixMicro(end.Load()) }
+		a := c.start("a", l.queue("a", 0))
+		defer a.stop()
+		time.Sleep(20 * time.Second)
+		if err := a.Ready(t.Context()); err != nil {
+			t.Errorf("Ready: %v", err)
+		}
+		end.Store(time.Now().Add(20 * time.Second).UnixMicro())
+		time.Sleep(15 * time.Second)
+		if err := a.Ready(t.Context()); err == nil {
+			t.Error("ready, although the store has accepted no heartbeat for 15s")
+		}
+		time.Sleep(20 * time.Second)
+		if err := a.Ready(t.Context()); err != nil {
+			t.Errorf("Ready 15s after the store accepts heartbeats again: %v", err)
+		}
+	})
+}

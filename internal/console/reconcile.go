@@ -157,7 +157,11 @@ func exportedDifference(i *reconcile.Item) []string {
 		cells = append(cells, make([]string, 7)...)
 	}
 	if d != nil {
-		cells = append(cells, d.MerchantNo, d.OrderNo, d.TaskID, d.State, strconv.FormatInt(d.Amount, 10), d.Currency, d.TransactionID, exportedTime(d.PaidAt))
+		amount, currency := "", "" // as bellman reconcile -o csv writes them; bellman knows no amount of 0
+		if d.Amount != 0 {
+			amount, currency = strconv.FormatInt(d.Amount, 10), d.Currency
+		}
+		cells = append(cells, d.MerchantNo, d.OrderNo, d.TaskID, d.State, amount, currency, d.TransactionID, exportedTime(d.PaidAt))
 	} else {
 		cells = append(cells, make([]string, 8)...)
 	}

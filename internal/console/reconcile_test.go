@@ -217,3 +217,12 @@ func TestStartReconciliation(t *testing.T) {
 		t.Errorf("a wrong file: %d %s; want 422, and the form again", got.StatusCode, got.body)
 	}
 }
+
+// An amount that bellman does not know is empty in the file, as bellman reconcile -o csv writes it.
+// A bill's 0 is a zero.
+func TestExportedAmounts(t *testing.T) {
+	item := reconcile.Item{Difference: bill.Difference{There: &bill.Line{Currency: "CNY"}, Here: &bill.Decided{Currency: "CNY"}}}
+	if c := exportedDifference(&item); c[8] != "0" || c[9] != "CNY" || c[16] != "" || c[17] != "" {
+		t.Errorf("the bill's amount is %q %q, and bellman's %q %q; want 0 CNY, and none", c[8], c[9], c[16], c[17])
+	}
+}

@@ -34,7 +34,7 @@ type holder struct {
 func newInserter(g *stage, adds []*store.Add) *inserter {
 	in := &inserter{g: g, holders: map[named]holder{}}
 	for _, a := range adds {
-		a.Existing, a.Err = bellman.ID{}, check(a.Task)
+		a.Existing, a.Err = bellman.ID{}, g.how.check(a.Task)
 		if a.Err == nil {
 			in.pending = append(in.pending, a)
 		}

@@ -89,10 +89,15 @@ type depthKey struct {
 type how struct {
 	counts bool // the affected rows of an Insert give the number of new rows
 	locks  bool // read recent commits with a lock, because the isolation may hide them
+
+	largest int    // bytes of a value; 0: no task is too large
+	setting string // the server's setting that says so
 }
 
 func (s *Store) newStage(tx Sender, slot int64) *stage {
-	return newStage(s, tx, slot, how{counts: s.d.CountsInserts()})
+	by := how{counts: s.d.CountsInserts()}
+	by.largest, by.setting = s.d.Largest()
+	return newStage(s, tx, slot, by)
 }
 
 func newStage(s *Store, tx Sender, slot int64, by how) *stage {

@@ -64,6 +64,10 @@ type Driver interface {
 	// Keep.
 	CountsInserts() bool
 
+	// Largest returns how many bytes a value may have, and the server's setting that says so.
+	// 0: no task is too large.
+	Largest() (bytes int, setting string)
+
 	// Pool returns statistics of the connections.
 	Pool() Pool
 

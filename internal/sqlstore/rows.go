@@ -13,7 +13,7 @@ import (
 )
 
 // check rejects a task that the store cannot keep, or that has no queue.
-func check(t *bellman.Task) error {
+func (h *how) check(t *bellman.Task) error {
 	var wrong bellman.Invalid
 	if t.ID.IsZero() {
 		wrong.Add("id", "is missing")
@@ -22,6 +22,9 @@ func check(t *bellman.Task) error {
 		wrong.Add("queue", "is missing")
 	}
 	wrong.Oversized(t)
+	if len(t.Body) > h.largest && h.largest > 0 {
+		wrong.Add("body", fmt.Sprintf("has %d bytes: the database takes at most %d: raise %s there and restart bellman", len(t.Body), h.largest, h.setting))
+	}
 	return wrong.Err()
 }
 

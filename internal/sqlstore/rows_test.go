@@ -114,7 +114,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := ""
-		if err := check(&tt.task); err != nil {
+		if err := new(how).check(&tt.task); err != nil {
 			got = err.Error()
 		}
 		if got != tt.want {

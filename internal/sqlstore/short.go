@@ -72,7 +72,7 @@ func (g *stage) foresee(b *store.Batch) (adds []*store.Add, can bool) {
 	keys, aliases := map[named]bool{}, map[string]bool{}
 	add := func(a *store.Add) bool {
 		key, alias := named{a.Task.Queue, a.Task.Key}, a.Task.Alias()
-		if check(a.Task) != nil || g.current[a.Task.ID] != nil || keys[key] || aliases[alias] {
+		if g.how.check(a.Task) != nil || g.current[a.Task.ID] != nil || keys[key] || aliases[alias] {
 			return false
 		}
 		if alias != "" {

@@ -20,7 +20,7 @@ import (
 func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, account string) (duplicate string, err error) {
 	payment, given := ask.Vars["transaction_id"], ask.ChannelOrderNo != ""
 	if h.rules.Orders == nil || h.rules.Of != order.OfRefund || account == "" || task.MerchantNo == "" || task.OrderNo == "" ||
-		given && (ask.RefNo != "" || payment == "") {
+		given && (ask.RefNo != "" || payment == "") && !ask.lacksCurrency() {
 		return "", nil
 	}
 	tasks, err := h.rules.Orders(context.Background(), task.MerchantNo, task.OrderNo)
@@ -46,7 +46,7 @@ func (h *Handler) findOrder(bad *bellman.Invalid, task *bellman.Task, ask *Ask, 
 		default:
 			continue
 		}
-		if known, err := order.ParseAsk(t.Body); is && err == nil && known.Currency != "" {
+		if known, err := order.ParseAsk(t.Body); is && err == nil && known.Currency != "" && (!given || number == ask.ChannelOrderNo) {
 			currencies = append(currencies, known.Currency)
 		}
 		known, again := order.KnowsPayment(t, payment)
@@ -123,10 +123,12 @@ func ofQueue(account string) bool { return strings.HasPrefix(account, "queue:") 
 
 // fillCurrency writes the currency of an amount that has none.
 func (a *Ask) fillCurrency(currency string) {
-	if a.Vars["amount"] != "" && a.Vars["currency"] == "" {
+	if a.lacksCurrency() {
 		a.Vars["currency"] = currency
 	}
 }
+
+func (a *Ask) lacksCurrency() bool { return a.Vars["amount"] != "" && a.Vars["currency"] == "" }
 
 func distinct(list []string) []string {
 	slices.Sort(list)

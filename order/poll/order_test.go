@@ -250,18 +250,26 @@ func TestCurrencyOfAnAmount(t *testing.T) {
 	if priced.Body, err = ask.Encode(); err != nil {
 		t.Fatal(err)
 	}
+	other := watched(t, "wechatpay:1", "W2")
+	ask.Currency = "JPY"
+	if other.Body, err = ask.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	_, number, _ := order.KnownAs(priced)
 	for name, tt := range map[string]struct {
 		known   []*bellman.Task
 		channel Channel
 		vars    string
 		want    string
 	}{
-		"the order's":   {[]*bellman.Task{priced}, inYuan{}, `{"amount":"300"}`, "HKD"},
-		"the channel's": {nil, inYuan{}, `{"amount":"300"}`, "CNY"},
-		"nobody's":      {nil, neverQueried{}, `{"amount":"300"}`, ""},
-		"given":         {[]*bellman.Task{priced}, inYuan{}, `{"amount":"300","currency":"USD"}`, "USD"},
-		"no amount":     {[]*bellman.Task{priced}, inYuan{}, `{"reason":"tea"}`, ""},
-		"no variables":  {[]*bellman.Task{priced}, inYuan{}, `{}`, ""},
+		"that of the number's order": {[]*bellman.Task{other, priced}, inYuan{}, `{"amount":"300"},"channel_order_no":"` + number + `"`, "HKD"},
+		"of an unknown number":       {[]*bellman.Task{priced}, neverQueried{}, `{"amount":"300"},"channel_order_no":"W9"`, ""},
+		"the order's":                {[]*bellman.Task{priced}, inYuan{}, `{"amount":"300"}`, "HKD"},
+		"the channel's":              {nil, inYuan{}, `{"amount":"300"}`, "CNY"},
+		"nobody's":                   {nil, neverQueried{}, `{"amount":"300"}`, ""},
+		"given":                      {[]*bellman.Task{priced}, inYuan{}, `{"amount":"300","currency":"USD"}`, "USD"},
+		"no amount":                  {[]*bellman.Task{priced}, inYuan{}, `{"reason":"tea"}`, ""},
+		"no variables":               {[]*bellman.Task{priced}, inYuan{}, `{}`, ""},
 	} {
 		h, err := New(tt.channel, Rules{Identity: "wechatpay:1", Log: slog.New(slog.DiscardHandler),
 			Orders: func(context.Context, string, string) ([]*bellman.Task, error) { return tt.known, nil }})

@@ -48,6 +48,11 @@ func (d *database) KeepsVersions() bool { return false }
 // CountsInserts is false: with clientFoundRows a row that existed counts too.
 func (d *database) CountsInserts() bool { return false }
 
+// Largest returns the server's limit when the pool was opened. The driver, too, keeps that one.
+func (d *database) Largest() (bytes int, setting string) {
+	return d.server.packet, "max_allowed_packet"
+}
+
 func (d *database) Pool() sqlstore.Pool {
 	s := d.db().Stats()
 	return sqlstore.Pool{Most: s.MaxOpenConnections, Open: s.OpenConnections, InUse: s.InUse, Waits: s.WaitCount, Waited: s.WaitDuration}

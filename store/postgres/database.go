@@ -48,6 +48,8 @@ func (d *database) KeepsVersions() bool { return d.locks }
 
 func (d *database) CountsInserts() bool { return true }
 
+func (d *database) Largest() (bytes int, setting string) { return 0, "" }
+
 func (d *database) Pool() sqlstore.Pool {
 	s := d.pool.Stat()
 	return sqlstore.Pool{Most: int(s.MaxConns()), Open: int(s.TotalConns()), InUse: int(s.AcquiredConns()), Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime()}

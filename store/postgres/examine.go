@@ -103,11 +103,13 @@ func (e examiner) settings(ctx context.Context) ([]store.Finding, error) {
 	}, `SELECT name, reset_val FROM pg_settings WHERE reset_val = 'off' AND name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'autovacuum', 'track_counts') ORDER BY name`)
 }
 
-// hidden reports that the user cannot see the sessions of other users.
+// hidden reports that the user cannot see what sessions of other users do. Their locks of whole
+// tables, and those for which bellman waits, are found all the same: pg_locks is open to everybody.
 func (e examiner) hidden(ctx context.Context) ([]store.Finding, error) {
 	return list(ctx, e.d, func(s struct{ User string }) store.Finding {
-		return store.Finding{Name: "hidden_sessions", Level: store.Warning, What: fmt.Sprintf("the user %s does not see the sessions of other users: their transactions and locks are not examined", s.User),
-			Do: "GRANT pg_read_all_stats TO " + s.User}
+		return store.Finding{Name: "hidden_sessions", Level: store.Warning,
+			What: fmt.Sprintf("the user %s does not see since when other users' transactions are open: old ones are not found, and locks without their age and client", s.User),
+			Do:   "GRANT pg_read_all_stats TO " + s.User}
 	}, `SELECT current_user::text WHERE NOT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')`)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/store"
 	"github.com/bellmanhq/bellman/store/memory"
 )
@@ -59,7 +60,7 @@ func TestDeathsAreKeptUnderTheLease(t *testing.T) {
 		return l
 	}
 	lease := claim("a", 0)
-	m := &Member{store: s, held: map[uint16]store.Lease{3: lease}, deaths: map[uint16]Death{3: {Found: 5, Node: "dead"}}}
+	m := &Member{store: s, claiming: locks.NewChan("cluster.claiming"), held: map[uint16]store.Lease{3: lease}, deaths: map[uint16]Death{3: {Found: 5, Node: "dead"}}}
 	if err := m.keepDeaths(ctx, 3); err != nil || !m.Death(3).Kept {
 		t.Errorf("keepDeaths = %v; want it kept", err)
 	}
@@ -70,6 +71,17 @@ func TestDeathsAreKeptUnderTheLease(t *testing.T) {
 	m.know(3, Death{Found: 4, Node: "another"})
 	if err := m.keepDeaths(ctx, 3); !errors.Is(err, bellman.ErrFenced) || m.Death(3).Kept {
 		t.Errorf("keepDeaths of a shard of another node = %v; want ErrFenced", err)
+	}
+	m.node.Name = "a"
+	left := m.Leave(ctx)
+	if state, err := s.State(ctx, ""); left != nil || err != nil || len(state.Nodes) != 1 || state.Nodes[0].Name != "b" {
+		t.Errorf("Leave after a shard was lost to a living node = %v, then %v, %v; want only that node", left, state.Nodes, err)
+	}
+	if err := s.Leave(ctx, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.keepOwnDeaths(ctx); !errors.Is(err, bellman.ErrFenced) {
+		t.Errorf("keepOwnDeaths with a shard that a late claim could still get = %v; want ErrFenced", err)
 	}
 	if kept, err := m.keptDeaths(ctx, time.Minute); err != nil || kept[3].Found != 5 {
 		t.Errorf("the store has %+v, %v; want the death that was kept under the lease", kept, err)

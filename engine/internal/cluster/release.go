@@ -169,12 +169,31 @@ func (m *Member) Leave(ctx context.Context) error {
 	var err error
 	clock.Retry(patience, func() bool {
 		err = m.keepDeaths(ctx, m.died()...)
+		if errors.Is(err, bellman.ErrFenced) {
+			err = m.keepOwnDeaths(patience)
+		}
 		return err == nil || errors.Is(err, bellman.ErrFenced) || errors.Is(err, bellman.ErrClosed)
 	})
 	if err != nil {
 		return err
 	}
 	return m.store.Leave(ctx, m.Name())
+}
+
+// keepOwnDeaths is keepDeaths without the shards that another living node owns. Its claim raised the
+// epoch, so no claim of this node that is still under way can succeed.
+func (m *Member) keepOwnDeaths(ctx context.Context) error {
+	state, err := m.store.State(ctx, m.docs)
+	if err != nil {
+		return err
+	}
+	kept := m.died()
+	for _, s := range state.Shards {
+		if i := slices.Index(kept, s.Shard); i >= 0 && s.Alive && s.Owner != m.Name() {
+			kept = slices.Delete(kept, i, i+1)
+		}
+	}
+	return m.keepDeaths(ctx, kept...)
 }
 
 // Depart releases all shards, each as soon as none of its attempts is in flight. It returns when
