@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bellmanhq/bellman"
 )
@@ -76,7 +77,7 @@ func join(fields map[string]any, raw []json.RawMessage) (body []byte, err error)
 		if len(body) > 1 {
 			body = append(body, ',')
 		}
-		body = append(appendText(body, m.name), ':')
+		body = append(AppendText(body, m.name), ':')
 		switch {
 		case m.text == nil:
 			body, err = appendJSON(body, m.value)
@@ -155,7 +156,7 @@ func valueEnd(text []byte) int {
 func appendJSON(to []byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case string:
-		return appendText(to, v), nil
+		return AppendText(to, v), nil
 	case int64:
 		return strconv.AppendInt(to, v, 10), nil
 	}
@@ -163,11 +164,28 @@ func appendJSON(to []byte, value any) ([]byte, error) {
 	return append(to, text...), err
 }
 
-// appendText appends a text as JSON.
-func appendText(to []byte, text string) []byte {
-	if plain(text) {
-		return append(append(append(to, '"'), text...), '"')
+// AppendText appends a text as Marshal writes it.
+func AppendText(to []byte, text string) []byte {
+	begin, from, ascii := len(to), 0, true
+	to = append(to, '"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"', c == '\\':
+			to = append(append(to, text[from:i]...), '\\')
+			from = i
+		case c < ' ':
+			return appendMarshalled(to[:begin], text)
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
 	}
+	if !ascii && (!utf8.ValidString(text) || strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029")) {
+		return appendMarshalled(to[:begin], text)
+	}
+	return append(append(to, text[from:]...), '"')
+}
+
+func appendMarshalled(to []byte, text string) []byte {
 	quoted, _ := Marshal(text) // every text is a value
 	return append(to, quoted...)
 }
