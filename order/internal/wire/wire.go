@@ -1,5 +1,5 @@
-// Package wire writes the JSON of tasks and notifications, and the names of readings. It also
-// guards the alerts of orders and polls.
+// Package wire writes and reads the JSON of tasks and notifications, and the names of readings. It
+// also guards the alerts of orders and polls.
 package wire
 
 import (
@@ -14,6 +14,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
 	"github.com/bellmanhq/bellman"
 )
 
@@ -25,6 +28,13 @@ func Marshal(v any) ([]byte, error) {
 	err := e.Encode(v)
 	return bytes.TrimSpace(b.Bytes()), err
 }
+
+// Unmarshal is that of encoding/json, in half of its time.
+func Unmarshal(text []byte, to any) error { return jsonv1.Unmarshal(text, to) }
+
+// UnmarshalStrict is Unmarshal for a text of others: a name that is there twice is an error, and so
+// is a text that is not valid UTF-8. Names must have the case of the fields.
+func UnmarshalStrict(text []byte, to any) error { return jsonv2.Unmarshal(text, to) }
 
 // Swallowed returns the first of names that a value of signed fields seems to have swallowed;
 // empty: none. Who signs fields as name=value, joined with & and not escaped, does not sign where a
@@ -219,7 +229,7 @@ func Parse(data []byte, to any, what string, check func() error) error {
 	if len(data) == 0 {
 		return nil
 	}
-	err := json.Unmarshal(data, to)
+	err := Unmarshal(data, to)
 	if err == nil {
 		err = check()
 	}
