@@ -21,8 +21,7 @@ type seekers struct {
 	idle   map[byte][]*lsm.Iterator // by table; made since the last write, so that they show it
 }
 
-// take returns an iterator for a table, and the number of writes that it shows at least; nil: make
-// one.
+// take returns an idle iterator of a table, nil if there is none, and the number of writes so far.
 func (k *seekers) take(table byte) (iter *lsm.Iterator, writes uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -32,7 +31,8 @@ func (k *seekers) take(table byte) (iter *lsm.Iterator, writes uint64) {
 	return iter, k.writes
 }
 
-// put gives an iterator back, and reports whether it is kept. Otherwise the caller closes it.
+// put keeps an iterator that shows so many writes, unless one was added meanwhile. If put returns
+// false, the caller closes the iterator.
 func (k *seekers) put(table byte, iter *lsm.Iterator, writes uint64) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
