@@ -94,6 +94,7 @@ var guests = map[string][]string{
 	"internal/importer":       {"github.com/go-sql-driver"},
 	"internal/bench":          {"github.com/prometheus"},
 	"internal/brokers/source": {"github.com/go-json-experiment"},
+	"order/internal/wire":     {"github.com/go-json-experiment"},
 
 	"examples/order-service":   {"github.com/jackc"},
 	"order/alipay":             {"golang.org/x/text"},

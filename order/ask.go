@@ -119,7 +119,7 @@ func (a Ask) MarshalJSON() ([]byte, error) { return a.Encode() }
 // UnmarshalJSON reads what Encode writes.
 func (a *Ask) UnmarshalJSON(text []byte) error {
 	in := encoded{plain: plain(*a)}
-	err := json.Unmarshal(text, &in)
+	err := wire.Unmarshal(text, &in)
 	out := Ask(in.plain)
 	if err == nil && in.Expires != "" {
 		out.Expires, err = schedule.ParseDuration(in.Expires)

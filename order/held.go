@@ -34,7 +34,7 @@ func (t *Told) Held(queue string) bellman.Task {
 	sum := sha256.Sum256([]byte(strings.Join([]string{held.Account, string(held.Of), held.OrderNo, held.RefNo, held.ID, held.Reading, held.Content}, "\x00")))
 	return bellman.Task{
 		Queue: queue, Key: "notice/" + hex.EncodeToString(sum[:16]), OrderNo: cut(held.OrderNo, bellman.MaxName),
-		Event: EventNotice, Schedule: holdSchedule, MaxAge: HoldNotices, Body: (&Ask{Notice: &held}).encode(),
+		Event: EventNotice, Schedule: holdSchedule, MaxAge: HoldNotices, Body: held.ask(),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/internal/coded"
+	"github.com/bellmanhq/bellman/order/internal/wire"
 )
 
 // A Told is what a channel told about an order by itself, and what became of it. The Detail of a
@@ -127,9 +128,35 @@ func (t *Told) Record(of *bellman.Task) bellman.Task {
 	}
 	return bellman.Task{
 		Queue: queue, MerchantNo: of.MerchantNo, OrderNo: of.OrderNo, Event: EventNotice,
-		Body:   (&Ask{Notice: t}).encode(),
+		Body:   t.ask(),
 		Status: t.Result.ended(),
 	}
+}
+
+// ask returns what Ask.Encode writes of a notice alone, in a fraction of the time.
+func (t *Told) ask() []byte {
+	b := append(make([]byte, 0, 512+len(t.Content)*5/4), `{"notice":{"result":`...)
+	b = wire.AppendText(b, string(t.Result))
+	text := func(name, value string) {
+		if value != "" {
+			b = wire.AppendText(append(b, name...), value)
+		}
+	}
+	text(`,"why":`, t.Why)
+	text(`,"id":`, t.ID)
+	text(`,"of":`, string(t.Of))
+	text(`,"account":`, t.Account)
+	text(`,"channel_order_no":`, t.OrderNo)
+	text(`,"ref_no":`, t.RefNo)
+	text(`,"reading":`, t.Reading)
+	if len(t.Taken) > 0 {
+		b = append(append(b, `,"taken":`...), wire.Join(t.Taken)...)
+	}
+	if !t.Came.IsZero() {
+		b = append(t.Came.AppendFormat(append(b, `,"came":"`...), time.RFC3339Nano), '"')
+	}
+	text(`,"content":`, t.Content)
+	return append(b, "}}"...)
 }
 
 // ToldOf returns the notice that a task keeps; nil: it keeps none. A task of kind notify keeps

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"unicode/utf8"
@@ -8,8 +9,8 @@ import (
 	"github.com/bellmanhq/bellman"
 )
 
-// Whatever a verified notice says, it can be held and recorded, and is read back as it was. A
-// repeat has the key of the first.
+// Whatever a verified notice says, it can be held and recorded as encoding/json writes it, and is
+// read back as it was. A repeat has the key of the first.
 func FuzzHeld(f *testing.F) {
 	f.Add("EV-1", "A1", "", `{"trade_state":"SUCCESS"}`, "42", uint8(3))
 	f.Add("", "单\x00", "R1", "\xff", "", uint8(17))
@@ -23,12 +24,15 @@ func FuzzHeld(f *testing.F) {
 			Answer: Answer{Body: []byte(content)}, Taken: Taken{"transaction_id": transaction, "amount": int64(kind)},
 		}
 		told := NewTold(n, "queue:orders", created)
+		if got, want := told.ask(), (&Ask{Notice: told}).encode(); !bytes.Equal(got, want) {
+			t.Fatalf("ask() = %s; want %s", got, want)
+		}
 		held := told.Held("orders")
 		if err := h.handler.Check(&held); err != nil || held.State.Ended() {
 			t.Fatalf("%+v cannot be held: %v", n, err)
 		}
 		again := NewTold(n, "queue:orders", created.Add(1)).Held("orders")
-		if back := ToldOf(&held); back == nil || held.Key != again.Key || utf8.ValidString(no+ref+id) &&
+		if back := ToldOf(&held); back == nil || held.Key != again.Key || utf8.ValidString(no+" "+ref+" "+id) &&
 			(back.OrderNo != no || back.RefNo != ref || back.ID != id || back.Of != n.Of || back.Reading != told.Reading || back.Result != NoticeHeld) {
 			t.Fatalf("%+v is held as %+v", told, back)
 		}

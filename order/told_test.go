@@ -704,3 +704,21 @@ func TestNoticeByStage(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkTold is what a notice costs that decides its order, without store and channel.
+func BenchmarkTold(b *testing.B) {
+	h := newHouse(b)
+	task := h.priced()
+	content := `{"transaction_id":"4200002123","amount":{"payer_total":8800,"total":8800,"currency":"CNY","payer_currency":"CNY"},"mchid":"1900000109",` +
+		`"out_trade_no":"20261120000001","trade_state":"SUCCESS","trade_state_desc":"支付成功","bank_type":"CMC","appid":"wxd678efh567hg6787","trade_type":"NATIVE",` +
+		`"success_time":"2026-11-20T20:00:00+08:00","attach":"","payer":{"openid":"oUpF8uMuAJO_M2pxb1Q9zNjWeS6o"}}`
+	n := Notice{ID: "EV-1", Of: OfPayment, OrderNo: "O1", Reading: Paid, Answer: said(content),
+		Taken: Taken{"amount": int64(8800), "currency": "CNY", "transaction_id": "4200002123", "paid_at": "2026-11-20T12:00:00Z"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		v, err := h.handler.Complete(task, bellman.Completion{Detail: NewTold(&n, "queue:orders", h.now)}, h.now)
+		if err != nil || len(v.Follow) != 2 {
+			b.Fatalf("%+v, %v", v, err)
+		}
+	}
+}

@@ -14,29 +14,26 @@ import (
 	"github.com/bellmanhq/bellman"
 	"github.com/bellmanhq/bellman/deliver/sign"
 	"github.com/bellmanhq/bellman/order"
+	"github.com/bellmanhq/bellman/order/internal/wire"
 	"github.com/bellmanhq/bellman/order/states"
 )
 
 // An envelope is the body of a notice. Its resource holds the content.
 // https://pay.weixin.qq.com/doc/v3/merchant/4012791861
 type envelope struct {
-	id        string
-	eventType string // TRANSACTION.SUCCESS, REFUND.CLOSED, …
-	resource  resource
+	ID        string    `json:"id"`
+	EventType string    `json:"event_type"` // TRANSACTION.SUCCESS, REFUND.CLOSED, …
+	Resource  *resource `json:"resource"`
 }
 
 // readEnvelope reads the body of a notice. A field that is there twice is an error, as in the
 // content.
 func readEnvelope(body []byte) (*envelope, error) {
-	fields, err := states.ParseJSON(body)
-	within, is := fields["resource"].(map[string]any)
-	if err != nil || !is {
+	e := new(envelope)
+	if wire.UnmarshalStrict(body, e) != nil || e.Resource == nil {
 		return nil, errors.New("the notice is not the JSON object that WeChat Pay sends")
 	}
-	return &envelope{textOf(fields, "id"), textOf(fields, "event_type"), resource{
-		Algorithm: textOf(within, "algorithm"), OriginalType: textOf(within, "original_type"), Ciphertext: textOf(within, "ciphertext"),
-		Nonce: textOf(within, "nonce"), AssociatedData: textOf(within, "associated_data"),
-	}}, nil
+	return e, nil
 }
 
 // textOf returns the text of a field; empty: there is none.
@@ -95,7 +92,7 @@ func (c *Channel) decode(body []byte) (e *envelope, known *content, err error) {
 		return nil, nil, err
 	}
 	known = new(content)
-	if known.text, err = c.open("notice", &e.resource); err != nil {
+	if known.text, err = c.open("notice", e.Resource); err != nil {
 		return nil, nil, err
 	}
 	if known.fields, known.unread = states.ParseJSON(known.text); known.unread != nil {
@@ -143,10 +140,10 @@ func (c *Channel) hint(n *content) string {
 
 // notice reads a notice that is WeChat Pay's, and for this account.
 func (c *Channel) notice(e *envelope, known *content) order.Notice {
-	n := order.Notice{ID: e.id, Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: known.text}}
-	kind, _, _ := strings.Cut(e.eventType, ".")
+	n := order.Notice{ID: e.ID, Answer: order.Answer{Result: bellman.Accepted, Status: http.StatusOK, Body: known.text}}
+	kind, _, _ := strings.Cut(e.EventType, ".")
 	switch {
-	case kind == "TRANSACTION" && (e.resource.OriginalType == "transaction" || e.resource.OriginalType == ""):
+	case kind == "TRANSACTION" && (e.Resource.OriginalType == "transaction" || e.Resource.OriginalType == ""):
 		n.Of, n.OrderNo = order.OfPayment, known.field("out_trade_no")
 		read := c.query.ReadFields(n.Answer, known.fields, known.unread)
 		n.Answer, n.Reading, n.Taken = read.Answer, read.Reading, read.Taken
@@ -160,7 +157,7 @@ func (c *Channel) notice(e *envelope, known *content) order.Notice {
 		n.Outcome = states.Outcome("wechat_transfer", known.field("state"))
 		n.Err = cmp.Or(missing("out_bill_no", n.RefNo), missing("state", known.field("state")))
 	default: // a notice of profit sharing is TRANSACTION.SUCCESS too, with another original_type
-		n.Err, n.Other = fmt.Errorf("the notice is %.60q of a %.40q, which bellman does not read", e.eventType, e.resource.OriginalType), true
+		n.Err, n.Other = fmt.Errorf("the notice is %.60q of a %.40q, which bellman does not read", e.EventType, e.Resource.OriginalType), true
 	}
 	return n
 }

@@ -399,3 +399,21 @@ func FuzzReadNotice(f *testing.F) {
 		}
 	})
 }
+
+// A body of which two readers could read two things is no notice.
+func TestReadEnvelope(t *testing.T) {
+	const good = `{"id":"EV-1","event_type":"TRANSACTION.SUCCESS","other":[1,{"a":null}],"resource":{"nonce":"n","ciphertext":"c"}}`
+	e, err := readEnvelope([]byte(good))
+	if err != nil || e.ID != "EV-1" || e.EventType != "TRANSACTION.SUCCESS" || *e.Resource != (resource{Nonce: "n", Ciphertext: "c"}) {
+		t.Errorf("readEnvelope(%s) = %+v, %v", good, e, err)
+	}
+	for _, bad := range []string{
+		strings.Replace(good, `"id"`, `"id":"EV-2","id"`, 1), strings.Replace(good, `"nonce"`, `"nonce":"m","nonce"`, 1),
+		strings.Replace(good, `"a"`, `"a":1,"a"`, 1), good + "{}", good[1:], strings.Replace(good, "resource", "Resource", 1),
+		strings.Replace(good, "EV-1", "\xff", 1), `{"id":"EV-1","resource":null}`, `{"id":"EV-1","resource":"text"}`, "null", "[]", "",
+	} {
+		if e, err := readEnvelope([]byte(bad)); err == nil {
+			t.Errorf("readEnvelope(%q) = %+v", bad, e)
+		}
+	}
+}

@@ -289,6 +289,39 @@ func TestFullDisk(t *testing.T) {
 	sound(t, again, kept)
 }
 
+// A change finds the tasks of a write that waited for space, although rows were read before it.
+func TestChangeAfterFullDisk(t *testing.T) {
+	q := newQuota(2<<20, false)
+	q.only = ".log"
+	s, err := Open("data", small(q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := newTasks(64)
+	for err = s.Commit(t.Context(), b); err == nil; err = s.Commit(t.Context(), b) {
+		if _, err := s.Task(t.Context(), b.Adds[0].Task.ID); err != nil {
+			t.Fatal(err)
+		}
+		b = newTasks(64)
+	}
+	if !errors.Is(err, bellman.ErrUnknown) {
+		t.Fatalf("Commit() = %v when the disk was full, want ErrUnknown", err)
+	}
+	q.grow(1 << 30)
+	end := &store.Batch{Changes: []store.Change{{ID: b.Adds[0].Task.ID, Version: 1, To: bellman.Status{State: bellman.Succeeded}}}}
+	eventually.True(t, "a commit with space again", func() bool {
+		err := s.Commit(t.Context(), end)
+		if err != nil && !errors.Is(err, bellman.ErrFull) {
+			t.Fatalf("Commit() = %v with space again", err)
+		}
+		return err == nil
+	})
+	if end.Changes[0].Err != nil {
+		t.Errorf("Commit(change) = %v; want it written", end.Changes[0].Err)
+	}
+}
+
 func TestFullDiskAtOpen(t *testing.T) {
 	if s, err := Open("data", small(newQuota(100, false))); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("Open() on a full disk = %v, %v; want ENOSPC", s, err)

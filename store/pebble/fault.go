@@ -156,6 +156,7 @@ func (s *Store) written(err error, apply func()) error {
 	if err != nil {
 		return err
 	}
+	s.seekers.wrote()
 	apply()
 	return nil
 }
@@ -171,6 +172,7 @@ func (s *Store) ready() error {
 	select {
 	case err := <-s.stalled.done:
 		if err == nil {
+			s.seekers.wrote()
 			s.stalled.apply()
 		}
 		s.stalled = nil

@@ -74,6 +74,8 @@ type Store struct {
 	queues queues
 	shards shards
 	front  front
+
+	seekers seekers
 }
 
 var _ interface {
@@ -109,7 +111,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 
 	s := &Store{dir: dir, log: o.Logger, disk: newDisk(o.FS, dir, o.ReserveBytes), fault: fault{done: make(chan struct{})},
-		front: front{low: firstPosition, write: lastPosition}}
+		front: front{low: firstPosition, write: lastPosition}, seekers: seekers{idle: map[byte][]*lsm.Iterator{}}}
 	s.fs = s.disk
 	if err := s.open(o); err != nil {
 		if s.db != nil {
@@ -359,6 +361,7 @@ func (s *Store) Close() error {
 	if err := s.fault.get(); err != nil {
 		return err // the engine may hang; the directory stays locked until the process ends
 	}
+	s.seekers.wrote()
 	return errors.Join(s.batch.Close(), s.db.Close(), s.lock.Close())
 }
 

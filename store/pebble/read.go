@@ -25,11 +25,19 @@ func get(r lsm.Reader, key []byte, f func(row []byte) error) error {
 	return errors.Join(f(row), closer.Close())
 }
 
+// get is the function get, faster if r is the store itself.
+func (s *Store) get(r lsm.Reader, key []byte, f func(row []byte) error) error {
+	if r == lsm.Reader(s.db) {
+		return s.seek(key, f)
+	}
+	return get(r, key, f)
+}
+
 // status reads the status of a pending or ended task.
 func (s *Store) status(r lsm.Reader, id bellman.ID) (st status, err error) {
 	var key [32]byte
 	for _, state := range [...]bellman.State{bellman.Pending, bellman.Succeeded, bellman.Failed, bellman.Cancelled} {
-		err = get(r, statusKey(key[:0], state, id), func(row []byte) error { return parseStatus(row, id, &st) })
+		err = s.get(r, statusKey(key[:0], state, id), func(row []byte) error { return parseStatus(row, id, &st) })
 		if !errors.Is(err, bellman.ErrNotFound) {
 			return st, err
 		}
@@ -40,7 +48,7 @@ func (s *Store) status(r lsm.Reader, id bellman.ID) (st status, err error) {
 // cold reads the part of a task that never changes.
 func (s *Store) cold(r lsm.Reader, id bellman.ID) (*bellman.Task, error) {
 	t := new(bellman.Task)
-	err := get(r, coldKey(make([]byte, 0, 32), id), func(row []byte) error { return s.parseTask(row, id, t) })
+	err := s.get(r, coldKey(make([]byte, 0, 32), id), func(row []byte) error { return s.parseTask(row, id, t) })
 	return t, err
 }
 
@@ -64,7 +72,7 @@ func (s *Store) last(r lsm.Reader, id bellman.ID, attempts int) (*bellman.Attemp
 		return nil, nil
 	}
 	a := new(bellman.Attempt)
-	err := get(r, attemptKey(make([]byte, 0, 32), id, attempts), func(row []byte) error {
+	err := s.get(r, attemptKey(make([]byte, 0, 32), id, attempts), func(row []byte) error {
 		return parseAttempt(row, id, attempts, a)
 	})
 	if !errors.Is(err, bellman.ErrNotFound) {
@@ -147,7 +155,7 @@ func (s *Store) Find(ctx context.Context, keys []store.Key) ([]store.Found, erro
 
 // lookup returns the task that has a key, or an alias. ErrNotFound: no task has it.
 func (s *Store) lookup(r lsm.Reader, queue uint32, key string) (c claimed, err error) {
-	err = get(r, keyKey(nil, queue, key), func(row []byte) (err error) {
+	err = s.get(r, keyKey(nil, queue, key), func(row []byte) (err error) {
 		c, err = parseClaimed(row)
 		return err
 	})

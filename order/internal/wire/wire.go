@@ -1,5 +1,5 @@
-// Package wire writes the JSON of tasks and notifications, and the names of readings. It also
-// guards the alerts of orders and polls.
+// Package wire writes and reads the JSON of tasks and notifications, and the names of readings. It
+// also guards the alerts of orders and polls.
 package wire
 
 import (
@@ -12,6 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/bellmanhq/bellman"
 )
@@ -24,6 +28,13 @@ func Marshal(v any) ([]byte, error) {
 	err := e.Encode(v)
 	return bytes.TrimSpace(b.Bytes()), err
 }
+
+// Unmarshal is that of encoding/json, in half of its time.
+func Unmarshal(text []byte, to any) error { return jsonv1.Unmarshal(text, to) }
+
+// UnmarshalStrict is Unmarshal for a text of others: a name that is there twice is an error, and so
+// is a text that is not valid UTF-8. Names must have the case of the fields.
+func UnmarshalStrict(text []byte, to any) error { return jsonv2.Unmarshal(text, to) }
 
 // Swallowed returns the first of names that a value of signed fields seems to have swallowed;
 // empty: none. Who signs fields as name=value, joined with & and not escaped, does not sign where a
@@ -76,7 +87,7 @@ func join(fields map[string]any, raw []json.RawMessage) (body []byte, err error)
 		if len(body) > 1 {
 			body = append(body, ',')
 		}
-		body = append(appendText(body, m.name), ':')
+		body = append(AppendText(body, m.name), ':')
 		switch {
 		case m.text == nil:
 			body, err = appendJSON(body, m.value)
@@ -155,7 +166,7 @@ func valueEnd(text []byte) int {
 func appendJSON(to []byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case string:
-		return appendText(to, v), nil
+		return AppendText(to, v), nil
 	case int64:
 		return strconv.AppendInt(to, v, 10), nil
 	}
@@ -163,11 +174,28 @@ func appendJSON(to []byte, value any) ([]byte, error) {
 	return append(to, text...), err
 }
 
-// appendText appends a text as JSON.
-func appendText(to []byte, text string) []byte {
-	if plain(text) {
-		return append(append(append(to, '"'), text...), '"')
+// AppendText appends a text as Marshal writes it.
+func AppendText(to []byte, text string) []byte {
+	begin, from, ascii := len(to), 0, true
+	to = append(to, '"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"', c == '\\':
+			to = append(append(to, text[from:i]...), '\\')
+			from = i
+		case c < ' ':
+			return appendMarshalled(to[:begin], text)
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
 	}
+	if !ascii && (!utf8.ValidString(text) || strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029")) {
+		return appendMarshalled(to[:begin], text)
+	}
+	return append(append(to, text[from:]...), '"')
+}
+
+func appendMarshalled(to []byte, text string) []byte {
 	quoted, _ := Marshal(text) // every text is a value
 	return append(to, quoted...)
 }
@@ -201,7 +229,7 @@ func Parse(data []byte, to any, what string, check func() error) error {
 	if len(data) == 0 {
 		return nil
 	}
-	err := json.Unmarshal(data, to)
+	err := Unmarshal(data, to)
 	if err == nil {
 		err = check()
 	}
