@@ -20,6 +20,7 @@ import (
 // Limits of the page of one order.
 const (
 	orderTasks    = 200
+	ownReads      = 8 // readings of as many older tasks that look for the order's own
 	orderAttempts = 1000
 )
 
@@ -167,28 +168,28 @@ func owns(t *bellman.Task) bool {
 	return t.Kind == bellman.KindOrder && !order.StandingOf(t).Beside
 }
 
-// tasksOf reads the tasks of an order, newest first. more means that there are older ones.
+// tasksOf reads the tasks of an order, newest first. more means that there are older ones. Behind
+// many notices it also reads the order's own task.
 func (q *request) tasksOf(merchant, no string) (tasks []*bellman.Task, more bool, err error) {
 	f := store.Filter{MerchantNo: merchant, OrderNo: no}
 	var before bellman.ID
 	for s := newSearch(searchTime); ; {
-		most := orderTasks - len(tasks)
-		if most <= 0 {
-			most = orderTasks
-		}
-		page, next, err := q.o.Reader.List(q.r.Context(), f, before, most)
+		page, next, err := q.o.Reader.List(q.r.Context(), f, before, orderTasks-len(tasks))
 		if err != nil {
 			return nil, false, err
 		}
-		if len(tasks) < orderTasks {
-			tasks = append(tasks, page...)
-		} else { // behind many notices, the order's own
-			tasks = append(tasks, slices.DeleteFunc(page, func(t *bellman.Task) bool { return !owns(t) })...)
-		}
-		more = !next.IsZero()
-		if !more || len(tasks) >= orderTasks && slices.ContainsFunc(tasks, owns) || !s.again() {
+		tasks = append(tasks, page...)
+		more, before = !next.IsZero(), next
+		if !more || len(tasks) >= orderTasks || !s.again() {
 			break
 		}
+	}
+	for reads := 0; !before.IsZero() && reads < ownReads && !slices.ContainsFunc(tasks, owns); reads++ {
+		page, next, err := q.o.Reader.List(q.r.Context(), f, before, orderTasks)
+		if err != nil {
+			return nil, false, err
+		}
+		tasks = append(tasks, slices.DeleteFunc(page, func(t *bellman.Task) bool { return !owns(t) })...)
 		before = next
 	}
 	tasks, err = order.AddOwn(q.r.Context(), q.o.Reader.List, tasks, func(*bellman.Task) bool { return true })
