@@ -49,8 +49,10 @@ type committer struct {
 // minute: a store that is nearly full does both in turn.
 func (c *committer) room(now int64, err error) {
 	if errors.Is(err, bellman.ErrFull) {
+		if c.fullAt.Load() == 0 {
+			c.fullSince.Store(now) // before fullAt, which makes it valid
+		}
 		if c.fullAt.Swap(now) == 0 {
-			c.fullSince.Store(now)
 			c.log.Error("the store is full: new tasks are rejected", "err", err)
 		}
 		return

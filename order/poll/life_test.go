@@ -57,8 +57,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A request is repeated only after the channel said that it knows no such refund, later than the
-// last request may have arrived, and before the channel may have forgotten its number.
+// A request is repeated only after the channel said that it knows no such refund. That was said
+// later than the last request may have arrived. And the channel cannot have forgotten its number.
 func TestMayRequest(t *testing.T) {
 	last := created
 	p := func(requests bool) *plan { return &plan{requests: requests, timeout: 5 * time.Second} }
