@@ -156,6 +156,10 @@ var pollRows = []pollRow{
 	{"stripe_refund", 429, `{"error":{"code":"rate_limit"}}`, poll.QueryError, "throttled", "rate_limit"},
 
 	{"adyen_refund", 200, adyenRefund, poll.Done, `{"amount":1500,"channel_ref_no":"8825408195409505","channel_state":"REFUND true","currency":"EUR","finished_at":"2026-11-20T09:00:00Z"}`, ""},
+	{"adyen_refund", 200, as(adyenRefund, `1500,"currency":"EUR"`, `1500,"currency":"IDR"`), poll.Done, `{"amount":150000,"channel_ref_no":"8825408195409505","channel_state":"REFUND true","currency":"IDR","finished_at":"2026-11-20T09:00:00Z"}`, ""},
+	{"adyen_refund", 200, as(adyenRefund, `1500,"currency":"EUR"`, `1500,"currency":"CVE"`), poll.Done, `{"amount":150000,"channel_ref_no":"8825408195409505","channel_state":"REFUND true","currency":"CVE","finished_at":"2026-11-20T09:00:00Z"}`, ""},
+	{"adyen_refund", 200, as(adyenRefund, `1500,"currency":"EUR"`, `1500,"currency":"CLP"`), poll.Done, `{"amount":15,"channel_ref_no":"8825408195409505","channel_state":"REFUND true","currency":"CLP","finished_at":"2026-11-20T09:00:00Z"}`, ""},
+	{"adyen_refund", 200, as(adyenRefund, `1500,"currency":"EUR"`, `1550,"currency":"ISK"`), poll.Done, `{"channel_ref_no":"8825408195409505","channel_state":"REFUND true","finished_at":"2026-11-20T09:00:00Z"}`, ""}, // half a króna
 	{"adyen_refund", 200, as(adyenRefund, `"true"`, `false`), poll.FailedThere, "any", ""},
 	{"adyen_refund", 200, as(adyenRefund, `"true"`, `true`), poll.Done, "any", ""},
 	{"adyen_refund", 200, as(adyenRefund, `"REFUND"`, `"REFUND_FAILED"`), poll.FailedThere, "any", ""},

@@ -275,8 +275,13 @@ func stripeRefund(r reply) pollFinding {
 	return settled(stripeRefunds, "status", r.text("status"), pollFields{no: r.text("id"), paid: smallest(r.word("amount"), r.text("currency")).rescaled(stripeDecimals), why: r.text("failure_reason")})
 }
 
+// adyenDecimals are those that ISO 4217 has otherwise
+// (docs.adyen.com/development-resources/currency-codes).
+var adyenDecimals = map[string]int{"CLP": 2, "CVE": 0, "IDR": 0, "ISK": 2}
+
 func adyenRefund(r reply) pollFinding {
-	t := pollFields{no: r.text("pspReference"), paid: smallest(r.word("amount", "value"), r.text("amount", "currency")), why: r.text("reason"), at: timed(time.RFC3339, r.text("eventDate"))}
+	paid := smallest(r.word("amount", "value"), r.text("amount", "currency")).rescaled(adyenDecimals)
+	t := pollFields{no: r.text("pspReference"), paid: paid, why: r.text("reason"), at: timed(time.RFC3339, r.text("eventDate"))}
 	event, success := r.text("eventCode"), r.text("success")
 	if b, is := r.field("success").(bool); is {
 		success = map[bool]string{true: "true", false: "false"}[b]
