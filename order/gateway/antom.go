@@ -31,9 +31,8 @@ import (
 //   - DefaultAlipayClient of the SDKs: a Client-Id that begins with SANDBOX_ has the paths /ams/sandbox/api
 //
 // cancel of an order that was paid meanwhile gives the money back
-// (docs.antom.com/ac/tokenized/cancel).
-//
-// Not confirmed: whether amounts have other decimals than ISO 4217 says for some currency.
+// (docs.antom.com/ac/tokenized/cancel). Amounts have the decimals of ISO 4217
+// (docs.antom.com/ac/ref/cc).
 type antomPay struct {
 	base       *url.URL
 	clientID   string
