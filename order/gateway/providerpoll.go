@@ -48,7 +48,7 @@ func (r *ProviderRefunds) Query(ctx context.Context, o *order.Order) poll.Answer
 	if want := o.Vars["amount"]; want != "" && read.Reading.Decides() {
 		switch got, said := read.Taken["amount"]; {
 		case !said: // no reason for an alert
-			return poll.Answer{Answer: exchange.Unread(read.Answer, fmt.Errorf("the answer is about a refund of %v, not of %.20q", got, want))}
+			return poll.Answer{Answer: exchange.Unread(read.Answer, fmt.Errorf("the answer does not say how much was refunded: want %.20q", want))}
 		case fmt.Sprint(got) != want:
 			err := poll.OtherAmount(fmt.Sprintf("the answer is about a refund of %v, not of %.20q", got, want))
 			return poll.Undecided(exchange.Unread(read.Answer, err), err)

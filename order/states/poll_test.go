@@ -101,6 +101,8 @@ var pollRows = []pollRow{
 		`{"amount":23,"channel_ref_no":"3008450740201411110007820472","channel_state":"FINISHED","currency":"CNY","fail_reason":"ACCOUNT_ABNORMAL","finished_at":"2026-11-20T03:02:00Z"}`, ""},
 	{"wechat_profitsharing", 200, as(wechatShares, `"receivers":[`, `"receivers":[`+wechatRest+`,`), poll.Done, `{"amount":123,"channel_ref_no":"3008450740201411110007820472","channel_state":"FINISHED","currency":"CNY","finished_at":"2026-11-20T03:02:00Z"}`, ""},
 	{"wechat_profitsharing", 200, `{"out_order_no":"P1","state":"FINISHED","receivers":[` + wechatRest + `]}`, poll.Done, `{"amount":877,"channel_state":"FINISHED","currency":"CNY","finished_at":"2026-11-20T03:01:00Z"}`, ""},
+	{"wechat_profitsharing", 200, as(wechatShares, `"amount":100,`, ""), poll.Done, `{"channel_ref_no":"3008450740201411110007820472","channel_state":"FINISHED","finished_at":"2026-11-20T03:02:00Z"}`, ""},
+	{"wechat_profitsharing", 200, as(wechatShares, `"amount":100`, `"amount":9223372036854775807`), poll.Done, `{"channel_ref_no":"3008450740201411110007820472","channel_state":"FINISHED","finished_at":"2026-11-20T03:02:00Z"}`, ""},
 	{"wechat_profitsharing", 200, as(wechatShares, `"receivers":[`, `"receivers":[`+as(wechatRest, "SUCCESS", "PENDING")+`,`), poll.QueryError, "", `the result of a receiver is "PENDING"`},
 	{"wechat_profitsharing", 200, as(wechatShares, `"FINISHED"`, `"PROCESSING"`), poll.Waiting, "", ""},
 	{"wechat_profitsharing", 200, as(wechatShares, `"SUCCESS"`, `"PENDING"`), poll.QueryError, "", `the result of a receiver is "PENDING"`},

@@ -2,6 +2,7 @@ package states
 
 import (
 	"cmp"
+	"math"
 	"strings"
 	"time"
 
@@ -147,7 +148,8 @@ func wechatPoll(r reply, name string, states map[string]state, t pollFields) pol
 const released = "解冻给分账方"
 
 // wechatSharing reads the answer about a profit sharing, which has a result for each receiver. The
-// rest that goes to the merchant itself counts in the amount only if it is alone.
+// rest that goes to the merchant itself counts in the amount only if it is alone. If one share
+// cannot be read, the amount is absent.
 func wechatSharing(r reply) pollFinding {
 	f := wechatPoll(r, "state", map[string]state{"PROCESSING": {poll.Waiting, ""}, "FINISHED": {poll.Done, ""}}, pollFields{no: r.text("order_id")})
 	if f.reading != poll.Done {
@@ -157,16 +159,17 @@ func wechatSharing(r reply) pollFinding {
 	if len(receivers) == 0 {
 		return unclearPoll("it is FINISHED and names no receiver")
 	}
-	var total int64
+	total, known := int64(0), true
 	var last string
 	for _, one := range receivers {
 		o := objectOf(one)
 		paid := smallest(o.word("amount"), "CNY")
 		if len(receivers) > 1 && o.text("type") == "MERCHANT_ID" && o.text("description") == released {
-			paid.amount = 0
+			paid = sum{known: true}
 		}
 		switch result := o.text("result"); result {
 		case "SUCCESS":
+			known = known && paid.known && paid.amount <= math.MaxInt64-total
 			total += paid.amount
 		case "CLOSED":
 			f.reading, f.taken["fail_reason"] = poll.FailedThere, o.text("fail_reason")
@@ -175,7 +178,10 @@ func wechatSharing(r reply) pollFinding {
 		}
 		last = max(last, timed(time.RFC3339, o.text("finish_time")))
 	}
-	if f.taken["amount"], f.taken["currency"] = total, "CNY"; last != "" {
+	if known {
+		f.taken["amount"], f.taken["currency"] = total, "CNY"
+	}
+	if last != "" {
 		f.taken["finished_at"] = last
 	}
 	return f
