@@ -109,7 +109,7 @@ type watched struct {
 	plan  *plan
 	order Order
 	given bool // a person or a service says what is applied now, not the channel
-	aged  bool // a notice says it, which may be older than a reverse or cancel
+	aged  bool // a notice says it, or an answer that was in flight: it may be older than a reverse or cancel
 }
 
 func (h *Handler) read(task *bellman.Task) (*watched, error) {

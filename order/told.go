@@ -358,6 +358,7 @@ func (h *Handler) Late(task *bellman.Task, verdict bellman.Verdict, now time.Tim
 	if err != nil { // it was read before the attempt
 		return bellman.Verdict{}
 	}
+	w.aged = true
 	var taken Taken
 	if len(found.Taken) > 0 {
 		d := json.NewDecoder(bytes.NewReader(found.Taken))

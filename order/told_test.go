@@ -479,6 +479,14 @@ func TestRefundsAreRequested(t *testing.T) {
 			h.add(f)
 		}
 	}
+	inFlight := func(h *house, task *bellman.Task) { // a query, when the task was ended
+		h.channel.query = pays(takenOf("T2"))
+		flying := *task
+		flying.Status = bellman.Status{Began: task.Began, Due: h.now}
+		for _, f := range h.handler.Late(task, h.handler.Attempt(h.t.Context(), &flying, 1), h.now).Follow {
+			h.add(f)
+		}
+	}
 	for _, tt := range []struct {
 		name string
 		life Life
@@ -493,6 +501,8 @@ func TestRefundsAreRequested(t *testing.T) {
 		{"late, of an order that was cancelled", Life{Stage: Polling, State: StatePending, Began: created.UnixMilli()}, notice("PAID"), false},
 		{"late, by a notice that may be older than the reverse", ended("REVOKED"), notice("PAID"), false},
 		{"late, by a query after the reverse", ended("REVOKED"), query, true},
+		{"late, by a query that was in flight", ended("CLOSED"), inFlight, true},
+		{"late, by a query that was in flight and may be older than the reverse", ended("REVOKED"), inFlight, false},
 		{"second, by a query", ended("PAID", first), query, true},
 		{"second, by a notice", ended("PAID", first), notice("PAID"), true},
 		{"second, refunded already", ended("PAID", first), notice("PAID_REFUNDED"), false},
