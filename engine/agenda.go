@@ -59,14 +59,14 @@ func (h *agenda) takeMissed() (due, ahead int64) {
 }
 
 // miss notes a task that could not be added. The caller holds mu.
-func (h *agenda) miss(look int64) { h.missed.add(look, h.clock.Now().UnixMilli()) }
+func (h *agenda) miss(visibleAt int64) { h.missed.add(visibleAt, h.clock.Now().UnixMilli()) }
 
 // missAll notes tasks with these VisibleAt, Unix ms, which may be in the store and not here.
-func (h *agenda) missAll(looks []int64) {
+func (h *agenda) missAll(visibleAts []int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, look := range looks {
-		h.miss(look)
+	for _, visibleAt := range visibleAts {
+		h.miss(visibleAt)
 	}
 }
 
@@ -199,27 +199,27 @@ func (h *agenda) replace(t *bellman.Task, since *asOf, now int64) (due *item) {
 
 // insert is put for a caller that holds mu.
 func (h *agenda) insert(t *bellman.Task, since *asOf, now int64) *item {
-	look := t.VisibleAt.UnixMilli()
-	if isShelf(look) {
+	visibleAt := t.VisibleAt.UnixMilli()
+	if isShelf(visibleAt) {
 		if h.shards.has(t.Shard) {
 			en := entryOf(t)
 			h.shelves.put(&en, t.MerchantNo)
 		}
 		return nil
 	}
-	if look > now && look > h.bound || !h.keeps(t.Shard, since.claims, look) {
+	if visibleAt > now && visibleAt > h.bound || !h.keeps(t.Shard, since.claims, visibleAt) {
 		return nil
 	}
 	if _, ok := h.items[t.ID]; ok || since.past(t.ID, t.Version) {
 		return nil // the loader has, or had, the task already
 	}
-	if len(h.items) >= h.most || look > now && len(h.timers) >= h.mostWaiting {
-		h.miss(look)
+	if len(h.items) >= h.most || visibleAt > now && len(h.timers) >= h.mostWaiting {
+		h.miss(visibleAt)
 		return nil
 	}
 	it := &item{Entry: entryOf(t), urgent: t.Trigger == bellman.BySettle}
 	h.items[t.ID] = it
-	if look > now {
+	if visibleAt > now {
 		h.wait(it)
 		return nil
 	}
@@ -463,10 +463,10 @@ func (h *agenda) handOver(it *item) {
 
 // keeps reports whether a task may be added that was read after the given number of claims. If its
 // shard was claimed after that, the loader reads the task again. The caller holds mu.
-func (h *agenda) keeps(shard uint16, claims uint64, look int64) bool {
+func (h *agenda) keeps(shard uint16, claims uint64, visibleAt int64) bool {
 	owned := h.shards.has(shard)
 	if owned && h.shards.claimedAfter(shard, claims) {
-		h.miss(look)
+		h.miss(visibleAt)
 		return false
 	}
 	return owned
