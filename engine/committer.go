@@ -13,6 +13,7 @@ import (
 	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/cluster"
 	"github.com/bellmanhq/bellman/engine/internal/commit"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -356,7 +357,7 @@ func unread(err error) bool { return err != nil && !errors.Is(err, bellman.ErrNo
 
 // readAgain reads a task and retries until the store answers or a stop gives up.
 func (c *committer) readAgain(ctx context.Context, id bellman.ID) (t *bellman.Task, err error) {
-	clock.Retry(c.patience, func() bool {
+	sleep.Retry(c.patience, func() bool {
 		within, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		t, err = c.store.Task(within, id)

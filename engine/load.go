@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/bellmanhq/bellman/engine/internal/clock"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -62,7 +62,7 @@ const enoughMoved = 256
 func (l *loader) rest(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	l.busy.Unlock()
 	defer l.busy.Lock()
-	clock.Nap(ctx, d, wake)
+	sleep.UntilWoken(ctx, d, wake)
 }
 
 // read reads one page of each kind, as far as there is room. more means that the next page can be

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
+	"github.com/bellmanhq/bellman/internal/sleep"
 	"github.com/bellmanhq/bellman/store"
 )
 
@@ -45,7 +45,7 @@ type roster struct {
 // others should own.
 func (m *Member) KeepShards(ctx context.Context) error {
 	for {
-		clock.Nap(ctx, m.untilLook(), m.looks)
+		sleep.UntilWoken(ctx, m.untilLook(), m.looks)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (m *Member) KeepShards(ctx context.Context) error {
 		}
 		if err != nil && ctx.Err() == nil {
 			m.log.Error("nodes and shards cannot be read", "err", err)
-			clock.Nap(ctx, time.Second, nil)
+			sleep.For(ctx, time.Second)
 			m.LookSoon() // with an exclusive store the next look would be an hour later
 		}
 		m.host.Changed()

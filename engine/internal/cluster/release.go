@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/engine/internal/clock"
 	"github.com/bellmanhq/bellman/engine/internal/locks"
 	"github.com/bellmanhq/bellman/internal/sleep"
 )
@@ -71,7 +70,7 @@ func (m *Member) Rebalance(ctx context.Context) error {
 			defer func() { <-room }()
 			m.handOff(ctx, shard)
 		})
-		clock.Nap(ctx, rebalanceEvery, nil)
+		sleep.For(ctx, rebalanceEvery)
 	}
 	return nil
 }
@@ -167,7 +166,7 @@ func (m *Member) Leave(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, keepWithin)
 	defer cancel()
 	var err error
-	clock.Retry(patience, func() bool {
+	sleep.Retry(patience, func() bool {
 		err = m.keepDeaths(ctx, m.died()...)
 		if errors.Is(err, bellman.ErrFenced) {
 			err = m.keepOwnDeaths(patience)
