@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/bellmanhq/bellman"
-	"github.com/bellmanhq/bellman/order/internal/wire"
+	"github.com/bellmanhq/bellman/order/internal/alerts"
 	"github.com/bellmanhq/bellman/schedule"
 )
 
@@ -136,7 +136,7 @@ func (r Rules) withDefaults() Rules {
 	}
 	r.GiveUp = cmp.Or(r.GiveUp, 24*time.Hour)
 	r.Log = cmp.Or(r.Log, slog.Default())
-	r.Alert = wire.Alerts(r.Alert, r.Log, func(t *bellman.Task, a Alert) {
+	r.Alert = alerts.Guard(r.Alert, r.Log, func(t *bellman.Task, a Alert) {
 		r.Log.Error("an order needs manual action", "task", t.ID, "queue", t.Queue,
 			"merchant_no", t.MerchantNo, "order_no", t.OrderNo, "order_state", a.State, "err", a.Why)
 	})

@@ -1,13 +1,10 @@
-// Package wire writes and reads the JSON of tasks and notifications, and the names of readings. It
-// also guards the alerts of orders and polls.
+// Package wire writes and reads the JSON of tasks and notifications, and the names of readings.
 package wire
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +13,6 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 	jsonv1 "github.com/go-json-experiment/json/v1"
-
-	"github.com/bellmanhq/bellman"
 )
 
 // Marshal writes JSON without escaping HTML characters: < stays <.
@@ -246,21 +241,4 @@ func Encode(v any) []byte {
 		panic(err)
 	}
 	return data
-}
-
-// Alerts returns own, or a function that reports alerts and adds no task if own is nil or panics.
-func Alerts[A any](own func(*bellman.Task, A) []bellman.Task, log *slog.Logger, report func(*bellman.Task, A)) func(*bellman.Task, A) []bellman.Task {
-	return func(t *bellman.Task, a A) (told []bellman.Task) {
-		if own == nil {
-			report(t, a)
-			return nil
-		}
-		defer func() {
-			if p := recover(); p != nil {
-				log.Error("handler panicked", "task", t.ID, "queue", t.Queue, "err", p, "stack", string(debug.Stack()))
-				report(t, a)
-			}
-		}()
-		return own(t, a)
-	}
 }
