@@ -75,7 +75,7 @@ type Handler struct {
 	schedules *schedule.Cache
 }
 
-// Channel returns the channel of the queue's own; nil: its tasks are those of Accounts.
+// Channel returns the queue's own channel; nil: every task belongs to one of Accounts.
 func (h *Handler) Channel() Channel { return h.channel }
 
 var (
