@@ -57,7 +57,7 @@ var hyperswitchStatuses = map[string]order.Reading{
 
 // hyperswitchDecimals are those of Currency::number_of_digits_after_decimal_point (common_enums)
 // that ISO 4217 has otherwise. Not confirmed: IQD and LYD, which some of its versions write with 2
-// decimals in the place of 3.
+// decimals instead of 3.
 var hyperswitchDecimals = map[string]int{"ISK": 2, "MGA": 0}
 
 func hyperswitchQuery(r reply, _ bool) finding {

@@ -145,8 +145,8 @@ func wechatCode(r reply, v2 bool) (code, why string) {
 	return code, ""
 }
 
-// isWeChatSuccess knows no code at all, and what gateways write in the place of
-// none.
+// isWeChatSuccess reports whether an error code means success: it is empty, or a value that
+// gateways write instead.
 func isWeChatSuccess(code string) bool {
 	switch code {
 	case "", "SUCCESS", "OK", "0", "200":
