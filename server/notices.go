@@ -159,7 +159,7 @@ func (n *notices) misdirected(ctx context.Context, queue string, why error) {
 		n.refuse(ctx, &receiver{queue: queue, account: nobody, limits: n.limits.account(nobody)}, "", time.Now(), why)
 		return
 	}
-	n.server.metrics.Noticed("", string(order.NoticeRefused)) // whoever calls may invent names of queues
+	n.server.metrics.Noticed("", string(order.NoticeRefused)) // not by name: a caller can invent names of queues
 	if left, ok := n.limits.account("").hints.Enter(why.Error()); ok {
 		n.server.log.Warn("a notice was refused", "queue", fmt.Sprintf("%.64s", queue), "err", why, "others", left)
 	}

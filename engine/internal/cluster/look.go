@@ -387,17 +387,17 @@ func (m *Member) gain(gains []gain) {
 	if len(gains) == 0 {
 		return
 	}
-	var anew []uint16
+	var claimed []uint16
 	for _, g := range gains {
 		if g.kept {
 			m.renew(g.lease)
 			continue
 		}
 		m.won(g.lease)
-		anew = append(anew, g.lease.Shard)
+		claimed = append(claimed, g.lease.Shard)
 	}
-	m.host.Gained(anew)
-	m.moves.note(len(anew), 0)
+	m.host.Gained(claimed)
+	m.moves.note(len(claimed), 0)
 }
 
 // drop gives up shards that other nodes own. Attempts in flight go on, but their outcomes are not

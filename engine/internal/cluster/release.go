@@ -113,8 +113,7 @@ func (m *Member) takeBack(shard uint16) {
 	}
 }
 
-// free releases a shard of which nothing is in flight, and tells the node that
-// should own it.
+// free releases a shard that has nothing in flight, and tells the node that should own it.
 func (m *Member) free(ctx context.Context, shard uint16, h Hint) {
 	ctx, cancel := context.WithTimeout(ctx, freeWithin)
 	defer cancel()
@@ -179,8 +178,8 @@ func (m *Member) Leave(ctx context.Context) error {
 	return m.store.Leave(ctx, m.Name())
 }
 
-// keepOwnDeaths is keepDeaths without the shards that another living node owns. Its claim raised the
-// epoch, so no claim of this node that is still under way can succeed.
+// keepOwnDeaths is keepDeaths without the shards that another living node owns. Its claim raised
+// the epoch, so no claim of this node that is still under way can succeed.
 func (m *Member) keepOwnDeaths(ctx context.Context) error {
 	state, err := m.store.State(ctx, m.docs)
 	if err != nil {
